@@ -1,0 +1,120 @@
+/*
+ * Kernel metrics: what can be accumulated per kernel thread, where it is read, and what it needs.
+ *
+ * A reading is the kernel's running total for one kernel thread since that thread began. The
+ * difference of two readings is a delta; the callers keep the readings (struct ledger_kernel_thread)
+ * and charge the deltas.
+ */
+#ifndef TREADLE_KERNEL_METRICS_H
+#define TREADLE_KERNEL_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "native/ledger_format.h"
+
+enum metric_unit {
+    UNIT_NS,
+    UNIT_COUNT,
+    UNIT_BYTES,
+};
+
+/* One row of the table of metrics. All strings are constants. */
+struct kernel_metric {
+    enum ledger_metric id;
+    const char *name;  /* what users and JSON see: "minor_faults" */
+    const char *group; /* what metrics= calls it: "faults" */
+    const char *title; /* column head: "min flt" */
+    enum metric_unit unit;
+    enum ledger_metric_source source;
+    const char *meaning; /* one clause, for --help and the manual */
+};
+
+/* One row of the table of sources. */
+struct kernel_metric_source {
+    enum ledger_metric_source id;
+    const char *name;      /* "getrusage(RUSAGE_THREAD)" */
+    unsigned cost_ns;      /* of one read on the measured machine, see DESIGN */
+    bool changes_only_on_switch; /* no need to read it while the thread was not switched out */
+    const char *needs;     /* what would enable it where it is missing */
+};
+
+/* The rows, indexed by id. */
+const struct kernel_metric *kernel_metric__get(enum ledger_metric id);
+const struct kernel_metric_source *kernel_metric_source__get(enum ledger_metric_source id);
+
+/* The row of that name, or NULL. */
+const struct kernel_metric *kernel_metric__by_name(const char *name);
+
+/* The bits (1 << enum ledger_metric) of a group or of one metric ("faults", "minor_faults", "all");
+ * 0 if there is no such name. "cpu" and "wall" are always charged and give *known = true, 0 bits. */
+uint64_t kernel_metrics__bits(const char *name, size_t length, bool *known);
+
+/* A comma-separated list of the groups that metrics= accepts, for messages; a constant. */
+const char *kernel_metrics__groups(void);
+
+/*
+ * Which metrics this machine and these privileges give for threads of this process. Fills
+ * error[SOURCE_COUNT] with 0 or the errno that says why not, and returns the bits of the metrics
+ * that work. taskstats delays that the kernel does not account (kernel.task_delayacct=0) count as
+ * missing, with ENODATA. Opens and closes what it needs; not for hooks.
+ */
+uint64_t kernel_metrics__probe(int32_t error[SOURCE_COUNT]);
+
+/*
+ * A reader of the calling thread's own metrics: holds the descriptors that some sources need, so
+ * that a read neither opens nor allocates. One per kernel thread, used by that thread only.
+ */
+struct metric_reader {
+    uint64_t wanted;  /* bits that read() fills */
+    int schedstat_fd; /* -1: not open */
+    int io_fd;
+    int taskstats_fd;
+    uint16_t taskstats_family;
+    uint32_t taskstats_sequence;
+    pid_t tid;
+};
+
+/*
+ * Opens what `wanted` needs, on the calling thread. What cannot be opened (descriptor limit,
+ * privileges) is taken out of reader->wanted. Leaves the process at least half of its descriptor
+ * limit: beyond that nothing is opened. 0, or -errno of the first source that was refused.
+ */
+int metric_reader__open(struct metric_reader *reader, uint64_t wanted);
+void metric_reader__close(struct metric_reader *reader);
+
+/*
+ * Reads the metrics whose bits are in both `bits` and reader->wanted into value[id]; leaves the
+ * others as they are. Returns the bits that were read: a source that fails is left out, never
+ * zeroed. Keeps errno. Does not allocate or lock; async-signal-safe.
+ */
+uint64_t metric_reader__read(struct metric_reader *reader, uint64_t bits,
+                             uint64_t value[LEDGER_METRIC_SLOTS]);
+
+/* What /proc says of one kernel thread of any process that we may look at. */
+struct task_status {
+    char name[64];        /* comm, as it is: not always UTF-8 */
+    uint64_t start_ticks; /* field 22 of stat: clock ticks since boot */
+    uint64_t cpu_ns;      /* schedstat's run time, else the ticks of stat */
+    uint64_t bits;        /* which of value[] were read */
+    uint64_t value[LEDGER_METRIC_SLOTS];
+};
+
+/*
+ * Reads /proc/PID/task/TID for the metrics in `bits` (taskstats is never read here). With
+ * pid == getpid() the CPU time comes from the thread's own clock, exact to the moment; otherwise
+ * from schedstat, which may lag a running thread by a scheduler tick. 0, or -errno (ENOENT, ESRCH:
+ * no such thread any more).
+ */
+int task_status__read(struct task_status *status, pid_t pid, pid_t tid, uint64_t bits);
+
+/* The process's own totals, in ns: CPU (exact), user and system. 0 or -errno. */
+int process_cpu__read(pid_t pid, uint64_t *cpu_ns, uint64_t *user_ns, uint64_t *system_ns);
+
+/* Field 22 of /proc/PID/stat, in clock ticks since boot: names a process together with its pid.
+ * 0 or -errno. */
+int process_start__read(pid_t pid, uint64_t *start_ticks);
+
+#endif

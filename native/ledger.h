@@ -1,0 +1,112 @@
+/*
+ * The ledger's writer: makes the mapped file, grows it, and hands out records.
+ *
+ * The whole of max-mem is mapped at once, so addresses never move; what lies beyond the reserved
+ * part is never touched. Space is reserved with posix_fallocate before use: in a full memory file
+ * system a sparse page would be a SIGBUS in the host. Nothing here takes a lock; every function is
+ * safe from any thread unless it says otherwise. After ledger__create nothing allocates memory but
+ * the ledger itself, and only ledger__reserve_ahead and a hook that finds no reserved chunk make a
+ * system call.
+ */
+#ifndef TREADLE_LEDGER_H
+#define TREADLE_LEDGER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "native/ledger_format.h"
+
+#define LEDGER_STRING_BUCKETS 16384u
+#define LEDGER_METHOD_BUCKETS 16384u
+#define LEDGER_STRING_MAX     65535u /* longer ones are cut, at a byte */
+
+/* The run of cells that records are being taken from; one per table and writer. Zero it to begin.
+ * One owner at a time, except ledger->shared, which is used by all. */
+struct ledger_arena {
+    uint32_t next;
+    uint32_t end;
+    uint32_t chunk; /* the chunk that `next` lies in */
+};
+
+struct ledger {
+    char *base;
+    struct ledger_header *header; /* == base */
+    size_t mapped_bytes;
+    int fd;
+    char path[4096]; /* "" if it has no name */
+    _Atomic uint32_t chunks_reserved;
+    _Atomic uint32_t chunks_used;
+    _Atomic uint64_t shared[LEDGER_TABLES]; /* arenas shared by all writers: chunk << 32 | cells */
+    _Atomic(ledger_ref) *string_buckets;
+    _Atomic(ledger_ref) *method_buckets;
+};
+
+/*
+ * Makes a ledger. `folder` is where; its name there is unpredictable in part and says the pid:
+ * treadle-PID-RANDOM.live. Mode 0600, O_EXCL, O_NOFOLLOW. With folder NULL the file has no name
+ * (memfd). max_bytes is rounded down to chunks, at least 64 KiB. 0 or -errno.
+ */
+int ledger__create(struct ledger *ledger, const char *folder, uint64_t max_bytes);
+
+/* A writer for a copy of a ledger in `fd`, of `bytes` bytes, growing up to max_bytes beyond. For
+ * snapshots: the copy's tables can be added to. Takes fd over. 0 or -errno. */
+int ledger__adopt(struct ledger *ledger, int fd, uint64_t bytes, uint64_t max_bytes);
+
+/* Unmaps and closes; the file stays. Nobody may use the ledger or its records any more. */
+void ledger__close(struct ledger *ledger);
+
+/* Removes the file's name, if it still has the one that it was made with. */
+void ledger__unlink(struct ledger *ledger);
+
+/* Reserves so that at least `bytes` beyond what is used can be taken without a system call. Called
+ * by a housekeeping thread. 0, or -errno (the ledger then is as large as it was). */
+int ledger__reserve_ahead(struct ledger *ledger, uint64_t bytes);
+
+static inline void *ledger__at(const struct ledger *ledger, ledger_ref ref)
+{
+    return ledger->base + (size_t)ref * LEDGER_CELL_BYTES;
+}
+
+static inline ledger_ref ledger__ref(const struct ledger *ledger, const void *record)
+{
+    return (ledger_ref)((size_t)((const char *)record - ledger->base) / LEDGER_CELL_BYTES);
+}
+
+/* A zeroed record of `cells` cells, or none when the ledger is full (which is noted in the header:
+ * full_error). From the caller's own arena, or from the one all share. */
+ledger_ref ledger__take(struct ledger *ledger, struct ledger_arena *arena, enum ledger_table table,
+                        uint32_t cells);
+ledger_ref ledger__take_shared(struct ledger *ledger, enum ledger_table table, uint32_t cells);
+
+/* The string's record; equal strings share one (best effort when two threads race). None if the
+ * ledger is full. */
+ledger_ref ledger__string(struct ledger *ledger, const char *bytes, size_t length);
+
+/* The method with that key, or none. */
+ledger_ref ledger__find_method(const struct ledger *ledger, uint64_t key);
+
+/* What a new method's record is filled with. */
+struct ledger_method_names {
+    const char *class_name; /* with dots: "java.util.HashMap$Node" */
+    const char *name;
+    const char *signature;
+    const char *source; /* NULL if unknown */
+};
+
+/* The method with that key, made if need be; the first of racing threads wins. None if full. */
+ledger_ref ledger__add_method(struct ledger *ledger, uint64_t key,
+                              const struct ledger_method_names *names, uint32_t flags);
+
+/* Appends to the thread's renames unless the name is its latest already. */
+void ledger__rename_thread(struct ledger *ledger, struct ledger_thread *thread, const char *bytes,
+                           size_t length, uint64_t when_ns);
+
+/* Adds to a counter of the header that any thread may add to. */
+static inline void ledger__count(uint64_t *counter, uint64_t n)
+{
+    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+#endif

@@ -1,0 +1,303 @@
+/*
+ * The ledger's format: what stands in the mapped file, byte for byte.
+ *
+ * A ledger is a sequence of chunks of LEDGER_CHUNK_BYTES. Chunk 0 is the header. Every other chunk
+ * belongs to a run of one or more chunks; the first one starts with a `struct ledger_chunk` that
+ * says what records the run holds and how many cells of it are in use. Records are whole cells of
+ * 64 bytes, so a record is named by the number of its first cell, a `ledger_ref`: the byte offset
+ * divided by 64. Ref 0 (the header) means "none".
+ *
+ * Writing: every record has one writer at a time. A record is filled in first and its ref is then
+ * published with a release store; counters are relaxed stores of whole words. A reader in another
+ * process sees either nothing or a filled record, and must check every ref it follows: the file
+ * may be the work of a killed process, a half-written disk or an enemy.
+ *
+ * Times are in nanoseconds of the ledger's clock: 0 is the moment the ledger was made, which is
+ * `epoch_ns` on the wall clock. All integers are in the byte order of the machine that wrote them;
+ * `byte_order` tells.
+ */
+#ifndef TREADLE_LEDGER_FORMAT_H
+#define TREADLE_LEDGER_FORMAT_H
+
+#include <stdint.h>
+
+#define LEDGER_MAGIC          "TREADLE\n"
+#define LEDGER_FORMAT_VERSION 1u
+#define LEDGER_BYTE_ORDER     0x01020304u
+#define LEDGER_CELL_BYTES     64u
+#define LEDGER_CHUNK_BYTES    4096u
+#define LEDGER_CHUNK_CELLS    (LEDGER_CHUNK_BYTES / LEDGER_CELL_BYTES)
+#define LEDGER_CHUNK_MAGIC    0x4b4e4843u /* "CHNK" */
+
+typedef uint32_t ledger_ref;
+
+enum ledger_state {
+    LEDGER_LIVE = 1,   /* a JVM writes it; an orphan if that JVM is gone */
+    LEDGER_CLOSED = 2, /* a snapshot */
+};
+
+enum ledger_table {
+    LEDGER_UNUSED = 0, /* a chunk that was taken but not filled: skip it */
+    LEDGER_STRINGS,
+    LEDGER_METHODS,
+    LEDGER_THREADS,
+    LEDGER_KERNEL_THREADS,
+    LEDGER_NODES,
+    LEDGER_SIDES,
+    LEDGER_RENAMES,
+    LEDGER_TABLES,
+};
+
+struct ledger_chunk {
+    uint32_t magic;
+    uint32_t table;      /* enum ledger_table */
+    uint32_t run;        /* chunks in this run, this one included */
+    uint32_t used_cells; /* cells in use, this one included */
+    uint32_t reserved[12];
+};
+
+/*
+ * Metrics. CPU and wall time stand in the node itself; the others in `value[]` of a side record,
+ * at this index. The numbers are part of the format: append, never renumber.
+ */
+enum ledger_metric {
+    METRIC_USER,               /* ns */
+    METRIC_SYSTEM,             /* ns */
+    METRIC_VOLUNTARY_SWITCHES, /* the rest: counts, bytes or ns, see kernel_metrics.h */
+    METRIC_INVOLUNTARY_SWITCHES,
+    METRIC_MINOR_FAULTS,
+    METRIC_MAJOR_FAULTS,
+    METRIC_BLOCK_INPUTS,
+    METRIC_BLOCK_OUTPUTS,
+    METRIC_READ_BYTES,  /* through system calls, from anything */
+    METRIC_WRITE_BYTES, /* ditto */
+    METRIC_DISK_READ_BYTES,
+    METRIC_DISK_WRITE_BYTES,
+    METRIC_RUN_QUEUE_DELAY, /* ns */
+    METRIC_TIMESLICES,
+    METRIC_BLOCK_IO_DELAY, /* ns, taskstats, as all below */
+    METRIC_SWAP_IN_DELAY,
+    METRIC_RECLAIM_DELAY,
+    METRIC_THRASHING_DELAY,
+    METRIC_COMPACT_DELAY,
+    METRIC_WRITE_PROTECT_DELAY,
+    METRIC_INTERRUPT_DELAY,
+    METRIC_COUNT,
+};
+
+#define LEDGER_METRIC_SLOTS 31u
+
+/* Where a metric is read; the header says for each whether that worked. */
+enum ledger_metric_source {
+    SOURCE_CLOCK,     /* the kernel clock: CPU and wall */
+    SOURCE_RUSAGE,    /* getrusage(RUSAGE_THREAD); of another thread: /proc/.../stat, status */
+    SOURCE_IO,        /* /proc/.../task/TID/io */
+    SOURCE_SCHEDSTAT, /* /proc/.../task/TID/schedstat */
+    SOURCE_TASKSTATS, /* generic netlink, TASKSTATS */
+    SOURCE_COUNT,
+};
+
+enum ledger_clock_kind {
+    LEDGER_CLOCK_PLAIN = 1, /* CLOCK_THREAD_CPUTIME_ID at every event */
+    LEDGER_CLOCK_PERF = 2,  /* TSC, switches seen by the lock word of a perf event's page */
+    LEDGER_CLOCK_RSEQ = 3,  /* TSC, switches seen by rseq_cs being cleared */
+};
+
+struct ledger_header {
+    char magic[8];
+    uint32_t format_version;
+    uint32_t byte_order;
+    uint32_t cell_bytes;
+    uint32_t chunk_bytes;
+    uint32_t state;       /* enum ledger_state */
+    uint32_t chunks_used; /* chunks handed out, the header included */
+    uint64_t max_bytes;   /* max-mem */
+
+    /* the process */
+    int32_t pid;
+    uint32_t uid;
+    uint64_t start_ticks;  /* field 22 of /proc/PID/stat: with the boot id, names a process */
+    char boot_id[40];      /* /proc/sys/kernel/random/boot_id, NUL-terminated */
+    uint64_t process_start_epoch_ns; /* when the process began */
+    uint64_t epoch_ns;     /* the wall clock at time 0 of the ledger's clock */
+    uint64_t monotonic_ns; /* CLOCK_MONOTONIC at the same moment */
+    ledger_ref machine;    /* strings: "Linux 6.1.0 x86_64, 2 processors, AMD EPYC" */
+    ledger_ref jvm;        /* "OpenJDK 64-Bit Server VM 17.0.15+6-..." */
+    ledger_ref command;    /* main class and arguments as /proc/PID/cmdline has them */
+    ledger_ref options;    /* the agent's options as given */
+
+    /* the clock */
+    uint32_t clock_kind;   /* enum ledger_clock_kind */
+    uint32_t clock_forced; /* 1: by the clock= option, 0: by the self-test */
+    uint64_t tsc_zero;     /* TSC at time 0 */
+    uint64_t tsc_mult;     /* ns = (ticks * tsc_mult) >> 32; 0 with the plain clock */
+
+    /* metrics: bit n is enum ledger_metric n */
+    uint64_t metrics_charged; /* charged to nodes and threads */
+    uint64_t metrics_totals;  /* known per thread at least */
+    int32_t source_error[8];  /* per enum ledger_metric_source: 0, or the errno that refused it */
+
+    /* the process's own totals, as of `asof_ns`; rows and totals are taken together */
+    uint64_t asof_ns;
+    uint64_t process_cpu_ns;
+    uint64_t process_user_ns;
+    uint64_t process_system_ns;
+
+    /* losses: every one is shown in the report */
+    uint64_t dropped_enters;      /* calls not recorded since the ledger was full */
+    uint64_t dropped_threads;     /* threads not recorded, ditto */
+    uint64_t dropped_side_values; /* metric deltas that found no side record */
+    uint64_t resynchronised;      /* exits that did not match the current node */
+    int32_t full_error;           /* 0; ENOMEM: max-mem reached; else why the file cannot grow */
+    uint32_t reuse_new;           /* 1: reuse=new */
+
+    uint32_t event_mode; /* enum ledger_event_mode */
+    uint32_t snapshots;  /* sequence number of this snapshot */
+};
+
+enum ledger_event_mode {
+    LEDGER_EVENTS_NONE,
+    LEDGER_EVENTS_JVMTI,
+    LEDGER_EVENTS_INSTRUMENT,
+};
+
+/* A string, in as many cells as it needs. UTF-8 as a rule, but check: names come from outside. */
+struct ledger_string {
+    uint32_t length; /* bytes */
+    uint32_t hash;
+    ledger_ref next_in_bucket;
+    char bytes[LEDGER_CELL_BYTES - 12]; /* and on into the next cells; no NUL */
+};
+
+enum ledger_method_flag {
+    METHOD_NATIVE = 1u << 0,
+    METHOD_EXCLUDED = 1u << 1, /* by include=/exclude=: never has nodes */
+    METHOD_DEAD = 1u << 2,     /* lost a race while being made: never has nodes */
+};
+
+struct ledger_method {
+    uint64_t key;          /* what the hook names it by (a jmethodID, an index); opaque */
+    ledger_ref class_name; /* "java.util.HashMap$Node", as Class.getName gives it */
+    ledger_ref name;       /* "put", "<init>" */
+    ledger_ref signature;  /* "(Ljava/lang/Object;I)V" */
+    ledger_ref source;     /* "HashMap.java", or none */
+    ledger_ref next_in_bucket;
+    ledger_ref first_instance; /* nodes of this method, linked by next_instance */
+    uint32_t flags;
+    uint32_t reserved[7];
+};
+
+enum ledger_thread_kind {
+    THREAD_PLATFORM = 1,
+    THREAD_VIRTUAL = 2,
+    THREAD_CARRIER = 3,
+    THREAD_VM = 4,     /* GC, JIT, …: no Java thread */
+    THREAD_NATIVE = 5, /* a kernel thread that is neither */
+};
+
+enum ledger_thread_flag {
+    THREAD_TERMINATED = 1u << 0, /* nothing is charged to its methods any more */
+    THREAD_DAEMON = 1u << 1,
+    THREAD_SEEDED = 1u << 2, /* had frames before events began: those have no calls */
+};
+
+#define LEDGER_THREAD_TIDS 6u
+
+struct ledger_thread {
+    ledger_ref name;    /* the one it had when it started */
+    ledger_ref renames; /* newest first, linked */
+    ledger_ref parent;  /* the thread that started it, or none */
+    ledger_ref root;    /* its tree's root node */
+    ledger_ref current; /* its current node while no kernel thread runs it */
+    uint32_t kind;      /* enum ledger_thread_kind */
+    uint32_t flags;     /* enum ledger_thread_flag */
+    uint32_t rename_count;
+    uint64_t java_id; /* Thread.threadId(), 0 if none */
+    uint64_t start_ns;
+    uint64_t end_ns; /* 0 while it runs */
+    uint64_t lost_enters;
+    uint32_t tid_count;
+    int32_t tids[LEDGER_THREAD_TIDS]; /* the first so many kernel threads that ran it */
+    uint32_t reserved[23];
+    uint64_t first_ticks; /* VM and native rows: start_ticks of the kernel thread */
+    uint64_t totals[LEDGER_METRIC_SLOTS];
+    uint64_t reserved_end;
+};
+
+/* What the ledger knows of a kernel thread: enough for anybody to work out what is not yet charged:
+ * the thread's clock now, less sync_cpu_ns + (last_ns - sync_ns). */
+struct ledger_kernel_thread {
+    int32_t tid; /* 0: this record is free for the next kernel thread */
+    uint32_t generation;
+    ledger_ref thread;  /* the Java thread that runs on it, or the last that did */
+    ledger_ref current; /* the node its deltas go to */
+    uint64_t last_ns;   /* when it was last charged */
+    uint64_t sync_ns;   /* when its CPU clock was last read … */
+    uint64_t sync_cpu_ns; /* … and what has been charged up to then */
+    uint64_t start_ticks;
+    uint64_t reserved[2];
+    uint64_t readings[LEDGER_METRIC_SLOTS]; /* metrics as last read */
+    uint64_t reserved_end;
+};
+
+enum ledger_node_kind {
+    NODE_ROOT = 1,   /* the thread node: no method */
+    NODE_EXACT = 2,  /* a method in one calling context */
+    NODE_GAP = 3,    /* "(between Java threads)": no method, child of a root */
+    NODE_SAMPLED = 4,
+    NODE_NATIVE = 5,
+};
+
+/* One calling context in one cache line. */
+struct ledger_node {
+    uint64_t key;      /* the method's key, so that the hot path needs no other line */
+    ledger_ref method; /* none for roots and gaps */
+    ledger_ref parent; /* none for roots */
+    ledger_ref first_child;
+    ledger_ref next_sibling;
+    ledger_ref last_hit;      /* the child entered last; the writer's own, may be stale */
+    ledger_ref next_instance; /* next node of the same method, in any thread */
+    ledger_ref side;          /* metrics that are not zero, or none */
+    uint32_t kind_and_level;  /* enum ledger_node_kind << 24 | recursion level */
+    uint64_t calls;
+    uint64_t cpu_ns;  /* base */
+    uint64_t wall_ns; /* base */
+};
+
+#define NODE_LEVEL_MAX 0xffffffu
+
+struct ledger_side {
+    ledger_ref node;
+    uint32_t reserved;
+    uint64_t value[LEDGER_METRIC_SLOTS];
+};
+
+struct ledger_rename {
+    ledger_ref name;
+    ledger_ref older;
+    uint64_t when_ns;
+    uint64_t reserved[6];
+};
+
+_Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");
+_Static_assert(sizeof(struct ledger_chunk) == LEDGER_CELL_BYTES, "one cell");
+_Static_assert(sizeof(struct ledger_string) == LEDGER_CELL_BYTES, "one cell");
+_Static_assert(sizeof(struct ledger_method) == LEDGER_CELL_BYTES, "one cell");
+_Static_assert(sizeof(struct ledger_node) == LEDGER_CELL_BYTES, "one cell");
+_Static_assert(sizeof(struct ledger_rename) == LEDGER_CELL_BYTES, "one cell");
+_Static_assert(sizeof(struct ledger_side) % LEDGER_CELL_BYTES == 0, "whole cells");
+_Static_assert(sizeof(struct ledger_thread) % LEDGER_CELL_BYTES == 0, "whole cells");
+_Static_assert(sizeof(struct ledger_kernel_thread) % LEDGER_CELL_BYTES == 0, "whole cells");
+_Static_assert(METRIC_COUNT <= LEDGER_METRIC_SLOTS, "a slot for each metric");
+
+static inline uint32_t ledger_node__level(const struct ledger_node *node)
+{
+    return node->kind_and_level & NODE_LEVEL_MAX;
+}
+
+static inline uint32_t ledger_node__kind(const struct ledger_node *node)
+{
+    return node->kind_and_level >> 24;
+}
+
+#endif

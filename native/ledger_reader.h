@@ -1,0 +1,59 @@
+/*
+ * Reading a ledger: live, closed or orphaned, whole or damaged.
+ *
+ * The file is copied into memory first, so nothing that its writer or anybody else does to it
+ * afterwards can hurt. Every ref is checked before it is followed. A file that cannot be understood
+ * gives one line that says what is wrong and at which byte; damage that leaves the rest readable
+ * (a node that was being written when the process was killed) is skipped and counted.
+ */
+#ifndef TREADLE_LEDGER_READER_H
+#define TREADLE_LEDGER_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "native/ledger_format.h"
+
+struct ledger_reader;
+
+enum ledger_life {
+    LEDGER_IS_CLOSED, /* a snapshot */
+    LEDGER_IS_LIVE,   /* its process runs (same pid, start time and boot) */
+    LEDGER_IS_ORPHAN, /* live by its header, but its process is gone */
+};
+
+/* Reads a ledger from an open file (which it leaves open), or from the file at `path`. On failure
+ * returns NULL and writes one line without newline to message: what, where, what was expected. */
+struct ledger_reader *ledger_reader__open_fd(int fd, const char *path, char *message,
+                                             size_t message_bytes);
+struct ledger_reader *ledger_reader__open(const char *path, char *message, size_t message_bytes);
+void ledger_reader__close(struct ledger_reader *reader);
+
+const struct ledger_header *ledger_reader__header(const struct ledger_reader *reader);
+enum ledger_life ledger_reader__life(const struct ledger_reader *reader);
+
+/* Records that were skipped since they were unfinished or made no sense, and where the first of
+ * them stands (a line for people, "" if none). */
+uint64_t ledger_reader__skipped(const struct ledger_reader *reader);
+const char *ledger_reader__skipped_where(const struct ledger_reader *reader);
+
+/* The record behind a ref, or NULL if the ref is none, out of range or of another table. A string's
+ * bytes are not NUL-terminated and stay the reader's. */
+const char *ledger_reader__string(const struct ledger_reader *reader, ledger_ref ref,
+                                  size_t *length);
+const struct ledger_method *ledger_reader__method(const struct ledger_reader *reader,
+                                                  ledger_ref ref);
+const struct ledger_thread *ledger_reader__thread(const struct ledger_reader *reader,
+                                                  ledger_ref ref);
+const struct ledger_node *ledger_reader__node(const struct ledger_reader *reader, ledger_ref ref);
+const struct ledger_side *ledger_reader__side(const struct ledger_reader *reader, ledger_ref ref);
+const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
+                                                  ledger_ref ref);
+
+/* All records of one table in the file's order: pass 0 first, then the last result; 0 at the end.
+ * Strings cannot be walked. */
+ledger_ref ledger_reader__next(const struct ledger_reader *reader, enum ledger_table table,
+                               ledger_ref previous);
+
+#endif
