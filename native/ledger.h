@@ -37,7 +37,7 @@ struct ledger {
     int fd;
     char path[4096]; /* "" if it has no name */
     _Atomic uint32_t chunks_reserved;
-    _Atomic uint32_t chunks_used;
+    _Atomic bool full; /* a reservation failed; ledger__reserve_ahead may clear it */
     _Atomic uint64_t shared[LEDGER_TABLES]; /* arenas shared by all writers: chunk << 32 | cells */
     _Atomic(ledger_ref) *string_buckets;
     _Atomic(ledger_ref) *method_buckets;

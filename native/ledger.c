@@ -1,0 +1,443 @@
+#include "native/ledger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RESERVE_STEP_CHUNKS  256u /* 1 MiB */
+#define RESERVE_FIRST_CHUNKS 64u
+#define CHUNKS_MIN           16u
+#define RECORDS_PER_CHUNK    (LEDGER_CHUNK_CELLS - 1u)
+
+static struct ledger_chunk *chunk_at(const struct ledger *ledger, uint32_t chunk)
+{
+    return (struct ledger_chunk *)(ledger->base + (size_t)chunk * LEDGER_CHUNK_BYTES);
+}
+
+static uint32_t chunks_max(const struct ledger *ledger)
+{
+    return (uint32_t)(ledger->mapped_bytes / LEDGER_CHUNK_BYTES);
+}
+
+static int allocate_file(int fd, uint32_t from, uint32_t to)
+{
+    off_t offset = (off_t)from * LEDGER_CHUNK_BYTES;
+    off_t bytes = (off_t)(to - from) * LEDGER_CHUNK_BYTES;
+
+    for (int attempt = 0; attempt < 8; attempt++) {
+        if (fallocate(fd, 0, offset, bytes) == 0)
+            return 0;
+        if (errno == EOPNOTSUPP)
+            return -posix_fallocate(fd, offset, bytes);
+        if (errno != EINTR)
+            break;
+    }
+    return -errno;
+}
+
+static void raise_to(_Atomic uint32_t *value, uint32_t to)
+{
+    uint32_t seen = atomic_load_explicit(value, memory_order_relaxed);
+
+    while (seen < to && !atomic_compare_exchange_weak(value, &seen, to))
+        ;
+}
+
+/* Threads may reserve the same range at the same time: fallocate of what is there already is a
+ * no-op, so no lock is needed. */
+static int reserve_up_to(struct ledger *ledger, uint32_t chunks)
+{
+    uint32_t reserved = atomic_load(&ledger->chunks_reserved);
+    uint32_t generous = reserved + RESERVE_STEP_CHUNKS;
+    int error;
+
+    if (chunks > chunks_max(ledger))
+        return -ENOMEM;
+    if (chunks <= reserved)
+        return 0;
+    if (generous > chunks_max(ledger))
+        generous = chunks_max(ledger);
+    if (generous > chunks && allocate_file(ledger->fd, reserved, generous) == 0) {
+        raise_to(&ledger->chunks_reserved, generous);
+        return 0;
+    }
+    error = allocate_file(ledger->fd, reserved, chunks);
+    if (error == 0)
+        raise_to(&ledger->chunks_reserved, chunks);
+    return error;
+}
+
+static void note_full(struct ledger *ledger, int error)
+{
+    ledger->header->full_error = -error;
+    atomic_store(&ledger->full, true);
+}
+
+int ledger__reserve_ahead(struct ledger *ledger, uint64_t bytes)
+{
+    uint32_t used = __atomic_load_n(&ledger->header->chunks_used, __ATOMIC_RELAXED);
+    uint64_t wanted = used + bytes / LEDGER_CHUNK_BYTES;
+    int error;
+
+    if (wanted > chunks_max(ledger))
+        wanted = chunks_max(ledger);
+    error = reserve_up_to(ledger, (uint32_t)wanted);
+    if (error == 0 && used < chunks_max(ledger))
+        atomic_store(&ledger->full, false);
+    return error;
+}
+
+/* First chunk of a run, or 0 when the ledger is full. */
+static uint32_t take_chunks(struct ledger *ledger, enum ledger_table table, uint32_t run)
+{
+    uint32_t *used = &ledger->header->chunks_used;
+    uint32_t first = __atomic_load_n(used, __ATOMIC_RELAXED);
+    struct ledger_chunk *chunk;
+
+    if (atomic_load_explicit(&ledger->full, memory_order_relaxed))
+        return 0;
+    do {
+        int error = reserve_up_to(ledger, first + run);
+
+        if (error) {
+            note_full(ledger, error);
+            return 0;
+        }
+    } while (!__atomic_compare_exchange_n(used, &first, first + run, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    chunk = chunk_at(ledger, first);
+    chunk->table = table;
+    chunk->run = run;
+    chunk->used_cells = 1;
+    __atomic_store_n(&chunk->magic, LEDGER_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    return first;
+}
+
+ledger_ref ledger__take(struct ledger *ledger, struct ledger_arena *arena, enum ledger_table table,
+                        uint32_t cells)
+{
+    ledger_ref ref;
+
+    if (arena->end - arena->next < cells) {
+        uint32_t chunk = take_chunks(ledger, table, 1);
+
+        if (!chunk)
+            return 0;
+        arena->chunk = chunk;
+        arena->next = chunk * LEDGER_CHUNK_CELLS + 1;
+        arena->end = (chunk + 1) * LEDGER_CHUNK_CELLS;
+    }
+    ref = arena->next;
+    arena->next += cells;
+    __atomic_store_n(&chunk_at(ledger, arena->chunk)->used_cells,
+                     arena->next - arena->chunk * LEDGER_CHUNK_CELLS, __ATOMIC_RELEASE);
+    return ref;
+}
+
+static ledger_ref take_own_run(struct ledger *ledger, enum ledger_table table, uint32_t cells)
+{
+    uint32_t run = (cells + LEDGER_CHUNK_CELLS) / LEDGER_CHUNK_CELLS;
+    uint32_t chunk = take_chunks(ledger, table, run);
+
+    if (!chunk)
+        return 0;
+    __atomic_store_n(&chunk_at(ledger, chunk)->used_cells, cells + 1, __ATOMIC_RELEASE);
+    return chunk * LEDGER_CHUNK_CELLS + 1;
+}
+
+ledger_ref ledger__take_shared(struct ledger *ledger, enum ledger_table table, uint32_t cells)
+{
+    _Atomic uint64_t *arena = &ledger->shared[table];
+    uint64_t seen = atomic_load(arena);
+
+    if (cells > RECORDS_PER_CHUNK)
+        return take_own_run(ledger, table, cells);
+    for (;;) {
+        uint32_t chunk = (uint32_t)(seen >> 32);
+        uint32_t used = (uint32_t)seen;
+
+        if (!chunk || used + cells > LEDGER_CHUNK_CELLS) {
+            uint32_t fresh = take_chunks(ledger, table, 1);
+
+            if (!fresh)
+                return 0;
+            /* Losing this race leaves one empty chunk behind. */
+            if (!atomic_compare_exchange_strong(arena, &seen, (uint64_t)fresh << 32 | 1))
+                continue;
+            seen = (uint64_t)fresh << 32 | 1;
+        } else if (atomic_compare_exchange_weak(arena, &seen, seen + cells)) {
+            __atomic_fetch_add(&chunk_at(ledger, chunk)->used_cells, cells, __ATOMIC_RELEASE);
+            return chunk * LEDGER_CHUNK_CELLS + used;
+        }
+    }
+}
+
+/* FNV-1a, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
+static uint32_t hash_bytes(const char *bytes, size_t length)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
+    return hash;
+}
+
+static ledger_ref find_string(const struct ledger *ledger, const char *bytes, size_t length,
+                              uint32_t hash)
+{
+    ledger_ref ref = atomic_load(&ledger->string_buckets[hash % LEDGER_STRING_BUCKETS]);
+
+    while (ref) {
+        const struct ledger_string *string = ledger__at(ledger, ref);
+
+        if (string->hash == hash && string->length == length &&
+            memcmp(string->bytes, bytes, length) == 0)
+            break;
+        ref = string->next_in_bucket;
+    }
+    return ref;
+}
+
+static void push(_Atomic(ledger_ref) *bucket, ledger_ref ref, ledger_ref *next)
+{
+    ledger_ref head = atomic_load(bucket);
+
+    do {
+        __atomic_store_n(next, head, __ATOMIC_RELAXED);
+    } while (!atomic_compare_exchange_weak(bucket, &head, ref));
+}
+
+ledger_ref ledger__string(struct ledger *ledger, const char *bytes, size_t length)
+{
+    uint32_t hash, cells;
+    struct ledger_string *string;
+    ledger_ref ref;
+
+    if (length > LEDGER_STRING_MAX)
+        length = LEDGER_STRING_MAX;
+    hash = hash_bytes(bytes, length);
+    ref = find_string(ledger, bytes, length, hash);
+    if (ref)
+        return ref;
+    cells = (uint32_t)((offsetof(struct ledger_string, bytes) + length + LEDGER_CELL_BYTES - 1) /
+                       LEDGER_CELL_BYTES);
+    ref = ledger__take_shared(ledger, LEDGER_STRINGS, cells);
+    if (!ref)
+        return 0;
+    string = ledger__at(ledger, ref);
+    memcpy((char *)string + offsetof(struct ledger_string, bytes), bytes, length);
+    string->hash = hash;
+    string->length = (uint32_t)length;
+    push(&ledger->string_buckets[hash % LEDGER_STRING_BUCKETS], ref, &string->next_in_bucket);
+    return ref;
+}
+
+static _Atomic(ledger_ref) *method_bucket(const struct ledger *ledger, uint64_t key)
+{
+    return &ledger->method_buckets[(key * 0x9e3779b97f4a7c15u) >> 50];
+}
+
+static ledger_ref find_method_from(const struct ledger *ledger, ledger_ref ref, uint64_t key)
+{
+    while (ref) {
+        const struct ledger_method *method = ledger__at(ledger, ref);
+
+        if (method->key == key)
+            break;
+        ref = method->next_in_bucket;
+    }
+    return ref;
+}
+
+ledger_ref ledger__find_method(const struct ledger *ledger, uint64_t key)
+{
+    return find_method_from(ledger, atomic_load(method_bucket(ledger, key)), key);
+}
+
+ledger_ref ledger__add_method(struct ledger *ledger, uint64_t key,
+                              const struct ledger_method_names *names, uint32_t flags)
+{
+    _Atomic(ledger_ref) *bucket = method_bucket(ledger, key);
+    ledger_ref head = atomic_load(bucket);
+    ledger_ref found = find_method_from(ledger, head, key);
+    ledger_ref ref = found ? 0 : ledger__take_shared(ledger, LEDGER_METHODS, 1);
+    struct ledger_method *method;
+
+    if (!ref)
+        return found;
+    method = ledger__at(ledger, ref);
+    method->class_name = ledger__string(ledger, names->class_name, strlen(names->class_name));
+    method->name = ledger__string(ledger, names->name, strlen(names->name));
+    method->signature = ledger__string(ledger, names->signature, strlen(names->signature));
+    if (names->source)
+        method->source = ledger__string(ledger, names->source, strlen(names->source));
+    method->flags = flags;
+    method->key = key;
+    do {
+        found = find_method_from(ledger, head, key);
+        if (found) {
+            method->flags = METHOD_DEAD;
+            return found;
+        }
+        method->next_in_bucket = head;
+    } while (!atomic_compare_exchange_weak(bucket, &head, ref));
+    return ref;
+}
+
+void ledger__rename_thread(struct ledger *ledger, struct ledger_thread *thread, const char *bytes,
+                           size_t length, uint64_t when_ns)
+{
+    ledger_ref name = ledger__string(ledger, bytes, length);
+    const struct ledger_rename *latest = ledger__at(ledger, thread->renames);
+    ledger_ref latest_name = thread->renames ? latest->name : thread->name;
+    struct ledger_rename *rename;
+    ledger_ref ref;
+
+    if (!name || name == latest_name)
+        return;
+    ref = ledger__take_shared(ledger, LEDGER_RENAMES, 1);
+    if (!ref)
+        return;
+    rename = ledger__at(ledger, ref);
+    rename->name = name;
+    rename->when_ns = when_ns;
+    rename->older = thread->renames;
+    __atomic_store_n(&thread->renames, ref, __ATOMIC_RELEASE);
+    thread->rename_count++;
+}
+
+static int open_named(struct ledger *ledger, const char *folder)
+{
+    uint64_t random = 0;
+    int length;
+
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+        random = (uint64_t)(uintptr_t)&random; /* O_EXCL and O_NOFOLLOW guard it all the same */
+    length = snprintf(ledger->path, sizeof ledger->path, "%s/treadle-%d-%016llx.live", folder,
+                      (int)getpid(), (unsigned long long)random);
+    if (length < 0 || (size_t)length >= sizeof ledger->path)
+        return -ENAMETOOLONG;
+    ledger->fd = open(ledger->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (ledger->fd < 0 || fchmod(ledger->fd, 0600) != 0)
+        return -errno;
+    return 0;
+}
+
+static int map(struct ledger *ledger, size_t bytes)
+{
+    size_t buckets_bytes = (LEDGER_STRING_BUCKETS + LEDGER_METHOD_BUCKETS) * sizeof(ledger_ref);
+    void *buckets;
+
+    ledger->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                        ledger->fd, 0);
+    if (ledger->base == MAP_FAILED)
+        return -errno;
+    ledger->mapped_bytes = bytes;
+    ledger->header = (struct ledger_header *)ledger->base;
+    madvise(ledger->base, bytes, MADV_DONTDUMP);
+    buckets = mmap(NULL, buckets_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (buckets == MAP_FAILED) {
+        int error = -errno;
+
+        munmap(ledger->base, bytes);
+        return error;
+    }
+    ledger->string_buckets = buckets;
+    ledger->method_buckets = ledger->string_buckets + LEDGER_STRING_BUCKETS;
+    return 0;
+}
+
+static void fill_header(struct ledger_header *header, uint64_t max_bytes)
+{
+    memcpy(header->magic, LEDGER_MAGIC, sizeof header->magic);
+    header->format_version = LEDGER_FORMAT_VERSION;
+    header->byte_order = LEDGER_BYTE_ORDER;
+    header->cell_bytes = LEDGER_CELL_BYTES;
+    header->chunk_bytes = LEDGER_CHUNK_BYTES;
+    header->state = LEDGER_LIVE;
+    header->chunks_used = 1;
+    header->max_bytes = max_bytes;
+    header->pid = getpid();
+    header->uid = getuid();
+}
+
+int ledger__create(struct ledger *ledger, const char *folder, uint64_t max_bytes)
+{
+    uint64_t chunks = max_bytes / LEDGER_CHUNK_BYTES;
+    int error;
+
+    memset(ledger, 0, sizeof *ledger);
+    if (chunks > UINT32_MAX / LEDGER_CHUNK_CELLS)
+        chunks = UINT32_MAX / LEDGER_CHUNK_CELLS;
+    if (chunks < CHUNKS_MIN)
+        chunks = CHUNKS_MIN;
+    if (folder) {
+        error = open_named(ledger, folder);
+    } else {
+        ledger->fd = memfd_create("treadle", MFD_CLOEXEC);
+        error = ledger->fd < 0 ? -errno : 0;
+    }
+    if (error)
+        goto fail_open;
+    error = allocate_file(ledger->fd, 0,
+                          chunks < RESERVE_FIRST_CHUNKS ? (uint32_t)chunks : RESERVE_FIRST_CHUNKS);
+    if (error)
+        goto fail_open;
+    error = map(ledger, chunks * LEDGER_CHUNK_BYTES);
+    if (error)
+        goto fail_open;
+    ledger->chunks_reserved =
+        chunks < RESERVE_FIRST_CHUNKS ? (uint32_t)chunks : RESERVE_FIRST_CHUNKS;
+    fill_header(ledger->header, chunks * LEDGER_CHUNK_BYTES);
+    return 0;
+
+fail_open:
+    ledger__unlink(ledger);
+    if (ledger->fd >= 0)
+        close(ledger->fd);
+    ledger->fd = -1;
+    return error;
+}
+
+int ledger__adopt(struct ledger *ledger, int fd, uint64_t bytes, uint64_t max_bytes)
+{
+    uint32_t chunks = (uint32_t)(bytes / LEDGER_CHUNK_BYTES);
+    int error;
+
+    memset(ledger, 0, sizeof *ledger);
+    ledger->fd = fd;
+    error = map(ledger, (size_t)(bytes + max_bytes) / LEDGER_CHUNK_BYTES * LEDGER_CHUNK_BYTES);
+    if (error)
+        return error;
+    ledger->chunks_reserved = chunks;
+    ledger->header->chunks_used = chunks;
+    return 0;
+}
+
+void ledger__close(struct ledger *ledger)
+{
+    munmap(ledger->base, ledger->mapped_bytes);
+    munmap((void *)ledger->string_buckets,
+           (LEDGER_STRING_BUCKETS + LEDGER_METHOD_BUCKETS) * sizeof(ledger_ref));
+    close(ledger->fd);
+    memset(ledger, 0, sizeof *ledger);
+    ledger->fd = -1;
+}
+
+/* Only the file that was made, should somebody have put another one under its name. */
+void ledger__unlink(struct ledger *ledger)
+{
+    struct stat ours, named;
+
+    if (!ledger->path[0] || ledger->fd < 0)
+        return;
+    if (fstat(ledger->fd, &ours) == 0 && lstat(ledger->path, &named) == 0 &&
+        ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
+        unlink(ledger->path);
+}
