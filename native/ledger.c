@@ -290,6 +290,34 @@ ledger_ref ledger__add_method(struct ledger *ledger, uint64_t key,
     return ref;
 }
 
+static const uint32_t record_cells[LEDGER_TABLES] = {
+    [LEDGER_METHODS] = sizeof(struct ledger_method) / LEDGER_CELL_BYTES,
+    [LEDGER_THREADS] = sizeof(struct ledger_thread) / LEDGER_CELL_BYTES,
+    [LEDGER_KERNEL_THREADS] = sizeof(struct ledger_kernel_thread) / LEDGER_CELL_BYTES,
+    [LEDGER_NODES] = sizeof(struct ledger_node) / LEDGER_CELL_BYTES,
+    [LEDGER_SIDES] = sizeof(struct ledger_side) / LEDGER_CELL_BYTES,
+    [LEDGER_RENAMES] = sizeof(struct ledger_rename) / LEDGER_CELL_BYTES,
+};
+
+ledger_ref ledger__next(const struct ledger *ledger, enum ledger_table table, ledger_ref previous)
+{
+    uint32_t cells = record_cells[table];
+    uint32_t chunk = previous / LEDGER_CHUNK_CELLS;
+    uint32_t cell = previous % LEDGER_CHUNK_CELLS + cells;
+
+    if (!previous)
+        chunk = cell = 1;
+    while (chunk < ledger->header->chunks_used) {
+        const struct ledger_chunk *head = chunk_at(ledger, chunk);
+
+        if (head->table == table && cell + cells <= head->used_cells)
+            return chunk * LEDGER_CHUNK_CELLS + cell;
+        chunk += head->run ? head->run : 1;
+        cell = 1;
+    }
+    return 0;
+}
+
 void ledger__rename_thread(struct ledger *ledger, struct ledger_thread *thread, const char *bytes,
                            size_t length, uint64_t when_ns)
 {
@@ -301,6 +329,9 @@ void ledger__rename_thread(struct ledger *ledger, struct ledger_thread *thread, 
 
     if (!name || name == latest_name)
         return;
+    thread->rename_count++;
+    if (thread->rename_count > LEDGER_RENAMES_MAX)
+        return;
     ref = ledger__take_shared(ledger, LEDGER_RENAMES, 1);
     if (!ref)
         return;
@@ -309,7 +340,6 @@ void ledger__rename_thread(struct ledger *ledger, struct ledger_thread *thread, 
     rename->when_ns = when_ns;
     rename->older = thread->renames;
     __atomic_store_n(&thread->renames, ref, __ATOMIC_RELEASE);
-    thread->rename_count++;
 }
 
 static int open_named(struct ledger *ledger, const char *folder)
@@ -334,8 +364,8 @@ static int map(struct ledger *ledger, size_t bytes)
     size_t buckets_bytes = (LEDGER_STRING_BUCKETS + LEDGER_METHOD_BUCKETS) * sizeof(ledger_ref);
     void *buckets;
 
-    ledger->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                        ledger->fd, 0);
+    ledger->base =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, ledger->fd, 0);
     if (ledger->base == MAP_FAILED)
         return -errno;
     ledger->mapped_bytes = bytes;
@@ -373,6 +403,7 @@ int ledger__create(struct ledger *ledger, const char *folder, uint64_t max_bytes
     int error;
 
     memset(ledger, 0, sizeof *ledger);
+    ledger->fd = -1;
     if (chunks > UINT32_MAX / LEDGER_CHUNK_CELLS)
         chunks = UINT32_MAX / LEDGER_CHUNK_CELLS;
     if (chunks < CHUNKS_MIN)

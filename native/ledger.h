@@ -11,15 +11,16 @@
 #ifndef TREADLE_LEDGER_H
 #define TREADLE_LEDGER_H
 
+#include "native/ledger_format.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "native/ledger_format.h"
-
 #define LEDGER_STRING_BUCKETS 16384u
 #define LEDGER_METHOD_BUCKETS 16384u
+#define LEDGER_RENAMES_MAX    8u
 #define LEDGER_STRING_MAX     65535u /* longer ones are cut, at a byte */
 
 /* The run of cells that records are being taken from; one per table and writer. Zero it to begin.
@@ -99,7 +100,12 @@ struct ledger_method_names {
 ledger_ref ledger__add_method(struct ledger *ledger, uint64_t key,
                               const struct ledger_method_names *names, uint32_t flags);
 
-/* Appends to the thread's renames unless the name is its latest already. */
+/* The records of a table of fixed-size records, in the file's order: 0 first, then the last result;
+ * 0 at the end. For a ledger of our own making: it is not checked. */
+ledger_ref ledger__next(const struct ledger *ledger, enum ledger_table table, ledger_ref previous);
+
+/* Appends to the thread's renames unless the name is its latest already. Pools rename a thread for
+ * each request: after LEDGER_RENAMES_MAX of them they are only counted. */
 void ledger__rename_thread(struct ledger *ledger, struct ledger_thread *thread, const char *bytes,
                            size_t length, uint64_t when_ns);
 

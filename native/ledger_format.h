@@ -116,15 +116,15 @@ struct ledger_header {
     /* the process */
     int32_t pid;
     uint32_t uid;
-    uint64_t start_ticks;  /* field 22 of /proc/PID/stat: with the boot id, names a process */
-    char boot_id[40];      /* /proc/sys/kernel/random/boot_id, NUL-terminated */
+    uint64_t start_ticks; /* field 22 of /proc/PID/stat: with the boot id, names a process */
+    char boot_id[40];     /* /proc/sys/kernel/random/boot_id, NUL-terminated */
     uint64_t process_start_epoch_ns; /* when the process began */
-    uint64_t epoch_ns;     /* the wall clock at time 0 of the ledger's clock */
-    uint64_t monotonic_ns; /* CLOCK_MONOTONIC at the same moment */
-    ledger_ref machine;    /* strings: "Linux 6.1.0 x86_64, 2 processors, AMD EPYC" */
-    ledger_ref jvm;        /* "OpenJDK 64-Bit Server VM 17.0.15+6-..." */
-    ledger_ref command;    /* main class and arguments as /proc/PID/cmdline has them */
-    ledger_ref options;    /* the agent's options as given */
+    uint64_t epoch_ns;               /* the wall clock at time 0 of the ledger's clock */
+    uint64_t monotonic_ns;           /* CLOCK_MONOTONIC at the same moment */
+    ledger_ref machine;              /* strings: "Linux 6.1.0 x86_64, 2 processors, AMD EPYC" */
+    ledger_ref jvm;                  /* "OpenJDK 64-Bit Server VM 17.0.15+6-..." */
+    ledger_ref command;              /* main class and arguments as /proc/PID/cmdline has them */
+    ledger_ref options;              /* the agent's options as given */
 
     /* the clock */
     uint32_t clock_kind;   /* enum ledger_clock_kind */
@@ -199,6 +199,7 @@ enum ledger_thread_flag {
     THREAD_TERMINATED = 1u << 0, /* nothing is charged to its methods any more */
     THREAD_DAEMON = 1u << 1,
     THREAD_SEEDED = 1u << 2, /* had frames before events began: those have no calls */
+    THREAD_HIDDEN = 1u << 3, /* a row whose kernel thread turned out to run a Java thread: skip */
 };
 
 #define LEDGER_THREAD_TIDS 6u
@@ -224,16 +225,16 @@ struct ledger_thread {
     uint64_t reserved_end;
 };
 
-/* What the ledger knows of a kernel thread: enough for anybody to work out what is not yet charged:
- * the thread's clock now, less sync_cpu_ns + (last_ns - sync_ns). */
+/* What the ledger knows of a kernel thread: enough for anybody to work out what is not yet charged,
+ * which is its CPU clock now less charged_cpu_ns, and each metric now less its reading. */
 struct ledger_kernel_thread {
     int32_t tid; /* 0: this record is free for the next kernel thread */
     uint32_t generation;
-    ledger_ref thread;  /* the Java thread that runs on it, or the last that did */
-    ledger_ref current; /* the node its deltas go to */
-    uint64_t last_ns;   /* when it was last charged */
-    uint64_t sync_ns;   /* when its CPU clock was last read … */
-    uint64_t sync_cpu_ns; /* … and what has been charged up to then */
+    ledger_ref thread;       /* the Java thread that runs on it, or the last that did */
+    ledger_ref current;      /* the node its deltas go to */
+    uint64_t last_ns;        /* when it was last charged */
+    uint64_t charged_cpu_ns; /* all that was charged to any Java thread on it */
+    uint64_t before_cpu_ns;  /* … of which to Java threads before `thread` */
     uint64_t start_ticks;
     uint64_t reserved[2];
     uint64_t readings[LEDGER_METRIC_SLOTS]; /* metrics as last read */
@@ -241,9 +242,9 @@ struct ledger_kernel_thread {
 };
 
 enum ledger_node_kind {
-    NODE_ROOT = 1,   /* the thread node: no method */
-    NODE_EXACT = 2,  /* a method in one calling context */
-    NODE_GAP = 3,    /* "(between Java threads)": no method, child of a root */
+    NODE_ROOT = 1,  /* the thread node: no method */
+    NODE_EXACT = 2, /* a method in one calling context */
+    NODE_GAP = 3,   /* "(between Java threads)": no method, child of a root */
     NODE_SAMPLED = 4,
     NODE_NATIVE = 5,
 };

@@ -1,0 +1,100 @@
+/*
+ * The calling context tree of the Java thread that a kernel thread runs: where it stands, and how
+ * it moves. A node is one method in one calling context [G. Ammons, T. Ball, J. Larus: Exploiting
+ * Hardware Performance Counters with Flow and Context Sensitive Profiling, PLDI 1997].
+ *
+ * Enter and leave take constant time in the common case: the child entered last is looked at first,
+ * then a small direct-mapped cache, and only then the list of children. A cursor is used by one
+ * kernel thread at a time. Nothing here allocates memory but nodes in the ledger, locks or blocks.
+ *
+ * Three things happen beside plain nodes. A method that include=/exclude= leaves out has no node:
+ * entering and leaving it does not move the cursor. When the ledger is full the call is counted as
+ * lost, and so is all that is called below it, until it returns. And when an exit names a method
+ * that is not the current one (a frame went without an event), the cursor goes up to where that
+ * method is.
+ */
+#ifndef TREADLE_CALL_TREE_H
+#define TREADLE_CALL_TREE_H
+
+#include "native/ledger.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CONTEXT_CACHE_SLOTS  256u
+#define LEVEL_WALK_ANCESTORS 1024u
+
+struct context_cache_slot {
+    uint64_t key;
+    ledger_ref parent;
+    ledger_ref node; /* CONTEXT_EXCLUDED: the method has none anywhere (parent is 0) */
+};
+
+#define CONTEXT_EXCLUDED UINT32_MAX
+
+/* Makes a method of a key that was not seen before: names it and decides whether it is left out.
+ * Called on the thread that enters it, once a method as a rule. The ref, or none (full, or the
+ * method cannot be named). */
+typedef ledger_ref (*call_tree_resolve)(void *context, uint64_t key);
+
+struct call_tree {
+    struct ledger *ledger;
+    struct ledger_node *current;
+    uint64_t lost_depth; /* calls below current that have no node */
+    struct ledger_arena nodes;
+    call_tree_resolve resolve;
+    void *resolve_context;
+    struct context_cache_slot cache[CONTEXT_CACHE_SLOTS];
+};
+
+void call_tree__init(struct call_tree *tree, struct ledger *ledger, call_tree_resolve resolve,
+                     void *resolve_context);
+
+/* A new root or gap node, linked below parent if there is one. None if the ledger is full. */
+ledger_ref call_tree__add_plain_node(struct call_tree *tree, ledger_ref parent,
+                                     enum ledger_node_kind kind);
+
+/* Points the cursor at a node: another Java thread is current from now on. */
+void call_tree__go_to(struct call_tree *tree, ledger_ref node, uint64_t lost_depth);
+
+/* Enter and leave where the common case did not apply. */
+void call_tree__enter_slowly(struct call_tree *tree, uint64_t key, bool counted);
+void call_tree__leave_slowly(struct call_tree *tree, uint64_t key);
+
+static inline struct ledger_node *call_tree__node(const struct call_tree *tree, ledger_ref ref)
+{
+    return ledger__at(tree->ledger, ref);
+}
+
+/* Entry of a method. The charge up to now must be done. */
+static inline void call_tree__enter(struct call_tree *tree, uint64_t key)
+{
+    struct ledger_node *child = call_tree__node(tree, tree->current->last_hit);
+
+    /* With no child entered yet this looks at the ledger's header, whose magic is not a key. */
+    if (__builtin_expect(child->key == key && tree->lost_depth == 0, 1)) {
+        __atomic_store_n(&child->calls, child->calls + 1, __ATOMIC_RELAXED);
+        tree->current = child;
+        return;
+    }
+    call_tree__enter_slowly(tree, key, true);
+}
+
+/* A frame that was there before events began: a node, but no call. */
+static inline void call_tree__seed(struct call_tree *tree, uint64_t key)
+{
+    call_tree__enter_slowly(tree, key, false);
+}
+
+static inline void call_tree__leave(struct call_tree *tree, uint64_t key)
+{
+    struct ledger_node *node = tree->current;
+
+    if (__builtin_expect(node->key == key && tree->lost_depth == 0, 1)) {
+        tree->current = call_tree__node(tree, node->parent);
+        return;
+    }
+    call_tree__leave_slowly(tree, key);
+}
+
+#endif

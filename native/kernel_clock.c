@@ -1,0 +1,131 @@
+#include "native/kernel_clock.h"
+
+#include "native/rseq_flag.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SELF_TEST_SLEEPS 3
+
+/* Never equal to PLAIN_EXPECTED. */
+static const volatile uint64_t plain_word = 0;
+#define PLAIN_EXPECTED 1u
+
+static const char *const names[] = {
+    [LEDGER_CLOCK_PLAIN] = "plain",
+    [LEDGER_CLOCK_PERF] = "perf",
+    [LEDGER_CLOCK_RSEQ] = "rseq",
+};
+
+const char *kernel_clock__name(enum ledger_clock_kind kind)
+{
+    return kind >= LEDGER_CLOCK_PLAIN && kind <= LEDGER_CLOCK_RSEQ ? names[kind] : "unknown";
+}
+
+enum ledger_clock_kind kernel_clock__by_name(const char *name)
+{
+    for (unsigned kind = LEDGER_CLOCK_PLAIN; kind <= LEDGER_CLOCK_RSEQ; kind++)
+        if (strcmp(names[kind], name) == 0)
+            return kind;
+    return 0;
+}
+
+static void start_plain(struct kernel_clock *clock)
+{
+    clock->kind = LEDGER_CLOCK_PLAIN;
+    clock->word = &plain_word;
+    clock->expected = PLAIN_EXPECTED;
+}
+
+static int start_kind(struct kernel_clock *clock, enum ledger_clock_kind kind)
+{
+    int error = 0;
+
+    memset(clock, 0, sizeof *clock);
+    clock->perf.fd = -1;
+    start_plain(clock);
+    if (kind == LEDGER_CLOCK_RSEQ) {
+        clock->word = rseq_flag__word();
+        if (!clock->word) {
+            start_plain(clock);
+            return -ENOSYS;
+        }
+        clock->expected = rseq_flag__armed_value();
+        clock->kind = kind;
+    } else if (kind == LEDGER_CLOCK_PERF) {
+        error = perf_page__open(&clock->perf);
+        if (error)
+            return error;
+        clock->word = perf_page__word(&clock->perf);
+        clock->expected = *clock->word;
+        clock->kind = kind;
+    }
+    return error;
+}
+
+void kernel_clock__start(struct kernel_clock *clock, enum ledger_clock_kind kind)
+{
+    (void)start_kind(clock, kind);
+}
+
+/* The kernel reads the descriptor that rseq_cs points at: none of ours may outlive its use. */
+void kernel_clock__stop(struct kernel_clock *clock)
+{
+    if (clock->kind == LEDGER_CLOCK_RSEQ)
+        rseq_flag__disarm();
+    perf_page__close(&clock->perf);
+    start_plain(clock);
+}
+
+uint64_t kernel_clock__sync(struct kernel_clock *clock, const struct ledger_time *time,
+                            uint64_t *now_ns, bool *switched)
+{
+    uint64_t cpu_ns;
+
+    *switched = *clock->word != clock->expected;
+    if (clock->kind == LEDGER_CLOCK_RSEQ)
+        rseq_flag__arm();
+    else if (clock->kind == LEDGER_CLOCK_PERF)
+        clock->expected = *clock->word;
+    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    *now_ns = ledger_time__now_ns(time);
+    clock->suspect_after_ns = *now_ns + KERNEL_CLOCK_RESYNC_NS;
+    return cpu_ns;
+}
+
+static int self_test(enum ledger_clock_kind kind, const struct ledger_time *time)
+{
+    static const struct timespec nap = {.tv_nsec = 200000};
+    struct kernel_clock clock;
+    uint64_t now_ns;
+    bool switched;
+    int error;
+
+    if (kind == LEDGER_CLOCK_PLAIN)
+        return 0;
+    if (!time->tsc_mult)
+        return -ENOTSUP;
+    error = start_kind(&clock, kind);
+    for (int i = 0; i < SELF_TEST_SLEEPS && !error; i++) {
+        kernel_clock__sync(&clock, time, &now_ns, &switched);
+        nanosleep(&nap, NULL);
+        if (*clock.word == clock.expected)
+            error = -ENOTSUP;
+    }
+    kernel_clock__stop(&clock);
+    return error;
+}
+
+enum ledger_clock_kind kernel_clock__choose(enum ledger_clock_kind forced,
+                                            const struct ledger_time *time, int *error)
+{
+    *error = forced ? self_test(forced, time) : 0;
+    if (forced && !*error)
+        return forced;
+    for (unsigned kind = LEDGER_CLOCK_RSEQ; kind > LEDGER_CLOCK_PLAIN; kind--)
+        if (self_test(kind, time) == 0)
+            return kind;
+    return LEDGER_CLOCK_PLAIN;
+}

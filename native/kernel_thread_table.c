@@ -1,0 +1,153 @@
+#include "native/kernel_thread_table.h"
+
+#include "native/hash_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Destructors of thread-local data run in up to four rounds; ours waits for the third, so that a
+ * destructor that detaches the thread from the JVM still finds the entry. */
+#define ROUNDS_TO_WAIT 2
+
+struct kernel_thread_entry {
+    struct kernel_thread thread; /* first: the two are one allocation */
+    struct kernel_thread_table *table;
+    pid_t tid;
+    unsigned rounds;
+    UT_hash_handle hh;
+};
+
+__thread struct kernel_thread *kernel_thread_mine __attribute__((tls_model("initial-exec")));
+
+static struct kernel_thread_entry *entry_of(struct kernel_thread *thread)
+{
+    return (struct kernel_thread_entry *)thread;
+}
+
+/* Under the lock. */
+static void give_back(struct kernel_thread_table *table, struct kernel_thread_entry *entry)
+{
+    HASH_DEL(table->entries, entry);
+    __atomic_store_n(&entry->thread.record->tid, 0, __ATOMIC_RELEASE);
+    entry->thread.next_spare = table->spare;
+    table->spare = &entry->thread;
+}
+
+static void at_thread_end(void *value)
+{
+    struct kernel_thread *thread = value;
+    struct kernel_thread_entry *entry = entry_of(thread);
+    struct kernel_thread_table *table = entry->table;
+
+    if (entry->rounds++ < ROUNDS_TO_WAIT) {
+        pthread_setspecific(table->at_thread_end, thread);
+        return;
+    }
+    kernel_thread__end(thread);
+    kernel_thread_mine = NULL;
+    pthread_mutex_lock(&table->lock);
+    give_back(table, entry);
+    pthread_mutex_unlock(&table->lock);
+}
+
+int kernel_thread_table__init(struct kernel_thread_table *table,
+                              const struct kernel_thread_setup *setup)
+{
+    memset(table, 0, sizeof *table);
+    pthread_mutex_init(&table->lock, NULL);
+    table->setup = setup;
+    return -pthread_key_create(&table->at_thread_end, at_thread_end);
+}
+
+static struct kernel_thread_entry *make_entry(struct kernel_thread_table *table)
+{
+    const struct kernel_thread_setup *setup = table->setup;
+    struct kernel_thread_entry *entry = calloc(1, sizeof *entry);
+    ledger_ref record;
+
+    if (!entry)
+        return NULL;
+    record = ledger__take_shared(setup->ledger, LEDGER_KERNEL_THREADS,
+                                 sizeof(struct ledger_kernel_thread) / LEDGER_CELL_BYTES);
+    if (!record) {
+        free(entry);
+        return NULL;
+    }
+    entry->table = table;
+    entry->thread.record = ledger__at(setup->ledger, record);
+    call_tree__init(&entry->thread.tree, setup->ledger, setup->resolve, setup->resolve_context);
+    return entry;
+}
+
+/* Under the lock. A record is used again by another kernel thread: a new generation. */
+static struct kernel_thread_entry *take_entry(struct kernel_thread_table *table, pid_t tid)
+{
+    struct kernel_thread_entry *entry;
+    struct ledger_kernel_thread *record;
+    uint32_t generation;
+
+    if (table->spare) {
+        entry = entry_of(table->spare);
+        table->spare = entry->thread.next_spare;
+        memset(entry->thread.tree.cache, 0, sizeof entry->thread.tree.cache);
+    } else {
+        entry = make_entry(table);
+        if (!entry)
+            return NULL;
+    }
+    record = entry->thread.record;
+    generation = record->generation + 1;
+    memset(record, 0, sizeof *record);
+    record->generation = generation;
+    entry->tid = tid;
+    entry->rounds = 0;
+    HASH_ADD_INT(table->entries, tid, entry);
+    if (!entry->hh.tbl) {
+        entry->thread.next_spare = table->spare;
+        table->spare = &entry->thread;
+        return NULL;
+    }
+    return entry;
+}
+
+struct kernel_thread *kernel_thread_table__enter(struct kernel_thread_table *table)
+{
+    struct kernel_thread_entry *stale, *entry;
+    pid_t tid = gettid();
+
+    if (kernel_thread_mine)
+        return kernel_thread_mine;
+    pthread_mutex_lock(&table->lock);
+    HASH_FIND_INT(table->entries, &tid, stale);
+    if (stale) {
+        /* Its kernel thread ended without its destructors: the tid is recycled. */
+        if (stale->thread.thread)
+            stale->thread.thread->flags |= THREAD_TERMINATED;
+        perf_page__close(&stale->thread.clock.perf);
+        metric_reader__close(&stale->thread.reader);
+        give_back(table, stale);
+    }
+    entry = take_entry(table, tid);
+    pthread_mutex_unlock(&table->lock);
+    if (!entry) {
+        ledger__count(&table->setup->ledger->header->dropped_threads, 1);
+        return NULL;
+    }
+    kernel_thread__begin(&entry->thread, table->setup, entry->thread.record);
+    __atomic_store_n(&entry->thread.record->tid, tid, __ATOMIC_RELEASE);
+    pthread_setspecific(table->at_thread_end, &entry->thread);
+    kernel_thread_mine = &entry->thread;
+    return kernel_thread_mine;
+}
+
+bool kernel_thread_table__knows(struct kernel_thread_table *table, pid_t tid)
+{
+    struct kernel_thread_entry *entry;
+
+    pthread_mutex_lock(&table->lock);
+    HASH_FIND_INT(table->entries, &tid, entry);
+    pthread_mutex_unlock(&table->lock);
+    return entry != NULL;
+}

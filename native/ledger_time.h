@@ -1,0 +1,43 @@
+/*
+ * The ledger's clock: nanoseconds since the ledger was made, from the cycle counter where the
+ * kernel itself trusts it, else from CLOCK_MONOTONIC. Any thread; async-signal-safe.
+ */
+#ifndef TREADLE_LEDGER_TIME_H
+#define TREADLE_LEDGER_TIME_H
+
+#include "native/cycle_counter.h"
+
+#include <stdint.h>
+#include <time.h>
+
+struct ledger_time {
+    uint64_t tsc_zero;
+    uint64_t tsc_mult; /* ns = (ticks * tsc_mult) >> 32; 0: CLOCK_MONOTONIC */
+    uint64_t monotonic_zero_ns;
+};
+
+/* Makes this moment 0. With `counter` false, or where the counter will not do, uses
+ * CLOCK_MONOTONIC. The rate comes from the kernel's own conversion (the user page of a perf event),
+ * else from a few milliseconds of comparison with CLOCK_MONOTONIC_RAW. */
+void ledger_time__start(struct ledger_time *time, int counter);
+
+static inline uint64_t clock_ns(clockid_t id)
+{
+    struct timespec now;
+
+    clock_gettime(id, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Converting the whole distance from 0 each time, not the steps: no rounding adds up. */
+static inline uint64_t ledger_time__now_ns(const struct ledger_time *time)
+{
+    if (__builtin_expect(time->tsc_mult != 0, 1)) {
+        uint64_t ticks = cycle_counter__read() - time->tsc_zero;
+
+        return (uint64_t)((unsigned __int128)ticks * time->tsc_mult >> 32);
+    }
+    return clock_ns(CLOCK_MONOTONIC) - time->monotonic_zero_ns;
+}
+
+#endif

@@ -1,0 +1,15 @@
+/* The name that somebody probably meant. */
+#ifndef TREADLE_NEAREST_NAME_H
+#define TREADLE_NEAREST_NAME_H
+
+#include <stddef.h>
+
+/* The number of insertions, deletions and replacements between two words [V. Levenshtein, 1966];
+ * words longer than 63 bytes count as far from everything. */
+unsigned name__distance(const char *a, const char *b);
+
+/* The name nearest to `word` among `count` names, or NULL if there are none. Names may be NULL
+ * (passed over). */
+const char *name__nearest(const char *word, const char *const *names, size_t count);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * The user page of a software perf event of the calling thread: its lock word changes whenever the
+ * kernel switches the thread in, and it tells the kernel's own conversion of cycles to ns.
+ */
+#ifndef TREADLE_PERF_PAGE_H
+#define TREADLE_PERF_PAGE_H
+
+#include <stdint.h>
+
+struct perf_event_mmap_page;
+
+struct perf_page {
+    int fd;
+    struct perf_event_mmap_page *page;
+};
+
+/* For the calling thread. 0, or -errno: -EACCES or -EPERM where perf is refused, -EMFILE rather
+ * than take the upper half of the process's descriptors. */
+int perf_page__open(struct perf_page *page);
+void perf_page__close(struct perf_page *page);
+
+/* The kernel's (ticks * mult) >> 32 = ns, or 0 if it does not say. */
+uint64_t perf_page__tsc_mult(const struct perf_page *page);
+
+/* The word that holds the lock; changes with every switch. */
+const volatile uint64_t *perf_page__word(const struct perf_page *page);
+
+#endif

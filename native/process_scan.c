@@ -1,0 +1,243 @@
+#include "native/process_scan.h"
+
+#include "native/hash_table.h"
+#include "native/kernel_metrics.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct scanned_row {
+    pid_t tid;
+    uint64_t start_ticks;
+    ledger_ref thread;
+    unsigned pass;
+    UT_hash_handle hh;
+};
+
+/* How HotSpot names the kernel threads that run no Java code (os::set_native_thread_name in its
+ * sources, cut to 15 bytes by the kernel), JDK 17 to 25, all collectors. A prefix is enough. */
+static const char *const vm_thread_names[] = {
+    "VM Thread",       "VM Periodic Tas", "C1 CompilerThre", "C2 CompilerThre",
+    "JVMCI",           "GC Thread#",      "GC task thread",  "G1 ",
+    "ParGC Thread#",   "Concurrent Mark", "ZDriver",         "ZDirector",
+    "ZStat",           "ZWorker",         "ZUncommitter",    "ZUnmapper",
+    "ZCollector",      "XDriver",         "XDirector",       "XStat",
+    "XWorker",         "XUncommitter",    "XUnmapper",       "Shenandoah",
+    "StringDedup",     "Sweeper thread",  "Service Thread",  "Monitor Deflati",
+    "Notification Th", "Signal Dispatc",  "Attach Listener", "JFR ",
+    "Safepoint Clean", "Runtime Worker",  "logger-thread",   "Cleanup Thread",
+    "Notification",    "Thread-SMR",      "DestroyJavaVM",   "JIT Compiler",
+    "Compiler Thread", "AsyncLog Thread", "LogAsyncWriter",  "Zgc ",
+    "GC Concurrent",
+};
+
+void process_scan__init(struct process_scan *scan, struct ledger *ledger, pid_t pid,
+                        uint64_t metrics, bool (*runs_java)(void *context, pid_t tid),
+                        void *context)
+{
+    memset(scan, 0, sizeof *scan);
+    scan->ledger = ledger;
+    scan->pid = pid;
+    scan->metrics = metrics;
+    scan->runs_java = runs_java;
+    scan->context = context;
+}
+
+bool process_scan__is_vm_thread(const char *name)
+{
+    for (size_t i = 0; i < sizeof vm_thread_names / sizeof *vm_thread_names; i++)
+        if (strncmp(name, vm_thread_names[i], strlen(vm_thread_names[i])) == 0)
+            return true;
+    return false;
+}
+
+static struct scanned_row *remember(struct process_scan *scan, pid_t tid, uint64_t start_ticks,
+                                    ledger_ref thread)
+{
+    struct scanned_row *row = calloc(1, sizeof *row);
+
+    if (!row)
+        return NULL;
+    row->tid = tid;
+    row->start_ticks = start_ticks;
+    row->thread = thread;
+    HASH_ADD_INT(scan->rows, tid, row);
+    if (!row->hh.tbl) {
+        free(row);
+        return NULL;
+    }
+    return row;
+}
+
+static void forget(struct process_scan *scan, struct scanned_row *row)
+{
+    HASH_DEL(scan->rows, row);
+    free(row);
+}
+
+static struct ledger_thread *thread_of(const struct process_scan *scan,
+                                       const struct scanned_row *row)
+{
+    return ledger__at(scan->ledger, row->thread);
+}
+
+static ledger_ref add_root(struct process_scan *scan)
+{
+    ledger_ref ref = ledger__take(scan->ledger, &scan->nodes, LEDGER_NODES, 1);
+
+    if (ref)
+        ((struct ledger_node *)ledger__at(scan->ledger, ref))->kind_and_level = (uint32_t)NODE_ROOT
+                                                                                << 24;
+    return ref;
+}
+
+/* When a kernel thread began, on the ledger's clock; 0 if before. A clock tick coarse. */
+static uint64_t started_ns(const struct process_scan *scan, uint64_t start_ticks)
+{
+    const struct ledger_header *header = scan->ledger->header;
+    uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+    uint64_t after_process_ns = (start_ticks - header->start_ticks) * tick_ns;
+    uint64_t ledger_after_ns = header->epoch_ns - header->process_start_epoch_ns;
+
+    return after_process_ns > ledger_after_ns ? after_process_ns - ledger_after_ns : 0;
+}
+
+static struct scanned_row *add_row(struct process_scan *scan, pid_t tid,
+                                   const struct task_status *status)
+{
+    ledger_ref root = add_root(scan);
+    ledger_ref ref = root ? ledger__take_shared(scan->ledger, LEDGER_THREADS,
+                                                sizeof(struct ledger_thread) / LEDGER_CELL_BYTES)
+                          : 0;
+    struct ledger_thread *thread;
+
+    if (!ref)
+        return NULL;
+    thread = ledger__at(scan->ledger, ref);
+    thread->name = ledger__string(scan->ledger, status->name, strlen(status->name));
+    thread->root = root;
+    thread->first_ticks = status->start_ticks;
+    thread->start_ns = started_ns(scan, status->start_ticks);
+    thread->tid_count = 1;
+    thread->tids[0] = tid;
+    __atomic_store_n(&thread->kind,
+                     process_scan__is_vm_thread(status->name) ? THREAD_VM : THREAD_NATIVE,
+                     __ATOMIC_RELEASE);
+    return remember(scan, tid, status->start_ticks, ref);
+}
+
+static void end_row(struct process_scan *scan, struct scanned_row *row, uint64_t now_ns)
+{
+    struct ledger_thread *thread = thread_of(scan, row);
+
+    thread->end_ns = now_ns;
+    thread->flags |= THREAD_TERMINATED;
+    forget(scan, row);
+}
+
+/* A Java thread started on it: from its beginning on, the books of that tid are the Java thread's.
+ */
+static void hide_row(struct process_scan *scan, struct scanned_row *row)
+{
+    struct ledger_thread *thread = thread_of(scan, row);
+    struct ledger_node *root = ledger__at(scan->ledger, thread->root);
+
+    thread->flags |= THREAD_HIDDEN;
+    root->cpu_ns = 0;
+    root->wall_ns = 0;
+    forget(scan, row);
+}
+
+static void update_row(struct process_scan *scan, struct scanned_row *row,
+                       const struct task_status *status, uint64_t now_ns)
+{
+    struct ledger_thread *thread = thread_of(scan, row);
+    struct ledger_node *root = ledger__at(scan->ledger, thread->root);
+
+    if (status->cpu_ns > root->cpu_ns)
+        __atomic_store_n(&root->cpu_ns, status->cpu_ns, __ATOMIC_RELAXED);
+    if (now_ns > thread->start_ns)
+        __atomic_store_n(&root->wall_ns, now_ns - thread->start_ns, __ATOMIC_RELAXED);
+    for (unsigned metric = 0; metric < METRIC_COUNT; metric++)
+        if (status->bits & 1ull << metric && status->value[metric] > thread->totals[metric])
+            __atomic_store_n(&thread->totals[metric], status->value[metric], __ATOMIC_RELAXED);
+    row->pass = scan->pass;
+}
+
+static void look_at(struct process_scan *scan, pid_t tid, uint64_t now_ns)
+{
+    struct scanned_row *row;
+    struct task_status status;
+    bool is_java = scan->runs_java(scan->context, tid);
+
+    HASH_FIND_INT(scan->rows, &tid, row);
+    if (is_java) {
+        if (row)
+            hide_row(scan, row);
+        return;
+    }
+    if (task_status__read(&status, scan->pid, tid, scan->metrics) != 0)
+        return;
+    if (row && row->start_ticks != status.start_ticks) {
+        end_row(scan, row, now_ns);
+        row = NULL;
+    }
+    if (!row)
+        row = add_row(scan, tid, &status);
+    if (row)
+        update_row(scan, row, &status, now_ns);
+}
+
+int process_scan__run(struct process_scan *scan, uint64_t now_ns)
+{
+    struct scanned_row *row, *next;
+    struct dirent *entry;
+    char path[64];
+    DIR *tasks;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)scan->pid);
+    tasks = opendir(path);
+    if (!tasks)
+        return -errno;
+    scan->pass++;
+    while ((entry = readdir(tasks))) {
+        long tid = strtol(entry->d_name, NULL, 10);
+
+        if (tid > 0)
+            look_at(scan, (pid_t)tid, now_ns);
+    }
+    closedir(tasks);
+    HASH_ITER(hh, scan->rows, row, next)
+    {
+        if (row->pass != scan->pass)
+            end_row(scan, row, now_ns);
+    }
+    return 0;
+}
+
+void process_scan__adopt(struct process_scan *scan)
+{
+    ledger_ref ref = 0;
+
+    while ((ref = ledger__next(scan->ledger, LEDGER_THREADS, ref))) {
+        const struct ledger_thread *thread = ledger__at(scan->ledger, ref);
+
+        if ((thread->kind == THREAD_VM || thread->kind == THREAD_NATIVE) &&
+            !(thread->flags & (THREAD_TERMINATED | THREAD_HIDDEN)))
+            (void)remember(scan, thread->tids[0], thread->first_ticks, ref);
+    }
+}
+
+void process_scan__close(struct process_scan *scan)
+{
+    struct scanned_row *row, *next;
+
+    HASH_ITER(hh, scan->rows, row, next)
+    {
+        forget(scan, row);
+    }
+}
