@@ -1,0 +1,271 @@
+"""What every test with a JVM needs: the JDK, the agent and the tool under test, a scratch folder, runs
+of Java programs, reports, and the checks that every report must pass."""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+SKIPPED = 77
+LIMIT_S = 240  # for one process; ctest has its own limit for the test
+
+
+class Skip(Exception):
+    """This machine cannot run the test; the text says what is missing."""
+
+
+@dataclass
+class Run:
+    status: int
+    out: str
+    err: str
+
+    def seen_by_user(self):
+        """Everything that must be the same with and without the agent."""
+        return self.status, strip_expectations(self.out), self.err
+
+
+def strip_expectations(out):
+    return "".join(l for l in out.splitlines(True) if not l.startswith("expect "))
+
+
+class Test:
+    def __init__(self, options, scratch):
+        self.jdk = Path(options.jdk)
+        self.major = options.major
+        self.agent = Path(options.agent)
+        self.treadle = Path(options.treadle)
+        self.classes = options.classes
+        self.libraries = options.libraries
+        self.events = options.events
+        self.scratch = scratch
+        self.live = scratch / "live"
+        self.live.mkdir()
+        self.ledger = scratch / "snapshot.ledger"
+        self.failures = []
+
+    # ---- running ----
+
+    def check(self, condition, message):
+        if not condition:
+            self.failures.append(message)
+        return condition
+
+    def agent_option(self, **options):
+        """-agentpath:… with the folder for live ledgers and the snapshot in the scratch folder.
+        A value of None takes the option out, True gives it without a value."""
+        given = {"events": self.events, "file": self.ledger, "live_dir": self.live, **options}
+        text = ",".join(k.replace("_", "-") + ("" if v is True else f"={v}")
+                        for k, v in given.items() if v is not None)
+        return f"-agentpath:{self.agent}={text}"
+
+    def java_command(self, *arguments, agent=None):
+        native = ["--enable-native-access=ALL-UNNAMED"] if self.major >= 22 else []
+        return [str(self.jdk / "bin/java"), *([agent] if agent else []), *native, "-cp",
+                self.classes, f"-Djava.library.path={self.libraries}", *map(str, arguments)]
+
+    def java(self, *arguments, agent=None, prefix=()):
+        return self.run([*prefix, *self.java_command(*arguments, agent=agent)])
+
+    def run(self, command, **keywords):
+        done = subprocess.run([str(c) for c in command], cwd=self.scratch, env=environment(),
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S,
+                              encoding="utf-8", errors="surrogateescape", check=False, **keywords)
+        return Run(done.returncode, done.stdout, done.stderr)
+
+    def start(self, command):
+        return subprocess.Popen([str(c) for c in command], cwd=self.scratch, env=environment(),
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, encoding="utf-8")
+
+    def same_for_user(self, plain, traced, what="with the agent"):
+        self.check(traced.seen_by_user() == plain.seen_by_user(),
+                   f"{what}: the user sees something else\n"
+                   f"  without: {plain.seen_by_user()}\n  with:    {traced.seen_by_user()}")
+
+    # ---- reports ----
+
+    def text_report(self, *arguments):
+        return self.run([self.treadle, "report", *arguments])
+
+    def report(self, view, ledger=None):
+        done = self.text_report(ledger or self.ledger, "--view", view, "--json")
+        if done.status != 0 or done.err:
+            raise SystemExit(f"treadle report --view {view}: status {done.status}: {done.err}")
+        try:
+            return json.loads(done.out)
+        except ValueError as e:
+            raise SystemExit(f"treadle report --view {view}: not JSON: {e}") from e
+
+    def checked_report(self, ledger=None, dropped=False):
+        """All four views, after the checks that hold for every ledger."""
+        views = {v: self.report(v, ledger) for v in ("threads", "tree", "flat", "callers")}
+        check_balance_fields(self, views["threads"], dropped)
+        check_tree(self, views)
+        check_callers(self, views)
+        return views
+
+    def close_balance(self, views, ppm=5000):
+        balance = views["threads"]["balance"]
+        kernel, charged = balance["kernel_cpu_ns"], balance["charged_cpu_ns"]
+        self.check(abs(kernel - charged) * 1_000_000 <= ppm * kernel,
+                   f"balance: kernel {kernel} ns, charged {charged} ns: more than {ppm} ppm apart")
+
+    def live_ledgers(self, pid="*"):
+        return sorted(self.live.glob(f"treadle-{pid}-*.live"))
+
+
+def environment():
+    kept = {k: v for k, v in os.environ.items()
+            if k not in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH")}
+    return {**kept, "LC_ALL": "C.UTF-8"}
+
+
+def plus(sums, amounts):
+    for name, amount in amounts.items():
+        sums[name] += amount
+    return sums
+
+
+def nodes_of(root):
+    """(node, its ancestors' methods as a Counter) for every node below the root."""
+    path = Counter()
+    stack = [(root, None)]
+    while stack:
+        node, leaving = stack.pop()
+        if leaving is not None:
+            path[leaving] -= 1
+            continue
+        method = (node.get("class"), node.get("method"), node.get("signature"))
+        if node is not root:
+            yield node, method, path[method]
+            path[method] += 1
+            stack.append((node, method))
+        stack += [(child, None) for child in node["children"]]
+
+
+def check_balance_fields(test, threads, dropped):
+    balance = threads.get("balance", {})
+    wanted = {"kernel_cpu_ns", "charged_cpu_ns", "difference_ppm", "dropped_events", "clock"}
+    test.check(wanted <= balance.keys(), f"balance lacks {wanted - balance.keys()}")
+    test.check(dropped or balance.get("dropped_events") == 0,
+               f"dropped_events is {balance.get('dropped_events')}")
+
+
+def check_tree(test, views):
+    """Every node: cum is base plus the children's cum, the recursion level is what stands above.
+    Calls add up: nodes, thread rows, flat methods."""
+    calls = Counter()
+    for thread in views["tree"]["threads"]:
+        in_thread = 0
+        for node, method, above in nodes_of(thread["root"]):
+            sums = Counter(node["base"])
+            for child in node["children"]:
+                plus(sums, child["cum"])
+            if not test.check(+sums == +Counter(node["cum"]), f"cum is not base plus children: {method}"):
+                return
+            if node["kind"] == "exact":
+                test.check(node["recursion"] == above,
+                           f"{method}: recursion {node['recursion']}, {above} stand above")
+                calls[method] += node["calls"]
+                in_thread += node["calls"]
+        if "calls" in thread:
+            test.check(thread["calls"] == in_thread,
+                       f"thread {thread['name']!r}: {thread['calls']} calls, its nodes {in_thread}")
+    flat = {(m["class"], m["method"], m["signature"]): m["calls"]
+            for m in views["flat"]["methods"]}
+    flat = {m: n for m, n in flat.items() if n}
+    different = {m for m in flat.keys() | calls.keys() if flat.get(m, 0) != calls[m]}
+    test.check(not different, f"flat and tree differ in the calls of {sorted(different, key=str)[:5]}")
+    rows = sum(t["calls"] for t in views["threads"]["threads"])
+    test.check(rows == sum(flat.values()),
+               f"threads have {rows} calls, the flat view {sum(flat.values())}")
+
+
+def check_callers(test, views):
+    """The four rules of a stanza, for every method; and the stanzas are the flat view's methods."""
+    for stanza in views["callers"]["methods"]:
+        self, parents, children = stanza["self"], stanza["parents"], stanza["children"]
+        name = f"{self['class']}.{self['method']}{self['signature']}"
+        above_base, above_cum, below_cum = Counter(), Counter(), Counter()
+        for parent in parents:
+            plus(above_base, parent["base"])
+            plus(above_cum, parent["cum"])
+        for child in children:
+            plus(below_cum, child["cum"])
+        rest = Counter(self["cum"])
+        rest.subtract(self["base"])
+        test.check(sum(p["calls"] for p in parents) == self["calls"],
+                   f"callers: calls of the parents of {name}")
+        test.check(+above_base == +Counter(self["base"]), f"callers: base of the parents of {name}")
+        test.check(+above_cum == +Counter(self["cum"]), f"callers: cum of the parents of {name}")
+        test.check(+below_cum == +rest, f"callers: cum of the children of {name}")
+    stanzas = Counter((s["self"]["class"], s["self"]["method"], s["self"]["signature"],
+                       s["self"]["calls"]) for s in views["callers"]["methods"])
+    flat = Counter((m["class"], m["method"], m["signature"], m["calls"])
+                   for m in views["flat"]["methods"])
+    test.check(stanzas == flat, f"callers and flat differ: {list((stanzas - flat) + (flat - stanzas))[:5]}")
+
+
+# ---- a test is a process ----
+
+def main(body):
+    """Runs body(test) with the options of the command line; what it adds to test.failures fails."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--jdk", required=True)
+    parser.add_argument("--agent", required=True, help="libtreadle.so")
+    parser.add_argument("--treadle", required=True, help="the command line tool")
+    parser.add_argument("--classes", required=True, help="class path of javatest")
+    parser.add_argument("--libraries", required=True, help="folder of javatest's JNI libraries")
+    parser.add_argument("--events", default="jvmti")
+    parser.add_argument("program", nargs="?", type=Path, help="for run_program.py: a .java file")
+    options = parser.parse_args()
+    release = (Path(options.jdk) / "release").read_text()
+    options.major = int(re.search(r'^JAVA_VERSION="(\d+)', release, re.M)[1])
+
+    status = []
+    # Trees are deep: Python's JSON reader recurses.
+    sys.setrecursionlimit(1_000_000)
+    threading.stack_size(512 << 20)
+    worker = threading.Thread(target=lambda: status.append(run_in_scratch(body, options)))
+    worker.start()
+    worker.join()
+    sys.exit(status[0] if status else 1)
+
+
+def run_in_scratch(body, options):
+    scratch = Path(tempfile.mkdtemp(prefix="treadle-test-"))
+    test = Test(options, scratch)
+    try:
+        body(test, options.program) if options.program else body(test)
+    except Skip as reason:
+        print(f"SKIP: {reason}")
+        return SKIPPED
+    except SystemExit as e:
+        test.failures.append(str(e))
+    finally:
+        if os.environ.get("TREADLE_KEEP"):
+            print(f"kept {scratch}")
+        else:
+            shutil.rmtree(scratch, ignore_errors=True)
+    for failure in test.failures[:20]:
+        print(f"FAIL: {failure}")
+    if len(test.failures) > 20:
+        print(f"and {len(test.failures) - 20} more")
+    return 1 if test.failures else 0
+
+
+def stop(process):
+    """Ends a process that a test started, if it still runs."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGKILL)
+    return process.communicate()
