@@ -1,0 +1,52 @@
+/*
+ * The files of /proc/PID and /proc/PID/task/TID: reading one whole, and the numbers in its text.
+ *
+ * Nothing here allocates, uses stdio or a locale; all of it is async-signal-safe. Texts are
+ * NUL-terminated. Numbers that do not stand where they should are an error, never a zero.
+ */
+#ifndef TREADLE_TASK_FILE_H
+#define TREADLE_TASK_FILE_H
+
+#include "native/kernel_metrics.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Enough for stat, schedstat and io, and for any part of status that is looked at. */
+#define TASK_FILE_BYTES 2048u
+
+/* Opens a file for reading, relative to a folder's descriptor or AT_FDCWD: it, or -errno. */
+int task_file__open(int folder_fd, const char *path);
+
+/* Reads the file from its beginning into `text`, cut where that is full: the length, or -errno. */
+int task_file__read(int fd, char text[TASK_FILE_BYTES]);
+
+/* Opens, reads and closes. */
+int task_file__load(int folder_fd, const char *path, char text[TASK_FILE_BYTES]);
+
+/* Of stat; see proc_pid_stat(5). */
+struct task_stat {
+    char name[TASK_NAME_BYTES];
+    uint64_t minor_faults;
+    uint64_t major_faults;
+    uint64_t user_ticks;
+    uint64_t system_ticks;
+    uint64_t start_ticks;
+};
+
+/* Of schedstat. */
+struct task_schedstat {
+    uint64_t run_ns;
+    uint64_t run_queue_delay_ns;
+    uint64_t timeslices;
+};
+
+/* 0, or -EBADMSG; schedstat also -ENODATA: all zero, a kernel that does not keep them. */
+int task_stat__parse(const char *text, struct task_stat *stat);
+int task_schedstat__parse(const char *text, struct task_schedstat *schedstat);
+
+/* Lines of "key: number", as in io and status: the metrics of `bits` among them go into value[].
+ * Returns the bits that were found. */
+uint64_t task_lines__parse(const char *text, uint64_t bits, uint64_t value[LEDGER_METRIC_SLOTS]);
+
+#endif
