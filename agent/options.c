@@ -41,6 +41,7 @@ static int read_file(struct agent_options *options, const char *value, const cha
         *nearest = "a path with %p, %n, %t";
         return -EINVAL;
     }
+    options->file_given = true;
     return keep(&options->file, value);
 }
 

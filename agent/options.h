@@ -14,7 +14,8 @@
 #include <stdint.h>
 
 struct agent_options {
-    char *file;     /* pattern of snapshots' paths; see snapshot__path */
+    char *file; /* pattern of snapshots' paths; see snapshot__path */
+    bool file_given;
     char *live_dir; /* where the live ledger lies, or NULL: a memory file system */
     char *include;  /* globs separated by `;`, or NULL */
     char *exclude;

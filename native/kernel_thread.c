@@ -8,19 +8,6 @@
  */
 #define PLAIN_WAIT_NS 20000u
 
-/* The metrics that may have changed although the thread was not switched out. */
-static uint64_t metrics_without_switch(uint64_t bits)
-{
-    for (uint64_t left = bits; left; left &= left - 1) {
-        unsigned metric = (unsigned)__builtin_ctzll(left);
-        enum ledger_metric_source source = kernel_metric__get(metric)->source;
-
-        if (kernel_metric_source__get(source)->changes_only_on_switch)
-            bits &= ~(1ull << metric);
-    }
-    return bits;
-}
-
 void kernel_thread__begin(struct kernel_thread *kernel_thread,
                           const struct kernel_thread_setup *setup,
                           struct ledger_kernel_thread *record)
@@ -31,7 +18,8 @@ void kernel_thread__begin(struct kernel_thread *kernel_thread,
     kernel_thread->idle = true;
     kernel_thread->metrics_read_ns = 0;
     (void)metric_reader__open(&kernel_thread->reader, setup->metrics_charged);
-    kernel_thread->metrics_on_interval = metrics_without_switch(kernel_thread->reader.wanted);
+    kernel_thread->metrics_on_interval =
+        kernel_thread->reader.wanted & ~kernel_metrics__of_switches();
     kernel_clock__start(&kernel_thread->clock, setup->clock);
     record->last_ns = ledger_time__now_ns(&setup->time);
 }

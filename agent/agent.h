@@ -1,0 +1,47 @@
+/*
+ * The agent in one JVM: everything it has, in one place. The one instance is `treadle_agent`.
+ */
+#ifndef TREADLE_AGENT_H
+#define TREADLE_AGENT_H
+
+#include "agent/java_thread_table.h"
+#include "agent/options.h"
+#include "native/kernel_thread_table.h"
+#include "native/ledger.h"
+#include "native/process_scan.h"
+
+#include <jvmti.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct agent {
+    JavaVM *vm;
+    jvmtiEnv *jvmti;
+    struct agent_options options;
+    struct ledger ledger;
+    struct kernel_thread_setup setup;
+    struct kernel_thread_table kernel_threads;
+    struct java_thread_table java_threads;
+    jfieldID thread_id_field; /* Thread.tid, or NULL */
+
+    /* Held by whoever writes rows of VM threads or a snapshot: never by a thread in an event of a
+     * method. Order: snapshot_lock, then the locks of the two tables. */
+    pthread_mutex_t snapshot_lock;
+    struct process_scan scan;
+    char snapshot_pattern[PATH_MAX]; /* absolute */
+
+    pthread_mutex_t housekeeping_lock;
+    pthread_cond_t housekeeping_wake;
+    bool housekeeping_over; /* under its lock */
+
+    _Atomic bool active; /* events count */
+};
+
+extern struct agent treadle_agent;
+
+/* The env of the calling thread, or NULL if it is not attached. */
+JNIEnv *agent__jni(const struct agent *agent);
+
+#endif

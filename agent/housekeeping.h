@@ -1,0 +1,17 @@
+/*
+ * The agent's own thread: reserves the ledger's space ahead of its use, looks for kernel threads
+ * that run no Java thread, and keeps the process's totals in the ledger up to date for the case
+ * that it is killed. Not a Java thread; takes no signals; holds itself below 0.1 % of a processor.
+ */
+#ifndef TREADLE_HOUSEKEEPING_H
+#define TREADLE_HOUSEKEEPING_H
+
+struct agent;
+
+/* 0 or -errno: without it the ledger still grows, in the threads that need it. */
+int housekeeping__start(struct agent *agent);
+
+/* Asks it to end; does not wait. */
+void housekeeping__stop(struct agent *agent);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * Java threads by their Thread.threadId(): which record is theirs, and who started one that has not
+ * begun to run. Takes its own lock; for events of threads, not of methods.
+ */
+#ifndef TREADLE_JAVA_THREAD_TABLE_H
+#define TREADLE_JAVA_THREAD_TABLE_H
+
+#include "native/ledger_format.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+struct java_thread_entry;
+
+struct java_thread_table {
+    pthread_mutex_t lock;
+    struct java_thread_entry *entries; /* uthash, by id */
+};
+
+void java_thread_table__init(struct java_thread_table *table);
+
+/* `parent` is about to start the thread with that id, or could not. */
+void java_thread_table__starting(struct java_thread_table *table, uint64_t id, ledger_ref parent);
+void java_thread_table__not_started(struct java_thread_table *table, uint64_t id);
+
+/* Who started it, or none. */
+ledger_ref java_thread_table__parent(struct java_thread_table *table, uint64_t id);
+
+/* It runs now, with that record; it is over. */
+void java_thread_table__started(struct java_thread_table *table, uint64_t id, ledger_ref thread);
+void java_thread_table__ended(struct java_thread_table *table, uint64_t id);
+
+/* The record of a thread that runs, or none. */
+ledger_ref java_thread_table__find(struct java_thread_table *table, uint64_t id);
+
+#endif

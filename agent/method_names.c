@@ -1,0 +1,82 @@
+#include "agent/method_names.h"
+
+#include "agent/agent.h"
+#include "agent/method_filter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CLASS_NAME_MAX 4096u
+
+/* "Ljava/util/HashMap$Node;" → "java.util.HashMap$Node", as Class.getName has it. */
+static void dotted(char *name, size_t name_bytes, const char *signature)
+{
+    size_t length = strlen(signature);
+
+    if (length >= 2 && signature[0] == 'L' && signature[length - 1] == ';') {
+        signature++;
+        length -= 2;
+    }
+    if (length >= name_bytes)
+        length = name_bytes - 1;
+    memcpy(name, signature, length);
+    name[length] = '\0';
+    for (char *c = name; *c; c++)
+        if (*c == '/')
+            *c = '.';
+}
+
+static ledger_ref add(struct agent *agent, jmethodID method, const char *class_name,
+                      const char *name, const char *signature, const char *source)
+{
+    struct ledger_method_names names = {
+        .class_name = class_name, .name = name, .signature = signature, .source = source};
+    jboolean is_native = JNI_FALSE;
+    uint32_t flags = 0;
+
+    (*agent->jvmti)->IsMethodNative(agent->jvmti, method, &is_native);
+    if (is_native)
+        flags |= METHOD_NATIVE;
+    if (!method_filter__admits(agent->options.include, agent->options.exclude, class_name, name))
+        flags |= METHOD_EXCLUDED;
+    return ledger__add_method(&agent->ledger, (uint64_t)(uintptr_t)method, &names, flags);
+}
+
+/* The local reference to the class goes when the callback returns. */
+static ledger_ref add_in_class(struct agent *agent, jmethodID method, const char *name,
+                               const char *signature)
+{
+    jvmtiEnv *jvmti = agent->jvmti;
+    char class_name[CLASS_NAME_MAX];
+    char *class_signature = NULL, *source = NULL;
+    ledger_ref ref = 0;
+    jclass declaring;
+
+    if ((*jvmti)->GetMethodDeclaringClass(jvmti, method, &declaring) != JVMTI_ERROR_NONE)
+        return 0;
+    if ((*jvmti)->GetClassSignature(jvmti, declaring, &class_signature, NULL) == JVMTI_ERROR_NONE) {
+        dotted(class_name, sizeof class_name, class_signature);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)class_signature);
+        if ((*jvmti)->GetSourceFileName(jvmti, declaring, &source) != JVMTI_ERROR_NONE)
+            source = NULL;
+        ref = add(agent, method, class_name, name, signature, source);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)source);
+    }
+    return ref;
+}
+
+ledger_ref method_names__resolve(void *context, uint64_t key)
+{
+    struct agent *agent = context;
+    jvmtiEnv *jvmti = agent->jvmti;
+    jmethodID method = (jmethodID)(uintptr_t)key;
+    char *name = NULL, *signature = NULL;
+    ledger_ref ref;
+
+    if ((*jvmti)->GetMethodName(jvmti, method, &name, &signature, NULL) != JVMTI_ERROR_NONE)
+        return 0;
+    ref = add_in_class(agent, method, name, signature);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+    return ref;
+}
