@@ -11,9 +11,9 @@ POINT_PPM = 10_000  # one percentage point
 CPU_PPM = 20_000
 
 
-def program(test, source):
+def program(test, source, *flags):
     wanted = expectation.parse(source)
-    command = [*wanted.java, wanted.main_class]
+    command = [*wanted.java, *flags, wanted.main_class]
     plain = test.java(*command)
     test.check(plain.status == wanted.exit,
                f"without the agent: exit status {plain.status}, not {wanted.exit}\n{plain.err}")
@@ -101,4 +101,5 @@ def check_text(test):
         test.check(not control, f"--view {view} prints control characters {control}")
 
 
-harness.main(program)
+if __name__ == "__main__":
+    harness.main(program)

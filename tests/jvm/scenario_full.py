@@ -1,0 +1,55 @@
+"""Memory runs out: max-mem=1M, and a file system of 256 KiB for the live ledger and for the snapshot. The
+application does not notice; every call is either in the report or counted as dropped."""
+
+import os
+import subprocess
+
+import harness
+from run_program import expect_lines
+
+
+def full(test):
+    plain = test.java("ManyNodes")
+    check(test, plain, "max-mem=1M", max_mem="1M")
+    test.check(test.ledger.stat().st_size <= 1 << 20, "the snapshot is larger than max-mem")
+    tiny = test.scratch / "tiny"
+    tiny.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "treadle-test", tiny]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        raise harness.Skip("only root may mount a small file system; max-mem=1M was tested")
+    try:
+        check(test, plain, "live-dir on a full file system", live_dir=tiny)
+        test.check(not list(tiny.iterdir()), f"files stay behind: {list(tiny.iterdir())}")
+        line = run(test, plain, "file on a full file system", file=tiny / "x.ledger")
+        test.check(line or test.ledger.exists(), "a full file system: nothing says so")
+        test.check(not list(tiny.iterdir()), f"half a snapshot stays: {list(tiny.iterdir())}")
+    finally:
+        subprocess.run(["umount", tiny], check=True)
+
+
+def run(test, plain, what, **options):
+    test.ledger.unlink(missing_ok=True)
+    agent = test.agent_option(include="ManyNodes.*", **options)
+    return test.same_for_application(plain, test.java("ManyNodes", agent=agent), what)
+
+
+def check(test, plain, what, **options):
+    line = run(test, plain, what, **options)
+    if not test.ledger.exists():
+        test.check(line, f"{what}: no snapshot, and nothing says why")
+        return
+    views = test.checked_report(dropped=True, note_allowed=True)
+    dropped = views["threads"]["balance"]["dropped_events"]
+    calls = sum(m["calls"] for m in views["flat"]["methods"])
+    made = expect_lines(plain.out, "calls")["ManyNodes"]
+    test.check(dropped > 0, f"{what}: nothing was dropped")
+    test.check(calls + dropped == made,
+               f"{what}: {calls} calls and {dropped} dropped, but {made} were made")
+    test.close_balance(views)
+    shown = test.text_report(test.ledger)
+    test.check(str(dropped) in shown.out.replace(",", "").replace(" ", ""),
+               f"{what}: the report does not show how many were dropped")
+
+
+if __name__ == "__main__":
+    harness.main(full)
