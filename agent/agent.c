@@ -147,14 +147,9 @@ static void set_event(struct agent *agent, jvmtiEvent event)
 static void JNICALL on_vm_init(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
 {
     struct agent *agent = &treadle_agent;
-    int error;
 
     host_facts__record_jvm(agent);
     thread_events__prepare(agent, jni);
-    error = housekeeping__start(agent);
-    if (error)
-        log__line(LOG_WARN, "no housekeeping thread (%s): short-lived VM threads may be missed",
-                  strerror(-error));
     atomic_store(&agent->active, true);
     thread_events__start(jvmti, jni, thread);
     if (agent->options.events == LEDGER_EVENTS_JVMTI) {
@@ -244,12 +239,17 @@ static int begin(struct agent *agent, JavaVM *vm, const char *options)
     if (error)
         return error;
     error = hear_events(agent);
-    if (error)
+    if (error) {
         ledger__unlink(&agent->ledger);
-    else
-        log__line(LOG_INFO, "ledger %s, clock %s", agent->ledger.path,
-                  kernel_clock__name(agent->setup.clock));
-    return error;
+        return error;
+    }
+    log__line(LOG_INFO, "ledger %s, clock %s", agent->ledger.path,
+              kernel_clock__name(agent->setup.clock));
+    error = housekeeping__start(agent);
+    if (error)
+        log__line(LOG_WARN, "no housekeeping thread (%s): short-lived VM threads may be missed",
+                  strerror(-error));
+    return 0;
 }
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)

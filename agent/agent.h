@@ -31,10 +31,12 @@ struct agent {
     pthread_mutex_t snapshot_lock;
     struct process_scan scan;
     char snapshot_pattern[PATH_MAX]; /* absolute */
+    _Atomic bool over;               /* the last snapshot is written */
 
     pthread_mutex_t housekeeping_lock;
     pthread_cond_t housekeeping_wake;
-    bool housekeeping_over; /* under its lock */
+    bool housekeeping_over;  /* under its lock */
+    uint64_t all_metrics_ns; /* the housekeeping thread's own */
 
     _Atomic bool active; /* events count */
 };

@@ -18,7 +18,7 @@ static int write_snapshot(struct agent *agent, const char *pattern, char *path, 
 
     if (error)
         return error;
-    (void)process_scan__run(&agent->scan, ledger_time__now_ns(&agent->setup.time));
+    (void)process_scan__run(&agent->scan, ledger_time__now_ns(&agent->setup.time), SCAN_CPU);
     header->snapshots++;
     return snapshot__write(agent->ledger.fd, path);
 }
@@ -48,6 +48,7 @@ void dump__at_exit(struct agent *agent, JNIEnv *jni)
     pthread_mutex_lock(&agent->snapshot_lock);
     error = write_snapshot(agent, NULL, path, sizeof path);
     atomic_store(&agent->active, false);
+    atomic_store(&agent->over, true);
     pthread_mutex_unlock(&agent->snapshot_lock);
     if (error) {
         log__line(LOG_ERROR,

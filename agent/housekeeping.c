@@ -9,12 +9,32 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROUND_NS_MIN 100000000u
-#define ROUND_NS_MAX 5000000000u
-#define COST_TO_REST 1000u /* rests so many times as long as it worked */
-#define AHEAD_BYTES  (1u << 20)
-#define AHEAD_PART   16u
-#define STACK_BYTES  (256u * 1024u)
+/* How long it rests: so many times as long as it worked, within bounds. While a JVM starts it looks
+ * more often, for that is when VM threads come and go. */
+#define START_NS       200000000u
+#define START_COST     4u
+#define START_ROUND_NS 1000000u
+#define COST           1000u
+#define ROUND_NS_MIN   100000000u
+#define ROUND_NS_MAX   5000000000u
+#define ALL_METRICS_NS 1000000000u
+#define AHEAD_BYTES    (1u << 20)
+#define AHEAD_PART     16u
+#define STACK_BYTES    (256u * 1024u)
+
+static void scan(struct agent *agent)
+{
+    struct ledger_header *header = agent->ledger.header;
+    uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
+    bool all = now_ns - agent->all_metrics_ns > ALL_METRICS_NS;
+
+    if (all)
+        agent->all_metrics_ns = now_ns;
+    (void)process_scan__run(&agent->scan, now_ns, all ? SCAN_ALL : SCAN_CPU);
+    (void)process_cpu__read(getpid(), &header->process_cpu_ns, &header->process_user_ns,
+                            &header->process_system_ns);
+    header->asof_ns = now_ns;
+}
 
 static void work(struct agent *agent)
 {
@@ -25,12 +45,8 @@ static void work(struct agent *agent)
     /* A snapshot that is being written scans too: no need to wait for it. */
     if (pthread_mutex_trylock(&agent->snapshot_lock) != 0)
         return;
-    if (atomic_load(&agent->active)) {
-        header->asof_ns = ledger_time__now_ns(&agent->setup.time);
-        (void)process_scan__run(&agent->scan, header->asof_ns);
-        (void)process_cpu__read(getpid(), &header->process_cpu_ns, &header->process_user_ns,
-                                &header->process_system_ns);
-    }
+    if (!atomic_load(&agent->over))
+        scan(agent);
     pthread_mutex_unlock(&agent->snapshot_lock);
 }
 
@@ -53,21 +69,28 @@ static bool rest(struct agent *agent, uint64_t rest_ns)
     return over;
 }
 
+static uint64_t rest_after(const struct agent *agent, uint64_t work_ns)
+{
+    bool starting = ledger_time__now_ns(&agent->setup.time) < START_NS;
+    uint64_t rest_ns = work_ns * (starting ? START_COST : COST);
+    uint64_t least_ns = starting ? START_ROUND_NS : ROUND_NS_MIN;
+
+    if (rest_ns < least_ns)
+        return least_ns;
+    return rest_ns < ROUND_NS_MAX ? rest_ns : ROUND_NS_MAX;
+}
+
 static void *run(void *context)
 {
     struct agent *agent = context;
-    uint64_t rest_ns = ROUND_NS_MIN / 10;
+    uint64_t rest_ns = START_ROUND_NS;
 
     pthread_setname_np(pthread_self(), "treadle");
     while (!rest(agent, rest_ns)) {
         uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
         work(agent);
-        rest_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) * COST_TO_REST;
-        if (rest_ns < ROUND_NS_MIN)
-            rest_ns = ROUND_NS_MIN;
-        if (rest_ns > ROUND_NS_MAX)
-            rest_ns = ROUND_NS_MAX;
+        rest_ns = rest_after(agent, clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
     }
     return NULL;
 }

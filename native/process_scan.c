@@ -152,34 +152,48 @@ static void hide_row(struct process_scan *scan, struct scanned_row *row)
     forget(scan, row);
 }
 
+static void set_row_times(const struct process_scan *scan, const struct scanned_row *row,
+                          uint64_t cpu_ns, uint64_t now_ns)
+{
+    const struct ledger_thread *thread = thread_of(scan, row);
+    struct ledger_node *root = ledger__at(scan->ledger, thread->root);
+
+    if (cpu_ns > root->cpu_ns)
+        __atomic_store_n(&root->cpu_ns, cpu_ns, __ATOMIC_RELAXED);
+    if (now_ns > thread->start_ns)
+        __atomic_store_n(&root->wall_ns, now_ns - thread->start_ns, __ATOMIC_RELAXED);
+}
+
 static void update_row(struct process_scan *scan, struct scanned_row *row,
                        const struct task_status *status, uint64_t now_ns)
 {
     struct ledger_thread *thread = thread_of(scan, row);
-    struct ledger_node *root = ledger__at(scan->ledger, thread->root);
 
-    if (status->cpu_ns > root->cpu_ns)
-        __atomic_store_n(&root->cpu_ns, status->cpu_ns, __ATOMIC_RELAXED);
-    if (now_ns > thread->start_ns)
-        __atomic_store_n(&root->wall_ns, now_ns - thread->start_ns, __ATOMIC_RELAXED);
+    set_row_times(scan, row, status->cpu_ns, now_ns);
     for (unsigned metric = 0; metric < METRIC_COUNT; metric++)
         if (status->bits & 1ull << metric && status->value[metric] > thread->totals[metric])
             __atomic_store_n(&thread->totals[metric], status->value[metric], __ATOMIC_RELAXED);
     row->pass = scan->pass;
 }
 
-static void look_at(struct process_scan *scan, pid_t tid, uint64_t now_ns)
+/* True if that was enough: a clock that went back is that of another thread with the same tid. */
+static bool refresh_row(struct process_scan *scan, struct scanned_row *row, uint64_t now_ns)
 {
-    struct scanned_row *row;
-    struct task_status status;
-    bool is_java = scan->runs_java(scan->context, tid);
+    const struct ledger_node *root = ledger__at(scan->ledger, thread_of(scan, row)->root);
+    uint64_t cpu_ns;
 
-    HASH_FIND_INT(scan->rows, &tid, row);
-    if (is_java) {
-        if (row)
-            hide_row(scan, row);
-        return;
-    }
+    if (task_cpu__read(scan->pid, row->tid, &cpu_ns) != 0 || cpu_ns < root->cpu_ns)
+        return false;
+    set_row_times(scan, row, cpu_ns, now_ns);
+    row->pass = scan->pass;
+    return true;
+}
+
+static void look_closely(struct process_scan *scan, struct scanned_row *row, pid_t tid,
+                         uint64_t now_ns)
+{
+    struct task_status status;
+
     if (task_status__read(&status, scan->pid, tid, scan->metrics) != 0)
         return;
     if (row && row->start_ticks != status.start_ticks) {
@@ -192,7 +206,21 @@ static void look_at(struct process_scan *scan, pid_t tid, uint64_t now_ns)
         update_row(scan, row, &status, now_ns);
 }
 
-int process_scan__run(struct process_scan *scan, uint64_t now_ns)
+static void look_at(struct process_scan *scan, pid_t tid, uint64_t now_ns, enum scan_depth depth)
+{
+    struct scanned_row *row;
+
+    HASH_FIND_INT(scan->rows, &tid, row);
+    if (scan->runs_java(scan->context, tid)) {
+        if (row)
+            hide_row(scan, row);
+        return;
+    }
+    if (!row || depth == SCAN_ALL || !refresh_row(scan, row, now_ns))
+        look_closely(scan, row, tid, now_ns);
+}
+
+int process_scan__run(struct process_scan *scan, uint64_t now_ns, enum scan_depth depth)
 {
     struct scanned_row *row, *next;
     struct dirent *entry;
@@ -208,7 +236,7 @@ int process_scan__run(struct process_scan *scan, uint64_t now_ns)
         long tid = strtol(entry->d_name, NULL, 10);
 
         if (tid > 0)
-            look_at(scan, (pid_t)tid, now_ns);
+            look_at(scan, (pid_t)tid, now_ns, depth);
     }
     closedir(tasks);
     HASH_ITER(hh, scan->rows, row, next)
@@ -217,6 +245,16 @@ int process_scan__run(struct process_scan *scan, uint64_t now_ns)
             end_row(scan, row, now_ns);
     }
     return 0;
+}
+
+void process_scan__refresh(struct process_scan *scan, uint64_t now_ns)
+{
+    struct scanned_row *row, *next;
+
+    HASH_ITER(hh, scan->rows, row, next)
+    {
+        (void)refresh_row(scan, row, now_ns);
+    }
 }
 
 void process_scan__adopt(struct process_scan *scan)

@@ -36,8 +36,16 @@ void process_scan__init(struct process_scan *scan, struct ledger *ledger, pid_t 
 /* Takes up the rows that are in the ledger already (a copy of a live one). */
 void process_scan__adopt(struct process_scan *scan);
 
+enum scan_depth {
+    SCAN_CPU, /* CPU time only, of threads that have a row already: one clock read each */
+    SCAN_ALL, /* every metric */
+};
+
 /* Looks at all kernel threads now. now_ns is the ledger's clock. 0 or -errno. */
-int process_scan__run(struct process_scan *scan, uint64_t now_ns);
+int process_scan__run(struct process_scan *scan, uint64_t now_ns, enum scan_depth depth);
+
+/* Only brings the CPU time of the rows up to date, as fast as can be. */
+void process_scan__refresh(struct process_scan *scan, uint64_t now_ns);
 
 void process_scan__close(struct process_scan *scan);
 

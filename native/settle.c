@@ -114,61 +114,96 @@ static void settle_metrics(struct ledger *copy, struct ledger_thread *thread,
     }
 }
 
-/* The books of a platform thread are right by construction: what its tree holds, and what is put
- * on the current node here, are together what the kernel says since the thread started to run. */
-static void settle_thread(const struct settlement *settlement,
-                          const struct ledger_kernel_thread *record)
-{
-    struct ledger *copy = settlement->copy;
-    uint64_t now_ns = ledger_time__now_ns(&settlement->time);
-    struct ledger_thread *thread = ledger__at(copy, record->thread);
-    struct ledger_node *root = linked_node(copy, thread->root, 0);
-    struct ledger_node *node = ledger__at(copy, record->current);
-    struct task_status status;
-    uint64_t known_ns;
+/* A kernel thread whose Java thread has books to settle. */
+struct open_account {
+    const struct ledger_kernel_thread *record;
+    struct ledger_node *node;
+    uint64_t known_ns; /* CPU that is in the books: of its thread, and of those before it */
+};
 
-    if (!root ||
-        task_status__read(&status, settlement->pid, record->tid, copy->header->metrics_totals) != 0)
-        return;
-    if (record->current / LEDGER_CHUNK_CELLS >= copy->header->chunks_used ||
-        !ledger_node__kind(node))
-        node = root;
-    known_ns = record->before_cpu_ns + tree_cpu_ns(copy, thread->root);
-    if (status.cpu_ns > known_ns)
-        node->cpu_ns += status.cpu_ns - known_ns;
-    if (now_ns > record->last_ns)
-        node->wall_ns += now_ns - record->last_ns;
-    settle_metrics(copy, thread, record, node, &status);
+/* The node that the rest goes to: the current one, or the root if the copy has it not whole. */
+static struct ledger_node *open_node(const struct ledger *copy,
+                                     const struct ledger_kernel_thread *record,
+                                     const struct ledger_thread *thread)
+{
+    struct ledger_node *node = ledger__at(copy, record->current);
+
+    if (record->current && record->current / LEDGER_CHUNK_CELLS < copy->header->chunks_used &&
+        ledger_node__kind(node))
+        return node;
+    return linked_node(copy, thread->root, 0);
 }
 
-static void settle_threads(const struct settlement *settlement)
+/* All that takes its time. False if there is nothing to settle: the thread is gone. */
+static bool open_account(const struct settlement *settlement,
+                         const struct ledger_kernel_thread *record, struct open_account *account)
+{
+    struct ledger *copy = settlement->copy;
+    struct ledger_thread *thread = ledger__at(copy, record->thread);
+    struct task_status status;
+
+    if (task_status__read(&status, settlement->pid, record->tid, copy->header->metrics_totals) != 0)
+        return false;
+    account->record = record;
+    account->node = open_node(copy, record, thread);
+    if (!account->node)
+        return false;
+    account->known_ns = record->before_cpu_ns + tree_cpu_ns(copy, thread->root);
+    settle_metrics(copy, thread, record, account->node, &status);
+    return true;
+}
+
+/* The books of a platform thread are right by construction: what its tree holds, and what is put
+ * on the current node here, are together what the kernel says since the thread started to run. */
+static void close_account(const struct settlement *settlement, const struct open_account *account,
+                          uint64_t now_ns)
+{
+    uint64_t cpu_ns;
+
+    if (task_cpu__read(settlement->pid, account->record->tid, &cpu_ns) != 0)
+        return;
+    if (cpu_ns > account->known_ns)
+        account->node->cpu_ns += cpu_ns - account->known_ns;
+    if (now_ns > account->record->last_ns)
+        account->node->wall_ns += now_ns - account->record->last_ns;
+}
+
+static size_t open_accounts(const struct settlement *settlement, struct open_account *accounts)
 {
     ledger_ref ref = 0;
+    size_t count = 0;
 
-    while ((ref = ledger__next(settlement->copy, LEDGER_KERNEL_THREADS, ref))) {
+    while (count < settlement->java_tid_count &&
+           (ref = ledger__next(settlement->copy, LEDGER_KERNEL_THREADS, ref))) {
         const struct ledger_kernel_thread *record = ledger__at(settlement->copy, ref);
 
         if (record->tid && record->thread)
-            settle_thread(settlement, record);
+            count += open_account(settlement, record, &accounts[count]);
     }
+    return count;
 }
 
-static int settle_process(struct settlement *settlement)
+/* The clocks of all threads and of the process are read as closely together as can be: while they
+ * are, the threads run on. */
+static int settle_process(struct settlement *settlement, struct process_scan *scan)
 {
     struct ledger_header *header = settlement->copy->header;
-    struct process_scan scan;
+    struct open_account *accounts = calloc(settlement->java_tid_count + 1, sizeof *accounts);
+    size_t count;
     int error;
 
-    process_scan__init(&scan, settlement->copy, settlement->pid, header->metrics_totals, runs_java,
-                       settlement);
-    process_scan__adopt(&scan);
-    settle_threads(settlement);
+    if (!accounts)
+        return -ENOMEM;
+    count = open_accounts(settlement, accounts);
+    error = process_scan__run(scan, ledger_time__now_ns(&settlement->time), SCAN_ALL);
     header->asof_ns = ledger_time__now_ns(&settlement->time);
-    error = process_scan__run(&scan, header->asof_ns);
+    process_scan__refresh(scan, header->asof_ns);
+    for (size_t i = 0; i < count; i++)
+        close_account(settlement, &accounts[i], header->asof_ns);
     if (!error)
         error = process_cpu__read(settlement->pid, &header->process_cpu_ns,
                                   &header->process_user_ns, &header->process_system_ns);
-    process_scan__close(&scan);
+    free(accounts);
     return error;
 }
 
@@ -182,10 +217,14 @@ int ledger__settle(struct ledger *copy)
                  .tsc_mult = header->tsc_mult,
                  .monotonic_zero_ns = header->monotonic_ns},
     };
+    struct process_scan scan;
     int error = collect_java_tids(&settlement);
 
+    process_scan__init(&scan, copy, header->pid, header->metrics_totals, runs_java, &settlement);
+    process_scan__adopt(&scan);
     if (!error)
-        error = settle_process(&settlement);
+        error = settle_process(&settlement, &scan);
+    process_scan__close(&scan);
     header->state = LEDGER_CLOSED;
     free(settlement.java_tids);
     return error == -ENOENT ? -ESRCH : error;

@@ -218,6 +218,22 @@ int task_status__read(struct task_status *status, pid_t pid, pid_t tid, uint64_t
     return error;
 }
 
+int task_cpu__read(pid_t pid, pid_t tid, uint64_t *cpu_ns)
+{
+    struct task_status status = {0};
+    if (pid == getpid())
+        return read_clock(thread_clock(tid), cpu_ns);
+    int task_fd = open_task(pid, tid);
+    if (task_fd < 0)
+        return task_fd;
+    int error = read_schedstat(&status, task_fd, 0);
+    if (error != 0)
+        error = read_stat(&status, task_fd, 0);
+    (void)close(task_fd);
+    *cpu_ns = status.cpu_ns;
+    return error;
+}
+
 int process_cpu__read(pid_t pid, uint64_t *cpu_ns, uint64_t *user_ns, uint64_t *system_ns)
 {
     if (pid <= 0)
