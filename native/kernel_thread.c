@@ -148,6 +148,22 @@ static void make_current(struct kernel_thread *kernel_thread, ledger_ref ref, le
     kernel_thread__publish(kernel_thread);
 }
 
+/* Rule 2: all that the kernel thread consumed before belongs to its first Java thread, which so
+ * began at least that long ago. */
+static void charge_beginning(struct kernel_thread *kernel_thread)
+{
+    struct ledger_thread *thread = kernel_thread->thread;
+    struct ledger_node *root = kernel_thread->tree.current;
+
+    kernel_thread__charge_slowly(kernel_thread);
+    if (root->wall_ns < root->cpu_ns) {
+        uint64_t before_ns = root->cpu_ns - root->wall_ns;
+
+        root->wall_ns = root->cpu_ns;
+        thread->start_ns -= before_ns < thread->start_ns ? before_ns : thread->start_ns;
+    }
+}
+
 int kernel_thread__start_java(struct kernel_thread *kernel_thread,
                               const struct java_thread_facts *facts)
 {
@@ -173,7 +189,7 @@ int kernel_thread__start_java(struct kernel_thread *kernel_thread,
         call_tree__go_to(&kernel_thread->tree, root, 0);
         kernel_thread__publish(kernel_thread);
     } else if (!reused) {
-        kernel_thread__charge_slowly(kernel_thread);
+        charge_beginning(kernel_thread);
     }
     kernel_thread->idle = false;
     return 0;

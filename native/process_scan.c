@@ -10,11 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FIRST_LOOKS 3u
+
 struct scanned_row {
     pid_t tid;
     uint64_t start_ticks;
     ledger_ref thread;
     unsigned pass;
+    unsigned looks; /* close ones */
     UT_hash_handle hh;
 };
 
@@ -106,6 +109,14 @@ static uint64_t started_ns(const struct process_scan *scan, uint64_t start_ticks
     return after_process_ns > ledger_after_ns ? after_process_ns - ledger_after_ns : 0;
 }
 
+/* A thread may be seen before it has given itself its name. */
+static void set_row_name(struct process_scan *scan, struct ledger_thread *thread, const char *name)
+{
+    thread->name = ledger__string(scan->ledger, name, strlen(name));
+    __atomic_store_n(&thread->kind, process_scan__is_vm_thread(name) ? THREAD_VM : THREAD_NATIVE,
+                     __ATOMIC_RELEASE);
+}
+
 static struct scanned_row *add_row(struct process_scan *scan, pid_t tid,
                                    const struct task_status *status)
 {
@@ -118,15 +129,12 @@ static struct scanned_row *add_row(struct process_scan *scan, pid_t tid,
     if (!ref)
         return NULL;
     thread = ledger__at(scan->ledger, ref);
-    thread->name = ledger__string(scan->ledger, status->name, strlen(status->name));
     thread->root = root;
     thread->first_ticks = status->start_ticks;
     thread->start_ns = started_ns(scan, status->start_ticks);
     thread->tid_count = 1;
     thread->tids[0] = tid;
-    __atomic_store_n(&thread->kind,
-                     process_scan__is_vm_thread(status->name) ? THREAD_VM : THREAD_NATIVE,
-                     __ATOMIC_RELEASE);
+    set_row_name(scan, thread, status->name);
     return remember(scan, tid, status->start_ticks, ref);
 }
 
@@ -170,6 +178,8 @@ static void update_row(struct process_scan *scan, struct scanned_row *row,
     struct ledger_thread *thread = thread_of(scan, row);
 
     set_row_times(scan, row, status->cpu_ns, now_ns);
+    set_row_name(scan, thread, status->name);
+    row->looks++;
     for (unsigned metric = 0; metric < METRIC_COUNT; metric++)
         if (status->bits & 1ull << metric && status->value[metric] > thread->totals[metric])
             __atomic_store_n(&thread->totals[metric], status->value[metric], __ATOMIC_RELAXED);
@@ -216,7 +226,7 @@ static void look_at(struct process_scan *scan, pid_t tid, uint64_t now_ns, enum 
             hide_row(scan, row);
         return;
     }
-    if (!row || depth == SCAN_ALL || !refresh_row(scan, row, now_ns))
+    if (!row || depth == SCAN_ALL || row->looks < FIRST_LOOKS || !refresh_row(scan, row, now_ns))
         look_closely(scan, row, tid, now_ns);
 }
 
