@@ -46,9 +46,6 @@ class Thread:
     is_glob: bool = False
     roots: list = field(default_factory=list)
 
-    def matches(self, name):
-        return fnmatch.fnmatchcase(name, self.name) if self.is_glob else name == self.name
-
 
 @dataclass
 class Expected:
@@ -65,6 +62,21 @@ class Expected:
 
     def __post_init__(self):
         self.include = self.include or f"{self.main_class}.*;{self.main_class}$*.*"
+
+    def name_of(self, reported):
+        """What the head comment calls the thread of that name: itself, or a glob."""
+        if any(t.name == reported and not t.is_glob for t in self.threads):
+            return reported
+        return next((t.name for t in self.threads
+                     if t.is_glob and fnmatch.fnmatchcase(reported, t.name)), reported)
+
+    def parents(self):
+        """(thread, parent) of each thread whose parent is said, as often as there are."""
+        pairs = Counter()
+        for thread in self.threads:
+            if thread.parent:
+                pairs[thread.name, thread.parent] += thread.count
+        return pairs
 
 
 def spread(text):
@@ -178,32 +190,23 @@ def actual_roots(root, skip):
     return roots
 
 
-def thread_lines(name, kind, parent, roots):
+def thread_lines(name, kind, roots):
     top = Node(0, "")
     top.children = roots
-    head = f"thread {json.dumps(name)} {kind}" + (f" from {json.dumps(parent)}" if parent else "")
-    return [head, *list(top.lines())[1:]]
+    return [f"{kind} thread {json.dumps(name)}", *list(top.lines())[1:]]
 
 
 def compare(expected, reported_threads):
     """Both sides as lists of lines, equal if the trees are: (expected lines, actual lines)."""
     wanted, found = defaultdict(list), defaultdict(list)
-    with_parent = set()
     for thread in expected.threads:
-        wanted[thread.name] += [thread_lines(thread.name, thread.kind, thread.parent,
-                                             thread.roots)] * thread.count
-        if thread.parent:
-            with_parent.add(thread.name)
-    exact = {t.name for t in expected.threads if not t.is_glob}
-    globs = [t for t in expected.threads if t.is_glob]
+        lines = thread_lines(thread.name, thread.kind, thread.roots)
+        wanted[thread.name] += [lines] * thread.count
     for thread in reported_threads:
         roots = actual_roots(thread["root"], expected.skip)
-        name = thread["name"]
-        if name not in exact:
-            name = next((t.name for t in globs if t.matches(name)), name)
+        name = expected.name_of(thread["name"])
         if roots or name in wanted:
-            parent = thread["parent"] if name in with_parent else None
-            found[name].append(thread_lines(name, thread["kind"], parent, roots))
+            found[name].append(thread_lines(name, thread["kind"], roots))
 
     def flat(groups):
         return [line for name in sorted(groups) for lines in sorted(groups[name]) for line in lines]

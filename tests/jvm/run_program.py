@@ -55,6 +55,11 @@ def check_totals(test, wanted, views, out):
 
 def check_threads(test, wanted, views):
     rows = views["threads"]["threads"]
+    parents = wanted.parents()
+    with_parent = {name for name, _ in parents}
+    reported = ((wanted.name_of(row["name"]), row["parent"]) for row in rows)
+    have = Counter(pair for pair in reported if pair[0] in with_parent)
+    test.check(have == parents, f"thread and parent: reported {have - parents}, not {parents - have}")
     for name, names in wanted.renames.items():
         have = [row.get("renames") for row in rows if row["name"] == name]
         test.check(names in have, f"renames of {name}: {have}, not {names}")
