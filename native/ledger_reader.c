@@ -1,5 +1,7 @@
 #include "native/ledger_reader.h"
 
+#include "native/kernel_metrics.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,8 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "native/kernel_metrics.h"
 
 /* A live ledger may have grown while it was copied; how often to go back for the rest. */
 #define GROWTH_ROUNDS 8
@@ -37,9 +37,9 @@ __attribute__((format(printf, 2, 3))) static int complain(const struct complaint
     char what[256];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(what, sizeof(what), format, arguments);
+    (void)vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
-    snprintf(to->message, to->bytes, "%s: %s", to->path, what);
+    (void)snprintf(to->message, to->bytes, "%s: %s", to->path, what);
     return -1;
 }
 
@@ -49,7 +49,7 @@ __attribute__((format(printf, 2, 3))) static void skip(struct ledger_reader *rea
     if (reader->skipped++ == 0) {
         va_list arguments;
         va_start(arguments, format);
-        vsnprintf(reader->skipped_where, sizeof(reader->skipped_where), format, arguments);
+        (void)vsnprintf(reader->skipped_where, sizeof(reader->skipped_where), format, arguments);
         va_end(arguments);
     }
 }
@@ -108,9 +108,9 @@ static int check_header(const struct ledger_header *header, size_t present,
     size_t magic = present < sizeof(header->magic) ? present : sizeof(header->magic);
     if (memcmp(header->magic, LEDGER_MAGIC, magic) != 0)
         return complain(to, "byte 0: not a ledger, expected it to begin with \"TREADLE\"");
-    if (present < LEDGER_CHUNK_BYTES)
-        return complain(to, "byte %zu: the file ends inside the header, expected %u bytes",
-                        present, LEDGER_CHUNK_BYTES);
+    if (present < sizeof(*header))
+        return complain(to, "byte %zu: the file ends inside the header, expected %zu bytes",
+                        present, sizeof(*header));
     if (header->byte_order == __builtin_bswap32(LEDGER_BYTE_ORDER))
         return complain(to, "byte %zu: written by a machine of the other byte order",
                         offsetof(struct ledger_header, byte_order));
@@ -158,24 +158,22 @@ static int copy_chunks(struct ledger_reader *reader, int fd, uint32_t first, uin
             return complain(to, "byte %" PRIu64 ": cannot be read: %s", offset, strerror(errno));
     }
     if ((uint64_t)wanted * LEDGER_CHUNK_BYTES > (uint64_t)file.st_size)
-        skip(reader, "byte %jd: the file ends, expected %" PRIu64 " bytes",
-             (intmax_t)file.st_size, (uint64_t)wanted * LEDGER_CHUNK_BYTES);
+        skip(reader, "byte %jd: the file ends, expected %" PRIu64 " bytes", (intmax_t)file.st_size,
+             (uint64_t)wanted * LEDGER_CHUNK_BYTES);
     return 0;
 }
 
 static int copy_file(struct ledger_reader *reader, int fd, const struct complaint *to)
 {
-    if (make_room(reader, 1, to))
-        return -1;
-    ssize_t got = read_at(fd, reader->bytes, LEDGER_CHUNK_BYTES, 0);
+    struct ledger_header header = {0};
+    ssize_t got = read_at(fd, &header, sizeof(header), 0);
     if (got < 0)
         return complain(to, "byte 0: cannot be read: %s", strerror(errno));
-    struct ledger_header header;
-    memcpy(&header, reader->bytes, sizeof(header));
-    if (check_header(&header, (size_t)got, to))
+    if (check_header(&header, (size_t)got, to) ||
+        copy_chunks(reader, fd, 0, header.chunks_used, to))
         return -1;
-    if (copy_chunks(reader, fd, 1, header.chunks_used, to))
-        return -1;
+    if (reader->chunks == 0)
+        return complain(to, "byte 0: the file was emptied while it was read");
     for (int round = 0; header.state == LEDGER_LIVE && round < GROWTH_ROUNDS; round++) {
         struct ledger_header later;
         if (read_at(fd, &later, sizeof(later), 0) != (ssize_t)sizeof(later) ||
@@ -232,7 +230,7 @@ static bool is_zombie(pid_t pid)
 {
     char link[64];
     char target[8];
-    snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+    (void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
     return readlink(link, target, sizeof(target)) < 0 && errno == ENOENT;
 }
 
@@ -276,7 +274,7 @@ struct ledger_reader *ledger_reader__open_fd(int fd, const char *path, char *mes
     }
     if (check_file(&file, &to) || copy_file(reader, fd, &to))
         goto fail;
-    reader->run_of_chunk = calloc(reader->chunks, sizeof(*reader->run_of_chunk));
+    reader->run_of_chunk = calloc((size_t)reader->chunks + 1, sizeof(*reader->run_of_chunk));
     if (!reader->run_of_chunk) {
         complain(&to, "%s", strerror(ENOMEM));
         goto fail;
@@ -365,8 +363,7 @@ static const void *record(const struct ledger_reader *reader, ledger_ref ref,
         return NULL;
     uint32_t cells = record_cells(table);
     uint32_t first = run * LEDGER_CHUNK_CELLS + 1;
-    if (ref < first || (ref - first) % cells != 0 ||
-        (uint64_t)ref + cells > run_end(reader, run))
+    if (ref < first || (ref - first) % cells != 0 || (uint64_t)ref + cells > run_end(reader, run))
         return NULL;
     return reader->bytes + (size_t)ref * LEDGER_CELL_BYTES;
 }
@@ -378,8 +375,8 @@ const char *ledger_reader__string(const struct ledger_reader *reader, ledger_ref
     if (!string)
         return NULL;
     uint32_t run = reader->run_of_chunk[ref / LEDGER_CHUNK_CELLS];
-    uint64_t room = (run_end(reader, run) - ref) * LEDGER_CELL_BYTES -
-                    offsetof(struct ledger_string, bytes);
+    uint64_t room =
+        (run_end(reader, run) - ref) * LEDGER_CELL_BYTES - offsetof(struct ledger_string, bytes);
     if (string->length > room)
         return NULL;
     *length = string->length;
