@@ -1,0 +1,25 @@
+/*
+ * The agent's option string, "key=value,key=value", put together from the command line.
+ */
+#ifndef TREADLE_AGENT_OPTIONS_H
+#define TREADLE_AGENT_OPTIONS_H
+
+#include <stddef.h>
+
+struct agent_options {
+    char *text; /* NULL while empty */
+};
+
+/* Appends key=value, or a bare key when value is NULL. The commas of a metrics list become '+',
+ * which the agent takes as well; any other comma would end the value there: -EINVAL. */
+int agent_options__add(struct agent_options *options, const char *key, const char *value);
+void agent_options__release(struct agent_options *options);
+
+/*
+ * The agent's library as an absolute path: $TREADLE_AGENT, else beside this program in a build
+ * tree, else where it is installed. To be freed; NULL if there is none, with a line of the places
+ * that were looked at in `tried`.
+ */
+char *agent_library__find(char *tried, size_t tried_bytes);
+
+#endif

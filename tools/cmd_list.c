@@ -1,0 +1,209 @@
+/* treadle list: which ledgers there are. */
+#include "tools/command.h"
+#include "tools/json_rows.h"
+#include "tools/live_folders.h"
+#include "tools/report/quantity.h"
+#include "tools/report/report_balance.h"
+#include "tools/text_table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum option_key {
+    KEY_JSON = 256,
+};
+
+static const struct argp_option options[] = {
+    {"json", KEY_JSON, NULL, 0, "JSON: sizes in bytes, times in ns since the epoch", 0},
+    {0},
+};
+
+static const char doc[] =
+    "List the ledgers of running JVMs, those whose process has ended without closing them "
+    "(orphans), and the snapshots in the working folder."
+    "\vLive ledgers are looked for in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR and /tmp.";
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    bool *json = state->input;
+    (void)argument;
+    switch (key) {
+    case KEY_JSON:
+        *json = true;
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "there is nothing to name: %s", argument);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* One ledger of the list. */
+struct entry {
+    const struct found_ledger *found;
+    const char *state; /* "live", "orphan", "snapshot", "unreadable" */
+    int32_t pid;
+    uint64_t start_ns; /* since the epoch, 0 if unknown */
+    uint32_t threads;
+    struct text command; /* what is wrong with it if it is unreadable */
+};
+
+struct listing {
+    struct found_ledgers live;
+    struct found_ledgers snapshots;
+    struct text_store texts;
+};
+
+static uint32_t count_threads(const struct ledger_reader *reader)
+{
+    uint32_t count = 0;
+    ledger_ref ref = 0;
+    while ((ref = ledger_reader__next(reader, LEDGER_THREADS, ref)) != 0)
+        count += ledger_reader__thread(reader, ref)->kind != 0;
+    return count;
+}
+
+static struct entry look_at(const struct found_ledger *found, struct text_store *texts)
+{
+    static const char *const states[] = {
+        [LEDGER_IS_CLOSED] = "snapshot", [LEDGER_IS_LIVE] = "live", [LEDGER_IS_ORPHAN] = "orphan"};
+    struct entry entry = {.found = found, .state = "unreadable", .pid = (int32_t)found->pid};
+    char message[512];
+    struct ledger_reader *reader = ledger_reader__open(found->path, message, sizeof(message));
+    if (!reader) {
+        /* The message begins with the path, which has a column of its own. */
+        const char *what = message + strlen(found->path);
+        what += strncmp(what, ": ", 2) == 0 ? 2 : 0;
+        entry.command = text__from_java(texts, what, strlen(what));
+        return entry;
+    }
+    const struct ledger_header *header = ledger_reader__header(reader);
+    size_t length;
+    const char *command = ledger_reader__string(reader, header->command, &length);
+    entry.state = states[ledger_reader__life(reader)];
+    entry.pid = header->pid;
+    entry.start_ns = header->process_start_epoch_ns;
+    entry.threads = count_threads(reader);
+    entry.command = text__from_java(texts, command ? command : "", command ? length : 0);
+    ledger_reader__close(reader);
+    return entry;
+}
+
+static void when(uint64_t epoch_ns, char *text, size_t bytes)
+{
+    time_t seconds = (time_t)(epoch_ns / 1000000000);
+    struct tm parts;
+    text[0] = '\0';
+    if (epoch_ns && localtime_r(&seconds, &parts))
+        strftime(text, bytes, "%Y-%m-%d %H:%M:%S", &parts);
+}
+
+static const struct table_column columns[] = {
+    {"COMMAND", false, 0}, {"PID", true, 0},     {"STATE", false, 0}, {"STARTED", false, 2},
+    {"SIZE", true, 3},     {"THREADS", true, 4}, {"PATH", false, 1},
+};
+
+static void add_line(struct text_table *table, const struct entry *entry,
+                     const struct screen *screen)
+{
+    size_t line = text_table__add_row(table);
+    bool readable = strcmp(entry->state, "unreadable") != 0;
+    char started[64];
+    char pid[16] = "";
+    char threads[16] = "";
+    struct text path = {entry->found->path, strlen(entry->found->path)};
+    struct text_store texts = {0};
+    char *printable = text__printable(text__from_java(&texts, path.bytes, path.length), 0);
+    if (entry->pid)
+        snprintf(pid, sizeof(pid), "%" PRId32, entry->pid);
+    if (readable)
+        snprintf(threads, sizeof(threads), "%" PRIu32, entry->threads);
+    when(entry->start_ns, started, sizeof(started));
+    text_table__set_name(table, line, entry->command);
+    text_table__set(table, line, 1, pid);
+    text_table__set(table, line, 2, entry->state);
+    text_table__set(table, line, 3, started);
+    text_table__set(table, line, 4, quantity__bytes(entry->found->bytes).text);
+    text_table__set(table, line, 5, threads);
+    text_table__set(table, line, 6, printable);
+    if (strcmp(entry->state, "live") != 0)
+        text_table__set_colour(table, line, readable ? screen__dim(screen) : screen__warn(screen));
+    free(printable);
+    text_store__release(&texts);
+}
+
+static void write_entry(const struct entry *entry)
+{
+    struct text_store texts = {0};
+    json_t *object = json_object();
+    json_object_set_new(object, "pid", json_integer(entry->pid));
+    json_object_set_new(object, "state", json_string(entry->state));
+    json_object_set_new(object, "start_ns", json_row__integer(entry->start_ns));
+    json_object_set_new(object, "bytes", json_row__integer(entry->found->bytes));
+    json_object_set_new(object, "threads", json_integer(entry->threads));
+    json_object_set_new(object, "command", json_row__text(entry->command));
+    json_object_set_new(
+        object, "path",
+        json_row__text(text__from_java(&texts, entry->found->path, strlen(entry->found->path))));
+    json_row__write(stdout, object);
+    text_store__release(&texts);
+}
+
+static int list_json(struct listing *listing)
+{
+    const struct found_ledgers *lists[] = {&listing->live, &listing->snapshots};
+    const char *before = "\n";
+    fputs("{\"ledgers\":[", stdout);
+    for (size_t list = 0; list < 2; list++) {
+        for (size_t i = 0; i < lists[list]->count; i++) {
+            struct entry entry = look_at(&lists[list]->items[i], &listing->texts);
+            fputs(before, stdout);
+            before = ",\n";
+            write_entry(&entry);
+        }
+    }
+    fputs("]}\n", stdout);
+    return EXIT_FINE;
+}
+
+static int list_text(struct listing *listing)
+{
+    const struct found_ledgers *lists[] = {&listing->live, &listing->snapshots};
+    struct screen screen = screen__stdout();
+    struct text_table *table = text_table__new(columns, sizeof(columns) / sizeof(columns[0]));
+    for (size_t list = 0; list < 2; list++) {
+        for (size_t i = 0; i < lists[list]->count; i++) {
+            struct entry entry = look_at(&lists[list]->items[i], &listing->texts);
+            add_line(table, &entry, &screen);
+        }
+    }
+    int error = 0;
+    if (listing->live.count + listing->snapshots.count == 0)
+        puts("no ledgers in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR, /tmp or the working folder");
+    else
+        error = text_table__print(table, &screen);
+    text_table__free(table);
+    return error ? command__fail("the list cannot be shown: %s", strerror(-error)) : EXIT_FINE;
+}
+
+int cmd_list(int argc, char **argv)
+{
+    static const struct argp argp = {.options = options, .parser = parse, .doc = doc};
+    struct listing listing = {0};
+    bool json = false;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &json) != 0)
+        return EXIT_BAD_USAGE;
+    live_folders__find(&listing.live, 0);
+    live_folders__find_snapshots(&listing.snapshots);
+    int status = json ? list_json(&listing) : list_text(&listing);
+    found_ledgers__release(&listing.live);
+    found_ledgers__release(&listing.snapshots);
+    text_store__release(&listing.texts);
+    return status;
+}

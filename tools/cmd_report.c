@@ -1,0 +1,296 @@
+/* treadle report: shows a ledger. */
+#include "tools/command.h"
+#include "tools/live_folders.h"
+#include "tools/report/nearest.h"
+#include "tools/view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEYS_MAX (COLUMN_COUNT + 8u)
+
+struct request {
+    const struct view_kind *view;
+    enum report_column column;
+    const char *source; /* FILE or PID, or NULL */
+    const char *threads;
+    const char *sort;
+    uint32_t top;
+    bool fold;
+    bool json;
+    bool csv;
+};
+
+enum option_key {
+    KEY_JSON = 256,
+    KEY_CSV,
+    KEY_FOLD,
+};
+
+static const struct argp_option options[] = {
+    {"view", 'v', "VIEW", 0, "threads (the default), tree, flat or callers", 0},
+    {"metric", 'm', "METRIC", 0,
+     "what Base and Cum show and what is sorted by: cpu (the default), wall, calls, or a kernel "
+     "metric such as run_queue_delay",
+     0},
+    {"thread", 't', "GLOB", 0, "only threads whose name matches, such as 'http-*'", 0},
+    {"top", 'n', "N", 0, "only the N heaviest threads, contexts or methods", 0},
+    {"sort", 's', "KEY", 0,
+     "threads: a metric, name, waiting, start; other views: cum, base, calls, name", 0},
+    {"fold", KEY_FOLD, NULL, 0, "one row for threads whose names differ in digits only", 0},
+    {"json", KEY_JSON, NULL, 0, "JSON: durations in ns, sizes in bytes, times since the epoch", 0},
+    {"csv", KEY_CSV, NULL, 0, "CSV, one record a line", 0},
+    {0},
+};
+
+static const char doc[] =
+    "Show a ledger: a snapshot, the live one of a process, or one whose process was killed."
+    "\vWith no FILE or PID: the newest *.ledger in the working folder. "
+    "Exit status 0 fine, 1 bad input, 2 bad usage.";
+
+static _Noreturn void refuse(struct argp_state *state, const char *what, const char *given,
+                             const char *const *valid, size_t count)
+{
+    const char *near = nearest__of(given, valid, count);
+    if (near)
+        argp_failure(state, 0, 0, "no %s '%s'; did you mean '%s'?", what, given, near);
+    else {
+        char list[1024] = "";
+        size_t at = 0;
+        for (size_t i = 0; i < count && at < sizeof(list); i++)
+            at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s", i ? ", " : "", valid[i]);
+        argp_failure(state, 0, 0, "no %s '%s'; there are %s", what, given, list);
+    }
+    exit(EXIT_BAD_USAGE);
+}
+
+static void parse_view(struct request *request, const char *name, struct argp_state *state)
+{
+    const char *names[8];
+    for (size_t i = 0; i < view_kind_count; i++) {
+        names[i] = view_kinds[i].name;
+        if (strcmp(name, names[i]) == 0) {
+            request->view = &view_kinds[i];
+            return;
+        }
+    }
+    refuse(state, "view", name, names, view_kind_count);
+}
+
+static size_t column_names(const char *names[])
+{
+    for (enum report_column column = 0; column < COLUMN_COUNT; column++)
+        names[column] = report_column__name(column);
+    return COLUMN_COUNT;
+}
+
+static void parse_metric(struct request *request, const char *name, struct argp_state *state)
+{
+    request->column = report_column__by_name(name);
+    if (request->column == COLUMN_COUNT) {
+        const char *names[COLUMN_COUNT];
+        refuse(state, "metric", name, names, column_names(names));
+    }
+}
+
+static void parse_top(struct request *request, const char *text, struct argp_state *state)
+{
+    char *end;
+    unsigned long top = strtoul(text, &end, 10);
+    if (*end || text[0] < '0' || text[0] > '9' || top == 0 || top > UINT32_MAX) {
+        argp_failure(state, 0, 0, "--top '%s'; expected a number from 1 on", text);
+        exit(EXIT_BAD_USAGE);
+    }
+    request->top = (uint32_t)top;
+}
+
+/* Which keys are valid depends on the view, which may come after --sort. */
+static void check_sort(const struct request *request, struct argp_state *state)
+{
+    const char *names[KEYS_MAX];
+    size_t count = 0;
+    if (!request->sort)
+        return;
+    for (const char *const *key = request->view->sort_keys; *key; key++)
+        names[count++] = *key;
+    if (request->view->sorts_by_column)
+        count += column_names(names + count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(request->sort, names[i]) == 0)
+            return;
+    refuse(state, "sort key", request->sort, names, count);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct request *request = state->input;
+    switch (key) {
+    case 'v':
+        parse_view(request, argument, state);
+        break;
+    case 'm':
+        parse_metric(request, argument, state);
+        break;
+    case 't':
+        request->threads = argument;
+        break;
+    case 'n':
+        parse_top(request, argument, state);
+        break;
+    case 's':
+        request->sort = argument;
+        break;
+    case KEY_FOLD:
+        request->fold = true;
+        break;
+    case KEY_JSON:
+        request->json = true;
+        break;
+    case KEY_CSV:
+        request->csv = true;
+        break;
+    case ARGP_KEY_ARG:
+        if (request->source)
+            argp_error(state, "one FILE or PID, not more");
+        request->source = argument;
+        break;
+    case ARGP_KEY_END:
+        if (request->json && request->csv)
+            argp_error(state, "--json or --csv, not both");
+        check_sort(request, state);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static bool is_number(const char *text)
+{
+    return text[0] && strspn(text, "0123456789") == strlen(text);
+}
+
+/* The newest ledger of a process that its owner made; NULL if there is none. */
+static char *find_live(pid_t pid)
+{
+    struct found_ledgers found = {0};
+    char *path = NULL;
+    live_folders__find(&found, pid);
+    for (size_t i = found.count; i-- > 0 && !path;)
+        if (found_ledger__is_trusted(&found.items[i]))
+            path = strdup(found.items[i].path);
+    found_ledgers__release(&found);
+    return path;
+}
+
+static char *find_newest_snapshot(void)
+{
+    struct found_ledgers found = {0};
+    live_folders__find_snapshots(&found);
+    char *path = found.count ? strdup(found.items[found.count - 1].path) : NULL;
+    found_ledgers__release(&found);
+    return path;
+}
+
+/* The path of the ledger to show, to be freed; NULL after a line that says why not. */
+static char *find_source(const struct request *request)
+{
+    if (!request->source) {
+        char *path = find_newest_snapshot();
+        if (!path)
+            command__fail("no *.ledger in the working folder; name a FILE or a PID, or see "
+                          "`treadle list`");
+        return path;
+    }
+    if (is_number(request->source)) {
+        unsigned long pid = strtoul(request->source, NULL, 10);
+        char *path = pid > 0 && pid < INT32_MAX ? find_live((pid_t)pid) : NULL;
+        if (!path)
+            command__fail("process %s has no ledger in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR or "
+                          "/tmp; `treadle list` shows those that have",
+                          request->source);
+        return path;
+    }
+    return strdup(request->source);
+}
+
+static int check_column(const struct request *request, const struct report_model *model,
+                        const char *path)
+{
+    bool threads = request->view->sorts_by_column;
+    uint64_t known = threads ? report_columns__of_threads(&model->header)
+                             : report_columns__of_nodes(&model->header);
+    enum report_column columns[] = {request->column, request->column};
+    if (threads && request->sort && report_column__by_name(request->sort) < COLUMN_COUNT)
+        columns[1] = report_column__by_name(request->sort);
+    for (size_t i = 0; i < 2; i++) {
+        if (known & COLUMN_BIT(columns[i]))
+            continue;
+        enum ledger_metric_source source = report_column__source(columns[i]);
+        bool refused = model->header.source_error[source] != 0;
+        return command__fail("%s: has no %s: %s%s", path, report_column__name(columns[i]),
+                             refused ? "it needs " : "the agent's metrics= did not ask for it",
+                             refused ? kernel_metric_source__get(source)->needs : "");
+    }
+    return EXIT_FINE;
+}
+
+static int show(const struct request *request, const struct report_model *model, const char *path)
+{
+    const struct view_kind *kind = request->view;
+    bool *selected = report_model__select(model, request->threads);
+    struct view view = {
+        .model = model,
+        .path = path,
+        .selected = selected,
+        .column = request->column,
+        .sort = request->sort,
+        .top = request->top,
+        .fold = request->fold,
+        .screen = screen__stdout(),
+    };
+    view_form *form = request->json ? kind->json : request->csv ? kind->csv : kind->text;
+    int error = form(&view);
+    free(selected);
+    if (error)
+        return command__fail("%s: cannot be shown: %s", path, strerror(-error));
+    return EXIT_FINE;
+}
+
+/* Text shows one metric, so only that one is loaded; programs get them all. */
+static uint64_t columns_of(const struct request *request)
+{
+    bool all = request->json || request->csv;
+    if (request->view->sorts_by_column)
+        return 0;
+    return all ? ~UINT64_C(0) : COLUMN_BIT(request->column);
+}
+
+static int report(const struct request *request, const char *path)
+{
+    char message[512];
+    struct ledger_reader *reader = ledger_reader__open(path, message, sizeof(message));
+    if (!reader)
+        return command__fail("%s", message);
+    struct report_model *model = report_model__load(reader, columns_of(request));
+    ledger_reader__close(reader);
+    int status = check_column(request, model, path);
+    if (status == EXIT_FINE)
+        status = show(request, model, path);
+    report_model__free(model);
+    return status;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options, .parser = parse, .args_doc = "[FILE|PID]", .doc = doc};
+    struct request request = {.view = &view_kinds[0]};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
+        return EXIT_BAD_USAGE;
+    char *path = find_source(&request);
+    int status = path ? report(&request, path) : EXIT_BAD_INPUT;
+    free(path);
+    return status;
+}

@@ -1,0 +1,32 @@
+/*
+ * Subcommands: one file each, one row each in the table of treadle.c.
+ */
+#ifndef TREADLE_COMMAND_H
+#define TREADLE_COMMAND_H
+
+#include <argp.h>
+
+enum exit_status {
+    EXIT_FINE = 0,
+    EXIT_BAD_INPUT = 1, /* one line has said what, where and what to do */
+    EXIT_BAD_USAGE = 2,
+};
+
+/* argv[0] is "treadle NAME". The result is the exit status. */
+typedef int command_run(int argc, char **argv);
+
+struct command {
+    const char *name;
+    const char *summary; /* one line for `treadle --help` */
+    command_run *run;
+};
+
+command_run cmd_list;
+command_run cmd_report;
+command_run cmd_run;
+
+/* One line to stderr, "treadle: " before it; for EXIT_BAD_INPUT. Control characters in it are made
+ * visible. Returns EXIT_BAD_INPUT. */
+__attribute__((format(printf, 1, 2))) int command__fail(const char *format, ...);
+
+#endif

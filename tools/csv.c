@@ -1,0 +1,51 @@
+#include "tools/csv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void separate(struct csv *csv)
+{
+    if (csv->fields++ > 0)
+        fputc(',', csv->out);
+}
+
+void csv__word(struct csv *csv, const char *word)
+{
+    separate(csv);
+    if (!strpbrk(word, ",\"\r\n") && word[0] != ' ') {
+        fputs(word, csv->out);
+        return;
+    }
+    fputc('"', csv->out);
+    for (; *word; word++) {
+        if (*word == '"')
+            fputc('"', csv->out);
+        fputc(*word, csv->out);
+    }
+    fputc('"', csv->out);
+}
+
+void csv__text(struct csv *csv, struct text text)
+{
+    char *printable = text__printable(text, 0);
+    csv__word(csv, printable);
+    free(printable);
+}
+
+void csv__integer(struct csv *csv, uint64_t value)
+{
+    separate(csv);
+    fprintf(csv->out, "%" PRIu64, value);
+}
+
+void csv__empty(struct csv *csv)
+{
+    separate(csv);
+}
+
+void csv__end_record(struct csv *csv)
+{
+    fputc('\n', csv->out);
+    csv->fields = 0;
+}

@@ -1,0 +1,123 @@
+#include "tools/live_folders.h"
+
+#include "tools/report/memory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The pid in "treadle-PID-….live", or 0. */
+static pid_t pid_in_name(const char *name)
+{
+    static const char prefix[] = "treadle-";
+    size_t length = strlen(name);
+    char *end;
+    if (strncmp(name, prefix, strlen(prefix)) != 0 || length < 5 ||
+        strcmp(name + length - 5, ".live") != 0)
+        return 0;
+    long pid = strtol(name + strlen(prefix), &end, 10);
+    return *end == '-' && pid > 0 && pid < INT32_MAX ? (pid_t)pid : 0;
+}
+
+static bool is_snapshot_name(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 7 && strcmp(name + length - 7, ".ledger") == 0;
+}
+
+static void add(struct found_ledgers *found, const char *folder, const char *name, pid_t pid,
+                const struct stat *file)
+{
+    bool here = strcmp(folder, ".") == 0;
+    size_t bytes = strlen(folder) + strlen(name) + 2;
+    char *path = memory__zeroed(bytes, 1);
+    snprintf(path, bytes, "%s%s%s", here ? "" : folder, here ? "" : "/", name);
+    found->items =
+        memory__grown(found->items, &found->room, found->count + 1, sizeof(*found->items));
+    found->items[found->count++] = (struct found_ledger){
+        .path = path,
+        .pid = pid,
+        .owner = file->st_uid,
+        .bytes = (uint64_t)file->st_blocks * 512,
+        .changed_ns =
+            (uint64_t)file->st_mtim.tv_sec * 1000000000u + (uint64_t)file->st_mtim.tv_nsec,
+    };
+}
+
+static void look_into(struct found_ledgers *found, const char *folder, bool live, pid_t pid)
+{
+    DIR *directory = opendir(folder);
+    if (!directory)
+        return;
+    const struct dirent *entry;
+    while ((entry = readdir(directory)) != NULL) {
+        struct stat file;
+        pid_t named = live ? pid_in_name(entry->d_name) : 0;
+        bool wanted = live ? named && (!pid || named == pid) : is_snapshot_name(entry->d_name);
+        /* A live ledger is never a link; a snapshot may be anything that can be read. */
+        int flags = live ? AT_SYMLINK_NOFOLLOW : 0;
+        if (wanted && fstatat(dirfd(directory), entry->d_name, &file, flags) == 0 &&
+            S_ISREG(file.st_mode))
+            add(found, folder, entry->d_name, named, &file);
+    }
+    closedir(directory);
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const struct found_ledger *x = a;
+    const struct found_ledger *y = b;
+    if (x->changed_ns != y->changed_ns)
+        return x->changed_ns < y->changed_ns ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+void live_folders__find(struct found_ledgers *found, pid_t pid)
+{
+    const char *folders[] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+    struct stat seen[sizeof(folders) / sizeof(folders[0])];
+    size_t seen_count = 0;
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        bool known = false;
+        if (!folders[i] || !folders[i][0] || stat(folders[i], &seen[seen_count]) != 0)
+            continue;
+        for (size_t j = 0; j < seen_count; j++)
+            known |= seen[j].st_dev == seen[seen_count].st_dev &&
+                     seen[j].st_ino == seen[seen_count].st_ino;
+        if (known)
+            continue;
+        seen_count++;
+        look_into(found, folders[i], true, pid);
+    }
+    if (found->count)
+        qsort(found->items, found->count, sizeof(*found->items), by_age);
+}
+
+void live_folders__find_snapshots(struct found_ledgers *found)
+{
+    look_into(found, ".", false, 0);
+    if (found->count)
+        qsort(found->items, found->count, sizeof(*found->items), by_age);
+}
+
+void found_ledgers__release(struct found_ledgers *found)
+{
+    for (size_t i = 0; i < found->count; i++)
+        free(found->items[i].path);
+    free(found->items);
+    *found = (struct found_ledgers){0};
+}
+
+bool found_ledger__is_trusted(const struct found_ledger *ledger)
+{
+    char path[32];
+    struct stat process;
+    snprintf(path, sizeof(path), "/proc/%d", (int)ledger->pid);
+    if (stat(path, &process) == 0)
+        return process.st_uid == ledger->owner;
+    return ledger->owner == geteuid() || geteuid() == 0;
+}

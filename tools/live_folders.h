@@ -1,0 +1,40 @@
+/*
+ * Where ledgers are found: live ones and orphans in the folders the agent puts them, snapshots in
+ * the working folder.
+ */
+#ifndef TREADLE_LIVE_FOLDERS_H
+#define TREADLE_LIVE_FOLDERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct found_ledger {
+    char *path;
+    pid_t pid; /* from the name; 0: a snapshot */
+    uid_t owner;
+    uint64_t bytes;      /* what it takes on the disk */
+    uint64_t changed_ns; /* since the epoch */
+};
+
+struct found_ledgers {
+    struct found_ledger *items;
+    size_t count;
+    size_t room;
+};
+
+/* treadle-PID-*.live in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR and /tmp; of one pid, or of all (0).
+ * Zero the result first. */
+void live_folders__find(struct found_ledgers *found, pid_t pid);
+
+/* *.ledger in the working folder, newest last. */
+void live_folders__find_snapshots(struct found_ledgers *found);
+
+void found_ledgers__release(struct found_ledgers *found);
+
+/* Whether a file that claims to be a process's ledger is owned by who runs that process (or by us,
+ * when it is gone): anybody can put a file of that name into /tmp. */
+bool found_ledger__is_trusted(const struct found_ledger *ledger);
+
+#endif

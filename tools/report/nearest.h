@@ -1,0 +1,13 @@
+/*
+ * The valid name that a misspelt one was probably meant to be.
+ */
+#ifndef TREADLE_NEAREST_H
+#define TREADLE_NEAREST_H
+
+#include <stddef.h>
+
+/* The closest of `count` names by edits (insert, delete, replace, swap neighbours), or NULL if none
+ * is close. */
+const char *nearest__of(const char *wrong, const char *const *names, size_t count);
+
+#endif

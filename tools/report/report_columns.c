@@ -1,0 +1,85 @@
+#include "tools/report/report_columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct own_column {
+    const char *name;
+    const char *key;
+    const char *title;
+    enum metric_unit unit;
+};
+
+/* The columns that are no kernel metrics, indexed by enum report_column. */
+static const struct own_column own[COLUMN_KERNEL] = {
+    [COLUMN_CPU] = {"cpu", "cpu_ns", "CPU", UNIT_NS},
+    [COLUMN_WALL] = {"wall", "wall_ns", "wall", UNIT_NS},
+    [COLUMN_CALLS] = {"calls", "calls", "calls", UNIT_COUNT},
+};
+
+static const struct kernel_metric *metric_of(enum report_column column)
+{
+    return kernel_metric__get((enum ledger_metric)((unsigned)column - (unsigned)COLUMN_KERNEL));
+}
+
+const char *report_column__name(enum report_column column)
+{
+    return column < COLUMN_KERNEL ? own[column].name : metric_of(column)->name;
+}
+
+const char *report_column__key(enum report_column column)
+{
+    return column < COLUMN_KERNEL ? own[column].key : metric_of(column)->name;
+}
+
+const char *report_column__csv_name(enum report_column column)
+{
+    static char names[COLUMN_COUNT][48];
+    if (column < COLUMN_KERNEL)
+        return own[column].key;
+    const struct kernel_metric *metric = metric_of(column);
+    snprintf(names[column], sizeof(names[column]), "%s%s", metric->name,
+             metric->unit == UNIT_NS ? "_ns" : "");
+    return names[column];
+}
+
+const char *report_column__title(enum report_column column)
+{
+    return column < COLUMN_KERNEL ? own[column].title : metric_of(column)->title;
+}
+
+enum metric_unit report_column__unit(enum report_column column)
+{
+    return column < COLUMN_KERNEL ? own[column].unit : metric_of(column)->unit;
+}
+
+enum report_column report_column__by_name(const char *name)
+{
+    for (enum report_column column = 0; column < COLUMN_COUNT; column++)
+        if (strcmp(name, report_column__name(column)) == 0 ||
+            strcmp(name, report_column__csv_name(column)) == 0)
+            return column;
+    return COLUMN_COUNT;
+}
+
+enum ledger_metric_source report_column__source(enum report_column column)
+{
+    return column < COLUMN_KERNEL ? SOURCE_CLOCK : metric_of(column)->source;
+}
+
+static uint64_t of_metrics(uint64_t metrics)
+{
+    uint64_t known = (UINT64_C(1) << METRIC_COUNT) - 1;
+    return (metrics & known) << COLUMN_KERNEL | COLUMN_BIT(COLUMN_CPU) | COLUMN_BIT(COLUMN_WALL) |
+           COLUMN_BIT(COLUMN_CALLS);
+}
+
+uint64_t report_columns__of_nodes(const struct ledger_header *header)
+{
+    return of_metrics(header->metrics_charged);
+}
+
+uint64_t report_columns__of_threads(const struct ledger_header *header)
+{
+    return of_metrics(header->metrics_charged | header->metrics_totals);
+}

@@ -1,0 +1,46 @@
+/*
+ * What Base and Cum can show: CPU, wall, calls, and every kernel metric behind them.
+ */
+#ifndef TREADLE_REPORT_COLUMNS_H
+#define TREADLE_REPORT_COLUMNS_H
+
+#include "native/kernel_metrics.h"
+#include "native/ledger_format.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum report_column {
+    COLUMN_CPU,
+    COLUMN_WALL,
+    COLUMN_CALLS,
+    COLUMN_KERNEL, /* + enum ledger_metric */
+    COLUMN_COUNT = COLUMN_KERNEL + METRIC_COUNT,
+};
+
+#define COLUMN_BIT(column) (UINT64_C(1) << (column))
+
+static inline enum report_column report_column__of_metric(enum ledger_metric metric)
+{
+    return (enum report_column)((unsigned)COLUMN_KERNEL + (unsigned)metric);
+}
+
+/* Name in --metric and --sort ("cpu", "minor_faults"), key in JSON ("cpu_ns", "minor_faults"), head
+ * of a CSV column (with its unit: "cpu_ns", "run_queue_delay_ns"). Constants. */
+const char *report_column__name(enum report_column column);
+const char *report_column__key(enum report_column column);
+const char *report_column__csv_name(enum report_column column);
+const char *report_column__title(enum report_column column);
+enum metric_unit report_column__unit(enum report_column column);
+
+/* The column of that name, or COLUMN_COUNT. */
+enum report_column report_column__by_name(const char *name);
+
+/* Where a column's values come from. */
+enum ledger_metric_source report_column__source(enum report_column column);
+
+/* The columns that a ledger has for nodes, and for threads, as COLUMN_BITs. */
+uint64_t report_columns__of_nodes(const struct ledger_header *header);
+uint64_t report_columns__of_threads(const struct ledger_header *header);
+
+#endif

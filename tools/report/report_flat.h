@@ -1,0 +1,24 @@
+/*
+ * The flat view: what each method cost, whoever called it.
+ */
+#ifndef TREADLE_REPORT_FLAT_H
+#define TREADLE_REPORT_FLAT_H
+
+#include "tools/report/report_model.h"
+
+struct flat_row {
+    uint32_t method;
+    uint64_t base[COLUMN_COUNT];
+    uint64_t cum[COLUMN_COUNT]; /* of the outermost instances: a recursive method counts once */
+};
+
+struct report_flat {
+    struct flat_row *rows; /* in the model's order of methods, those with nodes only */
+    uint32_t row_count;
+};
+
+/* Over the threads that are selected. */
+struct report_flat *report_flat__new(const struct report_model *model, const bool *selected);
+void report_flat__free(struct report_flat *flat);
+
+#endif

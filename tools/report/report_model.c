@@ -1,0 +1,100 @@
+#include "tools/report/report_model.h"
+
+#include "tools/report/memory.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void report_model__free(struct report_model *model)
+{
+    if (!model)
+        return;
+    for (uint32_t i = 0; i < model->thread_count; i++)
+        free(model->threads[i].renames);
+    for (size_t column = 0; column < COLUMN_COUNT; column++) {
+        free(model->base[column]);
+        free(model->cum[column]);
+    }
+    free(model->threads);
+    free(model->methods);
+    free(model->nodes);
+    text_store__release(&model->texts);
+    free(model);
+}
+
+uint64_t report_model__epoch_ns(const struct report_model *model, uint64_t ledger_ns)
+{
+    return model->header.epoch_ns + ledger_ns;
+}
+
+uint64_t report_model__asof_ns(const struct report_model *model)
+{
+    uint64_t latest = model->header.asof_ns;
+    for (uint32_t i = 0; latest == 0 && i < model->thread_count; i++) {
+        const struct report_thread *thread = &model->threads[i];
+        uint64_t known = thread->end_ns ? thread->end_ns : thread->start_ns;
+        latest = known > latest ? known : latest;
+    }
+    return latest;
+}
+
+uint64_t report_thread__waiting_ns(const struct report_model *model,
+                                   const struct report_thread *thread)
+{
+    uint64_t busy = thread->cpu_ns;
+    if (report_columns__of_threads(&model->header) &
+        COLUMN_BIT(report_column__of_metric(METRIC_RUN_QUEUE_DELAY)))
+        busy += thread->totals[METRIC_RUN_QUEUE_DELAY];
+    return thread->wall_ns > busy ? thread->wall_ns - busy : 0;
+}
+
+uint64_t report_thread__value(const struct report_thread *thread, enum report_column column)
+{
+    return column == COLUMN_CPU     ? thread->cpu_ns
+           : column == COLUMN_WALL  ? thread->wall_ns
+           : column == COLUMN_CALLS ? thread->calls
+                                    : thread->totals[(unsigned)column - (unsigned)COLUMN_KERNEL];
+}
+
+const char *report_thread_kind__name(enum ledger_thread_kind kind)
+{
+    static const char *const names[] = {
+        [THREAD_PLATFORM] = "platform", [THREAD_VIRTUAL] = "virtual",
+        [THREAD_CARRIER] = "carrier",   [THREAD_VM] = "vm",
+        [THREAD_NATIVE] = "native",
+    };
+    return names[kind];
+}
+
+const char *report_node_kind__name(enum ledger_node_kind kind)
+{
+    static const char *const names[] = {
+        [NODE_ROOT] = "exact",      [NODE_EXACT] = "exact",   [NODE_GAP] = "gap",
+        [NODE_SAMPLED] = "sampled", [NODE_NATIVE] = "native",
+    };
+    return names[kind];
+}
+
+struct text report_method__full_name(struct text_store *store, const struct report_method *method)
+{
+    if (method->class_name.length == 0)
+        return method->name;
+    size_t length = method->class_name.length + 1 + method->name.length;
+    char *joined = memory__zeroed(length + 1, 1);
+    memcpy(joined, method->class_name.bytes, method->class_name.length);
+    joined[method->class_name.length] = '.';
+    memcpy(joined + method->class_name.length + 1, method->name.bytes, method->name.length);
+    struct text name = text__keep(store, joined, length);
+    free(joined);
+    return name;
+}
+
+bool *report_model__select(const struct report_model *model, const char *glob)
+{
+    bool *selected = memory__zeroed(model->thread_count, sizeof(*selected));
+    for (uint32_t i = 0; i < model->thread_count; i++)
+        selected[i] = !glob || fnmatch(glob, model->threads[i].name.bytes, 0) == 0;
+    return selected;
+}

@@ -1,0 +1,125 @@
+/*
+ * A ledger, read and laid out for reporting: threads, call trees, methods, and the sums over them.
+ *
+ * The model is a copy: the reader may be closed once it is loaded. Nodes stand in tree order, each
+ * thread's tree in one piece, a node before its children, so a subtree is a range of the array and
+ * everything here works by loops: trees are as deep as Java stacks get, and deeper when damaged.
+ * What does not make sense (parent links that disagree, a node met twice, a method that is none) is
+ * left out and counted.
+ */
+#ifndef TREADLE_REPORT_MODEL_H
+#define TREADLE_REPORT_MODEL_H
+
+#include "native/ledger_format.h"
+#include "native/ledger_reader.h"
+#include "tools/report/report_columns.h"
+#include "tools/report/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define REPORT_NONE UINT32_MAX
+
+/* The first methods of every model, for nodes that have none. */
+enum report_method_index {
+    METHOD_OF_THREAD,  /* roots: "(thread)" */
+    METHOD_OF_GAP,     /* "(between Java threads)" */
+    METHOD_UNKNOWN,    /* the ledger lost the name */
+    METHOD_FIRST_REAL, /* the others, in the ledger's order */
+};
+
+struct report_method {
+    struct text class_name;
+    struct text name;
+    struct text signature;
+    struct text source;
+    uint32_t flags; /* enum ledger_method_flag */
+};
+
+struct report_node {
+    uint32_t parent; /* index, REPORT_NONE for roots */
+    uint32_t end;    /* index behind the subtree's last node */
+    uint32_t method;
+    uint32_t thread;
+    uint32_t depth; /* 0: root */
+    uint32_t level; /* how often the same method stands above it */
+    enum ledger_node_kind kind;
+};
+
+struct report_thread {
+    struct text name;
+    struct text *renames; /* oldest first */
+    size_t rename_count;
+    uint32_t parent; /* index of the thread that started it, or REPORT_NONE */
+    enum ledger_thread_kind kind;
+    uint32_t flags; /* enum ledger_thread_flag */
+    uint64_t java_id;
+    uint64_t start_ns; /* of the ledger's clock, as is end_ns */
+    uint64_t end_ns;   /* 0 while it runs */
+    uint64_t wall_ns;
+    uint64_t cpu_ns; /* sum of its tree, as are calls */
+    uint64_t calls;
+    uint64_t lost_enters;
+    uint32_t tid_count; /* kernel threads that ran it; the first of them in tids */
+    int32_t tids[LEDGER_THREAD_TIDS];
+    uint64_t totals[METRIC_COUNT]; /* those the ledger does not have are 0 */
+    uint32_t first_node;           /* its tree: nodes first_node … end_node - 1 */
+    uint32_t end_node;
+};
+
+struct report_model {
+    struct ledger_header header;
+    enum ledger_life life;
+    struct text machine;
+    struct text jvm;
+    struct text command;
+    struct text options;
+
+    uint64_t columns; /* COLUMN_BITs of the node columns that are loaded */
+    struct report_thread *threads;
+    uint32_t thread_count;
+    struct report_method *methods;
+    uint32_t method_count;
+    struct report_node *nodes;
+    uint32_t node_count;
+    uint64_t *base[COLUMN_COUNT]; /* by node; NULL if not loaded */
+    uint64_t *cum[COLUMN_COUNT];
+
+    uint64_t skipped; /* records that were left out */
+    char skipped_where[160];
+
+    struct text_store texts;
+};
+
+/* Loads the node columns in `columns` that the ledger has; CPU and calls always. */
+struct report_model *report_model__load(const struct ledger_reader *reader, uint64_t columns);
+void report_model__free(struct report_model *model);
+
+/* Nanoseconds of the ledger's clock as nanoseconds since the epoch. */
+uint64_t report_model__epoch_ns(const struct report_model *model, uint64_t ledger_ns);
+
+/* Up to when the ledger was charged, on its own clock: when the snapshot was taken, or the latest
+ * moment that anything in it is known of. */
+uint64_t report_model__asof_ns(const struct report_model *model);
+
+/* wall - CPU - run-queue delay (where it is known), never below 0. */
+uint64_t report_thread__waiting_ns(const struct report_model *model,
+                                   const struct report_thread *thread);
+
+/* A thread's value in any column of report_columns__of_threads. */
+uint64_t report_thread__value(const struct report_thread *thread, enum report_column column);
+
+/* "platform", "virtual", "carrier", "vm", "native". */
+const char *report_thread_kind__name(enum ledger_thread_kind kind);
+
+/* "exact", "sampled", "native", "gap". */
+const char *report_node_kind__name(enum ledger_node_kind kind);
+
+/* Class and method as one name: "java.util.HashMap.put"; the caller's to free. */
+struct text report_method__full_name(struct text_store *store, const struct report_method *method);
+
+/* Which threads a report is about: true by thread index. NULL glob: all. Release with free. */
+bool *report_model__select(const struct report_model *model, const char *glob);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * The threads view's rows: one a thread, or one for all threads whose names differ in digits only.
+ */
+#ifndef TREADLE_THREAD_ROWS_H
+#define TREADLE_THREAD_ROWS_H
+
+#include "tools/report/report_model.h"
+
+struct thread_row {
+    struct text name; /* "worker-7"; of several: "worker-#" */
+    uint32_t first;   /* index of the (first) thread */
+    uint32_t count;   /* threads in this row */
+    uint32_t running; /* of them, not terminated */
+    uint64_t waiting_ns;
+    uint64_t start_ns; /* the earliest */
+    uint64_t value[COLUMN_COUNT];
+};
+
+struct thread_rows {
+    struct thread_row *rows;
+    uint32_t count;
+    struct text_store texts;
+};
+
+struct thread_rows *thread_rows__new(const struct report_model *model, const bool *selected,
+                                     bool fold);
+void thread_rows__free(struct thread_rows *rows);
+
+/* Keys that are no columns. */
+enum thread_sort {
+    SORT_BY_COLUMN,
+    SORT_BY_NAME,
+    SORT_BY_WAITING,
+    SORT_BY_START,
+};
+
+/* Largest first; names alphabetically, starts oldest first. Equal rows keep their order. */
+void thread_rows__sort(struct thread_rows *rows, enum thread_sort sort, enum report_column column);
+
+#endif

@@ -1,0 +1,111 @@
+/* The command line: finds the subcommand and looks after what they have in common. */
+#include "tools/command.h"
+#include "tools/report/nearest.h"
+#include "tools/report/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *argp_program_version = "treadle " TREADLE_VERSION;
+
+static const struct command commands[] = {
+    {"list", "show running JVMs with a ledger, orphans, and snapshots here", cmd_list},
+    {"report", "show a ledger: threads, call trees, methods, callers", cmd_report},
+    {"run", "start a JVM with the agent", cmd_run},
+};
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+int command__fail(const char *format, ...)
+{
+    char *line = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&line, format, arguments);
+    va_end(arguments);
+    if (length >= 0) {
+        struct text_store store = {0};
+        char *printable = text__printable(text__from_java(&store, line, (size_t)length), 0);
+        fprintf(stderr, "treadle: %s\n", printable);
+        free(printable);
+        text_store__release(&store);
+        free(line);
+    }
+    return EXIT_BAD_INPUT;
+}
+
+static void print_help(FILE *out)
+{
+    fputs(
+        "Usage: treadle COMMAND [OPTION...]\n"
+        "The thread ledger: what each Java thread really cost the kernel, on which call path.\n\n",
+        out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n`treadle COMMAND --help` tells the options; the manual is treadle(1).\n", out);
+}
+
+static int bad_usage(const char *given)
+{
+    const char *names[COMMAND_COUNT];
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        names[i] = commands[i].name;
+    const char *near = nearest__of(given, names, COMMAND_COUNT);
+    command__fail(near ? "no command '%s'; did you mean '%s'?"
+                       : "no command '%s'; `treadle --help` lists them",
+                  given, near);
+    return EXIT_BAD_USAGE;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "treadle %s", command->name);
+    argv[0] = name;
+    return command->run(argc, argv);
+}
+
+/* A full disk shows only when the last of the buffer is written. A closed pipe is the reader's
+ * choice and no error. */
+static int close_output(int status)
+{
+    int failed = ferror(stdout);
+    errno = 0;
+    if (fflush(stdout) != 0)
+        failed = 1;
+    if (!failed || errno == EPIPE)
+        return status;
+    command__fail("standard output cannot be written: %s", strerror(errno ? errno : EIO));
+    return EXIT_BAD_INPUT;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_BAD_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "-?") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return EXIT_FINE;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        puts(argp_program_version);
+        return EXIT_FINE;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return run_command(&commands[i], argc - 1, argv + 1);
+    return bad_usage(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    text__set_locale();
+    argp_err_exit_status = EXIT_BAD_USAGE;
+    int status = dispatch(argc, argv);
+    return close_output(status);
+}

@@ -1,0 +1,30 @@
+#include "tools/view.h"
+
+#include "tools/report/quantity.h"
+
+#include <string.h>
+
+static const char *const thread_keys[] = {"cpu", "name", "waiting", "start", NULL};
+static const char *const method_keys[] = {"cum", "base", "calls", "name", NULL};
+static const char *const flat_keys[] = {"base", "cum", "calls", "name", NULL};
+
+const struct view_kind view_kinds[] = {
+    {"threads", thread_keys, true, view_threads__text, view_threads__json, view_threads__csv},
+    {"tree", method_keys, false, view_tree__text, view_tree__json, view_tree__csv},
+    {"flat", flat_keys, false, view_flat__text, view_flat__json, view_flat__csv},
+    {"callers", method_keys, false, view_callers__text, view_callers__json, view_callers__csv},
+};
+const size_t view_kind_count = sizeof(view_kinds) / sizeof(view_kinds[0]);
+
+size_t view__sort_index(const struct view *view, const char *const *keys)
+{
+    for (size_t i = 0; view->sort && keys[i]; i++)
+        if (strcmp(view->sort, keys[i]) == 0)
+            return i;
+    return 0;
+}
+
+struct quantity view__quantity(const struct view *view, uint64_t value)
+{
+    return quantity__of(value, report_column__unit(view->column));
+}

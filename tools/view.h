@@ -1,0 +1,63 @@
+/*
+ * Views: what `treadle report` shows of a model. Each has a text, a JSON and a CSV form.
+ */
+#ifndef TREADLE_VIEW_H
+#define TREADLE_VIEW_H
+
+#include "tools/report/report_model.h"
+#include "tools/text_table.h"
+
+struct view {
+    const struct report_model *model;
+    const char *path;          /* of the ledger */
+    const bool *selected;      /* by thread */
+    enum report_column column; /* --metric */
+    const char *sort; /* one of the view's keys or, for threads, a column's name; or NULL */
+    uint32_t top;     /* 0: all */
+    bool fold;
+    struct screen screen;
+};
+
+/* A form of a view writes to view->screen.out. 0, or -errno if something other than writing failed;
+ * the caller looks after write errors. */
+typedef int view_form(const struct view *view);
+
+struct view_kind {
+    const char *name;
+    const char *const *sort_keys; /* NULL-terminated; the first is the default */
+    bool sorts_by_column;         /* --sort takes the name of any column, too */
+    view_form *text;
+    view_form *json;
+    view_form *csv;
+};
+
+extern const struct view_kind view_kinds[];
+extern const size_t view_kind_count;
+
+view_form view_threads__text;
+view_form view_threads__json;
+view_form view_threads__csv;
+view_form view_tree__text;
+view_form view_tree__json;
+view_form view_tree__csv;
+view_form view_flat__text;
+view_form view_flat__json;
+view_form view_flat__csv;
+view_form view_callers__text;
+view_form view_callers__json;
+view_form view_callers__csv;
+
+/* Index of --sort in a NULL-terminated list of keys; 0 if there is none. */
+size_t view__sort_index(const struct view *view, const char *const *keys);
+
+/* A metric's value with its unit, as people read it. */
+struct quantity view__quantity(const struct view *view, uint64_t value);
+
+/* The rows of the threads view, chosen, sorted and cut to --top. Release with thread_rows__free. */
+struct thread_rows *view_threads__rows(const struct view *view);
+
+/* The lines above and below the threads table. */
+void view_process__text(const struct view *view);
+void view_balance__text(const struct view *view);
+
+#endif

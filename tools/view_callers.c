@@ -1,0 +1,237 @@
+/* The callers view: a stanza a method, its parents above, its children below. */
+#include "tools/json_rows.h"
+#include "tools/report/memory.h"
+#include "tools/report/quantity.h"
+#include "tools/report/report_callers.h"
+#include "tools/report/report_flat.h"
+#include "tools/view_rows.h"
+
+#include <stdlib.h>
+
+struct book {
+    const struct view *view;
+    struct report_callers *callers;
+    struct report_flat *flat;
+    struct method_values *stanzas; /* in the order they are shown in */
+    uint32_t count;                /* of them, shown */
+    uint32_t total;
+    const struct flat_row **row_of; /* by method */
+    size_t column;                  /* index of the chosen column, and of calls, in edges' values */
+    size_t calls;
+    uint32_t written; /* rows of the current list of parents or children */
+};
+
+static struct book open_book(const struct view *view)
+{
+    const struct report_model *model = view->model;
+    struct book book = {.view = view};
+    book.callers = report_callers__new(model, view->selected);
+    book.flat = report_flat__new(model, view->selected);
+    book.column = report_callers__index(book.callers, view->column);
+    book.calls = report_callers__index(book.callers, COLUMN_CALLS);
+    book.stanzas = memory__zeroed(book.flat->row_count, sizeof(*book.stanzas));
+    book.row_of = memory__zeroed(model->method_count, sizeof(struct flat_row *));
+    for (uint32_t i = 0; i < book.flat->row_count; i++) {
+        const struct flat_row *row = &book.flat->rows[i];
+        book.row_of[row->method] = row;
+        if (row->method != METHOD_OF_THREAD)
+            book.stanzas[book.total++] =
+                (struct method_values){row->method, row->base[COLUMN_CALLS],
+                                       row->base[view->column], row->cum[view->column]};
+    }
+    view_rows__sort(book.stanzas, book.total, model, view->sort ? view->sort : "cum");
+    book.count = view->top && view->top < book.total ? view->top : book.total;
+    return book;
+}
+
+static void close_book(struct book *book)
+{
+    report_callers__free(book->callers);
+    report_flat__free(book->flat);
+    free(book->stanzas);
+    free((void *)book->row_of);
+}
+
+enum role { PARENT, SELF, CHILD };
+
+/* Writes one row, in whichever form. */
+typedef void row_writer(const struct book *book, enum role role, uint32_t self, uint32_t method,
+                        const uint64_t *base, const uint64_t *cum);
+
+/* Rows of a stanza go by weight: the heaviest caller and the heaviest child nearest to the top. */
+struct weighed {
+    const struct caller_edge *edge;
+    uint64_t weight;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct weighed *x = a;
+    const struct weighed *y = b;
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return x->edge < y->edge ? -1 : x->edge > y->edge;
+}
+
+static void write_edges(struct book *book, enum role role, uint32_t method, row_writer *write)
+{
+    const struct report_callers *callers = book->callers;
+    const uint32_t *first = role == PARENT ? callers->first_parent : callers->first_child;
+    const struct caller_edge *edges = role == PARENT ? callers->by_callee : callers->by_caller;
+    uint32_t count = first[method + 1] - first[method];
+    struct weighed *weighed = memory__zeroed(count, sizeof(*weighed));
+    for (uint32_t i = 0; i < count; i++) {
+        const struct caller_edge *edge = &edges[first[method] + i];
+        const uint64_t *cum = role == PARENT ? edge->parent_cum : edge->child_cum;
+        weighed[i] = (struct weighed){edge, cum[book->column]};
+    }
+    qsort(weighed, count, sizeof(*weighed), by_weight);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct caller_edge *edge = weighed[i].edge;
+        book->written = i;
+        if (role == PARENT)
+            write(book, role, method, edge->caller, edge->base, edge->parent_cum);
+        else
+            write(book, role, method, edge->callee, edge->base, edge->child_cum);
+    }
+    free(weighed);
+}
+
+/* A flat row's values as edges have them: of the loaded columns only. */
+static void compact(const struct report_callers *callers, const uint64_t *values, uint64_t *out)
+{
+    for (size_t i = 0; i < callers->column_count; i++)
+        out[i] = values[callers->columns[i]];
+}
+
+static void write_self(struct book *book, uint32_t method, row_writer *write)
+{
+    uint64_t base[COLUMN_COUNT];
+    uint64_t cum[COLUMN_COUNT];
+    book->written = 0;
+    compact(book->callers, book->row_of[method]->base, base);
+    compact(book->callers, book->row_of[method]->cum, cum);
+    write(book, SELF, method, method, base, cum);
+}
+
+static void write_text_row(const struct book *book, enum role role, uint32_t self, uint32_t method,
+                           const uint64_t *base, const uint64_t *cum)
+{
+    const struct view *view = book->view;
+    size_t taken = CALLS_COLUMNS + 2 * VALUE_COLUMNS + 6;
+    size_t room = view->screen.columns > taken + 20 ? view->screen.columns - taken : 0;
+    char *name = view_row__name(view, method, room);
+    (void)self;
+    fputs(role == SELF ? screen__bold(&view->screen) : "", view->screen.out);
+    view_row__numbers(view, base[book->calls], base[book->column], cum[book->column]);
+    fprintf(view->screen.out, "%s%s%s\n", role == SELF ? "" : "    ", name,
+            role == SELF ? screen__plain(&view->screen) : "");
+    free(name);
+}
+
+int view_callers__text(const struct view *view)
+{
+    struct book book = open_book(view);
+    view_row__title(view, "Callers and callees");
+    fputs(screen__bold(&view->screen), view->screen.out);
+    view_row__number_heads(view);
+    fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
+    for (uint32_t i = 0; i < book.count; i++) {
+        uint32_t method = book.stanzas[i].method;
+        fputc('\n', view->screen.out);
+        write_edges(&book, PARENT, method, write_text_row);
+        write_self(&book, method, write_text_row);
+        write_edges(&book, CHILD, method, write_text_row);
+    }
+    if (book.count < book.total)
+        fprintf(view->screen.out, "\n(%u more, not shown)\n", book.total - book.count);
+    close_book(&book);
+    return 0;
+}
+
+static json_t *json_values(const struct book *book, const uint64_t *values)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < book->callers->column_count; i++) {
+        enum report_column column = book->callers->columns[i];
+        if (column != COLUMN_CALLS)
+            json_object_set_new(object, report_column__key(column), json_row__integer(values[i]));
+    }
+    return object;
+}
+
+static void write_json_row(const struct book *book, enum role role, uint32_t self, uint32_t method,
+                           const uint64_t *base, const uint64_t *cum)
+{
+    json_t *object = view_row__method(book->view->model, method);
+    (void)role;
+    (void)self;
+    if (book->written > 0)
+        fputc(',', book->view->screen.out);
+    json_object_set_new(object, "calls", json_row__integer(base[book->calls]));
+    json_object_set_new(object, "base", json_values(book, base));
+    json_object_set_new(object, "cum", json_values(book, cum));
+    json_row__write(book->view->screen.out, object);
+}
+
+int view_callers__json(const struct view *view)
+{
+    struct book book = open_book(view);
+    FILE *out = view->screen.out;
+    fputs("{\"methods\":[", out);
+    for (uint32_t i = 0; i < book.count; i++) {
+        uint32_t method = book.stanzas[i].method;
+        fputs(i ? ",\n{\"self\":" : "\n{\"self\":", out);
+        write_self(&book, method, write_json_row);
+        fputs(",\"parents\":[", out);
+        write_edges(&book, PARENT, method, write_json_row);
+        fputs("],\"children\":[", out);
+        write_edges(&book, CHILD, method, write_json_row);
+        fputs("]}", out);
+    }
+    fputs("]}\n", out);
+    close_book(&book);
+    return 0;
+}
+
+static void csv_values(struct csv *csv, const struct book *book, const uint64_t *values)
+{
+    for (size_t i = 0; i < book->callers->column_count; i++)
+        if (book->callers->columns[i] != COLUMN_CALLS)
+            csv__integer(csv, values[i]);
+}
+
+static void write_csv_row(const struct book *book, enum role role, uint32_t self, uint32_t method,
+                          const uint64_t *base, const uint64_t *cum)
+{
+    static const char *const roles[] = {[PARENT] = "parent", [SELF] = "self", [CHILD] = "child"};
+    struct csv csv = {.out = book->view->screen.out};
+    view_row__csv_method(&csv, book->view->model, self);
+    csv__word(&csv, roles[role]);
+    view_row__csv_method(&csv, book->view->model, method);
+    csv__integer(&csv, base[book->calls]);
+    csv_values(&csv, book, base);
+    csv_values(&csv, book, cum);
+    csv__end_record(&csv);
+}
+
+int view_callers__csv(const struct view *view)
+{
+    static const char *const heads[] = {"self_class", "self_method", "self_signature", "role",
+                                        "class",      "method",      "signature",      "calls"};
+    struct book book = open_book(view);
+    struct csv csv = {.out = view->screen.out};
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+        csv__word(&csv, heads[i]);
+    view_row__csv_heads(&csv, view->model, "base");
+    view_row__csv_heads(&csv, view->model, "cum");
+    csv__end_record(&csv);
+    for (uint32_t i = 0; i < book.count; i++) {
+        uint32_t method = book.stanzas[i].method;
+        write_edges(&book, PARENT, method, write_csv_row);
+        write_self(&book, method, write_csv_row);
+        write_edges(&book, CHILD, method, write_csv_row);
+    }
+    close_book(&book);
+    return 0;
+}

@@ -1,0 +1,107 @@
+/* The flat view: what each method cost, whoever called it. */
+#include "tools/json_rows.h"
+#include "tools/report/memory.h"
+#include "tools/report/quantity.h"
+#include "tools/report/report_flat.h"
+#include "tools/view_rows.h"
+
+#include <stdlib.h>
+
+/* The rows in the order they are shown in; `count` of them. */
+struct shown {
+    struct report_flat *flat;
+    const struct flat_row **rows;
+    uint32_t count;
+};
+
+static struct shown arrange(const struct view *view)
+{
+    struct shown shown = {.flat = report_flat__new(view->model, view->selected)};
+    uint32_t count = shown.flat->row_count;
+    struct method_values *keys = memory__zeroed(count, sizeof(*keys));
+    uint32_t *row_of = memory__zeroed(view->model->method_count, sizeof(*row_of));
+    for (uint32_t i = 0; i < count; i++) {
+        const struct flat_row *row = &shown.flat->rows[i];
+        keys[i] = (struct method_values){row->method, row->base[COLUMN_CALLS],
+                                         row->base[view->column], row->cum[view->column]};
+        row_of[row->method] = i;
+    }
+    view_rows__sort(keys, count, view->model, view->sort ? view->sort : "base");
+    shown.rows = memory__zeroed(count, sizeof(struct flat_row *));
+    for (uint32_t i = 0; i < count; i++)
+        shown.rows[i] = &shown.flat->rows[row_of[keys[i].method]];
+    shown.count = view->top && view->top < count ? view->top : count;
+    free(row_of);
+    free(keys);
+    return shown;
+}
+
+static void release(struct shown *shown)
+{
+    free((void *)shown->rows);
+    report_flat__free(shown->flat);
+}
+
+int view_flat__text(const struct view *view)
+{
+    struct shown shown = arrange(view);
+    size_t taken = CALLS_COLUMNS + 2 * VALUE_COLUMNS + 2;
+    size_t room = view->screen.columns > taken + 20 ? view->screen.columns - taken : 0;
+    view_row__title(view, "Methods");
+    fputs(screen__bold(&view->screen), view->screen.out);
+    view_row__number_heads(view);
+    fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
+    for (uint32_t i = 0; i < shown.count; i++) {
+        const struct flat_row *row = shown.rows[i];
+        char *name = view_row__name(view, row->method, room);
+        view_row__numbers(view, row->base[COLUMN_CALLS], row->base[view->column],
+                          row->cum[view->column]);
+        fprintf(view->screen.out, "%s\n", name);
+        free(name);
+    }
+    if (shown.count < shown.flat->row_count)
+        fprintf(view->screen.out, "(%u more, not shown)\n", shown.flat->row_count - shown.count);
+    release(&shown);
+    return 0;
+}
+
+int view_flat__json(const struct view *view)
+{
+    struct shown shown = arrange(view);
+    fputs("{\"methods\":[", view->screen.out);
+    for (uint32_t i = 0; i < shown.count; i++) {
+        const struct flat_row *row = shown.rows[i];
+        json_t *object = view_row__method(view->model, row->method);
+        json_object_set_new(object, "calls", json_row__integer(row->base[COLUMN_CALLS]));
+        json_object_set_new(object, "base", view_row__values(view->model, row->base));
+        json_object_set_new(object, "cum", view_row__values(view->model, row->cum));
+        fputs(i ? ",\n" : "\n", view->screen.out);
+        json_row__write(view->screen.out, object);
+    }
+    fputs("]}\n", view->screen.out);
+    release(&shown);
+    return 0;
+}
+
+int view_flat__csv(const struct view *view)
+{
+    struct csv csv = {.out = view->screen.out};
+    struct shown shown = arrange(view);
+    csv__word(&csv, "class");
+    csv__word(&csv, "method");
+    csv__word(&csv, "signature");
+    csv__word(&csv, "calls");
+    view_row__csv_heads(&csv, view->model, "base");
+    view_row__csv_heads(&csv, view->model, "cum");
+    csv__end_record(&csv);
+    for (uint32_t i = 0; i < shown.count; i++) {
+        const struct flat_row *row = shown.rows[i];
+        view_row__csv_method(&csv, view->model, row->method);
+        csv__integer(&csv, row->base[COLUMN_CALLS]);
+        view_row__csv_values(&csv, view->model, row->base);
+        view_row__csv_values(&csv, view->model, row->cum);
+        csv__end_record(&csv);
+    }
+    release(&shown);
+    return 0;
+}

@@ -1,0 +1,138 @@
+#include "tools/view_rows.h"
+
+#include "tools/report/quantity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+char *view_row__name(const struct view *view, uint32_t method, size_t columns)
+{
+    struct text_store store = {0};
+    struct text name = report_method__full_name(&store, &view->model->methods[method]);
+    char *printable = text__printable_middle(name, columns ? columns : NAME_COLUMNS_MAX);
+    text_store__release(&store);
+    return printable;
+}
+
+void view_row__title(const struct view *view, const char *what)
+{
+    uint32_t threads = 0;
+    for (uint32_t i = 0; i < view->model->thread_count; i++)
+        threads += view->selected[i];
+    fprintf(view->screen.out, "%s%s%s, Base and Cum in %s, %u of %u threads\n",
+            screen__bold(&view->screen), what, screen__plain(&view->screen),
+            report_column__name(view->column), threads, view->model->thread_count);
+}
+
+void view_row__numbers(const struct view *view, uint64_t calls, uint64_t base, uint64_t cum)
+{
+    screen__right(&view->screen, quantity__count(calls).text, CALLS_COLUMNS);
+    screen__right(&view->screen, view__quantity(view, base).text, VALUE_COLUMNS);
+    screen__right(&view->screen, view__quantity(view, cum).text, VALUE_COLUMNS);
+    fputs("  ", view->screen.out);
+}
+
+void view_row__number_heads(const struct view *view)
+{
+    screen__right(&view->screen, "Calls", CALLS_COLUMNS);
+    screen__right(&view->screen, "Base", VALUE_COLUMNS);
+    screen__right(&view->screen, "Cum", VALUE_COLUMNS);
+    fputs("  ", view->screen.out);
+}
+
+json_t *view_row__method(const struct report_model *model, uint32_t method)
+{
+    const struct report_method *names = &model->methods[method];
+    json_t *object = json_object();
+    json_object_set_new(object, "class",
+                        json_stringn(names->class_name.bytes, names->class_name.length));
+    json_object_set_new(object, "method", json_stringn(names->name.bytes, names->name.length));
+    json_object_set_new(object, "signature",
+                        json_stringn(names->signature.bytes, names->signature.length));
+    return object;
+}
+
+static bool has_value(const struct report_model *model, enum report_column column)
+{
+    return column != COLUMN_CALLS && model->base[column];
+}
+
+json_t *view_row__values(const struct report_model *model, const uint64_t *values)
+{
+    json_t *object = json_object();
+    for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
+        uint64_t value = values[column];
+        if (has_value(model, column))
+            json_object_set_new(
+                object, report_column__key(column),
+                json_integer(value > INT64_MAX ? (json_int_t)INT64_MAX : (json_int_t)value));
+    }
+    return object;
+}
+
+void view_row__csv_heads(struct csv *csv, const struct report_model *model, const char *prefix)
+{
+    for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
+        char head[80];
+        if (!has_value(model, column))
+            continue;
+        snprintf(head, sizeof(head), "%s_%s", prefix, report_column__csv_name(column));
+        csv__word(csv, head);
+    }
+}
+
+void view_row__csv_values(struct csv *csv, const struct report_model *model, const uint64_t *values)
+{
+    for (enum report_column column = 0; column < COLUMN_COUNT; column++)
+        if (has_value(model, column))
+            csv__integer(csv, values[column]);
+}
+
+void view_row__csv_method(struct csv *csv, const struct report_model *model, uint32_t method)
+{
+    csv__text(csv, model->methods[method].class_name);
+    csv__text(csv, model->methods[method].name);
+    csv__text(csv, model->methods[method].signature);
+}
+
+struct sorting {
+    const struct report_model *model;
+    const char *key;
+};
+
+static int by_number(uint64_t x, uint64_t y)
+{
+    return x > y ? -1 : x < y;
+}
+
+static int by_name(const struct report_method *x, const struct report_method *y)
+{
+    int order = strcmp(x->class_name.bytes, y->class_name.bytes);
+    if (!order)
+        order = strcmp(x->name.bytes, y->name.bytes);
+    return order ? order : strcmp(x->signature.bytes, y->signature.bytes);
+}
+
+static int compare(const void *a, const void *b, void *context)
+{
+    const struct sorting *sorting = context;
+    const struct method_values *x = a;
+    const struct method_values *y = b;
+    int order = 0;
+    if (strcmp(sorting->key, "name") == 0)
+        order = by_name(&sorting->model->methods[x->method], &sorting->model->methods[y->method]);
+    else if (strcmp(sorting->key, "calls") == 0)
+        order = by_number(x->calls, y->calls);
+    else if (strcmp(sorting->key, "base") == 0)
+        order = by_number(x->base, y->base);
+    else
+        order = by_number(x->cum, y->cum);
+    return order ? order : x->method < y->method ? -1 : x->method > y->method;
+}
+
+void view_rows__sort(struct method_values *rows, size_t count, const struct report_model *model,
+                     const char *key)
+{
+    struct sorting sorting = {model, key};
+    qsort_r(rows, count, sizeof(*rows), compare, &sorting);
+}

@@ -1,0 +1,45 @@
+/*
+ * What the views of methods (tree, flat, callers) have in common: how a method and its values look.
+ */
+#ifndef TREADLE_VIEW_ROWS_H
+#define TREADLE_VIEW_ROWS_H
+
+#include "tools/csv.h"
+#include "tools/view.h"
+
+#include <jansson.h>
+
+#define CALLS_COLUMNS 9u
+#define VALUE_COLUMNS 11u
+
+/* "demo.Main.work", printable, cut to `columns` (0: as long as it may be); free it. */
+char *view_row__name(const struct view *view, uint32_t method, size_t columns);
+
+/* "CPU" and the like, and how many threads are in it, for the line above a view. */
+void view_row__title(const struct view *view, const char *what);
+
+/* Calls, Base and Cum in fixed columns. */
+void view_row__numbers(const struct view *view, uint64_t calls, uint64_t base, uint64_t cum);
+void view_row__number_heads(const struct view *view);
+
+/* {"class","method","signature"} and {"cpu_ns","wall_ns",...}. `values` by enum report_column. */
+json_t *view_row__method(const struct report_model *model, uint32_t method);
+json_t *view_row__values(const struct report_model *model, const uint64_t *values);
+
+/* The loaded columns but calls as CSV, "base_cpu_ns" and so on for the heads. */
+void view_row__csv_heads(struct csv *csv, const struct report_model *model, const char *prefix);
+void view_row__csv_values(struct csv *csv, const struct report_model *model,
+                          const uint64_t *values);
+void view_row__csv_method(struct csv *csv, const struct report_model *model, uint32_t method);
+
+/* Orders methods by one of "cum", "base", "calls", "name"; equal ones by index. */
+struct method_values {
+    uint32_t method;
+    uint64_t calls;
+    uint64_t base;
+    uint64_t cum;
+};
+void view_rows__sort(struct method_values *rows, size_t count, const struct report_model *model,
+                     const char *key);
+
+#endif
