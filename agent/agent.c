@@ -77,7 +77,7 @@ static int make_snapshot_pattern(struct agent *agent)
     }
     if (used + strlen(file) >= sizeof agent->snapshot_pattern)
         return -ENAMETOOLONG;
-    strcpy(agent->snapshot_pattern + used, file);
+    memcpy(agent->snapshot_pattern + used, file, strlen(file) + 1);
     return 0;
 }
 
