@@ -127,7 +127,8 @@ static void sum_line(const struct view *view, const char *name, uint64_t ns, uin
     fputs("  ", view->screen.out);
     screen__left(&view->screen, name, 31);
     screen__right(&view->screen, seconds, 16);
-    screen__right(&view->screen, quantity__share(ns, whole).text, 10);
+    if (whole)
+        screen__right(&view->screen, quantity__share(ns, whole).text, 10);
     fputc('\n', view->screen.out);
 }
 

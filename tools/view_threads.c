@@ -17,7 +17,7 @@ struct cell_context {
     const struct view *view;
     const struct thread_row *row;
     uint64_t whole; /* of the chosen metric, over all threads */
-    char *cell;     /* CELL_BYTES */
+    char cell[CELL_BYTES];
 };
 
 /* A column after the name. It stands only where the ledger has all the metrics it needs. */

@@ -110,6 +110,8 @@ struct quantity quantity__share(uint64_t part, uint64_t whole)
     double percent = 100.0 * (double)part / (double)whole;
     if (part == 0)
         snprintf(result.text, sizeof(result.text), "0 %%");
+    else if (percent < 0.01)
+        snprintf(result.text, sizeof(result.text), "<0.01 %%");
     else
         snprintf(result.text, sizeof(result.text), "%.*f %%", percent < 0.095 ? 2 : 1, percent);
     return result;
