@@ -37,9 +37,9 @@ __attribute__((format(printf, 2, 3))) static int complain(const struct complaint
     char what[256];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(what, sizeof(what), format, arguments);
+    vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
-    (void)snprintf(to->message, to->bytes, "%s: %s", to->path, what);
+    snprintf(to->message, to->bytes, "%s: %s", to->path, what);
     return -1;
 }
 
@@ -49,7 +49,7 @@ __attribute__((format(printf, 2, 3))) static void skip(struct ledger_reader *rea
     if (reader->skipped++ == 0) {
         va_list arguments;
         va_start(arguments, format);
-        (void)vsnprintf(reader->skipped_where, sizeof(reader->skipped_where), format, arguments);
+        vsnprintf(reader->skipped_where, sizeof(reader->skipped_where), format, arguments);
         va_end(arguments);
     }
 }
@@ -230,7 +230,7 @@ static bool is_zombie(pid_t pid)
 {
     char link[64];
     char target[8];
-    (void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+    snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
     return readlink(link, target, sizeof(target)) < 0 && errno == ENOENT;
 }
 
