@@ -286,10 +286,11 @@ void process_scan__close(struct process_scan *scan)
 {
     struct scanned_row *row, *next;
 
+    /* NOLINTBEGIN(clang-analyzer-unix.Malloc): it cannot see that the table lets go of the row */
     HASH_ITER(hh, scan->rows, row, next)
     {
         HASH_DEL(scan->rows, row);
-        free(row); /* NOLINT(clang-analyzer-unix.Malloc): it cannot see that the table let go of it
-                    */
+        free(row);
     }
+    /* NOLINTEND(clang-analyzer-unix.Malloc) */
 }
