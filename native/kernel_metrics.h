@@ -126,8 +126,8 @@ struct task_status {
  */
 int task_status__read(struct task_status *status, pid_t pid, pid_t tid, uint64_t bits);
 
-/* Only the CPU time of one kernel thread, in ns, at the price of one clock read for a thread of this
- * process. 0 or -errno. */
+/* Only the CPU time of one kernel thread, in ns, at the price of one clock read for a thread of
+ * this process. 0 or -errno. */
 int task_cpu__read(pid_t pid, pid_t tid, uint64_t *cpu_ns);
 
 /* The process's own totals, in ns: CPU (exact), user and system (in clock ticks, of the calling

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -359,28 +360,39 @@ static int open_named(struct ledger *ledger, const char *folder)
     return 0;
 }
 
-static int map(struct ledger *ledger, size_t bytes)
+static int make_buckets(struct ledger *ledger)
 {
-    size_t buckets_bytes = (LEDGER_STRING_BUCKETS + LEDGER_METHOD_BUCKETS) * sizeof(ledger_ref);
-    void *buckets;
+    size_t bytes = (LEDGER_STRING_BUCKETS + LEDGER_METHOD_BUCKETS) * sizeof(ledger_ref);
+    void *buckets = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    ledger->base =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, ledger->fd, 0);
-    if (ledger->base == MAP_FAILED)
+    if (buckets == MAP_FAILED)
         return -errno;
-    ledger->mapped_bytes = bytes;
-    ledger->header = (struct ledger_header *)ledger->base;
-    madvise(ledger->base, bytes, MADV_DONTDUMP);
-    buckets = mmap(NULL, buckets_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (buckets == MAP_FAILED) {
-        int error = -errno;
-
-        munmap(ledger->base, bytes);
-        return error;
-    }
     ledger->string_buckets = buckets;
     ledger->method_buckets = ledger->string_buckets + LEDGER_STRING_BUCKETS;
     return 0;
+}
+
+/* Ledger and buckets; on failure neither is left. */
+static int finish_map(struct ledger *ledger, char *base, size_t bytes)
+{
+    int error;
+
+    ledger->base = base;
+    ledger->mapped_bytes = bytes;
+    ledger->header = (struct ledger_header *)base;
+    madvise(base, bytes, MADV_DONTDUMP);
+    error = make_buckets(ledger);
+    if (error)
+        munmap(base, bytes);
+    return error;
+}
+
+static int map(struct ledger *ledger, size_t bytes)
+{
+    char *base =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, ledger->fd, 0);
+
+    return base == MAP_FAILED ? -errno : finish_map(ledger, base, bytes);
 }
 
 static void fill_header(struct ledger_header *header, uint64_t max_bytes)
@@ -436,19 +448,80 @@ fail_open:
     return error;
 }
 
-int ledger__adopt(struct ledger *ledger, int fd, uint64_t bytes, uint64_t max_bytes)
+int ledger__adopt(struct ledger *ledger, int fd, uint64_t bytes, uint64_t room_bytes)
 {
     uint32_t chunks = (uint32_t)(bytes / LEDGER_CHUNK_BYTES);
+    uint32_t chunks_with_room = chunks + (uint32_t)(room_bytes / LEDGER_CHUNK_BYTES);
+    size_t mapped = (size_t)chunks_with_room * LEDGER_CHUNK_BYTES;
+    char *base = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     int error;
 
     memset(ledger, 0, sizeof *ledger);
-    ledger->fd = fd;
-    error = map(ledger, (size_t)(bytes + max_bytes) / LEDGER_CHUNK_BYTES * LEDGER_CHUNK_BYTES);
+    ledger->fd = -1;
+    if (base == MAP_FAILED)
+        return -errno;
+    if (mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, 0) ==
+        MAP_FAILED) {
+        error = -errno;
+        munmap(base, mapped);
+        return error;
+    }
+    error = finish_map(ledger, base, mapped);
     if (error)
         return error;
-    ledger->chunks_reserved = chunks;
+    ledger->touched = calloc(chunks_with_room, 1);
+    if (!ledger->touched) {
+        ledger__close(ledger);
+        return -ENOMEM;
+    }
+    ledger->chunks_reserved = chunks_with_room;
     ledger->header->chunks_used = chunks;
+    ledger->adopted_chunks = chunks;
     return 0;
+}
+
+static bool is_changed(const struct ledger *ledger, uint32_t chunk)
+{
+    return chunk == 0 || chunk >= ledger->adopted_chunks || ledger->touched[chunk] ||
+           chunk_at(ledger, chunk)->table != LEDGER_NODES;
+}
+
+static int write_chunks(const struct ledger *ledger, int fd, uint32_t chunk, uint32_t count)
+{
+    const char *bytes = (const char *)chunk_at(ledger, chunk);
+    size_t left = (size_t)count * LEDGER_CHUNK_BYTES;
+    off_t offset = (off_t)chunk * LEDGER_CHUNK_BYTES;
+
+    while (left) {
+        ssize_t wrote = pwrite(fd, bytes, left, offset);
+
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote < 0)
+            return -errno;
+        bytes += wrote;
+        offset += wrote;
+        left -= (size_t)wrote;
+    }
+    return 0;
+}
+
+int ledger__write_back(const struct ledger *ledger, int fd)
+{
+    uint32_t chunk = 0;
+    int error = 0;
+
+    while (chunk < ledger->header->chunks_used && !error) {
+        uint32_t run = chunk ? chunk_at(ledger, chunk)->run : 1;
+
+        if (run == 0 || run > ledger->header->chunks_used - chunk)
+            run = 1;
+        if (is_changed(ledger, chunk))
+            error = write_chunks(ledger, fd, chunk, run);
+        chunk += run;
+    }
+    return error;
 }
 
 void ledger__close(struct ledger *ledger)
@@ -456,7 +529,9 @@ void ledger__close(struct ledger *ledger)
     munmap(ledger->base, ledger->mapped_bytes);
     munmap((void *)ledger->string_buckets,
            (LEDGER_STRING_BUCKETS + LEDGER_METHOD_BUCKETS) * sizeof(ledger_ref));
-    close(ledger->fd);
+    free(ledger->touched);
+    if (ledger->fd >= 0)
+        close(ledger->fd);
     memset(ledger, 0, sizeof *ledger);
     ledger->fd = -1;
 }

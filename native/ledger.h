@@ -42,6 +42,8 @@ struct ledger {
     _Atomic uint64_t shared[LEDGER_TABLES]; /* arenas shared by all writers: chunk << 32 | cells */
     _Atomic(ledger_ref) *string_buckets;
     _Atomic(ledger_ref) *method_buckets;
+    uint8_t *touched; /* an adopted copy's, by chunk; else NULL */
+    uint32_t adopted_chunks;
 };
 
 /*
@@ -51,9 +53,21 @@ struct ledger {
  */
 int ledger__create(struct ledger *ledger, const char *folder, uint64_t max_bytes);
 
-/* A writer for a copy of a ledger in `fd`, of `bytes` bytes, growing up to max_bytes beyond. For
- * snapshots: the copy's tables can be added to. Takes fd over. 0 or -errno. */
-int ledger__adopt(struct ledger *ledger, int fd, uint64_t bytes, uint64_t max_bytes);
+/* A writer for a finished copy of a ledger, of `bytes` bytes, in `fd`: the tables can be changed
+ * and grow by up to room_bytes, in private memory. The file itself is not written, so a full disk
+ * cannot hurt; ledger__write_back does that. Does not keep fd. 0 or -errno. */
+int ledger__adopt(struct ledger *ledger, int fd, uint64_t bytes, uint64_t room_bytes);
+
+/* Writes what was changed since ledger__adopt to the file in `fd`. 0 or -errno. */
+int ledger__write_back(const struct ledger *ledger, int fd);
+
+/* In an adopted copy, a node that is changed in place must be named here, or it is not written
+ * back. Everything else is written back anyway. */
+static inline void ledger__touch(struct ledger *ledger, const struct ledger_node *node)
+{
+    if (ledger->touched)
+        ledger->touched[(size_t)((const char *)node - ledger->base) / LEDGER_CHUNK_BYTES] = 1;
+}
 
 /* Unmaps and closes; the file stays. Nobody may use the ledger or its records any more. */
 void ledger__close(struct ledger *ledger);

@@ -9,11 +9,11 @@
 #ifndef TREADLE_LEDGER_READER_H
 #define TREADLE_LEDGER_READER_H
 
+#include "native/ledger_format.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "native/ledger_format.h"
 
 struct ledger_reader;
 

@@ -159,6 +159,7 @@ static void hide_row(struct process_scan *scan, struct scanned_row *row)
     thread->flags |= THREAD_HIDDEN;
     root->cpu_ns = 0;
     root->wall_ns = 0;
+    ledger__touch(scan->ledger, root);
     forget(scan, row);
 }
 
@@ -172,6 +173,7 @@ static void set_row_times(const struct process_scan *scan, const struct scanned_
         __atomic_store_n(&root->cpu_ns, cpu_ns, __ATOMIC_RELAXED);
     if (now_ns > thread->start_ns)
         __atomic_store_n(&root->wall_ns, now_ns - thread->start_ns, __ATOMIC_RELAXED);
+    ledger__touch(scan->ledger, root);
 }
 
 static void update_row(struct process_scan *scan, struct scanned_row *row,

@@ -166,6 +166,7 @@ static void close_account(const struct settlement *settlement, const struct open
         account->node->cpu_ns += cpu_ns - account->known_ns;
     if (now_ns > account->record->last_ns)
         account->node->wall_ns += now_ns - account->record->last_ns;
+    ledger__touch(settlement->copy, account->node);
 }
 
 static size_t open_accounts(const struct settlement *settlement, struct open_account *accounts)

@@ -115,7 +115,7 @@ int snapshot__copy(int source_fd, int target_fd)
     struct ledger_header header;
     struct ledger copy;
     uint64_t bytes;
-    int fd, error;
+    int error;
 
     error = read_header(source_fd, &header);
     if (error)
@@ -124,19 +124,13 @@ int snapshot__copy(int source_fd, int target_fd)
     error = copy_bytes(source_fd, target_fd, bytes);
     if (error)
         return error;
-    fd = fcntl(target_fd, F_DUPFD_CLOEXEC, 0);
-    if (fd < 0)
-        return -errno;
-    error = ledger__adopt(&copy, fd, bytes, ROOM_BYTES);
-    if (error) {
-        close(fd);
+    error = ledger__adopt(&copy, target_fd, bytes, ROOM_BYTES);
+    if (error)
         return error;
-    }
     error = ledger__settle(&copy);
-    bytes = (uint64_t)copy.header->chunks_used * LEDGER_CHUNK_BYTES;
+    if (!error)
+        error = ledger__write_back(&copy, target_fd);
     ledger__close(&copy);
-    if (!error && ftruncate(target_fd, (off_t)bytes) != 0)
-        error = -errno;
     return error;
 }
 
