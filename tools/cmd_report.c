@@ -1,6 +1,7 @@
 /* treadle report: shows a ledger. */
 #include "tools/command.h"
 #include "tools/live_folders.h"
+#include "tools/live_ledger.h"
 #include "tools/report/nearest.h"
 #include "tools/view.h"
 
@@ -171,19 +172,6 @@ static bool is_number(const char *text)
     return text[0] && strspn(text, "0123456789") == strlen(text);
 }
 
-/* The newest ledger of a process that its owner made; NULL if there is none. */
-static char *find_live(pid_t pid)
-{
-    struct found_ledgers found = {0};
-    char *path = NULL;
-    live_folders__find(&found, pid);
-    for (size_t i = found.count; i-- > 0 && !path;)
-        if (found_ledger__is_trusted(&found.items[i]))
-            path = strdup(found.items[i].path);
-    found_ledgers__release(&found);
-    return path;
-}
-
 static char *find_newest_snapshot(void)
 {
     struct found_ledgers found = {0};
@@ -205,12 +193,7 @@ static char *find_source(const struct request *request)
     }
     if (is_number(request->source)) {
         unsigned long pid = strtoul(request->source, NULL, 10);
-        char *path = pid > 0 && pid < INT32_MAX ? find_live((pid_t)pid) : NULL;
-        if (!path)
-            command__fail("process %s has no ledger in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR or "
-                          "/tmp; `treadle list` shows those that have",
-                          request->source);
-        return path;
+        return live_ledger__find(pid < INT32_MAX ? (pid_t)pid : 0);
     }
     return strdup(request->source);
 }
@@ -270,7 +253,7 @@ static uint64_t columns_of(const struct request *request)
 static int report(const struct request *request, const char *path)
 {
     char message[512];
-    struct ledger_reader *reader = ledger_reader__open(path, message, sizeof(message));
+    struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
     if (!reader)
         return command__fail("%s", message);
     struct report_model *model = report_model__load(reader, columns_of(request));

@@ -21,6 +21,7 @@ struct command {
     command_run *run;
 };
 
+command_run cmd_dump;
 command_run cmd_list;
 command_run cmd_report;
 command_run cmd_run;

@@ -12,6 +12,7 @@
 const char *argp_program_version = "treadle " TREADLE_VERSION;
 
 static const struct command commands[] = {
+    {"dump", "write a snapshot of a running JVM's ledger", cmd_dump},
     {"list", "show running JVMs with a ledger, orphans, and snapshots here", cmd_list},
     {"report", "show a ledger: threads, call trees, methods, callers", cmd_report},
     {"run", "start a JVM with the agent", cmd_run},

@@ -30,14 +30,20 @@ static void text_line(const struct view *view, const char *name, struct text tex
     free(printable);
 }
 
+static void format_time(char *text, size_t text_bytes, uint64_t epoch_ns)
+{
+    time_t seconds = (time_t)(epoch_ns / 1000000000);
+    struct tm parts;
+    if (!localtime_r(&seconds, &parts) ||
+        strftime(text, text_bytes, "%Y-%m-%d %H:%M:%S", &parts) == 0)
+        snprintf(text, text_bytes, "?");
+}
+
 static void process_line(const struct view *view)
 {
     const struct report_model *model = view->model;
-    time_t start = (time_t)(report_process__start_ns(model) / 1000000000);
-    struct tm parts;
-    char started[64] = "?";
-    if (localtime_r(&start, &parts))
-        strftime(started, sizeof(started), "%Y-%m-%d %H:%M:%S", &parts);
+    char started[64], when[64];
+    format_time(started, sizeof(started), report_process__start_ns(model));
     label(view, "process");
     fprintf(view->screen.out, "%" PRId32 ", started %s", model->header.pid, started);
     switch (model->life) {
@@ -45,7 +51,8 @@ static void process_line(const struct view *view)
         fputs(", running\n", view->screen.out);
         break;
     case LEDGER_IS_CLOSED:
-        fprintf(view->screen.out, ", snapshot %" PRIu32 "\n", model->header.snapshots);
+        format_time(when, sizeof(when), model->header.epoch_ns + report_model__asof_ns(model));
+        fprintf(view->screen.out, ", snapshot of %s\n", when);
         break;
     case LEDGER_IS_ORPHAN:
         fprintf(view->screen.out,

@@ -45,9 +45,9 @@ struct quantity quantity__ns(uint64_t ns)
         snprintf(result.text, sizeof(result.text), "%" PRIu64 " ns", ns);
         return result;
     }
-    if (ns < 999950)
+    if (ns < 999500)
         return short_scaled((double)ns / 1e3, text__is_utf8_locale() ? "µs" : "us");
-    if (ns < 999950000)
+    if (ns < 999500000)
         return short_scaled((double)ns / 1e6, "ms");
     if (seconds < 100)
         return scaled(ns, NS_PER_S, "s");

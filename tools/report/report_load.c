@@ -160,6 +160,8 @@ static void load_threads(struct loader *loader)
     ledger_ref ref = 0;
     while ((ref = ledger_reader__next(loader->reader, LEDGER_THREADS, ref)) != 0) {
         const struct ledger_thread *record = ledger_reader__thread(loader->reader, ref);
+        if (record->flags & THREAD_HIDDEN)
+            continue;
         if (record->kind >= THREAD_PLATFORM && record->kind <= THREAD_NATIVE)
             load_thread(loader, record, ref);
         else if (!is_being_written(loader))
@@ -206,6 +208,7 @@ static void load_base(struct loader *loader, const struct ledger_node *record, l
     model->base[COLUMN_CALLS][node] = record->calls;
     if (model->base[COLUMN_WALL])
         model->base[COLUMN_WALL][node] = record->wall_ns;
+    model->threads[model->nodes[node].thread].wall_ns += record->wall_ns;
     for (size_t metric = 0; metric < METRIC_COUNT; metric++) {
         uint64_t *base = model->base[report_column__of_metric((enum ledger_metric)metric)];
         if (base)
@@ -337,7 +340,10 @@ static void sum_up(struct report_model *model)
     for (uint32_t i = 0; i < model->thread_count; i++) {
         struct report_thread *thread = &model->threads[i];
         uint64_t end_ns = thread->end_ns ? thread->end_ns : asof_ns;
-        thread->wall_ns = end_ns > thread->start_ns ? end_ns - thread->start_ns : 0;
+        /* The tree's sum has what came after the thread's end too; a killed process's has not what
+         * was never charged. */
+        if (end_ns > thread->start_ns && end_ns - thread->start_ns > thread->wall_ns)
+            thread->wall_ns = end_ns - thread->start_ns;
         if (thread->first_node < thread->end_node) {
             thread->cpu_ns = model->cum[COLUMN_CPU][thread->first_node];
             thread->calls = model->cum[COLUMN_CALLS][thread->first_node];
