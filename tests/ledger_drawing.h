@@ -1,0 +1,151 @@
+/*
+ * Draws ledgers for tests: threads and trees written down by hand, in a ledger without a name.
+ */
+#ifndef TREADLE_TESTS_LEDGER_DRAWING_H
+#define TREADLE_TESTS_LEDGER_DRAWING_H
+
+#include "native/ledger.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct drawing {
+    struct ledger ledger;
+    uint64_t next_key;
+};
+
+static inline void drawing__check(bool fine, const char *what)
+{
+    if (!fine) {
+        perror(what);
+        abort();
+    }
+}
+
+static inline void drawing__begin(struct drawing *drawing, uint64_t max_bytes)
+{
+    memset(drawing, 0, sizeof(*drawing));
+    drawing__check(ledger__create(&drawing->ledger, NULL, max_bytes) == 0, "ledger__create");
+    drawing->ledger.header->clock_kind = LEDGER_CLOCK_RSEQ;
+    drawing->ledger.header->event_mode = LEDGER_EVENTS_INSTRUMENT;
+    drawing->ledger.header->epoch_ns = UINT64_C(1700000000000000000);
+    drawing->ledger.header->process_start_epoch_ns = UINT64_C(1699999999500000000);
+}
+
+static inline void drawing__end(struct drawing *drawing)
+{
+    ledger__close(&drawing->ledger);
+}
+
+static inline ledger_ref drawing__string(struct drawing *drawing, const char *text)
+{
+    return ledger__string(&drawing->ledger, text, strlen(text));
+}
+
+static inline ledger_ref drawing__method(struct drawing *drawing, const char *class_name,
+                                         const char *name, const char *signature)
+{
+    struct ledger_method_names names = {class_name, name, signature, "Demo.java"};
+    return ledger__add_method(&drawing->ledger, ++drawing->next_key, &names, 0);
+}
+
+static inline struct ledger_node *drawing__node_at(struct drawing *drawing, ledger_ref ref)
+{
+    return ledger__at(&drawing->ledger, ref);
+}
+
+static inline struct ledger_thread *drawing__thread_at(struct drawing *drawing, ledger_ref ref)
+{
+    return ledger__at(&drawing->ledger, ref);
+}
+
+/* Appends a child, so siblings stand in the order they were drawn in. parent 0: a root. */
+static inline ledger_ref drawing__node(struct drawing *drawing, ledger_ref parent,
+                                       enum ledger_node_kind kind, ledger_ref method,
+                                       uint64_t calls, uint64_t cpu_ns)
+{
+    ledger_ref ref = ledger__take_shared(&drawing->ledger, LEDGER_NODES, 1);
+    drawing__check(ref != 0, "the ledger is full");
+    struct ledger_node *node = drawing__node_at(drawing, ref);
+    node->parent = parent;
+    node->method = method;
+    node->kind_and_level = (uint32_t)kind << 24;
+    node->calls = calls;
+    node->cpu_ns = cpu_ns;
+    node->wall_ns = 2 * cpu_ns;
+    if (parent) {
+        ledger_ref *link = &drawing__node_at(drawing, parent)->first_child;
+        while (*link)
+            link = &drawing__node_at(drawing, *link)->next_sibling;
+        *link = ref;
+    }
+    return ref;
+}
+
+static inline ledger_ref drawing__call(struct drawing *drawing, ledger_ref parent,
+                                       ledger_ref method, uint64_t calls, uint64_t cpu_ns)
+{
+    return drawing__node(drawing, parent, NODE_EXACT, method, calls, cpu_ns);
+}
+
+/* A thread and its root, whose base is cpu_ns. */
+static inline ledger_ref drawing__thread(struct drawing *drawing, const char *name,
+                                         enum ledger_thread_kind kind, uint64_t cpu_ns)
+{
+    ledger_ref ref = ledger__take_shared(&drawing->ledger, LEDGER_THREADS,
+                                         sizeof(struct ledger_thread) / LEDGER_CELL_BYTES);
+    drawing__check(ref != 0, "the ledger is full");
+    struct ledger_thread *thread = drawing__thread_at(drawing, ref);
+    thread->name = drawing__string(drawing, name);
+    thread->kind = (uint32_t)kind;
+    thread->root = drawing__node(drawing, 0, NODE_ROOT, 0, 0, cpu_ns);
+    return ref;
+}
+
+static inline ledger_ref drawing__root(struct drawing *drawing, ledger_ref thread)
+{
+    return drawing__thread_at(drawing, thread)->root;
+}
+
+static inline void drawing__side(struct drawing *drawing, ledger_ref node,
+                                 enum ledger_metric metric, uint64_t value)
+{
+    struct ledger_node *record = drawing__node_at(drawing, node);
+    if (!record->side) {
+        record->side = ledger__take_shared(&drawing->ledger, LEDGER_SIDES,
+                                           sizeof(struct ledger_side) / LEDGER_CELL_BYTES);
+        struct ledger_side *side = ledger__at(&drawing->ledger, record->side);
+        side->node = node;
+    }
+    struct ledger_side *side = ledger__at(&drawing->ledger, record->side);
+    side->value[metric] = value;
+    drawing->ledger.header->metrics_charged |= UINT64_C(1) << metric;
+}
+
+static inline void drawing__total(struct drawing *drawing, ledger_ref thread,
+                                  enum ledger_metric metric, uint64_t value)
+{
+    drawing__thread_at(drawing, thread)->totals[metric] = value;
+    drawing->ledger.header->metrics_totals |= UINT64_C(1) << metric;
+}
+
+static inline size_t drawing__bytes(const struct drawing *drawing)
+{
+    return (size_t)drawing->ledger.header->chunks_used * LEDGER_CHUNK_BYTES;
+}
+
+/* Writes the ledger as it stands to a file, as a snapshot or as it would be found live. */
+static inline void drawing__save(struct drawing *drawing, const char *path, enum ledger_state state)
+{
+    drawing->ledger.header->state = (uint32_t)state;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    drawing__check(fd >= 0, path);
+    size_t bytes = drawing__bytes(drawing);
+    drawing__check(write(fd, drawing->ledger.base, bytes) == (ssize_t)bytes, path);
+    close(fd);
+}
+
+#endif
