@@ -165,8 +165,8 @@ static void JNICALL on_vm_death(jvmtiEnv *jvmti, JNIEnv *jni)
     (void)jvmti;
     if (!atomic_load(&agent->active))
         return;
-    housekeeping__stop(agent);
     dump__at_exit(agent, jni);
+    housekeeping__stop(agent);
 }
 
 static void JNICALL on_data_dump(jvmtiEnv *jvmti)

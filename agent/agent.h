@@ -35,7 +35,9 @@ struct agent {
 
     pthread_mutex_t housekeeping_lock;
     pthread_cond_t housekeeping_wake;
-    bool housekeeping_over;  /* under its lock */
+    pthread_cond_t housekeeping_done;
+    struct housekeeping_job *housekeeping_job; /* under its lock, as the next */
+    bool housekeeping_over;
     uint64_t all_metrics_ns; /* the housekeeping thread's own */
 
     _Atomic bool active; /* events count */

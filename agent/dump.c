@@ -1,6 +1,7 @@
 #include "agent/dump.h"
 
 #include "agent/agent.h"
+#include "agent/housekeeping.h"
 #include "agent/log.h"
 #include "agent/thread_events.h"
 #include "native/snapshot.h"
@@ -9,53 +10,67 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Under the lock. */
-static int write_snapshot(struct agent *agent, const char *pattern, char *path, size_t path_bytes)
+struct snapshot_job {
+    struct agent *agent;
+    const char *pattern;
+    bool last; /* the application's events no longer count */
+    char path[PATH_MAX];
+    int error;
+};
+
+static int write_snapshot(struct snapshot_job *job)
 {
+    struct agent *agent = job->agent;
     struct ledger_header *header = agent->ledger.header;
-    int error = snapshot__path(path, path_bytes, pattern ? pattern : agent->snapshot_pattern,
-                               (int)getpid(), header->snapshots + 1);
+    int error = snapshot__path(job->path, sizeof job->path, job->pattern, (int)getpid(),
+                               header->snapshots + 1);
 
     if (error)
         return error;
     (void)process_scan__run(&agent->scan, ledger_time__now_ns(&agent->setup.time), SCAN_CPU);
     header->snapshots++;
-    return snapshot__write(agent->ledger.fd, path);
+    return snapshot__write(agent->ledger.fd, job->path);
+}
+
+static void run_snapshot(void *context)
+{
+    struct snapshot_job *job = context;
+
+    pthread_mutex_lock(&job->agent->snapshot_lock);
+    job->error = write_snapshot(job);
+    if (job->last) {
+        atomic_store(&job->agent->active, false);
+        atomic_store(&job->agent->over, true);
+    }
+    pthread_mutex_unlock(&job->agent->snapshot_lock);
 }
 
 int dump__now(struct agent *agent, JNIEnv *jni, const char *pattern)
 {
-    char path[PATH_MAX] = "";
-    int error;
+    struct snapshot_job job = {.agent = agent,
+                               .pattern = pattern ? pattern : agent->snapshot_pattern};
 
     thread_events__record_names(agent, jni);
-    pthread_mutex_lock(&agent->snapshot_lock);
-    error = write_snapshot(agent, pattern, path, sizeof path);
-    pthread_mutex_unlock(&agent->snapshot_lock);
-    if (error)
-        log__line(LOG_ERROR, "cannot write the snapshot %s: %s", path, strerror(-error));
+    housekeeping__run(agent, run_snapshot, &job);
+    if (job.error)
+        log__line(LOG_ERROR, "cannot write the snapshot %s: %s", job.path, strerror(-job.error));
     else
-        log__line(LOG_INFO, "snapshot %s", path);
-    return error;
+        log__line(LOG_INFO, "snapshot %s", job.path);
+    return job.error;
 }
 
 void dump__at_exit(struct agent *agent, JNIEnv *jni)
 {
-    char path[PATH_MAX] = "";
-    int error;
+    struct snapshot_job job = {.agent = agent, .pattern = agent->snapshot_pattern, .last = true};
 
     thread_events__record_names(agent, jni);
-    pthread_mutex_lock(&agent->snapshot_lock);
-    error = write_snapshot(agent, NULL, path, sizeof path);
-    atomic_store(&agent->active, false);
-    atomic_store(&agent->over, true);
-    pthread_mutex_unlock(&agent->snapshot_lock);
-    if (error) {
+    housekeeping__run(agent, run_snapshot, &job);
+    if (job.error) {
         log__line(LOG_ERROR,
                   "cannot write the snapshot %s: %s; the live ledger stays: treadle report %s",
-                  path, strerror(-error), agent->ledger.path);
+                  job.path, strerror(-job.error), agent->ledger.path);
         return;
     }
     ledger__unlink(&agent->ledger);
-    log__line(LOG_INFO, "snapshot %s", path);
+    log__line(LOG_INFO, "snapshot %s", job.path);
 }

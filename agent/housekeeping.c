@@ -36,7 +36,7 @@ static void scan(struct agent *agent)
     header->asof_ns = now_ns;
 }
 
-static void work(struct agent *agent)
+static void look_after(struct agent *agent)
 {
     struct ledger_header *header = agent->ledger.header;
     uint64_t used = (uint64_t)header->chunks_used * LEDGER_CHUNK_BYTES;
@@ -50,20 +50,43 @@ static void work(struct agent *agent)
     pthread_mutex_unlock(&agent->snapshot_lock);
 }
 
+struct housekeeping_job {
+    void (*run)(void *context);
+    void *context;
+    bool done;
+};
+
+/* Under the lock, which it lets go of while the job runs. */
+static void run_job(struct agent *agent)
+{
+    struct housekeeping_job *job = agent->housekeeping_job;
+
+    pthread_mutex_unlock(&agent->housekeeping_lock);
+    job->run(job->context);
+    pthread_mutex_lock(&agent->housekeeping_lock);
+    job->done = true;
+    agent->housekeeping_job = NULL;
+    pthread_cond_broadcast(&agent->housekeeping_done);
+}
+
 /* True when it is time to end. */
 static bool rest(struct agent *agent, uint64_t rest_ns)
 {
     struct timespec until;
     bool over;
+    int error = 0;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)((uint64_t)until.tv_nsec + rest_ns) / 1000000000;
+    until.tv_sec += (time_t)(((uint64_t)until.tv_nsec + rest_ns) / 1000000000u);
     until.tv_nsec = (long)(((uint64_t)until.tv_nsec + rest_ns) % 1000000000u);
     pthread_mutex_lock(&agent->housekeeping_lock);
-    while (!agent->housekeeping_over &&
-           pthread_cond_timedwait(&agent->housekeeping_wake, &agent->housekeeping_lock, &until) ==
-               0)
-        ;
+    while (!agent->housekeeping_over && !error) {
+        if (agent->housekeeping_job)
+            run_job(agent);
+        else
+            error = pthread_cond_timedwait(&agent->housekeeping_wake, &agent->housekeeping_lock,
+                                           &until);
+    }
     over = agent->housekeeping_over;
     pthread_mutex_unlock(&agent->housekeeping_lock);
     return over;
@@ -89,25 +112,19 @@ static void *run(void *context)
     while (!rest(agent, rest_ns)) {
         uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-        work(agent);
+        look_after(agent);
         rest_ns = rest_after(agent, clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
     }
     return NULL;
 }
 
-int housekeeping__start(struct agent *agent)
+static int create_thread(struct agent *agent)
 {
-    pthread_condattr_t monotonic;
     pthread_attr_t attributes;
     sigset_t all, before;
     pthread_t thread;
     int error;
 
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&agent->housekeeping_lock, NULL);
-    pthread_cond_init(&agent->housekeeping_wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
@@ -117,6 +134,41 @@ int housekeeping__start(struct agent *agent)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return error;
+}
+
+int housekeeping__start(struct agent *agent)
+{
+    pthread_condattr_t monotonic;
+    int error;
+
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&agent->housekeeping_lock, NULL);
+    pthread_cond_init(&agent->housekeeping_wake, &monotonic);
+    pthread_cond_init(&agent->housekeeping_done, NULL);
+    pthread_condattr_destroy(&monotonic);
+    error = create_thread(agent);
+    agent->housekeeping_over = error != 0;
+    return error;
+}
+
+void housekeeping__run(struct agent *agent, void (*work)(void *context), void *context)
+{
+    struct housekeeping_job job = {.run = work, .context = context};
+
+    pthread_mutex_lock(&agent->housekeeping_lock);
+    while (agent->housekeeping_job && !agent->housekeeping_over)
+        pthread_cond_wait(&agent->housekeeping_done, &agent->housekeeping_lock);
+    if (agent->housekeeping_over) {
+        pthread_mutex_unlock(&agent->housekeeping_lock);
+        work(context);
+        return;
+    }
+    agent->housekeeping_job = &job;
+    pthread_cond_signal(&agent->housekeeping_wake);
+    while (!job.done)
+        pthread_cond_wait(&agent->housekeeping_done, &agent->housekeeping_lock);
+    pthread_mutex_unlock(&agent->housekeeping_lock);
 }
 
 void housekeeping__stop(struct agent *agent)

@@ -11,6 +11,10 @@ struct agent;
 /* 0 or -errno: without it the ledger still grows, in the threads that need it. */
 int housekeeping__start(struct agent *agent);
 
+/* Has it run something, so that what that costs is the profiler's and not the caller's, and waits
+ * until it is done. Without the thread, the caller runs it. */
+void housekeeping__run(struct agent *agent, void (*work)(void *context), void *context);
+
 /* Asks it to end; does not wait. */
 void housekeeping__stop(struct agent *agent);
 

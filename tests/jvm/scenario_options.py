@@ -6,7 +6,7 @@ import harness
 WRONG = [  # option, what the line must name
     ("evnts=jvmti", "evnts", "events"),
     ("events=jvmtii", "jvmtii", "jvmti"),
-    ("events=", "events", "jvmti"),
+    ("events=", "events", "did you mean"),
     ("max-mem=12Q", "12Q", "max-mem"),
     ("max-mem=-1", "-1", "max-mem"),
     ("reuse=nex", "nex", "new"),

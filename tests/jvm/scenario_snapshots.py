@@ -35,12 +35,12 @@ def snapshots(test):
     total = int(lines[-1].split()[-1])
     last = max(test.snapshots(), key=lambda path: path.stat().st_mtime_ns)
     test.check(steps_in(test, last) == total, f"the last snapshot has not {total} calls")
+    test.close_balance(test.checked_report(last))
 
 
 def steps_in(test, ledger):
-    views = test.checked_report(ledger)
-    test.close_balance(views)
-    return sum(m["calls"] for m in views["flat"]["methods"] if m["method"] == "step")
+    methods = test.checked_report(ledger)["flat"]["methods"]
+    return sum(m["calls"] for m in methods if m["method"] == "step")
 
 
 def new_snapshot(test, before):
