@@ -7,6 +7,7 @@
 #include "agent/method_events.h"
 #include "agent/method_names.h"
 #include "agent/thread_events.h"
+#include "agent/virtual_threads.h"
 #include "native/kernel_clock.h"
 #include "native/kernel_metrics.h"
 
@@ -187,6 +188,8 @@ static int add_capabilities(struct agent *agent)
         .can_get_source_file_name = 1,
     };
 
+    virtual_threads__ask(agent, &capabilities);
+
     return (int)(*agent->jvmti)->AddCapabilities(agent->jvmti, &capabilities);
 }
 
@@ -217,6 +220,7 @@ static int hear_events(struct agent *agent)
     set_event(agent, JVMTI_EVENT_THREAD_START);
     set_event(agent, JVMTI_EVENT_THREAD_END);
     set_event(agent, JVMTI_EVENT_NATIVE_METHOD_BIND);
+    virtual_threads__hear(agent);
     return 0;
 }
 

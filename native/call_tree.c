@@ -200,6 +200,9 @@ void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
         tree->lost_depth--;
         return;
     }
+    /* A frame from before events began, of a method that nobody has entered since. */
+    if (!ledger__find_method(tree->ledger, key))
+        return;
     while (node->method && node->key != key)
         node = call_tree__node(tree, node->parent);
     if (node->method)

@@ -16,6 +16,7 @@ void kernel_thread__begin(struct kernel_thread *kernel_thread,
     kernel_thread->record = record;
     kernel_thread->thread = NULL;
     kernel_thread->idle = true;
+    kernel_thread->paused = false;
     kernel_thread->metrics_read_ns = 0;
     (void)metric_reader__open(&kernel_thread->reader, setup->metrics_charged);
     kernel_thread->metrics_on_interval =
@@ -211,6 +212,16 @@ void kernel_thread__end_java(struct kernel_thread *kernel_thread)
     gap = call_tree__add_plain_node(&kernel_thread->tree, thread->root, NODE_GAP);
     call_tree__go_to(&kernel_thread->tree, gap ? gap : thread->root, 0);
     kernel_thread__publish(kernel_thread);
+}
+
+void kernel_thread__pause(struct kernel_thread *kernel_thread)
+{
+    kernel_thread->paused = true;
+}
+
+void kernel_thread__resume(struct kernel_thread *kernel_thread)
+{
+    kernel_thread->paused = false;
 }
 
 void kernel_thread__end(struct kernel_thread *kernel_thread)

@@ -37,6 +37,7 @@ struct kernel_thread {
     struct ledger_kernel_thread *record;
     struct ledger_thread *thread; /* the Java thread that runs, or the last that did; or NULL */
     bool idle;                    /* no Java thread runs: events do not count */
+    bool paused;                  /* they do not count either: a virtual thread is mounted */
     struct kernel_clock clock;
     uint64_t metrics_read_ns;
     uint64_t metrics_on_interval; /* bits: to be read without a switch too, every so often */
@@ -71,6 +72,11 @@ int kernel_thread__start_java(struct kernel_thread *kernel_thread,
 
 /* The Java thread is over: rule 4. */
 void kernel_thread__end_java(struct kernel_thread *kernel_thread);
+
+/* Events do not count until resumed: somebody else runs on the Java thread's kernel thread. What is
+ * consumed meanwhile still goes to the current node. */
+void kernel_thread__pause(struct kernel_thread *kernel_thread);
+void kernel_thread__resume(struct kernel_thread *kernel_thread);
 
 /* Where something happened that the fast charge cannot account for. */
 void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread);
@@ -110,7 +116,7 @@ static inline void kernel_thread__publish(struct kernel_thread *kernel_thread)
 
 static inline void kernel_thread__enter(struct kernel_thread *kernel_thread, uint64_t key)
 {
-    if (__builtin_expect(kernel_thread->idle, 0))
+    if (__builtin_expect(kernel_thread->idle | kernel_thread->paused, 0))
         return;
     kernel_thread__charge(kernel_thread);
     call_tree__enter(&kernel_thread->tree, key);
@@ -119,7 +125,7 @@ static inline void kernel_thread__enter(struct kernel_thread *kernel_thread, uin
 
 static inline void kernel_thread__leave(struct kernel_thread *kernel_thread, uint64_t key)
 {
-    if (__builtin_expect(kernel_thread->idle, 0))
+    if (__builtin_expect(kernel_thread->idle | kernel_thread->paused, 0))
         return;
     kernel_thread__charge(kernel_thread);
     call_tree__leave(&kernel_thread->tree, key);

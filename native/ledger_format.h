@@ -148,6 +148,7 @@ struct ledger_header {
     uint64_t dropped_threads;     /* threads not recorded, ditto */
     uint64_t dropped_side_values; /* metric deltas that found no side record */
     uint64_t resynchronised;      /* exits that did not match the current node */
+    uint64_t unfollowed_mounts;   /* virtual threads whose calls were not recorded */
     int32_t full_error;           /* 0; ENOMEM: max-mem reached; else why the file cannot grow */
     uint32_t reuse_new;           /* 1: reuse=new */
 

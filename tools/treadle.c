@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *argp_program_version = "treadle " TREADLE_VERSION;
-
 static const struct command commands[] = {
     {"dump", "write a snapshot of a running JVM's ledger", cmd_dump},
     {"list", "show running JVMs with a ledger, orphans, and snapshots here", cmd_list},
@@ -106,6 +104,7 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     text__set_locale();
+    argp_program_version = "treadle " TREADLE_VERSION;
     argp_err_exit_status = EXIT_BAD_USAGE;
     int status = dispatch(argc, argv);
     return close_output(status);

@@ -195,6 +195,9 @@ static void loss_lines(const struct view *view)
                       "the caller");
     lost |= loss_line(view, header->dropped_threads, "threads not recorded");
     lost |= loss_line(view, header->dropped_side_values, "metric values not charged to a method");
+    lost |= loss_line(view, header->unfollowed_mounts,
+                      "mounts of virtual threads: their calls are not recorded, their CPU is "
+                      "their carriers'");
     lost |= loss_line(view, header->resynchronised, "exits that did not match the current method");
     if (model->skipped) {
         char meaning[256];
