@@ -1,0 +1,71 @@
+"""A working folder with ledgers in it, and `treadle` run there."""
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+TREADLE = os.environ["TREADLE"]
+MAKE_LEDGER = os.environ["MAKE_LEDGER"]
+
+
+class Bench(unittest.TestCase):
+    """One temporary working folder a test; TMPDIR is a folder of its own in it."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="treadle-cli-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.live = os.path.join(self.folder, "tmp")
+        os.mkdir(self.live)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def make(self, kind, name=None, number=0):
+        name = name or f"{kind}.ledger"
+        subprocess.run([MAKE_LEDGER, kind, self.path(name), str(number)], check=True)
+        return name
+
+    def environment(self, **extra):
+        kept = {k: v for k, v in os.environ.items()
+                if k not in ("COLUMNS", "NO_COLOR", "LC_ALL", "LC_CTYPE", "LANG",
+                             "XDG_RUNTIME_DIR", "TREADLE_AGENT", "JAVA_TOOL_OPTIONS")}
+        kept.update(TMPDIR=self.live, TZ="UTC", TERM="xterm")
+        kept.update(extra)
+        return {k: v for k, v in kept.items() if v is not None}
+
+    def treadle(self, *arguments, status=0, env=None):
+        """Its standard output, decoded; fails unless it ends with that status. Where it is to
+        fail, what it said on standard error instead."""
+        done = subprocess.run([TREADLE, *arguments], cwd=self.folder, capture_output=True,
+                              env=self.environment(**(env or {})), timeout=60, check=False)
+        output = done.stdout.decode("utf-8")
+        complaint = done.stderr.decode("utf-8")
+        self.assertEqual(done.returncode, status, complaint + output)
+        if status == 0:
+            self.assertEqual(complaint, "")
+            return output
+        return complaint
+
+    def json(self, *arguments):
+        return json.loads(self.treadle(*arguments, "--json"), parse_float=self.fail)
+
+    def csv(self, *arguments):
+        return list(csv.DictReader(io.StringIO(self.treadle(*arguments, "--csv"))))
+
+
+def main():
+    """Runs the tests with room on the stack: trees are as deep as Java stacks, and Python's JSON
+    reader is recursive."""
+    sys.setrecursionlimit(1_000_000)
+    threading.stack_size(512 << 20)
+    result = []
+    program = threading.Thread(target=lambda: result.append(unittest.main(exit=False)))
+    program.start()
+    program.join()
+    sys.exit(not result[0].result.wasSuccessful())

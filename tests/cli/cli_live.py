@@ -1,0 +1,81 @@
+"""Ledgers of processes that run, and of those that were killed; and the list of them all."""
+import os
+import subprocess
+
+import bench
+
+GONE = 4_194_999  # beyond the largest pid
+
+
+class Live(bench.Bench):
+    def setUp(self):
+        super().setUp()
+        self.process = subprocess.Popen(["sleep", "300"])
+        self.addCleanup(self.process.wait)
+        self.addCleanup(self.process.kill)
+        self.pid = self.process.pid
+
+    def make_live(self):
+        return self.make("live", f"tmp/treadle-{self.pid}-0123456789abcdef.live", self.pid)
+
+    def make_orphan(self):
+        return self.make("orphan", f"tmp/treadle-{GONE}-0123456789abcdef.live", GONE)
+
+    def entries(self):
+        """By path, those of this test: other JVMs may run on this machine."""
+        return {entry["path"]: entry for entry in self.json("list")["ledgers"]
+                if self.folder in entry["path"] or "/" not in entry["path"]}
+
+    def test_report_by_pid(self):
+        self.make_live()
+        text = self.treadle("report", str(self.pid))
+        self.assertIn(f"process   {self.pid}, started 2023-11-14 22:13:19, ", text)
+        self.assertNotIn("orphan", text)
+        self.assertEqual(self.json("report", str(self.pid))["process"]["pid"], self.pid)
+
+    def test_orphan(self):
+        name = self.make_orphan()
+        for source in (name, str(GONE)):
+            text = self.treadle("report", source)
+            self.assertIn("orphan: its process ended without closing it; charged up to 10.00 s",
+                          text)
+        self.assertEqual(self.json("report", name)["process"]["ledger"], "orphan")
+
+    def test_list(self):
+        self.make_live()
+        self.make_orphan()
+        self.make("plain")
+        with open(self.path("bad.ledger"), "wb") as file:
+            file.write(b"junk")
+        entries = self.entries()
+        live = os.path.join(self.live, f"treadle-{self.pid}-0123456789abcdef.live")
+        orphan = os.path.join(self.live, f"treadle-{GONE}-0123456789abcdef.live")
+        self.assertEqual(set(entries), {live, orphan, "plain.ledger", "bad.ledger"})
+        self.assertEqual({path: entry["state"] for path, entry in entries.items()},
+                         {live: "live", orphan: "orphan", "plain.ledger": "snapshot",
+                          "bad.ledger": "unreadable"})
+        self.assertEqual(entries[live]["pid"], self.pid)
+        self.assertEqual(entries[live]["threads"], 4)
+        self.assertEqual(entries[live]["command"], "demo.Main --rounds 3")
+        self.assertGreater(entries[live]["bytes"], 4096)
+        text = self.treadle("list")
+        self.assertRegex(text, r"(?m)^COMMAND +PID +STATE +STARTED +SIZE +THREADS +PATH$")
+        self.assertRegex(text, rf"(?m)^demo\.Main --rounds 3 +{self.pid} +live +"
+                               rf"2023-11-14 22:13:19 +\S+ KiB +4 +{live}$")
+        self.assertIn("not a ledger", text)
+
+    def test_names_that_are_none_are_left_alone(self):
+        for name in ("treadle-x-1.live", "treadle-12.live", "treadle--5-1.live", "other.live"):
+            with open(os.path.join(self.live, name), "wb"):
+                pass
+        os.symlink("/etc/passwd", os.path.join(self.live, f"treadle-{self.pid}-1.live"))
+        self.assertEqual(self.entries(), {})
+        self.assertIn("has no ledger", self.treadle("report", str(self.pid), status=1))
+
+    def test_nothing_to_list(self):
+        self.treadle("list")
+        self.assertIn("there is nothing to name", self.treadle("list", "x", status=2))
+
+
+if __name__ == "__main__":
+    bench.main()

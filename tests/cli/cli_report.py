@@ -1,0 +1,264 @@
+"""treadle report on the ledger that make_ledger calls plain: its drawing is the expectation."""
+import bench
+
+MS = 1_000_000
+
+
+class Threads(bench.Bench):
+    def setUp(self):
+        super().setUp()
+        self.make("plain")
+
+    def test_text(self):
+        text = self.treadle("report", "plain.ledger")
+        lines = text.splitlines()
+        self.assertEqual(lines[0], "process   4242, started 2023-11-14 22:13:19, "
+                                   "snapshot of 2023-11-14 22:13:30")
+        self.assertEqual(lines[1], "command   demo.Main --rounds 3")
+        table = lines[lines.index("") + 1:]
+        self.assertEqual(table[0].split("  ")[0], "THREAD")
+        self.assertEqual([line.split("  ")[0] for line in table[1:5]],
+                         ["worker-1 → worker: idle", "main", "GC Thread#0", "helper"])
+        self.assertIn("█████▎      52.0 %", table[1])
+        self.assertRegex(table[2], r" 4242  ended +200 ms +40\.0 ms +1\.100 s +2\.200 s +1\.094 s ")
+        self.assertRegex(table[1], r" 10 000 / 70 +3 210 / 0 +1\.18 MiB +48\.8 KiB +11 ")
+        self.assertEqual(len({len(line) for line in table[1:5]}), 1, "the columns are aligned")
+
+    def test_text_balance(self):
+        text = self.treadle("report", "plain.ledger")
+        balance = text[text.index("\nBalance\n"):]
+        self.assertRegex(balance, r"kernel CPU of the process +5\.000000 s\n")
+        self.assertRegex(balance, r"charged to Java threads +3\.700000 s +74\.0 %\n")
+        self.assertRegex(balance, r"charged to VM threads +1\.000000 s +20\.0 %\n")
+        self.assertRegex(balance, r"charged to native threads +0\.300000 s +6\.0 %\n")
+        self.assertRegex(balance, r"difference \(kernel - charged\) +\+100 ns +0 ppm\n")
+        self.assertIn("  clock rseq\n  nothing lost\n", balance)
+        self.assertRegex(balance, r"not available  block_io_delay, .*needs CAP_NET_ADMIN")
+
+    def test_json(self):
+        report = self.json("report", "plain.ledger")
+        self.assertLessEqual({"pid", "command", "jvm", "start_ns", "wall_ns", "cpu_ns", "user_ns",
+                              "sys_ns"}, set(report["process"]))
+        self.assertEqual(report["process"]["start_ns"], 1_699_999_999_500_000_000)
+        self.assertEqual(report["process"]["wall_ns"], 10_500 * MS)
+        worker = report["threads"][0]
+        self.assertEqual(worker["name"], "worker-1")
+        self.assertEqual(worker["kind"], "platform")
+        self.assertEqual(worker["tids"], [4243, 4250])
+        self.assertIs(worker["terminated"], False)
+        self.assertEqual(worker["parent"], "main")
+        self.assertEqual(worker["cpu_ns"], 2600 * MS)
+        self.assertEqual(worker["wall_ns"], 9000 * MS)
+        self.assertEqual(worker["calls"], 11)
+        self.assertEqual(worker["metrics"]["voluntary_switches"], 10_000)
+        self.assertEqual(worker["renames"], ["worker: idle"])
+        self.assertNotIn("block_io_delay", worker["metrics"])
+        self.assertEqual({thread["kind"] for thread in report["threads"]},
+                         {"platform", "vm", "native"})
+        balance = report["balance"]
+        self.assertEqual(balance["kernel_cpu_ns"], 5_000_000_100)
+        self.assertEqual(balance["charged_cpu_ns"], 5_000_000_000)
+        self.assertEqual(balance["difference_ppm"], 0)
+        self.assertEqual(balance["dropped_events"], 0)
+        self.assertEqual(balance["clock"], "rseq")
+        self.assertEqual(balance["unavailable"][0]["source"], "taskstats")
+
+    def test_csv(self):
+        rows = self.csv("report", "plain.ledger")
+        self.assertEqual([row["thread"] for row in rows],
+                         ["worker-1", "main", "GC Thread#0", "helper"])
+        self.assertEqual(rows[0]["cpu_ns"], str(2600 * MS))
+        self.assertEqual(rows[0]["tids"], "4243 4250")
+        self.assertEqual(rows[1]["run_queue_delay_ns"], str(6 * MS))
+
+    def test_selection_order_and_top(self):
+        def names(*arguments):
+            return [thread["name"]
+                    for thread in self.json("report", "plain.ledger", *arguments)["threads"]]
+        self.assertEqual(names("--thread", "*er*"), ["worker-1", "helper"])
+        self.assertEqual(names("--top", "2"), ["worker-1", "main"])
+        self.assertEqual(names("--sort", "name"), ["GC Thread#0", "helper", "main", "worker-1"])
+        self.assertEqual(names("--metric", "calls")[0], "main")
+        self.assertEqual(names("--sort", "waiting")[0], "helper")
+        self.assertEqual(names("--sort", "start")[-1], "worker-1")
+        self.assertEqual(names("--thread", "nobody"), [])
+        self.assertIn("(no such threads)", self.treadle("report", "plain.ledger", "-t", "nobody"))
+        self.assertIn("(2 more, not shown)", self.treadle("report", "plain.ledger", "-n", "2"))
+
+    def test_metric_gets_a_column_and_the_share(self):
+        text = self.treadle("report", "plain.ledger", "--metric", "major_faults")
+        self.assertIn("MAJ FLT  SHARE OF MAJ FLT", text)
+        text = self.treadle("report", "plain.ledger", "--metric", "wall")
+        self.assertIn("SHARE OF WALL", text)
+
+    def test_fold(self):
+        self.make("pool")
+        text = self.treadle("report", "pool.ledger", "--fold")
+        self.assertIn("pool-#-thread-# ×12", text)
+        self.assertIn("3 running", text)
+        self.assertIn("\nalone-1 ", text)
+        threads = self.json("report", "pool.ledger", "--fold")["threads"]
+        self.assertEqual([(t["name"], t["count"], t["running"], t["cpu_ns"]) for t in threads],
+                         [("alone-1", 1, 1, 500 * MS), ("pool-#-thread-#", 12, 3, 78 * MS)])
+        self.assertEqual(len(self.json("report", "pool.ledger")["threads"]), 13)
+
+    def test_losses_are_told(self):
+        self.make("losses")
+        text = self.treadle("report", "losses.ledger")
+        for line in ("lost  12 345 calls not recorded", "lost  2 threads not recorded",
+                     "lost  3 metric values", "lost  4 exits that did not match",
+                     "full  the ledger reached max-mem (64.0 MiB)"):
+            self.assertIn(line, text)
+        self.assertNotIn("nothing lost", text)
+        balance = self.json("report", "losses.ledger")["balance"]
+        self.assertEqual(balance["dropped_events"], 12345)
+        self.assertEqual(balance["dropped_threads"], 2)
+
+    def test_damage_is_told(self):
+        with open(self.path("plain.ledger"), "r+b") as ledger:
+            ledger.truncate(ledger.seek(0, 2) - 4096)
+        text = self.treadle("report", "plain.ledger")
+        self.assertRegex(text, r"lost  [\d ]+ records unreadable, the first at byte \d+: ")
+        self.assertGreater(
+            self.json("report", "plain.ledger")["balance"]["skipped_records"], 0)
+
+    def test_newest_snapshot_is_the_default(self):
+        self.make("pool", "newer.ledger")
+        self.assertEqual(len(self.json("report")["threads"]), 13)
+
+
+class Tree(bench.Bench):
+    def setUp(self):
+        super().setUp()
+        self.make("plain")
+
+    def test_text(self):
+        text = self.treadle("report", "plain.ledger", "--view", "tree", "--thread", "main")
+        self.assertEqual(text, """\
+Call trees, Base and Cum in cpu, 1 of 4 threads
+Level   RL    Calls       Base        Cum  Name
+
+main  (platform, tid 4242, ended)  1.100 s CPU, 2.200 s wall, 103 calls
+    0    0        0     100 ms    1.100 s  (thread)
+    1    0        1     200 ms    1.000 s    demo.Main.main
+    2    0       10     300 ms     800 ms      demo.Main.fib
+    3    1       90     500 ms     500 ms        demo.Main.fib
+    2    0        2          0          0      demo.Main.work
+""")
+
+    def test_json(self):
+        threads = self.json("report", "plain.ledger", "--view", "tree")["threads"]
+        self.assertEqual([thread["name"] for thread in threads],
+                         ["worker-1", "main", "GC Thread#0", "helper"])
+        root = threads[1]["root"]
+        self.assertEqual(list(root), ["class", "method", "signature", "kind", "calls",
+                                      "recursion", "base", "cum", "children"])
+        self.assertEqual((root["class"], root["method"], root["kind"]), ("", "<thread>", "exact"))
+        in_main = root["children"][0]
+        self.assertEqual((in_main["class"], in_main["method"], in_main["signature"]),
+                         ("demo.Main", "main", "([Ljava/lang/String;)V"))
+        fib = in_main["children"][0]["children"][0]
+        self.assertEqual((fib["calls"], fib["recursion"]), (90, 1))
+        self.assertEqual(fib["base"],
+                         {"cpu_ns": 500 * MS, "wall_ns": 1000 * MS, "minor_faults": 33})
+        self.assertEqual(root["cum"],
+                         {"cpu_ns": 1100 * MS, "wall_ns": 2200 * MS, "minor_faults": 33})
+        gap = threads[0]["root"]["children"][1]
+        self.assertEqual((gap["method"], gap["kind"]), ("(between Java threads)", "gap"))
+
+    def test_top_keeps_what_hangs_together(self):
+        threads = self.json("report", "plain.ledger", "-v", "tree", "--top", "3")["threads"]
+        self.assertEqual([thread["name"] for thread in threads], ["worker-1", "main"])
+        self.assertEqual(threads[0]["root"]["children"][0]["method"], "work")
+        self.assertEqual(threads[0]["root"]["children"][0]["children"], [])
+        self.assertEqual(threads[1]["root"]["children"], [])
+
+    def test_csv(self):
+        rows = self.csv("report", "plain.ledger", "-v", "tree", "-t", "main")
+        self.assertEqual([(row["level"], row["method"], row["base_cpu_ns"]) for row in rows],
+                         [("0", "(thread)", str(100 * MS)), ("1", "main", str(200 * MS)),
+                          ("2", "fib", str(300 * MS)), ("3", "fib", str(500 * MS)),
+                          ("2", "work", "0")])
+        self.assertEqual(rows[3]["cum_minor_faults"], "33")
+
+    def test_deep(self):
+        self.make("deep", number=50_000)
+        node = self.json("report", "deep.ledger", "-v", "tree")["threads"][0]["root"]
+        self.assertEqual(node["cum"]["cpu_ns"], 50_000_000)
+        depth = 0
+        while node["children"]:
+            node = node["children"][0]
+            depth += 1
+        self.assertEqual(depth, 50_000)
+        self.assertEqual(node["recursion"], 16_666)
+        text = self.treadle("report", "deep.ledger", "-v", "tree")
+        self.assertLess(max(map(len, text.splitlines())), 300)
+
+
+class FlatAndCallers(bench.Bench):
+    def setUp(self):
+        super().setUp()
+        self.make("plain")
+
+    def test_flat(self):
+        self.assertEqual(self.treadle("report", "plain.ledger", "--view", "flat"), """\
+Methods, Base and Cum in cpu, 4 of 4 threads
+    Calls       Base        Cum  Name
+        6    2.350 s    2.550 s  demo.Main.work
+        0    1.400 s    5.000 s  (thread)
+      107    1.000 s    1.000 s  demo.Main.fib
+        1     200 ms    1.000 s  demo.Main.main
+        0    50.0 ms    50.0 ms  (between Java threads)
+""")
+        methods = self.json("report", "plain.ledger", "-v", "flat")["methods"]
+        fib = methods[2]
+        self.assertEqual(list(fib), ["class", "method", "signature", "calls", "base", "cum"])
+        self.assertEqual((fib["calls"], fib["base"]["cpu_ns"], fib["cum"]["cpu_ns"]),
+                         (107, 1000 * MS, 1000 * MS))
+        self.assertEqual(self.csv("report", "plain.ledger", "-v", "flat")[0]["base_cpu_ns"],
+                         str(2350 * MS))
+        methods = self.json("report", "plain.ledger", "-v", "flat", "-t", "main")["methods"]
+        self.assertEqual({m["method"]: m["calls"] for m in methods},
+                         {"(thread)": 0, "main": 1, "fib": 100, "work": 2})
+        methods = self.json("report", "plain.ledger", "-v", "flat", "--sort", "calls",
+                            "--top", "1")["methods"]
+        self.assertEqual([m["method"] for m in methods], ["fib"])
+
+    def test_callers_text(self):
+        text = self.treadle("report", "plain.ledger", "--view", "callers")
+        self.assertIn("""
+       10     300 ms     800 ms      demo.Main.main
+        7     200 ms     200 ms      demo.Main.work
+       90     500 ms          0      demo.Main.fib
+      107    1.000 s    1.000 s  demo.Main.fib
+       90     500 ms          0      demo.Main.fib
+""", text)
+
+    def check_rules(self, methods):
+        for stanza in methods:
+            own, parents, children = stanza["self"], stanza["parents"], stanza["children"]
+            self.assertEqual(sum(p["calls"] for p in parents), own["calls"])
+            for metric in own["base"]:
+                self.assertEqual(sum(p["base"][metric] for p in parents), own["base"][metric])
+                self.assertEqual(sum(p["cum"][metric] for p in parents), own["cum"][metric])
+                self.assertEqual(sum(c["cum"][metric] for c in children),
+                                 own["cum"][metric] - own["base"][metric])
+
+    def test_callers_json(self):
+        methods = self.json("report", "plain.ledger", "-v", "callers")["methods"]
+        self.assertEqual([stanza["self"]["method"] for stanza in methods],
+                         ["work", "main", "fib", "(between Java threads)"])
+        self.assertEqual(methods[1]["parents"][0]["method"], "(thread)")
+        self.check_rules(methods)
+        self.make("deep", number=3000)
+        self.check_rules(self.json("report", "deep.ledger", "-v", "callers")["methods"])
+
+    def test_callers_csv(self):
+        rows = self.csv("report", "plain.ledger", "-v", "callers", "--top", "1")
+        self.assertEqual([(row["role"], row["method"], row["calls"]) for row in rows],
+                         [("parent", "(thread)", "4"), ("parent", "main", "2"),
+                          ("self", "work", "6"), ("child", "fib", "7")])
+
+
+if __name__ == "__main__":
+    bench.main()

@@ -1,0 +1,88 @@
+"""treadle run, with programs that only tell how they were started."""
+import os
+import signal
+import subprocess
+
+import bench
+
+TELL = """#!/bin/sh
+for argument; do echo "argument $argument"; done
+echo "environment $JAVA_TOOL_OPTIONS"
+exit 7
+"""
+
+
+class Run(bench.Bench):
+    def setUp(self):
+        super().setUp()
+        self.agent = self.path("libtreadle.so")
+        with open(self.agent, "wb"):
+            pass
+        for name in ("java", "javac", "other"):
+            with open(self.path(name), "w", encoding="utf-8") as script:
+                script.write(TELL)
+            os.chmod(self.path(name), 0o755)
+
+    def run_it(self, *arguments, status=7, **env):
+        done = subprocess.run([bench.TREADLE, "run", *arguments], cwd=self.folder, text=True,
+                              capture_output=True, check=False, timeout=60,
+                              env=self.environment(**{"TREADLE_AGENT": self.agent, **env}))
+        self.assertEqual(done.returncode, status, done.stderr)
+        return (done.stdout if status == 7 else done.stderr).splitlines()
+
+    def test_java_gets_an_argument(self):
+        self.assertEqual(self.run_it("./java", "-cp", "x y", "Main"), [
+            f"argument -agentpath:{self.agent}", "argument -cp", "argument x y", "argument Main",
+            "environment "])
+
+    def test_tools_get_it_behind_j(self):
+        self.assertEqual(self.run_it("--", self.path("javac"), "A.java"), [
+            f"argument -J-agentpath:{self.agent}", "argument A.java", "environment "])
+
+    def test_others_get_it_by_environment(self):
+        self.assertEqual(self.run_it("--", "./other", "--json"), [
+            "argument --json", f"environment -agentpath:{self.agent}"])
+        self.assertEqual(self.run_it("./other", JAVA_TOOL_OPTIONS="-Dx=y")[-1],
+                         f"environment -Dx=y -agentpath:{self.agent}")
+        self.assertEqual(self.run_it("--exclude", "a b*", "./other")[-1],
+                         f"environment '-agentpath:{self.agent}=exclude=a b*'")
+        complaint = self.run_it("--exclude", "a 'b*", "./other", status=1)
+        self.assertEqual(len(complaint), 1)
+        self.assertIn("cannot be quoted", complaint[0])
+
+    def test_options(self):
+        first = self.run_it("-o", "x-%p.ledger", "--events=jvmti", "--include", "a.*;b.*",
+                            "--exclude=a.C.*", "--metrics", "cpu,switches,faults", "--clock=perf",
+                            "--max-mem=64M", "--log", "debug", "--strict", "-O", "reuse=new",
+                            "--option", "interval=5ms", "--", "./java")[0]
+        self.assertEqual(first, f"argument -agentpath:{self.agent}=file=x-%p.ledger,events=jvmti,"
+                                "include=a.*;b.*,exclude=a.C.*,metrics=cpu+switches+faults,"
+                                "clock=perf,max-mem=64M,log=debug,strict,reuse=new,interval=5ms")
+
+    def test_commas_end_options(self):
+        for option in ("--include=a.*,b.*", "--output=a,b", "-Ointerval=5,6", "-Oa,b=c"):
+            self.run_it(option, "./java", status=2)
+        self.assertIn("separate globs with ';'",
+                      self.run_it("--include=a.*,b.*", "./java", status=2)[0])
+
+    def test_what_is_not_there(self):
+        self.assertEqual(self.run_it("./javaa", status=127),
+                         ["treadle: ./javaa: no such program; is it on the PATH?"])
+        self.run_it("/etc/passwd", status=126)
+        complaint = self.run_it("./java", status=1, TREADLE_AGENT="/nowhere/libtreadle.so")
+        self.assertEqual(len(complaint), 1)
+        self.assertIn("no agent: looked for /nowhere/libtreadle.so", complaint[0])
+        self.run_it(status=2)
+
+    def test_the_process_becomes_the_program(self):
+        with open(self.path("java"), "w", encoding="utf-8") as script:
+            script.write("#!/bin/sh\necho $$\nkill -TERM $$\n")
+        with subprocess.Popen([bench.TREADLE, "run", "./java"], cwd=self.folder,
+                              stdout=subprocess.PIPE, text=True,
+                              env=self.environment(TREADLE_AGENT=self.agent)) as process:
+            self.assertEqual(process.stdout.read(), f"{process.pid}\n")
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    bench.main()

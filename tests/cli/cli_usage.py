@@ -1,0 +1,76 @@
+"""What goes wrong gives one line that says what, where and what to do, and the right status."""
+import os
+
+import bench
+
+
+class Usage(bench.Bench):
+    def assert_one_line(self, complaint, *parts):
+        self.assertEqual(complaint.count("\n"), 1, complaint)
+        for part in parts:
+            self.assertIn(part, complaint)
+
+    def test_misspelt_names(self):
+        self.make("plain")
+        for arguments, near in (
+                (["--view", "treee"], "did you mean 'tree'"),
+                (["--metric", "run_que_delay"], "did you mean 'run_queue_delay'"),
+                (["--metric", "faults"], "did you mean 'minor_faults'"),
+                (["--sort", "wal"], "did you mean 'wall'"),
+                (["--view", "flat", "--sort", "bse"], "did you mean 'base'"),
+                (["--sort", "bse", "--view", "flat"], "did you mean 'base'"),
+                (["--metric", "xyzzyxyzzy"], "there are cpu, wall, calls, user"),
+                (["--top", "0"], "--top '0'"),
+                (["--top", "-1"], "--top '-1'"),
+                (["--top", "many"], "--top 'many'")):
+            complaint = self.treadle("report", "plain.ledger", *arguments, status=2)
+            self.assert_one_line(complaint, "treadle report: ", near)
+
+    def test_bad_options(self):
+        self.assertIn("--json or --csv",
+                      self.treadle("report", "--json", "--csv", status=2))
+        self.assertIn("unrecognized option", self.treadle("report", "--colour", status=2))
+        self.assertIn("not more", self.treadle("report", "a", "b", status=2))
+        self.assertIn("did you mean 'report'", self.treadle("reprot", status=2))
+        self.assertIn("Usage: treadle COMMAND", self.treadle(status=2))
+
+    def test_help_and_version(self):
+        for command in ([], ["report"], ["list"], ["run"]):
+            self.assertIn("Usage: treadle", self.treadle(*command, "--help"))
+            self.assertRegex(self.treadle(*command, "--version"), r"^treadle \d+\.\d+")
+        self.assertIn("JAVA_TOOL_OPTIONS", self.treadle("run", "--help"))
+
+    def test_bad_input(self):
+        def refused(*arguments):
+            complaint = self.treadle("report", *arguments, status=1)
+            self.assertTrue(complaint.startswith("treadle: "))
+            self.assertEqual(complaint.count("\n"), 1, complaint)
+            return complaint
+        self.assertIn("no *.ledger in the working folder", refused())
+        self.assertIn("none.ledger: cannot be opened: No such file", refused("none.ledger"))
+        self.assertIn(".: is a folder, expected a ledger", refused("."))
+        self.assertIn("process 999999999 has no ledger", refused("999999999"))
+        self.assertIn("has no ledger", refused("99999999999999999999"))
+        for content, expected in ((b"", "byte 0: the file is empty"),
+                                  (b"hello", "byte 0: not a ledger"),
+                                  (b"TREADLE\n", "byte 8: the file ends inside the header")):
+            with open(self.path("bad.ledger"), "wb") as file:
+                file.write(content)
+            self.assertIn("bad.ledger: " + expected, refused("bad.ledger"))
+            self.assertIn("bad.ledger: " + expected, refused())
+        os.mkfifo(self.path("fifo"))
+        self.assertIn("not a regular file", refused("fifo"))
+        self.assertIn("\\x1b[31m.ledger: cannot be opened", refused("\033[31m.ledger"))
+
+    def test_metric_that_is_not_there(self):
+        self.make("plain")
+        complaint = self.treadle("report", "plain.ledger", "-m", "block_io_delay", status=1)
+        self.assert_one_line(complaint, "plain.ledger: has no block_io_delay: it needs CAP_NET")
+        complaint = self.treadle("report", "plain.ledger", "-v", "flat", "-m", "read_bytes",
+                                 status=1)
+        self.assert_one_line(complaint, "has no read_bytes")
+        self.treadle("report", "plain.ledger", "-m", "read_bytes")
+
+
+if __name__ == "__main__":
+    bench.main()
