@@ -80,7 +80,7 @@ def print_table(jdk, samples, clocks):
     for name, median in medians.items():
         values = samples[name]
         print(f"  {name:22}{median:10.1f}{min(values):9.1f}{max(values):9.1f}"
-              f"{median / empty:9.2f}   {clocks.get(name, '')}")
+              f"{median / empty:9.3f}   {clocks.get(name, '')}")
 
 
 if __name__ == "__main__":
