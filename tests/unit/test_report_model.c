@@ -1,7 +1,5 @@
-/* The report's sums, on trees drawn by hand and on trees made at random. */
-#include "tests/ledger_drawing.h"
+/* The report's sums, on trees drawn by hand. */
 #include "tools/report/report_balance.h"
-#include "tools/report/report_callers.h"
 #include "tools/report/report_flat.h"
 #include "tools/report/report_model.h"
 #include "tools/report/report_order.h"
@@ -19,33 +17,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#define ALL ~UINT64_C(0)
-
-static struct report_model *load(struct drawing *drawing)
-{
-    char message[512] = "";
-    drawing->ledger.header->state = LEDGER_CLOSED;
-    struct ledger_reader *reader =
-        ledger_reader__open_fd(drawing->ledger.fd, "drawing", message, sizeof(message));
-    assert_string_equal(message, "");
-    struct report_model *model = report_model__load(reader, ALL);
-    ledger_reader__close(reader);
-    return model;
-}
-
-static ledger_ref method(struct drawing *drawing, const char *name)
-{
-    return drawing__method(drawing, "T", name, "()V");
-}
-
-static uint32_t index_of(const struct report_model *model, const char *name)
-{
-    for (uint32_t i = 0; i < model->method_count; i++)
-        if (strcmp(model->methods[i].name.bytes, name) == 0)
-            return i;
-    fail_msg("no method %s", name);
-    return 0;
-}
+#include "tests/unit/drawn_report.h"
 
 static const struct flat_row *row_of(const struct report_flat *flat, uint32_t method_index)
 {
@@ -54,29 +26,6 @@ static const struct flat_row *row_of(const struct report_flat *flat, uint32_t me
             return &flat->rows[i];
     fail_msg("no row");
     return NULL;
-}
-
-/*
- *            calls base cum
- * t (thread)         1  151
- *   a            1  10  150
- *     b          2  20  140
- *       a        3  30   70
- *         b      4  40   40
- *       c        5  50   50
- */
-static void draw_mutual_recursion(struct drawing *drawing)
-{
-    drawing__begin(drawing, 1u << 20);
-    ledger_ref a = method(drawing, "a");
-    ledger_ref b = method(drawing, "b");
-    ledger_ref c = method(drawing, "c");
-    ledger_ref thread = drawing__thread(drawing, "t", THREAD_PLATFORM, 1);
-    ledger_ref a1 = drawing__call(drawing, drawing__root(drawing, thread), a, 1, 10);
-    ledger_ref b1 = drawing__call(drawing, a1, b, 2, 20);
-    ledger_ref a2 = drawing__call(drawing, b1, a, 3, 30);
-    drawing__call(drawing, a2, b, 4, 40);
-    drawing__call(drawing, b1, c, 5, 50);
 }
 
 static void nodes_stand_in_tree_order(void **state)
@@ -91,8 +40,8 @@ static void nodes_stand_in_tree_order(void **state)
     };
     struct drawing drawing;
     (void)state;
-    draw_mutual_recursion(&drawing);
-    struct report_model *model = load(&drawing);
+    drawn__mutual_recursion(&drawing);
+    struct report_model *model = drawn__load(&drawing);
     assert_int_equal(model->node_count, 6);
     for (uint32_t i = 0; i < 6; i++) {
         const struct report_node *node = &model->nodes[i];
@@ -121,221 +70,18 @@ static void flat_counts_a_recursive_method_once(void **state)
         {"(thread)", 0, 1, 151}, {"a", 4, 40, 150}, {"b", 6, 60, 140}, {"c", 5, 50, 50}};
     struct drawing drawing;
     (void)state;
-    draw_mutual_recursion(&drawing);
-    struct report_model *model = load(&drawing);
+    drawn__mutual_recursion(&drawing);
+    struct report_model *model = drawn__load(&drawing);
     bool *selected = report_model__select(model, NULL);
     struct report_flat *flat = report_flat__new(model, selected);
     assert_int_equal(flat->row_count, 4);
     for (size_t i = 0; i < 4; i++) {
-        const struct flat_row *row = row_of(flat, index_of(model, expected[i].name));
+        const struct flat_row *row = row_of(flat, drawn__index_of(model, expected[i].name));
         assert_int_equal(row->base[COLUMN_CALLS], expected[i].calls);
         assert_int_equal(row->base[COLUMN_CPU], expected[i].base);
         assert_int_equal(row->cum[COLUMN_CPU], expected[i].cum);
     }
     report_flat__free(flat);
-    free(selected);
-    report_model__free(model);
-    drawing__end(&drawing);
-}
-
-static void assert_edge(const struct report_callers *callers, const struct report_model *model,
-                        const char *caller, const char *callee, const uint64_t expected[4])
-{
-    uint32_t from = index_of(model, caller);
-    uint32_t to = index_of(model, callee);
-    size_t cpu = report_callers__index(callers, COLUMN_CPU);
-    size_t calls = report_callers__index(callers, COLUMN_CALLS);
-    for (uint32_t i = callers->first_parent[to]; i < callers->first_parent[to + 1]; i++) {
-        const struct caller_edge *edge = &callers->by_callee[i];
-        if (edge->caller != from)
-            continue;
-        assert_int_equal(edge->base[calls], expected[0]);
-        assert_int_equal(edge->base[cpu], expected[1]);
-        assert_int_equal(edge->parent_cum[cpu], expected[2]);
-        assert_int_equal(edge->child_cum[cpu], expected[3]);
-        return;
-    }
-    fail_msg("no edge %s -> %s", caller, callee);
-}
-
-/*
- * Of the tree above. a's children: b 140 + 40, less the nested a (70) that came through b: 110,
- * which is a's 150 - 40. b's children: a 70, less the nested b (40) in it, and c 50: 80 = 140 - 60.
- */
-static void callers_of_mutual_recursion(void **state)
-{
-    struct drawing drawing;
-    (void)state;
-    draw_mutual_recursion(&drawing);
-    struct report_model *model = load(&drawing);
-    bool *selected = report_model__select(model, NULL);
-    struct report_callers *callers = report_callers__new(model, selected);
-    assert_int_equal(callers->edge_count, 4);
-    /* calls, base, cum as a parent, cum as a child */
-    assert_edge(callers, model, "(thread)", "a", (const uint64_t[]){1, 10, 150, 150});
-    assert_edge(callers, model, "b", "a", (const uint64_t[]){3, 30, 0, 30});
-    assert_edge(callers, model, "a", "b", (const uint64_t[]){6, 60, 140, 110});
-    assert_edge(callers, model, "b", "c", (const uint64_t[]){5, 50, 50, 50});
-    report_callers__free(callers);
-    free(selected);
-    report_model__free(model);
-    drawing__end(&drawing);
-}
-
-/*
- * t (thread)        0
- *   (between ...)   5
- *   f           1  10    f calls itself: as a child of f it adds nothing, what it cost is in f's
- *     f         1  20    own cum already; g below it is a child of f all the same
- *       g       1  30
- */
-static void callers_of_direct_recursion_and_gaps(void **state)
-{
-    struct drawing drawing;
-    (void)state;
-    drawing__begin(&drawing, 1u << 20);
-    ledger_ref f = method(&drawing, "f");
-    ledger_ref g = method(&drawing, "g");
-    ledger_ref thread = drawing__thread(&drawing, "t", THREAD_PLATFORM, 0);
-    drawing__node(&drawing, drawing__root(&drawing, thread), NODE_GAP, 0, 0, 5);
-    ledger_ref f1 = drawing__call(&drawing, drawing__root(&drawing, thread), f, 1, 10);
-    ledger_ref f2 = drawing__call(&drawing, f1, f, 1, 20);
-    drawing__call(&drawing, f2, g, 1, 30);
-    struct report_model *model = load(&drawing);
-    bool *selected = report_model__select(model, NULL);
-    struct report_callers *callers = report_callers__new(model, selected);
-    assert_int_equal(model->threads[0].cpu_ns, 65);
-    assert_edge(callers, model, "(thread)", "(between Java threads)",
-                (const uint64_t[]){0, 5, 5, 5});
-    assert_edge(callers, model, "(thread)", "f", (const uint64_t[]){1, 10, 60, 60});
-    assert_edge(callers, model, "f", "f", (const uint64_t[]){1, 20, 0, 0});
-    assert_edge(callers, model, "f", "g", (const uint64_t[]){1, 30, 30, 30});
-    report_callers__free(callers);
-    free(selected);
-    report_model__free(model);
-    drawing__end(&drawing);
-}
-
-/* The four rules of the callers view, on every method and column. */
-static void assert_rules(const struct report_model *model, const bool *selected)
-{
-    struct report_flat *flat = report_flat__new(model, selected);
-    struct report_callers *callers = report_callers__new(model, selected);
-    size_t calls = report_callers__index(callers, COLUMN_CALLS);
-    for (uint32_t i = 0; i < flat->row_count; i++) {
-        const struct flat_row *self = &flat->rows[i];
-        if (self->method == METHOD_OF_THREAD)
-            continue;
-        for (size_t column = 0; column < callers->column_count; column++) {
-            uint64_t parent_calls = 0;
-            uint64_t parent_base = 0;
-            uint64_t parent_cum = 0;
-            uint64_t child_cum = 0;
-            for (uint32_t j = callers->first_parent[self->method];
-                 j < callers->first_parent[self->method + 1]; j++) {
-                parent_calls += callers->by_callee[j].base[calls];
-                parent_base += callers->by_callee[j].base[column];
-                parent_cum += callers->by_callee[j].parent_cum[column];
-            }
-            for (uint32_t j = callers->first_child[self->method];
-                 j < callers->first_child[self->method + 1]; j++) {
-                child_cum += callers->by_caller[j].child_cum[column];
-                assert_true(callers->by_caller[j].child_cum[column] < UINT64_MAX / 2);
-            }
-            enum report_column which = callers->columns[column];
-            assert_int_equal(parent_calls, self->base[COLUMN_CALLS]);
-            assert_int_equal(parent_base, self->base[which]);
-            assert_int_equal(parent_cum, self->cum[which]);
-            assert_int_equal(child_cum, self->cum[which] - self->base[which]);
-        }
-    }
-    report_callers__free(callers);
-    report_flat__free(flat);
-}
-
-/* xorshift64, Marsaglia 2003: the same trees on every machine. */
-static uint64_t next_random(uint64_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
-}
-
-static void draw_random(struct drawing *drawing, uint64_t *seed)
-{
-    ledger_ref methods[7];
-    ledger_ref nodes[300];
-    char name[16];
-    for (unsigned i = 0; i < 7; i++) {
-        snprintf(name, sizeof(name), "m%u", i);
-        methods[i] = method(drawing, name);
-    }
-    unsigned method_count = 1 + (unsigned)(next_random(seed) % 7);
-    for (unsigned thread = 0; thread < 3; thread++) {
-        snprintf(name, sizeof(name), "thread-%u", thread);
-        ledger_ref row = drawing__thread(drawing, name, THREAD_PLATFORM, next_random(seed) % 10);
-        unsigned count = 1;
-        unsigned wanted = 1 + (unsigned)(next_random(seed) % 299);
-        nodes[0] = drawing__root(drawing, row);
-        drawing__node(drawing, nodes[0], NODE_GAP, 0, 0, next_random(seed) % 100);
-        while (count < wanted) {
-            /* Half of them below the newest: deep trees, so that recursion nests. */
-            unsigned at = next_random(seed) % 2 ? count - 1 : (unsigned)(next_random(seed) % count);
-            ledger_ref which = methods[next_random(seed) % method_count];
-            nodes[count] = drawing__call(drawing, nodes[at], which, next_random(seed) % 50,
-                                         next_random(seed) % 1000000);
-            if (next_random(seed) % 4 == 0)
-                drawing__side(drawing, nodes[count], METRIC_MINOR_FAULTS, next_random(seed) % 9);
-            count++;
-        }
-    }
-}
-
-static void the_rules_hold_on_random_trees(void **state)
-{
-    uint64_t seed = 20240229;
-    (void)state;
-    for (unsigned round = 0; round < 60; round++) {
-        struct drawing drawing;
-        drawing__begin(&drawing, 4u << 20);
-        draw_random(&drawing, &seed);
-        struct report_model *model = load(&drawing);
-        assert_int_equal(model->skipped, 0);
-        bool *selected = report_model__select(model, NULL);
-        assert_rules(model, selected);
-        free(selected);
-        selected = report_model__select(model, "*-[12]");
-        assert_false(selected[0]);
-        assert_true(selected[2]);
-        assert_rules(model, selected);
-        free(selected);
-        report_model__free(model);
-        drawing__end(&drawing);
-    }
-}
-
-static void a_deep_tree_needs_no_stack(void **state)
-{
-    enum { DEPTH = 100000 };
-    struct drawing drawing;
-    (void)state;
-    drawing__begin(&drawing, 16u << 20);
-    ledger_ref methods[3] = {method(&drawing, "a"), method(&drawing, "b"), method(&drawing, "c")};
-    ledger_ref thread = drawing__thread(&drawing, "deep", THREAD_PLATFORM, 0);
-    ledger_ref node = drawing__root(&drawing, thread);
-    for (unsigned i = 0; i < DEPTH; i++)
-        node = drawing__call(&drawing, node, methods[i % 3], 1, 7);
-    struct report_model *model = load(&drawing);
-    assert_int_equal(model->node_count, DEPTH + 1);
-    assert_int_equal(model->nodes[DEPTH].depth, DEPTH);
-    assert_int_equal(model->nodes[DEPTH].level, (DEPTH - 1) / 3);
-    assert_int_equal(model->threads[0].cpu_ns, UINT64_C(7) * DEPTH);
-    bool *selected = report_model__select(model, NULL);
-    assert_rules(model, selected);
-    uint32_t *order = report_order__tree(model, 0, COLUMN_CPU, ORDER_BY_CUM);
-    assert_int_equal(order[DEPTH], DEPTH);
-    free(order);
     free(selected);
     report_model__free(model);
     drawing__end(&drawing);
@@ -356,16 +102,16 @@ static void siblings_go_by_weight(void **state)
     struct drawing drawing;
     (void)state;
     drawing__begin(&drawing, 1u << 20);
-    ledger_ref a = method(&drawing, "a");
-    ledger_ref b = method(&drawing, "b");
-    ledger_ref c = method(&drawing, "c");
+    ledger_ref a = drawn__method(&drawing, "a");
+    ledger_ref b = drawn__method(&drawing, "b");
+    ledger_ref c = drawn__method(&drawing, "c");
     ledger_ref root = drawing__root(&drawing, drawing__thread(&drawing, "t", THREAD_PLATFORM, 0));
     ledger_ref in_a = drawing__call(&drawing, root, a, 1, 10);
     drawing__call(&drawing, in_a, c, 1, 5);
     drawing__call(&drawing, in_a, b, 1, 15);
     drawing__call(&drawing, root, c, 1, 5);
     drawing__call(&drawing, root, b, 1, 60);
-    struct report_model *model = load(&drawing);
+    struct report_model *model = drawn__load(&drawing);
 
     uint32_t *order = report_order__tree(model, 0, COLUMN_CPU, ORDER_BY_CUM);
     for (size_t i = 0; i < 6; i++)
@@ -394,7 +140,7 @@ static void nonsense_is_left_out_and_counted(void **state)
     struct drawing drawing;
     (void)state;
     drawing__begin(&drawing, 1u << 20);
-    ledger_ref a = method(&drawing, "a");
+    ledger_ref a = drawn__method(&drawing, "a");
     ledger_ref root = drawing__root(&drawing, drawing__thread(&drawing, "t", THREAD_PLATFORM, 1));
     ledger_ref child = drawing__call(&drawing, root, a, 1, 10);
     ledger_ref other = drawing__call(&drawing, child, a, 1, 100);
@@ -402,7 +148,7 @@ static void nonsense_is_left_out_and_counted(void **state)
     char where[64];
 
     drawing__node_at(&drawing, other)->next_sibling = child; /* a circle */
-    struct report_model *model = load(&drawing);
+    struct report_model *model = drawn__load(&drawing);
     assert_int_equal(model->node_count, 4);
     assert_int_equal(model->threads[0].cpu_ns, 1111);
     assert_int_equal(model->nodes[3].method, METHOD_UNKNOWN);
@@ -414,7 +160,7 @@ static void nonsense_is_left_out_and_counted(void **state)
     drawing__node_at(&drawing, other)->next_sibling = 0;
     drawing__node_at(&drawing, other)->parent = root; /* links that disagree */
     drawing__node_at(&drawing, nameless)->kind_and_level = NODE_ROOT << 24;
-    model = load(&drawing);
+    model = drawn__load(&drawing);
     assert_int_equal(model->node_count, 2);
     assert_int_equal(model->threads[0].cpu_ns, 11);
     assert_int_equal(model->skipped, 2);
@@ -446,7 +192,7 @@ static void balance_and_waiting(void **state)
     drawing__thread_at(&drawing, main_thread)->end_ns = 700;
     drawing__thread_at(&drawing, collector)->start_ns = 900;
     drawing__total(&drawing, main_thread, METRIC_RUN_QUEUE_DELAY, 40);
-    struct report_model *model = load(&drawing);
+    struct report_model *model = drawn__load(&drawing);
     struct report_balance balance = report_balance__of(model);
     assert_int_equal(balance.java_ns, 600);
     assert_int_equal(balance.vm_ns, 250);
@@ -462,11 +208,11 @@ static void balance_and_waiting(void **state)
     report_model__free(model);
 
     drawing.ledger.header->process_cpu_ns = 600;
-    model = load(&drawing);
+    model = drawn__load(&drawing);
     assert_int_equal(report_balance__of(model).difference_ppm, -500000);
     report_model__free(model);
     drawing.ledger.header->process_cpu_ns = 0;
-    model = load(&drawing);
+    model = drawn__load(&drawing);
     assert_int_equal(report_balance__of(model).difference_ppm, 0);
     report_model__free(model);
     drawing__end(&drawing);
@@ -482,7 +228,7 @@ static void renames_and_parents(void **state)
     drawing__thread_at(&drawing, second)->parent = first;
     ledger__rename_thread(&drawing.ledger, drawing__thread_at(&drawing, second), "newer", 5, 1);
     ledger__rename_thread(&drawing.ledger, drawing__thread_at(&drawing, second), "newest", 6, 2);
-    struct report_model *model = load(&drawing);
+    struct report_model *model = drawn__load(&drawing);
     assert_int_equal(model->threads[0].parent, REPORT_NONE);
     assert_int_equal(model->threads[1].parent, 0);
     assert_string_equal(model->threads[1].name.bytes, "second");
@@ -505,7 +251,7 @@ static void rows_fold_by_digits(void **state)
     drawing__thread(&drawing, "pool-2-thread-13", THREAD_PLATFORM, 10);
     drawing__thread(&drawing, "pool-3-thread-1", THREAD_VIRTUAL, 1000);
     drawing__thread(&drawing, "pool-10-thread-2", THREAD_PLATFORM, 100);
-    struct report_model *model = load(&drawing);
+    struct report_model *model = drawn__load(&drawing);
     bool *selected = report_model__select(model, NULL);
 
     struct thread_rows *rows = thread_rows__new(model, selected, true);
@@ -536,9 +282,9 @@ static void only_what_is_charged_is_loaded(void **state)
     (void)state;
     drawing__begin(&drawing, 1u << 20);
     ledger_ref root = drawing__root(&drawing, drawing__thread(&drawing, "t", THREAD_PLATFORM, 1));
-    ledger_ref node = drawing__call(&drawing, root, method(&drawing, "a"), 1, 1);
+    ledger_ref node = drawing__call(&drawing, root, drawn__method(&drawing, "a"), 1, 1);
     drawing__side(&drawing, node, METRIC_MAJOR_FAULTS, 3);
-    struct report_model *model = load(&drawing);
+    struct report_model *model = drawn__load(&drawing);
     enum report_column major = report_column__of_metric(METRIC_MAJOR_FAULTS);
     enum report_column minor = report_column__of_metric(METRIC_MINOR_FAULTS);
     assert_non_null(model->base[major]);
@@ -553,10 +299,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_stand_in_tree_order),
         cmocka_unit_test(flat_counts_a_recursive_method_once),
-        cmocka_unit_test(callers_of_mutual_recursion),
-        cmocka_unit_test(callers_of_direct_recursion_and_gaps),
-        cmocka_unit_test(the_rules_hold_on_random_trees),
-        cmocka_unit_test(a_deep_tree_needs_no_stack),
         cmocka_unit_test(siblings_go_by_weight),
         cmocka_unit_test(nonsense_is_left_out_and_counted),
         cmocka_unit_test(balance_and_waiting),
