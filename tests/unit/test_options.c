@@ -1,0 +1,412 @@
+/* The agent's options: text in, settings or one line of complaint out. */
+#include "agent/options.h"
+#include "native/kernel_metrics.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* cmocka.h needs the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#define MIB     (UINT64_C(1) << 20)
+#define CPU     UINT64_C(0x3)
+#define FAULTS  UINT64_C(0x30)
+#define IO      UINT64_C(0xf00)
+#define DELAY   UINT64_C(0x3000)
+#define ALL     UINT64_C(0x1fffff)
+#define DEFAULT UINT64_C(0xff) /* cpu, switches, faults, blocks: what one getrusage gives */
+
+static void parse(struct agent_options *options, const char *text)
+{
+    char message[1024] = "";
+    if (agent_options__parse(options, text, message, sizeof message) != 0)
+        fail_msg("'%s': %s", text, message);
+}
+
+static void nothing_gives_the_defaults(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {NULL, "", ",", ",,,"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct agent_options options;
+        parse(&options, texts[i]);
+        assert_string_equal(options.file, "treadle-%p.ledger");
+        assert_false(options.file_given);
+        assert_null(options.live_dir);
+        assert_null(options.include);
+        assert_null(options.exclude);
+        assert_int_equal(options.events, LEDGER_EVENTS_JVMTI);
+        assert_int_equal(options.metrics, DEFAULT);
+        assert_false(options.reuse_new);
+        assert_int_equal(options.max_mem, 256 * MIB);
+        assert_int_equal(options.log, LOG_WARN);
+        assert_int_equal(options.clock, 0);
+        assert_false(options.strict);
+        assert_false(options.dump);
+        agent_options__free(&options);
+    }
+}
+
+/* Every option, with = and with : */
+static void every_option_is_read(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "file=/tmp/%p-%n.ledger,live-dir=/dev/shm,include=a.*;b.*,exclude=c.*,events=none,"
+        "metrics=faults,reuse=new,max-mem=64M,log=debug,clock=plain,strict,dump",
+        "file:/tmp/%p-%n.ledger,live-dir:/dev/shm,include:a.*;b.*,exclude:c.*,events:none,"
+        "metrics:faults,reuse:new,max-mem:64M,log:debug,clock:plain,strict,dump",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct agent_options options;
+        parse(&options, texts[i]);
+        assert_string_equal(options.file, "/tmp/%p-%n.ledger");
+        assert_true(options.file_given);
+        assert_string_equal(options.live_dir, "/dev/shm");
+        assert_string_equal(options.include, "a.*;b.*");
+        assert_string_equal(options.exclude, "c.*");
+        assert_int_equal(options.events, LEDGER_EVENTS_NONE);
+        assert_int_equal(options.metrics, FAULTS);
+        assert_true(options.reuse_new);
+        assert_int_equal(options.max_mem, 64 * MIB);
+        assert_int_equal(options.log, LOG_DEBUG);
+        assert_int_equal(options.clock, LEDGER_CLOCK_PLAIN);
+        assert_true(options.strict);
+        assert_true(options.dump);
+        agent_options__free(&options);
+    }
+}
+
+/* The first = or : ends the key, all others are the value's. */
+static void values_may_have_separators(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *file;
+    } cases[] = {
+        {"file=a=b", "a=b"},       {"file:a=b", "a=b"}, {"file=a:b", "a:b"},
+        {"file:a:b", "a:b"},       {"file==", "="},     {"file= x ", " x "},
+        {"file=%%p", "%%p"},       {"file=a;b", "a;b"}, {"file=a,,file=b,", "b"},
+        {"file=strict", "strict"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct agent_options options;
+        parse(&options, cases[i].text);
+        assert_string_equal(options.file, cases[i].file);
+        assert_false(options.strict);
+        agent_options__free(&options);
+    }
+}
+
+static void metrics_are_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t metrics;
+    } cases[] = {
+        {"metrics=cpu", CPU},
+        {"metrics=wall", 0},
+        {"metrics=cpu,wall", CPU},
+        {"metrics=cpu,wall,faults", CPU | FAULTS},
+        {"metrics=cpu+wall+faults", CPU | FAULTS},
+        {"metrics:cpu+io,delay", CPU | IO | DELAY},
+        {"metrics=all", ALL},
+        {"metrics=io,all,cpu", ALL},
+        {"metrics=minor_faults", 0x10},
+        {"metrics=minor_faults,major_faults", FAULTS},
+        /* Other options may stand between; a second metrics= begins again. */
+        {"metrics=cpu,strict,faults", CPU | FAULTS},
+        {"metrics=cpu,metrics=io", IO},
+        {"log=info,metrics=delay,max-mem=1M", DELAY},
+        {"metrics=delay,file=faults", DELAY},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct agent_options options;
+        parse(&options, cases[i].text);
+        if (options.metrics != cases[i].metrics)
+            fail_msg("'%s' gives 0x%jx", cases[i].text, (uintmax_t)options.metrics);
+        agent_options__free(&options);
+    }
+}
+
+static void sizes_have_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } cases[] = {
+        {"max-mem=1M", MIB},          {"max-mem=1m", MIB},
+        {"max-mem=1024K", MIB},       {"max-mem=1024k", MIB},
+        {"max-mem=1048576", MIB},     {"max-mem=1048577", MIB + 1},
+        {"max-mem=2G", 2048 * MIB},   {"max-mem=16G", 16384 * MIB},
+        {"max-mem=16g", 16384 * MIB}, {"max-mem=16384M", 16384 * MIB},
+        {"max-mem:300M", 300 * MIB},  {"max-mem=007M", 7 * MIB},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct agent_options options;
+        parse(&options, cases[i].text);
+        assert_int_equal(options.max_mem, cases[i].bytes);
+        agent_options__free(&options);
+    }
+}
+
+static void every_value_of_a_choice_is_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum log_level log;
+        enum ledger_clock_kind clock;
+        bool reuse_new;
+        enum ledger_event_mode events;
+    } cases[] = {
+        {"log=error", LOG_ERROR, 0, false, LEDGER_EVENTS_JVMTI},
+        {"log=warn", LOG_WARN, 0, false, LEDGER_EVENTS_JVMTI},
+        {"log=info", LOG_INFO, 0, false, LEDGER_EVENTS_JVMTI},
+        {"log=debug", LOG_DEBUG, 0, false, LEDGER_EVENTS_JVMTI},
+        {"clock=rseq", LOG_WARN, LEDGER_CLOCK_RSEQ, false, LEDGER_EVENTS_JVMTI},
+        {"clock=perf", LOG_WARN, LEDGER_CLOCK_PERF, false, LEDGER_EVENTS_JVMTI},
+        {"clock=plain", LOG_WARN, LEDGER_CLOCK_PLAIN, false, LEDGER_EVENTS_JVMTI},
+        {"reuse=new", LOG_WARN, 0, true, LEDGER_EVENTS_JVMTI},
+        {"reuse=new,reuse=previous", LOG_WARN, 0, false, LEDGER_EVENTS_JVMTI},
+        {"events=none", LOG_WARN, 0, false, LEDGER_EVENTS_NONE},
+        {"events=none,events=jvmti", LOG_WARN, 0, false, LEDGER_EVENTS_JVMTI},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct agent_options options;
+        parse(&options, cases[i].text);
+        assert_int_equal(options.log, cases[i].log);
+        assert_int_equal(options.clock, cases[i].clock);
+        assert_int_equal(options.reuse_new, cases[i].reuse_new);
+        assert_int_equal(options.events, cases[i].events);
+        agent_options__free(&options);
+    }
+}
+
+/* One line, with the word that is wrong and the one that was probably meant. */
+static void check_refused(const char *text, const char *wrong, const char *meant)
+{
+    struct agent_options options;
+    char message[1024] = "";
+    if (agent_options__parse(&options, text, message, sizeof message) != -EINVAL)
+        fail_msg("'%s' was taken", text);
+    agent_options__free(&options);
+    if (strstr(message, wrong) == NULL || strstr(message, meant) == NULL)
+        fail_msg("'%s' gives: %s", text, message);
+    if (strchr(message, '\n') != NULL || strstr(message, "(null)") != NULL)
+        fail_msg("'%s' gives: %s", text, message);
+}
+
+static void bad_options_name_the_nearest(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *wrong;
+        const char *meant;
+    } cases[] = {
+        {"flie=x", "'flie'", "did you mean file?"},
+        {"metric=cpu", "'metric'", "did you mean metrics?"},
+        {"maxmem=1M", "'maxmem'", "did you mean max-mem?"},
+        {"max_mem=1M", "'max_mem'", "did you mean max-mem?"},
+        {"event=jvmti", "'event'", "did you mean events?"},
+        {"stric", "'stric'", "did you mean strict?"},
+        {"Strict", "'Strict'", "did you mean strict?"},
+        {"dumb", "'dumb'", "did you mean dump?"},
+        {"livedir=/tmp", "'livedir'", "did you mean live-dir?"},
+        {"clok:plain", "'clok'", "did you mean clock?"},
+        {" file=x", "' file'", "did you mean file?"},
+        {"=x", "''", "did you mean "},
+        {"file=x,resue=new", "'resue'", "did you mean reuse?"},
+        /* A bare word is a metric only behind metrics=. */
+        {"faults", "'faults'", "did you mean "},
+        {"metrics=cpu,log=info,faults", "'faults'", "did you mean "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        check_refused(cases[i].text, cases[i].wrong, cases[i].meant);
+}
+
+static void bad_values_name_the_nearest(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *wrong;
+        const char *meant;
+    } cases[] = {
+        {"events=jvmt", "option events: bad value 'jvmt'", "jvmti"},
+        {"events=nnoe", "'nnoe'", "none"},
+        {"events=", "''", "none"},
+        {"events", "events", "none"},
+        {"reuse=previos", "'previos'", "previous"},
+        {"reuse=now", "'now'", "new"},
+        {"log=warning", "'warning'", "warn"},
+        {"log=DEBUG", "'DEBUG'", "debug"},
+        {"log:inf", "'inf'", "info"},
+        {"clock=prf", "'prf'", "perf"},
+        {"clock=tsc", "'tsc'", "rseq"},
+        {"metrics=falts", "'falts'", "faults"},
+        {"metrics=cpu+falts", "falts", "faults"},
+        {"metrics=cpu++io", "'cpu++io'", "io"},
+        {"metrics=+", "'+'", "cpu"},
+        {"max-mem=", "''", "1M to 16G"},
+        {"max-mem=x", "'x'", "1M to 16G"},
+        {"max-mem=1023K", "'1023K'", "1M to 16G"},
+        {"max-mem=1048575", "'1048575'", "1M to 16G"},
+        {"max-mem=17G", "'17G'", "1M to 16G"},
+        {"max-mem=17179869185", "'17179869185'", "1M to 16G"},
+        {"max-mem=17179869184G", "'17179869184G'", "1M to 16G"},
+        {"max-mem=99999999999999999999", "'99999999999999999999'", "1M to 16G"},
+        {"max-mem=-1M", "'-1M'", "1M to 16G"},
+        {"max-mem=1T", "'1T'", "1M to 16G"},
+        {"max-mem=1MB", "'1MB'", "1M to 16G"},
+        {"max-mem=1.5M", "'1.5M'", "1M to 16G"},
+        {"max-mem=0x10M", "'0x10M'", "1M to 16G"},
+        {"max-mem=1 ", "'1 '", "1M to 16G"},
+        {"max-mem=64 M", "'64 M'", "1M to 16G"},
+        {"file=", "option file: bad value ''", "%p"},
+        {"file", "file", "%p"},
+        {"file=x-%q", "'x-%q'", "%p"},
+        {"file=x%", "'x%'", "%p"},
+        {"live-dir=", "''", "folder"},
+        {"include=", "''", "pkg.Class.method"},
+        {"exclude=", "''", "pkg.Class.method"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        check_refused(cases[i].text, cases[i].wrong, cases[i].meant);
+}
+
+/* A word behind metrics= that is nearly a metric: metrics are what was meant. */
+static void a_bad_metric_in_a_list_names_metrics(void **state)
+{
+    (void)state;
+    check_refused("metrics=cpu,falts", "'falts'", "faults");
+    check_refused("metrics=cpu,faults+falts", "falts", "faults");
+}
+
+static void a_flag_has_no_value(void **state)
+{
+    (void)state;
+    struct agent_options options;
+    char message[1024] = "";
+    assert_int_equal(agent_options__parse(&options, "strict=yes", message, sizeof message),
+                     -EINVAL);
+    agent_options__free(&options);
+    assert_non_null(strstr(message, "strict"));
+    /* That would be no help. */
+    assert_string_not_equal(message, "unknown option 'strict'; did you mean strict?");
+}
+
+/* Somebody forgot include= before a glob of more than 63 characters. */
+static void a_long_word_has_a_nearest_one_too(void **state)
+{
+    (void)state;
+    check_refused("com.example.application.orders.internal.OrderProcessingService.process*",
+                  "'com.example.", "did you mean ");
+    check_refused("log=com.example.application.orders.internal.OrderProcessingService.process",
+                  "'com.example.", "did you mean ");
+}
+
+/* A list of 6000 bytes is taken whole or refused, never cut. */
+static void a_long_list_is_not_cut(void **state)
+{
+    (void)state;
+    static char text[6100];
+    char message[1024] = "";
+    struct agent_options options;
+    for (size_t used = 0; used < 6000; used = strlen(text))
+        (void)snprintf(text + used, sizeof text - used, "%s",
+                       used == 0 ? "include=" : "com.example.Class.method;");
+    if (agent_options__parse(&options, text, message, sizeof message) == 0)
+        assert_int_equal(strlen(options.include), strlen(text) - strlen("include="));
+    else
+        assert_non_null(strstr(message, "include"));
+    agent_options__free(&options);
+}
+
+static void strict_counts_wherever_it_stands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool strict;
+    } cases[] = {
+        {"bogus", false},
+        {"strict,bogus", true},
+        {"bogus,strict", true},
+        {"max-mem=x,file=y,strict", true},
+        {"max-mem=x,strict,file=y", true},
+        {"max-mem=x,file=strict", false},
+        {"max-mem=x,stricter", false},
+        {"max-mem=x,dump", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct agent_options options;
+        char message[1024] = "";
+        assert_int_equal(agent_options__parse(&options, cases[i].text, message, sizeof message),
+                         -EINVAL);
+        assert_int_equal(options.strict, cases[i].strict);
+        assert_false(options.dump);
+        agent_options__free(&options);
+    }
+}
+
+/* The first complaint is the one that is told; what stands behind it is not read. */
+static void the_first_error_is_told(void **state)
+{
+    (void)state;
+    struct agent_options options;
+    char message[1024] = "";
+    assert_int_equal(agent_options__parse(&options, "file=a,log=loud,clock=bogus,file=b", message,
+                                          sizeof message),
+                     -EINVAL);
+    assert_non_null(strstr(message, "'loud'"));
+    assert_null(strstr(message, "bogus"));
+    assert_string_equal(options.file, "a");
+    agent_options__free(&options);
+}
+
+static void a_message_is_cut_not_overrun(void **state)
+{
+    (void)state;
+    struct agent_options options;
+    char message[16];
+    memset(message, '#', sizeof message);
+    assert_int_equal(agent_options__parse(&options, "bogus=1", message, 8), -EINVAL);
+    assert_string_equal(message, "unknown");
+    assert_int_equal(message[8], '#');
+    agent_options__free(&options);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_gives_the_defaults),
+        cmocka_unit_test(every_option_is_read),
+        cmocka_unit_test(values_may_have_separators),
+        cmocka_unit_test(metrics_are_lists),
+        cmocka_unit_test(sizes_have_units),
+        cmocka_unit_test(every_value_of_a_choice_is_read),
+        cmocka_unit_test(bad_options_name_the_nearest),
+        cmocka_unit_test(bad_values_name_the_nearest),
+        cmocka_unit_test(a_bad_metric_in_a_list_names_metrics),
+        cmocka_unit_test(a_flag_has_no_value),
+        cmocka_unit_test(a_long_word_has_a_nearest_one_too),
+        cmocka_unit_test(a_long_list_is_not_cut),
+        cmocka_unit_test(strict_counts_wherever_it_stands),
+        cmocka_unit_test(the_first_error_is_told),
+        cmocka_unit_test(a_message_is_cut_not_overrun),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
