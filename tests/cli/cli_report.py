@@ -1,4 +1,6 @@
 """treadle report on the ledger that make_ledger calls plain: its drawing is the expectation."""
+import os
+
 import bench
 
 MS = 1_000_000
@@ -124,6 +126,7 @@ class Threads(bench.Bench):
 
     def test_newest_snapshot_is_the_default(self):
         self.make("pool", "newer.ledger")
+        os.utime(self.path("plain.ledger"), (1, 1))
         self.assertEqual(len(self.json("report")["threads"]), 13)
 
 
