@@ -135,7 +135,7 @@ static void sum_line(const struct view *view, const char *name, uint64_t ns, uin
     screen__left(&view->screen, name, 31);
     screen__right(&view->screen, seconds, 16);
     if (whole)
-        screen__right(&view->screen, quantity__share(ns, whole).text, 10);
+        screen__right(&view->screen, quantity__share(ns, whole).text, 14);
     fputc('\n', view->screen.out);
 }
 

@@ -146,8 +146,7 @@ static json_t *balance_of(const struct report_model *model)
     json_object_set_new(object, "dropped_threads", json_row__integer(header->dropped_threads));
     json_object_set_new(object, "dropped_side_values",
                         json_row__integer(header->dropped_side_values));
-    json_object_set_new(object, "unfollowed_mounts",
-                        json_row__integer(header->unfollowed_mounts));
+    json_object_set_new(object, "unfollowed_mounts", json_row__integer(header->unfollowed_mounts));
     json_object_set_new(object, "resynchronised", json_row__integer(header->resynchronised));
     json_object_set_new(object, "skipped_records", json_row__integer(model->skipped));
     json_object_set_new(object, "full_errno", json_integer(header->full_error));

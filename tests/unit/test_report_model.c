@@ -294,6 +294,33 @@ static void only_what_is_charged_is_loaded(void **state)
     drawing__end(&drawing);
 }
 
+static void overloaded_methods_show_their_parameters(void **state)
+{
+    static const struct {
+        const char *name, *signature, *shown;
+    } methods[] = {
+        {"put", "(Ljava/lang/Object;I)V", "demo.Map.put(Object, int)"},
+        {"put", "([[J[Ldemo/Map$Node;)V", "demo.Map.put(long[][], Map$Node[])"},
+        {"put", "()V", "demo.Map.put()"},
+        {"put", "(Lbroken", "demo.Map.put()"},
+        {"get", "(I)V", "demo.Map.get"},
+    };
+    struct drawing drawing;
+    struct text_store texts = {0};
+    (void)state;
+    drawing__begin(&drawing, 1u << 20);
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+        drawing__method(&drawing, "demo.Map", methods[i].name, methods[i].signature);
+    struct report_model *model = drawn__load(&drawing);
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        struct text name = report_method__full_name(&texts, &model->methods[METHOD_FIRST_REAL + i]);
+        assert_string_equal(name.bytes, methods[i].shown);
+    }
+    text_store__release(&texts);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +332,7 @@ int main(void)
         cmocka_unit_test(renames_and_parents),
         cmocka_unit_test(rows_fold_by_digits),
         cmocka_unit_test(only_what_is_charged_is_loaded),
+        cmocka_unit_test(overloaded_methods_show_their_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

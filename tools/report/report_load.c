@@ -86,7 +86,7 @@ static void load_methods(struct loader *loader)
         [METHOD_UNKNOWN] = {"(unknown method)", 16},
     };
     for (uint32_t i = 0; i < METHOD_FIRST_REAL; i++)
-        model->methods[i] = (struct report_method){none, names[i], none, none, 0};
+        model->methods[i] = (struct report_method){none, names[i], none, none, 0, false};
     model->method_count = METHOD_FIRST_REAL;
     ledger_ref ref = 0;
     while ((ref = ledger_reader__next(loader->reader, LEDGER_METHODS, ref)) != 0) {
@@ -102,6 +102,7 @@ static void load_methods(struct loader *loader)
         };
         loader->index_of[ref] = model->method_count;
     }
+    report_methods__find_overloads(model->methods, model->method_count);
     loader->active = memory__zeroed(model->method_count, sizeof(*loader->active));
 }
 

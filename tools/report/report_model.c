@@ -77,20 +77,6 @@ const char *report_node_kind__name(enum ledger_node_kind kind)
     return names[kind];
 }
 
-struct text report_method__full_name(struct text_store *store, const struct report_method *method)
-{
-    if (method->class_name.length == 0)
-        return method->name;
-    size_t length = method->class_name.length + 1 + method->name.length;
-    char *joined = memory__zeroed(length + 1, 1);
-    memcpy(joined, method->class_name.bytes, method->class_name.length);
-    joined[method->class_name.length] = '.';
-    memcpy(joined + method->class_name.length + 1, method->name.bytes, method->name.length);
-    struct text name = text__keep(store, joined, length);
-    free(joined);
-    return name;
-}
-
 bool *report_model__select(const struct report_model *model, const char *glob)
 {
     bool *selected = memory__zeroed(model->thread_count, sizeof(*selected));

@@ -13,6 +13,7 @@
 #include "native/ledger_format.h"
 #include "native/ledger_reader.h"
 #include "tools/report/report_columns.h"
+#include "tools/report/report_method.h"
 #include "tools/report/text.h"
 
 #include <stdbool.h>
@@ -27,14 +28,6 @@ enum report_method_index {
     METHOD_OF_GAP,     /* "(between Java threads)" */
     METHOD_UNKNOWN,    /* the ledger lost the name */
     METHOD_FIRST_REAL, /* the others, in the ledger's order */
-};
-
-struct report_method {
-    struct text class_name;
-    struct text name;
-    struct text signature;
-    struct text source;
-    uint32_t flags; /* enum ledger_method_flag */
 };
 
 struct report_node {
@@ -115,9 +108,6 @@ const char *report_thread_kind__name(enum ledger_thread_kind kind);
 
 /* "exact", "sampled", "native", "gap". */
 const char *report_node_kind__name(enum ledger_node_kind kind);
-
-/* Class and method as one name: "java.util.HashMap.put"; the caller's to free. */
-struct text report_method__full_name(struct text_store *store, const struct report_method *method);
 
 /* Which threads a report is about: true by thread index. NULL glob: all. Release with free. */
 bool *report_model__select(const struct report_model *model, const char *glob);

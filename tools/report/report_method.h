@@ -1,0 +1,27 @@
+/*
+ * Methods of a report, and what they are called in text.
+ */
+#ifndef TREADLE_REPORT_METHOD_H
+#define TREADLE_REPORT_METHOD_H
+
+#include "tools/report/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct report_method {
+    struct text class_name;
+    struct text name;
+    struct text signature;
+    struct text source;
+    uint32_t flags;  /* enum ledger_method_flag */
+    bool overloaded; /* another one has the same class and name */
+};
+
+/* Sets `overloaded` in all of them. */
+void report_methods__find_overloads(struct report_method *methods, uint32_t count);
+
+/* "java.util.HashMap.put", with the parameters if it is overloaded: "….Math.abs(int)". */
+struct text report_method__full_name(struct text_store *store, const struct report_method *method);
+
+#endif
