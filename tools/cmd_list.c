@@ -64,8 +64,10 @@ static uint32_t count_threads(const struct ledger_reader *reader)
 {
     uint32_t count = 0;
     ledger_ref ref = 0;
-    while ((ref = ledger_reader__next(reader, LEDGER_THREADS, ref)) != 0)
-        count += ledger_reader__thread(reader, ref)->kind != 0;
+    while ((ref = ledger_reader__next(reader, LEDGER_THREADS, ref)) != 0) {
+        const struct ledger_thread *thread = ledger_reader__thread(reader, ref);
+        count += thread->kind != 0 && !(thread->flags & THREAD_HIDDEN);
+    }
     return count;
 }
 
