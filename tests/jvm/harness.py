@@ -2,15 +2,16 @@
 of Java programs, reports, and the checks that every report must pass."""
 
 import argparse
+import contextlib
 import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,11 +86,33 @@ class Test:
                               check=False)
         return Run(done.returncode, done.stdout, done.stderr)
 
-    def start(self, command):
-        """A process with pipes; end it with stop()."""
-        return subprocess.Popen([str(c) for c in command], cwd=self.scratch, env=environment(),
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, encoding="utf-8")
+    @contextlib.contextmanager
+    def started(self, command):
+        """A process that runs beside the test; what it prints goes to the file `out`."""
+        with open(self.scratch / "out", "w", encoding="utf-8") as out:
+            process = subprocess.Popen([str(c) for c in command], cwd=self.scratch,
+                                       env=environment(), stdin=subprocess.PIPE, stdout=out,
+                                       stderr=subprocess.STDOUT)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
+
+    def printed(self):
+        """The whole lines that the process of started() has printed so far."""
+        lines = (self.scratch / "out").read_text(encoding="utf-8").splitlines(True)
+        return [line.rstrip("\n") for line in lines if line.endswith("\n")]
+
+    def wait_until(self, condition, what):
+        """condition(), as soon as it is true of something; the test fails if it never is."""
+        end = time.monotonic() + LIMIT_S
+        while time.monotonic() < end:
+            result = condition()
+            if result:
+                return result
+            time.sleep(0.005)
+        raise SystemExit(f"waited in vain: {what}")
 
     def same_for_user(self, plain, traced, what="with the agent"):
         self.check(traced.seen_by_user() == plain.seen_by_user(),
@@ -288,10 +311,3 @@ def run_in_scratch(body, options):
     if len(test.failures) > 20:
         print(f"and {len(test.failures) - 20} more")
     return 1 if test.failures else 0
-
-
-def stop(process):
-    """Ends a process that a test started, if it still runs."""
-    if process.poll() is None:
-        process.send_signal(signal.SIGKILL)
-    return process.communicate()

@@ -13,16 +13,14 @@ def kill(test):
     moments = random.Random(1801)
     command = test.java_command("Progress", agent=test.agent_option(include="Progress.*"))
     for number in range(TIMES):
-        process = test.start(command)
-        first = process.stdout.readline()
-        time.sleep(moments.random() * 0.4)
-        out, err = harness.stop(process)
-        printed = [int(line) for line in (first + out).splitlines(True) if line.endswith("\n")]
-        check_killed(test, f"kill {number}", process.pid, max(printed, default=0), err)
+        with test.started(command) as process:
+            test.wait_until(test.printed, "the program prints nothing")
+            time.sleep(moments.random() * 0.4)
+        check_killed(test, f"kill {number}", process.pid)
 
 
-def check_killed(test, what, pid, printed, err):
-    test.check(printed > 0 and not err, f"{what}: the program printed {printed}; {err}")
+def check_killed(test, what, pid):
+    printed = int(test.printed()[-1])
     ledgers = test.live_ledgers(pid)
     if not test.check(len(ledgers) == 1, f"{what}: live ledgers {ledgers}"):
         return

@@ -3,34 +3,28 @@ them under load. Each is complete, calls only grow, the application goes on and 
 
 import os
 import signal
-import time
 
 import harness
 
-AT_ONCE = 20
-PATIENCE_S = 60
+MANY = 20
 
 
 def snapshots(test):
     agent = test.agent_option(include="Load.*", file=test.scratch / "dump-%p-%n.ledger")
-    process = test.start(test.java_command("Load", agent=agent))
-    try:
-        test.check(process.stdout.readline() == "ready\n", "the program did not start")
+    with test.started(test.java_command("Load", agent=agent)) as process:
+        test.wait_until(test.printed, "the program does not start")
         test.check(len(test.live_ledgers(process.pid)) == 1, f"live: {test.live_ledgers()}")
         calls = [dump_by_jcmd(test, process.pid)]
         calls.append(dump_by_signal(test, process.pid))
         calls.append(dump_to_file(test, process.pid))
-        calls += [dump_by_jcmd(test, process.pid) for _ in range(AT_ONCE)]
-        test.check(calls == sorted(calls), f"calls do not grow from dump to dump: {calls}")
-        test.check(len(set(calls)) == len(calls), f"calls stand still: {calls}")
-    finally:
+        calls += [dump_by_jcmd(test, process.pid) for _ in range(MANY)]
         process.stdin.close()
-        process.stdin = None
         status = process.wait(timeout=harness.LIMIT_S)
-        out, err = process.communicate()
-    lines = out.splitlines()
-    test.check(status == 0 and lines.count("right") == 2, f"status {status}, the end was {out}")
-    test.check(not err, f"on stderr: {err}")
+    test.check(calls == sorted(calls), f"calls do not grow from dump to dump: {calls}")
+    test.check(len(set(calls)) == len(calls), f"calls stand still: {calls}")
+    lines = test.printed()
+    test.check(status == 0 and lines.count("right") == 2, f"status {status}: {lines[-5:]}")
+    test.check(not any(line.startswith("treadle") for line in lines), "the agent prints something")
     test.check(not test.live_ledgers(), f"the live ledger stays: {test.live_ledgers()}")
     total = int(lines[-1].split()[-1])
     last = max(test.snapshots(), key=lambda path: path.stat().st_mtime_ns)
@@ -45,14 +39,9 @@ def steps_in(test, ledger):
 
 def new_snapshot(test, before):
     """The one that was not there before; a dump may take a moment after it was asked for."""
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        new = set(test.snapshots()) - set(before)
-        if new:
-            test.check(len(new) == 1, f"several snapshots at once: {new}")
-            return new.pop()
-        time.sleep(0.01)
-    raise SystemExit("no snapshot was written")
+    new = test.wait_until(lambda: set(test.snapshots()) - set(before), "no snapshot is written")
+    test.check(len(new) == 1, f"several snapshots at once: {new}")
+    return new.pop()
 
 
 def jcmd(test, pid, *arguments):
