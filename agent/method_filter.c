@@ -1,22 +1,39 @@
 #include "agent/method_filter.h"
 
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 
-static bool matches(const char *glob, const char *glob_end, const char *text)
-{
-    const char *star = NULL, *retry = NULL;
+/* A text in two pieces: "pkg.Class" "." "method", of any length. */
+struct full_name {
+    const char *class_name;
+    size_t class_length;
+    const char *method_name; /* NULL: the class name is all there is */
+};
 
-    while (*text) {
+static char char_at(const struct full_name *name, size_t index)
+{
+    if (index < name->class_length)
+        return name->class_name[index];
+    if (!name->method_name)
+        return '\0';
+    return index == name->class_length ? '.' : name->method_name[index - name->class_length - 1];
+}
+
+static bool matches(const char *glob, const char *glob_end, const struct full_name *name)
+{
+    const char *star = NULL;
+    size_t at = 0, retry = 0;
+
+    while (char_at(name, at)) {
         if (glob < glob_end && *glob == '*') {
             star = glob++;
-            retry = text;
-        } else if (glob < glob_end && *glob == *text) {
+            retry = at;
+        } else if (glob < glob_end && *glob == char_at(name, at)) {
             glob++;
-            text++;
+            at++;
         } else if (star) {
             glob = star + 1;
-            text = ++retry;
+            at = ++retry;
         } else {
             return false;
         }
@@ -28,15 +45,17 @@ static bool matches(const char *glob, const char *glob_end, const char *text)
 
 bool glob__matches(const char *glob, const char *text)
 {
-    return matches(glob, glob + strlen(glob), text);
+    struct full_name name = {.class_name = text, .class_length = strlen(text)};
+
+    return matches(glob, glob + strlen(glob), &name);
 }
 
-static bool any_matches(const char *list, const char *text)
+static bool any_matches(const char *list, const struct full_name *name)
 {
     while (*list) {
         const char *end = strchrnul(list, ';');
 
-        if (end > list && matches(list, end, text))
+        if (end > list && matches(list, end, name))
             return true;
         list = *end ? end + 1 : end;
     }
@@ -46,10 +65,9 @@ static bool any_matches(const char *list, const char *text)
 bool method_filter__admits(const char *include, const char *exclude, const char *class_name,
                            const char *method_name)
 {
-    char full[2048];
+    struct full_name name = {class_name, strlen(class_name), method_name};
 
-    snprintf(full, sizeof full, "%s.%s", class_name, method_name);
-    if (include && !any_matches(include, full))
+    if (include && !any_matches(include, &name))
         return false;
-    return !exclude || !any_matches(exclude, full);
+    return !exclude || !any_matches(exclude, &name);
 }

@@ -3,27 +3,20 @@
 #include "agent/agent.h"
 #include "agent/method_filter.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#define CLASS_NAME_MAX 4096u
-
-/* "Ljava/util/HashMap$Node;" → "java.util.HashMap$Node", as Class.getName has it. */
-static void dotted(char *name, size_t name_bytes, const char *signature)
+/* "Ljava/util/HashMap$Node;" → "java.util.HashMap$Node", as Class.getName has it; in place. */
+static const char *dotted(char *signature)
 {
     size_t length = strlen(signature);
 
-    if (length >= 2 && signature[0] == 'L' && signature[length - 1] == ';') {
-        signature++;
-        length -= 2;
-    }
-    if (length >= name_bytes)
-        length = name_bytes - 1;
-    memcpy(name, signature, length);
-    name[length] = '\0';
-    for (char *c = name; *c; c++)
+    for (char *c = signature; *c; c++)
         if (*c == '/')
             *c = '.';
+    if (length < 2 || signature[0] != 'L' || signature[length - 1] != ';')
+        return signature;
+    signature[length - 1] = '\0';
+    return signature + 1;
 }
 
 static ledger_ref add(struct agent *agent, jmethodID method, const char *class_name,
@@ -47,7 +40,6 @@ static ledger_ref add_in_class(struct agent *agent, jmethodID method, const char
                                const char *signature)
 {
     jvmtiEnv *jvmti = agent->jvmti;
-    char class_name[CLASS_NAME_MAX];
     char *class_signature = NULL, *source = NULL;
     ledger_ref ref = 0;
     jclass declaring;
@@ -55,12 +47,11 @@ static ledger_ref add_in_class(struct agent *agent, jmethodID method, const char
     if ((*jvmti)->GetMethodDeclaringClass(jvmti, method, &declaring) != JVMTI_ERROR_NONE)
         return 0;
     if ((*jvmti)->GetClassSignature(jvmti, declaring, &class_signature, NULL) == JVMTI_ERROR_NONE) {
-        dotted(class_name, sizeof class_name, class_signature);
-        (*jvmti)->Deallocate(jvmti, (unsigned char *)class_signature);
         if ((*jvmti)->GetSourceFileName(jvmti, declaring, &source) != JVMTI_ERROR_NONE)
             source = NULL;
-        ref = add(agent, method, class_name, name, signature, source);
+        ref = add(agent, method, dotted(class_signature), name, signature, source);
         (*jvmti)->Deallocate(jvmti, (unsigned char *)source);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)class_signature);
     }
     return ref;
 }

@@ -12,7 +12,6 @@
 
 #define MAX_MEM_LEAST   (1ull << 20)
 #define MAX_MEM_DEFAULT (256ull << 20)
-#define TOKEN_MAX       4096u
 
 /* Reads one option's value. 0, or -EINVAL; *nearest then is what would have been right. */
 typedef int (*read_value)(struct agent_options *options, const char *value, const char **nearest);
@@ -186,6 +185,28 @@ static bool read_flag(struct agent_options *options, const char *word)
     return false;
 }
 
+static int refuse_value(const char *option, const char *value, const char *nearest, char *message,
+                        size_t message_bytes)
+{
+    snprintf(message, message_bytes, "option %s: bad value '%.200s'; did you mean %s?", option,
+             value, nearest);
+    return -EINVAL;
+}
+
+static int refuse_word(const char *word, bool in_metrics, char *message, size_t message_bytes)
+{
+    const char *nearest = nearest_option(word);
+
+    if (in_metrics && name__distance(word, nearest) > 2)
+        return refuse_value("metrics", word, kernel_metrics__groups(), message, message_bytes);
+    if (strcmp(word, nearest) == 0)
+        snprintf(message, message_bytes, "option %s takes no value", word);
+    else
+        snprintf(message, message_bytes, "unknown option '%.200s'; did you mean %s?", word,
+                 nearest);
+    return -EINVAL;
+}
+
 /* One `key=value`, `key:value` or flag. A bare word after metrics= is one more of its metrics. */
 static int read_token(struct agent_options *options, char *token, bool *in_metrics, char *message,
                       size_t message_bytes)
@@ -208,13 +229,9 @@ static int read_token(struct agent_options *options, char *token, bool *in_metri
             options->metrics = 0;
         if (with_value[i].read(options, value, &nearest) == 0)
             return 0;
-        snprintf(message, message_bytes, "option %s: bad value '%.200s'; did you mean %s?", token,
-                 value, nearest);
-        return -EINVAL;
+        return refuse_value(token, value, nearest, message, message_bytes);
     }
-    snprintf(message, message_bytes, "unknown option '%.200s'; did you mean %s?", token,
-             nearest_option(token));
-    return -EINVAL;
+    return refuse_word(token, *in_metrics && !has_value, message, message_bytes);
 }
 
 /* What costs one getrusage at a switch. Everything else is known per thread at least. */
@@ -236,6 +253,17 @@ static int set_defaults(struct agent_options *options)
     return keep(&options->file, "treadle-%p.ledger");
 }
 
+/* The next token, to be freed; NULL at the end or without memory. */
+static char *next_token(const char **text)
+{
+    size_t length = strcspn(*text, ",");
+    char *token = strndup(*text, length);
+
+    *text += length;
+    *text += **text == ',';
+    return token;
+}
+
 int agent_options__parse(struct agent_options *options, const char *text, char *message,
                          size_t message_bytes)
 {
@@ -245,23 +273,18 @@ int agent_options__parse(struct agent_options *options, const char *text, char *
     if (error)
         snprintf(message, message_bytes, "no memory for options");
     while (text && *text) {
-        size_t length = strcspn(text, ",");
-        char token[TOKEN_MAX];
-        int result;
+        char *token = next_token(&text);
 
-        snprintf(token, sizeof token, "%.*s", (int)length, text);
-        text += length;
-        text += *text == ',';
-        if (!*token)
-            continue;
-        /* After the first error only `strict` still counts. */
-        if (error) {
-            (void)(strcmp(token, "strict") == 0 && read_flag(options, token));
-            continue;
+        if (!token) {
+            snprintf(message, message_bytes, "no memory for options");
+            return -ENOMEM;
         }
-        result = read_token(options, token, &in_metrics, message, message_bytes);
-        if (result)
-            error = result;
+        /* After the first error only `strict` still counts. */
+        if (error)
+            (void)(strcmp(token, "strict") == 0 && read_flag(options, token));
+        else if (*token)
+            error = read_token(options, token, &in_metrics, message, message_bytes);
+        free(token);
     }
     return error;
 }

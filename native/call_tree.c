@@ -158,10 +158,12 @@ static ledger_ref child_for(struct call_tree *tree, ledger_ref parent, uint64_t 
     return child;
 }
 
-static void lose_call(struct call_tree *tree, bool counted)
+/* Below a lost call every entry and every exit counts for the depth, whatever the method: whether
+ * it is left out may become known in between. */
+static void lose_call(struct call_tree *tree, uint64_t key, bool counted)
 {
     tree->lost_depth++;
-    if (counted)
+    if (counted && !is_excluded(tree, key))
         ledger__count(&tree->ledger->header->dropped_enters, 1);
 }
 
@@ -172,15 +174,14 @@ void call_tree__enter_slowly(struct call_tree *tree, uint64_t key, bool counted)
     ledger_ref child;
 
     if (tree->lost_depth) {
-        if (!is_excluded(tree, key))
-            lose_call(tree, counted);
+        lose_call(tree, key, counted);
         return;
     }
     child = child_for(tree, parent, key);
     if (child == CONTEXT_EXCLUDED)
         return;
     if (!child) {
-        lose_call(tree, counted);
+        lose_call(tree, key, counted);
         return;
     }
     node = call_tree__node(tree, child);
@@ -194,14 +195,11 @@ void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
 {
     struct ledger_node *node = tree->current;
 
-    if (is_excluded(tree, key))
-        return;
     if (tree->lost_depth) {
         tree->lost_depth--;
         return;
     }
-    /* A frame from before events began, of a method that nobody has entered since. */
-    if (!ledger__find_method(tree->ledger, key))
+    if (is_excluded(tree, key))
         return;
     while (node->method && node->key != key)
         node = call_tree__node(tree, node->parent);

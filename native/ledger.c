@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,10 +73,12 @@ static int reserve_up_to(struct ledger *ledger, uint32_t chunks)
     return error;
 }
 
-static void note_full(struct ledger *ledger, int error)
+/* Where a long run does not fit, single chunks may: only they say that the ledger is full. */
+static void note_full(struct ledger *ledger, int error, uint32_t run)
 {
     ledger->header->full_error = -error;
-    atomic_store(&ledger->full, true);
+    if (run == 1)
+        atomic_store(&ledger->full, true);
 }
 
 int ledger__reserve_ahead(struct ledger *ledger, uint64_t bytes)
@@ -107,7 +108,7 @@ static uint32_t take_chunks(struct ledger *ledger, enum ledger_table table, uint
         int error = reserve_up_to(ledger, first + run);
 
         if (error) {
-            note_full(ledger, error);
+            note_full(ledger, error, run);
             return 0;
         }
     } while (!__atomic_compare_exchange_n(used, &first, first + run, true, __ATOMIC_RELAXED,
@@ -319,16 +320,23 @@ ledger_ref ledger__next(const struct ledger *ledger, enum ledger_table table, le
     return 0;
 }
 
+static bool string_is(const struct ledger *ledger, ledger_ref ref, const char *bytes, size_t length)
+{
+    const struct ledger_string *string = ledger__at(ledger, ref);
+
+    return ref && string->length == length && memcmp(string->bytes, bytes, length) == 0;
+}
+
 void ledger__rename_thread(struct ledger *ledger, struct ledger_thread *thread, const char *bytes,
                            size_t length, uint64_t when_ns)
 {
-    ledger_ref name = ledger__string(ledger, bytes, length);
     const struct ledger_rename *latest = ledger__at(ledger, thread->renames);
-    ledger_ref latest_name = thread->renames ? latest->name : thread->name;
     struct ledger_rename *rename;
     ledger_ref ref;
 
-    if (!name || name == latest_name)
+    if (length > LEDGER_STRING_MAX)
+        length = LEDGER_STRING_MAX;
+    if (string_is(ledger, thread->renames ? latest->name : thread->name, bytes, length))
         return;
     thread->rename_count++;
     if (thread->rename_count > LEDGER_RENAMES_MAX)
@@ -337,7 +345,7 @@ void ledger__rename_thread(struct ledger *ledger, struct ledger_thread *thread, 
     if (!ref)
         return;
     rename = ledger__at(ledger, ref);
-    rename->name = name;
+    rename->name = ledger__string(ledger, bytes, length);
     rename->when_ns = when_ns;
     rename->older = thread->renames;
     __atomic_store_n(&thread->renames, ref, __ATOMIC_RELEASE);

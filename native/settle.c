@@ -29,7 +29,8 @@ static bool runs_java(void *context, pid_t tid)
 {
     const struct settlement *settlement = context;
 
-    return bsearch(&tid, settlement->java_tids, settlement->java_tid_count, sizeof tid,
+    return settlement->java_tid_count &&
+           bsearch(&tid, settlement->java_tids, settlement->java_tid_count, sizeof tid,
                    compare_tids) != NULL;
 }
 

@@ -63,13 +63,24 @@ char *live_ledger__find(pid_t pid)
     return path;
 }
 
+/* It is shown as what it is: the books of a process that runs. */
+static int mark_live(int fd)
+{
+    uint32_t state = LEDGER_LIVE;
+
+    return pwrite(fd, &state, sizeof(state), offsetof(struct ledger_header, state)) ==
+                   (ssize_t)sizeof(state)
+               ? 0
+               : -EIO;
+}
+
 /* A settled copy in memory, or -1 if there is nothing to settle: then the file is read as it is. */
 static int settled_copy(const char *path)
 {
     int source_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int copy_fd = source_fd < 0 ? -1 : memfd_create("treadle", MFD_CLOEXEC);
 
-    if (copy_fd >= 0 && snapshot__copy(source_fd, copy_fd) != 0) {
+    if (copy_fd >= 0 && (snapshot__copy(source_fd, copy_fd) != 0 || mark_live(copy_fd) != 0)) {
         close(copy_fd);
         copy_fd = -1;
     }
