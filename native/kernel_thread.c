@@ -174,8 +174,10 @@ int kernel_thread__start_java(struct kernel_thread *kernel_thread,
 
     if (reused && !gap_is_new)
         charge_all(kernel_thread);
-    if (reused && !kernel_thread->idle)
+    if (reused && !kernel_thread->idle) {
+        kernel_thread->thread->end_ns = ledger_time__now_ns(&kernel_thread->setup->time);
         kernel_thread->thread->flags |= THREAD_TERMINATED;
+    }
     ref = add_thread(kernel_thread, facts);
     if (!ref) {
         ledger__count(&kernel_thread->setup->ledger->header->dropped_threads, 1);

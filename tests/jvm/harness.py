@@ -298,7 +298,8 @@ def run_in_scratch(body, options):
         body(test, options.program) if options.program else body(test)
     except Skip as reason:
         print(f"SKIP: {reason}")
-        return SKIPPED
+        if not test.failures:
+            return SKIPPED
     except SystemExit as e:
         test.failures.append(str(e))
     finally:
