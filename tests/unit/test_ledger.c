@@ -1,4 +1,5 @@
 /* The ledger's writer: making the file, growing it, handing out records, when nothing is left. */
+#include "child.h"
 #include "native/ledger.h"
 #include "small_disk.h"
 
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* cmocka.h needs the others before it. */
@@ -137,19 +137,6 @@ static void refused_folders_give_a_reason_and_leave_nothing(void **state)
     name[300] = '\0';
     name[0] = '/';
     assert_int_equal(ledger__create(&ledger, name, MIB), -ENAMETOOLONG);
-}
-
-/* What a child process says: its exit status; 128 + its signal if it was killed. */
-static int run_child(int (*child)(void))
-{
-    (void)fflush(NULL);
-    pid_t pid = fork();
-    int status = 0;
-    if (pid == 0)
-        _exit(child());
-    assert_true(pid > 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 static int create_as_nobody(void)
@@ -709,24 +696,36 @@ static void unlink_takes_away_its_own_file_only(void **state)
     assert_int_equal(count_files(folder), 0);
 }
 
-/* A copy with one node: more can be added behind what it has. */
+/* A copy with one node in its second chunk: more can be added behind, in memory, and the file has
+ * it when it is written back. */
 static void a_copy_can_be_added_to(void **state)
 {
     (void)state;
     struct ledger ledger;
     struct ledger copy;
     struct ledger_arena arena = {0};
+    struct ledger_node written;
     create(&ledger, MIB);
     ledger_ref first = ledger__take(&ledger, &arena, LEDGER_NODES, 1);
-    int fd = dup(ledger.fd);
-    assert_true(fd >= 0);
-    assert_int_equal(ledger__adopt(&copy, fd, 2 * 4 * KIB, 64 * KIB), 0);
+    assert_int_equal(ledger__adopt(&copy, ledger.fd, 2 * 4 * KIB, 64 * KIB), 0);
     arena = (struct ledger_arena){0};
     ledger_ref second = ledger__take(&copy, &arena, LEDGER_NODES, 1);
     assert_int_equal(second, 2 * LEDGER_CHUNK_CELLS + 1);
     assert_int_equal(ledger__next(&copy, LEDGER_NODES, 0), first);
     assert_int_equal(ledger__next(&copy, LEDGER_NODES, first), second);
+    struct ledger_node *old = ledger__at(&copy, first);
+    old->calls = 17;
+    ledger__touch(&copy, old);
     assert_int_equal(take_all(&copy, &arena), 16 * PER_RUN - 1);
+    assert_int_equal(((struct ledger_node *)ledger__at(&ledger, first))->calls, 0);
+    assert_int_equal(ledger.header->chunks_used, 2);
+
+    assert_int_equal(ledger__write_back(&copy, ledger.fd), 0);
+    assert_int_equal(ledger.header->chunks_used, 18);
+    assert_int_equal(pread(ledger.fd, &written, sizeof written, (off_t)first * 64), 64);
+    assert_int_equal(written.calls, 17);
+    assert_int_equal(pread(ledger.fd, &written, sizeof written, 17 * 4096 + 63 * 64), 64);
+    assert_int_equal(written.key, 0xa5a5a5a5a5a5a5a5);
     ledger__close(&copy);
     ledger__close(&ledger);
 }
