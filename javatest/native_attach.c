@@ -6,12 +6,20 @@
 #include <stdio.h>
 #include <time.h>
 
+/* What something cost, as measured from inside and from outside of what belongs to it for sure. */
+struct bounds {
+    uint64_t least_ns;
+    uint64_t most_ns;
+};
+
 struct worker {
     JavaVM *vm;
     jclass class;
     jmethodID work;
-    uint64_t job_ns[2]; /* CPU from before the attach until after the detach */
-    uint64_t gap_ns;    /* CPU between the first detach and the second attach */
+    struct bounds job[2];  /* attached; at most with all of AttachCurrentThread and Detach… */
+    struct bounds gap;     /* between the two; at most with the detach before and attach after */
+    uint64_t detaching_ns; /* when the last detach began, on the thread's CPU clock */
+    uint64_t attached_ns;  /* when the last attach was done */
     int failed;
 };
 
@@ -29,33 +37,42 @@ static void burn(uint64_t ns)
         ;
 }
 
-/* One job: attached under that name, `calls` calls of work(). Returns what it cost. */
-static uint64_t job(struct worker *worker, char *name, int calls)
+/* One job: attached under that name, `calls` calls of work(). */
+static void job(struct worker *worker, struct bounds *cost, char *name, int calls)
 {
-    uint64_t start = thread_cpu_ns();
+    uint64_t start_ns = thread_cpu_ns();
     JavaVMAttachArgs args = {.version = JNI_VERSION_1_6, .name = name, .group = NULL};
     JNIEnv *env;
     if ((*worker->vm)->AttachCurrentThread(worker->vm, (void **)&env, &args) != JNI_OK) {
         worker->failed = 1;
-        return 0;
+        return;
     }
+    worker->attached_ns = thread_cpu_ns();
     for (int i = 0; i < calls; i++)
         (*env)->CallStaticVoidMethod(env, worker->class, worker->work);
+    worker->detaching_ns = thread_cpu_ns();
     if ((*worker->vm)->DetachCurrentThread(worker->vm) != JNI_OK)
         worker->failed = 1;
-    return thread_cpu_ns() - start;
+    cost->least_ns = worker->detaching_ns - worker->attached_ns;
+    cost->most_ns = thread_cpu_ns() - start_ns;
 }
 
 static void *body(void *argument)
 {
     struct worker *worker = argument;
     static char first[] = "job-A", second[] = "job-B";
-    worker->job_ns[0] = job(worker, first, 3);
-    uint64_t start = thread_cpu_ns();
+    job(worker, &worker->job[0], first, 3);
+    uint64_t detaching_ns = worker->detaching_ns, start_ns = thread_cpu_ns();
     burn(50000000);
-    worker->gap_ns = thread_cpu_ns() - start;
-    worker->job_ns[1] = job(worker, second, 6);
+    worker->gap.least_ns = thread_cpu_ns() - start_ns;
+    job(worker, &worker->job[1], second, 6);
+    worker->gap.most_ns = worker->attached_ns - detaching_ns;
     return NULL;
+}
+
+static void print_bounds(const char *what, const char *thread, struct bounds cost)
+{
+    printf("expect %s %s %" PRIu64 " %" PRIu64 "\n", what, thread, cost.least_ns, cost.most_ns);
 }
 
 static void run(JNIEnv *env, jclass self)
@@ -69,9 +86,9 @@ static void run(JNIEnv *env, jclass self)
         worker.failed = 1;
     (*env)->DeleteGlobalRef(env, worker.class);
     printf("%s\n", worker.failed ? "failed" : "attached twice");
-    printf("expect job-cpu job-A %" PRIu64 "\n", worker.job_ns[0]);
-    printf("expect job-cpu job-B %" PRIu64 "\n", worker.job_ns[1]);
-    printf("expect gap-cpu job-A %" PRIu64 "\n", worker.gap_ns);
+    print_bounds("job-cpu", "job-A", worker.job[0]);
+    print_bounds("job-cpu", "job-B", worker.job[1]);
+    print_bounds("gap-cpu", "job-A", worker.gap);
     fflush(stdout);
 }
 
