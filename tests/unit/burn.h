@@ -8,6 +8,18 @@
 
 #define MS UINT64_C(1000000)
 
+/* The thread sanitizer lets go of a thread before its last destructors have run. */
+#if defined(__SANITIZE_THREAD__)
+#define LAST_DESTRUCTORS_RUN 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LAST_DESTRUCTORS_RUN 0
+#endif
+#endif
+#ifndef LAST_DESTRUCTORS_RUN
+#define LAST_DESTRUCTORS_RUN 1
+#endif
+
 static inline uint64_t read_ns(clockid_t clock)
 {
     struct timespec now;

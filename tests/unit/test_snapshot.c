@@ -63,15 +63,13 @@ static void patterns_have_the_time(void **state)
 {
     (void)state;
     char path[64];
-    unsigned parts[6];
-    int end = 0;
+    struct tm tm = {0};
     assert_int_equal(snapshot__path(path, sizeof path, "x-%t.y", 1, 1), 0);
     assert_int_equal(strlen(path), strlen("x-20240131-235959.y"));
-    assert_int_equal(sscanf(path, "x-%4u%2u%2u-%2u%2u%2u.y%n", &parts[0], &parts[1], &parts[2],
-                            &parts[3], &parts[4], &parts[5], &end),
-                     6);
-    assert_int_equal(end, strlen(path));
-    assert_true(parts[0] >= 2024 && parts[1] <= 12 && parts[2] <= 31 && parts[3] <= 23);
+    const char *end = strptime(path, "x-%Y%m%d-%H%M%S.y", &tm);
+    assert_non_null(end);
+    assert_string_equal(end, "");
+    assert_true(tm.tm_year >= 124);
 }
 
 static void paths_fit_or_are_refused(void **state)
@@ -194,7 +192,8 @@ static ledger_ref read_child(const struct ledger_reader *reader, ledger_ref pare
     return ref;
 }
 
-/* All rows together are the process, to 1 % and what runs while the clocks are read. */
+/* All rows together are the process, to 1 % and what runs while the clocks are read: at most what
+ * the process consumed during the snapshot. */
 static void check_balance(const struct ledger_reader *reader, uint64_t slack_ns)
 {
     uint64_t rows_ns = rows_cpu_ns(reader);
@@ -256,7 +255,7 @@ static void busy_threads_are_in_balance_twenty_times(void **state)
         const struct ledger_header *header = ledger_reader__header(reader);
         assert_in_range(header->process_cpu_ns, before_ns, after_ns);
         check_calls(reader, &seen);
-        check_balance(reader, 5 * MS);
+        check_balance(reader, 2 * MS + after_ns - before_ns);
         ledger_reader__close(reader);
         nap(5 * MS);
     }
@@ -344,12 +343,15 @@ static void another_process_can_take_a_snapshot(void **state)
     while (cpu_of(child) < SECOND)
         nap(MS);
     for (int i = 0; i < 5; i++) {
+        uint64_t before_ns = cpu_of(child);
         assert_int_equal(snapshot__write(fd, target), 0);
+        uint64_t after_ns = cpu_of(child);
         struct ledger_reader *reader = open_snapshot(target);
         assert_int_equal(ledger_reader__header(reader)->pid, child);
         check_calls(reader, &seen);
         /* schedstat of a running thread may be one tick old. */
-        check_balance(reader, 5 * MS + (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * 10 * MS);
+        check_balance(reader,
+                      after_ns - before_ns + (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * 10 * MS);
         ledger_reader__close(reader);
         nap(20 * MS);
     }
@@ -723,6 +725,10 @@ static void a_thread_on_its_way_out_is_not_counted_twice(void **state)
 {
     (void)state;
     pthread_t thread;
+    if (!LAST_DESTRUCTORS_RUN) {
+        print_message("no last destructors under this sanitizer\n");
+        skip();
+    }
     struct java_world *world = java_world__make(MIB, 0, 0, false);
     assert_int_equal(pthread_key_create(&last_destructor, hold), 0);
     assert_int_equal(pthread_barrier_init(&on_its_way_out, NULL, 2), 0);
