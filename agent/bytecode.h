@@ -1,0 +1,96 @@
+/*
+ * The instruction set (JVMS chapter 6): lengths, where control goes, what the operand stack gains
+ * and loses. Pure functions over code bytes; after bytecode__length has found an instruction whole,
+ * the other functions may be asked about it.
+ */
+#ifndef TREADLE_BYTECODE_H
+#define TREADLE_BYTECODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum bytecode_kind {
+    BYTECODE_INVALID,
+    BYTECODE_PLAIN,       /* stack effect is all there is to say */
+    BYTECODE_LOAD,        /* aload: a reference from a local variable */
+    BYTECODE_STORE,       /* any type */
+    BYTECODE_SHUFFLE,     /* dup… and swap */
+    BYTECODE_CONDITIONAL, /* jumps or goes on */
+    BYTECODE_GOTO,
+    BYTECODE_JSR,
+    BYTECODE_RET,
+    BYTECODE_SWITCH,
+    BYTECODE_RETURN,
+    BYTECODE_THROW,
+    BYTECODE_FIELD,
+    BYTECODE_INVOKE,
+    BYTECODE_MULTI_ARRAY,
+    BYTECODE_WIDE,
+};
+
+enum opcode {
+    OP_NOP = 0x00,
+    OP_LDC = 0x12,
+    OP_LDC_W = 0x13,
+    OP_ALOAD = 0x19,
+    OP_ALOAD_0 = 0x2a,
+    OP_ISTORE = 0x36,
+    OP_LSTORE = 0x37,
+    OP_DSTORE = 0x39,
+    OP_ASTORE = 0x3a,
+    OP_ISTORE_0 = 0x3b,
+    OP_ASTORE_3 = 0x4e,
+    OP_DUP = 0x59,
+    OP_SWAP = 0x5f,
+    OP_IINC = 0x84,
+    OP_IF_ACMPNE = 0xa6,
+    OP_GOTO = 0xa7,
+    OP_JSR = 0xa8,
+    OP_RET = 0xa9,
+    OP_TABLESWITCH = 0xaa,
+    OP_LOOKUPSWITCH = 0xab,
+    OP_RETURN = 0xb1,
+    OP_GETSTATIC = 0xb2,
+    OP_PUTSTATIC = 0xb3,
+    OP_GETFIELD = 0xb4,
+    OP_PUTFIELD = 0xb5,
+    OP_INVOKESPECIAL = 0xb7,
+    OP_INVOKESTATIC = 0xb8,
+    OP_INVOKEDYNAMIC = 0xba,
+    OP_ATHROW = 0xbf,
+    OP_WIDE = 0xc4,
+    OP_IFNULL = 0xc6,
+    OP_GOTO_W = 0xc8,
+    OP_JSR_W = 0xc9,
+};
+
+struct bytecode {
+    uint8_t length; /* 0: it depends on the operands */
+    uint8_t kind;   /* enum bytecode_kind */
+    uint8_t pops;   /* operand stack slots, where they do not depend on the constant pool */
+    uint8_t pushes;
+};
+
+/* Never NULL; of kind BYTECODE_INVALID for what no class file may hold. */
+const struct bytecode *bytecode__of(uint8_t opcode);
+
+/* Bytes of the instruction at pc, 0 if it is none or does not end before `end`. */
+uint32_t bytecode__length(const uint8_t *code, uint32_t end, uint32_t pc);
+
+/* Jump targets as absolute offsets that may lie anywhere; a switch's first one is its default. */
+uint32_t bytecode__target_count(const uint8_t *code, uint32_t pc);
+int64_t bytecode__target(const uint8_t *code, uint32_t pc, uint32_t which);
+
+/* Offset of a switch's first operand behind its padding, for an instruction at pc. */
+static inline uint32_t bytecode__switch_operands(uint32_t pc)
+{
+    return (pc & ~3u) + 4;
+}
+
+/* Whether the next instruction is reached from this one. */
+bool bytecode__goes_on(uint8_t opcode);
+
+/* The conditional jump that jumps when this one goes on. */
+uint8_t bytecode__inverse(uint8_t opcode);
+
+#endif

@@ -1,0 +1,439 @@
+#include "agent/code_layout.h"
+
+#include "agent/bytecode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS_MAX      64u
+#define TRAMPOLINES_MAX 256u
+#define GOTO_W_BYTES    5u
+#define INVERTED_BYTES  8u     /* a conditional jump over a goto_w */
+#define REACH           32767  /* of a branch with a 16-bit offset */
+#define REACH_WANTED    30000u /* of a branch to a new trampoline: others may push it away */
+
+static uint8_t opcode_at(const struct code_layout *layout, uint32_t pc)
+{
+    return layout->method->bytes[pc];
+}
+
+uint32_t code_layout__next(const struct code_layout *layout, uint32_t pc)
+{
+    do
+        pc++;
+    while (pc < layout->method->length && !(layout->flags[pc] & CODE_INSTRUCTION));
+    return pc;
+}
+
+bool code_layout__is_instruction(const struct code_layout *layout, uint32_t pc)
+{
+    return pc < layout->method->length && (layout->flags[pc] & CODE_INSTRUCTION);
+}
+
+static int find_instructions(struct code_layout *layout, struct class_reader *reader)
+{
+    const struct method_code *method = layout->method;
+
+    for (uint32_t pc = 0, length; pc < method->length; pc += length) {
+        uint8_t kind = bytecode__of(opcode_at(layout, pc))->kind;
+
+        length = bytecode__length(method->bytes, method->length, pc);
+        if (length == 0) {
+            class_reader__fail(reader, method_code__offset(method, pc), "an instruction");
+            return -EBADMSG;
+        }
+        layout->flags[pc] = CODE_INSTRUCTION;
+        if (kind == BYTECODE_RETURN)
+            layout->flags[pc] |= CODE_RETURN;
+    }
+    return 0;
+}
+
+static int check_targets(struct code_layout *layout, struct class_reader *reader)
+{
+    const struct method_code *method = layout->method;
+
+    for (uint32_t pc = 0; pc < method->length; pc = code_layout__next(layout, pc)) {
+        uint32_t count = bytecode__target_count(method->bytes, pc);
+
+        layout->has_jumps |= count > 0;
+        for (uint32_t i = 0; i < count; i++) {
+            int64_t target = bytecode__target(method->bytes, pc, i);
+
+            if (target < 0 || target >= method->length ||
+                !(layout->flags[target] & CODE_INSTRUCTION)) {
+                class_reader__fail(reader, method_code__offset(method, pc),
+                                   "a branch to an instruction");
+                return -EBADMSG;
+            }
+        }
+    }
+    return 0;
+}
+
+static int check_exceptions(const struct code_layout *layout, struct class_reader *reader)
+{
+    const struct method_code *method = layout->method;
+
+    for (uint32_t i = 0; i < method->exception_count; i++) {
+        struct exception_range range = method_code__exception(method, i);
+
+        if (!code_layout__is_instruction(layout, range.start) ||
+            !code_layout__is_instruction(layout, range.handler) ||
+            (range.end != method->length && !code_layout__is_instruction(layout, range.end))) {
+            class_reader__fail(reader, method_code__offset(method, method->length) + 2 + 8 * i,
+                               "an exception range of instructions");
+            return -EBADMSG;
+        }
+    }
+    return 0;
+}
+
+int code_layout__open(struct code_layout *layout, const struct method_code *method,
+                      struct class_reader *reader)
+{
+    size_t length = method->length + 1u;
+    int error = -ENOMEM;
+
+    memset(layout, 0, sizeof *layout);
+    layout->method = method;
+    layout->flags = calloc(length, sizeof *layout->flags);
+    layout->label = calloc(length, sizeof *layout->label);
+    layout->position = calloc(length, sizeof *layout->position);
+    if (layout->flags && layout->label && layout->position)
+        error = find_instructions(layout, reader);
+    if (!error)
+        error = check_targets(layout, reader);
+    if (!error)
+        error = check_exceptions(layout, reader);
+    if (error)
+        code_layout__close(layout);
+    return error;
+}
+
+void code_layout__close(struct code_layout *layout)
+{
+    free(layout->flags);
+    free(layout->label);
+    free(layout->position);
+    free(layout->trampolines);
+    memset(layout, 0, sizeof *layout);
+}
+
+static uint32_t new_length(const struct code_layout *layout, uint32_t pc, uint32_t position)
+{
+    uint32_t length = code_layout__next(layout, pc) - pc;
+
+    switch (bytecode__of(opcode_at(layout, pc))->kind) {
+    case BYTECODE_SWITCH:
+        return length - (bytecode__switch_operands(pc) - pc) +
+               (bytecode__switch_operands(position) - position);
+    case BYTECODE_GOTO:
+    case BYTECODE_JSR:
+        return layout->flags[pc] & CODE_FAR ? GOTO_W_BYTES : length;
+    case BYTECODE_CONDITIONAL:
+        return layout->flags[pc] & CODE_FAR ? INVERTED_BYTES : length;
+    default:
+        return length;
+    }
+}
+
+/* The position behind the trampolines that stand before pc. */
+static uint32_t place_trampolines(struct code_layout *layout, uint32_t pc, uint32_t position)
+{
+    if (!(layout->flags[pc] & CODE_TRAMPOLINE))
+        return position;
+    for (uint32_t i = 0; i < layout->trampoline_count; i++) {
+        if (layout->trampolines[i].gap == pc) {
+            layout->trampolines[i].position = position;
+            position += GOTO_W_BYTES;
+        }
+    }
+    return position;
+}
+
+static void measure(struct code_layout *layout)
+{
+    uint32_t position = layout->hook_length;
+    uint32_t length = layout->method->length;
+
+    for (uint32_t pc = 0; pc < length; pc = code_layout__next(layout, pc)) {
+        position = place_trampolines(layout, pc, position);
+        layout->label[pc] = position;
+        if (layout->flags[pc] & CODE_RETURN)
+            position += layout->hook_length;
+        layout->position[pc] = position;
+        position += new_length(layout, pc, position);
+    }
+    position = place_trampolines(layout, length, position);
+    layout->label[length] = layout->position[length] = layout->end = position;
+}
+
+static bool reaches(uint32_t from, uint32_t to)
+{
+    int64_t distance = (int64_t)to - from;
+
+    return distance <= REACH && distance >= -REACH - 1;
+}
+
+/* Gaps: behind what does not go on, and not within an exception range, whose handler's frame need
+ * not suit the trampoline's. */
+static int find_gaps(struct code_layout *layout)
+{
+    const struct method_code *method = layout->method;
+    int32_t *step = calloc(method->length + 2u, sizeof *step);
+    int32_t depth = 0;
+
+    if (!step)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < method->exception_count; i++) {
+        struct exception_range range = method_code__exception(method, i);
+
+        if (range.start < range.end) {
+            step[range.start + 1u]++;
+            step[range.end]--;
+        }
+    }
+    for (uint32_t pc = 0; pc < method->length; pc = code_layout__next(layout, pc)) {
+        uint32_t next = code_layout__next(layout, pc);
+        uint8_t opcode = opcode_at(layout, pc);
+
+        for (uint32_t i = pc + 1; i <= next; i++)
+            depth += step[i];
+        if (depth == 0 && !bytecode__goes_on(opcode) && bytecode__of(opcode)->kind != BYTECODE_JSR)
+            layout->flags[next] |= CODE_GAP;
+    }
+    free(step);
+    layout->gaps_known = true;
+    return 0;
+}
+
+static bool is_near_gap(const struct code_layout *layout, uint32_t from, uint32_t pc)
+{
+    int64_t distance = (int64_t)layout->label[pc] - from;
+
+    return (layout->flags[pc] & CODE_GAP) && distance <= REACH_WANTED &&
+           distance >= -(int64_t)REACH_WANTED;
+}
+
+/* The nearest gap for a trampoline of the branch at pc, or 0. */
+static uint32_t nearest_gap(const struct code_layout *layout, uint32_t pc)
+{
+    uint32_t length = layout->method->length;
+
+    for (uint32_t away = 1; away <= length; away++) {
+        if (pc + away <= length && is_near_gap(layout, layout->position[pc], pc + away))
+            return pc + away;
+        if (pc > away && is_near_gap(layout, layout->position[pc], pc - away))
+            return pc - away;
+    }
+    return 0;
+}
+
+static const struct code_trampoline *find_trampoline(const struct code_layout *layout, uint32_t pc)
+{
+    uint32_t target = (uint32_t)bytecode__target(layout->method->bytes, pc, 0);
+
+    for (uint32_t i = 0; i < layout->trampoline_count; i++) {
+        const struct code_trampoline *trampoline = &layout->trampolines[i];
+
+        if (trampoline->target == target && reaches(layout->position[pc], trampoline->position))
+            return trampoline;
+    }
+    return NULL;
+}
+
+/* Keeps them by gap, so that their positions ascend. */
+static int add_trampoline(struct code_layout *layout, uint32_t pc)
+{
+    struct code_trampoline *grown;
+    uint32_t gap, i;
+
+    if (!layout->gaps_known && find_gaps(layout) != 0)
+        return -ENOMEM;
+    gap = nearest_gap(layout, pc);
+    if (gap == 0 || layout->trampoline_count == TRAMPOLINES_MAX)
+        return -ERANGE;
+    grown = realloc(layout->trampolines, (layout->trampoline_count + 1) * sizeof *grown);
+    if (!grown)
+        return -ENOMEM;
+    layout->trampolines = grown;
+    for (i = layout->trampoline_count++; i > 0 && grown[i - 1].gap > gap; i--)
+        grown[i] = grown[i - 1];
+    grown[i] = (struct code_trampoline){
+        .gap = gap,
+        .target = (uint32_t)bytecode__target(layout->method->bytes, pc, 0),
+        .position = layout->label[gap],
+    };
+    layout->flags[gap] |= CODE_TRAMPOLINE;
+    return 0;
+}
+
+/* 0: it reaches its target; 1: it will, once places are found anew; or why it never will. */
+static int make_reach(struct code_layout *layout, uint32_t pc)
+{
+    uint8_t opcode = opcode_at(layout, pc);
+    uint8_t kind = bytecode__of(opcode)->kind;
+    bool is_branch = kind == BYTECODE_GOTO || kind == BYTECODE_JSR || kind == BYTECODE_CONDITIONAL;
+    uint32_t target;
+    int error;
+
+    if (!is_branch || bytecode__of(opcode)->length != 3 || (layout->flags[pc] & CODE_FAR))
+        return 0;
+    target = (uint32_t)bytecode__target(layout->method->bytes, pc, 0);
+    if (reaches(layout->position[pc], layout->label[target]))
+        return 0;
+    if (kind != BYTECODE_CONDITIONAL || !layout->framed) {
+        layout->flags[pc] |= CODE_FAR;
+        return 1;
+    }
+    if (find_trampoline(layout, pc))
+        return 0;
+    error = add_trampoline(layout, pc);
+    return error ? error : 1;
+}
+
+int code_layout__place(struct code_layout *layout, uint32_t hook_length, bool framed)
+{
+    layout->hook_length = hook_length;
+    layout->framed = framed;
+    for (uint32_t round = 0; round < ROUNDS_MAX; round++) {
+        int state = 0;
+
+        measure(layout);
+        if (layout->end > METHOD_CODE_BYTES_MAX)
+            return -E2BIG;
+        if (layout->end <= REACH)
+            return 0;
+        for (uint32_t pc = 0; pc < layout->method->length; pc = code_layout__next(layout, pc)) {
+            int one = make_reach(layout, pc);
+
+            if (one < 0)
+                return one;
+            state |= one;
+        }
+        if (state == 0)
+            return 0;
+    }
+    return -ERANGE;
+}
+
+/* The instruction that pc is in. */
+static uint32_t round_down(const struct code_layout *layout, uint32_t pc)
+{
+    if (pc >= layout->method->length)
+        return layout->method->length;
+    while (!(layout->flags[pc] & CODE_INSTRUCTION))
+        pc--;
+    return pc;
+}
+
+uint32_t code_layout__start(const struct code_layout *layout, uint32_t pc)
+{
+    return pc == 0 ? 0 : layout->label[round_down(layout, pc)];
+}
+
+uint32_t code_layout__range_end(const struct code_layout *layout, uint32_t pc)
+{
+    pc = round_down(layout, pc);
+    if (layout->flags[pc] & CODE_TRAMPOLINE)
+        for (uint32_t i = 0; i < layout->trampoline_count; i++)
+            if (layout->trampolines[i].gap == pc)
+                return layout->trampolines[i].position;
+    return layout->label[pc];
+}
+
+uint32_t code_layout__instruction(const struct code_layout *layout, uint32_t pc)
+{
+    return layout->position[round_down(layout, pc)];
+}
+
+static void write_goto_w(const struct code_layout *layout, uint8_t opcode, uint32_t target,
+                         struct class_writer *writer, uint32_t position)
+{
+    class_writer__u1(writer, opcode);
+    class_writer__u4(writer, layout->label[target] - position);
+}
+
+static void write_trampolines(const struct code_layout *layout, uint32_t pc,
+                              struct class_writer *writer)
+{
+    if (!(layout->flags[pc] & CODE_TRAMPOLINE))
+        return;
+    for (uint32_t i = 0; i < layout->trampoline_count; i++)
+        if (layout->trampolines[i].gap == pc)
+            write_goto_w(layout, OP_GOTO_W, layout->trampolines[i].target, writer,
+                         layout->trampolines[i].position);
+}
+
+static void write_switch(const struct code_layout *layout, uint32_t pc, struct class_writer *writer)
+{
+    const uint8_t *code = layout->method->bytes;
+    const uint8_t *operands = code + bytecode__switch_operands(pc);
+    uint32_t position = layout->position[pc];
+    uint32_t count = bytecode__target_count(code, pc);
+    uint32_t padding = bytecode__switch_operands(position) - position - 1;
+
+    class_writer__u1(writer, code[pc]);
+    while (padding-- > 0)
+        class_writer__u1(writer, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0 && code[pc] == OP_LOOKUPSWITCH)
+            class_writer__copy(writer, operands + (size_t)i * 8, 4);
+        class_writer__u4(writer, layout->label[bytecode__target(code, pc, i)] - position);
+        if (i == 0)
+            class_writer__copy(writer, operands + 4, code[pc] == OP_LOOKUPSWITCH ? 4 : 8);
+    }
+}
+
+static void write_branch(const struct code_layout *layout, uint32_t pc, struct class_writer *writer)
+{
+    uint8_t opcode = opcode_at(layout, pc);
+    uint32_t target = (uint32_t)bytecode__target(layout->method->bytes, pc, 0);
+    uint32_t position = layout->position[pc];
+    const struct code_trampoline *trampoline;
+
+    if (bytecode__of(opcode)->length != 3) {
+        write_goto_w(layout, opcode, target, writer, position);
+    } else if (!(layout->flags[pc] & CODE_FAR)) {
+        class_writer__u1(writer, opcode);
+        trampoline = reaches(position, layout->label[target]) ? NULL : find_trampoline(layout, pc);
+        class_writer__u2(writer,
+                         (trampoline ? trampoline->position : layout->label[target]) - position);
+    } else if (bytecode__of(opcode)->kind != BYTECODE_CONDITIONAL) {
+        write_goto_w(layout, opcode == OP_GOTO ? OP_GOTO_W : OP_JSR_W, target, writer, position);
+    } else {
+        class_writer__u1(writer, bytecode__inverse(opcode));
+        class_writer__u2(writer, INVERTED_BYTES);
+        write_goto_w(layout, OP_GOTO_W, target, writer, position + 3);
+    }
+}
+
+void code_layout__write(const struct code_layout *layout, const struct code_hooks *hooks,
+                        struct class_writer *writer)
+{
+    const struct method_code *method = layout->method;
+    uint32_t next;
+
+    class_writer__copy(writer, hooks->enter, hooks->length);
+    for (uint32_t pc = 0; pc < method->length; pc = next) {
+        next = code_layout__next(layout, pc);
+        write_trampolines(layout, pc, writer);
+        if (layout->flags[pc] & CODE_RETURN)
+            class_writer__copy(writer, hooks->leave, hooks->length);
+        switch (bytecode__of(opcode_at(layout, pc))->kind) {
+        case BYTECODE_CONDITIONAL:
+        case BYTECODE_GOTO:
+        case BYTECODE_JSR:
+            write_branch(layout, pc, writer);
+            break;
+        case BYTECODE_SWITCH:
+            write_switch(layout, pc, writer);
+            break;
+        default:
+            class_writer__copy(writer, method->bytes + pc, next - pc);
+        }
+    }
+    write_trampolines(layout, method->length, writer);
+}

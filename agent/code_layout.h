@@ -1,0 +1,85 @@
+/*
+ * Where the instructions of a method stand once hooks are put between them.
+ *
+ *     enter hook            before the first instruction; no branch leads to it
+ *     [leave hook] return   a branch to a return leads to its leave hook
+ *     …                     every other instruction, relocated
+ *     (end)                 here the caller may append a handler
+ *
+ * A goto or jsr that no longer reaches its target becomes goto_w or jsr_w. A conditional jump is
+ * inverted over a goto_w where the method has no stack map; where it has one (the instruction
+ * behind it would need a frame of its own), it jumps to a trampoline: a goto_w in a gap, that is
+ * behind an instruction that does not go on and outside every exception range, with its target's
+ * frame.
+ *
+ * `pc` is an offset in the original code, a position one in the new. One thread at a time.
+ */
+#ifndef TREADLE_CODE_LAYOUT_H
+#define TREADLE_CODE_LAYOUT_H
+
+#include "agent/class_file.h"
+#include "agent/method_code.h"
+
+#define CODE_HOOK_BYTES_MAX 6u
+
+/* Both hooks have the same length. */
+struct code_hooks {
+    uint8_t enter[CODE_HOOK_BYTES_MAX];
+    uint8_t leave[CODE_HOOK_BYTES_MAX];
+    uint8_t length;
+};
+
+struct code_trampoline {
+    uint32_t gap;      /* the pc it stands before */
+    uint32_t target;   /* the pc it leads to */
+    uint32_t position; /* its own */
+};
+
+struct code_layout {
+    const struct method_code *method;
+    uint8_t *flags;     /* enum code_flag for each pc */
+    uint32_t *label;    /* for each pc, its end included: where a branch to it leads now */
+    uint32_t *position; /* for each pc: where the instruction itself stands now */
+    uint32_t hook_length;
+    uint32_t end; /* the position behind the last instruction */
+    bool framed;
+    bool has_jumps; /* jumps, switches or subroutines */
+    bool gaps_known;
+    struct code_trampoline *trampolines; /* by position */
+    uint32_t trampoline_count;
+};
+
+enum code_flag {
+    CODE_INSTRUCTION = 1, /* one begins here */
+    CODE_RETURN = 2,
+    CODE_FAR = 4,       /* a branch that no longer reaches its target */
+    CODE_UNCOVERED = 8, /* not to be covered by the catch-all: `this` may be uninitialised */
+    CODE_GAP = 16,      /* a trampoline may stand before it */
+    CODE_TRAMPOLINE = 32,
+};
+
+/* Finds the instructions. 0, -ENOMEM or -EBADMSG; the latter's reason is in the reader. The method
+ * must outlive the layout; nothing is left to close after a failure. */
+int code_layout__open(struct code_layout *layout, const struct method_code *method,
+                      struct class_reader *reader);
+void code_layout__close(struct code_layout *layout);
+
+/* Finds the places. 0; -E2BIG: more than 65535 bytes; -ERANGE: a branch cannot be made to reach;
+ * -ENOMEM. `framed`: the method has a stack map. */
+int code_layout__place(struct code_layout *layout, uint32_t hook_length, bool framed);
+
+/* Whether pc is where an instruction begins. */
+bool code_layout__is_instruction(const struct code_layout *layout, uint32_t pc);
+/* Where what the debugger's tables say of pc is now: pc may be any, offset 0 stays 0. */
+uint32_t code_layout__start(const struct code_layout *layout, uint32_t pc);
+/* Where a range is over that ended before pc; pc may be any. */
+uint32_t code_layout__range_end(const struct code_layout *layout, uint32_t pc);
+/* The position of an instruction, hooks and trampolines before it left out. pc may be any. */
+uint32_t code_layout__instruction(const struct code_layout *layout, uint32_t pc);
+/* The pc behind the instruction at pc. */
+uint32_t code_layout__next(const struct code_layout *layout, uint32_t pc);
+
+void code_layout__write(const struct code_layout *layout, const struct code_hooks *hooks,
+                        struct class_writer *writer);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * Puts the hooks into one method's Code attribute:
+ *
+ *     ldc id; invokestatic enter
+ *     …                               every return becomes: ldc id; invokestatic leave; return
+ *     ldc id; invokestatic leave; athrow
+ *
+ * The last line handles everything thrown from behind the enter hook on, except from a leave hook
+ * and its return, which have left already. Its exception ranges stand last in the table: it sees
+ * only what leaves the frame, and the method's own entries keep their indices. In a constructor
+ * they cover only where `this` is surely initialised. One thread at a time.
+ */
+#ifndef TREADLE_CODE_REWRITER_H
+#define TREADLE_CODE_REWRITER_H
+
+#include "agent/class_file.h"
+#include "agent/constant_pool.h"
+#include "agent/method_code.h"
+
+enum method_outcome {
+    METHOD_HOOKED,
+    METHOD_NOT_CHOSEN,
+    METHOD_WITHOUT_CODE,
+    /* left alone, because: */
+    METHOD_CODE_TOO_LARGE,
+    METHOD_POOL_FULL,
+    METHOD_BRANCH_OUT_OF_REACH,
+    METHOD_TOO_MANY_HANDLERS,
+    METHOD_STACK_TOO_DEEP,
+    METHOD_CONSTRUCTOR_UNCLEAR,
+    METHOD_OUTCOMES,
+};
+
+/* What is the same for all methods of a class. */
+struct code_rewriter {
+    struct constant_pool *pool;
+    const char *hook_class;
+    uint16_t major_version;
+    uint32_t this_class; /* indices in the pool from here on, 0 until they are needed */
+    uint32_t enter;
+    uint32_t leave;
+    uint32_t throwable;
+    uint32_t stack_map_name;
+};
+
+struct hooked_method {
+    struct method_code code;
+    struct class_text descriptor;
+    bool is_static;
+    bool is_constructor; /* one whose `this` is not initialised at first */
+    uint32_t id;
+};
+
+/* Writes the content of the new Code attribute; on any outcome but METHOD_HOOKED what it wrote is
+ * of no use. 0, -ENOMEM, or -EBADMSG: the reader, of the old content, knows what is malformed. */
+int code_rewriter__rewrite(struct code_rewriter *rewriter, const struct hooked_method *method,
+                           struct class_reader *reader, struct class_writer *writer,
+                           enum method_outcome *outcome);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * The constant pool of a class file (JVMS 4.4): what it has stays as it is and where it is, new
+ * entries are appended behind. Text is what the file holds: modified UTF-8, no NUL at its end.
+ * One thread at a time.
+ */
+#ifndef TREADLE_CONSTANT_POOL_H
+#define TREADLE_CONSTANT_POOL_H
+
+#include "agent/class_file.h"
+
+enum constant_tag {
+    CONSTANT_UTF8 = 1,
+    CONSTANT_INTEGER = 3,
+    CONSTANT_FLOAT = 4,
+    CONSTANT_LONG = 5,
+    CONSTANT_DOUBLE = 6,
+    CONSTANT_CLASS = 7,
+    CONSTANT_STRING = 8,
+    CONSTANT_FIELD = 9,
+    CONSTANT_METHOD = 10,
+    CONSTANT_INTERFACE_METHOD = 11,
+    CONSTANT_NAME_AND_TYPE = 12,
+    CONSTANT_METHOD_HANDLE = 15,
+    CONSTANT_METHOD_TYPE = 16,
+    CONSTANT_DYNAMIC = 17,
+    CONSTANT_INVOKE_DYNAMIC = 18,
+    CONSTANT_MODULE = 19,
+    CONSTANT_PACKAGE = 20,
+};
+
+struct class_text {
+    const uint8_t *bytes;
+    uint32_t length;
+};
+
+bool class_text__is(struct class_text text, const char *word);
+
+struct constant_pool {
+    const uint8_t *bytes;      /* the whole class file */
+    uint32_t *offset;          /* of an entry's tag; 0 for indices that name nothing */
+    uint32_t count;            /* of the file, the unused index 0 included */
+    uint32_t next;             /* the index of the next new entry */
+    struct class_writer added; /* the new entries */
+};
+
+/* How far the new entries went, to be able to go back. */
+struct constant_pool_mark {
+    uint32_t next;
+    size_t bytes;
+};
+
+/* Reads the pool from its count on. The reader knows whether it was well-formed; -ENOMEM or 0. */
+int constant_pool__read(struct constant_pool *pool, struct class_reader *reader);
+void constant_pool__close(struct constant_pool *pool);
+
+/* Of the file's own entries. false: there is no such entry, or not of that kind. */
+bool constant_pool__text(const struct constant_pool *pool, uint32_t index, struct class_text *text);
+bool constant_pool__class_name(const struct constant_pool *pool, uint32_t index,
+                               struct class_text *name);
+/* Of a field, a method, an interface's method or a dynamic call site. */
+bool constant_pool__member(const struct constant_pool *pool, uint32_t index,
+                           struct class_text *name, struct class_text *descriptor);
+
+/* Each gives the new entry's index, or 0: the pool is full, or was when one of its parts was added.
+ * Texts and classes that the file has already are found rather than added. */
+uint32_t constant_pool__add_text(struct constant_pool *pool, struct class_text text);
+uint32_t constant_pool__add_class(struct constant_pool *pool, struct class_text name);
+uint32_t constant_pool__add_integer(struct constant_pool *pool, uint32_t value);
+uint32_t constant_pool__add_name_and_type(struct constant_pool *pool, uint32_t name, uint32_t type);
+uint32_t constant_pool__add_method(struct constant_pool *pool, uint32_t owner, uint32_t member);
+
+struct constant_pool_mark constant_pool__mark(const struct constant_pool *pool);
+void constant_pool__go_back(struct constant_pool *pool, struct constant_pool_mark mark);
+
+#endif

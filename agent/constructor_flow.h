@@ -1,0 +1,18 @@
+/*
+ * Where in a constructor `this` is surely initialised: behind an invokespecial of an <init> on it,
+ * on every path. Found by following the code with just as much state as tells whether a call is on
+ * `this` or on another object: which local variables and stack slots hold the uninitialised `this`.
+ * Paths that join with and without it stay "maybe", which no later call mends. One thread at a
+ * time.
+ */
+#ifndef TREADLE_CONSTRUCTOR_FLOW_H
+#define TREADLE_CONSTRUCTOR_FLOW_H
+
+#include "agent/code_layout.h"
+#include "agent/constant_pool.h"
+
+/* Sets CODE_UNCOVERED on every other instruction. 0, -ENOMEM, or -EDOM: the code cannot be followed
+ * (no verifier would take it, or it takes more than a bounded number of steps). */
+int constructor_flow__mark(struct code_layout *layout, const struct constant_pool *pool);
+
+#endif
