@@ -31,11 +31,25 @@ JNIEnv *agent__jni(const struct agent *agent)
     return jni;
 }
 
-static bool runs_java(void *context, pid_t tid)
+static bool knows_java(void *context, pid_t tid)
 {
     struct agent *agent = context;
 
     return kernel_thread_table__knows(&agent->kernel_threads, tid);
+}
+
+static bool knew_java(void *context, pid_t tid, uint64_t start_ticks)
+{
+    struct agent *agent = context;
+
+    return kernel_thread_table__knew(&agent->kernel_threads, tid, start_ticks);
+}
+
+static void forget_gone(void *context)
+{
+    struct agent *agent = context;
+
+    kernel_thread_table__sweep(&agent->kernel_threads);
 }
 
 /* In the folder asked for; else in the first memory file system or folder that takes it. */
@@ -111,6 +125,8 @@ static void choose_metrics(struct agent *agent)
 
 static int begin_ledger(struct agent *agent, const char *options)
 {
+    struct scan_java java = {
+        .knows = knows_java, .knew = knew_java, .forget_gone = forget_gone, .context = agent};
     const char *folder = agent->options.live_dir ? agent->options.live_dir : "/dev/shm";
     int error = create_ledger(agent);
 
@@ -126,9 +142,9 @@ static int begin_ledger(struct agent *agent, const char *options)
     agent->setup.resolve = method_names__resolve;
     agent->setup.resolve_context = agent;
     pthread_mutex_init(&agent->snapshot_lock, NULL);
+    pthread_mutex_init(&agent->names_lock, NULL);
     java_thread_table__init(&agent->java_threads);
-    process_scan__init(&agent->scan, &agent->ledger, getpid(), agent->setup.metrics_totals,
-                       runs_java, agent);
+    process_scan__init(&agent->scan, &agent->ledger, getpid(), agent->setup.metrics_totals, &java);
     host_facts__record(agent, options);
     error = kernel_thread_table__init(&agent->kernel_threads, &agent->setup);
     if (!error)

@@ -30,6 +30,7 @@ struct agent {
      * method. Order: snapshot_lock, then the locks of the two tables. */
     pthread_mutex_t snapshot_lock;
     struct process_scan scan;
+    pthread_mutex_t names_lock;      /* held while the name of a running thread is recorded */
     char snapshot_pattern[PATH_MAX]; /* absolute */
     _Atomic bool over;               /* the last snapshot is written */
 

@@ -50,8 +50,8 @@ int constant_pool__read(struct constant_pool *pool, struct class_reader *reader)
 
         pool->offset[index] = (uint32_t)offset;
         skip_entry(reader, tag, offset);
-        if (tag == CONSTANT_LONG || tag == CONSTANT_DOUBLE)
-            index++;
+        if ((tag == CONSTANT_LONG || tag == CONSTANT_DOUBLE) && ++index == pool->count)
+            class_reader__fail(reader, offset, "room for both indices of a constant");
     }
     return 0;
 }

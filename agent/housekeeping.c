@@ -17,7 +17,7 @@
 #define COST           1000u
 #define ROUND_NS_MIN   100000000u
 #define ROUND_NS_MAX   5000000000u
-#define ALL_METRICS_NS 1000000000u
+#define ALL_METRICS_NS 10000000000u
 #define AHEAD_BYTES    (1u << 20)
 #define AHEAD_PART     16u
 #define STACK_BYTES    (256u * 1024u)
@@ -169,6 +169,21 @@ void housekeeping__run(struct agent *agent, void (*work)(void *context), void *c
     while (!job.done)
         pthread_cond_wait(&agent->housekeeping_done, &agent->housekeeping_lock);
     pthread_mutex_unlock(&agent->housekeeping_lock);
+}
+
+static void look(void *context)
+{
+    struct agent *agent = context;
+
+    pthread_mutex_lock(&agent->snapshot_lock);
+    if (!atomic_load(&agent->over))
+        scan(agent);
+    pthread_mutex_unlock(&agent->snapshot_lock);
+}
+
+void housekeeping__look(struct agent *agent)
+{
+    housekeeping__run(agent, look, agent);
 }
 
 void housekeeping__stop(struct agent *agent)

@@ -15,6 +15,9 @@ int housekeeping__start(struct agent *agent);
  * until it is done. Without the thread, the caller runs it. */
 void housekeeping__run(struct agent *agent, void (*work)(void *context), void *context);
 
+/* Looks at the VM threads now, and waits for that: the JVM is about to end some of them. */
+void housekeeping__look(struct agent *agent);
+
 /* Asks it to end; does not wait. */
 void housekeeping__stop(struct agent *agent);
 

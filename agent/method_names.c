@@ -26,13 +26,15 @@ static ledger_ref add(struct agent *agent, jmethodID method, const char *class_n
         .class_name = class_name, .name = name, .signature = signature, .source = source};
     jboolean is_native = JNI_FALSE;
     uint32_t flags = 0;
+    ledger_ref ref;
 
     (*agent->jvmti)->IsMethodNative(agent->jvmti, method, &is_native);
     if (is_native)
         flags |= METHOD_NATIVE;
     if (!method_filter__admits(agent->options.include, agent->options.exclude, class_name, name))
         flags |= METHOD_EXCLUDED;
-    return ledger__add_method(&agent->ledger, (uint64_t)(uintptr_t)method, &names, flags);
+    ref = ledger__add_method(&agent->ledger, (uint64_t)(uintptr_t)method, &names, flags);
+    return flags & METHOD_EXCLUDED ? CONTEXT_EXCLUDED : ref;
 }
 
 /* The local reference to the class goes when the callback returns. */

@@ -1,5 +1,6 @@
 #include "agent/thread_events.h"
 
+#include "agent/housekeeping.h"
 #include "agent/log.h"
 
 #include <dlfcn.h>
@@ -39,9 +40,12 @@ static void JNICALL start_wrapper(JNIEnv *jni, jobject thread)
 
 static void record_name(struct agent *agent, ledger_ref ref, const char *name)
 {
-    if (ref && name)
-        ledger__rename_thread(&agent->ledger, ledger__at(&agent->ledger, ref), name, strlen(name),
-                              ledger_time__now_ns(&agent->setup.time));
+    if (!ref || !name)
+        return;
+    pthread_mutex_lock(&agent->names_lock);
+    ledger__rename_thread(&agent->ledger, ledger__at(&agent->ledger, ref), name, strlen(name),
+                          ledger_time__now_ns(&agent->setup.time));
+    pthread_mutex_unlock(&agent->names_lock);
 }
 
 /* Thread.setNativeName: called by setName on a thread that runs. */
@@ -60,11 +64,26 @@ static void JNICALL set_name_wrapper(JNIEnv *jni, jobject thread, jstring name)
     }
 }
 
+/* Shutdown.beforeHalt is bound when it is first called: the JVM is about to stop the collector's
+ * threads. A JVM that ends because main has returned does not call it; there, the start of the
+ * thread DestroyJavaVM tells. */
+static bool is_before_halt(jvmtiEnv *jvmti, jmethodID method)
+{
+    char *name = NULL;
+    bool is_it = (*jvmti)->GetMethodName(jvmti, method, &name, NULL, NULL) == JVMTI_ERROR_NONE &&
+                 strcmp(name, "beforeHalt") == 0;
+
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
+    return is_it;
+}
+
 /* By address rather than by name: the binding happens before JVMTI tells names. */
 void JNICALL thread_events__native_bound(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread,
                                          jmethodID method, void *address, void **new_address)
 {
-    (void)jvmti, (void)jni, (void)thread, (void)method;
+    (void)jni, (void)thread;
+    if (atomic_load(&treadle_agent.active) && is_before_halt(jvmti, method))
+        housekeeping__look(&treadle_agent);
     if (address == dlsym(RTLD_DEFAULT, "JVM_StartThread")) {
         memcpy(&start_native, &address, sizeof address);
         *new_address = (void *)(uintptr_t)start_wrapper;
@@ -129,6 +148,8 @@ static struct kernel_thread *begin(struct agent *agent, JNIEnv *jni, jthread thr
     facts.java_id = java_id(agent, jni, thread);
     facts.parent = java_thread_table__parent(&agent->java_threads, facts.java_id);
     error = kernel_thread__start_java(mine, &facts);
+    if (strcmp(facts.name, "DestroyJavaVM") == 0)
+        housekeeping__look(agent);
     drop_info(agent, jni, &info);
     if (error)
         return NULL;

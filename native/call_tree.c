@@ -37,6 +37,7 @@ void call_tree__go_to(struct call_tree *tree, ledger_ref node, uint64_t lost_dep
 {
     tree->current = call_tree__node(tree, node);
     tree->lost_depth = lost_depth;
+    tree->unsure = false;
 }
 
 static struct context_cache_slot *cache_slot(struct call_tree *tree, ledger_ref parent,
@@ -115,19 +116,29 @@ static ledger_ref find_child(struct call_tree *tree, ledger_ref parent, uint64_t
     return ref;
 }
 
-static bool is_excluded(struct call_tree *tree, uint64_t key)
+static bool is_left_out(const struct call_tree *tree, ledger_ref method)
+{
+    if (!method || method == CONTEXT_EXCLUDED)
+        return method == CONTEXT_EXCLUDED;
+    return ((const struct ledger_method *)ledger__at(tree->ledger, method))->flags &
+           METHOD_EXCLUDED;
+}
+
+/* The method's ref; CONTEXT_EXCLUDED if it is left out; none if it cannot be had. */
+static ledger_ref method_for(struct call_tree *tree, uint64_t key)
 {
     const struct context_cache_slot *slot = cache_slot(tree, 0, key);
     ledger_ref method;
 
     if (slot->key == key && slot->node == CONTEXT_EXCLUDED)
-        return true;
+        return CONTEXT_EXCLUDED;
     method = ledger__find_method(tree->ledger, key);
-    if (!method || !(((const struct ledger_method *)ledger__at(tree->ledger, method))->flags &
-                     METHOD_EXCLUDED))
-        return false;
+    if (!method)
+        method = tree->resolve(tree->resolve_context, key);
+    if (!is_left_out(tree, method))
+        return method;
     remember(tree, 0, key, CONTEXT_EXCLUDED);
-    return true;
+    return CONTEXT_EXCLUDED;
 }
 
 /* The child for the key, found or made; CONTEXT_EXCLUDED; or none when the ledger is full. */
@@ -143,13 +154,9 @@ static ledger_ref child_for(struct call_tree *tree, ledger_ref parent, uint64_t 
         return CONTEXT_EXCLUDED;
     child = find_child(tree, parent, key);
     if (!child) {
-        method = ledger__find_method(tree->ledger, key);
-        if (!method)
-            method = tree->resolve(tree->resolve_context, key);
-        if (!method)
-            return 0;
-        if (is_excluded(tree, key))
-            return CONTEXT_EXCLUDED;
+        method = method_for(tree, key);
+        if (!method || method == CONTEXT_EXCLUDED)
+            return method;
         child = add_method_node(tree, parent, method, key);
         if (!child)
             return 0;
@@ -163,7 +170,7 @@ static ledger_ref child_for(struct call_tree *tree, ledger_ref parent, uint64_t 
 static void lose_call(struct call_tree *tree, uint64_t key, bool counted)
 {
     tree->lost_depth++;
-    if (counted && !is_excluded(tree, key))
+    if (counted && method_for(tree, key) != CONTEXT_EXCLUDED)
         ledger__count(&tree->ledger->header->dropped_enters, 1);
 }
 
@@ -199,11 +206,14 @@ void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
         tree->lost_depth--;
         return;
     }
-    if (is_excluded(tree, key))
+    if (method_for(tree, key) == CONTEXT_EXCLUDED)
         return;
     while (node->method && node->key != key)
         node = call_tree__node(tree, node->parent);
-    if (node->method)
+    if (!tree->unsure)
+        ledger__count(&tree->ledger->header->resynchronised, 1);
+    if (node->method) {
         tree->current = call_tree__node(tree, node->parent);
-    ledger__count(&tree->ledger->header->resynchronised, 1);
+        tree->unsure = false;
+    }
 }

@@ -33,14 +33,15 @@ struct context_cache_slot {
 #define CONTEXT_EXCLUDED UINT32_MAX
 
 /* Makes a method of a key that was not seen before: names it and decides whether it is left out.
- * Called on the thread that enters it, once a method as a rule. The ref, or none (full, or the
- * method cannot be named). */
+ * Called on the thread that enters it, once a method as a rule. The ref, CONTEXT_EXCLUDED (left
+ * out, whether or not there is room to note it), or none (full, or the method cannot be named). */
 typedef ledger_ref (*call_tree_resolve)(void *context, uint64_t key);
 
 struct call_tree {
     struct ledger *ledger;
     struct ledger_node *current;
     uint64_t lost_depth; /* calls below current that have no node */
+    bool unsure;         /* frames came and went unseen: the next mismatch is no surprise */
     struct ledger_arena nodes;
     call_tree_resolve resolve;
     void *resolve_context;

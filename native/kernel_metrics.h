@@ -114,6 +114,7 @@ struct task_status {
     uint64_t cpu_ns;            /* schedstat's run time, else the ticks of stat */
     uint64_t bits;              /* which of value[] were read */
     uint64_t value[LEDGER_METRIC_SLOTS];
+    uint64_t own_read_bytes; /* what this reading itself has read; not in a thread's own value[] */
 };
 
 /*
@@ -133,6 +134,9 @@ int task_cpu__read(pid_t pid, pid_t tid, uint64_t *cpu_ns);
 /* The process's own totals, in ns: CPU (exact), user and system (in clock ticks, of the calling
  * process in microseconds). 0 or -errno (ENOENT, ESRCH: no such process any more). */
 int process_cpu__read(pid_t pid, uint64_t *cpu_ns, uint64_t *user_ns, uint64_t *system_ns);
+
+/* When one kernel thread started: task_status's start_ticks alone. 0 or -errno. */
+int task_start__read(pid_t pid, pid_t tid, uint64_t *start_ticks);
 
 /* Field 22 of /proc/PID/stat, in clock ticks since boot: names a process together with its pid.
  * 0 or -errno. */

@@ -12,6 +12,8 @@ void kernel_thread__begin(struct kernel_thread *kernel_thread,
                           const struct kernel_thread_setup *setup,
                           struct ledger_kernel_thread *record)
 {
+    struct task_status status;
+
     kernel_thread->setup = setup;
     kernel_thread->record = record;
     kernel_thread->thread = NULL;
@@ -22,6 +24,9 @@ void kernel_thread__begin(struct kernel_thread *kernel_thread,
     kernel_thread->metrics_on_interval =
         kernel_thread->reader.wanted & ~kernel_metrics__of_switches();
     kernel_clock__start(&kernel_thread->clock, setup->clock);
+    if (task_status__read(&status, getpid(), record->tid, 0) == 0)
+        record->start_ticks = status.start_ticks;
+    kernel_thread->reader.own_read_bytes += status.own_read_bytes;
     record->last_ns = ledger_time__now_ns(&setup->time);
 }
 
@@ -33,8 +38,8 @@ static void add_to_side(struct kernel_thread *kernel_thread, unsigned metric, ui
     ledger_ref ref = node->side;
 
     if (!ref) {
-        ref = ledger__take(ledger, &kernel_thread->sides, LEDGER_SIDES,
-                           sizeof(struct ledger_side) / LEDGER_CELL_BYTES);
+        ref = ledger__take_shared(ledger, LEDGER_SIDES,
+                                  sizeof(struct ledger_side) / LEDGER_CELL_BYTES);
         if (!ref) {
             ledger__count(&ledger->header->dropped_side_values, 1);
             return;
@@ -74,6 +79,7 @@ static void charge_metrics(struct kernel_thread *kernel_thread, bool switched, u
     uint64_t bits = switched ? kernel_thread->reader.wanted : kernel_thread->metrics_on_interval;
 
     bits = metric_reader__read(&kernel_thread->reader, bits, value);
+    kernel_thread->record->own_read_bytes = kernel_thread->reader.own_read_bytes;
     consume(kernel_thread, bits, value);
     kernel_thread->metrics_read_ns = now_ns;
 }
@@ -109,8 +115,12 @@ static void charge_all(struct kernel_thread *kernel_thread)
 
     kernel_thread__charge_slowly(kernel_thread);
     charge_metrics(kernel_thread, true, kernel_thread->record->last_ns);
-    if (bits && task_status__read(&status, getpid(), kernel_thread->record->tid, bits) == 0)
+    if (bits && task_status__read(&status, getpid(), kernel_thread->record->tid, bits) == 0) {
+        status.value[METRIC_READ_BYTES] -= kernel_thread->reader.own_read_bytes;
+        kernel_thread->reader.own_read_bytes += status.own_read_bytes;
+        kernel_thread->record->own_read_bytes = kernel_thread->reader.own_read_bytes;
         consume(kernel_thread, status.bits & bits, status.value);
+    }
 }
 
 static ledger_ref add_thread(struct kernel_thread *kernel_thread,
@@ -157,6 +167,7 @@ static void charge_beginning(struct kernel_thread *kernel_thread)
     struct ledger_node *root = kernel_thread->tree.current;
 
     kernel_thread__charge_slowly(kernel_thread);
+    charge_metrics(kernel_thread, true, kernel_thread->record->last_ns);
     if (root->wall_ns < root->cpu_ns) {
         uint64_t before_ns = root->cpu_ns - root->wall_ns;
 
@@ -224,12 +235,12 @@ void kernel_thread__pause(struct kernel_thread *kernel_thread)
 void kernel_thread__resume(struct kernel_thread *kernel_thread)
 {
     kernel_thread->paused = false;
+    kernel_thread->tree.unsure = true;
 }
 
 void kernel_thread__end(struct kernel_thread *kernel_thread)
 {
     kernel_thread__end_java(kernel_thread);
-    kernel_thread->thread = NULL;
     kernel_thread->idle = true;
     kernel_clock__stop(&kernel_thread->clock);
     metric_reader__close(&kernel_thread->reader);

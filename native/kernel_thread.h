@@ -42,7 +42,6 @@ struct kernel_thread {
     uint64_t metrics_read_ns;
     uint64_t metrics_on_interval; /* bits: to be read without a switch too, every so often */
     struct metric_reader reader;
-    struct ledger_arena sides;
     struct call_tree tree;
     struct kernel_thread *next_spare;
 };
@@ -57,7 +56,8 @@ struct java_thread_facts {
     ledger_ref parent;
 };
 
-/* Begins for the calling kernel thread, whose record is zeroed but for tid and generation. */
+/* Begins for the calling kernel thread, whose record is zeroed but for tid and generation. Keys are
+ * never 0: that is what roots and gaps have. */
 void kernel_thread__begin(struct kernel_thread *kernel_thread,
                           const struct kernel_thread_setup *setup,
                           struct ledger_kernel_thread *record);

@@ -15,6 +15,7 @@ struct kernel_thread_entry {
     struct kernel_thread thread; /* first: the two are one allocation */
     struct kernel_thread_table *table;
     pid_t tid;
+    bool ended;
     unsigned rounds;
     UT_hash_handle hh;
 };
@@ -30,6 +31,7 @@ static struct kernel_thread_entry *entry_of(struct kernel_thread *thread)
 static void give_back(struct kernel_thread_table *table, struct kernel_thread_entry *entry)
 {
     HASH_DEL(table->entries, entry);
+    table->ended -= entry->ended;
     __atomic_store_n(&entry->thread.record->tid, 0, __ATOMIC_RELEASE);
     entry->thread.next_spare = table->spare;
     table->spare = &entry->thread;
@@ -48,8 +50,33 @@ static void at_thread_end(void *value)
     kernel_thread__end(thread);
     kernel_thread_mine = NULL;
     pthread_mutex_lock(&table->lock);
-    give_back(table, entry);
+    entry->ended = true;
+    table->ended++;
     pthread_mutex_unlock(&table->lock);
+}
+
+/* Its kernel thread is gone, or its tid is another one's by now. */
+static bool is_gone(const struct kernel_thread_entry *entry)
+{
+    uint64_t cpu_ns, start_ticks;
+
+    if (!entry->ended)
+        return false;
+    return task_cpu__read(getpid(), entry->tid, &cpu_ns) != 0 ||
+           task_start__read(getpid(), entry->tid, &start_ticks) != 0 ||
+           start_ticks != entry->thread.record->start_ticks;
+}
+
+/* Under the lock. */
+static void sweep(struct kernel_thread_table *table)
+{
+    struct kernel_thread_entry *entry, *next;
+
+    HASH_ITER(hh, table->entries, entry, next)
+    {
+        if (is_gone(entry))
+            give_back(table, entry);
+    }
 }
 
 int kernel_thread_table__init(struct kernel_thread_table *table,
@@ -88,6 +115,8 @@ static struct kernel_thread_entry *take_entry(struct kernel_thread_table *table,
     struct ledger_kernel_thread *record;
     uint32_t generation;
 
+    if (!table->spare && table->ended >= KERNEL_THREADS_ENDED_MAX)
+        sweep(table);
     if (table->spare) {
         entry = entry_of(table->spare);
         table->spare = entry->thread.next_spare;
@@ -101,7 +130,9 @@ static struct kernel_thread_entry *take_entry(struct kernel_thread_table *table,
     generation = record->generation + 1;
     memset(record, 0, sizeof *record);
     record->generation = generation;
+    __atomic_store_n(&record->tid, tid, __ATOMIC_RELEASE);
     entry->tid = tid;
+    entry->ended = false;
     entry->rounds = 0;
     HASH_ADD_INT(table->entries, tid, entry);
     if (!entry->hh.tbl) {
@@ -122,8 +153,8 @@ struct kernel_thread *kernel_thread_table__enter(struct kernel_thread_table *tab
     pthread_mutex_lock(&table->lock);
     HASH_FIND_INT(table->entries, &tid, stale);
     if (stale) {
-        /* Its kernel thread ended without its destructors: the tid is recycled. */
-        if (stale->thread.thread)
+        /* The tid is recycled; without `ended`, the thread ended without its destructors. */
+        if (!stale->ended && stale->thread.thread)
             stale->thread.thread->flags |= THREAD_TERMINATED;
         perf_page__close(&stale->thread.clock.perf);
         metric_reader__close(&stale->thread.reader);
@@ -136,7 +167,6 @@ struct kernel_thread *kernel_thread_table__enter(struct kernel_thread_table *tab
         return NULL;
     }
     kernel_thread__begin(&entry->thread, table->setup, entry->thread.record);
-    __atomic_store_n(&entry->thread.record->tid, tid, __ATOMIC_RELEASE);
     pthread_setspecific(table->at_thread_end, &entry->thread);
     kernel_thread_mine = &entry->thread;
     return kernel_thread_mine;
@@ -148,6 +178,30 @@ bool kernel_thread_table__knows(struct kernel_thread_table *table, pid_t tid)
 
     pthread_mutex_lock(&table->lock);
     HASH_FIND_INT(table->entries, &tid, entry);
+    if (entry && is_gone(entry)) {
+        give_back(table, entry);
+        entry = NULL;
+    }
     pthread_mutex_unlock(&table->lock);
     return entry != NULL;
+}
+
+bool kernel_thread_table__knew(struct kernel_thread_table *table, pid_t tid, uint64_t start_ticks)
+{
+    struct kernel_thread_entry *entry;
+    bool knew;
+
+    pthread_mutex_lock(&table->lock);
+    HASH_FIND_INT(table->entries, &tid, entry);
+    knew = entry && entry->thread.record->start_ticks == start_ticks;
+    pthread_mutex_unlock(&table->lock);
+    return knew;
+}
+
+void kernel_thread_table__sweep(struct kernel_thread_table *table)
+{
+    pthread_mutex_lock(&table->lock);
+    if (table->ended)
+        sweep(table);
+    pthread_mutex_unlock(&table->lock);
 }

@@ -16,13 +16,17 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+/* So many ended threads are kept at the most before entries are used again. */
+#define KERNEL_THREADS_ENDED_MAX 64u
+
 struct kernel_thread_entry;
 
 struct kernel_thread_table {
     pthread_mutex_t lock;
     const struct kernel_thread_setup *setup;
     struct kernel_thread_entry *entries; /* uthash, by tid */
-    struct kernel_thread *spare;         /* of kernel threads that ended; with their records */
+    unsigned ended;                      /* entries whose thread has begun to end */
+    struct kernel_thread *spare;         /* of kernel threads that are gone; with their records */
     pthread_key_t at_thread_end;
 };
 
@@ -38,8 +42,16 @@ int kernel_thread_table__init(struct kernel_thread_table *table,
  * when memory or the ledger is full (counted as a dropped thread). */
 struct kernel_thread *kernel_thread_table__enter(struct kernel_thread_table *table);
 
-/* Does the table know that tid? */
+/* Does or did a Java thread run on the kernel thread that now has that tid? True until it is gone,
+ * for it consumes CPU to its very end. */
 bool kernel_thread_table__knows(struct kernel_thread_table *table, pid_t tid);
+
+/* Did one run on the kernel thread of that tid and start, which may be gone since the last sweep?
+ */
+bool kernel_thread_table__knew(struct kernel_thread_table *table, pid_t tid, uint64_t start_ticks);
+
+/* Takes out the kernel threads that are gone, for others to use their entries. */
+void kernel_thread_table__sweep(struct kernel_thread_table *table);
 
 static inline struct kernel_thread *kernel_thread_table__mine(void)
 {

@@ -13,7 +13,17 @@
 #define RESERVE_STEP_CHUNKS  256u /* 1 MiB */
 #define RESERVE_FIRST_CHUNKS 64u
 #define CHUNKS_MIN           16u
+#define ALLOCATE_ATTEMPTS    1000 /* a profiler's signals may interrupt again and again */
 #define RECORDS_PER_CHUNK    (LEDGER_CHUNK_CELLS - 1u)
+
+static const uint32_t record_cells[LEDGER_TABLES] = {
+    [LEDGER_METHODS] = sizeof(struct ledger_method) / LEDGER_CELL_BYTES,
+    [LEDGER_THREADS] = sizeof(struct ledger_thread) / LEDGER_CELL_BYTES,
+    [LEDGER_KERNEL_THREADS] = sizeof(struct ledger_kernel_thread) / LEDGER_CELL_BYTES,
+    [LEDGER_NODES] = sizeof(struct ledger_node) / LEDGER_CELL_BYTES,
+    [LEDGER_SIDES] = sizeof(struct ledger_side) / LEDGER_CELL_BYTES,
+    [LEDGER_RENAMES] = sizeof(struct ledger_rename) / LEDGER_CELL_BYTES,
+};
 
 static struct ledger_chunk *chunk_at(const struct ledger *ledger, uint32_t chunk)
 {
@@ -30,7 +40,7 @@ static int allocate_file(int fd, uint32_t from, uint32_t to)
     off_t offset = (off_t)from * LEDGER_CHUNK_BYTES;
     off_t bytes = (off_t)(to - from) * LEDGER_CHUNK_BYTES;
 
-    for (int attempt = 0; attempt < 8; attempt++) {
+    for (int attempt = 0; attempt < ALLOCATE_ATTEMPTS; attempt++) {
         if (fallocate(fd, 0, offset, bytes) == 0)
             return 0;
         if (errno == EOPNOTSUPP)
@@ -76,7 +86,7 @@ static int reserve_up_to(struct ledger *ledger, uint32_t chunks)
 /* Where a long run does not fit, single chunks may: only they say that the ledger is full. */
 static void note_full(struct ledger *ledger, int error, uint32_t run)
 {
-    ledger->header->full_error = -error;
+    __atomic_store_n(&ledger->header->full_error, -error, __ATOMIC_RELAXED);
     if (run == 1)
         atomic_store(&ledger->full, true);
 }
@@ -90,8 +100,9 @@ int ledger__reserve_ahead(struct ledger *ledger, uint64_t bytes)
     if (wanted > chunks_max(ledger))
         wanted = chunks_max(ledger);
     error = reserve_up_to(ledger, (uint32_t)wanted);
-    if (error == 0 && used < chunks_max(ledger))
-        atomic_store(&ledger->full, false);
+    if (error == 0 && used < chunks_max(ledger) && atomic_exchange(&ledger->full, false) &&
+        !ledger->header->dropped_enters && !ledger->header->dropped_threads)
+        __atomic_store_n(&ledger->header->full_error, 0, __ATOMIC_RELAXED);
     return error;
 }
 
@@ -292,15 +303,6 @@ ledger_ref ledger__add_method(struct ledger *ledger, uint64_t key,
     return ref;
 }
 
-static const uint32_t record_cells[LEDGER_TABLES] = {
-    [LEDGER_METHODS] = sizeof(struct ledger_method) / LEDGER_CELL_BYTES,
-    [LEDGER_THREADS] = sizeof(struct ledger_thread) / LEDGER_CELL_BYTES,
-    [LEDGER_KERNEL_THREADS] = sizeof(struct ledger_kernel_thread) / LEDGER_CELL_BYTES,
-    [LEDGER_NODES] = sizeof(struct ledger_node) / LEDGER_CELL_BYTES,
-    [LEDGER_SIDES] = sizeof(struct ledger_side) / LEDGER_CELL_BYTES,
-    [LEDGER_RENAMES] = sizeof(struct ledger_rename) / LEDGER_CELL_BYTES,
-};
-
 ledger_ref ledger__next(const struct ledger *ledger, enum ledger_table table, ledger_ref previous)
 {
     uint32_t cells = record_cells[table];
@@ -314,30 +316,45 @@ ledger_ref ledger__next(const struct ledger *ledger, enum ledger_table table, le
 
         if (head->table == table && cell + cells <= head->used_cells)
             return chunk * LEDGER_CHUNK_CELLS + cell;
-        chunk += head->run ? head->run : 1;
+        chunk += head->run && head->run < ledger->header->chunks_used ? head->run : 1;
         cell = 1;
     }
     return 0;
 }
 
-static bool string_is(const struct ledger *ledger, ledger_ref ref, const char *bytes, size_t length)
+bool ledger__holds(const struct ledger *ledger, ledger_ref ref, enum ledger_table table)
 {
-    const struct ledger_string *string = ledger__at(ledger, ref);
+    uint32_t chunk = ref / LEDGER_CHUNK_CELLS;
+    uint32_t cell = ref % LEDGER_CHUNK_CELLS;
+    const struct ledger_chunk *head;
 
-    return ref && string->length == length && memcmp(string->bytes, bytes, length) == 0;
+    if (!chunk || !cell || chunk >= ledger->header->chunks_used ||
+        cell + record_cells[table] > LEDGER_CHUNK_CELLS)
+        return false;
+    head = chunk_at(ledger, chunk);
+    return head->magic == LEDGER_CHUNK_MAGIC && head->table == (uint32_t)table;
+}
+
+static uint32_t latest_name_hash(const struct ledger *ledger, const struct ledger_thread *thread)
+{
+    const struct ledger_string *name = ledger__at(ledger, thread->name);
+
+    return thread->rename_count ? thread->latest_name_hash : thread->name ? name->hash : 0;
 }
 
 void ledger__rename_thread(struct ledger *ledger, struct ledger_thread *thread, const char *bytes,
                            size_t length, uint64_t when_ns)
 {
-    const struct ledger_rename *latest = ledger__at(ledger, thread->renames);
     struct ledger_rename *rename;
+    uint32_t hash;
     ledger_ref ref;
 
     if (length > LEDGER_STRING_MAX)
         length = LEDGER_STRING_MAX;
-    if (string_is(ledger, thread->renames ? latest->name : thread->name, bytes, length))
+    hash = hash_bytes(bytes, length);
+    if (hash == latest_name_hash(ledger, thread))
         return;
+    thread->latest_name_hash = hash;
     thread->rename_count++;
     if (thread->rename_count > LEDGER_RENAMES_MAX)
         return;
@@ -492,7 +509,8 @@ int ledger__adopt(struct ledger *ledger, int fd, uint64_t bytes, uint64_t room_b
 static bool is_changed(const struct ledger *ledger, uint32_t chunk)
 {
     return chunk == 0 || chunk >= ledger->adopted_chunks || ledger->touched[chunk] ||
-           chunk_at(ledger, chunk)->table != LEDGER_NODES;
+           (chunk_at(ledger, chunk)->table != LEDGER_NODES &&
+            chunk_at(ledger, chunk)->table != LEDGER_UNUSED);
 }
 
 static int write_chunks(const struct ledger *ledger, int fd, uint32_t chunk, uint32_t count)

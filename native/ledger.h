@@ -118,8 +118,13 @@ ledger_ref ledger__add_method(struct ledger *ledger, uint64_t key,
  * 0 at the end. For a ledger of our own making: it is not checked. */
 ledger_ref ledger__next(const struct ledger *ledger, enum ledger_table table, ledger_ref previous);
 
-/* Appends to the thread's renames unless the name is its latest already. Pools rename a thread for
- * each request: after LEDGER_RENAMES_MAX of them they are only counted. */
+/* Is that the ref of a record of the table? In a copy that was made while the ledger was written, a
+ * ref may lead to where nothing is yet. Tables of fixed-size records. */
+bool ledger__holds(const struct ledger *ledger, ledger_ref ref, enum ledger_table table);
+
+/* Appends to the thread's renames unless the name is its latest already (by its hash). Pools rename
+ * a thread for each request: after LEDGER_RENAMES_MAX of them they are only counted. One caller at
+ * a time for the same thread. */
 void ledger__rename_thread(struct ledger *ledger, struct ledger_thread *thread, const char *bytes,
                            size_t length, uint64_t when_ns);
 

@@ -220,7 +220,8 @@ struct ledger_thread {
     uint64_t lost_enters;
     uint32_t tid_count;
     int32_t tids[LEDGER_THREAD_TIDS]; /* the first so many kernel threads that ran it */
-    uint32_t reserved[23];
+    uint32_t latest_name_hash;        /* of its newest name, if it was renamed at all */
+    uint32_t reserved[22];
     uint64_t first_ticks; /* VM and native rows: start_ticks of the kernel thread */
     uint64_t totals[LEDGER_METRIC_SLOTS];
     uint64_t reserved_end;
@@ -229,15 +230,16 @@ struct ledger_thread {
 /* What the ledger knows of a kernel thread: enough for anybody to work out what is not yet charged,
  * which is its CPU clock now less charged_cpu_ns, and each metric now less its reading. */
 struct ledger_kernel_thread {
-    int32_t tid; /* 0: this record is free for the next kernel thread */
+    int32_t tid; /* 0: free for the next kernel thread, the last one being gone */
     uint32_t generation;
     ledger_ref thread;       /* the Java thread that runs on it, or the last that did */
     ledger_ref current;      /* the node its deltas go to */
     uint64_t last_ns;        /* when it was last charged */
     uint64_t charged_cpu_ns; /* all that was charged to any Java thread on it */
     uint64_t before_cpu_ns;  /* … of which to Java threads before `thread` */
-    uint64_t start_ticks;
-    uint64_t reserved[2];
+    uint64_t start_ticks;    /* field 22 of its stat: with the tid, names a kernel thread */
+    uint64_t own_read_bytes; /* in read_bytes of the kernel, but read by the agent itself */
+    uint64_t reserved;
     uint64_t readings[LEDGER_METRIC_SLOTS]; /* metrics as last read */
     uint64_t reserved_end;
 };

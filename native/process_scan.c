@@ -15,7 +15,8 @@
 struct scanned_row {
     pid_t tid;
     uint64_t start_ticks;
-    ledger_ref thread;
+    ledger_ref thread; /* none until it is clear that no Java thread is about to start on it */
+    struct task_status status; /* as last looked at closely */
     unsigned pass;
     unsigned looks; /* close ones */
     UT_hash_handle hh;
@@ -41,15 +42,13 @@ static const char *const vm_thread_names[] = {
 };
 
 void process_scan__init(struct process_scan *scan, struct ledger *ledger, pid_t pid,
-                        uint64_t metrics, bool (*runs_java)(void *context, pid_t tid),
-                        void *context)
+                        uint64_t metrics, const struct scan_java *java)
 {
     memset(scan, 0, sizeof *scan);
     scan->ledger = ledger;
     scan->pid = pid;
     scan->metrics = metrics;
-    scan->runs_java = runs_java;
-    scan->context = context;
+    scan->java = *java;
 }
 
 bool process_scan__is_vm_thread(const char *name)
@@ -119,8 +118,8 @@ static void set_row_name(struct process_scan *scan, struct ledger_thread *thread
                      __ATOMIC_RELEASE);
 }
 
-static struct scanned_row *add_row(struct process_scan *scan, pid_t tid,
-                                   const struct task_status *status)
+/* The row's place in the ledger. False if the ledger is full. */
+static bool enter_row(struct process_scan *scan, struct scanned_row *row)
 {
     ledger_ref root = add_root(scan);
     ledger_ref ref = root ? ledger__take_shared(scan->ledger, LEDGER_THREADS,
@@ -129,46 +128,28 @@ static struct scanned_row *add_row(struct process_scan *scan, pid_t tid,
     struct ledger_thread *thread;
 
     if (!ref)
-        return NULL;
+        return false;
     thread = ledger__at(scan->ledger, ref);
     thread->root = root;
-    thread->first_ticks = status->start_ticks;
-    thread->start_ns = started_ns(scan, status->start_ticks);
+    thread->first_ticks = row->start_ticks;
+    thread->start_ns = started_ns(scan, row->start_ticks);
     thread->tid_count = 1;
-    thread->tids[0] = tid;
-    set_row_name(scan, thread, status->name);
-    return remember(scan, tid, status->start_ticks, ref);
+    thread->tids[0] = row->tid;
+    set_row_name(scan, thread, row->status.name);
+    row->thread = ref;
+    return true;
 }
 
-static void end_row(struct process_scan *scan, struct scanned_row *row, uint64_t now_ns)
-{
-    struct ledger_thread *thread = thread_of(scan, row);
-
-    thread->end_ns = now_ns;
-    thread->flags |= THREAD_TERMINATED;
-    forget(scan, row);
-}
-
-/* A Java thread started on it: from its beginning on, the books of that tid are the Java thread's.
- */
-static void hide_row(struct process_scan *scan, struct scanned_row *row)
-{
-    struct ledger_thread *thread = thread_of(scan, row);
-    struct ledger_node *root = ledger__at(scan->ledger, thread->root);
-
-    thread->flags |= THREAD_HIDDEN;
-    root->cpu_ns = 0;
-    root->wall_ns = 0;
-    ledger__touch(scan->ledger, root);
-    forget(scan, row);
-}
-
-static void set_row_times(const struct process_scan *scan, const struct scanned_row *row,
-                          uint64_t cpu_ns, uint64_t now_ns)
+static void set_row_times(const struct process_scan *scan, struct scanned_row *row, uint64_t cpu_ns,
+                          uint64_t now_ns)
 {
     const struct ledger_thread *thread = thread_of(scan, row);
-    struct ledger_node *root = ledger__at(scan->ledger, thread->root);
+    struct ledger_node *root;
 
+    row->status.cpu_ns = cpu_ns;
+    if (!row->thread)
+        return;
+    root = ledger__at(scan->ledger, thread->root);
     if (cpu_ns > root->cpu_ns)
         __atomic_store_n(&root->cpu_ns, cpu_ns, __ATOMIC_RELAXED);
     if (now_ns > thread->start_ns)
@@ -176,27 +157,62 @@ static void set_row_times(const struct process_scan *scan, const struct scanned_
     ledger__touch(scan->ledger, root);
 }
 
-static void update_row(struct process_scan *scan, struct scanned_row *row,
-                       const struct task_status *status, uint64_t now_ns)
+/* What the last close look found goes into the ledger. */
+static void book_row(struct process_scan *scan, struct scanned_row *row, uint64_t now_ns)
 {
+    const struct task_status *status = &row->status;
     struct ledger_thread *thread = thread_of(scan, row);
 
     set_row_times(scan, row, status->cpu_ns, now_ns);
     set_row_name(scan, thread, status->name);
-    row->looks++;
     for (unsigned metric = 0; metric < METRIC_COUNT; metric++)
         if (status->bits & 1ull << metric && status->value[metric] > thread->totals[metric])
             __atomic_store_n(&thread->totals[metric], status->value[metric], __ATOMIC_RELAXED);
-    row->pass = scan->pass;
+}
+
+/* A Java thread started on it: from its beginning on, the books of that tid are that thread's. */
+static void hide_row(struct process_scan *scan, struct scanned_row *row)
+{
+    struct ledger_thread *thread = thread_of(scan, row);
+    struct ledger_node *root;
+
+    if (row->thread) {
+        root = ledger__at(scan->ledger, thread->root);
+        thread->flags |= THREAD_HIDDEN;
+        root->cpu_ns = 0;
+        root->wall_ns = 0;
+        ledger__touch(scan->ledger, root);
+    }
+    forget(scan, row);
+}
+
+/* Its kernel thread is gone. If a Java thread ran on it after all, that one has the books. */
+static void end_row(struct process_scan *scan, struct scanned_row *row, uint64_t now_ns)
+{
+    struct ledger_thread *thread;
+    bool is_java =
+        scan->java.knew && scan->java.knew(scan->java.context, row->tid, row->start_ticks);
+
+    if (is_java) {
+        hide_row(scan, row);
+        return;
+    }
+    if (!row->thread && enter_row(scan, row))
+        book_row(scan, row, now_ns);
+    if (row->thread) {
+        thread = thread_of(scan, row);
+        thread->end_ns = now_ns;
+        thread->flags |= THREAD_TERMINATED;
+    }
+    forget(scan, row);
 }
 
 /* True if that was enough: a clock that went back is that of another thread with the same tid. */
 static bool refresh_row(struct process_scan *scan, struct scanned_row *row, uint64_t now_ns)
 {
-    const struct ledger_node *root = ledger__at(scan->ledger, thread_of(scan, row)->root);
     uint64_t cpu_ns;
 
-    if (task_cpu__read(scan->pid, row->tid, &cpu_ns) != 0 || cpu_ns < root->cpu_ns)
+    if (task_cpu__read(scan->pid, row->tid, &cpu_ns) != 0 || cpu_ns < row->status.cpu_ns)
         return false;
     set_row_times(scan, row, cpu_ns, now_ns);
     row->pass = scan->pass;
@@ -215,9 +231,16 @@ static void look_closely(struct process_scan *scan, struct scanned_row *row, pid
         row = NULL;
     }
     if (!row)
-        row = add_row(scan, tid, &status);
-    if (row)
-        update_row(scan, row, &status, now_ns);
+        row = remember(scan, tid, status.start_ticks, 0);
+    if (!row)
+        return;
+    row->status = status;
+    row->pass = scan->pass;
+    row->looks++;
+    if (!row->thread && (row->looks > 1 || !scan->java.knew))
+        (void)enter_row(scan, row);
+    if (row->thread)
+        book_row(scan, row, now_ns);
 }
 
 static void look_at(struct process_scan *scan, pid_t tid, uint64_t now_ns, enum scan_depth depth)
@@ -225,7 +248,7 @@ static void look_at(struct process_scan *scan, pid_t tid, uint64_t now_ns, enum 
     struct scanned_row *row;
 
     HASH_FIND_INT(scan->rows, &tid, row);
-    if (scan->runs_java(scan->context, tid)) {
+    if (scan->java.knows(scan->java.context, tid)) {
         if (row)
             hide_row(scan, row);
         return;
@@ -234,9 +257,25 @@ static void look_at(struct process_scan *scan, pid_t tid, uint64_t now_ns, enum 
         look_closely(scan, row, tid, now_ns);
 }
 
-int process_scan__run(struct process_scan *scan, uint64_t now_ns, enum scan_depth depth)
+/* The kernel's list may leave out a thread while others end: only its clock tells that it is gone.
+ */
+static void end_unseen_rows(struct process_scan *scan, uint64_t now_ns)
 {
     struct scanned_row *row, *next;
+
+    HASH_ITER(hh, scan->rows, row, next)
+    {
+        if (row->pass == scan->pass)
+            continue;
+        if (scan->java.knows(scan->java.context, row->tid))
+            hide_row(scan, row);
+        else if (!refresh_row(scan, row, now_ns))
+            end_row(scan, row, now_ns);
+    }
+}
+
+int process_scan__run(struct process_scan *scan, uint64_t now_ns, enum scan_depth depth)
+{
     struct dirent *entry;
     char path[64];
     DIR *tasks;
@@ -253,11 +292,9 @@ int process_scan__run(struct process_scan *scan, uint64_t now_ns, enum scan_dept
             look_at(scan, (pid_t)tid, now_ns, depth);
     }
     closedir(tasks);
-    HASH_ITER(hh, scan->rows, row, next)
-    {
-        if (row->pass != scan->pass)
-            end_row(scan, row, now_ns);
-    }
+    end_unseen_rows(scan, now_ns);
+    if (scan->java.forget_gone)
+        scan->java.forget_gone(scan->java.context);
     return 0;
 }
 
@@ -271,6 +308,15 @@ void process_scan__refresh(struct process_scan *scan, uint64_t now_ns)
     }
 }
 
+static void adopt_row(struct process_scan *scan, const struct ledger_thread *thread, ledger_ref ref)
+{
+    struct scanned_row *row = remember(scan, thread->tids[0], thread->first_ticks, ref);
+
+    if (row)
+        row->status.cpu_ns =
+            ((const struct ledger_node *)ledger__at(scan->ledger, thread->root))->cpu_ns;
+}
+
 void process_scan__adopt(struct process_scan *scan)
 {
     ledger_ref ref = 0;
@@ -279,8 +325,9 @@ void process_scan__adopt(struct process_scan *scan)
         const struct ledger_thread *thread = ledger__at(scan->ledger, ref);
 
         if ((thread->kind == THREAD_VM || thread->kind == THREAD_NATIVE) &&
+            ledger__holds(scan->ledger, thread->root, LEDGER_NODES) &&
             !(thread->flags & (THREAD_TERMINATED | THREAD_HIDDEN)))
-            (void)remember(scan, thread->tids[0], thread->first_ticks, ref);
+            adopt_row(scan, thread, ref);
     }
 }
 

@@ -17,21 +17,30 @@
 
 struct scanned_row;
 
+/* Which kernel threads are none of a scan's business. `context` comes back in each call. */
+struct scan_java {
+    /* Does or did a Java thread run on the kernel thread that has that tid now? */
+    bool (*knows)(void *context, pid_t tid);
+    /* Did one run on that kernel thread, which is gone by now? NULL for a copy, in which nothing
+     * begins: a thread then gets its row at the first look, else at the second or when it ends. */
+    bool (*knew)(void *context, pid_t tid, uint64_t start_ticks);
+    /* A scan is done: the answers for threads that are gone are needed no more. NULL for a copy. */
+    void (*forget_gone)(void *context);
+    void *context;
+};
+
 struct process_scan {
     struct ledger *ledger;
     pid_t pid;
     uint64_t metrics; /* bits to keep totals of */
-    /* Does a Java thread run on that tid, or did one? Such tids get no row here. */
-    bool (*runs_java)(void *context, pid_t tid);
-    void *context;
+    struct scan_java java;
     struct scanned_row *rows; /* uthash, by tid */
     struct ledger_arena nodes;
     unsigned pass;
 };
 
 void process_scan__init(struct process_scan *scan, struct ledger *ledger, pid_t pid,
-                        uint64_t metrics, bool (*runs_java)(void *context, pid_t tid),
-                        void *context);
+                        uint64_t metrics, const struct scan_java *java);
 
 /* Takes up the rows that are in the ledger already (a copy of a live one). */
 void process_scan__adopt(struct process_scan *scan);

@@ -25,7 +25,7 @@ static int compare_tids(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static bool runs_java(void *context, pid_t tid)
+static bool knows_java(void *context, pid_t tid)
 {
     const struct settlement *settlement = context;
 
@@ -64,7 +64,7 @@ static struct ledger_node *linked_node(const struct ledger *copy, ledger_ref ref
 {
     struct ledger_node *node;
 
-    if (!ref || ref / LEDGER_CHUNK_CELLS >= copy->header->chunks_used)
+    if (!ledger__holds(copy, ref, LEDGER_NODES))
         return NULL;
     node = ledger__at(copy, ref);
     return ledger_node__kind(node) && node->parent == parent ? node : NULL;
@@ -99,9 +99,13 @@ static uint64_t tree_cpu_ns(const struct ledger *copy, ledger_ref root)
 
 static void settle_metrics(struct ledger *copy, struct ledger_thread *thread,
                            const struct ledger_kernel_thread *record,
-                           const struct ledger_node *node, const struct task_status *status)
+                           const struct ledger_node *node, struct task_status *status)
 {
-    struct ledger_side *side = node->side ? ledger__at(copy, node->side) : NULL;
+    struct ledger_side *side =
+        ledger__holds(copy, node->side, LEDGER_SIDES) ? ledger__at(copy, node->side) : NULL;
+
+    if (status->value[METRIC_READ_BYTES] >= record->own_read_bytes)
+        status->value[METRIC_READ_BYTES] -= record->own_read_bytes;
 
     for (uint64_t left = status->bits; left; left &= left - 1) {
         unsigned metric = (unsigned)__builtin_ctzll(left);
@@ -129,8 +133,7 @@ static struct ledger_node *open_node(const struct ledger *copy,
 {
     struct ledger_node *node = ledger__at(copy, record->current);
 
-    if (record->current && record->current / LEDGER_CHUNK_CELLS < copy->header->chunks_used &&
-        ledger_node__kind(node))
+    if (ledger__holds(copy, record->current, LEDGER_NODES) && ledger_node__kind(node))
         return node;
     return linked_node(copy, thread->root, 0);
 }
@@ -143,7 +146,11 @@ static bool open_account(const struct settlement *settlement,
     struct ledger_thread *thread = ledger__at(copy, record->thread);
     struct task_status status;
 
-    if (task_status__read(&status, settlement->pid, record->tid, copy->header->metrics_totals) != 0)
+    /* A recycled tid's clock is somebody else's. */
+    if (!ledger__holds(copy, record->thread, LEDGER_THREADS) ||
+        task_status__read(&status, settlement->pid, record->tid, copy->header->metrics_totals) !=
+            0 ||
+        (record->start_ticks && record->start_ticks != status.start_ticks))
         return false;
     account->record = record;
     account->node = open_node(copy, record, thread);
@@ -219,10 +226,11 @@ int ledger__settle(struct ledger *copy)
                  .tsc_mult = header->tsc_mult,
                  .monotonic_zero_ns = header->monotonic_ns},
     };
+    struct scan_java java = {.knows = knows_java, .context = &settlement};
     struct process_scan scan;
     int error = collect_java_tids(&settlement);
 
-    process_scan__init(&scan, copy, header->pid, header->metrics_totals, runs_java, &settlement);
+    process_scan__init(&scan, copy, header->pid, header->metrics_totals, &java);
     process_scan__adopt(&scan);
     if (!error)
         error = settle_process(&settlement, &scan);

@@ -1,5 +1,6 @@
 #include "native/snapshot.h"
 
+#include "native/kernel_metrics.h"
 #include "native/ledger.h"
 #include "native/settle.h"
 
@@ -14,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define COPY_BYTES (256u * 1024u)
+#define COPY_BYTES    (256u * 1024u)
+#define GROWTH_ROUNDS 3
 
 /* Rows that the copy gets beyond what the live ledger has: VM threads that were not yet seen. */
 #define ROOM_BYTES (16u * 1024u * 1024u)
@@ -75,14 +77,14 @@ static int write_all(int fd, const char *bytes, size_t left)
     return 0;
 }
 
-static int copy_bytes(int source_fd, int target_fd, uint64_t bytes)
+static int copy_bytes(int source_fd, int target_fd, uint64_t from, uint64_t to)
 {
     char *buffer = malloc(COPY_BYTES);
-    uint64_t done = 0;
+    uint64_t done = from;
     int error = buffer ? 0 : -ENOMEM;
 
-    while (done < bytes && !error) {
-        size_t want = bytes - done < COPY_BYTES ? (size_t)(bytes - done) : COPY_BYTES;
+    while (done < to && !error) {
+        size_t want = to - done < COPY_BYTES ? (size_t)(to - done) : COPY_BYTES;
         ssize_t got = pread(source_fd, buffer, want, (off_t)done);
 
         if (got < 0 && errno == EINTR)
@@ -110,21 +112,63 @@ static int read_header(int fd, struct ledger_header *header)
     return 0;
 }
 
+/* The process that the ledger is of: its pid may be another's by now, or be that of another boot.
+ */
+static int check_process(const struct ledger_header *header)
+{
+    char boot_id[sizeof header->boot_id] = "";
+    uint64_t start_ticks;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        (void)!read(fd, boot_id, sizeof boot_id - 1);
+        close(fd);
+    }
+    boot_id[strcspn(boot_id, "\n")] = '\0';
+    if (fd >= 0 && strncmp(boot_id, header->boot_id, sizeof boot_id) != 0)
+        return -ESRCH;
+    if (process_start__read(header->pid, &start_ticks) != 0 || start_ticks != header->start_ticks)
+        return -ESRCH;
+    return 0;
+}
+
+/* The ledger grows while it is copied, and what is copied late may name chunks that were not there
+ * yet: copies the growth too, and gives out the size that no ref in the copy goes beyond. */
+static int copy_growing(int source_fd, int target_fd, uint64_t *bytes)
+{
+    struct ledger_header header;
+    uint64_t done = 0;
+    int error = read_header(source_fd, &header);
+
+    for (int round = 0; round < GROWTH_ROUNDS && !error; round++) {
+        uint64_t used = (uint64_t)header.chunks_used * LEDGER_CHUNK_BYTES;
+
+        if (round && used == done)
+            break;
+        error = copy_bytes(source_fd, target_fd, done, used);
+        done = used;
+        if (!error)
+            error = read_header(source_fd, &header);
+    }
+    *bytes = (uint64_t)header.chunks_used * LEDGER_CHUNK_BYTES;
+    if (!error && ftruncate(target_fd, (off_t)*bytes) != 0)
+        error = -errno;
+    return error;
+}
+
 int snapshot__copy(int source_fd, int target_fd)
 {
     struct ledger_header header;
     struct ledger copy;
     uint64_t bytes;
-    int error;
+    int error = read_header(source_fd, &header);
 
-    error = read_header(source_fd, &header);
-    if (error)
-        return error;
-    bytes = (uint64_t)header.chunks_used * LEDGER_CHUNK_BYTES;
-    error = copy_bytes(source_fd, target_fd, bytes);
-    if (error)
-        return error;
-    error = ledger__adopt(&copy, target_fd, bytes, ROOM_BYTES);
+    if (!error)
+        error = check_process(&header);
+    if (!error)
+        error = copy_growing(source_fd, target_fd, &bytes);
+    if (!error)
+        error = ledger__adopt(&copy, target_fd, bytes, ROOM_BYTES);
     if (error)
         return error;
     error = ledger__settle(&copy);
@@ -134,17 +178,28 @@ int snapshot__copy(int source_fd, int target_fd)
     return error;
 }
 
-int snapshot__write(int source_fd, const char *path)
+/* In the folder of `path`, with a short name of its own: path's may be as long as names can be. */
+static int temporary_path(char *temporary, size_t bytes, const char *path)
 {
-    char temporary[PATH_MAX];
+    const char *slash = strrchr(path, '/');
     uint64_t random = 0;
-    int fd, length, error;
+    int length;
 
     (void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
-    length = snprintf(temporary, sizeof temporary, "%s.%d-%llx.tmp", path, (int)getpid(),
-                      (unsigned long long)random);
-    if (length < 0 || (size_t)length >= sizeof temporary)
-        return -ENAMETOOLONG;
+    length =
+        snprintf(temporary, bytes, "%.*s.treadle-%d-%llx.tmp", slash ? (int)(slash - path + 1) : 0,
+                 path, (int)getpid(), (unsigned long long)random);
+    return length < 0 || (size_t)length >= bytes ? -ENAMETOOLONG : 0;
+}
+
+int snapshot__write(int source_fd, const char *path)
+{
+    char temporary[PATH_MAX + 64];
+    int error = temporary_path(temporary, sizeof temporary, path);
+    int fd;
+
+    if (error)
+        return error;
     fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;

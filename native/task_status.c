@@ -64,11 +64,14 @@ static int open_task(pid_t pid, pid_t tid)
     return fd < 0 ? -errno : fd;
 }
 
-static int load_stat(int folder_fd, const char *path, struct task_stat *stat)
+static int load_stat(int folder_fd, const char *path, struct task_stat *stat, uint64_t *bytes)
 {
     char text[TASK_FILE_BYTES];
     int length = task_file__load(folder_fd, path, text);
-    return length < 0 ? length : task_stat__parse(text, stat);
+    if (length < 0)
+        return length;
+    *bytes += (uint64_t)length;
+    return task_stat__parse(text, stat);
 }
 
 static int load_process_stat(pid_t pid, struct task_stat *stat)
@@ -79,7 +82,8 @@ static int load_process_stat(pid_t pid, struct task_stat *stat)
     int length = snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     if (length < 0 || (size_t)length >= sizeof path)
         return -EINVAL;
-    return load_stat(AT_FDCWD, path, stat);
+    uint64_t bytes = 0;
+    return load_stat(AT_FDCWD, path, stat, &bytes);
 }
 
 static void put(struct task_status *status, uint64_t bits, enum ledger_metric metric,
@@ -94,7 +98,7 @@ static void put(struct task_status *status, uint64_t bits, enum ledger_metric me
 static int read_stat(struct task_status *status, int task_fd, uint64_t bits)
 {
     struct task_stat stat;
-    int error = load_stat(task_fd, "stat", &stat);
+    int error = load_stat(task_fd, "stat", &stat, &status->own_read_bytes);
     if (error != 0)
         return error;
     memcpy(status->name, stat.name, sizeof status->name);
@@ -115,19 +119,24 @@ static int read_schedstat(struct task_status *status, int task_fd, uint64_t bits
     int error = length < 0 ? length : task_schedstat__parse(text, &schedstat);
     if (error != 0)
         return error;
+    status->own_read_bytes += (uint64_t)length;
     status->cpu_ns = schedstat.run_ns;
     put(status, bits, METRIC_RUN_QUEUE_DELAY, schedstat.run_queue_delay_ns);
     put(status, bits, METRIC_TIMESLICES, schedstat.timeslices);
     return 0;
 }
 
-static int read_io(struct task_status *status, int task_fd, uint64_t bits)
+/* The last file that is read: a thread that looks at itself finds all its other reads in there. */
+static int read_io(struct task_status *status, int task_fd, bool itself, uint64_t bits)
 {
     char text[TASK_FILE_BYTES];
     int length = task_file__load(task_fd, "io", text);
     if (length < 0)
         return length;
     status->bits |= task_lines__parse(text, bits, status->value);
+    if (itself && status->value[METRIC_READ_BYTES] >= status->own_read_bytes)
+        status->value[METRIC_READ_BYTES] -= status->own_read_bytes;
+    status->own_read_bytes += (uint64_t)length;
     return 0;
 }
 
@@ -145,6 +154,7 @@ static int scan_switches(struct task_status *status, int fd, uint64_t bits)
             return -errno;
         if (got == 0)
             return 0;
+        status->own_read_bytes += (uint64_t)got;
         size_t length = kept + (size_t)got;
         text[length] = '\0';
         const char *last_end = strrchr(text, '\n');
@@ -200,7 +210,7 @@ static int read_task(struct task_status *status, int task_fd, pid_t pid, pid_t t
     }
     uint64_t io = bits & kernel_metric_source__get(SOURCE_IO)->bits;
     if (io != 0) {
-        error = read_io(status, task_fd, io);
+        error = read_io(status, task_fd, own && tid == gettid(), io);
         if (is_over(task_fd, error))
             return error;
     }
@@ -231,6 +241,18 @@ int task_cpu__read(pid_t pid, pid_t tid, uint64_t *cpu_ns)
         error = read_stat(&status, task_fd, 0);
     (void)close(task_fd);
     *cpu_ns = status.cpu_ns;
+    return error;
+}
+
+int task_start__read(pid_t pid, pid_t tid, uint64_t *start_ticks)
+{
+    struct task_status status = {0};
+    int task_fd = open_task(pid, tid);
+    if (task_fd < 0)
+        return task_fd;
+    int error = read_stat(&status, task_fd, 0);
+    (void)close(task_fd);
+    *start_ticks = status.start_ticks;
     return error;
 }
 

@@ -444,11 +444,11 @@ static void check_short_threads(enum ledger_clock_kind kind)
     for (ledger_ref ref = 0; (ref = ledger__next(&world->ledger, LEDGER_KERNEL_THREADS, ref)) != 0;
          records++) {
         const struct ledger_kernel_thread *record = ledger__at(&world->ledger, ref);
-        assert_int_equal(record->tid, 0);
         generations += record->generation;
     }
-    /* As many kernel threads as ran at once, each used again and again. */
-    assert_int_equal(records, AT_ONCE);
+    /* As many kernel threads as ran at once, and as may have ended meanwhile, used again and again.
+     */
+    assert_in_range(records, AT_ONCE, AT_ONCE + KERNEL_THREADS_ENDED_MAX);
     assert_int_equal(generations, SHORT_THREADS);
     /* The process: us, all of them, and their last microseconds in the kernel. */
     assert_true(!LAST_DESTRUCTORS_RUN || looks_ns <= process_ns);
