@@ -186,14 +186,21 @@ static void hide_row(struct process_scan *scan, struct scanned_row *row)
     forget(scan, row);
 }
 
+/* Did a Java thread start on the very kernel thread that the row is of? Asking `knows` about one that
+ * is gone would make it forgotten. */
+static bool ran_java(const struct process_scan *scan, const struct scanned_row *row)
+{
+    if (scan->java.knew)
+        return scan->java.knew(scan->java.context, row->tid, row->start_ticks);
+    return scan->java.knows(scan->java.context, row->tid);
+}
+
 /* Its kernel thread is gone. If a Java thread ran on it after all, that one has the books. */
 static void end_row(struct process_scan *scan, struct scanned_row *row, uint64_t now_ns)
 {
     struct ledger_thread *thread;
-    bool is_java =
-        scan->java.knew && scan->java.knew(scan->java.context, row->tid, row->start_ticks);
 
-    if (is_java) {
+    if (ran_java(scan, row)) {
         hide_row(scan, row);
         return;
     }
@@ -267,7 +274,7 @@ static void end_unseen_rows(struct process_scan *scan, uint64_t now_ns)
     {
         if (row->pass == scan->pass)
             continue;
-        if (scan->java.knows(scan->java.context, row->tid))
+        if (ran_java(scan, row))
             hide_row(scan, row);
         else if (!refresh_row(scan, row, now_ns))
             end_row(scan, row, now_ns);
