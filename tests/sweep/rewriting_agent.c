@@ -1,0 +1,275 @@
+/*
+ * Puts hooks into every method of every class of a JVM, with the class rewriter and nothing else of
+ * Treadle: the hooks only count how deep each kernel thread is. Options, joined by commas:
+ *
+ *     report=FILE      where the counts go when the JVM ends, one `WORD NUMBER …` a line
+ *     constructors=no  leave constructors alone: what their uncovered part throws is not balanced
+ *
+ * The report:  class rewritten|unchanged|malformed N    method N OUTCOME
+ *              refused CLASS ERROR      a loaded class that did not take its new bytes
+ *              malformed CLASS OFFSET EXPECTED
+ *              depth THREAD N           a thread that ended (or the JVM ended on) not at depth 0
+ */
+#include "agent/class_rewriter.h"
+
+#include <errno.h>
+#include <jvmti.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOOK_CLASS "java/lang/TreadleHooks"
+
+static struct {
+    jvmtiEnv *jvmti;
+    FILE *report;
+    bool leaves_constructors;
+    pthread_mutex_t lock;
+    uint64_t methods[METHOD_OUTCOMES];
+    uint64_t rewritten, unchanged, malformed;
+} sweep = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static _Atomic bool hooks_exist;
+static _Atomic uint32_t next_id;
+static __thread int64_t depth;
+
+static void JNICALL enter(JNIEnv *jni, jclass owner, jint id)
+{
+    (void)jni, (void)owner, (void)id;
+    depth++;
+}
+
+static void JNICALL leave(JNIEnv *jni, jclass owner, jint id)
+{
+    (void)jni, (void)owner, (void)id;
+    depth--;
+}
+
+static bool choose(void *context, const struct class_method *method, uint32_t *id)
+{
+    (void)context;
+    *id = atomic_fetch_add(&next_id, 1);
+    return !(sweep.leaves_constructors && class_text__is(method->name, "<init>"));
+}
+
+static void count(const char *name, const struct class_rewrite *rewrite, int error)
+{
+    pthread_mutex_lock(&sweep.lock);
+    for (int i = 0; i < METHOD_OUTCOMES; i++)
+        sweep.methods[i] += rewrite->methods[i];
+    sweep.rewritten += rewrite->bytes != NULL;
+    sweep.unchanged += rewrite->bytes == NULL && !error;
+    sweep.malformed += error != 0;
+    if (error)
+        fprintf(sweep.report, "malformed %s %zu %s\n", name ? name : "?", rewrite->error.offset,
+                rewrite->error.expected ? rewrite->error.expected : strerror(-error));
+    pthread_mutex_unlock(&sweep.lock);
+}
+
+static void JNICALL on_class_file(jvmtiEnv *jvmti, JNIEnv *jni, jclass redefined, jobject loader,
+                                  const char *name, jobject domain, jint length,
+                                  const unsigned char *bytes, jint *new_length,
+                                  unsigned char **new_bytes)
+{
+    struct class_rewrite rewrite;
+    int error;
+
+    (void)jni, (void)redefined, (void)loader, (void)domain;
+    if (!atomic_load(&hooks_exist) || (name && strcmp(name, HOOK_CLASS) == 0))
+        return;
+    error = class_rewriter__rewrite(bytes, (size_t)length, HOOK_CLASS, choose, NULL, &rewrite);
+    count(name, &rewrite, error);
+    if (!rewrite.bytes)
+        return;
+    if ((*jvmti)->Allocate(jvmti, (jlong)rewrite.length, new_bytes) == JVMTI_ERROR_NONE) {
+        memcpy(*new_bytes, rewrite.bytes, rewrite.length);
+        *new_length = (jint)rewrite.length;
+    }
+    free(rewrite.bytes);
+}
+
+static void put_text(struct class_writer *writer, const char *text)
+{
+    class_writer__u1(writer, CONSTANT_UTF8);
+    class_writer__u2(writer, (uint32_t)strlen(text));
+    class_writer__copy(writer, (const uint8_t *)text, strlen(text));
+}
+
+static void put_class(struct class_writer *writer, uint32_t name)
+{
+    class_writer__u1(writer, CONSTANT_CLASS);
+    class_writer__u2(writer, name);
+}
+
+static void put_native_method(struct class_writer *writer, uint32_t name, uint32_t descriptor)
+{
+    class_writer__u2(writer, 0x0109); /* public static native */
+    class_writer__u2(writer, name);
+    class_writer__u2(writer, descriptor);
+    class_writer__u2(writer, 0);
+}
+
+/* public final class java.lang.TreadleHooks { public static native void enter(int), leave(int); }
+ */
+static struct class_writer hook_class_bytes(void)
+{
+    struct class_writer writer = {0};
+
+    class_writer__u4(&writer, 0xcafebabe);
+    class_writer__u4(&writer, 49);
+    class_writer__u2(&writer, 8);
+    put_text(&writer, HOOK_CLASS);
+    put_class(&writer, 1);
+    put_text(&writer, "java/lang/Object");
+    put_class(&writer, 3);
+    put_text(&writer, "enter");
+    put_text(&writer, "leave");
+    put_text(&writer, "(I)V");
+    class_writer__u2(&writer, 0x0031); /* public final super */
+    class_writer__u2(&writer, 2);
+    class_writer__u2(&writer, 4);
+    class_writer__u2(&writer, 0); /* interfaces */
+    class_writer__u2(&writer, 0); /* fields */
+    class_writer__u2(&writer, 2); /* methods */
+    put_native_method(&writer, 5, 7);
+    put_native_method(&writer, 6, 7);
+    class_writer__u2(&writer, 0); /* attributes */
+    return writer;
+}
+
+static bool define_hooks(JNIEnv *jni)
+{
+    static JNINativeMethod natives[] = {
+        {(char *)"enter", (char *)"(I)V", (void *)enter},
+        {(char *)"leave", (char *)"(I)V", (void *)leave},
+    };
+    struct class_writer bytes = hook_class_bytes();
+    jclass hooks =
+        (*jni)->DefineClass(jni, HOOK_CLASS, NULL, (const jbyte *)bytes.bytes, (jsize)bytes.length);
+
+    class_writer__close(&bytes);
+    if (!hooks || (*jni)->RegisterNatives(jni, hooks, natives, 2) != 0) {
+        (*jni)->ExceptionDescribe(jni);
+        return false;
+    }
+    return true;
+}
+
+static void retransform(jvmtiEnv *jvmti, jclass class)
+{
+    jvmtiError error = (*jvmti)->RetransformClasses(jvmti, 1, &class);
+    char *signature = NULL;
+
+    if (error == JVMTI_ERROR_NONE)
+        return;
+    (*jvmti)->GetClassSignature(jvmti, class, &signature, NULL);
+    pthread_mutex_lock(&sweep.lock);
+    fprintf(sweep.report, "refused %s %d\n", signature ? signature : "?", (int)error);
+    pthread_mutex_unlock(&sweep.lock);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+}
+
+static void JNICALL on_init(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
+{
+    jclass *classes = NULL;
+    jint class_count = 0;
+
+    (void)thread;
+    if (!define_hooks(jni))
+        return;
+    atomic_store(&hooks_exist, true);
+    (*jvmti)->GetLoadedClasses(jvmti, &class_count, &classes);
+    for (jint i = 0; i < class_count; i++) {
+        jboolean modifiable = JNI_FALSE;
+
+        (*jvmti)->IsModifiableClass(jvmti, classes[i], &modifiable);
+        if (modifiable)
+            retransform(jvmti, classes[i]);
+    }
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)classes);
+    depth = 0;
+}
+
+static void report_depth(jvmtiEnv *jvmti, jthread thread)
+{
+    int64_t here = depth;
+    jvmtiThreadInfo info = {0};
+
+    if (here == 0 || !atomic_load(&hooks_exist))
+        return;
+    (*jvmti)->GetThreadInfo(jvmti, thread, &info);
+    pthread_mutex_lock(&sweep.lock);
+    fprintf(sweep.report, "depth %s %lld\n", info.name ? info.name : "?", (long long)here);
+    pthread_mutex_unlock(&sweep.lock);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)info.name);
+}
+
+static void JNICALL on_thread_end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
+{
+    (void)jni;
+    report_depth(jvmti, thread);
+}
+
+static void JNICALL on_death(jvmtiEnv *jvmti, JNIEnv *jni)
+{
+    jthread thread = NULL;
+
+    (void)jni;
+    if ((*jvmti)->GetCurrentThread(jvmti, &thread) == JVMTI_ERROR_NONE)
+        report_depth(jvmti, thread);
+    pthread_mutex_lock(&sweep.lock);
+    fprintf(sweep.report, "class rewritten %llu\nclass unchanged %llu\nclass malformed %llu\n",
+            (unsigned long long)sweep.rewritten, (unsigned long long)sweep.unchanged,
+            (unsigned long long)sweep.malformed);
+    for (int i = 0; i < METHOD_OUTCOMES; i++)
+        fprintf(sweep.report, "method %llu %s\n", (unsigned long long)sweep.methods[i],
+                method_outcome__text((enum method_outcome)i));
+    fflush(sweep.report);
+    pthread_mutex_unlock(&sweep.lock);
+}
+
+static bool read_options(char *options)
+{
+    char *rest = NULL;
+
+    sweep.report = stderr;
+    for (char *word = strtok_r(options, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        if (strncmp(word, "report=", 7) == 0)
+            sweep.report = fopen(word + 7, "w");
+        else if (strcmp(word, "constructors=no") == 0)
+            sweep.leaves_constructors = true;
+        else
+            return false;
+    }
+    return sweep.report != NULL;
+}
+
+JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+    const jvmtiCapabilities capabilities = {
+        .can_generate_all_class_hook_events = 1,
+        .can_retransform_classes = 1,
+        .can_retransform_any_class = 1,
+    };
+    const jvmtiEventCallbacks callbacks = {
+        .VMInit = on_init,
+        .VMDeath = on_death,
+        .ThreadEnd = on_thread_end,
+        .ClassFileLoadHook = on_class_file,
+    };
+    static const jvmtiEvent events[] = {JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH,
+                                        JVMTI_EVENT_THREAD_END, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK};
+    jvmtiEnv *jvmti = NULL;
+
+    (void)reserved;
+    if ((*vm)->GetEnv(vm, (void **)&jvmti, JVMTI_VERSION_11) != JNI_OK || !read_options(options))
+        return JNI_ERR;
+    if ((*jvmti)->AddCapabilities(jvmti, &capabilities) != JVMTI_ERROR_NONE)
+        return JNI_ERR;
+    (*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof callbacks);
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, events[i], NULL);
+    return JNI_OK;
+}
