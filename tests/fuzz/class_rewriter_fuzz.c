@@ -1,0 +1,50 @@
+/* libFuzzer: any bytes as a class file. What is rewritten can be rewritten again, the same methods
+ * chosen: its structure is sound. Unless methods were left alone: those are not looked at to their
+ * end, and what they name in vain may exist once the constant pool has grown. */
+#include "agent/class_rewriter.h"
+
+#include <stdlib.h>
+
+#define HOOKS "java/lang/TreadleHooks"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+/* Every method but some; all code is read. */
+static bool choose(void *context, const struct class_method *method, uint32_t *id)
+{
+    uint32_t *count = context;
+    uint32_t sum = method->access_flags;
+
+    for (uint32_t i = 0; i < method->code_length; i++)
+        sum += method->code[i];
+    *id = sum;
+    return ++*count % 8 != 0;
+}
+
+static bool left_alone(const struct class_rewrite *rewrite)
+{
+    for (int i = METHOD_CODE_TOO_LARGE; i < METHOD_OUTCOMES; i++)
+        if (rewrite->methods[i])
+            return true;
+    return false;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    struct class_rewrite rewrite, again;
+    uint32_t count = 0;
+    int error = class_rewriter__rewrite(bytes, length, HOOKS, choose, &count, &rewrite);
+
+    if ((error != 0) != (rewrite.error.expected != NULL))
+        abort();
+    if (rewrite.bytes) {
+        count = 0;
+        error =
+            class_rewriter__rewrite(rewrite.bytes, rewrite.length, HOOKS, choose, &count, &again);
+        if (error && !left_alone(&rewrite))
+            abort();
+        free(again.bytes);
+    }
+    free(rewrite.bytes);
+    return 0;
+}
