@@ -341,6 +341,27 @@ static void far_branches_with_frames_use_trampolines(void **state)
     free(code);
 }
 
+/* With all of the code in an exception range there is no place for a trampoline. */
+static void a_branch_out_of_reach_is_left_alone(void **state)
+{
+    uint32_t length;
+    uint8_t *code = far_code(&length);
+    struct redrawn redrawn = redraw(&(struct drawn_method){
+        .max_stack = 1,
+        .code_bytes = code,
+        .code_length = length,
+        .exceptions = "0000 800c 800b 0000",
+        .attributes = {{"StackMapTable", "0001 07"}},
+    });
+
+    (void)state;
+    assert_int_equal(redrawn.error, 0);
+    assert_null(redrawn.rewrite.bytes);
+    assert_int_equal(redrawn.rewrite.methods[METHOD_BRANCH_OUT_OF_REACH], 1);
+    redrawn__close(&redrawn);
+    free(code);
+}
+
 static void code_that_would_be_too_large_is_left_alone(void **state)
 {
     uint8_t *code = nops(65535);
@@ -426,6 +447,7 @@ int main(void)
         cmocka_unit_test(type_annotations_move),
         cmocka_unit_test(far_branches_are_inverted_and_widened),
         cmocka_unit_test(far_branches_with_frames_use_trampolines),
+        cmocka_unit_test(a_branch_out_of_reach_is_left_alone),
         cmocka_unit_test(code_that_would_be_too_large_is_left_alone),
         cmocka_unit_test(a_full_stack_is_left_alone),
         cmocka_unit_test(malformed_code_says_where),

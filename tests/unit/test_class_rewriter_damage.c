@@ -31,6 +31,16 @@ static uint32_t next_random(uint64_t *seed)
     return (uint32_t)(*seed >> 33);
 }
 
+/* Such methods are not looked at to their end, and what they name in vain may exist once the
+ * constant pool has grown. */
+static bool left_alone(const struct class_rewrite *rewrite)
+{
+    for (int i = METHOD_CODE_TOO_LARGE; i < METHOD_OUTCOMES; i++)
+        if (rewrite->methods[i])
+            return true;
+    return false;
+}
+
 /* A copy of its own, so that a read behind its end is seen. */
 static bool rewrite_copy(const uint8_t *bytes, size_t length)
 {
@@ -46,9 +56,9 @@ static bool rewrite_copy(const uint8_t *bytes, size_t length)
     assert_int_equal(error != 0, rewrite.error.expected != NULL);
     assert_true(!error || (!rewrite.bytes && rewrite.error.offset <= length));
     if (rewrite.bytes) {
-        assert_int_equal(class_rewriter__rewrite(rewrite.bytes, rewrite.length, DRAWN_HOOKS,
-                                                 drawn_choice, NULL, &again),
-                         0);
+        int again_error = class_rewriter__rewrite(rewrite.bytes, rewrite.length, DRAWN_HOOKS,
+                                                  drawn_choice, NULL, &again);
+        assert_true(again_error == 0 || left_alone(&rewrite));
         free(again.bytes);
     }
     free(rewrite.bytes);
