@@ -68,7 +68,7 @@ static bool rewrite_copy(const uint8_t *bytes, size_t length)
 
 static void damage(const uint8_t *bytes, size_t length)
 {
-    uint8_t *changed = malloc(length);
+    uint8_t *changed = malloc(length + 1);
     uint64_t seed = length;
 
     assert_non_null(changed);
