@@ -27,9 +27,30 @@ static struct kernel_thread_entry *entry_of(struct kernel_thread *thread)
     return (struct kernel_thread_entry *)thread;
 }
 
+static void remember_departed(struct departed_threads *departed,
+                              const struct kernel_thread_entry *entry)
+{
+    if (departed->count < KERNEL_THREADS_DEPARTED_MAX) {
+        departed->thread[departed->count].tid = entry->tid;
+        departed->thread[departed->count].start_ticks = entry->thread.record->start_ticks;
+    }
+    departed->count++;
+}
+
+static bool has_departed(const struct departed_threads *departed, pid_t tid, uint64_t start_ticks)
+{
+    if (departed->count > KERNEL_THREADS_DEPARTED_MAX)
+        return true;
+    for (unsigned i = 0; i < departed->count; i++)
+        if (departed->thread[i].tid == tid && departed->thread[i].start_ticks == start_ticks)
+            return true;
+    return false;
+}
+
 /* Under the lock. */
 static void give_back(struct kernel_thread_table *table, struct kernel_thread_entry *entry)
 {
+    remember_departed(&table->departed[0], entry);
     HASH_DEL(table->entries, entry);
     table->ended -= entry->ended;
     __atomic_store_n(&entry->thread.record->tid, 0, __ATOMIC_RELEASE);
@@ -193,7 +214,9 @@ bool kernel_thread_table__knew(struct kernel_thread_table *table, pid_t tid, uin
 
     pthread_mutex_lock(&table->lock);
     HASH_FIND_INT(table->entries, &tid, entry);
-    knew = entry && entry->thread.record->start_ticks == start_ticks;
+    knew = (entry && entry->thread.record->start_ticks == start_ticks) ||
+           has_departed(&table->departed[0], tid, start_ticks) ||
+           has_departed(&table->departed[1], tid, start_ticks);
     pthread_mutex_unlock(&table->lock);
     return knew;
 }
@@ -201,6 +224,8 @@ bool kernel_thread_table__knew(struct kernel_thread_table *table, pid_t tid, uin
 void kernel_thread_table__sweep(struct kernel_thread_table *table)
 {
     pthread_mutex_lock(&table->lock);
+    table->departed[1] = table->departed[0];
+    table->departed[0].count = 0;
     if (table->ended)
         sweep(table);
     pthread_mutex_unlock(&table->lock);

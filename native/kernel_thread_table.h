@@ -19,7 +19,19 @@
 /* So many ended threads are kept at the most before entries are used again. */
 #define KERNEL_THREADS_ENDED_MAX 64u
 
+/* Beyond so many between two sweeps, any thread that is gone may have run Java. */
+#define KERNEL_THREADS_DEPARTED_MAX 2048u
+
 struct kernel_thread_entry;
+
+/* Kernel threads that are gone and whose entries were taken out between two sweeps. */
+struct departed_threads {
+    unsigned count; /* may be more than there is room for */
+    struct {
+        pid_t tid;
+        uint64_t start_ticks;
+    } thread[KERNEL_THREADS_DEPARTED_MAX];
+};
 
 struct kernel_thread_table {
     pthread_mutex_t lock;
@@ -28,6 +40,7 @@ struct kernel_thread_table {
     unsigned ended;                      /* entries whose thread has begun to end */
     struct kernel_thread *spare;         /* of kernel threads that are gone; with their records */
     pthread_key_t at_thread_end;
+    struct departed_threads departed[2]; /* since the last sweep, and since the one before */
 };
 
 /* The calling kernel thread's own, or NULL: the one thread-local pointer. initial-exec: one load,
@@ -46,8 +59,8 @@ struct kernel_thread *kernel_thread_table__enter(struct kernel_thread_table *tab
  * for it consumes CPU to its very end. */
 bool kernel_thread_table__knows(struct kernel_thread_table *table, pid_t tid);
 
-/* Did one run on the kernel thread of that tid and start, which may be gone since the last sweep?
- */
+/* Did one run on the kernel thread of that tid and start, which may be gone since the last sweep
+ * but one? */
 bool kernel_thread_table__knew(struct kernel_thread_table *table, pid_t tid, uint64_t start_ticks);
 
 /* Takes out the kernel threads that are gone, for others to use their entries. */

@@ -186,8 +186,8 @@ static void hide_row(struct process_scan *scan, struct scanned_row *row)
     forget(scan, row);
 }
 
-/* Did a Java thread start on the very kernel thread that the row is of? Asking `knows` about one that
- * is gone would make it forgotten. */
+/* Did a Java thread start on the very kernel thread that the row is of? Asking `knows` about one
+ * that is gone would make it forgotten. */
 static bool ran_java(const struct process_scan *scan, const struct scanned_row *row)
 {
     if (scan->java.knew)
