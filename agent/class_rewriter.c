@@ -1,5 +1,7 @@
 #include "agent/class_rewriter.h"
 
+#include "agent/constructor_flow.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -74,20 +76,20 @@ static void skip_fields(struct rewriting *rewriting)
 static int write_hooked(struct rewriting *rewriting, const struct hooked_method *method,
                         struct class_reader *content, enum method_outcome *outcome)
 {
-    struct constant_pool_mark pool_mark = constant_pool__mark(&rewriting->pool);
-    struct code_rewriter code = rewriting->code;
+    struct constant_pool_mark pool_mark;
     struct class_writer *body = &rewriting->body;
     size_t length = body->length;
     size_t start = method_code__offset(&method->code, 0) - CODE_HEAD_BYTES;
     size_t length_at;
     int error;
 
+    code_rewriter__prepare(&rewriting->code);
+    pool_mark = constant_pool__mark(&rewriting->pool);
     class_writer__copy(body, content->bytes + rewriting->copied, start - rewriting->copied);
     length_at = body->length - 4; /* the attribute's name and length were copied */
     error = code_rewriter__rewrite(&rewriting->code, method, content, body, outcome);
     if (error || *outcome != METHOD_HOOKED) {
         body->length = length;
-        rewriting->code = code;
         constant_pool__go_back(&rewriting->pool, pool_mark);
         return error;
     }
@@ -245,7 +247,9 @@ int class_rewriter__rewrite(const uint8_t *bytes, size_t length, const char *hoo
 {
     struct rewriting rewriting = {
         .reader = {.bytes = bytes, .end = length, .error = &rewrite->error},
-        .code = {.pool = &rewriting.pool, .hook_class = hook_class},
+        .code = {.pool = &rewriting.pool,
+                 .hook_class = hook_class,
+                 .flow_steps_left = CONSTRUCTOR_FLOW_STEPS},
         .choose = choose,
         .context = context,
         .rewrite = rewrite,

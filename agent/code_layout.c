@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS_MAX      64u
+#define ROUNDS_MAX      16u
 #define TRAMPOLINES_MAX 256u
 #define GOTO_W_BYTES    5u
 #define INVERTED_BYTES  8u     /* a conditional jump over a goto_w */

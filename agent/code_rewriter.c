@@ -37,34 +37,30 @@ static struct class_text text_of(const char *word)
     return (struct class_text){(const uint8_t *)word, (uint32_t)strlen(word)};
 }
 
-static uint32_t add_hook(struct constant_pool *pool, uint32_t owner, const char *name)
+static uint32_t add_hook(struct constant_pool *pool, uint32_t owner, const char *name,
+                         uint32_t type)
 {
-    uint32_t name_index = constant_pool__add_text(pool, text_of(name));
-    uint32_t type_index = constant_pool__add_text(pool, text_of("(I)V"));
+    uint32_t text = constant_pool__add_text(pool, text_of(name));
 
-    return constant_pool__add_method(
-        pool, owner, constant_pool__add_name_and_type(pool, name_index, type_index));
+    return constant_pool__add_method(pool, owner,
+                                     constant_pool__add_name_and_type(pool, text, type));
 }
 
-/* What all hooked methods share. false: the pool is full. */
-static bool add_constants(struct code_rewriter *rewriter)
+void code_rewriter__prepare(struct code_rewriter *rewriter)
 {
     struct constant_pool *pool = rewriter->pool;
-    uint32_t owner;
+    uint32_t owner, type;
 
-    if (rewriter->enter)
-        return true;
+    if (rewriter->is_prepared)
+        return;
+    rewriter->is_prepared = true;
     owner = constant_pool__add_class(pool, text_of(rewriter->hook_class));
-    rewriter->leave = add_hook(pool, owner, "leave");
+    type = constant_pool__add_text(pool, text_of("(I)V"));
+    rewriter->leave = add_hook(pool, owner, "leave", type);
     rewriter->throwable = constant_pool__add_class(pool, text_of("java/lang/Throwable"));
     if (rewriter->major_version >= VERSION_STACK_MAPS)
         rewriter->stack_map_name = constant_pool__add_text(pool, text_of("StackMapTable"));
-    if (!rewriter->leave || !rewriter->throwable)
-        return false;
-    if (rewriter->major_version >= VERSION_STACK_MAPS && !rewriter->stack_map_name)
-        return false;
-    rewriter->enter = add_hook(pool, owner, "enter");
-    return rewriter->enter != 0;
+    rewriter->enter = add_hook(pool, owner, "enter", type); /* the last: if this is there, all is */
 }
 
 static uint8_t make_hook(uint8_t *hook, uint32_t id_index, uint32_t method_index)
@@ -86,7 +82,7 @@ static enum method_outcome make_hooks(struct rewriting *rewriting)
     struct code_rewriter *rewriter = rewriting->rewriter;
     uint32_t id_index = 0;
 
-    if (add_constants(rewriter))
+    if (rewriter->enter)
         id_index = constant_pool__add_integer(rewriter->pool, rewriting->method->id);
     if (!id_index)
         return METHOD_POOL_FULL;
@@ -273,7 +269,8 @@ static int rewrite_opened(struct rewriting *rewriting, enum method_outcome *outc
         return 0;
     decide_on_stack_map(rewriting);
     if (method->is_constructor)
-        error = constructor_flow__mark(&rewriting->layout, rewriting->rewriter->pool);
+        error = constructor_flow__mark(&rewriting->layout, rewriting->rewriter->pool,
+                                       &rewriting->rewriter->flow_steps_left);
     if (!error) {
         *outcome = arrange(rewriting);
         error = *outcome == METHOD_HOOKED ? write_all(rewriting) : 0;

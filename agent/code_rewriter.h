@@ -36,7 +36,9 @@ struct code_rewriter {
     struct constant_pool *pool;
     const char *hook_class;
     uint16_t major_version;
-    uint32_t this_class; /* indices in the pool from here on, 0 until they are needed */
+    uint32_t flow_steps_left;
+    bool is_prepared;
+    uint32_t this_class; /* indices in the pool from here on; those of the hooks 0 if it is full */
     uint32_t enter;
     uint32_t leave;
     uint32_t throwable;
@@ -51,8 +53,13 @@ struct hooked_method {
     uint32_t id;
 };
 
-/* Writes the content of the new Code attribute; on any outcome but METHOD_HOOKED what it wrote is
- * of no use. 0, -ENOMEM, or -EBADMSG: the reader, of the old content, knows what is malformed. */
+/* Adds what all hooked methods share to the pool, once, even if that is in vain: methods that are
+ * left alone take back what is theirs only. */
+void code_rewriter__prepare(struct code_rewriter *rewriter);
+
+/* After that: writes the content of the new Code attribute; on any outcome but METHOD_HOOKED what
+ * it wrote is of no use. 0, -ENOMEM, or -EBADMSG: the reader, of the old content, knows what is
+ * malformed. */
 int code_rewriter__rewrite(struct code_rewriter *rewriter, const struct hooked_method *method,
                            struct class_reader *reader, struct class_writer *writer,
                            enum method_outcome *outcome);

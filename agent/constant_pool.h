@@ -62,7 +62,8 @@ bool constant_pool__member(const struct constant_pool *pool, uint32_t index,
                            struct class_text *name, struct class_text *descriptor);
 
 /* Each gives the new entry's index, or 0: the pool is full, or was when one of its parts was added.
- * Texts and classes that the file has already are found rather than added. */
+ * Texts and classes that the file has already are found; what was added before is not looked
+ * for. */
 uint32_t constant_pool__add_text(struct constant_pool *pool, struct class_text text);
 uint32_t constant_pool__add_class(struct constant_pool *pool, struct class_text name);
 uint32_t constant_pool__add_integer(struct constant_pool *pool, uint32_t value);

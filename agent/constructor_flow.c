@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COPIES_MAX 14u        /* of the uninitialised `this` at one time */
-#define EDGES_MAX  (1u << 21) /* followed in one constructor */
+#define COPIES_MAX 14u /* of the uninitialised `this` at one time */
 
 enum status {
     UNREACHED,
@@ -33,7 +32,7 @@ struct flow {
     uint16_t *pending;         /* a stack of pcs to look at again */
     uint8_t *is_pending;       /* for each pc */
     uint32_t pending_count;
-    uint32_t edges;
+    uint32_t steps_left;
     bool failed;
 };
 
@@ -115,12 +114,21 @@ static bool merge(struct flow *flow, struct flow_state *known, const struct flow
     return known->copy_count != count;
 }
 
+static void take_step(struct flow *flow)
+{
+    if (flow->steps_left == 0)
+        flow->failed = true;
+    else
+        flow->steps_left--;
+}
+
 static void reach(struct flow *flow, uint32_t pc, const struct flow_state *state)
 {
-    if (pc >= flow->method->length || ++flow->edges > EDGES_MAX) {
+    take_step(flow);
+    if (pc >= flow->method->length)
         flow->failed = true;
+    if (flow->failed)
         return;
-    }
     if (merge(flow, &flow->before[pc], state) && !flow->is_pending[pc]) {
         flow->is_pending[pc] = 1;
         flow->pending[flow->pending_count++] = (uint16_t)pc;
@@ -134,7 +142,7 @@ static void reach_handlers(struct flow *flow, uint32_t pc, const struct flow_sta
         struct exception_range range = method_code__exception(flow->method, i);
         struct flow_state thrown = *state;
 
-        flow->failed |= ++flow->edges > EDGES_MAX;
+        take_step(flow);
         if (pc < range.start || pc >= range.end)
             continue;
         if (state->status == UNINITIALISED) {
@@ -150,9 +158,12 @@ static void reach_behind_jsr(struct flow *flow, const struct flow_state *state)
 {
     const struct code_layout *layout = flow->layout;
 
-    for (uint32_t pc = 0; pc < flow->method->length; pc = code_layout__next(layout, pc))
+    for (uint32_t pc = 0; pc < flow->method->length && !flow->failed;
+         pc = code_layout__next(layout, pc)) {
+        take_step(flow);
         if (bytecode__of(flow->method->bytes[pc])->kind == BYTECODE_JSR)
             reach(flow, code_layout__next(layout, pc), state);
+    }
 }
 
 static uint32_t local_operand(const uint8_t *code, uint32_t pc, bool wide)
@@ -322,7 +333,8 @@ static void run(struct flow *flow)
     }
 }
 
-int constructor_flow__mark(struct code_layout *layout, const struct constant_pool *pool)
+int constructor_flow__mark(struct code_layout *layout, const struct constant_pool *pool,
+                           uint32_t *steps_left)
 {
     uint32_t length = layout->method->length;
     struct flow flow = {
@@ -332,6 +344,7 @@ int constructor_flow__mark(struct code_layout *layout, const struct constant_poo
         .before = calloc(length, sizeof *flow.before),
         .pending = calloc(length, sizeof *flow.pending),
         .is_pending = calloc(length, 1),
+        .steps_left = *steps_left,
         .failed = layout->method->max_locals == 0,
     };
     int error = flow.before && flow.pending && flow.is_pending ? 0 : -ENOMEM;
@@ -343,6 +356,7 @@ int constructor_flow__mark(struct code_layout *layout, const struct constant_poo
     for (uint32_t pc = 0; pc < length && !error; pc = code_layout__next(layout, pc))
         if (flow.before[pc].status != INITIALISED)
             layout->flags[pc] |= CODE_UNCOVERED;
+    *steps_left = flow.steps_left;
     free(flow.before);
     free(flow.pending);
     free(flow.is_pending);

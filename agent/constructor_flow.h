@@ -11,8 +11,12 @@
 #include "agent/code_layout.h"
 #include "agent/constant_pool.h"
 
-/* Sets CODE_UNCOVERED on every other instruction. 0, -ENOMEM, or -EDOM: the code cannot be followed
- * (no verifier would take it, or it takes more than a bounded number of steps). */
-int constructor_flow__mark(struct code_layout *layout, const struct constant_pool *pool);
+#define CONSTRUCTOR_FLOW_STEPS (1u << 22) /* enough for all constructors of any sane class */
+
+/* Sets CODE_UNCOVERED on every other instruction, and takes what it needed from *steps_left. 0,
+ * -ENOMEM, or -EDOM: the code cannot be followed (no verifier would take it, or no steps are left).
+ */
+int constructor_flow__mark(struct code_layout *layout, const struct constant_pool *pool,
+                           uint32_t *steps_left);
 
 #endif

@@ -45,9 +45,10 @@ enum {
 };
 
 struct drawn_method {
-    uint16_t version;       /* 52 unless given */
-    const char *name;       /* `method` unless given; a constructor is not static */
-    const char *descriptor; /* ()V unless given */
+    uint16_t version;        /* 52 unless given */
+    const char *name;        /* `method` unless given; a constructor is not static */
+    const char *descriptor;  /* ()V unless given */
+    uint32_t more_constants; /* in the pool, behind those drawn */
     uint16_t max_stack;
     uint16_t max_locals;
     const char *code;
@@ -88,7 +89,7 @@ static inline void drawn_entry(struct class_writer *out, uint8_t tag, uint32_t f
 
 static inline void drawn_pool(struct class_writer *out, const struct drawn_method *method)
 {
-    class_writer__u2(out, POOL_COUNT);
+    class_writer__u2(out, POOL_COUNT + method->more_constants);
     drawn_text(out, "Drawn");
     drawn_entry(out, CONSTANT_CLASS, 1, 0);
     drawn_text(out, "java/lang/Object");
@@ -112,6 +113,8 @@ static inline void drawn_pool(struct class_writer *out, const struct drawn_metho
     drawn_entry(out, CONSTANT_METHOD, POOL_THIS, 20);
     for (int i = 0; i < DRAWN_ATTRIBUTES; i++)
         drawn_text(out, method->attributes[i].name ? method->attributes[i].name : "none");
+    for (uint32_t i = 0; i < method->more_constants; i++)
+        drawn_text(out, "");
 }
 
 /* Two digits a byte; blanks between bytes do not count. */

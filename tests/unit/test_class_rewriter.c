@@ -384,6 +384,25 @@ static void code_that_would_be_too_large_is_left_alone(void **state)
     free(code);
 }
 
+/* 13 entries are added: the class, two names, a descriptor, two pairs, two methods, Throwable, the
+ * stack map's name and the id. Behind index 255 the hooks are ldc_w and have 6 bytes. */
+static void a_full_pool_is_left_alone(void **state)
+{
+    const uint32_t room = 13;
+    struct drawn_method method = {.more_constants = 65535 - POOL_COUNT - room, .code = "b1"};
+    struct redrawn redrawn = redraw(&method);
+
+    (void)state;
+    assert_int_equal(redrawn.pool.count, 65535);
+    assert_int_equal(redrawn.code.length, 6 + 6 + 1);
+    redrawn__close(&redrawn);
+    method.more_constants++;
+    redrawn = redraw(&method);
+    assert_int_equal(redrawn.error, 0);
+    assert_null(redrawn.rewrite.bytes);
+    assert_int_equal(redrawn.rewrite.methods[METHOD_POOL_FULL], 1);
+}
+
 static void a_full_stack_is_left_alone(void **state)
 {
     struct redrawn redrawn = redraw(&(struct drawn_method){.max_stack = 65535, .code = "00 b1"});
@@ -449,6 +468,7 @@ int main(void)
         cmocka_unit_test(far_branches_with_frames_use_trampolines),
         cmocka_unit_test(a_branch_out_of_reach_is_left_alone),
         cmocka_unit_test(code_that_would_be_too_large_is_left_alone),
+        cmocka_unit_test(a_full_pool_is_left_alone),
         cmocka_unit_test(a_full_stack_is_left_alone),
         cmocka_unit_test(malformed_code_says_where),
     };

@@ -77,7 +77,7 @@ static void damage(const uint8_t *bytes, size_t length)
     for (uint32_t i = 0; i < MUTATIONS; i++) {
         memcpy(changed, bytes, length);
         for (uint32_t count = 1 + next_random(&seed) % 3; count > 0; count--) {
-            uint32_t at = next_random(&seed) % (uint32_t)length;
+            size_t at = (uint64_t)next_random(&seed) * length >> 31;
             uint32_t how = next_random(&seed);
 
             if (how % 3 == 0)
