@@ -35,13 +35,18 @@ static _Atomic bool hooks_exist;
 static _Atomic uint32_t next_id;
 static __thread int64_t depth;
 
-static void JNICALL enter(JNIEnv *jni, jclass owner, jint id)
+/* Found by their names, as all agents' libraries are searched for natives of the boot loader's
+ * classes: RegisterNatives works as well, but makes newer JVMs warn. */
+JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_enter(JNIEnv *jni, jclass owner, jint id);
+JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_leave(JNIEnv *jni, jclass owner, jint id);
+
+void Java_java_lang_TreadleHooks_enter(JNIEnv *jni, jclass owner, jint id)
 {
     (void)jni, (void)owner, (void)id;
     depth++;
 }
 
-static void JNICALL leave(JNIEnv *jni, jclass owner, jint id)
+void Java_java_lang_TreadleHooks_leave(JNIEnv *jni, jclass owner, jint id)
 {
     (void)jni, (void)owner, (void)id;
     depth--;
@@ -141,16 +146,12 @@ static struct class_writer hook_class_bytes(void)
 
 static bool define_hooks(JNIEnv *jni)
 {
-    static JNINativeMethod natives[] = {
-        {(char *)"enter", (char *)"(I)V", (void *)enter},
-        {(char *)"leave", (char *)"(I)V", (void *)leave},
-    };
     struct class_writer bytes = hook_class_bytes();
     jclass hooks =
         (*jni)->DefineClass(jni, HOOK_CLASS, NULL, (const jbyte *)bytes.bytes, (jsize)bytes.length);
 
     class_writer__close(&bytes);
-    if (!hooks || (*jni)->RegisterNatives(jni, hooks, natives, 2) != 0) {
+    if (!hooks) {
         (*jni)->ExceptionDescribe(jni);
         return false;
     }
