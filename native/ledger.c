@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define RESERVE_STEP_CHUNKS  256u /* 1 MiB */
@@ -35,10 +36,24 @@ static uint32_t chunks_max(const struct ledger *ledger)
     return (uint32_t)(ledger->mapped_bytes / LEDGER_CHUNK_BYTES);
 }
 
+/* Others live in that file system too: a part of it stays free. */
+static bool leaves_room(int fd, uint64_t bytes)
+{
+    struct statvfs space;
+
+    if (fstatvfs(fd, &space) != 0 || space.f_blocks == 0)
+        return true;
+    return space.f_bavail * space.f_frsize >=
+           bytes + space.f_blocks * space.f_frsize / LEDGER_FREE_PART;
+}
+
 static int allocate_file(int fd, uint32_t from, uint32_t to)
 {
     off_t offset = (off_t)from * LEDGER_CHUNK_BYTES;
     off_t bytes = (off_t)(to - from) * LEDGER_CHUNK_BYTES;
+
+    if (!leaves_room(fd, (uint64_t)bytes))
+        return -ENOSPC;
 
     for (int attempt = 0; attempt < ALLOCATE_ATTEMPTS; attempt++) {
         if (fallocate(fd, 0, offset, bytes) == 0)

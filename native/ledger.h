@@ -18,6 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The ledger leaves this part of its file system to others. */
+#define LEDGER_FREE_PART 16u
+
 #define LEDGER_STRING_BUCKETS 16384u
 #define LEDGER_METHOD_BUCKETS 16384u
 #define LEDGER_RENAMES_MAX    8u
