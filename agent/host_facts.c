@@ -25,17 +25,29 @@ static ssize_t read_file(const char *path, char *text, size_t text_bytes)
     return length;
 }
 
+/* What loaded us is no part of the program; the options stand in a field of their own. */
+static bool is_our_own(const char *argument)
+{
+    if (strncmp(argument, "-J", 2) == 0)
+        argument += 2;
+    return strncmp(argument, "-agentpath:", 11) == 0 && strstr(argument, "libtreadle.so");
+}
+
 static ledger_ref command(struct ledger *ledger)
 {
-    char text[COMMAND_MAX];
+    char text[COMMAND_MAX], line[COMMAND_MAX];
     ssize_t length = read_file("/proc/self/cmdline", text, sizeof text);
+    size_t used = 0;
 
-    while (length > 0 && text[length - 1] == '\0')
-        length--;
-    for (ssize_t i = 0; i < length; i++)
-        if (text[i] == '\0')
-            text[i] = ' ';
-    return length > 0 ? ledger__string(ledger, text, (size_t)length) : 0;
+    for (ssize_t at = 0; at < length; at += (ssize_t)strlen(text + at) + 1) {
+        if (is_our_own(text + at))
+            continue;
+        used +=
+            (size_t)snprintf(line + used, sizeof line - used, "%s%s", used ? " " : "", text + at);
+        if (used >= sizeof line)
+            used = sizeof line - 1;
+    }
+    return used ? ledger__string(ledger, line, used) : 0;
 }
 
 static ledger_ref machine(struct ledger *ledger)

@@ -211,22 +211,46 @@ static void loss_lines(const struct view *view)
         fputs("  nothing lost\n", view->screen.out);
 }
 
+/* A paragraph behind a label, its words kept whole, its lines as wide as the screen and indented.
+ */
+static void paragraph(const struct view *view, const char *before, const char *text)
+{
+    size_t indent = strlen(before);
+    size_t column = indent;
+    fputs(before, view->screen.out);
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        bool first = column == indent;
+        if (!first && view->screen.columns && column + 1 + length > view->screen.columns) {
+            fprintf(view->screen.out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', view->screen.out);
+            column++;
+        }
+        fprintf(view->screen.out, "%.*s", (int)length, text);
+        column += length;
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', view->screen.out);
+}
+
 static void missing_line(const struct view *view, enum ledger_metric_source source)
 {
     uint64_t missing = report_source__missing(view->model, source);
     const struct kernel_metric_source *row = kernel_metric_source__get(source);
-    const char *before = "  not available  ";
+    char text[2048];
+    size_t used = 0;
     if (!missing)
         return;
-    for (unsigned metric = 0; metric < METRIC_COUNT; metric++) {
-        if (!(missing >> metric & 1))
-            continue;
-        fprintf(view->screen.out, "%s%s", before,
-                kernel_metric__get((enum ledger_metric)metric)->name);
-        before = ", ";
-    }
-    fprintf(view->screen.out, " (%s: %s); needs %s\n", row->name,
-            strerror(view->model->header.source_error[source]), row->needs);
+    for (unsigned metric = 0; metric < METRIC_COUNT; metric++)
+        if (missing >> metric & 1)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
+                                     kernel_metric__get((enum ledger_metric)metric)->name);
+    snprintf(text + used, sizeof(text) - used, " (%s: %s); needs %s", row->name,
+             strerror(view->model->header.source_error[source]), row->needs);
+    paragraph(view, "  not available  ", text);
 }
 
 void view_balance__text(const struct view *view)
