@@ -176,6 +176,16 @@ static void charge_beginning(struct kernel_thread *kernel_thread)
     }
 }
 
+/* Nothing more will be charged to the thread from here. */
+static void leave_thread(struct kernel_thread *kernel_thread)
+{
+    const struct ledger_kernel_thread *record = kernel_thread->record;
+
+    if (kernel_thread->thread)
+        __atomic_store_n(&kernel_thread->thread->left_cpu_ns,
+                         record->charged_cpu_ns - record->before_cpu_ns, __ATOMIC_RELAXED);
+}
+
 int kernel_thread__start_java(struct kernel_thread *kernel_thread,
                               const struct java_thread_facts *facts)
 {
@@ -195,6 +205,7 @@ int kernel_thread__start_java(struct kernel_thread *kernel_thread,
         kernel_thread->idle = true;
         return -ENOMEM;
     }
+    leave_thread(kernel_thread);
     root = ((const struct ledger_thread *)ledger__at(kernel_thread->setup->ledger, ref))->root;
     gap = gap_is_new ? call_tree__add_plain_node(&kernel_thread->tree, root, NODE_GAP) : 0;
     make_current(kernel_thread, ref, gap ? gap : root);
@@ -241,6 +252,7 @@ void kernel_thread__resume(struct kernel_thread *kernel_thread)
 void kernel_thread__end(struct kernel_thread *kernel_thread)
 {
     kernel_thread__end_java(kernel_thread);
+    leave_thread(kernel_thread);
     kernel_thread->idle = true;
     kernel_clock__stop(&kernel_thread->clock);
     metric_reader__close(&kernel_thread->reader);

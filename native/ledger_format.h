@@ -199,7 +199,8 @@ enum ledger_thread_kind {
 enum ledger_thread_flag {
     THREAD_TERMINATED = 1u << 0, /* nothing is charged to its methods any more */
     THREAD_DAEMON = 1u << 1,
-    THREAD_SEEDED = 1u << 2, /* had frames before events began: those have no calls */
+    THREAD_SEEDED = 1u << 2,       /* had frames before events began: those have no calls */
+    THREAD_LAST_MOMENTS = 1u << 4, /* no thread: what threads consumed after they were last seen */
     THREAD_HIDDEN = 1u << 3, /* a row whose kernel thread turned out to run a Java thread: skip */
 };
 
@@ -224,7 +225,7 @@ struct ledger_thread {
     uint32_t reserved[22];
     uint64_t first_ticks; /* VM and native rows: start_ticks of the kernel thread */
     uint64_t totals[LEDGER_METRIC_SLOTS];
-    uint64_t reserved_end;
+    uint64_t left_cpu_ns; /* CPU in its tree when its kernel thread left it; 0: not known */
 };
 
 /* What the ledger knows of a kernel thread: enough for anybody to work out what is not yet charged,

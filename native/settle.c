@@ -10,12 +10,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define TICK_NS 10000000u
+
 struct settlement {
     struct ledger *copy;
     pid_t pid;
     struct ledger_time time;
     pid_t *java_tids; /* sorted */
     size_t java_tid_count;
+    uint64_t uncertain_ns; /* a remainder below that is none */
 };
 
 static int compare_tids(const void *a, const void *b)
@@ -166,12 +169,15 @@ static bool open_account(const struct settlement *settlement,
 static void close_account(const struct settlement *settlement, const struct open_account *account,
                           uint64_t now_ns)
 {
+    struct ledger_thread *thread = ledger__at(settlement->copy, account->record->thread);
     uint64_t cpu_ns;
 
     if (task_cpu__read(settlement->pid, account->record->tid, &cpu_ns) != 0)
         return;
-    if (cpu_ns > account->known_ns)
-        account->node->cpu_ns += cpu_ns - account->known_ns;
+    if (cpu_ns < account->known_ns)
+        cpu_ns = account->known_ns;
+    account->node->cpu_ns += cpu_ns - account->known_ns;
+    thread->left_cpu_ns = cpu_ns - account->record->before_cpu_ns;
     if (now_ns > account->record->last_ns)
         account->node->wall_ns += now_ns - account->record->last_ns;
     ledger__touch(settlement->copy, account->node);
@@ -190,6 +196,52 @@ static size_t open_accounts(const struct settlement *settlement, struct open_acc
             count += open_account(settlement, record, &accounts[count]);
     }
     return count;
+}
+
+static uint64_t booked_cpu_ns(const struct ledger *copy)
+{
+    uint64_t sum_ns = 0;
+    ledger_ref ref = 0;
+
+    while ((ref = ledger__next(copy, LEDGER_THREADS, ref))) {
+        const struct ledger_thread *thread = ledger__at(copy, ref);
+
+        if (!(thread->flags & THREAD_HIDDEN))
+            sum_ns += thread->left_cpu_ns ? thread->left_cpu_ns : tree_cpu_ns(copy, thread->root);
+    }
+    return sum_ns;
+}
+
+/* A kernel thread consumes CPU after anybody could last look at it: its stack is given back, its
+ * memory accounts are closed. When it is gone, only the process's total tells. That remainder gets
+ * a row of its own, so that all rows together are the process. */
+static void book_last_moments(const struct settlement *settlement)
+{
+    struct ledger *copy = settlement->copy;
+    const struct ledger_header *header = copy->header;
+    static const char name[] = "(threads after their last look)";
+    uint64_t booked_ns = booked_cpu_ns(copy);
+    struct ledger_arena arena = {0};
+    struct ledger_thread *thread;
+    struct ledger_node *root;
+    ledger_ref ref, root_ref;
+
+    if (header->process_cpu_ns <= booked_ns + settlement->uncertain_ns)
+        return;
+    root_ref = ledger__take(copy, &arena, LEDGER_NODES, 1);
+    ref =
+        ledger__take_shared(copy, LEDGER_THREADS, sizeof(struct ledger_thread) / LEDGER_CELL_BYTES);
+    if (!root_ref || !ref)
+        return;
+    root = ledger__at(copy, root_ref);
+    root->kind_and_level = (uint32_t)NODE_ROOT << 24;
+    root->cpu_ns = header->process_cpu_ns - booked_ns;
+    thread = ledger__at(copy, ref);
+    thread->name = ledger__string(copy, name, sizeof name - 1);
+    thread->root = root_ref;
+    thread->kind = THREAD_NATIVE;
+    thread->flags = THREAD_TERMINATED | THREAD_LAST_MOMENTS;
+    thread->start_ns = thread->end_ns = header->asof_ns;
 }
 
 /* The clocks of all threads and of the process are read as closely together as can be: while they
@@ -212,6 +264,11 @@ static int settle_process(struct settlement *settlement, struct process_scan *sc
     if (!error)
         error = process_cpu__read(settlement->pid, &header->process_cpu_ns,
                                   &header->process_user_ns, &header->process_system_ns);
+    /* From outside, the clock of a thread that runs lags by up to a tick. */
+    if (settlement->pid != getpid())
+        settlement->uncertain_ns = (count + 1) * TICK_NS;
+    if (!error)
+        book_last_moments(settlement);
     free(accounts);
     return error;
 }

@@ -263,6 +263,8 @@ void view_balance__text(const struct view *view)
     sum_line(view, "charged to Java threads", balance.java_ns, whole);
     sum_line(view, "charged to VM threads", balance.vm_ns, whole);
     sum_line(view, "charged to native threads", balance.native_ns, whole);
+    if (balance.last_moments_ns)
+        sum_line(view, "after a thread's last look", balance.last_moments_ns, whole);
     difference_line(view, &balance);
     fprintf(view->screen.out, "  clock %s\n", report_clock__name(view->model->header.clock_kind));
     loss_lines(view);

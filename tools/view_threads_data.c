@@ -143,6 +143,7 @@ static json_t *balance_of(const struct report_model *model)
     json_object_set_new(object, "charged_java_ns", json_row__integer(balance.java_ns));
     json_object_set_new(object, "charged_vm_ns", json_row__integer(balance.vm_ns));
     json_object_set_new(object, "charged_native_ns", json_row__integer(balance.native_ns));
+    json_object_set_new(object, "last_moments_ns", json_row__integer(balance.last_moments_ns));
     json_object_set_new(object, "dropped_threads", json_row__integer(header->dropped_threads));
     json_object_set_new(object, "dropped_side_values",
                         json_row__integer(header->dropped_side_values));

@@ -10,12 +10,14 @@ struct report_balance report_balance__of(const struct report_model *model)
     struct report_balance balance = {.kernel_ns = model->header.process_cpu_ns};
     for (uint32_t i = 0; i < model->thread_count; i++) {
         const struct report_thread *thread = &model->threads[i];
-        uint64_t *sum = thread->kind == THREAD_VM       ? &balance.vm_ns
-                        : thread->kind == THREAD_NATIVE ? &balance.native_ns
-                                                        : &balance.java_ns;
+        uint64_t *sum = thread->flags & THREAD_LAST_MOMENTS ? &balance.last_moments_ns
+                        : thread->kind == THREAD_VM         ? &balance.vm_ns
+                        : thread->kind == THREAD_NATIVE     ? &balance.native_ns
+                                                            : &balance.java_ns;
         *sum += thread->cpu_ns;
     }
-    balance.charged_ns = balance.java_ns + balance.vm_ns + balance.native_ns;
+    balance.charged_ns =
+        balance.java_ns + balance.vm_ns + balance.native_ns + balance.last_moments_ns;
     __int128 difference = (__int128)balance.kernel_ns - (__int128)balance.charged_ns;
     balance.difference_ns = clamp(difference);
     if (balance.kernel_ns)

@@ -8,12 +8,13 @@
 
 struct report_balance {
     uint64_t kernel_ns;
-    uint64_t charged_ns; /* the sum of the next three */
+    uint64_t charged_ns; /* the sum of the next four */
     uint64_t java_ns;    /* platform threads, virtual threads, carriers */
     uint64_t vm_ns;
     uint64_t native_ns;
-    int64_t difference_ns;  /* kernel - charged */
-    int64_t difference_ppm; /* of the kernel's; 0 if that is not known */
+    uint64_t last_moments_ns; /* of threads that ended, after anybody could last look at them */
+    int64_t difference_ns;    /* kernel - charged */
+    int64_t difference_ppm;   /* of the kernel's; 0 if that is not known */
 };
 
 /* Over all threads, whatever was selected. */
