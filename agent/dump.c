@@ -53,7 +53,8 @@ int dump__now(struct agent *agent, JNIEnv *jni, const char *pattern)
     thread_events__record_names(agent, jni);
     housekeeping__run(agent, run_snapshot, &job);
     if (job.error)
-        log__line(LOG_ERROR, "cannot write the snapshot %s: %s", job.path, strerror(-job.error));
+        log__line(LOG_ERROR, "cannot write the snapshot %s: %s", *job.path ? job.path : job.pattern,
+                  strerror(-job.error));
     else
         log__line(LOG_INFO, "snapshot %s", job.path);
     return job.error;
@@ -68,7 +69,7 @@ void dump__at_exit(struct agent *agent, JNIEnv *jni)
     if (job.error) {
         log__line(LOG_ERROR,
                   "cannot write the snapshot %s: %s; the live ledger stays: treadle report %s",
-                  job.path, strerror(-job.error), agent->ledger.path);
+                  *job.path ? job.path : job.pattern, strerror(-job.error), agent->ledger.path);
         return;
     }
     ledger__unlink(&agent->ledger);

@@ -88,6 +88,9 @@ static bool rest(struct agent *agent, uint64_t rest_ns)
                                            &until);
     }
     over = agent->housekeeping_over;
+    /* Somebody waits for what was asked before the end; after it nobody can ask. */
+    while (agent->housekeeping_job)
+        run_job(agent);
     pthread_mutex_unlock(&agent->housekeeping_lock);
     return over;
 }
