@@ -7,6 +7,8 @@ void call_tree__init(struct call_tree *tree, struct ledger *ledger, call_tree_re
 {
     memset(tree, 0, sizeof *tree);
     tree->ledger = ledger;
+    tree->base = ledger->base;
+    tree->pool.ledger = ledger;
     tree->resolve = resolve;
     tree->resolve_context = resolve_context;
 }
@@ -20,7 +22,7 @@ static void link_child(struct ledger_node *parent, struct ledger_node *node, led
 ledger_ref call_tree__add_plain_node(struct call_tree *tree, ledger_ref parent,
                                      enum ledger_node_kind kind)
 {
-    ledger_ref ref = ledger__take(tree->ledger, &tree->nodes, LEDGER_NODES, 1);
+    ledger_ref ref = record_pool__node(&tree->pool);
     struct ledger_node *node;
 
     if (!ref)
@@ -33,10 +35,16 @@ ledger_ref call_tree__add_plain_node(struct call_tree *tree, ledger_ref parent,
     return ref;
 }
 
+void call_tree__begin_epoch(struct call_tree *tree, uint32_t epoch)
+{
+    tree->token = (uint64_t)epoch << 32;
+}
+
 void call_tree__go_to(struct call_tree *tree, ledger_ref node, uint64_t lost_depth)
 {
     tree->current = call_tree__node(tree, node);
     tree->lost_depth = lost_depth;
+    tree->token &= ~(uint64_t)UINT32_MAX;
     tree->unsure = false;
 }
 
@@ -73,21 +81,10 @@ static uint32_t recursion_level(const struct call_tree *tree, ledger_ref parent,
     return parent ? NODE_LEVEL_MAX : 0;
 }
 
-static void link_instance(struct call_tree *tree, struct ledger_node *node, ledger_ref ref)
-{
-    struct ledger_method *method = ledger__at(tree->ledger, node->method);
-    ledger_ref head = __atomic_load_n(&method->first_instance, __ATOMIC_RELAXED);
-
-    do {
-        node->next_instance = head;
-    } while (!__atomic_compare_exchange_n(&method->first_instance, &head, ref, true,
-                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-}
-
 static ledger_ref add_method_node(struct call_tree *tree, ledger_ref parent, ledger_ref method,
                                   uint64_t key)
 {
-    ledger_ref ref = ledger__take(tree->ledger, &tree->nodes, LEDGER_NODES, 1);
+    ledger_ref ref = record_pool__node(&tree->pool);
     struct ledger_node *node;
 
     if (!ref)
@@ -97,7 +94,6 @@ static ledger_ref add_method_node(struct call_tree *tree, ledger_ref parent, led
     node->method = method;
     node->parent = parent;
     node->kind_and_level = (uint32_t)NODE_EXACT << 24 | recursion_level(tree, parent, key);
-    link_instance(tree, node, ref);
     link_child(call_tree__node(tree, parent), node, ref);
     return ref;
 }
@@ -141,13 +137,29 @@ static ledger_ref method_for(struct call_tree *tree, uint64_t key)
     return CONTEXT_EXCLUDED;
 }
 
+/* What is remembered may have been folded away since, and used again. */
+static bool is_child(const struct call_tree *tree, ledger_ref ref, ledger_ref parent, uint64_t key)
+{
+    const struct ledger_node *node = call_tree__node(tree, ref);
+
+    return ref && node->parent == parent && node->key == key;
+}
+
+ledger_ref call_tree__child(struct call_tree *tree, ledger_ref parent, ledger_ref method,
+                            uint64_t key)
+{
+    ledger_ref child = find_child(tree, parent, key);
+
+    return child ? child : add_method_node(tree, parent, method, key);
+}
+
 /* The child for the key, found or made; CONTEXT_EXCLUDED; or none when the ledger is full. */
 static ledger_ref child_for(struct call_tree *tree, ledger_ref parent, uint64_t key)
 {
     const struct context_cache_slot *slot = cache_slot(tree, parent, key);
     ledger_ref method, child;
 
-    if (slot->key == key && slot->parent == parent && slot->node)
+    if (slot->key == key && slot->parent == parent && is_child(tree, slot->node, parent, key))
         return slot->node;
     slot = cache_slot(tree, 0, key);
     if (slot->key == key && slot->node == CONTEXT_EXCLUDED)
@@ -165,13 +177,26 @@ static ledger_ref child_for(struct call_tree *tree, ledger_ref parent, uint64_t 
     return child;
 }
 
+static void count_lost(struct call_tree *tree)
+{
+    struct ledger_header *header = tree->ledger->header;
+
+    if (!tree->lost_calls) {
+        ledger__count(&header->dropped_enters, 1);
+        return;
+    }
+    __atomic_store_n(tree->lost_calls, *tree->lost_calls + 1, __ATOMIC_RELAXED);
+    if (!__atomic_load_n(&header->calls_lost, __ATOMIC_RELAXED))
+        __atomic_store_n(&header->calls_lost, 1, __ATOMIC_RELAXED);
+}
+
 /* Below a lost call every entry and every exit counts for the depth, whatever the method: whether
  * it is left out may become known in between. */
 static void lose_call(struct call_tree *tree, uint64_t key, bool counted)
 {
     tree->lost_depth++;
-    if (counted && method_for(tree, key) != CONTEXT_EXCLUDED)
-        ledger__count(&tree->ledger->header->dropped_enters, 1);
+    if (counted && (tree->admits_all || method_for(tree, key) != CONTEXT_EXCLUDED))
+        count_lost(tree);
 }
 
 void call_tree__enter_slowly(struct call_tree *tree, uint64_t key, bool counted)
@@ -216,4 +241,29 @@ void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
         tree->current = call_tree__node(tree, node->parent);
         tree->unsure = false;
     }
+}
+
+/* Goes up to where `token` is the next one. That exits were missed is no loss: the frames are over,
+ * and so are their calls. */
+static void unwind(struct call_tree *tree, uint64_t token)
+{
+    uint64_t frames = tree->token - token;
+    uint64_t lost = frames < tree->lost_depth ? frames : tree->lost_depth;
+
+    if ((token ^ tree->token) >> 32 || token >= tree->token)
+        return;
+    tree->token = token;
+    tree->lost_depth -= lost;
+    for (uint64_t left = frames - lost; left && tree->current->method; left--)
+        tree->current = call_tree__node(tree, tree->current->parent);
+}
+
+void call_tree__pop_slowly(struct call_tree *tree, uint64_t token)
+{
+    unwind(tree, token);
+}
+
+void call_tree__catch_slowly(struct call_tree *tree, uint64_t token)
+{
+    unwind(tree, token + 1);
 }

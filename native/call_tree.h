@@ -7,6 +7,12 @@
  * then a small direct-mapped cache, and only then the list of children. A cursor is used by one
  * kernel thread at a time. Nothing here allocates memory but nodes in the ledger, locks or blocks.
  *
+ * Events name what they enter and leave in one of two ways. JVMTI's name the method, by its key:
+ * enter and leave. Hooks in classes get a token when they enter and give it back when they leave:
+ * push and pop. A token says how deep the frame lies, and in which epoch (between a start and a
+ * stop of profiling) it was entered. So an exit whose hook could not run (the stack was full) is
+ * made good by the next event of any frame below, and frames of an earlier epoch do not count.
+ *
  * Three things happen beside plain nodes. A method that include=/exclude= leaves out has no node:
  * entering and leaving it does not move the cursor. When the ledger is full the call is counted as
  * lost, and so is all that is called below it, until it returns. And when an exit names a method
@@ -17,6 +23,7 @@
 #define TREADLE_CALL_TREE_H
 
 #include "native/ledger.h"
+#include "native/record_pool.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,10 +46,14 @@ typedef ledger_ref (*call_tree_resolve)(void *context, uint64_t key);
 
 struct call_tree {
     struct ledger *ledger;
+    char *base; /* the ledger's, which never moves */
     struct ledger_node *current;
-    uint64_t lost_depth; /* calls below current that have no node */
-    bool unsure;         /* frames came and went unseen: the next mismatch is no surprise */
-    struct ledger_arena nodes;
+    uint64_t lost_depth;  /* calls below current that have no node */
+    uint64_t token;       /* what the next push gives out; the depth is counted in its low half */
+    uint64_t *lost_calls; /* where they are counted: the thread's own; NULL: in the header */
+    bool admits_all;      /* what is left out by include=/exclude= has no events at all */
+    bool unsure;          /* frames came and went unseen: the next mismatch is no surprise */
+    struct record_pool pool;
     call_tree_resolve resolve;
     void *resolve_context;
     struct context_cache_slot cache[CONTEXT_CACHE_SLOTS];
@@ -55,6 +66,16 @@ void call_tree__init(struct call_tree *tree, struct ledger *ledger, call_tree_re
 ledger_ref call_tree__add_plain_node(struct call_tree *tree, ledger_ref parent,
                                      enum ledger_node_kind kind);
 
+/* The child of that method, found or made, with no call counted; none if the ledger is full. */
+ledger_ref call_tree__child(struct call_tree *tree, ledger_ref parent, ledger_ref method,
+                            uint64_t key);
+
+/* The token of no frame: popping it does nothing. */
+#define CALL_TOKEN_NONE UINT64_MAX
+
+/* From here on tokens are of that epoch (not UINT32_MAX), and the current node is at depth 0. */
+void call_tree__begin_epoch(struct call_tree *tree, uint32_t epoch);
+
 /* Points the cursor at a node: another Java thread is current from now on. */
 void call_tree__go_to(struct call_tree *tree, ledger_ref node, uint64_t lost_depth);
 
@@ -62,9 +83,13 @@ void call_tree__go_to(struct call_tree *tree, ledger_ref node, uint64_t lost_dep
 void call_tree__enter_slowly(struct call_tree *tree, uint64_t key, bool counted);
 void call_tree__leave_slowly(struct call_tree *tree, uint64_t key);
 
+/* Pop and catch where the common case did not apply: exits were missed, or the call was lost. */
+void call_tree__pop_slowly(struct call_tree *tree, uint64_t token);
+void call_tree__catch_slowly(struct call_tree *tree, uint64_t token);
+
 static inline struct ledger_node *call_tree__node(const struct call_tree *tree, ledger_ref ref)
 {
-    return ledger__at(tree->ledger, ref);
+    return (struct ledger_node *)(void *)(tree->base + (size_t)ref * LEDGER_CELL_BYTES);
 }
 
 /* Entry of a method. The charge up to now must be done. */
@@ -96,6 +121,34 @@ static inline void call_tree__leave(struct call_tree *tree, uint64_t key)
         return;
     }
     call_tree__leave_slowly(tree, key);
+}
+
+/* Entry of a method by a hook. The charge up to now must be done. */
+static inline uint64_t call_tree__push(struct call_tree *tree, uint64_t key)
+{
+    uint64_t token = tree->token;
+
+    tree->token = token + 1;
+    call_tree__enter(tree, key);
+    return token;
+}
+
+/* The frame that got the token is left. Twice is the same as once. */
+static inline void call_tree__pop(struct call_tree *tree, uint64_t token)
+{
+    if (__builtin_expect(token + 1 == tree->token && tree->lost_depth == 0, 1)) {
+        tree->current = call_tree__node(tree, tree->current->parent);
+        tree->token = token;
+        return;
+    }
+    call_tree__pop_slowly(tree, token);
+}
+
+/* The frame that got the token goes on; those above it are over. */
+static inline void call_tree__catch(struct call_tree *tree, uint64_t token)
+{
+    if (__builtin_expect(token + 1 != tree->token, 0))
+        call_tree__catch_slowly(tree, token);
 }
 
 #endif

@@ -59,6 +59,8 @@ static const struct kernel_metric metrics[METRIC_COUNT] = {
     [METRIC_INTERRUPT_DELAY] = {METRIC_INTERRUPT_DELAY, "interrupt_delay", "taskstats", "irq",
                                 UNIT_NS, SOURCE_TASKSTATS,
                                 "time that interrupts took from the thread"},
+    [METRIC_PINNED] = {METRIC_PINNED, "pinned", "pinned", "pinned", UNIT_COUNT, SOURCE_JVM,
+                       "times a virtual thread was to leave its carrier, and blocked it instead"},
 };
 
 static const struct kernel_metric_source sources[SOURCE_COUNT] = {
@@ -89,6 +91,7 @@ static const struct kernel_metric_source sources[SOURCE_COUNT] = {
                           4200, false,
                           "CAP_NET_ADMIN (in a container: of the host), and sysctl "
                           "kernel.task_delayacct=1 before the JVM starts"},
+    [SOURCE_JVM] = {SOURCE_JVM, "the JVM", BIT(METRIC_PINNED), 0, false, "JDK 21 or later"},
 };
 
 static const char group_names[] = "cpu,wall,switches,faults,blocks,io,delay,taskstats,all";
@@ -123,6 +126,8 @@ uint64_t kernel_metrics__bits(const char *name, size_t length, bool *known)
     uint64_t bits = 0;
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         const struct kernel_metric *metric = &metrics[i];
+        if (metric->source == SOURCE_JVM)
+            continue;
         if (all || is_name(metric->group, name, length) || is_name(metric->name, name, length))
             bits |= BIT(metric->id);
     }
@@ -136,6 +141,13 @@ uint64_t kernel_metrics__of_switches(void)
     for (size_t i = 0; i < SOURCE_COUNT; i++)
         bits |= sources[i].changes_only_on_switch ? sources[i].bits : 0;
     return bits;
+}
+
+uint64_t kernel_metrics__of_others(void)
+{
+    uint64_t bits = UINT64_C(1) << METRIC_BLOCK_INPUTS | UINT64_C(1) << METRIC_BLOCK_OUTPUTS;
+
+    return ~(bits | kernel_metric_source__get(SOURCE_TASKSTATS)->bits);
 }
 
 const char *kernel_metrics__groups(void)
@@ -175,10 +187,9 @@ uint64_t kernel_metrics__probe(int32_t error[SOURCE_COUNT])
 {
     uint64_t found = 0;
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (i == SOURCE_CLOCK) {
-            error[i] = probe_clock();
+        error[i] = i == SOURCE_CLOCK ? probe_clock() : 0;
+        if (i == SOURCE_CLOCK || i == SOURCE_JVM)
             continue;
-        }
         uint64_t bits = 0;
         error[i] = probe_source(&sources[i], &bits);
         found |= bits;

@@ -54,21 +54,26 @@ const struct kernel_metric *kernel_metric__by_name(const char *name);
 
 /* The bits (1 << enum ledger_metric) of a group or of one metric ("faults", "minor_faults", "all");
  * *known says whether there is such a name. "wall" is known and has no bits: CPU and wall time are
- * charged by the clock, always; "cpu" stands for their division into user and system. */
+ * charged by the clock, always; "cpu" stands for their division into user and system. What
+ * the JVM tells is always charged and has no name here. */
 uint64_t kernel_metrics__bits(const char *name, size_t length, bool *known);
 
 /* The metrics of the sources that change only on a switch. Async-signal-safe. */
 uint64_t kernel_metrics__of_switches(void);
 
+/* The metrics that task_status__read knows of other threads. Async-signal-safe. */
+uint64_t kernel_metrics__of_others(void);
+
 /* A comma-separated list of the groups that metrics= accepts, for messages; a constant. */
 const char *kernel_metrics__groups(void);
 
 /*
- * Which metrics this machine and these privileges give for threads of this process. Fills
- * error[SOURCE_COUNT] with 0 or the errno that says why not, and returns the bits of the metrics
- * that work. What the kernel has but does not account counts as missing, with ENODATA: taskstats
- * with kernel.task_delayacct=0, schedstat without scheduler information. Opens and closes what it
- * needs, from the descriptors that metric_reader__open may use; not for hooks.
+ * Which metrics this machine and these privileges give for threads of this process, but for those
+ * of SOURCE_JVM, which no machine can tell. Fills error[SOURCE_COUNT] with 0 or the errno that says
+ * why not, and returns the bits of the metrics that work. What the kernel has but does not account
+ * counts as missing, with ENODATA: taskstats with kernel.task_delayacct=0, schedstat without
+ * scheduler information. Opens and closes what it needs, from the descriptors that
+ * metric_reader__open may use; not for hooks.
  */
 uint64_t kernel_metrics__probe(int32_t error[SOURCE_COUNT]);
 

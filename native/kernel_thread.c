@@ -1,12 +1,44 @@
 #include "native/kernel_thread.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
-/* A wait shorter than this is not worth a look at the metrics where the clock cannot see switches.
- */
-#define PLAIN_WAIT_NS 20000u
+static void open_clock_and_metrics(struct kernel_thread *kernel_thread)
+{
+    const struct kernel_thread_setup *setup = kernel_thread->setup;
+
+    (void)metric_reader__open(&kernel_thread->reader, setup->metrics_charged);
+    kernel_thread->metrics_on_interval =
+        kernel_thread->reader.wanted & ~kernel_metrics__of_switches();
+    kernel_clock__start(&kernel_thread->clock, setup->clock);
+}
+
+/* Wall time counts from here on. */
+static void note_beginning(struct kernel_thread *kernel_thread)
+{
+    struct ledger_kernel_thread *record = kernel_thread->record;
+
+    record->waited_ns = ledger_time__now_ns(&kernel_thread->setup->time) - record->charged_cpu_ns;
+}
+
+static void set_up(struct kernel_thread *kernel_thread, const struct kernel_thread_setup *setup,
+                   struct ledger_kernel_thread *record)
+{
+    kernel_thread->setup = setup;
+    kernel_thread->record = record;
+    kernel_thread->thread = NULL;
+    kernel_thread->unprofiled = NULL;
+    kernel_thread->unmet = false;
+    kernel_thread->idle = true;
+    kernel_thread->paused = false;
+    kernel_thread->carrier.thread = NULL;
+    kernel_thread->met = EPOCH_STOPPED;
+    kernel_thread->epoch = EPOCH_NONE;
+    kernel_thread->joined = EPOCH_STOPPED;
+    kernel_thread->metrics_read_ns = 0;
+    record->unprofiled_wall_ns = setup->ledger->header->unprofiled_wall_ns;
+    note_beginning(kernel_thread);
+}
 
 void kernel_thread__begin(struct kernel_thread *kernel_thread,
                           const struct kernel_thread_setup *setup,
@@ -14,130 +46,46 @@ void kernel_thread__begin(struct kernel_thread *kernel_thread,
 {
     struct task_status status;
 
-    kernel_thread->setup = setup;
-    kernel_thread->record = record;
-    kernel_thread->thread = NULL;
-    kernel_thread->idle = true;
-    kernel_thread->paused = false;
-    kernel_thread->metrics_read_ns = 0;
-    (void)metric_reader__open(&kernel_thread->reader, setup->metrics_charged);
-    kernel_thread->metrics_on_interval =
-        kernel_thread->reader.wanted & ~kernel_metrics__of_switches();
-    kernel_clock__start(&kernel_thread->clock, setup->clock);
+    set_up(kernel_thread, setup, record);
+    open_clock_and_metrics(kernel_thread);
     if (task_status__read(&status, getpid(), record->tid, 0) == 0)
         record->start_ticks = status.start_ticks;
     kernel_thread->reader.own_read_bytes += status.own_read_bytes;
-    record->last_ns = ledger_time__now_ns(&setup->time);
+    kernel_thread__note_unprofiled(kernel_thread);
+    note_beginning(kernel_thread);
 }
 
-static void add_to_side(struct kernel_thread *kernel_thread, unsigned metric, uint64_t delta)
+void kernel_thread__note_unprofiled(struct kernel_thread *kernel_thread)
 {
-    struct ledger *ledger = kernel_thread->setup->ledger;
-    struct ledger_node *node = kernel_thread->tree.current;
-    struct ledger_side *side;
-    ledger_ref ref = node->side;
+    const struct ledger_kernel_thread *record = kernel_thread->record;
+    struct unprofiled_table *table = kernel_thread->setup->unprofiled;
 
-    if (!ref) {
-        ref = ledger__take_shared(ledger, LEDGER_SIDES,
-                                  sizeof(struct ledger_side) / LEDGER_CELL_BYTES);
-        if (!ref) {
-            ledger__count(&ledger->header->dropped_side_values, 1);
-            return;
-        }
-        side = ledger__at(ledger, ref);
-        side->node = ledger__ref(ledger, node);
-        __atomic_store_n(&node->side, ref, __ATOMIC_RELEASE);
-    }
-    side = ledger__at(ledger, ref);
-    __atomic_store_n(&side->value[metric], side->value[metric] + delta, __ATOMIC_RELAXED);
+    if (table)
+        __atomic_store_n(&kernel_thread->unprofiled,
+                         unprofiled_table__find(table, record->tid, record->start_ticks),
+                         __ATOMIC_RELEASE);
 }
 
-/* Consumes the deltas of the metrics in `bits` from a reading: to the thread's totals, and to the
- * current node for those that are charged. */
-static void consume(struct kernel_thread *kernel_thread, uint64_t bits,
-                    const uint64_t value[LEDGER_METRIC_SLOTS])
-{
-    uint64_t *reading = kernel_thread->record->readings;
-
-    for (uint64_t left = bits; left; left &= left - 1) {
-        unsigned metric = (unsigned)__builtin_ctzll(left);
-        uint64_t delta = value[metric] - reading[metric];
-
-        /* Totals that the kernel scales (user, system) may step back for a moment. */
-        if (value[metric] <= reading[metric])
-            continue;
-        __atomic_store_n(&reading[metric], value[metric], __ATOMIC_RELAXED);
-        kernel_thread->thread->totals[metric] += delta;
-        if (kernel_thread->setup->metrics_charged & 1ull << metric)
-            add_to_side(kernel_thread, metric, delta);
-    }
-}
-
-static void charge_metrics(struct kernel_thread *kernel_thread, bool switched, uint64_t now_ns)
-{
-    uint64_t value[LEDGER_METRIC_SLOTS];
-    uint64_t bits = switched ? kernel_thread->reader.wanted : kernel_thread->metrics_on_interval;
-
-    bits = metric_reader__read(&kernel_thread->reader, bits, value);
-    kernel_thread->record->own_read_bytes = kernel_thread->reader.own_read_bytes;
-    consume(kernel_thread, bits, value);
-    kernel_thread->metrics_read_ns = now_ns;
-}
-
-void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread)
-{
-    const struct kernel_thread_setup *setup = kernel_thread->setup;
-    struct ledger_kernel_thread *record = kernel_thread->record;
-    struct ledger_node *node = kernel_thread->tree.current;
-    uint64_t now_ns, wall_ns, delta_ns;
-    bool switched;
-    uint64_t cpu_ns = kernel_clock__sync(&kernel_thread->clock, &setup->time, &now_ns, &switched);
-
-    wall_ns = now_ns > record->last_ns ? now_ns - record->last_ns : 0;
-    delta_ns = cpu_ns - record->charged_cpu_ns;
-    /* Charged too much since the last sync: interrupts and stolen time were not the thread's. What
-     * the current node cannot give back is corrected by a later sync. */
-    if ((int64_t)delta_ns < 0 && 0 - delta_ns > node->cpu_ns)
-        delta_ns = 0 - node->cpu_ns;
-    kernel_thread__add(kernel_thread, delta_ns, wall_ns, now_ns);
-    if (kernel_thread->clock.kind == LEDGER_CLOCK_PLAIN)
-        switched = (int64_t)(wall_ns - delta_ns) > PLAIN_WAIT_NS;
-    if (switched || now_ns - kernel_thread->metrics_read_ns > METRICS_INTERVAL_NS)
-        charge_metrics(kernel_thread, switched, now_ns);
-}
-
-/* Every metric up to now: those that are only known per thread too. */
-static void charge_all(struct kernel_thread *kernel_thread)
-{
-    const struct kernel_thread_setup *setup = kernel_thread->setup;
-    uint64_t bits = setup->metrics_totals & ~kernel_thread->reader.wanted;
-    struct task_status status;
-
-    kernel_thread__charge_slowly(kernel_thread);
-    charge_metrics(kernel_thread, true, kernel_thread->record->last_ns);
-    if (bits && task_status__read(&status, getpid(), kernel_thread->record->tid, bits) == 0) {
-        status.value[METRIC_READ_BYTES] -= kernel_thread->reader.own_read_bytes;
-        kernel_thread->reader.own_read_bytes += status.own_read_bytes;
-        kernel_thread->record->own_read_bytes = kernel_thread->reader.own_read_bytes;
-        consume(kernel_thread, status.bits & bits, status.value);
-    }
-}
-
-static ledger_ref add_thread(struct kernel_thread *kernel_thread,
-                             const struct java_thread_facts *facts)
+ledger_ref kernel_thread__add_thread(struct kernel_thread *kernel_thread,
+                                     const struct java_thread_facts *facts)
 {
     struct ledger *ledger = kernel_thread->setup->ledger;
     ledger_ref root = call_tree__add_plain_node(&kernel_thread->tree, 0, NODE_ROOT);
-    ledger_ref ref = root ? ledger__take_shared(ledger, LEDGER_THREADS,
-                                                sizeof(struct ledger_thread) / LEDGER_CELL_BYTES)
-                          : 0;
+    struct record_pool *pool = &kernel_thread->tree.pool;
+    ledger_ref ref = root ? record_pool__thread(pool) : 0;
     struct ledger_thread *thread;
 
-    if (!ref)
+    if (!ref) {
+        record_pool__give_node(pool, root);
         return 0;
+    }
     thread = ledger__at(ledger, ref);
-    thread->name = ledger__string(ledger, facts->name, facts->name_length);
+    thread->name = record_pool__string(pool, facts->name, facts->name_length);
+    thread->group_name = facts->group_name;
     thread->parent = facts->parent;
+    if (facts->parent)
+        thread->parent_id =
+            ((const struct ledger_thread *)ledger__at(ledger, facts->parent))->java_id;
     thread->root = root;
     thread->flags = facts->flags;
     thread->java_id = facts->java_id;
@@ -153,6 +101,8 @@ static void make_current(struct kernel_thread *kernel_thread, ledger_ref ref, le
     struct ledger_kernel_thread *record = kernel_thread->record;
 
     kernel_thread->thread = ledger__at(kernel_thread->setup->ledger, ref);
+    kernel_thread->tree.lost_calls = &kernel_thread->thread->lost_enters;
+    kernel_thread->tree.admits_all = kernel_thread->setup->admits_all;
     call_tree__go_to(&kernel_thread->tree, node, 0);
     __atomic_store_n(&record->before_cpu_ns, record->charged_cpu_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&record->thread, ref, __ATOMIC_RELEASE);
@@ -167,42 +117,80 @@ static void charge_beginning(struct kernel_thread *kernel_thread)
     struct ledger_node *root = kernel_thread->tree.current;
 
     kernel_thread__charge_slowly(kernel_thread);
-    charge_metrics(kernel_thread, true, kernel_thread->record->last_ns);
-    if (root->wall_ns < root->cpu_ns) {
-        uint64_t before_ns = root->cpu_ns - root->wall_ns;
+    kernel_thread__charge_metrics(kernel_thread);
+    if ((int64_t)root->wait_ns < 0) {
+        uint64_t before_ns = 0 - root->wait_ns;
 
-        root->wall_ns = root->cpu_ns;
+        root->wait_ns = 0;
         thread->start_ns -= before_ns < thread->start_ns ? before_ns : thread->start_ns;
     }
+}
+
+void kernel_thread__go_on(struct kernel_thread *kernel_thread, const struct java_position *position)
+{
+    uint32_t epoch = __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE);
+    bool is_of_epoch = epoch == EPOCH_STOPPED || position->token >> 32 == epoch;
+    struct call_tree *tree = &kernel_thread->tree;
+
+    kernel_thread->thread = position->thread;
+    tree->lost_calls = &position->thread->lost_enters;
+    call_tree__go_to(tree, is_of_epoch ? position->node : position->thread->root,
+                     is_of_epoch ? position->lost_depth : 0);
+    if (is_of_epoch)
+        tree->token = position->token;
+    else
+        call_tree__begin_epoch(tree, epoch);
+    /* What begins to run in a later epoch than the first may have been entered before it. */
+    tree->unsure = is_of_epoch ? position->unsure : epoch > EPOCH_FIRST;
+    __atomic_store_n(&kernel_thread->record->thread,
+                     ledger__ref(kernel_thread->setup->ledger, position->thread), __ATOMIC_RELEASE);
+    kernel_thread__publish(kernel_thread);
 }
 
 /* Nothing more will be charged to the thread from here. */
 static void leave_thread(struct kernel_thread *kernel_thread)
 {
-    const struct ledger_kernel_thread *record = kernel_thread->record;
+    struct ledger_kernel_thread *record = kernel_thread->record;
+    uint64_t charged_ns = record->charged_cpu_ns - record->before_cpu_ns;
 
-    if (kernel_thread->thread)
-        __atomic_store_n(&kernel_thread->thread->left_cpu_ns,
-                         record->charged_cpu_ns - record->before_cpu_ns, __ATOMIC_RELAXED);
+    if (!kernel_thread->thread)
+        return;
+    if (!record->carries)
+        __atomic_store_n(&kernel_thread->thread->left_cpu_ns, charged_ns, __ATOMIC_RELAXED);
+    /* Counted once: in the header from here on, not as that of a carrier that is there. */
+    if (kernel_thread->thread->kind == THREAD_CARRIER) {
+        record->carries = 1;
+        __atomic_store_n(&record->before_cpu_ns, record->charged_cpu_ns, __ATOMIC_RELAXED);
+        ledger__count(&kernel_thread->setup->ledger->header->carried_cpu_ns, charged_ns);
+    }
+}
+
+/* The thread is over, and nobody runs it any more. */
+static ledger_ref fold(struct kernel_thread *kernel_thread, struct ledger_thread *thread)
+{
+    return thread_fold__fold(&kernel_thread->folder, &kernel_thread->tree,
+                             ledger__ref(kernel_thread->setup->ledger, thread));
 }
 
 int kernel_thread__start_java(struct kernel_thread *kernel_thread,
                               const struct java_thread_facts *facts)
 {
-    bool reused = kernel_thread->thread != NULL;
+    struct ledger_thread *before = kernel_thread->thread;
+    bool reused = before != NULL;
     bool gap_is_new = reused && kernel_thread->setup->reuse_new;
     ledger_ref ref, root, gap;
 
     if (reused && !gap_is_new)
-        charge_all(kernel_thread);
+        kernel_thread__charge_all(kernel_thread);
     if (reused && !kernel_thread->idle) {
         kernel_thread->thread->end_ns = ledger_time__now_ns(&kernel_thread->setup->time);
         kernel_thread->thread->flags |= THREAD_TERMINATED;
     }
-    ref = add_thread(kernel_thread, facts);
+    ref = kernel_thread__add_thread(kernel_thread, facts);
     if (!ref) {
         ledger__count(&kernel_thread->setup->ledger->header->dropped_threads, 1);
         kernel_thread->idle = true;
+        kernel_thread->epoch = EPOCH_NONE;
         return -ENOMEM;
     }
     leave_thread(kernel_thread);
@@ -210,13 +198,17 @@ int kernel_thread__start_java(struct kernel_thread *kernel_thread,
     gap = gap_is_new ? call_tree__add_plain_node(&kernel_thread->tree, root, NODE_GAP) : 0;
     make_current(kernel_thread, ref, gap ? gap : root);
     if (gap) {
-        charge_all(kernel_thread);
+        kernel_thread__charge_all(kernel_thread);
         call_tree__go_to(&kernel_thread->tree, root, 0);
         kernel_thread__publish(kernel_thread);
     } else if (!reused) {
         charge_beginning(kernel_thread);
     }
+    if (reused)
+        (void)fold(kernel_thread, before);
     kernel_thread->idle = false;
+    kernel_thread->joined = __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE);
+    call_tree__begin_epoch(&kernel_thread->tree, kernel_thread->joined);
     return 0;
 }
 
@@ -227,11 +219,12 @@ void kernel_thread__end_java(struct kernel_thread *kernel_thread)
 
     if (!thread)
         return;
-    charge_all(kernel_thread);
+    kernel_thread__charge_all(kernel_thread);
     if (kernel_thread->idle)
         return;
     kernel_thread->idle = true;
-    thread->end_ns = kernel_thread->record->last_ns;
+    kernel_thread->epoch = EPOCH_NONE;
+    thread->end_ns = ledger_kernel_thread__last_ns(kernel_thread->record);
     __atomic_store_n(&thread->flags, thread->flags | THREAD_TERMINATED, __ATOMIC_RELEASE);
     gap = call_tree__add_plain_node(&kernel_thread->tree, thread->root, NODE_GAP);
     call_tree__go_to(&kernel_thread->tree, gap ? gap : thread->root, 0);
@@ -241,6 +234,7 @@ void kernel_thread__end_java(struct kernel_thread *kernel_thread)
 void kernel_thread__pause(struct kernel_thread *kernel_thread)
 {
     kernel_thread->paused = true;
+    kernel_thread->epoch = EPOCH_NONE;
 }
 
 void kernel_thread__resume(struct kernel_thread *kernel_thread)
@@ -249,11 +243,120 @@ void kernel_thread__resume(struct kernel_thread *kernel_thread)
     kernel_thread->tree.unsure = true;
 }
 
+/* A virtual thread that was mounted when profiling was stopped may by now be mounted elsewhere, or
+ * over: its record is another kernel thread's to write, unless it was found here still. */
+static void leave_mounted(struct kernel_thread *kernel_thread)
+{
+    kernel_thread->thread = kernel_thread->carrier.thread;
+    kernel_thread->carrier.thread = NULL;
+    kernel_thread->tree.lost_calls = &kernel_thread->thread->lost_enters;
+    __atomic_store_n(&kernel_thread->record->thread,
+                     ledger__ref(kernel_thread->setup->ledger, kernel_thread->thread),
+                     __ATOMIC_RELEASE);
+}
+
+/* The end of the last epoch is charged to whoever ran then, if it runs still; the new one begins at
+ * its root. */
+static void begin_epoch(struct kernel_thread *kernel_thread, uint32_t epoch)
+{
+    struct call_tree *tree = &kernel_thread->tree;
+
+    kernel_thread__pass_over_metrics(kernel_thread);
+    if (kernel_thread->carrier.thread && kernel_thread->met != epoch) {
+        leave_mounted(kernel_thread);
+        call_tree__go_to(tree, kernel_thread->thread->root, 0);
+    }
+    kernel_thread__charge_slowly(kernel_thread);
+    call_tree__go_to(tree, kernel_thread->thread->root, 0);
+    call_tree__begin_epoch(tree, epoch);
+    tree->unsure = true;
+    kernel_thread__publish(kernel_thread);
+    kernel_thread->joined = epoch;
+}
+
+bool kernel_thread__join(struct kernel_thread *kernel_thread)
+{
+    uint32_t epoch = __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE);
+
+    if (kernel_thread->idle || kernel_thread->paused || epoch == EPOCH_STOPPED ||
+        kernel_thread__is_unmet(kernel_thread))
+        return false;
+    if (kernel_thread->joined != epoch)
+        begin_epoch(kernel_thread, epoch);
+    kernel_thread->epoch = epoch;
+    return true;
+}
+
+int kernel_thread__begin_absent(struct kernel_thread *kernel_thread,
+                                const struct kernel_thread_setup *setup,
+                                struct ledger_kernel_thread *record,
+                                const struct java_thread_facts *facts)
+{
+    int error = task_start__read(getpid(), record->tid, &record->start_ticks);
+    ledger_ref ref;
+
+    if (error)
+        return error;
+    set_up(kernel_thread, setup, record);
+    kernel_thread__note_unprofiled(kernel_thread);
+    ref = kernel_thread__add_thread(kernel_thread, facts);
+    if (!ref) {
+        ledger__count(&setup->ledger->header->dropped_threads, 1);
+        return -ENOMEM;
+    }
+    kernel_thread->idle = false;
+    make_current(kernel_thread, ref,
+                 ((const struct ledger_thread *)ledger__at(setup->ledger, ref))->root);
+    return 0;
+}
+
+void kernel_thread__take_over(struct kernel_thread *kernel_thread)
+{
+    open_clock_and_metrics(kernel_thread);
+    kernel_thread__pass_over_metrics(kernel_thread);
+}
+
+/* What is consumed from here to the kernel thread's very end goes to the group. */
+static void fold_last(struct kernel_thread *kernel_thread)
+{
+    struct ledger_kernel_thread *record = kernel_thread->record;
+    ledger_ref group = kernel_thread->thread ? fold(kernel_thread, kernel_thread->thread) : 0;
+
+    if (!group)
+        return;
+    record->carries = 1;
+    kernel_thread->thread = ledger__at(kernel_thread->setup->ledger, group);
+    __atomic_store_n(&record->current, kernel_thread->thread->root, __ATOMIC_RELEASE);
+    __atomic_store_n(&record->thread, group, __ATOMIC_RELEASE);
+}
+
 void kernel_thread__end(struct kernel_thread *kernel_thread)
 {
     kernel_thread__end_java(kernel_thread);
     leave_thread(kernel_thread);
+    fold_last(kernel_thread);
     kernel_thread->idle = true;
     kernel_clock__stop(&kernel_thread->clock);
     metric_reader__close(&kernel_thread->reader);
+}
+
+uint64_t kernel_thread__push_slowly(struct kernel_thread *kernel_thread, uint64_t key)
+{
+    uint64_t token;
+
+    if (!kernel_thread__counts(kernel_thread))
+        return CALL_TOKEN_NONE;
+    kernel_thread__charge(kernel_thread);
+    token = call_tree__push(&kernel_thread->tree, key);
+    kernel_thread__publish(kernel_thread);
+    return token;
+}
+
+void kernel_thread__pop_slowly(struct kernel_thread *kernel_thread, uint64_t token)
+{
+    if (!kernel_thread__counts(kernel_thread))
+        return;
+    kernel_thread__charge(kernel_thread);
+    call_tree__pop(&kernel_thread->tree, token);
+    kernel_thread__publish(kernel_thread);
 }

@@ -14,35 +14,63 @@
 #include "native/kernel_metrics.h"
 #include "native/ledger.h"
 #include "native/ledger_time.h"
+#include "native/thread_fold.h"
+#include "native/unprofiled.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define METRICS_INTERVAL_NS 10000000u
 
-/* What all kernel threads of a process share; constant once the agent runs. */
+/* While profiling is stopped no events count. Each start begins a new epoch. */
+#define EPOCH_STOPPED 0u
+#define EPOCH_FIRST   1u
+
+/* What all kernel threads of a process share; constant once the agent runs, but for the epoch. */
 struct kernel_thread_setup {
+    uint32_t epoch; /* atomic; EPOCH_STOPPED, or counted up from 1 */
     struct ledger *ledger;
+    struct unprofiled_table *unprofiled; /* or NULL: profiled from the beginning to the end */
     struct ledger_time time;
     enum ledger_clock_kind clock;
     uint64_t metrics_charged; /* bits: charged to nodes */
     uint64_t metrics_totals;  /* bits: known per thread, read when it ends */
     bool reuse_new;           /* reuse=new */
+    bool admits_all;          /* see struct call_tree */
     call_tree_resolve resolve;
     void *resolve_context;
+};
+
+/* The epoch of a kernel thread whose events do not count just now. */
+#define EPOCH_NONE UINT32_MAX
+
+/* Where a Java thread stands that does not run just now. */
+struct java_position {
+    struct ledger_thread *thread; /* NULL: there is none */
+    ledger_ref node;
+    uint64_t token;
+    uint64_t lost_depth;
+    bool unsure; /* see struct call_tree */
 };
 
 struct kernel_thread {
     const struct kernel_thread_setup *setup;
     struct ledger_kernel_thread *record;
+    const struct ledger_unprofiled *unprofiled; /* atomic; or NULL */
     struct ledger_thread *thread; /* the Java thread that runs, or the last that did; or NULL */
-    bool idle;                    /* no Java thread runs: events do not count */
-    bool paused;                  /* they do not count either: a virtual thread is mounted */
+    uint32_t epoch;  /* events count while it is the setup's; EPOCH_NONE if idle or paused */
+    uint32_t joined; /* the last epoch that it took part in */
+    bool unmet;      /* atomic; who runs must be found out first: a start or end may be missed */
+    bool idle;       /* no Java thread runs */
+    bool paused;     /* a virtual thread is mounted that could not be recorded */
+    struct java_position carrier; /* the carrier's own while a virtual thread is mounted */
+    uint32_t met; /* the last epoch in which it was found out who is mounted at its beginning */
     struct kernel_clock clock;
     uint64_t metrics_read_ns;
     uint64_t metrics_on_interval; /* bits: to be read without a switch too, every so often */
     struct metric_reader reader;
     struct call_tree tree;
+    struct thread_folder folder;
     struct kernel_thread *next_spare;
 };
 
@@ -50,6 +78,7 @@ struct kernel_thread {
 struct java_thread_facts {
     const char *name;
     size_t name_length;
+    ledger_ref group_name; /* see struct ledger_thread */
     enum ledger_thread_kind kind;
     uint32_t flags; /* enum ledger_thread_flag */
     uint64_t java_id;
@@ -62,6 +91,17 @@ void kernel_thread__begin(struct kernel_thread *kernel_thread,
                           const struct kernel_thread_setup *setup,
                           struct ledger_kernel_thread *record);
 
+/* On behalf of a kernel thread that runs a Java thread already: the books open now, in its absence.
+ * It takes them over when it comes by itself. 0 or -errno (-ESRCH: it is gone). */
+int kernel_thread__begin_absent(struct kernel_thread *kernel_thread,
+                                const struct kernel_thread_setup *setup,
+                                struct ledger_kernel_thread *record,
+                                const struct java_thread_facts *facts);
+void kernel_thread__take_over(struct kernel_thread *kernel_thread);
+
+/* After each stop and start: what of it is profiled from here on. From any thread. */
+void kernel_thread__note_unprofiled(struct kernel_thread *kernel_thread);
+
 /* The kernel thread is about to end: the last delta is charged. */
 void kernel_thread__end(struct kernel_thread *kernel_thread);
 
@@ -73,24 +113,52 @@ int kernel_thread__start_java(struct kernel_thread *kernel_thread,
 /* The Java thread is over: rule 4. */
 void kernel_thread__end_java(struct kernel_thread *kernel_thread);
 
-/* Events do not count until resumed: somebody else runs on the Java thread's kernel thread. What is
- * consumed meanwhile still goes to the current node. */
+/* A record and a root for a Java thread that is about to run here; none if the ledger is full. */
+ledger_ref kernel_thread__add_thread(struct kernel_thread *kernel_thread,
+                                     const struct java_thread_facts *facts);
+
+/* Another Java thread is current from here on, where the position says, or at its root if that is
+ * of another epoch. Everything must be charged. */
+void kernel_thread__go_on(struct kernel_thread *kernel_thread,
+                          const struct java_position *position);
+
+/* Events do not count until resumed: somebody runs on the Java thread's kernel thread who could not
+ * be recorded. What is consumed meanwhile still goes to the current node. */
 void kernel_thread__pause(struct kernel_thread *kernel_thread);
 void kernel_thread__resume(struct kernel_thread *kernel_thread);
 
-/* Where something happened that the fast charge cannot account for. */
+/* Whether events count, where the epoch says that they may not: takes part in a new epoch, whose
+ * calls begin at the thread's root. A virtual thread that was mounted in an earlier one is so no
+ * more, unless virtual_thread__meet has found it here: nobody told whether it was unmounted. */
+bool kernel_thread__join(struct kernel_thread *kernel_thread);
+
+/* Adds to a metric of the current node and its thread that is counted rather than read. */
+void kernel_thread__count(struct kernel_thread *kernel_thread, enum ledger_metric metric);
+
+/* Where something happened that the fast charge cannot account for: CPU by the kernel's clock, and
+ * the metrics if they can have changed. */
 void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread);
 
-static inline void kernel_thread__add(struct kernel_thread *kernel_thread, uint64_t cpu_ns,
-                                      uint64_t wall_ns, uint64_t now_ns)
-{
-    struct ledger_node *node = kernel_thread->tree.current;
-    struct ledger_kernel_thread *record = kernel_thread->record;
+/* The metrics that are charged to nodes, as if there had been a switch. */
+void kernel_thread__charge_metrics(struct kernel_thread *kernel_thread);
 
-    __atomic_store_n(&node->cpu_ns, node->cpu_ns + cpu_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&node->wall_ns, node->wall_ns + wall_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&record->charged_cpu_ns, record->charged_cpu_ns + cpu_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&record->last_ns, now_ns, __ATOMIC_RELAXED);
+/* CPU and every metric, those that are only known per thread too. */
+void kernel_thread__charge_all(struct kernel_thread *kernel_thread);
+
+/* What only a thread itself can read is not known of the time that was not profiled: nobody gets
+ * it. */
+void kernel_thread__pass_over_metrics(struct kernel_thread *kernel_thread);
+
+/* All of the time since the last event was CPU time: the waiting so far tells the thread's CPU
+ * clock from the time. */
+static inline void kernel_thread__charge_cpu(struct ledger_kernel_thread *record,
+                                             struct ledger_node *node, uint64_t now_ns)
+{
+    uint64_t cpu_ns = now_ns - record->waited_ns;
+
+    __atomic_store_n(&node->cpu_ns, node->cpu_ns + (cpu_ns - record->charged_cpu_ns),
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&record->charged_cpu_ns, cpu_ns, __ATOMIC_RELAXED);
 }
 
 /* The delta since the last event goes to the current node. */
@@ -99,9 +167,7 @@ static inline void kernel_thread__charge(struct kernel_thread *kernel_thread)
     uint64_t now_ns = ledger_time__now_ns(&kernel_thread->setup->time);
 
     if (__builtin_expect(kernel_clock__ran_through(&kernel_thread->clock, now_ns), 1)) {
-        uint64_t delta_ns = now_ns - kernel_thread->record->last_ns;
-
-        kernel_thread__add(kernel_thread, delta_ns, delta_ns, now_ns);
+        kernel_thread__charge_cpu(kernel_thread->record, kernel_thread->tree.current, now_ns);
         return;
     }
     kernel_thread__charge_slowly(kernel_thread);
@@ -114,9 +180,28 @@ static inline void kernel_thread__publish(struct kernel_thread *kernel_thread)
                      __ATOMIC_RELEASE);
 }
 
+static inline bool kernel_thread__is_profiling(const struct kernel_thread *kernel_thread)
+{
+    return __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE) != EPOCH_STOPPED;
+}
+
+/* Who runs must be found out first. */
+static inline bool kernel_thread__is_unmet(const struct kernel_thread *kernel_thread)
+{
+    return __atomic_load_n(&kernel_thread->unmet, __ATOMIC_ACQUIRE);
+}
+
+static inline bool kernel_thread__counts(struct kernel_thread *kernel_thread)
+{
+    uint32_t epoch = __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE);
+
+    return __builtin_expect(kernel_thread->epoch == epoch, 1) || kernel_thread__join(kernel_thread);
+}
+
+/* JVMTI's events: see call_tree.h. */
 static inline void kernel_thread__enter(struct kernel_thread *kernel_thread, uint64_t key)
 {
-    if (__builtin_expect(kernel_thread->idle | kernel_thread->paused, 0))
+    if (!kernel_thread__counts(kernel_thread))
         return;
     kernel_thread__charge(kernel_thread);
     call_tree__enter(&kernel_thread->tree, key);
@@ -125,10 +210,96 @@ static inline void kernel_thread__enter(struct kernel_thread *kernel_thread, uin
 
 static inline void kernel_thread__leave(struct kernel_thread *kernel_thread, uint64_t key)
 {
-    if (__builtin_expect(kernel_thread->idle | kernel_thread->paused, 0))
+    if (!kernel_thread__counts(kernel_thread))
         return;
     kernel_thread__charge(kernel_thread);
     call_tree__leave(&kernel_thread->tree, key);
+    kernel_thread__publish(kernel_thread);
+}
+
+/* The hooks'. Each has a straight line for the common case, without a call in it, and does all else
+ * in another function. */
+__attribute__((noinline, cold)) uint64_t kernel_thread__push_slowly(
+    struct kernel_thread *kernel_thread, uint64_t key);
+__attribute__((noinline, cold)) void kernel_thread__pop_slowly(struct kernel_thread *kernel_thread,
+                                                               uint64_t token);
+
+/* The time, if events count and all time since the last event was CPU time; else 0. */
+static inline uint64_t kernel_thread__fast_now_ns(const struct kernel_thread *kernel_thread)
+{
+    const struct kernel_thread_setup *setup = kernel_thread->setup;
+    uint64_t ticks, now_ns;
+
+    if (__builtin_expect(kernel_thread->epoch != __atomic_load_n(&setup->epoch, __ATOMIC_ACQUIRE),
+                         0))
+        return 0;
+    ticks = cycle_counter__read() - setup->time.tsc_zero;
+    now_ns = (uint64_t)((unsigned __int128)ticks * setup->time.tsc_mult >> 64);
+    if (__builtin_expect(*kernel_thread->clock.word != kernel_thread->clock.expected, 0))
+        return 0;
+    return __builtin_expect(now_ns < kernel_thread->clock.suspect_after_ns, 1) ? now_ns : 0;
+}
+
+/* False: nothing is done, this is not the common case. */
+static inline bool kernel_thread__push_fast(struct kernel_thread *kernel_thread, uint64_t key,
+                                            uint64_t *token)
+{
+    struct call_tree *tree = &kernel_thread->tree;
+    struct ledger_kernel_thread *record = kernel_thread->record;
+    struct ledger_node *node = tree->current, *child;
+    uint64_t now_ns = kernel_thread__fast_now_ns(kernel_thread);
+    ledger_ref ref;
+
+    if (__builtin_expect(now_ns == 0, 0))
+        return false;
+    ref = node->last_hit;
+    child = call_tree__node(tree, ref);
+    if (__builtin_expect(child->key != key, 0) || __builtin_expect(tree->lost_depth != 0, 0))
+        return false;
+    *token = tree->token;
+    tree->current = child;
+    tree->token++;
+    kernel_thread__charge_cpu(record, node, now_ns);
+    __atomic_store_n(&child->calls, child->calls + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&record->current, ref, __ATOMIC_RELEASE);
+    return true;
+}
+
+static inline uint64_t kernel_thread__push(struct kernel_thread *kernel_thread, uint64_t key)
+{
+    uint64_t token;
+
+    if (__builtin_expect(kernel_thread__push_fast(kernel_thread, key, &token), 1))
+        return token;
+    return kernel_thread__push_slowly(kernel_thread, key);
+}
+
+static inline void kernel_thread__pop(struct kernel_thread *kernel_thread, uint64_t token)
+{
+    struct call_tree *tree = &kernel_thread->tree;
+    struct ledger_kernel_thread *record = kernel_thread->record;
+    struct ledger_node *node = tree->current;
+    uint64_t now_ns = kernel_thread__fast_now_ns(kernel_thread);
+    ledger_ref ref;
+
+    if (__builtin_expect(now_ns == 0, 0) || __builtin_expect(token + 1 != tree->token, 0) ||
+        __builtin_expect(tree->lost_depth != 0, 0)) {
+        kernel_thread__pop_slowly(kernel_thread, token);
+        return;
+    }
+    ref = node->parent;
+    tree->current = call_tree__node(tree, ref);
+    tree->token = token;
+    kernel_thread__charge_cpu(record, node, now_ns);
+    __atomic_store_n(&record->current, ref, __ATOMIC_RELEASE);
+}
+
+static inline void kernel_thread__catch(struct kernel_thread *kernel_thread, uint64_t token)
+{
+    if (!kernel_thread__counts(kernel_thread))
+        return;
+    kernel_thread__charge(kernel_thread);
+    call_tree__catch(&kernel_thread->tree, token);
     kernel_thread__publish(kernel_thread);
 }
 

@@ -15,12 +15,16 @@ struct kernel_thread_entry {
     struct kernel_thread thread; /* first: the two are one allocation */
     struct kernel_thread_table *table;
     pid_t tid;
+    bool absent; /* adopted; its kernel thread has not come by yet */
     bool ended;
     unsigned rounds;
     UT_hash_handle hh;
 };
 
 __thread struct kernel_thread *kernel_thread_mine __attribute__((tls_model("initial-exec")));
+
+/* There was no room for it once: it is not tried again at each of its events. */
+static __thread bool was_refused __attribute__((tls_model("initial-exec")));
 
 static struct kernel_thread_entry *entry_of(struct kernel_thread *thread)
 {
@@ -50,6 +54,9 @@ static bool has_departed(const struct departed_threads *departed, pid_t tid, uin
 /* Under the lock. */
 static void give_back(struct kernel_thread_table *table, struct kernel_thread_entry *entry)
 {
+    /* Without `ended`, the thread ended without its destructors, or never came by. */
+    if (!entry->ended && entry->thread.thread)
+        entry->thread.thread->flags |= THREAD_TERMINATED;
     remember_departed(&table->departed[0], entry);
     HASH_DEL(table->entries, entry);
     table->ended -= entry->ended;
@@ -81,7 +88,7 @@ static bool is_gone(const struct kernel_thread_entry *entry)
 {
     uint64_t cpu_ns, start_ticks;
 
-    if (!entry->ended)
+    if (!entry->ended && !entry->absent)
         return false;
     return task_cpu__read(getpid(), entry->tid, &cpu_ns) != 0 ||
            task_start__read(getpid(), entry->tid, &start_ticks) != 0 ||
@@ -153,6 +160,7 @@ static struct kernel_thread_entry *take_entry(struct kernel_thread_table *table,
     record->generation = generation;
     __atomic_store_n(&record->tid, tid, __ATOMIC_RELEASE);
     entry->tid = tid;
+    entry->absent = false;
     entry->ended = false;
     entry->rounds = 0;
     HASH_ADD_INT(table->entries, tid, entry);
@@ -164,33 +172,118 @@ static struct kernel_thread_entry *take_entry(struct kernel_thread_table *table,
     return entry;
 }
 
-struct kernel_thread *kernel_thread_table__enter(struct kernel_thread_table *table)
+/* Under the lock. An entry whose kernel thread is gone without a word: the tid is another one's. */
+static void drop_stale(struct kernel_thread_table *table, struct kernel_thread_entry *stale)
 {
-    struct kernel_thread_entry *stale, *entry;
-    pid_t tid = gettid();
-
-    if (kernel_thread_mine)
-        return kernel_thread_mine;
-    pthread_mutex_lock(&table->lock);
-    HASH_FIND_INT(table->entries, &tid, stale);
-    if (stale) {
-        /* The tid is recycled; without `ended`, the thread ended without its destructors. */
-        if (!stale->ended && stale->thread.thread)
-            stale->thread.thread->flags |= THREAD_TERMINATED;
+    if (!stale->absent) {
         perf_page__close(&stale->thread.clock.perf);
         metric_reader__close(&stale->thread.reader);
-        give_back(table, stale);
     }
-    entry = take_entry(table, tid);
+    give_back(table, stale);
+}
+
+static bool is_same_thread(const struct kernel_thread_entry *entry)
+{
+    uint64_t start_ticks;
+
+    return task_start__read(getpid(), entry->tid, &start_ticks) == 0 &&
+           start_ticks == entry->thread.record->start_ticks;
+}
+
+/* Under the lock. The calling thread's entry, new or adopted; NULL if it cannot be had. */
+static struct kernel_thread_entry *own_entry(struct kernel_thread_table *table, bool *adopted)
+{
+    struct kernel_thread_entry *entry;
+    pid_t tid = gettid();
+
+    HASH_FIND_INT(table->entries, &tid, entry);
+    *adopted = entry && entry->absent && is_same_thread(entry);
+    if (*adopted) {
+        entry->absent = false;
+        return entry;
+    }
+    if (entry)
+        drop_stale(table, entry);
+    return take_entry(table, tid);
+}
+
+struct kernel_thread *kernel_thread_table__enter(struct kernel_thread_table *table)
+{
+    struct kernel_thread_entry *entry;
+    bool adopted;
+
+    if (kernel_thread_mine || was_refused)
+        return kernel_thread_mine;
+    pthread_mutex_lock(&table->lock);
+    entry = own_entry(table, &adopted);
     pthread_mutex_unlock(&table->lock);
     if (!entry) {
         ledger__count(&table->setup->ledger->header->dropped_threads, 1);
+        was_refused = true;
         return NULL;
     }
-    kernel_thread__begin(&entry->thread, table->setup, entry->thread.record);
+    if (adopted)
+        kernel_thread__take_over(&entry->thread);
+    else
+        kernel_thread__begin(&entry->thread, table->setup, entry->thread.record);
     pthread_setspecific(table->at_thread_end, &entry->thread);
     kernel_thread_mine = &entry->thread;
     return kernel_thread_mine;
+}
+
+struct kernel_thread *kernel_thread_table__find_mine(struct kernel_thread_table *table)
+{
+    if (!kernel_thread_mine && kernel_thread_table__knows(table, gettid()))
+        return kernel_thread_table__enter(table);
+    return kernel_thread_mine;
+}
+
+/* Under the lock. */
+static void check_who_runs(struct kernel_thread_entry *entry, const struct java_thread_facts *facts)
+{
+    const struct ledger_thread *thread = entry->thread.thread;
+
+    if (facts->kind == THREAD_CARRIER || !thread || thread->java_id != facts->java_id)
+        __atomic_store_n(&entry->thread.unmet, true, __ATOMIC_RELEASE);
+}
+
+ledger_ref kernel_thread_table__adopt(struct kernel_thread_table *table, pid_t tid,
+                                      const struct java_thread_facts *facts)
+{
+    struct kernel_thread_entry *entry;
+    ledger_ref ref = 0;
+
+    pthread_mutex_lock(&table->lock);
+    HASH_FIND_INT(table->entries, &tid, entry);
+    if (!entry) {
+        entry = take_entry(table, tid);
+        if (entry && kernel_thread__begin_absent(&entry->thread, table->setup, entry->thread.record,
+                                                 facts) != 0)
+            give_back(table, entry);
+        else if (entry) {
+            entry->absent = true;
+            ref = entry->thread.record->thread;
+        }
+    }
+    if (entry)
+        check_who_runs(entry, facts);
+    pthread_mutex_unlock(&table->lock);
+    return ref;
+}
+
+void kernel_thread_table__note_unprofiled(struct kernel_thread_table *table)
+{
+    struct kernel_thread_entry *entry, *next;
+
+    pthread_mutex_lock(&table->lock);
+    HASH_ITER(hh, table->entries, entry, next)
+    {
+        if (entry->absent && is_gone(entry))
+            give_back(table, entry);
+        else
+            kernel_thread__note_unprofiled(&entry->thread);
+    }
+    pthread_mutex_unlock(&table->lock);
 }
 
 bool kernel_thread_table__knows(struct kernel_thread_table *table, pid_t tid)
@@ -229,4 +322,10 @@ void kernel_thread_table__sweep(struct kernel_thread_table *table)
     if (table->ended)
         sweep(table);
     pthread_mutex_unlock(&table->lock);
+}
+
+void kernel_thread_table__abandon(struct kernel_thread_table *table)
+{
+    if (pthread_getspecific(table->at_thread_end))
+        pthread_setspecific(table->at_thread_end, NULL);
 }

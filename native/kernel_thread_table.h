@@ -55,6 +55,21 @@ int kernel_thread_table__init(struct kernel_thread_table *table,
  * when memory or the ledger is full (counted as a dropped thread). */
 struct kernel_thread *kernel_thread_table__enter(struct kernel_thread_table *table);
 
+/* Opens the books of a kernel thread that runs a Java thread already, unless it has some: the table
+ * then knows it until it comes by itself. Its record of the Java thread, or none: it has one
+ * already, is gone, or cannot be recorded (counted). One that has books of another Java thread, or
+ * a carrier, is to find out who runs before its next event counts (unmet). */
+ledger_ref kernel_thread_table__adopt(struct kernel_thread_table *table, pid_t tid,
+                                      const struct java_thread_facts *facts);
+
+/* The calling kernel thread's entry if it has one, its own or one that was opened in its absence,
+ * which is its own from here on. NULL: none. */
+struct kernel_thread *kernel_thread_table__find_mine(struct kernel_thread_table *table);
+
+/* After each stop and start; see kernel_thread__note_unprofiled. Threads that were adopted, never
+ * came by and are gone are taken out. */
+void kernel_thread_table__note_unprofiled(struct kernel_thread_table *table);
+
 /* Does or did a Java thread run on the kernel thread that now has that tid? True until it is gone,
  * for it consumes CPU to its very end. */
 bool kernel_thread_table__knows(struct kernel_thread_table *table, pid_t tid);
@@ -65,6 +80,10 @@ bool kernel_thread_table__knew(struct kernel_thread_table *table, pid_t tid, uin
 
 /* Takes out the kernel threads that are gone, for others to use their entries. */
 void kernel_thread_table__sweep(struct kernel_thread_table *table);
+
+/* The calling kernel thread, the only one of a forked process, will end without giving its entry
+ * back, whose lock somebody may have held. Async-signal-safe. */
+void kernel_thread_table__abandon(struct kernel_thread_table *table);
 
 static inline struct kernel_thread *kernel_thread_table__mine(void)
 {

@@ -24,6 +24,7 @@ static const uint32_t record_cells[LEDGER_TABLES] = {
     [LEDGER_NODES] = sizeof(struct ledger_node) / LEDGER_CELL_BYTES,
     [LEDGER_SIDES] = sizeof(struct ledger_side) / LEDGER_CELL_BYTES,
     [LEDGER_RENAMES] = sizeof(struct ledger_rename) / LEDGER_CELL_BYTES,
+    [LEDGER_UNPROFILED] = sizeof(struct ledger_unprofiled) / LEDGER_CELL_BYTES,
 };
 
 static struct ledger_chunk *chunk_at(const struct ledger *ledger, uint32_t chunk)
@@ -116,7 +117,8 @@ int ledger__reserve_ahead(struct ledger *ledger, uint64_t bytes)
         wanted = chunks_max(ledger);
     error = reserve_up_to(ledger, (uint32_t)wanted);
     if (error == 0 && used < chunks_max(ledger) && atomic_exchange(&ledger->full, false) &&
-        !ledger->header->dropped_enters && !ledger->header->dropped_threads)
+        !ledger->header->dropped_enters && !ledger->header->calls_lost &&
+        !ledger->header->dropped_threads)
         __atomic_store_n(&ledger->header->full_error, 0, __ATOMIC_RELAXED);
     return error;
 }
@@ -241,6 +243,19 @@ static void push(_Atomic(ledger_ref) *bucket, ledger_ref ref, ledger_ref *next)
     } while (!atomic_compare_exchange_weak(bucket, &head, ref));
 }
 
+uint32_t ledger__string_cells(size_t length)
+{
+    return (uint32_t)((offsetof(struct ledger_string, bytes) + length + LEDGER_CELL_BYTES - 1) /
+                      LEDGER_CELL_BYTES);
+}
+
+void ledger__fill_string(struct ledger_string *string, const char *bytes, size_t length)
+{
+    memcpy((char *)string + offsetof(struct ledger_string, bytes), bytes, length);
+    string->hash = hash_bytes(bytes, length);
+    string->length = (uint32_t)length;
+}
+
 ledger_ref ledger__string(struct ledger *ledger, const char *bytes, size_t length)
 {
     uint32_t hash, cells;
@@ -253,15 +268,12 @@ ledger_ref ledger__string(struct ledger *ledger, const char *bytes, size_t lengt
     ref = find_string(ledger, bytes, length, hash);
     if (ref)
         return ref;
-    cells = (uint32_t)((offsetof(struct ledger_string, bytes) + length + LEDGER_CELL_BYTES - 1) /
-                       LEDGER_CELL_BYTES);
+    cells = ledger__string_cells(length);
     ref = ledger__take_shared(ledger, LEDGER_STRINGS, cells);
     if (!ref)
         return 0;
     string = ledger__at(ledger, ref);
-    memcpy((char *)string + offsetof(struct ledger_string, bytes), bytes, length);
-    string->hash = hash;
-    string->length = (uint32_t)length;
+    ledger__fill_string(string, bytes, length);
     push(&ledger->string_buckets[hash % LEDGER_STRING_BUCKETS], ref, &string->next_in_bucket);
     return ref;
 }
@@ -447,6 +459,8 @@ static void fill_header(struct ledger_header *header, uint64_t max_bytes)
     header->max_bytes = max_bytes;
     header->pid = getpid();
     header->uid = getuid();
+    header->profiling = 1;
+    header->starts = 1;
 }
 
 int ledger__create(struct ledger *ledger, const char *folder, uint64_t max_bytes)
@@ -575,6 +589,15 @@ void ledger__close(struct ledger *ledger)
         close(ledger->fd);
     memset(ledger, 0, sizeof *ledger);
     ledger->fd = -1;
+}
+
+int ledger__make_private(struct ledger *ledger)
+{
+    ledger->path[0] = '\0';
+    if (mmap(ledger->base, ledger->mapped_bytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, ledger->fd, 0) == MAP_FAILED)
+        return -errno;
+    return 0;
 }
 
 /* Only the file that was made, should somebody have put another one under its name. */

@@ -34,6 +34,15 @@ struct ledger_arena {
     uint32_t chunk; /* the chunk that `next` lies in */
 };
 
+#define LEDGER_FREE_KINDS 8u
+#define LEDGER_FREE_SLOTS 64u
+
+/* Chains of records of one kind that are free, for all; see record_pool.h. */
+struct ledger_free_chains {
+    _Atomic uint64_t filled; /* by slot; one that is not may be marked, never the other way round */
+    _Atomic(ledger_ref) heads[LEDGER_FREE_SLOTS];
+};
+
 struct ledger {
     char *base;
     struct ledger_header *header; /* == base */
@@ -45,6 +54,7 @@ struct ledger {
     _Atomic uint64_t shared[LEDGER_TABLES]; /* arenas shared by all writers: chunk << 32 | cells */
     _Atomic(ledger_ref) *string_buckets;
     _Atomic(ledger_ref) *method_buckets;
+    struct ledger_free_chains free_chains[LEDGER_FREE_KINDS];
     uint8_t *touched; /* an adopted copy's, by chunk; else NULL */
     uint32_t adopted_chunks;
 };
@@ -75,6 +85,10 @@ static inline void ledger__touch(struct ledger *ledger, const struct ledger_node
 /* Unmaps and closes; the file stays. Nobody may use the ledger or its records any more. */
 void ledger__close(struct ledger *ledger);
 
+/* In the child of a fork: what it writes from here on is its own, not the parent's, whose file it
+ * no longer names. Async-signal-safe. 0 or -errno. */
+int ledger__make_private(struct ledger *ledger);
+
 /* Removes the file's name, if it still has the one that it was made with. */
 void ledger__unlink(struct ledger *ledger);
 
@@ -101,6 +115,11 @@ ledger_ref ledger__take_shared(struct ledger *ledger, enum ledger_table table, u
 /* The string's record; equal strings share one (best effort when two threads race). None if the
  * ledger is full. */
 ledger_ref ledger__string(struct ledger *ledger, const char *bytes, size_t length);
+
+/* For strings that are shared with nobody: how many cells one of so many bytes takes, and its
+ * content (its length is at most LEDGER_STRING_MAX). */
+uint32_t ledger__string_cells(size_t length);
+void ledger__fill_string(struct ledger_string *string, const char *bytes, size_t length);
 
 /* The method with that key, or none. */
 ledger_ref ledger__find_method(const struct ledger *ledger, uint64_t key);

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC          "TREADLE\n"
-#define LEDGER_FORMAT_VERSION 1u
+#define LEDGER_FORMAT_VERSION 3u
 #define LEDGER_BYTE_ORDER     0x01020304u
 #define LEDGER_CELL_BYTES     64u
 #define LEDGER_CHUNK_BYTES    4096u
@@ -45,6 +45,7 @@ enum ledger_table {
     LEDGER_NODES,
     LEDGER_SIDES,
     LEDGER_RENAMES,
+    LEDGER_UNPROFILED,
     LEDGER_TABLES,
 };
 
@@ -82,6 +83,7 @@ enum ledger_metric {
     METRIC_COMPACT_DELAY,
     METRIC_WRITE_PROTECT_DELAY,
     METRIC_INTERRUPT_DELAY,
+    METRIC_PINNED, /* virtual threads: times that one blocked its carrier */
     METRIC_COUNT,
 };
 
@@ -94,6 +96,7 @@ enum ledger_metric_source {
     SOURCE_IO,        /* /proc/.../task/TID/io */
     SOURCE_SCHEDSTAT, /* /proc/.../task/TID/schedstat */
     SOURCE_TASKSTATS, /* generic netlink, TASKSTATS */
+    SOURCE_JVM,       /* what the JVM tells */
     SOURCE_COUNT,
 };
 
@@ -101,6 +104,26 @@ enum ledger_clock_kind {
     LEDGER_CLOCK_PLAIN = 1, /* CLOCK_THREAD_CPUTIME_ID at every event */
     LEDGER_CLOCK_PERF = 2,  /* TSC, switches seen by the lock word of a perf event's page */
     LEDGER_CLOCK_RSEQ = 3,  /* TSC, switches seen by rseq_cs being cleared */
+};
+
+#define LEDGER_LEFT_ALONE_SLOTS 24u
+
+/* Why something that was to have hooks has none. The numbers are part of the format. */
+enum ledger_left_alone {
+    LEFT_ALONE_CODE_TOO_LARGE, /* methods, down to the one that says so */
+    LEFT_ALONE_POOL_FULL,
+    LEFT_ALONE_BRANCH_OUT_OF_REACH,
+    LEFT_ALONE_TOO_MANY_HANDLERS,
+    LEFT_ALONE_STACK_TOO_DEEP,
+    LEFT_ALONE_LOCALS_FULL,
+    LEFT_ALONE_CONSTRUCTOR_UNCLEAR,
+    LEFT_ALONE_INTRINSIC,
+    LEFT_ALONE_NO_MEMORY,
+    LEFT_ALONE_LAST_OF_METHODS = LEFT_ALONE_NO_MEMORY,
+    LEFT_ALONE_MALFORMED, /* classes from here on */
+    LEFT_ALONE_VERSION,
+    LEFT_ALONE_REFUSED,
+    LEFT_ALONE_COUNT,
 };
 
 struct ledger_header {
@@ -130,7 +153,7 @@ struct ledger_header {
     uint32_t clock_kind;   /* enum ledger_clock_kind */
     uint32_t clock_forced; /* 1: by the clock= option, 0: by the self-test */
     uint64_t tsc_zero;     /* TSC at time 0 */
-    uint64_t tsc_mult;     /* ns = (ticks * tsc_mult) >> 32; 0 with the plain clock */
+    uint64_t tsc_mult;     /* ns = (ticks * tsc_mult) >> 64; 0: CLOCK_MONOTONIC */
 
     /* metrics: bit n is enum ledger_metric n */
     uint64_t metrics_charged; /* charged to nodes and threads */
@@ -144,7 +167,7 @@ struct ledger_header {
     uint64_t process_system_ns;
 
     /* losses: every one is shown in the report */
-    uint64_t dropped_enters;      /* calls not recorded since the ledger was full */
+    uint64_t dropped_enters;      /* calls not recorded since the ledger was full; and … */
     uint64_t dropped_threads;     /* threads not recorded, ditto */
     uint64_t dropped_side_values; /* metric deltas that found no side record */
     uint64_t resynchronised;      /* exits that did not match the current node */
@@ -154,6 +177,31 @@ struct ledger_header {
 
     uint32_t event_mode; /* enum ledger_event_mode */
     uint32_t snapshots;  /* sequence number of this snapshot */
+
+    /* Profiling is stopped and started again: what is consumed meanwhile belongs to nobody. */
+    uint32_t profiling;          /* 1: it runs */
+    uint32_t starts;             /* how often it was started */
+    uint64_t since_ns;           /* when it was started or stopped last */
+    uint64_t unprofiled_wall_ns; /* not profiled, from time 0 to the last start */
+    uint64_t unprofiled_cpu_ns;  /* of the process, up to the last start; in no other number */
+    uint64_t unprofiled_user_ns;
+    uint64_t unprofiled_system_ns;
+
+    /* hooks: events=instrument */
+    uint64_t hooked_classes;
+    uint64_t hooked_methods;
+    uint64_t filtered_methods; /* of these classes and others looked at: the filter left them out */
+    uint64_t left_alone[LEDGER_LEFT_ALONE_SLOTS]; /* per enum ledger_left_alone */
+    uint32_t default_filter; /* 1: neither JDK classes nor trivial accessors were to have hooks */
+    uint32_t fold_none;      /* 1: fold=none */
+    uint64_t kept_threads;   /* threads that are over and have rows of their own */
+    uint32_t calls_lost;     /* 1: … threads have lost_enters of their own */
+    uint32_t attached;       /* 1: the agent came when the process ran already, at time 0 */
+    uint64_t hook_cost_ps;   /* of the hooks of one call, estimated; 0: not known */
+    uint64_t
+        carried_cpu_ns;   /* charged on carriers that are gone: to them, and to what they carried */
+    int32_t profiler_tid; /* the profiler's own thread */
+    uint32_t reserved_end;
 };
 
 enum ledger_event_mode {
@@ -183,9 +231,8 @@ struct ledger_method {
     ledger_ref signature;  /* "(Ljava/lang/Object;I)V" */
     ledger_ref source;     /* "HashMap.java", or none */
     ledger_ref next_in_bucket;
-    ledger_ref first_instance; /* nodes of this method, linked by next_instance */
     uint32_t flags;
-    uint32_t reserved[7];
+    uint32_t reserved[8];
 };
 
 enum ledger_thread_kind {
@@ -201,10 +248,12 @@ enum ledger_thread_flag {
     THREAD_DAEMON = 1u << 1,
     THREAD_SEEDED = 1u << 2,       /* had frames before events began: those have no calls */
     THREAD_LAST_MOMENTS = 1u << 4, /* no thread: what threads consumed after they were last seen */
+    THREAD_GROUP = 1u << 5, /* threads that are over, folded into one; `members` says how many */
+    THREAD_MORE_TIDS = 1u << 6, /* ran on more kernel threads than there is room for */
     THREAD_HIDDEN = 1u << 3, /* a row whose kernel thread turned out to run a Java thread: skip */
 };
 
-#define LEDGER_THREAD_TIDS 6u
+#define LEDGER_THREAD_TIDS 24u
 
 struct ledger_thread {
     ledger_ref name;    /* the one it had when it started */
@@ -217,13 +266,25 @@ struct ledger_thread {
     uint32_t rename_count;
     uint64_t java_id; /* Thread.threadId(), 0 if none */
     uint64_t start_ns;
-    uint64_t end_ns; /* 0 while it runs */
-    uint64_t lost_enters;
+    uint64_t end_ns;      /* 0 while it runs */
+    uint64_t lost_enters; /* calls not recorded, besides the header's */
     uint32_t tid_count;
     int32_t tids[LEDGER_THREAD_TIDS]; /* the first so many kernel threads that ran it */
     uint32_t latest_name_hash;        /* of its newest name, if it was renamed at all */
-    uint32_t reserved[22];
-    uint64_t first_ticks; /* VM and native rows: start_ticks of the kernel thread */
+    uint32_t unsure;                  /* of a virtual thread; see call_tree.h */
+    ledger_ref group_name; /* of one without a name: what it is folded under; else none */
+    uint64_t members;      /* of a group */
+    uint64_t parent_id;    /* java_id of the parent: its record may be another thread's by now */
+    /* virtual threads; what holds while no kernel thread runs it stands beside `current` */
+    uint64_t mounts;
+    uint64_t pinned;             /* times that it was to be unmounted and could not be */
+    uint64_t parked_ns;          /* the sum of the times that it was not mounted */
+    uint64_t unmounted_ns;       /* since when it is not; 0: it is */
+    uint64_t token;              /* see call_tree.h */
+    uint64_t lost_depth;         /* ditto */
+    uint64_t unprofiled_wall_ns; /* the header's when the row of a VM or native thread was made, or
+                                    when the virtual thread was unmounted */
+    uint64_t first_ticks;        /* VM and native rows: start_ticks of the kernel thread */
     uint64_t totals[LEDGER_METRIC_SLOTS];
     uint64_t left_cpu_ns; /* CPU in its tree when its kernel thread left it; 0: not known */
 };
@@ -233,16 +294,19 @@ struct ledger_thread {
 struct ledger_kernel_thread {
     int32_t tid; /* 0: free for the next kernel thread, the last one being gone */
     uint32_t generation;
-    ledger_ref thread;       /* the Java thread that runs on it, or the last that did */
-    ledger_ref current;      /* the node its deltas go to */
-    uint64_t last_ns;        /* when it was last charged */
-    uint64_t charged_cpu_ns; /* all that was charged to any Java thread on it */
-    uint64_t before_cpu_ns;  /* … of which to Java threads before `thread` */
-    uint64_t start_ticks;    /* field 22 of its stat: with the tid, names a kernel thread */
-    uint64_t own_read_bytes; /* in read_bytes of the kernel, but read by the agent itself */
-    uint64_t reserved;
+    ledger_ref thread;           /* the Java thread that runs on it, or the last that did */
+    ledger_ref current;          /* the node its deltas go to */
+    uint64_t charged_cpu_ns;     /* all that was charged to any Java thread on it; read it first */
+    uint64_t waited_ns;          /* when it was last charged, less charged_cpu_ns; written first */
+    uint64_t before_cpu_ns;      /* … of which to Java threads before `thread` */
+    uint64_t start_ticks;        /* field 22 of its stat: with the tid, names a kernel thread */
+    uint64_t own_read_bytes;     /* in read_bytes of the kernel, but read by the agent itself */
+    uint64_t unprofiled_wall_ns; /* of the header's, what is in waited_ns */
     uint64_t readings[LEDGER_METRIC_SLOTS]; /* metrics as last read */
-    uint64_t reserved_end;
+    uint64_t carries; /* 1: virtual threads were mounted on it, so no tree alone has its CPU */
+    uint64_t kernel_cpu_ns; /* in a snapshot: what the kernel said at its end; charged_cpu_ns is
+                               what stands in the trees */
+    uint64_t reserved[7];
 };
 
 enum ledger_node_kind {
@@ -260,13 +324,13 @@ struct ledger_node {
     ledger_ref parent; /* none for roots */
     ledger_ref first_child;
     ledger_ref next_sibling;
-    ledger_ref last_hit;      /* the child entered last; the writer's own, may be stale */
-    ledger_ref next_instance; /* next node of the same method, in any thread */
-    ledger_ref side;          /* metrics that are not zero, or none */
-    uint32_t kind_and_level;  /* enum ledger_node_kind << 24 | recursion level */
+    ledger_ref last_hit; /* the child entered last; the writer's own, may be stale */
+    uint32_t reserved;
+    ledger_ref side;         /* metrics that are not zero, or none */
+    uint32_t kind_and_level; /* enum ledger_node_kind << 24 | recursion level */
     uint64_t calls;
     uint64_t cpu_ns;  /* base */
-    uint64_t wall_ns; /* base */
+    uint64_t wait_ns; /* base: elapsed less CPU; modulo 2^64, for clocks differ a little */
 };
 
 #define NODE_LEVEL_MAX 0xffffffu
@@ -275,6 +339,19 @@ struct ledger_side {
     ledger_ref node;
     uint32_t reserved;
     uint64_t value[LEDGER_METRIC_SLOTS];
+};
+
+/* What a kernel thread consumed while profiling was stopped, or before the agent came: not in any
+ * other number of the ledger. Profiled is what the kernel says less that. */
+struct ledger_unprofiled {
+    int32_t tid; /* 0: free */
+    uint32_t reserved;
+    uint64_t start_ticks;    /* with the tid, names a kernel thread */
+    uint64_t cpu_ns;         /* up to the last start */
+    uint64_t stopped_cpu_ns; /* profiled, up to the last stop */
+    uint64_t value[LEDGER_METRIC_SLOTS];
+    uint64_t stopped_value[LEDGER_METRIC_SLOTS];
+    uint64_t reserved_end[6];
 };
 
 struct ledger_rename {
@@ -293,11 +370,32 @@ _Static_assert(sizeof(struct ledger_rename) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_side) % LEDGER_CELL_BYTES == 0, "whole cells");
 _Static_assert(sizeof(struct ledger_thread) % LEDGER_CELL_BYTES == 0, "whole cells");
 _Static_assert(sizeof(struct ledger_kernel_thread) % LEDGER_CELL_BYTES == 0, "whole cells");
+_Static_assert(sizeof(struct ledger_unprofiled) % LEDGER_CELL_BYTES == 0, "whole cells");
 _Static_assert(METRIC_COUNT <= LEDGER_METRIC_SLOTS, "a slot for each metric");
+
+/* Profiling was stopped and not started again: all of it is as of header->since_ns. */
+static inline int ledger_header__is_stopped(const struct ledger_header *header)
+{
+    return header->starts != 0 && !header->profiling;
+}
 
 static inline uint32_t ledger_node__level(const struct ledger_node *node)
 {
     return node->kind_and_level & NODE_LEVEL_MAX;
+}
+
+/* Base wall time. */
+static inline uint64_t ledger_node__wall_ns(const struct ledger_node *node)
+{
+    uint64_t sum_ns = node->cpu_ns + node->wait_ns;
+
+    return (int64_t)sum_ns < 0 ? 0 : sum_ns;
+}
+
+/* When the kernel thread was last charged. */
+static inline uint64_t ledger_kernel_thread__last_ns(const struct ledger_kernel_thread *record)
+{
+    return record->charged_cpu_ns + record->waited_ns;
 }
 
 static inline uint32_t ledger_node__kind(const struct ledger_node *node)

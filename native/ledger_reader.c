@@ -247,7 +247,7 @@ static bool same_boot(const struct ledger_header *header)
     return strncmp(id, header->boot_id, sizeof(header->boot_id)) == 0;
 }
 
-static enum ledger_life find_life(const struct ledger_header *header)
+enum ledger_life ledger_header__life(const struct ledger_header *header)
 {
     if (header->state == LEDGER_CLOSED)
         return LEDGER_IS_CLOSED;
@@ -281,7 +281,7 @@ struct ledger_reader *ledger_reader__open_fd(int fd, const char *path, char *mes
     }
     for (uint32_t chunk = 1; chunk < reader->chunks;)
         chunk += check_run(reader, chunk);
-    reader->life = find_life(ledger_reader__header(reader));
+    reader->life = ledger_header__life(ledger_reader__header(reader));
     return reader;
 fail:
     ledger_reader__close(reader);
@@ -342,6 +342,7 @@ static uint32_t record_cells(enum ledger_table table)
         [LEDGER_NODES] = sizeof(struct ledger_node),
         [LEDGER_SIDES] = sizeof(struct ledger_side),
         [LEDGER_RENAMES] = sizeof(struct ledger_rename),
+        [LEDGER_UNPROFILED] = sizeof(struct ledger_unprofiled),
     };
     return (uint32_t)(bytes[table] / LEDGER_CELL_BYTES);
 }
@@ -403,6 +404,12 @@ const struct ledger_node *ledger_reader__node(const struct ledger_reader *reader
 const struct ledger_side *ledger_reader__side(const struct ledger_reader *reader, ledger_ref ref)
 {
     return record(reader, ref, LEDGER_SIDES);
+}
+
+const struct ledger_kernel_thread *ledger_reader__kernel_thread(const struct ledger_reader *reader,
+                                                                ledger_ref ref)
+{
+    return record(reader, ref, LEDGER_KERNEL_THREADS);
 }
 
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,

@@ -30,6 +30,9 @@ struct ledger_reader *ledger_reader__open_fd(int fd, const char *path, char *mes
 struct ledger_reader *ledger_reader__open(const char *path, char *message, size_t message_bytes);
 void ledger_reader__close(struct ledger_reader *reader);
 
+/* Of a ledger of which only the header is at hand. */
+enum ledger_life ledger_header__life(const struct ledger_header *header);
+
 const struct ledger_header *ledger_reader__header(const struct ledger_reader *reader);
 enum ledger_life ledger_reader__life(const struct ledger_reader *reader);
 
@@ -48,6 +51,8 @@ const struct ledger_thread *ledger_reader__thread(const struct ledger_reader *re
                                                   ledger_ref ref);
 const struct ledger_node *ledger_reader__node(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_side *ledger_reader__side(const struct ledger_reader *reader, ledger_ref ref);
+const struct ledger_kernel_thread *ledger_reader__kernel_thread(const struct ledger_reader *reader,
+                                                                ledger_ref ref);
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref);
 

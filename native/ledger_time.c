@@ -1,12 +1,8 @@
 #include "native/ledger_time.h"
 
-#include "native/perf_page.h"
-
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-
-#define CALIBRATION_NS 5000000u
 
 /* A kernel that found the counters of its processors apart does not use them as its clock. */
 static int kernel_trusts_counter(void)
@@ -23,18 +19,6 @@ static int kernel_trusts_counter(void)
     if (length < 3)
         return 0;
     return strncmp(name, "tsc", 3) == 0 || (length >= 9 && strncmp(name, "kvm-clock", 9) == 0);
-}
-
-static uint64_t mult_of_kernel(void)
-{
-    struct perf_page page;
-    uint64_t mult;
-
-    if (perf_page__open(&page) != 0)
-        return 0;
-    mult = perf_page__tsc_mult(&page);
-    perf_page__close(&page);
-    return mult;
 }
 
 /* A pair of readings taken close together: the narrowest of a few tries. */
@@ -55,27 +39,36 @@ static void read_pair(uint64_t *ticks, uint64_t *ns)
     }
 }
 
-static uint64_t mult_by_comparison(void)
+/* The rate since the comparison began. 0: slower than 1 GHz, which does not fit. */
+static uint64_t compare(const struct ledger_time *time)
 {
-    uint64_t ticks0, ns0, ticks1, ns1;
+    uint64_t ticks, ns;
 
-    read_pair(&ticks0, &ns0);
-    while (clock_ns(CLOCK_MONOTONIC_RAW) - ns0 < CALIBRATION_NS)
-        ;
-    read_pair(&ticks1, &ns1);
-    if (ticks1 <= ticks0)
+    read_pair(&ticks, &ns);
+    ticks -= time->first_ticks;
+    ns -= time->first_raw_ns;
+    if (ns >= ticks)
         return 0;
-    return (uint64_t)(((unsigned __int128)(ns1 - ns0) << 32) / (ticks1 - ticks0));
+    return (uint64_t)(((unsigned __int128)ns << 64) / ticks);
 }
 
-void ledger_time__start(struct ledger_time *time, int counter)
+void ledger_time__start(struct ledger_time *time, uint64_t compare_ns)
 {
     time->tsc_mult = 0;
-    if (counter && cycle_counter__is_invariant() && kernel_trusts_counter()) {
-        time->tsc_mult = mult_of_kernel();
-        if (!time->tsc_mult)
-            time->tsc_mult = mult_by_comparison();
+    if (compare_ns && cycle_counter__is_invariant() && kernel_trusts_counter()) {
+        read_pair(&time->first_ticks, &time->first_raw_ns);
+        while (clock_ns(CLOCK_MONOTONIC_RAW) - time->first_raw_ns < compare_ns)
+            ;
+        time->tsc_mult = compare(time);
     }
     time->tsc_zero = cycle_counter__read();
     time->monotonic_zero_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+void ledger_time__refine(struct ledger_time *time)
+{
+    uint64_t mult = time->tsc_mult ? compare(time) : 0;
+
+    if (mult)
+        __atomic_store_n(&time->tsc_mult, mult, __ATOMIC_RELAXED);
 }

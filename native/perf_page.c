@@ -61,15 +61,6 @@ void perf_page__close(struct perf_page *page)
     page->fd = -1;
 }
 
-uint64_t perf_page__tsc_mult(const struct perf_page *page)
-{
-    const struct perf_event_mmap_page *user = page->page;
-
-    if (!user->cap_user_time || user->time_shift > 32)
-        return 0;
-    return (uint64_t)user->time_mult << (32 - user->time_shift);
-}
-
 const volatile uint64_t *perf_page__word(const struct perf_page *page)
 {
     _Static_assert(offsetof(struct perf_event_mmap_page, lock) == 8, "lock and index: one word");

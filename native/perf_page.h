@@ -1,6 +1,6 @@
 /*
  * The user page of a software perf event of the calling thread: its lock word changes whenever the
- * kernel switches the thread in, and it tells the kernel's own conversion of cycles to ns.
+ * kernel switches the thread in.
  */
 #ifndef TREADLE_PERF_PAGE_H
 #define TREADLE_PERF_PAGE_H
@@ -18,9 +18,6 @@ struct perf_page {
  * than take the upper half of the process's descriptors. */
 int perf_page__open(struct perf_page *page);
 void perf_page__close(struct perf_page *page);
-
-/* The kernel's (ticks * mult) >> 32 = ns, or 0 if it does not say. */
-uint64_t perf_page__tsc_mult(const struct perf_page *page);
 
 /* The word that holds the lock; changes with every switch. */
 const volatile uint64_t *perf_page__word(const struct perf_page *page);

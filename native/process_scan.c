@@ -2,6 +2,7 @@
 
 #include "native/hash_table.h"
 #include "native/kernel_metrics.h"
+#include "native/unprofiled.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -118,9 +119,16 @@ static void set_row_name(struct process_scan *scan, struct ledger_thread *thread
                      __ATOMIC_RELEASE);
 }
 
+static const struct ledger_unprofiled *unprofiled_of(const struct process_scan *scan,
+                                                     const struct scanned_row *row)
+{
+    return scan->java.unprofiled(scan->java.context, row->tid, row->start_ticks);
+}
+
 /* The row's place in the ledger. False if the ledger is full. */
 static bool enter_row(struct process_scan *scan, struct scanned_row *row)
 {
+    const struct ledger_header *header = scan->ledger->header;
     ledger_ref root = add_root(scan);
     ledger_ref ref = root ? ledger__take_shared(scan->ledger, LEDGER_THREADS,
                                                 sizeof(struct ledger_thread) / LEDGER_CELL_BYTES)
@@ -133,6 +141,9 @@ static bool enter_row(struct process_scan *scan, struct scanned_row *row)
     thread->root = root;
     thread->first_ticks = row->start_ticks;
     thread->start_ns = started_ns(scan, row->start_ticks);
+    thread->unprofiled_wall_ns = header->unprofiled_wall_ns;
+    if (thread->start_ns < header->since_ns && header->starts > 1)
+        thread->start_ns = header->since_ns;
     thread->tid_count = 1;
     thread->tids[0] = row->tid;
     set_row_name(scan, thread, row->status.name);
@@ -143,31 +154,42 @@ static bool enter_row(struct process_scan *scan, struct scanned_row *row)
 static void set_row_times(const struct process_scan *scan, struct scanned_row *row, uint64_t cpu_ns,
                           uint64_t now_ns)
 {
+    const struct ledger_header *header = scan->ledger->header;
     const struct ledger_thread *thread = thread_of(scan, row);
     struct ledger_node *root;
+    uint64_t unprofiled_ns;
 
     row->status.cpu_ns = cpu_ns;
     if (!row->thread)
         return;
     root = ledger__at(scan->ledger, thread->root);
+    cpu_ns = unprofiled__cpu_ns(unprofiled_of(scan, row), header->profiling, cpu_ns);
+    unprofiled_ns = header->unprofiled_wall_ns - thread->unprofiled_wall_ns;
     if (cpu_ns > root->cpu_ns)
         __atomic_store_n(&root->cpu_ns, cpu_ns, __ATOMIC_RELAXED);
-    if (now_ns > thread->start_ns)
-        __atomic_store_n(&root->wall_ns, now_ns - thread->start_ns, __ATOMIC_RELAXED);
+    if (now_ns > thread->start_ns + unprofiled_ns)
+        __atomic_store_n(&root->wait_ns, now_ns - thread->start_ns - unprofiled_ns - root->cpu_ns,
+                         __ATOMIC_RELAXED);
     ledger__touch(scan->ledger, root);
 }
 
 /* What the last close look found goes into the ledger. */
 static void book_row(struct process_scan *scan, struct scanned_row *row, uint64_t now_ns)
 {
+    const struct ledger_unprofiled *unprofiled = unprofiled_of(scan, row);
     const struct task_status *status = &row->status;
     struct ledger_thread *thread = thread_of(scan, row);
 
     set_row_times(scan, row, status->cpu_ns, now_ns);
     set_row_name(scan, thread, status->name);
-    for (unsigned metric = 0; metric < METRIC_COUNT; metric++)
-        if (status->bits & 1ull << metric && status->value[metric] > thread->totals[metric])
-            __atomic_store_n(&thread->totals[metric], status->value[metric], __ATOMIC_RELAXED);
+    for (uint64_t left = status->bits; left; left &= left - 1) {
+        unsigned metric = (unsigned)__builtin_ctzll(left);
+        uint64_t value = unprofiled__value(unprofiled, scan->ledger->header->profiling, metric,
+                                           status->value[metric]);
+
+        if (value > thread->totals[metric])
+            __atomic_store_n(&thread->totals[metric], value, __ATOMIC_RELAXED);
+    }
 }
 
 /* A Java thread started on it: from its beginning on, the books of that tid are that thread's. */
@@ -180,7 +202,7 @@ static void hide_row(struct process_scan *scan, struct scanned_row *row)
         root = ledger__at(scan->ledger, thread->root);
         thread->flags |= THREAD_HIDDEN;
         root->cpu_ns = 0;
-        root->wall_ns = 0;
+        root->wait_ns = 0;
         ledger__touch(scan->ledger, root);
     }
     forget(scan, row);
@@ -319,9 +341,14 @@ static void adopt_row(struct process_scan *scan, const struct ledger_thread *thr
 {
     struct scanned_row *row = remember(scan, thread->tids[0], thread->first_ticks, ref);
 
-    if (row)
-        row->status.cpu_ns =
-            ((const struct ledger_node *)ledger__at(scan->ledger, thread->root))->cpu_ns;
+    const struct ledger_unprofiled *unprofiled;
+
+    if (!row)
+        return;
+    unprofiled = unprofiled_of(scan, row);
+    row->status.cpu_ns =
+        ((const struct ledger_node *)ledger__at(scan->ledger, thread->root))->cpu_ns +
+        (unprofiled ? unprofiled->cpu_ns : 0);
 }
 
 void process_scan__adopt(struct process_scan *scan)

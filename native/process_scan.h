@@ -24,6 +24,8 @@ struct scan_java {
     /* Did one run on that kernel thread, which is gone by now? NULL for a copy, in which nothing
      * begins: a thread then gets its row at the first look, else at the second or when it ends. */
     bool (*knew)(void *context, pid_t tid, uint64_t start_ticks);
+    /* What of it is not profiled, or NULL. */
+    const struct ledger_unprofiled *(*unprofiled)(void *context, pid_t tid, uint64_t start_ticks);
     /* A scan is done: the answers for threads that are gone are needed no more. NULL for a copy. */
     void (*forget_gone)(void *context);
     void *context;

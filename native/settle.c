@@ -3,7 +3,10 @@
 #include "native/call_tree.h"
 #include "native/kernel_metrics.h"
 #include "native/ledger_time.h"
+#include "native/loose_ends.h"
 #include "native/process_scan.h"
+#include "native/thread_fold.h"
+#include "native/unprofiled.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -12,12 +15,19 @@
 
 #define TICK_NS 10000000u
 
+struct unprofiled_task {
+    pid_t tid;
+    const struct ledger_unprofiled *record;
+};
+
 struct settlement {
     struct ledger *copy;
     pid_t pid;
     struct ledger_time time;
     pid_t *java_tids; /* sorted */
     size_t java_tid_count;
+    struct unprofiled_task *unprofiled; /* sorted by tid */
+    size_t unprofiled_count;
     uint64_t uncertain_ns; /* a remainder below that is none */
 };
 
@@ -35,6 +45,53 @@ static bool knows_java(void *context, pid_t tid)
     return settlement->java_tid_count &&
            bsearch(&tid, settlement->java_tids, settlement->java_tid_count, sizeof tid,
                    compare_tids) != NULL;
+}
+
+static int compare_unprofiled(const void *a, const void *b)
+{
+    const struct unprofiled_task *left = a, *right = b;
+
+    return compare_tids(&left->tid, &right->tid);
+}
+
+static const struct ledger_unprofiled *find_unprofiled(void *context, pid_t tid,
+                                                       uint64_t start_ticks)
+{
+    const struct settlement *settlement = context;
+    const struct unprofiled_task key = {.tid = tid}, *found = NULL;
+
+    if (settlement->unprofiled_count)
+        found = bsearch(&key, settlement->unprofiled, settlement->unprofiled_count, sizeof key,
+                        compare_unprofiled);
+    return found && found->record->start_ticks == start_ticks ? found->record : NULL;
+}
+
+static int collect_unprofiled(struct settlement *settlement)
+{
+    ledger_ref ref = 0;
+    size_t room = 0;
+
+    while ((ref = ledger__next(settlement->copy, LEDGER_UNPROFILED, ref))) {
+        const struct ledger_unprofiled *record = ledger__at(settlement->copy, ref);
+
+        if (!record->tid)
+            continue;
+        if (settlement->unprofiled_count == room) {
+            struct unprofiled_task *more =
+                realloc(settlement->unprofiled, (room + 256) * sizeof *more);
+
+            if (!more)
+                return -ENOMEM;
+            settlement->unprofiled = more;
+            room += 256;
+        }
+        settlement->unprofiled[settlement->unprofiled_count++] =
+            (struct unprofiled_task){record->tid, record};
+    }
+    if (settlement->unprofiled_count)
+        qsort(settlement->unprofiled, settlement->unprofiled_count, sizeof *settlement->unprofiled,
+              compare_unprofiled);
+    return 0;
 }
 
 static int collect_java_tids(struct settlement *settlement)
@@ -100,10 +157,13 @@ static uint64_t tree_cpu_ns(const struct ledger *copy, ledger_ref root)
     return sum_ns;
 }
 
-static void settle_metrics(struct ledger *copy, struct ledger_thread *thread,
+static void settle_metrics(const struct settlement *settlement, struct ledger_thread *thread,
                            const struct ledger_kernel_thread *record,
                            const struct ledger_node *node, struct task_status *status)
 {
+    struct ledger *copy = settlement->copy;
+    const struct ledger_unprofiled *unprofiled =
+        find_unprofiled((void *)(uintptr_t)settlement, record->tid, record->start_ticks);
     struct ledger_side *side =
         ledger__holds(copy, node->side, LEDGER_SIDES) ? ledger__at(copy, node->side) : NULL;
 
@@ -112,9 +172,11 @@ static void settle_metrics(struct ledger *copy, struct ledger_thread *thread,
 
     for (uint64_t left = status->bits; left; left &= left - 1) {
         unsigned metric = (unsigned)__builtin_ctzll(left);
-        uint64_t delta = status->value[metric] - record->readings[metric];
+        uint64_t value =
+            unprofiled__value(unprofiled, copy->header->profiling, metric, status->value[metric]);
+        uint64_t delta = value - record->readings[metric];
 
-        if (status->value[metric] <= record->readings[metric])
+        if (value <= record->readings[metric])
             continue;
         thread->totals[metric] += delta;
         if (side && copy->header->metrics_charged & 1ull << metric)
@@ -124,9 +186,11 @@ static void settle_metrics(struct ledger *copy, struct ledger_thread *thread,
 
 /* A kernel thread whose Java thread has books to settle. */
 struct open_account {
-    const struct ledger_kernel_thread *record;
+    struct ledger_kernel_thread *record;
     struct ledger_node *node;
     uint64_t known_ns; /* CPU that is in the books: of its thread, and of those before it */
+    uint64_t rest_ns;  /* … and what is not; of a carrier: at the most */
+    bool is_read;      /* rest_ns and the record's kernel_cpu_ns, which may be 0 */
 };
 
 /* The node that the rest goes to: the current one, or the root if the copy has it not whole. */
@@ -142,8 +206,8 @@ static struct ledger_node *open_node(const struct ledger *copy,
 }
 
 /* All that takes its time. False if there is nothing to settle: the thread is gone. */
-static bool open_account(const struct settlement *settlement,
-                         const struct ledger_kernel_thread *record, struct open_account *account)
+static bool open_account(const struct settlement *settlement, struct ledger_kernel_thread *record,
+                         struct open_account *account)
 {
     struct ledger *copy = settlement->copy;
     struct ledger_thread *thread = ledger__at(copy, record->thread);
@@ -159,28 +223,114 @@ static bool open_account(const struct settlement *settlement,
     account->node = open_node(copy, record, thread);
     if (!account->node)
         return false;
-    account->known_ns = record->before_cpu_ns + tree_cpu_ns(copy, thread->root);
-    settle_metrics(copy, thread, record, account->node, &status);
+    account->known_ns = record->carries ? record->charged_cpu_ns
+                                        : record->before_cpu_ns + tree_cpu_ns(copy, thread->root);
+    settle_metrics(settlement, thread, record, account->node, &status);
     return true;
 }
 
+/* A kernel thread whose CPU is in the trees of a carrier and of virtual threads. */
+static bool is_carrier(const struct ledger *copy, const struct ledger_kernel_thread *record)
+{
+    uint32_t kind = ((const struct ledger_thread *)ledger__at(copy, record->thread))->kind;
+
+    return kind == THREAD_CARRIER || kind == THREAD_VIRTUAL;
+}
+
+/* The clock of a kernel thread, and what its books lack. */
+static void read_rest(const struct settlement *settlement, struct open_account *account)
+{
+    struct ledger_kernel_thread *record = account->record;
+    uint64_t cpu_ns;
+
+    if (task_cpu__read(settlement->pid, record->tid, &cpu_ns) != 0)
+        return;
+    cpu_ns = unprofiled__cpu_ns(
+        find_unprofiled((void *)(uintptr_t)settlement, record->tid, record->start_ticks),
+        settlement->copy->header->profiling, cpu_ns);
+    account->is_read = true;
+    record->kernel_cpu_ns = cpu_ns;
+    account->rest_ns = cpu_ns > account->known_ns ? cpu_ns - account->known_ns : 0;
+}
+
+/* What carriers consumed is in their own trees and in those of all virtual threads, which were
+ * copied one after the other while they grew: some are newer than the record of the kernel thread
+ * that wrote them. What all these trees together lack is what all carriers have not booked. */
+static void share_rests_of_carriers(const struct settlement *settlement,
+                                    struct open_account *accounts, size_t count)
+{
+    struct ledger *copy = settlement->copy;
+    uint64_t consumed_ns = copy->header->carried_cpu_ns, booked_ns = 0, rests_ns = 0, lacking_ns;
+    ledger_ref ref = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct ledger_kernel_thread *record = accounts[i].record;
+
+        if (!is_carrier(copy, record))
+            continue;
+        consumed_ns += accounts[i].known_ns + accounts[i].rest_ns - record->before_cpu_ns;
+        rests_ns += accounts[i].rest_ns;
+    }
+    while (rests_ns && (ref = ledger__next(copy, LEDGER_THREADS, ref))) {
+        const struct ledger_thread *thread = ledger__at(copy, ref);
+
+        if (thread->kind == THREAD_VIRTUAL || thread->kind == THREAD_CARRIER)
+            booked_ns += tree_cpu_ns(copy, thread->root);
+    }
+    lacking_ns = consumed_ns > booked_ns ? consumed_ns - booked_ns : 0;
+    for (size_t i = 0; rests_ns && i < count; i++)
+        if (is_carrier(copy, accounts[i].record))
+            accounts[i].rest_ns =
+                (uint64_t)((unsigned __int128)accounts[i].rest_ns * lacking_ns / rests_ns);
+}
+
 /* The books of a platform thread are right by construction: what its tree holds, and what is put
- * on the current node here, are together what the kernel says since the thread started to run. */
+ * on the current node here, are together what the kernel says since the thread started to run. So
+ * are those of all carriers and virtual threads together. */
 static void close_account(const struct settlement *settlement, const struct open_account *account,
                           uint64_t now_ns)
 {
-    struct ledger_thread *thread = ledger__at(settlement->copy, account->record->thread);
-    uint64_t cpu_ns;
+    const struct ledger_header *header = settlement->copy->header;
+    struct ledger_kernel_thread *record = account->record;
+    struct ledger_thread *thread = ledger__at(settlement->copy, record->thread);
+    uint64_t last_ns = ledger_kernel_thread__last_ns(record) + header->unprofiled_wall_ns -
+                       record->unprofiled_wall_ns;
 
-    if (task_cpu__read(settlement->pid, account->record->tid, &cpu_ns) != 0)
+    if (!account->is_read)
         return;
-    if (cpu_ns < account->known_ns)
-        cpu_ns = account->known_ns;
-    account->node->cpu_ns += cpu_ns - account->known_ns;
-    thread->left_cpu_ns = cpu_ns - account->record->before_cpu_ns;
-    if (now_ns > account->record->last_ns)
-        account->node->wall_ns += now_ns - account->record->last_ns;
+    record->charged_cpu_ns =
+        account->known_ns > record->kernel_cpu_ns ? account->known_ns : record->kernel_cpu_ns;
+    account->node->cpu_ns += account->rest_ns;
+    account->node->wait_ns -= account->rest_ns;
+    if (!record->carries)
+        thread->left_cpu_ns = record->charged_cpu_ns - record->before_cpu_ns;
+    if (now_ns > last_ns)
+        account->node->wait_ns += now_ns - last_ns;
     ledger__touch(settlement->copy, account->node);
+}
+
+/* Virtual threads that are not mounted wait where they were unmounted. */
+static void settle_parked(const struct settlement *settlement, uint64_t now_ns)
+{
+    struct ledger *copy = settlement->copy;
+    ledger_ref ref = 0;
+
+    while ((ref = ledger__next(copy, LEDGER_THREADS, ref))) {
+        struct ledger_thread *thread = ledger__at(copy, ref);
+        uint64_t since_ns =
+            thread->unmounted_ns + copy->header->unprofiled_wall_ns - thread->unprofiled_wall_ns;
+        struct ledger_node *node;
+
+        if (thread->kind != THREAD_VIRTUAL || !thread->unmounted_ns || now_ns <= since_ns ||
+            !ledger__holds(copy, thread->current, LEDGER_NODES))
+            continue;
+        node = ledger__at(copy, thread->current);
+        node->wait_ns += now_ns - since_ns;
+        thread->parked_ns += now_ns - since_ns;
+        thread->unmounted_ns = now_ns;
+        thread->unprofiled_wall_ns = copy->header->unprofiled_wall_ns;
+        ledger__touch(copy, node);
+    }
 }
 
 static size_t open_accounts(const struct settlement *settlement, struct open_account *accounts)
@@ -190,7 +340,7 @@ static size_t open_accounts(const struct settlement *settlement, struct open_acc
 
     while (count < settlement->java_tid_count &&
            (ref = ledger__next(settlement->copy, LEDGER_KERNEL_THREADS, ref))) {
-        const struct ledger_kernel_thread *record = ledger__at(settlement->copy, ref);
+        struct ledger_kernel_thread *record = ledger__at(settlement->copy, ref);
 
         if (record->tid && record->thread)
             count += open_account(settlement, record, &accounts[count]);
@@ -244,6 +394,14 @@ static void book_last_moments(const struct settlement *settlement)
     thread->start_ns = thread->end_ns = header->asof_ns;
 }
 
+/* The moment that is settled up to. */
+static uint64_t now_ns(const struct settlement *settlement)
+{
+    const struct ledger_header *header = settlement->copy->header;
+
+    return header->profiling ? ledger_time__now_ns(&settlement->time) : header->since_ns;
+}
+
 /* The clocks of all threads and of the process are read as closely together as can be: while they
  * are, the threads run on. */
 static int settle_process(struct settlement *settlement, struct process_scan *scan)
@@ -256,14 +414,17 @@ static int settle_process(struct settlement *settlement, struct process_scan *sc
     if (!accounts)
         return -ENOMEM;
     count = open_accounts(settlement, accounts);
-    error = process_scan__run(scan, ledger_time__now_ns(&settlement->time), SCAN_ALL);
-    header->asof_ns = ledger_time__now_ns(&settlement->time);
+    error = process_scan__run(scan, now_ns(settlement), SCAN_ALL);
+    header->asof_ns = now_ns(settlement);
     process_scan__refresh(scan, header->asof_ns);
     for (size_t i = 0; i < count; i++)
+        read_rest(settlement, &accounts[i]);
+    share_rests_of_carriers(settlement, accounts, count);
+    for (size_t i = 0; i < count; i++)
         close_account(settlement, &accounts[i], header->asof_ns);
-    if (!error)
-        error = process_cpu__read(settlement->pid, &header->process_cpu_ns,
-                                  &header->process_user_ns, &header->process_system_ns);
+    settle_parked(settlement, header->asof_ns);
+    if (!error && header->profiling)
+        error = ledger__read_process_cpu(header);
     /* From outside, the clock of a thread that runs lags by up to a tick. */
     if (settlement->pid != getpid())
         settlement->uncertain_ns = (count + 1) * TICK_NS;
@@ -283,16 +444,22 @@ int ledger__settle(struct ledger *copy)
                  .tsc_mult = header->tsc_mult,
                  .monotonic_zero_ns = header->monotonic_ns},
     };
-    struct scan_java java = {.knows = knows_java, .context = &settlement};
+    struct scan_java java = {
+        .knows = knows_java, .unprofiled = find_unprofiled, .context = &settlement};
     struct process_scan scan;
     int error = collect_java_tids(&settlement);
 
+    loose_ends__cut(copy);
+    if (!error)
+        error = collect_unprofiled(&settlement);
     process_scan__init(&scan, copy, header->pid, header->metrics_totals, &java);
     process_scan__adopt(&scan);
     if (!error)
         error = settle_process(&settlement, &scan);
     process_scan__close(&scan);
+    thread_fold__join_groups(copy);
     header->state = LEDGER_CLOSED;
     free(settlement.java_tids);
+    free(settlement.unprofiled);
     return error == -ENOENT ? -ESRCH : error;
 }

@@ -1,0 +1,179 @@
+/* What a kernel thread consumed, charged to the node that is current, where the straight line of
+ * the header does not do. */
+#include "native/kernel_thread.h"
+
+#include <unistd.h>
+
+/* A wait shorter than this is not worth a look at the metrics where the clock cannot see switches.
+ */
+#define PLAIN_WAIT_NS 20000u
+
+static const struct ledger_unprofiled *unprofiled_of(const struct kernel_thread *kernel_thread)
+{
+    return __atomic_load_n(&kernel_thread->unprofiled, __ATOMIC_ACQUIRE);
+}
+
+static void add_to_side(struct kernel_thread *kernel_thread, unsigned metric, uint64_t delta)
+{
+    struct ledger *ledger = kernel_thread->setup->ledger;
+    struct ledger_node *node = kernel_thread->tree.current;
+    struct ledger_side *side;
+    ledger_ref ref = node->side;
+
+    if (!ref) {
+        ref = record_pool__side(&kernel_thread->tree.pool);
+        if (!ref) {
+            ledger__count(&ledger->header->dropped_side_values, 1);
+            return;
+        }
+        side = ledger__at(ledger, ref);
+        side->node = ledger__ref(ledger, node);
+        __atomic_store_n(&node->side, ref, __ATOMIC_RELEASE);
+    }
+    side = ledger__at(ledger, ref);
+    __atomic_store_n(&side->value[metric], side->value[metric] + delta, __ATOMIC_RELAXED);
+}
+
+void kernel_thread__count(struct kernel_thread *kernel_thread, enum ledger_metric metric)
+{
+    uint64_t *total = &kernel_thread->thread->totals[metric];
+
+    __atomic_store_n(total, *total + 1, __ATOMIC_RELAXED);
+    add_to_side(kernel_thread, (unsigned)metric, 1);
+}
+
+/* Consumes the deltas of the metrics in `bits` from a reading: to the thread's totals, and to the
+ * current node for those that are charged. */
+static void consume(struct kernel_thread *kernel_thread, uint64_t bits,
+                    const uint64_t value[LEDGER_METRIC_SLOTS])
+{
+    uint64_t *reading = kernel_thread->record->readings;
+
+    for (uint64_t left = bits; left; left &= left - 1) {
+        unsigned metric = (unsigned)__builtin_ctzll(left);
+        uint64_t delta = value[metric] - reading[metric];
+
+        /* Totals that the kernel scales (user, system) may step back for a moment. */
+        if (value[metric] <= reading[metric])
+            continue;
+        __atomic_store_n(&reading[metric], value[metric], __ATOMIC_RELAXED);
+        kernel_thread->thread->totals[metric] += delta;
+        if (kernel_thread->setup->metrics_charged & 1ull << metric)
+            add_to_side(kernel_thread, metric, delta);
+    }
+}
+
+static void take_off_unprofiled(const struct kernel_thread *kernel_thread, uint64_t bits,
+                                uint64_t value[LEDGER_METRIC_SLOTS])
+{
+    const struct ledger_unprofiled *unprofiled = unprofiled_of(kernel_thread);
+    bool profiling = kernel_thread__is_profiling(kernel_thread);
+
+    for (uint64_t left = unprofiled ? bits : 0; left; left &= left - 1) {
+        unsigned metric = (unsigned)__builtin_ctzll(left);
+
+        value[metric] = unprofiled__value(unprofiled, profiling, metric, value[metric]);
+    }
+}
+
+static void charge_metrics(struct kernel_thread *kernel_thread, bool switched, uint64_t now_ns)
+{
+    uint64_t value[LEDGER_METRIC_SLOTS];
+    uint64_t bits = switched ? kernel_thread->reader.wanted : kernel_thread->metrics_on_interval;
+
+    bits = metric_reader__read(&kernel_thread->reader, bits, value);
+    kernel_thread->record->own_read_bytes = kernel_thread->reader.own_read_bytes;
+    take_off_unprofiled(kernel_thread, bits, value);
+    consume(kernel_thread, bits, value);
+    kernel_thread->metrics_read_ns = now_ns;
+}
+
+/* While profiling is stopped both clocks stand still. */
+static void take_off_unprofiled_time(struct kernel_thread *kernel_thread, uint64_t *cpu_ns,
+                                     uint64_t *now_ns)
+{
+    const struct ledger_header *header = kernel_thread->setup->ledger->header;
+    struct ledger_kernel_thread *record = kernel_thread->record;
+    uint64_t unprofiled_ns = __atomic_load_n(&header->unprofiled_wall_ns, __ATOMIC_RELAXED);
+    bool profiling = kernel_thread__is_profiling(kernel_thread);
+
+    *cpu_ns = unprofiled__cpu_ns(unprofiled_of(kernel_thread), profiling, *cpu_ns);
+    record->waited_ns += unprofiled_ns - record->unprofiled_wall_ns;
+    record->unprofiled_wall_ns = unprofiled_ns;
+    if (!profiling && header->since_ns < *now_ns)
+        *now_ns = header->since_ns;
+}
+
+/* CPU time, and wall time up to now. A reader that comes in between sees too little wall time, not
+ * too much. */
+static uint64_t charge_both(struct ledger_kernel_thread *record, struct ledger_node *node,
+                            uint64_t cpu_ns, uint64_t now_ns)
+{
+    uint64_t charged_ns = record->charged_cpu_ns + cpu_ns;
+    uint64_t last_ns = ledger_kernel_thread__last_ns(record);
+    uint64_t wall_ns = now_ns > last_ns ? now_ns - last_ns : 0;
+
+    __atomic_store_n(&record->waited_ns, now_ns - charged_ns, __ATOMIC_RELEASE);
+    __atomic_store_n(&node->cpu_ns, node->cpu_ns + cpu_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&node->wait_ns, node->wait_ns + wall_ns - cpu_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&record->charged_cpu_ns, charged_ns, __ATOMIC_RELEASE);
+    return wall_ns;
+}
+
+void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread)
+{
+    const struct kernel_thread_setup *setup = kernel_thread->setup;
+    struct ledger_kernel_thread *record = kernel_thread->record;
+    struct ledger_node *node = kernel_thread->tree.current;
+    uint64_t now_ns, wall_ns, delta_ns;
+    bool switched;
+    uint64_t cpu_ns = kernel_clock__sync(&kernel_thread->clock, &setup->time, &now_ns, &switched);
+
+    take_off_unprofiled_time(kernel_thread, &cpu_ns, &now_ns);
+    delta_ns = cpu_ns - record->charged_cpu_ns;
+    /* Charged too much since the last sync: interrupts and stolen time were not the thread's. What
+     * the current node cannot give back is corrected by a later sync. */
+    if ((int64_t)delta_ns < 0 && 0 - delta_ns > node->cpu_ns)
+        delta_ns = 0 - node->cpu_ns;
+    wall_ns = charge_both(record, node, delta_ns, now_ns);
+    if (kernel_thread->clock.kind == LEDGER_CLOCK_PLAIN)
+        switched = (int64_t)(wall_ns - delta_ns) > PLAIN_WAIT_NS;
+    if (switched || now_ns - kernel_thread->metrics_read_ns > METRICS_INTERVAL_NS)
+        charge_metrics(kernel_thread, switched, now_ns);
+}
+
+void kernel_thread__charge_metrics(struct kernel_thread *kernel_thread)
+{
+    charge_metrics(kernel_thread, true, ledger_kernel_thread__last_ns(kernel_thread->record));
+}
+
+void kernel_thread__charge_all(struct kernel_thread *kernel_thread)
+{
+    const struct kernel_thread_setup *setup = kernel_thread->setup;
+    uint64_t bits = setup->metrics_totals & ~kernel_thread->reader.wanted;
+    struct task_status status;
+
+    kernel_thread__charge_slowly(kernel_thread);
+    kernel_thread__charge_metrics(kernel_thread);
+    if (bits && task_status__read(&status, getpid(), kernel_thread->record->tid, bits) == 0) {
+        status.value[METRIC_READ_BYTES] =
+            unprofiled__less(status.value[METRIC_READ_BYTES], kernel_thread->reader.own_read_bytes);
+        kernel_thread->reader.own_read_bytes += status.own_read_bytes;
+        kernel_thread->record->own_read_bytes = kernel_thread->reader.own_read_bytes;
+        take_off_unprofiled(kernel_thread, status.bits & bits, status.value);
+        consume(kernel_thread, status.bits & bits, status.value);
+    }
+}
+
+void kernel_thread__pass_over_metrics(struct kernel_thread *kernel_thread)
+{
+    uint64_t bits = kernel_thread->reader.wanted & ~kernel_metrics__of_others();
+    uint64_t *reading = kernel_thread->record->readings;
+    uint64_t value[LEDGER_METRIC_SLOTS];
+
+    if (!unprofiled_of(kernel_thread))
+        return;
+    bits = metric_reader__read(&kernel_thread->reader, bits, value);
+    for (; bits; bits &= bits - 1)
+        reading[__builtin_ctzll(bits)] = value[__builtin_ctzll(bits)];
+}

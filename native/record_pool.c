@@ -1,0 +1,196 @@
+#include "native/record_pool.h"
+
+#include <string.h>
+
+#define CELLS_OF(type) ((uint32_t)(sizeof(type) / LEDGER_CELL_BYTES))
+
+/* Where a free record's link stands: in what is zero while it is free, and no ref that a reader
+ * follows from a record that is nothing. */
+static size_t link_of(enum record_pool_kind kind)
+{
+    switch (kind) {
+    case POOL_NODES:
+        return offsetof(struct ledger_node, next_sibling);
+    case POOL_SIDES:
+        return offsetof(struct ledger_side, reserved);
+    case POOL_THREADS:
+        return offsetof(struct ledger_thread, renames);
+    default:
+        return offsetof(struct ledger_string, next_in_bucket);
+    }
+}
+
+static size_t bytes_of(enum record_pool_kind kind)
+{
+    switch (kind) {
+    case POOL_NODES:
+        return sizeof(struct ledger_node);
+    case POOL_SIDES:
+        return sizeof(struct ledger_side);
+    case POOL_THREADS:
+        return sizeof(struct ledger_thread);
+    default:
+        return (size_t)(kind - POOL_STRINGS + 1) * LEDGER_CELL_BYTES;
+    }
+}
+
+static ledger_ref *link_at(const struct record_pool *pool, enum record_pool_kind kind,
+                           ledger_ref ref)
+{
+    return (ledger_ref *)(void *)((char *)ledger__at(pool->ledger, ref) + link_of(kind));
+}
+
+/* Multiplicative hashing [D. E. Knuth: The Art of Computer Programming 3, 6.4]: any slot is as
+ * good. */
+static unsigned slot_of(ledger_ref ref)
+{
+    return ref * 2654435761u >> 26 & (LEDGER_FREE_SLOTS - 1);
+}
+
+/* To the front of one of the slots that all share [R. K. Treiber: Systems Programming: Coping with
+ * Parallelism, 1986]: only whole chains come, and a slot is emptied at once, so no head is mistaken
+ * for one that it was before. */
+static void hand_over(struct record_pool *pool, enum record_pool_kind kind,
+                      const struct record_chain *chain)
+{
+    struct ledger_free_chains *shared = &pool->ledger->free_chains[kind];
+    unsigned slot = slot_of(chain->head);
+    ledger_ref head = atomic_load(&shared->heads[slot]);
+
+    do
+        *link_at(pool, kind, chain->tail) = head;
+    while (!atomic_compare_exchange_weak(&shared->heads[slot], &head, chain->head));
+    atomic_fetch_or(&shared->filled, UINT64_C(1) << slot);
+}
+
+static void give(struct record_pool *pool, enum record_pool_kind kind, ledger_ref ref)
+{
+    struct record_chain *chain = pool->chains[kind];
+
+    if (!ref)
+        return;
+    memset(ledger__at(pool->ledger, ref), 0, bytes_of(kind));
+    *link_at(pool, kind, ref) = chain->head;
+    if (!chain->head)
+        chain->tail = ref;
+    chain->head = ref;
+    if (++chain->count < RECORD_POOL_CHAIN)
+        return;
+    if (chain[1].head)
+        hand_over(pool, kind, &chain[1]);
+    chain[1] = chain[0];
+    chain[0] = (struct record_chain){0};
+}
+
+/* What others have too much of: one slot of it, since whoever takes all of it makes the others take
+ * new records. */
+static ledger_ref borrow(const struct record_pool *pool, enum record_pool_kind kind)
+{
+    struct ledger_free_chains *shared = &pool->ledger->free_chains[kind];
+    uint64_t filled = atomic_load_explicit(&shared->filled, memory_order_relaxed);
+    ledger_ref ref = 0;
+
+    while (filled && !ref) {
+        unsigned slot = (unsigned)__builtin_ctzll(filled);
+        uint64_t bit = UINT64_C(1) << slot;
+
+        if (atomic_fetch_and(&shared->filled, ~bit) & bit)
+            ref = atomic_exchange(&shared->heads[slot], 0);
+        filled &= ~bit;
+    }
+    return ref;
+}
+
+static ledger_ref take(struct record_pool *pool, enum record_pool_kind kind)
+{
+    struct record_chain *chain = pool->chains[kind];
+    ledger_ref *head = &chain->head;
+    ledger_ref ref;
+
+    if (!chain->head) {
+        chain[0] = chain[1];
+        chain[1] = (struct record_chain){0};
+    }
+    if (!chain->head) {
+        head = &pool->borrowed[kind];
+        if (!*head)
+            *head = borrow(pool, kind);
+    } else {
+        chain->count--;
+    }
+    ref = *head;
+    if (!ref)
+        return 0;
+    *head = *link_at(pool, kind, ref);
+    *link_at(pool, kind, ref) = 0;
+    return ref;
+}
+
+ledger_ref record_pool__node(struct record_pool *pool)
+{
+    ledger_ref ref = take(pool, POOL_NODES);
+
+    return ref ? ref : ledger__take(pool->ledger, &pool->nodes, LEDGER_NODES, 1);
+}
+
+ledger_ref record_pool__side(struct record_pool *pool)
+{
+    ledger_ref ref = take(pool, POOL_SIDES);
+
+    return ref ? ref
+               : ledger__take_shared(pool->ledger, LEDGER_SIDES, CELLS_OF(struct ledger_side));
+}
+
+ledger_ref record_pool__thread(struct record_pool *pool)
+{
+    ledger_ref ref = take(pool, POOL_THREADS);
+
+    return ref ? ref
+               : ledger__take_shared(pool->ledger, LEDGER_THREADS, CELLS_OF(struct ledger_thread));
+}
+
+static enum record_pool_kind kind_of_string(uint32_t cells)
+{
+    return (enum record_pool_kind)(POOL_STRINGS + cells - 1);
+}
+
+ledger_ref record_pool__string(struct record_pool *pool, const char *bytes, size_t length)
+{
+    uint32_t cells;
+    ledger_ref ref = 0;
+
+    if (length > LEDGER_STRING_MAX)
+        length = LEDGER_STRING_MAX;
+    cells = ledger__string_cells(length);
+    if (cells <= RECORD_POOL_STRING_CELLS)
+        ref = take(pool, kind_of_string(cells));
+    if (!ref)
+        ref = ledger__take_shared(pool->ledger, LEDGER_STRINGS, cells);
+    if (ref)
+        ledger__fill_string(ledger__at(pool->ledger, ref), bytes, length);
+    return ref;
+}
+
+void record_pool__give_node(struct record_pool *pool, ledger_ref ref)
+{
+    give(pool, POOL_NODES, ref);
+}
+
+void record_pool__give_side(struct record_pool *pool, ledger_ref ref)
+{
+    give(pool, POOL_SIDES, ref);
+}
+
+void record_pool__give_thread(struct record_pool *pool, ledger_ref ref)
+{
+    give(pool, POOL_THREADS, ref);
+}
+
+void record_pool__give_string(struct record_pool *pool, ledger_ref ref)
+{
+    const struct ledger_string *string = ledger__at(pool->ledger, ref);
+    uint32_t cells = ledger__string_cells(string->length);
+
+    if (ref && cells <= RECORD_POOL_STRING_CELLS)
+        give(pool, kind_of_string(cells), ref);
+}

@@ -1,0 +1,330 @@
+#include "native/thread_fold.h"
+
+#include "native/loose_ends.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A walk over a tree, and over the nodes of another that its nodes are added to. */
+struct walk {
+    struct call_tree *tree;
+    ledger_ref root;
+    ledger_ref from;
+    ledger_ref to;
+};
+
+static struct ledger_thread *thread_at(const struct call_tree *tree, ledger_ref ref)
+{
+    return ledger__at(tree->ledger, ref);
+}
+
+static size_t fold_digits(const struct ledger_string *name, char folded[FOLD_NAME_BYTES])
+{
+    size_t length = 0;
+
+    for (uint32_t i = 0; i < name->length && length < FOLD_NAME_BYTES; i++) {
+        bool digit = name->bytes[i] >= '0' && name->bytes[i] <= '9';
+
+        if (!digit)
+            folded[length++] = name->bytes[i];
+        else if (length == 0 || folded[length - 1] != '#')
+            folded[length++] = '#';
+    }
+    return length;
+}
+
+/* FNV-1a [G. Fowler, L. C. Noll, K.-P. Vo]. */
+static uint64_t hash_of(const char *bytes, size_t length, uint32_t kind)
+{
+    uint64_t hash = 14695981039346656037u ^ kind;
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 1099511628211u;
+    return hash;
+}
+
+/* What threads like this one are called together. */
+static size_t group_name(const struct call_tree *tree, const struct ledger_thread *member,
+                         char name[FOLD_NAME_BYTES])
+{
+    const struct ledger_string *given = ledger__at(tree->ledger, member->group_name);
+    size_t length;
+
+    if (!member->group_name)
+        return fold_digits(ledger__at(tree->ledger, member->name), name);
+    length = given->length < FOLD_NAME_BYTES ? given->length : FOLD_NAME_BYTES;
+    memcpy(name, (const char *)given + offsetof(struct ledger_string, bytes), length);
+    return length;
+}
+
+/* The first of its kind becomes the group, where it is: one that has no like keeps its row as it
+ * was, and those that it started keep their parent. */
+static bool become_group(struct call_tree *tree, struct ledger_thread *thread, const char *name,
+                         size_t length)
+{
+    ledger_ref own_name = thread->name;
+    const struct ledger_string *own = ledger__at(tree->ledger, own_name);
+    ledger_ref shared;
+
+    if (own->length != length ||
+        memcmp((const char *)own + offsetof(struct ledger_string, bytes), name, length) != 0) {
+        shared = ledger__string(tree->ledger, name, length);
+        if (!shared)
+            return false;
+        __atomic_store_n(&thread->name, shared, __ATOMIC_RELEASE);
+        record_pool__give_string(&tree->pool, own_name);
+    }
+    thread->current = thread->root;
+    thread->members = 1;
+    thread->left_cpu_ns = 0;
+    __atomic_store_n(&thread->flags, thread->flags | THREAD_GROUP, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* The group of a thread, which may be the thread itself from here on. */
+static ledger_ref find_group(struct thread_folder *folder, struct call_tree *tree, ledger_ref ref)
+{
+    struct ledger_thread *member = thread_at(tree, ref);
+    char name[FOLD_NAME_BYTES];
+    size_t length = group_name(tree, member, name);
+    uint64_t hash = hash_of(name, length, member->kind);
+
+    for (uint32_t i = 0; i < folder->group_count; i++)
+        if (folder->groups[i].hash == hash)
+            return folder->groups[i].thread;
+    if (folder->group_count == FOLD_GROUPS || !become_group(tree, member, name, length))
+        return 0;
+    folder->groups[folder->group_count++] = (struct fold_group){hash, ref};
+    return ref;
+}
+
+/* The child of `to` that a node is added to. None: there is no room. */
+static ledger_ref counterpart(struct call_tree *tree, ledger_ref to, const struct ledger_node *node)
+{
+    ledger_ref child = call_tree__node(tree, to)->first_child;
+
+    if (node->method)
+        return call_tree__child(tree, to, node->method, node->key);
+    while (child && ledger_node__kind(call_tree__node(tree, child)) != ledger_node__kind(node))
+        child = call_tree__node(tree, child)->next_sibling;
+    if (child)
+        return child;
+    return call_tree__add_plain_node(tree, to, (enum ledger_node_kind)ledger_node__kind(node));
+}
+
+/* To the next node in the order root, children, siblings. False: at the end, or there is no room
+ * for its counterpart, which walk->from then tells. */
+static bool step(struct walk *walk)
+{
+    const struct ledger_node *node = call_tree__node(walk->tree, walk->from);
+    ledger_ref next = node->first_child;
+
+    while (!next && walk->from != walk->root) {
+        next = node->next_sibling;
+        walk->from = node->parent;
+        walk->to = call_tree__node(walk->tree, walk->to)->parent;
+        node = call_tree__node(walk->tree, walk->from);
+        if (next || walk->from == walk->root)
+            break;
+    }
+    if (!next) {
+        walk->from = 0;
+        return false;
+    }
+    walk->from = next;
+    walk->to = counterpart(walk->tree, walk->to, call_tree__node(walk->tree, next));
+    return walk->to != 0;
+}
+
+static void add(uint64_t *counter, uint64_t more)
+{
+    __atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
+}
+
+/* False: no room for a side record; nothing of it was added. */
+static bool add_side(struct call_tree *tree, struct ledger_node *to, ledger_ref from)
+{
+    const struct ledger_side *side = ledger__at(tree->ledger, from);
+    ledger_ref ref = to->side;
+    struct ledger_side *into;
+
+    if (!from)
+        return true;
+    if (!ref) {
+        ref = record_pool__side(&tree->pool);
+        if (!ref)
+            return false;
+        into = ledger__at(tree->ledger, ref);
+        into->node = ledger__ref(tree->ledger, to);
+        __atomic_store_n(&to->side, ref, __ATOMIC_RELEASE);
+    }
+    into = ledger__at(tree->ledger, ref);
+    for (unsigned metric = 0; metric < LEDGER_METRIC_SLOTS; metric++)
+        add(&into->value[metric], side->value[metric]);
+    return true;
+}
+
+static void add_node(struct call_tree *tree, ledger_ref from, ledger_ref to)
+{
+    const struct ledger_node *node = call_tree__node(tree, from);
+    struct ledger_node *into = call_tree__node(tree, to);
+
+    add(&into->calls, node->calls);
+    add(&into->cpu_ns, node->cpu_ns);
+    add(&into->wait_ns, node->wait_ns);
+    if (!add_side(tree, into, node->side))
+        ledger__count(&tree->ledger->header->dropped_side_values, 1);
+    ledger__touch(tree->ledger, into);
+}
+
+static bool has_room(struct call_tree *tree, ledger_ref from, ledger_ref to)
+{
+    struct walk walk = {tree, from, from, to};
+
+    while (step(&walk))
+        ;
+    return walk.from == 0;
+}
+
+static void add_tree(struct call_tree *tree, ledger_ref from, ledger_ref to)
+{
+    struct walk walk = {tree, from, from, to};
+
+    do
+        add_node(tree, walk.from, walk.to);
+    while (step(&walk));
+}
+
+/* Leaves first. */
+static void free_tree(struct call_tree *tree, ledger_ref root)
+{
+    ledger_ref ref = root;
+
+    for (;;) {
+        struct ledger_node *node = call_tree__node(tree, ref);
+        ledger_ref next = node->next_sibling, parent = node->parent;
+
+        if (node->first_child) {
+            ref = node->first_child;
+            continue;
+        }
+        record_pool__give_side(&tree->pool, node->side);
+        record_pool__give_node(&tree->pool, ref);
+        if (ref == root)
+            return;
+        call_tree__node(tree, parent)->first_child = next;
+        ref = parent;
+    }
+}
+
+static void add_facts(struct ledger_thread *group, const struct ledger_thread *member)
+{
+    add(&group->members, member->flags & THREAD_GROUP ? member->members : 1);
+    add(&group->mounts, member->mounts);
+    add(&group->pinned, member->pinned);
+    add(&group->parked_ns, member->parked_ns);
+    add(&group->lost_enters, member->lost_enters);
+    for (unsigned metric = 0; metric < LEDGER_METRIC_SLOTS; metric++)
+        add(&group->totals[metric], member->totals[metric]);
+    if (member->start_ns < group->start_ns)
+        group->start_ns = member->start_ns;
+    if (member->end_ns > group->end_ns)
+        group->end_ns = member->end_ns;
+    if (group->parent_id != member->parent_id)
+        group->parent = 0;
+}
+
+static void free_thread(struct call_tree *tree, ledger_ref ref)
+{
+    const struct ledger_thread *thread = thread_at(tree, ref);
+
+    free_tree(tree, thread->root);
+    if (!(thread->flags & THREAD_GROUP))
+        record_pool__give_string(&tree->pool, thread->name);
+    record_pool__give_thread(&tree->pool, ref);
+}
+
+/* Both must be whole: what a reader sees in between is neither twice nor not at all but for the
+ * moment that the numbers move. */
+static bool move(struct call_tree *tree, ledger_ref from, ledger_ref to)
+{
+    struct ledger_thread *member = thread_at(tree, from);
+    struct ledger_thread *group = thread_at(tree, to);
+
+    if (!has_room(tree, member->root, group->root))
+        return false;
+    __atomic_store_n(&member->kind, 0, __ATOMIC_RELEASE);
+    add_tree(tree, member->root, group->root);
+    add_facts(group, member);
+    free_thread(tree, from);
+    return true;
+}
+
+static bool may_be_kept(struct ledger_header *header)
+{
+    if (header->fold_none)
+        return true;
+    if (__atomic_load_n(&header->kept_threads, __ATOMIC_RELAXED) >= THREADS_KEPT)
+        return false;
+    return __atomic_fetch_add(&header->kept_threads, 1, __ATOMIC_RELAXED) < THREADS_KEPT;
+}
+
+ledger_ref thread_fold__fold(struct thread_folder *folder, struct call_tree *tree,
+                             ledger_ref thread)
+{
+    ledger_ref group = 0;
+
+    if (!may_be_kept(tree->ledger->header))
+        group = find_group(folder, tree, thread);
+    if (!group || group == thread)
+        return group;
+    return move(tree, thread, group) ? group : 0;
+}
+
+static bool same_group(const struct ledger *ledger, const struct ledger_thread *a,
+                       const struct ledger_thread *b)
+{
+    const struct ledger_string *left = ledger__at(ledger, a->name);
+    const struct ledger_string *right = ledger__at(ledger, b->name);
+
+    return a->kind == b->kind && a->name && b->name && left->length == right->length &&
+           memcmp((const char *)left + offsetof(struct ledger_string, bytes),
+                  (const char *)right + offsetof(struct ledger_string, bytes), left->length) == 0;
+}
+
+/* The first group of the same name. */
+static ledger_ref first_like(const struct ledger *copy, ledger_ref ref)
+{
+    const struct ledger_thread *group = ledger__at(copy, ref);
+    ledger_ref other = 0;
+
+    while ((other = ledger__next(copy, LEDGER_THREADS, other)) != ref) {
+        const struct ledger_thread *thread = ledger__at(copy, other);
+
+        if (thread->kind && thread->flags & THREAD_GROUP && same_group(copy, thread, group))
+            return other;
+    }
+    return 0;
+}
+
+void thread_fold__join_groups(struct ledger *copy)
+{
+    struct call_tree *tree = calloc(1, sizeof *tree);
+    ledger_ref ref = 0;
+
+    if (!tree)
+        return;
+    call_tree__init(tree, copy, NULL, NULL);
+    while ((ref = ledger__next(copy, LEDGER_THREADS, ref))) {
+        const struct ledger_thread *thread = ledger__at(copy, ref);
+        ledger_ref first;
+
+        if (!thread->kind || !(thread->flags & THREAD_GROUP) ||
+            !ledger__holds(copy, thread->root, LEDGER_NODES))
+            continue;
+        first = loose_ends__cut_tree(copy, thread->root) ? first_like(copy, ref) : 0;
+        if (first)
+            (void)move(tree, ref, first);
+    }
+    free(tree);
+}

@@ -1,0 +1,160 @@
+#include "native/virtual_thread.h"
+
+static uint64_t unprofiled_wall_ns(const struct kernel_thread *carrier)
+{
+    return __atomic_load_n(&carrier->setup->ledger->header->unprofiled_wall_ns, __ATOMIC_RELAXED);
+}
+
+static struct java_position position_of(const struct kernel_thread *carrier)
+{
+    return (struct java_position){
+        .thread = carrier->thread,
+        .node = ledger__ref(carrier->setup->ledger, carrier->tree.current),
+        .token = carrier->tree.token,
+        .lost_depth = carrier->tree.lost_depth,
+        .unsure = carrier->tree.unsure,
+    };
+}
+
+/* The first so many kernel threads that ran it. */
+static void note_tid(struct ledger_thread *thread, int32_t tid)
+{
+    uint32_t known = thread->tid_count;
+
+    for (uint32_t i = 0; i < known; i++)
+        if (thread->tids[i] == tid)
+            return;
+    if (known == LEDGER_THREAD_TIDS) {
+        thread->flags |= THREAD_MORE_TIDS;
+        return;
+    }
+    thread->tids[known] = tid;
+    thread->tid_count = known + 1;
+}
+
+ledger_ref virtual_thread__begin(struct kernel_thread *carrier,
+                                 const struct java_thread_facts *facts)
+{
+    struct ledger *ledger = carrier->setup->ledger;
+    ledger_ref ref = kernel_thread__add_thread(carrier, facts);
+    struct ledger_thread *thread;
+
+    if (!ref) {
+        ledger__count(&ledger->header->dropped_threads, 1);
+        return 0;
+    }
+    thread = ledger__at(ledger, ref);
+    thread->current = thread->root;
+    thread->unmounted_ns = thread->start_ns;
+    thread->unprofiled_wall_ns = unprofiled_wall_ns(carrier);
+    return ref;
+}
+
+/* Between two looks at the kernel's own clock the time may run ahead (interrupts, stolen time), and
+ * what was charged too much is taken back from whoever runs at the next look. That must be the same
+ * thread, but for what can have come together in so short a time that a look would cost more. */
+#define UNCHECKED_NS 50000u
+
+static void charge_checked(struct kernel_thread *carrier)
+{
+    uint64_t now_ns = ledger_time__now_ns(&carrier->setup->time);
+
+    if (kernel_clock__ran_through(&carrier->clock, now_ns + KERNEL_CLOCK_RESYNC_NS - UNCHECKED_NS))
+        kernel_thread__charge_cpu(carrier->record, carrier->tree.current, now_ns);
+    else
+        kernel_thread__charge_slowly(carrier);
+}
+
+/* The time since it was unmounted passed where it waits. */
+static void charge_parked(const struct kernel_thread *carrier, struct ledger_thread *thread)
+{
+    struct ledger_node *node = ledger__at(carrier->setup->ledger, thread->current);
+    uint64_t unprofiled_ns = unprofiled_wall_ns(carrier) - thread->unprofiled_wall_ns;
+    uint64_t until_ns = thread->unmounted_ns + unprofiled_ns;
+    uint64_t now_ns = ledger_kernel_thread__last_ns(carrier->record);
+
+    if (!thread->unmounted_ns || now_ns <= until_ns)
+        return;
+    thread->parked_ns += now_ns - until_ns;
+    __atomic_store_n(&node->wait_ns, node->wait_ns + now_ns - until_ns, __ATOMIC_RELAXED);
+}
+
+void virtual_thread__meet(struct kernel_thread *carrier, ledger_ref ref)
+{
+    const struct ledger_thread *thread = ref ? ledger__at(carrier->setup->ledger, ref) : NULL;
+
+    if (!kernel_thread__is_profiling(carrier))
+        return;
+    __atomic_store_n(&carrier->unmet, false, __ATOMIC_RELEASE);
+    carrier->met = __atomic_load_n(&carrier->setup->epoch, __ATOMIC_ACQUIRE);
+    if (carrier->paused)
+        kernel_thread__resume(carrier);
+    if (!virtual_thread__is_mounted(carrier) ||
+        (thread && carrier->thread == thread && !thread->unmounted_ns))
+        return;
+    kernel_thread__go_on(carrier, &carrier->carrier);
+    carrier->carrier.thread = NULL;
+}
+
+bool virtual_thread__mount(struct kernel_thread *carrier, ledger_ref ref)
+{
+    struct ledger_thread *thread = ledger__at(carrier->setup->ledger, ref);
+    struct java_position position = {.thread = thread,
+                                     .node = thread->current,
+                                     .token = thread->token,
+                                     .lost_depth = thread->lost_depth,
+                                     .unsure = thread->unsure};
+
+    if (!kernel_thread__counts(carrier))
+        return false;
+    if (virtual_thread__is_mounted(carrier))
+        virtual_thread__unmount(carrier);
+    charge_checked(carrier);
+    charge_parked(carrier, thread);
+    thread->unmounted_ns = 0;
+    thread->mounts++;
+    note_tid(thread, carrier->record->tid);
+    carrier->carrier = position_of(carrier);
+    carrier->record->carries = 1;
+    kernel_thread__go_on(carrier, &position);
+    return true;
+}
+
+void virtual_thread__unmount(struct kernel_thread *carrier)
+{
+    bool counts = kernel_thread__counts(carrier);
+    struct ledger_thread *thread = carrier->thread;
+    struct java_position position;
+
+    if (!virtual_thread__is_mounted(carrier))
+        return;
+    if (counts)
+        charge_checked(carrier);
+    position = position_of(carrier);
+    thread->current = position.node;
+    thread->token = position.token;
+    thread->lost_depth = position.lost_depth;
+    thread->unsure = position.unsure;
+    thread->unprofiled_wall_ns = unprofiled_wall_ns(carrier);
+    thread->unmounted_ns = ledger_kernel_thread__last_ns(carrier->record);
+    kernel_thread__go_on(carrier, &carrier->carrier);
+    carrier->carrier.thread = NULL;
+}
+
+bool virtual_thread__end(struct kernel_thread *carrier, ledger_ref ref)
+{
+    struct ledger_thread *thread = ledger__at(carrier->setup->ledger, ref);
+
+    if (carrier->thread == thread)
+        virtual_thread__unmount(carrier);
+    thread->end_ns = ledger_kernel_thread__last_ns(carrier->record);
+    thread->unmounted_ns = 0;
+    __atomic_store_n(&thread->flags, thread->flags | THREAD_TERMINATED, __ATOMIC_RELEASE);
+    return thread_fold__fold(&carrier->folder, &carrier->tree, ref) == 0;
+}
+
+void virtual_thread__pinned(struct kernel_thread *carrier)
+{
+    carrier->thread->pinned++;
+    kernel_thread__count(carrier, METRIC_PINNED);
+}
