@@ -1,11 +1,14 @@
 #include "agent/agent.h"
 
+#include "agent/class_hooks.h"
 #include "agent/dump.h"
+#include "agent/hook_cost.h"
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
 #include "agent/log.h"
 #include "agent/method_events.h"
 #include "agent/method_names.h"
+#include "agent/profiling.h"
 #include "agent/thread_events.h"
 #include "agent/virtual_threads.h"
 #include "native/kernel_clock.h"
@@ -18,6 +21,9 @@
 #include <unistd.h>
 
 #define MESSAGE_BYTES 1024
+
+/* Short, since the JVM waits for it; made better when it has started. */
+#define COMPARE_AT_START_NS 500000u
 
 struct agent treadle_agent;
 
@@ -50,6 +56,14 @@ static void forget_gone(void *context)
     struct agent *agent = context;
 
     kernel_thread_table__sweep(&agent->kernel_threads);
+}
+
+static const struct ledger_unprofiled *find_unprofiled(void *context, pid_t tid,
+                                                       uint64_t start_ticks)
+{
+    struct agent *agent = context;
+
+    return unprofiled_table__find(&agent->unprofiled, tid, start_ticks);
 }
 
 /* In the folder asked for; else in the first memory file system or folder that takes it. */
@@ -96,12 +110,12 @@ static int make_snapshot_pattern(struct agent *agent)
     return 0;
 }
 
-static void choose_clock(struct agent *agent)
+static void choose_clock(struct agent *agent, bool attached)
 {
     enum ledger_clock_kind forced = agent->options.clock;
     int error;
 
-    ledger_time__start(&agent->setup.time, true);
+    ledger_time__start(&agent->setup.time, attached ? LEDGER_TIME_COMPARE_NS : COMPARE_AT_START_NS);
     agent->setup.clock = kernel_clock__choose(forced, &agent->setup.time, &error);
     if (error)
         log__line(LOG_WARN, "clock=%s does not work here (%s); using %s",
@@ -123,10 +137,13 @@ static void choose_metrics(struct agent *agent)
         header->source_error[source] = errors[source];
 }
 
-static int begin_ledger(struct agent *agent, const char *options)
+static int begin_ledger(struct agent *agent, const char *options, bool attached)
 {
-    struct scan_java java = {
-        .knows = knows_java, .knew = knew_java, .forget_gone = forget_gone, .context = agent};
+    struct scan_java java = {.knows = knows_java,
+                             .knew = knew_java,
+                             .unprofiled = find_unprofiled,
+                             .forget_gone = forget_gone,
+                             .context = agent};
     const char *folder = agent->options.live_dir ? agent->options.live_dir : "/dev/shm";
     int error = create_ledger(agent);
 
@@ -135,11 +152,18 @@ static int begin_ledger(struct agent *agent, const char *options)
                   strerror(-error));
         return error;
     }
-    choose_clock(agent);
+    choose_clock(agent, attached);
     choose_metrics(agent);
+    if (agent->options.events == LEDGER_EVENTS_INSTRUMENT)
+        agent->ledger.header->hook_cost_ps = hook_cost__measure_ps(&agent->setup);
+    unprofiled_table__init(&agent->unprofiled, &agent->ledger, agent->setup.metrics_totals);
     agent->setup.ledger = &agent->ledger;
+    agent->setup.unprofiled = &agent->unprofiled;
     agent->setup.reuse_new = agent->options.reuse_new;
-    agent->setup.resolve = method_names__resolve;
+    agent->setup.admits_all = agent->options.events == LEDGER_EVENTS_INSTRUMENT;
+    agent->setup.resolve = agent->options.events == LEDGER_EVENTS_INSTRUMENT
+                               ? class_hooks__resolve
+                               : method_names__resolve;
     agent->setup.resolve_context = agent;
     pthread_mutex_init(&agent->snapshot_lock, NULL);
     pthread_mutex_init(&agent->names_lock, NULL);
@@ -156,6 +180,14 @@ static int begin_ledger(struct agent *agent, const char *options)
     return error;
 }
 
+/* After the ledger was made, and nothing comes of it. */
+static void give_up(struct agent *agent)
+{
+    atomic_store(&agent->active, false);
+    housekeeping__stop(agent);
+    ledger__unlink(&agent->ledger);
+}
+
 static void set_event(struct agent *agent, jvmtiEvent event)
 {
     (*agent->jvmti)->SetEventNotificationMode(agent->jvmti, JVMTI_ENABLE, event, NULL);
@@ -165,14 +197,9 @@ static void JNICALL on_vm_init(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
 {
     struct agent *agent = &treadle_agent;
 
-    host_facts__record_jvm(agent);
-    thread_events__prepare(agent, jni);
-    atomic_store(&agent->active, true);
-    thread_events__start(jvmti, jni, thread);
-    if (agent->options.events == LEDGER_EVENTS_JVMTI) {
-        set_event(agent, JVMTI_EVENT_METHOD_ENTRY);
-        set_event(agent, JVMTI_EVENT_METHOD_EXIT);
-    }
+    (void)jvmti;
+    if (profiling__begin(agent, jni, thread) != 0)
+        give_up(agent);
 }
 
 static void JNICALL on_vm_death(jvmtiEnv *jvmti, JNIEnv *jni)
@@ -197,11 +224,14 @@ static void JNICALL on_data_dump(jvmtiEnv *jvmti)
 
 static int add_capabilities(struct agent *agent)
 {
+    enum ledger_event_mode mode = agent->options.events;
     jvmtiCapabilities capabilities = {
-        .can_generate_method_entry_events = agent->options.events == LEDGER_EVENTS_JVMTI,
-        .can_generate_method_exit_events = agent->options.events == LEDGER_EVENTS_JVMTI,
+        .can_generate_method_entry_events = mode == LEDGER_EVENTS_JVMTI,
+        .can_generate_method_exit_events = mode == LEDGER_EVENTS_JVMTI,
+        .can_get_source_file_name = mode == LEDGER_EVENTS_JVMTI,
+        .can_generate_all_class_hook_events = 1,
+        .can_retransform_classes = 1,
         .can_generate_native_method_bind_events = 1,
-        .can_get_source_file_name = 1,
     };
 
     virtual_threads__ask(agent, &capabilities);
@@ -211,21 +241,23 @@ static int add_capabilities(struct agent *agent)
 
 static int hear_events(struct agent *agent)
 {
-    static const jvmtiEventCallbacks callbacks = {
-        .VMInit = on_vm_init,
-        .VMDeath = on_vm_death,
-        .DataDumpRequest = on_data_dump,
-        .ThreadStart = thread_events__start,
-        .ThreadEnd = thread_events__end,
-        .NativeMethodBind = thread_events__native_bound,
-        .MethodEntry = method_events__entry,
-        .MethodExit = method_events__exit,
-    };
+    union event_callbacks callbacks = {.named = {
+                                           .VMInit = on_vm_init,
+                                           .VMDeath = on_vm_death,
+                                           .DataDumpRequest = on_data_dump,
+                                           .ThreadStart = thread_events__start,
+                                           .ThreadEnd = thread_events__end,
+                                           .NativeMethodBind = thread_events__native_bound,
+                                           .MethodEntry = method_events__entry,
+                                           .MethodExit = method_events__exit,
+                                           .ClassFileLoadHook = class_hooks__file_loaded,
+                                       }};
     int error = add_capabilities(agent);
 
+    virtual_threads__add_callbacks(&callbacks);
     if (!error)
         error = (int)(*agent->jvmti)
-                    ->SetEventCallbacks(agent->jvmti, &callbacks, (jint)sizeof callbacks);
+                    ->SetEventCallbacks(agent->jvmti, &callbacks.named, (jint)sizeof callbacks);
     if (error) {
         log__line(LOG_ERROR, "the JVM refuses the events (JVMTI error %d); not profiling", error);
         return -ENOTSUP;
@@ -233,36 +265,51 @@ static int hear_events(struct agent *agent)
     set_event(agent, JVMTI_EVENT_VM_INIT);
     set_event(agent, JVMTI_EVENT_VM_DEATH);
     set_event(agent, JVMTI_EVENT_DATA_DUMP_REQUEST);
-    set_event(agent, JVMTI_EVENT_THREAD_START);
-    set_event(agent, JVMTI_EVENT_THREAD_END);
     set_event(agent, JVMTI_EVENT_NATIVE_METHOD_BIND);
-    virtual_threads__hear(agent);
+    virtual_threads__find_events(agent);
     return 0;
 }
 
-static int begin(struct agent *agent, JavaVM *vm, const char *options)
+/* The child of a fork has one thread, whose hooks go on; what it does is not this process's. It
+ * cannot profile itself: what others held when it was made stays locked for ever. */
+static void leave_to_parent(void)
 {
-    char message[MESSAGE_BYTES];
-    int error = agent_options__parse(&agent->options, options, message, sizeof message);
+    struct agent *agent = &treadle_agent;
 
-    if (error) {
-        log__line(LOG_ERROR, "%s (not profiling)", message);
-        return error;
-    }
+    __atomic_store_n(&agent->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
+    atomic_store(&agent->profiling, false);
+    atomic_store(&agent->active, false);
+    atomic_store(&agent->class_hooks.wanted, false);
+    kernel_thread_table__abandon(&agent->kernel_threads);
+    (void)ledger__make_private(&agent->ledger);
+}
+
+/* From the options, which are read already, to where the JVM runs Java. */
+static int begin(struct agent *agent, JavaVM *vm, const char *options, bool attached)
+{
+    int error;
+
     log__set_level(agent->options.log);
     agent->vm = vm;
     if ((*vm)->GetEnv(vm, (void **)&agent->jvmti, JVMTI_VERSION_11) != JNI_OK) {
         log__line(LOG_ERROR, "this JVM has no JVMTI 11; not profiling");
         return -ENOTSUP;
     }
-    error = begin_ledger(agent, options);
+    error = begin_ledger(agent, options, attached);
     if (error)
         return error;
+    /* What was consumed so far is not profiled. */
+    if (attached) {
+        agent->ledger.header->attached = 1;
+        agent->ledger.header->profiling = 0;
+        agent->ledger.header->starts = 0;
+    }
     error = hear_events(agent);
     if (error) {
         ledger__unlink(&agent->ledger);
         return error;
     }
+    (void)pthread_atfork(NULL, NULL, leave_to_parent);
     log__line(LOG_INFO, "ledger %s, clock %s", agent->ledger.path,
               kernel_clock__name(agent->setup.clock));
     error = housekeeping__start(agent);
@@ -270,6 +317,17 @@ static int begin(struct agent *agent, JavaVM *vm, const char *options)
         log__line(LOG_WARN, "no housekeeping thread (%s): short-lived VM threads may be missed",
                   strerror(-error));
     return 0;
+}
+
+static int read_options(struct agent_options *options, const char *text)
+{
+    char message[MESSAGE_BYTES];
+    int error = agent_options__parse(options, text, message, sizeof message);
+
+    log__begin_answer(options->answer);
+    if (error)
+        log__line(LOG_ERROR, "%s%s", message, loaded ? "" : " (not profiling)");
+    return error;
 }
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
@@ -282,8 +340,10 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
         log__line(LOG_WARN, "loaded already; the second -agentpath is ignored");
         return JNI_OK;
     }
+    error = read_options(&agent->options, options);
     loaded = true;
-    error = begin(agent, vm, options);
+    if (!error)
+        error = begin(agent, vm, options, false);
     if (error && agent->options.strict)
         return JNI_ERR;
     if (error)
@@ -291,30 +351,99 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
     return JNI_OK;
 }
 
-/* A running JVM that has the agent: a request. The result reaches whoever asked. */
+/* To a JVM that runs and has not the agent yet. It may be tried again after a failure. */
+static int attach(struct agent *agent, JavaVM *vm, const char *text)
+{
+    int error = read_options(&agent->options, text);
+
+    if (!error && agent->options.events == LEDGER_EVENTS_JVMTI) {
+        log__line(LOG_ERROR, "events=jvmti is to be had from the JVM's start only: -agentpath:...");
+        error = -ENOTSUP;
+    }
+    if (!error && agent->options.stop) {
+        log__line(LOG_ERROR, "this JVM is not profiled: there is nothing to stop");
+        error = -EINVAL;
+    }
+    if (!error)
+        error = begin(agent, vm, text, true);
+    if (error) {
+        agent_options__free(&agent->options);
+        return error;
+    }
+    loaded = true;
+    error = profiling__begin(agent, agent__jni(agent), NULL);
+    if (error)
+        give_up(agent);
+    else if (agent->options.dump)
+        error = dump__now(agent, agent__jni(agent), NULL);
+    return error;
+}
+
+static int start_again(struct agent *agent, const struct agent_options *request)
+{
+    if (agent->options.events == LEDGER_EVENTS_INSTRUMENT &&
+        (agent_options__has(request, "include") || agent_options__has(request, "exclude"))) {
+        if (atomic_load(&agent->profiling)) {
+            log__line(LOG_ERROR, "profiling is running already: stop it before other methods");
+            return -EALREADY;
+        }
+        class_hooks__set_filter(agent, request->include, request->exclude);
+    }
+    return profiling__start(agent, agent__jni(agent));
+}
+
+/* What a running agent is asked: one of three things, with what belongs to it. */
+static int check_request(const struct agent_options *request)
+{
+    static const char *const of_dump[] = {"file", "answer", NULL};
+    static const char *const of_start[] = {"include", "exclude", "answer", NULL};
+    static const char *const of_stop[] = {"answer", NULL};
+    const char *other = NULL;
+
+    if (request->dump + request->start + request->stop != 1) {
+        log__line(LOG_ERROR, "loaded already; a running agent takes dump[,file:PATH], "
+                             "start[,include:GLOBS,exclude:GLOBS] or stop");
+        return -EINVAL;
+    }
+    other = agent_options__other(request, request->dump    ? of_dump
+                                          : request->start ? of_start
+                                                           : of_stop);
+    if (!other)
+        return 0;
+    log__line(LOG_ERROR, "option %s is for when the agent is loaded; this one is already", other);
+    return -EINVAL;
+}
+
+static int answer(struct agent *agent, const char *text)
+{
+    struct agent_options request;
+    int error = read_options(&request, text);
+
+    if (!error && !atomic_load(&agent->active)) {
+        log__line(LOG_ERROR, "the agent is loaded in this JVM, but does not profile it");
+        error = -ENOTSUP;
+    }
+    if (!error)
+        error = check_request(&request);
+    if (!error && request.dump)
+        error = dump__now(agent, agent__jni(agent),
+                          agent_options__has(&request, "file") ? request.file : NULL);
+    else if (!error && request.start)
+        error = start_again(agent, &request);
+    else if (!error)
+        error = profiling__stop(agent, agent__jni(agent));
+    agent_options__free(&request);
+    return error;
+}
+
+/* In a running JVM: the agent comes, or is there and is asked. The result reaches whoever asked. */
 JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 {
     struct agent *agent = &treadle_agent;
-    char message[MESSAGE_BYTES];
-    struct agent_options request;
-    int error;
+    int error = loaded ? answer(agent, text) : attach(agent, vm, text);
 
-    (void)vm, (void)reserved;
-    if (!atomic_load(&agent->active)) {
-        log__line(LOG_ERROR, "not profiling this JVM: start it with -agentpath:…/libtreadle.so");
-        return JNI_ERR;
-    }
-    error = agent_options__parse(&request, text, message, sizeof message);
-    if (!error && !request.dump) {
-        error = -EINVAL;
-        snprintf(message, sizeof message,
-                 "loaded already; a running agent takes only dump[,file:PATH]");
-    }
-    if (error)
-        log__line(LOG_ERROR, "%s", message);
-    else
-        error = dump__now(agent, agent__jni(agent), request.file_given ? request.file : NULL);
-    agent_options__free(&request);
+    (void)reserved;
+    log__end_answer();
     return error ? JNI_ERR : JNI_OK;
 }
 

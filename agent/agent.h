@@ -4,7 +4,9 @@
 #ifndef TREADLE_AGENT_H
 #define TREADLE_AGENT_H
 
+#include "agent/class_hooks.h"
 #include "agent/java_thread_table.h"
+#include "agent/java_tid.h"
 #include "agent/options.h"
 #include "native/kernel_thread_table.h"
 #include "native/ledger.h"
@@ -22,9 +24,14 @@ struct agent {
     struct agent_options options;
     struct ledger ledger;
     struct kernel_thread_setup setup;
+    struct unprofiled_table unprofiled;
     struct kernel_thread_table kernel_threads;
     struct java_thread_table java_threads;
-    jfieldID thread_id_field; /* Thread.tid, or NULL */
+    jfieldID thread_id_field;    /* Thread.tid, or NULL */
+    jfieldID thread_name_field;  /* Thread.name, or NULL */
+    jclass virtual_thread_class; /* a global reference, or NULL */
+    struct java_tid java_tid;
+    struct class_hooks class_hooks;
 
     /* Held by whoever writes rows of VM threads or a snapshot: never by a thread in an event of a
      * method. Order: snapshot_lock, then the locks of the two tables. */
@@ -41,7 +48,9 @@ struct agent {
     bool housekeeping_over;
     uint64_t all_metrics_ns; /* the housekeeping thread's own */
 
-    _Atomic bool active; /* events count */
+    _Atomic bool active;    /* from when the JVM runs Java to the last snapshot */
+    _Atomic bool profiling; /* started, and not stopped */
+    uint32_t epochs;        /* so many starts */
 };
 
 extern struct agent treadle_agent;

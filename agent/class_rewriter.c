@@ -1,6 +1,8 @@
 #include "agent/class_rewriter.h"
 
+#include "agent/annotations.h"
 #include "agent/constructor_flow.h"
+#include "agent/stack_map.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,18 +14,6 @@
 #define ACC_STATIC      0x0008u
 #define ACC_NATIVE      0x0100u
 #define ACC_ABSTRACT    0x0400u
-
-static const char *const outcome_texts[METHOD_OUTCOMES] = {
-    [METHOD_HOOKED] = "hooked",
-    [METHOD_NOT_CHOSEN] = "not chosen",
-    [METHOD_WITHOUT_CODE] = "native or abstract",
-    [METHOD_CODE_TOO_LARGE] = "the code would be too large",
-    [METHOD_POOL_FULL] = "the constant pool is full",
-    [METHOD_BRANCH_OUT_OF_REACH] = "a branch would not reach its target",
-    [METHOD_TOO_MANY_HANDLERS] = "the exception table is full",
-    [METHOD_STACK_TOO_DEEP] = "the operand stack is full",
-    [METHOD_CONSTRUCTOR_UNCLEAR] = "it is not clear where `this` is initialised",
-};
 
 struct rewriting {
     struct class_reader reader;
@@ -38,9 +28,22 @@ struct rewriting {
     struct class_rewrite *rewrite;
 };
 
-const char *method_outcome__text(enum method_outcome outcome)
+bool method_outcome__left_alone(enum method_outcome outcome, enum ledger_left_alone *reason)
 {
-    return outcome_texts[outcome];
+    static const enum ledger_left_alone reasons[METHOD_OUTCOMES] = {
+        [METHOD_CODE_TOO_LARGE] = LEFT_ALONE_CODE_TOO_LARGE,
+        [METHOD_POOL_FULL] = LEFT_ALONE_POOL_FULL,
+        [METHOD_BRANCH_OUT_OF_REACH] = LEFT_ALONE_BRANCH_OUT_OF_REACH,
+        [METHOD_TOO_MANY_HANDLERS] = LEFT_ALONE_TOO_MANY_HANDLERS,
+        [METHOD_STACK_TOO_DEEP] = LEFT_ALONE_STACK_TOO_DEEP,
+        [METHOD_LOCALS_FULL] = LEFT_ALONE_LOCALS_FULL,
+        [METHOD_CONSTRUCTOR_UNCLEAR] = LEFT_ALONE_CONSTRUCTOR_UNCLEAR,
+    };
+
+    if (outcome < METHOD_CODE_TOO_LARGE)
+        return false;
+    *reason = reasons[outcome];
+    return true;
 }
 
 static struct class_text read_text(struct rewriting *rewriting, const char *expected)
@@ -106,20 +109,53 @@ static int hook_code(struct rewriting *rewriting, struct class_method *method,
         .is_static = (method->access_flags & ACC_STATIC) != 0,
     };
     enum method_outcome outcome = METHOD_NOT_CHOSEN;
+    struct method_choice choice = {0};
     int error = 0;
 
-    hooked.is_constructor = !hooked.is_static && class_text__is(method->name, "<init>") &&
-                            !class_text__is(rewriting->class_name, "java/lang/Object");
+    hooked.is_constructor = !hooked.is_static && class_text__is(method->name, "<init>");
+    if (hooked.is_constructor && class_text__is(rewriting->class_name, "java/lang/Object")) {
+        hooked.is_constructor = false;
+        hooked.is_uncovered = true; /* HotSpot's C2 crashes on a handler in there (17 and 25 do) */
+    }
     method_code__read(&hooked.code, content);
     if (!class_reader__ok(content))
         return -EBADMSG;
     method->code = hooked.code.bytes;
     method->code_length = hooked.code.length;
-    if (rewriting->choose(rewriting->context, method, &hooked.id))
+    if (rewriting->choose(rewriting->context, method, &choice)) {
+        hooked.id = choice.id;
+        hooked.first = hooked.is_static || hooked.is_constructor ? NULL : choice.first;
         error = write_hooked(rewriting, &hooked, content, &outcome);
+    }
     if (!error)
         rewriting->rewrite->methods[outcome]++;
     return error;
+}
+
+/* Looks ahead over the method's attributes, whose errors are for those who read them later. */
+static bool is_intrinsic(const struct rewriting *rewriting)
+{
+    static const char *const types[] = {
+        "Ljdk/internal/vm/annotation/IntrinsicCandidate;",
+        "Ljdk/internal/HotSpotIntrinsicCandidate;",
+        NULL,
+    };
+    struct class_error ignored = {0};
+    struct class_reader reader = rewriting->reader;
+    uint32_t count;
+
+    reader.error = &ignored;
+    count = class_reader__u2(&reader);
+    while (count-- > 0 && class_reader__ok(&reader)) {
+        struct class_text name = {0};
+        bool has_name = constant_pool__text(&rewriting->pool, class_reader__u2(&reader), &name);
+        struct class_reader content = class_reader__part(&reader, class_reader__u4(&reader));
+
+        if (has_name && class_text__is(name, "RuntimeVisibleAnnotations") &&
+            annotations__have(content, &rewriting->pool, types))
+            return true;
+    }
+    return false;
 }
 
 static int hook_method(struct rewriting *rewriting)
@@ -133,6 +169,7 @@ static int hook_method(struct rewriting *rewriting)
     method.access_flags = class_reader__u2(reader);
     method.name = read_text(rewriting, "a method's name");
     method.descriptor = read_text(rewriting, "a method's descriptor");
+    method.is_intrinsic = is_intrinsic(rewriting);
     count = class_reader__u2(reader);
     while (count-- > 0 && class_reader__ok(reader) && !error) {
         size_t offset = reader->at;
@@ -199,6 +236,22 @@ static void read_names(struct rewriting *rewriting)
     class_reader__skip(reader, 2u * class_reader__u2(reader));
 }
 
+static void read_class_attributes(struct rewriting *rewriting)
+{
+    struct class_reader *reader = &rewriting->reader;
+    uint32_t count = class_reader__u2(reader);
+
+    while (count-- > 0 && class_reader__ok(reader)) {
+        struct class_text name = read_text(rewriting, "an attribute's name");
+        struct class_reader content = class_reader__part(reader, class_reader__u4(reader));
+
+        if (class_reader__ok(reader) && class_text__is(name, "SourceFile") &&
+            content.end - content.at == 2)
+            constant_pool__text(&rewriting->pool, class_reader__u2(&content),
+                                &rewriting->rewrite->source_file);
+    }
+}
+
 static int finish(struct rewriting *rewriting)
 {
     const uint8_t *bytes = rewriting->reader.bytes;
@@ -234,11 +287,13 @@ static int rewrite_class(struct rewriting *rewriting)
     error = hook_methods(rewriting);
     if (error)
         return error;
-    skip_attributes(rewriting);
+    read_class_attributes(rewriting);
     if (reader->at != reader->end)
         class_reader__fail(reader, reader->at, "the end of the class file");
     if (!class_reader__ok(reader))
         return -EBADMSG;
+    if (rewriting->pool.added.failed)
+        return -ENOMEM;
     return rewriting->rewrite->methods[METHOD_HOOKED] ? finish(rewriting) : 0;
 }
 
@@ -249,7 +304,8 @@ int class_rewriter__rewrite(const uint8_t *bytes, size_t length, const char *hoo
         .reader = {.bytes = bytes, .end = length, .error = &rewrite->error},
         .code = {.pool = &rewriting.pool,
                  .hook_class = hook_class,
-                 .flow_steps_left = CONSTRUCTOR_FLOW_STEPS},
+                 .flow_steps_left = CONSTRUCTOR_FLOW_STEPS,
+                 .frame_bytes_left = STACK_MAP_BYTES},
         .choose = choose,
         .context = context,
         .rewrite = rewrite,

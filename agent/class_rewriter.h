@@ -1,8 +1,8 @@
 /*
- * Puts hooks into the methods of a class file, of version 45 to 69: calls of two static methods
- * `enter(I)V` and `leave(I)V` of one class (agent/code_rewriter.h says where). All else of the
- * class stays as it was; the constant pool is only appended to. Knows no JVM, touches nothing but
- * its arguments, takes time about linear in the class's size. Any thread; not in hooks.
+ * Puts hooks into the methods of a class file, of version 45 to 69: calls of three static methods
+ * `enter(I)J`, `leave(J)V` and `caught(J)V` of one class (agent/code_rewriter.h says where). All
+ * else of the class stays as it was; the constant pool is only appended to. Knows no JVM, touches
+ * nothing but its arguments, takes time about linear in the class's size. Any thread; not in hooks.
  */
 #ifndef TREADLE_CLASS_REWRITER_H
 #define TREADLE_CLASS_REWRITER_H
@@ -10,6 +10,7 @@
 #include "agent/class_file.h"
 #include "agent/code_rewriter.h"
 #include "agent/constant_pool.h"
+#include "native/ledger_format.h"
 
 #define CLASS_VERSION_LEAST 45u
 #define CLASS_VERSION_MOST  69u
@@ -20,19 +21,30 @@ struct class_method {
     struct class_text name;
     struct class_text descriptor;
     uint16_t access_flags;
+    bool is_intrinsic; /* says that the JVM may have code of its own for it; true only of its own
+                          classes, anyone may say so */
     const uint8_t *code;
     uint32_t code_length;
 };
 
-/* Whether the method gets hooks, and the number that they pass. Texts last until it returns. It is
- * asked before it is known whether hooks fit: a number may stay unused. */
-typedef bool (*choose_method)(void *context, const struct class_method *method, uint32_t *id);
+struct method_choice {
+    uint32_t id; /* the number that the hooks pass */
+    /* A method `(Ljava/lang/Object;)V` of the hooks' class that is called with `this` before all
+     * else, in a method that has one (no constructor); or NULL. Stays valid. */
+    const char *first;
+};
+
+/* Whether the method gets hooks, and which. Texts last until it returns. It is asked before it is
+ * known whether hooks fit: a number may stay unused. */
+typedef bool (*choose_method)(void *context, const struct class_method *method,
+                              struct method_choice *choice);
 
 struct class_rewrite {
     uint8_t *bytes; /* the new class file, the caller's to free; NULL: leave the class as it is */
     size_t length;
     uint32_t methods[METHOD_OUTCOMES]; /* counted by enum method_outcome */
     struct class_error error;          /* what was malformed, if anything */
+    struct class_text source_file;     /* in the bytes that were given; empty if it is not known */
 };
 
 /* 0, also if there was nothing to hook; -EBADMSG: malformed; -ENOTSUP: of another version, which is
@@ -40,7 +52,7 @@ struct class_rewrite {
 int class_rewriter__rewrite(const uint8_t *bytes, size_t length, const char *hook_class,
                             choose_method choose, void *context, struct class_rewrite *rewrite);
 
-/* For reports: `the code would be too large`. */
-const char *method_outcome__text(enum method_outcome outcome);
+/* Why the method was left alone; false: it was not. */
+bool method_outcome__left_alone(enum method_outcome outcome, enum ledger_left_alone *reason);
 
 #endif

@@ -1,6 +1,6 @@
 #include "agent/code_attributes.h"
 
-#define VALUE_DEPTH_MAX 64u /* annotations in annotations */
+#include "agent/annotations.h"
 
 /* A table that is read from the class file while its copy, in the writer already, is corrected. */
 struct table {
@@ -126,46 +126,6 @@ static void correct_target(struct table *table)
     }
 }
 
-static void skip_annotation(struct class_reader *reader, uint32_t depth);
-
-static void skip_value(struct class_reader *reader, uint32_t depth)
-{
-    size_t offset = reader->at;
-    uint32_t count;
-
-    switch (class_reader__u1(reader)) {
-    case 'e':
-        class_reader__skip(reader, 4);
-        break;
-    case '@':
-        skip_annotation(reader, depth + 1);
-        break;
-    case '[':
-        if (depth >= VALUE_DEPTH_MAX)
-            class_reader__fail(reader, offset, "annotations less deep in each other");
-        count = class_reader__u2(reader);
-        while (count-- > 0 && class_reader__ok(reader))
-            skip_value(reader, depth + 1);
-        break;
-    default:
-        class_reader__skip(reader, 2);
-    }
-}
-
-static void skip_annotation(struct class_reader *reader, uint32_t depth)
-{
-    uint32_t count;
-
-    if (depth >= VALUE_DEPTH_MAX)
-        class_reader__fail(reader, reader->at, "annotations less deep in each other");
-    class_reader__skip(reader, 2);
-    count = class_reader__u2(reader);
-    while (count-- > 0 && class_reader__ok(reader)) {
-        class_reader__skip(reader, 2);
-        skip_value(reader, depth);
-    }
-}
-
 static void correct_annotations(struct table *table)
 {
     uint32_t count = class_reader__u2(&table->reader);
@@ -173,7 +133,7 @@ static void correct_annotations(struct table *table)
     while (count-- > 0 && class_reader__ok(&table->reader)) {
         correct_target(table);
         class_reader__skip(&table->reader, 2u * class_reader__u1(&table->reader));
-        skip_annotation(&table->reader, 0);
+        annotation__skip(&table->reader);
     }
 }
 

@@ -31,9 +31,17 @@ bool code_layout__is_instruction(const struct code_layout *layout, uint32_t pc)
     return pc < layout->method->length && (layout->flags[pc] & CODE_INSTRUCTION);
 }
 
+static bool goes_on(const uint8_t *instruction)
+{
+    if (instruction[0] == OP_WIDE)
+        return instruction[1] != OP_RET;
+    return bytecode__goes_on(instruction[0]);
+}
+
 static int find_instructions(struct code_layout *layout, struct class_reader *reader)
 {
     const struct method_code *method = layout->method;
+    uint32_t last = 0;
 
     for (uint32_t pc = 0, length; pc < method->length; pc += length) {
         uint8_t kind = bytecode__of(opcode_at(layout, pc))->kind;
@@ -46,6 +54,12 @@ static int find_instructions(struct code_layout *layout, struct class_reader *re
         layout->flags[pc] = CODE_INSTRUCTION;
         if (kind == BYTECODE_RETURN)
             layout->flags[pc] |= CODE_RETURN;
+        last = pc;
+    }
+    /* The JVM refuses that; with a handler behind it, it might not. */
+    if (goes_on(method->bytes + last)) {
+        class_reader__fail(reader, method_code__offset(method, last), "an instruction that ends");
+        return -EBADMSG;
     }
     return 0;
 }
@@ -90,6 +104,39 @@ static int check_exceptions(const struct code_layout *layout, struct class_reade
     return 0;
 }
 
+/*
+ * Handlers get hooks, but for those that an exception range covers which leads to them or further
+ * back: javac makes such ranges around the monitorexit of synchronized blocks. A hook is a call and
+ * may throw itself, for want of stack above all; in there it would be called again for ever. With
+ * none in there, what a hook throws leads to a handler further on or out of the method.
+ */
+static int mark_caught(struct code_layout *layout)
+{
+    const struct method_code *method = layout->method;
+    int32_t *step = calloc(method->length + 1u, sizeof *step);
+    int32_t depth = 0;
+
+    if (!step)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < method->exception_count; i++) {
+        struct exception_range range = method_code__exception(method, i);
+        uint32_t from = range.start > range.handler ? range.start : range.handler;
+
+        layout->flags[range.handler] |= CODE_CAUGHT;
+        if (from < range.end) {
+            step[from]++;
+            step[range.end]--;
+        }
+    }
+    for (uint32_t pc = 0; pc < method->length; pc++) {
+        depth += step[pc];
+        if (depth > 0)
+            layout->flags[pc] &= (uint8_t)~CODE_CAUGHT;
+    }
+    free(step);
+    return 0;
+}
+
 int code_layout__open(struct code_layout *layout, const struct method_code *method,
                       struct class_reader *reader)
 {
@@ -107,6 +154,8 @@ int code_layout__open(struct code_layout *layout, const struct method_code *meth
         error = check_targets(layout, reader);
     if (!error)
         error = check_exceptions(layout, reader);
+    if (!error && method->exception_count > 0)
+        error = mark_caught(layout);
     if (error)
         code_layout__close(layout);
     return error;
@@ -155,14 +204,16 @@ static uint32_t place_trampolines(struct code_layout *layout, uint32_t pc, uint3
 
 static void measure(struct code_layout *layout)
 {
-    uint32_t position = layout->hook_length;
+    uint32_t position = layout->hooks->enter.length;
     uint32_t length = layout->method->length;
 
     for (uint32_t pc = 0; pc < length; pc = code_layout__next(layout, pc)) {
         position = place_trampolines(layout, pc, position);
         layout->label[pc] = position;
+        if (layout->flags[pc] & CODE_CAUGHT)
+            position += layout->hooks->caught.length;
         if (layout->flags[pc] & CODE_RETURN)
-            position += layout->hook_length;
+            position += layout->hooks->leave.length;
         layout->position[pc] = position;
         position += new_length(layout, pc, position);
     }
@@ -294,9 +345,9 @@ static int make_reach(struct code_layout *layout, uint32_t pc)
     return error ? error : 1;
 }
 
-int code_layout__place(struct code_layout *layout, uint32_t hook_length, bool framed)
+int code_layout__place(struct code_layout *layout, const struct code_hooks *hooks, bool framed)
 {
-    layout->hook_length = hook_length;
+    layout->hooks = hooks;
     layout->framed = framed;
     for (uint32_t round = 0; round < ROUNDS_MAX; round++) {
         int state = 0;
@@ -410,18 +461,20 @@ static void write_branch(const struct code_layout *layout, uint32_t pc, struct c
     }
 }
 
-void code_layout__write(const struct code_layout *layout, const struct code_hooks *hooks,
-                        struct class_writer *writer)
+void code_layout__write(const struct code_layout *layout, struct class_writer *writer)
 {
     const struct method_code *method = layout->method;
+    const struct code_hooks *hooks = layout->hooks;
     uint32_t next;
 
-    class_writer__copy(writer, hooks->enter, hooks->length);
+    class_writer__copy(writer, hooks->enter.bytes, hooks->enter.length);
     for (uint32_t pc = 0; pc < method->length; pc = next) {
         next = code_layout__next(layout, pc);
         write_trampolines(layout, pc, writer);
+        if (layout->flags[pc] & CODE_CAUGHT)
+            class_writer__copy(writer, hooks->caught.bytes, hooks->caught.length);
         if (layout->flags[pc] & CODE_RETURN)
-            class_writer__copy(writer, hooks->leave, hooks->length);
+            class_writer__copy(writer, hooks->leave.bytes, hooks->leave.length);
         switch (bytecode__of(opcode_at(layout, pc))->kind) {
         case BYTECODE_CONDITIONAL:
         case BYTECODE_GOTO:

@@ -2,9 +2,10 @@
  * Where the instructions of a method stand once hooks are put between them.
  *
  *     enter hook            before the first instruction; no branch leads to it
+ *     [caught hook] …       a handler's first instruction; all that leads to it leads to its hook
  *     [leave hook] return   a branch to a return leads to its leave hook
  *     …                     every other instruction, relocated
- *     (end)                 here the caller may append a handler
+ *     (end)                 here the caller may append handlers
  *
  * A goto or jsr that no longer reaches its target becomes goto_w or jsr_w. A conditional jump is
  * inverted over a goto_w where the method has no stack map; where it has one (the instruction
@@ -20,13 +21,17 @@
 #include "agent/class_file.h"
 #include "agent/method_code.h"
 
-#define CODE_HOOK_BYTES_MAX 6u
+#define CODE_HOOK_BYTES_MAX 14u
 
-/* Both hooks have the same length. */
-struct code_hooks {
-    uint8_t enter[CODE_HOOK_BYTES_MAX];
-    uint8_t leave[CODE_HOOK_BYTES_MAX];
+struct code_hook {
+    uint8_t bytes[CODE_HOOK_BYTES_MAX];
     uint8_t length;
+};
+
+struct code_hooks {
+    struct code_hook enter;
+    struct code_hook leave;
+    struct code_hook caught;
 };
 
 struct code_trampoline {
@@ -40,7 +45,7 @@ struct code_layout {
     uint8_t *flags;     /* enum code_flag for each pc */
     uint32_t *label;    /* for each pc, its end included: where a branch to it leads now */
     uint32_t *position; /* for each pc: where the instruction itself stands now */
-    uint32_t hook_length;
+    const struct code_hooks *hooks;
     uint32_t end; /* the position behind the last instruction */
     bool framed;
     bool has_jumps; /* jumps, switches or subroutines */
@@ -56,6 +61,8 @@ enum code_flag {
     CODE_UNCOVERED = 8, /* not to be covered by the catch-all: `this` may be uninitialised */
     CODE_GAP = 16,      /* a trampoline may stand before it */
     CODE_TRAMPOLINE = 32,
+    CODE_CAUGHT = 64, /* an exception handler that gets a hook */
+    CODE_EARLY = 128, /* for the other catch-all: local 0 is the uninitialised `this` */
 };
 
 /* Finds the instructions. 0, -ENOMEM or -EBADMSG; the latter's reason is in the reader. The method
@@ -65,8 +72,8 @@ int code_layout__open(struct code_layout *layout, const struct method_code *meth
 void code_layout__close(struct code_layout *layout);
 
 /* Finds the places. 0; -E2BIG: more than 65535 bytes; -ERANGE: a branch cannot be made to reach;
- * -ENOMEM. `framed`: the method has a stack map. */
-int code_layout__place(struct code_layout *layout, uint32_t hook_length, bool framed);
+ * -ENOMEM. The hooks must outlive the layout. `framed`: the method has a stack map. */
+int code_layout__place(struct code_layout *layout, const struct code_hooks *hooks, bool framed);
 
 /* Whether pc is where an instruction begins. */
 bool code_layout__is_instruction(const struct code_layout *layout, uint32_t pc);
@@ -79,7 +86,6 @@ uint32_t code_layout__instruction(const struct code_layout *layout, uint32_t pc)
 /* The pc behind the instruction at pc. */
 uint32_t code_layout__next(const struct code_layout *layout, uint32_t pc);
 
-void code_layout__write(const struct code_layout *layout, const struct code_hooks *hooks,
-                        struct class_writer *writer);
+void code_layout__write(const struct code_layout *layout, struct class_writer *writer);
 
 #endif

@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define HANDLER_STACK      2u  /* the exception and the id */
+#define TOKEN_SLOTS        2u
+#define HANDLER_STACK      (1u + TOKEN_SLOTS) /* the exception is on it */
 #define VERSION_STACK_MAPS 50u /* from here on a class may have them, from the next on it must */
 
 struct rewriting {
@@ -22,11 +23,13 @@ struct rewriting {
     struct class_reader stack_map;
     bool has_stack_map;
     bool wants_stack_map;
-    bool has_handler;
+    uint32_t range_count;
+    uint32_t handlers[HANDLERS]; /* their positions; 0: there is none */
 };
 
-/* A stretch of positions that the handler covers; `pc` is where to look for the next one. */
+/* A stretch of positions that a handler covers; `pc` is where to look for the next one. */
 struct covered_piece {
+    enum stack_map_handler handler;
     uint32_t pc;
     uint32_t start;
     uint32_t end;
@@ -55,39 +58,85 @@ void code_rewriter__prepare(struct code_rewriter *rewriter)
         return;
     rewriter->is_prepared = true;
     owner = constant_pool__add_class(pool, text_of(rewriter->hook_class));
-    type = constant_pool__add_text(pool, text_of("(I)V"));
+    rewriter->owner = owner;
+    type = constant_pool__add_text(pool, text_of("(J)V"));
     rewriter->leave = add_hook(pool, owner, "leave", type);
+    rewriter->caught = add_hook(pool, owner, "caught", type);
     rewriter->throwable = constant_pool__add_class(pool, text_of("java/lang/Throwable"));
     if (rewriter->major_version >= VERSION_STACK_MAPS)
         rewriter->stack_map_name = constant_pool__add_text(pool, text_of("StackMapTable"));
+    type = constant_pool__add_text(pool, text_of("(I)J"));
     rewriter->enter = add_hook(pool, owner, "enter", type); /* the last: if this is there, all is */
 }
 
-static uint8_t make_hook(uint8_t *hook, uint32_t id_index, uint32_t method_index)
+static void put(struct code_hook *hook, uint32_t byte)
 {
-    uint8_t length = 0;
+    hook->bytes[hook->length++] = (uint8_t)byte;
+}
 
-    hook[length++] = id_index <= UINT8_MAX ? OP_LDC : OP_LDC_W;
-    if (id_index > UINT8_MAX)
-        hook[length++] = (uint8_t)(id_index >> 8);
-    hook[length++] = (uint8_t)id_index;
-    hook[length++] = OP_INVOKESTATIC;
-    hook[length++] = (uint8_t)(method_index >> 8);
-    hook[length++] = (uint8_t)method_index;
-    return length;
+static void put_u2(struct code_hook *hook, uint32_t value)
+{
+    put(hook, value >> 8);
+    put(hook, value);
+}
+
+static void put_call(struct code_hook *hook, uint32_t method_index)
+{
+    put(hook, OP_INVOKESTATIC);
+    put_u2(hook, method_index);
+}
+
+/* lload or lstore; the one-byte forms are for the first four. */
+static void put_token(struct code_hook *hook, uint8_t opcode, uint8_t opcode_0, uint32_t local)
+{
+    if (local <= 3) {
+        put(hook, opcode_0 + local);
+    } else if (local <= UINT8_MAX) {
+        put(hook, opcode);
+        put(hook, local);
+    } else {
+        put(hook, OP_WIDE);
+        put(hook, opcode);
+        put_u2(hook, local);
+    }
+}
+
+/* False: the pool is full. */
+static bool put_first(struct rewriting *rewriting)
+{
+    struct constant_pool *pool = rewriting->rewriter->pool;
+    uint32_t type = constant_pool__add_text(pool, text_of("(Ljava/lang/Object;)V"));
+    uint32_t method = add_hook(pool, rewriting->rewriter->owner, rewriting->method->first, type);
+
+    put(&rewriting->hooks.enter, OP_ALOAD_0);
+    put_call(&rewriting->hooks.enter, method);
+    return method != 0;
 }
 
 static enum method_outcome make_hooks(struct rewriting *rewriting)
 {
     struct code_rewriter *rewriter = rewriting->rewriter;
+    struct code_hooks *hooks = &rewriting->hooks;
+    uint32_t token = rewriting->method->code.max_locals;
     uint32_t id_index = 0;
 
+    if (token + TOKEN_SLOTS > UINT16_MAX)
+        return METHOD_LOCALS_FULL;
     if (rewriter->enter)
         id_index = constant_pool__add_integer(rewriter->pool, rewriting->method->id);
-    if (!id_index)
+    if (!id_index || (rewriting->method->first && !put_first(rewriting)))
         return METHOD_POOL_FULL;
-    make_hook(rewriting->hooks.enter, id_index, rewriter->enter);
-    rewriting->hooks.length = make_hook(rewriting->hooks.leave, id_index, rewriter->leave);
+    put(&hooks->enter, id_index <= UINT8_MAX ? OP_LDC : OP_LDC_W);
+    if (id_index <= UINT8_MAX)
+        put(&hooks->enter, id_index);
+    else
+        put_u2(&hooks->enter, id_index);
+    put_call(&hooks->enter, rewriter->enter);
+    put_token(&hooks->enter, OP_LSTORE, OP_LSTORE_0, token);
+    put_token(&hooks->leave, OP_LLOAD, OP_LLOAD_0, token);
+    hooks->caught = hooks->leave;
+    put_call(&hooks->leave, rewriter->leave);
+    put_call(&hooks->caught, rewriter->caught);
     return METHOD_HOOKED;
 }
 
@@ -105,9 +154,18 @@ static void decide_on_stack_map(struct rewriting *rewriting)
                                  (!rewriting->layout.has_jumps && code->exception_count == 0);
 }
 
-static bool is_covered(const struct code_layout *layout, uint32_t pc)
+static bool is_covered(const struct code_layout *layout, uint32_t pc,
+                       enum stack_map_handler handler)
 {
-    return !(layout->flags[pc] & (CODE_RETURN | CODE_UNCOVERED));
+    uint8_t cover = layout->flags[pc] & (CODE_UNCOVERED | CODE_EARLY);
+
+    return cover == (handler == HANDLER_EARLY ? CODE_EARLY : 0);
+}
+
+static void leave_uncovered(struct code_layout *layout)
+{
+    for (uint32_t pc = 0; pc < layout->method->length; pc++)
+        layout->flags[pc] |= CODE_UNCOVERED;
 }
 
 static bool next_piece(const struct code_layout *layout, struct covered_piece *piece)
@@ -115,7 +173,7 @@ static bool next_piece(const struct code_layout *layout, struct covered_piece *p
     uint32_t length = layout->method->length;
     uint32_t pc = piece->pc;
 
-    while (pc < length && !is_covered(layout, pc))
+    while (pc < length && !is_covered(layout, pc, piece->handler))
         pc = code_layout__next(layout, pc);
     if (pc == length)
         return false;
@@ -123,14 +181,15 @@ static bool next_piece(const struct code_layout *layout, struct covered_piece *p
     do {
         pc = code_layout__next(layout, pc);
         piece->end = code_layout__range_end(layout, pc);
-    } while (pc < length && is_covered(layout, pc) && piece->end == layout->label[pc]);
+    } while (pc < length && is_covered(layout, pc, piece->handler) &&
+             piece->end == layout->label[pc]);
     piece->pc = pc;
     return true;
 }
 
-static uint32_t count_pieces(const struct code_layout *layout)
+static uint32_t count_pieces(const struct code_layout *layout, enum stack_map_handler handler)
 {
-    struct covered_piece piece = {0};
+    struct covered_piece piece = {.handler = handler};
     uint32_t count = 0;
 
     while (next_piece(layout, &piece))
@@ -142,10 +201,10 @@ static enum method_outcome arrange(struct rewriting *rewriting)
 {
     const struct method_code *code = &rewriting->method->code;
     struct code_layout *layout = &rewriting->layout;
-    uint32_t handler_length = rewriting->hooks.length + 1u;
-    uint32_t pieces;
+    uint32_t handler_length = rewriting->hooks.leave.length + 1u;
+    uint32_t end;
 
-    switch (code_layout__place(layout, rewriting->hooks.length, rewriting->wants_stack_map)) {
+    switch (code_layout__place(layout, &rewriting->hooks, rewriting->wants_stack_map)) {
     case 0:
         break;
     case -E2BIG:
@@ -153,11 +212,19 @@ static enum method_outcome arrange(struct rewriting *rewriting)
     default:
         return METHOD_BRANCH_OUT_OF_REACH;
     }
-    pieces = count_pieces(layout);
-    rewriting->has_handler = pieces > 0;
-    if (rewriting->has_handler && layout->end + handler_length > METHOD_CODE_BYTES_MAX)
+    end = layout->end;
+    for (int i = 0; i < HANDLERS; i++) {
+        uint32_t pieces = count_pieces(layout, (enum stack_map_handler)i);
+
+        if (pieces == 0)
+            continue;
+        rewriting->range_count += pieces;
+        rewriting->handlers[i] = end;
+        end += handler_length;
+    }
+    if (end > METHOD_CODE_BYTES_MAX)
         return METHOD_CODE_TOO_LARGE;
-    if (pieces + code->exception_count > UINT16_MAX)
+    if (rewriting->range_count + code->exception_count > UINT16_MAX)
         return METHOD_TOO_MANY_HANDLERS;
     if (code->max_stack > UINT16_MAX - HANDLER_STACK)
         return METHOD_STACK_TOO_DEEP;
@@ -177,9 +244,8 @@ static void write_exceptions(const struct rewriting *rewriting)
 {
     const struct method_code *code = &rewriting->method->code;
     const struct code_layout *layout = &rewriting->layout;
-    struct covered_piece piece = {0};
 
-    class_writer__u2(rewriting->writer, code->exception_count + count_pieces(layout));
+    class_writer__u2(rewriting->writer, code->exception_count + rewriting->range_count);
     for (uint32_t i = 0; i < code->exception_count; i++) {
         struct exception_range range = method_code__exception(code, i);
 
@@ -187,25 +253,32 @@ static void write_exceptions(const struct rewriting *rewriting)
                         code_layout__range_end(layout, range.end), layout->label[range.handler],
                         range.catch_type);
     }
-    while (next_piece(layout, &piece))
-        write_exception(rewriting->writer, piece.start, piece.end, layout->end, 0);
+    for (int i = 0; i < HANDLERS; i++) {
+        struct covered_piece piece = {.handler = (enum stack_map_handler)i};
+
+        while (next_piece(layout, &piece))
+            write_exception(rewriting->writer, piece.start, piece.end, rewriting->handlers[i], 0);
+    }
 }
 
 static void write_code(const struct rewriting *rewriting)
 {
     const struct method_code *code = &rewriting->method->code;
     struct class_writer *writer = rewriting->writer;
-    uint32_t max_stack = code->max_stack + 1u;
+    const struct code_hook *leave = &rewriting->hooks.leave;
+    uint32_t max_stack = code->max_stack + TOKEN_SLOTS;
     size_t length_at;
 
     class_writer__u2(writer, max_stack < HANDLER_STACK ? HANDLER_STACK : max_stack);
-    class_writer__u2(writer, code->max_locals);
+    class_writer__u2(writer, code->max_locals + TOKEN_SLOTS);
     length_at = writer->length;
     class_writer__u4(writer, 0);
-    code_layout__write(&rewriting->layout, &rewriting->hooks, writer);
-    if (rewriting->has_handler) {
-        class_writer__copy(writer, rewriting->hooks.leave, rewriting->hooks.length);
-        class_writer__u1(writer, OP_ATHROW);
+    code_layout__write(&rewriting->layout, writer);
+    for (int i = 0; i < HANDLERS; i++) {
+        if (rewriting->handlers[i]) {
+            class_writer__copy(writer, leave->bytes, leave->length);
+            class_writer__u1(writer, OP_ATHROW);
+        }
     }
     class_writer__set_u4(writer, length_at, (uint32_t)(writer->length - length_at - 4));
     write_exceptions(rewriting);
@@ -223,7 +296,10 @@ static int write_stack_map(struct rewriting *rewriting)
         .this_class = rewriter->this_class,
         .is_static = method->is_static,
         .is_constructor = method->is_constructor,
-        .throwable = rewriting->has_handler ? rewriter->throwable : 0,
+        .token_local = method->code.max_locals,
+        .handlers = {rewriting->handlers[HANDLER_LAST], rewriting->handlers[HANDLER_EARLY]},
+        .throwable = rewriter->throwable,
+        .bytes_left = &rewriting->rewriter->frame_bytes_left,
     };
     size_t length_at;
     int error;
@@ -249,7 +325,7 @@ static int write_all(struct rewriting *rewriting)
     count_at = writer->length;
     class_writer__u2(writer, 0);
     code_attributes__write(&rewriting->layout, rewriting->rewriter->pool, writer, &attribute_count);
-    if (rewriting->has_stack_map || (rewriting->wants_stack_map && rewriting->has_handler)) {
+    if (rewriting->has_stack_map || (rewriting->wants_stack_map && rewriting->range_count > 0)) {
         error = write_stack_map(rewriting);
         attribute_count++;
     }
@@ -268,18 +344,28 @@ static int rewrite_opened(struct rewriting *rewriting, enum method_outcome *outc
     if (*outcome != METHOD_HOOKED)
         return 0;
     decide_on_stack_map(rewriting);
-    if (method->is_constructor)
+    if (method->is_uncovered)
+        leave_uncovered(&rewriting->layout);
+    if (method->is_constructor && rewriting->wants_stack_map)
         error = constructor_flow__mark(&rewriting->layout, rewriting->rewriter->pool,
                                        &rewriting->rewriter->flow_steps_left);
     if (!error) {
         *outcome = arrange(rewriting);
         error = *outcome == METHOD_HOOKED ? write_all(rewriting) : 0;
     }
-    if (error == -EDOM)
+    switch (error) {
+    case -EDOM:
         *outcome = METHOD_CONSTRUCTOR_UNCLEAR;
-    if (error == -ENOSPC)
+        return 0;
+    case -ENOSPC:
         *outcome = METHOD_POOL_FULL;
-    return error == -EDOM || error == -ENOSPC ? 0 : error;
+        return 0;
+    case -EOVERFLOW:
+        *outcome = METHOD_LOCALS_FULL;
+        return 0;
+    default:
+        return error;
+    }
 }
 
 int code_rewriter__rewrite(struct code_rewriter *rewriter, const struct hooked_method *method,

@@ -1,14 +1,25 @@
 /*
- * Puts the hooks into one method's Code attribute:
+ * Puts the hooks into one method's Code attribute. `enter` gives a token, which stays in a local
+ * variable of its own, behind all others, for the other hooks to tell which call they belong to:
  *
- *     ldc id; invokestatic enter
- *     …                               every return becomes: ldc id; invokestatic leave; return
- *     ldc id; invokestatic leave; athrow
+ *     [aload this; invokestatic first]
+ *     ldc id; invokestatic enter; lstore token
+ *     …               every return becomes:            lload token; invokestatic leave; return
+ *                     every handler begins with:       lload token; invokestatic caught
+ *     lload token; invokestatic leave; athrow
  *
- * The last line handles everything thrown from behind the enter hook on, except from a leave hook
- * and its return, which have left already. Its exception ranges stand last in the table: it sees
- * only what leaves the frame, and the method's own entries keep their indices. In a constructor
- * they cover only where `this` is surely initialised. One thread at a time.
+ * The last line handles everything thrown from behind the enter hook on, hooks and returns
+ * included: leaving twice must do no harm. Its exception ranges stand last in the table: it sees
+ * only what leaves the frame, and the method's own entries keep their indices.
+ *
+ * A constructor with a stack map has that line twice, as a frame tells whether `this` is
+ * initialised: once for where it surely is, once for where it surely is not (constructor_flow.h).
+ * What its call of another constructor throws leaves it without a hook. So does what the
+ * constructor of java.lang.Object throws (class_rewriter.c).
+ *
+ * `caught` is there for the hooks that were missed below: an exception of the JVM's own (a stack
+ * overflow in the call of a hook) may take frames away without their leave. Not every handler can
+ * have it; code_layout.c says which cannot. One thread at a time.
  */
 #ifndef TREADLE_CODE_REWRITER_H
 #define TREADLE_CODE_REWRITER_H
@@ -27,6 +38,7 @@ enum method_outcome {
     METHOD_BRANCH_OUT_OF_REACH,
     METHOD_TOO_MANY_HANDLERS,
     METHOD_STACK_TOO_DEEP,
+    METHOD_LOCALS_FULL, /* also: of too many frames of the stack map */
     METHOD_CONSTRUCTOR_UNCLEAR,
     METHOD_OUTCOMES,
 };
@@ -37,10 +49,13 @@ struct code_rewriter {
     const char *hook_class;
     uint16_t major_version;
     uint32_t flow_steps_left;
+    uint32_t frame_bytes_left;
     bool is_prepared;
     uint32_t this_class; /* indices in the pool from here on; those of the hooks 0 if it is full */
+    uint32_t owner;
     uint32_t enter;
     uint32_t leave;
+    uint32_t caught;
     uint32_t throwable;
     uint32_t stack_map_name;
 };
@@ -50,7 +65,9 @@ struct hooked_method {
     struct class_text descriptor;
     bool is_static;
     bool is_constructor; /* one whose `this` is not initialised at first */
+    bool is_uncovered;   /* no handler: what it throws does not leave */
     uint32_t id;
+    const char *first; /* a method of the hooks' class that is called with `this` first; or NULL */
 };
 
 /* Adds what all hooked methods share to the pool, once, even if that is in vain: methods that are

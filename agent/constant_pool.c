@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INDEX_MAX 65534u /* the count, one more, is a u2 */
+#define INDEX_MAX      65534u /* the count, one more, is a u2 */
+#define KEY_HEAD_BYTES 3u
+#define SLOTS_LEAST    256u
 
 /* Bytes behind the tag, where they do not depend on the entry. */
 static const uint8_t entry_bytes[] = {
@@ -20,7 +22,8 @@ static const uint8_t entry_bytes[] = {
 
 bool class_text__is(struct class_text text, const char *word)
 {
-    return text.length == strlen(word) && memcmp(text.bytes, word, text.length) == 0;
+    return text.length == strlen(word) &&
+           (text.length == 0 || memcmp(text.bytes, word, text.length) == 0);
 }
 
 static void skip_entry(struct class_reader *reader, uint8_t tag, size_t offset)
@@ -59,6 +62,8 @@ int constant_pool__read(struct constant_pool *pool, struct class_reader *reader)
 void constant_pool__close(struct constant_pool *pool)
 {
     free(pool->offset);
+    free(pool->slots);
+    free(pool->filled);
     class_writer__close(&pool->added);
     memset(pool, 0, sizeof *pool);
 }
@@ -113,54 +118,123 @@ static uint32_t begin_entry(struct constant_pool *pool, uint8_t tag)
     return pool->next++;
 }
 
-static uint32_t find_text(const struct constant_pool *pool, struct class_text wanted)
-{
-    for (uint32_t index = 1; index < pool->count; index++) {
-        struct class_text text;
+/* What a text or a class says: its tag, its length or its name's index, and the text. */
+struct entry_key {
+    uint8_t head[KEY_HEAD_BYTES];
+    struct class_text text;
+};
 
-        if (constant_pool__text(pool, index, &text) && text.length == wanted.length &&
-            memcmp(text.bytes, wanted.bytes, wanted.length) == 0)
-            return index;
+static struct entry_key key_of(uint8_t tag, uint32_t number, struct class_text text)
+{
+    return (struct entry_key){{tag, (uint8_t)(number >> 8), (uint8_t)number}, text};
+}
+
+static struct entry_key key_at(const uint8_t *entry)
+{
+    uint32_t number = big_endian_u2(entry + 1);
+    struct class_text text = {entry + KEY_HEAD_BYTES, *entry == CONSTANT_UTF8 ? number : 0};
+
+    return key_of(*entry, number, text);
+}
+
+static bool has_key(const struct constant_pool *pool, const struct constant_pool_slot *slot,
+                    const struct entry_key *key)
+{
+    const uint8_t *bytes = slot->index < pool->count ? pool->bytes : pool->added.bytes;
+
+    bytes += slot->at;
+    return memcmp(bytes, key->head, sizeof key->head) == 0 &&
+           (key->text.length == 0 ||
+            memcmp(bytes + sizeof key->head, key->text.bytes, key->text.length) == 0);
+}
+
+/* The slot of the entry, or the empty one that it may have (FNV-1a, linear probing). */
+static struct constant_pool_slot *find_slot(const struct constant_pool *pool,
+                                            const struct entry_key *key)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < sizeof key->head; i++)
+        hash = (hash ^ key->head[i]) * 16777619u;
+    for (uint32_t i = 0; i < key->text.length; i++)
+        hash = (hash ^ key->text.bytes[i]) * 16777619u;
+    hash ^= hash >> 15;
+    while (pool->slots[hash % pool->slot_count].index &&
+           !has_key(pool, &pool->slots[hash % pool->slot_count], key))
+        hash++;
+    return &pool->slots[hash % pool->slot_count];
+}
+
+/* Once the table is half full, what is added is no longer found, but still added. */
+static void fill_slot(struct constant_pool *pool, struct constant_pool_slot *slot, uint32_t index,
+                      size_t at)
+{
+    if (slot->index || pool->filled_count == pool->slot_count / 2)
+        return;
+    *slot = (struct constant_pool_slot){index, (uint32_t)at};
+    pool->filled[pool->filled_count++] = (uint32_t)(slot - pool->slots);
+}
+
+static bool make_table(struct constant_pool *pool)
+{
+    if (pool->slots)
+        return true;
+    for (pool->slot_count = SLOTS_LEAST; pool->slot_count < 4 * pool->count;)
+        pool->slot_count *= 2;
+    pool->slots = calloc(pool->slot_count, sizeof *pool->slots);
+    pool->filled = calloc(pool->slot_count / 2, sizeof *pool->filled);
+    if (!pool->slots || !pool->filled) {
+        pool->added.failed = true;
+        return false;
     }
-    return 0;
+    for (uint32_t index = 1; index < pool->count; index++) {
+        const uint8_t *here = pool->bytes + pool->offset[index];
+
+        if (pool->offset[index] && (*here == CONSTANT_UTF8 || *here == CONSTANT_CLASS)) {
+            struct entry_key key = key_at(here);
+
+            fill_slot(pool, find_slot(pool, &key), index, pool->offset[index]);
+        }
+    }
+    return true;
+}
+
+/* The index of the entry, which is added if need be. */
+static uint32_t add_key(struct constant_pool *pool, const struct entry_key *key)
+{
+    struct constant_pool_slot *slot;
+    size_t at = pool->added.length;
+    uint32_t index;
+
+    if (pool->added.failed || !make_table(pool))
+        return 0;
+    slot = find_slot(pool, key);
+    if (slot->index)
+        return slot->index;
+    index = begin_entry(pool, key->head[0]);
+    if (index == 0)
+        return 0;
+    class_writer__copy(&pool->added, key->head + 1, sizeof key->head - 1);
+    class_writer__copy(&pool->added, key->text.bytes, key->text.length);
+    if (pool->added.failed)
+        return 0;
+    fill_slot(pool, slot, index, at);
+    return index;
 }
 
 uint32_t constant_pool__add_text(struct constant_pool *pool, struct class_text text)
 {
-    uint32_t index = find_text(pool, text);
+    struct entry_key key = key_of(CONSTANT_UTF8, text.length, text);
 
-    if (index)
-        return index;
-    index = begin_entry(pool, CONSTANT_UTF8);
-    if (index) {
-        class_writer__u2(&pool->added, text.length);
-        class_writer__copy(&pool->added, text.bytes, text.length);
-    }
-    return index;
-}
-
-static uint32_t find_class(const struct constant_pool *pool, uint32_t name)
-{
-    for (uint32_t index = 1; index < pool->count; index++) {
-        const uint8_t *here = entry(pool, index, CONSTANT_CLASS);
-
-        if (here && big_endian_u2(here) == name)
-            return index;
-    }
-    return 0;
+    return add_key(pool, &key);
 }
 
 uint32_t constant_pool__add_class(struct constant_pool *pool, struct class_text name)
 {
     uint32_t text = constant_pool__add_text(pool, name);
-    uint32_t index = text ? find_class(pool, text) : 0;
+    struct entry_key key = key_of(CONSTANT_CLASS, text, (struct class_text){0});
 
-    if (index || !text)
-        return index;
-    index = begin_entry(pool, CONSTANT_CLASS);
-    if (index)
-        class_writer__u2(&pool->added, text);
-    return index;
+    return text ? add_key(pool, &key) : 0;
 }
 
 uint32_t constant_pool__add_integer(struct constant_pool *pool, uint32_t value)
@@ -200,6 +274,14 @@ struct constant_pool_mark constant_pool__mark(const struct constant_pool *pool)
 
 void constant_pool__go_back(struct constant_pool *pool, struct constant_pool_mark mark)
 {
+    while (pool->filled_count > 0) {
+        struct constant_pool_slot *last = &pool->slots[pool->filled[pool->filled_count - 1]];
+
+        if (last->index < mark.next)
+            break;
+        last->index = 0; /* the last that was filled: no other was put behind it */
+        pool->filled_count--;
+    }
     pool->next = mark.next;
     pool->added.length = mark.bytes;
 }

@@ -35,12 +35,22 @@ struct class_text {
 
 bool class_text__is(struct class_text text, const char *word);
 
+/* An entry that is found by what it says: a text or a class. */
+struct constant_pool_slot {
+    uint32_t index; /* 0: the slot is empty */
+    uint32_t at;    /* of its tag, in the file or, from the file's count on, in what was added */
+};
+
 struct constant_pool {
-    const uint8_t *bytes;      /* the whole class file */
-    uint32_t *offset;          /* of an entry's tag; 0 for indices that name nothing */
-    uint32_t count;            /* of the file, the unused index 0 included */
-    uint32_t next;             /* the index of the next new entry */
-    struct class_writer added; /* the new entries */
+    const uint8_t *bytes;             /* the whole class file */
+    uint32_t *offset;                 /* of an entry's tag; 0 for indices that name nothing */
+    uint32_t count;                   /* of the file, the unused index 0 included */
+    uint32_t next;                    /* the index of the next new entry */
+    struct class_writer added;        /* the new entries */
+    struct constant_pool_slot *slots; /* a hash table, made when first needed */
+    uint32_t slot_count;              /* a power of two */
+    uint32_t *filled;                 /* the slots in use, in the order of their indices */
+    uint32_t filled_count;
 };
 
 /* How far the new entries went, to be able to go back. */
@@ -62,8 +72,7 @@ bool constant_pool__member(const struct constant_pool *pool, uint32_t index,
                            struct class_text *name, struct class_text *descriptor);
 
 /* Each gives the new entry's index, or 0: the pool is full, or was when one of its parts was added.
- * Texts and classes that the file has already are found; what was added before is not looked
- * for. */
+ * Texts and classes that are there already are found. Memory that failed is in added. */
 uint32_t constant_pool__add_text(struct constant_pool *pool, struct class_text text);
 uint32_t constant_pool__add_class(struct constant_pool *pool, struct class_text name);
 uint32_t constant_pool__add_integer(struct constant_pool *pool, uint32_t value);

@@ -333,6 +333,18 @@ static void run(struct flow *flow)
     }
 }
 
+static uint8_t cover_at(struct flow *flow, uint32_t pc)
+{
+    struct flow_state state = flow->before[pc];
+
+    if (state.status == INITIALISED)
+        return 0;
+    if (state.status != UNINITIALISED || !holds_this(&state, 0))
+        return CODE_UNCOVERED;
+    step(flow, &state, pc);
+    return state.status == UNINITIALISED ? CODE_EARLY : CODE_UNCOVERED;
+}
+
 int constructor_flow__mark(struct code_layout *layout, const struct constant_pool *pool,
                            uint32_t *steps_left)
 {
@@ -354,8 +366,7 @@ int constructor_flow__mark(struct code_layout *layout, const struct constant_poo
     if (!error && flow.failed)
         error = -EDOM;
     for (uint32_t pc = 0; pc < length && !error; pc = code_layout__next(layout, pc))
-        if (flow.before[pc].status != INITIALISED)
-            layout->flags[pc] |= CODE_UNCOVERED;
+        layout->flags[pc] |= cover_at(&flow, pc);
     *steps_left = flow.steps_left;
     free(flow.before);
     free(flow.pending);

@@ -27,7 +27,8 @@ static int write_snapshot(struct snapshot_job *job)
 
     if (error)
         return error;
-    (void)process_scan__run(&agent->scan, ledger_time__now_ns(&agent->setup.time), SCAN_CPU);
+    if (header->profiling)
+        (void)process_scan__run(&agent->scan, ledger_time__now_ns(&agent->setup.time), SCAN_CPU);
     header->snapshots++;
     return snapshot__write(agent->ledger.fd, job->path);
 }

@@ -50,6 +50,24 @@ static ledger_ref command(struct ledger *ledger)
     return used ? ledger__string(ledger, line, used) : 0;
 }
 
+/* As given, but for the file of the one who attached, which is none of the profile's. */
+static ledger_ref given_options(struct ledger *ledger, const char *options)
+{
+    char text[COMMAND_MAX];
+    size_t used = 0;
+
+    while (options && *options) {
+        size_t length = strcspn(options, ",");
+
+        if (strncmp(options, "answer", 6) != 0 && used + length + 2 < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s", used ? "," : "",
+                                     (int)length, options);
+        options += length;
+        options += *options == ',';
+    }
+    return ledger__string(ledger, text, used);
+}
+
 static ledger_ref machine(struct ledger *ledger)
 {
     char cpu[4096], text[512];
@@ -99,12 +117,13 @@ void host_facts__record(struct agent *agent, const char *options)
     header->boot_id[strcspn(header->boot_id, "\n")] = '\0';
     header->machine = machine(ledger);
     header->command = command(ledger);
-    header->options = ledger__string(ledger, options ? options : "", options ? strlen(options) : 0);
+    header->options = given_options(ledger, options);
     header->clock_kind = agent->setup.clock;
     header->clock_forced = agent->options.clock == agent->setup.clock;
     header->metrics_charged = agent->setup.metrics_charged;
     header->metrics_totals = agent->setup.metrics_totals;
     header->reuse_new = agent->options.reuse_new;
+    header->fold_none = agent->options.fold_none;
     header->event_mode = agent->options.events;
 }
 

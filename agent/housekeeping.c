@@ -2,6 +2,7 @@
 
 #include "agent/agent.h"
 #include "native/kernel_metrics.h"
+#include "native/unprofiled.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -26,13 +27,15 @@ static void scan(struct agent *agent)
 {
     struct ledger_header *header = agent->ledger.header;
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
-    bool all = now_ns - agent->all_metrics_ns > ALL_METRICS_NS;
+    bool all;
 
+    if (!header->profiling)
+        return;
+    all = now_ns - agent->all_metrics_ns > ALL_METRICS_NS;
     if (all)
         agent->all_metrics_ns = now_ns;
     (void)process_scan__run(&agent->scan, now_ns, all ? SCAN_ALL : SCAN_CPU);
-    (void)process_cpu__read(getpid(), &header->process_cpu_ns, &header->process_user_ns,
-                            &header->process_system_ns);
+    (void)ledger__read_process_cpu(header);
     header->asof_ns = now_ns;
 }
 
@@ -112,6 +115,7 @@ static void *run(void *context)
     uint64_t rest_ns = START_ROUND_NS;
 
     pthread_setname_np(pthread_self(), "treadle");
+    agent->ledger.header->profiler_tid = gettid();
     while (!rest(agent, rest_ns)) {
         uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 

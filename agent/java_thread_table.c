@@ -8,7 +8,7 @@
 struct java_thread_entry {
     uint64_t id;
     ledger_ref thread; /* none until it runs */
-    ledger_ref parent;
+    struct java_thread_origin origin;
     UT_hash_handle hh;
 };
 
@@ -59,14 +59,15 @@ static void drop(struct java_thread_table *table, uint64_t id, bool only_unstart
     pthread_mutex_unlock(&table->lock);
 }
 
-void java_thread_table__starting(struct java_thread_table *table, uint64_t id, ledger_ref parent)
+void java_thread_table__starting(struct java_thread_table *table, uint64_t id,
+                                 struct java_thread_origin origin)
 {
     struct java_thread_entry *entry;
 
     pthread_mutex_lock(&table->lock);
     entry = find_or_add(table, id);
     if (entry && !entry->thread)
-        entry->parent = parent;
+        entry->origin = origin;
     pthread_mutex_unlock(&table->lock);
 }
 
@@ -75,16 +76,17 @@ void java_thread_table__not_started(struct java_thread_table *table, uint64_t id
     drop(table, id, true);
 }
 
-ledger_ref java_thread_table__parent(struct java_thread_table *table, uint64_t id)
+struct java_thread_origin java_thread_table__origin(struct java_thread_table *table, uint64_t id)
 {
+    struct java_thread_origin origin = {0, 0};
     struct java_thread_entry *entry;
-    ledger_ref parent;
 
     pthread_mutex_lock(&table->lock);
     entry = find(table, id);
-    parent = entry ? entry->parent : 0;
+    if (entry)
+        origin = entry->origin;
     pthread_mutex_unlock(&table->lock);
-    return parent;
+    return origin;
 }
 
 void java_thread_table__started(struct java_thread_table *table, uint64_t id, ledger_ref thread)

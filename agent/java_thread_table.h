@@ -19,12 +19,18 @@ struct java_thread_table {
 
 void java_thread_table__init(struct java_thread_table *table);
 
-/* `parent` is about to start the thread with that id, or could not. */
-void java_thread_table__starting(struct java_thread_table *table, uint64_t id, ledger_ref parent);
+/* Where a thread comes from; refs, or none where it is not known. */
+struct java_thread_origin {
+    ledger_ref parent; /* the thread that started it */
+    ledger_ref method; /* … in that method */
+};
+
+/* The thread with that id is about to be started there, or could not be. */
+void java_thread_table__starting(struct java_thread_table *table, uint64_t id,
+                                 struct java_thread_origin origin);
 void java_thread_table__not_started(struct java_thread_table *table, uint64_t id);
 
-/* Who started it, or none. */
-ledger_ref java_thread_table__parent(struct java_thread_table *table, uint64_t id);
+struct java_thread_origin java_thread_table__origin(struct java_thread_table *table, uint64_t id);
 
 /* It runs now, with that record; it is over. */
 void java_thread_table__started(struct java_thread_table *table, uint64_t id, ledger_ref thread);

@@ -1,16 +1,32 @@
 #include "agent/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 static enum log_level shown = LOG_WARN;
+static __thread int answer_fd = -1;
 
 void log__set_level(enum log_level level)
 {
     shown = level;
+}
+
+void log__begin_answer(const char *path)
+{
+    log__end_answer();
+    if (path)
+        answer_fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+}
+
+void log__end_answer(void)
+{
+    if (answer_fd >= 0)
+        close(answer_fd);
+    answer_fd = -1;
 }
 
 void log__line(enum log_level level, const char *format, ...)
@@ -31,5 +47,7 @@ void log__line(enum log_level level, const char *format, ...)
         used += (size_t)length < sizeof line - used - 1 ? (size_t)length : sizeof line - used - 2;
     line[used++] = '\n';
     (void)!write(STDERR_FILENO, line, used);
+    if (answer_fd >= 0)
+        (void)!write(answer_fd, line + sizeof prefix - 1, used - (sizeof prefix - 1));
     errno = saved;
 }

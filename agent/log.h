@@ -12,4 +12,9 @@ enum log_level {
 void log__set_level(enum log_level level);
 void log__line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What the calling thread says from here to the end also goes to the file of whoever asked, which
+ * is there already; NULL: nobody asked. */
+void log__begin_answer(const char *path);
+void log__end_answer(void);
+
 #endif

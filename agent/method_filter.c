@@ -71,3 +71,47 @@ bool method_filter__admits(const char *include, const char *exclude, const char 
         return false;
     return !exclude || !any_matches(exclude, &name);
 }
+
+/* Can the glob match any "class_name.method"? Its part before the first star decides. */
+static bool reaches_into(const char *glob, const char *glob_end, const char *class_name)
+{
+    struct full_name name = {class_name, strlen(class_name), ""};
+
+    for (size_t at = 0; char_at(&name, at); at++, glob++) {
+        if (glob == glob_end)
+            return false;
+        if (*glob == '*')
+            return true;
+        if (*glob != char_at(&name, at))
+            return false;
+    }
+    return glob < glob_end;
+}
+
+/* Does the glob match every "class_name.method"? Only one that ends in a star can. */
+static bool takes_whole(const char *glob, const char *glob_end, const char *class_name)
+{
+    struct full_name name = {class_name, strlen(class_name), ""};
+
+    return glob_end[-1] == '*' && matches(glob, glob_end, &name);
+}
+
+static bool any_glob(const char *list, const char *class_name,
+                     bool (*test)(const char *glob, const char *glob_end, const char *class_name))
+{
+    while (*list) {
+        const char *end = strchrnul(list, ';');
+
+        if (end > list && test(list, end, class_name))
+            return true;
+        list = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+bool method_filter__admits_some(const char *include, const char *exclude, const char *class_name)
+{
+    if (include && !any_glob(include, class_name, reaches_into))
+        return false;
+    return !exclude || !any_glob(exclude, class_name, takes_whole);
+}

@@ -12,4 +12,7 @@ bool glob__matches(const char *glob, const char *text);
 bool method_filter__admits(const char *include, const char *exclude, const char *class_name,
                            const char *method_name);
 
+/* Whether they can admit any method of the class: false spares the look at it. */
+bool method_filter__admits_some(const char *include, const char *exclude, const char *class_name);
+
 #endif

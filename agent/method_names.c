@@ -2,6 +2,7 @@
 
 #include "agent/agent.h"
 #include "agent/method_filter.h"
+#include "agent/virtual_threads.h"
 
 #include <string.h>
 
@@ -31,7 +32,9 @@ static ledger_ref add(struct agent *agent, jmethodID method, const char *class_n
     (*agent->jvmti)->IsMethodNative(agent->jvmti, method, &is_native);
     if (is_native)
         flags |= METHOD_NATIVE;
-    if (!method_filter__admits(agent->options.include, agent->options.exclude, class_name, name))
+    if (strcmp(class_name, "java.lang.TreadleHooks") == 0 ||
+        (!virtual_threads__is_pinning(class_name, name) &&
+         !method_filter__admits(agent->options.include, agent->options.exclude, class_name, name)))
         flags |= METHOD_EXCLUDED;
     ref = ledger__add_method(&agent->ledger, (uint64_t)(uintptr_t)method, &names, flags);
     return flags & METHOD_EXCLUDED ? CONTEXT_EXCLUDED : ref;

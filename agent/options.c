@@ -40,7 +40,6 @@ static int read_file(struct agent_options *options, const char *value, const cha
         *nearest = "a path with %p, %n, %t";
         return -EINVAL;
     }
-    options->file_given = true;
     return keep(&options->file, value);
 }
 
@@ -67,6 +66,7 @@ static int read_events(struct agent_options *options, const char *value, const c
     static const char *const names[] = {
         [LEDGER_EVENTS_NONE] = "none",
         [LEDGER_EVENTS_JVMTI] = "jvmti",
+        [LEDGER_EVENTS_INSTRUMENT] = "instrument",
     };
     int chosen = choose(names, sizeof names / sizeof *names, value, nearest);
 
@@ -101,6 +101,15 @@ static int read_reuse(struct agent_options *options, const char *value, const ch
     int chosen = choose(names, sizeof names / sizeof *names, value, nearest);
 
     options->reuse_new = chosen == 1;
+    return chosen < 0 ? chosen : 0;
+}
+
+static int read_fold(struct agent_options *options, const char *value, const char **nearest)
+{
+    static const char *const names[] = {"auto", "none"};
+    int chosen = choose(names, sizeof names / sizeof *names, value, nearest);
+
+    options->fold_none = chosen == 1;
     return chosen < 0 ? chosen : 0;
 }
 
@@ -142,6 +151,12 @@ static int read_clock(struct agent_options *options, const char *value, const ch
     return chosen < 0 ? chosen : 0;
 }
 
+static int read_answer(struct agent_options *options, const char *value, const char **nearest)
+{
+    *nearest = "a file's path";
+    return *value ? keep(&options->answer, value) : -EINVAL;
+}
+
 static const struct {
     const char *name;
     read_value read;
@@ -149,7 +164,7 @@ static const struct {
     {"file", read_file},       {"live-dir", read_live_dir}, {"include", read_include},
     {"exclude", read_exclude}, {"events", read_events},     {"metrics", read_metrics},
     {"reuse", read_reuse},     {"max-mem", read_max_mem},   {"log", read_log},
-    {"clock", read_clock},
+    {"clock", read_clock},     {"answer", read_answer},     {"fold", read_fold},
 };
 
 static const struct {
@@ -158,10 +173,33 @@ static const struct {
 } flags[] = {
     {"strict", offsetof(struct agent_options, strict)},
     {"dump", offsetof(struct agent_options, dump)},
+    {"start", offsetof(struct agent_options, start)},
+    {"stop", offsetof(struct agent_options, stop)},
 };
 
 #define WITH_VALUE_COUNT (sizeof with_value / sizeof *with_value)
 #define FLAG_COUNT       (sizeof flags / sizeof *flags)
+
+bool agent_options__has(const struct agent_options *options, const char *name)
+{
+    for (size_t i = 0; i < WITH_VALUE_COUNT; i++)
+        if (strcmp(with_value[i].name, name) == 0)
+            return options->given & 1u << i;
+    return false;
+}
+
+const char *agent_options__other(const struct agent_options *options, const char *const *names)
+{
+    for (size_t i = 0; i < WITH_VALUE_COUNT; i++) {
+        const char *const *name = names;
+
+        while (*name && strcmp(*name, with_value[i].name) != 0)
+            name++;
+        if (!*name && options->given & 1u << i)
+            return with_value[i].name;
+    }
+    return NULL;
+}
 
 static const char *nearest_option(const char *word)
 {
@@ -225,6 +263,7 @@ static int read_token(struct agent_options *options, char *token, bool *in_metri
         if (strcmp(token, with_value[i].name) != 0)
             continue;
         *in_metrics = with_value[i].read == read_metrics;
+        options->given |= 1u << i;
         if (*in_metrics)
             options->metrics = 0;
         if (with_value[i].read(options, value, &nearest) == 0)
@@ -246,7 +285,7 @@ static uint64_t default_metrics(void)
 static int set_defaults(struct agent_options *options)
 {
     memset(options, 0, sizeof *options);
-    options->events = LEDGER_EVENTS_JVMTI;
+    options->events = LEDGER_EVENTS_INSTRUMENT;
     options->max_mem = MAX_MEM_DEFAULT;
     options->log = LOG_WARN;
     options->metrics = default_metrics();
@@ -295,5 +334,6 @@ void agent_options__free(struct agent_options *options)
     free(options->live_dir);
     free(options->include);
     free(options->exclude);
+    free(options->answer);
     memset(options, 0, sizeof *options);
 }

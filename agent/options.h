@@ -14,20 +14,32 @@
 #include <stdint.h>
 
 struct agent_options {
-    char *file; /* pattern of snapshots' paths; see snapshot__path */
-    bool file_given;
+    char *file;     /* pattern of snapshots' paths; see snapshot__path */
     char *live_dir; /* where the live ledger lies, or NULL: a memory file system */
     char *include;  /* globs separated by `;`, or NULL */
     char *exclude;
     enum ledger_event_mode events;
     uint64_t metrics; /* bits asked for, to be charged to call paths */
     bool reuse_new;
+    bool fold_none;
     uint64_t max_mem; /* bytes */
     enum log_level log;
     enum ledger_clock_kind clock; /* 0: the best */
     bool strict;
-    bool dump; /* only to an agent that is loaded: write a snapshot */
+    char *answer; /* a file of the one who asks, for what is said while it is done; or NULL */
+
+    /* only to an agent that is loaded */
+    bool dump; /* write a snapshot */
+    bool start;
+    bool stop;
+    uint32_t given; /* bits: options by their place in the table */
 };
+
+/* Is the option of that name in the text that was read? */
+bool agent_options__has(const struct agent_options *options, const char *name);
+
+/* The first one given that is neither in `names` (NULL-terminated) nor a flag; or NULL. */
+const char *agent_options__other(const struct agent_options *options, const char *const *names);
 
 /* Reads `text` (NULL is empty) into options, which then owns its strings. 0, or -EINVAL with one
  * line, which names the word and the nearest valid one, in message. options->strict is valid even

@@ -22,6 +22,7 @@ enum frame_type {
 };
 
 enum item_tag {
+    ITEM_TOP = 0,
     ITEM_INTEGER = 1,
     ITEM_FLOAT = 2,
     ITEM_DOUBLE = 3,
@@ -52,8 +53,9 @@ struct frame {
 
 struct frame_writer {
     struct class_writer *out;
+    const struct stack_map_method *method;
     const struct code_layout *layout;
-    struct item_list initial; /* the locals that the method starts with, if there are trampolines */
+    struct item_list initial; /* the locals that the method starts with */
     uint32_t next_position;   /* the least the next frame may have */
     uint32_t count;
 };
@@ -154,34 +156,73 @@ static void write_items(const struct frame_writer *writer, const struct item *it
     }
 }
 
-static void write_frame(struct frame_writer *writer, const struct frame *frame, uint8_t type,
-                        uint32_t position)
+static uint32_t slots_of(const struct item_list *locals)
 {
-    const struct item_list *locals = &frame->locals;
+    uint32_t slots = locals->count;
+
+    for (uint32_t i = 0; i < locals->count; i++)
+        slots += locals->items[i].tag == ITEM_LONG || locals->items[i].tag == ITEM_DOUBLE;
+    return slots;
+}
+
+/* With the token behind the frame's own. -ERANGE: those are more than the method has. */
+static int write_locals(struct frame_writer *writer, const struct item_list *locals)
+{
+    uint32_t slots = slots_of(locals);
+    uint32_t token_local = writer->method->token_local;
+    uint32_t bytes = 3 * slots + token_local;
+
+    if (slots > token_local)
+        return -ERANGE;
+    if (bytes > *writer->method->bytes_left)
+        return -EOVERFLOW;
+    *writer->method->bytes_left -= bytes;
+    class_writer__u2(writer->out, locals->count + (token_local - slots) + 1);
+    write_items(writer, locals->items, locals->count);
+    while (slots++ < token_local)
+        class_writer__u1(writer->out, ITEM_TOP);
+    class_writer__u1(writer->out, ITEM_LONG);
+    return 0;
+}
+
+static void begin_entry(struct frame_writer *writer, uint8_t type, uint32_t position)
+{
     uint32_t delta = position - writer->next_position;
 
     writer->next_position = position + 1;
     writer->count++;
-    if (type <= FRAME_SAME_LAST || type == FRAME_SAME_EXTENDED)
-        type = delta <= FRAME_SAME_LAST ? (uint8_t)delta : FRAME_SAME_EXTENDED;
-    else if (type <= FRAME_ONE_STACK_EXTENDED)
-        type = delta <= FRAME_SAME_LAST ? (uint8_t)(FRAME_ONE_STACK + delta)
-                                        : FRAME_ONE_STACK_EXTENDED;
+    if (type == FRAME_SAME && delta > FRAME_SAME_LAST)
+        type = FRAME_SAME_EXTENDED;
+    else if (type == FRAME_ONE_STACK && delta > FRAME_SAME_LAST)
+        type = FRAME_ONE_STACK_EXTENDED;
+    else if (type != FRAME_FULL)
+        type = (uint8_t)(type + delta);
     class_writer__u1(writer->out, type);
     if (type >= FRAME_ONE_STACK_EXTENDED)
         class_writer__u2(writer->out, delta);
-    if (type == FRAME_FULL) {
-        class_writer__u2(writer->out, locals->count);
-        write_items(writer, locals->items, locals->count);
-        class_writer__u2(writer->out, frame->stack.count);
-        write_items(writer, frame->stack.items, frame->stack.count);
-    } else if (type > FRAME_SAME_EXTENDED) {
-        uint32_t appended = type - FRAME_SAME_EXTENDED;
+}
 
-        write_items(writer, locals->items + locals->count - appended, appended);
-    } else if (type >= FRAME_ONE_STACK && type <= FRAME_ONE_STACK_EXTENDED) {
-        write_items(writer, frame->stack.items, 1);
-    }
+static int write_full(struct frame_writer *writer, const struct frame *frame, uint32_t position)
+{
+    int error;
+
+    begin_entry(writer, FRAME_FULL, position);
+    error = write_locals(writer, &frame->locals);
+    class_writer__u2(writer->out, frame->stack.count);
+    write_items(writer, frame->stack.items, frame->stack.count);
+    return error;
+}
+
+/* For a frame with the locals of the one before, which is written already. */
+static void write_short(struct frame_writer *writer, const struct frame *frame, uint32_t position)
+{
+    begin_entry(writer, frame->stack.count ? FRAME_ONE_STACK : FRAME_SAME, position);
+    write_items(writer, frame->stack.items, frame->stack.count);
+}
+
+static bool keeps_locals(uint8_t type)
+{
+    return type <= FRAME_ONE_STACK_EXTENDED || type == FRAME_SAME_EXTENDED;
 }
 
 static int item_of_argument(struct constant_pool *pool, struct class_text type, struct item *item)
@@ -267,7 +308,7 @@ static int write_trampolines(struct frame_writer *writer, struct class_reader ta
 
         error = find_frame(writer, table, trampoline->target, &frame);
         if (!error)
-            write_frame(writer, &frame, FRAME_FULL, trampoline->position);
+            error = write_full(writer, &frame, trampoline->position);
     }
     close_frame(&frame);
     return error;
@@ -289,8 +330,14 @@ static int write_frames(struct frame_writer *writer, struct class_reader *reader
         if (error)
             break;
         error = write_trampolines(writer, table, &trampoline, layout->label[frame.pc]);
-        write_frame(writer, &frame, before == trampoline ? frame.type : FRAME_FULL,
-                    layout->label[frame.pc]);
+        if (i > 0 && before == trampoline && keeps_locals(frame.type))
+            write_short(writer, &frame, layout->label[frame.pc]);
+        else if (!error)
+            error = write_full(writer, &frame, layout->label[frame.pc]);
+    }
+    if (error == -ERANGE) {
+        class_reader__fail(reader, reader->at, "at most max_locals variables");
+        error = -EBADMSG;
     }
     if (!error && reader->at != reader->end)
         class_reader__fail(reader, reader->at, "the end of the stack map");
@@ -302,22 +349,33 @@ static int write_frames(struct frame_writer *writer, struct class_reader *reader
     return error;
 }
 
+static int write_handler(struct frame_writer *writer, enum stack_map_handler which)
+{
+    struct item throwable = {.tag = ITEM_OBJECT, .value = (uint16_t)writer->method->throwable};
+    struct item this = {.tag = ITEM_UNINITIALIZED_THIS};
+    struct frame frame = {
+        .locals = {.items = &this, .count = which == HANDLER_EARLY},
+        .stack = {.items = &throwable, .count = 1},
+    };
+
+    return write_full(writer, &frame, writer->method->handlers[which]);
+}
+
 int stack_map__write(const struct stack_map_method *method, struct class_reader *reader,
                      struct class_writer *writer)
 {
-    struct frame_writer frames = {.out = writer, .layout = method->layout};
-    struct item throwable = {.tag = ITEM_OBJECT, .value = (uint16_t)method->throwable};
-    struct frame handler = {.stack = {.items = &throwable, .count = 1}};
+    struct frame_writer frames = {.out = writer, .method = method, .layout = method->layout};
     size_t start = writer->length;
     int error = 0;
 
     class_writer__u2(writer, 0);
-    if (reader && method->layout->trampoline_count)
+    if (reader)
         error = read_initial(method, &frames.initial);
     if (reader && !error)
         error = write_frames(&frames, reader);
-    if (!error && method->throwable)
-        write_frame(&frames, &handler, FRAME_FULL, method->layout->end);
+    for (int i = 0; i < HANDLERS && !error; i++)
+        if (method->handlers[i])
+            error = write_handler(&frames, (enum stack_map_handler)i);
     if (!error)
         class_writer__set_u2(writer, start, frames.count);
     free(frames.initial.items);

@@ -2,11 +2,16 @@
 
 #include "agent/housekeeping.h"
 #include "agent/log.h"
+#include "agent/virtual_threads.h"
+#include "native/virtual_thread.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-#define SEED_FRAMES 64
+#define SEED_FRAMES  64
+#define START_FRAMES 256 /* looked at for the method that starts a thread */
+
+#define JNI_VERSION_WITH_VIRTUAL_THREADS 0x00130000 /* 19 */
 
 static void (*start_native)(JNIEnv *jni, jobject thread);
 static void (*set_name_native)(JNIEnv *jni, jobject thread, jstring name);
@@ -18,11 +23,51 @@ static uint64_t java_id(const struct agent *agent, JNIEnv *jni, jthread thread)
     return (uint64_t)(*jni)->GetLongField(jni, thread, agent->thread_id_field);
 }
 
-static ledger_ref current_thread(const struct agent *agent)
+static bool is_of_jdk(const struct ledger *ledger, const struct ledger_method *method)
 {
-    const struct kernel_thread *mine = kernel_thread_table__mine();
+    const struct ledger_string *class_name = ledger__at(ledger, method->class_name);
+    const char *name = (const char *)class_name + offsetof(struct ledger_string, bytes);
 
-    return mine && mine->thread && !mine->idle ? ledger__ref(&agent->ledger, mine->thread) : 0;
+    return class_name->length > 5 &&
+           (memcmp(name, "java.", 5) == 0 || memcmp(name, "jdk.", 4) == 0);
+}
+
+/* The innermost method that is not the JDK's own: pools and builders start threads for others. */
+static ledger_ref starting_method(const struct agent *agent, const struct ledger_node *node)
+{
+    for (unsigned steps = 0; node->method && steps < START_FRAMES; steps++) {
+        if (!is_of_jdk(&agent->ledger, ledger__at(&agent->ledger, node->method)))
+            return node->method;
+        node = ledger__at(&agent->ledger, node->parent);
+    }
+    return 0;
+}
+
+/* Whose thread runs here, if that is known: while profiling is stopped nobody tells which of the
+ * virtual threads a carrier carries. */
+static const struct kernel_thread *current(struct agent *agent, JNIEnv *jni)
+{
+    struct kernel_thread *mine = kernel_thread_table__find_mine(&agent->kernel_threads);
+
+    if (mine && !kernel_thread__is_profiling(mine)) {
+        if (mine->record->carries)
+            return NULL;
+    } else if (mine && kernel_thread__is_unmet(mine)) {
+        mine = thread_events__meet(agent, jni);
+    }
+    return mine && mine->thread && !mine->idle && !mine->paused ? mine : NULL;
+}
+
+struct java_thread_origin thread_events__here(struct agent *agent, JNIEnv *jni)
+{
+    const struct kernel_thread *mine = current(agent, jni);
+    struct java_thread_origin origin = {0, 0};
+
+    if (!mine)
+        return origin;
+    origin.parent = ledger__ref(&agent->ledger, mine->thread);
+    origin.method = starting_method(agent, mine->tree.current);
+    return origin;
 }
 
 /* Thread.start0: whoever calls it is the parent. */
@@ -32,13 +77,13 @@ static void JNICALL start_wrapper(JNIEnv *jni, jobject thread)
     uint64_t id = atomic_load(&agent->active) ? java_id(agent, jni, thread) : 0;
 
     if (id)
-        java_thread_table__starting(&agent->java_threads, id, current_thread(agent));
+        java_thread_table__starting(&agent->java_threads, id, thread_events__here(agent, jni));
     start_native(jni, thread);
     if (id && (*jni)->ExceptionCheck(jni))
         java_thread_table__not_started(&agent->java_threads, id);
 }
 
-static void record_name(struct agent *agent, ledger_ref ref, const char *name)
+void thread_events__record_name(struct agent *agent, ledger_ref ref, const char *name)
 {
     if (!ref || !name)
         return;
@@ -58,7 +103,7 @@ static void JNICALL set_name_wrapper(JNIEnv *jni, jobject thread, jstring name)
     if (id && name && !(*jni)->ExceptionCheck(jni)) {
         const char *bytes = (*jni)->GetStringUTFChars(jni, name, NULL);
 
-        record_name(agent, java_thread_table__find(&agent->java_threads, id), bytes);
+        thread_events__record_name(agent, java_thread_table__find(&agent->java_threads, id), bytes);
         if (bytes)
             (*jni)->ReleaseStringUTFChars(jni, name, bytes);
     }
@@ -101,9 +146,38 @@ void thread_events__prepare(struct agent *agent, JNIEnv *jni)
         agent->thread_id_field = (*jni)->GetFieldID(jni, class, "tid", "J");
     if ((*jni)->ExceptionCheck(jni))
         (*jni)->ExceptionClear(jni);
+    if (class)
+        agent->thread_name_field = (*jni)->GetFieldID(jni, class, "name", "Ljava/lang/String;");
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
+    java_tid__prepare(&agent->java_tid, jni, class);
+    /* Not tried in vain: a debugger that waits for exceptions would stop there. */
+    class = (*jni)->GetVersion(jni) >= JNI_VERSION_WITH_VIRTUAL_THREADS
+                ? (*jni)->FindClass(jni, "java/lang/BaseVirtualThread")
+                : NULL;
+    if (class)
+        agent->virtual_thread_class = (*jni)->NewGlobalRef(jni, class);
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
     if (!agent->thread_id_field)
         log__line(LOG_WARN, "this JVM's Thread has no field tid: parents and renames of threads "
                             "are not recorded");
+}
+
+jint thread_events__rebind(JNIEnv *jni, jclass *thread_class, JNINativeMethod *methods)
+{
+    void *start = dlsym(RTLD_DEFAULT, "JVM_StartThread");
+    void *set_name = dlsym(RTLD_DEFAULT, "JVM_SetNativeThreadName");
+
+    *thread_class = (*jni)->FindClass(jni, "java/lang/Thread");
+    if (!*thread_class || !start || !set_name)
+        return 0;
+    memcpy(&start_native, &start, sizeof start);
+    memcpy(&set_name_native, &set_name, sizeof set_name);
+    methods[0] = (JNINativeMethod){"start0", "()V", (void *)(uintptr_t)start_wrapper};
+    methods[1] = (JNINativeMethod){"setNativeName", "(Ljava/lang/String;)V",
+                                   (void *)(uintptr_t)set_name_wrapper};
+    return 2;
 }
 
 static enum ledger_thread_kind kind_of(const struct agent *agent, JNIEnv *jni, jthread thread)
@@ -131,23 +205,34 @@ static void drop_info(const struct agent *agent, JNIEnv *jni, jvmtiThreadInfo *i
         (*jni)->DeleteLocalRef(jni, info->context_class_loader);
 }
 
+/* What is known of a thread; info is to be dropped afterwards. False if it is over. */
+static bool learn(struct agent *agent, JNIEnv *jni, jthread thread, jvmtiThreadInfo *info,
+                  struct java_thread_facts *facts)
+{
+    if ((*agent->jvmti)->GetThreadInfo(agent->jvmti, thread, info) != JVMTI_ERROR_NONE)
+        return false;
+    facts->name = info->name ? info->name : "";
+    facts->name_length = strlen(facts->name);
+    facts->kind = kind_of(agent, jni, thread);
+    facts->flags |= info->is_daemon ? THREAD_DAEMON : 0;
+    facts->java_id = java_id(agent, jni, thread);
+    facts->parent = java_thread_table__origin(&agent->java_threads, facts->java_id).parent;
+    return true;
+}
+
 /* The thread's record begins, on its own kernel thread. NULL if it cannot. */
 static struct kernel_thread *begin(struct agent *agent, JNIEnv *jni, jthread thread, uint32_t flags)
 {
     struct kernel_thread *mine = kernel_thread_table__enter(&agent->kernel_threads);
     struct java_thread_facts facts = {.flags = flags};
     jvmtiThreadInfo info;
-    int error;
+    int error = 0;
 
-    if (!mine || (*agent->jvmti)->GetThreadInfo(agent->jvmti, thread, &info) != JVMTI_ERROR_NONE)
+    if (!mine || !learn(agent, jni, thread, &info, &facts))
         return NULL;
-    facts.name = info.name ? info.name : "";
-    facts.name_length = strlen(facts.name);
-    facts.kind = kind_of(agent, jni, thread);
-    facts.flags |= info.is_daemon ? THREAD_DAEMON : 0;
-    facts.java_id = java_id(agent, jni, thread);
-    facts.parent = java_thread_table__parent(&agent->java_threads, facts.java_id);
-    error = kernel_thread__start_java(mine, &facts);
+    /* It may have been adopted. */
+    if (mine->idle || mine->thread->java_id != facts.java_id)
+        error = kernel_thread__start_java(mine, &facts);
     if (strcmp(facts.name, "DestroyJavaVM") == 0)
         housekeeping__look(agent);
     drop_info(agent, jni, &info);
@@ -177,13 +262,13 @@ void JNICALL thread_events__start(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
 void JNICALL thread_events__end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
 {
     struct agent *agent = &treadle_agent;
-    struct kernel_thread *mine = kernel_thread_table__mine();
+    struct kernel_thread *mine = kernel_thread_table__find_mine(&agent->kernel_threads);
     jvmtiThreadInfo info;
 
-    if (!mine || !mine->thread || mine->idle)
+    if (!atomic_load(&agent->active) || !mine || !mine->thread || mine->idle)
         return;
     if ((*jvmti)->GetThreadInfo(jvmti, thread, &info) == JVMTI_ERROR_NONE) {
-        record_name(agent, ledger__ref(&agent->ledger, mine->thread), info.name);
+        thread_events__record_name(agent, ledger__ref(&agent->ledger, mine->thread), info.name);
         drop_info(agent, jni, &info);
     }
     if (mine->thread->java_id)
@@ -215,19 +300,95 @@ static void seed_frames(const struct agent *agent, struct kernel_thread *mine, j
     kernel_thread__publish(mine);
 }
 
-struct kernel_thread *thread_events__late_start(struct agent *agent, jthread thread,
+/* Is the current thread a virtual one, mounted on the carrier that this kernel thread is? */
+static bool is_virtual(const struct agent *agent, JNIEnv *jni, jthread thread)
+{
+    return agent->virtual_thread_class &&
+           (*jni)->IsInstanceOf(jni, thread, agent->virtual_thread_class);
+}
+
+/* The books of the kernel thread are opened under its carrier's name by thread_events__adopt_all,
+ * or when the carrier starts: a mounted thread cannot tell who carries it. */
+static struct kernel_thread *meet(struct agent *agent, JNIEnv *jni, jthread thread)
+{
+    struct kernel_thread *mine = kernel_thread_table__mine();
+    bool mounted = is_virtual(agent, jni, thread);
+
+    if (mounted) {
+        mine = kernel_thread_table__find_mine(&agent->kernel_threads);
+        return mine && virtual_threads__meet(agent, jni, thread) ? mine : NULL;
+    }
+    if (!mine || mine->idle || kernel_thread__is_unmet(mine)) {
+        /* What was mounted when profiling was stopped is not what is about to begin or over. */
+        if (mine)
+            virtual_thread__meet(mine, 0);
+        mine = begin(agent, jni, thread, mine ? 0 : THREAD_SEEDED);
+    }
+    if (mine)
+        virtual_thread__meet(mine, 0);
+    return mine;
+}
+
+struct kernel_thread *thread_events__late_start(struct agent *agent, JNIEnv *jni, jthread thread,
                                                 jint top_frames)
 {
-    JNIEnv *jni = agent__jni(agent);
-    struct kernel_thread *mine = kernel_thread_table__mine();
+    struct kernel_thread *mine = kernel_thread_table__find_mine(&agent->kernel_threads);
 
-    /* Over already, or it could not be recorded when it started. */
-    if (!jni || mine)
+    if (__atomic_load_n(&agent->setup.epoch, __ATOMIC_ACQUIRE) == EPOCH_STOPPED)
         return NULL;
+    /* Adopted, or a carrier. */
+    if (mine || is_virtual(agent, jni, thread))
+        return meet(agent, jni, thread);
+    /* None: over already, or it could not be recorded when it started. */
     mine = begin(agent, jni, thread, THREAD_SEEDED);
     if (mine)
         seed_frames(agent, mine, thread, top_frames);
     return mine;
+}
+
+struct kernel_thread *thread_events__meet(struct agent *agent, JNIEnv *jni)
+{
+    struct kernel_thread *mine = kernel_thread_table__mine();
+    jthread thread;
+
+    /* A mounted virtual thread that is known to be one. */
+    if (mine && mine->paused && !kernel_thread__is_unmet(mine))
+        return NULL;
+    if ((*agent->jvmti)->GetCurrentThread(agent->jvmti, &thread) != JVMTI_ERROR_NONE)
+        return NULL;
+    mine = meet(agent, jni, thread);
+    (*jni)->DeleteLocalRef(jni, thread);
+    return mine && !mine->paused ? mine : NULL;
+}
+
+static void adopt(struct agent *agent, JNIEnv *jni, jthread thread)
+{
+    struct java_thread_facts facts = {0};
+    pid_t tid = java_tid__of(&agent->java_tid, jni, thread);
+    jvmtiThreadInfo info;
+    ledger_ref ref;
+
+    if (tid <= 0 || !learn(agent, jni, thread, &info, &facts))
+        return;
+    ref = kernel_thread_table__adopt(&agent->kernel_threads, tid, &facts);
+    if (ref && facts.java_id)
+        java_thread_table__started(&agent->java_threads, facts.java_id, ref);
+    drop_info(agent, jni, &info);
+}
+
+void thread_events__adopt_all(struct agent *agent, JNIEnv *jni)
+{
+    jvmtiEnv *jvmti = agent->jvmti;
+    jthread *threads;
+    jint count;
+
+    if ((*jvmti)->GetAllThreads(jvmti, &count, &threads) != JVMTI_ERROR_NONE)
+        return;
+    for (jint i = 0; i < count; i++) {
+        adopt(agent, jni, threads[i]);
+        (*jni)->DeleteLocalRef(jni, threads[i]);
+    }
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
 }
 
 void thread_events__record_names(struct agent *agent, JNIEnv *jni)
@@ -244,7 +405,7 @@ void thread_events__record_names(struct agent *agent, JNIEnv *jni)
         jvmtiThreadInfo info;
 
         if (ref && (*jvmti)->GetThreadInfo(jvmti, threads[i], &info) == JVMTI_ERROR_NONE) {
-            record_name(agent, ref, info.name);
+            thread_events__record_name(agent, ref, info.name);
             drop_info(agent, jni, &info);
         }
         (*jni)->DeleteLocalRef(jni, threads[i]);

@@ -17,12 +17,31 @@ void JNICALL thread_events__native_bound(jvmtiEnv *jvmti, JNIEnv *jni, jthread t
 /* Looks up what needs a running JVM. On VMInit. */
 void thread_events__prepare(struct agent *agent, JNIEnv *jni);
 
+/* The name that the thread has by now, if it is another one than before. Takes a lock: not for
+ * hooks. */
+void thread_events__record_name(struct agent *agent, ledger_ref ref, const char *name);
+
 /*
  * The first event of a thread whose start was not seen: a record, and nodes without calls for the
- * frames that are on its stack, but for the `top_frames` youngest. NULL if it cannot be recorded.
+ * frames that are on its stack, but for the `top_frames` youngest. If its kernel thread is known
+ * but not who runs there, only that is found out. NULL if it cannot be recorded.
  */
-struct kernel_thread *thread_events__late_start(struct agent *agent, jthread thread,
+struct kernel_thread *thread_events__late_start(struct agent *agent, JNIEnv *jni, jthread thread,
                                                 jint top_frames);
+
+/* Where the calling thread stands, for a thread that it starts. */
+struct java_thread_origin thread_events__here(struct agent *agent, JNIEnv *jni);
+
+/* A hook's: finds out who runs on the calling kernel thread, and records it if it is not yet. NULL
+ * if it cannot be recorded; events of a virtual thread do not count. */
+struct kernel_thread *thread_events__meet(struct agent *agent, JNIEnv *jni);
+
+/* Opens the books of the Java threads that run already. After each start of profiling. */
+void thread_events__adopt_all(struct agent *agent, JNIEnv *jni);
+
+/* The natives of Thread with their wrappers, where they were bound before anybody could hear it:
+ * to be registered anew. methods: room for two. How many. */
+jint thread_events__rebind(JNIEnv *jni, jclass *thread_class, JNINativeMethod *methods);
 
 /* Records the names that running threads have now, where they are other than before. */
 void thread_events__record_names(struct agent *agent, JNIEnv *jni);

@@ -2,48 +2,286 @@
 
 #include "agent/agent.h"
 #include "agent/log.h"
+#include "agent/thread_events.h"
+#include "native/virtual_thread.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* What jvmti.h of JDK 21 and later has; the one that this is built with may be older. */
+#define EVENT_VIRTUAL_THREAD_END    88
+#define CAN_SUPPORT_VIRTUAL_THREADS 44 /* a bit of jvmtiCapabilities */
+
+#define START_NAME_MAX 512 /* bytes of a class's or a method's name */
+
+static bool has_bit(const jvmtiCapabilities *capabilities, unsigned bit)
+{
+    return ((const unsigned char *)capabilities)[bit / 8] >> bit % 8 & 1;
+}
 
 void virtual_threads__ask(const struct agent *agent, jvmtiCapabilities *capabilities)
 {
-#ifdef JVMTI_VERSION_21
     jvmtiCapabilities potential;
 
     if ((*agent->jvmti)->GetPotentialCapabilities(agent->jvmti, &potential) == JVMTI_ERROR_NONE &&
-        potential.can_support_virtual_threads)
-        capabilities->can_support_virtual_threads = 1;
-#else
-    (void)agent, (void)capabilities;
-#endif
+        has_bit(&potential, CAN_SUPPORT_VIRTUAL_THREADS))
+        ((unsigned char *)capabilities)[CAN_SUPPORT_VIRTUAL_THREADS / 8] |=
+            1u << CAN_SUPPORT_VIRTUAL_THREADS % 8;
 }
 
-static void JNICALL on_mount(jvmtiEnv *jvmti, ...)
+/* The current virtual thread's record, or none. */
+static ledger_ref own_record(jvmtiEnv *jvmti)
 {
-    struct kernel_thread *mine = kernel_thread_table__mine();
+    void *data = NULL;
 
-    (void)jvmti;
-    ledger__count(&treadle_agent.ledger.header->unfollowed_mounts, 1);
-    if (mine && mine->thread)
-        kernel_thread__pause(mine);
+    if ((*jvmti)->GetThreadLocalStorage(jvmti, NULL, &data) != JVMTI_ERROR_NONE)
+        return 0;
+    return (ledger_ref)(uintptr_t)data;
 }
 
-static void JNICALL on_unmount(jvmtiEnv *jvmti, ...)
+/* As Thread.toString has it for those without a name. */
+static void name_unnamed(char *text, size_t text_bytes, uint64_t java_id)
+{
+    snprintf(text, text_bytes, "VirtualThread[#%llu]", (unsigned long long)java_id);
+}
+
+static int string_length(const struct ledger_string *string)
+{
+    return string->length < START_NAME_MAX ? (int)string->length : START_NAME_MAX;
+}
+
+static const char *string_bytes(const struct ledger_string *string)
+{
+    return (const char *)string + offsetof(struct ledger_string, bytes);
+}
+
+/* Threads without a name are told apart by where they were started. */
+static ledger_ref name_group(struct ledger *ledger, struct java_thread_origin origin)
+{
+    const struct ledger_method *method = ledger__at(ledger, origin.method);
+    const struct ledger_string *class_name, *name;
+    char text[2 * START_NAME_MAX + 32];
+    int length;
+
+    if (!origin.method)
+        return 0;
+    class_name = ledger__at(ledger, method->class_name);
+    name = ledger__at(ledger, method->name);
+    length = snprintf(text, sizeof text, "(started in %.*s.%.*s)", string_length(class_name),
+                      string_bytes(class_name), string_length(name), string_bytes(name));
+    return length > 0 ? ledger__string(ledger, text, (size_t)length) : 0;
+}
+
+/* Its name, to be released, or NULL: it has none. */
+static const char *get_name(const struct agent *agent, JNIEnv *jni, jthread thread, jstring *name)
+{
+    *name = agent->thread_name_field ? (*jni)->GetObjectField(jni, thread, agent->thread_name_field)
+                                     : NULL;
+    return *name ? (*jni)->GetStringUTFChars(jni, *name, NULL) : NULL;
+}
+
+static void release_name(JNIEnv *jni, jstring name, const char *text)
+{
+    if (text)
+        (*jni)->ReleaseStringUTFChars(jni, name, text);
+    if (name)
+        (*jni)->DeleteLocalRef(jni, name);
+}
+
+static ledger_ref begin(struct agent *agent, JNIEnv *jni, jthread thread,
+                        struct kernel_thread *carrier)
+{
+    struct java_thread_facts facts = {.kind = THREAD_VIRTUAL, .flags = THREAD_DAEMON};
+    struct java_thread_origin origin;
+    jvmtiEnv *jvmti = agent->jvmti;
+    char unnamed[64];
+    jstring name;
+    const char *text = get_name(agent, jni, thread, &name);
+    ledger_ref ref;
+
+    if (agent->thread_id_field)
+        facts.java_id = (uint64_t)(*jni)->GetLongField(jni, thread, agent->thread_id_field);
+    origin = java_thread_table__origin(&agent->java_threads, facts.java_id);
+    facts.parent = origin.parent;
+    java_thread_table__ended(&agent->java_threads, facts.java_id);
+    if (!text || !*text) {
+        name_unnamed(unnamed, sizeof unnamed, facts.java_id);
+        facts.group_name = name_group(&agent->ledger, origin);
+    }
+    facts.name = text && *text ? text : unnamed;
+    facts.name_length = strlen(facts.name);
+    ref = virtual_thread__begin(carrier, &facts);
+    release_name(jni, name, text);
+    (*jvmti)->SetThreadLocalStorage(jvmti, NULL, (void *)(uintptr_t)ref);
+    return ref;
+}
+
+static bool mount(struct agent *agent, JNIEnv *jni, jthread thread, struct kernel_thread *carrier)
+{
+    ledger_ref ref = own_record(agent->jvmti);
+
+    if (!ref)
+        ref = begin(agent, jni, thread, carrier);
+    if (ref)
+        return virtual_thread__mount(carrier, ref);
+    ledger__count(&agent->ledger.header->unfollowed_mounts, 1);
+    kernel_thread__pause(carrier);
+    return false;
+}
+
+bool virtual_threads__meet(struct agent *agent, JNIEnv *jni, jthread thread)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
+    ledger_ref ref = own_record(agent->jvmti);
+
+    virtual_thread__meet(mine, ref);
+    if (kernel_thread__counts(mine) && ref && mine->thread == ledger__at(&agent->ledger, ref))
+        return true;
+    return mount(agent, jni, thread, mine);
+}
+
+/* Nobody tells when a virtual thread gets another name: it is looked up once, at the end. */
+static void note_last_name(struct agent *agent, JNIEnv *jni, jthread thread, ledger_ref ref)
+{
+    jstring name;
+    const char *text = get_name(agent, jni, thread, &name);
+
+    if (text && *text)
+        thread_events__record_name(agent, ref, text);
+    release_name(jni, name, text);
+}
+
+static void JNICALL on_end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
+{
+    struct kernel_thread *mine = kernel_thread_table__mine();
+    ledger_ref ref = own_record(jvmti);
+
+    if (!atomic_load(&treadle_agent.active) || !mine || !mine->thread || !ref)
+        return;
+    if (kernel_thread__is_unmet(mine))
+        virtual_thread__meet(mine, ref);
+    if (virtual_thread__end(mine, ref))
+        note_last_name(&treadle_agent, jni, thread, ref);
+}
+
+void virtual_threads__add_callbacks(union event_callbacks *callbacks)
+{
+    void(JNICALL * end)(jvmtiEnv * jvmti, JNIEnv * jni, jthread thread) = on_end;
+
+    callbacks->number[EVENT_VIRTUAL_THREAD_END - JVMTI_MIN_EVENT_TYPE_VAL] = (void *)(uintptr_t)end;
+}
+
+static bool is_profiling(const struct agent *agent)
+{
+    return __atomic_load_n(&agent->setup.epoch, __ATOMIC_ACQUIRE) != EPOCH_STOPPED;
+}
+
+/* Mounted on a carrier whose start was seen, or that was adopted: the event itself says who runs.
+ * Where profiling is about to start, the carriers may not be known yet, and nothing counts. */
+static void JNICALL on_mount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
+{
+    struct agent *agent = &treadle_agent;
+    struct kernel_thread *mine = kernel_thread_table__find_mine(&agent->kernel_threads);
 
     (void)jvmti;
-    if (mine && mine->thread)
+    if (!is_profiling(agent))
+        return;
+    if (!mine || !mine->thread) {
+        ledger__count(&agent->ledger.header->unfollowed_mounts, 1);
+        return;
+    }
+    if (kernel_thread__is_unmet(mine))
+        virtual_thread__meet(mine, 0);
+    (void)mount(agent, jni, thread, mine);
+}
+
+/* Of one that was mounted since before the start, this may be the first event. */
+static void JNICALL on_unmount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
+{
+    struct agent *agent = &treadle_agent;
+    struct kernel_thread *mine = kernel_thread_table__find_mine(&agent->kernel_threads);
+
+    (void)jvmti;
+    if (!mine || !mine->thread || !is_profiling(agent))
+        return;
+    if (kernel_thread__is_unmet(mine))
+        (void)virtual_threads__meet(agent, jni, thread);
+    if (mine->paused)
         kernel_thread__resume(mine);
+    virtual_thread__unmount(mine);
 }
 
+/* The calling kernel thread's, once it is known who runs there. */
+static struct kernel_thread *mine_met(struct agent *agent, JNIEnv *jni)
+{
+    struct kernel_thread *mine = kernel_thread_table__find_mine(&agent->kernel_threads);
+
+    return mine && kernel_thread__is_unmet(mine) ? thread_events__meet(agent, jni) : mine;
+}
+
+void JNICALL virtual_threads__starting(JNIEnv *jni, jclass hooks, jobject thread)
+{
+    struct agent *agent = &treadle_agent;
+    struct java_thread_origin origin;
+    uint64_t id;
+
+    (void)hooks;
+    if (!is_profiling(agent) || !agent->thread_id_field)
+        return;
+    origin = thread_events__here(agent, jni);
+    if (!origin.parent)
+        return;
+    id = (uint64_t)(*jni)->GetLongField(jni, thread, agent->thread_id_field);
+    java_thread_table__starting(&agent->java_threads, id, origin);
+}
+
+void JNICALL virtual_threads__pinned(JNIEnv *jni, jclass hooks, jobject thread)
+{
+    struct agent *agent = &treadle_agent;
+    struct kernel_thread *mine = is_profiling(agent) ? mine_met(agent, jni) : NULL;
+
+    (void)hooks, (void)thread;
+    if (mine && kernel_thread__counts(mine) && virtual_thread__is_mounted(mine))
+        virtual_thread__pinned(mine);
+}
+
+/* Of JDK 21 to 25. */
 static const struct {
+    const char *method;
+    const char *descriptor;
+    const char *hook;
+} first_hooks[] = {
+    {"start", "(Ljdk/internal/vm/ThreadContainer;)V", "starting"},
+    {"parkOnCarrierThread", "(ZJ)V", "pinned"},
+};
+
+bool virtual_threads__is_pinning(const char *class_name, const char *method_name)
+{
+    return strcmp(class_name, "java.lang.VirtualThread") == 0 &&
+           strcmp(method_name, "parkOnCarrierThread") == 0;
+}
+
+const char *virtual_threads__first_hook(const struct class_method *method)
+{
+    if (!class_text__is(method->class_name, VIRTUAL_THREAD_CLASS))
+        return NULL;
+    for (size_t i = 0; i < sizeof first_hooks / sizeof *first_hooks; i++)
+        if (class_text__is(method->name, first_hooks[i].method) &&
+            class_text__is(method->descriptor, first_hooks[i].descriptor))
+            return first_hooks[i].hook;
+    return NULL;
+}
+
+static struct {
     const char *id;
     jvmtiExtensionEvent callback;
+    jint index; /* this JVM's, 0: it has none */
 } events[] = {
-    {"com.sun.hotspot.events.VirtualThreadMount", on_mount},
-    {"com.sun.hotspot.events.VirtualThreadUnmount", on_unmount},
+    {"com.sun.hotspot.events.VirtualThreadMount", (jvmtiExtensionEvent)on_mount, 0},
+    {"com.sun.hotspot.events.VirtualThreadUnmount", (jvmtiExtensionEvent)on_unmount, 0},
 };
+
+#define EVENT_COUNT (sizeof events / sizeof *events)
 
 static void drop(jvmtiEnv *jvmti, jvmtiExtensionEventInfo *info)
 {
@@ -54,36 +292,48 @@ static void drop(jvmtiEnv *jvmti, jvmtiExtensionEventInfo *info)
     (*jvmti)->Deallocate(jvmti, (unsigned char *)info->short_description);
 }
 
-/* Extension events need to be switched on as well, by their index. */
-static bool hear_one(jvmtiEnv *jvmti, const jvmtiExtensionEventInfo *info)
+static void note_index(const jvmtiExtensionEventInfo *info)
 {
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
-        jint index = info->extension_event_index;
-
-        if (strcmp(info->id, events[i].id) != 0)
-            continue;
-        return (*jvmti)->SetExtensionEventCallback(jvmti, index, events[i].callback) ==
-                   JVMTI_ERROR_NONE &&
-               (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, (jvmtiEvent)index, NULL) ==
-                   JVMTI_ERROR_NONE;
-    }
-    return true;
+    for (size_t i = 0; i < EVENT_COUNT; i++)
+        if (strcmp(info->id, events[i].id) == 0)
+            events[i].index = info->extension_event_index;
 }
 
-void virtual_threads__hear(struct agent *agent)
+void virtual_threads__find_events(struct agent *agent)
 {
     jvmtiEnv *jvmti = agent->jvmti;
     jvmtiExtensionEventInfo *infos;
-    bool heard = true;
     jint count;
 
     if ((*jvmti)->GetExtensionEvents(jvmti, &count, &infos) != JVMTI_ERROR_NONE)
         return;
     for (jint i = 0; i < count; i++) {
-        heard &= hear_one(jvmti, &infos[i]);
+        note_index(&infos[i]);
         drop(jvmti, &infos[i]);
     }
     (*jvmti)->Deallocate(jvmti, (unsigned char *)infos);
+}
+
+/* Extension events need to be switched on as well, by their index. */
+void virtual_threads__hear(struct agent *agent, bool on)
+{
+    jvmtiEnv *jvmti = agent->jvmti;
+    bool heard = true;
+
+    for (size_t i = 0; i < EVENT_COUNT; i++) {
+        if (!events[i].index)
+            continue;
+        if (on)
+            heard &= (*jvmti)->SetExtensionEventCallback(jvmti, events[i].index,
+                                                         events[i].callback) == JVMTI_ERROR_NONE;
+        heard &= (*jvmti)->SetEventNotificationMode(jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE,
+                                                    (jvmtiEvent)events[i].index,
+                                                    NULL) == JVMTI_ERROR_NONE;
+    }
+    if (events[0].index)
+        heard &= (*jvmti)->SetEventNotificationMode(jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE,
+                                                    (jvmtiEvent)EVENT_VIRTUAL_THREAD_END,
+                                                    NULL) == JVMTI_ERROR_NONE;
     if (!heard)
         log__line(LOG_WARN, "this JVM does not tell when virtual threads mount");
 }

@@ -1,19 +1,54 @@
 /*
- * Virtual threads (JDK 21 and later). While one is mounted, what runs on its carrier's kernel
- * thread is not the carrier's: its method events are not recorded, so that the carrier's tree stays
- * right, and its CPU goes to where the carrier stood. The mounts are counted and reported.
+ * Virtual threads (JDK 21 and later): JVMTI's and HotSpot's events about them, see
+ * native/virtual_thread.h. Which record is a virtual thread's stands in its JVMTI thread-local
+ * storage. One for which there is no room pauses its carrier while it is mounted; such mounts are
+ * counted and reported.
  */
 #ifndef TREADLE_VIRTUAL_THREADS_H
 #define TREADLE_VIRTUAL_THREADS_H
 
+#include "agent/class_rewriter.h"
+
 #include <jvmti.h>
+#include <stdbool.h>
 
 struct agent;
+struct kernel_thread;
+
+/* Callbacks by name, and by the number of their event less the first one's: also of events that are
+ * newer than the jvmti.h this is built with. */
+union event_callbacks {
+    jvmtiEventCallbacks named;
+    void *number[64];
+};
+
+void virtual_threads__add_callbacks(union event_callbacks *callbacks);
+
+/* The current thread is a virtual one, which may be mounted since before anybody listened: it is
+ * made current. False if it cannot be recorded. */
+bool virtual_threads__meet(struct agent *agent, JNIEnv *jni, jthread thread);
 
 /* Adds the capability if this JVM has virtual threads. */
 void virtual_threads__ask(const struct agent *agent, jvmtiCapabilities *capabilities);
 
-/* Hears mounts and unmounts, which are extension events of HotSpot, found by name. */
-void virtual_threads__hear(struct agent *agent);
+/* Natives of the hook class: the caller is about to start the virtual thread; the current one is
+ * about to block its carrier. */
+void JNICALL virtual_threads__starting(JNIEnv *jni, jclass hooks, jobject thread);
+void JNICALL virtual_threads__pinned(JNIEnv *jni, jclass hooks, jobject thread);
+
+/* Which of them the method of the JDK is to call first; NULL: none. */
+const char *virtual_threads__first_hook(const struct class_method *method);
+
+/* Is it what a pinned virtual thread blocks its carrier in? That method has a node whatever the
+ * filter says: its calls and wall time, below the path that pinned. */
+bool virtual_threads__is_pinning(const char *class_name, const char *method_name);
+
+#define VIRTUAL_THREAD_CLASS "java/lang/VirtualThread"
+
+/* Finds the mounts and unmounts, which are extension events of HotSpot, by name. */
+void virtual_threads__find_events(struct agent *agent);
+
+/* Hears them from now on, or no more. */
+void virtual_threads__hear(struct agent *agent, bool on);
 
 #endif

@@ -1,0 +1,382 @@
+#include "agent/class_hooks.h"
+
+#include "agent/agent.h"
+#include "agent/class_rewriter.h"
+#include "agent/hook_class.h"
+#include "agent/hooks.h"
+#include "agent/loaded_classes.h"
+#include "agent/log.h"
+#include "agent/method_filter.h"
+#include "agent/thread_events.h"
+#include "agent/trivial_method.h"
+#include "agent/virtual_threads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So much of the ledger's bound may be spent on names beside it. */
+#define NAMES_PART 4u
+
+/* What becomes of one class that is looked at. */
+struct class_look {
+    struct agent *agent;
+    struct numbered_class *class; /* NULL: no memory for it */
+    char *dotted;                 /* the class's name as filters have it */
+    bool is_boot;
+    bool is_jdk; /* of the boot or platform loader */
+    uint32_t filtered;
+    uint32_t left_alone[LEFT_ALONE_COUNT];
+};
+
+static char *copy_or_null(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+void class_hooks__set_filter(struct agent *agent, const char *include, const char *exclude)
+{
+    struct class_hooks *hooks = &agent->class_hooks;
+    struct ledger_header *header = agent->ledger.header;
+
+    pthread_rwlock_wrlock(&hooks->filter_lock);
+    free(hooks->include);
+    free(hooks->exclude);
+    hooks->include = copy_or_null(include);
+    hooks->exclude = copy_or_null(exclude);
+    header->default_filter = include == NULL;
+    header->hooked_classes = header->hooked_methods = header->filtered_methods = 0;
+    memset(header->left_alone, 0, sizeof header->left_alone);
+    method_numbers__unmark(&hooks->methods, CLASS_COUNTED);
+    pthread_rwlock_unlock(&hooks->filter_lock);
+}
+
+/* A reference to the platform class loader; NULL where the JVM has none. */
+static jobject find_platform_loader(JNIEnv *jni)
+{
+    jclass class = (*jni)->FindClass(jni, "java/lang/ClassLoader");
+    jmethodID get = class ? (*jni)->GetStaticMethodID(jni, class, "getPlatformClassLoader",
+                                                      "()Ljava/lang/ClassLoader;")
+                          : NULL;
+    jobject loader = get ? (*jni)->CallStaticObjectMethod(jni, class, get) : NULL;
+
+    if ((*jni)->ExceptionCheck(jni)) {
+        (*jni)->ExceptionClear(jni);
+        return NULL;
+    }
+    return loader ? (*jni)->NewGlobalRef(jni, loader) : NULL;
+}
+
+/* It gets its hooks with the classes that are loaded. Not initialized, as FindClass would do: that
+ * makes the scheduler and its threads, which most programs never need. Not where there is none: a
+ * debugger that waits for exceptions would stop at the one that tells so. */
+static void load_virtual_thread_class(JNIEnv *jni)
+{
+    jclass class = (*jni)->FindClass(jni, "java/lang/Class");
+    jmethodID for_name =
+        class ? (*jni)->GetStaticMethodID(jni, class, "forName",
+                                          "(Ljava/lang/String;ZLjava/lang/ClassLoader;)"
+                                          "Ljava/lang/Class;")
+              : NULL;
+    jstring name = for_name ? (*jni)->NewStringUTF(jni, "java.lang.VirtualThread") : NULL;
+
+    if (name)
+        (void)(*jni)->CallStaticObjectMethod(jni, class, for_name, name, JNI_FALSE, NULL);
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
+}
+
+int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives)
+{
+    struct class_hooks *hooks = &agent->class_hooks;
+    JNINativeMethod natives[2];
+    struct bound_natives more = {.methods = natives};
+    int error;
+
+    pthread_rwlock_init(&hooks->filter_lock, NULL);
+    method_numbers__init(&hooks->methods, agent->options.max_mem / NAMES_PART);
+    class_hooks__set_filter(agent, agent->options.include, agent->options.exclude);
+    hooks->platform_loader = find_platform_loader(jni);
+    hooks->everywhere = agent->options.events == LEDGER_EVENTS_INSTRUMENT;
+    if (agent->virtual_thread_class)
+        load_virtual_thread_class(jni);
+    if (rebind_natives)
+        more.count = thread_events__rebind(jni, &more.class, natives);
+    error = hook_class__define(jni, hooks__natives, more.count ? &more : NULL);
+    if (error)
+        log__line(LOG_ERROR, "the JVM refuses the hooks' class; no calls are recorded");
+    return error;
+}
+
+/* Of the default set's loaders: the JDK's own classes. */
+static bool is_jdk_loader(const struct class_hooks *hooks, JNIEnv *jni, jobject loader)
+{
+    return !loader ||
+           (hooks->platform_loader && (*jni)->IsSameObject(jni, loader, hooks->platform_loader));
+}
+
+static char *dotted_name(struct class_text name)
+{
+    char *dotted = malloc(name.length + 1u);
+
+    if (!dotted)
+        return NULL;
+    for (uint32_t i = 0; i < name.length; i++)
+        dotted[i] = name.bytes[i] == '/' ? '.' : (char)name.bytes[i];
+    dotted[name.length] = '\0';
+    return dotted;
+}
+
+static bool is_admitted(const struct class_look *look, const struct class_method *method)
+{
+    const struct class_hooks *hooks = &look->agent->class_hooks;
+    char *name;
+    bool admitted;
+
+    if (!hooks->include && (look->is_jdk || class_method__is_trivial(method)))
+        return false;
+    if (!hooks->include && !hooks->exclude)
+        return true;
+    name = strndup((const char *)method->name.bytes, method->name.length);
+    admitted = name && method_filter__admits(hooks->include, hooks->exclude, look->dotted, name);
+    free(name);
+    return admitted;
+}
+
+static bool is_pinning(const struct class_look *look, const struct class_method *method)
+{
+    return look->is_boot && class_text__is(method->name, "parkOnCarrierThread") &&
+           virtual_threads__is_pinning(look->dotted, "parkOnCarrierThread");
+}
+
+/* The number of a method that is to have a node; 0: it is not, or cannot have one. */
+static uint32_t number(struct class_look *look, const struct class_method *method)
+{
+    uint32_t id = 0;
+
+    /* JVMTI's events make the nodes. */
+    if (!look->agent->class_hooks.everywhere)
+        return 0;
+    if (!look->dotted || !(is_pinning(look, method) || is_admitted(look, method))) {
+        look->filtered++;
+        return 0;
+    }
+    if (look->is_boot && method->is_intrinsic) {
+        look->left_alone[LEFT_ALONE_INTRINSIC]++;
+        return 0;
+    }
+    if (look->class)
+        id = method_numbers__id(&look->agent->class_hooks.methods, look->class, method->name,
+                                method->descriptor);
+    if (!id)
+        look->left_alone[LEFT_ALONE_NO_MEMORY]++;
+    return id;
+}
+
+/* A choose_method: the class's first method makes the class known. */
+static bool choose(void *context, const struct class_method *method, struct method_choice *choice)
+{
+    struct class_look *look = context;
+    struct method_numbers *methods = &look->agent->class_hooks.methods;
+
+    if (!look->dotted) {
+        look->dotted = dotted_name(method->class_name);
+        look->class = method_numbers__class(methods, method->class_name);
+    }
+    choice->first = look->is_boot ? virtual_threads__first_hook(method) : NULL;
+    choice->id = number(look, method);
+    return choice->id || choice->first;
+}
+
+static void count_class(const struct class_look *look, const struct class_rewrite *rewrite)
+{
+    struct ledger_header *header = look->agent->ledger.header;
+    enum ledger_left_alone reason;
+
+    if (!look->class || !numbered_class__mark(look->class, CLASS_COUNTED))
+        return;
+    ledger__count(&header->filtered_methods, look->filtered);
+    ledger__count(&header->hooked_methods, rewrite->methods[METHOD_HOOKED]);
+    ledger__count(&header->hooked_classes, rewrite->methods[METHOD_HOOKED] > 0);
+    for (unsigned i = 0; i < LEFT_ALONE_COUNT; i++)
+        ledger__count(&header->left_alone[i], look->left_alone[i]);
+    for (unsigned outcome = 0; outcome < METHOD_OUTCOMES; outcome++)
+        if (method_outcome__left_alone(outcome, &reason))
+            ledger__count(&header->left_alone[reason], rewrite->methods[outcome]);
+}
+
+static void count_failure(const struct agent *agent, const char *name, int error,
+                          const struct class_rewrite *rewrite)
+{
+    struct ledger_header *header = agent->ledger.header;
+
+    if (error == -ENOMEM)
+        ledger__count(&header->left_alone[LEFT_ALONE_NO_MEMORY], 1);
+    else
+        ledger__count(
+            &header->left_alone[error == -ENOTSUP ? LEFT_ALONE_VERSION : LEFT_ALONE_MALFORMED], 1);
+    log__line(LOG_DEBUG, "class %s has no hooks: at byte %zu expected %s", name ? name : "?",
+              rewrite->error.offset, rewrite->error.expected ? rewrite->error.expected : "memory");
+}
+
+/* In the JVM's own memory, as it wants it. */
+static void hand_over(jvmtiEnv *jvmti, const struct class_rewrite *rewrite, jint *new_length,
+                      unsigned char **new_bytes)
+{
+    unsigned char *copy;
+
+    if ((*jvmti)->Allocate(jvmti, (jlong)rewrite->length, &copy) != JVMTI_ERROR_NONE)
+        return;
+    memcpy(copy, rewrite->bytes, rewrite->length);
+    *new_length = (jint)rewrite->length;
+    *new_bytes = copy;
+}
+
+static bool is_wanted_class(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
+                            const char *name)
+{
+    const struct numbered_class *class;
+
+    if (!loader && name && strcmp(name, VIRTUAL_THREAD_CLASS) == 0)
+        return true;
+    if (!hooks->everywhere || (!hooks->include && is_jdk_loader(hooks, jni, loader)))
+        return false;
+    if (!name)
+        return true;
+    class = method_numbers__find_class(&hooks->methods, name);
+    return !hook_class__is_ours(name) && !(class && numbered_class__is(class, CLASS_REFUSED));
+}
+
+void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class_being_redefined,
+                                      jobject loader, const char *name, jobject protection_domain,
+                                      jint length, const unsigned char *bytes, jint *new_length,
+                                      unsigned char **new_bytes)
+{
+    struct agent *agent = &treadle_agent;
+    struct class_hooks *hooks = &agent->class_hooks;
+    struct class_look look = {
+        .agent = agent, .is_boot = loader == NULL, .is_jdk = is_jdk_loader(hooks, jni, loader)};
+    struct class_rewrite rewrite;
+    int error;
+
+    (void)class_being_redefined, (void)protection_domain;
+    if (!atomic_load(&hooks->wanted) || !jni)
+        return;
+    pthread_rwlock_rdlock(&hooks->filter_lock);
+    if (is_wanted_class(hooks, jni, loader, name)) {
+        error = class_rewriter__rewrite(bytes, (size_t)length, HOOK_CLASS, choose, &look, &rewrite);
+        if (error)
+            count_failure(agent, name, error, &rewrite);
+        else
+            count_class(&look, &rewrite);
+        if (!error && look.class)
+            numbered_class__set_source(&hooks->methods, look.class, rewrite.source_file);
+        if (!error && rewrite.bytes && look.class) {
+            numbered_class__mark(look.class, CLASS_HOOKED);
+            hand_over(jvmti, &rewrite, new_length, new_bytes);
+        }
+        if (look.class)
+            numbered_class__mark(look.class, CLASS_SEEN);
+        free(rewrite.bytes);
+        free(look.dotted);
+    }
+    pthread_rwlock_unlock(&hooks->filter_lock);
+}
+
+/* "java.util.HashMap" of "java/util/HashMap", in place. */
+static void make_dotted(char *name)
+{
+    for (; *name; name++)
+        if (*name == '/')
+            *name = '.';
+}
+
+ledger_ref class_hooks__resolve(void *context, uint64_t key)
+{
+    struct agent *agent = context;
+    const struct numbered_method *method =
+        method_numbers__get(&agent->class_hooks.methods, (uint32_t)key);
+    struct ledger_method_names names;
+    char class_name[1024];
+
+    if (!method)
+        return 0;
+    strncpy(class_name, numbered_class__name(method->class), sizeof class_name - 1);
+    class_name[sizeof class_name - 1] = '\0';
+    make_dotted(class_name);
+    names = (struct ledger_method_names){.class_name = class_name,
+                                         .name = method->name,
+                                         .signature = method->descriptor,
+                                         .source = numbered_class__source(method->class)};
+    return ledger__add_method(&agent->ledger, key, &names, 0);
+}
+
+static void set_event(struct agent *agent, bool on)
+{
+    (*agent->jvmti)
+        ->SetEventNotificationMode(agent->jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE,
+                                   JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, NULL);
+}
+
+static bool is_to_be_hooked(struct agent *agent, JNIEnv *jni, jobject loader, const char *name)
+{
+    struct class_hooks *hooks = &agent->class_hooks;
+    const struct numbered_class *class = method_numbers__find_class(&hooks->methods, name);
+    struct class_text text = {(const uint8_t *)name, (uint32_t)strlen(name)};
+    char *dotted;
+    bool some;
+
+    if (!is_wanted_class(hooks, jni, loader, name) ||
+        (class && numbered_class__is(class, CLASS_SEEN)))
+        return false;
+    dotted = dotted_name(text);
+    some = dotted && (strcmp(name, VIRTUAL_THREAD_CLASS) == 0 ||
+                      method_filter__admits_some(hooks->include, hooks->exclude, dotted));
+    free(dotted);
+    return some;
+}
+
+static bool is_hooked(struct agent *agent, JNIEnv *jni, jobject loader, const char *name)
+{
+    const struct numbered_class *class =
+        method_numbers__find_class(&agent->class_hooks.methods, name);
+
+    (void)jni, (void)loader;
+    return class && numbered_class__is(class, CLASS_HOOKED);
+}
+
+static void note_refused(struct agent *agent, const char *name, jvmtiError error)
+{
+    struct class_text text = {(const uint8_t *)name, (uint32_t)strlen(name)};
+    struct numbered_class *class = method_numbers__class(&agent->class_hooks.methods, text);
+
+    if (class && numbered_class__mark(class, CLASS_REFUSED))
+        ledger__count(&agent->ledger.header->left_alone[LEFT_ALONE_REFUSED], 1);
+    log__line(LOG_INFO, "the JVM does not transform %s (JVMTI error %d)", name, (int)error);
+}
+
+/* Twice: a class whose loading had begun before is not in the JVM's list at first. */
+void class_hooks__insert(struct agent *agent, JNIEnv *jni)
+{
+    struct class_hooks *hooks = &agent->class_hooks;
+
+    method_numbers__unmark(&hooks->methods, CLASS_SEEN);
+    atomic_store(&hooks->wanted, true);
+    set_event(agent, true);
+    if (loaded_classes__transform(agent, jni, is_to_be_hooked, note_refused) > 0 &&
+        hooks->everywhere)
+        (void)loaded_classes__transform(agent, jni, is_to_be_hooked, note_refused);
+    if (!hooks->everywhere)
+        set_event(agent, false);
+}
+
+void class_hooks__remove(struct agent *agent, JNIEnv *jni)
+{
+    struct class_hooks *hooks = &agent->class_hooks;
+
+    atomic_store(&hooks->wanted, false);
+    set_event(agent, true);
+    (void)loaded_classes__transform(agent, jni, is_hooked, note_refused);
+    method_numbers__unmark(&hooks->methods, CLASS_HOOKED);
+    set_event(agent, false);
+}

@@ -1,0 +1,52 @@
+/*
+ * events=instrument: hooks in classes. They are put in as classes are loaded and into those that
+ * are loaded already, and taken out again, by rewriting class files (agent/class_rewriter.h) when
+ * the JVM asks for it (ClassFileLoadHook, RetransformClasses). The bytes that a class gets back
+ * are the ones it had.
+ *
+ * Which methods: include= and exclude=. Without include the default set: no class of the boot and
+ * platform loaders (the JDK's own), no trivial accessor. Not for hooks.
+ */
+#ifndef TREADLE_CLASS_HOOKS_H
+#define TREADLE_CLASS_HOOKS_H
+
+#include "agent/method_numbers.h"
+#include "native/ledger_format.h"
+
+#include <jvmti.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct agent;
+
+struct class_hooks {
+    struct method_numbers methods;
+    jobject platform_loader; /* a global reference, or NULL */
+    pthread_rwlock_t filter_lock;
+    char *include; /* under that lock; or NULL */
+    char *exclude;
+    bool everywhere;     /* else only in the JDK's class of virtual threads, for its starts */
+    _Atomic bool wanted; /* classes are to have hooks */
+};
+
+/* Once, when the JVM can run Java; include and exclude are copied. 0 or -errno: a line was said. */
+int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives);
+
+/* Other methods from the next insert on. */
+void class_hooks__set_filter(struct agent *agent, const char *include, const char *exclude);
+
+/* Puts them in or takes them out, everywhere. A line says what could not be done. */
+void class_hooks__insert(struct agent *agent, JNIEnv *jni);
+void class_hooks__remove(struct agent *agent, JNIEnv *jni);
+
+/* A call_tree_resolve: context is the struct agent, key the number that the hooks pass. */
+ledger_ref class_hooks__resolve(void *context, uint64_t key);
+
+/* A JVMTI callback. */
+void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class_being_redefined,
+                                      jobject loader, const char *name, jobject protection_domain,
+                                      jint length, const unsigned char *bytes, jint *new_length,
+                                      unsigned char **new_bytes);
+
+#endif

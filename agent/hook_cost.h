@@ -1,0 +1,18 @@
+/*
+ * What a call with hooks costs on this machine: measured when the agent begins, so that a report
+ * can tell how much of the CPU time is the profiler's own.
+ */
+#ifndef TREADLE_HOOK_COST_H
+#define TREADLE_HOOK_COST_H
+
+#include "native/kernel_thread.h"
+
+#include <stdint.h>
+
+/* The hooks of one call, in picoseconds, with what compiled code does around a native method: the
+ * thread's state goes to native and back, with a full fence. The least of a few tries; on a tree of
+ * its own, with that clock and time. 0: it could not be measured. A fraction of a millisecond, on a
+ * thread that has no entry in the kernel thread table. */
+uint64_t hook_cost__measure_ps(const struct kernel_thread_setup *setup);
+
+#endif

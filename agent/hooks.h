@@ -1,0 +1,10 @@
+/* What the hooks in classes call: the native methods of the hook class. */
+#ifndef TREADLE_HOOKS_H
+#define TREADLE_HOOKS_H
+
+#include "agent/hook_class.h"
+
+/* To be registered. */
+extern const JNINativeMethod hooks__natives[HOOK_COUNT];
+
+#endif

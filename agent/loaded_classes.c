@@ -1,0 +1,104 @@
+#include "agent/loaded_classes.h"
+
+#include "agent/agent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Transformed at a time: each time stops the JVM for a moment, which grows with the number. */
+#define BATCH 64
+
+struct transformation {
+    struct agent *agent;
+    JNIEnv *jni;
+    void (*refused)(struct agent *agent, const char *name, jvmtiError error);
+};
+
+/* The internal name of a class that can be transformed, to be deallocated; NULL: it cannot. */
+static char *name_of(jvmtiEnv *jvmti, jclass class)
+{
+    jboolean modifiable = JNI_FALSE;
+    char *signature = NULL;
+    size_t length;
+
+    if ((*jvmti)->IsModifiableClass(jvmti, class, &modifiable) != JVMTI_ERROR_NONE || !modifiable ||
+        (*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) != JVMTI_ERROR_NONE)
+        return NULL;
+    length = strlen(signature);
+    if (signature[0] != 'L' || signature[length - 1] != ';') {
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+        return NULL;
+    }
+    memmove(signature, signature + 1, length - 2);
+    signature[length - 2] = '\0';
+    return signature;
+}
+
+static bool is_chosen(struct agent *agent, JNIEnv *jni, choose_class choose, jclass class)
+{
+    jvmtiEnv *jvmti = agent->jvmti;
+    jobject loader = NULL;
+    char *name = name_of(jvmti, class);
+    bool chosen = false;
+
+    if (name && (*jvmti)->GetClassLoader(jvmti, class, &loader) == JVMTI_ERROR_NONE)
+        chosen = choose(agent, jni, loader, name);
+    if (loader)
+        (*jni)->DeleteLocalRef(jni, loader);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
+    return chosen;
+}
+
+/* One that is refused makes the JVM refuse all that are given with it: halves, until it is alone.
+ */
+static void transform(const struct transformation *transformation, const jclass *classes,
+                      jint count)
+{
+    jvmtiEnv *jvmti = transformation->agent->jvmti;
+    jvmtiError error = (*jvmti)->RetransformClasses(jvmti, count, classes);
+
+    if (error == JVMTI_ERROR_NONE)
+        return;
+    if (count > 1) {
+        transform(transformation, classes, count / 2);
+        transform(transformation, classes + count / 2, count - count / 2);
+    } else {
+        char *name = name_of(jvmti, classes[0]);
+
+        transformation->refused(transformation->agent, name ? name : "?", error);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
+    }
+}
+
+/* The references go at once: classes that nobody else holds can be unloaded meanwhile. */
+static void transform_batch(const struct transformation *transformation, const jclass *classes,
+                            jint count)
+{
+    transform(transformation, classes, count);
+    for (jint i = 0; i < count; i++)
+        (*transformation->jni)->DeleteLocalRef(transformation->jni, classes[i]);
+}
+
+jint loaded_classes__transform(struct agent *agent, JNIEnv *jni, choose_class choose,
+                               void (*refused)(struct agent *agent, const char *name,
+                                               jvmtiError error))
+{
+    struct transformation transformation = {.agent = agent, .jni = jni, .refused = refused};
+    jvmtiEnv *jvmti = agent->jvmti;
+    jclass *classes;
+    jint count, chosen = 0;
+
+    if ((*jvmti)->GetLoadedClasses(jvmti, &count, &classes) != JVMTI_ERROR_NONE)
+        return 0;
+    for (jint i = 0; i < count; i++) {
+        if (is_chosen(agent, jni, choose, classes[i]))
+            classes[chosen++] = classes[i];
+        else
+            (*jni)->DeleteLocalRef(jni, classes[i]);
+    }
+    for (jint done = 0; done < chosen; done += BATCH)
+        transform_batch(&transformation, classes + done,
+                        chosen - done < BATCH ? chosen - done : BATCH);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)classes);
+    return chosen;
+}

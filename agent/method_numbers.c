@@ -1,0 +1,244 @@
+#include "agent/method_numbers.h"
+
+#include "native/hash_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct numbered_class {
+    struct numbered_method *first;
+    struct numbered_method *last;
+    struct numbered_method *found; /* last time: methods are asked for in the class file's order */
+    char *source;
+    unsigned marks; /* atomic; enum class_mark */
+    UT_hash_handle hh;
+    char name[];
+};
+
+void method_numbers__init(struct method_numbers *methods, size_t bytes_max)
+{
+    memset(methods, 0, sizeof *methods);
+    pthread_mutex_init(&methods->lock, NULL);
+    methods->bytes_max = bytes_max;
+}
+
+/* Under the lock. */
+static void *take(struct method_numbers *methods, size_t bytes)
+{
+    void *memory = methods->bytes + bytes <= methods->bytes_max ? calloc(1, bytes) : NULL;
+
+    if (memory)
+        methods->bytes += bytes;
+    return memory;
+}
+
+static void give_back(struct method_numbers *methods, void *memory, size_t bytes)
+{
+    free(memory);
+    methods->bytes -= bytes;
+}
+
+static void copy_text(char *to, struct class_text text)
+{
+    memcpy(to, text.bytes, text.length);
+    to[text.length] = '\0';
+}
+
+static struct numbered_class *add_class(struct method_numbers *methods, struct class_text name)
+{
+    size_t bytes = sizeof(struct numbered_class) + name.length + 1;
+    struct numbered_class *class = take(methods, bytes);
+
+    if (!class)
+        return NULL;
+    copy_text(class->name, name);
+    HASH_ADD_KEYPTR(hh, methods->classes, class->name, name.length, class);
+    if (class->hh.tbl)
+        return class;
+    give_back(methods, class, bytes);
+    return NULL;
+}
+
+struct numbered_class *method_numbers__class(struct method_numbers *methods, struct class_text name)
+{
+    struct numbered_class *class;
+
+    pthread_mutex_lock(&methods->lock);
+    HASH_FIND(hh, methods->classes, name.bytes, name.length, class);
+    if (!class)
+        class = add_class(methods, name);
+    pthread_mutex_unlock(&methods->lock);
+    return class;
+}
+
+struct numbered_class *method_numbers__find_class(struct method_numbers *methods, const char *name)
+{
+    struct numbered_class *class;
+
+    pthread_mutex_lock(&methods->lock);
+    HASH_FIND(hh, methods->classes, name, strlen(name), class);
+    pthread_mutex_unlock(&methods->lock);
+    return class;
+}
+
+static bool is_text(const char *have, struct class_text text)
+{
+    return strlen(have) == text.length && memcmp(have, text.bytes, text.length) == 0;
+}
+
+/* FNV-1a [G. Fowler, L. C. Noll, K.-P. Vo]. */
+static uint32_t hash_of(struct class_text name, struct class_text descriptor)
+{
+    uint32_t hash = 2166136261u;
+
+    for (uint32_t i = 0; i < name.length; i++)
+        hash = (hash ^ name.bytes[i]) * 16777619u;
+    for (uint32_t i = 0; i < descriptor.length; i++)
+        hash = (hash ^ descriptor.bytes[i]) * 16777619u;
+    return hash;
+}
+
+static bool is_method(const struct numbered_method *method, uint32_t hash, struct class_text name,
+                      struct class_text descriptor)
+{
+    return method->hash == hash && is_text(method->name, name) &&
+           is_text(method->descriptor, descriptor);
+}
+
+/* Under the lock: from where the last one was found, then from the beginning. */
+static struct numbered_method *find_method(struct numbered_class *class, struct class_text name,
+                                           struct class_text descriptor)
+{
+    struct numbered_method *start = class->found ? class->found->next : class->first;
+    struct numbered_method *method = start;
+    uint32_t hash = hash_of(name, descriptor);
+
+    for (; method; method = method->next)
+        if (is_method(method, hash, name, descriptor))
+            return method;
+    for (method = class->first; method != start; method = method->next)
+        if (is_method(method, hash, name, descriptor))
+            return method;
+    return NULL;
+}
+
+/* Under the lock. Numbers begin at 1: 0 is the key of roots. */
+static bool give_number(struct method_numbers *methods, struct numbered_method *method)
+{
+    uint32_t id = methods->count + 1;
+    struct numbered_method ***chunk;
+
+    if (id / METHOD_NUMBERS_CHUNK >= METHOD_NUMBERS_CHUNKS)
+        return false;
+    chunk = &methods->chunk[id / METHOD_NUMBERS_CHUNK];
+    if (!*chunk) {
+        struct numbered_method **made =
+            take(methods, METHOD_NUMBERS_CHUNK * sizeof(struct numbered_method *));
+
+        if (!made)
+            return false;
+        __atomic_store_n(chunk, made, __ATOMIC_RELEASE);
+    }
+    method->id = methods->count = id;
+    __atomic_store_n(&(*chunk)[id % METHOD_NUMBERS_CHUNK], method, __ATOMIC_RELEASE);
+    return true;
+}
+
+static struct numbered_method *add_method(struct method_numbers *methods,
+                                          struct numbered_class *class, struct class_text name,
+                                          struct class_text descriptor)
+{
+    size_t bytes = sizeof(struct numbered_method) + name.length + descriptor.length + 2;
+    struct numbered_method *method = take(methods, bytes);
+
+    if (!method)
+        return NULL;
+    method->class = class;
+    method->hash = hash_of(name, descriptor);
+    method->name = (char *)(method + 1);
+    method->descriptor = method->name + name.length + 1;
+    copy_text(method->name, name);
+    copy_text(method->descriptor, descriptor);
+    if (!give_number(methods, method)) {
+        give_back(methods, method, bytes);
+        return NULL;
+    }
+    if (class->last)
+        class->last->next = method;
+    else
+        class->first = method;
+    class->last = method;
+    return method;
+}
+
+uint32_t method_numbers__id(struct method_numbers *methods, struct numbered_class *class,
+                            struct class_text name, struct class_text descriptor)
+{
+    struct numbered_method *method;
+
+    pthread_mutex_lock(&methods->lock);
+    method = find_method(class, name, descriptor);
+    if (!method)
+        method = add_method(methods, class, name, descriptor);
+    if (method)
+        class->found = method;
+    pthread_mutex_unlock(&methods->lock);
+    return method ? method->id : 0;
+}
+
+const struct numbered_method *method_numbers__get(const struct method_numbers *methods, uint32_t id)
+{
+    struct numbered_method **chunk;
+
+    if (id / METHOD_NUMBERS_CHUNK >= METHOD_NUMBERS_CHUNKS)
+        return NULL;
+    chunk = __atomic_load_n(&methods->chunk[id / METHOD_NUMBERS_CHUNK], __ATOMIC_ACQUIRE);
+    return chunk ? __atomic_load_n(&chunk[id % METHOD_NUMBERS_CHUNK], __ATOMIC_ACQUIRE) : NULL;
+}
+
+const char *numbered_class__name(const struct numbered_class *class)
+{
+    return class->name;
+}
+
+const char *numbered_class__source(const struct numbered_class *class)
+{
+    return __atomic_load_n(&class->source, __ATOMIC_ACQUIRE);
+}
+
+void numbered_class__set_source(struct method_numbers *methods, struct numbered_class *class,
+                                struct class_text source)
+{
+    pthread_mutex_lock(&methods->lock);
+    if (!class->source && source.length) {
+        char *copy = take(methods, source.length + 1u);
+
+        if (copy) {
+            copy_text(copy, source);
+            __atomic_store_n(&class->source, copy, __ATOMIC_RELEASE);
+        }
+    }
+    pthread_mutex_unlock(&methods->lock);
+}
+
+bool numbered_class__is(const struct numbered_class *class, enum class_mark mark)
+{
+    return __atomic_load_n(&class->marks, __ATOMIC_ACQUIRE) & mark;
+}
+
+bool numbered_class__mark(struct numbered_class *class, enum class_mark mark)
+{
+    return !(__atomic_fetch_or(&class->marks, (unsigned)mark, __ATOMIC_ACQ_REL) & mark);
+}
+
+void method_numbers__unmark(struct method_numbers *methods, enum class_mark mark)
+{
+    struct numbered_class *class, *next;
+
+    pthread_mutex_lock(&methods->lock);
+    HASH_ITER(hh, methods->classes, class, next)
+    {
+        __atomic_fetch_and(&class->marks, ~(unsigned)mark, __ATOMIC_ACQ_REL);
+    }
+    pthread_mutex_unlock(&methods->lock);
+}

@@ -1,0 +1,78 @@
+/*
+ * The methods that have or had hooks, by the number that the hooks pass. A number belongs to a name
+ * (class, method, descriptor) for as long as the process lives: classes that are loaded again, by
+ * whatever loader, redefined, or hooked anew get the numbers they had, so that any number of
+ * loads, starts and stops needs no more memory than there are names.
+ *
+ * method_numbers__get takes no lock and is for hooks; all else takes the table's lock.
+ */
+#ifndef TREADLE_METHOD_NUMBERS_H
+#define TREADLE_METHOD_NUMBERS_H
+
+#include "agent/constant_pool.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define METHOD_NUMBERS_CHUNK  4096u
+#define METHOD_NUMBERS_CHUNKS 4096u
+
+struct numbered_class;
+
+struct numbered_method {
+    const struct numbered_class *class;
+    struct numbered_method *next; /* of the class */
+    uint32_t id;
+    uint32_t hash;
+    char *name; /* NUL-terminated, as the descriptor, in one allocation with this */
+    char *descriptor;
+};
+
+struct method_numbers {
+    pthread_mutex_t lock;
+    struct numbered_class *classes; /* uthash, by name */
+    size_t bytes;
+    size_t bytes_max;
+    uint32_t count;
+    struct numbered_method **chunk[METHOD_NUMBERS_CHUNKS]; /* atomic */
+};
+
+void method_numbers__init(struct method_numbers *methods, size_t bytes_max);
+
+/* The class of that internal name, made if need be; NULL: no memory. */
+struct numbered_class *method_numbers__class(struct method_numbers *methods,
+                                             struct class_text name);
+/* Only if it is there. */
+struct numbered_class *method_numbers__find_class(struct method_numbers *methods, const char *name);
+
+/* The number of a method of the class; 0: no memory. */
+uint32_t method_numbers__id(struct method_numbers *methods, struct numbered_class *class,
+                            struct class_text name, struct class_text descriptor);
+
+/* The method of a number that was given out. Async-signal-safe. */
+const struct numbered_method *method_numbers__get(const struct method_numbers *methods,
+                                                  uint32_t id);
+
+const char *numbered_class__name(const struct numbered_class *class);
+/* "HashMap.java", or NULL. */
+const char *numbered_class__source(const struct numbered_class *class);
+void numbered_class__set_source(struct method_numbers *methods, struct numbered_class *class,
+                                struct class_text source);
+
+/* Marks for the table's user. */
+enum class_mark {
+    CLASS_HOOKED = 1,  /* it was given hooks */
+    CLASS_COUNTED = 2, /* in the header's numbers */
+    CLASS_REFUSED = 4, /* the JVM refused it with hooks */
+    CLASS_SEEN = 8,    /* looked at since the last insert */
+};
+
+bool numbered_class__is(const struct numbered_class *class, enum class_mark mark);
+/* Sets it; true if it was not set. */
+bool numbered_class__mark(struct numbered_class *class, enum class_mark mark);
+/* Takes it off all classes. */
+void method_numbers__unmark(struct method_numbers *methods, enum class_mark mark);
+
+#endif

@@ -1,0 +1,130 @@
+#include "agent/profiling.h"
+
+#include "agent/agent.h"
+#include "agent/host_facts.h"
+#include "agent/housekeeping.h"
+#include "agent/log.h"
+#include "agent/thread_events.h"
+#include "agent/virtual_threads.h"
+
+#include <errno.h>
+
+static void set_event(struct agent *agent, jvmtiEvent event, bool on)
+{
+    (*agent->jvmti)
+        ->SetEventNotificationMode(agent->jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE, event, NULL);
+}
+
+/* All but those of classes, which come with the hooks. */
+static void set_events(struct agent *agent, bool on)
+{
+    set_event(agent, JVMTI_EVENT_THREAD_START, on);
+    set_event(agent, JVMTI_EVENT_THREAD_END, on);
+    virtual_threads__hear(agent, on);
+    if (agent->options.events == LEDGER_EVENTS_JVMTI) {
+        set_event(agent, JVMTI_EVENT_METHOD_ENTRY, on);
+        set_event(agent, JVMTI_EVENT_METHOD_EXIT, on);
+    }
+}
+
+static void begin_epoch(struct agent *agent)
+{
+    agent->epochs++;
+    __atomic_store_n(&agent->setup.epoch, agent->epochs, __ATOMIC_RELEASE);
+}
+
+/* In the housekeeping thread: what that costs is the profiler's. */
+static void note_start(void *context)
+{
+    struct agent *agent = context;
+
+    pthread_mutex_lock(&agent->snapshot_lock);
+    (void)unprofiled_table__start(&agent->unprofiled, ledger_time__now_ns(&agent->setup.time));
+    kernel_thread_table__note_unprofiled(&agent->kernel_threads);
+    pthread_mutex_unlock(&agent->snapshot_lock);
+}
+
+static void note_stop(void *context)
+{
+    struct agent *agent = context;
+
+    pthread_mutex_lock(&agent->snapshot_lock);
+    (void)process_scan__run(&agent->scan, ledger_time__now_ns(&agent->setup.time), SCAN_ALL);
+    __atomic_store_n(&agent->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
+    (void)unprofiled_table__stop(&agent->unprofiled, ledger_time__now_ns(&agent->setup.time));
+    kernel_thread_table__note_unprofiled(&agent->kernel_threads);
+    pthread_mutex_unlock(&agent->snapshot_lock);
+}
+
+static bool has_hooks(const struct agent *agent)
+{
+    return agent->options.events == LEDGER_EVENTS_INSTRUMENT || agent->virtual_thread_class;
+}
+
+/* Hooks are put in before their events count: everything begins at one moment. */
+int profiling__start(struct agent *agent, JNIEnv *jni)
+{
+    if (atomic_load(&agent->profiling)) {
+        log__line(LOG_ERROR, "profiling is running already");
+        return -EALREADY;
+    }
+    atomic_store(&agent->profiling, true);
+    if (has_hooks(agent))
+        class_hooks__insert(agent, jni);
+    set_events(agent, true);
+    housekeeping__run(agent, note_start, agent);
+    thread_events__adopt_all(agent, jni);
+    begin_epoch(agent);
+    log__line(LOG_INFO, "profiling started");
+    return 0;
+}
+
+int profiling__stop(struct agent *agent, JNIEnv *jni)
+{
+    if (!atomic_load(&agent->profiling)) {
+        log__line(LOG_ERROR, "profiling is stopped already");
+        return -EALREADY;
+    }
+    thread_events__record_names(agent, jni);
+    housekeeping__run(agent, note_stop, agent);
+    set_events(agent, false);
+    if (has_hooks(agent))
+        class_hooks__remove(agent, jni);
+    atomic_store(&agent->profiling, false);
+    log__line(LOG_INFO, "profiling stopped");
+    return 0;
+}
+
+static void start_with_process(struct agent *agent, JNIEnv *jni, jthread main)
+{
+    ledger_time__refine(&agent->setup.time);
+    agent->ledger.header->tsc_mult = agent->setup.time.tsc_mult;
+    atomic_store(&agent->profiling, true);
+    begin_epoch(agent);
+    thread_events__start(agent->jvmti, jni, main);
+    set_events(agent, true);
+    if (agent->options.events == LEDGER_EVENTS_INSTRUMENT)
+        thread_events__adopt_all(agent, jni);
+    if (has_hooks(agent))
+        class_hooks__insert(agent, jni);
+}
+
+int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
+{
+    int error = 0;
+
+    host_facts__record_jvm(agent);
+    thread_events__prepare(agent, jni);
+    if (agent->virtual_thread_class)
+        agent->ledger.header->metrics_charged |= 1ull << METRIC_PINNED;
+    if (has_hooks(agent))
+        error = class_hooks__begin(agent, jni, !main);
+    if (error)
+        return error;
+    atomic_store(&agent->active, true);
+    if (main) {
+        start_with_process(agent, jni, main);
+        return 0;
+    }
+    return profiling__start(agent, jni);
+}

@@ -1,0 +1,11 @@
+/* Methods that a hook would cost more than they do themselves. Any thread. */
+#ifndef TREADLE_TRIVIAL_METHOD_H
+#define TREADLE_TRIVIAL_METHOD_H
+
+#include "agent/class_rewriter.h"
+
+/* Getters, setters, constants and empty methods: at most 8 bytes of code from the first instruction
+ * to a return, without calls, new objects, jumps, throws or monitors. */
+bool class_method__is_trivial(const struct class_method *method);
+
+#endif
