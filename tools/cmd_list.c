@@ -1,17 +1,15 @@
 /* treadle list: which ledgers there are. */
 #include "tools/command.h"
 #include "tools/json_rows.h"
+#include "tools/ledger_summary.h"
 #include "tools/live_folders.h"
 #include "tools/report/quantity.h"
-#include "tools/report/report_balance.h"
 #include "tools/text_table.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum option_key {
     KEY_JSON = 256,
@@ -23,7 +21,8 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-    "List the ledgers of running JVMs, those whose process has ended without closing them "
+    "List the ledgers of running JVMs (live, or stopped by treadle stop), those whose process has "
+    "ended without closing them "
     "(orphans), and the snapshots in the working folder."
     "\vLive ledgers are looked for in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR and /tmp.";
 
@@ -47,7 +46,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 /* One ledger of the list. */
 struct entry {
     const struct found_ledger *found;
-    const char *state; /* "live", "orphan", "snapshot", "unreadable" */
+    const char *state; /* as ledger_summary__state, or "unreadable" */
     int32_t pid;
     uint64_t start_ns; /* since the epoch, 0 if unknown */
     uint32_t threads;
@@ -60,50 +59,24 @@ struct listing {
     struct text_store texts;
 };
 
-static uint32_t count_threads(const struct ledger_reader *reader)
-{
-    uint32_t count = 0;
-    ledger_ref ref = 0;
-    while ((ref = ledger_reader__next(reader, LEDGER_THREADS, ref)) != 0) {
-        const struct ledger_thread *thread = ledger_reader__thread(reader, ref);
-        count += thread->kind != 0 && !(thread->flags & THREAD_HIDDEN);
-    }
-    return count;
-}
-
 static struct entry look_at(const struct found_ledger *found, struct text_store *texts)
 {
-    static const char *const states[] = {
-        [LEDGER_IS_CLOSED] = "snapshot", [LEDGER_IS_LIVE] = "live", [LEDGER_IS_ORPHAN] = "orphan"};
     struct entry entry = {.found = found, .state = "unreadable", .pid = (int32_t)found->pid};
     char message[512];
-    struct ledger_reader *reader = ledger_reader__open(found->path, message, sizeof(message));
-    if (!reader) {
+    struct ledger_summary summary;
+    if (ledger_summary__read(&summary, texts, found->path, message, sizeof(message)) != 0) {
         /* The message begins with the path, which has a column of its own. */
         const char *what = message + strlen(found->path);
         what += strncmp(what, ": ", 2) == 0 ? 2 : 0;
         entry.command = text__from_java(texts, what, strlen(what));
         return entry;
     }
-    const struct ledger_header *header = ledger_reader__header(reader);
-    size_t length;
-    const char *command = ledger_reader__string(reader, header->command, &length);
-    entry.state = states[ledger_reader__life(reader)];
-    entry.pid = header->pid;
-    entry.start_ns = header->process_start_epoch_ns;
-    entry.threads = count_threads(reader);
-    entry.command = text__from_java(texts, command ? command : "", command ? length : 0);
-    ledger_reader__close(reader);
+    entry.state = ledger_summary__state(&summary);
+    entry.pid = summary.header.pid;
+    entry.start_ns = summary.header.process_start_epoch_ns;
+    entry.threads = summary.threads;
+    entry.command = summary.command;
     return entry;
-}
-
-static void when(uint64_t epoch_ns, char *text, size_t bytes)
-{
-    time_t seconds = (time_t)(epoch_ns / 1000000000);
-    struct tm parts;
-    text[0] = '\0';
-    if (epoch_ns && localtime_r(&seconds, &parts))
-        strftime(text, bytes, "%Y-%m-%d %H:%M:%S", &parts);
 }
 
 static const struct table_column columns[] = {
@@ -116,7 +89,6 @@ static void add_line(struct text_table *table, const struct entry *entry,
 {
     size_t line = text_table__add_row(table);
     bool readable = strcmp(entry->state, "unreadable") != 0;
-    char started[64];
     char pid[16] = "";
     char threads[16] = "";
     struct text path = {entry->found->path, strlen(entry->found->path)};
@@ -126,15 +98,15 @@ static void add_line(struct text_table *table, const struct entry *entry,
         snprintf(pid, sizeof(pid), "%" PRId32, entry->pid);
     if (readable)
         snprintf(threads, sizeof(threads), "%" PRIu32, entry->threads);
-    when(entry->start_ns, started, sizeof(started));
     text_table__set_name(table, line, entry->command);
     text_table__set(table, line, 1, pid);
     text_table__set(table, line, 2, entry->state);
-    text_table__set(table, line, 3, started);
+    if (entry->start_ns)
+        text_table__set(table, line, 3, quantity__moment(entry->start_ns).text);
     text_table__set(table, line, 4, quantity__bytes(entry->found->bytes).text);
     text_table__set(table, line, 5, threads);
     text_table__set(table, line, 6, printable);
-    if (strcmp(entry->state, "live") != 0)
+    if (strcmp(entry->state, "live") != 0 && strcmp(entry->state, "stopped") != 0)
         text_table__set_colour(table, line, readable ? screen__dim(screen) : screen__warn(screen));
     free(printable);
     text_store__release(&texts);

@@ -3,8 +3,11 @@
 #include "tools/live_folders.h"
 #include "tools/live_ledger.h"
 #include "tools/report/nearest.h"
+#include "tools/report/quantity.h"
+#include "tools/report/report_balance.h"
 #include "tools/view.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +21,8 @@ struct request {
     const char *threads;
     const char *sort;
     uint32_t top;
+    uint32_t check_ppm;
+    bool check;
     bool fold;
     bool json;
     bool csv;
@@ -27,19 +32,29 @@ enum option_key {
     KEY_JSON = 256,
     KEY_CSV,
     KEY_FOLD,
+    KEY_CHECK,
 };
 
 static const struct argp_option options[] = {
-    {"view", 'v', "VIEW", 0, "threads (the default), tree, flat or callers", 0},
+    {"view", 'v', "VIEW", 0, "threads (the default), spawn, tree, flat or callers", 0},
     {"metric", 'm', "METRIC", 0,
      "what Base and Cum show and what is sorted by: cpu (the default), wall, calls, or a kernel "
      "metric such as run_queue_delay",
      0},
-    {"thread", 't', "GLOB", 0, "only threads whose name matches, such as 'http-*'", 0},
+    {"thread", 't', "GLOB", 0,
+     "only threads whose name matches, such as 'http-*'; spawn: and what they started", 0},
     {"top", 'n', "N", 0, "only the N heaviest threads, contexts or methods", 0},
     {"sort", 's', "KEY", 0,
-     "threads: a metric, name, waiting, start; other views: cum, base, calls, name", 0},
-    {"fold", KEY_FOLD, NULL, 0, "one row for threads whose names differ in digits only", 0},
+     "threads: a metric, name, waiting, start, mounts, pinned, parked; other views: cum, base, "
+     "calls, name",
+     0},
+    {"fold", KEY_FOLD, NULL, 0,
+     "threads, spawn: one row for threads whose names differ in digits only", 0},
+    {"check", KEY_CHECK, "PPM", 0,
+     "exit status 1 if the process or one of its kernel threads is out by more than PPM millionths "
+     "of "
+     "the kernel's CPU; what was consumed after a thread's last look counts as not charged",
+     0},
     {"json", KEY_JSON, NULL, 0, "JSON: durations in ns, sizes in bytes, times since the epoch", 0},
     {"csv", KEY_CSV, NULL, 0, "CSV, one record a line", 0},
     {0},
@@ -48,7 +63,7 @@ static const struct argp_option options[] = {
 static const char doc[] =
     "Show a ledger: a snapshot, the live one of a process, or one whose process was killed."
     "\vWith no FILE or PID: the newest *.ledger in the working folder. "
-    "Exit status 0 fine, 1 bad input, 2 bad usage.";
+    "Exit status 0 fine, 1 bad input or a balance that --check does not let pass, 2 bad usage.";
 
 static _Noreturn void refuse(struct argp_state *state, const char *what, const char *given,
                              const char *const *valid, size_t count)
@@ -95,15 +110,17 @@ static void parse_metric(struct request *request, const char *name, struct argp_
     }
 }
 
-static void parse_top(struct request *request, const char *text, struct argp_state *state)
+static uint32_t parse_number(const char *option, const char *text, uint32_t least,
+                             struct argp_state *state)
 {
     char *end;
-    unsigned long top = strtoul(text, &end, 10);
-    if (*end || text[0] < '0' || text[0] > '9' || top == 0 || top > UINT32_MAX) {
-        argp_failure(state, 0, 0, "--top '%s'; expected a number from 1 on", text);
+    unsigned long number = strtoul(text, &end, 10);
+    if (*end || text[0] < '0' || text[0] > '9' || number < least || number > UINT32_MAX) {
+        argp_failure(state, 0, 0, "%s '%s'; expected a whole number from %" PRIu32 " to %" PRIu32,
+                     option, text, least, UINT32_MAX);
         exit(EXIT_BAD_USAGE);
     }
-    request->top = (uint32_t)top;
+    return (uint32_t)number;
 }
 
 /* Which keys are valid depends on the view, which may come after --sort. */
@@ -137,13 +154,17 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         request->threads = argument;
         break;
     case 'n':
-        parse_top(request, argument, state);
+        request->top = parse_number("--top", argument, 1, state);
         break;
     case 's':
         request->sort = argument;
         break;
     case KEY_FOLD:
         request->fold = true;
+        break;
+    case KEY_CHECK:
+        request->check_ppm = parse_number("--check", argument, 0, state);
+        request->check = true;
         break;
     case KEY_JSON:
         request->json = true;
@@ -201,7 +222,7 @@ static char *find_source(const struct request *request)
 static int check_column(const struct request *request, const struct report_model *model,
                         const char *path)
 {
-    bool threads = request->view->sorts_by_column;
+    bool threads = request->view->of_threads;
     uint64_t known = threads ? report_columns__of_threads(&model->header)
                              : report_columns__of_nodes(&model->header);
     enum report_column columns[] = {request->column, request->column};
@@ -241,11 +262,28 @@ static int show(const struct request *request, const struct report_model *model,
     return EXIT_FINE;
 }
 
+static int check_balance(const struct request *request, const struct report_model *model,
+                         const char *path)
+{
+    struct report_balance balance = report_balance__of(model);
+    if (balance.kernel_ns == 0)
+        return command__fail("%s: has no balance to check: the kernel's total of this process was "
+                             "not read yet",
+                             path);
+    uint64_t out_ppm = report_balance__out_ppm(model, &balance);
+    if (out_ppm <= request->check_ppm)
+        return EXIT_FINE;
+    return command__fail("%s: the balance is out by %" PRIu64 " ppm, more than %" PRIu32
+                         ": kernel CPU %s, charged %s",
+                         path, out_ppm, request->check_ppm, quantity__ns(balance.kernel_ns).text,
+                         quantity__ns(report_balance__looked_at_ns(&balance)).text);
+}
+
 /* Text shows one metric, so only that one is loaded; programs get them all. */
 static uint64_t columns_of(const struct request *request)
 {
     bool all = request->json || request->csv;
-    if (request->view->sorts_by_column)
+    if (request->view->of_threads)
         return 0;
     return all ? ~UINT64_C(0) : COLUMN_BIT(request->column);
 }
@@ -261,6 +299,10 @@ static int report(const struct request *request, const char *path)
     int status = check_column(request, model, path);
     if (status == EXIT_FINE)
         status = show(request, model, path);
+    if (status == EXIT_FINE && request->check)
+        status = command__flush_output(status); /* the complaint comes last, and alone */
+    if (status == EXIT_FINE && request->check)
+        status = check_balance(request, model, path);
     report_model__free(model);
     return status;
 }

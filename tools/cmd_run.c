@@ -1,5 +1,5 @@
 /* treadle run: starts a JVM with the agent. */
-#include "tools/agent_options.h"
+#include "tools/agent_arguments.h"
 #include "tools/command.h"
 
 #include <errno.h>
@@ -14,29 +14,18 @@
 
 enum option_key {
     KEY_EVENTS = 256,
-    KEY_INCLUDE,
-    KEY_EXCLUDE,
-    KEY_METRICS,
-    KEY_CLOCK,
-    KEY_MAX_MEM,
-    KEY_LOG,
     KEY_STRICT,
 };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0,
-     "where snapshots go: %p pid, %n sequence, %t time; relative to the JVM's working folder "
-     "(default treadle-%p.ledger)",
-     0},
     {"events", KEY_EVENTS, "MODE", 0, "how calls are seen: instrument, jvmti or none", 0},
-    {"include", KEY_INCLUDE, "GLOB;GLOB", 0, "only these methods, as pkg.Class.method", 0},
-    {"exclude", KEY_EXCLUDE, "GLOB;GLOB", 0, "not these methods", 0},
-    {"metrics", KEY_METRICS, "LIST", 0, "what to charge: switches,faults,io,delay,... or all", 0},
-    {"clock", KEY_CLOCK, "KIND", 0, "rseq, perf or plain instead of what the self-test chooses", 0},
-    {"max-mem", KEY_MAX_MEM, "SIZE", 0, "the ledger's bound, such as 256M", 0},
-    {"log", KEY_LOG, "LEVEL", 0, "what the agent says: error, warn, info or debug", 0},
     {"strict", KEY_STRICT, NULL, 0, "do not start the JVM when it cannot be profiled", 0},
-    {"option", 'O', "KEY=VALUE", 0, "any option of the agent; may be given again", 0},
+    {0},
+};
+
+static const struct argp_child children[] = {
+    {&agent_arguments__methods, 0, NULL, 0},
+    {&agent_arguments__ledger, 0, NULL, 0},
     {0},
 };
 
@@ -53,50 +42,18 @@ struct request {
     char **program; /* argv of what to run */
 };
 
-static void add(struct request *request, struct argp_state *state, const char *key,
-                const char *value)
-{
-    if (agent_options__add(&request->options, key, value) != 0)
-        argp_error(state, "%s='%s' has a comma, which ends an option of the agent%s", key, value,
-                   strstr(key, "clude") ? "; separate globs with ';'" : "");
-}
-
-static void add_any(struct request *request, struct argp_state *state, char *option)
-{
-    char *value = strchr(option, '=');
-    if (value)
-        *value++ = '\0';
-    if (!option[0] || strchr(option, ','))
-        argp_error(state, "--option expects KEY=VALUE");
-    add(request, state, option, value);
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    static const struct {
-        int key;
-        const char *name;
-    } direct[] = {
-        {'o', "file"},
-        {KEY_EVENTS, "events"},
-        {KEY_INCLUDE, "include"},
-        {KEY_EXCLUDE, "exclude"},
-        {KEY_METRICS, "metrics"},
-        {KEY_CLOCK, "clock"},
-        {KEY_MAX_MEM, "max-mem"},
-        {KEY_LOG, "log"},
-        {KEY_STRICT, "strict"},
-    };
     struct request *request = state->input;
-    for (size_t i = 0; i < sizeof(direct) / sizeof(direct[0]); i++) {
-        if (direct[i].key != key)
-            continue;
-        add(request, state, direct[i].name, argument);
-        return 0;
-    }
     switch (key) {
-    case 'O':
-        add_any(request, state, argument);
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = state->child_inputs[1] = &request->options;
+        break;
+    case KEY_EVENTS:
+        agent_arguments__add(&request->options, state, "events", argument);
+        break;
+    case KEY_STRICT:
+        agent_arguments__add(&request->options, state, "strict", NULL);
         break;
     case ARGP_KEY_ARG:
         request->program = &state->argv[state->next - 1];
@@ -193,8 +150,11 @@ static int run(const struct request *request, const char *library)
 
 int cmd_run(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "[--] PROGRAM [ARGUMENT...]", .doc = doc};
+    static const struct argp argp = {.options = options,
+                                     .parser = parse,
+                                     .args_doc = "[--] PROGRAM [ARGUMENT...]",
+                                     .doc = doc,
+                                     .children = children};
     struct request request = {0};
     char tried[8192];
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request) != 0)

@@ -21,13 +21,24 @@ struct command {
     command_run *run;
 };
 
+command_run cmd_attach;
 command_run cmd_dump;
 command_run cmd_list;
 command_run cmd_report;
 command_run cmd_run;
+command_run cmd_start;
+command_run cmd_status;
+command_run cmd_stop;
 
 /* One line to stderr, "treadle: " before it; for EXIT_BAD_INPUT. Control characters in it are made
  * visible. Returns EXIT_BAD_INPUT. */
 __attribute__((format(printf, 1, 2))) int command__fail(const char *format, ...);
+
+/* The same for what is worth knowing although all went well. */
+__attribute__((format(printf, 1, 2))) void command__note(const char *format, ...);
+
+/* Writes what standard output still holds. The status, or EXIT_BAD_INPUT after a line that says why
+ * something could not be written, be it now or earlier. */
+int command__flush_output(int status);
 
 #endif

@@ -3,13 +3,17 @@
 #include "native/snapshot.h"
 #include "tools/command.h"
 #include "tools/live_folders.h"
+#include "tools/process_status.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char *find_in_folders(pid_t pid)
@@ -25,16 +29,32 @@ static char *find_in_folders(pid_t pid)
     return path;
 }
 
+/* Where we see a file that a process sees: below its root, if it is not the same there. */
+static char *seen_from_here(pid_t pid, const char *path)
+{
+    char *below = NULL;
+    struct stat theirs, ours;
+
+    if (asprintf(&below, "/proc/%d/root%s", (int)pid, path) < 0)
+        return NULL;
+    if (stat(below, &theirs) == 0 &&
+        (stat(path, &ours) != 0 || theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino))
+        return below;
+    free(below);
+    return strdup(path);
+}
+
 /* The process maps its ledger: whatever folder it lies in, its maps name it. */
 static char *find_in_maps(pid_t pid)
 {
     char maps_path[64], name[64], *line = NULL, *path = NULL;
     size_t room = 0;
+    struct process_status status;
     FILE *maps;
 
     snprintf(maps_path, sizeof(maps_path), "/proc/%d/maps", (int)pid);
-    snprintf(name, sizeof(name), "/treadle-%d-", (int)pid);
-    maps = fopen(maps_path, "re");
+    maps = process_status__read(&status, pid) == 0 ? fopen(maps_path, "re") : NULL;
+    snprintf(name, sizeof(name), "/treadle-%d-", (int)status.inner_pid);
     if (!maps)
         return NULL;
     while (!path && getline(&line, &room, maps) > 0) {
@@ -43,19 +63,51 @@ static char *find_in_maps(pid_t pid)
 
         line[length] = '\0';
         if (start && strstr(start, name) && length > 5 && strcmp(line + length - 5, ".live") == 0)
-            path = strdup(start);
+            path = seen_from_here(pid, start);
     }
     free(line);
     fclose(maps);
     return path;
 }
 
-char *live_ledger__find(pid_t pid)
+static bool read_header(const char *path, struct ledger_header *header)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    bool whole = fd >= 0 && pread(fd, header, sizeof(*header), 0) == (ssize_t)sizeof(*header);
+
+    if (fd >= 0)
+        close(fd);
+    return whole && memcmp(header->magic, LEDGER_MAGIC, sizeof(header->magic)) == 0 &&
+           header->format_version == LEDGER_FORMAT_VERSION &&
+           header->byte_order == LEDGER_BYTE_ORDER;
+}
+
+char *live_ledger__of_running(pid_t pid, struct ledger_header *header)
+{
+    char *path = find_in_maps(pid);
+
+    /* What a process maps is its own, whatever pid it goes by in there. */
+    if (path && read_header(path, header) && header->state == LEDGER_LIVE)
+        return path;
+    free(path);
+    path = find_in_folders(pid);
+    if (path && read_header(path, header) && ledger_header__life(header) == LEDGER_IS_LIVE)
+        return path;
+    free(path);
+    return NULL;
+}
+
+char *live_ledger__find_quietly(pid_t pid)
 {
     char *path = pid > 0 ? find_in_folders(pid) : NULL;
 
-    if (!path && pid > 0)
-        path = find_in_maps(pid);
+    return !path && pid > 0 ? find_in_maps(pid) : path;
+}
+
+char *live_ledger__find(pid_t pid)
+{
+    char *path = live_ledger__find_quietly(pid);
+
     if (!path)
         command__fail("process %d has no ledger in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR or /tmp; "
                       "`treadle list` shows those that have",
@@ -106,4 +158,38 @@ struct ledger_reader *live_ledger__read(const char *path, char *message, size_t 
         return reader;
     ledger_reader__close(reader);
     return settled;
+}
+
+int live_ledger__dump(const char *live_path, const char *pattern, pid_t pid)
+{
+    char path[PATH_MAX];
+    struct ledger_header header;
+    int fd = open(live_path, O_RDONLY | O_CLOEXEC);
+    int error;
+
+    if (fd < 0 || pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header)) {
+        int saved = errno;
+
+        if (fd >= 0)
+            close(fd);
+        return command__fail("%s: cannot be read: %s", live_path, strerror(saved));
+    }
+    error = snapshot__path(path, sizeof(path), pattern, (int)pid, header.snapshots + 1);
+    if (error) {
+        close(fd);
+        return command__fail("'%s' is no pattern of a path: %%p, %%n and %%t are known", pattern);
+    }
+    error = snapshot__write(fd, path);
+    close(fd);
+    if (error == -ESRCH && header.pid != pid)
+        return command__fail("process %d has a pid namespace of its own: take the snapshot in "
+                             "there, or with jcmd %d JVMTI.data_dump",
+                             (int)pid, (int)pid);
+    if (error == -ESRCH)
+        return command__fail("process %d is gone; what it left is read by: treadle report %s",
+                             (int)pid, live_path);
+    if (error)
+        return command__fail("%s: cannot be written: %s", path, strerror(-error));
+    puts(path);
+    return EXIT_FINE;
 }

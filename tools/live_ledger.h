@@ -14,8 +14,19 @@
  * process runs and its maps can be read. */
 char *live_ledger__find(pid_t pid);
 
+/* The same without the line. */
+char *live_ledger__find_quietly(pid_t pid);
+
+/* The path of the ledger that a running process writes now, to be freed, and its header as it
+ * stands; NULL, without a line, if it has none. */
+char *live_ledger__of_running(pid_t pid, struct ledger_header *header);
+
 /* Reads any ledger; one whose process runs is settled first, so that it has what its threads have
  * consumed up to now. Like ledger_reader__open: NULL and one line in message. */
 struct ledger_reader *live_ledger__read(const char *path, char *message, size_t message_bytes);
+
+/* Writes a snapshot of a live ledger and prints its path; pattern as snapshot__path has it. The
+ * result is the exit status. */
+int live_ledger__dump(const char *live_path, const char *pattern, pid_t pid);
 
 #endif

@@ -10,29 +10,60 @@
 #include <string.h>
 
 static const struct command commands[] = {
+    {"attach", "begin to profile a JVM that runs already", cmd_attach},
     {"dump", "write a snapshot of a running JVM's ledger", cmd_dump},
     {"list", "show running JVMs with a ledger, orphans, and snapshots here", cmd_list},
     {"report", "show a ledger: threads, call trees, methods, callers", cmd_report},
     {"run", "start a JVM with the agent", cmd_run},
+    {"start", "go on profiling a JVM after stop", cmd_start},
+    {"status", "show whether and how a JVM is profiled", cmd_status},
+    {"stop", "stop profiling a JVM: its hooks come out, its books stay", cmd_stop},
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
-int command__fail(const char *format, ...)
+__attribute__((format(printf, 1, 0))) static void write_line(const char *format, va_list arguments)
 {
     char *line = NULL;
+    int length = vasprintf(&line, format, arguments);
+    if (length < 0)
+        return;
+    struct text_store store = {0};
+    char *printable = text__printable(text__from_java(&store, line, (size_t)length), 0);
+    fprintf(stderr, "treadle: %s\n", printable);
+    free(printable);
+    text_store__release(&store);
+    free(line);
+}
+
+int command__fail(const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&line, format, arguments);
+    write_line(format, arguments);
     va_end(arguments);
-    if (length >= 0) {
-        struct text_store store = {0};
-        char *printable = text__printable(text__from_java(&store, line, (size_t)length), 0);
-        fprintf(stderr, "treadle: %s\n", printable);
-        free(printable);
-        text_store__release(&store);
-        free(line);
-    }
     return EXIT_BAD_INPUT;
+}
+
+void command__note(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    write_line(format, arguments);
+    va_end(arguments);
+}
+
+/* A full disk shows only when the last of the buffer is written. A closed pipe is the reader's
+ * choice and no error. */
+int command__flush_output(int status)
+{
+    int failed = ferror(stdout);
+    errno = 0;
+    if (fflush(stdout) != 0)
+        failed = 1;
+    clearerr(stdout);
+    if (!failed || errno == EPIPE)
+        return status;
+    return command__fail("standard output cannot be written: %s", strerror(errno ? errno : EIO));
 }
 
 static void print_help(FILE *out)
@@ -66,20 +97,6 @@ static int run_command(const struct command *command, int argc, char **argv)
     return command->run(argc, argv);
 }
 
-/* A full disk shows only when the last of the buffer is written. A closed pipe is the reader's
- * choice and no error. */
-static int close_output(int status)
-{
-    int failed = ferror(stdout);
-    errno = 0;
-    if (fflush(stdout) != 0)
-        failed = 1;
-    if (!failed || errno == EPIPE)
-        return status;
-    command__fail("standard output cannot be written: %s", strerror(errno ? errno : EIO));
-    return EXIT_BAD_INPUT;
-}
-
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
@@ -107,5 +124,5 @@ int main(int argc, char **argv)
     argp_program_version = "treadle " TREADLE_VERSION;
     argp_err_exit_status = EXIT_BAD_USAGE;
     int status = dispatch(argc, argv);
-    return close_output(status);
+    return command__flush_output(status);
 }

@@ -4,15 +4,17 @@
 
 #include <string.h>
 
-static const char *const thread_keys[] = {"cpu", "name", "waiting", "start", NULL};
-static const char *const method_keys[] = {"cum", "base", "calls", "name", NULL};
+static const char *const thread_keys[] = {"cpu",    "name",   "waiting", "start",
+                                          "mounts", "pinned", "parked",  NULL};
+static const char *const tree_keys[] = {"cum", "base", "calls", "name", NULL};
 static const char *const flat_keys[] = {"base", "cum", "calls", "name", NULL};
 
 const struct view_kind view_kinds[] = {
-    {"threads", thread_keys, true, view_threads__text, view_threads__json, view_threads__csv},
-    {"tree", method_keys, false, view_tree__text, view_tree__json, view_tree__csv},
-    {"flat", flat_keys, false, view_flat__text, view_flat__json, view_flat__csv},
-    {"callers", method_keys, false, view_callers__text, view_callers__json, view_callers__csv},
+    {"threads", thread_keys, true, true, view_threads__text, view_threads__json, view_threads__csv},
+    {"spawn", tree_keys, false, true, view_spawn__text, view_spawn__json, view_spawn__csv},
+    {"tree", tree_keys, false, false, view_tree__text, view_tree__json, view_tree__csv},
+    {"flat", flat_keys, false, false, view_flat__text, view_flat__json, view_flat__csv},
+    {"callers", tree_keys, false, false, view_callers__text, view_callers__json, view_callers__csv},
 };
 const size_t view_kind_count = sizeof(view_kinds) / sizeof(view_kinds[0]);
 
@@ -22,6 +24,13 @@ size_t view__sort_index(const struct view *view, const char *const *keys)
         if (strcmp(view->sort, keys[i]) == 0)
             return i;
     return 0;
+}
+
+void view__metric_title(const struct view *view, char title[METRIC_TITLE_BYTES])
+{
+    snprintf(title, METRIC_TITLE_BYTES, "%s", report_column__title(view->column));
+    for (char *c = title; *c; c++)
+        *c = (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
 }
 
 struct quantity view__quantity(const struct view *view, uint64_t value)

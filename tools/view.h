@@ -26,6 +26,7 @@ struct view_kind {
     const char *name;
     const char *const *sort_keys; /* NULL-terminated; the first is the default */
     bool sorts_by_column;         /* --sort takes the name of any column, too */
+    bool of_threads;              /* not of their trees: --metric means the threads' metrics */
     view_form *text;
     view_form *json;
     view_form *csv;
@@ -37,6 +38,9 @@ extern const size_t view_kind_count;
 view_form view_threads__text;
 view_form view_threads__json;
 view_form view_threads__csv;
+view_form view_spawn__text;
+view_form view_spawn__json;
+view_form view_spawn__csv;
 view_form view_tree__text;
 view_form view_tree__json;
 view_form view_tree__csv;
@@ -49,6 +53,10 @@ view_form view_callers__csv;
 
 /* Index of --sort in a NULL-terminated list of keys; 0 if there is none. */
 size_t view__sort_index(const struct view *view, const char *const *keys);
+
+/* The head of a table's column of --metric: "CPU", "RUN QUEUE". */
+#define METRIC_TITLE_BYTES 64
+void view__metric_title(const struct view *view, char title[METRIC_TITLE_BYTES]);
 
 /* A metric's value with its unit, as people read it. */
 struct quantity view__quantity(const struct view *view, uint64_t value);

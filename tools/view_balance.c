@@ -1,5 +1,6 @@
 /* What stands above and below the threads table: the process, and whether to believe the numbers.
  */
+#include "tools/hooks.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/view.h"
@@ -8,7 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define LABEL_COLUMNS 10u
 
@@ -17,6 +17,29 @@ static void label(const struct view *view, const char *name)
     fputs(screen__bold(&view->screen), view->screen.out);
     screen__left(&view->screen, name, LABEL_COLUMNS);
     fputs(screen__plain(&view->screen), view->screen.out);
+}
+
+/* A paragraph behind a label of so many columns, its words kept whole, its lines as wide as the
+ * screen and indented. */
+static void paragraph(const struct view *view, size_t indent, const char *text)
+{
+    size_t column = indent;
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        bool first = column == indent;
+        if (!first && view->screen.columns && column + 1 + length > view->screen.columns) {
+            fprintf(view->screen.out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', view->screen.out);
+            column++;
+        }
+        fprintf(view->screen.out, "%.*s", (int)length, text);
+        column += length;
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', view->screen.out);
 }
 
 static void text_line(const struct view *view, const char *name, struct text text)
@@ -30,35 +53,53 @@ static void text_line(const struct view *view, const char *name, struct text tex
     free(printable);
 }
 
-static void format_time(char *text, size_t text_bytes, uint64_t epoch_ns)
+/* When the agent came, if that was later, and whether it is at work. */
+static void profiling_line(const struct view *view)
 {
-    time_t seconds = (time_t)(epoch_ns / 1000000000);
-    struct tm parts;
-    if (!localtime_r(&seconds, &parts) ||
-        strftime(text, text_bytes, "%Y-%m-%d %H:%M:%S", &parts) == 0)
-        snprintf(text, text_bytes, "?");
+    const struct ledger_header *header = &view->model->header;
+    uint64_t after_ns = report_process__attached_after_ns(header);
+    bool stopped = ledger_header__is_stopped(header);
+    const char *before = "";
+    bool paused = header->starts > 1; /* before the first start only the agent's own begin is */
+    if (!header->attached && !stopped && !paused)
+        return;
+    label(view, "profiling");
+    if (header->attached) {
+        fprintf(view->screen.out, "attached %s after the process began",
+                quantity__ns(after_ns).text);
+        before = ", ";
+    }
+    if (stopped) {
+        uint64_t since_ns = report_model__epoch_ns(view->model, header->since_ns);
+        fprintf(view->screen.out, "%sstopped since %s", before, quantity__moment(since_ns).text);
+        before = ", ";
+    }
+    if (paused)
+        fprintf(view->screen.out, "%snot profiled for %s in between", before,
+                quantity__ns(header->unprofiled_wall_ns).text);
+    fputc('\n', view->screen.out);
 }
 
 static void process_line(const struct view *view)
 {
     const struct report_model *model = view->model;
-    char started[64], when[64];
-    format_time(started, sizeof(started), report_process__start_ns(model));
+    uint64_t asof_ns = report_model__asof_ns(model);
     label(view, "process");
-    fprintf(view->screen.out, "%" PRId32 ", started %s", model->header.pid, started);
+    fprintf(view->screen.out, "%" PRId32 ", started %s", model->header.pid,
+            quantity__moment(report_process__start_ns(&model->header)).text);
     switch (model->life) {
     case LEDGER_IS_LIVE:
         fputs(", running\n", view->screen.out);
         break;
     case LEDGER_IS_CLOSED:
-        format_time(when, sizeof(when), model->header.epoch_ns + report_model__asof_ns(model));
-        fprintf(view->screen.out, ", snapshot of %s\n", when);
+        fprintf(view->screen.out, ", snapshot of %s\n",
+                quantity__moment(report_model__epoch_ns(model, asof_ns)).text);
         break;
     case LEDGER_IS_ORPHAN:
         fprintf(view->screen.out,
                 "\n%*s%sorphan: its process ended without closing it; charged up to %s%s\n",
-                (int)LABEL_COLUMNS, "", screen__warn(&view->screen),
-                quantity__ns(report_model__asof_ns(model)).text, screen__plain(&view->screen));
+                (int)LABEL_COLUMNS, "", screen__warn(&view->screen), quantity__ns(asof_ns).text,
+                screen__plain(&view->screen));
         break;
     }
 }
@@ -98,29 +139,51 @@ static void clock_line(const struct view *view)
 
 static void events_line(const struct view *view)
 {
-    static const char *const modes[] = {
-        [LEDGER_EVENTS_NONE] = "none: no calls are recorded",
-        [LEDGER_EVENTS_JVMTI] = "jvmti: MethodEntry and MethodExit",
-        [LEDGER_EVENTS_INSTRUMENT] = "instrument: hooks in the classes",
+    static const char *const how[] = {
+        [LEDGER_EVENTS_NONE] = ": no calls are recorded",
+        [LEDGER_EVENTS_JVMTI] = ": MethodEntry and MethodExit",
+        [LEDGER_EVENTS_INSTRUMENT] = ": hooks in the classes",
     };
     const struct ledger_header *header = &view->model->header;
     label(view, "events");
-    fprintf(view->screen.out, "%s",
-            header->event_mode <= LEDGER_EVENTS_INSTRUMENT ? modes[header->event_mode] : "?");
+    fprintf(view->screen.out, "%s%s", report_events__name(header->event_mode),
+            header->event_mode <= LEDGER_EVENTS_INSTRUMENT ? how[header->event_mode] : "");
     fprintf(view->screen.out, "; gaps go to the %s thread\n",
             header->reuse_new ? "new" : "previous");
+}
+
+/* What has hooks and what has none, and why. */
+static void hooks_lines(const struct view *view)
+{
+    const struct ledger_header *header = &view->model->header;
+    char count[HOOKS_TEXT_BYTES], rule[HOOKS_TEXT_BYTES], text[2 * HOOKS_TEXT_BYTES + 16];
+    if (!hooks__are_used(header))
+        return;
+    hooks__count(header, count);
+    hooks__rule(header, rule);
+    snprintf(text, sizeof(text), "%s; %s", count, rule);
+    label(view, "hooks");
+    paragraph(view, LABEL_COLUMNS, text);
+    hooks__left_alone(header, count);
+    if (!count[0])
+        return;
+    snprintf(text, sizeof(text), "left alone: %s", count);
+    label(view, "");
+    paragraph(view, LABEL_COLUMNS, text);
 }
 
 void view_process__text(const struct view *view)
 {
     const struct report_model *model = view->model;
     process_line(view);
+    profiling_line(view);
     text_line(view, "command", model->command);
     text_line(view, "JVM", model->jvm);
     text_line(view, "machine", model->machine);
     text_line(view, "options", model->options);
     clock_line(view);
     events_line(view);
+    hooks_lines(view);
     time_line(view);
     fputc('\n', view->screen.out);
 }
@@ -160,14 +223,46 @@ static void difference_line(const struct view *view, const struct report_balance
     fputc('\n', view->screen.out);
 }
 
-/* A count of what was lost, and what that means; nothing if there is nothing. */
-static bool loss_line(const struct view *view, uint64_t count, const char *meaning)
+static void kernel_threads_line(const struct view *view)
 {
-    if (count == 0)
-        return false;
-    fprintf(view->screen.out, "  %slost%s  %s %s\n", screen__warn(&view->screen),
-            screen__plain(&view->screen), quantity__count(count).text, meaning);
-    return true;
+    const struct report_model *model = view->model;
+    const struct report_kernel_thread *farthest = report_balance__farthest(model);
+    char text[64];
+    if (!farthest)
+        return;
+    bool less = farthest->charged_cpu_ns > farthest->kernel_cpu_ns;
+    uint64_t apart_ns = less ? farthest->charged_cpu_ns - farthest->kernel_cpu_ns
+                             : farthest->kernel_cpu_ns - farthest->charged_cpu_ns;
+    snprintf(text, sizeof(text), "%" PRIu32 " kernel threads, the farthest",
+             model->kernel_thread_count);
+    fputs("  ", view->screen.out);
+    screen__left(&view->screen, text, 31);
+    snprintf(text, sizeof(text), "%s%s",
+             less       ? "-"
+             : apart_ns ? "+"
+                        : "",
+             quantity__ns(apart_ns).text);
+    screen__right(&view->screen, text, 16);
+    snprintf(text, sizeof(text), "tid %" PRId32, farthest->tid);
+    screen__right(&view->screen, text, 14);
+    fputc('\n', view->screen.out);
+}
+
+/* In the lines above as well: what a method's hooks cost is the method's. */
+static void own_cost_line(const struct view *view, uint64_t whole)
+{
+    struct report_own_cost cost = report_own_cost__of(view->model);
+    char calls[32];
+    if (cost.threads_ns + cost.hooks_ns == 0)
+        return;
+    sum_line(view, "of which the profiler's own", cost.threads_ns + cost.hooks_ns, whole);
+    fprintf(view->screen.out, "    its threads %s", quantity__ns(cost.threads_ns).text);
+    snprintf(calls, sizeof(calls), "%s", quantity__count(cost.calls).text);
+    if (cost.hooks_ns)
+        fprintf(view->screen.out, "; its hooks about %s: %s calls, %" PRIu64 ".%" PRIu64 " ns each",
+                quantity__ns(cost.hooks_ns).text, calls, cost.call_ps / 1000,
+                cost.call_ps % 1000 / 100);
+    fputc('\n', view->screen.out);
 }
 
 static void full_line(const struct view *view)
@@ -185,61 +280,39 @@ static void full_line(const struct view *view)
         fprintf(view->screen.out, "could not grow: %s\n", strerror(error));
 }
 
+static void loss_line(const struct view *view, uint64_t count, const char *meaning)
+{
+    fprintf(view->screen.out, "  %slost%s  %s %s\n", screen__warn(&view->screen),
+            screen__plain(&view->screen), quantity__count(count).text, meaning);
+}
+
 static void loss_lines(const struct view *view)
 {
     const struct report_model *model = view->model;
-    const struct ledger_header *header = &model->header;
-    bool lost = false;
-    lost |= loss_line(view, header->dropped_enters,
-                      "calls not recorded, their cost is charged to "
-                      "the caller");
-    lost |= loss_line(view, header->dropped_threads, "threads not recorded");
-    lost |= loss_line(view, header->dropped_side_values, "metric values not charged to a method");
-    lost |= loss_line(view, header->unfollowed_mounts,
-                      "mounts of virtual threads: their calls are not recorded, their CPU is "
-                      "their carriers'");
-    lost |= loss_line(view, header->resynchronised, "exits that did not match the current method");
+    bool lost = model->skipped || model->header.full_error;
+    for (unsigned i = 0; i < REPORT_LOSSES; i++) {
+        struct report_loss loss = report_loss__of(&model->header, i);
+        if (loss.count)
+            loss_line(view, loss.count, loss.meaning);
+        lost |= loss.count != 0;
+    }
     if (model->skipped) {
         char meaning[256];
         snprintf(meaning, sizeof(meaning), "records unreadable, the first at %s",
                  model->skipped_where);
-        lost |= loss_line(view, model->skipped, meaning);
+        loss_line(view, model->skipped, meaning);
     }
-    if (header->full_error)
+    if (model->header.full_error)
         full_line(view);
-    if (!lost && !header->full_error)
+    if (!lost)
         fputs("  nothing lost\n", view->screen.out);
-}
-
-/* A paragraph behind a label, its words kept whole, its lines as wide as the screen and indented.
- */
-static void paragraph(const struct view *view, const char *before, const char *text)
-{
-    size_t indent = strlen(before);
-    size_t column = indent;
-    fputs(before, view->screen.out);
-    while (*text) {
-        size_t length = strcspn(text, " ");
-        bool first = column == indent;
-        if (!first && view->screen.columns && column + 1 + length > view->screen.columns) {
-            fprintf(view->screen.out, "\n%*s", (int)indent, "");
-            column = indent;
-        } else if (!first) {
-            fputc(' ', view->screen.out);
-            column++;
-        }
-        fprintf(view->screen.out, "%.*s", (int)length, text);
-        column += length;
-        text += length;
-        text += strspn(text, " ");
-    }
-    fputc('\n', view->screen.out);
 }
 
 static void missing_line(const struct view *view, enum ledger_metric_source source)
 {
     uint64_t missing = report_source__missing(view->model, source);
     const struct kernel_metric_source *row = kernel_metric_source__get(source);
+    static const char before[] = "  not available  ";
     char text[2048];
     size_t used = 0;
     if (!missing)
@@ -250,7 +323,8 @@ static void missing_line(const struct view *view, enum ledger_metric_source sour
                                      kernel_metric__get((enum ledger_metric)metric)->name);
     snprintf(text + used, sizeof(text) - used, " (%s: %s); needs %s", row->name,
              strerror(view->model->header.source_error[source]), row->needs);
-    paragraph(view, "  not available  ", text);
+    fputs(before, view->screen.out);
+    paragraph(view, strlen(before), text);
 }
 
 void view_balance__text(const struct view *view)
@@ -266,6 +340,8 @@ void view_balance__text(const struct view *view)
     if (balance.last_moments_ns)
         sum_line(view, "after a thread's last look", balance.last_moments_ns, whole);
     difference_line(view, &balance);
+    kernel_threads_line(view);
+    own_cost_line(view, whole);
     fprintf(view->screen.out, "  clock %s\n", report_clock__name(view->model->header.clock_kind));
     loss_lines(view);
     for (unsigned source = 0; source < SOURCE_COUNT; source++)

@@ -20,10 +20,12 @@ struct cell_context {
     char cell[CELL_BYTES];
 };
 
-/* A column after the name. It stands only where the ledger has all the metrics it needs. */
+#define VIRTUAL_THREADS (UINT64_C(1) << 63) /* no metric, but needed by some columns */
+
+/* A column after the name. It stands only where the ledger has all that it needs. */
 struct thread_column {
     struct table_column head;
-    uint64_t needs;           /* bits of enum ledger_metric */
+    uint64_t needs;           /* bits of enum ledger_metric, VIRTUAL_THREADS */
     enum report_column shows; /* COLUMN_COUNT: none, or more than one */
     void (*write)(struct cell_context *context);
 };
@@ -61,6 +63,36 @@ static void write_state(struct cell_context *context)
 static void write_waiting(struct cell_context *context)
 {
     snprintf(context->cell, CELL_BYTES, "%s", quantity__ns(context->row->waiting_ns).text);
+}
+
+static bool is_virtual(const struct cell_context *context)
+{
+    return thread_of(context)->kind == THREAD_VIRTUAL;
+}
+
+static void write_mounts(struct cell_context *context)
+{
+    if (is_virtual(context))
+        snprintf(context->cell, CELL_BYTES, "%s", quantity__count(context->row->mounts).text);
+}
+
+static void write_pinned(struct cell_context *context)
+{
+    if (is_virtual(context))
+        snprintf(context->cell, CELL_BYTES, "%s", quantity__count(context->row->pinned).text);
+}
+
+static void write_mounted(struct cell_context *context)
+{
+    if (is_virtual(context))
+        snprintf(context->cell, CELL_BYTES, "%s",
+                 quantity__ns(thread_row__mounted_ns(context->row)).text);
+}
+
+static void write_parked(struct cell_context *context)
+{
+    if (is_virtual(context))
+        snprintf(context->cell, CELL_BYTES, "%s", quantity__ns(context->row->parked_ns).text);
 }
 
 static void write_pair(struct cell_context *context, enum report_column first,
@@ -121,6 +153,10 @@ static const struct thread_column thread_columns[] = {
     {{"WALL", true, 3}, 0, COLUMN_WALL, NULL},
     {{"WAITING", true, 4}, 0, COLUMN_COUNT, write_waiting},
     {{"RUN QUEUE", true, 8}, METRIC(RUN_QUEUE_DELAY), KERNEL(RUN_QUEUE_DELAY), NULL},
+    {{"MOUNTS", true, 9}, VIRTUAL_THREADS, COLUMN_COUNT, write_mounts},
+    {{"PINNED", true, 9}, VIRTUAL_THREADS, COLUMN_COUNT, write_pinned},
+    {{"MOUNTED", true, 9}, VIRTUAL_THREADS, COLUMN_COUNT, write_mounted},
+    {{"PARKED", true, 6}, VIRTUAL_THREADS, COLUMN_COUNT, write_parked},
     {{"SWITCHES V/I", true, 10},
      METRIC(VOLUNTARY_SWITCHES) | METRIC(INVOLUNTARY_SWITCHES),
      COLUMN_COUNT,
@@ -142,7 +178,7 @@ struct layout {
     struct thread_column columns[THREAD_COLUMN_COUNT + 3];
     size_t count;
     char share_title[80];
-    char metric_title[64];
+    char metric_title[METRIC_TITLE_BYTES];
 };
 
 static void add_column(struct layout *layout, const struct thread_column *column)
@@ -156,6 +192,8 @@ static void lay_out(struct layout *layout, const struct view *view)
     const struct ledger_header *header = &view->model->header;
     uint64_t known = header->metrics_totals | header->metrics_charged;
     bool shown = false;
+    if (report_model__has_virtual_threads(view->model))
+        known |= VIRTUAL_THREADS;
     layout->count = 0;
     add_column(layout, &(struct thread_column){{"THREAD", false, 0}, 0, COLUMN_COUNT, NULL});
     for (size_t i = 0; i < THREAD_COLUMN_COUNT; i++) {
@@ -168,10 +206,7 @@ static void lay_out(struct layout *layout, const struct view *view)
         }
         add_column(layout, &column);
     }
-    const char *title = report_column__title(view->column);
-    snprintf(layout->metric_title, sizeof(layout->metric_title), "%s", title);
-    for (char *c = layout->metric_title; *c; c++)
-        *c = (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
+    view__metric_title(view, layout->metric_title);
     if (!shown)
         add_column(layout,
                    &(struct thread_column){{layout->metric_title, true, 0}, 0, view->column, NULL});
@@ -260,10 +295,7 @@ struct thread_rows *view_threads__rows(const struct view *view)
     if (view->sort) {
         enum report_column named = report_column__by_name(view->sort);
         column = named < COLUMN_COUNT ? named : column;
-        sort = strcmp(view->sort, "name") == 0      ? SORT_BY_NAME
-               : strcmp(view->sort, "waiting") == 0 ? SORT_BY_WAITING
-               : strcmp(view->sort, "start") == 0   ? SORT_BY_START
-                                                    : SORT_BY_COLUMN;
+        sort = thread_sort__by_name(view->sort);
     }
     thread_rows__sort(rows, sort, column);
     return rows;

@@ -1,5 +1,6 @@
 /* The threads view for programs: JSON and CSV. */
 #include "tools/csv.h"
+#include "tools/hooks.h"
 #include "tools/json_rows.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/thread_rows.h"
@@ -26,7 +27,7 @@ static json_t *process_of(const struct report_model *model)
     json_object_set_new(process, "pid", json_integer(header->pid));
     json_object_set_new(process, "command", json_row__text(model->command));
     json_object_set_new(process, "jvm", json_row__text(model->jvm));
-    json_object_set_new(process, "start_ns", json_row__integer(report_process__start_ns(model)));
+    json_object_set_new(process, "start_ns", json_row__integer(report_process__start_ns(header)));
     json_object_set_new(process, "wall_ns", json_row__integer(report_process__wall_ns(model)));
     json_object_set_new(process, "cpu_ns", json_row__integer(header->process_cpu_ns));
     json_object_set_new(process, "user_ns", json_row__integer(header->process_user_ns));
@@ -35,6 +36,13 @@ static json_t *process_of(const struct report_model *model)
     json_object_set_new(
         process, "asof_ns",
         json_row__integer(report_model__epoch_ns(model, report_model__asof_ns(model))));
+    json_object_set_new(process, "attached_after_ns",
+                        json_row__integer(report_process__attached_after_ns(header)));
+    json_object_set_new(process, "unprofiled_ns", json_row__integer(header->unprofiled_wall_ns));
+    json_object_set_new(process, "stopped_ns",
+                        json_row__integer(ledger_header__is_stopped(header)
+                                              ? report_model__epoch_ns(model, header->since_ns)
+                                              : 0));
     json_object_set_new(process, "machine", json_row__text(model->machine));
     json_object_set_new(process, "options", json_row__text(model->options));
     return process;
@@ -78,6 +86,21 @@ static void add_single(json_t *object, const struct report_model *model,
     json_object_set_new(object, "dropped_enters", json_row__integer(thread->lost_enters));
 }
 
+static void add_virtual(json_t *object, const struct thread_row *row,
+                        const struct report_thread *thread)
+{
+    json_object_set_new(object, "mounts", json_row__integer(row->mounts));
+    json_object_set_new(object, "pinned", json_row__integer(row->pinned));
+    json_object_set_new(object, "mounted_ns", json_row__integer(thread_row__mounted_ns(row)));
+    json_object_set_new(object, "parked_ns", json_row__integer(row->parked_ns));
+    if (row->count > 1)
+        return;
+    json_object_set_new(object, "more_tids", json_boolean(thread->flags & THREAD_MORE_TIDS));
+    json_object_set_new(object, "group",
+                        thread->group_name.length ? json_row__text(thread->group_name)
+                                                  : json_null());
+}
+
 static json_t *row_object(const struct view *view, const struct thread_row *row)
 {
     const struct report_model *model = view->model;
@@ -96,12 +119,14 @@ static json_t *row_object(const struct view *view, const struct thread_row *row)
     json_object_set_new(object, "waiting_ns", json_row__integer(row->waiting_ns));
     json_object_set_new(object, "calls", json_row__integer(row->value[COLUMN_CALLS]));
     json_object_set_new(object, "metrics", metrics_of(view, row));
-    if (view->fold) {
+    if (view->fold || row->count > 1) {
         json_object_set_new(object, "count", json_integer(row->count));
         json_object_set_new(object, "running", json_integer(row->running));
     }
     if (row->count == 1)
         add_single(object, model, thread);
+    if (thread->kind == THREAD_VIRTUAL)
+        add_virtual(object, row, thread);
     return object;
 }
 
@@ -130,6 +155,37 @@ static json_t *unavailable_of(const struct report_model *model)
     return list;
 }
 
+static json_t *kernel_threads_of(const struct report_model *model)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < model->kernel_thread_count; i++) {
+        const struct report_kernel_thread *kernel_thread = &model->kernel_threads[i];
+        json_t *object = json_object();
+        json_object_set_new(object, "tid", json_integer(kernel_thread->tid));
+        json_object_set_new(object, "thread",
+                            kernel_thread->thread == REPORT_NONE
+                                ? json_null()
+                                : json_row__text(model->threads[kernel_thread->thread].name));
+        json_object_set_new(object, "kernel_cpu_ns",
+                            json_row__integer(kernel_thread->kernel_cpu_ns));
+        json_object_set_new(object, "charged_cpu_ns",
+                            json_row__integer(kernel_thread->charged_cpu_ns));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static json_t *own_cost_of(const struct report_model *model)
+{
+    struct report_own_cost cost = report_own_cost__of(model);
+    json_t *object = json_object();
+    json_object_set_new(object, "threads_cpu_ns", json_row__integer(cost.threads_ns));
+    json_object_set_new(object, "hooks_cpu_ns", json_row__integer(cost.hooks_ns));
+    json_object_set_new(object, "calls", json_row__integer(cost.calls));
+    json_object_set_new(object, "call_ps", json_row__integer(cost.call_ps));
+    return object;
+}
+
 static json_t *balance_of(const struct report_model *model)
 {
     const struct ledger_header *header = &model->header;
@@ -138,20 +194,20 @@ static json_t *balance_of(const struct report_model *model)
     json_object_set_new(object, "kernel_cpu_ns", json_row__integer(balance.kernel_ns));
     json_object_set_new(object, "charged_cpu_ns", json_row__integer(balance.charged_ns));
     json_object_set_new(object, "difference_ppm", json_integer(balance.difference_ppm));
-    json_object_set_new(object, "dropped_events", json_row__integer(header->dropped_enters));
+    for (unsigned i = 0; i < REPORT_LOSSES; i++) {
+        struct report_loss loss = report_loss__of(header, i);
+        json_object_set_new(object, loss.key, json_row__integer(loss.count));
+    }
     json_object_set_new(object, "clock", json_string(report_clock__name(header->clock_kind)));
     json_object_set_new(object, "charged_java_ns", json_row__integer(balance.java_ns));
     json_object_set_new(object, "charged_vm_ns", json_row__integer(balance.vm_ns));
     json_object_set_new(object, "charged_native_ns", json_row__integer(balance.native_ns));
     json_object_set_new(object, "last_moments_ns", json_row__integer(balance.last_moments_ns));
-    json_object_set_new(object, "dropped_threads", json_row__integer(header->dropped_threads));
-    json_object_set_new(object, "dropped_side_values",
-                        json_row__integer(header->dropped_side_values));
-    json_object_set_new(object, "unfollowed_mounts", json_row__integer(header->unfollowed_mounts));
-    json_object_set_new(object, "resynchronised", json_row__integer(header->resynchronised));
     json_object_set_new(object, "skipped_records", json_row__integer(model->skipped));
     json_object_set_new(object, "full_errno", json_integer(header->full_error));
     json_object_set_new(object, "unavailable", unavailable_of(model));
+    json_object_set_new(object, "kernel_threads", kernel_threads_of(model));
+    json_object_set_new(object, "profiler", own_cost_of(model));
     return object;
 }
 
@@ -168,6 +224,10 @@ int view_threads__json(const struct view *view)
     }
     fputs("],\n\"balance\":", out);
     json_row__write(out, balance_of(view->model));
+    if (hooks__are_used(&view->model->header)) {
+        fputs(",\n\"hooks\":", out);
+        json_row__write(out, hooks__json(&view->model->header));
+    }
     fputs("}\n", out);
     thread_rows__free(rows);
     return 0;
@@ -182,8 +242,20 @@ static void write_tids(struct csv *csv, const struct report_thread *thread, uint
     csv__word(csv, tids);
 }
 
+static void write_virtual(struct csv *csv, const struct thread_row *row, bool is_virtual)
+{
+    const uint64_t values[] = {row->mounts, row->pinned, thread_row__mounted_ns(row),
+                               row->parked_ns};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        if (is_virtual)
+            csv__integer(csv, values[i]);
+        else
+            csv__empty(csv);
+    }
+}
+
 static void write_row(struct csv *csv, const struct view *view, const struct thread_row *row,
-                      uint64_t columns)
+                      uint64_t columns, bool virtual_threads)
 {
     const struct report_thread *thread = &view->model->threads[row->first];
     csv__text(csv, row->name);
@@ -195,23 +267,29 @@ static void write_row(struct csv *csv, const struct view *view, const struct thr
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)
         if (columns & COLUMN_BIT(column))
             csv__integer(csv, row->value[column]);
+    if (virtual_threads)
+        write_virtual(csv, row, thread->kind == THREAD_VIRTUAL);
     csv__end_record(csv);
 }
 
 int view_threads__csv(const struct view *view)
 {
     static const char *const heads[] = {"thread", "kind", "tids", "count", "running", "waiting_ns"};
+    static const char *const virtual_heads[] = {"mounts", "pinned", "mounted_ns", "parked_ns"};
     struct csv csv = {.out = view->screen.out};
     struct thread_rows *rows = view_threads__rows(view);
     uint64_t columns = report_columns__of_threads(&view->model->header);
+    bool virtual_threads = report_model__has_virtual_threads(view->model);
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         csv__word(&csv, heads[i]);
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)
         if (columns & COLUMN_BIT(column))
             csv__word(&csv, report_column__csv_name(column));
+    for (size_t i = 0; virtual_threads && i < sizeof(virtual_heads) / sizeof(virtual_heads[0]); i++)
+        csv__word(&csv, virtual_heads[i]);
     csv__end_record(&csv);
     for (uint32_t i = 0; i < shown_rows(view, rows); i++)
-        write_row(&csv, view, &rows->rows[i], columns);
+        write_row(&csv, view, &rows->rows[i], columns, virtual_threads);
     thread_rows__free(rows);
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 #define NS_PER_S 1000000000u
 
@@ -93,6 +94,17 @@ struct quantity quantity__count(uint64_t count)
     for (; number >= 999.5 && unit < 4; unit++)
         number /= 1000;
     return short_scaled(number, names[unit]);
+}
+
+struct quantity quantity__moment(uint64_t epoch_ns)
+{
+    struct quantity result = {"?"};
+    time_t seconds = (time_t)(epoch_ns / NS_PER_S);
+    struct tm parts;
+    if (!localtime_r(&seconds, &parts) ||
+        strftime(result.text, sizeof(result.text), "%Y-%m-%d %H:%M:%S", &parts) == 0)
+        snprintf(result.text, sizeof(result.text), "?");
+    return result;
 }
 
 struct quantity quantity__of(uint64_t value, enum metric_unit unit)

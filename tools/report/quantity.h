@@ -26,6 +26,9 @@ struct quantity quantity__bytes(uint64_t bytes);
 /* 12 345, 1.234 M, 12.3 G */
 struct quantity quantity__count(uint64_t count);
 
+/* 2026-11-21 15:54:31, local time, of ns since the epoch. */
+struct quantity quantity__moment(uint64_t epoch_ns);
+
 /* Any of them, by its unit. */
 struct quantity quantity__of(uint64_t value, enum metric_unit unit);
 

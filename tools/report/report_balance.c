@@ -25,23 +25,104 @@ struct report_balance report_balance__of(const struct report_model *model)
     return balance;
 }
 
-uint64_t report_process__start_ns(const struct report_model *model)
+uint64_t report_balance__looked_at_ns(const struct report_balance *balance)
 {
-    return model->header.process_start_epoch_ns ? model->header.process_start_epoch_ns
-                                                : model->header.epoch_ns;
+    return balance->charged_ns - balance->last_moments_ns;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+const struct report_kernel_thread *report_balance__farthest(const struct report_model *model)
+{
+    const struct report_kernel_thread *farthest = model->kernel_threads;
+    for (uint32_t i = 1; i < model->kernel_thread_count; i++) {
+        const struct report_kernel_thread *other = &model->kernel_threads[i];
+        if (distance(other->kernel_cpu_ns, other->charged_cpu_ns) >
+            distance(farthest->kernel_cpu_ns, farthest->charged_cpu_ns))
+            farthest = other;
+    }
+    return model->kernel_thread_count ? farthest : NULL;
+}
+
+struct report_own_cost report_own_cost__of(const struct report_model *model)
+{
+    const struct ledger_header *header = &model->header;
+    struct report_own_cost cost = {.call_ps = header->hook_cost_ps};
+    for (uint32_t i = 0; i < model->thread_count; i++) {
+        const struct report_thread *thread = &model->threads[i];
+        if (thread->kind == THREAD_NATIVE && header->profiler_tid &&
+            thread->tids[0] == header->profiler_tid)
+            cost.threads_ns += thread->cpu_ns;
+        if (header->event_mode == LEDGER_EVENTS_INSTRUMENT)
+            cost.calls += thread->calls;
+    }
+    cost.hooks_ns = (uint64_t)((unsigned __int128)cost.calls * cost.call_ps / 1000);
+    return cost;
+}
+
+uint64_t report_balance__out_ppm(const struct report_model *model,
+                                 const struct report_balance *balance)
+{
+    const struct report_kernel_thread *farthest = report_balance__farthest(model);
+    uint64_t out_ns = distance(balance->kernel_ns, report_balance__looked_at_ns(balance));
+    if (farthest && distance(farthest->kernel_cpu_ns, farthest->charged_cpu_ns) > out_ns)
+        out_ns = distance(farthest->kernel_cpu_ns, farthest->charged_cpu_ns);
+    unsigned __int128 ppm =
+        ((unsigned __int128)out_ns * 1000000 + balance->kernel_ns - 1) / balance->kernel_ns;
+    return ppm > UINT64_MAX ? UINT64_MAX : (uint64_t)ppm;
+}
+
+uint64_t report_process__start_ns(const struct ledger_header *header)
+{
+    return header->process_start_epoch_ns ? header->process_start_epoch_ns : header->epoch_ns;
+}
+
+uint64_t report_process__attached_after_ns(const struct ledger_header *header)
+{
+    uint64_t start_ns = report_process__start_ns(header);
+    return header->attached && header->epoch_ns > start_ns ? header->epoch_ns - start_ns : 0;
 }
 
 uint64_t report_process__wall_ns(const struct report_model *model)
 {
-    uint64_t end_ns = report_model__epoch_ns(model, report_model__asof_ns(model));
-    uint64_t start_ns = report_process__start_ns(model);
-    return end_ns > start_ns ? end_ns - start_ns : 0;
+    const struct ledger_header *header = &model->header;
+    uint64_t start_ns = header->attached ? header->epoch_ns : report_process__start_ns(header);
+    uint64_t end_ns = report_model__epoch_ns(model, report_model__profiled_to_ns(model));
+    uint64_t whole_ns = end_ns > start_ns ? end_ns - start_ns : 0;
+    return whole_ns > header->unprofiled_wall_ns ? whole_ns - header->unprofiled_wall_ns : 0;
 }
 
 const char *report_clock__name(uint32_t clock_kind)
 {
     static const char *const names[] = {"unknown", "plain", "perf", "rseq"};
     return names[clock_kind <= LEDGER_CLOCK_RSEQ ? clock_kind : 0];
+}
+
+const char *report_events__name(uint32_t event_mode)
+{
+    static const char *const names[] = {[LEDGER_EVENTS_NONE] = "none",
+                                        [LEDGER_EVENTS_JVMTI] = "jvmti",
+                                        [LEDGER_EVENTS_INSTRUMENT] = "instrument"};
+    return event_mode <= LEDGER_EVENTS_INSTRUMENT ? names[event_mode] : "unknown";
+}
+
+struct report_loss report_loss__of(const struct ledger_header *header, unsigned index)
+{
+    const struct report_loss losses[REPORT_LOSSES] = {
+        {header->dropped_enters, "calls not recorded, their cost is charged to the caller",
+         "dropped_events"},
+        {header->dropped_threads, "threads not recorded", "dropped_threads"},
+        {header->dropped_side_values, "metric values not charged to a method",
+         "dropped_side_values"},
+        {header->unfollowed_mounts,
+         "mounts of virtual threads: their calls are not recorded, their CPU is their carriers'",
+         "unfollowed_mounts"},
+        {header->resynchronised, "exits that did not match the current method", "resynchronised"},
+    };
+    return losses[index];
 }
 
 uint64_t report_source__missing(const struct report_model *model, enum ledger_metric_source source)

@@ -17,15 +17,53 @@ struct report_balance {
     int64_t difference_ppm;   /* of the kernel's; 0 if that is not known */
 };
 
+/* The kernel thread whose CPU and charge are farthest apart, either way; NULL if none is known. */
+const struct report_kernel_thread *report_balance__farthest(const struct report_model *model);
+
+/* The profiler's own part of the CPU time, which is in the balance as the rest is. */
+struct report_own_cost {
+    uint64_t threads_ns; /* its kernel threads' */
+    uint64_t hooks_ns;   /* of hooks in classes, in the methods that have them: an estimate */
+    uint64_t calls;      /* with hooks */
+    uint64_t call_ps;    /* the estimate of one's cost; 0: not known */
+};
+
+struct report_own_cost report_own_cost__of(const struct report_model *model);
+
 /* Over all threads, whatever was selected. */
 struct report_balance report_balance__of(const struct report_model *model);
 
-/* How long the process has lived, and its begin in ns since the epoch. */
+/* What is charged to threads that were looked at: without the last moments, which are a remainder
+ * and not a measurement. */
+uint64_t report_balance__looked_at_ns(const struct report_balance *balance);
+
+/* How far that is from the kernel's, either way, or how far a kernel thread's is from its charge if
+ * that is more; in millionths of the kernel's total, rounded up, which must be known. */
+uint64_t report_balance__out_ppm(const struct report_model *model,
+                                 const struct report_balance *balance);
+
+/* The process's begin in ns since the epoch; how long it was profiled, which is its life unless the
+ * agent came later or was stopped; how long it had run when the agent came, 0 if from the start. */
+uint64_t report_process__start_ns(const struct ledger_header *header);
 uint64_t report_process__wall_ns(const struct report_model *model);
-uint64_t report_process__start_ns(const struct report_model *model);
+uint64_t report_process__attached_after_ns(const struct ledger_header *header);
 
 /* "rseq", "perf", "plain", or "unknown". */
 const char *report_clock__name(uint32_t clock_kind);
+
+/* "none", "jvmti", "instrument", or "unknown". */
+const char *report_events__name(uint32_t event_mode);
+
+/* What was lost, if anything: a count, what it means to people and what scripts call it. */
+struct report_loss {
+    uint64_t count;
+    const char *meaning;
+    const char *key;
+};
+
+#define REPORT_LOSSES 5u
+
+struct report_loss report_loss__of(const struct ledger_header *header, unsigned index);
 
 /* The metrics (bits of enum ledger_metric) of a source that was refused; 0 if it was not. */
 uint64_t report_source__missing(const struct report_model *model, enum ledger_metric_source source);

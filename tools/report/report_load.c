@@ -1,4 +1,5 @@
 /* From a ledger's records to a report's arrays. */
+#include "native/thread_fold.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_model.h"
 
@@ -48,6 +49,13 @@ __attribute__((format(printf, 3, 4))) static void skip(struct loader *loader, le
 static bool is_being_written(const struct loader *loader)
 {
     return loader->model->life == LEDGER_IS_LIVE;
+}
+
+/* Records of threads that are over may be gone, or be those of other threads. */
+static bool may_have_folded(const struct loader *loader)
+{
+    const struct ledger_header *header = &loader->model->header;
+    return !header->fold_none && header->kept_threads >= THREADS_KEPT;
 }
 
 static struct text load_text(struct loader *loader, ledger_ref ref, ledger_ref user)
@@ -134,6 +142,8 @@ static void load_thread(struct loader *loader, const struct ledger_thread *recor
     struct report_thread *thread = &model->threads[model->thread_count++];
     *thread = (struct report_thread){
         .name = load_text(loader, record->name, ref),
+        .group_name = record->group_name ? load_text(loader, record->group_name, ref)
+                                         : (struct text){NULL, 0},
         .parent = REPORT_NONE,
         .kind = (enum ledger_thread_kind)record->kind,
         .flags = record->flags,
@@ -141,8 +151,13 @@ static void load_thread(struct loader *loader, const struct ledger_thread *recor
         .start_ns = record->start_ns,
         .end_ns = record->end_ns,
         .lost_enters = record->lost_enters,
+        .members = record->flags & THREAD_GROUP ? record->members : 1,
+        .mounts = record->mounts,
+        .pinned = record->pinned,
+        .parked_ns = record->parked_ns,
         .tid_count = record->tid_count,
     };
+    model->header.dropped_enters += record->lost_enters;
     memcpy(thread->tids, record->tids, sizeof(thread->tids));
     uint64_t known = model->header.metrics_totals | model->header.metrics_charged;
     for (size_t metric = 0; metric < METRIC_COUNT; metric++)
@@ -165,7 +180,7 @@ static void load_threads(struct loader *loader)
             continue;
         if (record->kind >= THREAD_PLATFORM && record->kind <= THREAD_NATIVE)
             load_thread(loader, record, ref);
-        else if (!is_being_written(loader))
+        else if (record->kind || (record->root && !is_being_written(loader)))
             skip(loader, ref, "thread kind %" PRIu32 ", expected 1 to 5", record->kind);
     }
 }
@@ -174,6 +189,25 @@ static void load_threads(struct loader *loader)
 static uint32_t index_or_none(const struct loader *loader, ledger_ref ref)
 {
     return ref < loader->refs && loader->index_of[ref] ? loader->index_of[ref] - 1 : REPORT_NONE;
+}
+
+static void load_kernel_threads(struct loader *loader)
+{
+    struct report_model *model = loader->model;
+    ledger_ref ref = 0, last = 0;
+    uint32_t count = count_records(loader, LEDGER_KERNEL_THREADS, &last);
+    model->kernel_threads = memory__zeroed(count, sizeof(*model->kernel_threads));
+    while ((ref = ledger_reader__next(loader->reader, LEDGER_KERNEL_THREADS, ref)) != 0) {
+        const struct ledger_kernel_thread *record =
+            ledger_reader__kernel_thread(loader->reader, ref);
+        if (record->tid && record->kernel_cpu_ns)
+            model->kernel_threads[model->kernel_thread_count++] = (struct report_kernel_thread){
+                .tid = record->tid,
+                .thread = index_or_none(loader, record->thread),
+                .kernel_cpu_ns = record->kernel_cpu_ns,
+                .charged_cpu_ns = record->charged_cpu_ns,
+            };
+    }
 }
 
 static uint32_t find_method(struct loader *loader, const struct ledger_node *record, ledger_ref ref)
@@ -208,8 +242,8 @@ static void load_base(struct loader *loader, const struct ledger_node *record, l
     model->base[COLUMN_CPU][node] = record->cpu_ns;
     model->base[COLUMN_CALLS][node] = record->calls;
     if (model->base[COLUMN_WALL])
-        model->base[COLUMN_WALL][node] = record->wall_ns;
-    model->threads[model->nodes[node].thread].wall_ns += record->wall_ns;
+        model->base[COLUMN_WALL][node] = ledger_node__wall_ns(record);
+    model->threads[model->nodes[node].thread].wall_ns += ledger_node__wall_ns(record);
     for (size_t metric = 0; metric < METRIC_COUNT; metric++) {
         uint64_t *base = model->base[report_column__of_metric((enum ledger_metric)metric)];
         if (base)
@@ -308,9 +342,21 @@ static void load_tree(struct loader *loader, uint32_t thread, ledger_ref root)
     model->threads[thread].end_node = model->node_count;
 }
 
+/* A killed process's virtual threads wait where they were last unmounted; in a ledger that was
+ * settled this is in parked_ns. */
+static uint64_t still_parked_ns(const struct report_model *model,
+                                const struct ledger_thread *record, uint64_t asof_ns)
+{
+    uint64_t unprofiled_ns = model->header.unprofiled_wall_ns - record->unprofiled_wall_ns;
+    uint64_t since_ns = record->unmounted_ns + unprofiled_ns;
+    bool waits = record->kind == THREAD_VIRTUAL && record->unmounted_ns && !record->end_ns;
+    return model->life == LEDGER_IS_ORPHAN && waits && asof_ns > since_ns ? asof_ns - since_ns : 0;
+}
+
 static void load_trees(struct loader *loader)
 {
     struct report_model *model = loader->model;
+    uint64_t asof_ns = report_model__profiled_to_ns(model);
     make_room(loader);
     ledger_ref ref = 0;
     while ((ref = ledger_reader__next(loader->reader, LEDGER_THREADS, ref)) != 0) {
@@ -319,9 +365,54 @@ static void load_trees(struct loader *loader)
             continue;
         const struct ledger_thread *record = ledger_reader__thread(loader->reader, ref);
         load_tree(loader, thread, record->root);
-        if (ledger_reader__thread(loader->reader, record->parent))
+        const struct ledger_thread *parent = ledger_reader__thread(loader->reader, record->parent);
+        model->threads[thread].parked_ns += still_parked_ns(model, record, asof_ns);
+        if (parent && parent->java_id == record->parent_id)
             model->threads[thread].parent = index_or_none(loader, record->parent);
+        else if (record->parent && !is_being_written(loader) && !may_have_folded(loader))
+            skip(loader, ref, "ref %" PRIu32 ", expected the thread that started it",
+                 record->parent);
     }
+}
+
+/* No thread starts one of those that it comes from: who is said to has no known parent. */
+static void open_circles(struct loader *loader)
+{
+    struct report_model *model = loader->model;
+    /* By thread: 1 + the thread whose line of parents passed here first. */
+    uint32_t *passed = memory__zeroed(model->thread_count, sizeof(*passed));
+    ledger_ref ref = 0;
+    while ((ref = ledger_reader__next(loader->reader, LEDGER_THREADS, ref)) != 0) {
+        uint32_t first = index_or_none(loader, ref);
+        for (uint32_t at = first; at != REPORT_NONE && !passed[at];) {
+            uint32_t parent = model->threads[at].parent;
+            passed[at] = first + 1;
+            if (parent != REPORT_NONE && passed[parent] == first + 1) {
+                skip(loader, ref, "threads that started each other in a circle");
+                model->threads[parent].parent = REPORT_NONE;
+                break;
+            }
+            at = parent;
+        }
+    }
+    free(passed);
+}
+
+/* From a thread's begin to its end, without the time that nothing was profiled. How much of that
+ * came before the thread began is known only if it began after the last start: else this is the
+ * least that it can be. */
+static uint64_t profiled_life_ns(const struct report_model *model,
+                                 const struct report_thread *thread, uint64_t asof_ns)
+{
+    const struct ledger_header *header = &model->header;
+    bool stopped = ledger_header__is_stopped(header);
+    bool after_pauses = !stopped && thread->start_ns >= header->since_ns;
+    uint64_t pauses_ns = after_pauses ? 0 : header->unprofiled_wall_ns;
+    uint64_t end_ns = thread->end_ns ? thread->end_ns : asof_ns;
+    if (stopped && end_ns > asof_ns)
+        end_ns = asof_ns;
+    uint64_t life_ns = end_ns > thread->start_ns ? end_ns - thread->start_ns : 0;
+    return life_ns > pauses_ns ? life_ns - pauses_ns : 0;
 }
 
 static void sum_up(struct report_model *model)
@@ -337,14 +428,14 @@ static void sum_up(struct report_model *model)
                 cum[model->nodes[i].parent] += cum[i];
         model->cum[column] = cum;
     }
-    uint64_t asof_ns = report_model__asof_ns(model);
+    uint64_t asof_ns = report_model__profiled_to_ns(model);
     for (uint32_t i = 0; i < model->thread_count; i++) {
         struct report_thread *thread = &model->threads[i];
-        uint64_t end_ns = thread->end_ns ? thread->end_ns : asof_ns;
+        uint64_t life_ns = profiled_life_ns(model, thread, asof_ns);
         /* The tree's sum has what came after the thread's end too; a killed process's has not what
          * was never charged. */
-        if (end_ns > thread->start_ns && end_ns - thread->start_ns > thread->wall_ns)
-            thread->wall_ns = end_ns - thread->start_ns;
+        if (life_ns > thread->wall_ns)
+            thread->wall_ns = life_ns;
         if (thread->first_node < thread->end_node) {
             thread->cpu_ns = model->cum[COLUMN_CPU][thread->first_node];
             thread->calls = model->cum[COLUMN_CALLS][thread->first_node];
@@ -382,7 +473,9 @@ struct report_model *report_model__load(const struct ledger_reader *reader, uint
     model->options = load_text(&loader, model->header.options, 0);
     load_methods(&loader);
     load_threads(&loader);
+    load_kernel_threads(&loader);
     load_trees(&loader);
+    open_circles(&loader);
     sum_up(model);
     free(loader.index_of);
     free(loader.active);

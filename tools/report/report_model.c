@@ -18,6 +18,7 @@ void report_model__free(struct report_model *model)
         free(model->cum[column]);
     }
     free(model->threads);
+    free(model->kernel_threads);
     free(model->methods);
     free(model->nodes);
     text_store__release(&model->texts);
@@ -40,6 +41,20 @@ uint64_t report_model__asof_ns(const struct report_model *model)
     return latest;
 }
 
+uint64_t report_model__profiled_to_ns(const struct report_model *model)
+{
+    return ledger_header__is_stopped(&model->header) ? model->header.since_ns
+                                                     : report_model__asof_ns(model);
+}
+
+bool report_model__has_virtual_threads(const struct report_model *model)
+{
+    for (uint32_t i = 0; i < model->thread_count; i++)
+        if (model->threads[i].kind == THREAD_VIRTUAL)
+            return true;
+    return false;
+}
+
 uint64_t report_thread__waiting_ns(const struct report_model *model,
                                    const struct report_thread *thread)
 {
@@ -48,6 +63,12 @@ uint64_t report_thread__waiting_ns(const struct report_model *model,
         COLUMN_BIT(report_column__of_metric(METRIC_RUN_QUEUE_DELAY)))
         busy += thread->totals[METRIC_RUN_QUEUE_DELAY];
     return thread->wall_ns > busy ? thread->wall_ns - busy : 0;
+}
+
+struct text report_thread__folded_name(struct text_store *store, const struct report_thread *thread)
+{
+    return thread->group_name.length ? thread->group_name
+                                     : text__with_digits_folded(store, thread->name);
 }
 
 uint64_t report_thread__value(const struct report_thread *thread, enum report_column column)

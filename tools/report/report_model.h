@@ -4,8 +4,8 @@
  * The model is a copy: the reader may be closed once it is loaded. Nodes stand in tree order, each
  * thread's tree in one piece, a node before its children, so a subtree is a range of the array and
  * everything here works by loops: trees are as deep as Java stacks get, and deeper when damaged.
- * What does not make sense (parent links that disagree, a node met twice, a method that is none) is
- * left out and counted.
+ * What does not make sense (parent links that disagree or go in circles, a node met twice, a method
+ * that is none) is left out and counted.
  */
 #ifndef TREADLE_REPORT_MODEL_H
 #define TREADLE_REPORT_MODEL_H
@@ -42,9 +42,10 @@ struct report_node {
 
 struct report_thread {
     struct text name;
-    struct text *renames; /* oldest first */
+    struct text group_name; /* what it is folded under if that is not its name */
+    struct text *renames;   /* oldest first */
     size_t rename_count;
-    uint32_t parent; /* index of the thread that started it, or REPORT_NONE */
+    uint32_t parent; /* index of the thread that started it, or REPORT_NONE; never in a circle */
     enum ledger_thread_kind kind;
     uint32_t flags; /* enum ledger_thread_flag */
     uint64_t java_id;
@@ -54,11 +55,23 @@ struct report_thread {
     uint64_t cpu_ns; /* sum of its tree, as are calls */
     uint64_t calls;
     uint64_t lost_enters;
+    uint64_t members; /* of a group of threads that are over: how many; else 1 */
+    uint64_t mounts;  /* of a virtual thread, as are the next two */
+    uint64_t pinned;  /* times that it blocked its carrier */
+    uint64_t parked_ns;
     uint32_t tid_count; /* kernel threads that ran it; the first of them in tids */
     int32_t tids[LEDGER_THREAD_TIDS];
     uint64_t totals[METRIC_COUNT]; /* those the ledger does not have are 0 */
     uint32_t first_node;           /* its tree: nodes first_node … end_node - 1 */
     uint32_t end_node;
+};
+
+/* A kernel thread that ran Java and was there when the snapshot was taken. */
+struct report_kernel_thread {
+    int32_t tid;
+    uint32_t thread; /* the Java thread that ran on it then, or last; or REPORT_NONE */
+    uint64_t kernel_cpu_ns;
+    uint64_t charged_cpu_ns; /* to any Java thread on it */
 };
 
 struct report_model {
@@ -72,6 +85,8 @@ struct report_model {
     uint64_t columns; /* COLUMN_BITs of the node columns that are loaded */
     struct report_thread *threads;
     uint32_t thread_count;
+    struct report_kernel_thread *kernel_threads;
+    uint32_t kernel_thread_count;
     struct report_method *methods;
     uint32_t method_count;
     struct report_node *nodes;
@@ -96,9 +111,20 @@ uint64_t report_model__epoch_ns(const struct report_model *model, uint64_t ledge
  * moment that anything in it is known of. */
 uint64_t report_model__asof_ns(const struct report_model *model);
 
-/* wall - CPU - run-queue delay (where it is known), never below 0. */
+/* The same, or when profiling was stopped, if it was: what came later is not in it. */
+uint64_t report_model__profiled_to_ns(const struct report_model *model);
+
+bool report_model__has_virtual_threads(const struct report_model *model);
+
+/* wall - CPU - run-queue delay (where it is known), never below 0. A virtual thread's parked time
+ * is in it, for wall time runs on while it is not mounted. */
 uint64_t report_thread__waiting_ns(const struct report_model *model,
                                    const struct report_thread *thread);
+
+/* What it is called together with others like it: its name with the digits folded, or where it was
+ * started if it has no name. */
+struct text report_thread__folded_name(struct text_store *store,
+                                       const struct report_thread *thread);
 
 /* A thread's value in any column of report_columns__of_threads. */
 uint64_t report_thread__value(const struct report_thread *thread, enum report_column column);

@@ -2,6 +2,7 @@
 
 #include "tools/report/memory.h"
 
+#include <ctype.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
@@ -141,6 +142,29 @@ struct text text__from_java(struct text_store *store, const char *bytes, size_t 
     struct text kept = text__keep(store, result, written);
     free(result);
     return kept;
+}
+
+struct text text__with_digits_folded(struct text_store *store, struct text text)
+{
+    char *folded = memory__zeroed(text.length + 1, 1);
+    size_t length = 0;
+    for (size_t i = 0; i < text.length; i++) {
+        bool digit = isdigit((unsigned char)text.bytes[i]);
+        if (!digit)
+            folded[length++] = text.bytes[i];
+        else if (length == 0 || folded[length - 1] != '#')
+            folded[length++] = '#';
+    }
+    struct text kept = text__keep(store, folded, length);
+    free(folded);
+    return kept;
+}
+
+int text__compare(struct text x, struct text y)
+{
+    size_t shorter = x.length < y.length ? x.length : y.length;
+    int order = memcmp(x.bytes, y.bytes, shorter);
+    return order ? order : x.length < y.length ? -1 : x.length > y.length;
 }
 
 uint32_t text__next(struct text text, size_t *at)

@@ -32,6 +32,13 @@ struct text text__keep(struct text_store *store, const char *bytes, size_t lengt
  * not UTF-8 becomes U+FFFD. */
 struct text text__from_java(struct text_store *store, const char *bytes, size_t length);
 
+/* The same with '#' for each run of digits, "pool-#-thread-#", but no second one behind a '#'. So
+ * does the agent name the rows that it folds, and "VirtualThread[#31]" joins them. */
+struct text text__with_digits_folded(struct text_store *store, struct text text);
+
+/* By bytes, as memcmp; the shorter one first. */
+int text__compare(struct text x, struct text y);
+
 /* The code point at *at (which must be < length) of valid UTF-8; moves *at behind it. */
 uint32_t text__next(struct text text, size_t *at);
 

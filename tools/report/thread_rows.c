@@ -2,7 +2,6 @@
 
 #include "tools/report/memory.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,34 +10,14 @@ static void add_thread(struct thread_row *row, const struct report_model *model,
 {
     if (row->count == 0 || thread->start_ns < row->start_ns)
         row->start_ns = thread->start_ns;
-    row->count++;
+    row->count += (uint32_t)thread->members;
     row->running += !(thread->flags & THREAD_TERMINATED);
     row->waiting_ns += report_thread__waiting_ns(model, thread);
+    row->mounts += thread->mounts;
+    row->pinned += thread->pinned;
+    row->parked_ns += thread->parked_ns;
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)
         row->value[column] += report_thread__value(thread, column);
-}
-
-static struct text fold_digits(struct text_store *store, struct text name)
-{
-    char *folded = memory__zeroed(name.length + 1, 1);
-    size_t length = 0;
-    for (size_t i = 0; i < name.length; i++) {
-        bool digit = isdigit((unsigned char)name.bytes[i]);
-        if (!digit)
-            folded[length++] = name.bytes[i];
-        else if (length == 0 || i == 0 || !isdigit((unsigned char)name.bytes[i - 1]))
-            folded[length++] = '#';
-    }
-    struct text kept = text__keep(store, folded, length);
-    free(folded);
-    return kept;
-}
-
-static int compare_text(struct text x, struct text y)
-{
-    size_t shorter = x.length < y.length ? x.length : y.length;
-    int order = memcmp(x.bytes, y.bytes, shorter);
-    return order ? order : x.length < y.length ? -1 : x.length > y.length;
 }
 
 /* A thread on its way into a row. */
@@ -52,7 +31,7 @@ static int compare_members(const void *a, const void *b)
 {
     const struct member *x = a;
     const struct member *y = b;
-    int order = compare_text(x->folded, y->folded);
+    int order = text__compare(x->folded, y->folded);
     if (order)
         return order;
     if (x->kind != y->kind)
@@ -75,7 +54,7 @@ struct thread_rows *thread_rows__new(const struct report_model *model, const boo
     uint32_t count = 0;
     for (uint32_t i = 0; i < model->thread_count; i++) {
         const struct report_thread *thread = &model->threads[i];
-        struct text name = fold ? fold_digits(&rows->texts, thread->name) : thread->name;
+        struct text name = fold ? report_thread__folded_name(&rows->texts, thread) : thread->name;
         if (selected[i])
             members[count++] = (struct member){name, i, thread->kind};
     }
@@ -86,7 +65,7 @@ struct thread_rows *thread_rows__new(const struct report_model *model, const boo
         const struct member *member = &members[i];
         const struct member *before = i > 0 ? member - 1 : NULL;
         bool joins = fold && before && before->kind == member->kind &&
-                     compare_text(before->folded, member->folded) == 0;
+                     text__compare(before->folded, member->folded) == 0;
         if (!joins)
             rows->rows[rows->count++] = (struct thread_row){
                 .name = model->threads[member->thread].name, .first = member->thread};
@@ -105,6 +84,24 @@ void thread_rows__free(struct thread_rows *rows)
     text_store__release(&rows->texts);
     free(rows->rows);
     free(rows);
+}
+
+uint64_t thread_row__mounted_ns(const struct thread_row *row)
+{
+    uint64_t wall_ns = row->value[COLUMN_WALL];
+    return wall_ns > row->parked_ns ? wall_ns - row->parked_ns : 0;
+}
+
+enum thread_sort thread_sort__by_name(const char *name)
+{
+    static const char *const names[] = {
+        [SORT_BY_NAME] = "name",     [SORT_BY_WAITING] = "waiting", [SORT_BY_START] = "start",
+        [SORT_BY_MOUNTS] = "mounts", [SORT_BY_PINNED] = "pinned",   [SORT_BY_PARKED] = "parked",
+    };
+    for (size_t i = SORT_BY_NAME; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return (enum thread_sort)i;
+    return SORT_BY_COLUMN;
 }
 
 struct sorting {
@@ -128,13 +125,22 @@ static int compare_rows(const void *a, const void *b, void *context)
         order = by_number(x->value[sorting->column], y->value[sorting->column]);
         break;
     case SORT_BY_NAME:
-        order = compare_text(x->name, y->name);
+        order = text__compare(x->name, y->name);
         break;
     case SORT_BY_WAITING:
         order = by_number(x->waiting_ns, y->waiting_ns);
         break;
     case SORT_BY_START:
         order = by_number(y->start_ns, x->start_ns);
+        break;
+    case SORT_BY_MOUNTS:
+        order = by_number(x->mounts, y->mounts);
+        break;
+    case SORT_BY_PINNED:
+        order = by_number(x->pinned, y->pinned);
+        break;
+    case SORT_BY_PARKED:
+        order = by_number(x->parked_ns, y->parked_ns);
         break;
     }
     return order ? order : compare_first(a, b);

@@ -1,0 +1,78 @@
+#include "tools/agent_arguments.h"
+
+#include <string.h>
+
+enum option_key {
+    KEY_INCLUDE = 256,
+    KEY_EXCLUDE,
+    KEY_METRICS,
+    KEY_CLOCK,
+    KEY_MAX_MEM,
+    KEY_LOG,
+};
+
+static const struct argp_option method_options[] = {
+    {"include", KEY_INCLUDE, "GLOB;GLOB", 0, "only these methods, as pkg.Class.method", 0},
+    {"exclude", KEY_EXCLUDE, "GLOB;GLOB", 0, "not these methods", 0},
+    {0},
+};
+
+static const struct argp_option ledger_options[] = {
+    {"output", 'o', "FILE", 0,
+     "where snapshots go: %p pid, %n sequence, %t time; relative to the JVM's working folder "
+     "(default treadle-%p.ledger)",
+     0},
+    {"metrics", KEY_METRICS, "LIST", 0, "what to charge: switches,faults,io,delay,... or all", 0},
+    {"clock", KEY_CLOCK, "KIND", 0, "rseq, perf or plain instead of what the self-test chooses", 0},
+    {"max-mem", KEY_MAX_MEM, "SIZE", 0, "the ledger's bound, such as 256M", 0},
+    {"log", KEY_LOG, "LEVEL", 0, "what the agent says: error, warn, info or debug", 0},
+    {"option", 'O', "KEY=VALUE", 0, "any option of the agent; may be given again", 0},
+    {0},
+};
+
+void agent_arguments__add(struct agent_options *options, struct argp_state *state, const char *key,
+                          const char *value)
+{
+    if (agent_options__add(options, key, value) != 0)
+        argp_error(state, "%s='%s' has a comma, which ends an option of the agent%s", key, value,
+                   strstr(key, "clude") ? "; separate globs with ';'" : "");
+}
+
+static void add_any(struct agent_options *options, struct argp_state *state, char *option)
+{
+    char *value = strchr(option, '=');
+    if (value)
+        *value++ = '\0';
+    if (!option[0] || strchr(option, ','))
+        argp_error(state, "--option expects KEY=VALUE");
+    agent_arguments__add(options, state, option, value);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    static const struct {
+        int key;
+        const char *name;
+    } direct[] = {
+        {'o', "file"},
+        {KEY_INCLUDE, "include"},
+        {KEY_EXCLUDE, "exclude"},
+        {KEY_METRICS, "metrics"},
+        {KEY_CLOCK, "clock"},
+        {KEY_MAX_MEM, "max-mem"},
+        {KEY_LOG, "log"},
+    };
+    for (size_t i = 0; i < sizeof(direct) / sizeof(direct[0]); i++) {
+        if (direct[i].key != key)
+            continue;
+        agent_arguments__add(state->input, state, direct[i].name, argument);
+        return 0;
+    }
+    if (key != 'O')
+        return ARGP_ERR_UNKNOWN;
+    add_any(state->input, state, argument);
+    return 0;
+}
+
+const struct argp agent_arguments__methods = {.options = method_options, .parser = parse};
+const struct argp agent_arguments__ledger = {.options = ledger_options, .parser = parse};

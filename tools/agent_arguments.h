@@ -1,0 +1,19 @@
+/*
+ * The agent's options on a command line: tables for the `children` of a command's argp. The input
+ * of each is the `struct agent_options *` that they are added to.
+ */
+#ifndef TREADLE_AGENT_ARGUMENTS_H
+#define TREADLE_AGENT_ARGUMENTS_H
+
+#include "tools/agent_options.h"
+
+#include <argp.h>
+
+extern const struct argp agent_arguments__methods; /* --include, --exclude */
+extern const struct argp agent_arguments__ledger;  /* what is fixed once there is a ledger */
+
+/* Adds an option that a command takes by itself; a value that cannot be one is bad usage. */
+void agent_arguments__add(struct agent_options *options, struct argp_state *state, const char *key,
+                          const char *value);
+
+#endif

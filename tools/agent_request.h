@@ -1,0 +1,22 @@
+/*
+ * A request to the agent in a running JVM: its library is loaded (again) with options that say what
+ * it is to do, and what it has to say comes back in a file.
+ */
+#ifndef TREADLE_AGENT_REQUEST_H
+#define TREADLE_AGENT_REQUEST_H
+
+#include "native/ledger_format.h"
+#include "tools/agent_options.h"
+#include "tools/jvm_process.h"
+
+/* Has the agent in a JVM do what the options say; `library` is its path as the JVM sees it. What
+ * the agent says goes to stderr. 0, or EXIT_BAD_INPUT after a line that says why not. */
+int agent_request__send(const struct jvm_process *process, const char *library,
+                        const struct agent_options *options);
+
+/* The same to a JVM that has the agent and a ledger, whose header as it then stands goes to
+ * `header`. */
+int agent_request__send_again(pid_t pid, const struct agent_options *options,
+                              struct ledger_header *header);
+
+#endif

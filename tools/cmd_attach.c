@@ -1,0 +1,147 @@
+/* treadle attach: begins to profile a JVM that runs already. */
+#include "tools/agent_arguments.h"
+#include "tools/agent_request.h"
+#include "tools/command.h"
+#include "tools/hooks.h"
+#include "tools/live_ledger.h"
+#include "tools/pid_argument.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_key {
+    KEY_EVENTS = 256,
+};
+
+static const struct argp_option options[] = {
+    {"events", KEY_EVENTS, "MODE", 0, "how calls are seen: instrument (the default) or none", 0},
+    {0},
+};
+
+static const struct argp_child children[] = {
+    {&pid_argument, 0, NULL, 0},
+    {&agent_arguments__methods, 0, NULL, 0},
+    {&agent_arguments__ledger, 0, NULL, 0},
+    {0},
+};
+
+static const char doc[] =
+    "Begin to profile a JVM that runs already: load the agent into it."
+    "\vThe classes that are loaded get their hooks at once, later ones when they are loaded; "
+    "treadle stop takes them out again. It takes the JVM's own user, or root.\n\n"
+    "The agent is $TREADLE_AGENT, or libtreadle.so where this program was built or installed; the "
+    "JVM must see it at the same path.";
+
+struct request {
+    struct agent_options options;
+    pid_t pid;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct request *request = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->pid;
+        state->child_inputs[1] = state->child_inputs[2] = &request->options;
+        return 0;
+    case KEY_EVENTS:
+        if (strcmp(argument, "jvmti") == 0)
+            argp_error(state, "events=jvmti has to be there when a JVM starts: treadle run");
+        agent_arguments__add(&request->options, state, "events", argument);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The agent's library by its path in the JVM's eyes, to be freed; NULL after a line. */
+static char *find_library(const struct jvm_process *process)
+{
+    const char *chosen = getenv("TREADLE_AGENT");
+    char tried[8192];
+    char *library;
+
+    if (process->agent)
+        return strdup(process->agent);
+    if (chosen && chosen[0] == '/' && jvm_process__sees(process, chosen, true))
+        return strdup(chosen);
+    library = agent_library__find(tried, sizeof(tried));
+    if (!library) {
+        command__fail("no agent: looked for %s; TREADLE_AGENT=/path/to/libtreadle.so names it",
+                      tried);
+    } else if (!jvm_process__sees(process, library, false)) {
+        command__fail("process %d has other files than we: copy %s to where it sees it, and name "
+                      "that path with TREADLE_AGENT",
+                      (int)process->pid, library);
+        free(library);
+        library = NULL;
+    }
+    return library;
+}
+
+static int report_success(pid_t pid)
+{
+    struct ledger_header header;
+    char hooks[HOOKS_TEXT_BYTES];
+    char *path = live_ledger__of_running(pid, &header);
+
+    if (!path)
+        return command__fail("the agent is in process %d, but its ledger is not to be found",
+                             (int)pid);
+    free(path);
+    if (hooks__are_used(&header))
+        hooks__count(&header, hooks);
+    else
+        snprintf(hooks, sizeof(hooks), "threads only, no calls");
+    printf("attached to %d: %s; treadle report %d, treadle stop %d\n", (int)pid, hooks, (int)pid,
+           (int)pid);
+    return EXIT_FINE;
+}
+
+static int attach(const struct request *request)
+{
+    struct jvm_process process;
+    char *library;
+    int status = jvm_process__open(&process, request->pid);
+
+    if (status)
+        return status;
+    library = find_library(&process);
+    status = library ? agent_request__send(&process, library, &request->options) : EXIT_BAD_INPUT;
+    free(library);
+    jvm_process__close(&process);
+    return status ? status : report_success(request->pid);
+}
+
+static int already_there(pid_t pid, bool stopped)
+{
+    if (stopped)
+        return command__fail("process %d has the agent already, stopped: treadle start %d",
+                             (int)pid, (int)pid);
+    return command__fail("process %d is profiled already: treadle status %d, treadle report %d",
+                         (int)pid, (int)pid, (int)pid);
+}
+
+int cmd_attach(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options, .parser = parse, .doc = doc, .children = children};
+    struct request request = {0};
+    struct ledger_header header;
+    char *present;
+    int status;
+
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
+        return EXIT_BAD_USAGE;
+    present = live_ledger__of_running(request.pid, &header);
+    if (present)
+        status = already_there(request.pid, ledger_header__is_stopped(&header));
+    else
+        status = attach(&request);
+    free(present);
+    agent_options__release(&request.options);
+    return status;
+}

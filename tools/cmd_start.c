@@ -1,0 +1,79 @@
+/* treadle start: goes on profiling a JVM after treadle stop. */
+#include "tools/agent_arguments.h"
+#include "tools/agent_request.h"
+#include "tools/command.h"
+#include "tools/hooks.h"
+#include "tools/live_ledger.h"
+#include "tools/pid_argument.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct argp_child children[] = {
+    {&pid_argument, 0, NULL, 0},
+    {&agent_arguments__methods, 0, NULL, 0},
+    {0},
+};
+
+static const char doc[] =
+    "Go on profiling a JVM that treadle stop has stopped: the hooks go in again, and what is "
+    "consumed from now on adds to the same books."
+    "\vWithout --include and --exclude the same methods get hooks as before. A JVM without the "
+    "agent gets it from treadle attach.";
+
+struct request {
+    struct agent_options options;
+    pid_t pid;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct request *request = state->input;
+
+    (void)argument;
+    if (key != ARGP_KEY_INIT)
+        return ARGP_ERR_UNKNOWN;
+    state->child_inputs[0] = &request->pid;
+    state->child_inputs[1] = &request->options;
+    return 0;
+}
+
+static int start(const struct request *request)
+{
+    struct ledger_header header;
+    char hooks[HOOKS_TEXT_BYTES] = "threads only, no calls";
+    int status = agent_request__send_again(request->pid, &request->options, &header);
+
+    if (status)
+        return status;
+    if (hooks__are_used(&header))
+        hooks__count(&header, hooks);
+    printf("profiling %d again: %s; treadle report %d, treadle stop %d\n", (int)request->pid, hooks,
+           (int)request->pid, (int)request->pid);
+    return EXIT_FINE;
+}
+
+int cmd_start(int argc, char **argv)
+{
+    static const struct argp argp = {.parser = parse, .doc = doc, .children = children};
+    struct request request = {0};
+    struct ledger_header header;
+    int status;
+
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
+        return EXIT_BAD_USAGE;
+    char *path = live_ledger__of_running(request.pid, &header);
+    if (!path)
+        status = command__fail("process %d is not profiled: treadle attach %d", (int)request.pid,
+                               (int)request.pid);
+    else if (!ledger_header__is_stopped(&header) && !request.options.text)
+        status = command__fail("process %d is being profiled: treadle status %d", (int)request.pid,
+                               (int)request.pid);
+    else if (agent_options__add(&request.options, "start", NULL) != 0)
+        status = command__fail("out of memory");
+    else
+        status = start(&request);
+    free(path);
+    agent_options__release(&request.options);
+    return status;
+}

@@ -1,0 +1,274 @@
+/* treadle status: whether and how a JVM is profiled, from its mapped ledger. The JVM is not asked.
+ */
+#include "tools/command.h"
+#include "tools/hooks.h"
+#include "tools/json_rows.h"
+#include "tools/ledger_summary.h"
+#include "tools/live_ledger.h"
+#include "tools/pid_argument.h"
+#include "tools/report/quantity.h"
+#include "tools/report/report_balance.h"
+#include "tools/text_table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LABEL_COLUMNS 12u
+
+enum option_key {
+    KEY_JSON = 256,
+};
+
+static const struct argp_option options[] = {
+    {"json", KEY_JSON, NULL, 0, "JSON: durations in ns, sizes in bytes, times since the epoch", 0},
+    {0},
+};
+
+static const struct argp_child children[] = {{&pid_argument, 0, NULL, 0}, {0}};
+
+static const char doc[] =
+    "Show whether and how a JVM is profiled: since when, which methods have hooks, how full the "
+    "ledger is, what was lost."
+    "\vAll of it stands in the ledger, which is read without touching the JVM.";
+
+struct request {
+    pid_t pid;
+    bool json;
+};
+
+struct status {
+    struct ledger_summary ledger;
+    struct text path;
+    struct text_store texts;
+    struct screen screen;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct request *request = state->input;
+
+    (void)argument;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->pid;
+        return 0;
+    case KEY_JSON:
+        request->json = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static uint64_t ledger_bytes(const struct ledger_header *header)
+{
+    return (uint64_t)header->chunks_used * header->chunk_bytes;
+}
+
+static void fact(const struct status *status, const char *name, struct text text)
+{
+    const struct screen *screen = &status->screen;
+    size_t columns = screen->columns ? screen->columns : 2 * NAME_COLUMNS_MAX;
+    char *printable = text__printable(text, columns - LABEL_COLUMNS);
+
+    fputs(screen__bold(screen), screen->out);
+    screen__left(screen, name, LABEL_COLUMNS);
+    fputs(screen__plain(screen), screen->out);
+    fprintf(screen->out, "%s\n", printable);
+    free(printable);
+}
+
+__attribute__((format(printf, 3, 4))) static void fact_of(const struct status *status,
+                                                          const char *name, const char *format, ...)
+{
+    char text[HOOKS_TEXT_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    fact(status, name, (struct text){text, strlen(text)});
+}
+
+static void profiling_fact(const struct status *status)
+{
+    const struct ledger_header *header = &status->ledger.header;
+    uint64_t since_ns = header->epoch_ns + header->since_ns;
+    uint64_t now_ns = (uint64_t)time(NULL) * 1000000000u;
+    uint64_t after_ns = report_process__attached_after_ns(header);
+    char attached[96] = "";
+
+    if (after_ns)
+        snprintf(attached, sizeof(attached), ", attached %s after the process began",
+                 quantity__ns(after_ns).text);
+    fact_of(status, "state", "%s since %s (%s)%s",
+            ledger_header__is_stopped(header) ? "stopped" : "profiling",
+            quantity__moment(since_ns).text,
+            quantity__ns(now_ns > since_ns ? now_ns - since_ns : 0).text, attached);
+    if (header->starts > 1)
+        fact_of(status, "starts", "%" PRIu32 ", not profiled for %s in between", header->starts,
+                quantity__ns(header->unprofiled_wall_ns).text);
+}
+
+static void hooks_facts(const struct status *status)
+{
+    const struct ledger_header *header = &status->ledger.header;
+    char text[HOOKS_TEXT_BYTES];
+
+    if (!hooks__are_used(header))
+        return;
+    hooks__count(header, text);
+    fact_of(status, "hooks", "%s", text);
+    hooks__rule(header, text);
+    fact_of(status, "", "%s", text);
+    hooks__left_alone(header, text);
+    if (text[0])
+        fact_of(status, "left alone", "%s", text);
+}
+
+static void losses_facts(const struct status *status)
+{
+    const struct ledger_header *header = &status->ledger.header;
+    const char *name = "lost";
+
+    for (unsigned i = 0; i < REPORT_LOSSES; i++) {
+        struct report_loss loss = report_loss__of(header, i);
+
+        if (!loss.count)
+            continue;
+        fact_of(status, name, "%s %s", quantity__count(loss.count).text, loss.meaning);
+        name = "";
+    }
+    if (header->full_error)
+        fact_of(status, "full", "the ledger cannot grow: %s",
+                header->full_error == ENOMEM ? "max-mem is reached" : strerror(header->full_error));
+    else if (name[0])
+        fact_of(status, name, "nothing");
+}
+
+static void show_text(const struct status *status)
+{
+    const struct ledger_header *header = &status->ledger.header;
+    uint32_t threads = status->ledger.threads;
+    uint64_t bytes = ledger_bytes(header);
+
+    fact_of(status, "process", "%" PRId32 ", started %s", header->pid,
+            quantity__moment(report_process__start_ns(header)).text);
+    fact(status, "command", status->ledger.command);
+    fact(status, "JVM", status->ledger.jvm);
+    fact(status, "options", status->ledger.options);
+    profiling_fact(status);
+    fact_of(status, "events", "%s", report_events__name(header->event_mode));
+    fact_of(status, "clock", "%s (%s)", report_clock__name(header->clock_kind),
+            header->clock_forced ? "by option" : "by self-test");
+    hooks_facts(status);
+    fact(status, "ledger", status->path);
+    fact_of(status, "size", "%s of %s (%s)", quantity__bytes(bytes).text,
+            quantity__bytes(header->max_bytes).text,
+            quantity__share(bytes, header->max_bytes).text);
+    fact_of(status, "threads", "%s, of which %s ended", quantity__count(threads).text,
+            quantity__count(status->ledger.ended).text);
+    losses_facts(status);
+    fact_of(status, "snapshots", "%" PRIu32, header->snapshots);
+}
+
+static json_t *losses_json(const struct ledger_header *header)
+{
+    json_t *object = json_object();
+
+    for (unsigned i = 0; i < REPORT_LOSSES; i++) {
+        struct report_loss loss = report_loss__of(header, i);
+
+        json_object_set_new(object, loss.key, json_row__integer(loss.count));
+    }
+    return object;
+}
+
+static void show_json(const struct status *status)
+{
+    const struct ledger_header *header = &status->ledger.header;
+    bool stopped = ledger_header__is_stopped(header);
+    json_t *object = json_object();
+
+    json_object_set_new(object, "pid", json_integer(header->pid));
+    json_object_set_new(object, "command", json_row__text(status->ledger.command));
+    json_object_set_new(object, "jvm", json_row__text(status->ledger.jvm));
+    json_object_set_new(object, "options", json_row__text(status->ledger.options));
+    json_object_set_new(object, "start_ns", json_row__integer(report_process__start_ns(header)));
+    json_object_set_new(object, "state", json_string(stopped ? "stopped" : "profiling"));
+    json_object_set_new(object, "since_ns", json_row__integer(header->epoch_ns + header->since_ns));
+    json_object_set_new(object, "starts", json_integer(header->starts));
+    json_object_set_new(object, "attached_after_ns",
+                        json_row__integer(report_process__attached_after_ns(header)));
+    json_object_set_new(object, "unprofiled_ns", json_row__integer(header->unprofiled_wall_ns));
+    json_object_set_new(object, "events", json_string(report_events__name(header->event_mode)));
+    json_object_set_new(object, "clock", json_string(report_clock__name(header->clock_kind)));
+    if (hooks__are_used(header))
+        json_object_set_new(object, "hooks", hooks__json(header));
+    json_object_set_new(object, "path", json_row__text(status->path));
+    json_object_set_new(object, "bytes", json_row__integer(ledger_bytes(header)));
+    json_object_set_new(object, "max_bytes", json_row__integer(header->max_bytes));
+    json_object_set_new(object, "threads", json_integer(status->ledger.threads));
+    json_object_set_new(object, "ended_threads", json_integer(status->ledger.ended));
+    json_object_set_new(object, "losses", losses_json(header));
+    json_object_set_new(object, "full_errno", json_integer(header->full_error));
+    json_object_set_new(object, "snapshots", json_integer(header->snapshots));
+    json_row__write(status->screen.out, object);
+    fputc('\n', status->screen.out);
+}
+
+static int show(const struct request *request, const char *path)
+{
+    struct status status = {.screen = screen__stdout()};
+    char message[512];
+
+    if (ledger_summary__read(&status.ledger, &status.texts, path, message, sizeof(message)) != 0)
+        return command__fail("%s", message);
+    status.path = text__from_java(&status.texts, path, strlen(path));
+    if (request->json)
+        show_json(&status);
+    else
+        show_text(&status);
+    text_store__release(&status.texts);
+    return EXIT_FINE;
+}
+
+/* No ledger that is written now; perhaps one that cannot be read, or that a killed process left. */
+static int explain(pid_t pid)
+{
+    char message[512];
+    struct ledger_reader *reader;
+    char *path = live_ledger__find_quietly(pid);
+    int status;
+
+    if (!path)
+        return command__fail("process %d is not profiled: it has no ledger", (int)pid);
+    reader = ledger_reader__open(path, message, sizeof(message));
+    status = reader ? command__fail("process %d is gone; what it left is read by: treadle report "
+                                    "%s",
+                                    (int)pid, path)
+                    : command__fail("%s", message);
+    ledger_reader__close(reader);
+    free(path);
+    return status;
+}
+
+int cmd_status(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options, .parser = parse, .doc = doc, .children = children};
+    struct request request = {0};
+    struct ledger_header header;
+    int status;
+
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
+        return EXIT_BAD_USAGE;
+    char *path = live_ledger__of_running(request.pid, &header);
+    status = path ? show(&request, path) : explain(request.pid);
+    free(path);
+    return status;
+}

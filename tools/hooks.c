@@ -1,0 +1,87 @@
+#include "tools/hooks.h"
+
+#include "native/left_alone.h"
+#include "tools/json_rows.h"
+#include "tools/report/quantity.h"
+
+#include <stdio.h>
+
+bool hooks__are_used(const struct ledger_header *header)
+{
+    return header->event_mode == LEDGER_EVENTS_INSTRUMENT;
+}
+
+void hooks__count(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
+{
+    bool one = header->hooked_methods == 1;
+    bool stopped = ledger_header__is_stopped(header);
+
+    snprintf(text, HOOKS_TEXT_BYTES, "%s %s of %s %s %s hooks",
+             quantity__count(header->hooked_methods).text, one ? "method" : "methods",
+             quantity__count(header->hooked_classes).text,
+             header->hooked_classes == 1 ? "class" : "classes",
+             stopped ? "had"
+             : one   ? "has"
+                     : "have");
+}
+
+void hooks__rule(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
+{
+    size_t used = (size_t)snprintf(
+        text, HOOKS_TEXT_BYTES, "%s",
+        header->default_filter ? "the JDK's own classes and trivial accessors have no hooks, their "
+                                 "time is their caller's"
+                               : "not hooked: what include=/exclude= leave out");
+
+    if (header->filtered_methods)
+        snprintf(text + used, HOOKS_TEXT_BYTES - used, " (%s methods so far)",
+                 quantity__count(header->filtered_methods).text);
+}
+
+void hooks__left_alone(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (unsigned i = 0; i < LEDGER_LEFT_ALONE_SLOTS && used < HOOKS_TEXT_BYTES; i++) {
+        enum ledger_left_alone reason = (enum ledger_left_alone)i;
+        uint64_t count = header->left_alone[i];
+        const char *plural = left_alone__counts_classes(reason) ? "classes" : "methods";
+        const char *single = left_alone__counts_classes(reason) ? "class" : "method";
+
+        if (count)
+            used += (size_t)snprintf(text + used, HOOKS_TEXT_BYTES - used, "%s%s %s (%s)",
+                                     used ? ", " : "", quantity__count(count).text,
+                                     count == 1 ? single : plural, left_alone__text(reason));
+    }
+}
+
+/* A reason that this version does not know has no name; it counts all the same. */
+static json_t *left_alone_json(const struct ledger_header *header)
+{
+    json_t *object = json_object();
+    uint64_t unknown = 0;
+
+    for (unsigned i = 0; i < LEDGER_LEFT_ALONE_SLOTS; i++) {
+        if (i < LEFT_ALONE_COUNT)
+            json_object_set_new(object, left_alone__key((enum ledger_left_alone)i),
+                                json_row__integer(header->left_alone[i]));
+        else
+            unknown += header->left_alone[i];
+    }
+    if (unknown)
+        json_object_set_new(object, left_alone__key(LEFT_ALONE_COUNT), json_row__integer(unknown));
+    return object;
+}
+
+json_t *hooks__json(const struct ledger_header *header)
+{
+    json_t *object = json_object();
+
+    json_object_set_new(object, "classes", json_row__integer(header->hooked_classes));
+    json_object_set_new(object, "methods", json_row__integer(header->hooked_methods));
+    json_object_set_new(object, "filtered_methods", json_row__integer(header->filtered_methods));
+    json_object_set_new(object, "default_filter", json_boolean(header->default_filter));
+    json_object_set_new(object, "left_alone", left_alone_json(header));
+    return object;
+}

@@ -1,0 +1,28 @@
+/* What is to be said of a ledger in a few words, without laying out its trees. */
+#ifndef TREADLE_LEDGER_SUMMARY_H
+#define TREADLE_LEDGER_SUMMARY_H
+
+#include "native/ledger_reader.h"
+#include "tools/report/text.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ledger_summary {
+    struct ledger_header header;
+    enum ledger_life life;
+    struct text command;
+    struct text jvm;
+    struct text options;
+    uint32_t threads;
+    uint32_t ended; /* of them */
+};
+
+/* 0, or -1 and one line in message, as ledger_reader__open has it. The texts go to `texts`. */
+int ledger_summary__read(struct ledger_summary *summary, struct text_store *texts, const char *path,
+                         char *message, size_t message_bytes);
+
+/* "live", "stopped", "orphan", "snapshot". */
+const char *ledger_summary__state(const struct ledger_summary *summary);
+
+#endif
