@@ -2,9 +2,10 @@
  * Class files drawn by hand for the tests of the rewriter: one class with one method, whose code
  * and tables are written as hexadecimal text, and what became of them read back as such text.
  *
- * In expected text, `E` stands for the bytes of the enter hook, L for those of the leave hook, T
- * for the pool index of java/lang/Throwable. The drawn pool ends before index 255: hooks use ldc
- * and have 5 bytes.
+ * In expected text, `E` stands for `ldc id; invokestatic enter`, L for `invokestatic leave`, C for
+ * `invokestatic caught`, T for the pool index of java/lang/Throwable: E has 5 bytes, as the drawn
+ * pool ends before index 255, L and C have 3. What stores and loads the token is written out: 3f to
+ * 42 is lstore_0 to lstore_3, 1e to 21 lload_0 to lload_3.
  */
 #ifndef TREADLE_TESTS_DRAWN_CLASS_H
 #define TREADLE_TESTS_DRAWN_CLASS_H
@@ -68,7 +69,7 @@ struct redrawn {
     struct constant_pool pool;
     struct class_error read_error;
     struct method_code code;
-    uint32_t id_index, enter_index, leave_index, throwable_index;
+    uint32_t id_index, enter_index, leave_index, caught_index, throwable_index;
 };
 
 static inline void drawn_text(struct class_writer *out, const char *text)
@@ -189,14 +190,16 @@ static inline struct class_writer drawn_class(const struct drawn_method *method)
     return out;
 }
 
-static inline bool drawn_choice(void *context, const struct class_method *method, uint32_t *id)
+static inline bool drawn_choice(void *context, const struct class_method *method,
+                                struct method_choice *choice)
 {
     (void)context, (void)method;
-    *id = DRAWN_ID;
+    choice->id = DRAWN_ID;
     return true;
 }
 
-static inline uint32_t find_hook(const struct redrawn *redrawn, const char *wanted)
+static inline uint32_t find_hook(const struct redrawn *redrawn, const char *wanted,
+                                 const char *type)
 {
     for (uint32_t i = 1; i < redrawn->pool.count; i++) {
         const uint8_t *entry = redrawn->rewrite.bytes + redrawn->pool.offset[i];
@@ -206,7 +209,7 @@ static inline uint32_t find_hook(const struct redrawn *redrawn, const char *want
             constant_pool__member(&redrawn->pool, i, &name, &descriptor) &&
             constant_pool__class_name(&redrawn->pool, big_endian_u2(entry + 1), &owner) &&
             class_text__is(owner, DRAWN_HOOKS) && class_text__is(name, wanted) &&
-            class_text__is(descriptor, "(I)V"))
+            class_text__is(descriptor, type))
             return i;
     }
     return 0;
@@ -224,8 +227,9 @@ static inline void find_constants(struct redrawn *redrawn)
             class_text__is(name, "java/lang/Throwable"))
             redrawn->throwable_index = i;
     }
-    redrawn->enter_index = find_hook(redrawn, "enter");
-    redrawn->leave_index = find_hook(redrawn, "leave");
+    redrawn->enter_index = find_hook(redrawn, "enter", "(I)J");
+    redrawn->leave_index = find_hook(redrawn, "leave", "(J)V");
+    redrawn->caught_index = find_hook(redrawn, "caught", "(J)V");
 }
 
 /* Reads the one method's code of the new class. */
@@ -273,13 +277,15 @@ static inline struct class_writer expected_bytes(const struct redrawn *redrawn, 
 
     while (*text) {
         char digits[3] = {text[0], text[1], '\0'};
-        bool is_hook = *text == 'L' || (*text == 'E' && (text[1] == ' ' || !text[1]));
 
-        if (is_hook) {
+        if (*text == 'E') {
             class_writer__u1(&out, 0x12);
             class_writer__u1(&out, redrawn->id_index);
             class_writer__u1(&out, 0xb8);
-            class_writer__u2(&out, *text == 'E' ? redrawn->enter_index : redrawn->leave_index);
+            class_writer__u2(&out, redrawn->enter_index);
+        } else if (*text == 'L' || *text == 'C') {
+            class_writer__u1(&out, 0xb8);
+            class_writer__u2(&out, *text == 'L' ? redrawn->leave_index : redrawn->caught_index);
         } else if (*text == 'T') {
             class_writer__u2(&out, redrawn->throwable_index);
         } else if (*text != ' ') {

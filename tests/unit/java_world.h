@@ -64,8 +64,9 @@ static inline struct java_world *java_world__make(uint64_t max_bytes, enum ledge
     world->older = newest;
     newest = world;
     world->maker = (struct method_maker){&world->ledger, "X"};
-    ledger_time__start(&world->setup.time, 1);
+    ledger_time__start(&world->setup.time, LEDGER_TIME_COMPARE_NS);
     uint64_t available = kernel_metrics__probe(errors);
+    world->setup.epoch = 1;
     world->setup.ledger = &world->ledger;
     world->setup.clock = kernel_clock__choose(clock, &world->setup.time, &error);
     world->setup.metrics_charged = metrics & available;

@@ -1,36 +1,40 @@
-/* Hooks in methods: bytes and offsets worked out on paper. Hooks have 5 bytes (drawn_class.h). */
+/* Hooks in methods: bytes and offsets worked out on paper. The enter hook has 6 bytes, the others
+ * have 4, while the token is one of the local variables 0 to 3 (drawn_class.h). */
 #include "tests/unit/drawn_class.h"
 
 #include <errno.h>
 
-#define HANDLER_FRAME "0000 0001 07 T" /* no locals; the exception on the stack */
+#define THROWN "0001 07 T" /* the exception on the stack */
 
-static void an_empty_method_has_no_handler(void **state)
+/* 0 return    6 leave, 10
+ *            11 handler */
+static void an_empty_method(void **state)
 {
     struct redrawn redrawn = redraw(&(struct drawn_method){.code = "b1"});
 
     (void)state;
-    expect_code(&redrawn, "E L b1");
-    expect_exceptions(&redrawn, "");
-    expect_attribute(&redrawn, "StackMapTable", NULL);
-    assert_int_equal(redrawn.code.max_stack, 2);
+    expect_code(&redrawn, "E 3f 1e L b1 1e L bf");
+    expect_exceptions(&redrawn, "0006 000b 000b 0000");
+    expect_attribute(&redrawn, "StackMapTable", "0001 ff 000b 0001 04 " THROWN);
+    assert_int_equal(redrawn.code.max_stack, 3);
+    assert_int_equal(redrawn.code.max_locals, 2);
     assert_int_equal(redrawn.rewrite.methods[METHOD_HOOKED], 1);
     redrawn__close(&redrawn);
 }
 
-/*   0 iconst_0        5
- *   1 ireturn         6 leave, 11
+/*   0 lconst_0        6
+ *   1 lreturn         7 leave, 11
  *                    12 handler */
 static void what_throws_leaves_through_the_handler(void **state)
 {
-    const struct drawn_method method = {.descriptor = "()I", .max_stack = 1, .code = "03 ac"};
+    const struct drawn_method method = {.descriptor = "()J", .max_stack = 2, .code = "09 ad"};
     struct redrawn redrawn = redraw(&method);
 
     (void)state;
-    expect_code(&redrawn, "E 03 L ac L bf");
-    expect_exceptions(&redrawn, "0005 0006 000c 0000");
-    expect_attribute(&redrawn, "StackMapTable", "0001 ff 000c " HANDLER_FRAME);
-    assert_int_equal(redrawn.code.max_stack, 2);
+    expect_code(&redrawn, "E 3f 09 1e L ad 1e L bf");
+    expect_exceptions(&redrawn, "0006 000c 000c 0000");
+    expect_attribute(&redrawn, "StackMapTable", "0001 ff 000c 0001 04 " THROWN);
+    assert_int_equal(redrawn.code.max_stack, 4);
     redrawn__close(&redrawn);
 }
 
@@ -46,12 +50,12 @@ static void versions_differ_in_stack_maps(void **state)
 
     method.version = 50;
     redrawn = redraw(&method);
-    expect_attribute(&redrawn, "StackMapTable", "0001 ff 000d " HANDLER_FRAME);
+    expect_attribute(&redrawn, "StackMapTable", "0001 ff 000d 0001 04 " THROWN);
     redrawn__close(&redrawn);
 
     method.code = "03 99 0003 b1";
     redrawn = redraw(&method);
-    expect_exceptions(&redrawn, "0005 0009 000f 0000");
+    expect_exceptions(&redrawn, "0006 000f 000f 0000");
     expect_attribute(&redrawn, "StackMapTable", NULL);
     redrawn__close(&redrawn);
 
@@ -62,11 +66,11 @@ static void versions_differ_in_stack_maps(void **state)
     assert_int_equal(redrawn.rewrite.error.offset, 6);
 }
 
-/*   0 iload_0            5
- *   1 ifeq 7             6 -> 18
- *   4 iinc 0, -1         9
- *   7 return            12 leave, 17
- *   8 goto 0            18 -> 5
+/*   0 iload_0            6
+ *   1 ifeq 7             7 -> 13
+ *   4 iinc 0, -1        10
+ *   7 return            13 leave, 17
+ *   8 goto 0            18 -> 6
  * The jump to the return leads to its leave hook, that to the start behind the enter hook. */
 static void branches_lead_to_leave_hooks_and_behind_the_enter_hook(void **state)
 {
@@ -80,13 +84,15 @@ static void branches_lead_to_leave_hooks_and_behind_the_enter_hook(void **state)
     struct redrawn redrawn = redraw(&method);
 
     (void)state;
-    expect_code(&redrawn, "E 1a 99 0006 84 00 ff L b1 a7 fff3 L bf");
-    expect_exceptions(&redrawn, "0005 000c 0015 0000 0012 0015 0015 0000");
-    expect_attribute(&redrawn, "StackMapTable", "0004 05 06 05 ff 0002 " HANDLER_FRAME);
+    expect_code(&redrawn, "E 40 1a 99 0006 84 00 ff 1f L b1 a7 fff4 1f L bf");
+    expect_exceptions(&redrawn, "0006 0015 0015 0000");
+    expect_attribute(&redrawn, "StackMapTable",
+                     "0004 ff 0006 0002 01 04 0000 06 04 ff 0002 0002 00 04 " THROWN);
     redrawn__close(&redrawn);
 }
 
-/* Every kind of frame, at 0, 1, … of as many nops; `new` at 0 and at 16.
+/* Every kind of frame; the token is local variable 9, so that the enter hook has 7 bytes and the
+ * leave hook 5. Those that change the locals, and the first, become full.
  *   0 new 2  3 pop  4 … 15 nop  16 new 2  19 pop  20 return */
 static void frames_of_every_kind_move(void **state)
 {
@@ -108,10 +114,19 @@ static void frames_of_every_kind_move(void **state)
     struct redrawn redrawn = redraw(&method);
 
     (void)state;
-    expect_code(&redrawn, "E bb 0002 57 00 00 00 00 00 00 00 00 00 00 00 00 bb 0002 57 L b1 L bf");
+    expect_code(&redrawn, "E 37 09 bb 0002 57 00 00 00 00 00 00 00 00 00 00 00 00 bb 0002 57"
+                          "16 09 L b1 16 09 L bf");
     expect_attribute(&redrawn, "StackMapTable",
-                     "000a 09 40 01 40 08 0005 fc 0000 07 0002 fe 0000 01 04 08 0015 f9 0001 00 "
-                     "ff 0000 0002 00 03 0001 08 0015 07 ff 0005 " HANDLER_FRAME);
+                     "000a "
+                     "ff 000b 000a 00 00 00 00 00 00 00 00 00 04 0000"
+                     "40 01 40 08 0007"
+                     "ff 0000 000a 07 0002 00 00 00 00 00 00 00 00 04 0000"
+                     "ff 0000 0009 07 0002 01 04 08 0017 00 00 00 00 04 0000"
+                     "ff 0001 000a 07 0002 01 00 00 00 00 00 00 00 04 0000"
+                     "00"
+                     "ff 0000 0009 00 03 00 00 00 00 00 00 04 0001 08 0017"
+                     "07"
+                     "ff 0005 000a 00 00 00 00 00 00 00 00 00 04 " THROWN);
     redrawn__close(&redrawn);
 }
 
@@ -127,20 +142,21 @@ static void short_frames_become_extended(void **state)
         .max_locals = 1,
         .code_bytes = code,
         .code_length = sizeof code,
-        .attributes = {{"StackMapTable", "0002 7e 05 00"}}, /* 62: null on the stack; 63 */
+        .attributes = {{"StackMapTable", "0003 00 7d 05 00"}}, /* 0; 62: null on the stack; 63 */
     });
-    expect_attribute(&redrawn, "StackMapTable", "0003 f7 0048 05 00 ff 0005 " HANDLER_FRAME);
+    expect_attribute(&redrawn, "StackMapTable",
+                     "0004 ff 0006 0002 00 04 0000 f7 0041 05 00 ff 0004 0002 00 04 " THROWN);
     redrawn__close(&redrawn);
 }
 
-/*   0 iload_0                              5
- *   1 tableswitch 1..2  (2 of padding)     6 (1 of padding)
- *        default 32, 28, 24
+/*   0 iload_0                              6
+ *   1 tableswitch 1..2  (2 of padding)     7 (none)
+ *        default 44, 24, 25
  *  24 nop                                 28
  *  25 iload_0                             29
  *  26 lookupswitch      (1 of padding)    30 (1 of padding)
  *        default 44, 5: 24
- *  44 return                              48 leave, 53 */
+ *  44 return                              48 leave, 52 */
 static void switches_are_padded_anew(void **state)
 {
     const struct drawn_method method = {
@@ -154,13 +170,13 @@ static void switches_are_padded_anew(void **state)
     struct redrawn redrawn = redraw(&method);
 
     (void)state;
-    expect_code(&redrawn, "E 1a aa 00 0000002a 00000001 00000002 00000016 00000017"
-                          "00 1a ab 00 00000012 00000001 00000005 fffffffe L b1 L bf");
+    expect_code(&redrawn, "E 40 1a aa 00000029 00000001 00000002 00000015 00000016"
+                          "00 1a ab 00 00000012 00000001 00000005 fffffffe 1f L b1 1f L bf");
     redrawn__close(&redrawn);
 }
 
-/*   0 jsr 4      5 -> 14
- *   3 return     8 leave, 13
+/*   0 jsr 4      6 -> 14
+ *   3 return     9 leave, 13
  *   4 astore_0  14
  *   5 wide ret  15 */
 static void subroutines_return_to_leave_hooks(void **state)
@@ -170,17 +186,17 @@ static void subroutines_return_to_leave_hooks(void **state)
     struct redrawn redrawn = redraw(&method);
 
     (void)state;
-    expect_code(&redrawn, "E a8 0009 L b1 4b c4 a9 0000 L bf");
-    expect_exceptions(&redrawn, "0005 0008 0013 0000 000e 0013 0013 0000");
+    expect_code(&redrawn, "E 40 a8 0008 1f L b1 4b c4 a9 0000 1f L bf");
+    expect_exceptions(&redrawn, "0006 0013 0013 0000");
     redrawn__close(&redrawn);
 }
 
-/*   0 aconst_null   5
- *   1 athrow        6
- *   2 astore_0      7
- *   3 return        8 leave, 13
- *   4 pop          14
- *   5 return       15 leave, 20 */
+/*   0 aconst_null   6
+ *   1 athrow        7
+ *   2 astore_0      8 caught, 12
+ *   3 return       13 leave, 17
+ *   4 pop          18 caught, 22
+ *   5 return       23 leave, 27 */
 static void own_handlers_stay_first(void **state)
 {
     const struct drawn_method method = {
@@ -194,20 +210,20 @@ static void own_handlers_stay_first(void **state)
     struct redrawn redrawn = redraw(&method);
 
     (void)state;
-    expect_exceptions(&redrawn, "0005 0007 0007 0004"
-                                "0007 000e 000e 0000"
-                                "0005 0008 0015 0000"
-                                "000e 000f 0015 0000");
+    expect_code(&redrawn, "E 40 01 bf 1f C 4b 1f L b1 1f C 57 1f L b1 1f L bf");
+    expect_exceptions(&redrawn, "0006 0008 0008 0004"
+                                "0008 0012 0012 0000"
+                                "0006 001c 001c 0000");
     expect_attribute(&redrawn, "StackMapTable",
-                     "0003 47 07 0004 46 07 0004 ff 0006 " HANDLER_FRAME);
+                     "0003 ff 0008 0002 00 04 0001 07 0004 49 07 0004 ff 0009 0002 00 04 " THROWN);
     redrawn__close(&redrawn);
 }
 
-/*   0 iconst_0   5
- *   1 istore_0   6
- *   2 return     7 leave, 12
+/*   0 iconst_0   6
+ *   1 istore_0   7
+ *   2 return     8 leave, 12
  *   3 nop       13
- *   4 return    14 leave, 19 */
+ *   4 return    14 leave, 18 */
 static void debug_tables_move(void **state)
 {
     const struct drawn_method method = {
@@ -224,18 +240,18 @@ static void debug_tables_move(void **state)
     struct redrawn redrawn = redraw(&method);
 
     (void)state;
-    expect_attribute(&redrawn, "LineNumberTable", "0003 0000 0001 0007 0002 000d 0003");
+    expect_attribute(&redrawn, "LineNumberTable", "0003 0000 0001 0008 0002 000d 0003");
     expect_attribute(&redrawn, "LocalVariableTable",
-                     "0002 0000 0014 0005 0006 0000"
-                     "0007 000d 0005 0006 0000");
-    expect_attribute(&redrawn, "LocalVariableTypeTable", "0001 0007 0006 0005 0006 0000");
+                     "0002 0000 0013 0005 0006 0000"
+                     "0008 000b 0005 0006 0000");
+    expect_attribute(&redrawn, "LocalVariableTypeTable", "0001 0008 0005 0005 0006 0000");
     expect_attribute(&redrawn, "CharacterRangeTable", NULL);
     redrawn__close(&redrawn);
 }
 
-/*   0 new      5
- *   3 pop      8
- *   4 return   9 leave, 14
+/*   0 new      6
+ *   3 pop      9
+ *   4 return  10 leave, 14
  * One annotation a target: a local variable, a catch, `new` at 0, a cast's argument at 3. Each has
  * a path of one step; the last one's value is an array of an enum constant and an annotation. */
 static void type_annotations_move(void **state)
@@ -258,10 +274,10 @@ static void type_annotations_move(void **state)
     (void)state;
     expect_attribute(&redrawn, "RuntimeVisibleTypeAnnotations",
                      "0004"
-                     "40 0001 0008 0007 0000 01 0300 0005 0000"
+                     "40 0001 0009 0006 0000 01 0300 0005 0000"
                      "42 0000 01 0300 0005 0000"
-                     "44 0005 01 0300 0005 0000"
-                     "47 0008 00 01 0300 0005 0001 0005 5b 0002 65 0005 0005 40 0005 0000");
+                     "44 0006 01 0300 0005 0000"
+                     "47 0009 00 01 0300 0005 0001 0005 5b 0002 65 0005 0005 40 0005 0000");
     expect_attribute(&redrawn, "Unknown", "0003 0004");
     redrawn__close(&redrawn);
 }
@@ -297,7 +313,7 @@ static uint8_t *far_code(uint32_t *length)
 }
 
 /* Behind the enter hook: iconst_0, ifne +8, goto_w, goto_w, leave, return: each jump's target, its
- * own relocation counted, is 5 (enter) + 5 (invert) + 2 (widen) + 10 (two leave hooks) further on.
+ * own relocation counted, is 6 (enter) + 5 (invert) + 2 (widen) + 8 (two leave hooks) further on.
  */
 static void far_branches_are_inverted_and_widened(void **state)
 {
@@ -308,14 +324,15 @@ static void far_branches_are_inverted_and_widened(void **state)
 
     (void)state;
     assert_int_equal(redrawn.error, 0);
-    expect_bytes(&redrawn, redrawn.code.bytes, 25, "E 03 9a 0008 c8 0000800d c8 0000800b L b1");
-    assert_int_equal(redrawn.code.length, 32780 + 5 + 5 + 2 + 15 + 6);
+    expect_bytes(&redrawn, redrawn.code.bytes, 25,
+                 "E 3f 03 9a 0008 c8 0000800b c8 00008009 1e L b1");
+    assert_int_equal(redrawn.code.length, 32780 + 6 + 5 + 2 + 12 + 5);
     redrawn__close(&redrawn);
     free(code);
 }
 
 /* With a stack map the conditional jump goes to a trampoline in the gap behind the goto, whose
- * frame is that of the target in full: the argument, an int, is all that it has. */
+ * frame is that of the target in full. */
 static void far_branches_with_frames_use_trampolines(void **state)
 {
     uint32_t length;
@@ -332,11 +349,14 @@ static void far_branches_with_frames_use_trampolines(void **state)
 
     (void)state;
     assert_int_equal(redrawn.error, 0);
-    /* The trampoline is at 14; behind it all is 17 further on, behind the second return 22. */
-    expect_bytes(&redrawn, redrawn.code.bytes, 25, "E 03 99 0008 c8 00008010 c8 00008008 L b1");
+    /* The trampoline is at 15; behind it all is 17 further on, behind the second return 21. */
+    expect_bytes(&redrawn, redrawn.code.bytes, 25,
+                 "E 42 03 99 0008 c8 0000800e c8 00008006 21 L b1");
     expect_attribute(&redrawn, "StackMapTable",
-                     "0006 ff 000e 0003 01 07 0002 05 0000"
-                     "ff 0004 0002 01 07 0002 0000 05 fc 7ffc 05 02 ff 000d " HANDLER_FRAME);
+                     "0006 ff 000f 0004 01 07 0002 05 04 0000"
+                     "ff 0004 0004 01 07 0002 00 04 0000 04"
+                     "ff 7ffb 0004 01 07 0002 05 04 0000 02"
+                     "ff 000c 0004 00 00 00 04 " THROWN);
     redrawn__close(&redrawn);
     free(code);
 }
@@ -375,26 +395,26 @@ static void code_that_would_be_too_large_is_left_alone(void **state)
     assert_null(redrawn.rewrite.bytes);
     assert_int_equal(redrawn.rewrite.methods[METHOD_CODE_TOO_LARGE], 1);
     redrawn = redraw(
-        &(struct drawn_method){.version = 49, .code_bytes = code + 16, .code_length = 65519});
+        &(struct drawn_method){.version = 49, .code_bytes = code + 15, .code_length = 65520});
     assert_int_equal(redrawn.code.length, 65535);
     redrawn__close(&redrawn);
     redrawn = redraw(
-        &(struct drawn_method){.version = 49, .code_bytes = code + 15, .code_length = 65520});
+        &(struct drawn_method){.version = 49, .code_bytes = code + 14, .code_length = 65521});
     assert_int_equal(redrawn.rewrite.methods[METHOD_CODE_TOO_LARGE], 1);
     free(code);
 }
 
-/* 13 entries are added: the class, two names, a descriptor, two pairs, two methods, Throwable, the
- * stack map's name and the id. Behind index 255 the hooks are ldc_w and have 6 bytes. */
+/* 17 entries are added: two for the class, three names, two types, three pairs, three methods, two
+ * for Throwable, the stack map's name and the id. Behind index 255 the id needs ldc_w. */
 static void a_full_pool_is_left_alone(void **state)
 {
-    const uint32_t room = 13;
+    const uint32_t room = 17;
     struct drawn_method method = {.more_constants = 65535 - POOL_COUNT - room, .code = "b1"};
     struct redrawn redrawn = redraw(&method);
 
     (void)state;
     assert_int_equal(redrawn.pool.count, 65535);
-    assert_int_equal(redrawn.code.length, 6 + 6 + 1);
+    assert_int_equal(redrawn.code.length, 7 + 4 + 1 + 5);
     redrawn__close(&redrawn);
     method.more_constants++;
     redrawn = redraw(&method);
@@ -428,6 +448,8 @@ static void malformed_code_says_where(void **state)
         {"00 a7 0002 b1", "", 1, "a branch to an instruction"},
         {"a7 8000 b1", "", 0, "a branch to an instruction"},
         {"11 0000 57 b1", "0000 0002 0003 0000", 7, "an exception range of instructions"},
+        {"00 01", "", 1, "an instruction that ends"},
+        {"00 99 ffff", "", 1, "an instruction that ends"},
     };
 
     (void)state;
@@ -453,7 +475,7 @@ static void malformed_code_says_where(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_method_has_no_handler),
+        cmocka_unit_test(an_empty_method),
         cmocka_unit_test(what_throws_leaves_through_the_handler),
         cmocka_unit_test(versions_differ_in_stack_maps),
         cmocka_unit_test(branches_lead_to_leave_hooks_and_behind_the_enter_hook),

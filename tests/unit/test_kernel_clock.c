@@ -475,7 +475,7 @@ static void ledger_time_is_monotonic_time(void **state)
     for (int counter = 0; counter < 2; counter++) {
         struct ledger_time time;
         uint64_t before_ns = read_ns(CLOCK_MONOTONIC);
-        ledger_time__start(&time, counter);
+        ledger_time__start(&time, counter ? LEDGER_TIME_COMPARE_NS : 0);
         uint64_t after_ns = read_ns(CLOCK_MONOTONIC);
         uint64_t last_ns = 0;
         for (int i = 0; i < 1000; i++) {
@@ -494,7 +494,7 @@ static void ledger_time_is_monotonic_time(void **state)
 static int start_time(void **state)
 {
     (void)state;
-    ledger_time__start(&ledger_clock, 1);
+    ledger_time__start(&ledger_clock, LEDGER_TIME_COMPARE_NS);
     return 0;
 }
 

@@ -134,6 +134,34 @@ static void names_of_any_length_are_seen_whole(void **state)
     }
 }
 
+/* false must be right: then no method of the class is asked for. */
+static void classes_without_any_such_method_are_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *include;
+        const char *exclude;
+        const char *class_name;
+        bool admits_some;
+    } cases[] = {
+        {NULL, NULL, "a.C", true},        {"a.C.m", NULL, "a.C", true},
+        {"a.C.*", NULL, "a.C", true},     {"a.C", NULL, "a.C", false},
+        {"a.C.", NULL, "a.C", false},     {"a.*", NULL, "a.C", true},
+        {"a.*", NULL, "ab.C", false},     {"a.C*", NULL, "a.C$1", true},
+        {"a.C.*", NULL, "a.C$1", false},  {"*", NULL, "a.C", true},
+        {"*.run", NULL, "a.C", true},     {"b.*;a.C.run", NULL, "a.C", true},
+        {"b.*;c.*", NULL, "a.C", false},  {"", NULL, "a.C", false},
+        {NULL, "a.C.run", "a.C", true},   {NULL, "a.*", "a.C", false},
+        {NULL, "a.C.*", "a.C", false},    {NULL, "a.C.r*", "a.C", true},
+        {NULL, "*.run", "a.C", true},     {NULL, "*", "a.C", false},
+        {"a.*", "a.b.*", "a.b.C", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (method_filter__admits_some(cases[i].include, cases[i].exclude, cases[i].class_name) !=
+            cases[i].admits_some)
+            fail_msg("case %zu: %s", i, cases[i].class_name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +169,7 @@ int main(void)
         cmocka_unit_test(many_stars_are_no_trouble),
         cmocka_unit_test(filters_admit),
         cmocka_unit_test(names_of_any_length_are_seen_whole),
+        cmocka_unit_test(classes_without_any_such_method_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,11 +39,11 @@ static void nothing_gives_the_defaults(void **state)
         struct agent_options options;
         parse(&options, texts[i]);
         assert_string_equal(options.file, "treadle-%p.ledger");
-        assert_false(options.file_given);
+        assert_false(agent_options__has(&options, "file"));
         assert_null(options.live_dir);
         assert_null(options.include);
         assert_null(options.exclude);
-        assert_int_equal(options.events, LEDGER_EVENTS_JVMTI);
+        assert_int_equal(options.events, LEDGER_EVENTS_INSTRUMENT);
         assert_int_equal(options.metrics, DEFAULT);
         assert_false(options.reuse_new);
         assert_int_equal(options.max_mem, 256 * MIB);
@@ -69,7 +69,7 @@ static void every_option_is_read(void **state)
         struct agent_options options;
         parse(&options, texts[i]);
         assert_string_equal(options.file, "/tmp/%p-%n.ledger");
-        assert_true(options.file_given);
+        assert_true(agent_options__has(&options, "file"));
         assert_string_equal(options.live_dir, "/dev/shm");
         assert_string_equal(options.include, "a.*;b.*");
         assert_string_equal(options.exclude, "c.*");
@@ -171,15 +171,15 @@ static void every_value_of_a_choice_is_read(void **state)
         bool reuse_new;
         enum ledger_event_mode events;
     } cases[] = {
-        {"log=error", LOG_ERROR, 0, false, LEDGER_EVENTS_JVMTI},
-        {"log=warn", LOG_WARN, 0, false, LEDGER_EVENTS_JVMTI},
-        {"log=info", LOG_INFO, 0, false, LEDGER_EVENTS_JVMTI},
-        {"log=debug", LOG_DEBUG, 0, false, LEDGER_EVENTS_JVMTI},
-        {"clock=rseq", LOG_WARN, LEDGER_CLOCK_RSEQ, false, LEDGER_EVENTS_JVMTI},
-        {"clock=perf", LOG_WARN, LEDGER_CLOCK_PERF, false, LEDGER_EVENTS_JVMTI},
-        {"clock=plain", LOG_WARN, LEDGER_CLOCK_PLAIN, false, LEDGER_EVENTS_JVMTI},
-        {"reuse=new", LOG_WARN, 0, true, LEDGER_EVENTS_JVMTI},
-        {"reuse=new,reuse=previous", LOG_WARN, 0, false, LEDGER_EVENTS_JVMTI},
+        {"log=error", LOG_ERROR, 0, false, LEDGER_EVENTS_INSTRUMENT},
+        {"log=warn", LOG_WARN, 0, false, LEDGER_EVENTS_INSTRUMENT},
+        {"log=info", LOG_INFO, 0, false, LEDGER_EVENTS_INSTRUMENT},
+        {"log=debug", LOG_DEBUG, 0, false, LEDGER_EVENTS_INSTRUMENT},
+        {"clock=rseq", LOG_WARN, LEDGER_CLOCK_RSEQ, false, LEDGER_EVENTS_INSTRUMENT},
+        {"clock=perf", LOG_WARN, LEDGER_CLOCK_PERF, false, LEDGER_EVENTS_INSTRUMENT},
+        {"clock=plain", LOG_WARN, LEDGER_CLOCK_PLAIN, false, LEDGER_EVENTS_INSTRUMENT},
+        {"reuse=new", LOG_WARN, 0, true, LEDGER_EVENTS_INSTRUMENT},
+        {"reuse=new,reuse=previous", LOG_WARN, 0, false, LEDGER_EVENTS_INSTRUMENT},
         {"events=none", LOG_WARN, 0, false, LEDGER_EVENTS_NONE},
         {"events=none,events=jvmti", LOG_WARN, 0, false, LEDGER_EVENTS_JVMTI},
     };

@@ -1,4 +1,5 @@
 /* The report's sums, on trees drawn by hand. */
+#include "native/thread_fold.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_flat.h"
 #include "tools/report/report_model.h"
@@ -186,7 +187,7 @@ static void balance_and_waiting(void **state)
     drawing__thread(&drawing, "carrier", THREAD_CARRIER, 100);
     ledger_ref collector = drawing__thread(&drawing, "GC", THREAD_VM, 250);
     ledger_ref native = drawing__thread(&drawing, "native", THREAD_NATIVE, 50);
-    drawing__node_at(&drawing, drawing__root(&drawing, collector))->wall_ns = 0;
+    drawing__node_at(&drawing, drawing__root(&drawing, collector))->wait_ns = 0 - (uint64_t)250;
     drawing__thread_at(&drawing, native)->end_ns = 60;
     drawing__thread_at(&drawing, main_thread)->start_ns = 100;
     drawing__thread_at(&drawing, main_thread)->end_ns = 700;
@@ -237,6 +238,28 @@ static void renames_and_parents(void **state)
     assert_string_equal(model->threads[1].renames[1].bytes, "newest");
     report_model__free(model);
     drawing__end(&drawing);
+}
+
+/* What folding took away is no damage; where nothing was folded it is. */
+static void who_started_a_thread_may_be_folded_away(void **state)
+{
+    (void)state;
+    for (uint64_t kept = 0; kept <= THREADS_KEPT; kept += THREADS_KEPT) {
+        struct drawing drawing;
+        drawing__begin(&drawing, 1u << 20);
+        ledger_ref gone = drawing__thread(&drawing, "gone", THREAD_PLATFORM, 0);
+        ledger_ref child = drawing__thread(&drawing, "child", THREAD_PLATFORM, 0);
+        drawing__thread_at(&drawing, child)->parent = gone;
+        drawing__thread_at(&drawing, child)->parent_id = 7;
+        memset(drawing__thread_at(&drawing, gone), 0, sizeof(struct ledger_thread));
+        drawing.ledger.header->kept_threads = kept;
+        struct report_model *model = drawn__load(&drawing);
+        assert_int_equal(model->thread_count, 1);
+        assert_int_equal(model->threads[0].parent, REPORT_NONE);
+        assert_int_equal(model->skipped, kept < THREADS_KEPT);
+        report_model__free(model);
+        drawing__end(&drawing);
+    }
 }
 
 /* Folded: pool-1-thread-1, pool-2-thread-13 and pool-10-thread-2 are one row; a virtual thread of
@@ -330,6 +353,7 @@ int main(void)
         cmocka_unit_test(nonsense_is_left_out_and_counted),
         cmocka_unit_test(balance_and_waiting),
         cmocka_unit_test(renames_and_parents),
+        cmocka_unit_test(who_started_a_thread_may_be_folded_away),
         cmocka_unit_test(rows_fold_by_digits),
         cmocka_unit_test(only_what_is_charged_is_loaded),
         cmocka_unit_test(overloaded_methods_show_their_parameters),

@@ -148,6 +148,27 @@ static void without_utf8_all_is_ascii(void **state)
     setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+static void digits_fold_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *folded;
+    } cases[] = {
+        {"", ""},
+        {"main", "main"},
+        {"pool-1-thread-12", "pool-#-thread-#"},
+        {"7", "#"},
+        {"VirtualThread[#31]", "VirtualThread[#]"},
+        {"VirtualThread[#]", "VirtualThread[#]"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct text_store store = {0};
+        struct text name = text_of(cases[i].name, strlen(cases[i].name));
+        assert_string_equal(text__with_digits_folded(&store, name).bytes, cases[i].folded);
+        text_store__release(&store);
+    }
+}
+
 static void times_have_three_digits_and_a_unit(void **state)
 {
     (void)state;
@@ -223,6 +244,7 @@ int main(void)
         cmocka_unit_test(cut_in_the_middle_keeps_the_end),
         cmocka_unit_test(columns_are_those_of_a_terminal),
         cmocka_unit_test(without_utf8_all_is_ascii),
+        cmocka_unit_test(digits_fold_once),
         cmocka_unit_test(times_have_three_digits_and_a_unit),
         cmocka_unit_test(sizes_and_counts_are_short),
         cmocka_unit_test(the_nearest_name_is_found),

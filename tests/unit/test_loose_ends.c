@@ -1,0 +1,178 @@
+/* A ledger as it may have been copied while it was written: each link to what is not there yet is
+ * cut, and nothing else. */
+#include "java_world.h"
+#include "native/loose_ends.h"
+
+/* cmocka.h needs the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#define MIB     (UINT64_C(1) << 20)
+#define PARENT  1
+#define CHILD   2
+#define NOWHERE UINT32_C(0x7fff0001)
+#define NOT_YET (LEDGER_CHUNK_CELLS - 1) /* of a chunk: its last cell is not in use here */
+
+struct family {
+    struct java_world *world;
+    struct ledger *ledger;
+    struct ledger_thread *parent;
+    struct ledger_thread *child;
+    ledger_ref a; /* the parent's nodes: A calls B twice and C; D */
+    ledger_ref b;
+    ledger_ref c;
+};
+
+static struct ledger_thread *add(struct java_world *world, struct kernel_thread *mine,
+                                 const char *name, uint64_t id, ledger_ref parent)
+{
+    const struct java_thread_facts facts = {.name = name,
+                                            .name_length = strlen(name),
+                                            .kind = THREAD_VIRTUAL,
+                                            .java_id = id,
+                                            .parent = parent};
+    return ledger__at(&world->ledger, kernel_thread__add_thread(mine, &facts));
+}
+
+static struct family make_family(void)
+{
+    struct java_world *world = java_world__make(4 * MIB, LEDGER_CLOCK_PLAIN, 0, false);
+    static struct kernel_thread mine;
+    static struct ledger_kernel_thread record;
+    assert_non_null(world);
+    struct ledger *ledger = &world->ledger;
+    struct family family = {.world = world, .ledger = ledger};
+    mine = (struct kernel_thread){0};
+    record = (struct ledger_kernel_thread){.tid = gettid(), .generation = 1};
+    call_tree__init(&mine.tree, ledger, world->setup.resolve, world->setup.resolve_context);
+    kernel_thread__begin(&mine, &world->setup, &record);
+    family.parent = add(world, &mine, "parent", PARENT, 0);
+    family.child = add(world, &mine, "child", CHILD, ledger__ref(ledger, family.parent));
+    call_tree__go_to(&mine.tree, family.parent->root, 0);
+    play(&mine.tree, "A B /B B /B C /C /A D /D");
+    family.a = child_of(ledger, family.parent->root, 'A');
+    family.b = child_of(ledger, family.a, 'B');
+    family.c = child_of(ledger, family.a, 'C');
+    kernel_thread__end(&mine);
+    return family;
+}
+
+static struct ledger_node *node_of(const struct family *family, ledger_ref ref)
+{
+    return ledger__at(family->ledger, ref);
+}
+
+static void check_tree(const struct family *family, const char *drawn)
+{
+    char text[DRAWING_BYTES];
+    loose_ends__cut(family->ledger);
+    assert_string_equal(draw(family->ledger, family->parent->root, text), drawn);
+}
+
+static void what_is_whole_stays(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    check_tree(&family, "root\n  A 1\n    B 2\n    C 1\n  D 1\n");
+    assert_int_equal(family.child->kind, THREAD_VIRTUAL);
+    assert_ptr_equal(ledger__at(family.ledger, family.child->parent), family.parent);
+    assert_true(is_named(family.ledger, family.child->name, "child"));
+}
+
+static void a_node_that_is_not_filled_in(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    node_of(&family, family.c)->kind_and_level = 0;
+    check_tree(&family, "root\n  A 1\n  D 1\n"); /* C is before B in the list */
+}
+
+static void a_node_that_is_used_elsewhere(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    node_of(&family, family.b)->parent = family.parent->root;
+    check_tree(&family, "root\n  A 1\n    C 1\n  D 1\n");
+}
+
+static void a_link_to_nowhere(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    node_of(&family, family.b)->first_child = NOWHERE;
+    node_of(&family, family.c)->side = NOWHERE;
+    check_tree(&family, "root\n  A 1\n    B 2\n    C 1\n  D 1\n");
+    assert_int_equal(node_of(&family, family.c)->side, 0);
+}
+
+static void a_method_that_is_not_filled_in(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    struct ledger_method *b = ledger__at(family.ledger, node_of(&family, family.b)->method);
+    b->name = 0;
+    check_tree(&family, "root\n  A 1\n    C 1\n  D 1\n");
+}
+
+static void a_thread_without_its_root(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    node_of(&family, family.parent->root)->kind_and_level = 0;
+    loose_ends__cut(family.ledger);
+    assert_int_equal(family.parent->kind, 0);
+    assert_int_equal(family.parent->root, 0);
+    assert_int_equal(family.child->kind, THREAD_VIRTUAL);
+    assert_int_equal(family.child->parent, 0);
+}
+
+static void a_thread_without_its_name(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    family.child->name = family.child->name - family.child->name % LEDGER_CHUNK_CELLS + NOT_YET;
+    loose_ends__cut(family.ledger);
+    assert_int_equal(family.child->kind, 0);
+    assert_int_equal(family.parent->kind, THREAD_VIRTUAL);
+}
+
+/* Folded away, and used again by another thread. */
+static void a_parent_that_is_another_thread_by_now(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    family.parent->java_id = 99;
+    loose_ends__cut(family.ledger);
+    assert_int_equal(family.child->parent, 0);
+    assert_int_equal(family.parent->kind, THREAD_VIRTUAL);
+}
+
+static void a_circle_has_an_end(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    node_of(&family, family.b)->next_sibling = family.c;
+    loose_ends__cut(family.ledger);
+    assert_false(loose_ends__cut_tree(family.ledger, family.parent->root));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_whole_stays),
+        cmocka_unit_test(a_node_that_is_not_filled_in),
+        cmocka_unit_test(a_node_that_is_used_elsewhere),
+        cmocka_unit_test(a_link_to_nowhere),
+        cmocka_unit_test(a_method_that_is_not_filled_in),
+        cmocka_unit_test(a_thread_without_its_root),
+        cmocka_unit_test(a_thread_without_its_name),
+        cmocka_unit_test(a_parent_that_is_another_thread_by_now),
+        cmocka_unit_test(a_circle_has_an_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

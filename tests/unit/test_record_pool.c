@@ -1,0 +1,72 @@
+/* Records that are free, in the hands of several kernel threads. */
+#include "native/record_pool.h"
+
+#include <stdlib.h>
+
+/* cmocka.h needs the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#define POOLS   32u
+#define RECORDS (100 * RECORD_POOL_CHAIN)
+
+/* All that were ever made. */
+static uint32_t made(const struct ledger *ledger)
+{
+    return ledger->header->chunks_used * LEDGER_CHUNK_CELLS;
+}
+
+static void take(struct record_pool *pool, ledger_ref *refs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        refs[i] = record_pool__node(pool);
+        assert_true(refs[i] != 0);
+    }
+}
+
+static void give(struct record_pool *pool, const ledger_ref *refs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        record_pool__give_node(pool, refs[i]);
+}
+
+/* One gives all, each of the others takes a single one and keeps it, and then one of them wants as
+ * many as there were: what the others hold is little. */
+static void who_takes_one_leaves_the_others_theirs(void **state)
+{
+    (void)state;
+    struct ledger ledger;
+    struct record_pool *pools = calloc(POOLS, sizeof(*pools));
+    ledger_ref *refs = calloc(RECORDS, sizeof(*refs));
+    assert_non_null(pools);
+    assert_non_null(refs);
+    assert_int_equal(ledger__create(&ledger, NULL, 64u << 20), 0);
+    for (uint32_t i = 0; i < POOLS; i++)
+        pools[i].ledger = &ledger;
+    take(&pools[0], refs, RECORDS);
+    uint32_t first = made(&ledger);
+    for (uint32_t round = 0; round < 20; round++) {
+        give(&pools[round % POOLS], refs, RECORDS);
+        ledger_ref ones[POOLS];
+        for (uint32_t i = 0; i < POOLS; i++)
+            take(&pools[i], &ones[i], 1);
+        take(&pools[(round + 17) % POOLS], refs, RECORDS);
+    }
+    assert_true(made(&ledger) < first * 3);
+    ledger__close(&ledger);
+    free(refs);
+    free(pools);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_takes_one_leaves_the_others_theirs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
