@@ -1,5 +1,7 @@
 """treadle report on the ledger that make_ledger calls plain: its drawing is the expectation."""
+import itertools
 import os
+import subprocess
 
 import bench
 
@@ -104,6 +106,46 @@ class Threads(bench.Bench):
                          [("alone-1", 1, 1, 500 * MS), ("pool-#-thread-#", 12, 3, 78 * MS)])
         self.assertEqual(len(self.json("report", "pool.ledger")["threads"]), 13)
 
+    def test_virtual_threads(self):
+        self.make("virtual")
+        text = self.treadle("report", "virtual.ledger")
+        table = text[text.index("\nTHREAD ") + 1:text.index("\n\nBalance")]
+        self.assertEqual(table, """\
+THREAD     KIND       TID  STATE      CPU     WALL  WAITING  RUN QUEUE  MOUNTS  PINNED  MOUNTED   PARKED  \
+CALLS  SHARE OF CPU
+main       platform  4242  ended   100 ms  5.000 s  4.900 s          0                                    \
+    0  ███████▍    74.1 %
+request-2  virtual   4243  ended  20.0 ms  2.000 s  1.980 s          0   1 200       0  20.0 ms  1.980 s  \
+    0  █▌          14.8 %
+request-1  virtual   4243  ended  10.0 ms  1.000 s   960 ms    30.0 ms       5       2   100 ms   900 ms  \
+    0  ▊            7.4 %
+carrier-1  carrier   4243  ended  5.00 ms  5.000 s  4.995 s          0                                    \
+    0  ▍            3.7 %""")
+        rows = {row["thread"]: row for row in self.csv("report", "virtual.ledger")}
+        self.assertEqual(list(rows["main"])[-4:],
+                         ["mounts", "pinned", "mounted_ns", "parked_ns"])
+        self.assertEqual([list(rows[name].values())[-4:] for name in ("main", "request-1")],
+                         [["", "", "", ""], ["5", "2", str(100 * MS), str(900 * MS)]])
+        self.assertEqual(rows["request-1"]["waiting_ns"], str(960 * MS))
+        only_main = self.csv("report", "virtual.ledger", "--thread", "main")
+        self.assertIn("mounts", only_main[0], "the ledger has some, whatever is shown")
+        text = self.treadle("report", "virtual.ledger", "--fold")
+        self.assertRegex(text, r"\nrequest-# ×2 +virtual +ended +30\.0 ms +3\.000 s +2\.940 s "
+                               r"+30\.0 ms +1 205 +2 +120 ms +2\.880 s ")
+        threads = {thread["name"]: thread
+                   for thread in self.json("report", "virtual.ledger", "--fold")["threads"]}
+        self.assertEqual([threads["request-#"][key] for key in ("mounts", "pinned", "parked_ns")],
+                         [1205, 2, 2880 * MS])
+        self.assertNotIn("mounts", threads["main"])
+        self.assertNotIn("MOUNTS", self.treadle("report", "plain.ledger"))
+        self.assertNotIn("mounts", self.csv("report", "plain.ledger")[0])
+
+    def test_virtual_threads_of_a_killed_process_wait_on(self):
+        self.make("parked", number=999_999_999)
+        text = self.treadle("report", "parked.ledger", "--thread", "request-3")
+        self.assertRegex(text, r"\nrequest-3 +virtual +4243 +running +30\.0 ms +9\.000 s "
+                               r"+8\.970 s +0 +3 +0 +1\.000 s +8\.000 s ")
+
     def test_losses_are_told(self):
         self.make("losses")
         text = self.treadle("report", "losses.ledger")
@@ -115,6 +157,45 @@ class Threads(bench.Bench):
         balance = self.json("report", "losses.ledger")["balance"]
         self.assertEqual(balance["dropped_events"], 12345)
         self.assertEqual(balance["dropped_threads"], 2)
+
+    def test_hooks_are_told(self):
+        self.make("hooks")
+        text = self.treadle("report", "hooks.ledger")
+        self.assertIn("\nhooks     5 231 methods of 402 classes have hooks; the JDK's own classes "
+                      "and trivial accessors have no hooks, their time is their caller's "
+                      "(77 001 methods so far)\n"
+                      "          left alone: 3 methods (the code would be too large), "
+                      "1 class (malformed class file)\n", text)
+        hooks = self.json("report", "hooks.ledger")["hooks"]
+        self.assertEqual((hooks["classes"], hooks["methods"], hooks["filtered_methods"]),
+                         (402, 5231, 77001))
+        self.assertIs(hooks["default_filter"], True)
+        self.assertEqual({key: count for key, count in hooks["left_alone"].items() if count},
+                         {"code_too_large": 3, "malformed": 1})
+        text = self.treadle("report", "plain.ledger")
+        self.assertIn("have hooks; not hooked: what include=/exclude= leave out\n", text)
+        self.assertNotIn("left alone", text)
+        self.assertIs(self.json("report", "plain.ledger")["hooks"]["default_filter"], False)
+
+    def test_only_profiled_time_counts(self):
+        self.make("paused")
+        text = self.treadle("report", "paused.ledger")
+        self.assertIn("\nprofiling attached 500 ms after the process began, stopped since "
+                      "2023-11-14 22:13:29, not profiled for 2.000 s in between\n", text)
+        self.assertIn("\ntime      7.000 s wall, 5.000 s CPU", text)
+        self.assertIn("5 231 methods of 402 classes had hooks", text)
+        process = self.json("report", "paused.ledger")["process"]
+        self.assertEqual(process["wall_ns"], 7000 * MS)
+        self.assertEqual(process["attached_after_ns"], 500 * MS)
+        self.assertEqual(process["unprofiled_ns"], 2000 * MS)
+        self.assertEqual(process["stopped_ns"], 1_700_000_009_000_000_000)
+        walls = {row["thread"]: int(row["wall_ns"]) // MS
+                 for row in self.csv("report", "paused.ledger")}
+        self.assertEqual(walls["GC Thread#0"], 7000)
+        self.assertNotIn("profiling", self.treadle("report", "plain.ledger"))
+        process = self.json("report", "plain.ledger")["process"]
+        self.assertEqual((process["attached_after_ns"], process["unprofiled_ns"],
+                          process["stopped_ns"]), (0, 0, 0))
 
     def test_damage_is_told(self):
         with open(self.path("plain.ledger"), "r+b") as ledger:
@@ -128,6 +209,64 @@ class Threads(bench.Bench):
         self.make("pool", "newer.ledger")
         os.utime(self.path("plain.ledger"), (1, 1))
         self.assertEqual(len(self.json("report")["threads"]), 13)
+
+
+class Check(bench.Bench):
+    """Charged without the last moments: 5 s in all these ledgers."""
+
+    def assert_out(self, ledger, ppm, *arguments):
+        """That it is out by so much: that many ppm pass, one less does not."""
+        self.treadle("report", ledger, *arguments, "--check", str(ppm))
+        complaint = self.treadle("report", ledger, *arguments, "--check", str(ppm - 1), status=1)
+        self.assertEqual(complaint.count("\n"), 1, complaint)
+        self.assertTrue(complaint.startswith(
+            f"treadle: {ledger}: the balance is out by {ppm} ppm, more than {ppm - 1}: kernel CPU "),
+            complaint)
+        self.assertTrue(complaint.endswith(", charged 5.000 s\n"), complaint)
+
+    def test_difference_counts_either_way(self):
+        self.make("plain")  # 100 ns of 5.0000001 s are 0.02 ppm: not none
+        self.assert_out("plain.ledger", 1)
+        self.make("kernel_total", number=8000)  # 3 s of 8 s are not charged
+        self.assert_out("kernel_total.ledger", 375_000)
+        self.make("kernel_total", number=1000)  # 4 s more than the kernel's 1 s are
+        self.assert_out("kernel_total.ledger", 4_000_000)
+        self.make("kernel_total", number=5000)
+        self.treadle("report", "kernel_total.ledger", "--check", "0")
+
+    def test_last_moments_are_not_charged(self):
+        self.make("last_moments")  # 1.0001 ms of 5.0010001 s: 199.98 ppm
+        text = self.treadle("report", "last_moments.ledger", "--check", "200")
+        self.assertRegex(text, r"difference \(kernel - charged\) +0 +0 ppm\n")
+        self.assert_out("last_moments.ledger", 200)
+
+    def test_unknown_total_does_not_pass(self):
+        self.make("kernel_total", number=0)
+        complaint = self.treadle("report", "kernel_total.ledger", "--check", "1000000", status=1)
+        self.assertIn("kernel_total.ledger: has no balance to check", complaint)
+        self.treadle("report", "kernel_total.ledger")
+
+    def test_all_views_and_forms_are_printed_first(self):
+        self.make("last_moments")
+        views = ("threads", "spawn", "tree", "flat", "callers")
+        for view, form in itertools.product(views, ([], ["--json"], ["--csv"], ["-t", "main"])):
+            arguments = ["report", "last_moments.ledger", "-v", view, *form]
+            printed = self.treadle(*arguments)
+            self.assert_out("last_moments.ledger", 200, *arguments[2:])
+            both = subprocess.run([bench.TREADLE, *arguments, "--check", "199"], cwd=self.folder,
+                                  env=self.environment(), stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, check=False).stdout
+            self.assertTrue(both.startswith(printed + "treadle: "), both)
+            self.assertEqual(both.count("\n"), printed.count("\n") + 1)
+
+    def test_a_full_disk_is_one_line(self):
+        self.make("last_moments")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([bench.TREADLE, "report", "last_moments.ledger", "--check", "1"],
+                                  cwd=self.folder, stdout=full, stderr=subprocess.PIPE,
+                                  env=self.environment(), check=False)
+        self.assertEqual((done.returncode, done.stderr), (
+            1, b"treadle: standard output cannot be written: No space left on device\n"))
 
 
 class Tree(bench.Bench):

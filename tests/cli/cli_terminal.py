@@ -38,7 +38,8 @@ class Terminal(bench.Bench):
     def test_a_table_fits(self):
         self.make("plain")
         self.make("hostile")
-        for ledger in ("plain.ledger", "hostile.ledger"):
+        self.make("virtual")
+        for ledger in ("plain.ledger", "hostile.ledger", "virtual.ledger"):
             for columns in (60, 80, 100, 132, 200):
                 text = self.on_terminal(columns, "report", ledger, NO_COLOR="1")
                 table = self.table_of(text)
@@ -48,7 +49,7 @@ class Terminal(bench.Bench):
                     self.assertIn(column, table[0])
                 if columns < 132 and ledger == "plain.ledger":
                     self.assertIn("(no room for: ", table[-1])
-                for view in ("flat", "callers", "tree"):
+                for view in ("flat", "callers", "tree", "spawn"):
                     text = self.on_terminal(columns, "report", ledger, "-v", view, "-n", "20",
                                             NO_COLOR="1")
                     for line in text.splitlines():
@@ -63,7 +64,7 @@ class Terminal(bench.Bench):
 
     def test_colour_only_where_it_is_welcome(self):
         self.make("plain")
-        for view in ("threads", "tree", "flat", "callers"):
+        for view in ("threads", "spawn", "tree", "flat", "callers"):
             arguments = ("report", "plain.ledger", "-v", view)
             self.assertIn("\033[", self.on_terminal(120, *arguments))
             self.assertNotIn("\033", self.on_terminal(120, *arguments, NO_COLOR="1"))

@@ -22,7 +22,13 @@ class Usage(bench.Bench):
                 (["--metric", "xyzzyxyzzy"], "there are cpu, wall, calls, user"),
                 (["--top", "0"], "--top '0'"),
                 (["--top", "-1"], "--top '-1'"),
-                (["--top", "many"], "--top 'many'")):
+                (["--top", "many"], "--top 'many'"),
+                (["--check", "-1"], "--check '-1'"),
+                (["--check", "1.5"], "--check '1.5'"),
+                (["--check", "1e3"], "--check '1e3'"),
+                (["--check", ""], "--check ''"),
+                (["--check", " 5"], "--check ' 5'"),
+                (["--check", "4294967296"], "expected a whole number from 0 to 4294967295")):
             complaint = self.treadle("report", "plain.ledger", *arguments, status=2)
             self.assert_one_line(complaint, "treadle report: ", near)
 
@@ -35,7 +41,8 @@ class Usage(bench.Bench):
         self.assertIn("Usage: treadle COMMAND", self.treadle(status=2))
 
     def test_help_and_version(self):
-        for command in ([], ["report"], ["list"], ["run"]):
+        for command in ([], ["report"], ["list"], ["run"], ["dump"], ["attach"], ["start"], ["stop"],
+                        ["status"]):
             self.assertIn("Usage: treadle", self.treadle(*command, "--help"))
             self.assertRegex(self.treadle(*command, "--version"), r"^treadle \d+\.\d+")
         self.assertIn("JAVA_TOOL_OPTIONS", self.treadle("run", "--help"))

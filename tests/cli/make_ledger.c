@@ -149,6 +149,180 @@ static void draw_losses(struct drawing *drawing)
     header->full_error = ENOMEM;
 }
 
+/* 5 s charged to threads, and 1.0001 ms more that only the kernel's total tells of. */
+static void draw_last_moments(struct drawing *drawing)
+{
+    draw_plain(drawing);
+    ledger_ref thread =
+        drawing__thread(drawing, "(threads after their last look)", THREAD_NATIVE, 1 * MS + 100);
+    set_times(drawing, thread, 0, 10 * S, 10 * S);
+    drawing__thread_at(drawing, thread)->tid_count = 0;
+    drawing__thread_at(drawing, thread)->flags |= THREAD_LAST_MOMENTS;
+    drawing->ledger.header->process_cpu_ns = 5 * S + 1 * MS + 100;
+}
+
+/* Hooks by the default rule, and some that could not be put in. */
+static void draw_hooks(struct drawing *drawing)
+{
+    draw_plain(drawing);
+    struct ledger_header *header = drawing->ledger.header;
+    header->hooked_classes = 402;
+    header->hooked_methods = 5231;
+    header->filtered_methods = 77001;
+    header->default_filter = 1;
+    header->left_alone[LEFT_ALONE_CODE_TOO_LARGE] = 3;
+    header->left_alone[LEFT_ALONE_MALFORMED] = 1;
+}
+
+/* Attached 500 ms after the process began, profiled for 4 s, not for 2 s, and again for 3 s. */
+static void pause_profiling(struct ledger_header *header)
+{
+    header->attached = 1;
+    header->starts = 2;
+    header->profiling = 0;
+    header->since_ns = 9 * S;
+    header->unprofiled_wall_ns = 2 * S;
+    header->unprofiled_cpu_ns = 1 * S;
+}
+
+/* A thread whose CPU is `cpu_ms`, its wall time twice that; some of it in that many calls. */
+static ledger_ref draw_member(struct drawing *drawing, const char *name,
+                              enum ledger_thread_kind kind, ledger_ref method, uint64_t calls,
+                              uint64_t cpu_ms)
+{
+    ledger_ref thread = drawing__thread(drawing, name, kind, (cpu_ms - 1) * MS);
+    drawing__call(drawing, drawing__root(drawing, thread), method, calls, 1 * MS);
+    set_times(drawing, thread, (int32_t)cpu_ms, 0, 1);
+    return thread;
+}
+
+/*
+ *            CPU    wall    run queue  parked   mounts  pinned
+ * main       100 ms   5 s       0
+ * request-1   10 ms   1 s   30 ms      900 ms        5       2
+ * request-2   20 ms   2 s       0     1980 ms     1200       0
+ * carrier-1    5 ms   5 s       0                              runs both of them
+ */
+static void draw_virtual(struct drawing *drawing)
+{
+    describe(drawing);
+    ledger_ref main_thread = drawing__thread(drawing, "main", THREAD_PLATFORM, 100 * MS);
+    set_times(drawing, main_thread, 4242, 0, 5 * S);
+    ledger_ref requests[2];
+    for (unsigned i = 0; i < 2; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "request-%u", i + 1);
+        requests[i] = drawing__thread(drawing, name, THREAD_VIRTUAL, (i + 1) * 10 * MS);
+        set_times(drawing, requests[i], 4243, 1 * S, (i + 2) * S);
+        drawing__thread_at(drawing, requests[i])->parent = main_thread;
+    }
+    struct ledger_thread *first = drawing__thread_at(drawing, requests[0]);
+    first->mounts = 5;
+    first->pinned = 2;
+    first->parked_ns = 900 * MS;
+    struct ledger_thread *second = drawing__thread_at(drawing, requests[1]);
+    second->mounts = 1200;
+    second->parked_ns = 1980 * MS;
+    drawing__total(drawing, requests[0], METRIC_RUN_QUEUE_DELAY, 30 * MS);
+    ledger_ref carrier = drawing__thread(drawing, "carrier-1", THREAD_CARRIER, 5 * MS);
+    set_times(drawing, carrier, 4243, 0, 5 * S);
+}
+
+/* As a killed process leaves it after 10 s: request-3, 30 ms of CPU, began after 1 s, was parked
+ * for 2 s, then once more at 4 s. */
+static void draw_parked(struct drawing *drawing)
+{
+    draw_virtual(drawing);
+    ledger_ref thread = drawing__thread(drawing, "request-3", THREAD_VIRTUAL, 30 * MS);
+    set_times(drawing, thread, 4243, 1 * S, 0);
+    struct ledger_thread *record = drawing__thread_at(drawing, thread);
+    record->mounts = 3;
+    record->parked_ns = 2 * S;
+    record->unmounted_ns = 4 * S;
+}
+
+/*
+ * Who started whom (CPU in ms, calls); children stand before their parents in the table, too.
+ *
+ * main 100 x1
+ *   server 50 x2
+ *     worker-1 200 x10
+ *       helper-1 10 x3
+ *     worker-2 300 x20
+ *       helper-7 20 x3
+ *       task 5 x1          virtual
+ *     worker-x 1 x1
+ *     worker-9 7 x1        virtual
+ *   worker-3 400 x1
+ * GC Thread#0 30 x0        vm
+ * GC Thread#1 40 x0        vm
+ */
+static void draw_family(struct drawing *drawing)
+{
+    describe(drawing);
+    static const struct {
+        const char *name;
+        enum ledger_thread_kind kind;
+        int parent; /* in this table, or -1 */
+        uint64_t calls;
+        uint64_t cpu_ms;
+    } family[] = {
+        {"worker-1", THREAD_PLATFORM, 1, 10, 200}, {"server", THREAD_PLATFORM, 2, 2, 50},
+        {"main", THREAD_PLATFORM, -1, 1, 100},     {"helper-1", THREAD_PLATFORM, 0, 3, 10},
+        {"worker-2", THREAD_PLATFORM, 1, 20, 300}, {"helper-7", THREAD_PLATFORM, 4, 3, 20},
+        {"task", THREAD_VIRTUAL, 4, 1, 5},         {"worker-x", THREAD_PLATFORM, 1, 1, 1},
+        {"worker-9", THREAD_VIRTUAL, 1, 1, 7},     {"worker-3", THREAD_PLATFORM, 2, 1, 400},
+        {"GC Thread#0", THREAD_VM, -1, 0, 30},     {"GC Thread#1", THREAD_VM, -1, 0, 40},
+    };
+    enum { COUNT = sizeof(family) / sizeof(family[0]) };
+    ledger_ref method = drawing__method(drawing, "demo.Main", "run", "()V");
+    ledger_ref threads[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        threads[i] = draw_member(drawing, family[i].name, family[i].kind, method, family[i].calls,
+                                 family[i].cpu_ms);
+    for (size_t i = 0; i < COUNT; i++)
+        if (family[i].parent >= 0)
+            drawing__thread_at(drawing, threads[i])->parent = threads[family[i].parent];
+}
+
+/* a is said to be started by b, b by c, c by a; and d by c, "self" by itself, "method" by a method,
+ * "nowhere" by what is not in the file. */
+static void draw_circle(struct drawing *drawing)
+{
+    describe(drawing);
+    ledger_ref method = drawing__method(drawing, "demo.Main", "run", "()V");
+    ledger_ref a = draw_member(drawing, "a", THREAD_PLATFORM, method, 1, 10);
+    ledger_ref b = draw_member(drawing, "b", THREAD_PLATFORM, method, 1, 20);
+    ledger_ref c = draw_member(drawing, "c", THREAD_PLATFORM, method, 1, 30);
+    ledger_ref d = draw_member(drawing, "d", THREAD_PLATFORM, method, 1, 40);
+    ledger_ref self = draw_member(drawing, "self", THREAD_PLATFORM, method, 1, 50);
+    ledger_ref of_method = draw_member(drawing, "method", THREAD_PLATFORM, method, 1, 60);
+    ledger_ref nowhere = draw_member(drawing, "nowhere", THREAD_PLATFORM, method, 1, 70);
+    drawing__thread_at(drawing, a)->parent = b;
+    drawing__thread_at(drawing, b)->parent = c;
+    drawing__thread_at(drawing, c)->parent = a;
+    drawing__thread_at(drawing, d)->parent = c;
+    drawing__thread_at(drawing, self)->parent = self;
+    drawing__thread_at(drawing, of_method)->parent = method;
+    drawing__thread_at(drawing, nowhere)->parent = 0xfffffff0;
+}
+
+/* Each thread started by the one before, the newest first in the table; 1 ms each. */
+static void draw_chain(struct drawing *drawing, unsigned length)
+{
+    describe(drawing);
+    ledger_ref method = drawing__method(drawing, "demo.Main", "run", "()V");
+    ledger_ref started = 0;
+    for (unsigned i = length; i-- > 0;) {
+        char name[32];
+        snprintf(name, sizeof(name), "link-%u", i);
+        ledger_ref thread = draw_member(drawing, name, THREAD_PLATFORM, method, 1, 1);
+        if (started)
+            drawing__thread_at(drawing, started)->parent = thread;
+        started = thread;
+    }
+}
+
 static void draw_deep(struct drawing *drawing, unsigned depth)
 {
     describe(drawing);
@@ -169,6 +343,8 @@ static void draw_own(struct drawing *drawing, pid_t pid)
     ledger_ref main_thread = draw_plain(drawing);
     struct ledger_header *header = drawing->ledger.header;
     header->pid = pid;
+    header->profiling = 1;
+    header->starts = 1;
     header->uid = getuid();
     drawing__check(process_start__read(pid, &header->start_ticks) == 0, "process_start__read");
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -199,10 +375,36 @@ int main(int argc, char **argv)
         draw_pool(&drawing);
     } else if (strcmp(argv[1], "losses") == 0) {
         draw_losses(&drawing);
+    } else if (strcmp(argv[1], "virtual") == 0) {
+        draw_virtual(&drawing);
+    } else if (strcmp(argv[1], "family") == 0) {
+        draw_family(&drawing);
+    } else if (strcmp(argv[1], "circle") == 0) {
+        draw_circle(&drawing);
+    } else if (strcmp(argv[1], "chain") == 0) {
+        draw_chain(&drawing, number);
     } else if (strcmp(argv[1], "deep") == 0) {
         draw_deep(&drawing, number);
     } else if (strcmp(argv[1], "live") == 0) {
         draw_own(&drawing, (pid_t)number);
+        state = LEDGER_LIVE;
+    } else if (strcmp(argv[1], "stopped") == 0) {
+        draw_own(&drawing, (pid_t)number);
+        pause_profiling(drawing.ledger.header);
+        state = LEDGER_LIVE;
+    } else if (strcmp(argv[1], "paused") == 0) {
+        draw_hooks(&drawing);
+        pause_profiling(drawing.ledger.header);
+    } else if (strcmp(argv[1], "last_moments") == 0) {
+        draw_last_moments(&drawing);
+    } else if (strcmp(argv[1], "kernel_total") == 0) {
+        draw_plain(&drawing);
+        drawing.ledger.header->process_cpu_ns = number * MS;
+    } else if (strcmp(argv[1], "hooks") == 0) {
+        draw_hooks(&drawing);
+    } else if (strcmp(argv[1], "parked") == 0) {
+        draw_parked(&drawing);
+        drawing.ledger.header->pid = (int32_t)number;
         state = LEDGER_LIVE;
     } else if (strcmp(argv[1], "orphan") == 0) {
         draw_plain(&drawing);

@@ -7,7 +7,10 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
-TREE_LINE = re.compile(r"(\d+) (\S+?)(\(\S*)?(?: \* (\d+))?$")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+NATIVE = re.compile(r"\bnative\s[^;(]*?(\w+)\(")
+TREE_LINE = re.compile(r"(\d+|#) (\S+?)(\(\S*)?(?: \* (\d+))?$")
+NUMBER = re.compile(r"\d+")
 WORD = re.compile(r'"(?:[^"\\]|\\.)*"|\S+')
 
 
@@ -54,11 +57,14 @@ class Expected:
     include: str = None
     exit: int = 0
     ledger_at_most: int = None
+    resynchronises: bool = False
     threads: list = field(default_factory=list)
     skip: set = field(default_factory=set)
     totals: dict = field(default_factory=dict)
     renames: dict = field(default_factory=dict)
     same_tids: list = field(default_factory=list)
+    pinned: dict = field(default_factory=dict)
+    native: set = field(default_factory=set)
 
     def __post_init__(self):
         self.include = self.include or f"{self.main_class}.*;{self.main_class}$*.*"
@@ -70,10 +76,12 @@ class Expected:
         return next((t.name for t in self.threads
                      if t.is_glob and fnmatch.fnmatchcase(reported, t.name)), reported)
 
-    def without_virtual_threads(self):
-        """What is left to expect where the agent does not follow them."""
-        self.threads = [t for t in self.threads if t.kind != "virtual"]
-        self.totals = {}
+    def without_native_methods(self):
+        """What is left to expect where native methods have no nodes: what they call is their
+        caller's. `native` says which they are."""
+        for thread in self.threads:
+            thread.roots = without(thread.roots, self.native)
+        self.totals = {name: n for name, n in self.totals.items() if name not in self.native}
 
     def parents(self):
         """(thread, parent) of each thread whose parent is said, as often as there are."""
@@ -103,10 +111,31 @@ def size_of(text):
     return int(text[:-1]) * units[text[-1]] if text[-1] in units else int(text)
 
 
+def without(siblings, names):
+    """The nodes but those of that names, whose children move up; equal ones become one."""
+    kept = {}
+    for node in siblings:
+        below = without(node.children, names)
+        for one in below if node.name in names else [merged(node, below)]:
+            same = kept.get((one.name, one.signature))
+            if same:
+                same.calls += one.calls
+                same.children = without(same.children + one.children, names)
+            else:
+                kept[one.name, one.signature] = one
+    return list(kept.values())
+
+
+def merged(node, children):
+    node.children = children
+    return node
+
+
 def parse(path):
     source = path.read_text()
     package = re.search(r"^package (\S+);", source, re.M)
     expected = Expected((package[1] + "." if package else "") + path.stem)
+    expected.native = {f"{expected.main_class}.{name}" for name in NATIVE.findall(COMMENT.sub("", source))}
     comment = re.match(r"/\*.*?\n \* Expected:\n(.*?) \*/", source, re.S)
     if not comment:
         raise SystemExit(f"{path}: no head comment with a line 'Expected:'")
@@ -120,7 +149,7 @@ def parse(path):
             else:
                 for thread in threads:
                     add_node(thread, text.strip(), depth)
-        except (ValueError, IndexError, KeyError) as e:
+        except (ValueError, IndexError, KeyError, TypeError) as e:
             raise SystemExit(f"{path}: line {number} of Expected: {text.strip()}: {e!r}") from e
     return expected
 
@@ -129,18 +158,21 @@ def parse_statement(expected, text):
     """Handles a line that is not part of a tree; returns the threads it announces."""
     word, _, rest = text.partition(" ")
     words = words_of(rest)
-    if word in ("thread", "virtual", "threads"):
-        count = int(words.pop(0)) if word == "threads" else 1
+    if word in ("thread", "virtual", "threads", "virtuals"):
+        is_glob = word.endswith("s")
+        count = int(words.pop(0)) if is_glob else 1
         parent = words[2] if words[1:2] == ["from"] else None
-        kind = "virtual" if word == "virtual" else "platform"
+        kind = "virtual" if word.startswith("virtual") else "platform"
         names = [words[0]] if rest.startswith('"') else spread(words[0])
-        threads = [Thread(n, kind, parent, count, word == "threads") for n in names]
+        threads = [Thread(n, kind, parent, count, is_glob) for n in names]
         expected.threads += threads
         return threads
     if word == "total":
         expected.totals[words[0]] = int(words[1])
     elif word == "renamed":
         expected.renames[words[0]] = words[1:]
+    elif word == "pinned":
+        expected.pinned.update((name, int(words[1])) for name in spread(words[0]))
     elif word == "same-tid":
         expected.same_tids.append(words)
     elif word == "java":
@@ -151,6 +183,8 @@ def parse_statement(expected, text):
         expected.include = rest
     elif word == "skip":
         expected.skip.add(rest)
+    elif word == "resynchronises":
+        expected.resynchronises = True
     elif word == "ledger-at-most":
         expected.ledger_at_most = size_of(rest)
     else:
@@ -163,6 +197,8 @@ def add_node(thread, text, depth):
     if not match:
         raise ValueError("want: CALLS CLASS.METHOD")
     calls, name, signature, chain = match.groups()
+    if calls == "#":
+        calls = NUMBER.search(thread.name)[0]
     siblings = thread.roots
     for _ in range(depth - 1):
         siblings = bottom(siblings[-1]).children

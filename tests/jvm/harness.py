@@ -18,6 +18,7 @@ from pathlib import Path
 
 SKIPPED = 77
 VIEWS = ("threads", "tree", "flat", "callers")
+UNSEEN_NS = 5_000_000
 LIMIT_S = 240  # for one process; ctest has its own limit for the test
 
 
@@ -65,7 +66,8 @@ class Test:
     def agent_option(self, **options):
         """-agentpath:… with the folder for live ledgers and the snapshot in the scratch folder.
         A value of None takes the option out, True gives it without a value."""
-        given = {"events": self.events, "file": self.ledger, "live_dir": self.live, **options}
+        given = {"events": self.events, "file": self.ledger, "live_dir": self.live, "fold": "none",
+                 **options}
         text = ",".join(k.replace("_", "-") + ("" if v is True else f"={v}")
                         for k, v in given.items() if v is not None)
         return f"-agentpath:{self.agent}={text}"
@@ -85,6 +87,12 @@ class Test:
                               timeout=LIMIT_S, encoding="utf-8", errors="surrogateescape",
                               check=False)
         return Run(done.returncode, done.stdout, done.stderr)
+
+    def compile(self, folder, *sources, flags=()):
+        """By the javac of the JDK under test, for tests whose sources are not for the class path."""
+        done = self.run([self.jdk / "bin/javac", *flags, "-d", folder, *sources])
+        if done.status != 0:
+            raise SystemExit(f"javac {sources}: {done.err}")
 
     @contextlib.contextmanager
     def started(self, command):
@@ -157,8 +165,10 @@ class Test:
         kernel = balance["kernel_cpu_ns"]
         # The row of threads' last moments is what is left over: it must be small, not make up the sum.
         charged = balance["charged_cpu_ns"] - balance["last_moments_ns"]
-        self.check(abs(kernel - charged) * 1_000_000 <= ppm * kernel,
-                   f"balance: kernel {kernel} ns, charged {charged} ns: more than {ppm} ppm apart")
+        # A few threads that ended unseen are much of a program that does next to nothing.
+        allowed = max(ppm * kernel // 1_000_000, UNSEEN_NS)
+        self.check(abs(kernel - charged) <= allowed,
+                   f"balance: kernel {kernel} ns, charged {charged} ns: more than {allowed} ns apart")
 
     def snapshots(self):
         return sorted(self.scratch.glob("*.ledger"))
@@ -200,8 +210,8 @@ def check_balance_fields(test, threads, dropped):
     balance = threads.get("balance", {})
     wanted = {"kernel_cpu_ns", "charged_cpu_ns", "difference_ppm", "dropped_events", "clock"}
     test.check(wanted <= balance.keys(), f"balance lacks {wanted - balance.keys()}")
-    losses = ("dropped_events", "dropped_threads", "dropped_side_values", "resynchronised",
-              "skipped_records")
+    losses = ("dropped_events", "dropped_threads", "dropped_side_values", "unfollowed_mounts",
+              "resynchronised", "skipped_records")
     lost = {name: balance[name] for name in losses if balance.get(name)}
     test.check(dropped or not lost, f"the balance counts losses: {lost}")
 

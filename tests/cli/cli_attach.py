@@ -1,0 +1,212 @@
+"""treadle attach, start and stop, up to the agent's door: which processes are asked at all, and what
+a JVM that does not let it in gets said. The agent here is an empty file, which no JVM loads."""
+import glob
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+import bench
+
+NOBODY = 65534
+PROGRAM = """
+public class Idle {
+    public static void main(String[] arguments) throws Exception {
+        System.out.println("ready");
+        Thread.sleep(300_000);
+    }
+}
+"""
+
+
+def javas():
+    """One a JDK, by the folder it really is in."""
+    found = {os.path.realpath(java) for java in glob.glob("/usr/lib/jvm/*/bin/java")}
+    return sorted(java for java in found if os.path.exists(java[:-4] + "javac"))
+
+
+def is_fresh(path):
+    try:
+        return time.time() - os.stat(path).st_mtime < 600
+    except FileNotFoundError:
+        return False
+
+
+class Attach(bench.Bench):
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        self.agent = self.path("libtreadle.so")
+        with open(self.agent, "wb"):
+            pass
+        os.chmod(self.agent, 0o755)
+        with open(self.path("Idle.java"), "w", encoding="utf-8") as file:
+            file.write(PROGRAM)
+
+    def start(self, *command, **options):
+        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, env=self.environment(),
+                                   **options)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def start_java(self, java, *flags, **options):
+        process = self.start(java, *flags, "Idle.java", **options)
+        self.addCleanup(self.remove_socket, process)
+        for line in process.stdout:
+            if line == "ready\n":
+                return process
+        return self.fail("the JVM ended")
+
+    @staticmethod
+    def remove_socket(process):
+        """A JVM that is killed leaves it behind."""
+        process.kill()
+        process.wait()
+        try:
+            os.unlink(f"/tmp/.java_pid{process.pid}")
+        except FileNotFoundError:
+            pass
+
+    def refused(self, command, pid, *arguments):
+        """The one line that says why."""
+        complaint = self.treadle(command, str(pid), *arguments, status=1,
+                                 env={"TREADLE_AGENT": self.agent})
+        self.assertTrue(complaint.startswith("treadle: "), complaint)
+        self.assertEqual(complaint.count("\n"), 1, complaint)
+        return complaint
+
+    def assert_unhurt(self, process):
+        """It runs, and left no files of ours behind."""
+        time.sleep(0.1)
+        self.assertIsNone(process.poll())
+        self.assertEqual(glob.glob(self.path(".attach_pid*")), [])
+        self.assertFalse(os.path.exists(f"/tmp/.attach_pid{process.pid}"))
+        # Other requests may be on their way on this machine; none takes that long.
+        fresh = [a for a in glob.glob("/tmp/.treadle-answer-*") if is_fresh(a)]
+        end = time.monotonic() + 60
+        while any(map(is_fresh, fresh)) and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertFalse([a for a in fresh if is_fresh(a)])
+
+    def test_processes_that_are_no_jvm_are_left_in_peace(self):
+        process = self.start("sleep", "300")
+        self.assertIn(f"process {process.pid} is no JVM", self.refused("attach", process.pid))
+        for command in ("start", "stop"):
+            self.assertIn(f"is not profiled: treadle attach {process.pid}",
+                          self.refused(command, process.pid))
+        self.assert_unhurt(process)
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        self.assertIn("there is no process", self.refused("attach", process.pid))
+
+    def test_a_ledger_alone_is_no_jvm(self):
+        process = self.start("sleep", "300")
+        self.make("live", f"tmp/treadle-{process.pid}-0123456789abcdef.live", process.pid)
+        self.assertIn("is profiled already", self.refused("attach", process.pid))
+        self.assertIn("is being profiled", self.refused("start", process.pid))
+        self.assertIn("is no JVM", self.refused("stop", process.pid))
+        self.assertIn("is no JVM", self.refused("start", process.pid, "--include", "a.*"))
+        self.make("stopped", f"tmp/treadle-{process.pid}-0123456789abcdef.live", process.pid)
+        self.assertIn("the agent already, stopped: treadle start",
+                      self.refused("attach", process.pid))
+        self.assert_unhurt(process)
+
+    def test_usage(self):
+        for command in ("attach", "start", "stop", "status"):
+            self.assertIn("which process?", self.treadle(command, status=2))
+            self.assertIn("one PID is wanted", self.treadle(command, "x", status=2))
+            self.assertIn("one PID is wanted", self.treadle(command, "7", "8", status=2))
+            self.assertIn("999999999", self.refused(command, 999_999_999))
+        self.assertIn("events=jvmti has to be there when a JVM starts",
+                      self.treadle("attach", "7", "--events", "jvmti", status=2))
+        self.assertIn("separate globs with ';'",
+                      self.treadle("start", "7", "--include", "a,b", status=2))
+
+    @unittest.skipUnless(os.geteuid() == 0, "takes root to be another user")
+    def test_processes_of_other_users(self):
+        process = self.start("sleep", "300")
+        try:
+            done = subprocess.run([bench.TREADLE, "attach", str(process.pid)], check=False,
+                                  capture_output=True, text=True, user=NOBODY, group=NOBODY,
+                                  extra_groups=[], env=self.environment())
+        except PermissionError:
+            self.skipTest("only root may enter the build folder")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr, f"treadle: process {process.pid} runs as root, 0:0: a JVM "
+                                      "lets in only that user and group, and root\n")
+
+    def check_refusals(self, java, **options):
+        process = self.start_java(java, **options)
+        task = max(map(int, os.listdir(f"/proc/{process.pid}/task")))
+        self.assertIn(f"{task} is a thread of process {process.pid}", self.refused("attach", task))
+        self.assertIn("bytes long: a running JVM takes 1024",
+                      self.refused("attach", process.pid, "--include", "x" * 1024))
+        for _ in range(2):
+            complaint = self.refused("attach", process.pid)
+            self.assertIn(f"process {process.pid}: {self.agent} was not loaded", complaint)
+            self.assertIn("file too short", complaint)
+            self.assert_unhurt(process)
+        process.kill()
+        self.assertNotIn("Full thread dump", process.stdout.read())
+
+    def test_refusals_come_back(self):
+        for java in javas():
+            with self.subTest(java):
+                self.check_refusals(java)
+
+    @unittest.skipUnless(os.geteuid() == 0, "takes root to be another user")
+    def test_root_attaches_to_jvms_of_others(self):
+        for java in javas():
+            with self.subTest(java):
+                self.check_refusals(java, user=NOBODY, group=NOBODY, extra_groups=[])
+
+    def test_jvms_that_let_nobody_in(self):
+        for java in javas():
+            with self.subTest(java):
+                process = self.start_java(java, "-XX:+DisableAttachMechanism")
+                self.assertIn("runs with -XX:+DisableAttachMechanism",
+                              self.refused("attach", process.pid))
+                self.assert_unhurt(process)
+                process = self.start_java(java, "-XX:-EnableDynamicAgentLoading")
+                self.assertIn("Dynamic agent loading is not enabled",
+                              self.refused("attach", process.pid))
+                self.assert_unhurt(process)
+
+    def test_a_jvm_that_cannot_be_woken(self):
+        for java in javas()[:1]:
+            process = self.start_java(java, "-Xrs")
+            self.assertIn("file too short", self.refused("attach", process.pid))
+            os.unlink(f"/tmp/.java_pid{process.pid}")
+            self.assertIn("does not catch the SIGQUIT", self.refused("attach", process.pid))
+            self.assert_unhurt(process)
+
+    def test_a_suspended_jvm(self):
+        for java in javas()[:1]:
+            process = self.start_java(java)
+            process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+            self.assertIn(f"is suspended: kill -CONT {process.pid}",
+                          self.refused("attach", process.pid))
+
+    def test_a_socket_of_somebody_else(self):
+        for java in javas()[:1]:
+            process = self.start_java(java)
+            listener = f"/tmp/.java_pid{process.pid}"
+            with open(listener, "wb"):
+                pass
+            self.assertIn("is not the socket of process", self.refused("attach", process.pid))
+
+    def test_an_agent_that_is_not_there(self):
+        for java in javas()[:1]:
+            process = self.start_java(java)
+            os.unlink(self.agent)
+            self.assertIn("no agent: looked for", self.refused("attach", process.pid))
+            self.assert_unhurt(process)
+
+
+if __name__ == "__main__":
+    bench.main()

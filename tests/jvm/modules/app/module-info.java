@@ -1,0 +1,4 @@
+module app {
+    requires lib;
+    uses lib.Shape;
+}

@@ -1,0 +1,4 @@
+module lib {
+    exports lib;
+    provides lib.Shape with lib.internal.Square, lib.internal.Circle;
+}
