@@ -75,7 +75,7 @@ static inline ledger_ref drawing__node(struct drawing *drawing, ledger_ref paren
     node->kind_and_level = (uint32_t)kind << 24;
     node->calls = calls;
     node->cpu_ns = cpu_ns;
-    node->wall_ns = 2 * cpu_ns;
+    node->wait_ns = cpu_ns;
     if (parent) {
         ledger_ref *link = &drawing__node_at(drawing, parent)->first_child;
         while (*link)

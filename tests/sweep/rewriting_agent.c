@@ -1,16 +1,25 @@
 /*
  * Puts hooks into every method of every class of a JVM, with the class rewriter and nothing else of
- * Treadle: the hooks only count how deep each kernel thread is. Options, joined by commas:
+ * Treadle: the hooks keep a stack of the calls they know of in each kernel thread, and check it.
+ * Options, joined by commas:
  *
- *     report=FILE      where the counts go when the JVM ends, one `WORD NUMBER …` a line
- *     constructors=no  leave constructors alone: what their uncovered part throws is not balanced
+ *     report=FILE      where the findings go when the JVM ends, one `WORD NUMBER …` a line
  *
  * The report:  class rewritten|unchanged|malformed N    method N OUTCOME
  *              refused CLASS ERROR      a loaded class that did not take its new bytes
  *              malformed CLASS OFFSET EXPECTED
+ *              wrong WHAT N N           a token that no call on the stack has; frames that are not
+ *                                       calls, other than at first, where a method named
+ *                                       compareDepths is called
  *              depth THREAD N           a thread that ended (or the JVM ended on) not at depth 0
+ *              missed THREAD N          calls without a leave of their own, that a hook further up
+ *                                       took from the stack
+ *
+ * A token is a call's number in its thread and its depth: leaving a call that has been left already
+ * does nothing.
  */
 #include "agent/class_rewriter.h"
+#include "native/left_alone.h"
 
 #include <errno.h>
 #include <jvmti.h>
@@ -21,42 +30,106 @@
 #include <string.h>
 
 #define HOOK_CLASS "java/lang/TreadleHooks"
+#define DEPTH_BITS 20
+#define DEPTH_MAX  (((int64_t)1 << DEPTH_BITS) - 1)
 
 static struct {
     jvmtiEnv *jvmti;
     FILE *report;
-    bool leaves_constructors;
     pthread_mutex_t lock;
     uint64_t methods[METHOD_OUTCOMES];
     uint64_t rewritten, unchanged, malformed;
 } sweep = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Atomic bool hooks_exist;
-static _Atomic uint32_t next_id;
-static __thread int64_t depth;
+static _Atomic uint32_t next_id = 1;
+static _Atomic uint32_t compare_id;
+
+static __thread struct {
+    int64_t depth;
+    int64_t calls;
+    int64_t missed;
+    int64_t frames; /* that are no calls, at the first call of compareDepths */
+    jlong *tokens;  /* by depth */
+} here;
 
 /* Found by their names, as all agents' libraries are searched for natives of the boot loader's
  * classes: RegisterNatives works as well, but makes newer JVMs warn. */
-JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_enter(JNIEnv *jni, jclass owner, jint id);
-JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_leave(JNIEnv *jni, jclass owner, jint id);
+JNIEXPORT jlong JNICALL Java_java_lang_TreadleHooks_enter(JNIEnv *jni, jclass owner, jint id);
+JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_leave(JNIEnv *jni, jclass owner, jlong token);
+JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_caught(JNIEnv *jni, jclass owner, jlong token);
 
-void Java_java_lang_TreadleHooks_enter(JNIEnv *jni, jclass owner, jint id)
+static void say_wrong(const char *what, int64_t first, int64_t second)
 {
-    (void)jni, (void)owner, (void)id;
-    depth++;
+    pthread_mutex_lock(&sweep.lock);
+    fprintf(sweep.report, "wrong %s %lld %lld\n", what, (long long)first, (long long)second);
+    pthread_mutex_unlock(&sweep.lock);
 }
 
-void Java_java_lang_TreadleHooks_leave(JNIEnv *jni, jclass owner, jint id)
+/* Native methods and the JVM's own frames are on the stack, but are not hooked. */
+static void compare_depths(void)
 {
-    (void)jni, (void)owner, (void)id;
-    depth--;
+    int64_t frames;
+    jint count = 0;
+
+    (*sweep.jvmti)->GetFrameCount(sweep.jvmti, NULL, &count);
+    frames = count - here.depth;
+    if (here.frames == 0)
+        here.frames = frames;
+    if (here.frames != frames)
+        say_wrong("frames", here.frames, frames);
 }
 
-static bool choose(void *context, const struct class_method *method, uint32_t *id)
+jlong Java_java_lang_TreadleHooks_enter(JNIEnv *jni, jclass owner, jint id)
+{
+    jlong token = ++here.calls << DEPTH_BITS | ++here.depth;
+
+    (void)jni, (void)owner;
+    if (!here.tokens)
+        here.tokens = calloc(DEPTH_MAX + 1, sizeof *here.tokens);
+    if (here.tokens && here.depth <= DEPTH_MAX)
+        here.tokens[here.depth] = token;
+    if ((uint32_t)id == atomic_load_explicit(&compare_id, memory_order_relaxed))
+        compare_depths();
+    return token;
+}
+
+/* Makes the token's call the innermost one. false: it has been left already. */
+static bool come_back(jlong token)
+{
+    int64_t depth = token & DEPTH_MAX;
+
+    if (depth > here.depth)
+        return false;
+    if (depth == 0 || !here.tokens || here.tokens[depth] != token) {
+        say_wrong("token", token >> DEPTH_BITS, depth);
+        return false;
+    }
+    here.missed += here.depth - depth;
+    here.depth = depth;
+    return true;
+}
+
+void Java_java_lang_TreadleHooks_leave(JNIEnv *jni, jclass owner, jlong token)
+{
+    (void)jni, (void)owner;
+    if (come_back(token))
+        here.depth--;
+}
+
+void Java_java_lang_TreadleHooks_caught(JNIEnv *jni, jclass owner, jlong token)
+{
+    (void)jni, (void)owner;
+    come_back(token);
+}
+
+static bool choose(void *context, const struct class_method *method, struct method_choice *choice)
 {
     (void)context;
-    *id = atomic_fetch_add(&next_id, 1);
-    return !(sweep.leaves_constructors && class_text__is(method->name, "<init>"));
+    choice->id = atomic_fetch_add(&next_id, 1);
+    if (class_text__is(method->name, "compareDepths"))
+        atomic_store(&compare_id, choice->id);
+    return true;
 }
 
 static void count(const char *name, const struct class_rewrite *rewrite, int error)
@@ -116,30 +189,35 @@ static void put_native_method(struct class_writer *writer, uint32_t name, uint32
     class_writer__u2(writer, 0);
 }
 
-/* public final class java.lang.TreadleHooks { public static native void enter(int), leave(int); }
- */
+/* public final class java.lang.TreadleHooks {
+ *     public static native long enter(int);
+ *     public static native void leave(long), caught(long);
+ * } */
 static struct class_writer hook_class_bytes(void)
 {
     struct class_writer writer = {0};
 
     class_writer__u4(&writer, 0xcafebabe);
     class_writer__u4(&writer, 49);
-    class_writer__u2(&writer, 8);
+    class_writer__u2(&writer, 10);
     put_text(&writer, HOOK_CLASS);
     put_class(&writer, 1);
     put_text(&writer, "java/lang/Object");
     put_class(&writer, 3);
     put_text(&writer, "enter");
     put_text(&writer, "leave");
-    put_text(&writer, "(I)V");
+    put_text(&writer, "caught");
+    put_text(&writer, "(I)J");
+    put_text(&writer, "(J)V");
     class_writer__u2(&writer, 0x0031); /* public final super */
     class_writer__u2(&writer, 2);
     class_writer__u2(&writer, 4);
     class_writer__u2(&writer, 0); /* interfaces */
     class_writer__u2(&writer, 0); /* fields */
-    class_writer__u2(&writer, 2); /* methods */
-    put_native_method(&writer, 5, 7);
-    put_native_method(&writer, 6, 7);
+    class_writer__u2(&writer, 3); /* methods */
+    put_native_method(&writer, 5, 8);
+    put_native_method(&writer, 6, 9);
+    put_native_method(&writer, 7, 9);
     class_writer__u2(&writer, 0); /* attributes */
     return writer;
 }
@@ -190,19 +268,24 @@ static void JNICALL on_init(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
             retransform(jvmti, classes[i]);
     }
     (*jvmti)->Deallocate(jvmti, (unsigned char *)classes);
-    depth = 0;
+    memset(&here, 0, sizeof here);
 }
 
-static void report_depth(jvmtiEnv *jvmti, jthread thread)
+static void report_thread(jvmtiEnv *jvmti, jthread thread)
 {
-    int64_t here = depth;
+    int64_t depth = here.depth, missed = here.missed;
     jvmtiThreadInfo info = {0};
 
-    if (here == 0 || !atomic_load(&hooks_exist))
+    free(here.tokens);
+    memset(&here, 0, sizeof here);
+    if ((depth == 0 && missed == 0) || !atomic_load(&hooks_exist))
         return;
     (*jvmti)->GetThreadInfo(jvmti, thread, &info);
     pthread_mutex_lock(&sweep.lock);
-    fprintf(sweep.report, "depth %s %lld\n", info.name ? info.name : "?", (long long)here);
+    if (depth)
+        fprintf(sweep.report, "depth %s %lld\n", info.name ? info.name : "?", (long long)depth);
+    if (missed)
+        fprintf(sweep.report, "missed %s %lld\n", info.name ? info.name : "?", (long long)missed);
     pthread_mutex_unlock(&sweep.lock);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)info.name);
 }
@@ -210,7 +293,19 @@ static void report_depth(jvmtiEnv *jvmti, jthread thread)
 static void JNICALL on_thread_end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
 {
     (void)jni;
-    report_depth(jvmti, thread);
+    report_thread(jvmti, thread);
+}
+
+static const char *outcome_text(enum method_outcome outcome)
+{
+    static const char *const texts[METHOD_OUTCOMES] = {
+        [METHOD_HOOKED] = "hooked",
+        [METHOD_NOT_CHOSEN] = "not chosen",
+        [METHOD_WITHOUT_CODE] = "native or abstract",
+    };
+    enum ledger_left_alone reason;
+
+    return method_outcome__left_alone(outcome, &reason) ? left_alone__text(reason) : texts[outcome];
 }
 
 static void JNICALL on_death(jvmtiEnv *jvmti, JNIEnv *jni)
@@ -219,14 +314,14 @@ static void JNICALL on_death(jvmtiEnv *jvmti, JNIEnv *jni)
 
     (void)jni;
     if ((*jvmti)->GetCurrentThread(jvmti, &thread) == JVMTI_ERROR_NONE)
-        report_depth(jvmti, thread);
+        report_thread(jvmti, thread);
     pthread_mutex_lock(&sweep.lock);
     fprintf(sweep.report, "class rewritten %llu\nclass unchanged %llu\nclass malformed %llu\n",
             (unsigned long long)sweep.rewritten, (unsigned long long)sweep.unchanged,
             (unsigned long long)sweep.malformed);
     for (int i = 0; i < METHOD_OUTCOMES; i++)
         fprintf(sweep.report, "method %llu %s\n", (unsigned long long)sweep.methods[i],
-                method_outcome__text((enum method_outcome)i));
+                outcome_text((enum method_outcome)i));
     fflush(sweep.report);
     pthread_mutex_unlock(&sweep.lock);
 }
@@ -239,8 +334,6 @@ static bool read_options(char *options)
     for (char *word = strtok_r(options, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         if (strncmp(word, "report=", 7) == 0)
             sweep.report = fopen(word + 7, "w");
-        else if (strcmp(word, "constructors=no") == 0)
-            sweep.leaves_constructors = true;
         else
             return false;
     }
@@ -269,6 +362,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
         return JNI_ERR;
     if ((*jvmti)->AddCapabilities(jvmti, &capabilities) != JVMTI_ERROR_NONE)
         return JNI_ERR;
+    sweep.jvmti = jvmti;
     (*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof callbacks);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, events[i], NULL);
