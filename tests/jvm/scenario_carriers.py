@@ -18,7 +18,7 @@ THREADS = 50
 UNITS = THREADS * (THREADS + 1) // 2
 SHARE_PPM = 20_000  # of the share
 SUM_PPM = 1000
-TRIES = 3
+TRIES = 5
 
 
 def carriers(test):
@@ -28,14 +28,17 @@ def carriers(test):
     for parallelism in (1, 2, 4):
         what = f"parallelism {parallelism}"
         # A unit is the same for each thread, but the kernel charges more than units: where a host takes
-        # the processor away for a millisecond, that is a third of vt-1's. Only shares are tried again.
+        # the processor away for a millisecond, that is a third of vt-1's. It takes it from any thread,
+        # and an error of the ledger's stays with its thread: that one is wrong each time.
+        always = {}
         for again in range(TRIES):
             rows, tids = run(test, what, plain, parallelism)
             wrong = wrong_shares(what, rows)
-            if not wrong:
+            always = {k: told for k, told in wrong.items() if again == 0 or k in always}
+            if not always:
                 break
-            print("\n".join(wrong), "again" if again + 1 < TRIES else "")
-        test.failures += wrong
+            print("\n".join(always.values()), "again" if again + 1 < TRIES else "")
+        test.failures += always.values()
         check_mounts(test, what, rows, tids)
 
 
@@ -63,12 +66,13 @@ def run(test, what, plain, parallelism):
 
 def wrong_shares(what, rows):
     whole = sum(row["cpu_ns"] for row in rows.values())
-    wrong, beside = [], {}
+    """{k: what is wrong with vt-k's share}."""
+    wrong, beside = {}, {}
     for k, row in rows.items():
         ppm = row["cpu_ns"] * UNITS * 1_000_000 // (whole * k) - 1_000_000
         beside[ppm] = k
         if abs(ppm) > SHARE_PPM:
-            wrong.append(f"{what}: vt-{k} has {row['cpu_ns']} ns of {whole}, {ppm} ppm beside {k}/{UNITS}")
+            wrong[k] = f"{what}: vt-{k} has {row['cpu_ns']} ns of {whole}, {ppm} ppm beside {k}/{UNITS}"
     least, most = min(beside), max(beside)
     print(f"{what}: {whole} ns in fifty rows; shares are from {least} ppm (vt-{beside[least]}) to {most} ppm "
           f"(vt-{beside[most]}) beside")

@@ -240,6 +240,30 @@ static void renames_and_parents(void **state)
     drawing__end(&drawing);
 }
 
+/* A method's ref where a thread's belongs: there are more methods than threads to point at. */
+static void a_method_is_no_thread(void **state)
+{
+    struct drawing drawing;
+    (void)state;
+    drawing__begin(&drawing, 1u << 20);
+    drawn__method(&drawing, "a");
+    ledger_ref b = drawn__method(&drawing, "b");
+    ledger_ref thread = drawing__thread(&drawing, "t", THREAD_PLATFORM, 1);
+    ledger_ref ref = ledger__take_shared(&drawing.ledger, LEDGER_KERNEL_THREADS,
+                                         sizeof(struct ledger_kernel_thread) / LEDGER_CELL_BYTES);
+    struct ledger_kernel_thread *kernel_thread = ledger__at(&drawing.ledger, ref);
+    kernel_thread->tid = 1;
+    kernel_thread->kernel_cpu_ns = 1;
+    kernel_thread->thread = b;
+    drawing__thread_at(&drawing, thread)->parent = b;
+    struct report_model *model = drawn__load(&drawing);
+    assert_int_equal(model->kernel_thread_count, 1);
+    assert_int_equal(model->kernel_threads[0].thread, REPORT_NONE);
+    assert_int_equal(model->threads[0].parent, REPORT_NONE);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
 /* What folding took away is no damage; where nothing was folded it is. */
 static void who_started_a_thread_may_be_folded_away(void **state)
 {
@@ -353,6 +377,7 @@ int main(void)
         cmocka_unit_test(nonsense_is_left_out_and_counted),
         cmocka_unit_test(balance_and_waiting),
         cmocka_unit_test(renames_and_parents),
+        cmocka_unit_test(a_method_is_no_thread),
         cmocka_unit_test(who_started_a_thread_may_be_folded_away),
         cmocka_unit_test(rows_fold_by_digits),
         cmocka_unit_test(only_what_is_charged_is_loaded),

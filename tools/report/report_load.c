@@ -191,6 +191,12 @@ static uint32_t index_or_none(const struct loader *loader, ledger_ref ref)
     return ref < loader->refs && loader->index_of[ref] ? loader->index_of[ref] - 1 : REPORT_NONE;
 }
 
+/* A damaged ref may be a method's, whose index is no thread's. */
+static uint32_t thread_or_none(const struct loader *loader, ledger_ref ref)
+{
+    return ledger_reader__thread(loader->reader, ref) ? index_or_none(loader, ref) : REPORT_NONE;
+}
+
 static void load_kernel_threads(struct loader *loader)
 {
     struct report_model *model = loader->model;
@@ -203,7 +209,7 @@ static void load_kernel_threads(struct loader *loader)
         if (record->tid && record->kernel_cpu_ns)
             model->kernel_threads[model->kernel_thread_count++] = (struct report_kernel_thread){
                 .tid = record->tid,
-                .thread = index_or_none(loader, record->thread),
+                .thread = thread_or_none(loader, record->thread),
                 .kernel_cpu_ns = record->kernel_cpu_ns,
                 .charged_cpu_ns = record->charged_cpu_ns,
             };
@@ -368,7 +374,7 @@ static void load_trees(struct loader *loader)
         const struct ledger_thread *parent = ledger_reader__thread(loader->reader, record->parent);
         model->threads[thread].parked_ns += still_parked_ns(model, record, asof_ns);
         if (parent && parent->java_id == record->parent_id)
-            model->threads[thread].parent = index_or_none(loader, record->parent);
+            model->threads[thread].parent = thread_or_none(loader, record->parent);
         else if (record->parent && !is_being_written(loader) && !may_have_folded(loader))
             skip(loader, ref, "ref %" PRIu32 ", expected the thread that started it",
                  record->parent);
