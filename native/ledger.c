@@ -25,6 +25,9 @@ static const uint32_t record_cells[LEDGER_TABLES] = {
     [LEDGER_SIDES] = sizeof(struct ledger_side) / LEDGER_CELL_BYTES,
     [LEDGER_RENAMES] = sizeof(struct ledger_rename) / LEDGER_CELL_BYTES,
     [LEDGER_UNPROFILED] = sizeof(struct ledger_unprofiled) / LEDGER_CELL_BYTES,
+    [LEDGER_IMAGES] = sizeof(struct ledger_image) / LEDGER_CELL_BYTES,
+    [LEDGER_CODE] = sizeof(struct ledger_code) / LEDGER_CELL_BYTES,
+    [LEDGER_PLACES] = sizeof(struct ledger_place) / LEDGER_CELL_BYTES,
 };
 
 static struct ledger_chunk *chunk_at(const struct ledger *ledger, uint32_t chunk)

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC          "TREADLE\n"
-#define LEDGER_FORMAT_VERSION 3u
+#define LEDGER_FORMAT_VERSION 4u
 #define LEDGER_BYTE_ORDER     0x01020304u
 #define LEDGER_CELL_BYTES     64u
 #define LEDGER_CHUNK_BYTES    4096u
@@ -46,6 +46,9 @@ enum ledger_table {
     LEDGER_SIDES,
     LEDGER_RENAMES,
     LEDGER_UNPROFILED,
+    LEDGER_IMAGES,
+    LEDGER_CODE,
+    LEDGER_PLACES,
     LEDGER_TABLES,
 };
 
@@ -126,6 +129,33 @@ enum ledger_left_alone {
     LEFT_ALONE_COUNT,
 };
 
+#define LEDGER_WALK_FAILURE_SLOTS 16u
+
+/* Why the walk of a sampled stack ended before the thread's start; what was walked until then is
+ * kept. The numbers are part of the format. */
+enum ledger_walk_failure {
+    WALK_UNKNOWN_CODE, /* an address in no image and in no code of the JVM */
+    WALK_NO_UNWIND,    /* an image that does not say how to unwind there */
+    WALK_BAD_FRAME,    /* a frame that does not lie above the one it called */
+    WALK_BAD_METHOD,   /* a Java frame whose method could not be named */
+    WALK_FAULT,        /* memory that is not there */
+    WALK_TOO_DEEP,     /* more frames than a sample has room for: the innermost are kept */
+    WALK_FAILURE_COUNT,
+};
+
+enum ledger_sample_mode {
+    LEDGER_SAMPLE_NONE,
+    LEDGER_SAMPLE_CPU,
+    LEDGER_SAMPLE_WALL,
+};
+
+enum ledger_sample_clock {
+    LEDGER_SAMPLE_CLOCK_NONE,
+    LEDGER_SAMPLE_CLOCK_PERF,  /* a perf event on each kernel thread's CPU clock */
+    LEDGER_SAMPLE_CLOCK_TIMER, /* a POSIX timer on each kernel thread's CPU clock: moves by ticks */
+    LEDGER_SAMPLE_CLOCK_WALL,  /* the profiler's own thread asks threads in turn */
+};
+
 struct ledger_header {
     char magic[8];
     uint32_t format_version;
@@ -201,7 +231,18 @@ struct ledger_header {
     uint64_t
         carried_cpu_ns;   /* charged on carriers that are gone: to them, and to what they carried */
     int32_t profiler_tid; /* the profiler's own thread */
-    uint32_t reserved_end;
+
+    /* samples */
+    uint32_t sample_mode;         /* enum ledger_sample_mode, as started last */
+    uint32_t sample_clock;        /* enum ledger_sample_clock */
+    int32_t sample_clock_error;   /* 0, or the errno that refused the better clock */
+    uint64_t sample_interval_ns;  /* as started last */
+    uint64_t samples;             /* taken */
+    uint64_t dropped_samples;     /* of these: no buffer was free, or the ledger is full */
+    uint64_t homeless_samples;    /* of these: of kernel threads that have no row */
+    uint64_t sample_buffer_bytes; /* of each buffer */
+    uint64_t sample_fill_bytes;   /* the most that any had when it was drained */
+    uint64_t walk_failures[LEDGER_WALK_FAILURE_SLOTS]; /* per enum ledger_walk_failure */
 };
 
 enum ledger_event_mode {
@@ -222,6 +263,10 @@ enum ledger_method_flag {
     METHOD_NATIVE = 1u << 0,
     METHOD_EXCLUDED = 1u << 1, /* by include=/exclude=: never has nodes */
     METHOD_DEAD = 1u << 2,     /* lost a race while being made: never has nodes */
+    /* No Java method but a function of native code, which only samples see. class_name is the path
+     * of its image, or "[jvm]" for code that the JVM made, or "[kernel]". name is its symbol as the
+     * image has it (mangled), or none if the agent found none; no signature. */
+    METHOD_SYMBOL = 1u << 3,
 };
 
 struct ledger_method {
@@ -232,7 +277,58 @@ struct ledger_method {
     ledger_ref source;     /* "HashMap.java", or none */
     ledger_ref next_in_bucket;
     uint32_t flags;
-    uint32_t reserved[8];
+    ledger_ref lines;    /* string: pairs of uint16_t, bytecode index and line; or none */
+    ledger_ref bytecode; /* string: the method's code as the JVM runs it, or none */
+    ledger_ref places; /* where samples met it: interpreted at a bytecode index, or the symbol at an
+                          offset; newest first, linked */
+    ledger_ref image;  /* of a symbol: its image, or none */
+    uint64_t address;  /* of a symbol: where it begins, as the image's own headers count; in "[jvm]"
+                          the real address */
+    uint32_t size;     /* of a symbol, bytes; 0: not known */
+    uint32_t reserved;
+};
+
+/* A file of native code that samples met. */
+struct ledger_image {
+    ledger_ref path;
+    ledger_ref build_id; /* in hexadecimal, or none */
+    uint64_t start;      /* first byte mapped */
+    uint64_t end;        /* one after the last */
+    uint64_t bias;       /* an address less this is the address that the file's headers count by */
+    uint64_t reserved[4];
+};
+
+enum ledger_compiler {
+    COMPILER_NONE, /* a stub */
+    COMPILER_C1,
+    COMPILER_C2,
+    COMPILER_OTHER, /* compiled, nobody said by whom */
+};
+
+/* A piece of code that the JVM made at run time and that samples met: a compiled method or a stub.
+ */
+struct ledger_code {
+    ledger_ref method;    /* whose code it is; of a stub, a symbol of "[jvm]" */
+    ledger_ref bytes;     /* string: the machine code, `size` bytes; or none: it was gone */
+    ledger_ref places;    /* where samples met it, newest first, linked */
+    uint32_t size;        /* bytes */
+    uint64_t address;     /* of its first byte */
+    uint64_t loaded_ns;   /* 0: before anybody looked */
+    uint64_t unloaded_ns; /* 0: still there */
+    uint32_t compiler;    /* enum ledger_compiler */
+    uint32_t reserved[5];
+};
+
+/* Samples whose top frame stood at one address, or at one bytecode index. */
+struct ledger_place {
+    ledger_ref owner;  /* a method (interpreted, or a symbol) or a code */
+    ledger_ref next;   /* of the same owner */
+    ledger_ref method; /* of a compiled place: the innermost Java method inlined there; else none */
+    int32_t bci;     /* the bytecode index in `method` or in the interpreted owner; -1: not known */
+    uint64_t offset; /* from the code's or symbol's first byte; interpreted: 0 */
+    uint64_t cpu_samples;
+    uint64_t wall_samples;
+    uint64_t reserved[3];
 };
 
 enum ledger_thread_kind {
@@ -310,30 +406,49 @@ struct ledger_kernel_thread {
 };
 
 enum ledger_node_kind {
-    NODE_ROOT = 1,  /* the thread node: no method */
-    NODE_EXACT = 2, /* a method in one calling context */
-    NODE_GAP = 3,   /* "(between Java threads)": no method, child of a root */
-    NODE_SAMPLED = 4,
-    NODE_NATIVE = 5,
+    NODE_ROOT = 1,    /* the thread node: no method */
+    NODE_EXACT = 2,   /* a method in one calling context */
+    NODE_GAP = 3,     /* "(between Java threads)": no method, child of a root */
+    NODE_SAMPLED = 4, /* a Java frame that samples met */
+    NODE_NATIVE = 5,  /* ditto, a native one */
+    NODE_KERNEL = 6,  /* ditto, the kernel's side */
 };
 
-/* One calling context in one cache line. */
+/*
+ * One calling context in one cache line.
+ *
+ * Sampled frames (NODE_SAMPLED, NODE_NATIVE, NODE_KERNEL) hang under the exact node that was
+ * current: the first stands in its `sampled`, its siblings and children are linked as those of
+ * exact nodes are. They have samples where exact nodes have calls and times, counted at the top
+ * frame of a sample only. Samples that met the exact node itself on top are those of a sampled
+ * child with NODE_SELF.
+ */
 struct ledger_node {
     uint64_t key;      /* the method's key, so that the hot path needs no other line */
     ledger_ref method; /* none for roots and gaps */
     ledger_ref parent; /* none for roots */
     ledger_ref first_child;
     ledger_ref next_sibling;
-    ledger_ref last_hit; /* the child entered last; the writer's own, may be stale */
-    uint32_t reserved;
+    ledger_ref last_hit;     /* the child entered last; the writer's own, may be stale */
+    ledger_ref sampled;      /* the first sampled child of an exact node, a root or a gap */
     ledger_ref side;         /* metrics that are not zero, or none */
-    uint32_t kind_and_level; /* enum ledger_node_kind << 24 | recursion level */
-    uint64_t calls;
-    uint64_t cpu_ns;  /* base */
-    uint64_t wait_ns; /* base: elapsed less CPU; modulo 2^64, for clocks differ a little */
+    uint32_t kind_and_level; /* enum ledger_node_kind << 24 | recursion level, or NODE_SELF */
+    union {
+        uint64_t calls;
+        uint64_t cpu_samples; /* CPU samples with this sampled frame on top */
+    };
+    union {
+        uint64_t cpu_ns;      /* base */
+        uint64_t interpreted; /* samples through this sampled frame that found it interpreted */
+    };
+    union {
+        uint64_t wait_ns;      /* base: elapsed less CPU; modulo 2^64, for clocks differ a little */
+        uint64_t wall_samples; /* wall samples with this sampled frame on top */
+    };
 };
 
 #define NODE_LEVEL_MAX 0xffffffu
+#define NODE_SELF      1u /* in place of the level: a sampled node that stands for its exact parent */
 
 struct ledger_side {
     ledger_ref node;
@@ -366,6 +481,9 @@ _Static_assert(sizeof(struct ledger_chunk) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_string) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_method) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_node) == LEDGER_CELL_BYTES, "one cell");
+_Static_assert(sizeof(struct ledger_image) == LEDGER_CELL_BYTES, "one cell");
+_Static_assert(sizeof(struct ledger_code) == LEDGER_CELL_BYTES, "one cell");
+_Static_assert(sizeof(struct ledger_place) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_rename) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_side) % LEDGER_CELL_BYTES == 0, "whole cells");
 _Static_assert(sizeof(struct ledger_thread) % LEDGER_CELL_BYTES == 0, "whole cells");
@@ -401,6 +519,17 @@ static inline uint64_t ledger_kernel_thread__last_ns(const struct ledger_kernel_
 static inline uint32_t ledger_node__kind(const struct ledger_node *node)
 {
     return node->kind_and_level >> 24;
+}
+
+/* One that samples made: it has samples, and neither calls nor times. */
+static inline int ledger_node__is_sampled(const struct ledger_node *node)
+{
+    return ledger_node__kind(node) >= NODE_SAMPLED;
+}
+
+static inline int ledger_node__is_self(const struct ledger_node *node)
+{
+    return ledger_node__is_sampled(node) && ledger_node__level(node) == NODE_SELF;
 }
 
 #endif

@@ -343,6 +343,9 @@ static uint32_t record_cells(enum ledger_table table)
         [LEDGER_SIDES] = sizeof(struct ledger_side),
         [LEDGER_RENAMES] = sizeof(struct ledger_rename),
         [LEDGER_UNPROFILED] = sizeof(struct ledger_unprofiled),
+        [LEDGER_IMAGES] = sizeof(struct ledger_image),
+        [LEDGER_CODE] = sizeof(struct ledger_code),
+        [LEDGER_PLACES] = sizeof(struct ledger_place),
     };
     return (uint32_t)(bytes[table] / LEDGER_CELL_BYTES);
 }
@@ -410,6 +413,21 @@ const struct ledger_kernel_thread *ledger_reader__kernel_thread(const struct led
                                                                 ledger_ref ref)
 {
     return record(reader, ref, LEDGER_KERNEL_THREADS);
+}
+
+const struct ledger_image *ledger_reader__image(const struct ledger_reader *reader, ledger_ref ref)
+{
+    return record(reader, ref, LEDGER_IMAGES);
+}
+
+const struct ledger_code *ledger_reader__code(const struct ledger_reader *reader, ledger_ref ref)
+{
+    return record(reader, ref, LEDGER_CODE);
+}
+
+const struct ledger_place *ledger_reader__place(const struct ledger_reader *reader, ledger_ref ref)
+{
+    return record(reader, ref, LEDGER_PLACES);
 }
 
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,

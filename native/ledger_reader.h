@@ -53,6 +53,9 @@ const struct ledger_node *ledger_reader__node(const struct ledger_reader *reader
 const struct ledger_side *ledger_reader__side(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_kernel_thread *ledger_reader__kernel_thread(const struct ledger_reader *reader,
                                                                 ledger_ref ref);
+const struct ledger_image *ledger_reader__image(const struct ledger_reader *reader, ledger_ref ref);
+const struct ledger_code *ledger_reader__code(const struct ledger_reader *reader, ledger_ref ref);
+const struct ledger_place *ledger_reader__place(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref);
 

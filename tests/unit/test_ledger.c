@@ -93,7 +93,7 @@ static void header_says_what_it_is(void **state)
     create(&ledger, MIB + 4095);
     const struct ledger_header *header = ledger.header;
     assert_memory_equal(header->magic, "TREADLE\n", 8);
-    assert_int_equal(header->format_version, 3);
+    assert_int_equal(header->format_version, 4);
     assert_int_equal(header->byte_order, 0x01020304);
     assert_int_equal(header->cell_bytes, 64);
     assert_int_equal(header->chunk_bytes, 4096);
@@ -555,6 +555,9 @@ static const struct {
     {LEDGER_NODES, 1},
     {LEDGER_SIDES, sizeof(struct ledger_side) / 64},
     {LEDGER_RENAMES, 1},
+    {LEDGER_IMAGES, 1},
+    {LEDGER_CODE, 1},
+    {LEDGER_PLACES, 1},
 };
 
 #define TABLES      (sizeof tables / sizeof tables[0])
