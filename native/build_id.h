@@ -1,0 +1,20 @@
+/* The build id in an ELF object's notes: the same bytes always have the same. */
+#ifndef TREADLE_BUILD_ID_H
+#define TREADLE_BUILD_ID_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BUILD_ID_BYTES_MAX 64u
+
+/* In hexadecimal, ends with 0. */
+struct build_id {
+    char text[2 * BUILD_ID_BYTES_MAX + 1];
+};
+
+/* What a segment or section of notes says; align is its alignment. False: no build id in it. Trusts
+ * no byte. */
+bool build_id__of_notes(struct build_id *id, const uint8_t *notes, size_t length, size_t align);
+
+#endif

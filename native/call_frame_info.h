@@ -1,0 +1,106 @@
+/*
+ * Call frame information as it stands in .eh_frame (LSB core, "Exception Frames"; DWARF 5, 6.4):
+ * which functions there are and what their rows say. Trusts no byte. Not for signal handlers.
+ */
+#ifndef TREADLE_CALL_FRAME_INFO_H
+#define TREADLE_CALL_FRAME_INFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes and the address at which they count themselves to be. */
+struct frame_section {
+    const uint8_t *bytes;
+    size_t length;
+    uint64_t address;
+};
+
+enum cfa_kind {
+    CFA_UNCLEAR,
+    CFA_OF_REGISTER, /* cfa_register + cfa_offset */
+    CFA_OF_EXPRESSION,
+};
+
+enum saved_kind {
+    SAVED_NOWHERE, /* the register is what it was for the caller */
+    SAVED_UNDEFINED,
+    SAVED_AT_CFA, /* at CFA + offset */
+    SAVED_BY_EXPRESSION,
+    SAVED_OTHERWISE,
+};
+
+struct expression {
+    const uint8_t *bytes;
+    size_t length;
+};
+
+/* A place where a register of the caller is kept. */
+struct saved_register {
+    enum saved_kind kind;
+    int64_t offset;
+    struct expression expression;
+};
+
+enum { TRACKED_FP, TRACKED_RETURN_ADDRESS, TRACKED_COUNT };
+
+/* What one row says: for the registers that are tracked. */
+struct call_frame_row {
+    enum cfa_kind cfa;
+    uint64_t cfa_register;
+    int64_t cfa_offset;
+    struct expression cfa_expression;
+    struct saved_register saved[TRACKED_COUNT];
+    bool signal_frame;
+};
+
+/* DWARF's numbers of the tracked registers; of the processor. */
+struct tracked_registers {
+    uint64_t number[TRACKED_COUNT];
+};
+
+/* A function's description: a frame description entry with what its common entry adds. */
+struct call_frame_entry {
+    uint64_t start;
+    uint64_t size;
+    uint64_t code_align;
+    int64_t data_align;
+    uint64_t return_address; /* the register */
+    bool signal_frame;
+    bool augmented;  /* has data of the augmentation */
+    bool understood; /* false: there is a function, nothing is known of its rows */
+    uint8_t pointer_encoding;
+    size_t length;                /* of the entry and what says its length: the next one follows */
+    struct frame_section initial; /* call frame instructions: of the common entry */
+    struct frame_section program; /* its own */
+};
+
+/* The entry at an offset of .eh_frame. 1: a function's. 0: a common entry, or one that cannot be
+ * read; length leads to the next. -ENODATA: the end, or nothing that can be followed. */
+int call_frame_info__entry(const struct frame_section *section, size_t offset,
+                           struct call_frame_entry *entry);
+
+/* Every row of a function from its start on, in order of address. rows ends before the function
+ * does if the program cannot be followed: then the last row is CFA_UNCLEAR. False from it stops. */
+typedef bool (*call_frame_row_found)(void *context, uint64_t offset,
+                                     const struct call_frame_row *row);
+void call_frame_program__run(const struct call_frame_entry *entry,
+                             const struct tracked_registers *tracked, call_frame_row_found found,
+                             void *context);
+
+/* .eh_frame_hdr: where .eh_frame is, and a table of its entries if it has one. */
+struct frame_header {
+    uint64_t eh_frame; /* address */
+    uint64_t count;    /* of table; 0: none */
+    uint8_t table_encoding;
+    size_t table; /* offset in the header */
+};
+
+/* 0, or -EINVAL. */
+int frame_header__read(const struct frame_section *section, struct frame_header *header);
+
+/* The address of a table's entry's description; 0 if the table ends before. */
+uint64_t frame_header__description(const struct frame_section *section,
+                                   const struct frame_header *header, uint64_t index);
+
+#endif

@@ -1,0 +1,20 @@
+/* What a code image is: between the list of them and who looks into one. */
+#ifndef TREADLE_CODE_IMAGE_H
+#define TREADLE_CODE_IMAGE_H
+
+#include "native/code_images.h"
+#include "native/unwind_table.h"
+
+struct code_image {
+    char *path;
+    char *build_id;
+    uint64_t start, end;
+    uint64_t code_start, code_end;
+    uint64_t bias;
+    const struct unwind_table *table; /* may be NULL */
+    struct unwind_table *own_table;   /* the same, unless an image of the same build has it */
+    bool mapped;                      /* as of the last refresh */
+    struct code_image *next;
+};
+
+#endif

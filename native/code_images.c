@@ -1,0 +1,311 @@
+#include "native/code_images.h"
+
+#include "native/code_image.h"
+#include "native/image_ranges.h"
+#include "native/image_scan.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a process that loads and unloads libraries for ever may cost: beyond this new ones are left
+ * out, or have no table. */
+#define IMAGES_MAX      4096u
+#define TABLE_BYTES_MAX (UINT64_C(256) << 20)
+
+struct code_images {
+    struct image_ranges ranges;
+    struct image_scan scan;
+    struct code_image *known; /* every one ever seen, linked */
+    struct code_images_count count;
+};
+
+struct code_images *code_images__new(void)
+{
+    return calloc(1, sizeof(struct code_images));
+}
+
+static void delete_image(struct code_image *image)
+{
+    if (!image)
+        return;
+    unwind_table__delete(image->own_table);
+    free(image->path);
+    free(image->build_id);
+    free(image);
+}
+
+void code_images__delete(struct code_images *images)
+{
+    if (!images)
+        return;
+    while (images->known) {
+        struct code_image *image = images->known;
+
+        images->known = image->next;
+        delete_image(image);
+    }
+    image_ranges__free(&images->ranges);
+    image_scan__free(&images->scan);
+    free(images);
+}
+
+/* The same image at the same place as before, even if it was gone in between. */
+static struct code_image *known_image(const struct code_images *images,
+                                      const struct scanned_image *scanned, const char *path)
+{
+    struct code_image *image = images->known;
+
+    while (image &&
+           (image->bias != scanned->bias || image->start != scanned->start ||
+            image->end != scanned->end || strcmp(image->build_id, scanned->build_id.text) != 0 ||
+            strcmp(image->path, path) != 0))
+        image = image->next;
+    return image;
+}
+
+/* Tables count from the start of the code: the same build, mapped elsewhere, has the same. */
+static const struct unwind_table *table_of_same_build(const struct code_images *images,
+                                                      const struct code_image *wanted)
+{
+    const struct code_image *image = wanted->build_id[0] ? images->known : NULL;
+
+    while (image && (!image->table || strcmp(image->build_id, wanted->build_id) != 0 ||
+                     image->code_start - image->bias != wanted->code_start - wanted->bias ||
+                     image->code_end - image->bias != wanted->code_end - wanted->bias))
+        image = image->next;
+    return image ? image->table : NULL;
+}
+
+static void make_table(struct code_images *images, struct code_image *image,
+                       const struct scanned_image *scanned)
+{
+    struct frame_copy copy;
+    struct unwind_source source = {&copy.header, &copy.eh_frame, image->code_start,
+                                   image->code_end};
+    int error = frame_copy__take(&copy, scanned);
+
+    if (!error) {
+        error = unwind_table__new(&image->own_table, &source);
+        frame_copy__free(&copy);
+    }
+    if (error == -ENOMEM)
+        images->count.dropped++;
+    if (error)
+        return;
+    image->table = image->own_table;
+    images->count.bytes += unwind_table__bytes(image->own_table);
+}
+
+static void give_table(struct code_images *images, struct code_image *image,
+                       const struct scanned_image *scanned)
+{
+    image->table = table_of_same_build(images, image);
+    if (image->table)
+        return;
+    if (images->count.bytes >= TABLE_BYTES_MAX)
+        images->count.dropped++;
+    else
+        make_table(images, image, scanned);
+}
+
+static struct code_image *add_image(struct code_images *images, const struct scanned_image *scanned,
+                                    const char *path)
+{
+    struct code_image *image = calloc(1, sizeof *image);
+
+    if (!image)
+        return NULL;
+    image->path = strdup(path);
+    image->build_id = strdup(scanned->build_id.text);
+    if (!image->path || !image->build_id) {
+        delete_image(image);
+        return NULL;
+    }
+    image->bias = scanned->bias;
+    image->start = scanned->start;
+    image->end = scanned->end;
+    image->code_start = scanned->code_start;
+    image->code_end = scanned->code_end;
+    give_table(images, image, scanned);
+    image->next = images->known;
+    images->known = image;
+    return image;
+}
+
+/* How many there are, mapped or gone. */
+static size_t kept(const struct code_images *images)
+{
+    return images->count.mapped + images->count.gone;
+}
+
+static void recount(struct code_images *images)
+{
+    images->count.mapped = 0;
+    images->count.gone = 0;
+    for (const struct code_image *image = images->known; image; image = image->next) {
+        if (image->mapped)
+            images->count.mapped++;
+        else
+            images->count.gone++;
+    }
+}
+
+static int mark_mapped(struct code_images *images)
+{
+    char path[PATH_MAX];
+
+    for (struct code_image *image = images->known; image; image = image->next)
+        image->mapped = false;
+    recount(images);
+    for (size_t i = 0; i < images->scan.count; i++) {
+        const struct scanned_image *scanned = &images->scan.images[i];
+        struct code_image *image;
+
+        image_scan__path(&images->scan, scanned, path, sizeof path);
+        image = known_image(images, scanned, path);
+        if (!image && kept(images) >= IMAGES_MAX) {
+            images->count.dropped++;
+            continue;
+        }
+        if (!image) {
+            image = add_image(images, scanned, path);
+            images->count.mapped++;
+        }
+        if (!image)
+            return -ENOMEM;
+        image->mapped = true;
+    }
+    recount(images);
+    return 0;
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+    const struct image_range *a = left, *b = right;
+
+    return (a->start > b->start) - (a->start < b->start);
+}
+
+static int publish_mapped(struct code_images *images)
+{
+    struct image_range *sorted = calloc(images->count.mapped + 1, sizeof *sorted);
+    size_t count = 0;
+    int error;
+
+    if (!sorted)
+        return -ENOMEM;
+    for (const struct code_image *image = images->known; image; image = image->next)
+        if (image->mapped)
+            sorted[count++] = (struct image_range){image->code_start, image->code_end, image};
+    qsort(sorted, count, sizeof *sorted, compare_ranges);
+    error = image_ranges__publish(&images->ranges, sorted, count);
+    free(sorted);
+    return error;
+}
+
+int code_images__refresh(struct code_images *images)
+{
+    int error;
+
+    if (!image_scan__is_old(&images->scan))
+        return 0;
+    error = image_scan__run(&images->scan);
+    if (!error)
+        error = mark_mapped(images);
+    if (!error)
+        error = publish_mapped(images);
+    if (error)
+        image_scan__free(&images->scan); /* so that the next time looks again */
+    return error;
+}
+
+static const struct unwind_rule *rule_at(const struct code_image *image, uint64_t address,
+                                         struct code_function *function)
+{
+    const struct unwind_rule *rule = NULL;
+    uint32_t start, size;
+
+    if (image->table)
+        rule = unwind_table__find(image->table, address - image->code_start, &start, &size);
+    if (!function)
+        return rule;
+    function->image = image;
+    function->start = (rule ? image->code_start + start : address) - image->bias;
+    function->size = rule ? size : 0;
+    return rule;
+}
+
+/* No row there, but fp may lead on: if what it leads to is code of an image. */
+static enum unwind_result step_chain(const struct code_images *images,
+                                     struct frame_registers *registers, uint64_t stack_end)
+{
+    uint64_t pc = unwind_rule__chained_pc(registers, stack_end);
+
+    if (pc == 0 || !image_ranges__find(&images->ranges, pc - 1))
+        return UNWIND_NO_TABLE;
+    unwind_rule__step_chain(registers);
+    return UNWIND_STEPPED;
+}
+
+enum unwind_result code_images__step(const struct code_images *images,
+                                     struct frame_registers *registers, uint64_t stack_end,
+                                     bool is_return_address, struct code_function *function)
+{
+    uint64_t address = registers->pc - is_return_address;
+    const struct code_image *image = image_ranges__find(&images->ranges, address);
+    const struct unwind_rule *rule;
+
+    if (!image) {
+        if (function)
+            *function = (struct code_function){0};
+        return UNWIND_UNKNOWN_CODE;
+    }
+    rule = rule_at(image, address, function);
+    return rule ? unwind_rule__step(rule, registers, stack_end)
+                : step_chain(images, registers, stack_end);
+}
+
+bool code_images__find(const struct code_images *images, uint64_t address,
+                       struct code_function *function)
+{
+    const struct code_image *image = image_ranges__find(&images->ranges, address);
+
+    if (!image) {
+        *function = (struct code_function){0};
+        return false;
+    }
+    (void)rule_at(image, address, function);
+    return true;
+}
+
+const char *code_image__path(const struct code_image *image)
+{
+    return image->path;
+}
+
+const char *code_image__build_id(const struct code_image *image)
+{
+    return image->build_id;
+}
+
+uint64_t code_image__start(const struct code_image *image)
+{
+    return image->start;
+}
+
+uint64_t code_image__end(const struct code_image *image)
+{
+    return image->end;
+}
+
+uint64_t code_image__bias(const struct code_image *image)
+{
+    return image->bias;
+}
+
+struct code_images_count code_images__count(const struct code_images *images)
+{
+    return images->count;
+}

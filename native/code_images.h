@@ -1,0 +1,66 @@
+/*
+ * The images of native code (the executable, libraries, the vdso) that are mapped into this
+ * process, each with what is needed to walk through its frames inside a signal handler.
+ */
+#ifndef TREADLE_CODE_IMAGES_H
+#define TREADLE_CODE_IMAGES_H
+
+#include "native/unwind_rule.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct code_images;
+struct code_image;
+
+struct code_images *code_images__new(void); /* NULL: no memory */
+
+/* No handler may be walking any more; images that were found are gone with it. */
+void code_images__delete(struct code_images *images);
+
+/* Looks which images are mapped now and prepares those that are new. Costs next to nothing if
+ * nothing came or went since the last time. Not in a signal handler; one caller at a time. Others
+ * may walk meanwhile: images that went are kept until delete. 0 or -errno: then the images are
+ * those of the last time. */
+int code_images__refresh(struct code_images *images);
+
+struct code_function {
+    const struct code_image *image; /* NULL: none */
+    uint64_t start;                 /* as the image's own headers count */
+    uint32_t
+        size; /* 0: the image does not say what function that is, start is the address itself */
+};
+
+/* One step towards the caller. is_return_address: pc was pushed by a call, so it is the code before
+ * it that counts; after a step that is !registers->interrupted. function gets what the frame that
+ * is left is in; may be NULL. The registers change only with UNWIND_STEPPED. Async-signal-safe:
+ * takes no lock, allocates nothing, reads the stack in [sp, stack_end) only. */
+enum unwind_result code_images__step(const struct code_images *images,
+                                     struct frame_registers *registers, uint64_t stack_end,
+                                     bool is_return_address, struct code_function *function);
+
+/* Which image and function an address is in. False: none. Async-signal-safe. */
+bool code_images__find(const struct code_images *images, uint64_t address,
+                       struct code_function *function);
+
+/* Of an image; valid until code_images__delete. */
+const char *code_image__path(const struct code_image *image);     /* "[vdso]" for that one */
+const char *code_image__build_id(const struct code_image *image); /* hexadecimal, or "" */
+uint64_t code_image__start(const struct code_image *image);       /* first byte mapped */
+uint64_t code_image__end(const struct code_image *image);         /* one after the last */
+
+/* An address less this is the address that the image's headers count by. */
+uint64_t code_image__bias(const struct code_image *image);
+
+struct code_images_count {
+    size_t mapped;  /* images, as of the last refresh */
+    size_t gone;    /* kept although no more mapped */
+    size_t dropped; /* have no table for want of memory or of room under the bounds */
+    size_t bytes;   /* of all tables */
+};
+
+/* By the one that refreshes. */
+struct code_images_count code_images__count(const struct code_images *images);
+
+#endif

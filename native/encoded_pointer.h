@@ -1,0 +1,24 @@
+/* Pointers as .eh_frame and .eh_frame_hdr write them (LSB core, "DWARF Exception Header Encoding").
+ */
+#ifndef TREADLE_ENCODED_POINTER_H
+#define TREADLE_ENCODED_POINTER_H
+
+#include "native/byte_cursor.h"
+
+#define POINTER_OMITTED 0xffu
+
+/* What pointers are counted from. */
+struct pointer_bases {
+    const uint8_t *bytes; /* a byte ... */
+    uint64_t address;     /* ... and its address, for those relative to themselves */
+    uint64_t data;        /* for those relative to the header */
+};
+
+/* An encoding that cannot be followed sets the cursor's `failed`. */
+uint64_t encoded_pointer__read(struct byte_cursor *cursor, uint8_t encoding,
+                               const struct pointer_bases *bases);
+
+/* Bytes that one takes, 0 if they vary. */
+size_t encoded_pointer__bytes(uint8_t encoding);
+
+#endif
