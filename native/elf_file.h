@@ -1,0 +1,31 @@
+/*
+ * Parts of an ELF object of 64 bits, copied out of its file or, for the vdso, out of memory.
+ * Copied, not mapped: a file that somebody cuts short must not be a SIGBUS in this process.
+ */
+#ifndef TREADLE_ELF_FILE_H
+#define TREADLE_ELF_FILE_H
+
+#include "native/build_id.h"
+
+#include <elf.h>
+
+struct elf_file {
+    int fd; /* -1: in memory */
+    const uint8_t *memory;
+    uint64_t length;
+    Elf64_Ehdr header;
+    Elf64_Shdr *sections; /* NULL: none */
+    size_t section_count;
+};
+
+/* 0, -errno, or -ENOEXEC: no such object as this machine runs. "[vdso]": this process's. */
+int elf_file__open(struct elf_file *file, const char *path);
+void elf_file__close(struct elf_file *file);
+
+/* A copy of some bytes, with a 0 behind them, to be freed. NULL: they are not in the file, or no
+ * memory. */
+void *elf_file__copy(const struct elf_file *file, uint64_t offset, uint64_t length);
+
+void elf_file__read_build_id(const struct elf_file *file, struct build_id *id);
+
+#endif
