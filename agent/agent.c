@@ -235,7 +235,8 @@ static int add_capabilities(struct agent *agent)
     };
 
     virtual_threads__ask(agent, &capabilities);
-
+    if (agent->options.sample != LEDGER_SAMPLE_NONE)
+        sampler__ask(&capabilities);
     return (int)(*agent->jvmti)->AddCapabilities(agent->jvmti, &capabilities);
 }
 
@@ -255,6 +256,7 @@ static int hear_events(struct agent *agent)
     int error = add_capabilities(agent);
 
     virtual_threads__add_callbacks(&callbacks);
+    sampler__add_callbacks(&callbacks.named);
     if (!error)
         error = (int)(*agent->jvmti)
                     ->SetEventCallbacks(agent->jvmti, &callbacks.named, (jint)sizeof callbacks);
@@ -280,6 +282,7 @@ static void leave_to_parent(void)
     atomic_store(&agent->profiling, false);
     atomic_store(&agent->active, false);
     atomic_store(&agent->class_hooks.wanted, false);
+    sampler__leave(agent);
     kernel_thread_table__abandon(&agent->kernel_threads);
     (void)ledger__make_private(&agent->ledger);
 }

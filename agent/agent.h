@@ -8,6 +8,7 @@
 #include "agent/java_thread_table.h"
 #include "agent/java_tid.h"
 #include "agent/options.h"
+#include "agent/sampler.h"
 #include "native/kernel_thread_table.h"
 #include "native/ledger.h"
 #include "native/process_scan.h"
@@ -32,6 +33,7 @@ struct agent {
     jclass virtual_thread_class; /* a global reference, or NULL */
     struct java_tid java_tid;
     struct class_hooks class_hooks;
+    struct sampler sampler;
 
     /* Held by whoever writes rows of VM threads or a snapshot: never by a thread in an event of a
      * method. Order: snapshot_lock, then the locks of the two tables. */
@@ -46,7 +48,8 @@ struct agent {
     pthread_cond_t housekeeping_done;
     struct housekeeping_job *housekeeping_job; /* under its lock, as the next */
     bool housekeeping_over;
-    uint64_t all_metrics_ns; /* the housekeeping thread's own */
+    uint64_t all_metrics_ns; /* the housekeeping thread's own, as the next */
+    uint64_t next_scan_ns;
 
     _Atomic bool active;    /* from when the JVM runs Java to the last snapshot */
     _Atomic bool profiling; /* started, and not stopped */

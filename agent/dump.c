@@ -29,6 +29,7 @@ static int write_snapshot(struct snapshot_job *job)
         return error;
     if (header->profiling)
         (void)process_scan__run(&agent->scan, ledger_time__now_ns(&agent->setup.time), SCAN_CPU);
+    sampler__drain(agent);
     header->snapshots++;
     return snapshot__write(agent->ledger.fd, job->path);
 }
@@ -66,6 +67,7 @@ void dump__at_exit(struct agent *agent, JNIEnv *jni)
     struct snapshot_job job = {.agent = agent, .pattern = agent->snapshot_pattern, .last = true};
 
     thread_events__record_names(agent, jni);
+    sampler__stop(agent);
     housekeeping__run(agent, run_snapshot, &job);
     if (job.error) {
         log__line(LOG_ERROR,

@@ -39,6 +39,30 @@ static void scan(struct agent *agent)
     header->asof_ns = now_ns;
 }
 
+static uint64_t rest_after(const struct agent *agent, uint64_t work_ns)
+{
+    bool starting = ledger_time__now_ns(&agent->setup.time) < START_NS;
+    uint64_t rest_ns = work_ns * (starting ? START_COST : COST);
+    uint64_t least_ns = starting ? START_ROUND_NS : ROUND_NS_MIN;
+
+    if (rest_ns < least_ns)
+        return least_ns;
+    return rest_ns < ROUND_NS_MAX ? rest_ns : ROUND_NS_MAX;
+}
+
+/* When it is time. */
+static void scan_in_turn(struct agent *agent)
+{
+    uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
+
+    if (now_ns < agent->next_scan_ns)
+        return;
+    scan(agent);
+    agent->next_scan_ns = ledger_time__now_ns(&agent->setup.time) +
+                          rest_after(agent, clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
+}
+
 static void look_after(struct agent *agent)
 {
     struct ledger_header *header = agent->ledger.header;
@@ -48,8 +72,10 @@ static void look_after(struct agent *agent)
     /* A snapshot that is being written scans too: no need to wait for it. */
     if (pthread_mutex_trylock(&agent->snapshot_lock) != 0)
         return;
-    if (!atomic_load(&agent->over))
-        scan(agent);
+    if (!atomic_load(&agent->over)) {
+        scan_in_turn(agent);
+        sampler__look_after(agent);
+    }
     pthread_mutex_unlock(&agent->snapshot_lock);
 }
 
@@ -73,15 +99,15 @@ static void run_job(struct agent *agent)
 }
 
 /* True when it is time to end. */
-static bool rest(struct agent *agent, uint64_t rest_ns)
+static bool rest(struct agent *agent, uint64_t for_ns)
 {
     struct timespec until;
     bool over;
     int error = 0;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(((uint64_t)until.tv_nsec + rest_ns) / 1000000000u);
-    until.tv_nsec = (long)(((uint64_t)until.tv_nsec + rest_ns) % 1000000000u);
+    until.tv_sec += (time_t)(((uint64_t)until.tv_nsec + for_ns) / 1000000000u);
+    until.tv_nsec = (long)(((uint64_t)until.tv_nsec + for_ns) % 1000000000u);
     pthread_mutex_lock(&agent->housekeeping_lock);
     while (!agent->housekeeping_over && !error) {
         if (agent->housekeeping_job)
@@ -98,30 +124,25 @@ static bool rest(struct agent *agent, uint64_t rest_ns)
     return over;
 }
 
-static uint64_t rest_after(const struct agent *agent, uint64_t work_ns)
+static uint64_t rest_ns(const struct agent *agent)
 {
-    bool starting = ledger_time__now_ns(&agent->setup.time) < START_NS;
-    uint64_t rest_ns = work_ns * (starting ? START_COST : COST);
-    uint64_t least_ns = starting ? START_ROUND_NS : ROUND_NS_MIN;
+    uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
+    uint64_t scan_ns = agent->next_scan_ns > now_ns ? agent->next_scan_ns - now_ns : 0;
+    uint64_t sampler_ns = sampler__rest_ns(agent);
 
-    if (rest_ns < least_ns)
-        return least_ns;
-    return rest_ns < ROUND_NS_MAX ? rest_ns : ROUND_NS_MAX;
+    if (sampler_ns && sampler_ns < scan_ns)
+        return sampler_ns;
+    return scan_ns > START_ROUND_NS ? scan_ns : START_ROUND_NS;
 }
 
 static void *run(void *context)
 {
     struct agent *agent = context;
-    uint64_t rest_ns = START_ROUND_NS;
 
     pthread_setname_np(pthread_self(), "treadle");
     agent->ledger.header->profiler_tid = gettid();
-    while (!rest(agent, rest_ns)) {
-        uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-
+    while (!rest(agent, rest_ns(agent)))
         look_after(agent);
-        rest_ns = rest_after(agent, clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
-    }
     return NULL;
 }
 

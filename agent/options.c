@@ -95,6 +95,45 @@ static int read_metrics(struct agent_options *options, const char *value, const 
     return 0;
 }
 
+static int read_sample(struct agent_options *options, const char *value, const char **nearest)
+{
+    static const char *const names[] = {
+        [LEDGER_SAMPLE_NONE] = "none",
+        [LEDGER_SAMPLE_CPU] = "cpu",
+        [LEDGER_SAMPLE_WALL] = "wall",
+    };
+    int chosen = choose(names, sizeof names / sizeof *names, value, nearest);
+
+    if (chosen >= 0)
+        options->sample = (enum ledger_sample_mode)chosen;
+    return chosen < 0 ? chosen : 0;
+}
+
+/* A number with its unit: 100us, 10ms, 1s. */
+static int read_interval(struct agent_options *options, const char *value, const char **nearest)
+{
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = {{"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+    char *end;
+    unsigned long long number = strtoull(value, &end, 10);
+
+    *nearest = "100us to 1s";
+    if (end == value || *value == '-' || number > SAMPLE_INTERVAL_NS_MOST)
+        return -EINVAL;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].name) != 0)
+            continue;
+        options->interval_ns = number * units[i].ns;
+        return options->interval_ns < SAMPLE_INTERVAL_NS_LEAST ||
+                       options->interval_ns > SAMPLE_INTERVAL_NS_MOST
+                   ? -EINVAL
+                   : 0;
+    }
+    return -EINVAL;
+}
+
 static int read_reuse(struct agent_options *options, const char *value, const char **nearest)
 {
     static const char *const names[] = {"previous", "new"};
@@ -165,6 +204,7 @@ static const struct {
     {"exclude", read_exclude}, {"events", read_events},     {"metrics", read_metrics},
     {"reuse", read_reuse},     {"max-mem", read_max_mem},   {"log", read_log},
     {"clock", read_clock},     {"answer", read_answer},     {"fold", read_fold},
+    {"sample", read_sample},   {"interval", read_interval},
 };
 
 static const struct {
@@ -286,6 +326,7 @@ static int set_defaults(struct agent_options *options)
 {
     memset(options, 0, sizeof *options);
     options->events = LEDGER_EVENTS_INSTRUMENT;
+    options->interval_ns = SAMPLE_INTERVAL_NS_DEFAULT;
     options->max_mem = MAX_MEM_DEFAULT;
     options->log = LOG_WARN;
     options->metrics = default_metrics();

@@ -13,6 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SAMPLE_INTERVAL_NS_DEFAULT 10000000u
+#define SAMPLE_INTERVAL_NS_LEAST   100000u
+#define SAMPLE_INTERVAL_NS_MOST    1000000000u
+
 struct agent_options {
     char *file;     /* pattern of snapshots' paths; see snapshot__path */
     char *live_dir; /* where the live ledger lies, or NULL: a memory file system */
@@ -20,6 +24,8 @@ struct agent_options {
     char *exclude;
     enum ledger_event_mode events;
     uint64_t metrics; /* bits asked for, to be charged to call paths */
+    enum ledger_sample_mode sample;
+    uint64_t interval_ns; /* between two samples: SAMPLE_INTERVAL_NS_… */
     bool reuse_new;
     bool fold_none;
     uint64_t max_mem; /* bytes */

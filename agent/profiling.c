@@ -75,6 +75,7 @@ int profiling__start(struct agent *agent, JNIEnv *jni)
     housekeeping__run(agent, note_start, agent);
     thread_events__adopt_all(agent, jni);
     begin_epoch(agent);
+    (void)sampler__start(agent, jni);
     log__line(LOG_INFO, "profiling started");
     return 0;
 }
@@ -86,6 +87,7 @@ int profiling__stop(struct agent *agent, JNIEnv *jni)
         return -EALREADY;
     }
     thread_events__record_names(agent, jni);
+    sampler__stop(agent);
     housekeeping__run(agent, note_stop, agent);
     set_events(agent, false);
     if (has_hooks(agent))
@@ -107,6 +109,7 @@ static void start_with_process(struct agent *agent, JNIEnv *jni, jthread main)
         thread_events__adopt_all(agent, jni);
     if (has_hooks(agent))
         class_hooks__insert(agent, jni);
+    (void)sampler__start(agent, jni);
 }
 
 int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
@@ -114,6 +117,8 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
     int error = 0;
 
     host_facts__record_jvm(agent);
+    agent->sampler.mode = agent->options.sample;
+    agent->sampler.interval_ns = agent->options.interval_ns;
     thread_events__prepare(agent, jni);
     if (agent->virtual_thread_class)
         agent->ledger.header->metrics_charged |= 1ull << METRIC_PINNED;

@@ -23,8 +23,10 @@ static bool is_method(const struct ledger *copy, ledger_ref ref)
     const struct ledger_method *method = ledger__at(copy, ref);
 
     return is_there(copy, ref, LEDGER_METHODS, 1) && !(method->flags & METHOD_DEAD) &&
-           is_string(copy, method->class_name) && is_string(copy, method->name) &&
-           is_string(copy, method->signature) &&
+           is_string(copy, method->class_name) &&
+           (is_string(copy, method->name) || (!method->name && method->flags & METHOD_SYMBOL)) &&
+           (is_string(copy, method->signature) ||
+            (!method->signature && method->flags & METHOD_SYMBOL)) &&
            (!method->source || is_string(copy, method->source));
 }
 
@@ -55,6 +57,33 @@ static void cut_side(struct ledger *copy, struct ledger_node *node, ledger_ref r
               !is_there(copy, node->side, LEDGER_SIDES, cells) || side->node != ref);
 }
 
+static bool is_sampled_below(const struct ledger *copy, ledger_ref ref, ledger_ref parent)
+{
+    return is_node_below(copy, ref, parent) && ledger_node__is_sampled(ledger__at(copy, ref));
+}
+
+/* All that was sampled below an exact node; its own steps are those that the caller has left. */
+static void cut_sampled(struct ledger *copy, struct ledger_node *above, uint64_t *steps_left)
+{
+    ledger_ref top = ledger__ref(copy, above), next;
+    ledger_ref ref =
+        cut(copy, &above->sampled, above, !is_sampled_below(copy, above->sampled, top));
+
+    while (ref && ref != top && *steps_left > 0) {
+        struct ledger_node *node = ledger__at(copy, ref);
+
+        --*steps_left;
+        next = cut(copy, &node->first_child, node, !is_sampled_below(copy, node->first_child, ref));
+        while (!next && ref != top) {
+            node = ledger__at(copy, ref);
+            next = cut(copy, &node->next_sibling, node,
+                       !is_sampled_below(copy, node->next_sibling, node->parent));
+            ref = node->parent;
+        }
+        ref = next;
+    }
+}
+
 bool loose_ends__cut_tree(struct ledger *copy, ledger_ref root)
 {
     uint64_t steps_left = (uint64_t)copy->header->chunks_used * LEDGER_CHUNK_CELLS;
@@ -66,6 +95,8 @@ bool loose_ends__cut_tree(struct ledger *copy, ledger_ref root)
         struct ledger_node *node = ledger__at(copy, ref);
 
         cut_side(copy, node, ref);
+        if (node->sampled)
+            cut_sampled(copy, node, &steps_left);
         next = cut(copy, &node->first_child, node, !is_node_below(copy, node->first_child, ref));
         while (!next && ref != root) {
             node = ledger__at(copy, ref);

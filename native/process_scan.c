@@ -377,3 +377,11 @@ void process_scan__close(struct process_scan *scan)
     }
     /* NOLINTEND(clang-analyzer-unix.Malloc) */
 }
+
+ledger_ref process_scan__row(const struct process_scan *scan, pid_t tid)
+{
+    const struct scanned_row *row;
+
+    HASH_FIND_INT(scan->rows, &tid, row);
+    return row ? row->thread : 0;
+}

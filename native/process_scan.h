@@ -55,6 +55,9 @@ enum scan_depth {
 /* Looks at all kernel threads now. now_ns is the ledger's clock. 0 or -errno. */
 int process_scan__run(struct process_scan *scan, uint64_t now_ns, enum scan_depth depth);
 
+/* The thread record of a row, or none. */
+ledger_ref process_scan__row(const struct process_scan *scan, pid_t tid);
+
 /* Only brings the CPU time of the rows up to date, as fast as can be. */
 void process_scan__refresh(struct process_scan *scan, uint64_t now_ns);
 

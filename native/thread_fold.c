@@ -1,6 +1,7 @@
 #include "native/thread_fold.h"
 
 #include "native/loose_ends.h"
+#include "native/sample_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +173,7 @@ static void add_node(struct call_tree *tree, ledger_ref from, ledger_ref to)
     add(&into->calls, node->calls);
     add(&into->cpu_ns, node->cpu_ns);
     add(&into->wait_ns, node->wait_ns);
+    sample_tree__add_all(&tree->pool, from, to);
     if (!add_side(tree, into, node->side))
         ledger__count(&tree->ledger->header->dropped_side_values, 1);
     ledger__touch(tree->ledger, into);
@@ -208,6 +210,7 @@ static void free_tree(struct call_tree *tree, ledger_ref root)
             ref = node->first_child;
             continue;
         }
+        sample_tree__free_all(&tree->pool, ref);
         record_pool__give_side(&tree->pool, node->side);
         record_pool__give_node(&tree->pool, ref);
         if (ref == root)
@@ -224,6 +227,8 @@ static void add_facts(struct ledger_thread *group, const struct ledger_thread *m
     add(&group->pinned, member->pinned);
     add(&group->parked_ns, member->parked_ns);
     add(&group->lost_enters, member->lost_enters);
+    add(&group->samples, member->samples);
+    add(&group->merged_samples, member->merged_samples);
     for (unsigned metric = 0; metric < LEDGER_METRIC_SLOTS; metric++)
         add(&group->totals[metric], member->totals[metric]);
     if (member->start_ns < group->start_ns)
@@ -269,16 +274,49 @@ static bool may_be_kept(struct ledger_header *header)
     return __atomic_fetch_add(&header->kept_threads, 1, __ATOMIC_RELAXED) < THREADS_KEPT;
 }
 
-ledger_ref thread_fold__fold(struct thread_folder *folder, struct call_tree *tree,
-                             ledger_ref thread)
+/* Samples of it are on their way still: whoever merges them needs its nodes where they are. */
+static bool awaits_samples(const struct ledger_thread *thread)
 {
-    ledger_ref group = 0;
+    return __atomic_load_n(&thread->merged_samples, __ATOMIC_ACQUIRE) != thread->samples;
+}
 
-    if (!may_be_kept(tree->ledger->header))
-        group = find_group(folder, tree, thread);
+static ledger_ref fold(struct thread_folder *folder, struct call_tree *tree, ledger_ref thread)
+{
+    ledger_ref group = find_group(folder, tree, thread);
+
     if (!group || group == thread)
         return group;
     return move(tree, thread, group) ? group : 0;
+}
+
+/* Those that had to wait. */
+static void fold_waiting(struct thread_folder *folder, struct call_tree *tree)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < folder->waiting_count; i++) {
+        ledger_ref thread = folder->waiting[i];
+
+        if (awaits_samples(thread_at(tree, thread)))
+            folder->waiting[kept++] = thread;
+        else
+            (void)fold(folder, tree, thread);
+    }
+    folder->waiting_count = kept;
+}
+
+ledger_ref thread_fold__fold(struct thread_folder *folder, struct call_tree *tree,
+                             ledger_ref thread)
+{
+    if (folder->waiting_count)
+        fold_waiting(folder, tree);
+    if (may_be_kept(tree->ledger->header))
+        return 0;
+    if (!awaits_samples(thread_at(tree, thread)))
+        return fold(folder, tree, thread);
+    if (folder->waiting_count < FOLD_WAITING)
+        folder->waiting[folder->waiting_count++] = thread;
+    return 0;
 }
 
 static bool same_group(const struct ledger *ledger, const struct ledger_thread *a,

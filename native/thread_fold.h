@@ -19,6 +19,7 @@
 
 #define THREADS_KEPT    4096u
 #define FOLD_GROUPS     64u
+#define FOLD_WAITING    64u
 #define FOLD_NAME_BYTES 256u /* of a group; longer names are cut */
 
 struct fold_group {
@@ -29,6 +30,10 @@ struct fold_group {
 struct thread_folder {
     struct fold_group groups[FOLD_GROUPS];
     uint32_t group_count;
+    /* Threads that are over and of which samples are still to be merged: folded later. More than
+     * these keep rows of their own. */
+    ledger_ref waiting[FOLD_WAITING];
+    uint32_t waiting_count;
 };
 
 /* Adds the thread, which is over and which nobody runs, to its group, and frees its records. The

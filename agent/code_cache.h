@@ -1,0 +1,52 @@
+/*
+ * HotSpot's code cache: which piece of code an address lies in. Everything here only reads, is
+ * async-signal-safe and must be called in a fault guard: what is read may change meanwhile.
+ */
+#ifndef TREADLE_CODE_CACHE_H
+#define TREADLE_CODE_CACHE_H
+
+#include "agent/vm_structs.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CODE_HEAPS_MAX 8u
+
+struct code_cache {
+    const struct vm_structs *structs;
+    uint32_t heap_count;
+    const char *heaps[CODE_HEAPS_MAX];
+    uint64_t low, high; /* all heaps lie between, grown as far as they may be */
+};
+
+enum blob_kind {
+    BLOB_METHOD,        /* a compiled method */
+    BLOB_NATIVE_METHOD, /* what calls a native method from compiled code */
+    BLOB_INTERPRETER,
+    BLOB_OTHER, /* other code of the JVM's own; frame_bytes 0: whether it has a frame differs */
+};
+
+struct code_blob {
+    enum blob_kind kind;
+    const char *name;
+    const char *begin; /* the blob; what it starts with is not code */
+    uint64_t code;     /* first instruction */
+    uint64_t end;
+    uint64_t frame_bytes;
+    uint64_t frame_complete; /* from `code` on, so far it has not set up its frame */
+    const void *method;      /* Method *, of methods */
+    int level;               /* 1 to 3: C1; 4: C2; else -1 */
+};
+
+/* Not async-signal-safe; when the JVM runs. False: it cannot be read. */
+bool code_cache__open(struct code_cache *cache, const struct vm_structs *structs);
+
+static inline bool code_cache__may_hold(const struct code_cache *cache, uint64_t address)
+{
+    return address >= cache->low && address < cache->high;
+}
+
+/* False: in none. */
+bool code_cache__find(const struct code_cache *cache, uint64_t address, struct code_blob *blob);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * Java methods that samples met or may meet, by name: what the JVM names by a jmethodID in one
+ * place and by the address of a Method in another is the same method here, once for as long as the
+ * process lives. Takes its own lock; not for handlers.
+ */
+#ifndef TREADLE_JAVA_METHODS_H
+#define TREADLE_JAVA_METHODS_H
+
+#include "agent/vm_structs.h"
+#include "native/ledger.h"
+
+#include <jvmti.h>
+#include <pthread.h>
+
+struct java_method {
+    struct java_method *next; /* of the same hash */
+    uint32_t hash;
+    ledger_ref ref;   /* its record, made when a sample is merged; the merging thread's own */
+    jmethodID id;     /* or NULL: never seen */
+    bool detailed;    /* lines and bytecodes were asked for */
+    char *class_name; /* with dots */
+    char *name;
+    char *signature;
+};
+
+struct java_methods {
+    pthread_mutex_t lock;
+    struct java_method **buckets;
+    uint32_t count;
+    struct id_entry *ids;         /* uthash, by jmethodID */
+    struct address_entry *places; /* uthash, by Method * */
+    const struct vm_structs *structs;
+};
+
+void java_methods__init(struct java_methods *methods, const struct vm_structs *structs);
+
+/* NULL: no memory, or there is no such method any more. On any thread that may call JVMTI. */
+struct java_method *java_methods__by_id(struct java_methods *methods, jvmtiEnv *jvmti,
+                                        jmethodID id);
+
+/* By the address of its Method, which may be gone: NULL then, or if what is there makes no sense.
+ * Reads the JVM's memory in a fault guard of its own. */
+struct java_method *java_methods__by_address(struct java_methods *methods, const void *method);
+
+/* By name: dots in the class's. */
+struct java_method *java_methods__by_name(struct java_methods *methods, const char *class_name,
+                                          size_t class_length, const char *name, size_t name_length,
+                                          const char *signature, size_t signature_length);
+
+/* Calls visit for each method. Under the lock. */
+void java_methods__each(struct java_methods *methods,
+                        void (*visit)(void *context, struct java_method *method), void *context);
+
+#endif

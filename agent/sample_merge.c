@@ -1,0 +1,380 @@
+#include "agent/sample_merge.h"
+
+#include "native/fault_guard.h"
+#include "native/hash_table.h"
+#include "native/sample_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_MAX (4 * SAMPLE_FRAMES_MAX) /* with what is inlined */
+
+/* A method of an exact node, as samples know it. */
+struct exact_method {
+    ledger_ref record;
+    struct java_method *method; /* NULL: no memory */
+    UT_hash_handle hh;
+};
+
+/* A frame with its name; innermost first, as in a sample. */
+struct named_frame {
+    enum ledger_node_kind kind;
+    bool interpreted;
+    int32_t bci;
+    struct java_method *java;     /* of NODE_SAMPLED */
+    struct native_symbol *symbol; /* of NODE_NATIVE */
+};
+
+struct frames {
+    struct named_frame frame[FRAMES_MAX];
+    uint32_t count;
+    struct compiled_method *top_code; /* where the top frame is a compiled one */
+    struct code_blob top_stub;        /* ditto a stub */
+};
+
+static struct frames frames; /* the one caller's; too large for its stack */
+
+void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
+                        const struct process_scan *scan, const struct stack_walker *walker,
+                        struct java_methods *methods, struct compiled_code *code)
+{
+    memset(merge, 0, sizeof *merge);
+    merge->ledger = ledger;
+    merge->scan = scan;
+    merge->walker = walker;
+    merge->methods = methods;
+    merge->code = code;
+    merge->pool.ledger = ledger;
+    native_symbols__init(&merge->symbols, ledger, walker->images);
+}
+
+static struct named_frame *add_frame(enum ledger_node_kind kind)
+{
+    struct named_frame *frame = &frames.frame[frames.count];
+
+    if (frames.count == FRAMES_MAX)
+        return NULL;
+    frames.count++;
+    *frame = (struct named_frame){.kind = kind, .bci = -1};
+    return frame;
+}
+
+static void add_java(struct java_method *method, int32_t bci, bool interpreted)
+{
+    struct named_frame *frame = method ? add_frame(NODE_SAMPLED) : NULL;
+
+    if (!frame)
+        return;
+    frame->java = method;
+    frame->bci = bci;
+    frame->interpreted = interpreted;
+}
+
+/* A compiled frame is as many as were inlined. */
+static void add_compiled(const struct sample_merge *merge, const struct sample *sample,
+                         const struct sample_frame *raw)
+{
+    struct compiled_method *code = compiled_code__find(merge->code, raw->where, sample->when_ns);
+    const struct code_scope *scope = code ? compiled_method__scope(code, raw->where) : NULL;
+
+    if (frames.count == 0)
+        frames.top_code = code;
+    if (!code || !code->method || !scope) {
+        add_java(code && code->method
+                     ? code->method
+                     : java_methods__by_address(merge->methods,
+                                                (const void *)(uintptr_t)sample_frame__detail(raw)),
+                 -1, false);
+        return;
+    }
+    for (;; scope = &code->scopes[scope->caller - 1]) {
+        add_java(scope->method, scope->bci, false);
+        if (!scope->caller)
+            return;
+    }
+}
+
+static void add_native(struct native_symbol *symbol)
+{
+    struct named_frame *frame = symbol && symbol->method ? add_frame(NODE_NATIVE) : NULL;
+
+    if (frame)
+        frame->symbol = symbol;
+}
+
+static bool find_blob(const struct sample_merge *merge, uint64_t address, struct code_blob *blob)
+{
+    struct fault_guard guard;
+    volatile bool found = false;
+
+    if (fault_guard__enter(&guard) == 0)
+        found = code_cache__find(&merge->walker->code, address, blob);
+    fault_guard__leave(&guard);
+    return found;
+}
+
+static void add_raw(struct sample_merge *merge, const struct sample *sample,
+                    const struct sample_frame *raw)
+{
+    struct code_blob blob;
+
+    switch (sample_frame__kind(raw)) {
+    case FRAME_NATIVE:
+        add_native(native_symbols__find(&merge->symbols, raw->where));
+        break;
+    case FRAME_COMPILED:
+        add_compiled(merge, sample, raw);
+        break;
+    case FRAME_INTERPRETED:
+        add_java(java_methods__by_address(merge->methods, (const void *)(uintptr_t)raw->where),
+                 (int32_t)sample_frame__detail(raw) - 1, true);
+        break;
+    case FRAME_STUB:
+        if (!find_blob(merge, raw->where, &blob))
+            break;
+        if (frames.count == 0)
+            frames.top_stub = blob;
+        add_native(native_symbols__find_stub(&merge->symbols, raw->where, &blob));
+        break;
+    case FRAME_KERNEL:
+        (void)add_frame(NODE_KERNEL);
+        break;
+    }
+}
+
+/* A virtual thread's stack ends where its continuation was entered; below lies its carrier's. */
+static bool is_entry_of_continuation(const struct named_frame *frame)
+{
+    return frame->java && strcmp(frame->java->name, "enterSpecial") == 0 &&
+           strcmp(frame->java->class_name, "jdk.internal.vm.Continuation") == 0;
+}
+
+static void name_frames(struct sample_merge *merge, const struct sample *sample, bool is_virtual)
+{
+    frames.count = 0;
+    frames.top_code = NULL;
+    frames.top_stub.begin = NULL;
+    for (uint32_t i = 0; i < sample->frame_count; i++) {
+        uint32_t before = frames.count;
+
+        add_raw(merge, sample, &sample->frames[i]);
+        for (uint32_t at = before; is_virtual && at < frames.count; at++) {
+            if (is_entry_of_continuation(&frames.frame[at])) {
+                frames.count = at;
+                return;
+            }
+        }
+    }
+}
+
+static struct java_method *exact_method(struct sample_merge *merge, ledger_ref record)
+{
+    const struct ledger_method *method = ledger__at(merge->ledger, record);
+    const struct ledger_string *text[3] = {ledger__at(merge->ledger, method->class_name),
+                                           ledger__at(merge->ledger, method->name),
+                                           ledger__at(merge->ledger, method->signature)};
+    size_t bytes = offsetof(struct ledger_string, bytes);
+    struct exact_method *entry;
+
+    HASH_FIND_INT(merge->exact, &record, entry);
+    if (entry)
+        return entry->method;
+    entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return NULL;
+    entry->record = record;
+    entry->method =
+        java_methods__by_name(merge->methods, (const char *)text[0] + bytes, text[0]->length,
+                              (const char *)text[1] + bytes, text[1]->length,
+                              (const char *)text[2] + bytes, text[2]->length);
+    /* The records of exact and sampled frames are the same. */
+    if (entry->method && !entry->method->ref)
+        entry->method->ref = record;
+    HASH_ADD_INT(merge->exact, record, entry);
+    if (!entry->hh.tbl)
+        free(entry);
+    return entry->method;
+}
+
+/* The record of a method that no exact node may ever have: its key is nobody else's. */
+static ledger_ref method_record(const struct sample_merge *merge, struct java_method *method)
+{
+    struct ledger_method_names names = {
+        .class_name = method->class_name, .name = method->name, .signature = method->signature};
+    uint64_t key = merge->keys_are_ids && method->id ? (uint64_t)(uintptr_t)method->id
+                                                     : (uint64_t)(uintptr_t)method;
+
+    if (!method->ref)
+        method->ref = ledger__add_method(merge->ledger, key, &names, 0);
+    return method->ref;
+}
+
+/* How many frames lie above the exact node's own: those of deeper recursion included. */
+static uint32_t frames_above(struct sample_merge *merge, const struct sample *sample,
+                             const struct ledger_node *node)
+{
+    struct java_method *method = ledger_node__kind(node) == NODE_EXACT && node->method
+                                     ? exact_method(merge, node->method)
+                                     : NULL;
+
+    if (!method)
+        return frames.count;
+    for (uint32_t i = 0; i < frames.count; i++)
+        if (frames.frame[i].java == method)
+            return i;
+    /* The walk did not come so far: what it saw lies above. If it came to the end, an exit of the
+     * node is about to be heard. */
+    return sample->failure == SAMPLE_IS_WHOLE && !(sample->flags & SAMPLE_IS_PARTIAL)
+               ? 0
+               : frames.count;
+}
+
+static ledger_ref descend(struct sample_merge *merge, ledger_ref node, uint32_t above)
+{
+    for (uint32_t i = above; node && i > 0; i--) {
+        const struct named_frame *frame = &frames.frame[i - 1];
+        ledger_ref method = frame->java     ? method_record(merge, frame->java)
+                            : frame->symbol ? frame->symbol->method
+                                            : 0;
+
+        if (!method && frame->kind != NODE_KERNEL)
+            return 0;
+        node = sample_tree__child(&merge->pool, node, frame->kind, method, false);
+        if (node && frame->interpreted)
+            sample_tree__add(&((struct ledger_node *)ledger__at(merge->ledger, node))->interpreted,
+                             1);
+    }
+    return node;
+}
+
+/* The record of a piece of code; its bytes are taken while it is there. */
+static ledger_ref record_code(const struct sample_merge *merge, ledger_ref method, uint64_t begin,
+                              uint64_t end, uint64_t loaded_ns)
+{
+    ledger_ref ref = ledger__take_shared(merge->ledger, LEDGER_CODE, 1);
+    struct fault_guard guard;
+    struct code_blob blob;
+    struct ledger_code *code;
+
+    if (!ref)
+        return 0;
+    code = ledger__at(merge->ledger, ref);
+    code->address = begin;
+    code->size = (uint32_t)(end - begin);
+    code->loaded_ns = loaded_ns;
+    code->compiler = COMPILER_OTHER;
+    if (find_blob(merge, begin, &blob) && blob.level > 0)
+        code->compiler = blob.level == 4 ? COMPILER_C2 : COMPILER_C1;
+    else if (((struct ledger_method *)ledger__at(merge->ledger, method))->flags & METHOD_SYMBOL)
+        code->compiler = COMPILER_NONE;
+    if (fault_guard__enter(&guard) == 0)
+        code->bytes = ledger__string(merge->ledger, (const char *)(uintptr_t)begin, code->size);
+    fault_guard__leave(&guard);
+    __atomic_store_n(&code->method, method, __ATOMIC_RELEASE);
+    return ref;
+}
+
+static void place_compiled(struct sample_merge *merge, const struct sample *sample,
+                           struct sample_place *place)
+{
+    const struct named_frame *top = &frames.frame[0];
+    struct compiled_method *code = frames.top_code;
+
+    if (!code->code && code->method && method_record(merge, code->method))
+        code->code = record_code(merge, code->method->ref, code->begin, code->end, code->loaded_ns);
+    place->owner = code->code;
+    place->offset = sample->frames[0].where - code->begin;
+    place->method = top->java ? method_record(merge, top->java) : 0;
+    place->bci = top->bci;
+    if (code->code)
+        place->first = &((struct ledger_code *)ledger__at(merge->ledger, code->code))->places;
+}
+
+static void place_symbol(struct sample_merge *merge, uint64_t address, struct native_symbol *symbol,
+                         bool is_stub, struct sample_place *place)
+{
+    place->bci = -1;
+    place->offset = address - symbol->begin;
+    place->owner = symbol->method;
+    place->first = &((struct ledger_method *)ledger__at(merge->ledger, symbol->method))->places;
+    if (!is_stub)
+        return;
+    if (!symbol->code)
+        symbol->code = record_code(merge, symbol->method, symbol->begin, symbol->end, 0);
+    place->owner = symbol->code;
+    if (symbol->code)
+        place->first = &((struct ledger_code *)ledger__at(merge->ledger, symbol->code))->places;
+}
+
+/* Where in its code the top frame stood. */
+static void count_place(struct sample_merge *merge, const struct sample *sample)
+{
+    const struct named_frame *top = &frames.frame[0];
+    const struct sample_frame *raw = sample->frames;
+    struct sample_place place = {0};
+
+    if (frames.count == 0)
+        return;
+    if (sample_frame__kind(raw) == FRAME_KERNEL && sample->frame_count > 1 && frames.count > 1) {
+        top++;
+        raw++;
+    }
+    if (top->symbol && top->symbol->method) {
+        place_symbol(merge, raw->where, top->symbol, sample_frame__kind(raw) == FRAME_STUB, &place);
+    } else if (top->java && top->interpreted) {
+        place.owner = method_record(merge, top->java);
+        place.bci = top->bci;
+        if (place.owner)
+            place.first = &((struct ledger_method *)ledger__at(merge->ledger, place.owner))->places;
+    } else if (frames.top_code) {
+        place_compiled(merge, sample, &place);
+    }
+    if (place.owner && place.first)
+        (void)sample_tree__count_place(merge->ledger, &place, sample->flags & SAMPLE_IS_WALL);
+}
+
+/* Where a sample belongs that no Java thread's node came with. */
+static struct ledger_thread *row_of(const struct sample_merge *merge, const struct sample *sample)
+{
+    ledger_ref ref = sample->thread ? sample->thread : process_scan__row(merge->scan, sample->tid);
+
+    return ref ? ledger__at(merge->ledger, ref) : NULL;
+}
+
+static void add_below(struct sample_merge *merge, const struct sample *sample, ledger_ref node)
+{
+    const struct ledger_node *exact = ledger__at(merge->ledger, node);
+    uint32_t above = frames_above(merge, sample, exact);
+    struct ledger_node *top;
+
+    node = above ? descend(merge, node, above)
+                 : sample_tree__child(&merge->pool, node, NODE_SAMPLED, exact->method, true);
+    if (!node) {
+        ledger__count(&merge->ledger->header->dropped_samples, 1);
+        return;
+    }
+    top = ledger__at(merge->ledger, node);
+    sample_tree__add(sample->flags & SAMPLE_IS_WALL ? &top->wall_samples : &top->cpu_samples, 1);
+    if (!above && frames.count && frames.frame[0].interpreted)
+        sample_tree__add(&top->interpreted, 1);
+    count_place(merge, sample);
+}
+
+void sample_merge__add(void *context, const struct sample *sample)
+{
+    struct sample_merge *merge = context;
+    struct ledger_header *header = merge->ledger->header;
+    struct ledger_thread *thread = row_of(merge, sample);
+
+    ledger__count(&header->samples, 1);
+    if (sample->failure < WALK_FAILURE_COUNT)
+        ledger__count(&header->walk_failures[sample->failure], 1);
+    if (!thread || !thread->root) {
+        ledger__count(&header->homeless_samples, 1);
+    } else {
+        name_frames(merge, sample, thread->kind == THREAD_VIRTUAL);
+        add_below(merge, sample, sample->thread ? sample->node : thread->root);
+    }
+    if (sample->thread)
+        __atomic_store_n(&thread->merged_samples, thread->merged_samples + 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,36 @@
+/*
+ * From raw samples to sampled nodes: names the frames, unfolds what is inlined, finds the frame
+ * that is the current exact node's, and merges what lies above it into the tree. On the profiler's
+ * own thread only, under the snapshot lock.
+ */
+#ifndef TREADLE_SAMPLE_MERGE_H
+#define TREADLE_SAMPLE_MERGE_H
+
+#include "agent/compiled_code.h"
+#include "agent/java_methods.h"
+#include "agent/native_symbols.h"
+#include "agent/stack_walk.h"
+#include "native/process_scan.h"
+#include "native/record_pool.h"
+#include "native/sample_buffers.h"
+
+struct sample_merge {
+    struct ledger *ledger;
+    const struct process_scan *scan;
+    const struct stack_walker *walker;
+    struct java_methods *methods;
+    struct compiled_code *code;
+    struct native_symbols symbols;
+    struct record_pool pool;
+    struct exact_method *exact; /* uthash, by record */
+    bool keys_are_ids;          /* a method's record is named by its jmethodID: events=jvmti */
+};
+
+void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
+                        const struct process_scan *scan, const struct stack_walker *walker,
+                        struct java_methods *methods, struct compiled_code *code);
+
+/* A sample_visit; context: the struct sample_merge. The code's lock is held. */
+void sample_merge__add(void *merge, const struct sample *sample);
+
+#endif

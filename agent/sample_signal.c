@@ -1,0 +1,152 @@
+#include "agent/sample_signal.h"
+
+#include "agent/agent.h"
+#include "native/fault_guard.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define PARENTS_MAX 1000000u
+
+static int installed; /* its number, or 0 */
+
+#if defined(__x86_64__)
+
+static void read_registers(const ucontext_t *context, struct stack_position *position)
+{
+    const greg_t *registers = context->uc_mcontext.gregs;
+
+    position->registers = (struct frame_registers){.pc = (uint64_t)registers[REG_RIP],
+                                                   .sp = (uint64_t)registers[REG_RSP],
+                                                   .fp = (uint64_t)registers[REG_RBP],
+                                                   .fp_known = true};
+    position->bytecode = (uint64_t)registers[REG_R13];
+}
+
+#else
+
+static void read_registers(const ucontext_t *context, struct stack_position *position)
+{
+    (void)context;
+    position->registers = (struct frame_registers){0};
+}
+
+#endif
+
+/* The JavaThread of the calling thread; NULL: it runs no Java. What the JVM does there is to read a
+ * thread-local variable. */
+static const void *java_thread(const struct agent *agent)
+{
+    const JNIEnv *jni = agent->sampler.jni_offset ? agent__jni(agent) : NULL;
+
+    return jni ? (const char *)jni - agent->sampler.jni_offset : NULL;
+}
+
+/* The node may be of the thread that ran before, if this came while another is about to run. */
+static bool is_of(const struct ledger *ledger, const struct ledger_node *node,
+                  const struct ledger_thread *thread)
+{
+    for (unsigned steps = 0; node->parent && steps < PARENTS_MAX; steps++)
+        node = ledger__at(ledger, node->parent);
+    return thread->root && node == ledger__at(ledger, thread->root);
+}
+
+static void say_where(const struct agent *agent, struct sample *sample)
+{
+    const struct kernel_thread *mine = kernel_thread_table__mine();
+    struct ledger_thread *thread = mine && !mine->idle ? mine->thread : NULL;
+    const struct ledger_node *node = mine ? mine->tree.current : NULL;
+
+    sample->thread = 0;
+    sample->node = 0;
+    sample->tid = mine && mine->record ? mine->record->tid : gettid();
+    sample->when_ns = ledger_time__now_ns(&agent->setup.time);
+    if (!thread || !node || !is_of(&agent->ledger, node, thread))
+        return;
+    sample->thread = ledger__ref(&agent->ledger, thread);
+    sample->node = ledger__ref(&agent->ledger, node);
+    thread->samples++;
+}
+
+static void walk(const struct agent *agent, const ucontext_t *context, struct sample *sample,
+                 uint32_t room)
+{
+    const struct vm_structs *structs = &agent->sampler.walker.structs;
+    struct stack_position position = {0};
+    struct fault_guard guard;
+
+    sample->frame_count = 0;
+    read_registers(context, &position);
+    if (fault_guard__enter(&guard) == 0) {
+        position.java_thread = java_thread(agent);
+        if (position.java_thread && structs->thread_stack_base >= 0)
+            position.end = (uint64_t)(uintptr_t)vm_structs__pointer(position.java_thread,
+                                                                    structs->thread_stack_base);
+        stack_walk__run(&agent->sampler.walker, &position, sample, room);
+    } else {
+        sample->failure = WALK_FAULT;
+    }
+    fault_guard__leave(&guard);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    const struct agent *agent = &treadle_agent;
+    int error = errno;
+    uint32_t room;
+    struct sample *sample;
+
+    (void)number, (void)info;
+    if (!atomic_load(&agent->sampler.running))
+        return;
+    sample = sample_buffers__claim(agent->sampler.buffers,
+                                   (unsigned)((uintptr_t)&fault_guard_current >> 12), &room);
+    if (sample) {
+        sample->flags = 0;
+        say_where(agent, sample);
+        walk(agent, context, sample, room);
+        sample_buffers__commit(agent->sampler.buffers, sample);
+    }
+    errno = error;
+}
+
+/* True if nobody else has it. */
+static bool is_free(int number)
+{
+    struct sigaction action;
+
+    return sigaction(number, NULL, &action) == 0 && !(action.sa_flags & SA_SIGINFO) &&
+           (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
+}
+
+static int choose(void)
+{
+    if (is_free(SIGPROF))
+        return SIGPROF;
+    for (int number = SIGRTMIN + 4; number <= SIGRTMAX - 4; number++)
+        if (is_free(number))
+            return number;
+    return 0;
+}
+
+int sample_signal__install(int *number)
+{
+    struct sigaction action = {.sa_sigaction = on_signal,
+                               .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+
+    if (!installed) {
+        int chosen = choose();
+
+        if (!chosen)
+            return -EBUSY;
+        sigemptyset(&action.sa_mask);
+        if (sigaction(chosen, &action, NULL) != 0)
+            return -errno;
+        installed = chosen;
+    }
+    *number = installed;
+    return 0;
+}

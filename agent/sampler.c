@@ -1,0 +1,313 @@
+#include "agent/sampler.h"
+
+#include "agent/agent.h"
+#include "agent/log.h"
+#include "agent/sample_signal.h"
+#include "native/fault_guard.h"
+#include "native/hash_table.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DRAIN_NS     50000000u
+#define GONE_CODE_NS 1000000000u /* samples are merged long before */
+
+struct sampled_task {
+    pid_t tid;
+    struct sample_timer timer;
+    unsigned pass;
+    UT_hash_handle hh;
+};
+
+void sampler__ask(jvmtiCapabilities *capabilities)
+{
+    capabilities->can_generate_compiled_method_load_events = 1;
+}
+
+static void JNICALL on_compiled(jvmtiEnv *jvmti, jmethodID method, jint bytes, const void *address,
+                                jint map_length, const jvmtiAddrLocationMap *map,
+                                const void *compile_info)
+{
+    (void)map_length, (void)map;
+    compiled_code__loaded(&treadle_agent.sampler.code, jvmti, method, bytes, address, compile_info);
+}
+
+static void JNICALL on_unloaded(jvmtiEnv *jvmti, jmethodID method, const void *address)
+{
+    (void)jvmti, (void)method;
+    compiled_code__unloaded(&treadle_agent.sampler.code, address);
+}
+
+static void JNICALL on_generated(jvmtiEnv *jvmti, const char *name, const void *address, jint bytes)
+{
+    (void)jvmti;
+    native_symbols__stub(&treadle_agent.sampler.merge.symbols, name, address, bytes);
+}
+
+void sampler__add_callbacks(jvmtiEventCallbacks *callbacks)
+{
+    callbacks->CompiledMethodLoad = on_compiled;
+    callbacks->CompiledMethodUnload = on_unloaded;
+    callbacks->DynamicCodeGenerated = on_generated;
+}
+
+/* A thread's JNIEnv lies in its JavaThread, whose address the Java object has in a field. */
+static uintptr_t find_jni_offset(const struct agent *agent, JNIEnv *jni)
+{
+    jclass class = (*jni)->FindClass(jni, "java/lang/Thread");
+    jfieldID field = class ? (*jni)->GetFieldID(jni, class, "eetop", "J") : NULL;
+    jthread thread = NULL;
+    uintptr_t offset = 0;
+
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
+    if (field && (*agent->jvmti)->GetCurrentThread(agent->jvmti, &thread) == JVMTI_ERROR_NONE) {
+        uintptr_t java_thread = (uintptr_t)(*jni)->GetLongField(jni, thread, field);
+
+        if (java_thread && (uintptr_t)jni > java_thread && (uintptr_t)jni - java_thread < 65536)
+            offset = (uintptr_t)jni - java_thread;
+        (*jni)->DeleteLocalRef(jni, thread);
+    }
+    (*jni)->DeleteLocalRef(jni, class);
+    return offset;
+}
+
+static void look_into_jvm(struct agent *agent, JNIEnv *jni)
+{
+    struct sampler *sampler = &agent->sampler;
+    const char *missing;
+
+    sampler->sees_java = stack_walker__open(&sampler->walker, sampler->images, &missing);
+    if (!sampler->sees_java)
+        log__line(LOG_WARN, "this JVM does not tell where its %s is: samples have no Java frames",
+                  missing);
+    sampler->jni_offset = find_jni_offset(agent, jni);
+}
+
+/* Once. */
+static int prepare(struct agent *agent, JNIEnv *jni)
+{
+    struct sampler *sampler = &agent->sampler;
+    int error;
+
+    if (sampler->ready)
+        return 0;
+    sampler->images = code_images__new();
+    sampler->buffers = sample_buffers__new();
+    if (!sampler->images || !sampler->buffers)
+        return -ENOMEM;
+    error = code_images__refresh(sampler->images);
+    if (error)
+        return error;
+    look_into_jvm(agent, jni);
+    java_methods__init(&sampler->methods, &sampler->walker.structs);
+    compiled_code__init(&sampler->code, &sampler->methods, &agent->setup.time);
+    sample_merge__init(&sampler->merge, &agent->ledger, &agent->scan, &sampler->walker,
+                       &sampler->methods, &sampler->code);
+    sampler->merge.keys_are_ids = agent->options.events == LEDGER_EVENTS_JVMTI;
+    pthread_mutex_init(&sampler->tasks_lock, NULL);
+    sampler->ready = true;
+    return 0;
+}
+
+static void hear(const struct agent *agent, bool on)
+{
+    static const jvmtiEvent events[] = {JVMTI_EVENT_COMPILED_METHOD_LOAD,
+                                        JVMTI_EVENT_COMPILED_METHOD_UNLOAD,
+                                        JVMTI_EVENT_DYNAMIC_CODE_GENERATED};
+    jvmtiEnv *jvmti = agent->jvmti;
+
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        (*jvmti)->SetEventNotificationMode(jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE, events[i],
+                                           NULL);
+    if (!on)
+        return;
+    (*jvmti)->GenerateEvents(jvmti, JVMTI_EVENT_DYNAMIC_CODE_GENERATED);
+    (*jvmti)->GenerateEvents(jvmti, JVMTI_EVENT_COMPILED_METHOD_LOAD);
+}
+
+static void forget_task(struct sampler *sampler, struct sampled_task *task)
+{
+    sample_timer__stop(&task->timer);
+    HASH_DEL(sampler->tasks, task);
+    free(task);
+}
+
+/* Under the lock. */
+static struct sampled_task *add_task(struct sampler *sampler, pid_t tid)
+{
+    struct sampled_task *task = calloc(1, sizeof *task);
+
+    if (!task)
+        return NULL;
+    task->tid = tid;
+    if (sample_timer__start(&task->timer, sampler->clock, tid, sampler->signal,
+                            sampler->interval_ns) != 0) {
+        free(task);
+        return NULL;
+    }
+    HASH_ADD_INT(sampler->tasks, tid, task);
+    if (task->hh.tbl)
+        return task;
+    sample_timer__stop(&task->timer);
+    free(task);
+    return NULL;
+}
+
+/* Under the lock. */
+static struct sampled_task *watch(struct sampler *sampler, pid_t tid)
+{
+    struct sampled_task *task;
+
+    HASH_FIND_INT(sampler->tasks, &tid, task);
+    if (task && sample_timer__is_over(&task->timer)) {
+        forget_task(sampler, task);
+        task = NULL;
+    }
+    return task ? task : add_task(sampler, tid);
+}
+
+void sampler__watch_me(struct agent *agent)
+{
+    struct sampler *sampler = &agent->sampler;
+
+    if (!atomic_load(&sampler->running) || sampler->mode != LEDGER_SAMPLE_CPU)
+        return;
+    pthread_mutex_lock(&sampler->tasks_lock);
+    if (atomic_load(&sampler->running))
+        (void)watch(sampler, gettid());
+    pthread_mutex_unlock(&sampler->tasks_lock);
+}
+
+static void forget_gone(struct sampler *sampler, unsigned pass)
+{
+    struct sampled_task *task, *next;
+
+    HASH_ITER(hh, sampler->tasks, task, next)
+    if (task->pass != pass)
+        forget_task(sampler, task);
+}
+
+/* All kernel threads but the profiler's own have a timer. */
+static void watch_all(struct agent *agent)
+{
+    static unsigned pass;
+    struct sampler *sampler = &agent->sampler;
+    DIR *folder = opendir("/proc/self/task");
+    const struct dirent *entry;
+
+    if (!folder)
+        return;
+    pthread_mutex_lock(&sampler->tasks_lock);
+    pass++;
+    while ((entry = readdir(folder))) {
+        pid_t tid = atoi(entry->d_name);
+        struct sampled_task *task =
+            tid > 0 && tid != agent->ledger.header->profiler_tid ? watch(sampler, tid) : NULL;
+
+        if (task)
+            task->pass = pass;
+    }
+    forget_gone(sampler, pass);
+    pthread_mutex_unlock(&sampler->tasks_lock);
+    closedir(folder);
+}
+
+static void note(struct agent *agent, int clock_error)
+{
+    struct ledger_header *header = agent->ledger.header;
+    const struct sampler *sampler = &agent->sampler;
+
+    header->sample_mode = sampler->mode;
+    header->sample_clock = sampler->clock;
+    header->sample_clock_error = clock_error;
+    header->sample_interval_ns = sampler->interval_ns;
+    header->sample_buffer_bytes = SAMPLE_BUFFER_BYTES;
+}
+
+int sampler__start(struct agent *agent, JNIEnv *jni)
+{
+    struct sampler *sampler = &agent->sampler;
+    int clock_error = 0, error;
+
+    if (sampler->mode == LEDGER_SAMPLE_NONE || atomic_load(&sampler->running))
+        return 0;
+    error = prepare(agent, jni);
+    if (!error)
+        error = fault_guard__install();
+    if (!error)
+        error = sample_signal__install(&sampler->signal);
+    if (error) {
+        log__line(LOG_WARN, "no samples: %s", strerror(-error));
+        return error;
+    }
+    sampler->clock = sampler->mode == LEDGER_SAMPLE_WALL ? LEDGER_SAMPLE_CLOCK_WALL
+                                                         : sample_timer__choose(&clock_error);
+    note(agent, clock_error);
+    hear(agent, true);
+    atomic_store(&sampler->running, true);
+    if (sampler->mode == LEDGER_SAMPLE_CPU)
+        watch_all(agent);
+    return 0;
+}
+
+void sampler__stop(struct agent *agent)
+{
+    struct sampler *sampler = &agent->sampler;
+
+    if (!atomic_exchange(&sampler->running, false))
+        return;
+    pthread_mutex_lock(&sampler->tasks_lock);
+    while (sampler->tasks)
+        forget_task(sampler, sampler->tasks);
+    pthread_mutex_unlock(&sampler->tasks_lock);
+    hear(agent, false);
+}
+
+void sampler__drain(struct agent *agent)
+{
+    struct sampler *sampler = &agent->sampler;
+    struct ledger_header *header = agent->ledger.header;
+    uint64_t dropped, now_ns = ledger_time__now_ns(&agent->setup.time);
+
+    if (!sampler->ready)
+        return;
+    compiled_code__lock(&sampler->code);
+    sample_buffers__drain(sampler->buffers, sample_merge__add, &sampler->merge);
+    if (now_ns > GONE_CODE_NS)
+        compiled_code__forget(&sampler->code, now_ns - GONE_CODE_NS);
+    compiled_code__unlock(&sampler->code);
+    dropped = sample_buffers__dropped(sampler->buffers);
+    ledger__count(&header->samples, dropped - sampler->dropped_before);
+    ledger__count(&header->dropped_samples, dropped - sampler->dropped_before);
+    sampler->dropped_before = dropped;
+    header->sample_fill_bytes = sample_buffers__fill_bytes(sampler->buffers);
+    sampler->drained_ns = now_ns;
+}
+
+void sampler__look_after(struct agent *agent)
+{
+    struct sampler *sampler = &agent->sampler;
+
+    if (!sampler->ready)
+        return;
+    if (atomic_load(&sampler->running)) {
+        (void)code_images__refresh(sampler->images);
+        if (sampler->mode == LEDGER_SAMPLE_CPU)
+            watch_all(agent);
+    }
+    sampler__drain(agent);
+}
+
+uint64_t sampler__rest_ns(const struct agent *agent)
+{
+    return atomic_load(&agent->sampler.running) ? DRAIN_NS : 0;
+}
+
+void sampler__leave(struct agent *agent)
+{
+    atomic_store(&agent->sampler.running, false);
+}

@@ -1,0 +1,72 @@
+/*
+ * Stack samples: a timer on each kernel thread's CPU clock interrupts it after so much CPU time,
+ * and the signal's handler walks its stack into a buffer; the housekeeping thread merges what is
+ * there into the call trees every tenth of a second.
+ *
+ * The handler is async-signal-safe and takes no lock. Everything else here is not for handlers.
+ */
+#ifndef TREADLE_SAMPLER_H
+#define TREADLE_SAMPLER_H
+
+#include "agent/compiled_code.h"
+#include "agent/java_methods.h"
+#include "agent/sample_merge.h"
+#include "agent/stack_walk.h"
+#include "native/sample_buffers.h"
+#include "native/sample_timer.h"
+
+#include <jvmti.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct agent;
+struct sampled_task;
+
+struct sampler {
+    _Atomic bool running; /* samples are taken */
+    bool ready;           /* everything below is there, for good */
+    bool sees_java;       /* Java frames can be walked */
+    enum ledger_sample_mode mode;
+    enum ledger_sample_clock clock;
+    uint64_t interval_ns;
+    int signal;
+    uintptr_t jni_offset; /* from a JavaThread to its JNIEnv */
+    struct code_images *images;
+    struct sample_buffers *buffers;
+    struct stack_walker walker;
+    struct java_methods methods;
+    struct compiled_code code;
+    struct sample_merge merge;
+    pthread_mutex_t tasks_lock;
+    struct sampled_task *tasks; /* uthash, by tid; under its lock */
+    uint64_t drained_ns;
+    uint64_t dropped_before; /* by the buffers, and in the header already */
+    unsigned turn;           /* wall samples: whose it is */
+};
+
+/* The capabilities and callbacks that it needs; before the events are set. */
+void sampler__ask(jvmtiCapabilities *capabilities);
+void sampler__add_callbacks(jvmtiEventCallbacks *callbacks);
+
+/* Samples from now on, as sampler->mode and interval_ns say; nothing if the mode is NONE. 0 or
+ * -errno, with the reason logged. */
+int sampler__start(struct agent *agent, JNIEnv *jni);
+void sampler__stop(struct agent *agent);
+
+/* A kernel thread of which nobody may know yet: the calling one. */
+void sampler__watch_me(struct agent *agent);
+
+/* By the housekeeping thread, under the snapshot lock: timers for threads that came, and what was
+ * sampled into the trees. */
+void sampler__look_after(struct agent *agent);
+void sampler__drain(struct agent *agent);
+
+/* How long the housekeeping thread may rest, at the most; 0: as long as it likes. */
+uint64_t sampler__rest_ns(const struct agent *agent);
+
+/* In the child of a fork. Async-signal-safe. */
+void sampler__leave(struct agent *agent);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * Where HotSpot keeps what a stack walk must read: offsets of fields and addresses of statics, from
+ * the tables that libjvm exports for the serviceability agent (gHotSpotVMStructs, gHotSpotVMTypes).
+ * So nothing here is compiled in from one version of the JVM.
+ */
+#ifndef TREADLE_VM_STRUCTS_H
+#define TREADLE_VM_STRUCTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Offsets in bytes unless a name says otherwise; -1: this JVM has no such field. */
+struct vm_structs {
+    /* statics: where they stand */
+    const void *code_cache_heaps;
+    const void *call_stub_return_address;
+
+    int32_t array_length; /* GrowableArray */
+    int32_t array_data;
+
+    int32_t heap_memory; /* CodeHeap */
+    int32_t heap_segment_map;
+    int32_t heap_log2_segment_size;
+    int32_t space_low_boundary; /* VirtualSpace: what is reserved, and what is committed */
+    int32_t space_high_boundary;
+    int32_t space_low;
+    int32_t space_high;
+    int32_t block_used; /* HeapBlock::Header */
+    int32_t block_bytes;
+
+    int32_t blob_name; /* CodeBlob */
+    int32_t blob_size;
+    int32_t blob_frame_size; /* … which is in words */
+    int32_t blob_frame_complete;
+    int32_t blob_frame_complete_bytes; /* of the field: 2 or 4 */
+    int32_t blob_code_begin;           /* an address; or else */
+    int32_t blob_code_offset;          /* an offset from the blob */
+    int32_t nmethod_method;
+    int32_t nmethod_level; /* 0 where compiled by nobody, 1 to 3: C1, 4: C2 */
+
+    int32_t method_const; /* Method */
+    int32_t const_constants;
+    int32_t const_code_size;
+    int32_t const_name;
+    int32_t const_signature;
+    int32_t const_bytes; /* sizeof(ConstMethod): the bytecodes follow */
+    int32_t pool_holder;
+    int32_t pool_bytes; /* sizeof(ConstantPool): the entries follow */
+    int32_t pool_length;
+    int32_t klass_name;
+    int32_t symbol_length;
+    int32_t symbol_body;
+
+    int32_t thread_anchor; /* JavaThread */
+    int32_t thread_stack_base;
+    int32_t anchor_sp;
+    int32_t anchor_pc;
+    int32_t anchor_fp;
+};
+
+/* Fills it in. False, with the first that is missing in *missing, if this JVM does not tell enough.
+ */
+bool vm_structs__read(struct vm_structs *structs, const char **missing);
+
+/* The fields of that offset. */
+static inline const void *vm_structs__pointer(const void *of, int32_t offset)
+{
+    return *(const void *const *)(const void *)((const char *)of + offset);
+}
+
+static inline int32_t vm_structs__int(const void *of, int32_t offset)
+{
+    return *(const int32_t *)(const void *)((const char *)of + offset);
+}
+
+static inline uint16_t vm_structs__short(const void *of, int32_t offset)
+{
+    return *(const uint16_t *)(const void *)((const char *)of + offset);
+}
+
+#endif

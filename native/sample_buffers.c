@@ -1,0 +1,130 @@
+#include "native/sample_buffers.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#define SWAP_ATTEMPTS 1000u /* a handler holds its lane for microseconds, unless it is preempted   \
+                             */
+
+struct lane {
+    _Alignas(128) _Atomic uint32_t busy;
+    uint32_t active; /* which of the two is written; under busy, as the next */
+    uint32_t used[2];
+};
+
+struct sample_buffers {
+    struct lane lanes[SAMPLE_LANES];
+    _Atomic uint64_t dropped;
+    uint64_t fill_bytes;
+    _Alignas(64) char bytes[SAMPLE_LANES][2][SAMPLE_BUFFER_BYTES];
+};
+
+struct sample_buffers *sample_buffers__new(void)
+{
+    void *memory = mmap(NULL, sizeof(struct sample_buffers), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void sample_buffers__delete(struct sample_buffers *buffers)
+{
+    if (buffers)
+        munmap(buffers, sizeof *buffers);
+}
+
+static bool try_lane(struct lane *lane)
+{
+    return atomic_exchange_explicit(&lane->busy, 1, memory_order_acquire) == 0;
+}
+
+static void let_go(struct lane *lane)
+{
+    atomic_store_explicit(&lane->busy, 0, memory_order_release);
+}
+
+static uint32_t room_of(const struct lane *lane)
+{
+    uint32_t left = SAMPLE_BUFFER_BYTES - lane->used[lane->active];
+    uint32_t frames;
+
+    if (left < sizeof(struct sample))
+        return 0;
+    frames = (left - (uint32_t)sizeof(struct sample)) / (uint32_t)sizeof(struct sample_frame);
+    return frames < SAMPLE_FRAMES_MAX ? frames : SAMPLE_FRAMES_MAX;
+}
+
+struct sample *sample_buffers__claim(struct sample_buffers *buffers, unsigned lane,
+                                     uint32_t *room_frames)
+{
+    for (unsigned i = 0; i < SAMPLE_LANES; i++) {
+        unsigned number = (lane + i) % SAMPLE_LANES;
+        struct lane *claimed = &buffers->lanes[number];
+
+        if (!try_lane(claimed))
+            continue;
+        *room_frames = room_of(claimed);
+        if (*room_frames >= SAMPLE_FRAMES_LEAST)
+            return (struct sample *)(void *)(buffers->bytes[number][claimed->active] +
+                                             claimed->used[claimed->active]);
+        let_go(claimed);
+    }
+    atomic_fetch_add_explicit(&buffers->dropped, 1, memory_order_relaxed);
+    return NULL;
+}
+
+void sample_buffers__commit(struct sample_buffers *buffers, struct sample *sample)
+{
+    size_t at = (size_t)((char *)sample - &buffers->bytes[0][0][0]);
+    struct lane *lane = &buffers->lanes[at / sizeof buffers->bytes[0]];
+
+    lane->used[lane->active] +=
+        (uint32_t)(sizeof *sample + sample->frame_count * sizeof *sample->frames);
+    let_go(lane);
+}
+
+/* The buffer that was written until now, or -1: whoever writes it does not come to an end. */
+static int rotate(struct lane *lane)
+{
+    for (unsigned attempt = 0; !try_lane(lane); attempt++) {
+        if (attempt == SWAP_ATTEMPTS)
+            return -1;
+        sched_yield();
+    }
+    lane->active ^= 1;
+    let_go(lane);
+    return (int)(lane->active ^ 1);
+}
+
+void sample_buffers__drain(struct sample_buffers *buffers, sample_visit visit, void *context)
+{
+    for (unsigned number = 0; number < SAMPLE_LANES; number++) {
+        struct lane *lane = &buffers->lanes[number];
+        int written = lane->used[0] | lane->used[1] ? rotate(lane) : -1;
+        uint32_t at = 0;
+
+        if (written < 0)
+            continue;
+        if (lane->used[written] > buffers->fill_bytes)
+            buffers->fill_bytes = lane->used[written];
+        while (at < lane->used[written]) {
+            const struct sample *sample =
+                (const struct sample *)(const void *)(buffers->bytes[number][written] + at);
+
+            visit(context, sample);
+            at += (uint32_t)(sizeof *sample + sample->frame_count * sizeof *sample->frames);
+        }
+        lane->used[written] = 0;
+    }
+}
+
+uint64_t sample_buffers__dropped(const struct sample_buffers *buffers)
+{
+    return atomic_load_explicit(&buffers->dropped, memory_order_relaxed);
+}
+
+uint64_t sample_buffers__fill_bytes(const struct sample_buffers *buffers)
+{
+    return buffers->fill_bytes;
+}

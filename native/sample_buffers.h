@@ -1,0 +1,92 @@
+/*
+ * Raw samples on their way from signal handlers to the profiler's own thread.
+ *
+ * Memory is fixed: so many lanes, each of two buffers, one that is written and one that is drained;
+ * draining rotates them. A handler claims a lane that nobody writes, fills the sample in where it
+ * will be read, and lets go of the lane. It never waits: where no lane is free or has room the
+ * sample is dropped, and counted.
+ */
+#ifndef TREADLE_SAMPLE_BUFFERS_H
+#define TREADLE_SAMPLE_BUFFERS_H
+
+#include "native/ledger_format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SAMPLE_LANES        16u
+#define SAMPLE_BUFFER_BYTES (256u * 1024u)
+#define SAMPLE_FRAMES_MAX   4096u /* innermost first; more are not walked */
+#define SAMPLE_FRAMES_LEAST 128u  /* a lane with room for fewer counts as full */
+
+enum sample_frame_kind {
+    FRAME_NATIVE = 1,  /* `where`: an address */
+    FRAME_COMPILED,    /* `where`: an address; `detail`: the method, where it can be told at once */
+    FRAME_INTERPRETED, /* `where`: the method; `detail`: 1 + bytecode index, 0: not known */
+    FRAME_STUB,        /* `where`: an address in code that the JVM made and that is no method */
+    FRAME_KERNEL,      /* no more is known */
+};
+
+struct sample_frame {
+    uint64_t where;
+    uint64_t kind_and_detail; /* enum sample_frame_kind << 56 | detail */
+};
+
+static inline struct sample_frame sample_frame__make(enum sample_frame_kind kind, uint64_t where,
+                                                     uint64_t detail)
+{
+    return (struct sample_frame){where, (uint64_t)kind << 56 | (detail & 0xffffffffffffff)};
+}
+
+static inline enum sample_frame_kind sample_frame__kind(const struct sample_frame *frame)
+{
+    return (enum sample_frame_kind)(frame->kind_and_detail >> 56);
+}
+
+static inline uint64_t sample_frame__detail(const struct sample_frame *frame)
+{
+    return frame->kind_and_detail & 0xffffffffffffff;
+}
+
+#define SAMPLE_IS_WALL 1u /* else of CPU time */
+#define SAMPLE_IS_PARTIAL                                                                          \
+    2u /* frames below the last lie elsewhere: an unmounted part of a stack                        \
+        */
+
+#define SAMPLE_IS_WHOLE WALK_FAILURE_COUNT
+
+struct sample {
+    uint32_t frame_count;
+    uint32_t flags;
+    uint32_t failure; /* enum ledger_walk_failure, or SAMPLE_IS_WHOLE */
+    int32_t tid;
+    ledger_ref thread; /* the Java thread that ran, or none */
+    ledger_ref node;   /* its current node */
+    uint64_t when_ns;  /* ledger's clock */
+    struct sample_frame frames[];
+};
+
+struct sample_buffers;
+
+/* NULL: no memory. */
+struct sample_buffers *sample_buffers__new(void);
+void sample_buffers__delete(struct sample_buffers *buffers);
+
+/* A sample to be filled in, with room for so many frames, or NULL: dropped, which is counted. Each
+ * is to be committed at once. `lane` is where to look first. Async-signal-safe, from any thread. */
+struct sample *sample_buffers__claim(struct sample_buffers *buffers, unsigned lane,
+                                     uint32_t *room_frames);
+void sample_buffers__commit(struct sample_buffers *buffers, struct sample *sample);
+
+typedef void (*sample_visit)(void *context, const struct sample *sample);
+
+/* Every sample that was committed before, to `visit`. One caller at a time; not for handlers. */
+void sample_buffers__drain(struct sample_buffers *buffers, sample_visit visit, void *context);
+
+/* Since the beginning. */
+uint64_t sample_buffers__dropped(const struct sample_buffers *buffers);
+/* The most bytes that any buffer held when it was drained. */
+uint64_t sample_buffers__fill_bytes(const struct sample_buffers *buffers);
+
+#endif

@@ -1,0 +1,131 @@
+#include "native/sample_timer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FD_PART 4 /* the host's descriptors: no more than one in so many is ours */
+
+/* The kernel's own encoding of the CPU clock of a thread: CPUCLOCK_PERTHREAD_MASK, CPUCLOCK_SCHED.
+ */
+#define CLOCK_OF_THREAD 6u
+
+/* glibc has no name of its own for the target of SIGEV_THREAD_ID. */
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+static int open_event(pid_t tid, uint64_t interval_ns)
+{
+    struct perf_event_attr attributes = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attributes,
+        .config = PERF_COUNT_SW_TASK_CLOCK,
+        .sample_period = interval_ns,
+        .wakeup_events = 1,
+        .disabled = 1,
+    };
+    long fd = syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+    return fd < 0 ? -errno : (int)fd;
+}
+
+enum ledger_sample_clock sample_timer__choose(int *error)
+{
+    int fd = open_event(0, 10000000);
+
+    *error = fd < 0 ? -fd : 0;
+    if (fd < 0)
+        return LEDGER_SAMPLE_CLOCK_TIMER;
+    close(fd);
+    return LEDGER_SAMPLE_CLOCK_PERF;
+}
+
+static bool is_one_too_many(int fd)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd > limit.rlim_cur / FD_PART;
+}
+
+static int start_event(struct sample_timer *timer, pid_t tid, int signal, uint64_t interval_ns)
+{
+    struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
+    int fd = open_event(tid, interval_ns);
+
+    if (fd < 0)
+        return fd;
+    if (is_one_too_many(fd)) {
+        close(fd);
+        return -EMFILE;
+    }
+    if (fcntl(fd, F_SETFL, O_ASYNC) != 0 || fcntl(fd, F_SETSIG, signal) != 0 ||
+        fcntl(fd, F_SETOWN_EX, &owner) != 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0) {
+        int error = -errno;
+
+        close(fd);
+        return error;
+    }
+    timer->fd = fd;
+    timer->clock = LEDGER_SAMPLE_CLOCK_PERF;
+    return 0;
+}
+
+static int start_posix(struct sample_timer *timer, pid_t tid, int signal, uint64_t interval_ns)
+{
+    clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | CLOCK_OF_THREAD);
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signal};
+    struct itimerspec when = {.it_interval = {.tv_sec = (time_t)(interval_ns / 1000000000u),
+                                              .tv_nsec = (long)(interval_ns % 1000000000u)}};
+
+    event.sigev_notify_thread_id = tid;
+    when.it_value = when.it_interval;
+    if (timer_create(clock, &event, &timer->id) != 0)
+        return -errno;
+    if (timer_settime(timer->id, 0, &when, NULL) != 0) {
+        int error = -errno;
+
+        timer_delete(timer->id);
+        return error;
+    }
+    timer->clock = LEDGER_SAMPLE_CLOCK_TIMER;
+    return 0;
+}
+
+int sample_timer__start(struct sample_timer *timer, enum ledger_sample_clock clock, pid_t tid,
+                        int signal, uint64_t interval_ns)
+{
+    memset(timer, 0, sizeof *timer);
+    if (clock == LEDGER_SAMPLE_CLOCK_PERF && start_event(timer, tid, signal, interval_ns) == 0)
+        return 0;
+    return start_posix(timer, tid, signal, interval_ns);
+}
+
+void sample_timer__stop(struct sample_timer *timer)
+{
+    if (timer->clock == LEDGER_SAMPLE_CLOCK_PERF)
+        close(timer->fd);
+    else if (timer->clock == LEDGER_SAMPLE_CLOCK_TIMER)
+        timer_delete(timer->id);
+    timer->clock = LEDGER_SAMPLE_CLOCK_NONE;
+}
+
+bool sample_timer__is_over(const struct sample_timer *timer)
+{
+    struct pollfd of_event = {.fd = timer->fd, .events = POLLIN};
+    struct itimerspec left;
+
+    if (timer->clock == LEDGER_SAMPLE_CLOCK_PERF)
+        return poll(&of_event, 1, 0) == 1 && of_event.revents & POLLHUP;
+    if (timer->clock == LEDGER_SAMPLE_CLOCK_TIMER)
+        return timer_gettime(timer->id, &left) != 0 ||
+               (left.it_value.tv_sec == 0 && left.it_value.tv_nsec == 0);
+    return true;
+}
