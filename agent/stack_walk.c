@@ -74,13 +74,13 @@ static bool follows_call(uint64_t address)
 /* Can that be where a call returns to? */
 static bool is_return_address(const struct walk *walk, uint64_t address)
 {
+    struct code_function function;
     struct code_blob blob;
 
     if (code_cache__may_hold(&walk->walker->code, address))
         return code_cache__find(&walk->walker->code, address, &blob) && address > blob.code &&
                follows_call(address);
-    return address > 4096 && code_images__find(walk->walker->images, address, NULL) &&
-           follows_call(address);
+    return code_images__find(walk->walker->images, address, &function) && follows_call(address);
 }
 
 /* To the frame whose return address and saved fp stand there. */
@@ -252,6 +252,17 @@ static enum step step_code(struct walk *walk)
     return step_compiled(walk, &blob);
 }
 
+/* A sample of CPU time that is taken right behind a system call is of the kernel's side. */
+static bool is_behind_system_call(const struct walk *walk)
+{
+    const uint8_t *at = (const uint8_t *)(uintptr_t)walk->at.pc;
+    struct code_function function;
+
+    return walk->top && walk->sample->frame_count == 0 && !(walk->sample->flags & SAMPLE_IS_WALL) &&
+           code_images__find(walk->walker->images, walk->at.pc, &function) && at[-2] == 0x0f &&
+           at[-1] == 0x05;
+}
+
 static enum step step_native(struct walk *walk)
 {
     static const enum ledger_walk_failure failures[] = {
@@ -262,11 +273,7 @@ static enum step step_native(struct walk *walk)
     enum unwind_result result;
     uint64_t pc = walk->at.pc - !walk->top;
 
-    /* A sample of CPU time that is taken right behind a system call is of the kernel's side. */
-    if (walk->top && walk->sample->frame_count == 0 && !(walk->sample->flags & SAMPLE_IS_WALL) &&
-        code_images__find(walk->walker->images, pc, NULL) &&
-        ((const uint8_t *)(uintptr_t)pc)[-2] == 0x0f &&
-        ((const uint8_t *)(uintptr_t)pc)[-1] == 0x05)
+    if (is_behind_system_call(walk))
         emit(walk, FRAME_KERNEL, 0, 0);
     result = code_images__step(walk->walker->images, &walk->at, walk->end, !walk->top, NULL);
     if (result == UNWIND_UNKNOWN_CODE)
