@@ -22,6 +22,10 @@ UNSEEN_NS = 5_000_000
 LIMIT_S = 240  # for one process; ctest has its own limit for the test
 
 
+# For a run of all tests with more of the agent's options: sample=cpu+interval=100us
+MORE_OPTIONS = dict(option.split("=") for option in
+                    filter(None, os.environ.get("TREADLE_TEST_OPTIONS", "").split("+")))
+
 class Skip(Exception):
     """This machine cannot run the test; the text says what is missing."""
 
@@ -67,7 +71,7 @@ class Test:
         """-agentpath:… with the folder for live ledgers and the snapshot in the scratch folder.
         A value of None takes the option out, True gives it without a value."""
         given = {"events": self.events, "file": self.ledger, "live_dir": self.live, "fold": "none",
-                 **options}
+                 **MORE_OPTIONS, **options}
         text = ",".join(k.replace("_", "-") + ("" if v is True else f"={v}")
                         for k, v in given.items() if v is not None)
         return f"-agentpath:{self.agent}={text}"
