@@ -392,6 +392,10 @@ static int start_again(struct agent *agent, const struct agent_options *request)
         }
         class_hooks__set_filter(agent, request->include, request->exclude);
     }
+    if (!atomic_load(&agent->profiling) && agent_options__has(request, "sample"))
+        agent->sampler.mode = request->sample;
+    if (!atomic_load(&agent->profiling) && agent_options__has(request, "interval"))
+        agent->sampler.interval_ns = request->interval_ns;
     return profiling__start(agent, agent__jni(agent));
 }
 
@@ -399,13 +403,15 @@ static int start_again(struct agent *agent, const struct agent_options *request)
 static int check_request(const struct agent_options *request)
 {
     static const char *const of_dump[] = {"file", "answer", NULL};
-    static const char *const of_start[] = {"include", "exclude", "answer", NULL};
+    static const char *const of_start[] = {"include",  "exclude", "sample",
+                                           "interval", "answer",  NULL};
     static const char *const of_stop[] = {"answer", NULL};
     const char *other = NULL;
 
     if (request->dump + request->start + request->stop != 1) {
         log__line(LOG_ERROR, "loaded already; a running agent takes dump[,file:PATH], "
-                             "start[,include:GLOBS,exclude:GLOBS] or stop");
+                             "start[,include:GLOBS,exclude:GLOBS,"
+                             "sample:CLOCK,interval:TIME] or stop");
         return -EINVAL;
     }
     other = agent_options__other(request, request->dump    ? of_dump

@@ -75,7 +75,7 @@ int profiling__start(struct agent *agent, JNIEnv *jni)
     housekeeping__run(agent, note_start, agent);
     thread_events__adopt_all(agent, jni);
     begin_epoch(agent);
-    (void)sampler__start(agent, jni);
+    (void)sampler__start(agent);
     log__line(LOG_INFO, "profiling started");
     return 0;
 }
@@ -109,7 +109,7 @@ static void start_with_process(struct agent *agent, JNIEnv *jni, jthread main)
         thread_events__adopt_all(agent, jni);
     if (has_hooks(agent))
         class_hooks__insert(agent, jni);
-    (void)sampler__start(agent, jni);
+    (void)sampler__start(agent);
 }
 
 int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
@@ -117,8 +117,7 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
     int error = 0;
 
     host_facts__record_jvm(agent);
-    agent->sampler.mode = agent->options.sample;
-    agent->sampler.interval_ns = agent->options.interval_ns;
+    sampler__prepare(agent, jni);
     thread_events__prepare(agent, jni);
     if (agent->virtual_thread_class)
         agent->ledger.header->metrics_charged |= 1ull << METRIC_PINNED;

@@ -36,15 +36,6 @@ static void read_registers(const ucontext_t *context, struct stack_position *pos
 
 #endif
 
-/* The JavaThread of the calling thread; NULL: it runs no Java. What the JVM does there is to read a
- * thread-local variable. */
-static const void *java_thread(const struct agent *agent)
-{
-    const JNIEnv *jni = agent->sampler.jni_offset ? agent__jni(agent) : NULL;
-
-    return jni ? (const char *)jni - agent->sampler.jni_offset : NULL;
-}
-
 /* The node may be of the thread that ran before, if this came while another is about to run. */
 static bool is_of(const struct ledger *ledger, const struct ledger_node *node,
                   const struct ledger_thread *thread)
@@ -68,7 +59,7 @@ static void say_where(const struct agent *agent, struct sample *sample)
         return;
     sample->thread = ledger__ref(&agent->ledger, thread);
     sample->node = ledger__ref(&agent->ledger, node);
-    thread->samples++;
+    __atomic_fetch_add(&thread->samples, 1, __ATOMIC_RELAXED);
 }
 
 static void walk(const struct agent *agent, const ucontext_t *context, struct sample *sample,
@@ -78,10 +69,10 @@ static void walk(const struct agent *agent, const ucontext_t *context, struct sa
     struct stack_position position = {0};
     struct fault_guard guard;
 
-    sample->frame_count = 0;
+    sample->frame_count = 0; /* asking for the JNIEnv, the JVM reads a thread-local variable */
     read_registers(context, &position);
     if (fault_guard__enter(&guard) == 0) {
-        position.java_thread = java_thread(agent);
+        position.java_thread = sampler__java_thread(agent, agent__jni(agent));
         if (position.java_thread && structs->thread_stack_base >= 0)
             position.end = (uint64_t)(uintptr_t)vm_structs__pointer(position.java_thread,
                                                                     structs->thread_stack_base);
@@ -105,7 +96,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     sample = sample_buffers__claim(agent->sampler.buffers,
                                    (unsigned)((uintptr_t)&fault_guard_current >> 12), &room);
     if (sample) {
-        sample->flags = 0;
+        sample->flags = agent->sampler.mode == LEDGER_SAMPLE_WALL ? SAMPLE_IS_WALL : 0;
         say_where(agent, sample);
         walk(agent, context, sample, room);
         sample_buffers__commit(agent->sampler.buffers, sample);

@@ -3,6 +3,7 @@
 #include "agent/agent.h"
 #include "agent/log.h"
 #include "agent/sample_signal.h"
+#include "agent/wall_samples.h"
 #include "native/fault_guard.h"
 #include "native/hash_table.h"
 
@@ -75,7 +76,7 @@ static uintptr_t find_jni_offset(const struct agent *agent, JNIEnv *jni)
     return offset;
 }
 
-static void look_into_jvm(struct agent *agent, JNIEnv *jni)
+static void look_into_jvm(struct agent *agent)
 {
     struct sampler *sampler = &agent->sampler;
     const char *missing;
@@ -84,17 +85,35 @@ static void look_into_jvm(struct agent *agent, JNIEnv *jni)
     if (!sampler->sees_java)
         log__line(LOG_WARN, "this JVM does not tell where its %s is: samples have no Java frames",
                   missing);
-    sampler->jni_offset = find_jni_offset(agent, jni);
+}
+
+void sampler__prepare(struct agent *agent, JNIEnv *jni)
+{
+    agent->sampler.mode = agent->options.sample;
+    agent->sampler.interval_ns = agent->options.interval_ns;
+    agent->sampler.jni_offset = find_jni_offset(agent, jni);
+}
+
+const void *sampler__java_thread(const struct agent *agent, const JNIEnv *jni)
+{
+    uintptr_t offset = agent->sampler.jni_offset;
+
+    return jni && offset ? (const char *)jni - offset : NULL;
 }
 
 /* Once. */
-static int prepare(struct agent *agent, JNIEnv *jni)
+static int prepare(struct agent *agent)
 {
     struct sampler *sampler = &agent->sampler;
+    jvmtiCapabilities capabilities = {0};
     int error;
 
     if (sampler->ready)
         return 0;
+    sampler__ask(&capabilities);
+    if ((*agent->jvmti)->AddCapabilities(agent->jvmti, &capabilities) != JVMTI_ERROR_NONE)
+        log__line(LOG_WARN,
+                  "this JVM does not tell of compiled code: no inlined methods in samples");
     sampler->images = code_images__new();
     sampler->buffers = sample_buffers__new();
     if (!sampler->images || !sampler->buffers)
@@ -102,7 +121,7 @@ static int prepare(struct agent *agent, JNIEnv *jni)
     error = code_images__refresh(sampler->images);
     if (error)
         return error;
-    look_into_jvm(agent, jni);
+    look_into_jvm(agent);
     java_methods__init(&sampler->methods, &sampler->walker.structs);
     compiled_code__init(&sampler->code, &sampler->methods, &agent->setup.time);
     sample_merge__init(&sampler->merge, &agent->ledger, &agent->scan, &sampler->walker,
@@ -228,14 +247,14 @@ static void note(struct agent *agent, int clock_error)
     header->sample_buffer_bytes = SAMPLE_BUFFER_BYTES;
 }
 
-int sampler__start(struct agent *agent, JNIEnv *jni)
+int sampler__start(struct agent *agent)
 {
     struct sampler *sampler = &agent->sampler;
     int clock_error = 0, error;
 
     if (sampler->mode == LEDGER_SAMPLE_NONE || atomic_load(&sampler->running))
         return 0;
-    error = prepare(agent, jni);
+    error = prepare(agent);
     if (!error)
         error = fault_guard__install();
     if (!error)
@@ -298,13 +317,21 @@ void sampler__look_after(struct agent *agent)
         (void)code_images__refresh(sampler->images);
         if (sampler->mode == LEDGER_SAMPLE_CPU)
             watch_all(agent);
+        else
+            wall_samples__take(agent);
     }
     sampler__drain(agent);
 }
 
 uint64_t sampler__rest_ns(const struct agent *agent)
 {
-    return atomic_load(&agent->sampler.running) ? DRAIN_NS : 0;
+    const struct sampler *sampler = &agent->sampler;
+
+    if (!atomic_load(&sampler->running))
+        return 0;
+    return sampler->mode == LEDGER_SAMPLE_WALL && sampler->interval_ns < DRAIN_NS
+               ? sampler->interval_ns
+               : DRAIN_NS;
 }
 
 void sampler__leave(struct agent *agent)

@@ -43,7 +43,7 @@ struct sampler {
     struct sampled_task *tasks; /* uthash, by tid; under its lock */
     uint64_t drained_ns;
     uint64_t dropped_before; /* by the buffers, and in the header already */
-    unsigned turn;           /* wall samples: whose it is */
+    pid_t turn;              /* wall samples: whose it was last */
 };
 
 /* The capabilities and callbacks that it needs; before the events are set. */
@@ -52,8 +52,14 @@ void sampler__add_callbacks(jvmtiEventCallbacks *callbacks);
 
 /* Samples from now on, as sampler->mode and interval_ns say; nothing if the mode is NONE. 0 or
  * -errno, with the reason logged. */
-int sampler__start(struct agent *agent, JNIEnv *jni);
+int sampler__start(struct agent *agent);
 void sampler__stop(struct agent *agent);
+
+/* What is in need of a running JVM only; before threads begin. */
+void sampler__prepare(struct agent *agent, JNIEnv *jni);
+
+/* The JavaThread of a JNIEnv, or NULL: not known. Async-signal-safe. */
+const void *sampler__java_thread(const struct agent *agent, const JNIEnv *jni);
 
 /* A kernel thread of which nobody may know yet: the calling one. */
 void sampler__watch_me(struct agent *agent);

@@ -230,6 +230,7 @@ static struct kernel_thread *begin(struct agent *agent, JNIEnv *jni, jthread thr
 
     if (!mine || !learn(agent, jni, thread, &info, &facts))
         return NULL;
+    mine->host = sampler__java_thread(agent, jni);
     sampler__watch_me(agent);
     /* It may have been adopted. */
     if (mine->idle || mine->thread->java_id != facts.java_id)

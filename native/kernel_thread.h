@@ -58,6 +58,7 @@ struct kernel_thread {
     struct ledger_kernel_thread *record;
     const struct ledger_unprofiled *unprofiled; /* atomic; or NULL */
     struct ledger_thread *thread; /* the Java thread that runs, or the last that did; or NULL */
+    const void *host;             /* what the host calls the platform thread that it is; or NULL */
     uint32_t epoch;  /* events count while it is the setup's; EPOCH_NONE if idle or paused */
     uint32_t joined; /* the last epoch that it took part in */
     bool unmet;      /* atomic; who runs must be found out first: a start or end may be missed */

@@ -329,3 +329,23 @@ void kernel_thread_table__abandon(struct kernel_thread_table *table)
     if (pthread_getspecific(table->at_thread_end))
         pthread_setspecific(table->at_thread_end, NULL);
 }
+
+bool kernel_thread_table__place(struct kernel_thread_table *table, pid_t tid,
+                                struct kernel_thread_place *place)
+{
+    struct kernel_thread_entry *entry;
+    bool runs = false;
+
+    pthread_mutex_lock(&table->lock);
+    HASH_FIND_INT(table->entries, &tid, entry);
+    if (entry && !__atomic_load_n(&entry->thread.idle, __ATOMIC_ACQUIRE)) {
+        const struct ledger_kernel_thread *record = entry->thread.record;
+
+        place->host = entry->thread.host;
+        place->thread = __atomic_load_n(&record->thread, __ATOMIC_ACQUIRE);
+        place->node = __atomic_load_n(&record->current, __ATOMIC_ACQUIRE);
+        runs = place->thread && place->node;
+    }
+    pthread_mutex_unlock(&table->lock);
+    return runs;
+}

@@ -66,6 +66,17 @@ ledger_ref kernel_thread_table__adopt(struct kernel_thread_table *table, pid_t t
  * which is its own from here on. NULL: none. */
 struct kernel_thread *kernel_thread_table__find_mine(struct kernel_thread_table *table);
 
+/* Where the Java thread stands that runs on a kernel thread. */
+struct kernel_thread_place {
+    ledger_ref thread;
+    ledger_ref node;
+    const void *host; /* what the host calls it, see struct kernel_thread; or NULL */
+};
+
+/* False: none runs there, or it is not known. It may have moved on when this returns. */
+bool kernel_thread_table__place(struct kernel_thread_table *table, pid_t tid,
+                                struct kernel_thread_place *place);
+
 /* After each stop and start; see kernel_thread__note_unprofiled. Threads that were adopted, never
  * came by and are gone are taken out. */
 void kernel_thread_table__note_unprofiled(struct kernel_thread_table *table);

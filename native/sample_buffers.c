@@ -4,8 +4,9 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#define SWAP_ATTEMPTS 1000u /* a handler holds its lane for microseconds, unless it is preempted   \
-                             */
+#define SWAP_ATTEMPTS                                                                              \
+    1000u /* a handler holds its lane for microseconds, unless it is preempted                     \
+           */
 
 struct lane {
     _Alignas(128) _Atomic uint32_t busy;
@@ -74,10 +75,21 @@ struct sample *sample_buffers__claim(struct sample_buffers *buffers, unsigned la
     return NULL;
 }
 
+static struct lane *lane_of(struct sample_buffers *buffers, const struct sample *sample)
+{
+    size_t at = (size_t)((const char *)sample - &buffers->bytes[0][0][0]);
+
+    return &buffers->lanes[at / sizeof buffers->bytes[0]];
+}
+
+void sample_buffers__give_up(struct sample_buffers *buffers, struct sample *sample)
+{
+    let_go(lane_of(buffers, sample));
+}
+
 void sample_buffers__commit(struct sample_buffers *buffers, struct sample *sample)
 {
-    size_t at = (size_t)((char *)sample - &buffers->bytes[0][0][0]);
-    struct lane *lane = &buffers->lanes[at / sizeof buffers->bytes[0]];
+    struct lane *lane = lane_of(buffers, sample);
 
     lane->used[lane->active] +=
         (uint32_t)(sizeof *sample + sample->frame_count * sizeof *sample->frames);

@@ -74,9 +74,11 @@ struct sample_buffers *sample_buffers__new(void);
 void sample_buffers__delete(struct sample_buffers *buffers);
 
 /* A sample to be filled in, with room for so many frames, or NULL: dropped, which is counted. Each
- * is to be committed at once. `lane` is where to look first. Async-signal-safe, from any thread. */
+ * is to be committed, or given up, at once. `lane` is where to look first. Async-signal-safe, from
+ * any thread. */
 struct sample *sample_buffers__claim(struct sample_buffers *buffers, unsigned lane,
                                      uint32_t *room_frames);
+void sample_buffers__give_up(struct sample_buffers *buffers, struct sample *sample);
 void sample_buffers__commit(struct sample_buffers *buffers, struct sample *sample);
 
 typedef void (*sample_visit)(void *context, const struct sample *sample);

@@ -9,11 +9,18 @@ enum option_key {
     KEY_CLOCK,
     KEY_MAX_MEM,
     KEY_LOG,
+    KEY_SAMPLE,
+    KEY_INTERVAL,
 };
 
 static const struct argp_option method_options[] = {
     {"include", KEY_INCLUDE, "GLOB;GLOB", 0, "only these methods, as pkg.Class.method", 0},
     {"exclude", KEY_EXCLUDE, "GLOB;GLOB", 0, "not these methods", 0},
+    {"sample", KEY_SAMPLE, "CLOCK", 0,
+     "sample stacks too, on each thread's CPU clock or on the wall clock: cpu, wall or none "
+     "(default none)",
+     0},
+    {"interval", KEY_INTERVAL, "TIME", 0, "between two samples: 100us to 1s (default 10ms)", 0},
     {0},
 };
 
@@ -61,6 +68,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         {KEY_CLOCK, "clock"},
         {KEY_MAX_MEM, "max-mem"},
         {KEY_LOG, "log"},
+        {KEY_SAMPLE, "sample"},
+        {KEY_INTERVAL, "interval"},
     };
     for (size_t i = 0; i < sizeof(direct) / sizeof(direct[0]); i++) {
         if (direct[i].key != key)

@@ -9,7 +9,7 @@
 
 #include <argp.h>
 
-extern const struct argp agent_arguments__methods; /* --include, --exclude */
+extern const struct argp agent_arguments__methods; /* what may change at each start */
 extern const struct argp agent_arguments__ledger;  /* what is fixed once there is a ledger */
 
 /* Adds an option that a command takes by itself; a value that cannot be one is bad usage. */

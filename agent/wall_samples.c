@@ -1,0 +1,157 @@
+#include "agent/wall_samples.h"
+
+#include "agent/agent.h"
+#include "native/fault_guard.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_BYTES 256
+
+/* What the kernel says of a thread; "" if it is gone. */
+static void read_line(pid_t tid, char line[LINE_BYTES])
+{
+    char path[64];
+    ssize_t got = -1;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)tid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        got = read(fd, line, LINE_BYTES - 1);
+        close(fd);
+    }
+    line[got > 0 ? got : 0] = '\0';
+}
+
+/* "202 0x7f… … 0x7ffd… 0x7f…": the last two are the stack pointer and the address. False: it runs.
+ */
+static bool find_place(const char *line, struct frame_registers *registers)
+{
+    const char *last = strrchr(line, ' ');
+    const char *before = last;
+
+    if (!last)
+        return false;
+    while (before > line && before[-1] != ' ')
+        before--;
+    registers->sp = strtoull(before, NULL, 16);
+    registers->pc = strtoull(last, NULL, 16);
+    registers->fp = 0;
+    registers->fp_known = false;
+    registers->interrupted = true;
+    return registers->sp != 0 && registers->pc != 0;
+}
+
+static void walk(const struct agent *agent, const struct stack_position *position,
+                 struct sample *sample, uint32_t room)
+{
+    struct fault_guard guard;
+
+    sample->frame_count = 0;
+    if (fault_guard__enter(&guard) == 0)
+        stack_walk__run(&agent->sampler.walker, position, sample, room);
+    else
+        sample->failure = WALK_FAULT;
+    fault_guard__leave(&guard);
+}
+
+static bool is_of(const struct ledger *ledger, const struct kernel_thread_place *place)
+{
+    const struct ledger_thread *thread = ledger__at(ledger, place->thread);
+    const struct ledger_node *node = ledger__at(ledger, place->node);
+
+    while (node->parent)
+        node = ledger__at(ledger, node->parent);
+    return thread->kind && thread->root && node == ledger__at(ledger, thread->root);
+}
+
+/* The sample counts only if the thread has not moved meanwhile. */
+static void take_waiting(struct agent *agent, pid_t tid, const char *line,
+                         const struct frame_registers *registers)
+{
+    struct stack_position position = {.registers = *registers};
+    struct kernel_thread_place place = {0};
+    uint32_t room;
+    struct sample *sample;
+    char again[LINE_BYTES];
+
+    if (kernel_thread_table__place(&agent->kernel_threads, tid, &place))
+        position.java_thread = place.host;
+    sample = sample_buffers__claim(agent->sampler.buffers, (unsigned)tid, &room);
+    if (!sample)
+        return;
+    sample->flags = SAMPLE_IS_WALL;
+    sample->tid = tid;
+    sample->when_ns = ledger_time__now_ns(&agent->setup.time);
+    walk(agent, &position, sample, room);
+    read_line(tid, again);
+    if (place.thread && !is_of(&agent->ledger, &place))
+        place.thread = 0;
+    sample->thread = place.thread;
+    sample->node = place.node;
+    if (strcmp(line, again) == 0) {
+        if (place.thread)
+            __atomic_fetch_add(
+                &((struct ledger_thread *)ledger__at(&agent->ledger, place.thread))->samples, 1,
+                __ATOMIC_RELAXED);
+        sample_buffers__commit(agent->sampler.buffers, sample);
+        return;
+    }
+    sample_buffers__give_up(agent->sampler.buffers, sample);
+    (void)tgkill(getpid(), tid, agent->sampler.signal);
+}
+
+static void take(struct agent *agent, pid_t tid)
+{
+    struct frame_registers registers;
+    char line[LINE_BYTES];
+
+    read_line(tid, line);
+    if (find_place(line, &registers))
+        take_waiting(agent, tid, line, &registers);
+    else
+        (void)tgkill(getpid(), tid, agent->sampler.signal);
+}
+
+/* The tids that follow the one whose turn it was last, around the end of the list. */
+static unsigned choose(const struct agent *agent, pid_t tids[WALL_SAMPLES_AT_ONCE])
+{
+    DIR *folder = opendir("/proc/self/task");
+    const struct dirent *entry;
+    pid_t first[WALL_SAMPLES_AT_ONCE];
+    unsigned count = 0, firsts = 0;
+
+    if (!folder)
+        return 0;
+    while (count < WALL_SAMPLES_AT_ONCE && (entry = readdir(folder))) {
+        pid_t tid = atoi(entry->d_name);
+
+        if (tid <= 0 || tid == agent->ledger.header->profiler_tid)
+            continue;
+        if (tid > agent->sampler.turn)
+            tids[count++] = tid;
+        else if (firsts < WALL_SAMPLES_AT_ONCE)
+            first[firsts++] = tid;
+    }
+    closedir(folder);
+    for (unsigned i = 0; i < firsts && count < WALL_SAMPLES_AT_ONCE; i++)
+        tids[count++] = first[i];
+    return count;
+}
+
+void wall_samples__take(struct agent *agent)
+{
+    pid_t tids[WALL_SAMPLES_AT_ONCE];
+    unsigned count = choose(agent, tids);
+
+    for (unsigned i = 0; i < count; i++)
+        take(agent, tids[i]);
+    if (count)
+        agent->sampler.turn = tids[count - 1];
+}
