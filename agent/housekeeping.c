@@ -157,6 +157,9 @@ static int create_thread(struct agent *agent)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
+    /* Of a fault in a guarded stretch of code the handler must hear. */
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = -pthread_create(&thread, &attributes, run, agent);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

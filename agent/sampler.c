@@ -254,6 +254,11 @@ int sampler__start(struct agent *agent)
 
     if (sampler->mode == LEDGER_SAMPLE_NONE || atomic_load(&sampler->running))
         return 0;
+    /* Of a handler that stands before its own, this JVM would complain to the user. */
+    if (vm_structs__flag("CheckJNICalls")) {
+        log__line(LOG_WARN, "no samples under -Xcheck:jni");
+        return -ENOTSUP;
+    }
     error = prepare(agent);
     if (!error)
         error = fault_guard__install();

@@ -126,6 +126,56 @@ static void read_fields(struct vm_structs *structs)
                       text_at(table.entry, type_string));
 }
 
+/* The value behind a static, or the offset of a field; 0: there is none. */
+static uint64_t look_up(const char *type, const char *name, bool is_static)
+{
+    struct table table = find_table("gHotSpotVMStructs", "gHotSpotVMStructEntryArrayStride");
+    uint64_t type_name = told("gHotSpotVMStructEntryTypeNameOffset");
+    uint64_t field_name = told("gHotSpotVMStructEntryFieldNameOffset");
+    uint64_t where = told(is_static ? "gHotSpotVMStructEntryAddressOffset"
+                                    : "gHotSpotVMStructEntryOffsetOffset");
+
+    if (!table.entry || !table.stride)
+        return 0;
+    for (; text_at(table.entry, type_name); table.entry += table.stride)
+        if (strcmp(text_at(table.entry, type_name), type) == 0 &&
+            strcmp(text_at(table.entry, field_name), name) == 0)
+            return is_static ? *(const uint64_t *)(uintptr_t)word_at(table.entry, where)
+                             : word_at(table.entry, where);
+    return 0;
+}
+
+static uint64_t size_of(const char *type)
+{
+    struct table table = find_table("gHotSpotVMTypes", "gHotSpotVMTypeEntryArrayStride");
+    uint64_t type_name = told("gHotSpotVMTypeEntryTypeNameOffset");
+    uint64_t size = told("gHotSpotVMTypeEntrySizeOffset");
+
+    if (!table.entry || !table.stride)
+        return 0;
+    for (; text_at(table.entry, type_name); table.entry += table.stride)
+        if (strcmp(text_at(table.entry, type_name), type) == 0)
+            return word_at(table.entry, size);
+    return 0;
+}
+
+bool vm_structs__flag(const char *name)
+{
+    const char *flags = (const char *)(uintptr_t)look_up("JVMFlag", "flags", true);
+    uint64_t count = look_up("JVMFlag", "numFlags", true);
+    uint64_t name_at = look_up("JVMFlag", "_name", false);
+    uint64_t value_at = look_up("JVMFlag", "_addr", false);
+    uint64_t size = size_of("JVMFlag");
+
+    for (uint64_t i = 0; flags && size && i < count; i++, flags += size) {
+        const char *flag = text_at(flags, name_at);
+
+        if (flag && strcmp(flag, name) == 0)
+            return *(const bool *)(uintptr_t)word_at(flags, value_at);
+    }
+    return false;
+}
+
 static void read_sizes(struct vm_structs *structs)
 {
     struct table table = find_table("gHotSpotVMTypes", "gHotSpotVMTypeEntryArrayStride");

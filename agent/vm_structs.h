@@ -62,6 +62,9 @@ struct vm_structs {
  */
 bool vm_structs__read(struct vm_structs *structs, const char **missing);
 
+/* Is that flag of the JVM there and on? A bool. */
+bool vm_structs__flag(const char *name);
+
 /* The fields of that offset. */
 static inline const void *vm_structs__pointer(const void *of, int32_t offset)
 {
