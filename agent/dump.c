@@ -3,6 +3,7 @@
 #include "agent/agent.h"
 #include "agent/housekeeping.h"
 #include "agent/log.h"
+#include "agent/method_details.h"
 #include "agent/thread_events.h"
 #include "native/snapshot.h"
 
@@ -53,6 +54,7 @@ int dump__now(struct agent *agent, JNIEnv *jni, const char *pattern)
                                .pattern = pattern ? pattern : agent->snapshot_pattern};
 
     thread_events__record_names(agent, jni);
+    method_details__record(agent, jni);
     housekeeping__run(agent, run_snapshot, &job);
     if (job.error)
         log__line(LOG_ERROR, "cannot write the snapshot %s: %s", *job.path ? job.path : job.pattern,
@@ -68,6 +70,7 @@ void dump__at_exit(struct agent *agent, JNIEnv *jni)
 
     thread_events__record_names(agent, jni);
     sampler__stop(agent);
+    method_details__record(agent, jni);
     housekeeping__run(agent, run_snapshot, &job);
     if (job.error) {
         log__line(LOG_ERROR,

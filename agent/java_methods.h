@@ -17,6 +17,7 @@ struct java_method {
     uint32_t hash;
     ledger_ref ref;   /* its record, made when a sample is merged; the merging thread's own */
     jmethodID id;     /* or NULL: never seen */
+    bool was_on_top;  /* of a sample, compiled */
     bool detailed;    /* lines and bytecodes were asked for */
     char *class_name; /* with dots */
     char *name;

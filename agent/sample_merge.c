@@ -285,6 +285,8 @@ static void place_compiled(struct sample_merge *merge, const struct sample *samp
     place->owner = code->code;
     place->offset = sample->frames[0].where - code->begin;
     place->method = top->java ? method_record(merge, top->java) : 0;
+    if (top->java)
+        top->java->was_on_top = true;
     place->bci = top->bci;
     if (code->code)
         place->first = &((struct ledger_code *)ledger__at(merge->ledger, code->code))->places;

@@ -26,6 +26,9 @@ struct sampled_task {
 void sampler__ask(jvmtiCapabilities *capabilities)
 {
     capabilities->can_generate_compiled_method_load_events = 1;
+    capabilities->can_get_line_numbers = 1;
+    capabilities->can_get_bytecodes = 1;
+    capabilities->can_get_source_file_name = 1;
 }
 
 static void JNICALL on_compiled(jvmtiEnv *jvmti, jmethodID method, jint bytes, const void *address,

@@ -1,0 +1,240 @@
+#include "agent/method_details.h"
+
+#include "agent/agent.h"
+#include "native/hash_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A method without a jmethodID, to be looked for in its class. */
+struct sought {
+    char *class_name; /* as JVMTI has it: "Ljava/util/Map;" */
+    struct java_method *method;
+    struct sought *next; /* of the same class */
+    UT_hash_handle hh;
+};
+
+struct details {
+    struct agent *agent;
+    struct java_method **methods; /* that lack them */
+    size_t count;
+    size_t room;
+};
+
+static bool was_on_top(const struct ledger *ledger, const struct java_method *method)
+{
+    ledger_ref ref = __atomic_load_n(&method->ref, __ATOMIC_ACQUIRE);
+
+    return ref &&
+           (method->was_on_top || ((const struct ledger_method *)ledger__at(ledger, ref))->places);
+}
+
+static void collect(void *context, struct java_method *method)
+{
+    struct details *details = context;
+
+    if (method->detailed || !was_on_top(&details->agent->ledger, method))
+        return;
+    if (details->count == details->room) {
+        size_t wider = details->room ? details->room * 2 : 256;
+        struct java_method **grown =
+            realloc(details->methods, wider * sizeof(struct java_method *));
+
+        if (!grown)
+            return;
+        details->methods = grown;
+        details->room = wider;
+    }
+    details->methods[details->count++] = method;
+}
+
+static ledger_ref lines_of(struct agent *agent, jmethodID id)
+{
+    jvmtiLineNumberEntry *table = NULL;
+    ledger_ref ref = 0;
+    uint16_t *pairs;
+    jint count = 0;
+
+    if ((*agent->jvmti)->GetLineNumberTable(agent->jvmti, id, &count, &table) != JVMTI_ERROR_NONE)
+        return 0;
+    pairs = calloc((size_t)count, 2 * sizeof *pairs);
+    for (jint i = 0; pairs && i < count; i++) {
+        pairs[2 * i] = (uint16_t)table[i].start_location;
+        pairs[2 * i + 1] = (uint16_t)table[i].line_number;
+    }
+    if (pairs && count)
+        ref =
+            ledger__string(&agent->ledger, (const char *)pairs, (size_t)count * 2 * sizeof *pairs);
+    free(pairs);
+    (*agent->jvmti)->Deallocate(agent->jvmti, (unsigned char *)table);
+    return ref;
+}
+
+static ledger_ref bytecodes_of(struct agent *agent, jmethodID id)
+{
+    unsigned char *bytecodes = NULL;
+    ledger_ref ref = 0;
+    jint count = 0;
+
+    if ((*agent->jvmti)->GetBytecodes(agent->jvmti, id, &count, &bytecodes) != JVMTI_ERROR_NONE)
+        return 0;
+    if (count)
+        ref = ledger__string(&agent->ledger, (const char *)bytecodes, (size_t)count);
+    (*agent->jvmti)->Deallocate(agent->jvmti, bytecodes);
+    return ref;
+}
+
+static ledger_ref source_of(struct agent *agent, JNIEnv *jni, jmethodID id)
+{
+    char *source = NULL;
+    ledger_ref ref = 0;
+    jclass class;
+
+    if ((*agent->jvmti)->GetMethodDeclaringClass(agent->jvmti, id, &class) != JVMTI_ERROR_NONE)
+        return 0;
+    if ((*agent->jvmti)->GetSourceFileName(agent->jvmti, class, &source) == JVMTI_ERROR_NONE) {
+        ref = ledger__string(&agent->ledger, source, strlen(source));
+        (*agent->jvmti)->Deallocate(agent->jvmti, (unsigned char *)source);
+    }
+    (*jni)->DeleteLocalRef(jni, class);
+    return ref;
+}
+
+static void record(struct agent *agent, JNIEnv *jni, struct java_method *method)
+{
+    struct ledger_method *into = ledger__at(&agent->ledger, method->ref);
+
+    method->detailed = true;
+    __atomic_store_n(&into->lines, lines_of(agent, method->id), __ATOMIC_RELEASE);
+    __atomic_store_n(&into->bytecode, bytecodes_of(agent, method->id), __ATOMIC_RELEASE);
+    if (!into->source)
+        __atomic_store_n(&into->source, source_of(agent, jni, method->id), __ATOMIC_RELEASE);
+}
+
+static char *signature_of(const char *class_name)
+{
+    size_t length = strlen(class_name);
+    char *signature = malloc(length + 3);
+
+    if (!signature)
+        return NULL;
+    signature[0] = 'L';
+    for (size_t i = 0; i <= length; i++)
+        signature[i + 1] = class_name[i] == '.' ? '/' : class_name[i];
+    signature[length + 1] = ';';
+    signature[length + 2] = '\0';
+    return signature;
+}
+
+static void seek(struct sought **all, struct java_method *method)
+{
+    struct sought *sought = calloc(1, sizeof *sought), *first;
+
+    if (!sought)
+        return;
+    sought->method = method;
+    sought->class_name = signature_of(method->class_name);
+    if (!sought->class_name) {
+        free(sought);
+        return;
+    }
+    HASH_FIND_STR(*all, sought->class_name, first);
+    if (first) {
+        sought->next = first->next;
+        first->next = sought;
+        return;
+    }
+    HASH_ADD_KEYPTR(hh, *all, sought->class_name, strlen(sought->class_name), sought);
+    if (!sought->hh.tbl) {
+        free(sought->class_name);
+        free(sought);
+    }
+}
+
+static void match_methods(struct agent *agent, jclass class, const struct sought *first)
+{
+    jvmtiEnv *jvmti = agent->jvmti;
+    jmethodID *ids = NULL;
+    jint count = 0;
+
+    if ((*jvmti)->GetClassMethods(jvmti, class, &count, &ids) != JVMTI_ERROR_NONE)
+        return;
+    for (jint i = 0; i < count; i++) {
+        char *name = NULL, *signature = NULL;
+
+        if ((*jvmti)->GetMethodName(jvmti, ids[i], &name, &signature, NULL) != JVMTI_ERROR_NONE)
+            continue;
+        for (const struct sought *sought = first; sought; sought = sought->next)
+            if (strcmp(sought->method->name, name) == 0 &&
+                strcmp(sought->method->signature, signature) == 0)
+                sought->method->id = ids[i];
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+    }
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)ids);
+}
+
+static void match_class(struct agent *agent, jclass class, struct sought *all)
+{
+    struct sought *sought;
+    char *signature = NULL;
+
+    if ((*agent->jvmti)->GetClassSignature(agent->jvmti, class, &signature, NULL) !=
+        JVMTI_ERROR_NONE)
+        return;
+    HASH_FIND_STR(all, signature, sought);
+    if (sought)
+        match_methods(agent, class, sought);
+    (*agent->jvmti)->Deallocate(agent->jvmti, (unsigned char *)signature);
+}
+
+static void match_loaded(struct agent *agent, JNIEnv *jni, struct sought *all)
+{
+    jclass *classes = NULL;
+    jint count = 0;
+
+    if (!all ||
+        (*agent->jvmti)->GetLoadedClasses(agent->jvmti, &count, &classes) != JVMTI_ERROR_NONE)
+        return;
+    for (jint i = 0; i < count; i++) {
+        match_class(agent, classes[i], all);
+        (*jni)->DeleteLocalRef(jni, classes[i]);
+    }
+    (*agent->jvmti)->Deallocate(agent->jvmti, (unsigned char *)classes);
+}
+
+static void drop(struct sought *all)
+{
+    struct sought *sought, *following;
+
+    HASH_ITER(hh, all, sought, following)
+    {
+        HASH_DEL(all, sought);
+        while (sought) {
+            struct sought *next = sought->next;
+
+            free(sought->class_name);
+            free(sought);
+            sought = next;
+        }
+    }
+}
+
+void method_details__record(struct agent *agent, JNIEnv *jni)
+{
+    struct details details = {.agent = agent};
+    struct sought *all = NULL;
+
+    if (!agent->sampler.ready)
+        return;
+    java_methods__each(&agent->sampler.methods, collect, &details);
+    for (size_t i = 0; i < details.count; i++)
+        if (!details.methods[i]->id)
+            seek(&all, details.methods[i]);
+    match_loaded(agent, jni, all);
+    for (size_t i = 0; i < details.count; i++)
+        if (details.methods[i]->id)
+            record(agent, jni, details.methods[i]);
+    drop(all);
+    free(details.methods);
+}
