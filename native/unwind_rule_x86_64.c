@@ -103,6 +103,8 @@ static bool set_frame(struct unwind_rule *rule, const struct call_frame_row *row
     return rule->frame != FRAME_NONE;
 }
 
+/* Where the frame no more ends by what fp says, fp was popped: an expression that counts from fp is
+ * one that the compiler did not take back. */
 static bool set_fp(struct unwind_rule *rule, const struct saved_register *saved)
 {
     int32_t offset;
@@ -116,7 +118,7 @@ static bool set_fp(struct unwind_rule *rule, const struct saved_register *saved)
         rule->fp = FP_AT_CFA;
         rule->fp_offset = (int16_t)saved->offset;
     } else if (saved->kind == SAVED_BY_EXPRESSION && is_fp_offset(&saved->expression, 2, &offset)) {
-        rule->fp = FP_AT_FP;
+        rule->fp = rule->frame == FRAME_FP_LOADED ? FP_AT_FP : FP_SAME;
         rule->fp_offset = (int16_t)offset;
     }
     return true;
