@@ -21,6 +21,13 @@
 
 #define TRAP_FLAG 0x100
 
+/* The thread sanitizer runs handlers when and where it likes. */
+#if defined(__SANITIZE_THREAD__)
+#define HANDLERS_RUN_AT_ONCE 0
+#else
+#define HANDLERS_RUN_AT_ONCE 1
+#endif
+
 static struct code_images *images;
 static struct walks walks;
 static void *library;
@@ -174,10 +181,8 @@ static void a_deep_recursion_has_all_its_frames(void **state)
 static void every_instruction(void **state)
 {
     (void)state;
-#if defined(__SANITIZE_THREAD__)
-    print_message("SKIP: the thread sanitizer holds back signals\n");
-    return;
-#endif
+    if (!HANDLERS_RUN_AT_ONCE)
+        skip();
     for (size_t i = 0; i < sizeof kinds_of_frames / sizeof *kinds_of_frames; i++) {
         unwound function = function_of(kinds_of_frames[i]);
 
@@ -228,6 +233,8 @@ static void nothing_beyond_the_stack_is_read(void **state)
     (void)state;
     static _Alignas(16) char room[256 * 1024];
     stack_t own = {.ss_sp = room, .ss_size = sizeof room}, before;
+    if (!HANDLERS_RUN_AT_ONCE)
+        skip();
     reset_walks();
     walks.stack_end = (uint64_t)(uintptr_t)room + sizeof room;
     on(SIGUSR2, on_nested, SA_ONSTACK);
@@ -236,7 +243,8 @@ static void nothing_beyond_the_stack_is_read(void **state)
     assert_int_equal(sigaltstack(&before, NULL), 0);
     on(SIGUSR2, on_nested, 0);
     assert_int_equal(walks.ours.end, UNWIND_BAD_FRAME);
-    assert_true(met("on_nested") || walks.ours.count > 2);
+    for (int i = 0; i < walks.ours.count; i++)
+        assert_true(walks.ours.sp[i] < walks.stack_end);
 }
 
 static void registers_that_cannot_be(void **state)
