@@ -47,11 +47,11 @@ enum { TRACKED_FP, TRACKED_RETURN_ADDRESS, TRACKED_COUNT };
 /* What one row says: for the registers that are tracked. */
 struct call_frame_row {
     enum cfa_kind cfa;
+    bool signal_frame;
     uint64_t cfa_register;
     int64_t cfa_offset;
     struct expression cfa_expression;
     struct saved_register saved[TRACKED_COUNT];
-    bool signal_frame;
 };
 
 /* DWARF's numbers of the tracked registers; of the processor. */

@@ -50,8 +50,8 @@ struct run {
     struct byte_cursor cursor;
     const struct frame_section *program;
     struct call_frame_row row;
-    struct call_frame_row initial; /* what "restore" goes back to */
-    struct call_frame_row remembered[REMEMBERED_MAX];
+    struct call_frame_row initial;     /* what "restore" goes back to */
+    struct call_frame_row *remembered; /* room for REMEMBERED_MAX */
     unsigned remembered_count;
     uint64_t offset; /* of the row, from the function's start */
     call_frame_row_found found;
@@ -337,7 +337,14 @@ void call_frame_program__run(const struct call_frame_entry *entry,
                              const struct tracked_registers *tracked, call_frame_row_found found,
                              void *context)
 {
-    struct run run = {.entry = entry, .tracked = tracked, .found = no_row, .context = context};
+    struct call_frame_row remembered[REMEMBERED_MAX];
+    struct run run = {
+        .entry = entry,
+        .tracked = tracked,
+        .remembered = remembered,
+        .found = no_row,
+        .context = context,
+    };
     bool followed = entry->understood && run_all(&run, &entry->initial) && run.offset == 0;
 
     run.enough = false;

@@ -272,12 +272,11 @@ bool code_images__find(const struct code_images *images, uint64_t address,
 {
     const struct code_image *image = image_ranges__find(&images->ranges, address);
 
-    if (!image) {
+    if (image && function)
+        (void)rule_at(image, address, function);
+    else if (function)
         *function = (struct code_function){0};
-        return false;
-    }
-    (void)rule_at(image, address, function);
-    return true;
+    return image != NULL;
 }
 
 const char *code_image__path(const struct code_image *image)

@@ -27,9 +27,8 @@ int code_images__refresh(struct code_images *images);
 
 struct code_function {
     const struct code_image *image; /* NULL: none */
-    uint64_t start;                 /* as the image's own headers count */
-    uint32_t
-        size; /* 0: the image does not say what function that is, start is the address itself */
+    uint64_t start; /* as the image's own headers count; the address itself where size is 0 */
+    uint32_t size;  /* 0: the image does not say what function that is */
 };
 
 /* One step towards the caller. is_return_address: pc was pushed by a call, so it is the code before
@@ -40,7 +39,8 @@ enum unwind_result code_images__step(const struct code_images *images,
                                      struct frame_registers *registers, uint64_t stack_end,
                                      bool is_return_address, struct code_function *function);
 
-/* Which image and function an address is in. False: none. Async-signal-safe. */
+/* Which image and function an address is in; function may be NULL. False: none. Async-signal-safe.
+ */
 bool code_images__find(const struct code_images *images, uint64_t address,
                        struct code_function *function);
 
