@@ -231,6 +231,9 @@ static int check_column(const struct request *request, const struct report_model
     for (size_t i = 0; i < 2; i++) {
         if (known & COLUMN_BIT(columns[i]))
             continue;
+        if (columns[i] == COLUMN_SAMPLES)
+            return command__fail("%s: has no samples: the agent's sample= did not ask for any",
+                                 path);
         enum ledger_metric_source source = report_column__source(columns[i]);
         bool refused = model->header.source_error[source] != 0;
         return command__fail("%s: has no %s: %s%s", path, report_column__name(columns[i]),

@@ -19,7 +19,7 @@ class Usage(bench.Bench):
                 (["--sort", "wal"], "did you mean 'wall'"),
                 (["--view", "flat", "--sort", "bse"], "did you mean 'base'"),
                 (["--sort", "bse", "--view", "flat"], "did you mean 'base'"),
-                (["--metric", "xyzzyxyzzy"], "there are cpu, wall, calls, user"),
+                (["--metric", "xyzzyxyzzy"], "there are cpu, wall, calls, samples"),
                 (["--top", "0"], "--top '0'"),
                 (["--top", "-1"], "--top '-1'"),
                 (["--top", "many"], "--top 'many'"),
@@ -76,6 +76,8 @@ class Usage(bench.Bench):
         complaint = self.treadle("report", "plain.ledger", "-v", "flat", "-m", "read_bytes",
                                  status=1)
         self.assert_one_line(complaint, "has no read_bytes")
+        complaint = self.treadle("report", "plain.ledger", "-m", "samples", status=1)
+        self.assert_one_line(complaint, "has no samples: the agent's sample= did not ask for any")
         self.treadle("report", "plain.ledger", "-m", "read_bytes")
 
 
