@@ -36,7 +36,8 @@ enum option_key {
 };
 
 static const struct argp_option options[] = {
-    {"view", 'v', "VIEW", 0, "threads (the default), spawn, tree, flat or callers", 0},
+    {"view", 'v', "VIEW", 0,
+     "threads (the default), spawn, tree, flat, callers, images or procedures", 0},
     {"metric", 'm', "METRIC", 0,
      "what Base and Cum show and what is sorted by: cpu (the default), wall, calls, or a kernel "
      "metric such as run_queue_delay",
@@ -45,8 +46,9 @@ static const struct argp_option options[] = {
      "only threads whose name matches, such as 'http-*'; spawn: and what they started", 0},
     {"top", 'n', "N", 0, "only the N heaviest threads, contexts or methods", 0},
     {"sort", 's', "KEY", 0,
-     "threads: a metric, name, waiting, start, mounts, pinned, parked; other views: cum, base, "
-     "calls, name",
+     "threads: a metric, name, waiting, start, mounts, pinned, parked; images, procedures: "
+     "samples, "
+     "base, name; other views: cum, base, calls, name",
      0},
     {"fold", KEY_FOLD, NULL, 0,
      "threads, spawn: one row for threads whose names differ in digits only", 0},
@@ -228,12 +230,13 @@ static int check_column(const struct request *request, const struct report_model
     enum report_column columns[] = {request->column, request->column};
     if (threads && request->sort && report_column__by_name(request->sort) < COLUMN_COUNT)
         columns[1] = report_column__by_name(request->sort);
+    bool samples = request->view->of_samples || request->column == COLUMN_SAMPLES ||
+                   columns[1] == COLUMN_SAMPLES;
+    if (samples && !(known & COLUMN_BIT(COLUMN_SAMPLES)))
+        return command__fail("%s: has no samples: the agent's sample= did not ask for any", path);
     for (size_t i = 0; i < 2; i++) {
         if (known & COLUMN_BIT(columns[i]))
             continue;
-        if (columns[i] == COLUMN_SAMPLES)
-            return command__fail("%s: has no samples: the agent's sample= did not ask for any",
-                                 path);
         enum ledger_metric_source source = report_column__source(columns[i]);
         bool refused = model->header.source_error[source] != 0;
         return command__fail("%s: has no %s: %s%s", path, report_column__name(columns[i]),

@@ -145,7 +145,7 @@ static void write_text_row(const struct book *book, enum role role, uint32_t sel
 int view_callers__text(const struct view *view)
 {
     struct book book = open_book(view);
-    view_row__title(view, "Callers and callees");
+    view_row__title(view, "Callers and callees", "Base and Cum");
     fputs(screen__bold(&view->screen), view->screen.out);
     view_row__number_heads(view);
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));

@@ -48,7 +48,7 @@ int view_flat__text(const struct view *view)
     struct shown shown = arrange(view);
     size_t taken = view_row__number_columns(view);
     size_t room = view->screen.columns > taken + 20 ? view->screen.columns - taken : 0;
-    view_row__title(view, "Methods");
+    view_row__title(view, "Methods", "Base and Cum");
     fputs(screen__bold(&view->screen), view->screen.out);
     view_row__number_heads(view);
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));

@@ -15,14 +15,14 @@ char *view_row__name(const struct view *view, uint32_t method, size_t columns)
     return printable;
 }
 
-void view_row__title(const struct view *view, const char *what)
+void view_row__title(const struct view *view, const char *what, const char *values)
 {
     uint32_t threads = 0;
     for (uint32_t i = 0; i < view->model->thread_count; i++)
         threads += view->selected[i];
-    fprintf(view->screen.out, "%s%s%s, Base and Cum in %s, %u of %u threads\n",
-            screen__bold(&view->screen), what, screen__plain(&view->screen),
-            report_column__name(view->column), threads, view->model->thread_count);
+    fprintf(view->screen.out, "%s%s%s, %s in %s, %u of %u threads\n", screen__bold(&view->screen),
+            what, screen__plain(&view->screen), values, report_column__name(view->column), threads,
+            view->model->thread_count);
 }
 
 void view_row__numbers(const struct view *view, const struct row_numbers *numbers)
@@ -62,6 +62,11 @@ void view_row__add_samples(json_t *object, const struct report_model *model, uin
         return;
     json_object_set_new(object, "samples", json_row__integer(samples));
     json_object_set_new(object, "mark", *mark ? json_string(mark) : json_null());
+}
+
+uint64_t view_row__ppm(uint64_t part, uint64_t whole)
+{
+    return whole ? (uint64_t)((unsigned __int128)part * 1000000 / whole) : 0;
 }
 
 json_t *view_row__method(const struct report_model *model, uint32_t method)

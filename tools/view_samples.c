@@ -66,9 +66,8 @@ static void walk_lines(const struct view *view)
 
 static void error_line(const struct view *view)
 {
-    uint64_t kept = report_samples__kept(&view->model->header);
-    uint64_t ppm = report_samples__error_ppm(kept / 50, kept);
-    if (kept < 50)
+    uint64_t ppm = report_samples__error_of_2_percent_ppm(&view->model->header);
+    if (ppm == 0)
         return;
     fprintf(view->screen.out,
             "  a share of 2 %% is known to %s %" PRIu64 ".%02" PRIu64 " %% points (95 %%)\n",
@@ -96,7 +95,6 @@ void view_samples__text(const struct view *view)
 json_t *view_samples__json(const struct report_model *model)
 {
     const struct ledger_header *header = &model->header;
-    uint64_t kept = report_samples__kept(header);
     json_t *object = json_object();
     json_t *walks = json_object();
     for (unsigned i = 0; i < WALK_FAILURE_COUNT; i++)
@@ -115,7 +113,7 @@ json_t *view_samples__json(const struct report_model *model)
     json_object_set_new(object, "fill_bytes", json_row__integer(header->sample_fill_bytes));
     json_object_set_new(object, "failed_walks", walks);
     json_object_set_new(object, "error_of_2_percent_ppm",
-                        json_row__integer(report_samples__error_ppm(kept / 50, kept)));
+                        json_row__integer(report_samples__error_of_2_percent_ppm(header)));
     return object;
 }
 

@@ -163,7 +163,7 @@ static void write_thread(const struct forest *forest, uint32_t thread)
 int view_tree__text(const struct view *view)
 {
     struct forest forest = plant(view);
-    view_row__title(view, "Call trees");
+    view_row__title(view, "Call trees", "Base and Cum");
     fputs(screen__bold(&view->screen), view->screen.out);
     screen__right(&view->screen, "Level", LEVEL_COLUMNS);
     screen__right(&view->screen, "RL", RL_COLUMNS);

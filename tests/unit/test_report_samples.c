@@ -248,6 +248,10 @@ static void error_of_a_share(void **state)
     assert_int_equal(report_samples__error_ppm(0, 100), 0);
     assert_int_equal(report_samples__error_ppm(0, 0), 0);
     assert_int_equal(report_samples__error_ppm(UINT64_MAX / 2, UINT64_MAX), 0);
+    struct ledger_header header = {.samples = 10010, .dropped_samples = 7, .homeless_samples = 3};
+    assert_int_equal(report_samples__error_of_2_percent_ppm(&header), 2744);
+    header.samples = 10;
+    assert_int_equal(report_samples__error_of_2_percent_ppm(&header), 0);
 }
 
 /* Without samples there is no such column, and nothing is looked for. */

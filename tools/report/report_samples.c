@@ -73,14 +73,23 @@ static uint64_t square_root(unsigned __int128 x)
     return root;
 }
 
+/* 1.96 sqrt(p (1 - p) / n), all in millionths: 1.96^2 = 3.8416 */
+static uint64_t error_of(unsigned __int128 share_ppm, uint64_t samples)
+{
+    return square_root(share_ppm * (1000000 - share_ppm) * 38416 / 10000 / samples);
+}
+
 uint64_t report_samples__error_ppm(uint64_t part, uint64_t whole)
 {
     if (whole == 0 || part > whole)
         return 0;
-    /* 1.96 sqrt(p (1 - p) / n), all in millionths: 1.96^2 = 3.8416 */
-    unsigned __int128 share = (unsigned __int128)part * 1000000 / whole;
-    unsigned __int128 square = share * (1000000 - share) * 38416 / 10000 / whole;
-    return square_root(square);
+    return error_of(part * (unsigned __int128)1000000 / whole, whole);
+}
+
+uint64_t report_samples__error_of_2_percent_ppm(const struct ledger_header *header)
+{
+    uint64_t kept = report_samples__kept(header);
+    return kept ? error_of(20000, kept) : 0;
 }
 
 uint64_t report_samples__kept(const struct ledger_header *header)

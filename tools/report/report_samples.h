@@ -27,6 +27,9 @@ bool report_samples__share_out(struct report_model *model, uint32_t exact, uint3
  * half of the 95 % interval, 1.96 * sqrt(p * (1 - p) / n). */
 uint64_t report_samples__error_ppm(uint64_t part, uint64_t whole);
 
+/* The same of a share of 2 % of all samples that are in the trees; 0 if there are none. */
+uint64_t report_samples__error_of_2_percent_ppm(const struct ledger_header *header);
+
 /* The samples that are in the trees. */
 uint64_t report_samples__kept(const struct ledger_header *header);
 
