@@ -5,6 +5,7 @@
 #include "tools/report/nearest.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
+#include "tools/symbols/native_symbols.h"
 #include "tools/view.h"
 
 #include <inttypes.h>
@@ -300,7 +301,7 @@ static int report(const struct request *request, const char *path)
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
     if (!reader)
         return command__fail("%s", message);
-    struct report_model *model = report_model__load(reader, columns_of(request));
+    struct report_model *model = native_symbols__load_model(reader, columns_of(request));
     ledger_reader__close(reader);
     int status = check_column(request, model, path);
     if (status == EXIT_FINE)

@@ -78,7 +78,7 @@ GC Thread#0  (vm, running)  300 ms CPU, 10.00 s wall, 0 calls
             "dropped": 3, "homeless": 2, "buffer_bytes": 65536, "fill_bytes": 16384,
             "failed_walks": {"unknown_code": 0, "no_unwind": 4, "bad_frame": 0, "bad_method": 0,
                              "fault": 0, "too_deep": 9},
-            "error_of_2_percent_ppm": 35425})
+            "error_of_2_percent_ppm": 35424})
 
     def test_flat_and_callers(self):
         text = self.report("flat", "--top", "3")

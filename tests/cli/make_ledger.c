@@ -3,7 +3,6 @@
  */
 #include "native/kernel_metrics.h"
 #include "tests/cli/sampled_drawing.h"
-#include "tests/cli/sampled_drawing.h"
 #include "tests/ledger_drawing.h"
 
 #include <errno.h>
