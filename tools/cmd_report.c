@@ -1,6 +1,6 @@
 /* treadle report: shows a ledger. */
 #include "tools/command.h"
-#include "tools/live_folders.h"
+#include "tools/ledger_argument.h"
 #include "tools/live_ledger.h"
 #include "tools/report/nearest.h"
 #include "tools/report/quantity.h"
@@ -191,37 +191,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-static bool is_number(const char *text)
-{
-    return text[0] && strspn(text, "0123456789") == strlen(text);
-}
-
-static char *find_newest_snapshot(void)
-{
-    struct found_ledgers found = {0};
-    live_folders__find_snapshots(&found);
-    char *path = found.count ? strdup(found.items[found.count - 1].path) : NULL;
-    found_ledgers__release(&found);
-    return path;
-}
-
-/* The path of the ledger to show, to be freed; NULL after a line that says why not. */
-static char *find_source(const struct request *request)
-{
-    if (!request->source) {
-        char *path = find_newest_snapshot();
-        if (!path)
-            command__fail("no *.ledger in the working folder; name a FILE or a PID, or see "
-                          "`treadle list`");
-        return path;
-    }
-    if (is_number(request->source)) {
-        unsigned long pid = strtoul(request->source, NULL, 10);
-        return live_ledger__find(pid < INT32_MAX ? (pid_t)pid : 0);
-    }
-    return strdup(request->source);
-}
-
 static int check_column(const struct request *request, const struct report_model *model,
                         const char *path)
 {
@@ -321,7 +290,7 @@ int cmd_report(int argc, char **argv)
     struct request request = {.view = &view_kinds[0]};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
-    char *path = find_source(&request);
+    char *path = ledger_argument__path(request.source);
     int status = path ? report(&request, path) : EXIT_BAD_INPUT;
     free(path);
     return status;
