@@ -213,6 +213,26 @@ static void damaged_frames_are_left_out_and_counted(void **state)
     drawing__end(&drawing);
 }
 
+/* Most kernels do not say what they did: then it is the kernel's, as a whole. */
+static void the_kernel_needs_no_method(void **state)
+{
+    struct drawing drawing;
+    struct text_store store = {0};
+    (void)state;
+    drawing__begin(&drawing, 1u << 20);
+    ledger_ref root = drawing__root(&drawing, drawing__thread(&drawing, "t", THREAD_PLATFORM, 40));
+    drawing__frame(&drawing, root, NODE_KERNEL, 0, 3);
+    struct report_model *model = drawn__load(&drawing);
+    assert_int_equal(model->skipped, 0);
+    assert_int_equal(model->nodes[1].method, METHOD_OF_KERNEL);
+    const struct report_method *method = &model->methods[METHOD_OF_KERNEL];
+    assert_string_equal(report_method__full_name(&store, method).bytes, "[kernel]");
+    assert_string_equal(method->class_name.bytes, "[kernel]");
+    text_store__release(&store);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
 /* A native function is named by its file and by what the ledger has, or by where it is. */
 static void native_functions_have_names(void **state)
 {
@@ -275,6 +295,7 @@ int main(void)
         cmocka_unit_test(no_more_wall_time_than_there_is),
         cmocka_unit_test(a_method_that_is_exact_and_sampled_is_one),
         cmocka_unit_test(damaged_frames_are_left_out_and_counted),
+        cmocka_unit_test(the_kernel_needs_no_method),
         cmocka_unit_test(native_functions_have_names),
         cmocka_unit_test(error_of_a_share),
         cmocka_unit_test(ledgers_without_samples_have_no_column),

@@ -155,11 +155,15 @@ void loader__load_methods(struct loader *loader)
     const struct text names[METHOD_FIRST_REAL] = {
         [METHOD_OF_THREAD] = {"(thread)", 8},
         [METHOD_OF_GAP] = {"(between Java threads)", 22},
+        [METHOD_OF_KERNEL] = {"[kernel]", 8},
         [METHOD_UNKNOWN] = {"(unknown method)", 16},
     };
     model->methods = memory__zeroed((size_t)METHOD_FIRST_REAL + count, sizeof(*model->methods));
     for (uint32_t i = 0; i < METHOD_FIRST_REAL; i++)
         model->methods[i] = (struct report_method){none, names[i], none, none, none, 0, false};
+    struct report_method *kernel = &model->methods[METHOD_OF_KERNEL];
+    kernel->class_name = kernel->image = kernel->name;
+    kernel->flags = METHOD_SYMBOL;
     model->method_count = METHOD_FIRST_REAL;
     model->method_records = memory__zeroed(count, sizeof(*model->method_records));
     struct loaded_method *loaded = memory__zeroed(count, sizeof(*loaded));

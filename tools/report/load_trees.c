@@ -13,6 +13,8 @@ static uint32_t find_method(struct loader *loader, const struct ledger_node *rec
         return METHOD_OF_THREAD;
     if (kind == NODE_GAP)
         return METHOD_OF_GAP;
+    if (kind == NODE_KERNEL && record->method == 0)
+        return METHOD_OF_KERNEL;
     uint32_t index = ledger_reader__method(loader->reader, record->method)
                          ? loader__index_or_none(loader, record->method)
                          : REPORT_NONE;

@@ -98,6 +98,8 @@ static void write_function(FILE *out, const struct report_method *method)
 {
     bool bracketed = method->class_name.bytes[0] == '[';
     fwrite(method->name.bytes, 1, method->name.length, out);
+    if (text__compare(method->name, method->class_name) == 0)
+        return; /* the kernel, all of it */
     fputs(bracketed ? " " : " [", out);
     fwrite(method->class_name.bytes, 1, method->class_name.length, out);
     fputs(bracketed ? "" : "]", out);

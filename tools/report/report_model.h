@@ -30,6 +30,7 @@
 enum report_method_index {
     METHOD_OF_THREAD,  /* roots: "(thread)" */
     METHOD_OF_GAP,     /* "(between Java threads)" */
+    METHOD_OF_KERNEL,  /* "[kernel]": its side of a sampled stack, of which no function is known */
     METHOD_UNKNOWN,    /* the ledger lost the name */
     METHOD_FIRST_REAL, /* the others, in the ledger's order; equal ones are one */
 };
