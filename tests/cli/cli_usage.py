@@ -41,7 +41,7 @@ class Usage(bench.Bench):
         self.assertIn("Usage: treadle COMMAND", self.treadle(status=2))
 
     def test_help_and_version(self):
-        for command in ([], ["report"], ["list"], ["run"], ["dump"], ["attach"], ["start"], ["stop"],
+        for command in ([], ["annotate"], ["report"], ["list"], ["run"], ["dump"], ["attach"], ["start"], ["stop"],
                         ["status"]):
             self.assertIn("Usage: treadle", self.treadle(*command, "--help"))
             self.assertRegex(self.treadle(*command, "--version"), r"^treadle \d+\.\d+")

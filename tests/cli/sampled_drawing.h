@@ -13,7 +13,7 @@ static const unsigned char drawn_machine_code[] = {
     0x55, 0x48, 0x89, 0xe5, 0x83, 0xc7, 0x01, 0x89, 0xf8, 0x5d, 0xc3,
 };
 
-/* iconst_2; newarray int; astore_1; iload_0; goto 3; return. Lines 10 (0), 11 (4), 12 (8). */
+/* iconst_2; newarray int; astore_1; iload_0; goto 4; return. Lines 10 (0), 11 (4), 12 (8). */
 static const unsigned char drawn_bytecode[] = {
     0x05, 0xbc, 0x0a, 0x4c, 0x1a, 0xa7, 0xff, 0xff, 0xb1,
 };

@@ -1,7 +1,7 @@
 /* A Java method's lines and bytecode: what was interpreted, and what was compiled, wherever it was
  * inlined, by its bytecode index. */
 #include "tools/annotate/annotation.h"
-#include "tools/annotate/bytecode_text.h"
+#include "tools/report/bytecode_text.h"
 #include "tools/report/memory.h"
 
 #include <errno.h>
@@ -13,6 +13,8 @@
 #define CONTEXT_LINES 2u
 #define LINES_MAX     65535u
 #define TAB_COLUMNS   8u
+
+#define NO_LINES_TITLE "Bytecode: the ledger has no line numbers of it"
 
 /* Lines from the method's first to its last. */
 static void line_range(const struct report_method_code *code, uint32_t *first, uint32_t *last)
@@ -107,33 +109,6 @@ static void add_lines(struct listing *listing, FILE *file, uint32_t first, uint3
     free(line);
 }
 
-int annotation__add_source(struct annotation *annotation, struct report_places *places,
-                           const struct report_method_code *code, const char *source, char *message,
-                           size_t message_bytes)
-{
-    const struct report_method *method = &places->model->methods[annotation->method];
-    uint32_t first, last;
-    FILE *file = open_source(method, source, message, message_bytes);
-    if (!file)
-        return -ENOENT;
-    line_range(code, &first, &last);
-    struct listing *listing = annotation__add(annotation, LISTING_SOURCE, strdup("Source"));
-    if (last) {
-        first = first > CONTEXT_LINES ? first - CONTEXT_LINES : 1;
-        add_lines(listing, file, first, last + CONTEXT_LINES);
-    }
-    fclose(file);
-    for (uint32_t i = 0; i < places->place_count; i++) {
-        const struct report_place *place = &places->places[i];
-        if (place->method != annotation->method || place->bci < 0)
-            continue;
-        uint32_t line = report_method_code__line(code, place->bci);
-        if (!line || !listing__count(listing, line, place->samples))
-            annotation->unplaced += place->samples;
-    }
-    return 0;
-}
-
 /* What the ledger has no bytecode of has rows where samples were. */
 static void add_bare_rows(struct listing *listing, const struct report_places *places,
                           const struct report_method_code *code, uint32_t method)
@@ -154,9 +129,9 @@ static void add_bare_rows(struct listing *listing, const struct report_places *p
 }
 
 void annotation__add_bytecode(struct annotation *annotation, struct report_places *places,
-                              const struct report_method_code *code)
+                              const struct report_method_code *code, const char *title)
 {
-    struct listing *listing = annotation__add(annotation, LISTING_BYTECODE, strdup("Bytecode"));
+    struct listing *listing = annotation__add(annotation, LISTING_BYTECODE, strdup(title));
     for (size_t at = 0; at < code->bytecode_bytes;) {
         char text[BYTECODE_TEXT_BYTES];
         size_t taken = bytecode_text__instruction(code->bytecode, code->bytecode_bytes, at, text);
@@ -173,4 +148,34 @@ void annotation__add_bytecode(struct annotation *annotation, struct report_place
         if (!inside || !listing__count(listing, (uint64_t)place->bci, place->samples))
             annotation->unplaced += place->samples;
     }
+}
+
+int annotation__add_source(struct annotation *annotation, struct report_places *places,
+                           const struct report_method_code *code, const char *source, char *message,
+                           size_t message_bytes)
+{
+    const struct report_method *method = &places->model->methods[annotation->method];
+    uint32_t first, last;
+    FILE *file = open_source(method, source, message, message_bytes);
+    if (!file)
+        return -ENOENT;
+    line_range(code, &first, &last);
+    if (last == 0) {
+        fclose(file);
+        annotation__add_bytecode(annotation, places, code, NO_LINES_TITLE);
+        return 0;
+    }
+    struct listing *listing = annotation__add(annotation, LISTING_SOURCE, strdup("Source"));
+    first = first > CONTEXT_LINES ? first - CONTEXT_LINES : 1;
+    add_lines(listing, file, first, last + CONTEXT_LINES);
+    fclose(file);
+    for (uint32_t i = 0; i < places->place_count; i++) {
+        const struct report_place *place = &places->places[i];
+        if (place->method != annotation->method || place->bci < 0)
+            continue;
+        uint32_t line = report_method_code__line(code, place->bci);
+        if (!line || !listing__count(listing, line, place->samples))
+            annotation->unplaced += place->samples;
+    }
+    return 0;
 }

@@ -111,7 +111,7 @@ struct annotation *annotation__new(struct report_places *places, struct native_s
         return NULL;
     }
     if (!native && !wish->source)
-        annotation__add_bytecode(annotation, places, &code);
+        annotation__add_bytecode(annotation, places, &code, "Bytecode");
     if (native)
         annotation__add_native(annotation, places, symbols, &code);
     if (native || wish->code)

@@ -75,7 +75,7 @@ int annotation__add_source(struct annotation *annotation, struct report_places *
                            const struct report_method_code *code, const char *source, char *message,
                            size_t message_bytes);
 void annotation__add_bytecode(struct annotation *annotation, struct report_places *places,
-                              const struct report_method_code *code);
+                              const struct report_method_code *code, const char *title);
 void annotation__add_compiled(struct annotation *annotation, struct report_places *places);
 void annotation__add_native(struct annotation *annotation, struct report_places *places,
                             struct native_symbols *symbols, const struct report_method_code *code);

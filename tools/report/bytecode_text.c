@@ -1,4 +1,4 @@
-#include "tools/annotate/bytecode_text.h"
+#include "tools/report/bytecode_text.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
