@@ -91,6 +91,77 @@ static inline ledger_ref drawing__call(struct drawing *drawing, ledger_ref paren
     return drawing__node(drawing, parent, NODE_EXACT, method, calls, cpu_ns);
 }
 
+/* What samples found below a node, appended to its sampled frames: those with it on top, and of
+ * those through it how many found it interpreted. level NODE_SELF: the exact parent itself. */
+static inline ledger_ref drawing__samples(struct drawing *drawing, ledger_ref parent,
+                                          uint32_t kind_and_level, ledger_ref method, uint64_t cpu,
+                                          uint64_t wall, uint64_t interpreted)
+{
+    ledger_ref ref = ledger__take_shared(&drawing->ledger, LEDGER_NODES, 1);
+    drawing__check(ref != 0, "the ledger is full");
+    struct ledger_node *node = drawing__node_at(drawing, ref);
+    struct ledger_node *above = drawing__node_at(drawing, parent);
+    node->parent = parent;
+    node->method = method;
+    node->kind_and_level = kind_and_level;
+    node->cpu_samples = cpu;
+    node->wall_samples = wall;
+    node->interpreted = interpreted;
+    ledger_ref *link = ledger_node__is_sampled(above) ? &above->first_child : &above->sampled;
+    while (*link)
+        link = &drawing__node_at(drawing, *link)->next_sibling;
+    *link = ref;
+    drawing->ledger.header->samples += cpu + wall;
+    return ref;
+}
+
+static inline ledger_ref drawing__frame(struct drawing *drawing, ledger_ref parent,
+                                        enum ledger_node_kind kind, ledger_ref method,
+                                        uint64_t cpu_samples)
+{
+    return drawing__samples(drawing, parent, (uint32_t)kind << 24, method, cpu_samples, 0, 0);
+}
+
+static inline ledger_ref drawing__self(struct drawing *drawing, ledger_ref parent,
+                                       uint64_t cpu_samples, uint64_t interpreted)
+{
+    return drawing__samples(drawing, parent, (uint32_t)NODE_SAMPLED << 24 | NODE_SELF, 0,
+                            cpu_samples, 0, interpreted);
+}
+
+static inline ledger_ref drawing__record(struct drawing *drawing, enum ledger_table table)
+{
+    ledger_ref ref = ledger__take_shared(&drawing->ledger, table, 1);
+    drawing__check(ref != 0, "the ledger is full");
+    return ref;
+}
+
+static inline ledger_ref drawing__image(struct drawing *drawing, const char *path,
+                                        const char *build_id)
+{
+    ledger_ref ref = drawing__record(drawing, LEDGER_IMAGES);
+    struct ledger_image *image = ledger__at(&drawing->ledger, ref);
+    image->path = drawing__string(drawing, path);
+    image->build_id = build_id ? drawing__string(drawing, build_id) : 0;
+    return ref;
+}
+
+/* A native function of an image, or of none if `image` is 0: then of `class_name`. */
+static inline ledger_ref drawing__symbol(struct drawing *drawing, ledger_ref image,
+                                         const char *class_name, const char *name, uint64_t address)
+{
+    struct ledger_method_names names = {class_name, name ? name : "", "", NULL};
+    ledger_ref ref =
+        ledger__add_method(&drawing->ledger, ++drawing->next_key, &names, METHOD_SYMBOL);
+    struct ledger_method *method = ledger__at(&drawing->ledger, ref);
+    method->image = image;
+    method->address = address;
+    method->signature = 0;
+    if (!name)
+        method->name = 0;
+    return ref;
+}
+
 /* A thread and its root, whose base is cpu_ns. */
 static inline ledger_ref drawing__thread(struct drawing *drawing, const char *name,
                                          enum ledger_thread_kind kind, uint64_t cpu_ns)

@@ -1,10 +1,11 @@
 /* treadle report: shows a ledger. */
 #include "tools/command.h"
-#include "tools/live_folders.h"
+#include "tools/ledger_argument.h"
 #include "tools/live_ledger.h"
 #include "tools/report/nearest.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
+#include "tools/symbols/native_symbols.h"
 #include "tools/view.h"
 
 #include <inttypes.h>
@@ -36,7 +37,8 @@ enum option_key {
 };
 
 static const struct argp_option options[] = {
-    {"view", 'v', "VIEW", 0, "threads (the default), spawn, tree, flat or callers", 0},
+    {"view", 'v', "VIEW", 0,
+     "threads (the default), spawn, tree, flat, callers, images or procedures", 0},
     {"metric", 'm', "METRIC", 0,
      "what Base and Cum show and what is sorted by: cpu (the default), wall, calls, or a kernel "
      "metric such as run_queue_delay",
@@ -45,8 +47,9 @@ static const struct argp_option options[] = {
      "only threads whose name matches, such as 'http-*'; spawn: and what they started", 0},
     {"top", 'n', "N", 0, "only the N heaviest threads, contexts or methods", 0},
     {"sort", 's', "KEY", 0,
-     "threads: a metric, name, waiting, start, mounts, pinned, parked; other views: cum, base, "
-     "calls, name",
+     "threads: a metric, name, waiting, start, mounts, pinned, parked; images, procedures: "
+     "samples, "
+     "base, name; other views: cum, base, calls, name",
      0},
     {"fold", KEY_FOLD, NULL, 0,
      "threads, spawn: one row for threads whose names differ in digits only", 0},
@@ -188,37 +191,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-static bool is_number(const char *text)
-{
-    return text[0] && strspn(text, "0123456789") == strlen(text);
-}
-
-static char *find_newest_snapshot(void)
-{
-    struct found_ledgers found = {0};
-    live_folders__find_snapshots(&found);
-    char *path = found.count ? strdup(found.items[found.count - 1].path) : NULL;
-    found_ledgers__release(&found);
-    return path;
-}
-
-/* The path of the ledger to show, to be freed; NULL after a line that says why not. */
-static char *find_source(const struct request *request)
-{
-    if (!request->source) {
-        char *path = find_newest_snapshot();
-        if (!path)
-            command__fail("no *.ledger in the working folder; name a FILE or a PID, or see "
-                          "`treadle list`");
-        return path;
-    }
-    if (is_number(request->source)) {
-        unsigned long pid = strtoul(request->source, NULL, 10);
-        return live_ledger__find(pid < INT32_MAX ? (pid_t)pid : 0);
-    }
-    return strdup(request->source);
-}
-
 static int check_column(const struct request *request, const struct report_model *model,
                         const char *path)
 {
@@ -228,6 +200,10 @@ static int check_column(const struct request *request, const struct report_model
     enum report_column columns[] = {request->column, request->column};
     if (threads && request->sort && report_column__by_name(request->sort) < COLUMN_COUNT)
         columns[1] = report_column__by_name(request->sort);
+    bool samples = request->view->of_samples || request->column == COLUMN_SAMPLES ||
+                   columns[1] == COLUMN_SAMPLES;
+    if (samples && !(known & COLUMN_BIT(COLUMN_SAMPLES)))
+        return command__fail("%s: has no samples: the agent's sample= did not ask for any", path);
     for (size_t i = 0; i < 2; i++) {
         if (known & COLUMN_BIT(columns[i]))
             continue;
@@ -294,7 +270,7 @@ static int report(const struct request *request, const char *path)
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
     if (!reader)
         return command__fail("%s", message);
-    struct report_model *model = report_model__load(reader, columns_of(request));
+    struct report_model *model = native_symbols__load_model(reader, columns_of(request));
     ledger_reader__close(reader);
     int status = check_column(request, model, path);
     if (status == EXIT_FINE)
@@ -314,7 +290,7 @@ int cmd_report(int argc, char **argv)
     struct request request = {.view = &view_kinds[0]};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
-    char *path = find_source(&request);
+    char *path = ledger_argument__path(request.source);
     int status = path ? report(&request, path) : EXIT_BAD_INPUT;
     free(path);
     return status;

@@ -21,6 +21,7 @@ struct command {
     command_run *run;
 };
 
+command_run cmd_annotate;
 command_run cmd_attach;
 command_run cmd_dump;
 command_run cmd_list;

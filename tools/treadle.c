@@ -10,6 +10,7 @@
 #include <string.h>
 
 static const struct command commands[] = {
+    {"annotate", "show where in a method its samples are", cmd_annotate},
     {"attach", "begin to profile a JVM that runs already", cmd_attach},
     {"dump", "write a snapshot of a running JVM's ledger", cmd_dump},
     {"list", "show running JVMs with a ledger, orphans, and snapshots here", cmd_list},

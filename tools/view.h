@@ -27,6 +27,7 @@ struct view_kind {
     const char *const *sort_keys; /* NULL-terminated; the first is the default */
     bool sorts_by_column;         /* --sort takes the name of any column, too */
     bool of_threads;              /* not of their trees: --metric means the threads' metrics */
+    bool of_samples;              /* makes no sense without any */
     view_form *text;
     view_form *json;
     view_form *csv;
@@ -50,6 +51,12 @@ view_form view_flat__csv;
 view_form view_callers__text;
 view_form view_callers__json;
 view_form view_callers__csv;
+view_form view_images__text;
+view_form view_images__json;
+view_form view_images__csv;
+view_form view_procedures__text;
+view_form view_procedures__json;
+view_form view_procedures__csv;
 
 /* Index of --sort in a NULL-terminated list of keys; 0 if there is none. */
 size_t view__sort_index(const struct view *view, const char *const *keys);

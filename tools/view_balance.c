@@ -3,7 +3,7 @@
 #include "tools/hooks.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
-#include "tools/view.h"
+#include "tools/view_samples.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -346,4 +346,5 @@ void view_balance__text(const struct view *view)
     loss_lines(view);
     for (unsigned source = 0; source < SOURCE_COUNT; source++)
         missing_line(view, (enum ledger_metric_source)source);
+    view_samples__text(view);
 }

@@ -5,6 +5,7 @@
 #include "tools/report/report_callers.h"
 #include "tools/report/report_flat.h"
 #include "tools/view_rows.h"
+#include "tools/view_samples.h"
 
 #include <stdlib.h>
 
@@ -16,8 +17,10 @@ struct book {
     uint32_t count;                /* of them, shown */
     uint32_t total;
     const struct flat_row **row_of; /* by method */
-    size_t column;                  /* index of the chosen column, and of calls, in edges' values */
+    /* indices of the chosen column, of calls and of samples in edges' values */
+    size_t column;
     size_t calls;
+    size_t samples;
     uint32_t written; /* rows of the current list of parents or children */
 };
 
@@ -29,6 +32,7 @@ static struct book open_book(const struct view *view)
     book.flat = report_flat__new(model, view->selected);
     book.column = report_callers__index(book.callers, view->column);
     book.calls = report_callers__index(book.callers, COLUMN_CALLS);
+    book.samples = report_callers__index(book.callers, COLUMN_SAMPLES);
     book.stanzas = memory__zeroed(book.flat->row_count, sizeof(*book.stanzas));
     book.row_of = memory__zeroed(model->method_count, sizeof(struct flat_row *));
     for (uint32_t i = 0; i < book.flat->row_count; i++) {
@@ -114,16 +118,25 @@ static void write_self(struct book *book, uint32_t method, row_writer *write)
     write(book, SELF, method, method, base, cum);
 }
 
+static const char *mark_of(const struct book *book, uint32_t method)
+{
+    return flat_row__mark(book->row_of[method]);
+}
+
 static void write_text_row(const struct book *book, enum role role, uint32_t self, uint32_t method,
                            const uint64_t *base, const uint64_t *cum)
 {
     const struct view *view = book->view;
-    size_t taken = CALLS_COLUMNS + 2 * VALUE_COLUMNS + 6;
+    size_t taken = view_row__number_columns(view) + 4;
     size_t room = view->screen.columns > taken + 20 ? view->screen.columns - taken : 0;
     char *name = view_row__name(view, method, room);
     (void)self;
     fputs(role == SELF ? screen__bold(&view->screen) : "", view->screen.out);
-    view_row__numbers(view, base[book->calls], base[book->column], cum[book->column]);
+    view_row__numbers(view, &(struct row_numbers){.calls = base[book->calls],
+                                                  .base = base[book->column],
+                                                  .cum = cum[book->column],
+                                                  .samples = base[book->samples],
+                                                  .mark = mark_of(book, method)});
     fprintf(view->screen.out, "%s%s%s\n", role == SELF ? "" : "    ", name,
             role == SELF ? screen__plain(&view->screen) : "");
     free(name);
@@ -132,7 +145,7 @@ static void write_text_row(const struct book *book, enum role role, uint32_t sel
 int view_callers__text(const struct view *view)
 {
     struct book book = open_book(view);
-    view_row__title(view, "Callers and callees");
+    view_row__title(view, "Callers and callees", "Base and Cum");
     fputs(screen__bold(&view->screen), view->screen.out);
     view_row__number_heads(view);
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
@@ -145,6 +158,7 @@ int view_callers__text(const struct view *view)
     }
     if (book.count < book.total)
         fprintf(view->screen.out, "\n(%u more, not shown)\n", book.total - book.count);
+    view_samples__text(view);
     close_book(&book);
     return 0;
 }
@@ -169,6 +183,7 @@ static void write_json_row(const struct book *book, enum role role, uint32_t sel
     if (book->written > 0)
         fputc(',', book->view->screen.out);
     json_object_set_new(object, "calls", json_row__integer(base[book->calls]));
+    view_row__add_samples(object, book->view->model, base[book->samples], mark_of(book, method));
     json_object_set_new(object, "base", json_values(book, base));
     json_object_set_new(object, "cum", json_values(book, cum));
     json_row__write(book->view->screen.out, object);
@@ -189,7 +204,8 @@ int view_callers__json(const struct view *view)
         write_edges(&book, CHILD, method, write_json_row);
         fputs("]}", out);
     }
-    fputs("]}\n", out);
+    fputs("]", out);
+    view_samples__end_json(view);
     close_book(&book);
     return 0;
 }

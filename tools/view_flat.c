@@ -4,6 +4,7 @@
 #include "tools/report/quantity.h"
 #include "tools/report/report_flat.h"
 #include "tools/view_rows.h"
+#include "tools/view_samples.h"
 
 #include <stdlib.h>
 
@@ -45,22 +46,26 @@ static void release(struct shown *shown)
 int view_flat__text(const struct view *view)
 {
     struct shown shown = arrange(view);
-    size_t taken = CALLS_COLUMNS + 2 * VALUE_COLUMNS + 2;
+    size_t taken = view_row__number_columns(view);
     size_t room = view->screen.columns > taken + 20 ? view->screen.columns - taken : 0;
-    view_row__title(view, "Methods");
+    view_row__title(view, "Methods", "Base and Cum");
     fputs(screen__bold(&view->screen), view->screen.out);
     view_row__number_heads(view);
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct flat_row *row = shown.rows[i];
         char *name = view_row__name(view, row->method, room);
-        view_row__numbers(view, row->base[COLUMN_CALLS], row->base[view->column],
-                          row->cum[view->column]);
+        view_row__numbers(view, &(struct row_numbers){.calls = row->base[COLUMN_CALLS],
+                                                      .base = row->base[view->column],
+                                                      .cum = row->cum[view->column],
+                                                      .samples = row->base[COLUMN_SAMPLES],
+                                                      .mark = flat_row__mark(row)});
         fprintf(view->screen.out, "%s\n", name);
         free(name);
     }
     if (shown.count < shown.flat->row_count)
         fprintf(view->screen.out, "(%u more, not shown)\n", shown.flat->row_count - shown.count);
+    view_samples__text(view);
     release(&shown);
     return 0;
 }
@@ -73,12 +78,14 @@ int view_flat__json(const struct view *view)
         const struct flat_row *row = shown.rows[i];
         json_t *object = view_row__method(view->model, row->method);
         json_object_set_new(object, "calls", json_row__integer(row->base[COLUMN_CALLS]));
+        view_row__add_samples(object, view->model, row->base[COLUMN_SAMPLES], flat_row__mark(row));
         json_object_set_new(object, "base", view_row__values(view->model, row->base));
         json_object_set_new(object, "cum", view_row__values(view->model, row->cum));
         fputs(i ? ",\n" : "\n", view->screen.out);
         json_row__write(view->screen.out, object);
     }
-    fputs("]}\n", view->screen.out);
+    fputs("]", view->screen.out);
+    view_samples__end_json(view);
     release(&shown);
     return 0;
 }
@@ -93,6 +100,8 @@ int view_flat__csv(const struct view *view)
     csv__word(&csv, "calls");
     view_row__csv_heads(&csv, view->model, "base");
     view_row__csv_heads(&csv, view->model, "cum");
+    if (view->model->samples)
+        csv__word(&csv, "mark");
     csv__end_record(&csv);
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct flat_row *row = shown.rows[i];
@@ -100,6 +109,8 @@ int view_flat__csv(const struct view *view)
         csv__integer(&csv, row->base[COLUMN_CALLS]);
         view_row__csv_values(&csv, view->model, row->base);
         view_row__csv_values(&csv, view->model, row->cum);
+        if (view->model->samples)
+            csv__word(&csv, flat_row__mark(row));
         csv__end_record(&csv);
     }
     release(&shown);

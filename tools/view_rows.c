@@ -1,5 +1,6 @@
 #include "tools/view_rows.h"
 
+#include "tools/json_rows.h"
 #include "tools/report/quantity.h"
 
 #include <stdlib.h>
@@ -14,21 +15,25 @@ char *view_row__name(const struct view *view, uint32_t method, size_t columns)
     return printable;
 }
 
-void view_row__title(const struct view *view, const char *what)
+void view_row__title(const struct view *view, const char *what, const char *values)
 {
     uint32_t threads = 0;
     for (uint32_t i = 0; i < view->model->thread_count; i++)
         threads += view->selected[i];
-    fprintf(view->screen.out, "%s%s%s, Base and Cum in %s, %u of %u threads\n",
-            screen__bold(&view->screen), what, screen__plain(&view->screen),
-            report_column__name(view->column), threads, view->model->thread_count);
+    fprintf(view->screen.out, "%s%s%s, %s in %s, %u of %u threads\n", screen__bold(&view->screen),
+            what, screen__plain(&view->screen), values, report_column__name(view->column), threads,
+            view->model->thread_count);
 }
 
-void view_row__numbers(const struct view *view, uint64_t calls, uint64_t base, uint64_t cum)
+void view_row__numbers(const struct view *view, const struct row_numbers *numbers)
 {
-    screen__right(&view->screen, quantity__count(calls).text, CALLS_COLUMNS);
-    screen__right(&view->screen, view__quantity(view, base).text, VALUE_COLUMNS);
-    screen__right(&view->screen, view__quantity(view, cum).text, VALUE_COLUMNS);
+    screen__right(&view->screen, quantity__count(numbers->calls).text, CALLS_COLUMNS);
+    screen__right(&view->screen, view__quantity(view, numbers->base).text, VALUE_COLUMNS);
+    screen__right(&view->screen, view__quantity(view, numbers->cum).text, VALUE_COLUMNS);
+    if (view->model->samples) {
+        screen__right(&view->screen, quantity__count(numbers->samples).text, CALLS_COLUMNS);
+        screen__right(&view->screen, numbers->mark, MARK_COLUMNS);
+    }
     fputs("  ", view->screen.out);
 }
 
@@ -37,7 +42,31 @@ void view_row__number_heads(const struct view *view)
     screen__right(&view->screen, "Calls", CALLS_COLUMNS);
     screen__right(&view->screen, "Base", VALUE_COLUMNS);
     screen__right(&view->screen, "Cum", VALUE_COLUMNS);
+    if (view->model->samples) {
+        screen__right(&view->screen, "Samples", CALLS_COLUMNS);
+        screen__right(&view->screen, "", MARK_COLUMNS);
+    }
     fputs("  ", view->screen.out);
+}
+
+size_t view_row__number_columns(const struct view *view)
+{
+    size_t samples = view->model->samples ? CALLS_COLUMNS + MARK_COLUMNS : 0;
+    return CALLS_COLUMNS + 2 * VALUE_COLUMNS + samples + 2;
+}
+
+void view_row__add_samples(json_t *object, const struct report_model *model, uint64_t samples,
+                           const char *mark)
+{
+    if (!model->samples)
+        return;
+    json_object_set_new(object, "samples", json_row__integer(samples));
+    json_object_set_new(object, "mark", *mark ? json_string(mark) : json_null());
+}
+
+uint64_t view_row__ppm(uint64_t part, uint64_t whole)
+{
+    return whole ? (uint64_t)((unsigned __int128)part * 1000000 / whole) : 0;
 }
 
 json_t *view_row__method(const struct report_model *model, uint32_t method)

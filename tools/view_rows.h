@@ -11,16 +11,36 @@
 
 #define CALLS_COLUMNS 9u
 #define VALUE_COLUMNS 11u
+#define MARK_COLUMNS  3u
+#define SHARE_COLUMNS 9u
 
 /* "demo.Main.work", printable, cut to `columns` (0: as long as it may be); free it. */
 char *view_row__name(const struct view *view, uint32_t method, size_t columns);
 
-/* "CPU" and the like, and how many threads are in it, for the line above a view. */
-void view_row__title(const struct view *view, const char *what);
+/* The line above a view: what it shows, what its values ("Base and Cum") are in, and how many
+ * threads are in it. */
+void view_row__title(const struct view *view, const char *what, const char *values);
 
-/* Calls, Base and Cum in fixed columns. */
-void view_row__numbers(const struct view *view, uint64_t calls, uint64_t base, uint64_t cum);
+struct row_numbers {
+    uint64_t calls;
+    uint64_t base;
+    uint64_t cum;
+    uint64_t samples;
+    const char *mark; /* as report_node__mark has it */
+};
+
+/* Calls, Base and Cum in fixed columns; Samples and the mark too, if the ledger has samples. How
+ * many columns of the screen that takes. */
+void view_row__numbers(const struct view *view, const struct row_numbers *numbers);
 void view_row__number_heads(const struct view *view);
+size_t view_row__number_columns(const struct view *view);
+
+/* "samples" and "mark", if the ledger has samples. */
+void view_row__add_samples(json_t *object, const struct report_model *model, uint64_t samples,
+                           const char *mark);
+
+/* Millionths that a part has of the whole; 0 of nothing. */
+uint64_t view_row__ppm(uint64_t part, uint64_t whole);
 
 /* {"class","method","signature"} and {"cpu_ns","wall_ns",...}. `values` by enum report_column. */
 json_t *view_row__method(const struct report_model *model, uint32_t method);

@@ -3,7 +3,7 @@
 #include "tools/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/report/spawn_tree.h"
-#include "tools/view.h"
+#include "tools/view_samples.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -133,6 +133,7 @@ int view_spawn__text(const struct view *view)
         fputs("(no such threads)\n", out);
     if (!error && shown.count < shown.tree->row_count)
         fprintf(out, "(%u more, not shown)\n", shown.tree->row_count - shown.count);
+    view_samples__text(view);
     release(&shown);
     return error;
 }
@@ -170,7 +171,8 @@ int view_spawn__json(const struct view *view)
     }
     for (; open > 0; open--)
         fputs("]}", out);
-    fputs("]}\n", out);
+    fputs("]", out);
+    view_samples__end_json(view);
     release(&shown);
     return 0;
 }

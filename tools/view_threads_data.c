@@ -4,7 +4,7 @@
 #include "tools/json_rows.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/thread_rows.h"
-#include "tools/view.h"
+#include "tools/view_samples.h"
 
 #include <string.h>
 
@@ -118,6 +118,8 @@ static json_t *row_object(const struct view *view, const struct thread_row *row)
     json_object_set_new(object, "wall_ns", json_row__integer(row->value[COLUMN_WALL]));
     json_object_set_new(object, "waiting_ns", json_row__integer(row->waiting_ns));
     json_object_set_new(object, "calls", json_row__integer(row->value[COLUMN_CALLS]));
+    if (report_columns__has_samples(&model->header))
+        json_object_set_new(object, "samples", json_row__integer(row->value[COLUMN_SAMPLES]));
     json_object_set_new(object, "metrics", metrics_of(view, row));
     if (view->fold || row->count > 1) {
         json_object_set_new(object, "count", json_integer(row->count));
@@ -208,6 +210,8 @@ static json_t *balance_of(const struct report_model *model)
     json_object_set_new(object, "unavailable", unavailable_of(model));
     json_object_set_new(object, "kernel_threads", kernel_threads_of(model));
     json_object_set_new(object, "profiler", own_cost_of(model));
+    if (report_columns__has_samples(header))
+        json_object_set_new(object, "samples", view_samples__json(model));
     return object;
 }
 

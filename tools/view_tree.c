@@ -4,6 +4,7 @@
 #include "tools/report/quantity.h"
 #include "tools/report/report_order.h"
 #include "tools/view_rows.h"
+#include "tools/view_samples.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -100,11 +101,16 @@ static void write_heading(const struct view *view, const struct report_thread *t
 /* Deep frames are not indented out of sight: the Level column tells how deep they are. */
 static size_t indent_of(const struct view *view, uint32_t depth)
 {
-    size_t taken = LEVEL_COLUMNS + RL_COLUMNS + CALLS_COLUMNS + 2 * VALUE_COLUMNS + 2;
+    size_t taken = LEVEL_COLUMNS + RL_COLUMNS + view_row__number_columns(view);
     size_t columns = view->screen.columns ? view->screen.columns : taken + NAME_COLUMNS_MAX;
     size_t room = columns > taken + NAME_ROOM_MIN ? columns - taken - NAME_ROOM_MIN : 0;
     size_t indent = (size_t)depth * INDENT_COLUMNS;
     return indent < room ? indent : room;
+}
+
+static uint64_t own_samples(const struct report_model *model, uint32_t node)
+{
+    return model->samples ? model->base[COLUMN_SAMPLES][node] : 0;
 }
 
 static void write_node(const struct view *view, uint32_t index)
@@ -112,23 +118,23 @@ static void write_node(const struct view *view, uint32_t index)
     const struct report_model *model = view->model;
     const struct report_node *node = &model->nodes[index];
     size_t indent = indent_of(view, node->depth);
-    size_t taken = LEVEL_COLUMNS + RL_COLUMNS + CALLS_COLUMNS + 2 * VALUE_COLUMNS + 2 + indent;
+    size_t taken = LEVEL_COLUMNS + RL_COLUMNS + view_row__number_columns(view) + indent;
     size_t room = view->screen.columns > taken ? view->screen.columns - taken : 0;
-    const char *note = node->kind == NODE_SAMPLED  ? " [sampled]"
-                       : node->kind == NODE_NATIVE ? " [native]"
-                                                   : "";
     char level[24];
     char recursion[24];
     snprintf(level, sizeof(level), "%" PRIu32, node->depth);
     snprintf(recursion, sizeof(recursion), "%" PRIu32, node->level);
     screen__right(&view->screen, level, LEVEL_COLUMNS);
     screen__right(&view->screen, recursion, RL_COLUMNS);
-    view_row__numbers(view, model->base[COLUMN_CALLS][index], model->base[view->column][index],
-                      model->cum[view->column][index]);
+    view_row__numbers(
+        view, &(struct row_numbers){.calls = model->base[COLUMN_CALLS][index],
+                                    .base = model->base[view->column][index],
+                                    .cum = model->cum[view->column][index],
+                                    .samples = own_samples(model, index),
+                                    .mark = model->samples ? report_node__mark(model, index) : ""});
     screen__left(&view->screen, "", indent);
-    char *name =
-        view_row__name(view, node->method, room > strlen(note) ? room - strlen(note) : room);
-    fprintf(view->screen.out, "%s%s\n", name, note);
+    char *name = view_row__name(view, node->method, room);
+    fprintf(view->screen.out, "%s\n", name);
     free(name);
 }
 
@@ -157,7 +163,7 @@ static void write_thread(const struct forest *forest, uint32_t thread)
 int view_tree__text(const struct view *view)
 {
     struct forest forest = plant(view);
-    view_row__title(view, "Call trees");
+    view_row__title(view, "Call trees", "Base and Cum");
     fputs(screen__bold(&view->screen), view->screen.out);
     screen__right(&view->screen, "Level", LEVEL_COLUMNS);
     screen__right(&view->screen, "RL", RL_COLUMNS);
@@ -165,6 +171,7 @@ int view_tree__text(const struct view *view)
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
     for (uint32_t i = 0; i < forest.count; i++)
         write_thread(&forest, forest.threads[i]);
+    view_samples__text(view);
     release(&forest);
     return 0;
 }
@@ -187,6 +194,9 @@ static void write_json_node(const struct view *view, uint32_t index)
     json_object_set_new(object, "kind", json_string(report_node_kind__name(node->kind)));
     json_object_set_new(object, "calls", json_row__integer(model->base[COLUMN_CALLS][index]));
     json_object_set_new(object, "recursion", json_integer(node->level));
+    if (model->samples)
+        view_row__add_samples(object, model, own_samples(model, index),
+                              report_node__mark(model, index));
     gather(model, model->base, index, values);
     json_object_set_new(object, "base", view_row__values(model, values));
     gather(model, model->cum, index, values);
@@ -257,7 +267,8 @@ int view_tree__json(const struct view *view)
             fputs("null", out);
         fputc('}', out);
     }
-    fputs("]}\n", out);
+    fputs("]", out);
+    view_samples__end_json(view);
     release(&forest);
     return 0;
 }
@@ -284,6 +295,8 @@ static void write_csv_tree(const struct forest *forest, struct csv *csv, uint32_
         view_row__csv_values(csv, model, values);
         gather(model, model->cum, order[i], values);
         view_row__csv_values(csv, model, values);
+        if (model->samples)
+            csv__word(csv, report_node__mark(model, order[i]));
         csv__end_record(csv);
     }
     free(order);
@@ -299,6 +312,8 @@ int view_tree__csv(const struct view *view)
         csv__word(&csv, heads[i]);
     view_row__csv_heads(&csv, view->model, "base");
     view_row__csv_heads(&csv, view->model, "cum");
+    if (view->model->samples)
+        csv__word(&csv, "mark");
     csv__end_record(&csv);
     for (uint32_t i = 0; i < forest.count; i++)
         write_csv_tree(&forest, &csv, forest.threads[i]);

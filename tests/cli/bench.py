@@ -39,11 +39,14 @@ class Bench(unittest.TestCase):
         kept.update(extra)
         return {k: v for k, v in kept.items() if v is not None}
 
+    def run_treadle(self, *arguments, env=None):
+        return subprocess.run([TREADLE, *arguments], cwd=self.folder, capture_output=True,
+                              env=self.environment(**(env or {})), timeout=60, check=False)
+
     def treadle(self, *arguments, status=0, env=None):
         """Its standard output, decoded; fails unless it ends with that status. Where it is to
         fail, what it said on standard error instead."""
-        done = subprocess.run([TREADLE, *arguments], cwd=self.folder, capture_output=True,
-                              env=self.environment(**(env or {})), timeout=60, check=False)
+        done = self.run_treadle(*arguments, env=env)
         output = done.stdout.decode("utf-8")
         complaint = done.stderr.decode("utf-8")
         self.assertEqual(done.returncode, status, complaint + output)

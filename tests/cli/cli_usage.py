@@ -19,7 +19,7 @@ class Usage(bench.Bench):
                 (["--sort", "wal"], "did you mean 'wall'"),
                 (["--view", "flat", "--sort", "bse"], "did you mean 'base'"),
                 (["--sort", "bse", "--view", "flat"], "did you mean 'base'"),
-                (["--metric", "xyzzyxyzzy"], "there are cpu, wall, calls, user"),
+                (["--metric", "xyzzyxyzzy"], "there are cpu, wall, calls, samples"),
                 (["--top", "0"], "--top '0'"),
                 (["--top", "-1"], "--top '-1'"),
                 (["--top", "many"], "--top 'many'"),
@@ -41,7 +41,7 @@ class Usage(bench.Bench):
         self.assertIn("Usage: treadle COMMAND", self.treadle(status=2))
 
     def test_help_and_version(self):
-        for command in ([], ["report"], ["list"], ["run"], ["dump"], ["attach"], ["start"], ["stop"],
+        for command in ([], ["annotate"], ["report"], ["list"], ["run"], ["dump"], ["attach"], ["start"], ["stop"],
                         ["status"]):
             self.assertIn("Usage: treadle", self.treadle(*command, "--help"))
             self.assertRegex(self.treadle(*command, "--version"), r"^treadle \d+\.\d+")
@@ -76,6 +76,8 @@ class Usage(bench.Bench):
         complaint = self.treadle("report", "plain.ledger", "-v", "flat", "-m", "read_bytes",
                                  status=1)
         self.assert_one_line(complaint, "has no read_bytes")
+        complaint = self.treadle("report", "plain.ledger", "-m", "samples", status=1)
+        self.assert_one_line(complaint, "has no samples: the agent's sample= did not ask for any")
         self.treadle("report", "plain.ledger", "-m", "read_bytes")
 
 

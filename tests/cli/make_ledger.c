@@ -2,6 +2,7 @@
  * Makes the ledgers that the tests of the command line read: make_ledger KIND FILE [NUMBER].
  */
 #include "native/kernel_metrics.h"
+#include "tests/cli/sampled_drawing.h"
 #include "tests/ledger_drawing.h"
 
 #include <errno.h>
@@ -402,6 +403,10 @@ int main(int argc, char **argv)
         drawing.ledger.header->process_cpu_ns = number * MS;
     } else if (strcmp(argv[1], "hooks") == 0) {
         draw_hooks(&drawing);
+    } else if (strcmp(argv[1], "sampled") == 0) {
+        describe(&drawing);
+        drawing.ledger.header->process_cpu_ns = 650 * MS;
+        sampled__draw(&drawing);
     } else if (strcmp(argv[1], "parked") == 0) {
         draw_parked(&drawing);
         drawing.ledger.header->pid = (int32_t)number;

@@ -15,6 +15,7 @@ static const struct own_column own[COLUMN_KERNEL] = {
     [COLUMN_CPU] = {"cpu", "cpu_ns", "CPU", UNIT_NS},
     [COLUMN_WALL] = {"wall", "wall_ns", "wall", UNIT_NS},
     [COLUMN_CALLS] = {"calls", "calls", "calls", UNIT_COUNT},
+    [COLUMN_SAMPLES] = {"samples", "samples", "samples", UNIT_COUNT},
 };
 
 static const struct kernel_metric *metric_of(enum report_column column)
@@ -67,19 +68,25 @@ enum ledger_metric_source report_column__source(enum report_column column)
     return column < COLUMN_KERNEL ? SOURCE_CLOCK : metric_of(column)->source;
 }
 
-static uint64_t of_metrics(uint64_t metrics)
+bool report_columns__has_samples(const struct ledger_header *header)
+{
+    return header->samples > 0 || header->sample_mode != LEDGER_SAMPLE_NONE;
+}
+
+static uint64_t of_metrics(const struct ledger_header *header, uint64_t metrics)
 {
     uint64_t known = (UINT64_C(1) << METRIC_COUNT) - 1;
+    uint64_t samples = report_columns__has_samples(header) ? COLUMN_BIT(COLUMN_SAMPLES) : 0;
     return (metrics & known) << COLUMN_KERNEL | COLUMN_BIT(COLUMN_CPU) | COLUMN_BIT(COLUMN_WALL) |
-           COLUMN_BIT(COLUMN_CALLS);
+           COLUMN_BIT(COLUMN_CALLS) | samples;
 }
 
 uint64_t report_columns__of_nodes(const struct ledger_header *header)
 {
-    return of_metrics(header->metrics_charged);
+    return of_metrics(header, header->metrics_charged);
 }
 
 uint64_t report_columns__of_threads(const struct ledger_header *header)
 {
-    return of_metrics(header->metrics_charged | header->metrics_totals);
+    return of_metrics(header, header->metrics_charged | header->metrics_totals);
 }

@@ -1,5 +1,5 @@
 /*
- * What Base and Cum can show: CPU, wall, calls, and every kernel metric behind them.
+ * What Base and Cum can show: CPU, wall, calls, samples, and every kernel metric behind them.
  */
 #ifndef TREADLE_REPORT_COLUMNS_H
 #define TREADLE_REPORT_COLUMNS_H
@@ -7,6 +7,7 @@
 #include "native/kernel_metrics.h"
 #include "native/ledger_format.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,7 +15,8 @@ enum report_column {
     COLUMN_CPU,
     COLUMN_WALL,
     COLUMN_CALLS,
-    COLUMN_KERNEL, /* + enum ledger_metric */
+    COLUMN_SAMPLES, /* of either kind */
+    COLUMN_KERNEL,  /* + enum ledger_metric */
     COLUMN_COUNT = COLUMN_KERNEL + METRIC_COUNT,
 };
 
@@ -38,6 +40,9 @@ enum report_column report_column__by_name(const char *name);
 
 /* Where a column's values come from. */
 enum ledger_metric_source report_column__source(enum report_column column);
+
+/* Whether samples were asked for: the column is then there, be it only zeros. */
+bool report_columns__has_samples(const struct ledger_header *header);
 
 /* The columns that a ledger has for nodes, and for threads, as COLUMN_BITs. */
 uint64_t report_columns__of_nodes(const struct ledger_header *header);

@@ -6,6 +6,11 @@
 
 static void add_node(struct flat_row *row, const struct report_model *model, uint32_t node)
 {
+    row->kinds |= 1u << model->nodes[node].kind;
+    if (model->nodes[node].kind == NODE_SAMPLED) {
+        row->met += model->cum[COLUMN_SAMPLES][node];
+        row->interpreted += model->samples[node].interpreted;
+    }
     for (size_t column = 0; column < COLUMN_COUNT; column++) {
         if (!model->base[column])
             continue;
@@ -39,4 +44,15 @@ void report_flat__free(struct report_flat *flat)
 {
     free(flat->rows);
     free(flat);
+}
+
+const char *flat_row__mark(const struct flat_row *row)
+{
+    if (row->kinds & 1u << NODE_EXACT)
+        return "J";
+    if (row->kinds & 1u << NODE_SAMPLED)
+        return row->interpreted > row->met / 2 ? "I" : "J";
+    if (row->kinds & 1u << NODE_NATIVE)
+        return "N";
+    return row->kinds & 1u << NODE_KERNEL ? "K" : "";
 }

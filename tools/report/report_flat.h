@@ -10,6 +10,9 @@ struct flat_row {
     uint32_t method;
     uint64_t base[COLUMN_COUNT];
     uint64_t cum[COLUMN_COUNT]; /* of the outermost instances: a recursive method counts once */
+    uint32_t kinds;             /* bit n: it has nodes of enum ledger_node_kind n */
+    uint64_t met;               /* samples through sampled frames of it */
+    uint64_t interpreted;       /* of these found it interpreted */
 };
 
 struct report_flat {
@@ -20,5 +23,8 @@ struct report_flat {
 /* Over the threads that are selected. */
 struct report_flat *report_flat__new(const struct report_model *model, const bool *selected);
 void report_flat__free(struct report_flat *flat);
+
+/* As report_node__mark, over all nodes: "J" if any of them is exact. */
+const char *flat_row__mark(const struct flat_row *row);
 
 #endif

@@ -8,19 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_text(struct text x, struct text y)
-{
-    size_t shorter = x.length < y.length ? x.length : y.length;
-    int order = memcmp(x.bytes, y.bytes, shorter);
-    return order ? order : x.length < y.length ? -1 : x.length > y.length;
-}
-
 static int compare_names(const void *a, const void *b)
 {
     const struct report_method *x = *(const struct report_method *const *)a;
     const struct report_method *y = *(const struct report_method *const *)b;
-    int order = compare_text(x->class_name, y->class_name);
-    return order ? order : compare_text(x->name, y->name);
+    int order = text__compare(x->class_name, y->class_name);
+    return order ? order : text__compare(x->name, y->name);
 }
 
 void report_methods__find_overloads(struct report_method *methods, uint32_t count)
@@ -91,6 +84,32 @@ static void write_parameters(FILE *out, const char *signature)
     fputc(')', out);
 }
 
+static void write_method(FILE *out, const struct report_method *method)
+{
+    fwrite(method->class_name.bytes, 1, method->class_name.length, out);
+    if (method->class_name.length > 0)
+        fputc('.', out);
+    fwrite(method->name.bytes, 1, method->name.length, out);
+    if (method->overloaded)
+        write_parameters(out, method->signature.bytes);
+}
+
+static void write_function(FILE *out, const struct report_method *method)
+{
+    bool bracketed = method->class_name.bytes[0] == '[';
+    fwrite(method->name.bytes, 1, method->name.length, out);
+    if (text__compare(method->name, method->class_name) == 0)
+        return; /* the kernel, all of it */
+    fputs(bracketed ? " " : " [", out);
+    fwrite(method->class_name.bytes, 1, method->class_name.length, out);
+    fputs(bracketed ? "" : "]", out);
+}
+
+bool report_method__is_native_function(const struct report_method *method)
+{
+    return method->flags & METHOD_SYMBOL;
+}
+
 struct text report_method__full_name(struct text_store *store, const struct report_method *method)
 {
     char *joined = NULL;
@@ -98,12 +117,10 @@ struct text report_method__full_name(struct text_store *store, const struct repo
     FILE *out = open_memstream(&joined, &length);
     if (!out)
         return method->name;
-    fwrite(method->class_name.bytes, 1, method->class_name.length, out);
-    if (method->class_name.length > 0)
-        fputc('.', out);
-    fwrite(method->name.bytes, 1, method->name.length, out);
-    if (method->overloaded)
-        write_parameters(out, method->signature.bytes);
+    if (report_method__is_native_function(method))
+        write_function(out, method);
+    else
+        write_method(out, method);
     bool whole = fclose(out) == 0;
     struct text name = whole ? text__keep(store, joined, length) : method->name;
     free(joined);

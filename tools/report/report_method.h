@@ -4,24 +4,31 @@
 #ifndef TREADLE_REPORT_METHOD_H
 #define TREADLE_REPORT_METHOD_H
 
+#include "native/ledger_format.h"
 #include "tools/report/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A Java method, or a native function: that one's class is the name of its file, without folders,
+ * or "[jvm]" or "[kernel]". */
 struct report_method {
     struct text class_name;
     struct text name;
     struct text signature;
     struct text source;
-    uint32_t flags;  /* enum ledger_method_flag */
-    bool overloaded; /* another one has the same class and name */
+    struct text image; /* of a native function: the path of its file, or as its class; else none */
+    uint32_t flags;    /* enum ledger_method_flag */
+    bool overloaded;   /* another one has the same class and name */
 };
 
 /* Sets `overloaded` in all of them. */
 void report_methods__find_overloads(struct report_method *methods, uint32_t count);
 
-/* "java.util.HashMap.put", with the parameters if it is overloaded: "….Math.abs(int)". */
+bool report_method__is_native_function(const struct report_method *method);
+
+/* "java.util.HashMap.put", with the parameters if it is overloaded: "….Math.abs(int)". Of a native
+ * function "malloc [libc.so.6]". */
 struct text report_method__full_name(struct text_store *store, const struct report_method *method);
 
 #endif

@@ -20,7 +20,9 @@ void report_model__free(struct report_model *model)
     free(model->threads);
     free(model->kernel_threads);
     free(model->methods);
+    free(model->method_records);
     free(model->nodes);
+    free(model->samples);
     text_store__release(&model->texts);
     free(model);
 }
@@ -73,10 +75,11 @@ struct text report_thread__folded_name(struct text_store *store, const struct re
 
 uint64_t report_thread__value(const struct report_thread *thread, enum report_column column)
 {
-    return column == COLUMN_CPU     ? thread->cpu_ns
-           : column == COLUMN_WALL  ? thread->wall_ns
-           : column == COLUMN_CALLS ? thread->calls
-                                    : thread->totals[(unsigned)column - (unsigned)COLUMN_KERNEL];
+    return column == COLUMN_CPU       ? thread->cpu_ns
+           : column == COLUMN_WALL    ? thread->wall_ns
+           : column == COLUMN_CALLS   ? thread->calls
+           : column == COLUMN_SAMPLES ? thread->samples
+                                      : thread->totals[(unsigned)column - (unsigned)COLUMN_KERNEL];
 }
 
 const char *report_thread_kind__name(enum ledger_thread_kind kind)
@@ -93,9 +96,26 @@ const char *report_node_kind__name(enum ledger_node_kind kind)
 {
     static const char *const names[] = {
         [NODE_ROOT] = "exact",      [NODE_EXACT] = "exact",   [NODE_GAP] = "gap",
-        [NODE_SAMPLED] = "sampled", [NODE_NATIVE] = "native",
+        [NODE_SAMPLED] = "sampled", [NODE_NATIVE] = "native", [NODE_KERNEL] = "native",
     };
     return names[kind];
+}
+
+const char *report_node__mark(const struct report_model *model, uint32_t index)
+{
+    switch (model->nodes[index].kind) {
+    case NODE_EXACT:
+        return "J";
+    case NODE_SAMPLED:
+        return model->samples[index].interpreted > model->cum[COLUMN_SAMPLES][index] / 2 ? "I"
+                                                                                         : "J";
+    case NODE_NATIVE:
+        return "N";
+    case NODE_KERNEL:
+        return "K";
+    default:
+        return "";
+    }
 }
 
 bool *report_model__select(const struct report_model *model, const char *glob)

@@ -4,6 +4,8 @@
  * The model is a copy: the reader may be closed once it is loaded. Nodes stand in tree order, each
  * thread's tree in one piece, a node before its children, so a subtree is a range of the array and
  * everything here works by loops: trees are as deep as Java stacks get, and deeper when damaged.
+ * Sampled frames stand behind the exact children of the node that they hang under, and have a share
+ * of its CPU and wall time, see report_samples.h.
  * What does not make sense (parent links that disagree or go in circles, a node met twice, a method
  * that is none) is left out and counted.
  */
@@ -14,6 +16,8 @@
 #include "native/ledger_reader.h"
 #include "tools/report/report_columns.h"
 #include "tools/report/report_method.h"
+#include "tools/report/report_samples.h"
+#include "tools/report/symbol_names.h"
 #include "tools/report/text.h"
 
 #include <stdbool.h>
@@ -26,8 +30,9 @@
 enum report_method_index {
     METHOD_OF_THREAD,  /* roots: "(thread)" */
     METHOD_OF_GAP,     /* "(between Java threads)" */
+    METHOD_OF_KERNEL,  /* "[kernel]": its side of a sampled stack, of which no function is known */
     METHOD_UNKNOWN,    /* the ledger lost the name */
-    METHOD_FIRST_REAL, /* the others, in the ledger's order */
+    METHOD_FIRST_REAL, /* the others, in the ledger's order; equal ones are one */
 };
 
 struct report_node {
@@ -38,6 +43,20 @@ struct report_node {
     uint32_t depth; /* 0: root */
     uint32_t level; /* how often the same method stands above it */
     enum ledger_node_kind kind;
+};
+
+/* Of a sampled node: those with it on top, and of those through it how many found it interpreted.
+ * Of any other: those with the node itself on top. */
+struct report_samples {
+    uint64_t cpu;
+    uint64_t wall;
+    uint64_t interpreted;
+};
+
+/* A record of the ledger's methods, and which method it is: several may be the same one. */
+struct report_method_record {
+    ledger_ref ref;
+    uint32_t method;
 };
 
 struct report_thread {
@@ -52,8 +71,9 @@ struct report_thread {
     uint64_t start_ns; /* of the ledger's clock, as is end_ns */
     uint64_t end_ns;   /* 0 while it runs */
     uint64_t wall_ns;
-    uint64_t cpu_ns; /* sum of its tree, as are calls */
+    uint64_t cpu_ns; /* sum of its tree, as are calls and samples */
     uint64_t calls;
+    uint64_t samples;
     uint64_t lost_enters;
     uint64_t members; /* of a group of threads that are over: how many; else 1 */
     uint64_t mounts;  /* of a virtual thread, as are the next two */
@@ -89,9 +109,12 @@ struct report_model {
     uint32_t kernel_thread_count;
     struct report_method *methods;
     uint32_t method_count;
+    struct report_method_record *method_records; /* in the ledger's order */
+    uint32_t method_record_count;
     struct report_node *nodes;
     uint32_t node_count;
-    uint64_t *base[COLUMN_COUNT]; /* by node; NULL if not loaded */
+    struct report_samples *samples; /* by node; NULL if the ledger has none */
+    uint64_t *base[COLUMN_COUNT];   /* by node; NULL if not loaded */
     uint64_t *cum[COLUMN_COUNT];
 
     uint64_t skipped; /* records that were left out */
@@ -100,8 +123,12 @@ struct report_model {
     struct text_store texts;
 };
 
-/* Loads the node columns in `columns` that the ledger has; CPU and calls always. */
+/* Loads the node columns in `columns` that the ledger has; CPU, calls and samples always. */
 struct report_model *report_model__load(const struct ledger_reader *reader, uint64_t columns);
+
+/* The same with names for native functions; `symbols` is not kept. */
+struct report_model *report_model__load_named(const struct ledger_reader *reader, uint64_t columns,
+                                              const struct symbol_names *symbols);
 void report_model__free(struct report_model *model);
 
 /* Nanoseconds of the ledger's clock as nanoseconds since the epoch. */
@@ -132,8 +159,12 @@ uint64_t report_thread__value(const struct report_thread *thread, enum report_co
 /* "platform", "virtual", "carrier", "vm", "native". */
 const char *report_thread_kind__name(enum ledger_thread_kind kind);
 
-/* "exact", "sampled", "native", "gap". */
+/* "exact", "sampled", "native" (the kernel's side, too), "gap". */
 const char *report_node_kind__name(enum ledger_node_kind kind);
+
+/* "J" a Java method; "I" one that more than half of its samples found interpreted; "N" native; "K"
+ * the kernel's side; "" of threads and gaps. */
+const char *report_node__mark(const struct report_model *model, uint32_t index);
 
 /* Which threads a report is about: true by thread index. NULL glob: all. Release with free. */
 bool *report_model__select(const struct report_model *model, const char *glob);

@@ -1,0 +1,174 @@
+"""treadle report on a ledger with samples: sampled_drawing.h draws it, a sample every 10 ms."""
+import bench
+
+MS = 1_000_000
+
+SAMPLES = """
+Samples
+  mode cpu, one sample every 10.0 ms, clock timer: a timer on each kernel thread's CPU clock \
+(a better one was refused: Permission denied)
+  taken                                        65
+  of which dropped, no room                     3         4.6 %
+  of which no thread's                          2         3.1 %
+  stacks not walked to their end               13        20.0 %
+    4: an image that does not say how to unwind there
+    9: deeper than a sample has room for
+  the fullest buffer was 25.0 % full
+  a share of 2 % is known to ± 3.54 % points (95 %)
+"""
+
+
+def nodes(tree):
+    """A tree's nodes, parents first."""
+    yield tree
+    for child in tree["children"]:
+        yield from nodes(child)
+
+
+class Samples(bench.Bench):
+    def setUp(self):
+        super().setUp()
+        self.make("sampled")
+
+    def report(self, view, *arguments):
+        return self.treadle("report", "sampled.ledger", "--view", view, *arguments)
+
+    def report_json(self, view, *arguments):
+        return self.json("report", "sampled.ledger", "--view", view, *arguments)
+
+    def test_tree(self):
+        self.assertEqual(self.report("tree", "--thread", "[mG]*"), """\
+Call trees, Base and Cum in cpu, 2 of 3 threads
+Level   RL    Calls       Base        Cum  Samples     Name
+
+main  (platform, running)  300 ms CPU, 10.00 s wall, 5 calls
+    0    0        0          0     300 ms        0     (thread)
+    1    0        1    10.0 ms     300 ms        1  J    demo.Main.main
+    2    0        4    50.0 ms     200 ms        5  J      demo.Main.work
+    3    0        0     100 ms     150 ms       10  I        demo.Inner.loop
+    4    0        0    40.0 ms    40.0 ms        4  N          demo::Engine::spin(int) [libdemo.so]
+    4    0        0    10.0 ms    10.0 ms        1  N          call_stub [jvm]
+    2    0        0    30.0 ms    90.0 ms        3  J      java.util.HashMap.put
+    3    0        0    40.0 ms    40.0 ms        4  N        demo::Engine::spin(int) [libdemo.so]
+    3    0        0    20.0 ms    20.0 ms        2  K        vfs_read [kernel]
+
+GC Thread#0  (vm, running)  300 ms CPU, 10.00 s wall, 0 calls
+    0    0        0    50.0 ms     300 ms        5     (thread)
+    1    0        0     250 ms     250 ms       25  N    libjvm.so+0x8a3f10 [libjvm.so]
+""" + SAMPLES)
+
+    def test_tree_json(self):
+        report = self.report_json("tree")
+        main = next(t for t in report["threads"] if t["name"] == "main")
+        found = {(n["class"], n["method"]): n for n in nodes(main["root"]) if n["method"] != "spin"}
+        self.assertEqual(
+            {key[1]: (n["kind"], n["mark"], n["samples"], n["calls"], n["base"]["cpu_ns"] // MS)
+             for key, n in found.items() if not key[1].startswith("demo::")},
+            {"<thread>": ("exact", None, 0, 0, 0), "main": ("exact", "J", 1, 1, 10),
+             "work": ("exact", "J", 5, 4, 50), "put": ("sampled", "J", 3, 0, 30),
+             "loop": ("sampled", "I", 10, 0, 100), "vfs_read": ("native", "K", 2, 0, 20),
+             "call_stub": ("native", "N", 1, 0, 10)})
+        self.assertEqual(main["root"]["cum"]["cpu_ns"], 300 * MS)
+        self.assertEqual(main["root"]["cum"]["samples"], 30)
+        # The waiting stays where it was measured: 100 ms in main, 200 ms in work.
+        self.assertEqual(found["demo.Main", "work"]["base"]["wall_ns"], 250 * MS)
+        self.assertEqual(found["demo.Inner", "loop"]["base"]["wall_ns"], 100 * MS)
+        self.assertEqual(report["balance"]["samples"], {
+            "mode": "cpu", "interval_ns": 10 * MS, "clock": "timer", "clock_errno": 13, "taken": 65,
+            "dropped": 3, "homeless": 2, "buffer_bytes": 65536, "fill_bytes": 16384,
+            "failed_walks": {"unknown_code": 0, "no_unwind": 4, "bad_frame": 0, "bad_method": 0,
+                             "fault": 0, "too_deep": 9},
+            "error_of_2_percent_ppm": 35424})
+
+    def test_flat_and_callers(self):
+        text = self.report("flat", "--top", "3")
+        self.assertEqual(text[:text.index("(6 more")], """\
+Methods, Base and Cum in cpu, 3 of 3 threads
+    Calls       Base        Cum  Samples     Name
+        0     250 ms     250 ms       25  N  libjvm.so+0x8a3f10 [libjvm.so]
+       13     100 ms     250 ms        5  J  demo.Main.work
+        0     100 ms     150 ms       10  I  demo.Inner.loop
+""")
+        self.assertTrue(text.endswith(SAMPLES))
+        text = self.report("callers")
+        self.assertIn("""
+        0    40.0 ms    40.0 ms        4  J      java.util.HashMap.put
+        0    40.0 ms    40.0 ms        4  I      demo.Inner.loop
+        0    80.0 ms    80.0 ms        8  N  demo::Engine::spin(int) [libdemo.so]
+""", text)
+        stanza = next(m for m in self.report_json("callers")["methods"]
+                      if m["self"]["method"] == "loop")
+        self.assertEqual([child["samples"] for child in stanza["children"]], [4, 1])
+        self.assertEqual(stanza["parents"][0]["mark"], "J")
+        text = self.report("flat", "--metric", "samples", "--sort", "cum", "--top", "2")
+        self.assertIn("        0          5         60        5     (thread)\n", text)
+
+    def test_images(self):
+        text = self.report("images")
+        self.assertEqual(text, """\
+Images, Base in cpu, 3 of 3 threads
+  Samples    Share       Base  Image
+       25   41.7 %     250 ms  libjvm.so
+       12   20.0 %     120 ms  Java, compiled
+        8   13.3 %    80.0 ms  libdemo.so
+        7   11.7 %    70.0 ms  Java, interpreted
+        5    8.3 %    50.0 ms  (no frame)
+        2    3.3 %    20.0 ms  [kernel]
+        1    1.7 %    10.0 ms  [jvm]
+        0      0 %    50.0 ms  (no samples)
+""" + SAMPLES)
+        images = self.report_json("images", "--thread", "main")["images"]
+        self.assertEqual([(i["image"], i["kind"], i["samples"], i["base"]["cpu_ns"] // MS)
+                          for i in images],
+                         [("Java, compiled", "java", 12, 120), ("libdemo.so", "native", 8, 80),
+                          ("Java, interpreted", "interpreted", 7, 70),
+                          ("[kernel]", "kernel", 2, 20), ("[jvm]", "jvm", 1, 10)])
+        self.assertEqual(images[1]["path"], "/opt/demo/libdemo.so")
+        self.assertEqual(images[0]["share_ppm"], 400_000)
+        rows = self.csv("report", "sampled.ledger", "--view", "images", "--sort", "name")
+        self.assertEqual([row["image"] for row in rows][:3],
+                         ["(no frame)", "(no samples)", "Java, compiled"])
+        self.assertEqual(sum(int(row["base_cpu_ns"]) for row in rows), 650 * MS)
+
+    def test_procedures(self):
+        text = self.report("procedures", "--top", "4")
+        self.assertEqual(text[:text.index("(5 more, not shown)\n")], """\
+Procedures, Base in cpu, 3 of 3 threads
+  Samples    Share        ±      Sum       Base     Image                 Name
+       25   41.7 %  12.47 %   41.7 %     250 ms  N  libjvm.so             libjvm.so+0x8a3f10
+       10   16.7 %   9.43 %   58.3 %     100 ms  I  Java                  demo.Inner.loop
+        8   13.3 %   8.60 %   71.7 %    80.0 ms  N  libdemo.so            demo::Engine::spin(int)
+        5    8.3 %   6.99 %   80.0 %    50.0 ms     (no frame)            (thread)
+""")
+        procedures = self.report_json("procedures", "--thread", "GC*")["procedures"]
+        self.assertEqual([(p["method"], p["image"], p["samples"], p["share_ppm"],
+                           p["cumulative_ppm"]) for p in procedures],
+                         [("libjvm.so+0x8a3f10", "libjvm.so", 25, 833_333, 833_333),
+                          ("(thread)", "(no frame)", 5, 166_666, 1_000_000)])
+        rows = self.csv("report", "sampled.ledger", "-v", "procedures", "--sort", "name")
+        self.assertEqual(rows[0]["image"], "(no frame)")
+        self.assertEqual(sum(int(row["samples"]) for row in rows), 60)
+
+    def test_threads(self):
+        self.assertTrue(self.report("threads").endswith(SAMPLES))
+        report = self.report_json("threads")
+        self.assertEqual({t["name"]: t["samples"] for t in report["threads"]},
+                         {"main": 30, "worker": 0, "GC Thread#0": 30})
+        self.assertEqual(report["balance"]["samples"]["taken"], 65)
+        self.assertEqual(report["balance"]["difference_ppm"], 0)
+        self.assertTrue(self.report("spawn").endswith(SAMPLES))
+        self.assertIn("SAMPLES", self.report("threads", "--metric", "samples"))
+
+    def test_ledgers_without_samples(self):
+        self.make("plain")
+        for view in ("images", "procedures"):
+            complaint = self.treadle("report", "plain.ledger", "--view", view, status=1)
+            self.assertEqual(complaint, "treadle: plain.ledger: has no samples: the agent's "
+                                        "sample= did not ask for any\n")
+        for view in ("threads", "tree", "flat", "callers", "spawn"):
+            self.assertNotIn("Samples", self.treadle("report", "plain.ledger", "--view", view))
+            self.assertNotIn("samples", self.treadle("report", "plain.ledger", "-v", view, "--json"))
+
+
+if __name__ == "__main__":
+    bench.main()

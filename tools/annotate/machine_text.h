@@ -1,0 +1,27 @@
+/*
+ * Machine code as text, by capstone. What is no instruction is shown as bytes.
+ */
+#ifndef TREADLE_MACHINE_TEXT_H
+#define TREADLE_MACHINE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct machine_text;
+
+/* For a machine of elf.h (EM_X86_64, EM_AARCH64). NULL if there is no disassembler for it. */
+struct machine_text *machine_text__new(unsigned machine);
+void machine_text__free(struct machine_text *machine);
+
+/* The machine of a ledger by its description, "Linux 6.1.0 x86_64, …"; EM_NONE if that says none
+ * that is known. */
+unsigned machine_text__machine_of(const char *description);
+
+#define MACHINE_TEXT_BYTES 224u
+
+/* Writes the instruction at bytes[0], which stands at `address`; how many bytes it takes, at least
+ * 1 and at most `length`, which is not 0. `machine` may be NULL. */
+size_t machine_text__instruction(struct machine_text *machine, const unsigned char *bytes,
+                                 size_t length, uint64_t address, char text[MACHINE_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,235 @@
+/* treadle annotate: a method's samples beside its lines, its bytecode, its machine code. */
+#include "tools/annotate/annotation_view.h"
+#include "tools/command.h"
+#include "tools/json_rows.h"
+#include "tools/ledger_argument.h"
+#include "tools/live_ledger.h"
+#include "tools/report/memory.h"
+#include "tools/report/nearest.h"
+#include "tools/report/quantity.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct request {
+    const char *method;
+    const char *ledger; /* FILE or PID, or NULL */
+    struct annotation_wish wish;
+    bool json;
+};
+
+enum option_key {
+    KEY_CODE = 256,
+    KEY_JSON,
+};
+
+static const struct argp_option options[] = {
+    {"source", 's', "DIR|FILE", 0,
+     "source lines instead of bytecode, from that file or from the folder that the packages are in",
+     0},
+    {"code", KEY_CODE, NULL, 0, "each piece of machine code that the JVM compiled of it, too", 0},
+    {"json", KEY_JSON, NULL, 0, "JSON: shares in millionths, times since the epoch in ns", 0},
+    {0},
+};
+
+static const char doc[] =
+    "Show where in a method its samples are: by bytecode index, by source line, by instruction. "
+    "Inlined copies count where they were inlined from."
+    "\vMETHOD is pkg.Class.method or the name of a native function; * stands for anything, and all "
+    "methods that match are shown. With no FILE or PID: the newest *.ledger in the working "
+    "folder.";
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct request *request = state->input;
+    switch (key) {
+    case 's':
+        request->wish.source = argument;
+        break;
+    case KEY_CODE:
+        request->wish.code = true;
+        break;
+    case KEY_JSON:
+        request->json = true;
+        break;
+    case ARGP_KEY_ARG:
+        if (state->arg_num == 0)
+            request->method = argument;
+        else if (state->arg_num == 1)
+            request->ledger = argument;
+        else
+            argp_error(state, "one METHOD and one FILE or PID, not more");
+        break;
+    case ARGP_KEY_END:
+        if (!request->method)
+            argp_error(state, "which METHOD? As in pkg.Class.method");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* By its full name, or a native function by its name alone, with its parameters or without. */
+static bool matches(const struct report_method *method, const char *glob)
+{
+    struct text_store store = {0};
+    struct report_method plain = *method;
+    plain.overloaded = false;
+    bool match = fnmatch(glob, report_method__full_name(&store, &plain).bytes, 0) == 0;
+    if (!match && report_method__is_native_function(method)) {
+        size_t bare = strcspn(method->name.bytes, "(");
+        struct text name = text__keep(&store, method->name.bytes, bare);
+        match = fnmatch(glob, method->name.bytes, 0) == 0 || fnmatch(glob, name.bytes, 0) == 0;
+    }
+    text_store__release(&store);
+    return match;
+}
+
+/* The methods to show: of those that match the ones with samples, heaviest first; or all of them,
+ * if none has any. */
+struct matching {
+    struct match {
+        uint32_t method;
+        uint64_t samples;
+    } * matches;
+    size_t count;
+};
+
+static int heaviest_first(const void *a, const void *b)
+{
+    const struct match *x = a;
+    const struct match *y = b;
+    if (x->samples != y->samples)
+        return x->samples > y->samples ? -1 : 1;
+    return x->method < y->method ? -1 : x->method > y->method;
+}
+
+static struct matching find(const struct report_places *places, const char *glob)
+{
+    const struct report_model *model = places->model;
+    struct matching found = {
+        .matches = memory__zeroed(model->method_count, sizeof(*found.matches)),
+    };
+    for (uint32_t i = METHOD_FIRST_REAL; i < model->method_count; i++)
+        if (matches(&model->methods[i], glob))
+            found.matches[found.count++] = (struct match){i, annotation__samples(places, i)};
+    qsort(found.matches, found.count, sizeof(*found.matches), heaviest_first);
+    if (found.count && found.matches[0].samples > 0)
+        while (found.matches[found.count - 1].samples == 0)
+            found.count--;
+    return found;
+}
+
+static int no_match(const struct report_model *model, const char *path, const char *glob)
+{
+    struct text_store store = {0};
+    const char **names = memory__zeroed(model->method_count, sizeof(const char *));
+    size_t count = 0;
+    for (uint32_t i = METHOD_FIRST_REAL; i < model->method_count; i++) {
+        struct report_method plain = model->methods[i];
+        plain.overloaded = false;
+        names[count++] = report_method__full_name(&store, &plain).bytes;
+    }
+    const char *near = nearest__of(glob, names, count);
+    if (near)
+        command__fail("%s: has no method '%s'; did you mean '%s'?", path, glob, near);
+    else
+        command__fail("%s: has no method '%s'; `treadle report --view procedures` lists those "
+                      "that samples found",
+                      path, glob);
+    free((void *)names);
+    text_store__release(&store);
+    return EXIT_BAD_INPUT;
+}
+
+static void list_matches(const struct matching *found, const struct report_model *model,
+                         const struct screen *screen)
+{
+    fprintf(screen->out, "%zu methods match:\n", found->count);
+    for (size_t i = 0; i < found->count; i++) {
+        struct text_store store = {0};
+        char *name = text__printable(
+            report_method__full_name(&store, &model->methods[found->matches[i].method]), 0);
+        screen__right(screen, quantity__count(found->matches[i].samples).text, 9);
+        fprintf(screen->out, "  %s\n", name);
+        free(name);
+        text_store__release(&store);
+    }
+    fputc('\n', screen->out);
+}
+
+static int show(const struct request *request, struct report_places *places,
+                struct native_symbols *symbols, const struct matching *found)
+{
+    const struct report_model *model = places->model;
+    struct screen screen = screen__stdout();
+    char message[512];
+    if (request->json)
+        fputs("{\"methods\":[", screen.out);
+    else if (found->count > 1)
+        list_matches(found, model, &screen);
+    for (size_t i = 0; i < found->count; i++) {
+        struct annotation *annotation = annotation__new(places, symbols, found->matches[i].method,
+                                                        &request->wish, message, sizeof(message));
+        if (!annotation)
+            return command__fail("%s", message);
+        if (request->json) {
+            fputs(i ? ",\n" : "\n", screen.out);
+            json_row__write(screen.out, annotation_view__json(annotation, model));
+        } else {
+            fputs(i ? "\n" : "", screen.out);
+            annotation_view__text(annotation, model, &screen);
+        }
+        annotation__free(annotation);
+    }
+    if (request->json)
+        fprintf(screen.out, "],\n\"skipped_records\":%" PRIu64 "}\n",
+                model->skipped + places->skipped);
+    else if (model->skipped + places->skipped)
+        fprintf(screen.out, "\n%" PRIu64 " records of the ledger are unreadable\n",
+                model->skipped + places->skipped);
+    return EXIT_FINE;
+}
+
+static int annotate(const struct request *request, const char *path)
+{
+    char message[512];
+    struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
+    if (!reader)
+        return command__fail("%s", message);
+    struct native_symbols *symbols = native_symbols__new();
+    struct symbol_names names = native_symbols__names(symbols);
+    struct report_model *model = report_model__load_named(reader, 0, &names);
+    struct report_places *places = report_places__load(model, reader);
+    struct matching found = find(places, request->method);
+    int status = EXIT_FINE;
+    if (!report_columns__has_samples(&model->header))
+        status = command__fail("%s: has no samples: the agent's sample= did not ask for any", path);
+    else if (found.count == 0)
+        status = no_match(model, path, request->method);
+    else
+        status = show(request, places, symbols, &found);
+    free(found.matches);
+    report_places__free(places);
+    report_model__free(model);
+    native_symbols__free(symbols);
+    ledger_reader__close(reader);
+    return status;
+}
+
+int cmd_annotate(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options, .parser = parse, .args_doc = "METHOD [FILE|PID]", .doc = doc};
+    struct request request = {0};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
+        return EXIT_BAD_USAGE;
+    char *path = ledger_argument__path(request.ledger);
+    int status = path ? annotate(&request, path) : EXIT_BAD_INPUT;
+    free(path);
+    return status;
+}

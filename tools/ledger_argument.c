@@ -1,0 +1,38 @@
+#include "tools/ledger_argument.h"
+
+#include "tools/command.h"
+#include "tools/live_folders.h"
+#include "tools/live_ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool ledger_argument__is_pid(const char *given)
+{
+    return given[0] && strspn(given, "0123456789") == strlen(given);
+}
+
+static char *find_newest_snapshot(void)
+{
+    struct found_ledgers found = {0};
+    live_folders__find_snapshots(&found);
+    char *path = found.count ? strdup(found.items[found.count - 1].path) : NULL;
+    found_ledgers__release(&found);
+    return path;
+}
+
+char *ledger_argument__path(const char *given)
+{
+    if (!given) {
+        char *path = find_newest_snapshot();
+        if (!path)
+            command__fail("no *.ledger in the working folder; name a FILE or a PID, or see "
+                          "`treadle list`");
+        return path;
+    }
+    if (ledger_argument__is_pid(given)) {
+        unsigned long pid = strtoul(given, NULL, 10);
+        return live_ledger__find(pid < INT32_MAX ? (pid_t)pid : 0);
+    }
+    return strdup(given);
+}

@@ -1,0 +1,56 @@
+/*
+ * What the parts of loading share: methods first, then threads, then their trees. For report_load.c
+ * and load_*.c only.
+ */
+#ifndef TREADLE_REPORT_LOADER_H
+#define TREADLE_REPORT_LOADER_H
+
+#include "tools/report/report_model.h"
+
+/* A node on the path from the root to where the walk stands. */
+struct load_step {
+    uint32_t node;
+    ledger_ref ref;
+    ledger_ref next_child;
+    ledger_ref next_sampled;
+    uint32_t first_sampled; /* its first sampled child, behind the exact ones; 0: none yet */
+};
+
+struct loader {
+    const struct ledger_reader *reader;
+    struct report_model *model;
+    const struct symbol_names *symbols; /* or NULL */
+    uint32_t *index_of; /* by ref: 1 + index of the method, thread or node it became; 0: none */
+    ledger_ref refs;    /* how many there can be */
+    size_t node_room;
+    uint32_t *active; /* by method: how often it is on the path */
+    struct load_step *path;
+    size_t path_room;
+    size_t depth;
+};
+
+/* Counts a record that is left out, and notes where the first one stands. */
+__attribute__((format(printf, 3, 4))) void loader__skip(struct loader *loader, ledger_ref ref,
+                                                        const char *format, ...);
+
+/* What another process is writing this moment may not be all there yet: no damage. */
+bool loader__is_being_written(const struct loader *loader);
+
+/* A string of the record `user`; empty if it has none. */
+struct text loader__text(struct loader *loader, ledger_ref ref, ledger_ref user);
+
+/* How many records a table has; *last becomes the ref of the last one if that is larger. */
+uint32_t loader__count_records(const struct loader *loader, enum ledger_table table,
+                               ledger_ref *last);
+
+/* What a ref became. Those that the tables' own walk has seen are in index_of; others are no such
+ * records: REPORT_NONE. */
+uint32_t loader__index_or_none(const struct loader *loader, ledger_ref ref);
+uint32_t loader__thread_or_none(const struct loader *loader, ledger_ref ref);
+
+void loader__load_methods(struct loader *loader);
+void loader__load_threads(struct loader *loader);
+void loader__load_kernel_threads(struct loader *loader);
+void loader__load_trees(struct loader *loader);
+
+#endif

@@ -1,0 +1,176 @@
+#include "tools/report/report_images.h"
+
+#include "tools/report/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The rows that are no file's come first. */
+enum fixed_row {
+    ROW_JAVA,
+    ROW_INTERPRETED,
+    ROW_NO_FRAME,
+    ROW_NO_SAMPLES,
+    FIXED_ROWS,
+};
+
+struct counting {
+    const struct report_model *model;
+    struct image_row *rows;
+    uint32_t row_count;
+    uint32_t *row_of; /* by method, of native functions */
+};
+
+static const struct text no_text = {"", 0};
+
+struct by_image {
+    uint32_t method;
+    struct text image;
+};
+
+static int compare_image(const void *a, const void *b)
+{
+    const struct by_image *x = a;
+    const struct by_image *y = b;
+    int order = text__compare(x->image, y->image);
+    return order ? order : x->method < y->method ? -1 : x->method > y->method;
+}
+
+static struct image_row row_of_image(const struct report_method *method)
+{
+    bool jvm = strcmp(method->image.bytes, "[jvm]") == 0;
+    bool kernel = strcmp(method->image.bytes, "[kernel]") == 0;
+    return (struct image_row){
+        .kind = jvm      ? IMAGE_JVM
+                : kernel ? IMAGE_KERNEL
+                         : IMAGE_NATIVE,
+        .name = method->class_name,
+        .path = jvm || kernel ? no_text : method->image,
+    };
+}
+
+/* A row for each image, and which one each native function belongs to. */
+static void find_images(struct counting *counting)
+{
+    const struct report_model *model = counting->model;
+    struct by_image *sorted = memory__zeroed(model->method_count, sizeof(*sorted));
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < model->method_count; i++)
+        if (report_method__is_native_function(&model->methods[i]))
+            sorted[count++] = (struct by_image){i, model->methods[i].image};
+    qsort(sorted, count, sizeof(*sorted), compare_image);
+    counting->rows = memory__zeroed((size_t)FIXED_ROWS + count, sizeof(*counting->rows));
+    counting->rows[ROW_JAVA] = (struct image_row){IMAGE_JAVA, {"Java, compiled", 14}, no_text, {0}};
+    counting->rows[ROW_INTERPRETED] =
+        (struct image_row){IMAGE_INTERPRETED, {"Java, interpreted", 17}, no_text, {0}};
+    counting->rows[ROW_NO_FRAME] =
+        (struct image_row){IMAGE_NO_FRAME, {"(no frame)", 10}, no_text, {0}};
+    counting->rows[ROW_NO_SAMPLES] =
+        (struct image_row){IMAGE_NO_SAMPLES, {"(no samples)", 12}, no_text, {0}};
+    counting->row_count = FIXED_ROWS;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || text__compare(sorted[i - 1].image, sorted[i].image) != 0)
+            counting->rows[counting->row_count++] = row_of_image(&model->methods[sorted[i].method]);
+        counting->row_of[sorted[i].method] = counting->row_count - 1;
+    }
+    free(sorted);
+}
+
+/* To the nearest whole one. */
+static uint64_t part_of(uint64_t value, uint64_t part, uint64_t whole)
+{
+    if (part >= whole)
+        return whole ? value : 0;
+    return (uint64_t)(((unsigned __int128)value * part + whole / 2) / whole);
+}
+
+/* All of a node's base to one row, but the part of interpreted code. */
+static void add_base(struct counting *counting, uint32_t node, uint32_t row, uint64_t interpreted,
+                     uint64_t met)
+{
+    const struct report_model *model = counting->model;
+    for (size_t column = 0; column < COLUMN_COUNT; column++) {
+        if (!model->base[column])
+            continue;
+        uint64_t base = model->base[column][node];
+        uint64_t slow = part_of(base, interpreted, met);
+        counting->rows[ROW_INTERPRETED].base[column] += slow;
+        counting->rows[row].base[column] += base - slow;
+    }
+}
+
+static void add_node(struct counting *counting, uint32_t node)
+{
+    const struct report_model *model = counting->model;
+    const struct report_samples *samples = &model->samples[node];
+    uint64_t own = model->base[COLUMN_SAMPLES][node];
+    uint32_t row = counting->row_of[model->nodes[node].method];
+    switch (model->nodes[node].kind) {
+    case NODE_NATIVE:
+    case NODE_KERNEL:
+        add_base(counting, node, row ? row : ROW_NO_FRAME, 0, 0);
+        break;
+    case NODE_SAMPLED:
+        add_base(counting, node, ROW_JAVA, samples->interpreted, model->cum[COLUMN_SAMPLES][node]);
+        break;
+    case NODE_EXACT:
+        add_base(counting, node, own ? ROW_JAVA : ROW_NO_SAMPLES, samples->interpreted, own);
+        break;
+    case NODE_ROOT:
+    case NODE_GAP:
+        add_base(counting, node, own ? ROW_NO_FRAME : ROW_NO_SAMPLES, 0, 0);
+        break;
+    }
+}
+
+static bool is_empty(const struct image_row *row)
+{
+    for (size_t column = 0; column < COLUMN_COUNT; column++)
+        if (row->base[column])
+            return false;
+    return true;
+}
+
+struct report_images *report_images__new(const struct report_model *model, const bool *selected)
+{
+    struct report_images *images = memory__zeroed(1, sizeof(*images));
+    struct counting counting = {.model = model};
+    counting.row_of = memory__zeroed(model->method_count, sizeof(*counting.row_of));
+    find_images(&counting);
+    for (uint32_t i = 0; model->samples && i < model->node_count; i++)
+        if (selected[model->nodes[i].thread])
+            add_node(&counting, i);
+    for (uint32_t i = 0; i < counting.row_count; i++)
+        if (!is_empty(&counting.rows[i]))
+            counting.rows[images->row_count++] = counting.rows[i];
+    images->rows = counting.rows;
+    free(counting.row_of);
+    return images;
+}
+
+void report_images__free(struct report_images *images)
+{
+    free(images->rows);
+    free(images);
+}
+
+const char *image_kind__name(enum image_kind kind)
+{
+    static const char *const names[] = {
+        [IMAGE_JAVA] = "java",
+        [IMAGE_INTERPRETED] = "interpreted",
+        [IMAGE_JVM] = "jvm",
+        [IMAGE_NATIVE] = "native",
+        [IMAGE_KERNEL] = "kernel",
+        [IMAGE_NO_FRAME] = "no_frame",
+        [IMAGE_NO_SAMPLES] = "no_samples",
+    };
+    return names[kind];
+}
+
+struct text report_images__of_method(const struct report_method *method)
+{
+    if (report_method__is_native_function(method))
+        return method->class_name;
+    return method->class_name.length ? (struct text){"Java", 4} : (struct text){"(no frame)", 10};
+}

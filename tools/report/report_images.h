@@ -1,0 +1,43 @@
+/*
+ * In whose code the time went: compiled and interpreted Java, the JVM's stubs, each file of native
+ * code, the kernel.
+ */
+#ifndef TREADLE_REPORT_IMAGES_H
+#define TREADLE_REPORT_IMAGES_H
+
+#include "tools/report/report_model.h"
+
+enum image_kind {
+    IMAGE_JAVA,        /* compiled */
+    IMAGE_INTERPRETED, /* Java, too */
+    IMAGE_JVM,         /* stubs and other code that the JVM made */
+    IMAGE_NATIVE,      /* a file */
+    IMAGE_KERNEL,
+    IMAGE_NO_FRAME,   /* samples whose stack could not be seen */
+    IMAGE_NO_SAMPLES, /* charged to nodes that no sample met on top */
+};
+
+struct image_row {
+    enum image_kind kind;
+    struct text name;            /* "Java, compiled", "libjvm.so", "[kernel]" */
+    struct text path;            /* of a file; else empty */
+    uint64_t base[COLUMN_COUNT]; /* samples and all else with this code on top */
+};
+
+struct report_images {
+    struct image_row *rows; /* those that have anything */
+    uint32_t row_count;
+};
+
+/* Over the threads that are selected. The base of a Java frame goes to compiled and interpreted
+ * code as the samples through that frame do. */
+struct report_images *report_images__new(const struct report_model *model, const bool *selected);
+void report_images__free(struct report_images *images);
+
+/* "java", "interpreted", "jvm", "native", "kernel", "no_frame", "no_samples". */
+const char *image_kind__name(enum image_kind kind);
+
+/* In whose code a method is: "Java" of a Java method, else as image_row has it. */
+struct text report_images__of_method(const struct report_method *method);
+
+#endif

@@ -1,0 +1,128 @@
+#include "tools/report/report_samples.h"
+
+#include "tools/report/report_model.h"
+
+/* One kind of samples of a node. */
+typedef uint64_t count_of(const struct report_samples *samples);
+
+static uint64_t cpu_of(const struct report_samples *samples)
+{
+    return samples->cpu;
+}
+
+static uint64_t wall_of(const struct report_samples *samples)
+{
+    return samples->wall;
+}
+
+/* Of the exact node and all sampled frames below it; false if that is more than 64 bits hold. */
+static bool add_up(const struct report_model *model, uint32_t exact, uint32_t first,
+                   count_of *count, uint64_t *sum)
+{
+    *sum = count(&model->samples[exact]);
+    for (uint32_t i = first; i < model->node_count; i++)
+        if (__builtin_add_overflow(*sum, count(&model->samples[i]), sum))
+            return false;
+    return true;
+}
+
+/* Each frame gets what the running total grows by: no part is off by a nanosecond, and nothing is
+ * lost on the way. */
+static void share_out(struct report_model *model, enum report_column column, uint64_t amount,
+                      uint32_t exact, uint32_t first, count_of *count, uint64_t sum)
+{
+    uint64_t *base = model->base[column];
+    uint64_t counted = 0;
+    uint64_t given = 0;
+    for (uint32_t i = first; i < model->node_count; i++) {
+        counted += count(&model->samples[i]);
+        uint64_t due = (uint64_t)((unsigned __int128)amount * counted / sum);
+        base[i] = due - given;
+        given = due;
+    }
+    base[exact] -= given;
+}
+
+bool report_samples__share_out(struct report_model *model, uint32_t exact, uint32_t first_sampled)
+{
+    uint64_t cpu, wall;
+    if (!add_up(model, exact, first_sampled, cpu_of, &cpu) ||
+        !add_up(model, exact, first_sampled, wall_of, &wall))
+        return false;
+    uint64_t cpu_ns = model->base[COLUMN_CPU][exact];
+    if (cpu)
+        share_out(model, COLUMN_CPU, cpu_ns, exact, first_sampled, cpu_of, cpu);
+    if (!model->base[COLUMN_WALL])
+        return true;
+    uint64_t wall_ns = model->base[COLUMN_WALL][exact];
+    if (wall)
+        share_out(model, COLUMN_WALL, wall_ns, exact, first_sampled, wall_of, wall);
+    else if (cpu)
+        share_out(model, COLUMN_WALL, cpu_ns < wall_ns ? cpu_ns : wall_ns, exact, first_sampled,
+                  cpu_of, cpu);
+    return true;
+}
+
+/* The largest whole number whose square is not above x. */
+static uint64_t square_root(unsigned __int128 x)
+{
+    uint64_t root = 0;
+    for (uint64_t bit = UINT64_C(1) << 63; bit; bit >>= 1)
+        if ((unsigned __int128)(root | bit) * (root | bit) <= x)
+            root |= bit;
+    return root;
+}
+
+/* 1.96 sqrt(p (1 - p) / n), all in millionths: 1.96^2 = 3.8416 */
+static uint64_t error_of(unsigned __int128 share_ppm, uint64_t samples)
+{
+    return square_root(share_ppm * (1000000 - share_ppm) * 38416 / 10000 / samples);
+}
+
+uint64_t report_samples__error_ppm(uint64_t part, uint64_t whole)
+{
+    if (whole == 0 || part > whole)
+        return 0;
+    return error_of(part * (unsigned __int128)1000000 / whole, whole);
+}
+
+uint64_t report_samples__error_of_2_percent_ppm(const struct ledger_header *header)
+{
+    uint64_t kept = report_samples__kept(header);
+    return kept ? error_of(20000, kept) : 0;
+}
+
+uint64_t report_samples__kept(const struct ledger_header *header)
+{
+    uint64_t lost = header->dropped_samples + header->homeless_samples;
+    return header->samples > lost ? header->samples - lost : 0;
+}
+
+const char *report_samples__mode_name(uint32_t sample_mode)
+{
+    static const char *const names[] = {
+        [LEDGER_SAMPLE_NONE] = "none", [LEDGER_SAMPLE_CPU] = "cpu", [LEDGER_SAMPLE_WALL] = "wall"};
+    return sample_mode <= LEDGER_SAMPLE_WALL ? names[sample_mode] : "unknown";
+}
+
+const char *report_samples__clock_name(uint32_t sample_clock)
+{
+    static const char *const names[] = {[LEDGER_SAMPLE_CLOCK_NONE] = "none",
+                                        [LEDGER_SAMPLE_CLOCK_PERF] = "perf",
+                                        [LEDGER_SAMPLE_CLOCK_TIMER] = "timer",
+                                        [LEDGER_SAMPLE_CLOCK_WALL] = "wall"};
+    return sample_clock <= LEDGER_SAMPLE_CLOCK_WALL ? names[sample_clock] : "unknown";
+}
+
+const struct walk_failure_name *report_samples__walk_failure(enum ledger_walk_failure failure)
+{
+    static const struct walk_failure_name names[] = {
+        [WALK_UNKNOWN_CODE] = {"unknown_code", "an address in no image and no code of the JVM"},
+        [WALK_NO_UNWIND] = {"no_unwind", "an image that does not say how to unwind there"},
+        [WALK_BAD_FRAME] = {"bad_frame", "a frame not above the one it called"},
+        [WALK_BAD_METHOD] = {"bad_method", "a Java frame whose method could not be named"},
+        [WALK_FAULT] = {"fault", "memory that is not there"},
+        [WALK_TOO_DEEP] = {"too_deep", "deeper than a sample has room for"},
+    };
+    return &names[failure];
+}

@@ -1,0 +1,178 @@
+/* The procedures view: which methods and functions the samples found on top. */
+#include "tools/json_rows.h"
+#include "tools/report/memory.h"
+#include "tools/report/quantity.h"
+#include "tools/report/report_flat.h"
+#include "tools/report/report_images.h"
+#include "tools/view_rows.h"
+#include "tools/view_samples.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IMAGE_COLUMNS 20u
+
+/* The rows that have samples, in the order they are shown in; `count` of `total`. */
+struct shown {
+    struct report_flat *flat;
+    const struct flat_row **rows;
+    uint32_t total;
+    uint32_t count;
+    uint64_t samples; /* of all of them */
+};
+
+static struct shown arrange(const struct view *view)
+{
+    struct shown shown = {.flat = report_flat__new(view->model, view->selected)};
+    uint32_t count = shown.flat->row_count;
+    bool by_base = view->sort && strcmp(view->sort, "base") == 0;
+    enum report_column column = by_base ? view->column : COLUMN_SAMPLES;
+    struct method_values *keys = memory__zeroed(count, sizeof(*keys));
+    uint32_t *row_of = memory__zeroed(view->model->method_count, sizeof(*row_of));
+    for (uint32_t i = 0; i < count; i++) {
+        const struct flat_row *row = &shown.flat->rows[i];
+        if (row->base[COLUMN_SAMPLES] == 0)
+            continue;
+        keys[shown.total++] = (struct method_values){row->method, 0, row->base[column], 0};
+        row_of[row->method] = i;
+        shown.samples += row->base[COLUMN_SAMPLES];
+    }
+    bool by_name = view->sort && strcmp(view->sort, "name") == 0;
+    view_rows__sort(keys, shown.total, view->model, by_name ? "name" : "base");
+    shown.rows = memory__zeroed(shown.total, sizeof(struct flat_row *));
+    for (uint32_t i = 0; i < shown.total; i++)
+        shown.rows[i] = &shown.flat->rows[row_of[keys[i].method]];
+    shown.count = view->top && view->top < shown.total ? view->top : shown.total;
+    free(row_of);
+    free(keys);
+    return shown;
+}
+
+static void release(struct shown *shown)
+{
+    free((void *)shown->rows);
+    report_flat__free(shown->flat);
+}
+
+static void write_heads(const struct view *view)
+{
+    const struct screen *screen = &view->screen;
+    view_row__title(view, "Procedures", "Base");
+    fputs(screen__bold(screen), screen->out);
+    screen__right(screen, "Samples", CALLS_COLUMNS);
+    screen__right(screen, "Share", SHARE_COLUMNS);
+    screen__right(screen, text__is_utf8_locale() ? "±" : "+-", SHARE_COLUMNS);
+    screen__right(screen, "Sum", SHARE_COLUMNS);
+    screen__right(screen, "Base", VALUE_COLUMNS);
+    screen__right(screen, "", MARK_COLUMNS);
+    fputs("  ", screen->out);
+    screen__left(screen, "Image", IMAGE_COLUMNS);
+    fprintf(screen->out, "  Name%s\n", screen__plain(screen));
+}
+
+static void write_row(const struct view *view, const struct flat_row *row, uint64_t sum,
+                      uint64_t all)
+{
+    const struct screen *screen = &view->screen;
+    const struct report_method *method = &view->model->methods[row->method];
+    uint64_t samples = row->base[COLUMN_SAMPLES];
+    size_t taken =
+        CALLS_COLUMNS + 3 * SHARE_COLUMNS + VALUE_COLUMNS + MARK_COLUMNS + IMAGE_COLUMNS + 4;
+    size_t room = screen->columns > taken + 20 ? screen->columns - taken : 0;
+    uint64_t error_ppm = report_samples__error_ppm(samples, all);
+    char error[32];
+    snprintf(error, sizeof(error), "%" PRIu64 ".%02" PRIu64 " %%", error_ppm / 10000,
+             error_ppm % 10000 / 100);
+    char *image = text__printable_middle(report_images__of_method(method), IMAGE_COLUMNS);
+    char *name = report_method__is_native_function(method)
+                     ? text__printable_middle(method->name, room ? room : NAME_COLUMNS_MAX)
+                     : view_row__name(view, row->method, room);
+    screen__right(screen, quantity__count(samples).text, CALLS_COLUMNS);
+    screen__right(screen, quantity__share(samples, all).text, SHARE_COLUMNS);
+    screen__right(screen, error, SHARE_COLUMNS);
+    screen__right(screen, quantity__share(sum, all).text, SHARE_COLUMNS);
+    screen__right(screen, view__quantity(view, row->base[view->column]).text, VALUE_COLUMNS);
+    screen__right(screen, flat_row__mark(row), MARK_COLUMNS);
+    fputs("  ", screen->out);
+    screen__left(screen, image, IMAGE_COLUMNS);
+    fprintf(screen->out, "  %s\n", name);
+    free(image);
+    free(name);
+}
+
+int view_procedures__text(const struct view *view)
+{
+    struct shown shown = arrange(view);
+    uint64_t sum = 0;
+    write_heads(view);
+    for (uint32_t i = 0; i < shown.count; i++) {
+        sum += shown.rows[i]->base[COLUMN_SAMPLES];
+        write_row(view, shown.rows[i], sum, shown.samples);
+    }
+    if (shown.count < shown.total)
+        fprintf(view->screen.out, "(%u more, not shown)\n", shown.total - shown.count);
+    view_samples__text(view);
+    release(&shown);
+    return 0;
+}
+
+int view_procedures__json(const struct view *view)
+{
+    struct shown shown = arrange(view);
+    const struct report_model *model = view->model;
+    uint64_t sum = 0;
+    fputs("{\"procedures\":[", view->screen.out);
+    for (uint32_t i = 0; i < shown.count; i++) {
+        const struct flat_row *row = shown.rows[i];
+        uint64_t samples = row->base[COLUMN_SAMPLES];
+        json_t *object = view_row__method(model, row->method);
+        sum += samples;
+        json_object_set_new(object, "image",
+                            json_row__text(report_images__of_method(&model->methods[row->method])));
+        view_row__add_samples(object, model, samples, flat_row__mark(row));
+        json_object_set_new(object, "share_ppm",
+                            json_row__integer(view_row__ppm(samples, shown.samples)));
+        json_object_set_new(object, "error_ppm",
+                            json_row__integer(report_samples__error_ppm(samples, shown.samples)));
+        json_object_set_new(object, "cumulative_ppm",
+                            json_row__integer(view_row__ppm(sum, shown.samples)));
+        json_object_set_new(object, "base", view_row__values(model, row->base));
+        fputs(i ? ",\n" : "\n", view->screen.out);
+        json_row__write(view->screen.out, object);
+    }
+    fputs("]", view->screen.out);
+    view_samples__end_json(view);
+    release(&shown);
+    return 0;
+}
+
+int view_procedures__csv(const struct view *view)
+{
+    static const char *const heads[] = {"class",     "method",    "signature",
+                                        "image",     "mark",      "samples",
+                                        "share_ppm", "error_ppm", "cumulative_ppm"};
+    struct shown shown = arrange(view);
+    struct csv csv = {.out = view->screen.out};
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+        csv__word(&csv, heads[i]);
+    view_row__csv_heads(&csv, view->model, "base");
+    csv__end_record(&csv);
+    for (uint32_t i = 0; i < shown.count; i++) {
+        const struct flat_row *row = shown.rows[i];
+        uint64_t samples = row->base[COLUMN_SAMPLES];
+        sum += samples;
+        view_row__csv_method(&csv, view->model, row->method);
+        csv__text(&csv, report_images__of_method(&view->model->methods[row->method]));
+        csv__word(&csv, flat_row__mark(row));
+        csv__integer(&csv, samples);
+        csv__integer(&csv, view_row__ppm(samples, shown.samples));
+        csv__integer(&csv, report_samples__error_ppm(samples, shown.samples));
+        csv__integer(&csv, view_row__ppm(sum, shown.samples));
+        view_row__csv_values(&csv, view->model, row->base);
+        csv__end_record(&csv);
+    }
+    release(&shown);
+    return 0;
+}
