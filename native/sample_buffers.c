@@ -56,8 +56,9 @@ static uint32_t room_of(const struct lane *lane)
     return frames < SAMPLE_FRAMES_MAX ? frames : SAMPLE_FRAMES_MAX;
 }
 
-struct sample *sample_buffers__claim(struct sample_buffers *buffers, unsigned lane,
-                                     uint32_t *room_frames)
+/* The first lane that is free and has room for so many frames. */
+static struct sample *claim(struct sample_buffers *buffers, unsigned lane, uint32_t least,
+                            uint32_t *room_frames)
 {
     for (unsigned i = 0; i < SAMPLE_LANES; i++) {
         unsigned number = (lane + i) % SAMPLE_LANES;
@@ -66,13 +67,24 @@ struct sample *sample_buffers__claim(struct sample_buffers *buffers, unsigned la
         if (!try_lane(claimed))
             continue;
         *room_frames = room_of(claimed);
-        if (*room_frames >= SAMPLE_FRAMES_LEAST)
+        if (*room_frames >= least)
             return (struct sample *)(void *)(buffers->bytes[number][claimed->active] +
                                              claimed->used[claimed->active]);
         let_go(claimed);
     }
-    atomic_fetch_add_explicit(&buffers->dropped, 1, memory_order_relaxed);
     return NULL;
+}
+
+struct sample *sample_buffers__claim(struct sample_buffers *buffers, unsigned lane,
+                                     uint32_t *room_frames)
+{
+    struct sample *sample = claim(buffers, lane, SAMPLE_FRAMES_MAX, room_frames);
+
+    if (!sample)
+        sample = claim(buffers, lane, SAMPLE_FRAMES_LEAST, room_frames);
+    if (!sample)
+        atomic_fetch_add_explicit(&buffers->dropped, 1, memory_order_relaxed);
+    return sample;
 }
 
 static struct lane *lane_of(struct sample_buffers *buffers, const struct sample *sample)

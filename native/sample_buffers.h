@@ -16,9 +16,10 @@
 #include <stdint.h>
 
 #define SAMPLE_LANES        16u
-#define SAMPLE_BUFFER_BYTES (256u * 1024u)
+#define SAMPLE_BUFFER_BYTES (512u * 1024u)
 #define SAMPLE_FRAMES_MAX   4096u /* innermost first; more are not walked */
-#define SAMPLE_FRAMES_LEAST 128u  /* a lane with room for fewer counts as full */
+#define SAMPLE_FRAMES_LEAST                                                                        \
+    128u /* if there is no lane with room for all, one for so many will do */
 
 enum sample_frame_kind {
     FRAME_NATIVE = 1,  /* `where`: an address */
