@@ -30,6 +30,7 @@ command_run cmd_run;
 command_run cmd_start;
 command_run cmd_status;
 command_run cmd_stop;
+command_run cmd_top;
 
 /* One line to stderr, "treadle: " before it; for EXIT_BAD_INPUT. Control characters in it are made
  * visible. Returns EXIT_BAD_INPUT. */

@@ -160,6 +160,43 @@ struct ledger_reader *live_ledger__read(const char *path, char *message, size_t 
     return settled;
 }
 
+/* Why a ledger cannot be settled. */
+static void explain(const char *path, char *message, size_t message_bytes)
+{
+    struct ledger_reader *reader = ledger_reader__open(path, message, message_bytes);
+    const struct ledger_header *header = reader ? ledger_reader__header(reader) : NULL;
+
+    if (!reader)
+        return;
+    if (ledger_reader__life(reader) == LEDGER_IS_CLOSED)
+        snprintf(message, message_bytes,
+                 "%s: is a snapshot, in which nothing moves; it is shown by: treadle report %s",
+                 path, path);
+    else if (ledger_reader__life(reader) == LEDGER_IS_ORPHAN)
+        snprintf(message, message_bytes,
+                 "process %d is gone; what it left is read by: treadle report %s", (int)header->pid,
+                 path);
+    else
+        snprintf(message, message_bytes, "%s: there is no memory for a copy of %u chunks", path,
+                 header->chunks_used);
+    ledger_reader__close(reader);
+}
+
+struct ledger_reader *live_ledger__read_running(const char *path, char *message,
+                                                size_t message_bytes)
+{
+    struct ledger_reader *reader;
+    int fd = settled_copy(path);
+
+    if (fd < 0) {
+        explain(path, message, message_bytes);
+        return NULL;
+    }
+    reader = ledger_reader__open_fd(fd, path, message, message_bytes);
+    close(fd);
+    return reader;
+}
+
 int live_ledger__dump(const char *live_path, const char *pattern, pid_t pid)
 {
     char path[PATH_MAX];

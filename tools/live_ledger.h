@@ -25,6 +25,10 @@ char *live_ledger__of_running(pid_t pid, struct ledger_header *header);
  * consumed up to now. Like ledger_reader__open: NULL and one line in message. */
 struct ledger_reader *live_ledger__read(const char *path, char *message, size_t message_bytes);
 
+/* The same of one whose process runs, settled; NULL and one line in message for any other. */
+struct ledger_reader *live_ledger__read_running(const char *path, char *message,
+                                                size_t message_bytes);
+
 /* Writes a snapshot of a live ledger and prints its path; pattern as snapshot__path has it. The
  * result is the exit status. */
 int live_ledger__dump(const char *live_path, const char *pattern, pid_t pid);

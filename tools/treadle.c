@@ -19,6 +19,7 @@ static const struct command commands[] = {
     {"start", "go on profiling a JVM after stop", cmd_start},
     {"status", "show whether and how a JVM is profiled", cmd_status},
     {"stop", "stop profiling a JVM: its hooks come out, its books stay", cmd_stop},
+    {"top", "show live what each thread consumes, and its hot path", cmd_top},
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

@@ -1,0 +1,349 @@
+/* treadle top: which threads burn the machine now, and in which call path. */
+#include "native/ledger_time.h"
+#include "tools/command.h"
+#include "tools/ledger_summary.h"
+#include "tools/live_folders.h"
+#include "tools/live_ledger.h"
+#include "tools/report/memory.h"
+#include "tools/report/nearest.h"
+#include "tools/report/quantity.h"
+#include "tools/text_table.h"
+#include "tools/top_json.h"
+#include "tools/top_screen.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INTERVAL_DEFAULT_NS UINT64_C(1000000000)
+#define NS_PER_MS           UINT64_C(1000000)
+#define LISTED_MOST         6u
+
+enum option_key {
+    KEY_JSON = 256,
+    KEY_ONCE,
+};
+
+static const struct argp_option options[] = {
+    {"interval", 'i', "S", 0, "seconds between two readings, 0.1 to 3600 (1)", 0},
+    {"once", KEY_ONCE, NULL, 0, "measure one interval, print it and end", 0},
+    {"count", 'n', "N", 0, "end after N intervals", 0},
+    {"sort", 's', "KEY", 0,
+     "cpu (the default), waiting, calls, switches, faults, delay, mounts, pinned, parked, start or "
+     "name",
+     0},
+    {"thread", 't', "GLOB", 0, "only threads whose name matches, such as 'http-*'", 0},
+    {"json", KEY_JSON, NULL, 0,
+     "JSON, one line an interval: durations in ns, times since the epoch", 0},
+    {0},
+};
+
+static const char doc[] =
+    "Show live what the threads of a JVM consume, and the hot path of one of them. The JVM is not "
+    "touched: its mapped ledger is read."
+    "\vWith no PID or FILE: the one live ledger that there is. On a terminal: a full screen, on "
+    "which h shows the keys. Else: lines, an interval after the other. "
+    "Exit status 0 fine, 1 bad input, 2 bad usage.";
+
+struct arguments {
+    struct top_request request;
+    const char *source; /* PID or FILE, or NULL */
+};
+
+/* S in steps of a millisecond, without a locale's idea of a decimal point. */
+static uint64_t parse_interval(const char *text, struct argp_state *state)
+{
+    static const char digits[] = "0123456789";
+    size_t whole = strspn(text, digits);
+    size_t part = text[whole] == '.' ? strspn(text + whole + 1, digits) : 0;
+    uint64_t ms = 0;
+    if (whole && whole <= 4 && (text[whole] ? part && !text[whole + 1 + part] : true)) {
+        ms = strtoul(text, NULL, 10) * 1000;
+        for (size_t i = 0, weight = 100; i < part; i++, weight /= 10)
+            ms += (uint64_t)(text[whole + 1 + i] - '0') * weight;
+    }
+    if (ms < 100 || ms > 3600000) {
+        argp_failure(state, 0, 0, "--interval '%s'; expected seconds, from 0.1 to 3600", text);
+        exit(EXIT_BAD_USAGE);
+    }
+    return ms * NS_PER_MS;
+}
+
+static uint32_t parse_count(const char *text, struct argp_state *state)
+{
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    if (*end || text[0] < '0' || text[0] > '9' || !number || number > UINT32_MAX) {
+        argp_failure(state, 0, 0, "--count '%s'; expected a whole number from 1 to %" PRIu32, text,
+                     UINT32_MAX);
+        exit(EXIT_BAD_USAGE);
+    }
+    return (uint32_t)number;
+}
+
+static const struct interval_sort *parse_sort(const char *name, struct argp_state *state)
+{
+    const char *names[16];
+    for (size_t i = 0; i < interval_sort_count; i++) {
+        names[i] = interval_sorts[i].name;
+        if (strcmp(name, names[i]) == 0)
+            return &interval_sorts[i];
+    }
+    const char *near = nearest__of(name, names, interval_sort_count);
+    argp_failure(state, 0, 0,
+                 near ? "no sort key '%s'; did you mean '%s'?"
+                      : "no sort key '%s'; `treadle top --help` lists them",
+                 name, near);
+    exit(EXIT_BAD_USAGE);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    struct top_request *request = &arguments->request;
+    switch (key) {
+    case 'i':
+        request->interval_ns = parse_interval(argument, state);
+        break;
+    case 'n':
+        request->count = parse_count(argument, state);
+        break;
+    case 's':
+        request->sort = parse_sort(argument, state);
+        break;
+    case 't':
+        request->threads = argument;
+        break;
+    case KEY_ONCE:
+        request->once = true;
+        break;
+    case KEY_JSON:
+        request->json = true;
+        break;
+    case ARGP_KEY_ARG:
+        if (arguments->source)
+            argp_error(state, "one PID or FILE, not more");
+        arguments->source = argument;
+        break;
+    case ARGP_KEY_END:
+        if (request->once && request->count > 1)
+            argp_error(state, "--once or --count, not both");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* ---- which ledger ---- */
+
+struct candidates {
+    struct found_ledgers found;
+    const struct found_ledger **live;
+    size_t count;
+};
+
+static bool is_live(const struct found_ledger *found)
+{
+    struct text_store texts = {0};
+    struct ledger_summary summary;
+    char message[512];
+    bool live =
+        found_ledger__is_trusted(found) &&
+        ledger_summary__read(&summary, &texts, found->path, message, sizeof(message)) == 0 &&
+        summary.life == LEDGER_IS_LIVE;
+    text_store__release(&texts);
+    return live;
+}
+
+/* Of several ledgers of one process the newest, which comes last. */
+static void add_candidate(struct candidates *candidates, const struct found_ledger *found)
+{
+    for (size_t i = 0; i < candidates->count; i++)
+        if (candidates->live[i]->pid == found->pid) {
+            candidates->live[i] = found;
+            return;
+        }
+    candidates->live[candidates->count++] = found;
+}
+
+/* One line of the processes that there are to choose from. */
+static void fail_with_list(const struct candidates *candidates)
+{
+    char *line = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&line, &bytes);
+    for (size_t i = 0; out && i < candidates->count && i < LISTED_MOST; i++) {
+        struct text_store texts = {0};
+        struct ledger_summary summary;
+        char message[512];
+        char *command = NULL;
+        if (ledger_summary__read(&summary, &texts, candidates->live[i]->path, message,
+                                 sizeof(message)) == 0)
+            command = text__printable(summary.command, 30);
+        fprintf(out, "%s%d (%s)", i ? ", " : "", (int)candidates->live[i]->pid,
+                command ? command : "?");
+        free(command);
+        text_store__release(&texts);
+    }
+    if (out)
+        (void)fclose(out);
+    if (candidates->count)
+        command__fail("which process? there are %s%s", line ? line : "",
+                      candidates->count > LISTED_MOST ? " and more: see `treadle list`" : "");
+    else
+        command__fail("no JVM with a live ledger in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR or /tmp; "
+                      "name a PID, or see treadle-run(1) and treadle-attach(1)");
+    free(line);
+}
+
+static char *find_only_one(void)
+{
+    struct candidates candidates = {0};
+    char *path = NULL;
+    live_folders__find(&candidates.found, 0);
+    candidates.live = memory__zeroed(candidates.found.count, sizeof(const struct found_ledger *));
+    for (size_t i = 0; i < candidates.found.count; i++)
+        if (is_live(&candidates.found.items[i]))
+            add_candidate(&candidates, &candidates.found.items[i]);
+    if (candidates.count == 1)
+        path = strdup(candidates.live[0]->path);
+    else
+        fail_with_list(&candidates);
+    free((void *)candidates.live);
+    found_ledgers__release(&candidates.found);
+    return path;
+}
+
+/* The pid that was named, or 0. */
+static pid_t named_pid(const char *source)
+{
+    if (!source || !source[0] || strspn(source, "0123456789") != strlen(source))
+        return 0;
+    unsigned long pid = strtoul(source, NULL, 10);
+    return pid < INT32_MAX ? (pid_t)pid : -1;
+}
+
+/* The path of the ledger, to be freed; NULL after a line that says why not. */
+static char *find_source(const char *source)
+{
+    pid_t pid = named_pid(source);
+    struct ledger_header header;
+    char *path;
+    if (!source)
+        return find_only_one();
+    if (!pid)
+        return strdup(source);
+    path = live_ledger__of_running(pid, &header);
+    if (path && header.pid != pid) {
+        command__fail("process %d has a pid namespace of its own: look at it from in there",
+                      (int)pid);
+        free(path);
+        return NULL;
+    }
+    return path ? path : live_ledger__find(pid);
+}
+
+/* ---- lines ---- */
+
+static void print_line(char *line)
+{
+    puts(line);
+    free(line);
+}
+
+static void print_interval(const struct top_view *view)
+{
+    struct top_layout layout = top_layout__of(view);
+    for (unsigned i = 0; i < TOP_HEAD_LINES; i++)
+        print_line(top_line__head(view, i));
+    puts("");
+    print_line(top_line__titles(view, &layout));
+    for (uint32_t i = 0; i < view->count; i++)
+        print_line(top_line__row(view, &layout, &view->interval->row[view->order[i]]));
+    puts("");
+    if (!view->count)
+        return;
+    const struct interval_row *first = &view->interval->row[view->order[0]];
+    struct interval_path path = interval_path__of(view->interval, first);
+    print_line(top_line__path_title(view, first, &path, 0));
+    for (uint32_t i = 0; i < path.count; i++)
+        print_line(top_line__step(view, &path, i));
+    free(path.steps);
+    puts("");
+}
+
+static void show(const struct top_request *request, const struct interval *interval)
+{
+    struct top_view view = {.interval = interval, .columns = screen__stdout().columns};
+    uint32_t *order = interval_order__of(interval, request->threads, request->sort, &view.count);
+    view.order = order;
+    if (request->json)
+        top_json__write(stdout, &view);
+    else
+        print_interval(&view);
+    free(order);
+}
+
+static void sleep_until(uint64_t due_ns)
+{
+    struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
+        continue;
+}
+
+static int print_all(const struct top_request *request, struct top_readings *readings)
+{
+    uint32_t shown = 0;
+    while (!request->count || shown < request->count) {
+        /* A single one is as long as was asked, whatever the reading costs. */
+        sleep_until(request->count == 1 ? readings->taken_ns + request->interval_ns
+                                        : top_readings__due_ns(readings, request->interval_ns));
+        if (top_readings__take(readings) == TOP_FAILED) {
+            /* That it ends is no failure, once there was something to see. */
+            if (!shown || request->count)
+                return command__fail("%s", readings->message);
+            command__note("%s", readings->message);
+            return EXIT_FINE;
+        }
+        if (!readings->interval)
+            continue;
+        show(request, readings->interval);
+        shown++;
+        if (fflush(stdout) != 0)
+            break;
+    }
+    return EXIT_FINE;
+}
+
+static int top(const struct top_request *request)
+{
+    struct top_readings readings = {.path = request->path};
+    bool full = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !request->json && !request->once;
+    int status;
+    if (top_readings__take(&readings) == TOP_FAILED)
+        return command__fail("%s", readings.message);
+    status = full ? top_screen__run(request, &readings) : print_all(request, &readings);
+    top_readings__release(&readings);
+    return status;
+}
+
+int cmd_top(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options, .parser = parse, .args_doc = "[PID|FILE]", .doc = doc};
+    struct arguments arguments = {
+        .request = {.interval_ns = INTERVAL_DEFAULT_NS, .sort = &interval_sorts[0]}};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+        return EXIT_BAD_USAGE;
+    if (arguments.request.once)
+        arguments.request.count = 1;
+    char *path = find_source(arguments.source);
+    arguments.request.path = path;
+    int status = path ? top(&arguments.request) : EXIT_BAD_INPUT;
+    free(path);
+    return status;
+}
