@@ -106,8 +106,10 @@ static void move_cursor(struct top_screen *screen, int64_t by)
     uint32_t count;
     uint32_t *order = interval_order__of(screen->readings->interval, screen->request.threads,
                                          screen->request.sort, &count);
-    if ((uint64_t)to < count)
+    if ((uint64_t)to < count) {
         select_row(screen, &screen->readings->interval->row[order[to]]);
+        screen->cursor = (uint32_t)to;
+    }
     free(order);
 }
 

@@ -338,10 +338,8 @@ static void draw_deep(struct drawing *drawing, unsigned depth)
         node = drawing__call(drawing, node, methods[i % 3], 1, 1000);
 }
 
-/* As the ledger of a process that runs: main is its first kernel thread. */
-static void draw_own(struct drawing *drawing, pid_t pid)
+static void belong_to(struct drawing *drawing, pid_t pid)
 {
-    ledger_ref main_thread = draw_plain(drawing);
     struct ledger_header *header = drawing->ledger.header;
     header->pid = pid;
     header->profiling = 1;
@@ -352,14 +350,43 @@ static void draw_own(struct drawing *drawing, pid_t pid)
     drawing__check(file != NULL, "boot_id");
     drawing__check(fgets(header->boot_id, 37, file) != NULL, "boot_id");
     fclose(file);
+}
+
+/* On the process's first kernel thread. */
+static void run_on_first(struct drawing *drawing, ledger_ref thread, ledger_ref current)
+{
     ledger_ref ref = ledger__take_shared(&drawing->ledger, LEDGER_KERNEL_THREADS,
                                          sizeof(struct ledger_kernel_thread) / LEDGER_CELL_BYTES);
     drawing__check(ref != 0, "the ledger is full");
     struct ledger_kernel_thread *record = ledger__at(&drawing->ledger, ref);
-    record->tid = pid;
-    record->start_ticks = header->start_ticks;
-    record->thread = main_thread;
-    record->current = drawing__root(drawing, main_thread);
+    record->tid = drawing->ledger.header->pid;
+    record->start_ticks = drawing->ledger.header->start_ticks;
+    record->thread = thread;
+    record->current = current;
+}
+
+/* As the ledger of a process that runs: main is its first kernel thread. */
+static void draw_own(struct drawing *drawing, pid_t pid)
+{
+    ledger_ref main_thread = draw_plain(drawing);
+    belong_to(drawing, pid);
+    run_on_first(drawing, main_thread, drawing__root(drawing, main_thread));
+}
+
+/* The same with a thread that has booked nothing yet and is in demo.Main.spin, called by
+ * demo.Main.run: what the process's first kernel thread consumes is that thread's. */
+static void draw_spinning(struct drawing *drawing, pid_t pid)
+{
+    (void)draw_plain(drawing);
+    belong_to(drawing, pid);
+    ledger_ref spinner = drawing__thread(drawing, "spinner", THREAD_PLATFORM, 0);
+    set_times(drawing, spinner, pid, 0, 0);
+    drawing__thread_at(drawing, spinner)->java_id = 77;
+    ledger_ref run = drawing__call(drawing, drawing__root(drawing, spinner),
+                                   drawing__method(drawing, "demo.Main", "run", "()V"), 1, 0);
+    ledger_ref spin =
+        drawing__call(drawing, run, drawing__method(drawing, "demo.Main", "spin", "()V"), 1, 0);
+    run_on_first(drawing, spinner, spin);
 }
 
 int main(int argc, char **argv)
@@ -388,6 +415,13 @@ int main(int argc, char **argv)
         draw_deep(&drawing, number);
     } else if (strcmp(argv[1], "live") == 0) {
         draw_own(&drawing, (pid_t)number);
+        state = LEDGER_LIVE;
+    } else if (strcmp(argv[1], "spinning") == 0) {
+        draw_spinning(&drawing, (pid_t)number);
+        state = LEDGER_LIVE;
+    } else if (strcmp(argv[1], "live_hostile") == 0) {
+        draw_hostile(&drawing);
+        belong_to(&drawing, (pid_t)number);
         state = LEDGER_LIVE;
     } else if (strcmp(argv[1], "stopped") == 0) {
         draw_own(&drawing, (pid_t)number);
