@@ -65,7 +65,7 @@ static void add_capability(const char *name)
     const char *sequence = tigetstr(name);
     size_t used = strlen(guard.restore);
     if (sequence && sequence != (const char *)-1 && used + strlen(sequence) < sizeof(guard.restore))
-        strcat(guard.restore, sequence);
+        memcpy(guard.restore + used, sequence, strlen(sequence) + 1);
 }
 
 /* exit() from anywhere, such as when memory is gone. */

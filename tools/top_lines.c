@@ -179,9 +179,9 @@ struct top_layout top_layout__of(const struct top_view *view)
     struct top_layout layout = {0};
     uint64_t known = report_columns__of_threads(&view->interval->now->header);
     bool of_virtual = report_model__has_virtual_threads(view->interval->now);
-    for (unsigned char i = 0; i < TOP_COLUMN_COUNT; i++)
+    for (size_t i = 0; i < TOP_COLUMN_COUNT; i++)
         if (!(top_columns[i].needs & ~known) && (!top_columns[i].of_virtual || of_virtual))
-            layout.column[layout.count++] = i;
+            layout.column[layout.count++] = (unsigned char)i;
     if (!view->columns) {
         layout.name_columns = widest_name(view);
         return layout;

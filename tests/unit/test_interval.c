@@ -1,7 +1,6 @@
 /* Intervals between two readings of ledgers drawn by hand; every number is worked out on paper. */
 #include "tools/report/interval.h"
 #include "tools/report/interval_order.h"
-#include "tools/report/interval_path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,101 +14,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "tests/unit/drawn_report.h"
-
-#define MS UINT64_C(1000000)
-#define S  UINT64_C(1000000000)
-
-/* One ledger that is read at 10 s and, after changes, at 11 s; the process consumed 2 s by then. */
-struct bench {
-    struct drawing drawing;
-    struct report_model *before;
-    struct report_model *now;
-    struct interval *interval;
-};
-
-static void begin(struct bench *bench)
-{
-    *bench = (struct bench){0};
-    drawing__begin(&bench->drawing, 1u << 20);
-    struct ledger_header *header = bench->drawing.ledger.header;
-    header->pid = 4242;
-    header->profiling = 1;
-    header->starts = 1;
-    header->asof_ns = 10 * S;
-    header->process_cpu_ns = 20 * S;
-    header->process_user_ns = 15 * S;
-    header->process_system_ns = 5 * S;
-}
-
-static void read_before(struct bench *bench)
-{
-    struct ledger_header *header = bench->drawing.ledger.header;
-    bench->before = drawn__load(&bench->drawing);
-    header->asof_ns = 11 * S;
-    header->process_cpu_ns = 22 * S;
-    header->process_user_ns = 16 * S;
-    header->process_system_ns = 6 * S;
-}
-
-static void read_now(struct bench *bench)
-{
-    bench->now = drawn__load(&bench->drawing);
-    bench->interval = interval__new(bench->before, bench->now);
-}
-
-static void end(struct bench *bench)
-{
-    interval__free(bench->interval);
-    report_model__free(bench->before);
-    report_model__free(bench->now);
-    drawing__end(&bench->drawing);
-}
-
-static ledger_ref draw_thread(struct bench *bench, const char *name, uint64_t java_id,
-                              uint64_t start_ns, uint64_t cpu_ns)
-{
-    ledger_ref ref = drawing__thread(&bench->drawing, name, THREAD_PLATFORM, cpu_ns);
-    struct ledger_thread *thread = drawing__thread_at(&bench->drawing, ref);
-    thread->java_id = java_id;
-    thread->start_ns = start_ns;
-    thread->tid_count = 1;
-    thread->tids[0] = (int32_t)(100 + java_id);
-    return ref;
-}
-
-static struct ledger_thread *thread_at(struct bench *bench, ledger_ref ref)
-{
-    return drawing__thread_at(&bench->drawing, ref);
-}
-
-static struct ledger_node *root_at(struct bench *bench, ledger_ref thread)
-{
-    return drawing__node_at(&bench->drawing, thread_at(bench, thread)->root);
-}
-
-static void end_thread(struct bench *bench, ledger_ref ref, uint64_t end_ns)
-{
-    thread_at(bench, ref)->flags |= THREAD_TERMINATED;
-    thread_at(bench, ref)->end_ns = end_ns;
-}
-
-static const struct interval_row *row_of(const struct bench *bench, const char *name)
-{
-    for (uint32_t i = 0; i < bench->interval->rows; i++) {
-        const struct interval_row *row = &bench->interval->row[i];
-        if (strcmp(interval__thread(bench->interval, row)->name.bytes, name) == 0)
-            return row;
-    }
-    return NULL;
-}
-
-static uint64_t cpu_of(const struct bench *bench, const char *name)
-{
-    const struct interval_row *row = row_of(bench, name);
-    assert_non_null(row);
-    return row->value[COLUMN_CPU];
-}
+#include "tests/unit/drawn_interval.h"
 
 static uint64_t metric_of(const struct interval_row *row, enum ledger_metric metric)
 {
@@ -415,97 +320,6 @@ static void other_ledgers_and_times_make_no_interval(void **state)
     end(&bench);
 }
 
-/*
- *               before        now       growth (cum)
- * worker                               1000 ms
- *   a            base 5 s     5.1 s    ( 400)     newer siblings stand first in a real ledger;
- *     c               1 s     1.3 s    ( 300)     here they are appended, which is all the same
- *   b                 1 s     1.1 s    ( 600)
- *     d         -             300 ms   ( 300)     new
- *     e               9 s     9.2 s    ( 200)
- * The path: worker, b, d.
- */
-static void the_path_follows_growth(void **state)
-{
-    struct bench bench;
-    struct drawing *drawing = &bench.drawing;
-    (void)state;
-    begin(&bench);
-    ledger_ref worker = draw_thread(&bench, "worker", 1, 1 * S, 0);
-    ledger_ref root = thread_at(&bench, worker)->root;
-    ledger_ref a = drawing__call(drawing, root, drawn__method(drawing, "a"), 1, 5 * S);
-    ledger_ref c = drawing__call(drawing, a, drawn__method(drawing, "c"), 1, 1 * S);
-    ledger_ref b = drawing__call(drawing, root, drawn__method(drawing, "b"), 10, 1 * S);
-    ledger_ref e = drawing__call(drawing, b, drawn__method(drawing, "e"), 1, 9 * S);
-    read_before(&bench);
-    drawing__node_at(drawing, a)->cpu_ns += 100 * MS;
-    drawing__node_at(drawing, c)->cpu_ns += 300 * MS;
-    drawing__node_at(drawing, b)->cpu_ns += 100 * MS;
-    drawing__node_at(drawing, b)->calls = 15;
-    drawing__node_at(drawing, e)->cpu_ns += 200 * MS;
-    drawing__call(drawing, b, drawn__method(drawing, "d"), 4, 300 * MS);
-    read_now(&bench);
-    struct interval_path path = interval_path__of(bench.interval, row_of(&bench, "worker"));
-    static const struct {
-        const char *name;
-        uint64_t calls, base_ns, cum_ns;
-    } expected[] = {
-        {"(thread)", 0, 0, 1000 * MS}, {"b", 5, 100 * MS, 600 * MS}, {"d", 4, 300 * MS, 300 * MS}};
-    assert_int_equal(path.count, 3);
-    for (uint32_t i = 0; i < 3; i++) {
-        uint32_t method = bench.now->nodes[path.steps[i].node].method;
-        assert_string_equal(bench.now->methods[method].name.bytes, expected[i].name);
-        assert_int_equal(path.steps[i].calls, expected[i].calls);
-        assert_int_equal(path.steps[i].base_ns, expected[i].base_ns);
-        assert_int_equal(path.steps[i].cum_ns, expected[i].cum_ns);
-    }
-    free(path.steps);
-    end(&bench);
-}
-
-/* It ends where a method consumed more itself than any that it called; and what a copy shows twice
- * (c was charged what a had had before) does not make a step heavier than the one above. */
-static void the_path_ends_and_never_widens(void **state)
-{
-    struct bench bench;
-    struct drawing *drawing = &bench.drawing;
-    (void)state;
-    begin(&bench);
-    ledger_ref worker = draw_thread(&bench, "worker", 1, 1 * S, 0);
-    ledger_ref root = thread_at(&bench, worker)->root;
-    ledger_ref a = drawing__call(drawing, root, drawn__method(drawing, "a"), 1, 5 * S);
-    ledger_ref c = drawing__call(drawing, a, drawn__method(drawing, "c"), 1, 1 * S);
-    ledger_ref f = drawing__call(drawing, c, drawn__method(drawing, "f"), 1, 1 * S);
-    read_before(&bench);
-    drawing__node_at(drawing, a)->cpu_ns -= 200 * MS;
-    drawing__node_at(drawing, c)->cpu_ns += 600 * MS;
-    drawing__node_at(drawing, f)->cpu_ns += 100 * MS;
-    read_now(&bench);
-    struct interval_path path = interval_path__of(bench.interval, row_of(&bench, "worker"));
-    assert_int_equal(path.count, 3); /* not f: c itself outweighs it */
-    assert_int_equal(path.steps[0].cum_ns, 500 * MS);
-    assert_int_equal(path.steps[1].cum_ns, 500 * MS);
-    assert_int_equal(path.steps[1].base_ns, 0);
-    assert_int_equal(path.steps[2].cum_ns, 500 * MS); /* 700 ms by its own books */
-    assert_int_equal(path.steps[2].base_ns, 500 * MS);
-    free(path.steps);
-    end(&bench);
-}
-
-static void an_idle_thread_has_no_path(void **state)
-{
-    struct bench bench;
-    (void)state;
-    begin(&bench);
-    draw_thread(&bench, "idle", 1, 1 * S, 3 * S);
-    read_before(&bench);
-    read_now(&bench);
-    struct interval_path path = interval_path__of(bench.interval, row_of(&bench, "idle"));
-    assert_int_equal(path.count, 0);
-    assert_null(path.steps);
-    end(&bench);
-}
-
 static const struct interval_sort *sort_by(const char *name)
 {
     for (size_t i = 0; i < interval_sort_count; i++)
@@ -521,10 +335,11 @@ static void check_order(const struct bench *bench, const char *glob, const char 
     uint32_t count;
     uint32_t *order = interval_order__of(bench->interval, glob, sort_by(key), &count);
     char names[64] = "";
+    size_t used = 0;
     for (uint32_t i = 0; i < count; i++) {
-        strcat(names, i ? " " : "");
-        strcat(names,
-               interval__thread(bench->interval, &bench->interval->row[order[i]])->name.bytes);
+        used += (size_t)snprintf(
+            names + used, sizeof(names) - used, "%s%s", i ? " " : "",
+            interval__thread(bench->interval, &bench->interval->row[order[i]])->name.bytes);
     }
     assert_string_equal(names, expected);
     free(order);
@@ -593,9 +408,6 @@ int main(void)
         cmocka_unit_test(virtual_threads_have_mounts),
         cmocka_unit_test(profiling_stops_in_between),
         cmocka_unit_test(other_ledgers_and_times_make_no_interval),
-        cmocka_unit_test(the_path_follows_growth),
-        cmocka_unit_test(the_path_ends_and_never_widens),
-        cmocka_unit_test(an_idle_thread_has_no_path),
         cmocka_unit_test(rows_are_sorted_and_chosen),
         cmocka_unit_test(rates_are_rounded),
     };
