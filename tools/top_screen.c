@@ -289,6 +289,8 @@ static void draw_help(void)
 static void draw_status(const struct top_screen *screen)
 {
     const struct top_request *request = &screen->request;
+    uint64_t asked_ns = request->interval_ns;
+    uint64_t least_ns = top_readings__due_ns(screen->readings, 0) - screen->readings->taken_ns;
     char line[640];
     if (screen->mode == MODE_FILTER)
         snprintf(line, sizeof(line), "threads named: %s_   (Enter; empty for all)", screen->typed);
@@ -296,10 +298,11 @@ static void draw_status(const struct top_screen *screen)
         snprintf(line, sizeof(line), "%s; this is its last interval; q quits",
                  screen->readings->message);
     else
-        snprintf(line, sizeof(line), "%severy %s  sorted by %s%s%s  h help  q quit",
-                 screen->paused ? "HELD  " : "", quantity__ns(request->interval_ns).text,
-                 request->sort->name, request->threads ? "  only " : "",
-                 request->threads ? request->threads : "");
+        snprintf(line, sizeof(line), "%severy %s%s  sorted by %s%s%s  h help  q quit",
+                 screen->paused ? "HELD  " : "",
+                 quantity__ns(least_ns > asked_ns ? least_ns : asked_ns).text,
+                 least_ns > asked_ns ? " (ledger is large)" : "", request->sort->name,
+                 request->threads ? "  only " : "", request->threads ? request->threads : "");
     draw_line(LINES - 1, 0, (int)A_REVERSE,
               text__printable((struct text){line, strlen(line)}, COLS > 1 ? (size_t)COLS - 1 : 1));
 }
