@@ -299,9 +299,8 @@ static void draw_status(const struct top_screen *screen)
                  screen->readings->message);
     else
         snprintf(line, sizeof(line), "%severy %s%s  sorted by %s%s%s  h help  q quit",
-                 screen->paused ? "HELD  " : "",
-                 quantity__ns(least_ns > asked_ns ? least_ns : asked_ns).text,
-                 least_ns > asked_ns ? " (ledger is large)" : "", request->sort->name,
+                 screen->paused ? "HELD  " : "", quantity__ns(asked_ns).text,
+                 least_ns > asked_ns ? " or longer" : "", request->sort->name,
                  request->threads ? "  only " : "", request->threads ? request->threads : "");
     draw_line(LINES - 1, 0, (int)A_REVERSE,
               text__printable((struct text){line, strlen(line)}, COLS > 1 ? (size_t)COLS - 1 : 1));
