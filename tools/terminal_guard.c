@@ -76,9 +76,19 @@ static void at_exit(void)
     guard.taken = 0;
 }
 
+/* newterm() finds out the same, but loses memory where it fails. */
+static int is_known(void)
+{
+    int found = 0;
+    if (setupterm(NULL, STDOUT_FILENO, &found) != OK || found != 1)
+        return 0;
+    (void)del_curterm(cur_term);
+    return 1;
+}
+
 int terminal_guard__take(void)
 {
-    if (tcgetattr(STDIN_FILENO, &guard.before) != 0)
+    if (tcgetattr(STDIN_FILENO, &guard.before) != 0 || !is_known())
         return -1;
     guard.signal = 0;
     set_handlers(ending, COUNT_OF(ending), note_signal);

@@ -33,7 +33,7 @@ class Screen(bench.Bench):
 
     def test_80_columns(self):
         screen = self.top()
-        text = screen.wait_for(r"(?m)^> spinner ")
+        text = screen.wait_for(r"(?ms)^> spinner .*demo\.Main\.spin$.*^every ")
         lines = text.split("\n")
         self.assertRegex(lines[0], rf"^process {self.pid}  demo\.Main --rounds 3  in \d+ ms$")
         self.assertRegex(lines[1], r"^CPU \d+\.\d %, user .*; \d+ threads, 0 began, 0 ended$")
