@@ -16,6 +16,18 @@ struct exact_method {
     UT_hash_handle hh;
 };
 
+#define STACKS_MAX 1024u /* threads whose stacks are known; the oldest is forgotten */
+
+/* The whole stack of a virtual thread at some time, innermost frame first. What lies below a frame
+ * stays until that frame returns. */
+struct known_stack {
+    ledger_ref thread;
+    uint32_t count;
+    uint64_t java_id; /* the record may be another thread's by now */
+    struct java_method **methods;
+    UT_hash_handle hh;
+};
+
 /* A frame with its name; innermost first, as in a sample. */
 struct named_frame {
     enum ledger_node_kind kind;
@@ -139,6 +151,8 @@ static void add_raw(struct sample_merge *merge, const struct sample *sample,
     case FRAME_KERNEL:
         (void)add_frame(NODE_KERNEL);
         break;
+    case FRAME_NAMED:
+        break;
     }
 }
 
@@ -147,6 +161,82 @@ static bool is_entry_of_continuation(const struct named_frame *frame)
 {
     return frame->java && strcmp(frame->java->name, "enterSpecial") == 0 &&
            strcmp(frame->java->class_name, "jdk.internal.vm.Continuation") == 0;
+}
+
+static void forget_stack(struct sample_merge *merge, struct known_stack *stack)
+{
+    HASH_DEL(merge->stacks, stack);
+    free(stack->methods);
+    free(stack);
+}
+
+static struct known_stack *find_stack(const struct sample_merge *merge, ledger_ref thread)
+{
+    const struct ledger_thread *record = ledger__at(merge->ledger, thread);
+    struct known_stack *stack;
+
+    HASH_FIND_INT(merge->stacks, &thread, stack);
+    return stack && stack->java_id == record->java_id ? stack : NULL;
+}
+
+/* A place for so many frames. */
+static struct known_stack *renew_stack(struct sample_merge *merge, ledger_ref thread,
+                                       uint32_t count)
+{
+    const struct ledger_thread *record = ledger__at(merge->ledger, thread);
+    struct known_stack *stack;
+
+    HASH_FIND_INT(merge->stacks, &thread, stack);
+    if (stack)
+        forget_stack(merge, stack);
+    if (HASH_COUNT(merge->stacks) >= STACKS_MAX)
+        forget_stack(merge, merge->stacks);
+    stack = count ? calloc(1, sizeof *stack) : NULL;
+    if (!stack)
+        return NULL;
+    stack->thread = thread;
+    stack->java_id = record->java_id;
+    stack->methods = calloc(count, sizeof(struct java_method *));
+    HASH_ADD_INT(merge->stacks, thread, stack);
+    if (stack->hh.tbl && stack->methods)
+        return stack;
+    if (stack->hh.tbl)
+        HASH_DEL(merge->stacks, stack);
+    free(stack->methods);
+    free(stack);
+    return NULL;
+}
+
+static void note_told(struct sample_merge *merge, const struct sample *sample)
+{
+    struct known_stack *stack = renew_stack(merge, sample->thread, sample->frame_count);
+
+    for (uint32_t i = 0; stack && i < sample->frame_count; i++)
+        stack->methods[stack->count++] = (struct java_method *)(uintptr_t)sample->frames[i].where;
+}
+
+static void note_sampled(struct sample_merge *merge, const struct sample *sample)
+{
+    struct known_stack *stack = renew_stack(merge, sample->thread, frames.count);
+
+    for (uint32_t i = 0; stack && i < frames.count; i++)
+        if (frames.frame[i].java)
+            stack->methods[stack->count++] = frames.frame[i].java;
+}
+
+/* What lies below the last frame of a partial sample. */
+static void add_known(const struct sample_merge *merge, const struct sample *sample)
+{
+    const struct known_stack *stack = find_stack(merge, sample->thread);
+    const struct java_method *last = frames.count ? frames.frame[frames.count - 1].java : NULL;
+    uint32_t at = 0;
+
+    if (!stack || !last)
+        return;
+    while (at < stack->count && stack->methods[at] != last)
+        at++;
+    while (++at < stack->count)
+        add_java(stack->methods[at], -1, false);
 }
 
 static void name_frames(struct sample_merge *merge, const struct sample *sample, bool is_virtual)
@@ -368,6 +458,11 @@ void sample_merge__add(void *context, const struct sample *sample)
     struct ledger_header *header = merge->ledger->header;
     struct ledger_thread *thread = row_of(merge, sample);
 
+    if (sample->flags & SAMPLE_IS_STACK) {
+        note_told(merge, sample);
+        __atomic_store_n(&thread->merged_samples, thread->merged_samples + 1, __ATOMIC_RELEASE);
+        return;
+    }
     ledger__count(&header->samples, 1);
     if (sample->failure < WALK_FAILURE_COUNT)
         ledger__count(&header->walk_failures[sample->failure], 1);
@@ -375,6 +470,11 @@ void sample_merge__add(void *context, const struct sample *sample)
         ledger__count(&header->homeless_samples, 1);
     } else {
         name_frames(merge, sample, thread->kind == THREAD_VIRTUAL);
+        if (sample->thread && sample->flags & SAMPLE_IS_PARTIAL)
+            add_known(merge, sample);
+        else if (sample->thread && thread->kind == THREAD_VIRTUAL &&
+                 sample->failure == SAMPLE_IS_WHOLE)
+            note_sampled(merge, sample);
         add_below(merge, sample, sample->thread ? sample->node : thread->root);
     }
     if (sample->thread)

@@ -23,6 +23,7 @@ struct sample_merge {
     struct native_symbols symbols;
     struct record_pool pool;
     struct exact_method *exact; /* uthash, by record */
+    struct known_stack *stacks; /* uthash, by thread: of virtual threads, as told or sampled last */
     bool keys_are_ids;          /* a method's record is named by its jmethodID: events=jvmti */
 };
 

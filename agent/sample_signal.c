@@ -83,6 +83,14 @@ static void walk(const struct agent *agent, const ucontext_t *context, struct sa
     fault_guard__leave(&guard);
 }
 
+static void note_partial(const struct agent *agent, const struct sample *sample)
+{
+    struct ledger_thread *thread = ledger__at(&agent->ledger, sample->thread);
+
+    if (sample->flags & SAMPLE_IS_PARTIAL && sample->thread)
+        thread->partial_samples++;
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     const struct agent *agent = &treadle_agent;
@@ -99,6 +107,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
         sample->flags = agent->sampler.mode == LEDGER_SAMPLE_WALL ? SAMPLE_IS_WALL : 0;
         say_where(agent, sample);
         walk(agent, context, sample, room);
+        note_partial(agent, sample);
         sample_buffers__commit(agent->sampler.buffers, sample);
     }
     errno = error;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define DRAIN_NS     50000000u
+#define STACK_FRAMES 512
 #define GONE_CODE_NS 1000000000u /* samples are merged long before */
 
 struct sampled_task {
@@ -292,6 +293,46 @@ void sampler__stop(struct agent *agent)
         forget_task(sampler, sampler->tasks);
     pthread_mutex_unlock(&sampler->tasks_lock);
     hear(agent, false);
+}
+
+static void fill_in_stack(struct sampler *sampler, jvmtiEnv *jvmti, struct sample *sample,
+                          const jvmtiFrameInfo *stack, jint count)
+{
+    sample->frame_count = 0;
+    for (jint i = 0; i < count; i++) {
+        const struct java_method *method =
+            java_methods__by_id(&sampler->methods, jvmti, stack[i].method);
+
+        if (method)
+            sample->frames[sample->frame_count++] =
+                sample_frame__make(FRAME_NAMED, (uint64_t)(uintptr_t)method, 0);
+    }
+}
+
+void sampler__tell_stack(struct agent *agent, struct ledger_thread *thread)
+{
+    struct sampler *sampler = &agent->sampler;
+    jvmtiFrameInfo stack[STACK_FRAMES];
+    struct sample *sample;
+    uint32_t room;
+    jint count;
+
+    if (thread->partial_samples == thread->told_samples || !atomic_load(&sampler->running))
+        return;
+    thread->told_samples = thread->partial_samples;
+    if ((*agent->jvmti)->GetStackTrace(agent->jvmti, NULL, 0, STACK_FRAMES, stack, &count) !=
+        JVMTI_ERROR_NONE)
+        return;
+    sample = sample_buffers__claim(sampler->buffers, (unsigned)gettid(), &room);
+    if (!sample)
+        return;
+    sample->flags = SAMPLE_IS_STACK;
+    sample->failure = SAMPLE_IS_WHOLE;
+    sample->thread = ledger__ref(&agent->ledger, thread);
+    sample->node = thread->root;
+    fill_in_stack(sampler, agent->jvmti, sample, stack, count < (jint)room ? count : (jint)room);
+    __atomic_fetch_add(&thread->samples, 1, __ATOMIC_RELAXED);
+    sample_buffers__commit(sampler->buffers, sample);
 }
 
 void sampler__drain(struct agent *agent)

@@ -64,6 +64,10 @@ const void *sampler__java_thread(const struct agent *agent, const JNIEnv *jni);
 /* A kernel thread of which nobody may know yet: the calling one. */
 void sampler__watch_me(struct agent *agent);
 
+/* A virtual thread is about to be unmounted, on its carrier: if samples of it did not come down to
+ * where it began, since most of its stack is not on its carrier's, what JVMTI says of it helps. */
+void sampler__tell_stack(struct agent *agent, struct ledger_thread *thread);
+
 /* By the housekeeping thread, under the snapshot lock: timers for threads that came, and what was
  * sampled into the trees. */
 void sampler__look_after(struct agent *agent);

@@ -208,6 +208,8 @@ static void JNICALL on_unmount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
         (void)virtual_threads__meet(agent, jni, thread);
     if (mine->paused)
         kernel_thread__resume(mine);
+    if (virtual_thread__is_mounted(mine))
+        sampler__tell_stack(agent, mine->thread);
     virtual_thread__unmount(mine);
 }
 

@@ -385,7 +385,9 @@ struct ledger_thread {
     uint64_t left_cpu_ns; /* CPU in its tree when its kernel thread left it; 0: not known */
     uint64_t samples; /* taken while it ran: counted by whoever takes them, on its kernel thread */
     uint64_t merged_samples; /* … of these, in its tree or dropped; the profiler's own thread's */
-    uint64_t reserved[6];
+    uint64_t partial_samples; /* … of these, not down to where a virtual thread began */
+    uint64_t told_samples;    /* partial_samples when its whole stack was told last */
+    uint64_t reserved[4];
 };
 
 /* What the ledger knows of a kernel thread: enough for anybody to work out what is not yet charged,

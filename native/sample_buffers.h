@@ -27,6 +27,7 @@ enum sample_frame_kind {
     FRAME_INTERPRETED, /* `where`: the method; `detail`: 1 + bytecode index, 0: not known */
     FRAME_STUB,        /* `where`: an address in code that the JVM made and that is no method */
     FRAME_KERNEL,      /* no more is known */
+    FRAME_NAMED,       /* `where`: what the host calls the method; of SAMPLE_IS_STACK */
 };
 
 struct sample_frame {
@@ -50,10 +51,12 @@ static inline uint64_t sample_frame__detail(const struct sample_frame *frame)
     return frame->kind_and_detail & 0xffffffffffffff;
 }
 
-#define SAMPLE_IS_WALL 1u /* else of CPU time */
-#define SAMPLE_IS_PARTIAL                                                                          \
-    2u /* frames below the last lie elsewhere: an unmounted part of a stack                        \
-        */
+enum sample_flag {
+    SAMPLE_IS_WALL = 1, /* else of CPU time */
+    SAMPLE_IS_PARTIAL =
+        2,               /* frames below the last lie elsewhere: in an unmounted part of a stack */
+    SAMPLE_IS_STACK = 4, /* no sample: the whole stack of a thread that had partial ones */
+};
 
 #define SAMPLE_IS_WHOLE WALK_FAILURE_COUNT
 
