@@ -7,18 +7,24 @@ import random
 import harness
 
 
+VIEWS = (*harness.VIEWS, "images", "procedures")
+
+
 def wrong_file(test):
-    test.java("Exceptions", agent=test.agent_option(include="Exceptions*"))
+    test.java("Exceptions",
+              agent=test.agent_option(include="Exceptions*", sample="cpu", interval="1ms"))
     good = test.ledger.read_bytes()
     victim = test.scratch / "victim"
     for what, content in contents(good):
         victim.write_bytes(content)
         must_fail = len(content) < 64 or content[:8] != good[:8]
-        for view in harness.VIEWS:
+        for view in VIEWS:
             done = read(test, what, must_fail, victim, "--view", view, "--json")
             if view == "threads" and len(content) < len(good) and done.status == 0:
                 skipped = json.loads(done.out)["balance"]["skipped_records"]
                 test.check(skipped > 0, f"{what}: nothing says that there was more")
+        annotated = test.run([test.treadle, "annotate", "*", victim, "--code", "--json"])
+        test.check(annotated.status in (0, 1), f"{what}: annotate: {annotated.err[:200]}")
     for path in ("missing", test.scratch, "/dev/null", "/proc/self/mem"):
         read(test, str(path), True, path)
     for arguments in (["--view", "nonsense"], ["--nonsense"], ["--top", "x"]):
