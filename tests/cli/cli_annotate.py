@@ -111,6 +111,28 @@ demo.Inner.loop  (I)V, Demo.java
             self.assertIn("demo::Engine::spin(int) [libdemo.so]\n  0 samples\n",
                           self.annotate(name))
 
+    def test_a_function_out_of_its_file(self):
+        self.make("native")
+        text = self.treadle("annotate", "drawn_function", "native.ledger")
+        lines = text.splitlines()
+        self.assertEqual(lines[:2], ["drawn_function [make_ledger]", "  9 samples"])
+        self.assertEqual(lines[3], f"{os.path.realpath(bench.MAKE_LEDGER)}, 9 samples")
+        self.assertRegex(lines[5], r"^ {8}7   77\.8 % +\d* +\+0x0  [a-z]")
+        self.assertRegex(lines[-1], r"^ {8}2   22\.2 % +\+0x100000$")
+        self.assertRegex(text, r"\n +\d* +\+0x[0-9a-f]+  ret")
+        [method] = self.json("annotate", "drawn_f*", "native.ledger")["methods"]
+        [code] = method["listings"]
+        self.assertEqual((code["rows"][0]["offset"], code["rows"][0]["samples"]), (0, 7))
+        report = self.json("report", "native.ledger", "--view", "procedures")
+        self.assertEqual([(p["method"], p["image"], p["samples"]) for p in report["procedures"]],
+                         [("drawn_function", "make_ledger", 9)])
+
+    def test_a_file_of_another_build(self):
+        self.make("native", number=1)
+        text = self.treadle("annotate", "make_ledger+0x*", "native.ledger")
+        self.assertRegex(text, r"make_ledger: not there, or of another build, 9 samples\n")
+        self.assertRegex(text, r"\n {8}7   77\.8 % +\+0x0\n")
+
     def test_what_is_not_there(self):
         def refused(*arguments, status=1):
             complaint = self.annotate(*arguments, status=status)

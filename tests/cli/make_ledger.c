@@ -2,6 +2,7 @@
  * Makes the ledgers that the tests of the command line read: make_ledger KIND FILE [NUMBER].
  */
 #include "native/kernel_metrics.h"
+#include "tests/cli/own_image.h"
 #include "tests/cli/sampled_drawing.h"
 #include "tests/ledger_drawing.h"
 
@@ -389,6 +390,33 @@ static void draw_spinning(struct drawing *drawing, pid_t pid)
     run_on_first(drawing, spinner, spin);
 }
 
+/* A function that samples are drawn in: the linker keeps it, and its name. */
+int drawn_function(int rounds);
+__attribute__((noinline, used, visibility("default"))) int drawn_function(int rounds)
+{
+    return rounds * 7 + 1;
+}
+
+/* Of 9 samples in drawn_function of this program, which the ledger does not name, 7 are at its
+ * first instruction and 2 far behind its end. If `number` is 1 the file is said to be of another
+ * build. */
+static void draw_native(struct drawing *drawing, unsigned number)
+{
+    char path[4096] = "";
+    struct own_image own = own_image__find();
+    uint64_t address = (uint64_t)(uintptr_t)drawn_function - own.bias;
+    describe(drawing);
+    drawing__check(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0, "/proc/self/exe");
+    ledger_ref image = drawing__image(drawing, path, number == 1 ? "00ff" : own.build_id);
+    ledger_ref function = drawing__symbol(drawing, image, path, NULL, address);
+    ledger_ref root =
+        drawing__root(drawing, drawing__thread(drawing, "main", THREAD_PLATFORM, 90 * MS));
+    drawing__frame(drawing, root, NODE_NATIVE, function, 9);
+    sampled__place(drawing, function, sampled__places_of(drawing, function), 0, -1, 0, 7);
+    sampled__place(drawing, function, sampled__places_of(drawing, function), 0, -1, 1u << 20, 2);
+    sampled__describe(drawing->ledger.header);
+}
+
 int main(int argc, char **argv)
 {
     struct drawing drawing;
@@ -441,6 +469,8 @@ int main(int argc, char **argv)
         describe(&drawing);
         drawing.ledger.header->process_cpu_ns = 650 * MS;
         sampled__draw(&drawing);
+    } else if (strcmp(argv[1], "native") == 0) {
+        draw_native(&drawing, number);
     } else if (strcmp(argv[1], "parked") == 0) {
         draw_parked(&drawing);
         drawing.ledger.header->pid = (int32_t)number;
