@@ -2,7 +2,7 @@
 #include "tools/command.h"
 #include "tools/ledger_argument.h"
 #include "tools/live_ledger.h"
-#include "tools/report/nearest.h"
+#include "tools/option_values.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/symbols/native_symbols.h"
@@ -68,22 +68,6 @@ static const char doc[] =
     "\vWith no FILE or PID: the newest *.ledger in the working folder. "
     "Exit status 0 fine, 1 bad input or a balance that --check does not let pass, 2 bad usage.";
 
-static _Noreturn void refuse(struct argp_state *state, const char *what, const char *given,
-                             const char *const *valid, size_t count)
-{
-    const char *near = nearest__of(given, valid, count);
-    if (near)
-        argp_failure(state, 0, 0, "no %s '%s'; did you mean '%s'?", what, given, near);
-    else {
-        char list[1024] = "";
-        size_t at = 0;
-        for (size_t i = 0; i < count && at < sizeof(list); i++)
-            at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s", i ? ", " : "", valid[i]);
-        argp_failure(state, 0, 0, "no %s '%s'; there are %s", what, given, list);
-    }
-    exit(EXIT_BAD_USAGE);
-}
-
 static void parse_view(struct request *request, const char *name, struct argp_state *state)
 {
     const char *names[8];
@@ -94,36 +78,7 @@ static void parse_view(struct request *request, const char *name, struct argp_st
             return;
         }
     }
-    refuse(state, "view", name, names, view_kind_count);
-}
-
-static size_t column_names(const char *names[])
-{
-    for (enum report_column column = 0; column < COLUMN_COUNT; column++)
-        names[column] = report_column__name(column);
-    return COLUMN_COUNT;
-}
-
-static void parse_metric(struct request *request, const char *name, struct argp_state *state)
-{
-    request->column = report_column__by_name(name);
-    if (request->column == COLUMN_COUNT) {
-        const char *names[COLUMN_COUNT];
-        refuse(state, "metric", name, names, column_names(names));
-    }
-}
-
-static uint32_t parse_number(const char *option, const char *text, uint32_t least,
-                             struct argp_state *state)
-{
-    char *end;
-    unsigned long number = strtoul(text, &end, 10);
-    if (*end || text[0] < '0' || text[0] > '9' || number < least || number > UINT32_MAX) {
-        argp_failure(state, 0, 0, "%s '%s'; expected a whole number from %" PRIu32 " to %" PRIu32,
-                     option, text, least, UINT32_MAX);
-        exit(EXIT_BAD_USAGE);
-    }
-    return (uint32_t)number;
+    option_value__refuse(state, "view", name, names, view_kind_count);
 }
 
 /* Which keys are valid depends on the view, which may come after --sort. */
@@ -136,11 +91,11 @@ static void check_sort(const struct request *request, struct argp_state *state)
     for (const char *const *key = request->view->sort_keys; *key; key++)
         names[count++] = *key;
     if (request->view->sorts_by_column)
-        count += column_names(names + count);
+        count += option_value__metric_names(names + count);
     for (size_t i = 0; i < count; i++)
         if (strcmp(request->sort, names[i]) == 0)
             return;
-    refuse(state, "sort key", request->sort, names, count);
+    option_value__refuse(state, "sort key", request->sort, names, count);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -151,13 +106,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         parse_view(request, argument, state);
         break;
     case 'm':
-        parse_metric(request, argument, state);
+        request->column = option_value__metric(argument, state);
         break;
     case 't':
         request->threads = argument;
         break;
     case 'n':
-        request->top = parse_number("--top", argument, 1, state);
+        request->top = option_value__number("--top", argument, 1, state);
         break;
     case 's':
         request->sort = argument;
@@ -166,7 +121,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         request->fold = true;
         break;
     case KEY_CHECK:
-        request->check_ppm = parse_number("--check", argument, 0, state);
+        request->check_ppm = option_value__number("--check", argument, 0, state);
         request->check = true;
         break;
     case KEY_JSON:
@@ -191,29 +146,19 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-static int check_column(const struct request *request, const struct report_model *model,
-                        const char *path)
+static int check_columns(const struct request *request, const struct report_model *model,
+                         const char *path)
 {
     bool threads = request->view->of_threads;
-    uint64_t known = threads ? report_columns__of_threads(&model->header)
-                             : report_columns__of_nodes(&model->header);
-    enum report_column columns[] = {request->column, request->column};
-    if (threads && request->sort && report_column__by_name(request->sort) < COLUMN_COUNT)
-        columns[1] = report_column__by_name(request->sort);
-    bool samples = request->view->of_samples || request->column == COLUMN_SAMPLES ||
-                   columns[1] == COLUMN_SAMPLES;
-    if (samples && !(known & COLUMN_BIT(COLUMN_SAMPLES)))
-        return command__fail("%s: has no samples: the agent's sample= did not ask for any", path);
-    for (size_t i = 0; i < 2; i++) {
-        if (known & COLUMN_BIT(columns[i]))
-            continue;
-        enum ledger_metric_source source = report_column__source(columns[i]);
-        bool refused = model->header.source_error[source] != 0;
-        return command__fail("%s: has no %s: %s%s", path, report_column__name(columns[i]),
-                             refused ? "it needs " : "the agent's metrics= did not ask for it",
-                             refused ? kernel_metric_source__get(source)->needs : "");
-    }
-    return EXIT_FINE;
+    enum report_column sort = request->sort ? report_column__by_name(request->sort) : COLUMN_COUNT;
+    int status = EXIT_FINE;
+    if (request->view->of_samples)
+        status = option_value__check_metric(COLUMN_SAMPLES, model, threads, path);
+    if (status == EXIT_FINE)
+        status = option_value__check_metric(request->column, model, threads, path);
+    if (status == EXIT_FINE && threads && sort < COLUMN_COUNT)
+        status = option_value__check_metric(sort, model, threads, path);
+    return status;
 }
 
 static int show(const struct request *request, const struct report_model *model, const char *path)
@@ -272,7 +217,7 @@ static int report(const struct request *request, const char *path)
         return command__fail("%s", message);
     struct report_model *model = native_symbols__load_model(reader, columns_of(request));
     ledger_reader__close(reader);
-    int status = check_column(request, model, path);
+    int status = check_columns(request, model, path);
     if (status == EXIT_FINE)
         status = show(request, model, path);
     if (status == EXIT_FINE && request->check)
