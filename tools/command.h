@@ -23,6 +23,7 @@ struct command {
 
 command_run cmd_annotate;
 command_run cmd_attach;
+command_run cmd_diff;
 command_run cmd_dump;
 command_run cmd_list;
 command_run cmd_report;

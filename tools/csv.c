@@ -39,6 +39,12 @@ void csv__integer(struct csv *csv, uint64_t value)
     fprintf(csv->out, "%" PRIu64, value);
 }
 
+void csv__signed(struct csv *csv, int64_t value)
+{
+    separate(csv);
+    fprintf(csv->out, "%" PRId64, value);
+}
+
 void csv__empty(struct csv *csv)
 {
     separate(csv);

@@ -19,6 +19,7 @@ struct csv {
 void csv__text(struct csv *csv, struct text text);
 void csv__word(struct csv *csv, const char *word);
 void csv__integer(struct csv *csv, uint64_t value);
+void csv__signed(struct csv *csv, int64_t value);
 void csv__empty(struct csv *csv);
 void csv__end_record(struct csv *csv);
 

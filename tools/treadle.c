@@ -12,6 +12,7 @@
 static const struct command commands[] = {
     {"annotate", "show where in a method its samples are", cmd_annotate},
     {"attach", "begin to profile a JVM that runs already", cmd_attach},
+    {"diff", "show what changed from one ledger to another", cmd_diff},
     {"dump", "write a snapshot of a running JVM's ledger", cmd_dump},
     {"list", "show running JVMs with a ledger, orphans, and snapshots here", cmd_list},
     {"report", "show a ledger: threads, call trees, methods, callers", cmd_report},

@@ -1,0 +1,215 @@
+"""treadle diff on the ledgers that make_ledger calls plain and family: their drawings are the
+expectation."""
+import re
+
+import bench
+
+MS = 1_000_000
+
+
+def values(a, b):
+    return {"a": a, "b": b, "change": b - a}
+
+
+class Diff(bench.Bench):
+    def setUp(self):
+        super().setUp()
+        self.make("plain")
+        self.make("family")
+
+    def both(self, *arguments):
+        return self.json("diff", "plain.ledger", "family.ledger", *arguments)
+
+    def test_threads(self):
+        threads = self.both()["threads"]
+        self.assertEqual(
+            [(t["name"], t["kind"], t["state"], t["threads"]["a"], t["threads"]["b"],
+              t["value"]["a"] // MS, t["value"]["b"] // MS, t["value"]["change"] // MS,
+              t["calls"]["change"]) for t in threads],
+            [("worker-#", "platform", "both", 1, 3, 2600, 900, -1700, 31 - 11),
+             ("main", "platform", "both", 1, 1, 1100, 100, -1000, 1 - 103),
+             ("GC Thread#", "vm", "both", 1, 2, 1000, 70, -930, 0),
+             ("helper", "native", "gone", 1, 0, 300, 0, -300, 0),
+             ("server", "platform", "new", 0, 1, 0, 50, 50, 2),
+             ("helper-#", "platform", "new", 0, 2, 0, 30, 30, 6),
+             ("worker-9", "virtual", "new", 0, 1, 0, 7, 7, 1),
+             ("task", "virtual", "new", 0, 1, 0, 5, 5, 1),
+             ("worker-x", "platform", "new", 0, 1, 0, 1, 1, 1)])
+        rows = self.csv("diff", "plain.ledger", "family.ledger")
+        self.assertEqual([row["thread"] for row in rows], [t["name"] for t in threads])
+        self.assertEqual((rows[1]["a_cpu_ns"], rows[1]["b_cpu_ns"], rows[1]["change_cpu_ns"],
+                          rows[1]["change_calls"], rows[4]["state"]),
+                         (str(1100 * MS), str(100 * MS), str(-1000 * MS), "-102", "new"))
+
+    def test_text(self):
+        text = self.treadle("diff", "plain.ledger", "family.ledger")
+        self.assertTrue(text.startswith("A  plain.ledger  (demo.Main --rounds 3)\n"
+                                        "B  family.ledger  (demo.Main --rounds 3)\n\n"))
+        self.assertRegex(text, r"\nworker-# +platform +1 → 3 +2\.600 s +900 ms +-1\.700 s +-65\.4 % "
+                               r"+11 +31 +\+20\n")
+        self.assertRegex(text, r"\nhelper +native +gone +1 → 0 +300 ms +0 +-300 ms +-100\.0 % ")
+        self.assertRegex(text, r"\nserver +platform +new +0 → 1 +0 +50\.0 ms +\+50\.0 ms +0 +2 ")
+        table = text[text.index("THREAD "):text.index("\n\nTOTALS")].splitlines()
+        self.assertEqual(len({len(line) for line in table}), 1, "the columns are aligned")
+        for line in (r"cpu of the threads shown +5\.000 s +1\.163 s +-3\.837 s +-76\.7 %\n",
+                     r"calls of the threads shown +114 +43 +-71 ",
+                     r"kernel CPU of the process +5\.000 s +5\.000 s +0 +0 %\n",
+                     r"charged to Java threads +3\.700 s +1\.093 s ",
+                     r"difference \(kernel - charged\) +\+100 ns \(0 ppm\) +\+3\.837 s \(767400 ppm\)"):
+            self.assertRegex(text, line)
+
+    def test_totals_and_balance(self):
+        report = self.both()
+        self.assertEqual((report["metric"], report["normalized"]), ("cpu_ns", False))
+        self.assertEqual((report["a"]["total"], report["a"]["calls"]), (5000 * MS, 114))
+        self.assertEqual((report["b"]["total"], report["b"]["calls"]), (1163 * MS, 43))
+        self.assertEqual(report["a"]["balance"]["kernel_cpu_ns"], 5000 * MS + 100)
+        self.assertEqual(report["a"]["balance"]["charged_cpu_ns"], 5000 * MS)
+        self.assertEqual(report["b"]["balance"]["difference_ppm"], 767400)
+
+    def test_tree(self):
+        threads = {t["name"]: t for t in self.both("--view", "tree")["threads"]}
+        root = threads["main"]["root"]
+        self.assertEqual((root["method"], root["base"], root["cum"]),
+                         ("<thread>", values(100 * MS, 99 * MS), values(1100 * MS, 100 * MS)))
+        in_main, run = root["children"]
+        self.assertEqual((in_main["method"], in_main["state"], in_main["calls"], in_main["cum"]),
+                         ("main", "gone", values(1, 0), values(1000 * MS, 0)))
+        self.assertEqual((run["method"], run["state"], run["calls"], run["cum"]),
+                         ("run", "new", values(0, 1), values(0, 1 * MS)))
+        fib, work = in_main["children"]
+        self.assertEqual((fib["class"], fib["signature"], fib["cum"]),
+                         ("demo.Main", "(I)J", values(800 * MS, 0)))
+        self.assertEqual((work["calls"], work["cum"]), (values(2, 0), values(0, 0)))
+        self.assertEqual(fib["children"][0]["recursion"], 1)
+        rows = self.csv("diff", "plain.ledger", "family.ledger", "--view", "tree")
+        nested = [row for row in rows if row["recursion"] == "1"]
+        self.assertEqual([(row["thread"], row["level"], row["method"], row["a_base_cpu_ns"],
+                           row["change_cum_cpu_ns"]) for row in nested],
+                         [("main", "3", "fib", str(500 * MS), str(-500 * MS))])
+
+    def test_tree_text(self):
+        text = self.treadle("diff", "plain.ledger", "family.ledger", "--view", "tree",
+                            "--thread", "main")
+        self.assertIn("""
+main  (platform, threads: 1)
+    0         0    1.100 s     100 ms   -1.000 s    -90.9 %   -1.00 ms  (thread)
+    1        -1    1.000 s          0   -1.000 s   -100.0 %    -200 ms    demo.Main.main [gone]
+    2       -10     800 ms          0    -800 ms   -100.0 %    -300 ms      demo.Main.fib [gone]
+    3       -90     500 ms          0    -500 ms   -100.0 %    -500 ms        demo.Main.fib [gone]
+    2        -2          0          0          0                     0      demo.Main.work [gone]
+    1        +1          0    1.00 ms   +1.00 ms              +1.00 ms    demo.Main.run [new]
+""", text)
+        text = self.treadle("diff", "plain.ledger", "family.ledger", "--view", "tree", "--top", "2")
+        self.assertIn("demo.Main.work [gone]", text)
+        self.assertNotIn("\nmain", text)
+        self.assertIn("(3 contexts of this thread changed less or not, not shown)", text)
+        self.assertIn("(8 threads changed less or not, not shown)", text)
+
+    def test_flat(self):
+        rows = self.both("--view", "flat")["methods"]
+        self.assertEqual(
+            [(r["method"], r["state"], r["base"]["a"] // MS, r["base"]["b"] // MS,
+              r["cum"]["a"] // MS, r["calls"]["a"], r["calls"]["b"]) for r in rows],
+            [("work", "gone", 2350, 0, 2550, 6, 0), ("fib", "gone", 1000, 0, 1000, 107, 0),
+             ("(thread)", "both", 1400, 1151, 5000, 0, 0), ("main", "gone", 200, 0, 1000, 1, 0),
+             ("(between Java threads)", "gone", 50, 0, 50, 0, 0), ("run", "new", 0, 12, 0, 0, 43)])
+        text = self.treadle("diff", "plain.ledger", "family.ledger", "--view", "flat", "-n", "1")
+        self.assertRegex(text, r" -6 +2\.350 s +0 +-2\.350 s +-100\.0 % +-2\.550 s +"
+                               r"demo\.Main\.work \[gone\]\n\(5 changed less or not, not shown\)")
+        rows = self.csv("diff", "plain.ledger", "family.ledger", "--view", "flat")
+        self.assertEqual((rows[5]["method"], rows[5]["change_base_cpu_ns"], rows[5]["a_calls"]),
+                         ("run", str(12 * MS), "0"))
+
+    def test_collapsed(self):
+        lines = self.treadle("diff", "plain.ledger", "family.ledger", "--collapsed").splitlines()
+        self.assertEqual(lines[:10], [
+            "worker-# 0 897000000",
+            "worker-#;demo.Main.work 2350000000 0",
+            "worker-#;demo.Main.work;demo.Main.fib 200000000 0",
+            "worker-#;(between Java threads) 50000000 0",
+            "worker-#;demo.Main.run 0 3000000",
+            "main 100000000 99000000",
+            "main;demo.Main.main 200000000 0",
+            "main;demo.Main.main;demo.Main.fib 300000000 0",
+            "main;demo.Main.main;demo.Main.fib;demo.Main.fib 500000000 0",
+            "main;demo.Main.run 0 1000000"])
+        counts = [re.fullmatch(r"[^;]+(;[^;]+)* (\d+) (\d+)", line).groups()[1:] for line in lines]
+        self.assertEqual(sum(int(a) for a, b in counts), 5000 * MS)
+        self.assertEqual(sum(int(b) for a, b in counts), 1163 * MS)
+
+    def test_hostile_names(self):
+        self.make("hostile")
+        for arguments in ([], ["--collapsed"], ["--csv"], ["--view", "tree"], ["--view", "flat"]):
+            text = self.treadle("diff", "plain.ledger", "hostile.ledger", *arguments)
+            self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u200b]")
+        for line in self.treadle("diff", "hostile.ledger", "plain.ledger",
+                                 "--collapsed").splitlines():
+            self.assertRegex(line, r"^[^;]+(;[^;]+)* \d+ \d+$")
+
+    def test_a_ledger_and_itself(self):
+        for view in ("threads", "tree", "flat"):
+            for options in ([], ["--normalize"], ["--metric", "wall"], ["--metric", "calls"]):
+                report = self.treadle("diff", "plain.ledger", "plain.ledger", "--view", view,
+                                      "--json", *options)
+                changes = re.findall(r'"change":(-?\d+)', report)
+                self.assertGreater(len(changes), 4)
+                self.assertEqual(set(changes), {"0"})
+                self.assertEqual(set(re.findall(r'"state":"(\w+)"', report)), {"both"})
+        text = self.treadle("diff", "plain.ledger", "plain.ledger", "--view", "tree")
+        self.assertIn("(4 threads changed less or not, not shown)", text)
+
+    def test_normalize(self):
+        """A's 5000 ms become 1163 ms, so main's 1100 ms 255.86 ms; its 103 of 114 calls become
+        38.85 of 43."""
+        report = self.both("--normalize")
+        self.assertEqual((report["normalized"], report["a"]["total"]), (True, 5000 * MS))
+        rows = {t["name"]: t for t in report["threads"]}
+        self.assertEqual(rows["main"]["value"], values(255_860_000, 100 * MS))
+        self.assertEqual(rows["main"]["calls"], values(39, 1))
+        tree = self.both("--normalize", "--view", "tree")["threads"]
+        self.assertEqual(sum(t["root"]["cum"]["a"] for t in tree), 1163 * MS)
+        self.assertIn("A's values are scaled",
+                      self.treadle("diff", "plain.ledger", "family.ledger", "--normalize"))
+
+    def test_metric_and_selection(self):
+        def names(*arguments):
+            return [t["name"] for t in self.both(*arguments)["threads"]]
+        self.assertEqual(names("--metric", "calls")[0], "main")
+        self.assertEqual(names("--thread", "*er*", "--top", "2"), ["worker-#", "helper"])
+        self.assertEqual(names("--thread", "nobody"), [])
+        self.assertIn("(no such threads)",
+                      self.treadle("diff", "plain.ledger", "family.ledger", "-t", "nobody"))
+        self.make("pool")
+        report = self.json("diff", "plain.ledger", "pool.ledger", "--metric", "voluntary_switches")
+        self.assertEqual(report["b"]["total"], 12 * 1000)
+
+    def test_refused(self):
+        def refused(*arguments, status=2):
+            complaint = self.treadle("diff", *arguments, status=status)
+            self.assertTrue(complaint.startswith("treadle"), complaint)
+            return complaint
+        self.assertIn("two ledgers are needed", refused("plain.ledger"))
+        self.assertIn("not more", refused("a", "b", "c"))
+        self.assertIn("not several", refused("a", "b", "--json", "--collapsed"))
+        self.assertIn("did you mean 'tree'", refused("a", "b", "--view", "tre"))
+        self.assertIn("did you mean 'wall'", refused("a", "b", "--metric", "wal"))
+        self.assertIn("none.ledger: cannot be opened",
+                      refused("plain.ledger", "none.ledger", status=1))
+        for arguments, lacks in ((["-m", "read_bytes"], "family.ledger: has no read_bytes"),
+                                 (["-m", "read_bytes", "-v", "tree"], "plain.ledger: has no read"),
+                                 (["-m", "read_bytes", "--collapsed"], "plain.ledger: has no read")):
+            complaint = refused("plain.ledger", "family.ledger", *arguments, status=1)
+            self.assertEqual(complaint.count("\n"), 1)
+            self.assertIn(lacks, complaint)
+
+    def test_damage_is_told(self):
+        with open(self.path("family.ledger"), "r+b") as ledger:
+            ledger.truncate(ledger.seek(0, 2) - 4096)
+        self.assertGreater(self.both()["b"]["balance"]["skipped_records"], 0)
+        self.assertRegex(self.treadle("diff", "plain.ledger", "family.ledger"),
+                         r"\nlost: records unreadable +0 +\d+ ")
+
+
+if __name__ == "__main__":
+    bench.main()

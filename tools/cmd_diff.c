@@ -1,0 +1,184 @@
+/* treadle diff: what changed from one ledger to another. */
+#include "tools/command.h"
+#include "tools/live_ledger.h"
+#include "tools/option_values.h"
+#include "tools/symbols/native_symbols.h"
+#include "tools/view_diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct request {
+    const struct diff_view_kind *view;
+    enum report_column column;
+    const char *paths[DIFF_SIDES];
+    unsigned path_count;
+    const char *threads;
+    uint32_t top;
+    bool normalize;
+    bool collapsed;
+    bool json;
+    bool csv;
+};
+
+enum option_key {
+    KEY_JSON = 256,
+    KEY_CSV,
+    KEY_COLLAPSED,
+    KEY_NORMALIZE,
+};
+
+static const struct argp_option options[] = {
+    {"view", 'v', "VIEW", 0, "threads (the default), tree or flat", 0},
+    {"metric", 'm', "METRIC", 0,
+     "what is compared: cpu (the default), wall, calls, or a kernel metric such as "
+     "run_queue_delay",
+     0},
+    {"thread", 't', "GLOB", 0, "only threads whose name matches, such as 'http-*'", 0},
+    {"top", 'n', "N", 0, "only the N threads, contexts or methods that changed most", 0},
+    {"normalize", KEY_NORMALIZE, NULL, 0,
+     "scale A's values so that their total is B's, and A's calls likewise", 0},
+    {"collapsed", KEY_COLLAPSED, NULL, 0,
+     "a line a path, with its base in A and in B, as difffolded.pl writes it", 0},
+    {"json", KEY_JSON, NULL, 0, "JSON: durations in ns, sizes in bytes", 0},
+    {"csv", KEY_CSV, NULL, 0, "CSV, one record a line", 0},
+    {0},
+};
+
+static const char doc[] =
+    "Show what changed from ledger A to ledger B: B - A, the largest change first."
+    "\vThreads are the same if their kinds are and their names but for digits; contexts are the "
+    "same if the methods from the root down to them are, by class, name and signature.";
+
+static void parse_view(struct request *request, const char *name, struct argp_state *state)
+{
+    const char *names[8];
+    for (size_t i = 0; i < diff_view_kind_count; i++) {
+        names[i] = diff_view_kinds[i].name;
+        if (strcmp(name, names[i]) == 0) {
+            request->view = &diff_view_kinds[i];
+            return;
+        }
+    }
+    option_value__refuse(state, "view", name, names, diff_view_kind_count);
+}
+
+static void check_all(const struct request *request, struct argp_state *state)
+{
+    if (request->path_count < DIFF_SIDES)
+        argp_error(state, "two ledgers are needed, A and B");
+    if (request->json + request->csv + request->collapsed > 1)
+        argp_error(state, "--json, --csv or --collapsed, not several");
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct request *request = state->input;
+    switch (key) {
+    case 'v':
+        parse_view(request, argument, state);
+        break;
+    case 'm':
+        request->column = option_value__metric(argument, state);
+        break;
+    case 't':
+        request->threads = argument;
+        break;
+    case 'n':
+        request->top = option_value__number("--top", argument, 1, state);
+        break;
+    case KEY_NORMALIZE:
+        request->normalize = true;
+        break;
+    case KEY_COLLAPSED:
+        request->collapsed = true;
+        break;
+    case KEY_JSON:
+        request->json = true;
+        break;
+    case KEY_CSV:
+        request->csv = true;
+        break;
+    case ARGP_KEY_ARG:
+        if (request->path_count == DIFF_SIDES)
+            argp_error(state, "two ledgers, A and B, not more");
+        request->paths[request->path_count++] = argument;
+        break;
+    case ARGP_KEY_END:
+        check_all(request, state);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static bool of_threads(const struct request *request)
+{
+    return request->view->of_threads && !request->collapsed;
+}
+
+/* NULL after a line that says why. */
+static struct report_model *load(const struct request *request, const char *path)
+{
+    char message[512];
+    struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
+    if (!reader) {
+        command__fail("%s", message);
+        return NULL;
+    }
+    uint64_t columns = of_threads(request) ? 0 : COLUMN_BIT(request->column);
+    struct report_model *model = native_symbols__load_model(reader, columns);
+    ledger_reader__close(reader);
+    int status = option_value__check_metric(request->column, model, of_threads(request), path);
+    if (status == EXIT_FINE)
+        return model;
+    report_model__free(model);
+    return NULL;
+}
+
+static int show(const struct request *request, const struct report_model *const models[DIFF_SIDES])
+{
+    const struct diff_view_kind *kind = request->view;
+    const struct diff_request wanted = {
+        .column = request->column, .trees = !of_threads(request), .normalize = request->normalize};
+    bool *selected[DIFF_SIDES];
+    for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
+        selected[side] = report_model__select(models[side], request->threads);
+    struct report_diff *diff = report_diff__new(models, (const bool *const *)selected, &wanted);
+    struct diff_view view = {
+        .diff = diff,
+        .models = {models[DIFF_A], models[DIFF_B]},
+        .paths = {request->paths[DIFF_A], request->paths[DIFF_B]},
+        .top = request->top,
+        .normalized = request->normalize,
+        .screen = screen__stdout(),
+    };
+    diff_form *form = request->collapsed ? view_diff__collapsed
+                      : request->json    ? kind->json
+                      : request->csv     ? kind->csv
+                                         : kind->text;
+    int error = form(&view);
+    report_diff__free(diff);
+    for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
+        free(selected[side]);
+    if (error)
+        return command__fail("%s: cannot be shown: %s", request->paths[DIFF_B], strerror(-error));
+    return EXIT_FINE;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options, .parser = parse, .args_doc = "A B", .doc = doc};
+    struct request request = {.view = &diff_view_kinds[0]};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
+        return EXIT_BAD_USAGE;
+    struct report_model *a = load(&request, request.paths[DIFF_A]);
+    struct report_model *b = a ? load(&request, request.paths[DIFF_B]) : NULL;
+    const struct report_model *const models[DIFF_SIDES] = {a, b};
+    int status = a && b ? show(&request, models) : EXIT_BAD_INPUT;
+    report_model__free(a);
+    report_model__free(b);
+    return status;
+}

@@ -1,0 +1,32 @@
+/*
+ * A hash table of indices into an array of the caller's, who also says when two elements are equal.
+ * Open addressing, linear probing; nothing is ever taken out.
+ */
+#ifndef TREADLE_REPORT_INDEX_TABLE_H
+#define TREADLE_REPORT_INDEX_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define INDEX_TABLE_NONE UINT32_MAX
+
+/* Zero it to begin. */
+struct index_table {
+    struct index_slot *slots;
+    size_t room; /* a power of two, or 0 */
+    size_t count;
+};
+
+void index_table__release(struct index_table *table);
+
+/* The candidates for an element with that hash, one a call: *probe is 0 at first. INDEX_TABLE_NONE
+ * after the last. */
+uint32_t index_table__next(const struct index_table *table, uint64_t hash, size_t *probe);
+
+void index_table__add(struct index_table *table, uint64_t hash, uint32_t index);
+
+/* Hashes to begin with any value and to go on with what came out. */
+uint64_t index_table__hash_bytes(uint64_t hash, const char *bytes, size_t length);
+uint64_t index_table__hash_number(uint64_t hash, uint64_t number);
+
+#endif

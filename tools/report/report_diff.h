@@ -1,0 +1,99 @@
+/*
+ * Two ledgers laid over each other: their threads, their call trees, and what each side has there.
+ *
+ * Threads are the same if their kinds are and their names, but for digits; what is called so on one
+ * side is one row. Methods are the same by class, name and signature, nodes by the methods from the
+ * root down to them. Where one side has nothing it has zeros, and `present` tells that from a
+ * context that cost nothing.
+ *
+ * The models must outlive the diff: names stay theirs.
+ */
+#ifndef TREADLE_REPORT_DIFF_H
+#define TREADLE_REPORT_DIFF_H
+
+#include "tools/report/report_model.h"
+
+enum diff_side {
+    DIFF_A,
+    DIFF_B,
+    DIFF_SIDES,
+};
+
+/* B - A. */
+struct diff_change {
+    uint64_t size;
+    bool less; /* it is below zero */
+};
+
+struct diff_thread {
+    struct text name; /* "main"; of several, or of one that is called otherwise: "worker-#" */
+    enum ledger_thread_kind kind;
+    uint32_t present[DIFF_SIDES]; /* how many threads */
+    uint64_t value[DIFF_SIDES];   /* of the chosen column */
+    uint64_t calls[DIFF_SIDES];
+    uint32_t first_node; /* its tree: nodes first_node … end_node - 1 */
+    uint32_t end_node;
+};
+
+struct diff_node {
+    uint32_t parent; /* index, REPORT_NONE for roots */
+    uint32_t end;    /* index behind the subtree's last node */
+    uint32_t method; /* of the diff */
+    uint32_t thread; /* of the diff */
+    uint32_t depth;
+    uint32_t level; /* how often the same method stands above it */
+    enum ledger_node_kind kind;
+    bool present[DIFF_SIDES];
+    uint64_t base[DIFF_SIDES];
+    uint64_t cum[DIFF_SIDES];
+    uint64_t calls[DIFF_SIDES];
+};
+
+struct diff_flat_row {
+    uint32_t method;
+    bool present[DIFF_SIDES];
+    uint64_t base[DIFF_SIDES];
+    uint64_t cum[DIFF_SIDES]; /* of the outermost instances */
+    uint64_t calls[DIFF_SIDES];
+};
+
+struct report_diff {
+    enum report_column column;
+    struct report_method *methods; /* of both sides; the first are enum report_method_index */
+    uint32_t method_count;
+    struct diff_thread *threads; /* the largest change first */
+    uint32_t thread_count;
+    struct diff_node *nodes; /* in tree order, threads and siblings the largest change first */
+    uint32_t node_count;
+    uint64_t total[DIFF_SIDES]; /* of the chosen column, before it was scaled */
+    uint64_t total_calls[DIFF_SIDES];
+    struct text_store texts;
+};
+
+struct diff_request {
+    enum report_column column;
+    bool trees;     /* else there are rows of threads only, and any column of threads will do */
+    bool normalize; /* scale A's values, and its calls, so that their totals are B's */
+};
+
+/* `selected`: by side, then by thread. */
+struct report_diff *report_diff__new(const struct report_model *const models[DIFF_SIDES],
+                                     const bool *const selected[DIFF_SIDES],
+                                     const struct diff_request *request);
+void report_diff__free(struct report_diff *diff);
+
+struct diff_change diff_change__of(const uint64_t values[DIFF_SIDES]);
+
+/* -1, 0, 1: the larger change first. */
+int diff_change__compare(struct diff_change x, struct diff_change y);
+
+/* The methods that have nodes, the largest change of base first. Release with free. */
+struct diff_flat_row *report_diff__flat(const struct report_diff *diff, uint32_t *count);
+
+/*
+ * Which nodes to show, by index: those whose values differ, and those above them; with `top`, of
+ * the former only that many, those whose cum changed most. Release with free.
+ */
+bool *report_diff__changed(const struct report_diff *diff, uint32_t top);
+
+#endif
