@@ -15,6 +15,7 @@ static const struct command commands[] = {
     {"diff", "show what changed from one ledger to another", cmd_diff},
     {"dump", "write a snapshot of a running JVM's ledger", cmd_dump},
     {"list", "show running JVMs with a ledger, orphans, and snapshots here", cmd_list},
+    {"merge", "put the ledgers of several processes into one", cmd_merge},
     {"report", "show a ledger: threads, call trees, methods, callers", cmd_report},
     {"run", "start a JVM with the agent", cmd_run},
     {"start", "go on profiling a JVM after stop", cmd_start},

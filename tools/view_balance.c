@@ -85,8 +85,12 @@ static void process_line(const struct view *view)
     const struct report_model *model = view->model;
     uint64_t asof_ns = report_model__asof_ns(model);
     label(view, "process");
-    fprintf(view->screen.out, "%" PRId32 ", started %s", model->header.pid,
-            quantity__moment(report_process__start_ns(&model->header)).text);
+    if (model->header.pid)
+        fprintf(view->screen.out, "%" PRId32 ", started %s", model->header.pid,
+                quantity__moment(report_process__start_ns(&model->header)).text);
+    else /* merged: the threads' names tell */
+        fprintf(view->screen.out, "several, the first started %s",
+                quantity__moment(report_process__start_ns(&model->header)).text);
     switch (model->life) {
     case LEDGER_IS_LIVE:
         fputs(", running\n", view->screen.out);

@@ -1,0 +1,150 @@
+/* treadle merge: the ledgers of several processes in one. */
+#include "tools/command.h"
+#include "tools/live_ledger.h"
+#include "tools/merge/ledger_merge.h"
+#include "tools/report/memory.h"
+#include "tools/report/report_columns.h"
+#include "tools/whole_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct request {
+    const char *output;
+    char **paths;
+    size_t count;
+};
+
+static const struct argp_option options[] = {
+    {"output", 'o', "FILE", 0, "where to (default treadle-merged.ledger)", 0},
+    {0},
+};
+
+static const char doc[] =
+    "Put several ledgers, of one process each, into one that every other command reads."
+    "\vThreads keep their process in their names: '[pid 4242 app.Main] main'. Sums and the balance "
+    "are those of the processes together. The file is complete or not there at all; prints its "
+    "path.";
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct request *request = state->input;
+    switch (key) {
+    case 'o':
+        request->output = argument;
+        break;
+    case ARGP_KEY_ARGS:
+        request->paths = state->argv + state->next;
+        request->count = (size_t)(state->argc - state->next);
+        break;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "no ledgers to merge");
+        break;
+    default:
+        (void)argument;
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* What both have would be counted twice; whoever wants that is told. */
+static void note_same_processes(const struct request *request, struct ledger_reader *const *readers)
+{
+    for (size_t i = 1; i < request->count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct ledger_header *x = ledger_reader__header(readers[j]);
+            const struct ledger_header *y = ledger_reader__header(readers[i]);
+            if (x->pid && x->start_ticks && x->pid == y->pid && x->start_ticks == y->start_ticks &&
+                memcmp(x->boot_id, y->boot_id, sizeof(x->boot_id)) == 0)
+                command__note("%s, %s: both of process %" PRId32
+                              ": what they have in common counts twice",
+                              request->paths[j], request->paths[i], x->pid);
+        }
+}
+
+/* What some ledgers lack counts as 0 in the sums. */
+static void note_partial_metrics(const struct request *request,
+                                 struct ledger_reader *const *readers)
+{
+    uint64_t some = 0;
+    uint64_t all = ~UINT64_C(0);
+    char names[1024] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < request->count; i++) {
+        uint64_t columns = report_columns__of_threads(ledger_reader__header(readers[i]));
+        some |= columns;
+        all &= columns;
+    }
+    for (enum report_column column = 0; column < COLUMN_COUNT && used < sizeof(names); column++)
+        if ((some & ~all) & COLUMN_BIT(column))
+            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+                                     report_column__name(column));
+    if (used)
+        command__note("not known of all, and 0 where it is not: %s", names);
+}
+
+static void note_unknown_totals(const struct request *request, struct ledger_reader *const *readers)
+{
+    for (size_t i = 0; request->count > 1 && i < request->count; i++)
+        if (ledger_reader__header(readers[i])->process_cpu_ns == 0)
+            command__note("%s: the kernel's total of this process is not known, so the merged "
+                          "ledger has none",
+                          request->paths[i]);
+}
+
+static void note_skipped(const struct request *request, const struct ledger_merge *merge)
+{
+    for (size_t i = 0; i < request->count; i++)
+        if (ledger_merge__skipped(merge, i))
+            command__note("%s: %" PRIu64 " records unreadable and left out, the first at %s",
+                          request->paths[i], ledger_merge__skipped(merge, i),
+                          ledger_merge__skipped_where(merge, i));
+}
+
+static int merge_and_write(const struct request *request, struct ledger_reader *const *readers)
+{
+    struct ledger_merge *merge;
+    size_t bytes;
+    int error = ledger_merge__new(&merge, readers, request->count);
+    if (error)
+        return command__fail("%s: cannot be made: %s; merge fewer ledgers", request->output,
+                             strerror(-error));
+    const char *content = ledger_merge__bytes(merge, &bytes);
+    error = whole_file__write(request->output, content, bytes);
+    if (!error) {
+        note_same_processes(request, readers);
+        note_partial_metrics(request, readers);
+        note_unknown_totals(request, readers);
+        note_skipped(request, merge);
+    }
+    ledger_merge__free(merge);
+    if (error)
+        return command__fail("%s: cannot be written: %s", request->output, strerror(-error));
+    puts(request->output);
+    return EXIT_FINE;
+}
+
+int cmd_merge(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options, .parser = parse, .args_doc = "LEDGER...", .doc = doc};
+    struct request request = {.output = "treadle-merged.ledger"};
+    char message[512];
+    int status = EXIT_FINE;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
+        return EXIT_BAD_USAGE;
+    struct ledger_reader **readers = memory__zeroed(request.count, sizeof(struct ledger_reader *));
+    for (size_t i = 0; i < request.count && status == EXIT_FINE; i++) {
+        readers[i] = live_ledger__read(request.paths[i], message, sizeof(message));
+        if (!readers[i])
+            status = command__fail("%s", message);
+    }
+    if (status == EXIT_FINE)
+        status = merge_and_write(&request, readers);
+    for (size_t i = 0; i < request.count; i++)
+        ledger_reader__close(readers[i]);
+    free((void *)readers);
+    return status;
+}

@@ -1,0 +1,89 @@
+/*
+ * What the parts of a merge share. Nobody else's.
+ */
+#ifndef TREADLE_MERGE_PARTS_H
+#define TREADLE_MERGE_PARTS_H
+
+#include "native/ledger.h"
+#include "native/ledger_reader.h"
+#include "tools/report/index_table.h"
+
+#include <stdbool.h>
+
+#define MERGE_PREFIX_BYTES 96u
+
+struct merge_input {
+    const struct ledger_reader *reader;
+    const struct ledger_header *header;
+    size_t number;
+    uint64_t shift_ns;               /* from its clock to the merged ledger's */
+    uint64_t asof_ns;                /* up to when it was profiled, on its own clock */
+    uint64_t calls;                  /* in its trees */
+    char prefix[MERGE_PREFIX_BYTES]; /* of its threads' names */
+    ledger_ref *to;  /* by ref: the method, thread, node, image or code that it became; or none */
+    ledger_ref refs; /* how many there can be */
+    uint64_t skipped;
+    char skipped_where[160];
+};
+
+struct merged_method {
+    ledger_ref ref;
+    size_t input; /* the last that had it: a method is no two of one input's */
+};
+
+struct ledger_merge {
+    struct ledger ledger;
+    struct ledger_arena nodes;
+    struct ledger_arena sides;
+    bool full; /* something found no room */
+    struct merge_input *inputs;
+    size_t input_count;
+    struct merged_method *methods;
+    size_t method_count;
+    size_t method_room;
+    struct index_table method_table;
+    ledger_ref *places;
+    size_t place_count;
+    size_t place_room;
+    struct index_table place_table;
+};
+
+/* A zeroed record, or none, which is noted in merge->full. */
+ledger_ref merge__take(struct ledger_merge *merge, enum ledger_table table, size_t bytes);
+
+/* The input's string in the merged ledger, none for none. `user` is the record that names it. */
+ledger_ref merge__string(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref,
+                         ledger_ref user);
+/* With the input's prefix. */
+ledger_ref merge__prefixed(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref,
+                           ledger_ref user);
+
+/* Counts a record that is left out. */
+__attribute__((format(printf, 3, 4))) void merge__skip(struct merge_input *input, ledger_ref ref,
+                                                       const char *format, ...);
+
+/* What a ref became, if it is one of a method. */
+ledger_ref merge__method(const struct merge_input *input, ledger_ref ref);
+
+/* The input's prefix, which none of the inputs before it has. */
+void merge_prefix__set(const struct ledger_merge *merge, struct merge_input *input);
+
+/* The header, from all inputs' headers; needs asof_ns, and sets shift_ns. */
+void merge_header__fill(struct ledger_merge *merge);
+/* What is known only when the trees are in. */
+void merge_header__finish(struct ledger_merge *merge);
+/* Begin to end without the time that nothing was profiled, as a report has it; end_ns 0: it runs.
+ */
+uint64_t merge_header__life_ns(const struct ledger_header *header, uint64_t start_ns,
+                               uint64_t end_ns, uint64_t asof_ns);
+
+/* Images, methods, compiled code, places. */
+void merge_methods__add(struct ledger_merge *merge, struct merge_input *input);
+
+/* Threads with their trees, then kernel threads. */
+void merge_threads__add(struct ledger_merge *merge, struct merge_input *input);
+
+/* The tree below a thread's root; none if there is none that makes sense. */
+ledger_ref merge_tree__copy(struct ledger_merge *merge, struct merge_input *input, ledger_ref root);
+
+#endif
