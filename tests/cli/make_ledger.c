@@ -339,6 +339,27 @@ static void draw_deep(struct drawing *drawing, unsigned depth)
         node = drawing__call(drawing, node, methods[i % 3], 1, 1000);
 }
 
+/* A tree of so many nodes, ten below each, of a thousand methods; calls and CPU follow from the
+ * number, so that two of them differ. */
+static void draw_bushy(struct drawing *drawing, unsigned nodes)
+{
+    enum { METHODS = 1000, CHILDREN = 10 };
+    ledger_ref methods[METHODS];
+    ledger_ref *refs = calloc((size_t)nodes + 1, sizeof(*refs));
+    drawing__check(refs != NULL, "calloc");
+    describe(drawing);
+    for (unsigned i = 0; i < METHODS; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "m%u", i);
+        methods[i] = drawing__method(drawing, "demo.Bushy", name, "()V");
+    }
+    refs[0] = drawing__root(drawing, drawing__thread(drawing, "main", THREAD_PLATFORM, 0));
+    for (unsigned i = 1; i <= nodes; i++)
+        refs[i] = drawing__call(drawing, refs[(i - 1) / CHILDREN], methods[i % METHODS],
+                                1 + i % (nodes % 7 + 2), (uint64_t)i * nodes % METHODS);
+    free(refs);
+}
+
 static void belong_to(struct drawing *drawing, pid_t pid)
 {
     struct ledger_header *header = drawing->ledger.header;
@@ -424,8 +445,11 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     unsigned number = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
-    drawing__begin(&drawing, 64u << 20);
-    if (strcmp(argv[1], "hostile") == 0) {
+    bool large = strcmp(argv[1], "bushy") == 0;
+    drawing__begin(&drawing, large ? UINT64_C(4) << 30 : 64u << 20);
+    if (large) {
+        draw_bushy(&drawing, number);
+    } else if (strcmp(argv[1], "hostile") == 0) {
         draw_hostile(&drawing);
     } else if (strcmp(argv[1], "pool") == 0) {
         draw_pool(&drawing);
