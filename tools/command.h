@@ -25,6 +25,7 @@ command_run cmd_annotate;
 command_run cmd_attach;
 command_run cmd_diff;
 command_run cmd_dump;
+command_run cmd_export;
 command_run cmd_list;
 command_run cmd_merge;
 command_run cmd_report;

@@ -18,11 +18,11 @@ void csv__word(struct csv *csv, const char *word)
         return;
     }
     fputc('"', csv->out);
-    for (; *word; word++) {
-        if (*word == '"')
-            fputc('"', csv->out);
-        fputc(*word, csv->out);
+    for (const char *quote; (quote = strchr(word, '"')) != NULL; word = quote + 1) {
+        fwrite(word, 1, (size_t)(quote - word), csv->out);
+        fputs("\"\"", csv->out);
     }
+    fputs(word, csv->out);
     fputc('"', csv->out);
 }
 
@@ -48,6 +48,12 @@ void csv__signed(struct csv *csv, int64_t value)
 void csv__empty(struct csv *csv)
 {
     separate(csv);
+}
+
+void csv__cells(struct csv *csv, const char *cells)
+{
+    separate(csv);
+    fputs(cells, csv->out);
 }
 
 void csv__end_record(struct csv *csv)

@@ -21,6 +21,9 @@ void csv__word(struct csv *csv, const char *word);
 void csv__integer(struct csv *csv, uint64_t value);
 void csv__signed(struct csv *csv, int64_t value);
 void csv__empty(struct csv *csv);
+
+/* Cells as they were written before, with their quotes and the commas between them. */
+void csv__cells(struct csv *csv, const char *cells);
 void csv__end_record(struct csv *csv);
 
 #endif

@@ -71,4 +71,9 @@ def main():
     program = threading.Thread(target=lambda: result.append(unittest.main(exit=False)))
     program.start()
     program.join()
-    sys.exit(not result[0].result.wasSuccessful())
+    found = result[0].result
+    for test, reason in found.skipped:
+        print(f"SKIP: {test}: {reason}")
+    if found.skipped and len(found.skipped) == found.testsRun:
+        sys.exit(77)
+    sys.exit(not found.wasSuccessful())

@@ -2,6 +2,7 @@
  * Makes the ledgers that the tests of the command line read: make_ledger KIND FILE [NUMBER].
  */
 #include "native/kernel_metrics.h"
+#include "tests/cli/large_ledger.h"
 #include "tests/cli/own_image.h"
 #include "tests/cli/sampled_drawing.h"
 #include "tests/ledger_drawing.h"
@@ -124,6 +125,30 @@ static void draw_hostile(struct drawing *drawing)
         drawing__call(drawing, drawing__root(drawing, thread), method, 1, (i + 1) * MS);
         set_times(drawing, thread, (int32_t)i + 1, 0, 0);
     }
+}
+
+/* What separates frames and lines in exports. */
+static void draw_semicolons(struct drawing *drawing)
+{
+    describe(drawing);
+    ledger_ref method = drawing__method(drawing, "semi;colon", "run; \342\200\250 7", "()V");
+    ledger_ref thread = drawing__thread(drawing, "a;b", THREAD_PLATFORM, MS);
+    drawing__call(drawing, drawing__root(drawing, thread), method, 1, 2 * MS);
+}
+
+/* Damage: values whose sums do not fit. */
+static void draw_overflow(struct drawing *drawing)
+{
+    describe(drawing);
+    ledger_ref method = drawing__method(drawing, "demo.Main", "run", "()V");
+    ledger_ref first = drawing__thread(drawing, "wraps", THREAD_PLATFORM, 5);
+    for (unsigned i = 0; i < 3; i++) {
+        ledger_ref node =
+            drawing__call(drawing, drawing__root(drawing, first), method, 1, UINT64_MAX / 2 + i);
+        drawing__call(drawing, node, method, 1, UINT64_MAX - i);
+    }
+    ledger_ref second = drawing__thread(drawing, "large", THREAD_PLATFORM, 0);
+    drawing__call(drawing, drawing__root(drawing, second), method, 1, UINT64_MAX - 7);
 }
 
 static void draw_pool(struct drawing *drawing)
@@ -445,12 +470,16 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     unsigned number = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
-    bool large = strcmp(argv[1], "bushy") == 0;
+    bool large = strcmp(argv[1], "bushy") == 0 || strcmp(argv[1], "large") == 0;
     drawing__begin(&drawing, large ? UINT64_C(4) << 30 : 64u << 20);
-    if (large) {
+    if (strcmp(argv[1], "bushy") == 0) {
         draw_bushy(&drawing, number);
     } else if (strcmp(argv[1], "hostile") == 0) {
         draw_hostile(&drawing);
+    } else if (strcmp(argv[1], "semicolons") == 0) {
+        draw_semicolons(&drawing);
+    } else if (strcmp(argv[1], "overflow") == 0) {
+        draw_overflow(&drawing);
     } else if (strcmp(argv[1], "pool") == 0) {
         draw_pool(&drawing);
     } else if (strcmp(argv[1], "losses") == 0) {
@@ -465,6 +494,9 @@ int main(int argc, char **argv)
         draw_chain(&drawing, number);
     } else if (strcmp(argv[1], "deep") == 0) {
         draw_deep(&drawing, number);
+    } else if (is_large) {
+        describe(&drawing);
+        large_ledger__draw(&drawing, number);
     } else if (strcmp(argv[1], "live") == 0) {
         draw_own(&drawing, (pid_t)number);
         state = LEDGER_LIVE;

@@ -52,6 +52,31 @@ static int compare(const void *a, const void *b, void *context)
     return order ? order : by_index(x, y);
 }
 
+static uint64_t sum_of(const struct sorting *sorting, uint32_t thread)
+{
+    const struct report_thread *row = &sorting->model->threads[thread];
+    return row->first_node < row->end_node ? sorting->model->cum[sorting->column][row->first_node]
+                                           : 0;
+}
+
+static int compare_threads(const void *a, const void *b, void *context)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    int order = by_number(sum_of(context, x), sum_of(context, y));
+    return order ? order : by_index(x, y);
+}
+
+uint32_t *report_order__threads(const struct report_model *model, enum report_column column)
+{
+    struct sorting sorting = {.model = model, .column = column};
+    uint32_t *order = memory__zeroed(model->thread_count, sizeof(*order));
+    for (uint32_t i = 0; i < model->thread_count; i++)
+        order[i] = i;
+    qsort_r(order, model->thread_count, sizeof(*order), compare_threads, &sorting);
+    return order;
+}
+
 uint32_t *report_order__tree(const struct report_model *model, uint32_t thread,
                              enum report_column column, enum order_key key)
 {

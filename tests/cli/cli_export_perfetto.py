@@ -1,0 +1,118 @@
+"""treadle export --format perfetto: read by field number, as the published description of traces has them."""
+from collections import defaultdict
+
+import bench
+from protobuf_wire import fields, message, one
+
+MS = 1_000_000
+NEEDED = {"timestamp": 8, "sequence": 10, "event": 11, "interned": 12, "flags": 13, "track": 60}
+SLICE_BEGIN, SLICE_END = 1, 2
+
+
+class Trace:
+    """Of Trace: field 1 packet; of a packet those of NEEDED; of InternedData: 1 categories, 2 event names,
+    3 names of debug annotations; of TrackEvent: 3 category, 4 debug annotation, 9 type, 10 name, 11 track;
+    of TrackDescriptor: 1 uuid, 2 name, 3 process, 5 parent."""
+
+    def __init__(self, path):
+        self.words = {1: {}, 2: {}, 3: {}}
+        self.tracks = {}
+        self.slices = defaultdict(list)  # by track: (depth, name, category, begin, end, annotations)
+        self.open = defaultdict(list)
+        self.last = defaultdict(int)
+        with open(path, "rb") as file:
+            data = file.read()
+        for at, (number, packet) in enumerate(fields(data)):
+            assert number == 1
+            self.packet(message(packet), at)
+        assert not any(self.open.values()), "a slice that does not end"
+
+    def packet(self, packet, at):
+        assert set(packet) <= set(NEEDED.values())
+        assert one(packet, NEEDED["sequence"]) == 1
+        assert one(packet, NEEDED["flags"]) == (1 if at == 0 else 2)
+        for interned in packet[NEEDED["interned"]]:
+            for kind, word in fields(interned):
+                word = message(word)
+                assert one(word, 1) not in self.words[kind], "a word that is there already"
+                self.words[kind][one(word, 1)] = one(word, 2).decode("utf-8")
+        for track in map(message, packet[NEEDED["track"]]):
+            self.tracks[one(track, 1)] = track
+        for event in map(message, packet[NEEDED["event"]]):
+            self.event(event, one(packet, NEEDED["timestamp"], 0))
+
+    def event(self, event, time):
+        track = one(event, 11)
+        assert track in self.tracks, "a track that was not described"
+        assert time >= self.last[track], "a track's events are in order"
+        self.last[track] = time
+        if one(event, 9) == SLICE_BEGIN:
+            notes = {self.words[3][one(note, 1)]: one(note, 6).decode() if 6 in note else one(note, 3, 0)
+                     for note in map(message, event[4])}
+            self.open[track].append((len(self.open[track]), self.words[2][one(event, 10)],
+                                     self.words[1][one(event, 3)], time, notes))
+        else:
+            assert one(event, 9) == SLICE_END
+            depth, name, category, begin, notes = self.open[track].pop()
+            self.slices[track].append((depth, name, category, begin, time, notes))
+
+    def by_name(self):
+        """{name of the track: its slices, outer ones first}"""
+        return {one(track, 2).decode("utf-8"): sorted(self.slices[place], key=lambda s: (s[3], s[0]))
+                for place, track in self.tracks.items() if 3 not in track}
+
+
+class Perfetto(bench.Bench):
+    def export(self, kind, *arguments, number=0):
+        self.make(kind, number=number)
+        self.treadle("export", "-f", "perfetto", "-o", "x", f"{kind}.ledger", *arguments)
+        return Trace(self.path("x"))
+
+    def test_plain(self):
+        trace = self.export("plain")
+        process = message(one(trace.tracks[1], 3))
+        self.assertEqual((one(process, 1), one(process, 6)), (4242, b"demo.Main --rounds 3"))
+        self.assertTrue(all(one(track, 5) == 1 for place, track in trace.tracks.items() if place != 1))
+        tracks = trace.by_name()
+        self.assertEqual(list(tracks), [f"{name} (tree of cpu totals, no time line)"
+                                        for name in ("main", "worker-1", "GC Thread#0", "helper")])
+        main, worker = list(tracks.values())[:2]
+        self.assertEqual([(depth, name, begin // MS, end // MS) for depth, name, _, begin, end, _ in main],
+                         [(0, "(thread)", 0, 1100), (1, "demo.Main.main", 0, 1000),
+                          (2, "demo.Main.fib", 0, 800), (3, "demo.Main.fib", 0, 500)])
+        self.assertEqual(main[3][5], {"base": 500 * MS, "cum": 500 * MS, "calls": 90, "recursion": 1})
+        self.assertEqual([(name, category, begin // MS, end // MS)
+                          for _, name, category, begin, end, _ in worker[1:]],
+                         [("(between Java threads)", "gap", 0, 50), ("demo.Main.work", "exact", 50, 2600),
+                          ("demo.Main.fib", "exact", 50, 250)])
+        totals = worker[0][5]
+        self.assertEqual((totals["kind"], totals["tids"], totals["cpu_ns"], totals["calls"]),
+                         ("platform", "4243 4250", 2600 * MS, 11))
+        self.assertEqual((totals["read_bytes"], totals["run_queue_delay_ns"]), (1_234_560, 30 * MS))
+
+    def test_other_metric(self):
+        tracks = self.export("plain", "-m", "calls", "-t", "main").by_name()
+        self.assertEqual(list(tracks), ["main (tree of calls totals, no time line)"])
+        self.assertEqual([(name, begin, end) for _, name, _, begin, end, _ in list(tracks.values())[0]],
+                         [("(thread)", 0, 103), ("demo.Main.main", 0, 103), ("demo.Main.fib", 0, 100),
+                          ("demo.Main.fib", 0, 90), ("demo.Main.work", 100, 102)])
+
+    def test_sums_are_those_of_the_report(self):
+        trace = self.export("family")
+        ends = {name.removesuffix(" (tree of cpu totals, no time line)"): slices[0][4]
+                for name, slices in trace.by_name().items()}
+        self.assertEqual(ends, {thread["name"]: thread["cpu_ns"]
+                                for thread in self.json("report")["threads"]})
+
+    def test_hostile_names_and_damaged_sums(self):
+        names = list(self.export("hostile").by_name())
+        self.assertIn("two\nlines\tand a tab (tree of cpu totals, no time line)", names)
+        self.assertIn("nul \0 inside (tree of cpu totals, no time line)", names)
+        self.assertIn("x" * 10240 + " (tree of cpu totals, no time line)", names)
+        self.export("overflow")
+        deep = self.export("deep", number=5000).by_name()
+        self.assertEqual(max(s[0] for s in list(deep.values())[0]), 5000)
+
+
+if __name__ == "__main__":
+    bench.main()

@@ -1,0 +1,120 @@
+"""treadle export --format sqlite: the questions of tools/export/README.md, their answers worked out from the
+drawing in make_ledger."""
+import os
+import re
+import sqlite3
+
+import bench
+
+MS = 1_000_000
+README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "export", "README.md")
+
+# In the order of the document. Waiting is wall - CPU - run-queue delay.
+ANSWERS = [
+    [("demo.Main.main;demo.Main.fib;demo.Main.fib", 500 * MS, 90),
+     ("demo.Main.main;demo.Main.fib", 300 * MS, 10), ("demo.Main.main", 200 * MS, 1)],
+    [("demo.Main.work", 2350 * MS // 6, 6), ("demo.Main.main", 200 * MS, 1),
+     ("demo.Main.fib", 1000 * MS // 107, 107)],
+    [("worker-1", 30 * MS, 0), ("main", 6 * MS, 0), ("GC Thread#0", 3 * MS, 0), ("helper", 3 * MS, 0)],
+    [("helper", 9697 * MS, 96), ("GC Thread#0", 8997 * MS, 89), ("worker-1", 6370 * MS, 70),
+     ("main", 1094 * MS, 49)],
+    [("demo.Main.fib", 90, 500 * MS), ("demo.Main.main", 10, 300 * MS), ("demo.Main.work", 7, 200 * MS)],
+    [("demo.Main.work", 2350 * MS), ("demo.Main.fib", 200 * MS)],
+    [("platform", 2, 3700 * MS), ("vm", 1, 1000 * MS), ("native", 1, 300 * MS)],
+    [("main", "demo.Main.main;demo.Main.fib;demo.Main.fib", 33)],
+    [("demo.Main.fib", 1, 107)],
+    [("main", "worker-1", 2600 * MS)],
+    [],
+    [(5_000_000_100, 5_000_000_000, 100, 0)],
+]
+
+
+class Sqlite(bench.Bench):
+    def export(self, kind, *arguments, number=0):
+        self.make(kind, number=number)
+        self.treadle("export", "-f", "sqlite", "-o", "x.sqlite", f"{kind}.ledger", *arguments)
+        database = sqlite3.connect(self.path("x.sqlite"))
+        self.addCleanup(database.close)
+        self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+        return database
+
+    def questions(self):
+        with open(README, encoding="utf-8") as file:
+            return re.findall(r"(?ms)^```sql\n(.*?)^```", file.read())
+
+    def test_questions(self):
+        database = self.export("plain")
+        questions = self.questions()
+        self.assertGreaterEqual(len(questions), 10)
+        for question, answer in zip(questions, ANSWERS, strict=True):
+            self.assertEqual(database.execute(question).fetchall(), answer, question)
+
+    def test_shared_kernel_threads(self):
+        database = self.export("virtual")
+        question = next(q for q in self.questions() if "group_concat" in q)
+        self.assertEqual(database.execute(question).fetchall(),
+                         [(4243, "carrier-1, request-1, request-2")])
+        self.assertEqual(database.execute("SELECT name, kind, mounts, times_pinned, parked_ns FROM threads "
+                                          "WHERE mounts > 0 ORDER BY name").fetchall(),
+                         [("request-1", "virtual", 5, 2, 900 * MS), ("request-2", "virtual", 1200, 0, 1980 * MS)])
+
+    def test_tables(self):
+        database = self.export("plain")
+
+        def rows(query):
+            return database.execute(query).fetchall()
+        self.assertEqual(rows("SELECT pid, command, ledger, start_ns, wall_ns, cpu_ns FROM process"),
+                         [(4242, "demo.Main --rounds 3", "closed", 1_699_999_999_500_000_000, 10_500 * MS,
+                           5_000_000_100)])
+        self.assertEqual(rows("SELECT id, parent, last, depth, recursion, kind FROM nodes WHERE thread = 0"),
+                         [(0, None, 4, 0, 0, "exact"), (1, 0, 4, 1, 0, "exact"), (2, 1, 3, 2, 0, "exact"),
+                          (3, 2, 3, 3, 1, "exact"), (4, 1, 4, 2, 0, "exact")])
+        self.assertEqual(rows("SELECT kind FROM nodes WHERE id = 6"), [("gap",)])
+        self.assertEqual(rows("SELECT thread, position, name FROM renames"), [(1, 1, "worker: idle")])
+        self.assertEqual(rows("SELECT name, unit, of_nodes FROM metrics WHERE name LIKE '%faults'"),
+                         [("minor_faults", "count", 1), ("major_faults", "count", 0)])
+        self.assertEqual(rows("SELECT class, name, signature, source FROM methods WHERE name = 'fib'"),
+                         [("demo.Main", "fib", "(I)J", "Demo.java")])
+        self.assertEqual(rows("SELECT base_cpu_ns, cum_cpu_ns, base_calls, nodes FROM flat WHERE name = "
+                              "'demo.Main.fib'"), [(1000 * MS, 1000 * MS, 107, 3)])
+        self.assertEqual(rows("SELECT end_ns, start_ns FROM threads WHERE name = 'main'"),
+                         [(1_700_000_000 * 10**9 + 2200 * MS, 1_700_000_000 * 10**9)])
+
+    def test_sums_are_those_of_the_report(self):
+        database = self.export("family")
+        for thread in self.json("report")["threads"]:
+            self.assertEqual(
+                database.execute("SELECT t.cpu_ns, t.wall_ns, t.calls, sum(n.base_cpu_ns), sum(n.base_calls) "
+                                 "FROM threads t JOIN nodes n ON n.thread = t.id WHERE t.name = ?",
+                                 (thread["name"],)).fetchall(),
+                [(thread["cpu_ns"], thread["wall_ns"], thread["calls"], thread["cpu_ns"], thread["calls"])])
+        flat = {method["method"]: method for method in self.json("report", "-v", "flat")["methods"]}
+        self.assertEqual(database.execute("SELECT base_cpu_ns, cum_cpu_ns FROM flat WHERE name = "
+                                          "'demo.Main.run'").fetchall(),
+                         [(flat["run"]["base"]["cpu_ns"], flat["run"]["cum"]["cpu_ns"])])
+
+    def test_selected_threads(self):
+        database = self.export("plain", "-t", "worker-*")
+        self.assertEqual(database.execute("SELECT name FROM threads").fetchall(), [("worker-1",)])
+        self.assertEqual(database.execute("SELECT count(*), min(thread) FROM nodes").fetchall(), [(4, 1)])
+        self.assertEqual(database.execute("SELECT charged_cpu_ns FROM balance").fetchall(), [(5_000_000_000,)])
+
+    def test_hostile_names(self):
+        database = self.export("hostile")
+        names = [name for name, in database.execute("SELECT name FROM threads ORDER BY id")]
+        self.assertEqual(names, ["red \033[31malert\033[0m", "two\nlines\tand a tab",
+                                 "evil \u202etxt.exe", "zero\u200bwidth", "x" * 10240,
+                                 "nul \u2400 inside", "clef \U0001d11e", "broken \ufffd\ufffd",
+                                 'comma, "quoted"', "csi \x9b31m", "", "\u65e5\u672c"])
+        self.assertEqual(database.execute("SELECT sum(base_cpu_ns) FROM nodes").fetchall(), [(90 * MS,)])
+
+    def test_deep_and_damaged(self):
+        database = self.export("deep", number=1000)
+        longest, = database.execute("SELECT max(length(path)) FROM paths").fetchone()
+        self.assertLess(longest, 9000)
+        database = self.export("overflow")
+        self.assertEqual(database.execute("SELECT max(cum_cpu_ns) FROM nodes").fetchall(), [(2**63 - 1,)])
+
+
+if __name__ == "__main__":
+    bench.main()

@@ -1,0 +1,186 @@
+/* treadle export: a ledger in the formats of other programs. */
+#include "tools/command.h"
+#include "tools/export/export_format.h"
+#include "tools/export/output_file.h"
+#include "tools/ledger_argument.h"
+#include "tools/live_ledger.h"
+#include "tools/option_values.h"
+#include "tools/symbols/native_symbols.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct request {
+    const struct export_format *format;
+    enum report_column column;
+    bool has_column;
+    const char *source; /* FILE or PID, or NULL */
+    const char *threads;
+    const char *output;
+};
+
+static const struct argp_option options[] = {
+    {"format", 'f', "FORMAT", 0, "pprof, collapsed, speedscope, perfetto, csv or sqlite", 0},
+    {"metric", 'm', "METRIC", 0,
+     "cpu (the default), wall, calls, or a kernel metric such as run_queue_delay: what is shown; "
+     "pprof: what is shown first. csv and sqlite have all",
+     0},
+    {"thread", 't', "GLOB", 0, "only threads whose name matches, such as 'http-*'", 0},
+    {"output", 'o', "FILE", 0,
+     "where to; it appears, or is replaced, when it is whole. Without it, and with '-', standard "
+     "output",
+     0},
+    {0},
+};
+
+static const char doc[] =
+    "Write a ledger in the format of another program: pprof, flame graphs (collapsed), speedscope, "
+    "Perfetto, a table (csv) or a database (sqlite)."
+    "\vWith no FILE or PID: the newest *.ledger in the working folder. "
+    "Exit status 0 fine, 1 bad input or an output that cannot be written, 2 bad usage.";
+
+static size_t format_names(const char *names[])
+{
+    for (size_t i = 0; i < export_format_count; i++)
+        names[i] = export_formats[i].name;
+    return export_format_count;
+}
+
+static const struct export_format *parse_format(const char *name, struct argp_state *state)
+{
+    const char *names[16];
+    size_t count = format_names(names);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return &export_formats[i];
+    option_value__refuse(state, "format", name, names, count);
+}
+
+static void check_usage(const struct request *request, struct argp_state *state)
+{
+    const struct export_format *format = request->format;
+    if (!format)
+        argp_error(state, "which --format? there are pprof, collapsed, speedscope, perfetto, csv, "
+                          "sqlite");
+    else if (request->has_column && !format->takes_metric)
+        argp_error(state, "%s has all metrics, so there is no --metric for it", format->name);
+    else if (format->needs_file && (!request->output || strcmp(request->output, "-") == 0))
+        argp_error(state, "%s needs a file: --output FILE", format->name);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct request *request = state->input;
+    switch (key) {
+    case 'f':
+        request->format = parse_format(argument, state);
+        break;
+    case 'm':
+        request->column = option_value__metric(argument, state);
+        request->has_column = true;
+        break;
+    case 't':
+        request->threads = argument;
+        break;
+    case 'o':
+        request->output = argument;
+        break;
+    case ARGP_KEY_ARG:
+        if (request->source)
+            argp_error(state, "one FILE or PID, not more");
+        request->source = argument;
+        break;
+    case ARGP_KEY_END:
+        check_usage(request, state);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static int fail_output(const struct request *request, int error)
+{
+    bool is_standard = !request->output || strcmp(request->output, "-") == 0;
+    return command__fail("%s cannot be written: %s",
+                         is_standard ? "standard output" : request->output, strerror(-error));
+}
+
+static int write_output(const struct request *request, const struct export_job *job)
+{
+    const struct export_format *format = request->format;
+    struct output_file file;
+    int error = output_file__open(&file, request->output);
+    if (error)
+        return fail_output(request, error);
+    if (format->is_binary && isatty(fileno(file.stream))) {
+        output_file__finish(&file, -ENOTTY);
+        return command__fail("%s is binary, nothing for a terminal: name a file, such as "
+                             "--output treadle%s",
+                             format->name, format->extension);
+    }
+    if (format->needs_file && !output_file__is_regular(&file)) {
+        output_file__finish(&file, -EINVAL);
+        return command__fail("%s: is no regular file, which %s needs", request->output,
+                             format->name);
+    }
+    error = output_file__finish(&file, format->write(job, file.stream, file.partial));
+    return error ? fail_output(request, error) : EXIT_FINE;
+}
+
+static bool is_any(const bool *selected, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (selected[i])
+            return true;
+    return false;
+}
+
+static int export_model(const struct request *request, const struct report_model *model,
+                        const char *path)
+{
+    bool *selected = report_model__select(model, request->threads);
+    struct export_job job = {model, selected, request->column, path};
+    int status = EXIT_FINE;
+    if (is_any(selected, model->thread_count))
+        status = write_output(request, &job);
+    else if (request->threads)
+        status = command__fail("%s: no thread's name matches '%s'; `treadle report` shows them",
+                               path, request->threads);
+    else
+        status = command__fail("%s: has no threads to export", path);
+    free(selected);
+    return status;
+}
+
+static int export_ledger(const struct request *request, const char *path)
+{
+    char message[512];
+    struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
+    if (!reader)
+        return command__fail("%s", message);
+    bool all = request->format->has_all_metrics;
+    struct report_model *model =
+        native_symbols__load_model(reader, all ? ~UINT64_C(0) : COLUMN_BIT(request->column));
+    ledger_reader__close(reader);
+    int status = option_value__check_metric(request->column, model, false, path);
+    if (status == EXIT_FINE)
+        status = export_model(request, model, path);
+    report_model__free(model);
+    return status;
+}
+
+int cmd_export(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options, .parser = parse, .args_doc = "[FILE|PID]", .doc = doc};
+    struct request request = {.column = COLUMN_CPU};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
+        return EXIT_BAD_USAGE;
+    char *path = ledger_argument__path(request.source);
+    int status = path ? export_ledger(&request, path) : EXIT_BAD_INPUT;
+    free(path);
+    return status;
+}

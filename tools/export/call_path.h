@@ -1,0 +1,49 @@
+/*
+ * The call path from a thread's root to a node as one line, "demo.Main.main;demo.Main.fib", kept up
+ * to date while the nodes are gone through in tree order.
+ *
+ * Written for every node, paths take the square of a tree's depth. Beyond CALL_PATH_FRAMES frames
+ * only the outermost and the innermost half of that stand in a path, and one frame between them
+ * says how many were left out.
+ */
+#ifndef TREADLE_CALL_PATH_H
+#define TREADLE_CALL_PATH_H
+
+#include "tools/report/text.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CALL_PATH_FRAMES 512u
+
+/* Zero it to begin. */
+struct call_path {
+    char *bytes; /* the whole path, nothing left out */
+    size_t room;
+    size_t *ends; /* by frame: where it ends in bytes; the next begins one later */
+    size_t end_room;
+    size_t frames;
+    char *shortened;
+    size_t shortened_room;
+};
+
+void call_path__release(struct call_path *path);
+
+/* The path is now that of a node with `frames_above` frames above its own, which is called `name`;
+ * these frames must be those of its path now. */
+void call_path__enter(struct call_path *path, size_t frames_above, struct text name);
+
+/* The path with no frame at all: a root's. */
+void call_path__leave_all(struct call_path *path);
+
+/* Valid up to the next call. */
+struct text call_path__text(struct call_path *path);
+
+/* How many frames of a stack of `frames` are left out, and behind how many they stood. */
+size_t call_path__left_out(size_t frames, size_t *behind);
+
+/* What stands in their place: "(7 frames left out)". */
+#define CALL_PATH_GAP_BYTES 48u
+struct text call_path__gap_name(char name[CALL_PATH_GAP_BYTES], size_t left_out);
+
+#endif

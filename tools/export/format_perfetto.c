@@ -1,0 +1,299 @@
+/*
+ * Perfetto's trace: a process and a track a thread. A ledger has totals and no time line, so a
+ * track's slices are its tree laid out along the chosen metric, see icicle.h, and its name says so;
+ * for the same reason there are no counters. Base, cum and calls are arguments of each slice, a
+ * thread's totals those of its outermost one.
+ *
+ * The trace is written packet by packet: no more than one is in memory at a time.
+ */
+#include "timeline.pb-c.h"
+#include "tools/export/export_format.h"
+#include "tools/export/frame_names.h"
+#include "tools/export/icicle.h"
+#include "tools/report/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SEQUENCE      1u
+#define PROCESS_TRACK 1u
+
+/* Words for notes; behind them the columns of threads. */
+enum note_word {
+    NOTE_BASE = 1,
+    NOTE_CUM,
+    NOTE_CALLS,
+    NOTE_RECURSION,
+    NOTE_KIND,
+    NOTE_TIDS,
+    NOTE_COLUMN, /* + enum report_column */
+};
+#define NOTES_MAX ((unsigned)NOTE_COLUMN + (unsigned)COLUMN_COUNT)
+
+enum dictionary_state {
+    DICTIONARY_BEGINS = 1,
+    DICTIONARY_IS_USED = 2,
+};
+
+struct perfetto_writer {
+    const struct export_job *job;
+    FILE *out;
+    uint8_t *packed;
+    size_t packed_room;
+    uint64_t track;
+};
+
+struct notes {
+    Timeline__Note items[NOTES_MAX];
+    Timeline__Note *places[NOTES_MAX];
+    size_t count;
+};
+
+static ProtobufCBinaryData bytes_of(struct text text)
+{
+    return (ProtobufCBinaryData){text.length, (uint8_t *)text.bytes};
+}
+
+static ProtobufCBinaryData bytes_of_word(const char *word)
+{
+    return bytes_of((struct text){word, strlen(word)});
+}
+
+static void write_packet(struct perfetto_writer *writer, Timeline__Packet *packet,
+                         enum dictionary_state state)
+{
+    Timeline__Trace trace = TIMELINE__TRACE__INIT;
+    packet->has_sequence = true;
+    packet->sequence = SEQUENCE;
+    packet->has_dictionary_state = true;
+    packet->dictionary_state = state;
+    trace.n_packets = 1;
+    trace.packets = &packet;
+    size_t size = timeline__trace__get_packed_size(&trace);
+    writer->packed = memory__grown(writer->packed, &writer->packed_room, size, 1);
+    timeline__trace__pack(&trace, writer->packed);
+    fwrite(writer->packed, 1, size, writer->out);
+}
+
+static void write_dictionary(struct perfetto_writer *writer, Timeline__Dictionary *dictionary,
+                             enum dictionary_state state)
+{
+    Timeline__Packet packet = TIMELINE__PACKET__INIT;
+    packet.dictionary = dictionary;
+    write_packet(writer, &packet, state);
+}
+
+static void write_categories(struct perfetto_writer *writer)
+{
+    for (enum ledger_node_kind kind = NODE_ROOT; kind <= NODE_NATIVE; kind++) {
+        Timeline__Dictionary dictionary = TIMELINE__DICTIONARY__INIT;
+        Timeline__Word word = TIMELINE__WORD__INIT;
+        Timeline__Word *words = &word;
+        word.has_id = word.has_text = true;
+        word.id = kind;
+        word.text = bytes_of_word(report_node_kind__name(kind));
+        dictionary.n_categories = 1;
+        dictionary.categories = &words;
+        write_dictionary(writer, &dictionary,
+                         kind == NODE_ROOT ? DICTIONARY_BEGINS : DICTIONARY_IS_USED);
+    }
+}
+
+static void write_note_name(struct perfetto_writer *writer, uint64_t id, const char *name)
+{
+    Timeline__Dictionary dictionary = TIMELINE__DICTIONARY__INIT;
+    Timeline__Word word = TIMELINE__WORD__INIT;
+    Timeline__Word *words = &word;
+    word.has_id = word.has_text = true;
+    word.id = id;
+    word.text = bytes_of_word(name);
+    dictionary.n_note_names = 1;
+    dictionary.note_names = &words;
+    write_dictionary(writer, &dictionary, DICTIONARY_IS_USED);
+}
+
+static void write_note_names(struct perfetto_writer *writer)
+{
+    static const char *const names[NOTE_COLUMN] = {
+        [NOTE_BASE] = "base",           [NOTE_CUM] = "cum",   [NOTE_CALLS] = "calls",
+        [NOTE_RECURSION] = "recursion", [NOTE_KIND] = "kind", [NOTE_TIDS] = "tids",
+    };
+    uint64_t columns = report_columns__of_threads(&writer->job->model->header);
+    for (unsigned i = NOTE_BASE; i < NOTE_COLUMN; i++)
+        write_note_name(writer, i, names[i]);
+    for (enum report_column column = 0; column < COLUMN_COUNT; column++)
+        if (columns & COLUMN_BIT(column))
+            write_note_name(writer, (uint64_t)NOTE_COLUMN + column,
+                            report_column__csv_name(column));
+}
+
+static void write_event_names(struct perfetto_writer *writer)
+{
+    const struct report_model *model = writer->job->model;
+    struct frame_names names;
+    frame_names__make(&names, model, writer->job->selected);
+    for (uint32_t i = 0; i < model->method_count; i++) {
+        if (!names.items[i].bytes)
+            continue;
+        Timeline__Dictionary dictionary = TIMELINE__DICTIONARY__INIT;
+        Timeline__Word word = TIMELINE__WORD__INIT;
+        Timeline__Word *words = &word;
+        word.has_id = word.has_text = true;
+        word.id = (uint64_t)i + 1;
+        word.text = bytes_of(names.items[i]);
+        dictionary.n_event_names = 1;
+        dictionary.event_names = &words;
+        write_dictionary(writer, &dictionary, DICTIONARY_IS_USED);
+    }
+    frame_names__release(&names);
+}
+
+static void write_track(struct perfetto_writer *writer, Timeline__Track *track)
+{
+    Timeline__Packet packet = TIMELINE__PACKET__INIT;
+    track->has_id = true;
+    packet.track = track;
+    write_packet(writer, &packet, DICTIONARY_IS_USED);
+}
+
+static void write_process(struct perfetto_writer *writer)
+{
+    const struct report_model *model = writer->job->model;
+    Timeline__Track track = TIMELINE__TRACK__INIT;
+    Timeline__Process process = TIMELINE__PROCESS__INIT;
+    process.has_pid = process.has_name = true;
+    process.pid = model->header.pid;
+    process.name = bytes_of(model->command);
+    track.id = PROCESS_TRACK;
+    track.process = &process;
+    write_track(writer, &track);
+}
+
+static void write_thread_track(struct perfetto_writer *writer, const struct report_thread *thread)
+{
+    char *name = NULL;
+    size_t length = 0;
+    struct text thread_name = thread_name__of(thread);
+    FILE *out = open_memstream(&name, &length);
+    if (!out)
+        return;
+    fwrite(thread_name.bytes, 1, thread_name.length, out);
+    fprintf(out, " (tree of %s totals, no time line)", report_column__name(writer->job->column));
+    if (fclose(out) == 0) {
+        Timeline__Track track = TIMELINE__TRACK__INIT;
+        track.id = writer->track;
+        track.has_parent = track.has_name = true;
+        track.parent = PROCESS_TRACK;
+        track.name = bytes_of((struct text){name, length});
+        write_track(writer, &track);
+    }
+    free(name);
+}
+
+static Timeline__Note *add_note(struct notes *notes, uint64_t word)
+{
+    Timeline__Note *note = &notes->items[notes->count];
+    *note = (Timeline__Note)TIMELINE__NOTE__INIT;
+    note->has_name_word = true;
+    note->name_word = word;
+    notes->places[notes->count++] = note;
+    return note;
+}
+
+static void add_number(struct notes *notes, uint64_t word, uint64_t number)
+{
+    Timeline__Note *note = add_note(notes, word);
+    note->has_number = true;
+    note->number = number;
+}
+
+static void add_text(struct notes *notes, uint64_t word, const char *text)
+{
+    Timeline__Note *note = add_note(notes, word);
+    note->has_text = true;
+    note->text = bytes_of_word(text);
+}
+
+static void add_thread_notes(struct notes *notes, const struct report_model *model,
+                             const struct report_thread *thread,
+                             char tids[LEDGER_THREAD_TIDS * 12 + 1])
+{
+    uint64_t columns = report_columns__of_threads(&model->header);
+    size_t at = 0;
+    tids[0] = '\0';
+    for (uint32_t i = 0; i < thread_tids__known(thread); i++)
+        at += (size_t)snprintf(tids + at, LEDGER_THREAD_TIDS * 12 + 1 - at, "%s%d", i ? " " : "",
+                               thread->tids[i]);
+    add_text(notes, NOTE_KIND, report_thread_kind__name(thread->kind));
+    add_text(notes, NOTE_TIDS, tids);
+    for (enum report_column column = 0; column < COLUMN_COUNT; column++)
+        if (columns & COLUMN_BIT(column))
+            add_number(notes, (uint64_t)NOTE_COLUMN + column, report_thread__value(thread, column));
+}
+
+static void write_event(struct perfetto_writer *writer, Timeline__Event *event, uint64_t at)
+{
+    Timeline__Packet packet = TIMELINE__PACKET__INIT;
+    packet.has_time_ns = true;
+    packet.time_ns = at;
+    packet.event = event;
+    event->has_kind = event->has_track = true;
+    event->track = writer->track;
+    write_packet(writer, &packet, DICTIONARY_IS_USED);
+}
+
+static void begin_slice(void *context, uint32_t index, uint64_t at)
+{
+    struct perfetto_writer *writer = context;
+    const struct report_model *model = writer->job->model;
+    const struct report_node *node = &model->nodes[index];
+    enum report_column column = writer->job->column;
+    char tids[LEDGER_THREAD_TIDS * 12 + 1];
+    struct notes notes;
+    uint64_t category = node->kind > NODE_NATIVE ? NODE_NATIVE : node->kind;
+    Timeline__Event event = TIMELINE__EVENT__INIT;
+    notes.count = 0;
+    add_number(&notes, NOTE_BASE, model->base[column][index]);
+    add_number(&notes, NOTE_CUM, model->cum[column][index]);
+    add_number(&notes, NOTE_CALLS, model->base[COLUMN_CALLS][index]);
+    if (node->level)
+        add_number(&notes, NOTE_RECURSION, node->level);
+    if (node->depth == 0)
+        add_thread_notes(&notes, model, &model->threads[node->thread], tids);
+    event.kind = TIMELINE__EVENT_KIND__SLICE_BEGIN;
+    event.has_name_word = true;
+    event.name_word = (uint64_t)node->method + 1;
+    event.n_category_words = 1;
+    event.category_words = &category;
+    event.n_notes = notes.count;
+    event.notes = notes.places;
+    write_event(writer, &event, at);
+}
+
+static void end_slice(void *context, uint32_t node, uint64_t at)
+{
+    Timeline__Event event = TIMELINE__EVENT__INIT;
+    (void)node;
+    event.kind = TIMELINE__EVENT_KIND__SLICE_END;
+    write_event(context, &event, at);
+}
+
+int format_perfetto__write(const struct export_job *job, FILE *out, const char *path)
+{
+    (void)path;
+    struct perfetto_writer writer = {.job = job, .out = out};
+    const struct icicle_events events = {begin_slice, end_slice, &writer};
+    write_categories(&writer);
+    write_note_names(&writer);
+    write_event_names(&writer);
+    write_process(&writer);
+    for (uint32_t i = 0; i < job->model->thread_count && !ferror(out); i++) {
+        if (!job->selected[i])
+            continue;
+        writer.track = (uint64_t)i + PROCESS_TRACK + 1;
+        write_thread_track(&writer, &job->model->threads[i]);
+        icicle__lay_out(job->model, i, job->column, &events);
+    }
+    free(writer.packed);
+    return 0;
+}

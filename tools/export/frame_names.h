@@ -1,0 +1,37 @@
+/*
+ * What frames and threads are called in exports: names in full, whatever a terminal could show.
+ */
+#ifndef TREADLE_FRAME_NAMES_H
+#define TREADLE_FRAME_NAMES_H
+
+#include "tools/report/report_model.h"
+
+/* By method index; of methods that no node of the selected threads has: none, its bytes NULL.
+ * Others are never empty. */
+struct frame_names {
+    struct text *items;
+    struct text_store store;
+};
+
+void frame_names__make(struct frame_names *names, const struct report_model *model,
+                       const bool *selected);
+
+/* Makes each of them one that can stand in a call path, ';' being escaped as well. */
+void frame_names__escape(struct frame_names *names, const struct report_model *model);
+void frame_names__release(struct frame_names *names);
+
+/* Its name; of a thread without one what it is folded under, or "(no name)". */
+struct text thread_name__of(const struct report_thread *thread);
+
+/* The source file of a Java method, the path of a native function's image, or none. */
+struct text frame_file__of(const struct report_method *method);
+
+/* The tids that the ledger knows: the first of tid_count. */
+uint32_t thread_tids__known(const struct report_thread *thread);
+
+/* The same text with every character that would break a line written as an escape such as \x0a:
+ * control characters, line and paragraph separators; and `separator`, if that is not 0. Kept in
+ * `store`, or as it is if nothing had to be escaped. */
+struct text frame_text__escaped(struct text_store *store, struct text text, char separator);
+
+#endif
