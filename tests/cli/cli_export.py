@@ -62,6 +62,20 @@ class Collapsed(bench.Bench):
             self.assertEqual(sums, Counter(expected))
         self.assertEqual(expected["worker-2"], 20, "as drawn")
 
+    def test_sampled_frames(self):
+        """Ten milliseconds a sample, in the tree below the method that has hooks: see sampled_drawing.h."""
+        self.make("sampled")
+        lines = self.treadle("export", "-f", "collapsed", "-t", "main").splitlines()
+        main, work, put = "main;demo.Main.main", "main;demo.Main.main;demo.Main.work", "java.util.HashMap.put"
+        spin = "demo::Engine::spin(int) [libdemo.so]"
+        self.assertEqual(set(lines), {
+            f"{main} {10 * MS}", f"{work} {50 * MS}", f"{work};demo.Inner.loop {100 * MS}",
+            f"{work};demo.Inner.loop;{spin} {40 * MS}", f"{work};demo.Inner.loop;call_stub [jvm] {10 * MS}",
+            f"{main};{put} {30 * MS}", f"{main};{put};{spin} {40 * MS}",
+            f"{main};{put};vfs_read [kernel] {20 * MS}"})
+        samples = self.treadle("export", "-f", "collapsed", "-t", "worker", "-m", "samples")
+        self.assertEqual(samples, "", "it has none")
+
     def test_hostile_names(self):
         self.make("hostile")
         self.make("semicolons")
@@ -301,6 +315,8 @@ class Usage(bench.Bench):
         self.assertIn("no thread's name matches 'nobody'", self.refused(1, "-f", "csv", "-t", "nobody"))
         self.assertIn("has no block_io_delay: it needs CAP_NET",
                       self.refused(1, "-f", "pprof", "-o", "x", "-m", "block_io_delay"))
+        self.assertIn("has no samples: the agent's sample= did not ask",
+                      self.refused(1, "-f", "collapsed", "-m", "samples"))
         self.assertIn("has no read_bytes", self.refused(1, "-f", "collapsed", "-m", "read_bytes"))
         with open(self.path("bad.ledger"), "wb") as file:
             file.write(b"hello")

@@ -97,6 +97,13 @@ class Perfetto(bench.Bench):
                          [("(thread)", 0, 103), ("demo.Main.main", 0, 103), ("demo.Main.fib", 0, 100),
                           ("demo.Main.fib", 0, 90), ("demo.Main.work", 100, 102)])
 
+    def test_sampled_frames(self):
+        slices = list(self.export("sampled", "-t", "main").by_name().values())[0]
+        self.assertEqual({name: category for _, name, category, _, _, _ in slices}, {
+            "(thread)": "exact", "demo.Main.main": "exact", "demo.Main.work": "exact",
+            "demo.Inner.loop": "sampled", "java.util.HashMap.put": "sampled", "call_stub [jvm]": "native",
+            "demo::Engine::spin(int) [libdemo.so]": "native", "vfs_read [kernel]": "native"})
+
     def test_sums_are_those_of_the_report(self):
         trace = self.export("family")
         ends = {name.removesuffix(" (tree of cpu totals, no time line)"): slices[0][4]

@@ -86,6 +86,19 @@ class Pprof(bench.Bench):
                              (tree["cpu_ns"], tree["root"]["cum"]["wall_ns"], tree["calls"]))
         self.assertEqual(sum(values["cpu"] for _, values, _ in profile.samples), 1163 * MS, "as drawn")
 
+    def test_sampled_frames(self):
+        profile = self.export("sampled", "-m", "samples")
+        self.assertEqual(profile.default, "samples")
+        kinds = {(labels["thread"][0], frames[-1]): (labels["frame"][0], values["samples"], values["calls"])
+                 for frames, values, labels in profile.samples}
+        self.assertEqual(kinds[("main", "demo.Main.work")], ("exact", 5, 4))
+        self.assertEqual(kinds[("main", "demo.Inner.loop")], ("sampled", 10, 0))
+        self.assertEqual(kinds[("main", "vfs_read [kernel]")], ("native", 2, 0))
+        self.assertEqual(kinds[("GC Thread#0", "libjvm.so+0x8a3f10 [libjvm.so]")], ("native", 25, 0))
+        files = {name: file for name, _, file in profile.functions.values()}
+        self.assertEqual(files["demo::Engine::spin(int) [libdemo.so]"], "/opt/demo/libdemo.so")
+        self.assertEqual(files["demo.Inner.loop"], "Demo.java")
+
     def test_metric_is_shown_first(self):
         self.assertEqual(self.export("plain", "-m", "calls").default, "calls")
 

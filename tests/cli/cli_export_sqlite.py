@@ -93,6 +93,13 @@ class Sqlite(bench.Bench):
                                           "'demo.Main.run'").fetchall(),
                          [(flat["run"]["base"]["cpu_ns"], flat["run"]["cum"]["cpu_ns"])])
 
+    def test_sampled_frames(self):
+        database = self.export("sampled")
+        self.assertEqual(database.execute("SELECT kind, count(*), sum(base_samples), sum(base_calls) FROM nodes "
+                                          "GROUP BY kind ORDER BY kind").fetchall(),
+                         [("exact", 6, 11, 14), ("native", 5, 36, 0), ("sampled", 2, 13, 0)])
+        self.assertEqual(database.execute("SELECT samples FROM threads WHERE name = 'main'").fetchall(), [(30,)])
+
     def test_selected_threads(self):
         database = self.export("plain", "-t", "worker-*")
         self.assertEqual(database.execute("SELECT name FROM threads").fetchall(), [("worker-1",)])
