@@ -494,7 +494,7 @@ int main(int argc, char **argv)
         draw_chain(&drawing, number);
     } else if (strcmp(argv[1], "deep") == 0) {
         draw_deep(&drawing, number);
-    } else if (is_large) {
+    } else if (strcmp(argv[1], "large") == 0) {
         describe(&drawing);
         large_ledger__draw(&drawing, number);
     } else if (strcmp(argv[1], "live") == 0) {
