@@ -26,6 +26,7 @@ command_run cmd_attach;
 command_run cmd_diff;
 command_run cmd_dump;
 command_run cmd_export;
+command_run cmd_html;
 command_run cmd_list;
 command_run cmd_merge;
 command_run cmd_report;

@@ -15,6 +15,7 @@ static const struct command commands[] = {
     {"diff", "show what changed from one ledger to another", cmd_diff},
     {"dump", "write a snapshot of a running JVM's ledger", cmd_dump},
     {"export", "write a ledger for pprof, flame graphs, speedscope, Perfetto, SQL", cmd_export},
+    {"html", "write a ledger as one HTML file for a browser", cmd_html},
     {"list", "show running JVMs with a ledger, orphans, and snapshots here", cmd_list},
     {"merge", "put the ledgers of several processes into one", cmd_merge},
     {"report", "show a ledger: threads, call trees, methods, callers", cmd_report},

@@ -1,0 +1,71 @@
+// What there is to say of a frame: the lines of its tooltip, and one line for the reader below the
+// flame graph.
+
+import { element } from "./dom.js";
+import { hasCalls, kinds, ROOT } from "./kinds.js";
+import { cut } from "./names.js";
+import { quantity, share } from "./quantity.js";
+
+const NAME_LENGTH = 600;
+
+function fullName(tree, frame) {
+    return tree.kind[frame] === ROOT
+        ? tree.label(frame)
+        : tree.ledger.methods[tree.method[frame]].full;
+}
+
+export function perCall(value, calls, unit) {
+    return calls ? quantity(value / calls, unit) : "";
+}
+
+function kindText(tree, frame) {
+    const { name, mark, meaning } = kinds[tree.kind[frame]];
+    return mark ? `${mark}: ${name}: ${meaning}` : `${name}: ${meaning}`;
+}
+
+// [what, value, more]
+export function factsOf(tree, metric, frame) {
+    const { base, cum } = tree.sum(metric.name);
+    const calls = tree.base("calls")[frame];
+    const amount = (value) => quantity(value, metric.unit);
+    const facts = [
+        [`${metric.title} cum`, amount(cum[frame]), `${share(cum[frame], cum[0])} of all`],
+        [`${metric.title} base`, amount(base[frame]), `${share(base[frame], cum[0])} of all`],
+    ];
+    if (frame > 0) {
+        const above = cum[tree.parent[frame]];
+        facts[0][2] += `, ${share(cum[frame], above)} of its caller`;
+    }
+    if (hasCalls(tree.kind[frame]) && frame > 0) {
+        facts.push(["calls", quantity(calls, "count"), ""]);
+        if (calls && metric.name !== "calls") {
+            facts.push(["cum a call", perCall(cum[frame], calls, metric.unit), ""]);
+            facts.push(["base a call", perCall(base[frame], calls, metric.unit), ""]);
+        }
+    }
+    const level = tree.level(frame);
+    if (level) facts.push(["recursion", `${level} above`, ""]);
+    const source = tree.kind[frame] === ROOT ? "" : tree.ledger.methods[tree.method[frame]].source;
+    if (source) facts.push(["source", cut(source, 100), ""]);
+    return facts;
+}
+
+export function tooltipContent(tree, metric, frame) {
+    const list = element("dl");
+    for (const [what, value, more] of factsOf(tree, metric, frame)) {
+        list.append(element("dt", "", what), element("dd", "", value), element("dd", "more", more));
+    }
+    return [
+        element("strong", "", cut(fullName(tree, frame), NAME_LENGTH)),
+        element("p", "", kindText(tree, frame)),
+        list,
+    ];
+}
+
+export function lineOf(tree, metric, frame) {
+    const facts = factsOf(tree, metric, frame)
+        .map(([what, value, more]) => `${what} ${value}${more ? ` (${more})` : ""}`)
+        .join(" · ");
+    const { mark } = kinds[tree.kind[frame]];
+    return `${mark ? `${mark} ` : ""}${cut(fullName(tree, frame), NAME_LENGTH)} — ${facts}`;
+}

@@ -1,0 +1,241 @@
+// The page of `treadle html`: what is looked at (view_state.js) decides what the views show.
+
+import { CallTree } from "./call_tree.js";
+import { byId, element } from "./dom.js";
+import { FlameView } from "./flame_view.js";
+import { showHelp } from "./help.js";
+import { Ledger } from "./ledger.js";
+import { MethodsView } from "./methods_view.js";
+import { quantity, share } from "./quantity.js";
+import { findMethods, measure } from "./search.js";
+import { showSummary } from "./summary.js";
+import { toggleTheme, watchTheme } from "./theme.js";
+import { ThreadsView } from "./threads_view.js";
+import { hideTooltip } from "./tooltip.js";
+import { TreeView } from "./tree_view.js";
+import { readState, TABS, writeState } from "./view_state.js";
+
+const TREES_KEPT = 3;
+
+class App {
+    constructor() {
+        this.ledger = new Ledger();
+        this.trees = new Map();
+        this.state = readState(location.hash, this.ledger);
+        this.views = {
+            threads: new ThreadsView(this),
+            flame: new FlameView(this),
+            tree: new TreeView(this),
+            methods: new MethodsView(this),
+        };
+        showSummary(this.ledger);
+        this.listMetrics();
+    }
+
+    // ---- what is shown ----
+
+    get metric() {
+        return this.ledger.metric(this.state.metric) ?? this.ledger.metrics[0];
+    }
+
+    get tree() {
+        const { threads, apart } = this.state;
+        const key = `${apart}:${threads ?? "all"}`;
+        let tree = this.trees.get(key);
+        if (!tree) {
+            const chosen = threads ? new Set(threads) : null;
+            const rows = this.ledger.threads.filter(({ number }) => !chosen || chosen.has(number));
+            tree = new CallTree(this.ledger, rows, apart);
+            if (this.trees.size === TREES_KEPT) this.trees.delete(this.trees.keys().next().value);
+            this.trees.set(key, tree);
+        }
+        return tree;
+    }
+
+    // By method, or null.
+    get matches() {
+        if (this.searched !== this.state.search) {
+            this.searched = this.state.search;
+            this.found = findMethods(this.ledger, this.state.search);
+        }
+        return this.found;
+    }
+
+    // ---- changes ----
+
+    // step: the browser's back button undoes it.
+    change(patch, { step = false } = {}) {
+        Object.assign(this.state, patch);
+        this.address(step);
+        this.show();
+    }
+
+    // The same for what a view has shown already.
+    note(patch) {
+        Object.assign(this.state, patch);
+        clearTimeout(this.noting);
+        this.noting = setTimeout(() => this.address(false), 150);
+    }
+
+    address(step) {
+        clearTimeout(this.noting);
+        const hash = writeState(this.state);
+        if (hash === location.hash) return;
+        if (step) history.pushState(null, "", hash);
+        else history.replaceState(null, "", hash);
+    }
+
+    follow() {
+        this.state = readState(location.hash, this.ledger);
+        this.show();
+    }
+
+    showThread(thread) {
+        this.change({ threads: [thread.number], zoom: null, tab: "flame" }, { step: true });
+        byId("frames").focus();
+    }
+
+    showMethod(method) {
+        this.change({ method, tab: "methods" }, { step: true });
+        byId("method-table").focus();
+    }
+
+    zoomTo(frame) {
+        const node = this.tree.origin[frame];
+        this.change({ tab: "flame", zoom: node >= 0 ? { node } : null }, { step: true });
+        byId("frames").focus();
+    }
+
+    // ---- drawing ----
+
+    show() {
+        hideTooltip();
+        const { state } = this;
+        for (const tab of TABS) {
+            const chosen = tab === state.tab;
+            byId(tab).hidden = !chosen;
+            const button = byId(`tab-${tab}`);
+            button.setAttribute("aria-selected", chosen);
+            button.tabIndex = chosen ? 0 : -1;
+        }
+        byId("tools").hidden = state.tab === "threads";
+        this.views[state.tab].show();
+        if (state.tab !== "threads") this.showTools();
+    }
+
+    showTools() {
+        const { state, ledger, metric } = this;
+        byId("metric").value = metric.name;
+        const { threads } = this.tree;
+        const names = threads.map(({ label }) => label).join(", ");
+        const chosen = byId("chosen");
+        chosen.textContent = state.threads
+            ? threads.length === 1
+                ? `Thread ${names}`
+                : `${threads.length} of ${ledger.threads.length} threads`
+            : `All ${ledger.threads.length} threads`;
+        chosen.title = state.threads ? names.slice(0, 2000) : "";
+        byId("all-threads").hidden = !state.threads;
+        byId("apart").checked = state.apart;
+        byId("apart-label").hidden = threads.length < 2;
+        if (byId("search").value !== state.search) byId("search").value = state.search;
+        this.showMatches();
+    }
+
+    showMatches() {
+        const { matches, tree, metric } = this;
+        const output = byId("matches");
+        this.measured = matches && measure(tree, metric.name, matches);
+        if (!matches) {
+            output.textContent = "";
+            return;
+        }
+        const { frames, sum } = this.measured;
+        const whole = tree.cum(metric.name)[0];
+        output.textContent = frames
+            ? `${share(sum, whole) || "0 %"} of ${metric.title} (${quantity(sum, metric.unit)}) in ` +
+              `${quantity(frames, "count")} frame${frames === 1 ? "" : "s"}`
+            : "no match";
+    }
+
+    listMetrics() {
+        byId("metric").replaceChildren(
+            ...this.ledger.metrics.map(({ name, title, meaning }) => {
+                const option = element("option", "", title);
+                option.value = name;
+                option.title = meaning;
+                return option;
+            }),
+        );
+    }
+
+    // ---- what people do ----
+
+    listen() {
+        byId("metric").addEventListener("change", (event) => this.change({ metric: event.target.value }));
+        byId("apart").addEventListener("change", (event) =>
+            this.change({ apart: event.target.checked, zoom: null }),
+        );
+        byId("all-threads").addEventListener("click", () => this.change({ threads: null, zoom: null }));
+        byId("search").addEventListener("input", (event) => this.change({ search: event.target.value }));
+        byId("search").addEventListener("keydown", (event) => this.searchKey(event));
+        for (const tab of TABS) {
+            byId(`tab-${tab}`).addEventListener("click", () => this.change({ tab }, { step: true }));
+            byId(`tab-${tab}`).addEventListener("keydown", (event) => this.tabKey(event, tab));
+        }
+        byId("theme").addEventListener("click", () => this.toggleTheme());
+        byId("help-button").addEventListener("click", showHelp);
+        addEventListener("popstate", () => this.follow());
+        addEventListener("hashchange", () => this.follow());
+        addEventListener("keydown", (event) => this.key(event));
+        watchTheme(() => this.views.flame.recolour());
+    }
+
+    toggleTheme() {
+        toggleTheme(() => this.views.flame.recolour());
+    }
+
+    searchKey(event) {
+        if (event.key === "Escape" && this.state.search) this.change({ search: "" });
+        else if (event.key === "Enter" && this.measured?.heaviest >= 0) {
+            if (this.state.tab === "methods") byId("method-table").focus();
+            else this.zoomTo(this.measured.heaviest);
+        } else return;
+        event.preventDefault();
+    }
+
+    tabKey(event, tab) {
+        const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (!step) return;
+        const next = TABS[(TABS.indexOf(tab) + step + TABS.length) % TABS.length];
+        this.change({ tab: next }, { step: true });
+        byId(`tab-${next}`).focus();
+        event.preventDefault();
+    }
+
+    key(event) {
+        if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
+        if (event.target.closest("input, select, dialog")) return;
+        const focus = { threads: "thread-table", flame: "frames", tree: "tree-table", methods: "method-table" };
+        if (/^[1-4]$/.test(event.key)) {
+            const tab = TABS[event.key - 1];
+            this.change({ tab }, { step: true });
+            byId(focus[tab]).focus();
+        } else if (event.key === "/") {
+            byId(this.state.tab === "threads" ? "find-thread" : "search").select();
+        } else if (event.key === "m" && this.state.tab !== "threads") byId("metric").focus();
+        else if (event.key === "t") this.toggleTheme();
+        else if (event.key === "?") showHelp();
+        else return;
+        event.preventDefault();
+    }
+}
+
+function start() {
+    const app = new App();
+    app.listen();
+    app.show();
+    globalThis.treadle = app; // for the console
+}
+
+start();

@@ -1,0 +1,121 @@
+// Methods, whoever called them; and of the chosen one its callers and what it calls.
+
+import { byId } from "./dom.js";
+import { perCall } from "./frame_text.js";
+import { hasCalls, kinds } from "./kinds.js";
+import { callersOf, flatRows } from "./methods.js";
+import { quantity, share } from "./quantity.js";
+import { setCell, Table } from "./table.js";
+
+const columnsOf = (title) => [
+    { key: "name", title: "Method", rem: 14, grow: true, className: "name frame" },
+    { key: "calls", title: "calls", rem: 6 },
+    { key: "base", title: `${title} base`, rem: 6.5 },
+    { key: "cum", title: `${title} cum`, rem: 6.5 },
+];
+
+export class MethodsView {
+    constructor(app) {
+        this.app = app;
+        this.order = { key: "base", direction: "down" };
+        const table = (id, label, rows) => {
+            const made = new Table(byId(id), {
+                label,
+                columns: columnsOf("CPU"),
+                fill: (cells, row) => this.fill(cells, this[rows][row]),
+                onSort: (key) => this.sortBy(key),
+                onOpen: (row) => app.change({ method: this[rows][row].method }, { step: true }),
+            });
+            made.onClick = (row) => made.onOpen(row);
+            return made;
+        };
+        this.rows = [];
+        this.parents = [];
+        this.children = [];
+        this.tables = [
+            [table("method-table", "Methods", "rows"), "rows"],
+            [table("parent-table", "Callers", "parents"), "parents"],
+            [table("child-table", "Callees", "children"), "children"],
+        ];
+    }
+
+    show() {
+        const { tree, metric, matches, state } = this.app;
+        if (this.tree !== tree || this.metric !== metric.name) {
+            this.tree = tree;
+            this.metric = metric.name;
+            this.all = flatRows(tree, metric.name);
+            for (const [table] of this.tables) table.setColumns(columnsOf(metric.title));
+        }
+        this.rows = matches ? this.all.filter(({ method }) => matches[method]) : [...this.all];
+        this.sort(this.rows);
+        const chosen = this.all.some(({ method }) => method === state.method)
+            ? state.method
+            : (this.rows[0]?.method ?? -1);
+        this.showStanza(chosen);
+        const current = this.rows.findIndex(({ method }) => method === chosen);
+        for (const [table, rows] of this.tables) {
+            table.showSort(this.order.key, this.order.direction);
+            table.setRows(this[rows].length);
+        }
+        if (current >= 0) this.tables[0][0].moveTo(current);
+    }
+
+    showStanza(method) {
+        const { metric } = this.app;
+        const row = this.all.find((one) => one.method === method);
+        Object.assign(this, row ? callersOf(this.tree, metric.name, method) : { parents: [], children: [] });
+        this.sort(this.parents);
+        this.sort(this.children);
+        byId("self").textContent = row ? this.nameOf(method) : "No method";
+        byId("self-numbers").textContent = row ? this.numbersOf(row) : "";
+    }
+
+    numbersOf(row) {
+        const { metric, tree } = this.app;
+        const whole = tree.cum(metric.name)[0];
+        const amount = (value) => `${quantity(value, metric.unit)} (${share(value, whole)})`;
+        const parts = [`${metric.title} base ${amount(row.base)}`, `cum ${amount(row.cum)}`];
+        if (hasCalls(row.kind) && row.calls) {
+            parts.push(`calls ${quantity(row.calls, "count")}`);
+            if (metric.name !== "calls")
+                parts.push(
+                    `a call: base ${perCall(row.base, row.calls, metric.unit)}, ` +
+                        `cum ${perCall(row.cum, row.calls, metric.unit)}`,
+                );
+        }
+        return parts.join(" · ");
+    }
+
+    nameOf(method) {
+        return this.app.ledger.methods[method].label;
+    }
+
+    sort(rows) {
+        const { key, direction } = this.order;
+        const sign = direction === "up" ? 1 : -1;
+        const of = key === "name" ? (row) => this.nameOf(row.method) : (row) => row[key];
+        rows.sort((a, b) => (of(a) < of(b) ? -sign : of(a) > of(b) ? sign : a.method - b.method));
+    }
+
+    sortBy(key) {
+        const again = this.order.key === key;
+        const first = key === "name" ? "up" : "down";
+        const other = this.order.direction === "up" ? "down" : "up";
+        this.order = { key, direction: again ? other : first };
+        this.show();
+    }
+
+    fill(cells, row) {
+        const { metric, tree } = this.app;
+        const whole = tree.cum(metric.name)[0];
+        const name = cells[0];
+        name.title = this.nameOf(row.method);
+        name.dataset.mark = kinds[row.kind].mark;
+        name.dataset.kind = kinds[row.kind].name;
+        setCell(name, this.nameOf(row.method));
+        setCell(cells[1], hasCalls(row.kind) ? quantity(row.calls, "count") : "");
+        setCell(cells[2], quantity(row.base, metric.unit), row.base / whole);
+        setCell(cells[3], quantity(row.cum, metric.unit), row.cum / whole);
+    }
+}

@@ -1,0 +1,48 @@
+// Dark or light: what the system prefers until the button says otherwise. The canvas has no style
+// sheet, so its colours are read from the style sheet's variables.
+
+import { byId } from "./dom.js";
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+function current() {
+    return document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light");
+}
+
+function show() {
+    byId("theme").textContent = current() === "dark" ? "Light" : "Dark";
+}
+
+export function toggleTheme(changed) {
+    document.documentElement.dataset.theme = current() === "dark" ? "light" : "dark";
+    show();
+    changed();
+}
+
+export function watchTheme(changed) {
+    show();
+    dark.addEventListener("change", () => {
+        show();
+        changed();
+    });
+}
+
+const FRAMES = ["thread", "exact", "gap", "sampled", "interpreted", "native", "kernel"];
+
+export function palette() {
+    const style = getComputedStyle(document.documentElement);
+    const of = (name) => style.getPropertyValue(name).trim();
+    return {
+        dark: current() === "dark",
+        paper: of("--paper"),
+        ink: of("--frame-ink"),
+        line: of("--accent"),
+        match: of("--match"),
+        narrow: of("--frame-narrow"),
+        faded: of("--frame-faded"),
+        fadedHatch: of("--frame-faded-hatch"),
+        frames: FRAMES.map((name) => of(`--frame-${name}`)),
+        hatches: FRAMES.map((name) => of(`--hatch-${name}`)),
+        exacts: ["a", "b", "c", "d", "e", "f"].map((name) => of(`--frame-exact-${name}`)),
+    };
+}

@@ -1,0 +1,130 @@
+// The threads: a table to sort and search, and to choose whose call trees are shown.
+
+import { byId } from "./dom.js";
+import { quantity } from "./quantity.js";
+import { matcher } from "./search.js";
+import { setCell, Table } from "./table.js";
+
+const OWN = [
+    { key: "chosen", title: "✓", hint: "shown in the other views (Space)", rem: 2.5, className: "mark", fixed: true },
+    { key: "name", title: "Thread", rem: 16, grow: true, className: "name" },
+    { key: "kind", title: "Kind", rem: 5.5, className: "word" },
+    { key: "state", title: "State", rem: 5.5, className: "word" },
+];
+const WAITING = { name: "waiting", key: "waiting_ns", title: "waiting", unit: "ns" };
+const VIRTUAL = [
+    { name: "mounts", key: "mounts", title: "mounts", unit: "count" },
+    { name: "parked", key: "parked_ns", title: "parked", unit: "ns" },
+];
+
+export class ThreadsView {
+    constructor(app) {
+        this.app = app;
+        const { ledger } = app;
+        this.metrics = this.metricsOf(ledger);
+        this.most = this.metrics.map((metric) =>
+            ledger.threads.reduce((most, thread) => Math.max(most, metric.of(thread)), 0),
+        );
+        const columns = this.metrics.map(({ key, title, meaning, unit }) => ({
+            key,
+            title,
+            hint: meaning,
+            rem: unit === "count" ? 6.5 : 7,
+        }));
+        this.table = new Table(byId("thread-table"), {
+            label: "Threads",
+            columns: [...OWN, ...columns],
+            fill: (cells, row, element) => this.fill(cells, row, element),
+            onSort: (key) => this.sortBy(key),
+            onOpen: (row) => app.showThread(this.rows[row]),
+            onKey: (key, row) => key === " " && this.choose(row),
+        });
+        this.table.onClick = (row, cell) =>
+            cell === 0 ? this.choose(row) : cell === 1 && app.showThread(this.rows[row]);
+        byId("find-thread").addEventListener("input", (event) => app.change({ find: event.target.value }));
+        byId("show-chosen").addEventListener("click", () => app.change({ tab: "flame" }, { step: true }));
+    }
+
+    // Columns that have a value at all, and CPU, wall and calls.
+    metricsOf(ledger) {
+        const metrics = ledger.about.columns.map((column) => ({
+            ...column,
+            of: (thread) => thread[column.key] ?? thread.metrics[column.name] ?? 0,
+        }));
+        const wall = metrics.findIndex(({ name }) => name === "wall");
+        const more = (column) => ({ ...column, of: (thread) => thread[column.key] ?? 0 });
+        metrics.splice(wall + 1, 0, more(WAITING));
+        if (ledger.threads.some(({ kind }) => kind === "virtual")) metrics.push(...VIRTUAL.map(more));
+        return metrics.filter(
+            (metric, i) => i < 4 || ledger.threads.some((thread) => metric.of(thread) > 0),
+        );
+    }
+
+    show() {
+        const { state, ledger } = this.app;
+        const find = byId("find-thread");
+        if (find.value !== state.find) find.value = state.find;
+        const matches = matcher(state.find);
+        this.rows = ledger.threads.filter((thread) => !matches || matches(thread.label));
+        this.sort();
+        const chosen = state.threads ? `${state.threads.length} chosen, ` : "";
+        byId("thread-count").textContent = matches
+            ? `${chosen}${this.rows.length} of ${ledger.threads.length} threads`
+            : `${chosen}${ledger.threads.length} threads`;
+        byId("show-chosen").textContent = state.threads
+            ? `Show call tree of ${state.threads.length === 1 ? "the one" : `these ${state.threads.length}`}`
+            : "Show call tree of all";
+        this.table.setRows(this.rows.length);
+    }
+
+    sort() {
+        const [key, direction] = this.app.state.sort.split("-");
+        const metric = this.metrics.find(({ name, key: its }) => name === key || its === key);
+        const of = metric ? metric.of : (thread) => this.word(thread, key).toLowerCase();
+        const sign = direction === "up" ? 1 : -1;
+        const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+        this.rows.sort((a, b) => sign * compare(of(a), of(b)) || a.number - b.number);
+        this.table.showSort(metric?.key ?? key, direction);
+    }
+
+    sortBy(key) {
+        const metric = this.metrics.find((one) => one.key === key);
+        const name = metric?.name ?? key;
+        const [before, direction] = this.app.state.sort.split("-");
+        const first = metric ? "down" : "up";
+        const other = direction === "up" ? "down" : "up";
+        this.app.change({ sort: `${name}-${before === name ? other : first}` });
+    }
+
+    word(thread, key) {
+        if (key === "kind") return thread.kind;
+        if (key === "state") return thread.terminated ? "ended" : "running";
+        return thread.label;
+    }
+
+    fill(cells, row, element) {
+        const thread = this.rows[row];
+        const { state } = this.app;
+        const chosen = state.threads?.includes(thread.number) ?? false;
+        setCell(cells[0], chosen ? "✓" : "");
+        element.setAttribute("aria-selected", chosen);
+        const renames = thread.renames?.length ? `, later ${thread.renames.length} other names` : "";
+        cells[1].title = `${thread.label}${renames}${thread.parent ? `\nstarted by ${thread.parent}` : ""}`;
+        setCell(cells[1], thread.label);
+        setCell(cells[2], this.word(thread, "kind"));
+        setCell(cells[3], this.word(thread, "state"));
+        this.metrics.forEach((metric, i) => {
+            const value = metric.of(thread);
+            setCell(cells[OWN.length + i], quantity(value, metric.unit), value / (this.most[i] || 1));
+        });
+    }
+
+    // One more or one less of those whose trees are shown; none chosen means all.
+    choose(row) {
+        const { number } = this.rows[row];
+        const chosen = new Set(this.app.state.threads ?? []);
+        if (!chosen.delete(number)) chosen.add(number);
+        this.app.change({ threads: chosen.size ? [...chosen] : null, zoom: null });
+        return true;
+    }
+}

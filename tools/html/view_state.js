@@ -1,0 +1,88 @@
+// What is looked at, and the same as the address behind '#', so that a link shows the same view.
+//
+//   tab=flame&metric=wall&threads=0,3-7&by=thread&zoom=n120|r0.1-0.25&search=…&find=…&method=12
+//   &root=bottom&sort=cpu-down
+//
+// Threads and nodes are numbers of this very ledger; what does not exist in it is left out.
+
+export const TABS = ["threads", "flame", "tree", "methods"];
+
+const START = {
+    tab: "threads",
+    metric: "cpu",
+    threads: null, // all
+    apart: false,
+    zoom: null, // {node} or {from, to}: parts of the whole
+    search: "",
+    find: "",
+    method: -1,
+    rootBelow: false,
+    sort: "cpu-down",
+};
+
+function rangesOf(numbers) {
+    const sorted = [...numbers].sort((a, b) => a - b);
+    const parts = [];
+    for (let i = 0; i < sorted.length; ) {
+        let j = i;
+        while (sorted[j + 1] === sorted[j] + 1) j++;
+        parts.push(j > i ? `${sorted[i]}-${sorted[j]}` : `${sorted[i]}`);
+        i = j + 1;
+    }
+    return parts.join(",");
+}
+
+function numbersOf(text, ledger) {
+    const numbers = [];
+    for (const part of text.split(",")) {
+        const range = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(part);
+        if (!range) continue;
+        const [from, to] = [Number(range[1]), Number(range[2] ?? range[1])];
+        for (const { number } of ledger.threads)
+            if (number >= from && number <= to) numbers.push(number);
+    }
+    return numbers.length ? [...new Set(numbers)] : null;
+}
+
+function zoomOf(text, ledger) {
+    const node = /^n(\d{1,9})$/.exec(text);
+    if (node) return Number(node[1]) < ledger.nodeCount ? { node: Number(node[1]) } : null;
+    const range = /^r(0?\.\d+|0|1)-(0?\.\d+|1)$/.exec(text);
+    if (!range || Number(range[1]) >= Number(range[2])) return null;
+    return { from: Number(range[1]), to: Number(range[2]) };
+}
+
+export function readState(hash, ledger) {
+    const given = new URLSearchParams(hash.replace(/^#/, ""));
+    const text = (name) => given.get(name) ?? "";
+    const state = { ...START };
+    if (TABS.includes(text("tab"))) state.tab = text("tab");
+    if (ledger.metric(text("metric"))) state.metric = text("metric");
+    state.threads = numbersOf(text("threads"), ledger);
+    state.apart = text("by") === "thread";
+    state.zoom = zoomOf(text("zoom"), ledger);
+    state.search = text("search");
+    state.find = text("find");
+    if (/^\d{1,9}$/.test(text("method")) && Number(text("method")) < ledger.methods.length)
+        state.method = Number(text("method"));
+    state.rootBelow = text("root") === "bottom";
+    if (/^[a-z_]+-(up|down)$/.test(text("sort"))) state.sort = text("sort");
+    return state;
+}
+
+export function writeState(state) {
+    const hash = new URLSearchParams();
+    hash.set("tab", state.tab);
+    hash.set("metric", state.metric);
+    if (state.threads) hash.set("threads", rangesOf(state.threads));
+    if (state.apart) hash.set("by", "thread");
+    if (state.zoom && "node" in state.zoom) hash.set("zoom", `n${state.zoom.node}`);
+    else if (state.zoom)
+        hash.set("zoom", `r${state.zoom.from.toFixed(9)}-${state.zoom.to.toFixed(9)}`);
+    if (state.search) hash.set("search", state.search);
+    if (state.find) hash.set("find", state.find);
+    if (state.method >= 0) hash.set("method", state.method);
+    if (state.rootBelow) hash.set("root", "bottom");
+    if (state.sort !== START.sort) hash.set("sort", state.sort);
+    return `#${hash}`;
+}

@@ -1,0 +1,32 @@
+/*
+ * Blocks of octets in an HTML page: each a script element of a type that no browser runs, its
+ * content in base64. So nothing that stands in a ledger ever meets the HTML parser.
+ *
+ * Numbers are written as LEB128: seven bits an octet, the least first, the eighth says that more
+ * follow.
+ */
+#ifndef TREADLE_HTML_BLOCK_H
+#define TREADLE_HTML_BLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define HTML_BLOCK_OCTETS 12288u /* a multiple of 3 */
+
+struct html_block {
+    FILE *out;
+    size_t used;
+    unsigned char octets[HTML_BLOCK_OCTETS];
+};
+
+/* `name` is a constant of letters, digits, '-' and '_'. Whoever closes `out` looks for errors. */
+void html_block__begin(struct html_block *block, FILE *out, const char *name);
+void html_block__octets(struct html_block *block, const void *octets, size_t count);
+void html_block__number(struct html_block *block, uint64_t number);
+void html_block__end(struct html_block *block);
+
+/* A stream that writes into the block, NULL without memory; close it before the block's end. */
+FILE *html_block__stream(struct html_block *block);
+
+#endif

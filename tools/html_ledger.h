@@ -1,0 +1,32 @@
+/*
+ * A ledger as the blocks of an HTML page; tools/html/ledger.js reads them.
+ *
+ *   about         JSON: the ledger's name and the columns
+ *   facts         UTF-8 text: what the report has above and below its threads table
+ *   threads       JSON: the threads view as `treadle report --json` has it
+ *   thread-order  for each of its threads, in its order: the number that `trees` knows it by
+ *   methods       JSON: an array of [class, full name, signature, source]
+ *   trees         for each thread with nodes: its number, how many nodes
+ *   nodes         for each node, in tree order: its mark, how many levels further up its parent
+ *                 stands than the node before it (0: it is its child), its method; of roots, the
+ *                 first of each tree, the 0 is a filler
+ *   column-NAME   base values that are not 0: how many nodes lie between, the value
+ */
+#ifndef TREADLE_HTML_LEDGER_H
+#define TREADLE_HTML_LEDGER_H
+
+#include "tools/report/report_model.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct html_ledger {
+    const struct ledger_reader *reader;
+    const char *path;    /* of the ledger */
+    const char *threads; /* --thread, or NULL */
+};
+
+/* 0, -ENOENT if no thread matches, or -ENOMEM. */
+int html_ledger__write(const struct html_ledger *html, FILE *out);
+
+#endif
