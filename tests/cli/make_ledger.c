@@ -151,6 +151,29 @@ static void draw_overflow(struct drawing *drawing)
     drawing__call(drawing, drawing__root(drawing, second), method, 1, UINT64_MAX - 7);
 }
 
+/* Names that would be something else in an HTML page, if they could. */
+static void draw_markup(struct drawing *drawing)
+{
+    const char *names[] = {
+        "</script><script>document.title='owned'</script>",
+        "<img src=x onerror=\"document.title='owned'\">",
+        "\"'><b id=owned>&lt;&amp;",
+        "<!--the ledger--><!-- ]]>",
+        "evil \342\200\256txt.exe",
+        "constructor",
+        "__proto__",
+        "${alert(1)} `",
+    };
+    describe(drawing);
+    drawing->ledger.header->command = drawing__string(drawing, "</title><b id=owned>demo");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        ledger_ref method = drawing__method(drawing, names[i], names[i], "()V");
+        ledger_ref thread = drawing__thread(drawing, names[i], THREAD_PLATFORM, MS);
+        drawing__call(drawing, drawing__root(drawing, thread), method, 1, (i + 1) * MS);
+        set_times(drawing, thread, (int32_t)i + 1, 0, 0);
+    }
+}
+
 static void draw_pool(struct drawing *drawing)
 {
     describe(drawing);
@@ -480,6 +503,8 @@ int main(int argc, char **argv)
         draw_semicolons(&drawing);
     } else if (strcmp(argv[1], "overflow") == 0) {
         draw_overflow(&drawing);
+    } else if (strcmp(argv[1], "markup") == 0) {
+        draw_markup(&drawing);
     } else if (strcmp(argv[1], "pool") == 0) {
         draw_pool(&drawing);
     } else if (strcmp(argv[1], "losses") == 0) {

@@ -11,7 +11,7 @@ import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 KEYS = {"Enter": ("\r", 13), "Escape": ("", 27), "Backspace": ("", 8), "Home": ("", 36),
-        "ArrowLeft": ("", 37), "ArrowUp": ("", 38), "ArrowRight": ("", 39), "ArrowDown": ("", 40),
+        "PageDown": ("", 34), "ArrowLeft": ("", 37), "ArrowUp": ("", 38), "ArrowRight": ("", 39), "ArrowDown": ("", 40),
         "End": ("", 35), " ": (" ", 32), "Tab": ("", 9)}
 
 
@@ -124,7 +124,7 @@ class Browser:
     def run(self, expression):
         """The value of a JavaScript expression; promises are waited for."""
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
-                           awaitPromise=True)
+                           awaitPromise=True, allowUnsafeEvalBlockedByCSP=False)
         if "exceptionDetails" in result:
             details = result["exceptionDetails"]
             raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
@@ -143,7 +143,7 @@ class Browser:
         self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def press(self, key, modifiers=0):
-        text, code = KEYS.get(key, (key, ord(key[0].upper())))
+        text, code = KEYS.get(key, (key, ord(key.upper()) if len(key) == 1 and key.isalnum() else 0))
         common = {"key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
         self.call("Input.dispatchKeyEvent", type="keyDown", **common, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)

@@ -198,10 +198,11 @@ export class CallTree {
         return ledger.methods[this.method[frame]].label;
     }
 
-    shortLabel(frame) {
+    // The longest of its names that has at most so many characters, or the shortest.
+    labelWithin(frame, length) {
         return this.kind[frame] === ROOT
             ? this.label(frame)
-            : this.ledger.methods[this.method[frame]].short;
+            : this.ledger.methodWithin(this.method[frame], length);
     }
 
     threadOf(frame) {

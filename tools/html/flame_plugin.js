@@ -5,11 +5,12 @@
 
 import { UIPlugin } from "flame-chart-js";
 import { EXACT, kinds } from "./kinds.js";
+import { cut } from "./names.js";
 
 export const ROW_PIXELS = 20;
 const FRAME_PIXELS = ROW_PIXELS - 1;
 const NARROW_PIXELS = 2; // frames below it are drawn as one
-const TEXT_PIXELS = 24;
+const TEXT_PIXELS = 26;
 const LABEL_FRAMES = 1; // priorities of what is drawn
 const OUTLINES = 2;
 
@@ -152,14 +153,22 @@ export class FramesPlugin extends UIPlugin {
 
     drawLabel(frame, kind, x, y, w) {
         const engine = this.renderEngine;
-        const inSight = Math.min(x + w, engine.width) - Math.max(x, 0);
-        const mark = kinds[kind].mark;
-        const long = this.tree.label(frame);
-        const fits = (long.length + 2) * engine.avgCharWidth < inSight;
-        const label = fits ? long : this.tree.shortLabel(frame);
-        const text = mark ? `${mark} ${label}` : label;
         const left = Math.max(x, 0);
-        engine.addText({ text, x: left, y, w: inSight }, LABEL_FRAMES);
+        const inSight = Math.min(x + w, engine.width) - left;
+        const mark = kinds[kind].mark ? `${kinds[kind].mark} ` : "";
+        const room = inSight - 2 * engine.blockPaddingLeftRight;
+        const length = Math.floor(room / engine.avgCharWidth) - mark.length;
+        const text = mark + cut(this.tree.labelWithin(frame, length), Math.max(1, length));
+        engine.addText({ text: this.fit(text, room), x: left, y, w: inSight }, LABEL_FRAMES);
+    }
+
+    // Cut at its end until it has room: the library would cut in the middle.
+    fit(text, room) {
+        for (;;) {
+            const { width } = this.renderEngine.ctx.measureText(text);
+            if (width <= room || text.length < 2) return width <= room ? text : "";
+            text = cut(text, Math.min(text.length - 1, Math.floor((text.length * room) / width)));
+        }
     }
 
     drawNarrow(from, to, depth) {

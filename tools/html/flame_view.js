@@ -98,7 +98,10 @@ export class FlameView {
         this.engine.setPositionX(from);
         this.setScale(this.engine.width / (to - from));
         const zoomed = `${from}-${to}`;
-        if (zoomed !== this.zoomed) this.showFrame(this.zoomedFrame());
+        if (zoomed !== this.zoomed && state.zoom && "node" in state.zoom) {
+            this.plugin.focused = this.zoomedFrame();
+            this.showFrame(this.plugin.focused);
+        }
         this.zoomed = zoomed;
     }
 
@@ -299,7 +302,7 @@ export class FlameView {
     }
 
     drawLegend() {
-        const shown = kinds.filter(({ name }) => name !== "thread");
+        const shown = kinds.filter((_, kind) => kind !== ROOT && this.app.ledger.kinds.has(kind));
         byId("legend").replaceChildren(
             ...shown.map(({ name, mark, meaning }) => {
                 const item = element("li");

@@ -36,7 +36,7 @@ export function factsOf(tree, metric, frame) {
         const above = cum[tree.parent[frame]];
         facts[0][2] += `, ${share(cum[frame], above)} of its caller`;
     }
-    if (hasCalls(tree.kind[frame]) && frame > 0) {
+    if (hasCalls(tree.kind[frame])) {
         facts.push(["calls", quantity(calls, "count"), ""]);
         if (calls && metric.name !== "calls") {
             facts.push(["cum a call", perCall(cum[frame], calls, metric.unit), ""]);

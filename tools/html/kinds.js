@@ -15,7 +15,7 @@ const dots = (size, spacing) => ({ type: "dots", size, spacing });
 export const kinds = [
     { name: "thread", mark: "", meaning: "a Java thread, or several" },
     { name: "exact", mark: "", meaning: "every call was counted and measured" },
-    { name: "gap", mark: "–", meaning: "between Java threads", hatch: stripes(0, 6, 1) },
+    { name: "gap", mark: "", meaning: "between Java threads", hatch: stripes(0, 6, 1) },
     { name: "sampled", mark: "J", meaning: "a Java method that samples met", hatch: stripes(45, 8, 2) },
     {
         name: "sampled, interpreted",
@@ -33,5 +33,5 @@ export function mergedKind(kind) {
 }
 
 export function hasCalls(kind) {
-    return kind === EXACT || kind === ROOT;
+    return kind === EXACT;
 }

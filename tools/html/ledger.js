@@ -16,6 +16,7 @@ export class Ledger {
         this.readThreads(threads);
         this.readMethods(blockJson("methods"));
         this.readNodes();
+        this.kinds = new Set(this.kind);
         this.columns = new Map();
         this.metrics = this.metricsOfNodes();
     }
@@ -44,12 +45,15 @@ export class Ledger {
     readMethods(rows) {
         this.methods = rows.map(([className, fullName, signature, source]) => {
             const full = printable(fullName);
-            const inPackage = printable(className).lastIndexOf(".") + 1;
+            const owner = printable(className);
+            const owned = owner !== "" && full.startsWith(`${owner}.`);
+            const after = (length) => cut(owned ? full.slice(length) : full, LABEL_LENGTH);
             return {
                 full,
-                className: printable(className),
+                className: owner,
                 label: cut(full, LABEL_LENGTH),
-                short: cut(full.startsWith(printable(className)) ? full.slice(inPackage) : full, LABEL_LENGTH),
+                short: after(owner.lastIndexOf(".") + 1), // HashMap.put
+                name: after(owner.length + 1), // put
                 signature: printable(signature),
                 source: printable(source),
             };
@@ -70,6 +74,12 @@ export class Ledger {
             this.method[i] = numbers.next();
             before = i;
         }
+    }
+
+    // The longest of a method's names that has at most so many characters, or the shortest.
+    methodWithin(method, length) {
+        const { label, short, name } = this.methods[method];
+        return label.length <= length ? label : short.length <= length ? short : name;
     }
 
     // What frames can be as wide as.

@@ -22,7 +22,7 @@ export class MethodsView {
             const made = new Table(byId(id), {
                 label,
                 columns: columnsOf("CPU"),
-                fill: (cells, row) => this.fill(cells, this[rows][row]),
+                fill: (cells, row) => this.fill(cells, this[rows][row], made.room[0]),
                 onSort: (key) => this.sortBy(key),
                 onOpen: (row) => app.change({ method: this[rows][row].method }, { step: true }),
             });
@@ -106,14 +106,14 @@ export class MethodsView {
         this.show();
     }
 
-    fill(cells, row) {
+    fill(cells, row, room) {
         const { metric, tree } = this.app;
         const whole = tree.cum(metric.name)[0];
         const name = cells[0];
         name.title = this.nameOf(row.method);
         name.dataset.mark = kinds[row.kind].mark;
         name.dataset.kind = kinds[row.kind].name;
-        setCell(name, this.nameOf(row.method));
+        setCell(name, this.app.ledger.methodWithin(row.method, room));
         setCell(cells[1], hasCalls(row.kind) ? quantity(row.calls, "count") : "");
         setCell(cells[2], quantity(row.base, metric.unit), row.base / whole);
         setCell(cells[3], quantity(row.cum, metric.unit), row.cum / whole);

@@ -1,6 +1,7 @@
 // Numbers as people read them, as tools/report/quantity.c has them.
 
-const digits = (value) => (value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0));
+const digits = (value) =>
+    value < 9.995 ? value.toFixed(2) : value < 99.95 ? value.toFixed(1) : value.toFixed(0);
 
 function ns(value) {
     const size = Math.abs(value);

@@ -9,6 +9,8 @@ import { element } from "./dom.js";
 const ROW_PIXELS = 26;
 const SCROLL_PIXELS_MAX = 12e6; // browsers give up beyond some 17 to 33 million
 const SPARE_ROWS = 4;
+const PADDING_PIXELS = 16;
+const CHARACTER_PIXELS = 7.6;
 
 let tables = 0;
 
@@ -76,6 +78,11 @@ export class Table {
         this.draw();
     }
 
+    // About how many characters a column has room for.
+    roomOf(column) {
+        return Math.floor((this.head.children[column].clientWidth - PADDING_PIXELS) / CHARACTER_PIXELS);
+    }
+
     get visibleRows() {
         return Math.max(1, Math.floor((this.host.clientHeight - ROW_PIXELS) / ROW_PIXELS));
     }
@@ -94,6 +101,7 @@ export class Table {
         const from = Math.max(0, Math.floor(first) - SPARE_ROWS);
         const to = Math.min(this.count, Math.ceil(first) + this.visibleRows + SPARE_ROWS);
         while (this.rows.length < to - from) this.addRow();
+        this.room = this.columns.map((_, column) => this.roomOf(column));
         const top = this.host.scrollTop - first * ROW_PIXELS;
         this.rows.forEach((row, i) => {
             const index = from + i;

@@ -8,7 +8,7 @@ import { setCell, Table } from "./table.js";
 
 const INDENT_REM = 0.9;
 const INDENT_LEVELS = 40; // deeper frames stand no further right; their level is in a column
-const HEAVY = 0.5; // opened at once: what has at least so much of the root
+const HEAVY = 0.3; // opened at once: what has at least so much of the root
 
 export class TreeView {
     constructor(app) {
@@ -106,9 +106,10 @@ export class TreeView {
         if (leaf) element.removeAttribute("aria-expanded");
         else element.setAttribute("aria-expanded", open);
         element.setAttribute("aria-level", level + 1);
-        const counted = hasCalls(kind) && frame > 0;
+        const counted = hasCalls(kind);
         const recursion = tree.level(frame);
-        setCell(name, tree.label(frame));
+        const room = this.table.room[0] - 2 * Math.min(level, INDENT_LEVELS) - 4;
+        setCell(name, tree.labelWithin(frame, room));
         setCell(cells[1], quantity(cum[frame], metric.unit), cum[frame] / cum[0]);
         setCell(cells[2], share(cum[frame], cum[0]));
         setCell(cells[3], quantity(base[frame], metric.unit), base[frame] / cum[0]);

@@ -1,6 +1,6 @@
 // What is looked at, and the same as the address behind '#', so that a link shows the same view.
 //
-//   tab=flame&metric=wall&threads=0,3-7&by=thread&zoom=n120|r0.1-0.25&search=…&find=…&method=12
+//   tab=flame&metric=wall&threads=0,3-7&by=method&zoom=n120|r0.1-0.25&search=…&find=…&method=12
 //   &root=bottom&sort=cpu-down
 //
 // Threads and nodes are numbers of this very ledger; what does not exist in it is left out.
@@ -11,7 +11,7 @@ const START = {
     tab: "threads",
     metric: "cpu",
     threads: null, // all
-    apart: false,
+    apart: true, // a frame a thread, or all of them as one
     zoom: null, // {node} or {from, to}: parts of the whole
     search: "",
     find: "",
@@ -59,7 +59,7 @@ export function readState(hash, ledger) {
     if (TABS.includes(text("tab"))) state.tab = text("tab");
     if (ledger.metric(text("metric"))) state.metric = text("metric");
     state.threads = numbersOf(text("threads"), ledger);
-    state.apart = text("by") === "thread";
+    state.apart = text("by") !== "method";
     state.zoom = zoomOf(text("zoom"), ledger);
     state.search = text("search");
     state.find = text("find");
@@ -75,7 +75,7 @@ export function writeState(state) {
     hash.set("tab", state.tab);
     hash.set("metric", state.metric);
     if (state.threads) hash.set("threads", rangesOf(state.threads));
-    if (state.apart) hash.set("by", "thread");
+    if (!state.apart) hash.set("by", "method");
     if (state.zoom && "node" in state.zoom) hash.set("zoom", `n${state.zoom.node}`);
     else if (state.zoom)
         hash.set("zoom", `r${state.zoom.from.toFixed(9)}-${state.zoom.to.toFixed(9)}`);
