@@ -1,7 +1,6 @@
 /* treadle html: a ledger as one HTML file to look at in a browser. */
 #include "tools/command.h"
 #include "tools/html_ledger.h"
-#include "tools/html_page.h"
 #include "tools/ledger_argument.h"
 #include "tools/live_ledger.h"
 
@@ -69,17 +68,9 @@ static char *default_output(const struct request *request, const char *path)
     return printed < 0 ? NULL : output;
 }
 
-static int write_page(const struct html_ledger *html, const struct html_page *page, FILE *out)
-{
-    fwrite(page->before, 1, page->before_bytes, out);
-    int error = html_ledger__write(html, out);
-    fwrite(page->after, 1, page->after_bytes, out);
-    return error;
-}
-
 static int complain(const struct html_ledger *html, const char *output, int error)
 {
-    if (error == -ENOENT)
+    if (error == -ESRCH)
         return command__fail("%s: no thread matches '%s'; `treadle report` lists them", html->path,
                              html->threads);
     return command__fail("%s: cannot be written: %s", output, strerror(-error));
@@ -87,15 +78,14 @@ static int complain(const struct html_ledger *html, const char *output, int erro
 
 /* Written beside its place and then put there: never half a page, and never over the ledger that it
  * is made from before that was read. Nobody else may read it, as is so of ledgers. */
-static int write_file(const struct html_ledger *html, const struct html_page *page,
-                      const char *output)
+static int write_file(const struct html_ledger *html, const char *output)
 {
     char *partial = NULL;
     if (asprintf(&partial, "%s.XXXXXX", output) < 0)
         return complain(html, output, -ENOMEM);
     int fd = mkstemp(partial);
     FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-    int error = out ? write_page(html, page, out) : -errno;
+    int error = out ? html_ledger__write(html, out) : -errno;
     if (out) {
         bool failed = ferror(out) != 0;
         if ((fclose(out) != 0 || failed) && !error)
@@ -119,12 +109,11 @@ static bool is_ledger_itself(const char *path, const char *output)
            ledger.st_ino == page.st_ino;
 }
 
-static int write_output(const struct html_ledger *html, const struct html_page *page,
-                        const char *output)
+static int write_output(const struct html_ledger *html, const char *output)
 {
     struct stat is;
     if (strcmp(output, "-") == 0) {
-        int error = write_page(html, page, stdout);
+        int error = html_ledger__write(html, stdout);
         return error ? complain(html, "standard output", error) : EXIT_FINE;
     }
     if (is_ledger_itself(html->path, output))
@@ -132,7 +121,7 @@ static int write_output(const struct html_ledger *html, const struct html_page *
     if (stat(output, &is) == 0 && !S_ISREG(is.st_mode))
         return command__fail("%s: is no regular file; name another one with --output, or '-'",
                              output);
-    return write_file(html, page, output);
+    return write_file(html, output);
 }
 
 static int html(const struct request *request, const struct html_page *page, const char *path)
@@ -141,11 +130,12 @@ static int html(const struct request *request, const struct html_page *page, con
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
     if (!reader)
         return command__fail("%s", message);
-    struct html_ledger ledger = {.reader = reader, .path = path, .threads = request->threads};
+    struct html_ledger ledger = {
+        .reader = reader, .page = page, .path = path, .threads = request->threads};
     char *chosen = request->output ? NULL : default_output(request, path);
     const char *output = request->output ? request->output : chosen;
-    int status = output ? write_output(&ledger, page, output)
-                        : command__fail("%s: %s", path, strerror(ENOMEM));
+    int status =
+        output ? write_output(&ledger, output) : command__fail("%s: %s", path, strerror(ENOMEM));
     free(chosen);
     ledger_reader__close(reader);
     return status;

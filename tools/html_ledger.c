@@ -46,9 +46,8 @@ static json_t *column_object(uint64_t of_nodes, enum report_column column)
     json_t *object = json_object();
     bool kernel = column >= COLUMN_KERNEL;
     const char *meaning =
-        kernel
-            ? kernel_metric__get((enum ledger_metric)((unsigned)column - COLUMN_KERNEL))->meaning
-            : "";
+        kernel ? kernel_metric__get((enum ledger_metric)((unsigned)column - COLUMN_KERNEL))->meaning
+               : "";
     json_object_set_new(object, "name", json_string(report_column__name(column)));
     json_object_set_new(object, "key", json_string(report_column__key(column)));
     json_object_set_new(object, "title", json_string(report_column__title(column)));
@@ -100,10 +99,8 @@ static int write_about(struct writer *writer, const char *path)
 static int write_threads(struct writer *writer, const char *path)
 {
     FILE *stream;
-    struct view view = {.model = writer->model,
-                        .path = path,
-                        .selected = writer->selected,
-                        .column = COLUMN_CPU};
+    struct view view = {
+        .model = writer->model, .path = path, .selected = writer->selected, .column = COLUMN_CPU};
     if (begin_stream(writer, "facts", &view.screen.out) != 0)
         return -ENOMEM;
     view_process__text(&view);
@@ -209,11 +206,14 @@ static bool is_any(const bool *selected, uint32_t count)
     return memchr(selected, true, count) != NULL;
 }
 
-static int write_first(struct writer *writer, const char *path)
+static int write_first(struct writer *writer, const struct html_ledger *html)
 {
-    int error = write_about(writer, path);
+    if (html->threads && !is_any(writer->selected, writer->model->thread_count))
+        return -ESRCH;
+    fwrite(html->page->before, 1, html->page->before_bytes, writer->out);
+    int error = write_about(writer, html->path);
     if (!error)
-        error = write_threads(writer, path);
+        error = write_threads(writer, html->path);
     if (!error)
         error = write_methods(writer);
     if (error)
@@ -244,15 +244,15 @@ int html_ledger__write(const struct html_ledger *html, FILE *out)
         struct report_model *model = report_model__load(html->reader, columns);
         bool *selected = report_model__select(model, html->threads);
         struct writer writer = {.model = model, .selected = selected, .out = out};
-        if (first && html->threads && !is_any(selected, model->thread_count))
-            error = -ENOENT;
-        else if (first)
-            error = write_first(&writer, html->path);
+        if (first)
+            error = write_first(&writer, html);
         if (!error)
             write_columns(&writer, columns);
         first = false;
         free(selected);
         report_model__free(model);
     }
+    if (!error)
+        fwrite(html->page->after, 1, html->page->after_bytes, out);
     return error;
 }

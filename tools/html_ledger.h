@@ -1,5 +1,6 @@
 /*
- * A ledger as the blocks of an HTML page; tools/html/ledger.js reads them.
+ * A ledger as an HTML page: what comes before, its blocks, what comes after. The blocks, which
+ * tools/html/ledger.js reads:
  *
  *   about         JSON: the ledger's name and the columns
  *   facts         UTF-8 text: what the report has above and below its threads table
@@ -15,18 +16,19 @@
 #ifndef TREADLE_HTML_LEDGER_H
 #define TREADLE_HTML_LEDGER_H
 
-#include "tools/report/report_model.h"
+#include "native/ledger_reader.h"
+#include "tools/html_page.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
 struct html_ledger {
     const struct ledger_reader *reader;
+    const struct html_page *page;
     const char *path;    /* of the ledger */
     const char *threads; /* --thread, or NULL */
 };
 
-/* 0, -ENOENT if no thread matches, or -ENOMEM. */
+/* 0; -ESRCH if no thread matches, then nothing is written; or -ENOMEM. */
 int html_ledger__write(const struct html_ledger *html, FILE *out);
 
 #endif

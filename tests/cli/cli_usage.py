@@ -42,7 +42,7 @@ class Usage(bench.Bench):
 
     def test_help_and_version(self):
         for command in ([], ["annotate"], ["report"], ["list"], ["run"], ["dump"], ["attach"], ["start"], ["stop"],
-                        ["status"], ["top"], ["diff"], ["merge"], ["export"]):
+                        ["status"], ["top"], ["diff"], ["merge"], ["export"], ["html"]):
             self.assertIn("Usage: treadle", self.treadle(*command, "--help"))
             self.assertRegex(self.treadle(*command, "--version"), r"^treadle \d+\.\d+")
         self.assertIn("JAVA_TOOL_OPTIONS", self.treadle("run", "--help"))

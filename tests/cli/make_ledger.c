@@ -2,6 +2,7 @@
  * Makes the ledgers that the tests of the command line read: make_ledger KIND FILE [NUMBER].
  */
 #include "native/kernel_metrics.h"
+#include "tests/cli/forest_drawing.h"
 #include "tests/cli/large_ledger.h"
 #include "tests/cli/own_image.h"
 #include "tests/cli/sampled_drawing.h"
@@ -493,7 +494,8 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     unsigned number = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
-    bool large = strcmp(argv[1], "bushy") == 0 || strcmp(argv[1], "large") == 0;
+    bool large = strcmp(argv[1], "bushy") == 0 || strcmp(argv[1], "large") == 0 ||
+                 strcmp(argv[1], "forest") == 0;
     drawing__begin(&drawing, large ? UINT64_C(4) << 30 : 64u << 20);
     if (strcmp(argv[1], "bushy") == 0) {
         draw_bushy(&drawing, number);
@@ -522,6 +524,9 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "large") == 0) {
         describe(&drawing);
         large_ledger__draw(&drawing, number);
+    } else if (strcmp(argv[1], "forest") == 0) {
+        describe(&drawing);
+        forest__draw(&drawing, number);
     } else if (strcmp(argv[1], "live") == 0) {
         draw_own(&drawing, (pid_t)number);
         state = LEDGER_LIVE;

@@ -1,6 +1,7 @@
 """A ledger, its page, and a browser that looks at it."""
 import json
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
@@ -81,5 +82,9 @@ class Page(bench.Bench):
 def main():
     if not browser.find():
         print("SKIP: no Chromium here (tools/packages test)")
+        sys.exit(SKIP)
+    done = subprocess.run([bench.TREADLE, "html", "/nonexistent"], capture_output=True, text=True, check=False)
+    if "was built without the page" in done.stderr:
+        print(f"SKIP: {done.stderr.strip()}")
         sys.exit(SKIP)
     bench.main()

@@ -44,12 +44,14 @@ export class CallTree {
     }
 
     // frameOf: by node of the ledger. Frames are found by (parent, method, kind) in a hash table
-    // with open addressing, which holds 1 + the frame.
+    // with open addressing, which holds 1 + the frame; where threads do not meet, nothing is to be
+    // found.
     merge(nodes) {
         const { ledger } = this;
         let size = 1024;
         while (size < 2 * nodes) size *= 2;
-        const table = new Int32Array(size);
+        const meet = !this.apart && this.threads.length > 1;
+        const table = meet ? new Int32Array(size) : null;
         this.frameOf = new Int32Array(ledger.nodeCount).fill(NONE);
         for (const thread of this.threads)
             for (let node = thread.first; node < thread.end; node++)
@@ -65,6 +67,7 @@ export class CallTree {
         const { ledger, parent, method, kind } = this;
         const above = this.frameOf[ledger.parent[node]];
         const its = ledger.method[node];
+        if (!table) return this.add(above, its, ledger.kind[node], node);
         const family = mergedKind(ledger.kind[node]);
         const mask = table.length - 1;
         let slot = (Math.imul(above, 0x9e3779b1) ^ Math.imul(8 * its + family, 0x85ebca6b)) >>> 0;
