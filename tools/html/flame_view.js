@@ -171,6 +171,7 @@ export class FlameView {
         byId("zoom-reset").addEventListener("click", () => this.zoomTo(0));
         byId("zoom-out").addEventListener("click", () => this.zoomOut());
         byId("flip").addEventListener("click", () => this.flip());
+        byId("callers").addEventListener("click", () => this.showCallers());
     }
 
     flip() {
@@ -251,12 +252,18 @@ export class FlameView {
             "=": () => this.zoomBy(1 + KEY_STEP),
             "-": () => this.zoomBy(1 / (1 + KEY_STEP)),
             f: () => this.flip(),
-            c: () => tree.kind[at] !== ROOT && this.app.showMethod(tree.method[at]),
+            c: () => this.showCallers(),
         };
         if (!actions[event.key]) return;
         event.preventDefault();
         event.stopPropagation();
         actions[event.key]();
+    }
+
+    showCallers() {
+        const { tree } = this.app;
+        const { focused } = this.plugin;
+        if (tree.kind[focused] !== ROOT) this.app.showMethod(tree.method[focused]);
     }
 
     // Its children that have a width.
@@ -299,6 +306,7 @@ export class FlameView {
     describe() {
         const { tree, metric } = this.app;
         byId("frame").textContent = lineOf(tree, metric, this.plugin.focused);
+        byId("callers").disabled = tree.kind[this.plugin.focused] === ROOT;
     }
 
     drawLegend() {

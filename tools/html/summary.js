@@ -29,7 +29,8 @@ export function showSummary(ledger) {
         number("process", String(process.pid), state[process.ledger]),
         number("clock", balance.clock),
     );
-    byId("facts").querySelector("pre").textContent = printable(ledger.facts).replaceAll("\\n", "\n");
+    const lines = ledger.facts.split("\n").map(printable);
+    byId("facts").querySelector("pre").textContent = lines.join("\n").trim();
     showBalance(balance);
 }
 

@@ -1,6 +1,7 @@
 // The threads: a table to sort and search, and to choose whose call trees are shown.
 
 import { byId } from "./dom.js";
+import { cut, printable } from "./names.js";
 import { quantity } from "./quantity.js";
 import { matcher } from "./search.js";
 import { setCell, Table } from "./table.js";
@@ -11,6 +12,7 @@ const OWN = [
     { key: "kind", title: "Kind", rem: 5.5, className: "word" },
     { key: "state", title: "State", rem: 5.5, className: "word" },
 ];
+const STORY_LENGTH = 1000;
 const WAITING = { name: "waiting", key: "waiting_ns", title: "waiting", unit: "ns" };
 const VIRTUAL = [
     { name: "mounts", key: "mounts", title: "mounts", unit: "count" },
@@ -108,8 +110,7 @@ export class ThreadsView {
         const chosen = state.threads?.includes(thread.number) ?? false;
         setCell(cells[0], chosen ? "✓" : "");
         element.setAttribute("aria-selected", chosen);
-        const renames = thread.renames?.length ? `, later ${thread.renames.length} other names` : "";
-        cells[1].title = `${thread.label}${renames}${thread.parent ? `\nstarted by ${thread.parent}` : ""}`;
+        cells[1].title = this.story(thread);
         setCell(cells[1], thread.label);
         setCell(cells[2], this.word(thread, "kind"));
         setCell(cells[3], this.word(thread, "state"));
@@ -117,6 +118,15 @@ export class ThreadsView {
             const value = metric.of(thread);
             setCell(cells[OWN.length + i], quantity(value, metric.unit), value / (this.most[i] || 1));
         });
+    }
+
+    story(thread) {
+        const lines = [cut(thread.label, STORY_LENGTH)];
+        const later = (thread.renames ?? []).map(printable).join(", ");
+        if (later) lines.push(`later called ${cut(later, STORY_LENGTH)}`);
+        if (thread.parent) lines.push(`started by ${cut(printable(thread.parent), STORY_LENGTH)}`);
+        if (thread.tids?.length) lines.push(`kernel thread ${thread.tids.join(", ")}`);
+        return lines.join("\n");
     }
 
     // One more or one less of those whose trees are shown; none chosen means all.
