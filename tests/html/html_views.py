@@ -128,6 +128,13 @@ class Flame(page.Page):
         self.assertEqual(self.run_js("treadle.tree.count"), 8)
         self.assertEqual(self.hash()["by"], "method")
 
+    def test_many_threads(self):
+        """Too many for a frame each, unless that is asked for."""
+        self.show("chain", "#tab=flame", number=200)
+        self.assertEqual(self.run_js("treadle.tree.count"), 1 + 1)
+        self.browser.click_on("#apart")
+        self.assertEqual(self.run_js("treadle.tree.count"), 1 + 200 * 2)
+
     def test_keys_alone(self):
         self.show("plain")
         self.run_js("document.getElementById('thread-table').focus()")

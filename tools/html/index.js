@@ -133,7 +133,9 @@ class App {
             ? threads.length === 1
                 ? `Thread ${names}`
                 : `${threads.length} of ${ledger.threads.length} threads`
-            : `All ${ledger.threads.length} threads`;
+            : threads.length === 1
+              ? `Thread ${names}`
+              : `All ${threads.length} threads`;
         chosen.title = state.threads ? names.slice(0, 2000) : "";
         byId("all-threads").hidden = !state.threads;
         byId("apart").checked = state.apart;

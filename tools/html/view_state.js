@@ -7,11 +7,13 @@
 
 export const TABS = ["threads", "flame", "tree", "methods"];
 
+const APART_MAX = 100;
+
 const START = {
     tab: "threads",
     metric: "cpu",
     threads: null, // all
-    apart: true, // a frame a thread, or all of them as one
+    apart: true, // a frame a thread, or all of them as one: of many, none would be wide enough
     zoom: null, // {node} or {from, to}: parts of the whole
     search: "",
     find: "",
@@ -59,7 +61,7 @@ export function readState(hash, ledger) {
     if (TABS.includes(text("tab"))) state.tab = text("tab");
     if (ledger.metric(text("metric"))) state.metric = text("metric");
     state.threads = numbersOf(text("threads"), ledger);
-    state.apart = text("by") !== "method";
+    state.apart = text("by") ? text("by") === "thread" : ledger.threads.length <= APART_MAX;
     state.zoom = zoomOf(text("zoom"), ledger);
     state.search = text("search");
     state.find = text("find");
@@ -75,7 +77,7 @@ export function writeState(state) {
     hash.set("tab", state.tab);
     hash.set("metric", state.metric);
     if (state.threads) hash.set("threads", rangesOf(state.threads));
-    if (!state.apart) hash.set("by", "method");
+    hash.set("by", state.apart ? "thread" : "method");
     if (state.zoom && "node" in state.zoom) hash.set("zoom", `n${state.zoom.node}`);
     else if (state.zoom)
         hash.set("zoom", `r${state.zoom.from.toFixed(9)}-${state.zoom.to.toFixed(9)}`);
