@@ -11,6 +11,7 @@ export const ROW_PIXELS = 20;
 const FRAME_PIXELS = ROW_PIXELS - 1;
 const NARROW_PIXELS = 2; // frames below it are drawn as one
 const TEXT_PIXELS = 26;
+const LABEL_LEAST = 3; // characters of a name that say anything
 const LABEL_FRAMES = 1; // priorities of what is drawn
 const OUTLINES = 2;
 
@@ -158,7 +159,8 @@ export class FramesPlugin extends UIPlugin {
         const mark = kinds[kind].mark ? `${kinds[kind].mark} ` : "";
         const room = inSight - 2 * engine.blockPaddingLeftRight;
         const length = Math.floor(room / engine.avgCharWidth) - mark.length;
-        const text = mark + cut(this.tree.labelWithin(frame, length), Math.max(1, length));
+        const name = length < LABEL_LEAST ? "" : cut(this.tree.labelWithin(frame, length), length);
+        const text = mark + name;
         engine.addText({ text: this.fit(text, room), x: left, y, w: inSight }, LABEL_FRAMES);
     }
 
