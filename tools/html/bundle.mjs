@@ -15,7 +15,7 @@ async function bundle(entry, options) {
         minify: true,
         write: false,
         legalComments: "eof",
-        target: ["chrome110", "firefox115", "safari16.4"],
+        target: ["chrome123", "firefox120", "safari17.5"],
         nodePaths: [join(folder, "node_modules")],
         logLevel: "warning",
         ...options,

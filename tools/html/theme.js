@@ -1,7 +1,7 @@
 // Dark or light: what the system prefers until the button says otherwise. The canvas has no style
-// sheet, so its colours are read from the style sheet's variables.
+// sheet: its colours are those that an element would have.
 
-import { byId } from "./dom.js";
+import { byId, element } from "./dom.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -30,10 +30,19 @@ export function watchTheme(changed) {
 const FRAMES = ["thread", "exact", "gap", "sampled", "interpreted", "native", "kernel"];
 
 export function palette() {
-    const style = getComputedStyle(document.documentElement);
-    const of = (name) => style.getPropertyValue(name).trim();
+    const probe = element("i");
+    document.body.append(probe);
+    const of = (name) => {
+        probe.style.color = `var(${name})`;
+        return getComputedStyle(probe).color;
+    };
+    const colours = coloursOf(of);
+    probe.remove();
+    return colours;
+}
+
+function coloursOf(of) {
     return {
-        dark: current() === "dark",
         paper: of("--paper"),
         ink: of("--frame-ink"),
         line: of("--accent"),
