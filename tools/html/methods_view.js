@@ -8,7 +8,7 @@ import { quantity, share } from "./quantity.js";
 import { setCell, Table } from "./table.js";
 
 const columnsOf = (title) => [
-    { key: "name", title: "Method", rem: 14, grow: true, className: "name frame" },
+    { key: "name", title: "Method", rem: 11, grow: true, className: "name frame" },
     { key: "calls", title: "calls", rem: 6 },
     { key: "base", title: `${title} base`, rem: 6.5 },
     { key: "cum", title: `${title} cum`, rem: 6.5 },

@@ -8,10 +8,12 @@ import { setCell, Table } from "./table.js";
 
 const OWN = [
     { key: "chosen", title: "✓", hint: "shown in the other views (Space)", rem: 2.5, className: "mark", fixed: true },
-    { key: "name", title: "Thread", rem: 16, grow: true, className: "name" },
+    { key: "name", title: "Thread", rem: 11, grow: true, className: "name" },
     { key: "kind", title: "Kind", rem: 5.5, className: "word" },
     { key: "state", title: "State", rem: 5.5, className: "word" },
 ];
+const OWN_NARROW = 2; // of them, in narrow windows
+const narrow = matchMedia("(width < 45rem)");
 const STORY_LENGTH = 1000;
 const WAITING = { name: "waiting", key: "waiting_ns", title: "waiting", unit: "ns" };
 const VIRTUAL = [
@@ -27,15 +29,9 @@ export class ThreadsView {
         this.most = this.metrics.map((metric) =>
             ledger.threads.reduce((most, thread) => Math.max(most, metric.of(thread)), 0),
         );
-        const columns = this.metrics.map(({ key, title, meaning, unit }) => ({
-            key,
-            title,
-            hint: meaning,
-            rem: unit === "count" ? 6.5 : 7,
-        }));
         this.table = new Table(byId("thread-table"), {
             label: "Threads",
-            columns: [...OWN, ...columns],
+            columns: this.columns(),
             fill: (cells, row, element) => this.fill(cells, row, element),
             onSort: (key) => this.sortBy(key),
             onOpen: (row) => app.showThread(this.rows[row]),
@@ -43,8 +39,23 @@ export class ThreadsView {
         });
         this.table.onClick = (row, cell) =>
             cell === 0 ? this.choose(row) : cell === 1 && app.showThread(this.rows[row]);
+        narrow.addEventListener("change", () => {
+            this.table.setColumns(this.columns());
+            if (app.state.tab === "threads") this.show();
+        });
         byId("find-thread").addEventListener("input", (event) => app.change({ find: event.target.value }));
         byId("show-chosen").addEventListener("click", () => app.change({ tab: "flame" }, { step: true }));
+    }
+
+    columns() {
+        const metrics = this.metrics.map(({ key, title, meaning, unit }) => ({
+            key,
+            title,
+            hint: meaning,
+            rem: unit === "count" ? 6.5 : 7,
+        }));
+        this.own = narrow.matches ? OWN.slice(0, OWN_NARROW) : OWN;
+        return [...this.own, ...metrics];
     }
 
     // Columns that have a value at all, and CPU, wall and calls.
@@ -112,11 +123,12 @@ export class ThreadsView {
         element.setAttribute("aria-selected", chosen);
         cells[1].title = this.story(thread);
         setCell(cells[1], thread.label);
-        setCell(cells[2], this.word(thread, "kind"));
-        setCell(cells[3], this.word(thread, "state"));
+        this.own.slice(OWN_NARROW).forEach(({ key }, i) => {
+            setCell(cells[OWN_NARROW + i], this.word(thread, key));
+        });
         this.metrics.forEach((metric, i) => {
             const value = metric.of(thread);
-            setCell(cells[OWN.length + i], quantity(value, metric.unit), value / (this.most[i] || 1));
+            setCell(cells[this.own.length + i], quantity(value, metric.unit), value / (this.most[i] || 1));
         });
     }
 

@@ -26,7 +26,7 @@ export class TreeView {
 
     columns(title) {
         return [
-            { key: "name", title: "Frame", rem: 22, grow: true, className: "name frame" },
+            { key: "name", title: "Frame", rem: 15, grow: true, className: "name frame" },
             { key: "cum", title: `${title} cum`, rem: 7.5 },
             { key: "part", title: "of all", rem: 5 },
             { key: "base", title: `${title} base`, rem: 7.5 },
