@@ -3,6 +3,7 @@
 #include "tools/html_block.h"
 #include "tools/json_rows.h"
 #include "tools/report/thread_rows.h"
+#include "tools/symbols/native_symbols.h"
 #include "tools/view.h"
 
 #include <errno.h>
@@ -36,7 +37,8 @@ static enum frame_mark mark_of(const struct report_model *model, uint32_t node)
         [NODE_ROOT] = FRAME_ROOT,       [NODE_EXACT] = FRAME_EXACT,   [NODE_GAP] = FRAME_GAP,
         [NODE_SAMPLED] = FRAME_SAMPLED, [NODE_NATIVE] = FRAME_NATIVE, [NODE_KERNEL] = FRAME_KERNEL,
     };
-    return marks[model->nodes[node].kind];
+    bool interpreted = strcmp(report_node__mark(model, node), "I") == 0;
+    return interpreted ? FRAME_INTERPRETED : marks[model->nodes[node].kind];
 }
 
 static json_t *column_object(uint64_t of_nodes, enum report_column column)
@@ -233,15 +235,18 @@ static uint64_t take_columns(uint64_t *left)
     return taken;
 }
 
-/* The reader holds a copy of the file, so every loading of it gives the same trees. */
+/* The reader holds a copy of the file, so every loading of it with the same names gives the same
+ * trees. */
 int html_ledger__write(const struct html_ledger *html, FILE *out)
 {
     uint64_t left = report_columns__of_nodes(ledger_reader__header(html->reader));
+    struct native_symbols *symbols = native_symbols__new();
+    struct symbol_names names = native_symbols__names(symbols);
     bool first = true;
     int error = 0;
     while (left && !error) {
         uint64_t columns = take_columns(&left);
-        struct report_model *model = report_model__load(html->reader, columns);
+        struct report_model *model = report_model__load_named(html->reader, columns, &names);
         bool *selected = report_model__select(model, html->threads);
         struct writer writer = {.model = model, .selected = selected, .out = out};
         if (first)
@@ -252,6 +257,7 @@ int html_ledger__write(const struct html_ledger *html, FILE *out)
         free(selected);
         report_model__free(model);
     }
+    native_symbols__free(symbols);
     if (!error)
         fwrite(html->page->after, 1, html->page->after_bytes, out);
     return error;

@@ -67,12 +67,15 @@ class Html(bench.Bench):
         blocks = self.blocks("plain.html")
         self.assertEqual(blocks["thread-order"], bytes([0]))
         self.assertEqual(blocks["trees"], bytes([0, 5]))
-        # mark, levels up, method: methods 0 to 2 are the report's own; main, fib, fib, work
-        self.assertEqual(blocks["nodes"], bytes([0, 0, 0, 1, 0, 3, 1, 0, 4, 1, 0, 4, 1, 2, 5]))
+        methods = json.loads(blocks["methods"])
+        names = [full for _, full, _, _ in methods]
+        nodes = blocks["nodes"]  # mark, levels up, method
+        self.assertEqual([(nodes[i], nodes[i + 1], names[nodes[i + 2]]) for i in range(0, len(nodes), 3)],
+                         [(0, 0, "(thread)"), (1, 0, "demo.Main.main"), (1, 0, "demo.Main.fib"),
+                          (1, 0, "demo.Main.fib"), (1, 2, "demo.Main.work")])
         self.assertEqual(blocks["column-calls"], bytes([1, 1, 0, 10, 0, 90, 0, 2]))
         self.assertEqual(blocks["column-minor_faults"], bytes([3, 33]))
-        methods = json.loads(blocks["methods"])
-        self.assertEqual(methods[3], ["demo.Main", "demo.Main.main", "([Ljava/lang/String;)V", "Demo.java"])
+        self.assertIn(["demo.Main", "demo.Main.main", "([Ljava/lang/String;)V", "Demo.java"], methods)
         threads = json.loads(blocks["threads"])
         self.assertEqual([thread["name"] for thread in threads["threads"]], ["main"])
         self.assertEqual(threads["balance"]["kernel_cpu_ns"], 5_000_000_100)

@@ -217,21 +217,35 @@ class Tree(page.Page):
         self.assertIn("demo.Main.main", self.focused())
 
     def test_marks_without_colour(self):
-        """What a frame is has a letter and a hatching besides its colour."""
-        self.show("plain", "#tab=flame&threads=0")
-        self.run_js("""(() => {
-            const { ledger } = treadle;  // main, fib, fib, work
-            const nodes = [...ledger.kind.keys()].filter((i) => ledger.kind[i] === 1);
-            [3, 4, 5, 6].forEach((kind, i) => { ledger.kind[nodes[i]] = kind; });
-            treadle.trees.clear();
-            treadle.change({ tab: "tree" });
-        })()""")
-        marks = self.run_js("[...document.querySelectorAll('#tree-table .row .frame')]"
-                            ".slice(0, 5).map((cell) => cell.dataset.mark)")
-        self.assertEqual(marks, ["", "J", "I", "N", "K"])
-        self.assertEqual(self.column("tree-table", 4)[:5], [""] * 5)  # samples are no calls
+        """What a frame is has a letter and a hatching besides its colour; of thread 0, see
+        sampled_drawing.h."""
+        self.show("sampled", "#tab=tree&threads=0")
+        self.run_js("document.getElementById('tree-table').focus()")
+        for _ in range(12):
+            self.browser.press("ArrowRight")
+            self.browser.press("ArrowDown")
+        marks = self.run_js(
+            "[...document.querySelectorAll('#tree-table .row')].filter((row) => !row.hidden)"
+            ".sort((a, b) => a.index - b.index).map((row) => getComputedStyle("
+            "row.querySelector('.frame > span'), '::before').content.replaceAll('\"', ''))")
+        rows = self.rows("tree-table")
+        self.assertEqual([(mark, row[0], row[1], row[3], row[4]) for mark, row in zip(marks, rows)],
+                         [("none", "main", "300 ms", "0", ""),
+                          ("none", "demo.Main.main", "300 ms", "10.0 ms", "1"),
+                          ("none", "demo.Main.work", "200 ms", "50.0 ms", "4"),
+                          ("I", "demo.Inner.loop", "150 ms", "100 ms", ""),
+                          ("N", "demo::Engine::spin(int) [libdemo.so]", "40.0 ms", "40.0 ms", ""),
+                          ("N", "call_stub [jvm]", "10.0 ms", "10.0 ms", ""),
+                          ("J", "java.util.HashMap.put", "90.0 ms", "30.0 ms", ""),
+                          ("N", "demo::Engine::spin(int) [libdemo.so]", "40.0 ms", "40.0 ms", ""),
+                          ("K", "vfs_read [kernel]", "20.0 ms", "20.0 ms", "")])
+        self.run_js("treadle.change({ tab: 'flame', metric: 'samples' })")
+        self.browser.drawn()
+        self.assertIn("samples cum 30", self.focused())  # 1 3 4 2 5 10 4 1
         patterns = self.run_js("Object.keys(treadle.views.flame.plugin.renderEngine.patterns)")
         self.assertLessEqual({"kind2", "kind3", "kind4", "kind5", "kind6"}, set(patterns))
+        self.assertEqual(self.run_js("[...document.querySelectorAll('#legend li')].map((item) => item.innerText.trim())"),
+                         ["exact", "Jsampled", "Isampled, interpreted", "Nnative", "Kkernel"])
 
 
 class Methods(page.Page):

@@ -111,8 +111,7 @@ export class MethodsView {
         const whole = tree.cum(metric.name)[0];
         const name = cells[0];
         name.title = this.nameOf(row.method);
-        name.dataset.mark = kinds[row.kind].mark;
-        name.dataset.kind = kinds[row.kind].name;
+        name.lastChild.dataset.mark = kinds[row.kind].mark;
         setCell(name, this.app.ledger.methodWithin(row.method, room));
         setCell(cells[1], hasCalls(row.kind) ? quantity(row.calls, "count") : "");
         setCell(cells[2], quantity(row.base, metric.unit), row.base / whole);

@@ -99,8 +99,7 @@ export class TreeView {
         const name = cells[0];
         name.style.paddingLeft = `${0.4 + Math.min(level, INDENT_LEVELS) * INDENT_REM}rem`;
         name.dataset.twist = leaf ? "" : open ? "▾" : "▸";
-        name.dataset.mark = kinds[kind].mark;
-        name.dataset.kind = kinds[kind].name;
+        name.lastChild.dataset.mark = kinds[kind].mark;
         name.classList.toggle("match", Boolean(app.matches?.[tree.method[frame]]) && kind !== ROOT);
         name.title = `${tree.label(frame)}\n${kinds[kind].name}`;
         if (leaf) element.removeAttribute("aria-expanded");
