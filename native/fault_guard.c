@@ -15,25 +15,43 @@ static const int signals[] = {SIGSEGV, SIGBUS};
 static struct sigaction before[SIGNALS];
 static bool installed;
 
-/* As the kernel would have: with its default action, whose effect comes when the instruction that
- * failed is tried again. */
-static void pass_on(const struct sigaction *action, int signal, siginfo_t *info, void *context)
+/* An instruction failed: nobody sent the signal. */
+static bool is_fault(const siginfo_t *info)
+{
+    return info->si_code > 0;
+}
+
+/* The effect of a fault comes when the instruction that failed is tried again, that of a signal
+ * that was sent when it comes again, behind the handler. */
+static void pass_to_default(int signal, const siginfo_t *info)
 {
     struct sigaction default_action = {.sa_handler = SIG_DFL};
 
-    if (action->sa_flags & SA_SIGINFO)
-        action->sa_sigaction(signal, info, context);
-    else if (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN)
-        action->sa_handler(signal);
-    else
-        (void)sigaction(signal, &default_action, NULL);
+    (void)sigaction(signal, &default_action, NULL);
+    if (!is_fault(info))
+        (void)raise(signal);
+}
+
+/* As the kernel would have: mask, stack and SA_NODEFER are the host's already. */
+static void pass_on(struct sigaction *action, int signal, siginfo_t *info, void *context)
+{
+    struct sigaction host = *action;
+
+    if (host.sa_flags & (int)SA_RESETHAND)
+        *action = (struct sigaction){.sa_handler = SIG_DFL};
+    if (host.sa_flags & SA_SIGINFO)
+        host.sa_sigaction(signal, info, context);
+    else if (host.sa_handler == SIG_DFL || (host.sa_handler == SIG_IGN && is_fault(info)))
+        pass_to_default(signal, info);
+    else if (host.sa_handler != SIG_IGN)
+        host.sa_handler(signal);
 }
 
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     struct fault_guard *guard = fault_guard_current;
 
-    if (guard)
+    if (guard && is_fault(info))
         siglongjmp(guard->point, 1);
     for (size_t i = 0; i < SIGNALS; i++)
         if (signals[i] == signal)
@@ -42,6 +60,8 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 
 int fault_guard__install(void)
 {
+    bool was_installed = installed;
+
     for (size_t i = 0; i < SIGNALS; i++) {
         struct sigaction action;
 
@@ -49,14 +69,17 @@ int fault_guard__install(void)
             return -errno;
         if (action.sa_flags & SA_SIGINFO && action.sa_sigaction == on_fault)
             continue;
+        /* Who came before ours passes on to it, as a rule: ours must not pass on to them. */
+        if (was_installed)
+            return -EBUSY;
         before[i] = action;
-        /* Mask, stack and restarting as the host wants them. */
-        action.sa_flags |= SA_SIGINFO;
+        /* Mask, stack and restarting as the host wants them. But once is not enough. */
+        action.sa_flags = (action.sa_flags | SA_SIGINFO) & ~(int)SA_RESETHAND;
         action.sa_sigaction = on_fault;
         if (sigaction(signals[i], &action, NULL) != 0)
             return -errno;
+        installed = true;
     }
-    installed = true;
     return 0;
 }
 

@@ -3,7 +3,9 @@
  * instead of the process.
  *
  * One handler for SIGSEGV and SIGBUS stands before the host's; every fault outside a guarded
- * stretch, and every other thread's, goes on to the host's as if ours were not there.
+ * stretch, and every other thread's, goes on to the host's as if ours were not there; and so do
+ * these signals where somebody sent them. Where a thread blocks them a fault ends the process,
+ * guarded or not: it must not enter.
  *
  *     struct fault_guard guard;
  *
@@ -27,7 +29,8 @@ struct fault_guard {
 };
 
 /* Puts the handler before the host's, or takes it out again if nobody has put another before it.
- * Once at a time, not in handlers. 0 or -errno. */
+ * Once at a time, not in handlers. 0 or -errno: -EBUSY if it was there and somebody has put another
+ * before it since. */
 int fault_guard__install(void);
 void fault_guard__remove(void);
 
