@@ -4,9 +4,8 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#define SWAP_ATTEMPTS                                                                              \
-    1000u /* a handler holds its lane for microseconds, unless it is preempted                     \
-           */
+/* A handler holds its lane for microseconds, unless it is preempted. */
+#define SWAP_ATTEMPTS 1000u
 
 struct lane {
     _Alignas(128) _Atomic uint32_t busy;
@@ -43,6 +42,19 @@ static bool try_lane(struct lane *lane)
 static void let_go(struct lane *lane)
 {
     atomic_store_explicit(&lane->busy, 0, memory_order_release);
+}
+
+/* Under busy, or of the buffer that is drained; but the drainer looks at both before it takes the
+ * lane. */
+static void set_used(struct lane *lane, uint32_t buffer, uint32_t bytes)
+{
+    __atomic_store_n(&lane->used[buffer], bytes, __ATOMIC_RELAXED);
+}
+
+static bool is_empty(const struct lane *lane)
+{
+    return __atomic_load_n(&lane->used[0], __ATOMIC_RELAXED) == 0 &&
+           __atomic_load_n(&lane->used[1], __ATOMIC_RELAXED) == 0;
 }
 
 static uint32_t room_of(const struct lane *lane)
@@ -103,8 +115,9 @@ void sample_buffers__commit(struct sample_buffers *buffers, struct sample *sampl
 {
     struct lane *lane = lane_of(buffers, sample);
 
-    lane->used[lane->active] +=
-        (uint32_t)(sizeof *sample + sample->frame_count * sizeof *sample->frames);
+    set_used(lane, lane->active,
+             lane->used[lane->active] +
+                 (uint32_t)(sizeof *sample + sample->frame_count * sizeof *sample->frames));
     let_go(lane);
 }
 
@@ -125,7 +138,7 @@ void sample_buffers__drain(struct sample_buffers *buffers, sample_visit visit, v
 {
     for (unsigned number = 0; number < SAMPLE_LANES; number++) {
         struct lane *lane = &buffers->lanes[number];
-        int written = lane->used[0] | lane->used[1] ? rotate(lane) : -1;
+        int written = is_empty(lane) ? -1 : rotate(lane);
         uint32_t at = 0;
 
         if (written < 0)
@@ -139,7 +152,7 @@ void sample_buffers__drain(struct sample_buffers *buffers, sample_visit visit, v
             visit(context, sample);
             at += (uint32_t)(sizeof *sample + sample->frame_count * sizeof *sample->frames);
         }
-        lane->used[written] = 0;
+        set_used(lane, (uint32_t)written, 0);
     }
 }
 
