@@ -110,10 +110,13 @@ int sample_timer__start(struct sample_timer *timer, enum ledger_sample_clock clo
 
 void sample_timer__stop(struct sample_timer *timer)
 {
-    if (timer->clock == LEDGER_SAMPLE_CLOCK_PERF)
+    if (timer->clock == LEDGER_SAMPLE_CLOCK_PERF) {
+        /* A child that was forked may have the event open still. */
+        (void)ioctl(timer->fd, PERF_EVENT_IOC_DISABLE, 0);
         close(timer->fd);
-    else if (timer->clock == LEDGER_SAMPLE_CLOCK_TIMER)
+    } else if (timer->clock == LEDGER_SAMPLE_CLOCK_TIMER) {
         timer_delete(timer->id);
+    }
     timer->clock = LEDGER_SAMPLE_CLOCK_NONE;
 }
 
