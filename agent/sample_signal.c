@@ -62,6 +62,13 @@ static void say_where(const struct agent *agent, struct sample *sample)
     __atomic_fetch_add(&thread->samples, 1, __ATOMIC_RELAXED);
 }
 
+/* Where it is blocked, the signal of a fault ends the process, whoever would handle it. */
+static bool may_fault(const ucontext_t *context)
+{
+    return sigismember(&context->uc_sigmask, SIGSEGV) == 0 &&
+           sigismember(&context->uc_sigmask, SIGBUS) == 0;
+}
+
 static void walk(const struct agent *agent, const ucontext_t *context, struct sample *sample,
                  uint32_t room)
 {
@@ -69,8 +76,12 @@ static void walk(const struct agent *agent, const ucontext_t *context, struct sa
     struct stack_position position = {0};
     struct fault_guard guard;
 
-    sample->frame_count = 0; /* asking for the JNIEnv, the JVM reads a thread-local variable */
+    sample->frame_count = 0;
+    sample->failure = WALK_FAULT;
+    if (!may_fault(context))
+        return;
     read_registers(context, &position);
+    /* Asking for the JNIEnv, the JVM reads a thread-local variable. */
     if (fault_guard__enter(&guard) == 0) {
         position.java_thread = sampler__java_thread(agent, agent__jni(agent));
         if (position.java_thread && structs->thread_stack_base >= 0)
@@ -122,14 +133,26 @@ static bool is_free(int number)
            (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
 }
 
+/* No real-time signals: those queue up where a thread blocks them, until nobody of this user can
+ * send one; and the kernel then sends SIGIO for a perf event's, which ends the process. */
 static int choose(void)
 {
-    if (is_free(SIGPROF))
-        return SIGPROF;
-    for (int number = SIGRTMIN + 4; number <= SIGRTMAX - 4; number++)
-        if (is_free(number))
-            return number;
+    static const int candidates[] = {SIGPROF, SIGVTALRM, SIGSTKFLT};
+
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++)
+        if (is_free(candidates[i]))
+            return candidates[i];
     return 0;
+}
+
+/* No other handler may run within a guarded stretch: its faults would be taken for ours. */
+static void block_others(sigset_t *mask)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+
+    sigfillset(mask);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(mask, faults[i]);
 }
 
 int sample_signal__install(int *number)
@@ -142,7 +165,7 @@ int sample_signal__install(int *number)
 
         if (!chosen)
             return -EBUSY;
-        sigemptyset(&action.sa_mask);
+        block_others(&action.sa_mask);
         if (sigaction(chosen, &action, NULL) != 0)
             return -errno;
         installed = chosen;

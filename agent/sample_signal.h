@@ -1,8 +1,8 @@
 /*
  * The signal that asks a thread for a sample of its own stack, and its handler.
  *
- * SIGPROF if nobody else has it, else a real-time signal that is free. Once installed the handler
- * stays for good: a signal that is on its way when sampling stops must not end the process.
+ * SIGPROF if nobody else has it, else another one that is free. Once installed the handler stays
+ * for good: a signal that is on its way when sampling stops must not end the process.
  */
 #ifndef TREADLE_SAMPLE_SIGNAL_H
 #define TREADLE_SAMPLE_SIGNAL_H
