@@ -4,11 +4,37 @@
 #include <stddef.h>
 #include <string.h>
 
-/* An entry's layout is exported too, as offsets of its members: gHotSpotVMStructEntry…Offset. */
+/* What libjvm calls a table of its own and the layout of its lines: offsets of their cells. */
 struct table {
-    const char *entry;
-    size_t stride;
+    const char *lines;
+    const char *stride;
+    const char *type;
+    const char *field; /* NULL: such lines have none, as the next four */
+    const char *type_string;
+    const char *offset;
+    const char *address;
+    const char *size;
 };
+
+static const struct table tables[] = {
+    {"gHotSpotVMStructs", "gHotSpotVMStructEntryArrayStride", "gHotSpotVMStructEntryTypeNameOffset",
+     "gHotSpotVMStructEntryFieldNameOffset", "gHotSpotVMStructEntryTypeStringOffset",
+     "gHotSpotVMStructEntryOffsetOffset", "gHotSpotVMStructEntryAddressOffset", NULL},
+    {"gHotSpotVMTypes", "gHotSpotVMTypeEntryArrayStride", "gHotSpotVMTypeEntryTypeNameOffset", NULL,
+     NULL, NULL, NULL, "gHotSpotVMTypeEntrySizeOffset"},
+};
+
+/* A line of a table: a field, or, with field NULL, a type. */
+struct line {
+    const char *type;
+    const char *field;
+    const char *type_string;
+    uint64_t offset;
+    uint64_t address; /* of a static */
+    uint64_t size;
+};
+
+typedef void (*line_visit)(void *context, const struct line *line);
 
 enum wish_kind {
     OFFSET,   /* of a field */
@@ -77,13 +103,6 @@ static uint64_t told(const char *name)
     return value ? *value : 0;
 }
 
-static struct table find_table(const char *name, const char *stride)
-{
-    const char *const *table = dlsym(RTLD_DEFAULT, name);
-
-    return (struct table){table ? *table : NULL, (size_t)told(stride)};
-}
-
 static const char *text_at(const char *entry, uint64_t offset)
 {
     return *(const char *const *)(const void *)(entry + offset);
@@ -94,100 +113,126 @@ static uint64_t word_at(const char *entry, uint64_t offset)
     return *(const uint64_t *)(const void *)(entry + offset);
 }
 
-static void grant(struct vm_structs *structs, size_t wish, uint64_t value, const char *type)
+#define NO_COLUMN UINT64_MAX
+
+static uint64_t column(const char *name)
+{
+    return name ? told(name) : NO_COLUMN;
+}
+
+static const char *text_cell(const char *line, uint64_t offset)
+{
+    return offset != NO_COLUMN ? text_at(line, offset) : NULL;
+}
+
+static uint64_t word_cell(const char *line, uint64_t offset)
+{
+    return offset != NO_COLUMN ? word_at(line, offset) : 0;
+}
+
+static void walk_table(const struct table *table, line_visit visit, void *context)
+{
+    const char *const *lines = dlsym(RTLD_DEFAULT, table->lines);
+    uint64_t stride = told(table->stride);
+    uint64_t type = column(table->type), field = column(table->field);
+    uint64_t type_string = column(table->type_string), offset = column(table->offset);
+    uint64_t address = column(table->address), size = column(table->size);
+    const char *at = lines && stride ? *lines : NULL;
+
+    for (; at && text_cell(at, type); at += stride) {
+        struct line line = {.type = text_cell(at, type),
+                            .field = text_cell(at, field),
+                            .type_string = text_cell(at, type_string),
+                            .offset = word_cell(at, offset),
+                            .address = word_cell(at, address),
+                            .size = word_cell(at, size)};
+
+        visit(context, &line);
+    }
+}
+
+static void walk_tables(line_visit visit, void *context)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        walk_table(&tables[i], visit, context);
+}
+
+static bool is_line_of(const struct line *line, const char *type, const char *field)
+{
+    return !line->field == !field && strcmp(line->type, type) == 0 &&
+           (!field || strcmp(line->field, field) == 0);
+}
+
+static void grant(struct vm_structs *structs, size_t wish, const struct line *line)
 {
     char *field = (char *)structs + wishes[wish].field;
 
     if (wishes[wish].kind == ADDRESS)
-        *(uint64_t *)(void *)field = value;
+        *(uint64_t *)(void *)field = line->address;
     else
-        *(int32_t *)(void *)field = (int32_t)value;
+        *(int32_t *)(void *)field =
+            (int32_t)(wishes[wish].kind == SIZE_OF ? line->size : line->offset);
     if (wishes[wish].field == FIELD(blob_frame_complete))
-        structs->blob_frame_complete_bytes = type && strcmp(type, "int16_t") == 0 ? 2 : 4;
+        structs->blob_frame_complete_bytes =
+            line->type_string && strcmp(line->type_string, "int16_t") == 0 ? 2 : 4;
 }
 
-static void read_fields(struct vm_structs *structs)
+static void grant_wishes(void *structs, const struct line *line)
 {
-    struct table table = find_table("gHotSpotVMStructs", "gHotSpotVMStructEntryArrayStride");
-    uint64_t type_name = told("gHotSpotVMStructEntryTypeNameOffset");
-    uint64_t field_name = told("gHotSpotVMStructEntryFieldNameOffset");
-    uint64_t type_string = told("gHotSpotVMStructEntryTypeStringOffset");
-    uint64_t offset = told("gHotSpotVMStructEntryOffsetOffset");
-    uint64_t address = told("gHotSpotVMStructEntryAddressOffset");
-
-    if (!table.entry || !table.stride)
-        return;
-    for (; text_at(table.entry, type_name); table.entry += table.stride)
-        for (size_t i = 0; i < WISHES; i++)
-            if (wishes[i].name && strcmp(text_at(table.entry, type_name), wishes[i].type) == 0 &&
-                strcmp(text_at(table.entry, field_name), wishes[i].name) == 0)
-                grant(structs, i,
-                      word_at(table.entry, wishes[i].kind == ADDRESS ? address : offset),
-                      text_at(table.entry, type_string));
+    for (size_t i = 0; i < WISHES; i++)
+        if (is_line_of(line, wishes[i].type, wishes[i].name))
+            grant(structs, i, line);
 }
 
-/* The value behind a static, or the offset of a field; 0: there is none. */
-static uint64_t look_up(const char *type, const char *name, bool is_static)
-{
-    struct table table = find_table("gHotSpotVMStructs", "gHotSpotVMStructEntryArrayStride");
-    uint64_t type_name = told("gHotSpotVMStructEntryTypeNameOffset");
-    uint64_t field_name = told("gHotSpotVMStructEntryFieldNameOffset");
-    uint64_t where = told(is_static ? "gHotSpotVMStructEntryAddressOffset"
-                                    : "gHotSpotVMStructEntryOffsetOffset");
+/* The lines that say what a flag of the JVM is. */
+struct flag_lines {
+    struct line flags;
+    struct line count;
+    struct line name;
+    struct line value;
+    struct line type;
+};
 
-    if (!table.entry || !table.stride)
-        return 0;
-    for (; text_at(table.entry, type_name); table.entry += table.stride)
-        if (strcmp(text_at(table.entry, type_name), type) == 0 &&
-            strcmp(text_at(table.entry, field_name), name) == 0)
-            return is_static ? *(const uint64_t *)(uintptr_t)word_at(table.entry, where)
-                             : word_at(table.entry, where);
-    return 0;
+static void find_flag_lines(void *context, const struct line *line)
+{
+    struct flag_lines *found = context;
+    const struct {
+        const char *field;
+        struct line *into;
+    } sought[] = {{"flags", &found->flags},
+                  {"numFlags", &found->count},
+                  {"_name", &found->name},
+                  {"_addr", &found->value},
+                  {NULL, &found->type}};
+
+    for (size_t i = 0; i < sizeof sought / sizeof *sought; i++)
+        if (is_line_of(line, "JVMFlag", sought[i].field))
+            *sought[i].into = *line;
 }
 
-static uint64_t size_of(const char *type)
+/* What a static holds; 0: there is none. */
+static uint64_t value_of(const struct line *line)
 {
-    struct table table = find_table("gHotSpotVMTypes", "gHotSpotVMTypeEntryArrayStride");
-    uint64_t type_name = told("gHotSpotVMTypeEntryTypeNameOffset");
-    uint64_t size = told("gHotSpotVMTypeEntrySizeOffset");
-
-    if (!table.entry || !table.stride)
-        return 0;
-    for (; text_at(table.entry, type_name); table.entry += table.stride)
-        if (strcmp(text_at(table.entry, type_name), type) == 0)
-            return word_at(table.entry, size);
-    return 0;
+    return line->address ? *(const uint64_t *)(uintptr_t)line->address : 0;
 }
 
 bool vm_structs__flag(const char *name)
 {
-    const char *flags = (const char *)(uintptr_t)look_up("JVMFlag", "flags", true);
-    uint64_t count = look_up("JVMFlag", "numFlags", true);
-    uint64_t name_at = look_up("JVMFlag", "_name", false);
-    uint64_t value_at = look_up("JVMFlag", "_addr", false);
-    uint64_t size = size_of("JVMFlag");
+    struct flag_lines lines = {0};
+    const char *flag;
+    uint64_t count;
 
-    for (uint64_t i = 0; flags && size && i < count; i++, flags += size) {
-        const char *flag = text_at(flags, name_at);
+    walk_tables(find_flag_lines, &lines);
+    flag = (const char *)(uintptr_t)value_of(&lines.flags);
+    count =
+        flag && lines.type.size && lines.name.type && lines.value.type ? value_of(&lines.count) : 0;
+    for (uint64_t i = 0; i < count; i++, flag += lines.type.size) {
+        const char *its_name = text_at(flag, lines.name.offset);
 
-        if (flag && strcmp(flag, name) == 0)
-            return *(const bool *)(uintptr_t)word_at(flags, value_at);
+        if (its_name && strcmp(its_name, name) == 0)
+            return *(const bool *)(uintptr_t)word_at(flag, lines.value.offset);
     }
     return false;
-}
-
-static void read_sizes(struct vm_structs *structs)
-{
-    struct table table = find_table("gHotSpotVMTypes", "gHotSpotVMTypeEntryArrayStride");
-    uint64_t type_name = told("gHotSpotVMTypeEntryTypeNameOffset");
-    uint64_t size = told("gHotSpotVMTypeEntrySizeOffset");
-
-    if (!table.entry || !table.stride)
-        return;
-    for (; text_at(table.entry, type_name); table.entry += table.stride)
-        for (size_t i = 0; i < WISHES; i++)
-            if (!wishes[i].name && strcmp(text_at(table.entry, type_name), wishes[i].type) == 0)
-                grant(structs, i, word_at(table.entry, size), NULL);
 }
 
 bool vm_structs__read(struct vm_structs *structs, const char **missing)
@@ -195,8 +240,7 @@ bool vm_structs__read(struct vm_structs *structs, const char **missing)
     memset(structs, 0xff, sizeof *structs);
     structs->code_cache_heaps = NULL;
     structs->call_stub_return_address = NULL;
-    read_fields(structs);
-    read_sizes(structs);
+    walk_tables(grant_wishes, structs);
     for (size_t i = 0; i < WISHES; i++) {
         const char *field = (const char *)structs + wishes[i].field;
         bool there = wishes[i].kind == ADDRESS ? *(const uint64_t *)(const void *)field != 0
