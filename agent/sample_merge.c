@@ -264,6 +264,7 @@ static struct java_method *exact_method(struct sample_merge *merge, ledger_ref r
                                            ledger__at(merge->ledger, method->name),
                                            ledger__at(merge->ledger, method->signature)};
     size_t bytes = offsetof(struct ledger_string, bytes);
+    struct java_method *found;
     struct exact_method *entry;
 
     HASH_FIND_INT(merge->exact, &record, entry);
@@ -280,10 +281,11 @@ static struct java_method *exact_method(struct sample_merge *merge, ledger_ref r
     /* The records of exact and sampled frames are the same. */
     if (entry->method && !entry->method->ref)
         entry->method->ref = record;
+    found = entry->method;
     HASH_ADD_INT(merge->exact, record, entry);
     if (!entry->hh.tbl)
         free(entry);
-    return entry->method;
+    return found;
 }
 
 /* The record of a method that no exact node may ever have: its key is nobody else's. */

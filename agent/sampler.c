@@ -118,8 +118,10 @@ static int prepare(struct agent *agent)
     if ((*agent->jvmti)->AddCapabilities(agent->jvmti, &capabilities) != JVMTI_ERROR_NONE)
         log__line(LOG_WARN,
                   "this JVM does not tell of compiled code: no inlined methods in samples");
-    sampler->images = code_images__new();
-    sampler->buffers = sample_buffers__new();
+    if (!sampler->images)
+        sampler->images = code_images__new();
+    if (!sampler->buffers)
+        sampler->buffers = sample_buffers__new();
     if (!sampler->images || !sampler->buffers)
         return -ENOMEM;
     error = code_images__refresh(sampler->images);
