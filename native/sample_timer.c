@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -122,11 +121,13 @@ void sample_timer__stop(struct sample_timer *timer)
 
 bool sample_timer__is_over(const struct sample_timer *timer)
 {
-    struct pollfd of_event = {.fd = timer->fd, .events = POLLIN};
+    struct f_owner_ex owner = {0};
     struct itimerspec left;
 
     if (timer->clock == LEDGER_SAMPLE_CLOCK_PERF)
-        return poll(&of_event, 1, 0) == 1 && of_event.revents & POLLHUP;
+        /* Linux before 5.12 names the owner even when it is gone: then it is over when its tid is.
+         * An event without a ring buffer is always POLLHUP. */
+        return fcntl(timer->fd, F_GETOWN_EX, &owner) != 0 || owner.pid == 0;
     if (timer->clock == LEDGER_SAMPLE_CLOCK_TIMER)
         return timer_gettime(timer->id, &left) != 0 ||
                (left.it_value.tv_sec == 0 && left.it_value.tv_nsec == 0);

@@ -1,0 +1,231 @@
+/* Timers on the CPU clock of one thread: the thread that consumes is asked, as often as it should
+ * be, and nobody else. */
+#include "burn.h"
+#include "native/sample_timer.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* cmocka.h needs the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#define INTERVAL_NS (5 * MS)
+#define BURN_NS     (400 * MS)
+
+static const enum ledger_sample_clock clocks[] = {LEDGER_SAMPLE_CLOCK_PERF,
+                                                  LEDGER_SAMPLE_CLOCK_TIMER};
+
+#define CLOCKS (sizeof clocks / sizeof *clocks)
+
+static _Atomic unsigned mine, others;
+static _Atomic pid_t wanted;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    if (gettid() == atomic_load(&wanted))
+        atomic_fetch_add(&mine, 1);
+    else
+        atomic_fetch_add(&others, 1);
+}
+
+static int setup(void **state)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    (void)state;
+    return sigaction(SIGPROF, &action, NULL);
+}
+
+struct worker {
+    pthread_t thread;
+    pid_t tid;
+    sem_t ready, go, done, end;
+    uint64_t burn_ns;
+    uint64_t burnt_ns;
+};
+
+static void *work(void *context)
+{
+    struct worker *worker = context;
+    worker->tid = gettid();
+    (void)sem_post(&worker->ready);
+    while (sem_wait(&worker->go) != 0)
+        ;
+    uint64_t before_ns = thread_cpu_ns();
+    burn_cpu(worker->burn_ns);
+    worker->burnt_ns = thread_cpu_ns() - before_ns;
+    (void)sem_post(&worker->done);
+    while (sem_wait(&worker->end) != 0)
+        ;
+    return NULL;
+}
+
+static void begin(struct worker *worker, uint64_t burn_ns)
+{
+    memset(worker, 0, sizeof *worker);
+    worker->burn_ns = burn_ns;
+    (void)sem_init(&worker->ready, 0, 0);
+    (void)sem_init(&worker->go, 0, 0);
+    (void)sem_init(&worker->done, 0, 0);
+    (void)sem_init(&worker->end, 0, 0);
+    assert_int_equal(pthread_create(&worker->thread, NULL, work, worker), 0);
+    while (sem_wait(&worker->ready) != 0)
+        ;
+    atomic_store(&wanted, worker->tid);
+    atomic_store(&mine, 0);
+    atomic_store(&others, 0);
+}
+
+static void run(struct worker *worker)
+{
+    (void)sem_post(&worker->go);
+    while (sem_wait(&worker->done) != 0)
+        ;
+}
+
+static void finish(struct worker *worker)
+{
+    (void)sem_post(&worker->end);
+    assert_int_equal(pthread_join(worker->thread, NULL), 0);
+}
+
+/* What is not there falls back: each turn is a test all the same. */
+static void who_consumes_is_asked(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CLOCKS; i++) {
+        struct worker worker;
+        struct sample_timer timer;
+        begin(&worker, BURN_NS);
+        assert_int_equal(sample_timer__start(&timer, clocks[i], worker.tid, SIGPROF, INTERVAL_NS),
+                         0);
+        assert_false(sample_timer__is_over(&timer));
+        /* Somebody else's time is not the worker's. */
+        burn_cpu(50 * MS);
+        assert_int_equal(atomic_load(&mine), 0);
+        run(&worker);
+        sample_timer__stop(&timer);
+        assert_int_equal(timer.clock, LEDGER_SAMPLE_CLOCK_NONE);
+        assert_int_equal(atomic_load(&others), 0);
+        /* A POSIX timer moves by ticks, of up to 10 ms; two signals may become one. */
+        unsigned most = (unsigned)(worker.burnt_ns / INTERVAL_NS) + 2;
+        if (atomic_load(&mine) < most / 10 || atomic_load(&mine) > most)
+            fail_msg("clock %d: %u signals, not up to %u", (int)clocks[i], atomic_load(&mine),
+                     most);
+        finish(&worker);
+    }
+}
+
+static void a_timer_that_was_stopped_is_silent(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CLOCKS; i++) {
+        struct worker worker;
+        struct sample_timer timer;
+        begin(&worker, 100 * MS);
+        assert_int_equal(sample_timer__start(&timer, clocks[i], worker.tid, SIGPROF, INTERVAL_NS),
+                         0);
+        sample_timer__stop(&timer);
+        assert_true(sample_timer__is_over(&timer));
+        run(&worker);
+        assert_int_equal(atomic_load(&mine), 0);
+        assert_int_equal(atomic_load(&others), 0);
+        sample_timer__stop(&timer);
+        finish(&worker);
+    }
+}
+
+static bool is_gone(pid_t tid)
+{
+    return tgkill(getpid(), tid, 0) != 0;
+}
+
+/* The next thread with that tid needs a timer of its own. */
+static void it_is_over_when_the_thread_is(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CLOCKS; i++) {
+        struct worker worker, next;
+        struct sample_timer timer;
+        begin(&worker, 20 * MS);
+        assert_int_equal(sample_timer__start(&timer, clocks[i], worker.tid, SIGPROF, INTERVAL_NS),
+                         0);
+        run(&worker);
+        assert_false(sample_timer__is_over(&timer));
+        finish(&worker);
+        while (!is_gone(worker.tid))
+            nap(MS);
+        /* The kernel is not done with it when the tid is free. */
+        while (!sample_timer__is_over(&timer))
+            nap(MS);
+        begin(&next, 20 * MS);
+        assert_true(sample_timer__is_over(&timer));
+        run(&next);
+        assert_int_equal(atomic_load(&mine), 0);
+        sample_timer__stop(&timer);
+        finish(&next);
+    }
+}
+
+static void a_thread_that_is_gone_has_no_timer(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CLOCKS; i++) {
+        struct sample_timer timer;
+        assert_true(sample_timer__start(&timer, clocks[i], 0x3fffffff, SIGPROF, INTERVAL_NS) < 0);
+        assert_int_equal(timer.clock, LEDGER_SAMPLE_CLOCK_NONE);
+        assert_true(sample_timer__is_over(&timer));
+        sample_timer__stop(&timer);
+    }
+}
+
+/* With descriptors scarce the host keeps them: a POSIX timer does. */
+static void descriptors_are_the_hosts(void **state)
+{
+    (void)state;
+    struct rlimit limit, small;
+    struct sample_timer timers[16];
+    unsigned events = 0;
+    int error, fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    small = limit;
+    small.rlim_cur = (rlim_t)(fd + 4) * 4; /* a quarter of it is all but used */
+    assert_true(small.rlim_cur <= limit.rlim_max);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
+    enum ledger_sample_clock best = sample_timer__choose(&error);
+    for (size_t i = 0; i < 16; i++) {
+        assert_int_equal(sample_timer__start(&timers[i], best, gettid(), SIGPROF, INTERVAL_NS), 0);
+        events += timers[i].clock == LEDGER_SAMPLE_CLOCK_PERF;
+    }
+    for (size_t i = 0; i < 16; i++)
+        sample_timer__stop(&timers[i]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(best == LEDGER_SAMPLE_CLOCK_PERF, error == 0);
+    /* From fd to fd + 4. */
+    assert_int_equal(events, best == LEDGER_SAMPLE_CLOCK_PERF ? 5 - 1 : 0);
+    (void)close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_consumes_is_asked),
+        cmocka_unit_test(a_timer_that_was_stopped_is_silent),
+        cmocka_unit_test(it_is_over_when_the_thread_is),
+        cmocka_unit_test(a_thread_that_is_gone_has_no_timer),
+        cmocka_unit_test(descriptors_are_the_hosts),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
