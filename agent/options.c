@@ -120,7 +120,7 @@ static int read_interval(struct agent_options *options, const char *value, const
     unsigned long long number = strtoull(value, &end, 10);
 
     *nearest = "100us to 1s";
-    if (end == value || *value == '-' || number > SAMPLE_INTERVAL_NS_MOST)
+    if (*value < '0' || *value > '9' || number > SAMPLE_INTERVAL_NS_MOST)
         return -EINVAL;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (strcmp(end, units[i].name) != 0)

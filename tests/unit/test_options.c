@@ -51,6 +51,7 @@ static void nothing_gives_the_defaults(void **state)
         assert_int_equal(options.clock, 0);
         assert_false(options.strict);
         assert_false(options.dump);
+        assert_int_equal(options.interval_ns, 10000000);
         agent_options__free(&options);
     }
 }
@@ -161,6 +162,50 @@ static void sizes_have_units(void **state)
     }
 }
 
+static void intervals_have_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t ns;
+    } cases[] = {
+        {"interval=100us", 100000},
+        {"interval=1ms", 1000000},
+        {"interval=10ms", 10000000},
+        {"interval=1s", 1000000000},
+        {"interval:250us", 250000},
+        {"interval=1000ms", 1000000000},
+        {"interval=007ms", 7000000},
+        {"interval=1000000us", 1000000000},
+        {"interval=1s,interval=2ms", 2000000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct agent_options options;
+        parse(&options, cases[i].text);
+        assert_int_equal(options.interval_ns, cases[i].ns);
+        agent_options__free(&options);
+    }
+}
+
+static void samples_are_chosen(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum ledger_sample_mode mode;
+    } cases[] = {
+        {"sample=none", LEDGER_SAMPLE_NONE},           {"sample=cpu", LEDGER_SAMPLE_CPU},
+        {"sample=wall", LEDGER_SAMPLE_WALL},           {"sample:wall", LEDGER_SAMPLE_WALL},
+        {"sample=wall,sample=cpu", LEDGER_SAMPLE_CPU},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct agent_options options;
+        parse(&options, cases[i].text);
+        assert_int_equal(options.sample, cases[i].mode);
+        agent_options__free(&options);
+    }
+}
+
 static void every_value_of_a_choice_is_read(void **state)
 {
     (void)state;
@@ -260,6 +305,28 @@ static void bad_values_name_the_nearest(void **state)
         {"metrics=cpu+falts", "falts", "faults"},
         {"metrics=cpu++io", "'cpu++io'", "io"},
         {"metrics=+", "'+'", "cpu"},
+        {"interval=", "''", "100us to 1s"},
+        {"interval=99us", "'99us'", "100us to 1s"},
+        {"interval=2s", "'2s'", "100us to 1s"},
+        {"interval=1001ms", "'1001ms'", "100us to 1s"},
+        {"interval=10", "'10'", "100us to 1s"},
+        {"interval=-1ms", "'-1ms'", "100us to 1s"},
+        {"interval=1 ms", "'1 ms'", "100us to 1s"},
+        {"interval=ms", "'ms'", "100us to 1s"},
+        {"interval=1ms ", "'1ms '", "100us to 1s"},
+        {"interval=+1ms", "'+1ms'", "100us to 1s"},
+        {"interval= 1ms", "' 1ms'", "100us to 1s"},
+        {"interval=1.5ms", "'1.5ms'", "100us to 1s"},
+        {"interval=0s", "'0s'", "100us to 1s"},
+        {"interval=0x1ms", "'0x1ms'", "100us to 1s"},
+        {"interval=1m", "'1m'", "100us to 1s"},
+        {"interval=1S", "'1S'", "100us to 1s"},
+        {"interval=1000001us", "'1000001us'", "100us to 1s"},
+        {"interval=99999999999999999999s", "'99999999999999999999s'", "100us to 1s"},
+        {"interval=18446744073709552ms", "'18446744073709552ms'", "100us to 1s"},
+        {"sample=cpus", "'cpus'", "cpu"},
+        {"sample=", "''", "cpu"},
+        {"sample=wal", "'wal'", "wall"},
         {"max-mem=", "''", "1M to 16G"},
         {"max-mem=x", "'x'", "1M to 16G"},
         {"max-mem=1023K", "'1023K'", "1M to 16G"},
@@ -397,6 +464,8 @@ int main(void)
         cmocka_unit_test(values_may_have_separators),
         cmocka_unit_test(metrics_are_lists),
         cmocka_unit_test(sizes_have_units),
+        cmocka_unit_test(intervals_have_units),
+        cmocka_unit_test(samples_are_chosen),
         cmocka_unit_test(every_value_of_a_choice_is_read),
         cmocka_unit_test(bad_options_name_the_nearest),
         cmocka_unit_test(bad_values_name_the_nearest),
