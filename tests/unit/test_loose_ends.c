@@ -1,7 +1,9 @@
 /* A ledger as it may have been copied while it was written: each link to what is not there yet is
  * cut, and nothing else. */
+#include "drawn_samples.h"
 #include "java_world.h"
 #include "native/loose_ends.h"
+#include "native/sample_tree.h"
 
 /* cmocka.h needs the others before it. */
 /* clang-format off */
@@ -161,6 +163,104 @@ static void a_circle_has_an_end(void **state)
     assert_false(loose_ends__cut_tree(family.ledger, family.parent->root));
 }
 
+/* Below A: p, which calls q and r, and s. */
+struct sampled_family {
+    struct family family;
+    ledger_ref p, q, r, s;
+};
+
+static ledger_ref add_sampled(struct family *family, ledger_ref parent, char letter)
+{
+    static struct record_pool pool;
+    pool = (struct record_pool){.ledger = family->ledger};
+    ledger_ref method = make_letter_method(&family->world->maker, (uint64_t)letter);
+    ledger_ref ref = sample_tree__child(&pool, parent, NODE_SAMPLED, method, false);
+    assert_int_not_equal(ref, 0);
+    node_of(family, ref)->cpu_samples = 1;
+    return ref;
+}
+
+static struct sampled_family make_sampled_family(void)
+{
+    struct sampled_family all = {.family = make_family()};
+    all.p = add_sampled(&all.family, all.family.a, 'p');
+    all.q = add_sampled(&all.family, all.p, 'q');
+    all.r = add_sampled(&all.family, all.p, 'r');
+    all.s = add_sampled(&all.family, all.family.a, 's');
+    return all;
+}
+
+#define WHOLE_SAMPLES "java p 1 0 0\n  java q 1 0 0\n  java r 1 0 0\njava s 1 0 0\n"
+
+/* Exact nodes do not suffer. */
+static void check_samples(const struct sampled_family *all, const char *drawn)
+{
+    char text[DRAWING_BYTES];
+    check_tree(&all->family, "root\n  A 1\n    B 2\n    C 1\n  D 1\n");
+    assert_string_equal(draw_samples(all->family.ledger, all->family.a, text), drawn);
+    assert_true(loose_ends__cut_tree(all->family.ledger, all->family.parent->root));
+}
+
+static void samples_that_are_whole_stay(void **state)
+{
+    (void)state;
+    struct sampled_family all = make_sampled_family();
+    check_samples(&all, WHOLE_SAMPLES);
+}
+
+/* Newest first: s, then p; r, then q. */
+static void sampled_links_that_lead_nowhere(void **state)
+{
+    (void)state;
+    static const char *const drawn[] = {
+        "",                                             /* A's own */
+        "java s 1 0 0\n",                               /* from s to p */
+        "java p 1 0 0\njava s 1 0 0\n",                 /* below p */
+        "java p 1 0 0\n  java r 1 0 0\njava s 1 0 0\n", /* from r to q */
+        WHOLE_SAMPLES,                                  /* below q, where nothing was */
+    };
+    for (size_t i = 0; i < sizeof drawn / sizeof drawn[0]; i++) {
+        for (int there = 0; there < 2; there++) {
+            struct sampled_family all = make_sampled_family();
+            ledger_ref *const links[] = {&node_of(&all.family, all.family.a)->sampled,
+                                         &node_of(&all.family, all.s)->next_sibling,
+                                         &node_of(&all.family, all.p)->first_child,
+                                         &node_of(&all.family, all.r)->next_sibling,
+                                         &node_of(&all.family, all.q)->first_child};
+            /* To no place of the file, or to an exact node, which is nobody's sample. */
+            *links[i] = there ? all.family.b : NOWHERE;
+            check_samples(&all, drawn[i]);
+        }
+    }
+}
+
+static void a_sampled_node_that_is_not_filled_in(void **state)
+{
+    (void)state;
+    struct sampled_family all = make_sampled_family();
+    node_of(&all.family, all.r)->kind_and_level = 0;
+    check_samples(&all, "java p 1 0 0\njava s 1 0 0\n");
+    all = make_sampled_family();
+    node_of(&all.family, all.q)->method = NOWHERE;
+    check_samples(&all, "java p 1 0 0\n  java r 1 0 0\njava s 1 0 0\n");
+    all = make_sampled_family();
+    node_of(&all.family, all.p)->parent = all.family.b;
+    check_samples(&all, "java s 1 0 0\n");
+}
+
+/* A sampled child among the exact ones, or below one that has exact nodes. */
+static void sampled_nodes_in_circles(void **state)
+{
+    (void)state;
+    struct sampled_family all = make_sampled_family();
+    node_of(&all.family, all.q)->next_sibling = all.r; /* r, q, r, … */
+    loose_ends__cut(all.family.ledger);
+    assert_false(loose_ends__cut_tree(all.family.ledger, all.family.parent->root));
+    all = make_sampled_family();
+    node_of(&all.family, all.q)->first_child = all.p; /* p is not below q */
+    check_samples(&all, WHOLE_SAMPLES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +273,10 @@ int main(void)
         cmocka_unit_test(a_thread_without_its_name),
         cmocka_unit_test(a_parent_that_is_another_thread_by_now),
         cmocka_unit_test(a_circle_has_an_end),
+        cmocka_unit_test(samples_that_are_whole_stay),
+        cmocka_unit_test(sampled_links_that_lead_nowhere),
+        cmocka_unit_test(a_sampled_node_that_is_not_filled_in),
+        cmocka_unit_test(sampled_nodes_in_circles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
