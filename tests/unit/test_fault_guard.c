@@ -24,11 +24,17 @@
 #define PAGE      4096u
 #define HOST_EXIT 42
 
-/* The sanitizers put their own look-outs on the way to a host's handler. */
+/* These sanitizers put their own look-outs on the way to a host's handler, and the thread
+ * sanitizer's cannot be left by a jump where a handler of another signal runs. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #else
 #define SANITIZED 0
+#endif
+#ifdef __SANITIZE_THREAD__
+#define HANDLED_FAULTS 0
+#else
+#define HANDLED_FAULTS 2
 #endif
 
 static char *nowhere; /* a page that may not be read */
@@ -70,7 +76,7 @@ static void a_fault_ends_the_stretch(void **state)
     }
     /* Not even an address: a fault of another kind. */
     assert_int_equal(reads_badly((const char *)(uintptr_t)UINT64_C(0xdead000000000000)), 1);
-    assert_int_equal(reads_badly(NULL), 1);
+    assert_int_equal(reads_badly((const char *)(uintptr_t)16), 1);
     fault_guard__remove();
 }
 
@@ -151,7 +157,7 @@ static void *fault_often(void *context)
         bad += (uintptr_t)reads_badly(context);
     }
     /* Twice: after the first the stack must be free again. */
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < HANDLED_FAULTS; i++)
         (void)raise(SIGUSR1);
     stack.ss_flags = SS_DISABLE;
     (void)sigaltstack(&stack, NULL);
@@ -172,7 +178,7 @@ static void threads_have_their_own(void **state)
     assert_int_equal(pthread_create(&threads[0], NULL, fault_often, &good), 0);
     assert_int_equal(pthread_join(threads[0], &bad[0]), 0);
     assert_int_equal((uintptr_t)bad[0], 500);
-    assert_int_equal(caught_in_handler, 2);
+    assert_int_equal(caught_in_handler, HANDLED_FAULTS);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, fault_often, &good), 0);
     for (int i = 0; i < THREADS; i++)

@@ -1,0 +1,304 @@
+/* Raw samples become sampled nodes: what lies above the current exact node, and nothing else. */
+#include "agent/sample_merge.h"
+#include "drawn_samples.h"
+#include "fake_jvm.h"
+
+/* cmocka.h needs the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#define MIB (UINT64_C(1) << 20)
+
+/* Methods have letters, and are of the class pkg.Class; `$` is where a continuation is entered. */
+static struct fake_method in_memory[128];
+static char code_bytes[64];
+
+static const struct fake_id id_a = {"Lpkg/Class;", "A", "()V"}, id_q = {"Lpkg/Class;", "q", "()V"};
+
+struct stage {
+    struct ledger ledger;
+    struct method_maker maker;
+    struct call_tree tree;
+    struct ledger_time time;
+    struct process_scan scan;
+    struct stack_walker walker;
+    struct java_methods methods;
+    struct compiled_code code;
+    struct sample_merge merge;
+    ledger_ref thread;
+    ledger_ref root;
+    ledger_ref a; /* root, M, A */
+    union {
+        struct sample sample;
+        char room[sizeof(struct sample) + 64 * sizeof(struct sample_frame)];
+    } raw;
+};
+
+static struct ledger_thread *thread_of(struct stage *stage)
+{
+    return ledger__at(&stage->ledger, stage->thread);
+}
+
+static struct stage *make(enum ledger_thread_kind kind)
+{
+    static struct stage stage;
+    static struct code_images *images;
+    memset(&stage, 0, sizeof stage);
+    if (images == NULL)
+        images = code_images__new();
+    for (int letter = 'A'; letter <= 'z'; letter++) {
+        const char name[] = {(char)letter, '\0'};
+        fake_method__make(&in_memory[letter], "pkg/Class", name, "()V");
+    }
+    fake_method__make(&in_memory['$'], "jdk/internal/vm/Continuation", "enterSpecial", "()V");
+    assert_int_equal(ledger__create(&stage.ledger, NULL, MIB), 0);
+    stage.maker.ledger = &stage.ledger;
+    call_tree__init(&stage.tree, &stage.ledger, make_letter_method, &stage.maker);
+    stage.root = call_tree__add_plain_node(&stage.tree, 0, NODE_ROOT);
+    call_tree__go_to(&stage.tree, stage.root, 0);
+    play(&stage.tree, "M A");
+    stage.a = ledger__ref(&stage.ledger, stage.tree.current);
+    stage.thread = ledger__take_shared(&stage.ledger, LEDGER_THREADS,
+                                       sizeof(struct ledger_thread) / LEDGER_CELL_BYTES);
+    thread_of(&stage)->kind = kind;
+    thread_of(&stage)->root = stage.root;
+    ledger_time__start(&stage.time, 0);
+    stage.walker.images = images;
+    java_methods__init(&stage.methods, &fake_structs);
+    compiled_code__init(&stage.code, &stage.methods, &stage.time);
+    sample_merge__init(&stage.merge, &stage.ledger, &stage.scan, &stage.walker, &stage.methods,
+                       &stage.code);
+    return &stage;
+}
+
+/* Innermost first: a letter is an interpreted frame at bytecode 3, `.` the kernel, a digit an
+ * address in the compiled code. */
+static struct sample *fill(struct stage *stage, const char *frames, ledger_ref node)
+{
+    struct sample *sample = &stage->raw.sample;
+    *sample = (struct sample){.failure = SAMPLE_IS_WHOLE,
+                              .thread = stage->thread,
+                              .node = node,
+                              .when_ns = ledger_time__now_ns(&stage->time)};
+    for (const char *c = frames; *c != '\0'; c++) {
+        struct sample_frame *frame = &sample->frames[sample->frame_count];
+        if (*c == ' ')
+            continue;
+        sample->frame_count++;
+        if (*c == '.')
+            *frame = sample_frame__make(FRAME_KERNEL, 0, 0);
+        else if (*c >= '0' && *c <= '9')
+            *frame = sample_frame__make(FRAME_COMPILED,
+                                        (uint64_t)(uintptr_t)&code_bytes[(*c - '0') * 4], 0);
+        else
+            *frame = sample_frame__make(FRAME_INTERPRETED,
+                                        (uint64_t)(uintptr_t)&in_memory[(unsigned char)*c], 4);
+    }
+    return sample;
+}
+
+static void merge(struct stage *stage, const char *frames)
+{
+    sample_merge__add(&stage->merge, fill(stage, frames, stage->a));
+}
+
+static void check(struct stage *stage, ledger_ref node, const char *drawn)
+{
+    char text[DRAWING_BYTES];
+    assert_string_equal(draw_samples(&stage->ledger, node, text), drawn);
+    ledger__close(&stage->ledger);
+}
+
+static void frames_above_the_current_one(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    merge(stage, "q p A M");
+    merge(stage, "p A M");
+    merge(stage, "r p A M");
+    merge(stage, "q p A M");
+    assert_int_equal(stage->ledger.header->samples, 4);
+    assert_int_equal(stage->ledger.header->dropped_samples, 0);
+    assert_int_equal(thread_of(stage)->merged_samples, 4);
+    assert_int_equal(node_at(&stage->ledger, stage->root)->sampled, 0);
+    check(stage, stage->a, "java p 1 0 4\n  java q 2 0 2\n  java r 1 0 1\n");
+}
+
+static void the_current_one_on_top(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    merge(stage, "A M");
+    fill(stage, "A M", stage->a)->flags = SAMPLE_IS_WALL;
+    sample_merge__add(&stage->merge, &stage->raw.sample);
+    check(stage, stage->a, "self A 1 1 2\n");
+}
+
+/* The innermost frame of the method is the current node's: each level has a node. */
+static void recursion(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    play(&stage->tree, "A");
+    ledger_ref deeper = ledger__ref(&stage->ledger, stage->tree.current);
+    assert_int_not_equal(deeper, stage->a);
+    sample_merge__add(&stage->merge, fill(stage, "A A M", deeper));
+    sample_merge__add(&stage->merge, fill(stage, "q A A M", deeper));
+    assert_int_equal(node_at(&stage->ledger, stage->a)->sampled, 0);
+    check(stage, deeper, "self A 1 0 1\njava q 1 0 1\n");
+}
+
+/* It did not come down to the current node: all that it saw lies above. */
+static void walks_that_failed(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    fill(stage, "q p", stage->a)->failure = WALK_BAD_FRAME;
+    sample_merge__add(&stage->merge, &stage->raw.sample);
+    fill(stage, "q p", stage->a)->flags = SAMPLE_IS_PARTIAL;
+    sample_merge__add(&stage->merge, &stage->raw.sample);
+    /* It came to the end and has not met it: the exit is about to be heard. */
+    merge(stage, "q p");
+    fill(stage, "", stage->a)->failure = WALK_FAULT;
+    sample_merge__add(&stage->merge, &stage->raw.sample);
+    assert_int_equal(stage->ledger.header->walk_failures[WALK_BAD_FRAME], 1);
+    assert_int_equal(stage->ledger.header->walk_failures[WALK_FAULT], 1);
+    assert_int_equal(stage->ledger.header->samples, 4);
+    check(stage, stage->a, "java p 0 0 2\n  java q 2 0 2\nself A 2 0 1\n");
+}
+
+/* Below lies its carrier's stack. */
+static void a_virtual_thread_ends_where_it_was_entered(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_VIRTUAL);
+    sample_merge__add(&stage->merge, fill(stage, "q p $ r s", stage->root));
+    check(stage, stage->root, "java p 0 0 1\n  java q 1 0 1\n");
+    stage = make(THREAD_CARRIER);
+    sample_merge__add(&stage->merge, fill(stage, "p $ r", stage->root));
+    check(stage, stage->root, "java r 0 0 1\n  java enterSpecial 0 0 1\n    java p 1 0 1\n");
+}
+
+static void samples_of_nobody(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    fill(stage, "q p", 0)->thread = 0;
+    sample_merge__add(&stage->merge, &stage->raw.sample);
+    assert_int_equal(stage->ledger.header->homeless_samples, 1);
+    assert_int_equal(stage->ledger.header->samples, 1);
+    assert_int_equal(thread_of(stage)->merged_samples, 0);
+    check(stage, stage->root, "");
+}
+
+static void the_kernels_side(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    merge(stage, ". q A M");
+    merge(stage, ". A M");
+    check(stage, stage->a, "java q 0 0 1\n  kernel 1 0 0\nkernel 1 0 0\n");
+}
+
+/* A is compiled; q is inlined in it at its bytecode 2, up to the 16th byte. */
+static void load_code(struct stage *stage)
+{
+    jmethodID in_q[] = {id_of(&id_q), id_of(&id_a)}, in_a[] = {id_of(&id_a)};
+    jint bcis_q[] = {5, 2}, bcis_a[] = {7};
+    PCStackInfo info[] = {{&code_bytes[16], 2, in_q, bcis_q}, {&code_bytes[64], 1, in_a, bcis_a}};
+    jvmtiCompiledMethodLoadInlineRecord record = {
+        .header = {.kind = JVMTI_CMLR_INLINE_INFO}, .numpcs = 2, .pcinfo = info};
+    compiled_code__loaded(&stage->code, &fake_jvmti, id_of(&id_a), sizeof code_bytes, code_bytes,
+                          &record);
+}
+
+static void inlined_frames_are_frames(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    load_code(stage);
+    merge(stage, "3 M");  /* byte 12 */
+    merge(stage, "4 M");  /* byte 16 */
+    merge(stage, "p1 M"); /* byte 4, which called p */
+    check(stage, stage->a, "java q 1 0 0\n  java p 1 0 1\nself A 1 0 0\n");
+}
+
+static void places_of_compiled_code(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    load_code(stage);
+    memset(code_bytes, 0x90, sizeof code_bytes);
+    merge(stage, "3 M");
+    merge(stage, "3 M");
+    const struct compiled_method *method = stage->code.methods[0];
+    const struct ledger_code *code = ledger__at(&stage->ledger, method->code);
+    assert_int_not_equal(method->code, 0);
+    assert_int_equal(code->address, (uintptr_t)code_bytes);
+    assert_int_equal(code->size, 64);
+    assert_int_equal(code->compiler, COMPILER_OTHER);
+    const struct ledger_string *bytes = ledger__at(&stage->ledger, code->bytes);
+    assert_int_equal(bytes->length, 64);
+    assert_memory_equal((const char *)bytes + offsetof(struct ledger_string, bytes), code_bytes,
+                        64);
+    const struct ledger_place *place = ledger__at(&stage->ledger, code->places);
+    assert_int_equal(place->owner, method->code);
+    assert_int_equal(place->offset, 12);
+    assert_int_equal(place->bci, 5);
+    assert_int_equal(place->cpu_samples, 2);
+    assert_int_equal(place->next, 0);
+    ledger__close(&stage->ledger);
+}
+
+/* A record that exact and sampled frames share, and the bytecode index 3 in it. */
+static void places_of_interpreted_methods(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    merge(stage, "A M");
+    merge(stage, "A M");
+    const struct ledger_method *method =
+        ledger__at(&stage->ledger, node_at(&stage->ledger, stage->a)->method);
+    const struct ledger_place *place = ledger__at(&stage->ledger, method->places);
+    assert_int_not_equal(method->places, 0);
+    assert_int_equal(place->bci, 3);
+    assert_int_equal(place->cpu_samples, 2);
+    assert_int_equal(place->next, 0);
+    check(stage, stage->a, "self A 2 0 2\n");
+}
+
+static void a_full_ledger_drops_samples(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    while (record_pool__node(&stage->merge.pool) != 0)
+        ;
+    merge(stage, "q A M");
+    assert_int_equal(stage->ledger.header->samples, 1);
+    assert_int_equal(stage->ledger.header->dropped_samples, 1);
+    assert_int_equal(thread_of(stage)->merged_samples, 1);
+    check(stage, stage->a, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_above_the_current_one),
+        cmocka_unit_test(the_current_one_on_top),
+        cmocka_unit_test(recursion),
+        cmocka_unit_test(walks_that_failed),
+        cmocka_unit_test(a_virtual_thread_ends_where_it_was_entered),
+        cmocka_unit_test(samples_of_nobody),
+        cmocka_unit_test(the_kernels_side),
+        cmocka_unit_test(inlined_frames_are_frames),
+        cmocka_unit_test(places_of_compiled_code),
+        cmocka_unit_test(places_of_interpreted_methods),
+        cmocka_unit_test(a_full_ledger_drops_samples),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

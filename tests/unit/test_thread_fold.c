@@ -1,0 +1,217 @@
+/* Folding with samples: they are in the group's tree, as many as before, and none that is still on
+ * its way loses its node. */
+#include "drawn_samples.h"
+#include "java_world.h"
+#include "native/process_scan.h"
+#include "native/sample_tree.h"
+#include "native/thread_fold.h"
+
+/* cmocka.h needs the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#define MIB (UINT64_C(1) << 20)
+
+static struct kernel_thread mine;
+static struct ledger_kernel_thread record;
+
+static struct java_world *make(void)
+{
+    struct java_world *world = java_world__make(4 * MIB, LEDGER_CLOCK_PLAIN, 0, false);
+    assert_non_null(world);
+    mine = (struct kernel_thread){0};
+    record = (struct ledger_kernel_thread){.tid = gettid(), .generation = 1};
+    call_tree__init(&mine.tree, &world->ledger, world->setup.resolve, world->setup.resolve_context);
+    kernel_thread__begin(&mine, &world->setup, &record);
+    world->ledger.header->kept_threads = THREADS_KEPT; /* none has a row of its own */
+    return world;
+}
+
+/* Calls A, in which p was sampled so many times; A itself once. All are merged but `missing`. */
+static ledger_ref add(struct java_world *world, const char *name, uint64_t samples,
+                      uint64_t missing)
+{
+    const struct java_thread_facts facts = {
+        .name = name, .name_length = strlen(name), .kind = THREAD_PLATFORM, .java_id = 1};
+    struct record_pool *pool = &mine.tree.pool;
+    ledger_ref ref = kernel_thread__add_thread(&mine, &facts);
+    struct ledger_thread *thread = ledger__at(&world->ledger, ref);
+    call_tree__go_to(&mine.tree, thread->root, 0);
+    play(&mine.tree, "A /A");
+    ledger_ref a = child_of(&world->ledger, thread->root, 'A');
+    ledger_ref p =
+        sample_tree__child(pool, a, NODE_SAMPLED, make_letter_method(&world->maker, 'p'), false);
+    ledger_ref self =
+        sample_tree__child(pool, a, NODE_SAMPLED, make_letter_method(&world->maker, 'A'), true);
+    ((struct ledger_node *)ledger__at(&world->ledger, p))->cpu_samples = samples;
+    ((struct ledger_node *)ledger__at(&world->ledger, self))->wall_samples = 1;
+    thread->samples = samples + 1;
+    thread->merged_samples = samples + 1 - missing;
+    thread->flags |= THREAD_TERMINATED;
+    return ref;
+}
+
+static const struct ledger_thread *thread_at(const struct java_world *world, ledger_ref ref)
+{
+    return ledger__at(&world->ledger, ref);
+}
+
+static void check_samples(const struct ledger *ledger, const struct ledger_thread *thread,
+                          const char *drawn)
+{
+    char text[DRAWING_BYTES];
+    ledger_ref a = child_of(ledger, thread->root, 'A');
+    assert_string_equal(draw_samples(ledger, a, text), drawn);
+}
+
+static void samples_are_added(void **state)
+{
+    (void)state;
+    static struct thread_folder folder;
+    struct java_world *world = make();
+    memset(&folder, 0, sizeof folder);
+    ledger_ref one = add(world, "pool-1", 5, 0), two = add(world, "pool-2", 7, 0);
+    assert_int_equal(thread_fold__fold(&folder, &mine.tree, one), one);
+    assert_int_equal(thread_fold__fold(&folder, &mine.tree, two), one);
+    assert_int_equal(thread_at(world, one)->members, 2);
+    assert_int_equal(thread_at(world, one)->samples, 5 + 1 + 7 + 1);
+    assert_int_equal(thread_at(world, one)->merged_samples, 5 + 1 + 7 + 1);
+    check_samples(&world->ledger, thread_at(world, one), "java p 12 0 0\nself A 0 2 0\n");
+    assert_int_equal(thread_at(world, two)->kind, 0);
+    assert_int_equal(world->ledger.header->dropped_samples, 0);
+}
+
+static void it_waits_for_samples_on_their_way(void **state)
+{
+    (void)state;
+    static struct thread_folder folder;
+    struct java_world *world = make();
+    memset(&folder, 0, sizeof folder);
+    ledger_ref one = add(world, "pool-1", 5, 0), late = add(world, "pool-2", 7, 2);
+    assert_int_equal(thread_fold__fold(&folder, &mine.tree, one), one);
+    assert_int_equal(thread_fold__fold(&folder, &mine.tree, late), 0);
+    /* As long as it takes. */
+    assert_int_equal(thread_fold__fold(&folder, &mine.tree, add(world, "pool-3", 1, 0)), one);
+    assert_int_equal(thread_at(world, late)->kind, THREAD_PLATFORM);
+    assert_int_equal(folder.waiting_count, 1);
+    check_samples(&world->ledger, thread_at(world, late), "java p 7 0 0\nself A 0 1 0\n");
+    check_samples(&world->ledger, thread_at(world, one), "java p 6 0 0\nself A 0 2 0\n");
+    /* There they are. */
+    ((struct ledger_thread *)ledger__at(&world->ledger, late))->merged_samples = 8;
+    assert_int_equal(thread_fold__fold(&folder, &mine.tree, add(world, "pool-4", 2, 0)), one);
+    assert_int_equal(folder.waiting_count, 0);
+    assert_int_equal(thread_at(world, one)->members, 4);
+    assert_int_equal(thread_at(world, one)->samples, 6 + 2 + 8 + 3);
+    check_samples(&world->ledger, thread_at(world, one), "java p 15 0 0\nself A 0 4 0\n");
+}
+
+/* More of them than can wait keep their rows. */
+static void too_many_that_wait(void **state)
+{
+    (void)state;
+    static struct thread_folder folder;
+    struct java_world *world = make();
+    memset(&folder, 0, sizeof folder);
+    for (unsigned i = 0; i < FOLD_WAITING + 5; i++)
+        assert_int_equal(thread_fold__fold(&folder, &mine.tree, add(world, "pool-1", 1, 1)), 0);
+    assert_int_equal(folder.waiting_count, FOLD_WAITING);
+    ledger_ref ref = 0;
+    unsigned threads = 0;
+    while ((ref = ledger__next(&world->ledger, LEDGER_THREADS, ref)) != 0)
+        threads += thread_at(world, ref)->kind == THREAD_PLATFORM;
+    assert_int_equal(threads, FOLD_WAITING + 5);
+}
+
+/* Each kernel thread has groups of its own; a copy has one. */
+static void groups_of_a_copy_are_joined(void **state)
+{
+    (void)state;
+    static struct thread_folder first, second;
+    struct java_world *world = make();
+    memset(&first, 0, sizeof first);
+    memset(&second, 0, sizeof second);
+    ledger_ref one = add(world, "pool-1", 5, 0), other = add(world, "pool-9", 30, 0);
+    assert_int_equal(thread_fold__fold(&first, &mine.tree, one), one);
+    assert_int_equal(thread_fold__fold(&second, &mine.tree, other), other);
+    assert_int_equal(thread_fold__fold(&second, &mine.tree, add(world, "pool-8", 2, 0)), other);
+    thread_fold__join_groups(&world->ledger);
+    assert_int_equal(thread_at(world, other)->kind, 0);
+    assert_int_equal(thread_at(world, one)->members, 3);
+    assert_int_equal(thread_at(world, one)->samples, 6 + 31 + 3);
+    check_samples(&world->ledger, thread_at(world, one), "java p 37 0 0\nself A 0 3 0\n");
+}
+
+/* ---- where the profiler's own thread finds who runs on a kernel thread ---- */
+
+static void the_place_of_a_kernel_thread(void **state)
+{
+    (void)state;
+    struct java_world *world = java_world__make(4 * MIB, LEDGER_CLOCK_PLAIN, 0, false);
+    struct kernel_thread_place place = {0};
+    assert_non_null(world);
+    assert_false(kernel_thread_table__place(&world->table, gettid(), &place));
+    struct kernel_thread *here = kernel_thread_table__enter(&world->table);
+    assert_non_null(here);
+    assert_int_equal(start_java(here, "main", 1), 0);
+    here->host = world;
+    const struct ledger_thread *thread = find_thread(&world->ledger, 1);
+    assert_true(kernel_thread_table__place(&world->table, gettid(), &place));
+    assert_ptr_equal(ledger__at(&world->ledger, place.thread), thread);
+    assert_int_equal(place.node, thread->root);
+    assert_ptr_equal(place.host, world);
+    uint64_t token = kernel_thread__push(here, 'A');
+    assert_true(kernel_thread_table__place(&world->table, gettid(), &place));
+    assert_int_equal(place.node, child_of(&world->ledger, thread->root, 'A'));
+    kernel_thread__pop(here, token);
+    assert_true(kernel_thread_table__place(&world->table, gettid(), &place));
+    assert_int_equal(place.node, thread->root);
+    assert_false(kernel_thread_table__place(&world->table, 0x3fffffff, &place));
+}
+
+static bool knows_nobody(void *context, pid_t tid)
+{
+    (void)context, (void)tid;
+    return false;
+}
+
+static const struct ledger_unprofiled *none_unprofiled(void *context, pid_t tid, uint64_t start)
+{
+    (void)context, (void)tid, (void)start;
+    return NULL;
+}
+
+/* All threads of this process have rows in a copy's scan. */
+static void the_row_of_a_kernel_thread(void **state)
+{
+    (void)state;
+    struct java_world *world = java_world__make(4 * MIB, LEDGER_CLOCK_PLAIN, 0, false);
+    const struct scan_java java = {.knows = knows_nobody, .unprofiled = none_unprofiled};
+    struct process_scan scan;
+    assert_non_null(world);
+    process_scan__init(&scan, &world->ledger, getpid(), 0, &java);
+    assert_int_equal(process_scan__row(&scan, gettid()), 0);
+    assert_int_equal(process_scan__run(&scan, 1, SCAN_ALL), 0);
+    ledger_ref row = process_scan__row(&scan, gettid());
+    assert_int_not_equal(row, 0);
+    assert_int_equal(thread_at(world, row)->tids[0], gettid());
+    assert_int_equal(process_scan__row(&scan, 0x3fffffff), 0);
+    process_scan__close(&scan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_are_added),
+        cmocka_unit_test(it_waits_for_samples_on_their_way),
+        cmocka_unit_test(too_many_that_wait),
+        cmocka_unit_test(groups_of_a_copy_are_joined),
+        cmocka_unit_test(the_place_of_a_kernel_thread),
+        cmocka_unit_test(the_row_of_a_kernel_thread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
