@@ -94,7 +94,7 @@ static void read_blob(const struct vm_structs *structs, const char *begin, struc
     if (blob->kind == BLOB_METHOD || blob->kind == BLOB_NATIVE_METHOD)
         blob->method = vm_structs__pointer(begin, structs->nmethod_method);
     if (blob->kind == BLOB_METHOD && structs->nmethod_level >= 0)
-        blob->level = *(const int8_t *)(begin + structs->nmethod_level);
+        blob->level = (int8_t)begin[structs->nmethod_level];
 }
 
 bool code_cache__find(const struct code_cache *cache, uint64_t address, struct code_blob *blob)

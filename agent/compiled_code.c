@@ -68,7 +68,7 @@ static bool grow(struct compiled_method ***list, uint32_t *room, uint32_t needed
 
     if (needed <= *room)
         return true;
-    grown = realloc(*list, (size_t)wider * sizeof *grown);
+    grown = realloc(*list, (size_t)wider * sizeof(struct compiled_method *));
     if (!grown)
         return false;
     *list = grown;
@@ -82,7 +82,7 @@ static void take_out(struct compiled_code *code, uint32_t at)
     struct compiled_method *method = code->methods[at];
 
     memmove(&code->methods[at], &code->methods[at + 1],
-            (code->count - at - 1) * sizeof *code->methods);
+            (code->count - at - 1) * sizeof(struct compiled_method *));
     code->count--;
     if (!method->unloaded_ns)
         method->unloaded_ns = ledger_time__now_ns(code->time);
@@ -197,7 +197,8 @@ static void collect_all(struct compiled_code *code, struct compiled_method *meth
         method->addresses[count].offset = (uint32_t)(pc - method->begin);
         method->addresses[count++].scope = scope;
     }
-    method->scopes = count ? malloc(collector.count * sizeof *method->scopes) : NULL;
+    method->scopes =
+        count && collector.count ? malloc(collector.count * sizeof *method->scopes) : NULL;
     if (!method->scopes)
         return;
     memcpy(method->scopes, collector.scopes, collector.count * sizeof *method->scopes);
@@ -226,7 +227,7 @@ void compiled_code__loaded(struct compiled_code *code, jvmtiEnv *jvmti, jmethodI
         take_out(code, at);
     if (grow(&code->methods, &code->room, code->count + 1)) {
         memmove(&code->methods[at + 1], &code->methods[at],
-                (code->count - at) * sizeof *code->methods);
+                (code->count - at) * sizeof(struct compiled_method *));
         code->methods[at] = method;
         code->count++;
     } else {

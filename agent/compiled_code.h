@@ -60,8 +60,8 @@ void compiled_code__init(struct compiled_code *code, struct java_methods *java,
                          const struct ledger_time *time);
 
 /* JVMTI's events. */
-void compiled_code__loaded(struct compiled_code *code, jvmtiEnv *jvmti, jmethodID method,
-                           jint bytes, const void *address, const void *compile_info);
+void compiled_code__loaded(struct compiled_code *code, jvmtiEnv *jvmti, jmethodID id, jint bytes,
+                           const void *address, const void *compile_info);
 void compiled_code__unloaded(struct compiled_code *code, const void *address);
 
 /* Holds the lock until unlocked: what is found stays. */
