@@ -35,7 +35,7 @@ struct code_blob {
     uint64_t frame_bytes;
     uint64_t frame_complete; /* from `code` on, so far it has not set up its frame */
     const void *method;      /* Method *, of methods */
-    int level;               /* 1 to 3: C1; 4: C2; else -1 */
+    int8_t level;            /* 1 to 3: C1; 4: C2; else -1 */
 };
 
 /* Not async-signal-safe; when the JVM runs. False: it cannot be read. */

@@ -40,7 +40,7 @@ void java_methods__init(struct java_methods *methods, const struct vm_structs *s
     memset(methods, 0, sizeof *methods);
     pthread_mutex_init(&methods->lock, NULL);
     methods->structs = structs;
-    methods->buckets = calloc(BUCKETS, sizeof *methods->buckets);
+    methods->buckets = calloc(BUCKETS, sizeof(struct java_method *));
 }
 
 /* FNV-1a [G. Fowler, L. C. Noll, K.-P. Vo]. */

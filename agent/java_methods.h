@@ -41,7 +41,7 @@ struct java_method *java_methods__by_id(struct java_methods *methods, jvmtiEnv *
 
 /* By the address of its Method, which may be gone: NULL then, or if what is there makes no sense.
  * Reads the JVM's memory in a fault guard of its own. */
-struct java_method *java_methods__by_address(struct java_methods *methods, const void *method);
+struct java_method *java_methods__by_address(struct java_methods *methods, const void *address);
 
 /* By name: dots in the class's. */
 struct java_method *java_methods__by_name(struct java_methods *methods, const char *class_name,

@@ -479,6 +479,6 @@ void sample_merge__add(void *context, const struct sample *sample)
             note_sampled(merge, sample);
         add_below(merge, sample, sample->thread ? sample->node : thread->root);
     }
-    if (sample->thread)
+    if (thread && sample->thread)
         __atomic_store_n(&thread->merged_samples, thread->merged_samples + 1, __ATOMIC_RELEASE);
 }

@@ -32,6 +32,6 @@ void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
                         struct java_methods *methods, struct compiled_code *code);
 
 /* A sample_visit; context: the struct sample_merge. The code's lock is held. */
-void sample_merge__add(void *merge, const struct sample *sample);
+void sample_merge__add(void *context, const struct sample *sample);
 
 #endif

@@ -157,7 +157,9 @@ static void hear(const struct agent *agent, bool on)
 static void forget_task(struct sampler *sampler, struct sampled_task *task)
 {
     sample_timer__stop(&task->timer);
+    /* NOLINTBEGIN(clang-analyzer-core.NullDereference,clang-analyzer-unix.Malloc) */
     HASH_DEL(sampler->tasks, task);
+    /* NOLINTEND(clang-analyzer-core.NullDereference,clang-analyzer-unix.Malloc) */
     free(task);
 }
 
@@ -229,7 +231,7 @@ static void watch_all(struct agent *agent)
     pthread_mutex_lock(&sampler->tasks_lock);
     pass++;
     while ((entry = readdir(folder))) {
-        pid_t tid = atoi(entry->d_name);
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
         struct sampled_task *task =
             tid > 0 && tid != agent->ledger.header->profiler_tid ? watch(sampler, tid) : NULL;
 

@@ -63,6 +63,8 @@ static bool follows_call(uint64_t address)
 {
     const uint8_t *end = (const uint8_t *)(uintptr_t)address;
 
+    if (address < 8)
+        return false;
     if (end[-5] == 0xe8)
         return true;
     for (int length = 2; length <= 7; length++)

@@ -130,7 +130,7 @@ static unsigned choose(const struct agent *agent, pid_t tids[WALL_SAMPLES_AT_ONC
     if (!folder)
         return 0;
     while (count < WALL_SAMPLES_AT_ONCE && (entry = readdir(folder))) {
-        pid_t tid = atoi(entry->d_name);
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
         if (tid <= 0 || tid == agent->ledger.header->profiler_tid)
             continue;
