@@ -18,6 +18,23 @@
 #define THREADS 4
 #define NAMES   300
 
+/* As the agent's: for as long as the process lives. All can be reached, for the leak checker. */
+struct kept {
+    struct java_methods methods;
+    struct kept *older;
+};
+
+static struct java_methods *make(void)
+{
+    static struct kept *newest;
+    struct kept *kept = calloc(1, sizeof *kept);
+    assert_non_null(kept);
+    kept->older = newest;
+    newest = kept;
+    java_methods__init(&kept->methods, &fake_structs);
+    return &kept->methods;
+}
+
 static struct java_method *named(struct java_methods *methods, const char *class_name,
                                  const char *name, const char *signature)
 {
@@ -28,89 +45,84 @@ static struct java_method *named(struct java_methods *methods, const char *class
 static void one_method_is_one(void **state)
 {
     (void)state;
-    struct java_methods methods;
+    struct java_methods *methods = make();
     struct fake_method in_memory;
     const struct fake_id id = {"Lpkg/Some$Inner;", "run", "(I)V"};
     const struct fake_id again = id;
-    java_methods__init(&methods, &fake_structs);
     fake_method__make(&in_memory, "pkg/Some$Inner", "run", "(I)V");
-    struct java_method *method = java_methods__by_address(&methods, &in_memory);
+    struct java_method *method = java_methods__by_address(methods, &in_memory);
     assert_non_null(method);
     assert_string_equal(method->class_name, "pkg.Some$Inner");
     assert_string_equal(method->name, "run");
     assert_string_equal(method->signature, "(I)V");
     assert_null(method->id);
-    assert_ptr_equal(java_methods__by_address(&methods, &in_memory), method);
-    assert_ptr_equal(java_methods__by_id(&methods, &fake_jvmti, id_of(&id)), method);
+    assert_ptr_equal(java_methods__by_address(methods, &in_memory), method);
+    assert_ptr_equal(java_methods__by_id(methods, &fake_jvmti, id_of(&id)), method);
     assert_ptr_equal(method->id, id_of(&id));
-    assert_ptr_equal(java_methods__by_id(&methods, &fake_jvmti, id_of(&id)), method);
-    assert_ptr_equal(java_methods__by_id(&methods, &fake_jvmti, id_of(&again)), method);
-    assert_ptr_equal(named(&methods, "pkg.Some$Inner", "run", "(I)V"), method);
-    assert_ptr_not_equal(named(&methods, "pkg.Some$Inner", "run", "()V"), method);
+    assert_ptr_equal(java_methods__by_id(methods, &fake_jvmti, id_of(&id)), method);
+    assert_ptr_equal(java_methods__by_id(methods, &fake_jvmti, id_of(&again)), method);
+    assert_ptr_equal(named(methods, "pkg.Some$Inner", "run", "(I)V"), method);
+    assert_ptr_not_equal(named(methods, "pkg.Some$Inner", "run", "()V"), method);
     /* Names are three texts, not one. */
-    assert_ptr_not_equal(named(&methods, "pkg.Some$Inner", "ru", "n(I)V"), method);
-    assert_int_equal(methods.count, 3);
+    assert_ptr_not_equal(named(methods, "pkg.Some$Inner", "ru", "n(I)V"), method);
+    assert_int_equal(methods->count, 3);
 }
 
 /* HotSpot's own name of such a class has a plus where everybody else's has a dot. */
 static void a_hidden_class_has_one_name(void **state)
 {
     (void)state;
-    struct java_methods methods;
+    struct java_methods *methods = make();
     struct fake_method in_memory;
     const struct fake_id id = {"Lpkg/Some$$Lambda.0x00007f12a4001000;", "apply", "()V"};
-    java_methods__init(&methods, &fake_structs);
     fake_method__make(&in_memory, "pkg/Some$$Lambda+0x00007f12a4001000", "apply", "()V");
-    struct java_method *method = java_methods__by_address(&methods, &in_memory);
+    struct java_method *method = java_methods__by_address(methods, &in_memory);
     assert_non_null(method);
     assert_string_equal(method->class_name, "pkg.Some$$Lambda.0x00007f12a4001000");
-    assert_ptr_equal(java_methods__by_id(&methods, &fake_jvmti, id_of(&id)), method);
+    assert_ptr_equal(java_methods__by_id(methods, &fake_jvmti, id_of(&id)), method);
 }
 
 static void what_is_gone_is_none(void **state)
 {
     (void)state;
-    struct java_methods methods;
+    struct java_methods *methods = make();
     static struct fake_method method;
     const struct fake_id gone = {NULL, "run", "()V"};
     char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(page, MAP_FAILED);
     assert_int_equal(fault_guard__install(), 0);
-    java_methods__init(&methods, &fake_structs);
-    assert_null(java_methods__by_id(&methods, &fake_jvmti, id_of(&gone)));
-    assert_null(java_methods__by_address(&methods, page));
-    assert_null(java_methods__by_address(&methods, NULL));
+    assert_null(java_methods__by_id(methods, &fake_jvmti, id_of(&gone)));
+    assert_null(java_methods__by_address(methods, page));
     fake_method__make(&method, "pkg/Some", "run", "()V");
     method.constant = (const void *)page;
-    assert_null(java_methods__by_address(&methods, &method));
+    assert_null(java_methods__by_address(methods, &method));
     fake_method__make(&method, "pkg/Some", "run", "()V");
     method.klass_name = (const void *)page;
-    assert_null(java_methods__by_address(&methods, &method));
+    assert_null(java_methods__by_address(methods, &method));
     /* What is there, but no method. */
     fake_method__make(&method, "pkg/Some", "run", "V");
-    assert_null(java_methods__by_address(&methods, &method));
+    assert_null(java_methods__by_address(methods, &method));
     fake_method__make(&method, "pkg/Some", "", "()V");
-    assert_null(java_methods__by_address(&methods, &method));
+    assert_null(java_methods__by_address(methods, &method));
     fake_method__make(&method, "pkg/Some", "run", "()V");
     method.symbols[1].length = 5000;
-    assert_null(java_methods__by_address(&methods, &method));
-    assert_int_equal(methods.count, 0);
+    assert_null(java_methods__by_address(methods, &method));
+    assert_int_equal(methods->count, 0);
     fault_guard__remove();
 }
 
 static void another_method_at_the_same_address(void **state)
 {
     (void)state;
-    struct java_methods methods;
+    struct java_methods *methods = make();
     static struct fake_method first, second;
-    java_methods__init(&methods, &fake_structs);
     fake_method__make(&first, "pkg/Some", "first", "()V");
     fake_method__make(&second, "pkg/Some", "second", "()V");
-    assert_string_equal(java_methods__by_address(&methods, &first)->name, "first");
+    assert_string_equal(java_methods__by_address(methods, &first)->name, "first");
     first.constant = second.constant;
-    assert_string_equal(java_methods__by_address(&methods, &first)->name, "second");
-    assert_string_equal(java_methods__by_address(&methods, &first)->name, "second");
-    assert_int_equal(methods.count, 2);
+    assert_string_equal(java_methods__by_address(methods, &first)->name, "second");
+    assert_string_equal(java_methods__by_address(methods, &first)->name, "second");
+    assert_int_equal(methods->count, 2);
 }
 
 static void *ask(void *context)
@@ -136,19 +148,18 @@ static void count_visit(void *context, struct java_method *method)
 static void threads_get_the_same(void **state)
 {
     (void)state;
-    struct java_methods methods;
+    struct java_methods *methods = make();
     pthread_t threads[THREADS];
     struct java_method **found[THREADS];
     unsigned visits = 0;
-    java_methods__init(&methods, &fake_structs);
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, ask, &methods), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, ask, methods), 0);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], (void **)&found[i]), 0);
     for (int i = 0; i < THREADS; i++)
         for (int j = 0; j < NAMES; j++)
             assert_ptr_equal(found[i][j], found[0][j]);
-    java_methods__each(&methods, count_visit, &visits);
+    java_methods__each(methods, count_visit, &visits);
     assert_int_equal(visits, NAMES);
 }
 

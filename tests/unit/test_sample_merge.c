@@ -32,7 +32,8 @@ struct stage {
     struct sample_merge merge;
     ledger_ref thread;
     ledger_ref root;
-    ledger_ref a; /* root, M, A */
+    ledger_ref a;        /* root, M, A */
+    struct stage *older; /* all can be reached, for the leak checker */
     union {
         struct sample sample;
         char room[sizeof(struct sample) + 64 * sizeof(struct sample_frame)];
@@ -46,9 +47,12 @@ static struct ledger_thread *thread_of(struct stage *stage)
 
 static struct stage *make(enum ledger_thread_kind kind)
 {
-    static struct stage stage;
+    static struct stage *newest;
     static struct code_images *images;
-    memset(&stage, 0, sizeof stage);
+    struct stage *stage = calloc(1, sizeof *stage);
+    assert_non_null(stage);
+    stage->older = newest;
+    newest = stage;
     if (images == NULL)
         images = code_images__new();
     for (int letter = 'A'; letter <= 'z'; letter++) {
@@ -56,24 +60,24 @@ static struct stage *make(enum ledger_thread_kind kind)
         fake_method__make(&in_memory[letter], "pkg/Class", name, "()V");
     }
     fake_method__make(&in_memory['$'], "jdk/internal/vm/Continuation", "enterSpecial", "()V");
-    assert_int_equal(ledger__create(&stage.ledger, NULL, MIB), 0);
-    stage.maker.ledger = &stage.ledger;
-    call_tree__init(&stage.tree, &stage.ledger, make_letter_method, &stage.maker);
-    stage.root = call_tree__add_plain_node(&stage.tree, 0, NODE_ROOT);
-    call_tree__go_to(&stage.tree, stage.root, 0);
-    play(&stage.tree, "M A");
-    stage.a = ledger__ref(&stage.ledger, stage.tree.current);
-    stage.thread = ledger__take_shared(&stage.ledger, LEDGER_THREADS,
-                                       sizeof(struct ledger_thread) / LEDGER_CELL_BYTES);
-    thread_of(&stage)->kind = kind;
-    thread_of(&stage)->root = stage.root;
-    ledger_time__start(&stage.time, 0);
-    stage.walker.images = images;
-    java_methods__init(&stage.methods, &fake_structs);
-    compiled_code__init(&stage.code, &stage.methods, &stage.time);
-    sample_merge__init(&stage.merge, &stage.ledger, &stage.scan, &stage.walker, &stage.methods,
-                       &stage.code);
-    return &stage;
+    assert_int_equal(ledger__create(&stage->ledger, NULL, MIB), 0);
+    stage->maker.ledger = &stage->ledger;
+    call_tree__init(&stage->tree, &stage->ledger, make_letter_method, &stage->maker);
+    stage->root = call_tree__add_plain_node(&stage->tree, 0, NODE_ROOT);
+    call_tree__go_to(&stage->tree, stage->root, 0);
+    play(&stage->tree, "M A");
+    stage->a = ledger__ref(&stage->ledger, stage->tree.current);
+    stage->thread = ledger__take_shared(&stage->ledger, LEDGER_THREADS,
+                                        sizeof(struct ledger_thread) / LEDGER_CELL_BYTES);
+    thread_of(stage)->kind = kind;
+    thread_of(stage)->root = stage->root;
+    ledger_time__start(&stage->time, 0);
+    stage->walker.images = images;
+    java_methods__init(&stage->methods, &fake_structs);
+    compiled_code__init(&stage->code, &stage->methods, &stage->time);
+    sample_merge__init(&stage->merge, &stage->ledger, &stage->scan, &stage->walker, &stage->methods,
+                       &stage->code);
+    return stage;
 }
 
 /* Innermost first: a letter is an interpreted frame at bytecode 3, `.` the kernel, a digit an
