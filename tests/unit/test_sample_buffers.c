@@ -68,19 +68,19 @@ static void what_goes_in_comes_out_once(void **state)
     sample_buffers__delete(NULL);
 }
 
-/* 32 bytes and 16 a frame: of 256 KiB three of 4096 frames leave 65440 bytes, which are 4088
- * frames; then the lane is full to the last byte. */
+/* 32 bytes and 16 a frame: of 512 KiB seven of 4096 frames leave 65312 bytes, which are 4080
+ * frames; then the lane is full to the last byte. Where there is room for 4096 comes first. */
 static void full_lanes_drop(void **state)
 {
     (void)state;
     struct sample_buffers *buffers = sample_buffers__new();
     assert_non_null(buffers);
     for (int turn = 0; turn < 3; turn++) {
-        for (unsigned i = 0; i < 4 * SAMPLE_LANES; i++)
-            assert_int_equal(fill(buffers, 5), i % 4 == 3 ? 4088 : 4096);
+        for (unsigned i = 0; i < 8 * SAMPLE_LANES; i++)
+            assert_int_equal(fill(buffers, 5), i < 7 * SAMPLE_LANES ? 4096 : 4080);
         assert_int_equal(fill(buffers, 5), 0);
         assert_int_equal(sample_buffers__dropped(buffers), turn + 1);
-        assert_int_equal(drain(buffers), 4 * SAMPLE_LANES);
+        assert_int_equal(drain(buffers), 8 * SAMPLE_LANES);
         assert_int_equal(sample_buffers__fill_bytes(buffers), SAMPLE_BUFFER_BYTES);
     }
     sample_buffers__delete(buffers);
@@ -93,16 +93,18 @@ static void a_little_room_is_none(void **state)
     struct sample_buffers *buffers = sample_buffers__new();
     uint32_t room;
     assert_non_null(buffers);
-    for (int i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 7 * SAMPLE_LANES; i++)
         assert_int_equal(fill(buffers, 0), 4096);
-    struct sample *sample = sample_buffers__claim(buffers, 0, &room);
-    assert_non_null(sample);
-    assert_int_equal(room, 4088);
-    sample->frame_count = 4088 - 42;
-    sample_buffers__commit(buffers, sample);
-    /* In another lane. */
-    assert_int_equal(fill(buffers, 0), 4096);
+    for (unsigned i = 0; i < SAMPLE_LANES; i++) {
+        struct sample *sample = sample_buffers__claim(buffers, 0, &room);
+        assert_non_null(sample);
+        assert_int_equal(room, 4080);
+        sample->frame_count = 4080 - 42;
+        sample_buffers__commit(buffers, sample);
+    }
     assert_int_equal(sample_buffers__dropped(buffers), 0);
+    assert_null(sample_buffers__claim(buffers, 0, &room));
+    assert_int_equal(sample_buffers__dropped(buffers), 1);
     sample_buffers__delete(buffers);
 }
 
