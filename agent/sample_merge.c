@@ -197,6 +197,7 @@ static struct known_stack *renew_stack(struct sample_merge *merge, ledger_ref th
     stack->thread = thread;
     stack->java_id = record->java_id;
     stack->methods = calloc(count, sizeof(struct java_method *));
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the table has let go of what was freed */
     HASH_ADD_INT(merge->stacks, thread, stack);
     if (stack->hh.tbl && stack->methods)
         return stack;
