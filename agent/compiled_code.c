@@ -248,13 +248,9 @@ void compiled_code__unloaded(struct compiled_code *code, const void *address)
     compiled_code__unlock(code);
 }
 
-/* The event comes when the code may have run for a while, so the moment of loading does not count
- * where nobody else had the address. */
-struct compiled_method *compiled_code__find(struct compiled_code *code, uint64_t address,
-                                            uint64_t when_ns)
+static struct compiled_method *find_gone(const struct compiled_code *code, uint64_t address,
+                                         uint64_t when_ns)
 {
-    uint32_t at;
-
     for (uint32_t i = 0; i < code->gone_count; i++) {
         struct compiled_method *method = code->gone[i];
 
@@ -262,10 +258,23 @@ struct compiled_method *compiled_code__find(struct compiled_code *code, uint64_t
             when_ns >= method->loaded_ns)
             return method;
     }
-    at = position_of(code, address);
-    if (at < code->count && address >= code->methods[at]->begin)
-        return code->methods[at];
     return NULL;
+}
+
+/* The event comes when the code may have run for a while, so the moment of loading does not count
+ * where nobody else had the address. */
+struct compiled_method *compiled_code__find(struct compiled_code *code, uint64_t address,
+                                            uint64_t when_ns)
+{
+    uint32_t at = position_of(code, address);
+    struct compiled_method *there =
+        at < code->count && address >= code->methods[at]->begin ? code->methods[at] : NULL;
+    struct compiled_method *gone;
+
+    if (there && when_ns >= there->loaded_ns)
+        return there;
+    gone = find_gone(code, address, when_ns);
+    return gone ? gone : there;
 }
 
 /* Each address of the table is that behind an instruction, or one at which it may be interrupted:

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,6 +37,17 @@ static int open_event(pid_t tid, uint64_t interval_ns)
     return fd < 0 ? -errno : (int)fd;
 }
 
+/* Low numbers are the host's, which may use select(); where there are others. */
+static int move_up(int fd)
+{
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, FD_SETSIZE);
+
+    if (moved < 0)
+        return fd;
+    close(fd);
+    return moved;
+}
+
 enum ledger_sample_clock sample_timer__choose(int *error)
 {
     int fd = open_event(0, 10000000);
@@ -51,6 +63,8 @@ static bool is_one_too_many(int fd)
 {
     struct rlimit limit;
 
+    if (fd >= FD_SETSIZE)
+        fd -= FD_SETSIZE;
     return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd > limit.rlim_cur / FD_PART;
 }
 
@@ -61,6 +75,7 @@ static int start_event(struct sample_timer *timer, pid_t tid, int signal, uint64
 
     if (fd < 0)
         return fd;
+    fd = move_up(fd);
     if (is_one_too_many(fd)) {
         close(fd);
         return -EMFILE;
