@@ -192,6 +192,25 @@ static void book_row(struct process_scan *scan, struct scanned_row *row, uint64_
     }
 }
 
+/* Samples that the hidden row has are in no thread that anybody will see. */
+static void make_homeless(const struct process_scan *scan, const struct ledger_thread *thread)
+{
+    const struct ledger_node *node = ledger__at(scan->ledger, thread->root);
+    ledger_ref ref = node->sampled;
+    uint64_t samples = 0;
+
+    while (ref) {
+        node = ledger__at(scan->ledger, ref);
+        samples += node->cpu_samples + node->wall_samples;
+        ref = node->first_child;
+        while (!ref && node->parent) {
+            ref = node->next_sibling;
+            node = ledger__at(scan->ledger, node->parent);
+        }
+    }
+    ledger__count(&scan->ledger->header->homeless_samples, samples);
+}
+
 /* A Java thread started on it: from its beginning on, the books of that tid are that thread's. */
 static void hide_row(struct process_scan *scan, struct scanned_row *row)
 {
@@ -201,6 +220,7 @@ static void hide_row(struct process_scan *scan, struct scanned_row *row)
     if (row->thread) {
         root = ledger__at(scan->ledger, thread->root);
         thread->flags |= THREAD_HIDDEN;
+        make_homeless(scan, thread);
         root->cpu_ns = 0;
         root->wait_ns = 0;
         ledger__touch(scan->ledger, root);
