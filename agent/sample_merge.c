@@ -47,12 +47,14 @@ struct frames {
 static struct frames frames; /* the one caller's; too large for its stack */
 
 void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
-                        const struct process_scan *scan, const struct stack_walker *walker,
-                        struct java_methods *methods, struct compiled_code *code)
+                        const struct process_scan *scan, struct kernel_thread_table *threads,
+                        const struct stack_walker *walker, struct java_methods *methods,
+                        struct compiled_code *code)
 {
     memset(merge, 0, sizeof *merge);
     merge->ledger = ledger;
     merge->scan = scan;
+    merge->threads = threads;
     merge->walker = walker;
     merge->methods = methods;
     merge->code = code;
@@ -432,8 +434,17 @@ static void count_place(struct sample_merge *merge, const struct sample *sample)
 static struct ledger_thread *row_of(const struct sample_merge *merge, const struct sample *sample)
 {
     ledger_ref ref = sample->thread ? sample->thread : process_scan__row(merge->scan, sample->tid);
+    struct ledger_thread *absent;
 
-    return ref ? ledger__at(merge->ledger, ref) : NULL;
+    if (ref)
+        return ledger__at(merge->ledger, ref);
+    ref = kernel_thread_table__absent(merge->threads, sample->tid);
+    if (!ref)
+        return NULL;
+    absent = ledger__at(merge->ledger, ref);
+    __atomic_fetch_add(&absent->samples, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&absent->merged_samples, absent->merged_samples + 1, __ATOMIC_RELEASE);
+    return absent;
 }
 
 static void add_below(struct sample_merge *merge, const struct sample *sample, ledger_ref node)

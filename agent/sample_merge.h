@@ -10,6 +10,7 @@
 #include "agent/java_methods.h"
 #include "agent/native_symbols.h"
 #include "agent/stack_walk.h"
+#include "native/kernel_thread_table.h"
 #include "native/process_scan.h"
 #include "native/record_pool.h"
 #include "native/sample_buffers.h"
@@ -17,6 +18,7 @@
 struct sample_merge {
     struct ledger *ledger;
     const struct process_scan *scan;
+    struct kernel_thread_table *threads;
     const struct stack_walker *walker;
     struct java_methods *methods;
     struct compiled_code *code;
@@ -28,8 +30,9 @@ struct sample_merge {
 };
 
 void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
-                        const struct process_scan *scan, const struct stack_walker *walker,
-                        struct java_methods *methods, struct compiled_code *code);
+                        const struct process_scan *scan, struct kernel_thread_table *threads,
+                        const struct stack_walker *walker, struct java_methods *methods,
+                        struct compiled_code *code);
 
 /* A sample_visit; context: the struct sample_merge. The code's lock is held. */
 void sample_merge__add(void *context, const struct sample *sample);

@@ -59,24 +59,37 @@ void sampler__add_callbacks(jvmtiEventCallbacks *callbacks)
     callbacks->DynamicCodeGenerated = on_generated;
 }
 
-/* A thread's JNIEnv lies in its JavaThread, whose address the Java object has in a field. */
-static uintptr_t find_jni_offset(const struct agent *agent, JNIEnv *jni)
+static jfieldID find_java_thread_field(JNIEnv *jni)
 {
     jclass class = (*jni)->FindClass(jni, "java/lang/Thread");
     jfieldID field = class ? (*jni)->GetFieldID(jni, class, "eetop", "J") : NULL;
-    jthread thread = NULL;
-    uintptr_t offset = 0;
 
     if ((*jni)->ExceptionCheck(jni))
         (*jni)->ExceptionClear(jni);
-    if (field && (*agent->jvmti)->GetCurrentThread(agent->jvmti, &thread) == JVMTI_ERROR_NONE) {
-        uintptr_t java_thread = (uintptr_t)(*jni)->GetLongField(jni, thread, field);
+    (*jni)->DeleteLocalRef(jni, class);
+    return field;
+}
+
+const void *sampler__java_thread_of(const struct agent *agent, JNIEnv *jni, jthread thread)
+{
+    jfieldID field = agent->sampler.java_thread_field;
+
+    return field ? (const void *)(uintptr_t)(*jni)->GetLongField(jni, thread, field) : NULL;
+}
+
+/* A thread's JNIEnv lies in its JavaThread. */
+static uintptr_t find_jni_offset(const struct agent *agent, JNIEnv *jni)
+{
+    jthread thread = NULL;
+    uintptr_t offset = 0;
+
+    if ((*agent->jvmti)->GetCurrentThread(agent->jvmti, &thread) == JVMTI_ERROR_NONE) {
+        uintptr_t java_thread = (uintptr_t)sampler__java_thread_of(agent, jni, thread);
 
         if (java_thread && (uintptr_t)jni > java_thread && (uintptr_t)jni - java_thread < 65536)
             offset = (uintptr_t)jni - java_thread;
         (*jni)->DeleteLocalRef(jni, thread);
     }
-    (*jni)->DeleteLocalRef(jni, class);
     return offset;
 }
 
@@ -95,6 +108,7 @@ void sampler__prepare(struct agent *agent, JNIEnv *jni)
 {
     agent->sampler.mode = agent->options.sample;
     agent->sampler.interval_ns = agent->options.interval_ns;
+    agent->sampler.java_thread_field = find_java_thread_field(jni);
     agent->sampler.jni_offset = find_jni_offset(agent, jni);
 }
 
@@ -130,8 +144,8 @@ static int prepare(struct agent *agent)
     look_into_jvm(agent);
     java_methods__init(&sampler->methods, &sampler->walker.structs);
     compiled_code__init(&sampler->code, &sampler->methods, &agent->setup.time);
-    sample_merge__init(&sampler->merge, &agent->ledger, &agent->scan, &sampler->walker,
-                       &sampler->methods, &sampler->code);
+    sample_merge__init(&sampler->merge, &agent->ledger, &agent->scan, &agent->kernel_threads,
+                       &sampler->walker, &sampler->methods, &sampler->code);
     sampler->merge.keys_are_ids = agent->options.events == LEDGER_EVENTS_JVMTI;
     pthread_mutex_init(&sampler->tasks_lock, NULL);
     sampler->ready = true;

@@ -32,7 +32,8 @@ struct sampler {
     enum ledger_sample_clock clock;
     uint64_t interval_ns;
     int signal;
-    uintptr_t jni_offset; /* from a JavaThread to its JNIEnv */
+    uintptr_t jni_offset;       /* from a JavaThread to its JNIEnv */
+    jfieldID java_thread_field; /* of java.lang.Thread */
     struct code_images *images;
     struct sample_buffers *buffers;
     struct stack_walker walker;
@@ -60,6 +61,9 @@ void sampler__prepare(struct agent *agent, JNIEnv *jni);
 
 /* The JavaThread of a JNIEnv, or NULL: not known. Async-signal-safe. */
 const void *sampler__java_thread(const struct agent *agent, const JNIEnv *jni);
+
+/* That of a platform thread, from any thread; or NULL. */
+const void *sampler__java_thread_of(const struct agent *agent, JNIEnv *jni, jthread thread);
 
 /* A kernel thread of which nobody may know yet: the calling one. */
 void sampler__watch_me(struct agent *agent);

@@ -372,6 +372,7 @@ static void adopt(struct agent *agent, JNIEnv *jni, jthread thread)
 
     if (tid <= 0 || !learn(agent, jni, thread, &info, &facts))
         return;
+    facts.host = sampler__java_thread_of(agent, jni, thread);
     ref = kernel_thread_table__adopt(&agent->kernel_threads, tid, &facts);
     if (ref && facts.java_id)
         java_thread_table__started(&agent->java_threads, facts.java_id, ref);

@@ -305,6 +305,7 @@ int kernel_thread__begin_absent(struct kernel_thread *kernel_thread,
         return -ENOMEM;
     }
     kernel_thread->idle = false;
+    kernel_thread->host = facts->host;
     make_current(kernel_thread, ref,
                  ((const struct ledger_thread *)ledger__at(setup->ledger, ref))->root);
     return 0;

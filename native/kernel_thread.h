@@ -84,6 +84,7 @@ struct java_thread_facts {
     uint32_t flags; /* enum ledger_thread_flag */
     uint64_t java_id;
     ledger_ref parent;
+    const void *host; /* of one that is adopted; see struct kernel_thread */
 };
 
 /* Begins for the calling kernel thread, whose record is zeroed but for tid and generation. Keys are

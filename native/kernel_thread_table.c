@@ -349,3 +349,16 @@ bool kernel_thread_table__place(struct kernel_thread_table *table, pid_t tid,
     pthread_mutex_unlock(&table->lock);
     return runs;
 }
+
+ledger_ref kernel_thread_table__absent(struct kernel_thread_table *table, pid_t tid)
+{
+    struct kernel_thread_entry *entry;
+    ledger_ref thread = 0;
+
+    pthread_mutex_lock(&table->lock);
+    HASH_FIND_INT(table->entries, &tid, entry);
+    if (entry && entry->absent)
+        thread = entry->thread.record->thread;
+    pthread_mutex_unlock(&table->lock);
+    return thread;
+}

@@ -77,6 +77,9 @@ struct kernel_thread_place {
 bool kernel_thread_table__place(struct kernel_thread_table *table, pid_t tid,
                                 struct kernel_thread_place *place);
 
+/* The Java thread of a kernel thread that was adopted and never came by; none otherwise. */
+ledger_ref kernel_thread_table__absent(struct kernel_thread_table *table, pid_t tid);
+
 /* After each stop and start; see kernel_thread__note_unprofiled. Threads that were adopted, never
  * came by and are gone are taken out. */
 void kernel_thread_table__note_unprofiled(struct kernel_thread_table *table);
