@@ -1,0 +1,106 @@
+"""Samples every 100 us while code is compiled, thrown away and compiled anew, classes come and go, exceptions
+fly and each of the collectors works: no crash, the results that there are without the agent, and next to no
+stack that is not walked to its end. And while sampling is stopped and started.
+
+TREADLE_STORM_SAMPLES=1000000 for a long version, which goes on until so many samples were taken."""
+
+import os
+from collections import Counter
+
+import harness
+import sampled
+from running import running
+
+SAMPLES = int(os.environ.get("TREADLE_STORM_SAMPLES", "0"))
+ROUNDS = 25 if not SAMPLES else 150  # of the program
+START_STOPS = 10 if not SAMPLES else 100
+FEW = 500  # samples of which one or another may be anything
+LOST_MOST = 20  # walks that may fail in so few
+
+JVM = (
+    ("-XX:+UseSerialGC", "-Xmx64m"),
+    ("-XX:+UseParallelGC", "-Xmx64m"),
+    ("-XX:+UseG1GC", "-Xmx64m"),
+    ("-XX:+UseZGC", "-Xmx128m"),
+    ("-XX:+UseShenandoahGC", "-Xmx128m"),
+    ("-XX:-UseCompressedOops", "-Xmx64m"),
+    ("-XX:TieredStopAtLevel=1", "-Xmx64m"),
+    ("-XX:-TieredCompilation", "-Xmx64m"),
+    ("-Xint", "-Xmx64m"),
+    ("-Xcomp", "-Xmx128m"),
+)
+
+
+class Totals:
+    def __init__(self):
+        self.taken = 0
+        self.dropped = 0
+        self.failed = Counter()
+
+    def add(self, told):
+        self.taken += told["taken"]
+        self.dropped += told["dropped"]
+        self.failed.update(sampled.reasons(told))
+
+    def __str__(self):
+        share = sum(self.failed.values()) * 100 / max(1, self.taken)
+        return f"{self.taken} samples, {self.dropped} dropped, {share:.3f} % not walked: {dict(self.failed)}"
+
+
+def storm(test):
+    totals = Totals()
+    flags = [flags for flags in JVM if is_known(test, flags)]
+    while True:
+        for some in flags:
+            rounds = ROUNDS // 5 if "-Xint" in some or "-Xcomp" in some else ROUNDS
+            run(test, totals, some, "Storm", max(1, rounds))
+        run(test, totals, ("-Xmx64m",), "Everything")
+        run(test, totals, ("-Xmx64m",), "ManyClasses")
+        if totals.taken >= SAMPLES or test.failures:
+            break
+    for mode in ("cpu", "wall"):
+        started_and_stopped(test, totals, mode)
+    print(f"all: {totals}")
+
+
+def is_known(test, flags):
+    return test.java(*flags, "-version").status == 0
+
+
+def run(test, totals, flags, *program):
+    what = " ".join(map(str, flags + program))
+    plain = test.java(*flags, *program)
+    test.check(plain.status == 0, f"{what} without the agent: {plain}")
+    test.ledger.unlink(missing_ok=True)
+    agent = test.agent_option(events="none", sample="cpu", interval="100us")
+    test.same_for_user(plain, test.java(*flags, *program, agent=agent), what)
+    add_samples(test, totals, what)
+
+
+def add_samples(test, totals, what):
+    views = test.checked_report(views=("threads", "tree", "flat", "callers"))
+    few = views["threads"]["balance"]["samples"]["taken"] < FEW
+    told = sampled.check_books(test, views, what, 1_000_000 if few else sampled.FAILED_PPM)
+    failed = sampled.failures(told)
+    test.check(not few or failed <= LOST_MOST, f"{what}: {failed} walks failed: {told}")
+    print(f"{what}: {told['taken']} samples, {told['dropped']} dropped, {told['homeless']} homeless, "
+          f"not walked {sampled.reasons(told)}")
+    totals.add(told)
+
+
+def started_and_stopped(test, totals, mode):
+    test.ledger.unlink(missing_ok=True)
+    with running(test, "-Xmx64m", "StartStop") as program:
+        program.attach("-O", "events=none", sample=mode, interval="200us")
+        for number in range(START_STOPS):
+            test.check(program.ask("count 100") == "counted 14950", "wrong while it is sampled")
+            program.done("stop")
+            test.check(program.ask("count 100") == "counted 14950", "wrong while it is not")
+            program.done("start", "--sample", mode, "--interval", f"{200 + 100 * (number % 2)}us")
+        ended = program.end()
+    test.check(ended.status == 0 and ended.out.endswith("wrong 0 failed []\n"), f"{ended}")
+    add_samples(test, totals, f"started and stopped, sample={mode}")
+
+
+if __name__ == "__main__":
+    harness.main(storm)
