@@ -47,14 +47,12 @@ struct frames {
 static struct frames frames; /* the one caller's; too large for its stack */
 
 void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
-                        const struct process_scan *scan, struct kernel_thread_table *threads,
-                        const struct stack_walker *walker, struct java_methods *methods,
-                        struct compiled_code *code)
+                        const struct process_scan *scan, const struct stack_walker *walker,
+                        struct java_methods *methods, struct compiled_code *code)
 {
     memset(merge, 0, sizeof *merge);
     merge->ledger = ledger;
     merge->scan = scan;
-    merge->threads = threads;
     merge->walker = walker;
     merge->methods = methods;
     merge->code = code;
@@ -438,7 +436,7 @@ static struct ledger_thread *row_of(const struct sample_merge *merge, const stru
 
     if (ref)
         return ledger__at(merge->ledger, ref);
-    ref = kernel_thread_table__absent(merge->threads, sample->tid);
+    ref = merge->threads ? kernel_thread_table__absent(merge->threads, sample->tid) : 0;
     if (!ref)
         return NULL;
     absent = ledger__at(merge->ledger, ref);

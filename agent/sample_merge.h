@@ -18,7 +18,7 @@
 struct sample_merge {
     struct ledger *ledger;
     const struct process_scan *scan;
-    struct kernel_thread_table *threads;
+    struct kernel_thread_table *threads; /* set after the beginning; NULL: nobody to ask */
     const struct stack_walker *walker;
     struct java_methods *methods;
     struct compiled_code *code;
@@ -30,9 +30,8 @@ struct sample_merge {
 };
 
 void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
-                        const struct process_scan *scan, struct kernel_thread_table *threads,
-                        const struct stack_walker *walker, struct java_methods *methods,
-                        struct compiled_code *code);
+                        const struct process_scan *scan, const struct stack_walker *walker,
+                        struct java_methods *methods, struct compiled_code *code);
 
 /* A sample_visit; context: the struct sample_merge. The code's lock is held. */
 void sample_merge__add(void *context, const struct sample *sample);

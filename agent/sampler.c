@@ -144,8 +144,9 @@ static int prepare(struct agent *agent)
     look_into_jvm(agent);
     java_methods__init(&sampler->methods, &sampler->walker.structs);
     compiled_code__init(&sampler->code, &sampler->methods, &agent->setup.time);
-    sample_merge__init(&sampler->merge, &agent->ledger, &agent->scan, &agent->kernel_threads,
-                       &sampler->walker, &sampler->methods, &sampler->code);
+    sample_merge__init(&sampler->merge, &agent->ledger, &agent->scan, &sampler->walker,
+                       &sampler->methods, &sampler->code);
+    sampler->merge.threads = &agent->kernel_threads;
     sampler->merge.keys_are_ids = agent->options.events == LEDGER_EVENTS_JVMTI;
     pthread_mutex_init(&sampler->tasks_lock, NULL);
     sampler->ready = true;
