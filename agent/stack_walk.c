@@ -301,7 +301,8 @@ static bool resume(struct walk *walk)
     anchor += structs->thread_anchor;
     sp = (uint64_t)(uintptr_t)vm_structs__pointer(anchor, structs->anchor_sp);
     pc = (uint64_t)(uintptr_t)vm_structs__pointer(anchor, structs->anchor_pc);
-    if (sp <= walk->at.sp || sp >= walk->end)
+    /* The same frame is as good, whose fp only the anchor may know. */
+    if (sp < walk->at.sp || sp >= walk->end)
         return false;
     walk->resumed = true;
     walk->top = false;

@@ -16,7 +16,9 @@ ROUNDS = 10 if not SAMPLES else 150  # of the program
 START_STOPS = 10 if not SAMPLES else 100
 FEW = 500  # samples of which one or another may be anything
 LOST_MOST = 20  # walks that may fail in so few
-WALL_FAILED_PPM = 100_000  # of a JVM that was attached to, between stops and starts
+# The JVM's thread that takes attach requests waits in a function whose frame hangs on a register that nobody
+# outside can read: of so few threads its samples are a good part.
+WALL_FAILED_PPM = 100_000
 
 JVM = (
     ("-XX:+UseSerialGC", "-Xmx64m"),
