@@ -1,5 +1,7 @@
 /* treadle diff: what changed from one ledger to another. */
 #include "tools/command.h"
+#include "tools/html_diff.h"
+#include "tools/html_output.h"
 #include "tools/live_ledger.h"
 #include "tools/option_values.h"
 #include "tools/symbols/native_symbols.h"
@@ -14,9 +16,11 @@ struct request {
     const char *paths[DIFF_SIDES];
     unsigned path_count;
     const char *threads;
+    const char *html; /* where the page goes, or NULL */
     uint32_t top;
     bool normalize;
     bool collapsed;
+    bool view_given;
     bool json;
     bool csv;
 };
@@ -26,6 +30,7 @@ enum option_key {
     KEY_CSV,
     KEY_COLLAPSED,
     KEY_NORMALIZE,
+    KEY_HTML,
 };
 
 static const struct argp_option options[] = {
@@ -42,6 +47,11 @@ static const struct argp_option options[] = {
      "a line a path, with its base in A and in B, as difffolded.pl writes it", 0},
     {"json", KEY_JSON, NULL, 0, "JSON: durations in ns, sizes in bytes", 0},
     {"csv", KEY_CSV, NULL, 0, "CSV, one record a line", 0},
+    {"html", KEY_HTML, "FILE", 0,
+     "one HTML file with a differential flame graph, to look at in a browser; it has every view "
+     "and "
+     "every metric that both ledgers have",
+     0},
     {0},
 };
 
@@ -67,8 +77,10 @@ static void check_all(const struct request *request, struct argp_state *state)
 {
     if (request->path_count < DIFF_SIDES)
         argp_error(state, "two ledgers are needed, A and B");
-    if (request->json + request->csv + request->collapsed > 1)
-        argp_error(state, "--json, --csv or --collapsed, not several");
+    if (request->json + request->csv + request->collapsed + (request->html != NULL) > 1)
+        argp_error(state, "--json, --csv, --collapsed or --html, not several");
+    if (request->html && (request->view_given || request->top))
+        argp_error(state, "neither --view nor --top with --html: the page has all of them");
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -76,6 +88,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct request *request = state->input;
     switch (key) {
     case 'v':
+        request->view_given = true;
         parse_view(request, argument, state);
         break;
     case 'm':
@@ -98,6 +111,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case KEY_CSV:
         request->csv = true;
+        break;
+    case KEY_HTML:
+        request->html = argument;
         break;
     case ARGP_KEY_ARG:
         if (request->path_count == DIFF_SIDES)
@@ -130,7 +146,8 @@ static struct report_model *load(const struct request *request, const char *path
     uint64_t columns = of_threads(request) ? 0 : COLUMN_BIT(request->column);
     struct report_model *model = native_symbols__load_model(reader, columns);
     ledger_reader__close(reader);
-    int status = option_value__check_metric(request->column, model, of_threads(request), path);
+    int status =
+        option_value__check_metric(request->column, &model->header, of_threads(request), path);
     if (status == EXIT_FINE)
         return model;
     report_model__free(model);
@@ -167,6 +184,72 @@ static int show(const struct request *request, const struct report_model *const 
     return EXIT_FINE;
 }
 
+static int write_page(const void *html, FILE *out)
+{
+    return html_diff__write(html, out);
+}
+
+static int write_html(const struct request *request, const struct html_diff *html)
+{
+    static const char hint[] = "name another one with --html";
+    for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
+        const struct ledger_header *header = ledger_reader__header(html->readers[side]);
+        if (option_value__check_metric(request->column, header, false, html->paths[side]))
+            return EXIT_BAD_INPUT;
+        if (!html_output__check(request->html, html->paths[side], hint))
+            return EXIT_BAD_INPUT;
+    }
+    int error = html_output__write(request->html, write_page, html);
+    if (error == -ESRCH)
+        return command__fail("%s, %s: no thread matches '%s'; `treadle diff` lists them",
+                             html->paths[DIFF_A], html->paths[DIFF_B], request->threads);
+    if (error)
+        return command__fail("%s: cannot be written: %s", request->html, strerror(-error));
+    printf("%s\n", request->html);
+    return EXIT_FINE;
+}
+
+static int make_page(const struct request *request)
+{
+    struct ledger_reader *readers[DIFF_SIDES] = {NULL};
+    struct html_page page;
+    const char *missing;
+    char message[512];
+    int status = EXIT_FINE;
+    if (!html_page__get(&page, &missing))
+        return command__fail("this treadle was built without the page of `treadle diff --html`: %s",
+                             missing);
+    for (unsigned side = DIFF_A; side < DIFF_SIDES && status == EXIT_FINE; side++) {
+        readers[side] = live_ledger__read(request->paths[side], message, sizeof(message));
+        if (!readers[side])
+            status = command__fail("%s", message);
+    }
+    const struct html_diff html = {
+        .readers = {readers[DIFF_A], readers[DIFF_B]},
+        .page = &page,
+        .paths = {request->paths[DIFF_A], request->paths[DIFF_B]},
+        .threads = request->threads,
+        .column = request->column,
+        .normalize = request->normalize,
+    };
+    if (status == EXIT_FINE)
+        status = write_html(request, &html);
+    for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
+        ledger_reader__close(readers[side]);
+    return status;
+}
+
+static int show_both(const struct request *request)
+{
+    struct report_model *a = load(request, request->paths[DIFF_A]);
+    struct report_model *b = a ? load(request, request->paths[DIFF_B]) : NULL;
+    const struct report_model *const models[DIFF_SIDES] = {a, b};
+    int status = a && b ? show(request, models) : EXIT_BAD_INPUT;
+    report_model__free(a);
+    report_model__free(b);
+    return status;
+}
+
 int cmd_diff(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -174,11 +257,5 @@ int cmd_diff(int argc, char **argv)
     struct request request = {.view = &diff_view_kinds[0]};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
-    struct report_model *a = load(&request, request.paths[DIFF_A]);
-    struct report_model *b = a ? load(&request, request.paths[DIFF_B]) : NULL;
-    const struct report_model *const models[DIFF_SIDES] = {a, b};
-    int status = a && b ? show(&request, models) : EXIT_BAD_INPUT;
-    report_model__free(a);
-    report_model__free(b);
-    return status;
+    return request.html ? make_page(&request) : show_both(&request);
 }

@@ -165,7 +165,7 @@ static int export_ledger(const struct request *request, const char *path)
     struct report_model *model =
         native_symbols__load_model(reader, all ? ~UINT64_C(0) : COLUMN_BIT(request->column));
     ledger_reader__close(reader);
-    int status = option_value__check_metric(request->column, model, false, path);
+    int status = option_value__check_metric(request->column, &model->header, false, path);
     if (status == EXIT_FINE)
         status = export_model(request, model, path);
     report_model__free(model);

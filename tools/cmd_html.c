@@ -1,14 +1,13 @@
 /* treadle html: a ledger as one HTML file to look at in a browser. */
 #include "tools/command.h"
 #include "tools/html_ledger.h"
+#include "tools/html_output.h"
 #include "tools/ledger_argument.h"
 #include "tools/live_ledger.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct request {
     const char *source; /* FILE or PID, or NULL */
@@ -76,52 +75,24 @@ static int complain(const struct html_ledger *html, const char *output, int erro
     return command__fail("%s: cannot be written: %s", output, strerror(-error));
 }
 
-/* Written beside its place and then put there: never half a page, and never over the ledger that it
- * is made from before that was read. Nobody else may read it, as is so of ledgers. */
-static int write_file(const struct html_ledger *html, const char *output)
+static int write_page(const void *html, FILE *out)
 {
-    char *partial = NULL;
-    if (asprintf(&partial, "%s.XXXXXX", output) < 0)
-        return complain(html, output, -ENOMEM);
-    int fd = mkstemp(partial);
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-    int error = out ? html_ledger__write(html, out) : -errno;
-    if (out) {
-        bool failed = ferror(out) != 0;
-        if ((fclose(out) != 0 || failed) && !error)
-            error = errno ? -errno : -EIO;
-    }
-    if (!error && rename(partial, output) != 0)
-        error = -errno;
-    if (error && fd >= 0)
-        unlink(partial);
-    free(partial);
-    if (error)
-        return complain(html, output, error);
-    printf("%s\n", output);
-    return EXIT_FINE;
-}
-
-static bool is_ledger_itself(const char *path, const char *output)
-{
-    struct stat ledger, page;
-    return stat(path, &ledger) == 0 && stat(output, &page) == 0 && ledger.st_dev == page.st_dev &&
-           ledger.st_ino == page.st_ino;
+    return html_ledger__write(html, out);
 }
 
 static int write_output(const struct html_ledger *html, const char *output)
 {
-    struct stat is;
     if (strcmp(output, "-") == 0) {
         int error = html_ledger__write(html, stdout);
         return error ? complain(html, "standard output", error) : EXIT_FINE;
     }
-    if (is_ledger_itself(html->path, output))
-        return command__fail("%s: is the ledger itself; name another file with --output", output);
-    if (stat(output, &is) == 0 && !S_ISREG(is.st_mode))
-        return command__fail("%s: is no regular file; name another one with --output, or '-'",
-                             output);
-    return write_file(html, output);
+    if (!html_output__check(output, html->path, "name another one with --output, or '-'"))
+        return EXIT_BAD_INPUT;
+    int error = html_output__write(output, write_page, html);
+    if (error)
+        return complain(html, output, error);
+    printf("%s\n", output);
+    return EXIT_FINE;
 }
 
 static int html(const struct request *request, const struct html_page *page, const char *path)

@@ -153,11 +153,11 @@ static int check_columns(const struct request *request, const struct report_mode
     enum report_column sort = request->sort ? report_column__by_name(request->sort) : COLUMN_COUNT;
     int status = EXIT_FINE;
     if (request->view->of_samples)
-        status = option_value__check_metric(COLUMN_SAMPLES, model, threads, path);
+        status = option_value__check_metric(COLUMN_SAMPLES, &model->header, threads, path);
     if (status == EXIT_FINE)
-        status = option_value__check_metric(request->column, model, threads, path);
+        status = option_value__check_metric(request->column, &model->header, threads, path);
     if (status == EXIT_FINE && threads && sort < COLUMN_COUNT)
-        status = option_value__check_metric(sort, model, threads, path);
+        status = option_value__check_metric(sort, &model->header, threads, path);
     return status;
 }
 

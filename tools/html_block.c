@@ -74,7 +74,14 @@ static ssize_t write_cookie(void *cookie, const char *octets, size_t count)
     return (ssize_t)count;
 }
 
-FILE *html_block__stream(struct html_block *block)
+FILE *html_block__begin_stream(struct html_block *block, FILE *out, const char *name)
 {
+    html_block__begin(block, out, name);
     return fopencookie(block, "w", (cookie_io_functions_t){.write = write_cookie});
+}
+
+void html_block__end_stream(struct html_block *block, FILE *stream)
+{
+    fclose(stream);
+    html_block__end(block);
 }

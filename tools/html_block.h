@@ -26,7 +26,8 @@ void html_block__octets(struct html_block *block, const void *octets, size_t cou
 void html_block__number(struct html_block *block, uint64_t number);
 void html_block__end(struct html_block *block);
 
-/* A stream that writes into the block, NULL without memory; close it before the block's end. */
-FILE *html_block__stream(struct html_block *block);
+/* The same for text: begins a block and gives a stream that writes into it, NULL without memory. */
+FILE *html_block__begin_stream(struct html_block *block, FILE *out, const char *name);
+void html_block__end_stream(struct html_block *block, FILE *stream);
 
 #endif

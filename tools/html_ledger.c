@@ -1,6 +1,7 @@
 #include "tools/html_ledger.h"
 
 #include "tools/html_block.h"
+#include "tools/html_content.h"
 #include "tools/json_rows.h"
 #include "tools/report/thread_rows.h"
 #include "tools/symbols/native_symbols.h"
@@ -13,17 +14,6 @@
 /* Columns that are loaded at a time: a model with all of them takes several times the ledger. */
 #define COLUMNS_AT_A_TIME 3u
 
-/* What a frame is, as people see it; the numbers are known to tools/html/kinds.js. */
-enum frame_mark {
-    FRAME_ROOT,
-    FRAME_EXACT,
-    FRAME_GAP,
-    FRAME_SAMPLED,
-    FRAME_INTERPRETED,
-    FRAME_NATIVE,
-    FRAME_KERNEL,
-};
-
 struct writer {
     const struct report_model *model;
     const bool *selected;
@@ -31,89 +21,49 @@ struct writer {
     struct html_block block;
 };
 
-static enum frame_mark mark_of(const struct report_model *model, uint32_t node)
+static enum html_frame mark_of(const struct report_model *model, uint32_t node)
 {
-    static const enum frame_mark marks[] = {
-        [NODE_ROOT] = FRAME_ROOT,       [NODE_EXACT] = FRAME_EXACT,   [NODE_GAP] = FRAME_GAP,
-        [NODE_SAMPLED] = FRAME_SAMPLED, [NODE_NATIVE] = FRAME_NATIVE, [NODE_KERNEL] = FRAME_KERNEL,
-    };
     bool interpreted = strcmp(report_node__mark(model, node), "I") == 0;
-    return interpreted ? FRAME_INTERPRETED : marks[model->nodes[node].kind];
-}
-
-static json_t *column_object(uint64_t of_nodes, enum report_column column)
-{
-    static const char *const units[] = {
-        [UNIT_NS] = "ns", [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes"};
-    json_t *object = json_object();
-    bool kernel = column >= COLUMN_KERNEL;
-    const char *meaning =
-        kernel ? kernel_metric__get((enum ledger_metric)((unsigned)column - COLUMN_KERNEL))->meaning
-               : "";
-    json_object_set_new(object, "name", json_string(report_column__name(column)));
-    json_object_set_new(object, "key", json_string(report_column__key(column)));
-    json_object_set_new(object, "title", json_string(report_column__title(column)));
-    json_object_set_new(object, "meaning", json_string(meaning));
-    json_object_set_new(object, "unit", json_string(units[report_column__unit(column)]));
-    json_object_set_new(object, "of_nodes", json_boolean(of_nodes >> column & 1));
-    return object;
-}
-
-static int begin_stream(struct writer *writer, const char *name, FILE **stream)
-{
-    html_block__begin(&writer->block, writer->out, name);
-    *stream = html_block__stream(&writer->block);
-    return *stream ? 0 : -ENOMEM;
-}
-
-static void end_stream(struct writer *writer, FILE *stream)
-{
-    fclose(stream);
-    html_block__end(&writer->block);
+    return interpreted ? HTML_FRAME_INTERPRETED : html_content__frame(model->nodes[node].kind);
 }
 
 static int write_about(struct writer *writer, const char *path)
 {
-    FILE *stream;
     const struct ledger_header *header = &writer->model->header;
     uint64_t of_nodes = report_columns__of_nodes(header);
     uint64_t of_threads = report_columns__of_threads(header);
-    struct text_store texts = {0};
-    if (begin_stream(writer, "about", &stream) != 0)
+    FILE *stream = html_block__begin_stream(&writer->block, writer->out, "about");
+    if (!stream)
         return -ENOMEM;
     json_t *about = json_object();
     json_t *columns = json_array();
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)
         if ((of_nodes | of_threads) & COLUMN_BIT(column))
-            json_array_append_new(columns, column_object(of_nodes, column));
+            json_array_append_new(columns, html_content__column(of_nodes, column));
     json_object_set_new(about, "version", json_string(TREADLE_VERSION));
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    json_object_set_new(about, "ledger",
-                        json_row__text(text__from_java(&texts, name, strlen(name))));
+    json_object_set_new(about, "ledger", html_content__file_name(path));
     json_object_set_new(about, "columns", columns);
     json_row__write(stream, about);
-    text_store__release(&texts);
-    end_stream(writer, stream);
+    html_block__end_stream(&writer->block, stream);
     return 0;
 }
 
 static int write_threads(struct writer *writer, const char *path)
 {
-    FILE *stream;
     struct view view = {
         .model = writer->model, .path = path, .selected = writer->selected, .column = COLUMN_CPU};
-    if (begin_stream(writer, "facts", &view.screen.out) != 0)
+    view.screen.out = html_block__begin_stream(&writer->block, writer->out, "facts");
+    if (!view.screen.out)
         return -ENOMEM;
     view_process__text(&view);
     view_balance__text(&view);
-    end_stream(writer, view.screen.out);
+    html_block__end_stream(&writer->block, view.screen.out);
 
-    if (begin_stream(writer, "threads", &stream) != 0)
+    view.screen.out = html_block__begin_stream(&writer->block, writer->out, "threads");
+    if (!view.screen.out)
         return -ENOMEM;
-    view.screen.out = stream;
     int error = view_threads__json(&view);
-    end_stream(writer, stream);
+    html_block__end_stream(&writer->block, view.screen.out);
 
     html_block__begin(&writer->block, writer->out, "thread-order");
     struct thread_rows *rows = view_threads__rows(&view);
@@ -122,29 +72,6 @@ static int write_threads(struct writer *writer, const char *path)
     thread_rows__free(rows);
     html_block__end(&writer->block);
     return error;
-}
-
-static int write_methods(struct writer *writer)
-{
-    const struct report_model *model = writer->model;
-    FILE *stream;
-    if (begin_stream(writer, "methods", &stream) != 0)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < model->method_count; i++) {
-        const struct report_method *method = &model->methods[i];
-        struct text_store texts = {0};
-        json_t *row = json_array();
-        json_array_append_new(row, json_row__text(method->class_name));
-        json_array_append_new(row, json_row__text(report_method__full_name(&texts, method)));
-        json_array_append_new(row, json_row__text(method->signature));
-        json_array_append_new(row, json_row__text(method->source));
-        fputc(i ? ',' : '[', stream);
-        json_row__write(stream, row);
-        text_store__release(&texts);
-    }
-    fputc(']', stream);
-    end_stream(writer, stream);
-    return 0;
 }
 
 static void write_trees(struct writer *writer)
@@ -217,7 +144,8 @@ static int write_first(struct writer *writer, const struct html_ledger *html)
     if (!error)
         error = write_threads(writer, html->path);
     if (!error)
-        error = write_methods(writer);
+        error = html_content__methods(&writer->block, writer->out, writer->model->methods,
+                                      writer->model->method_count);
     if (error)
         return error;
     write_trees(writer);

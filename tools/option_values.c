@@ -53,17 +53,17 @@ enum report_column option_value__metric(const char *name, struct argp_state *sta
     return column;
 }
 
-int option_value__check_metric(enum report_column column, const struct report_model *model,
+int option_value__check_metric(enum report_column column, const struct ledger_header *header,
                                bool of_threads, const char *path)
 {
-    uint64_t known = of_threads ? report_columns__of_threads(&model->header)
-                                : report_columns__of_nodes(&model->header);
+    uint64_t known =
+        of_threads ? report_columns__of_threads(header) : report_columns__of_nodes(header);
     if (known & COLUMN_BIT(column))
         return EXIT_FINE;
     if (column == COLUMN_SAMPLES)
         return command__fail("%s: has no samples: the agent's sample= did not ask for any", path);
     enum ledger_metric_source source = report_column__source(column);
-    bool refused = model->header.source_error[source] != 0;
+    bool refused = header->source_error[source] != 0;
     return command__fail("%s: has no %s: %s%s", path, report_column__name(column),
                          refused ? "it needs " : "the agent's metrics= did not ask for it",
                          refused ? kernel_metric_source__get(source)->needs : "");

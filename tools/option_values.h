@@ -27,7 +27,7 @@ size_t option_value__metric_names(const char *names[]);
 
 /* Whether the ledger at `path` has that column for threads, or for contexts: EXIT_FINE, or
  * EXIT_BAD_INPUT after a line that says why not. */
-int option_value__check_metric(enum report_column column, const struct report_model *model,
+int option_value__check_metric(enum report_column column, const struct ledger_header *header,
                                bool of_threads, const char *path);
 
 #endif

@@ -1,6 +1,10 @@
 """treadle diff on the ledgers that make_ledger calls plain and family: their drawings are the
 expectation."""
+import base64
+import json
+import os
 import re
+import stat
 
 import bench
 
@@ -202,6 +206,68 @@ main  (platform, threads: 1)
             complaint = refused("plain.ledger", "family.ledger", *arguments, status=1)
             self.assertEqual(complaint.count("\n"), 1)
             self.assertIn(lacks, complaint)
+
+    def has_page(self):
+        try:
+            self.treadle("diff", "plain.ledger", "family.ledger", "--html", "probe.html")
+        except AssertionError:
+            complaint = self.treadle("diff", "plain.ledger", "family.ledger", "--html", "x", status=1)
+            self.assertRegex(complaint, r"^treadle: this treadle was built without the page .*\bnpm\b.*\n$")
+            return False
+        os.unlink(self.path("probe.html"))
+        return True
+
+    def test_page(self):
+        if not self.has_page():
+            self.skipTest("built without the page")
+        with open(self.path("x.html"), "w", encoding="ascii") as file:
+            file.write("what was there before")
+        self.assertEqual(self.treadle("diff", "plain.ledger", "family.ledger", "--html", "x.html"), "x.html\n")
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("x.html")).st_mode), 0o600)
+        with open(self.path("x.html"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertTrue(text.startswith("<!doctype html>") and text.endswith("</html>\n"))
+        blocks = {name: base64.b64decode(octets, validate=True) for name, octets in
+                  re.findall(r'data-block="([a-z_-]+)">([A-Za-z0-9+/=]*)</script>', text)}
+        about = json.loads(blocks["about"])
+        self.assertEqual((about["ledgers"], about["metric"]), (["plain.ledger", "family.ledger"], "cpu"))
+        self.assertEqual(about["diff"]["a"]["total"], 5000 * MS)
+        threads = json.loads(blocks["threads"])["threads"]
+        main = [thread["name"] for thread in threads].index("main")
+        self.assertEqual(threads[main], {"name": "main", "kind": "platform", "state": "both", "a": 1, "b": 1})
+        self.assertEqual(len(blocks["sides"]) * 3, len(blocks["nodes"]))  # mark, levels up, method
+        # main of A has 1 + 10 + 90 + 2 calls, of B 1; so much is one octet.
+        self.assertEqual((blocks["threads-calls-a"][main], blocks["threads-calls-b"][main]), (103, 1))
+
+    def test_page_refused(self):
+        if not self.has_page():
+            self.skipTest("built without the page")
+
+        def refused(*arguments, status=1):
+            before = set(os.listdir(self.folder))
+            complaint = self.treadle("diff", "plain.ledger", *arguments, status=status)
+            self.assertTrue(complaint.startswith("treadle"), complaint)
+            self.assertEqual(set(os.listdir(self.folder)), before)
+            return complaint
+        for arguments, expected in ((["family.ledger", "--html", "none/x.html"],
+                                     "none/x.html: cannot be written: No such file"),
+                                    (["family.ledger", "--html", "plain.ledger"], "is the ledger itself"),
+                                    (["family.ledger", "--html", "family.ledger"], "is the ledger itself"),
+                                    (["family.ledger", "--html", "tmp"], "tmp: is no regular file"),
+                                    (["none.ledger", "--html", "x.html"], "none.ledger: cannot be opened"),
+                                    (["family.ledger", "--html", "x.html", "-t", "nobody"],
+                                     "no thread matches 'nobody'"),
+                                    (["family.ledger", "--html", "x.html", "-m", "read_bytes"],
+                                     "plain.ledger: has no read_bytes")):
+            complaint = refused(*arguments)
+            self.assertEqual(complaint.count("\n"), 1)
+            self.assertIn(expected, complaint)
+        for option in ("--json", "--csv", "--collapsed"):
+            self.assertIn("not several", refused("family.ledger", "--html", "x.html", option, status=2))
+        for options in (["--view", "tree"], ["--top", "3"]):
+            self.assertIn("neither --view nor --top",
+                          refused("family.ledger", "--html", "x.html", *options, status=2))
+        self.assertIn("requires an argument", refused("family.ledger", "--html", status=2))
 
     def test_damage_is_told(self):
         with open(self.path("family.ledger"), "r+b") as ledger:

@@ -278,7 +278,8 @@ static void a_ledger_and_itself_do_not_differ(void **state)
     memset(&pair, 0, sizeof(pair));
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
         drawn__mutual_recursion(&pair.drawings[side]);
-    lay_over(&pair, (struct diff_request){COLUMN_WALL, true, true}, NULL);
+    lay_over(&pair, (struct diff_request){.column = COLUMN_WALL, .trees = true, .normalize = true},
+             NULL);
     bool *shown = report_diff__changed(pair.diff, 0);
     assert_int_equal(pair.diff->node_count, 6);
     for (uint32_t i = 0; i < pair.diff->node_count; i++) {

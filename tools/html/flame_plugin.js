@@ -4,7 +4,6 @@
 // all are.
 
 import { UIPlugin } from "flame-chart-js";
-import { EXACT, kinds } from "./kinds.js";
 import { cut } from "./names.js";
 
 export const ROW_PIXELS = 20;
@@ -16,8 +15,10 @@ const LABEL_FRAMES = 1; // priorities of what is drawn
 const OUTLINES = 2;
 
 export class FramesPlugin extends UIPlugin {
-    constructor() {
+    // paint: see frame_paint.js
+    constructor(paint) {
         super("frames");
+        this.paint = paint;
         this.height = "flexible";
         this.min = 0;
         this.max = 0;
@@ -49,18 +50,7 @@ export class FramesPlugin extends UIPlugin {
 
     setColours(palette) {
         this.palette = palette;
-        kinds.forEach(({ hatch }, kind) => {
-            if (!hatch) return;
-            const { type, ...shape } = hatch;
-            const pattern = (name, background, color) =>
-                this.renderEngine.createDefaultPattern({
-                    name,
-                    type,
-                    config: { ...shape, background, color },
-                });
-            pattern(`kind${kind}`, palette.frames[kind], palette.hatches[kind]);
-            pattern(`faded${kind}`, palette.faded, palette.fadedHatch);
-        });
+        this.paint.setColours(palette, this.renderEngine);
     }
 
     get scrollMax() {
@@ -133,15 +123,14 @@ export class FramesPlugin extends UIPlugin {
 
     drawFrame(frame, depth) {
         const engine = this.renderEngine;
-        const kind = this.tree.kind[frame];
         const x = engine.timeToPosition(this.starts[frame]);
         const width = this.cum[frame] * engine.zoom;
         const y = this.top(depth);
         const faded = this.matches && !this.matches[this.tree.method[frame]];
         const w = width > 4 ? width - 1 : width;
         engine.addRect({
-            color: faded ? this.palette.faded : this.colour(frame, kind),
-            pattern: kinds[kind].hatch && `${faded ? "faded" : "kind"}${kind}`,
+            color: faded ? this.palette.faded : this.paint.colour(this.tree, frame),
+            pattern: this.paint.pattern(this.tree, frame, faded),
             x,
             y,
             w,
@@ -149,16 +138,18 @@ export class FramesPlugin extends UIPlugin {
         });
         this.drawn++;
         if (this.matches && !faded && width > 4) this.outline(this.palette.match, x, y, w, 1);
-        if (width > TEXT_PIXELS) this.drawLabel(frame, kind, x, y, w);
+        if (width > TEXT_PIXELS) this.drawLabel(frame, x, y, w);
     }
 
-    drawLabel(frame, kind, x, y, w) {
+    drawLabel(frame, x, y, w) {
         const engine = this.renderEngine;
         const left = Math.max(x, 0);
         const inSight = Math.min(x + w, engine.width) - left;
-        const mark = kinds[kind].mark ? `${kinds[kind].mark} ` : "";
         const room = inSight - 2 * engine.blockPaddingLeftRight;
-        const length = Math.floor(room / engine.avgCharWidth) - mark.length;
+        const characters = Math.floor(room / engine.avgCharWidth);
+        const its = this.paint.mark(this.tree, frame, characters);
+        const mark = its ? `${its} ` : "";
+        const length = characters - mark.length;
         const name = length < LABEL_LEAST ? "" : cut(this.tree.labelWithin(frame, length), length);
         const text = mark + name;
         engine.addText({ text: this.fit(text, room), x: left, y, w: inSight }, LABEL_FRAMES);
@@ -179,17 +170,6 @@ export class FramesPlugin extends UIPlugin {
         const w = Math.max(1, (to - from) * engine.zoom);
         if (depth * ROW_PIXELS + ROW_PIXELS < this.scroll) return;
         engine.addRect({ color: this.palette.narrow, x, y: this.top(depth) + 6, w, h: FRAME_PIXELS - 12 });
-    }
-
-    // Frames of one class have one colour, those of exact frames' palette.
-    colour(frame, kind) {
-        if (kind !== EXACT) return this.palette.frames[kind];
-        const { className } = this.tree.ledger.methods[this.tree.method[frame]];
-        const { exacts } = this.palette;
-        let hash = 7;
-        for (let i = 0; i < className.length && i < 80; i++)
-            hash = (Math.imul(hash, 31) + className.charCodeAt(i)) | 0;
-        return exacts[(hash >>> 4) % exacts.length];
     }
 
     outline(color, x, y, w, line) {

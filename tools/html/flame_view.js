@@ -3,8 +3,9 @@
 import { FlameChartContainer } from "flame-chart-js";
 import { byId, element } from "./dom.js";
 import { FramesPlugin, ROW_PIXELS } from "./flame_plugin.js";
+import { ChangePaint, KindPaint } from "./frame_paint.js";
 import { lineOf, tooltipContent } from "./frame_text.js";
-import { kinds, ROOT } from "./kinds.js";
+import { ROOT } from "./kinds.js";
 import { palette } from "./theme.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 
@@ -17,7 +18,7 @@ export class FlameView {
     constructor(app) {
         this.app = app;
         this.host = byId("frames");
-        this.plugin = new FramesPlugin();
+        this.plugin = new FramesPlugin(app.ledger.isDiff ? new ChangePaint(app) : new KindPaint());
         this.plugin.focused = 0;
         this.listen();
         this.drawLegend();
@@ -69,13 +70,13 @@ export class FlameView {
     show() {
         const { tree, metric, matches, state } = this.app;
         if (!this.chart) this.start();
-        const changed = this.plugin.tree !== tree || this.plugin.metric !== metric.name;
+        const changed = this.plugin.tree !== tree || this.plugin.metric !== metric.column;
         if (this.plugin.tree !== tree) this.plugin.focused = 0;
         this.plugin.rootBelow = state.rootBelow;
-        this.plugin.show(tree, metric.name, matches);
+        this.plugin.show(tree, metric.column, matches);
         byId("flip").textContent = state.rootBelow ? "Root at top" : "Root at bottom";
         this.host.classList.toggle("empty", this.plugin.max === 0);
-        this.host.dataset.empty = `no ${metric.title} was recorded for these threads`;
+        this.host.dataset.empty = `no ${metric.label} was recorded for these threads`;
         if (changed) this.engine.calcMinMax();
         this.zoomAsStated();
         this.describe();
@@ -90,7 +91,7 @@ export class FlameView {
         if (state.zoom && "node" in state.zoom) {
             const frame = tree.frameOfNode(state.zoom.node);
             const width = this.plugin.cum[frame];
-            if (width > 0) from = tree.start(metric.name, frame);
+            if (width > 0) from = tree.start(metric.column, frame);
             if (width > 0) to = from + width;
         } else if (state.zoom) {
             [from, to] = [state.zoom.from * max, state.zoom.to * max];
@@ -310,13 +311,11 @@ export class FlameView {
     }
 
     drawLegend() {
-        const shown = kinds.filter((_, kind) => kind !== ROOT && this.app.ledger.kinds.has(kind));
         byId("legend").replaceChildren(
-            ...shown.map(({ name, mark, meaning }) => {
+            ...this.plugin.paint.legend(this.app.ledger).map(({ sample, mark, name, meaning }) => {
                 const item = element("li");
-                const sample = element("span", `sample ${name.replace(/\W+/g, "-")}`, mark || " ");
                 item.title = meaning;
-                item.append(sample, element("span", "", name));
+                item.append(element("span", `sample ${sample}`, mark || " "), element("span", "", name));
                 return item;
             }),
         );

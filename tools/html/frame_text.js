@@ -1,6 +1,7 @@
 // What there is to say of a frame: the lines of its tooltip, and one line for the reader below the
 // flame graph.
 
+import { changesOf, noteOf } from "./change.js";
 import { element } from "./dom.js";
 import { hasCalls, kinds, ROOT } from "./kinds.js";
 import { cut } from "./names.js";
@@ -25,7 +26,7 @@ function kindText(tree, frame) {
 
 // [what, value, more]
 export function factsOf(tree, metric, frame) {
-    const { base, cum } = tree.sum(metric.name);
+    const { base, cum } = tree.sum(metric.column);
     const calls = tree.base("calls")[frame];
     const amount = (value) => quantity(value, metric.unit);
     const facts = [
@@ -50,22 +51,49 @@ export function factsOf(tree, metric, frame) {
     return facts;
 }
 
-export function tooltipContent(tree, metric, frame) {
+function factList(tree, metric, frame) {
     const list = element("dl");
     for (const [what, value, more] of factsOf(tree, metric, frame)) {
         list.append(element("dt", "", what), element("dd", "", value), element("dd", "more", more));
     }
+    return list;
+}
+
+function changeList(tree, metric, frame) {
+    const list = element("dl", "changes");
+    for (const head of ["", "A", "B", "change", "of A"]) list.append(element("dt", "head", head));
+    for (const [what, ...values] of changesOf(tree, metric, frame))
+        list.append(element("dt", "", what), ...values.map((value) => element("dd", "", value)));
+    return list;
+}
+
+export function tooltipContent(tree, metric, frame) {
+    const { isDiff } = tree.ledger;
+    const note = isDiff ? noteOf(tree.sides[frame]) : "";
+    const notes = { new: "new: only B has it. ", gone: "gone: only A has it. " };
     return [
         element("strong", "", cut(fullName(tree, frame), NAME_LENGTH)),
-        element("p", "", kindText(tree, frame)),
-        list,
+        element("p", "", (notes[note] ?? "") + kindText(tree, frame)),
+        (isDiff ? changeList : factList)(tree, metric, frame),
     ];
 }
 
-export function lineOf(tree, metric, frame) {
-    const facts = factsOf(tree, metric, frame)
+function factLine(tree, metric, frame) {
+    return factsOf(tree, metric, frame)
         .map(([what, value, more]) => `${what} ${value}${more ? ` (${more})` : ""}`)
         .join(" · ");
+}
+
+function changeLine(tree, metric, frame) {
+    const note = noteOf(tree.sides[frame]);
+    return changesOf(tree, metric, frame)
+        .map(([what, a, b, change, percent]) => `${what} ${a} → ${b}: ${change}${percent ? ` (${percent})` : ""}`)
+        .concat(note || [])
+        .join(" · ");
+}
+
+export function lineOf(tree, metric, frame) {
+    const facts = (tree.ledger.isDiff ? changeLine : factLine)(tree, metric, frame);
     const { mark } = kinds[tree.kind[frame]];
     return `${mark ? `${mark} ` : ""}${cut(fullName(tree, frame), NAME_LENGTH)} — ${facts}`;
 }

@@ -6,6 +6,7 @@ const KEYS = [
     ["1 2 3 4", "threads, flame graph, tree, methods"],
     ["/", "search; Enter goes to the heaviest match, Escape ends the search"],
     ["m", "choose the metric"],
+    ["w", "of two ledgers: frames as wide as in A or as in B"],
     ["t", "dark or light"],
     ["?", "this list"],
     ["Flame graph", ""],

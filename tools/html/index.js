@@ -1,6 +1,8 @@
 // The page of `treadle html`: what is looked at (view_state.js) decides what the views show.
 
-import { CallTree } from "./call_tree.js";
+import { blockJson } from "./blocks.js";
+import { DiffLedger } from "./diff_ledger.js";
+import { DiffMethodsView, DiffThreadsView, DiffTreeView, showDiffSummary } from "./diff_views.js";
 import { byId, element } from "./dom.js";
 import { FlameView } from "./flame_view.js";
 import { showHelp } from "./help.js";
@@ -19,23 +21,25 @@ const TREES_KEPT = 3;
 
 class App {
     constructor() {
-        this.ledger = new Ledger();
+        const isDiff = Boolean(blockJson("about").diff);
+        this.ledger = isDiff ? new DiffLedger() : new Ledger();
         this.trees = new Map();
         this.state = readState(location.hash, this.ledger);
         this.views = {
-            threads: new ThreadsView(this),
+            threads: new (isDiff ? DiffThreadsView : ThreadsView)(this),
             flame: new FlameView(this),
-            tree: new TreeView(this),
-            methods: new MethodsView(this),
+            tree: new (isDiff ? DiffTreeView : TreeView)(this),
+            methods: new (isDiff ? DiffMethodsView : MethodsView)(this),
         };
-        showSummary(this.ledger);
+        (isDiff ? showDiffSummary : showSummary)(this.ledger);
+        byId("side-label").hidden = !isDiff;
         this.listMetrics();
     }
 
     // ---- what is shown ----
 
     get metric() {
-        return this.ledger.metric(this.state.metric) ?? this.ledger.metrics[0];
+        return this.ledger.shown(this.state);
     }
 
     get tree() {
@@ -45,7 +49,7 @@ class App {
         if (!tree) {
             const chosen = threads ? new Set(threads) : null;
             const rows = this.ledger.threads.filter(({ number }) => !chosen || chosen.has(number));
-            tree = new CallTree(this.ledger, rows, apart);
+            tree = this.ledger.treeOf(rows, apart);
             if (this.trees.size === TREES_KEPT) this.trees.delete(this.trees.keys().next().value);
             this.trees.set(key, tree);
         }
@@ -102,8 +106,16 @@ class App {
 
     zoomTo(frame) {
         const node = this.tree.origin[frame];
-        this.change({ tab: "flame", zoom: node >= 0 ? { node } : null }, { step: true });
+        const zoom = node >= 0 ? { node } : null;
+        this.change({ tab: "flame", zoom, ...this.sideOf(frame) }, { step: true });
         byId("frames").focus();
+    }
+
+    // Where a frame has no width the other side's widths show it.
+    sideOf(frame) {
+        const { ledger, tree, metric, state } = this;
+        if (!ledger.isDiff || tree.cum(metric.column)[frame] > 0) return {};
+        return { side: state.side === "a" ? "b" : "a" };
     }
 
     // ---- drawing ----
@@ -126,6 +138,7 @@ class App {
     showTools() {
         const { state, ledger, metric } = this;
         byId("metric").value = metric.name;
+        byId("side").value = state.side;
         const { threads } = this.tree;
         const names = threads.map(({ label }) => label).join(", ");
         const chosen = byId("chosen");
@@ -147,15 +160,15 @@ class App {
     showMatches() {
         const { matches, tree, metric } = this;
         const output = byId("matches");
-        this.measured = matches && measure(tree, metric.name, matches);
+        this.measured = matches && measure(tree, metric.column, matches);
         if (!matches) {
             output.textContent = "";
             return;
         }
         const { frames, sum } = this.measured;
-        const whole = tree.cum(metric.name)[0];
+        const whole = tree.cum(metric.column)[0];
         output.textContent = frames
-            ? `${share(sum, whole) || "0 %"} of ${metric.title} (${quantity(sum, metric.unit)}) in ` +
+            ? `${share(sum, whole) || "0 %"} of ${metric.label} (${quantity(sum, metric.unit)}) in ` +
               `${quantity(frames, "count")} frame${frames === 1 ? "" : "s"}`
             : "no match";
     }
@@ -175,6 +188,7 @@ class App {
 
     listen() {
         byId("metric").addEventListener("change", (event) => this.change({ metric: event.target.value }));
+        byId("side").addEventListener("change", (event) => this.change({ side: event.target.value }));
         byId("apart").addEventListener("change", (event) =>
             this.change({ apart: event.target.checked, zoom: null }),
         );
@@ -226,6 +240,8 @@ class App {
         } else if (event.key === "/") {
             byId(this.state.tab === "threads" ? "find-thread" : "search").select();
         } else if (event.key === "m" && this.state.tab !== "threads") byId("metric").focus();
+        else if (event.key === "w" && this.ledger.isDiff)
+            this.change({ side: this.state.side === "a" ? "b" : "a" });
         else if (event.key === "t") this.toggleTheme();
         else if (event.key === "?") showHelp();
         else return;

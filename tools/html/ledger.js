@@ -1,6 +1,7 @@
 // The ledger of the page, as columns of numbers: one number a node in each. See html_ledger.h.
 
 import { blockJson, blockOctets, blockText, Numbers } from "./blocks.js";
+import { CallTree } from "./call_tree.js";
 import { ROOT } from "./kinds.js";
 import { cut, printable } from "./names.js";
 
@@ -19,6 +20,7 @@ export class Ledger {
         this.kinds = new Set(this.kind);
         this.columns = new Map();
         this.metrics = this.metricsOfNodes();
+        this.isDiff = false;
     }
 
     readThreads(threads) {
@@ -100,6 +102,17 @@ export class Ledger {
 
     metric(name) {
         return this.metrics.find((metric) => metric.name === name);
+    }
+
+    // A metric as the views show it: `column` is what frames are as wide as, `order` what tables are
+    // sorted by, `label` what it is called in a sentence.
+    shown({ metric: name }) {
+        const metric = this.metric(name) ?? this.metrics[0];
+        return { ...metric, column: metric.name, order: metric.name, label: metric.title };
+    }
+
+    treeOf(threads, apart) {
+        return new CallTree(this, threads, apart);
     }
 
     // A column's base values, by node; read when first asked for.

@@ -4,9 +4,9 @@
 const NONE = -1;
 
 // A row a method: base, calls, and cum of the outermost frames, so that recursion counts once.
-export function flatRows(tree, metric) {
-    const { base, cum } = tree.sum(metric);
-    const calls = tree.base("calls");
+export function flatRows(tree, column, callsColumn = "calls") {
+    const { base, cum } = tree.sum(column);
+    const calls = tree.base(callsColumn);
     const { outer } = tree;
     const rows = new Map();
     for (let frame = 0; frame < tree.count; frame++) {
@@ -29,9 +29,9 @@ function rowOf(rows, method, kind) {
 
 // The parents' calls, base and cum add up to the method's own, the children's cum to its cum less
 // its base.
-export function callersOf(tree, metric, method) {
-    const { base, cum } = tree.sum(metric);
-    const calls = tree.base("calls");
+export function callersOf(tree, column, method, callsColumn = "calls") {
+    const { base, cum } = tree.sum(column);
+    const calls = tree.base(callsColumn);
     const { outer } = tree;
     const parents = new Map();
     const children = new Map();

@@ -7,13 +7,6 @@ import { callersOf, flatRows } from "./methods.js";
 import { quantity, share } from "./quantity.js";
 import { setCell, Table } from "./table.js";
 
-const columnsOf = (title) => [
-    { key: "name", title: "Method", rem: 11, grow: true, className: "name frame" },
-    { key: "calls", title: "calls", rem: 6 },
-    { key: "base", title: `${title} base`, rem: 6.5 },
-    { key: "cum", title: `${title} cum`, rem: 6.5 },
-];
-
 export class MethodsView {
     constructor(app) {
         this.app = app;
@@ -21,7 +14,7 @@ export class MethodsView {
         const table = (id, label, rows) => {
             const made = new Table(byId(id), {
                 label,
-                columns: columnsOf("CPU"),
+                columns: this.columns(app.metric),
                 fill: (cells, row) => this.fill(cells, this[rows][row], made.room[0]),
                 onSort: (key) => this.sortBy(key),
                 onOpen: (row) => app.change({ method: this[rows][row].method }, { step: true }),
@@ -39,13 +32,30 @@ export class MethodsView {
         ];
     }
 
+    columns({ title }) {
+        return [
+            { key: "name", title: "Method", rem: 11, grow: true, className: "name frame" },
+            { key: "calls", title: "calls", rem: 6 },
+            { key: "base", title: `${title} base`, rem: 6.5 },
+            { key: "cum", title: `${title} cum`, rem: 6.5 },
+        ];
+    }
+
+    rowsOf(tree, metric) {
+        return flatRows(tree, metric.column);
+    }
+
+    stanzaOf(tree, metric, method) {
+        return callersOf(tree, metric.column, method);
+    }
+
     show() {
         const { tree, metric, matches, state } = this.app;
-        if (this.tree !== tree || this.metric !== metric.name) {
+        if (this.tree !== tree || this.metric !== metric.order) {
             this.tree = tree;
-            this.metric = metric.name;
-            this.all = flatRows(tree, metric.name);
-            for (const [table] of this.tables) table.setColumns(columnsOf(metric.title));
+            this.metric = metric.order;
+            this.all = this.rowsOf(tree, metric);
+            for (const [table] of this.tables) table.setColumns(this.columns(metric));
         }
         this.rows = matches ? this.all.filter(({ method }) => matches[method]) : [...this.all];
         this.sort(this.rows);
@@ -64,7 +74,7 @@ export class MethodsView {
     showStanza(method) {
         const { metric } = this.app;
         const row = this.all.find((one) => one.method === method);
-        Object.assign(this, row ? callersOf(this.tree, metric.name, method) : { parents: [], children: [] });
+        Object.assign(this, row ? this.stanzaOf(this.tree, metric, method) : { parents: [], children: [] });
         this.sort(this.parents);
         this.sort(this.children);
         byId("self").textContent = row ? this.nameOf(method) : "No method";
@@ -73,7 +83,7 @@ export class MethodsView {
 
     numbersOf(row) {
         const { metric, tree } = this.app;
-        const whole = tree.cum(metric.name)[0];
+        const whole = tree.cum(metric.column)[0];
         const amount = (value) => `${quantity(value, metric.unit)} (${share(value, whole)})`;
         const parts = [`${metric.title} base ${amount(row.base)}`, `cum ${amount(row.cum)}`];
         if (hasCalls(row.kind) && row.calls) {
@@ -107,12 +117,16 @@ export class MethodsView {
     }
 
     fill(cells, row, room) {
-        const { metric, tree } = this.app;
-        const whole = tree.cum(metric.name)[0];
         const name = cells[0];
         name.title = this.nameOf(row.method);
         name.lastChild.dataset.mark = kinds[row.kind].mark;
         setCell(name, this.app.ledger.methodWithin(row.method, room));
+        this.fillNumbers(cells, row);
+    }
+
+    fillNumbers(cells, row) {
+        const { metric, tree } = this.app;
+        const whole = tree.cum(metric.column)[0];
         setCell(cells[1], hasCalls(row.kind) ? quantity(row.calls, "count") : "");
         setCell(cells[2], quantity(row.base, metric.unit), row.base / whole);
         setCell(cells[3], quantity(row.cum, metric.unit), row.cum / whole);

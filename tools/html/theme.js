@@ -45,6 +45,11 @@ function coloursOf(of) {
     return {
         paper: of("--paper"),
         ink: of("--frame-ink"),
+        same: of("--same"),
+        more: [1, 2, 3].map((step) => of(`--more-${step}`)),
+        less: [1, 2, 3].map((step) => of(`--less-${step}`)),
+        moreHatch: of("--hatch-more"),
+        lessHatch: of("--hatch-less"),
         line: of("--accent"),
         match: of("--match"),
         narrow: of("--frame-narrow"),

@@ -128,7 +128,8 @@ export class ThreadsView {
         });
         this.metrics.forEach((metric, i) => {
             const value = metric.of(thread);
-            setCell(cells[this.own.length + i], quantity(value, metric.unit), value / (this.most[i] || 1));
+            const text = metric.text ? metric.text(thread) : quantity(value, metric.unit);
+            setCell(cells[this.own.length + i], text, value / (this.most[i] || 1));
         });
     }
 

@@ -16,7 +16,7 @@ export class TreeView {
         this.table = new Table(byId("tree-table"), {
             label: "Call tree",
             role: "treegrid",
-            columns: this.columns("CPU"),
+            columns: this.columns(app.metric),
             fill: (cells, row, element) => this.fill(cells, row, element),
             onOpen: (row) => app.zoomTo(this.rows[row]),
             onKey: (key, row) => this.key(key, row),
@@ -24,7 +24,7 @@ export class TreeView {
         this.table.onClick = (row, cell, event) => this.click(row, cell, event);
     }
 
-    columns(title) {
+    columns({ title }) {
         return [
             { key: "name", title: "Frame", rem: 15, grow: true, className: "name frame" },
             { key: "cum", title: `${title} cum`, rem: 7.5 },
@@ -38,12 +38,12 @@ export class TreeView {
 
     show() {
         const { tree, metric } = this.app;
-        if (this.tree !== tree || this.metric !== metric.name) {
+        if (this.tree !== tree || this.metric !== metric.order) {
             this.tree = tree;
-            this.metric = metric.name;
+            this.metric = metric.order;
             this.open = new Set();
             this.openHeavy();
-            this.table.setColumns(this.columns(metric.title));
+            this.table.setColumns(this.columns(metric));
             this.table.current = 0;
         }
         this.openZoomed();
@@ -88,10 +88,7 @@ export class TreeView {
 
     fill(cells, row, element) {
         const { tree, app } = this;
-        const { metric } = app;
         const frame = this.rows[row];
-        const { base, cum } = tree.sum(metric.name);
-        const calls = tree.base("calls")[frame];
         const kind = tree.kind[frame];
         const leaf = tree.firstChild[frame] < 0;
         const open = this.open.has(frame);
@@ -105,16 +102,24 @@ export class TreeView {
         if (leaf) element.removeAttribute("aria-expanded");
         else element.setAttribute("aria-expanded", open);
         element.setAttribute("aria-level", level + 1);
-        const counted = hasCalls(kind);
-        const recursion = tree.level(frame);
         const room = this.table.room[0] - 2 * Math.min(level, INDENT_LEVELS) - 4;
         setCell(name, tree.labelWithin(frame, room));
+        this.fillNumbers(cells, frame);
+        const recursion = tree.level(frame);
+        setCell(cells[cells.length - 1], recursion ? `${level} ×${recursion + 1}` : `${level}`);
+    }
+
+    fillNumbers(cells, frame) {
+        const { tree, app } = this;
+        const { metric } = app;
+        const { base, cum } = tree.sum(metric.column);
+        const calls = tree.base("calls")[frame];
+        const counted = hasCalls(tree.kind[frame]);
         setCell(cells[1], quantity(cum[frame], metric.unit), cum[frame] / cum[0]);
         setCell(cells[2], share(cum[frame], cum[0]));
         setCell(cells[3], quantity(base[frame], metric.unit), base[frame] / cum[0]);
         setCell(cells[4], counted ? quantity(calls, "count") : "");
         setCell(cells[5], counted && metric.name !== "calls" ? perCall(cum[frame], calls, metric.unit) : "");
-        setCell(cells[6], recursion ? `${level} ×${recursion + 1}` : `${level}`);
     }
 
     toggle(row) {

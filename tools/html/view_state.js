@@ -1,7 +1,7 @@
 // What is looked at, and the same as the address behind '#', so that a link shows the same view.
 //
 //   tab=flame&metric=wall&threads=0,3-7&by=method&zoom=n120|r0.1-0.25&search=…&find=…&method=12
-//   &root=bottom&sort=cpu-down
+//   &root=bottom&sort=cpu-down&side=a
 //
 // Threads and nodes are numbers of this very ledger; what does not exist in it is left out.
 
@@ -12,6 +12,7 @@ const APART_MAX = 100;
 const START = {
     tab: "threads",
     metric: "cpu",
+    side: "b", // whose values frames are as wide as, of two ledgers
     threads: null, // all
     apart: true, // a frame a thread, or all of them as one: of many, none would be wide enough
     zoom: null, // {node} or {from, to}: parts of the whole
@@ -57,9 +58,11 @@ function zoomOf(text, ledger) {
 export function readState(hash, ledger) {
     const given = new URLSearchParams(hash.replace(/^#/, ""));
     const text = (name) => given.get(name) ?? "";
-    const state = { ...START };
+    const state = { ...START, metric: ledger.about.metric ?? START.metric };
+    state.sort = `${state.metric}-down`;
     if (TABS.includes(text("tab"))) state.tab = text("tab");
     if (ledger.metric(text("metric"))) state.metric = text("metric");
+    if (ledger.isDiff && text("side") === "a") state.side = "a";
     state.threads = numbersOf(text("threads"), ledger);
     state.apart = text("by") ? text("by") === "thread" : ledger.threads.length <= APART_MAX;
     state.zoom = zoomOf(text("zoom"), ledger);
@@ -76,6 +79,7 @@ export function writeState(state) {
     const hash = new URLSearchParams();
     hash.set("tab", state.tab);
     hash.set("metric", state.metric);
+    if (state.side !== START.side) hash.set("side", state.side);
     if (state.threads) hash.set("threads", rangesOf(state.threads));
     hash.set("by", state.apart ? "thread" : "method");
     if (state.zoom && "node" in state.zoom) hash.set("zoom", `n${state.zoom.node}`);

@@ -15,6 +15,7 @@ struct sprout {
 
 struct thicket {
     struct report_diff *diff;
+    const struct diff_request *request;
     struct sprout *sprouts;
     size_t room;
     uint32_t count;
@@ -135,7 +136,9 @@ static int compare_siblings(const void *a, const void *b, void *context)
     const struct thicket *thicket = context;
     const struct diff_node *x = &thicket->sprouts[*(const uint32_t *)a].node;
     const struct diff_node *y = &thicket->sprouts[*(const uint32_t *)b].node;
-    int order = diff_change__compare(diff_change__of(x->cum), diff_change__of(y->cum));
+    int order = 0;
+    if (!thicket->request->steady)
+        order = diff_change__compare(diff_change__of(x->cum), diff_change__of(y->cum));
     if (!order)
         order = diff_change__compare(diff_change__of(x->calls), diff_change__of(y->calls));
     if (!order)
@@ -221,16 +224,16 @@ static void lay_out(struct thicket *thicket)
 
 void diff_tree__build(struct report_diff *diff, const struct report_model *const models[DIFF_SIDES],
                       uint32_t *const method_of[DIFF_SIDES], uint32_t *const row_of[DIFF_SIDES],
-                      bool normalize)
+                      const struct diff_request *request)
 {
-    struct thicket thicket = {.diff = diff};
+    struct thicket thicket = {.diff = diff, .request = request};
     thicket.sprouts = memory__grown(NULL, &thicket.room, 1, sizeof(*thicket.sprouts));
     thicket.roots = memory__zeroed(diff->thread_count, sizeof(*thicket.roots));
     for (uint32_t i = 0; i < diff->thread_count; i++)
         thicket.roots[i] = REPORT_NONE;
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
         add_side(&thicket, models[side], side, method_of[side], row_of[side]);
-    if (normalize)
+    if (request->normalize)
         scale(&thicket);
     sum_up(&thicket);
     lay_out(&thicket);

@@ -11,7 +11,7 @@
  * base, which for wall are not those of the threads. */
 void diff_tree__build(struct report_diff *diff, const struct report_model *const models[DIFF_SIDES],
                       uint32_t *const method_of[DIFF_SIDES], uint32_t *const row_of[DIFF_SIDES],
-                      bool normalize);
+                      const struct diff_request *request);
 
 /* A's value times B's total over A's; as it is if A's total is 0. */
 uint64_t diff_tree__scaled(uint64_t value, const uint64_t total[DIFF_SIDES]);

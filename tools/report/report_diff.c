@@ -156,11 +156,14 @@ static void scale_threads(struct report_diff *diff)
     }
 }
 
-static int compare_threads(const void *a, const void *b)
+static int compare_threads(const void *a, const void *b, void *context)
 {
+    const struct diff_request *request = context;
     const struct diff_thread *x = a;
     const struct diff_thread *y = b;
-    int order = diff_change__compare(diff_change__of(x->value), diff_change__of(y->value));
+    int order = 0;
+    if (!request->steady)
+        order = diff_change__compare(diff_change__of(x->value), diff_change__of(y->value));
     if (!order)
         order = diff_change__compare(diff_change__of(x->calls), diff_change__of(y->calls));
     if (!order)
@@ -171,12 +174,13 @@ static int compare_threads(const void *a, const void *b)
 /* The rows' order is known only when they are full; who came first says so in first_node, which
  * nobody else needs yet. */
 static void sort_threads(struct report_diff *diff, const struct report_model *const models[],
-                         uint32_t *row_of[DIFF_SIDES])
+                         uint32_t *row_of[DIFF_SIDES], const struct diff_request *request)
 {
     uint32_t *moved = memory__zeroed(diff->thread_count, sizeof(*moved));
     for (uint32_t i = 0; i < diff->thread_count; i++)
         diff->threads[i].first_node = i;
-    qsort(diff->threads, diff->thread_count, sizeof(*diff->threads), compare_threads);
+    qsort_r(diff->threads, diff->thread_count, sizeof(*diff->threads), compare_threads,
+            (void *)request);
     for (uint32_t i = 0; i < diff->thread_count; i++) {
         moved[diff->threads[i].first_node] = i;
         diff->threads[i].first_node = 0;
@@ -201,9 +205,9 @@ struct report_diff *report_diff__new(const struct report_model *const models[DIF
     sum_totals(diff);
     if (request->normalize)
         scale_threads(diff);
-    sort_threads(diff, models, row_of);
+    sort_threads(diff, models, row_of, request);
     if (request->trees)
-        diff_tree__build(diff, models, method_of, row_of, request->normalize);
+        diff_tree__build(diff, models, method_of, row_of, request);
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
         free(method_of[side]);
         free(row_of[side]);

@@ -74,6 +74,7 @@ struct diff_request {
     enum report_column column;
     bool trees;     /* else there are rows of threads only, and any column of threads will do */
     bool normalize; /* scale A's values, and its calls, so that their totals are B's */
+    bool steady;    /* threads and siblings in an order that is the same for every column */
 };
 
 /* `selected`: by side, then by thread. */

@@ -1,0 +1,35 @@
+/*
+ * What the pages of `treadle html` and `treadle diff --html` have in common.
+ */
+#ifndef TREADLE_HTML_CONTENT_H
+#define TREADLE_HTML_CONTENT_H
+
+#include "tools/html_block.h"
+#include "tools/report/report_model.h"
+
+#include <jansson.h>
+
+/* What a frame is, as people see it; the numbers are known to tools/html/kinds.js. */
+enum html_frame {
+    HTML_FRAME_ROOT,
+    HTML_FRAME_EXACT,
+    HTML_FRAME_GAP,
+    HTML_FRAME_SAMPLED,
+    HTML_FRAME_INTERPRETED,
+    HTML_FRAME_NATIVE,
+    HTML_FRAME_KERNEL,
+};
+
+enum html_frame html_content__frame(enum ledger_node_kind kind);
+
+/* A column, and whether it is one of those, COLUMN_BITs, that nodes have. */
+json_t *html_content__column(uint64_t of_nodes, enum report_column column);
+
+/* A path without its folders. */
+json_t *html_content__file_name(const char *path);
+
+/* The block `methods`: 0 or -ENOMEM. */
+int html_content__methods(struct html_block *block, FILE *out, const struct report_method *methods,
+                          uint32_t count);
+
+#endif

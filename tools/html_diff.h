@@ -1,0 +1,36 @@
+/*
+ * Two ledgers laid over each other as an HTML page: what comes before, its blocks, what comes
+ * after. The blocks, which tools/html/ledger.js reads:
+ *
+ *   about           JSON: as of html_ledger.h, the columns being those that both have; `metric`,
+ * the one to show first; `diff`: the totals as `treadle diff --json` has them facts           UTF-8
+ * text: the totals and balances of both sides threads         JSON: the matched threads: name,
+ * kind, state, how many there are in A and B methods, trees, nodes as of html_ledger.h, of the
+ * matched trees sides           for each node: 1 if A has it, 2 if B has it, 3 if both have
+ *   column-NAME-a, column-NAME-b
+ *                   base values, as of html_ledger.h
+ *   threads-NAME-a, threads-NAME-b
+ *                   for each thread its own value, as of `treadle diff`
+ */
+#ifndef TREADLE_HTML_DIFF_H
+#define TREADLE_HTML_DIFF_H
+
+#include "native/ledger_reader.h"
+#include "tools/html_page.h"
+#include "tools/report/report_diff.h"
+
+#include <stdio.h>
+
+struct html_diff {
+    const struct ledger_reader *readers[DIFF_SIDES];
+    const struct html_page *page;
+    const char *paths[DIFF_SIDES];
+    const char *threads;       /* --thread, or NULL */
+    enum report_column column; /* of nodes of both: the one to show first */
+    bool normalize;
+};
+
+/* 0; -ESRCH if no thread matches, then nothing is written; or -ENOMEM. */
+int html_diff__write(const struct html_diff *html, FILE *out);
+
+#endif
