@@ -293,6 +293,33 @@ static void a_ledger_and_itself_do_not_differ(void **state)
     end(&pair);
 }
 
+/* The larger change of calls first: worker-# 5 to 2, main 6 to 8, extra 0 to 0. */
+static void a_steady_order_is_that_of_no_column(void **state)
+{
+    static const enum report_column columns[] = {COLUMN_CPU, COLUMN_WALL, COLUMN_CALLS};
+    static const char *const names[] = {"worker-#", "main", "extra"};
+    struct diff_node first[16];
+    (void)state;
+    for (size_t column = 0; column < 3; column++) {
+        struct pair pair;
+        struct diff_request request = {.column = columns[column], .trees = true, .steady = true};
+        draw_releases(&pair);
+        lay_over(&pair, request, NULL);
+        assert_in_range(pair.diff->node_count, 8, 16);
+        for (size_t i = 0; i < 3; i++)
+            assert_string_equal(pair.diff->threads[i].name.bytes, names[i]);
+        for (uint32_t i = 0; i < pair.diff->node_count; i++) {
+            const struct diff_node *node = &pair.diff->nodes[i];
+            if (column == 0)
+                first[i] = *node;
+            assert_int_equal(node->method, first[i].method);
+            assert_int_equal(node->parent, first[i].parent);
+            assert_int_equal(node->calls[DIFF_B], first[i].calls[DIFF_B]);
+        }
+        end(&pair);
+    }
+}
+
 /* f(int) is in A only, f(long) in B only: together they need their parameters. */
 static void overloads_of_both_sides_are_told_apart(void **state)
 {
@@ -351,6 +378,7 @@ int main(void)
         cmocka_unit_test(only_selected_threads_count),
         cmocka_unit_test(scaled_to_the_other_total),
         cmocka_unit_test(a_ledger_and_itself_do_not_differ),
+        cmocka_unit_test(a_steady_order_is_that_of_no_column),
         cmocka_unit_test(overloads_of_both_sides_are_told_apart),
         cmocka_unit_test(deep_trees_are_walked_by_loops),
     };

@@ -1,4 +1,4 @@
-// What a frame is. The index is its number in the block `nodes` (enum frame_mark, html_ledger.c).
+// What a frame is. The index is its number in the block `nodes` (enum html_frame, html_content.h).
 // Nobody has to tell colours apart: all but exact frames are hatched and have a letter.
 
 export const ROOT = 0;
