@@ -61,7 +61,7 @@ function factList(tree, metric, frame) {
 
 function changeList(tree, metric, frame) {
     const list = element("dl", "changes");
-    for (const head of ["", "A", "B", "change", "of A"]) list.append(element("dt", "head", head));
+    for (const head of ["", "A", "B", "change", "of A"]) list.append(element("dt", "side", head));
     for (const [what, ...values] of changesOf(tree, metric, frame))
         list.append(element("dt", "", what), ...values.map((value) => element("dd", "", value)));
     return list;
