@@ -296,7 +296,8 @@ static bool resume(struct walk *walk)
     const char *anchor = walk->start->java_thread;
     uint64_t pc, sp;
 
-    if (!anchor || walk->resumed || walk->java)
+    /* Of a JVM whose code is not known nothing else is. */
+    if (!anchor || walk->resumed || walk->java || walk->walker->code.heap_count == 0)
         return false;
     anchor += structs->thread_anchor;
     sp = (uint64_t)(uintptr_t)vm_structs__pointer(anchor, structs->anchor_sp);
@@ -304,16 +305,20 @@ static bool resume(struct walk *walk)
     /* The same frame is as good, whose fp only the anchor may know. */
     if (sp < walk->at.sp || sp >= walk->end)
         return false;
+    if (!pc)
+        pc = *(const uint64_t *)(uintptr_t)(sp - 8);
+    if (!code_cache__may_hold(&walk->walker->code, pc))
+        return false;
     walk->resumed = true;
     walk->top = false;
     walk->at.sp = sp;
-    walk->at.pc = pc ? pc : *(const uint64_t *)(uintptr_t)(sp - 8);
+    walk->at.pc = pc;
     walk->at.fp = structs->anchor_fp >= 0
                       ? (uint64_t)(uintptr_t)vm_structs__pointer(anchor, structs->anchor_fp)
                       : 0;
     walk->at.fp_known = walk->at.fp != 0;
     walk->sample->failure = SAMPLE_IS_WHOLE;
-    return code_cache__may_hold(&walk->walker->code, walk->at.pc);
+    return true;
 }
 
 void stack_walk__run(const struct stack_walker *walker, const struct stack_position *position,
