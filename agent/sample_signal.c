@@ -2,14 +2,13 @@
 
 #include "agent/agent.h"
 #include "native/fault_guard.h"
+#include "native/sample_tree.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <ucontext.h>
 #include <unistd.h>
-
-#define PARENTS_MAX 1000000u
 
 static int installed; /* its number, or 0 */
 
@@ -36,15 +35,6 @@ static void read_registers(const ucontext_t *context, struct stack_position *pos
 
 #endif
 
-/* The node may be of the thread that ran before, if this came while another is about to run. */
-static bool is_of(const struct ledger *ledger, const struct ledger_node *node,
-                  const struct ledger_thread *thread)
-{
-    for (unsigned steps = 0; node->parent && steps < PARENTS_MAX; steps++)
-        node = ledger__at(ledger, node->parent);
-    return thread->root && node == ledger__at(ledger, thread->root);
-}
-
 static void say_where(const struct agent *agent, struct sample *sample)
 {
     const struct kernel_thread *mine = kernel_thread_table__mine();
@@ -55,7 +45,7 @@ static void say_where(const struct agent *agent, struct sample *sample)
     sample->node = 0;
     sample->tid = mine && mine->record ? mine->record->tid : gettid();
     sample->when_ns = ledger_time__now_ns(&agent->setup.time);
-    if (!thread || !node || !is_of(&agent->ledger, node, thread))
+    if (!thread || !node || !sample_tree__is_of(&agent->ledger, node, thread))
         return;
     sample->thread = ledger__ref(&agent->ledger, thread);
     sample->node = ledger__ref(&agent->ledger, node);

@@ -2,6 +2,7 @@
 
 #include "agent/agent.h"
 #include "native/fault_guard.h"
+#include "native/sample_tree.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -61,14 +62,11 @@ static void walk(const struct agent *agent, const struct stack_position *positio
     fault_guard__leave(&guard);
 }
 
-static bool is_of(const struct ledger *ledger, const struct kernel_thread_place *place)
+static bool is_there(const struct ledger *ledger, const struct kernel_thread_place *place)
 {
     const struct ledger_thread *thread = ledger__at(ledger, place->thread);
-    const struct ledger_node *node = ledger__at(ledger, place->node);
 
-    while (node->parent)
-        node = ledger__at(ledger, node->parent);
-    return thread->kind && thread->root && node == ledger__at(ledger, thread->root);
+    return thread->kind && sample_tree__is_of(ledger, ledger__at(ledger, place->node), thread);
 }
 
 /* The sample counts only if the thread has not moved meanwhile. */
@@ -91,7 +89,7 @@ static void take_waiting(struct agent *agent, pid_t tid, const char *line,
     sample->when_ns = ledger_time__now_ns(&agent->setup.time);
     walk(agent, &position, sample, room);
     read_line(tid, again);
-    if (place.thread && !is_of(&agent->ledger, &place))
+    if (place.thread && !is_there(&agent->ledger, &place))
         place.thread = 0;
     sample->thread = place.thread;
     sample->node = place.node;

@@ -18,6 +18,11 @@
 ledger_ref sample_tree__child(struct record_pool *pool, ledger_ref parent,
                               enum ledger_node_kind kind, ledger_ref method, bool self);
 
+/* Is the node one of the thread's tree? It may be another's, where one thread just follows another
+ * on a kernel thread; and its record may be used again. Async-signal-safe, in a bounded time. */
+bool sample_tree__is_of(const struct ledger *ledger, const struct ledger_node *node,
+                        const struct ledger_thread *thread);
+
 /* What a place is of, and where in it. */
 struct sample_place {
     ledger_ref owner;  /* a method or a code */
