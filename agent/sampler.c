@@ -314,42 +314,44 @@ void sampler__stop(struct agent *agent)
     hear(agent, false);
 }
 
-static void fill_in_stack(struct sampler *sampler, jvmtiEnv *jvmti, struct sample *sample,
-                          const jvmtiFrameInfo *stack, jint count)
+/* Names first: a lane is not held while the JVM is asked. */
+static uint32_t name_stack(struct sampler *sampler, jvmtiEnv *jvmti,
+                           const struct java_method *methods[STACK_FRAMES])
 {
-    sample->frame_count = 0;
-    for (jint i = 0; i < count; i++) {
-        const struct java_method *method =
-            java_methods__by_id(&sampler->methods, jvmti, stack[i].method);
+    jvmtiFrameInfo stack[STACK_FRAMES];
+    uint32_t named = 0;
+    jint count;
 
-        if (method)
-            sample->frames[sample->frame_count++] =
-                sample_frame__make(FRAME_NAMED, (uint64_t)(uintptr_t)method, 0);
+    if ((*jvmti)->GetStackTrace(jvmti, NULL, 0, STACK_FRAMES, stack, &count) != JVMTI_ERROR_NONE)
+        return 0;
+    for (jint i = 0; i < count; i++) {
+        methods[named] = java_methods__by_id(&sampler->methods, jvmti, stack[i].method);
+        named += methods[named] != NULL;
     }
+    return named;
 }
 
 void sampler__tell_stack(struct agent *agent, struct ledger_thread *thread)
 {
     struct sampler *sampler = &agent->sampler;
-    jvmtiFrameInfo stack[STACK_FRAMES];
+    const struct java_method *methods[STACK_FRAMES];
+    uint32_t room, count;
     struct sample *sample;
-    uint32_t room;
-    jint count;
 
     if (thread->partial_samples == thread->told_samples || !atomic_load(&sampler->running))
         return;
     thread->told_samples = thread->partial_samples;
-    if ((*agent->jvmti)->GetStackTrace(agent->jvmti, NULL, 0, STACK_FRAMES, stack, &count) !=
-        JVMTI_ERROR_NONE)
-        return;
-    sample = sample_buffers__claim(sampler->buffers, (unsigned)gettid(), &room);
+    count = name_stack(sampler, agent->jvmti, methods);
+    sample = count ? sample_buffers__claim(sampler->buffers, (unsigned)gettid(), &room) : NULL;
     if (!sample)
         return;
     sample->flags = SAMPLE_IS_STACK;
     sample->failure = SAMPLE_IS_WHOLE;
     sample->thread = ledger__ref(&agent->ledger, thread);
     sample->node = thread->root;
-    fill_in_stack(sampler, agent->jvmti, sample, stack, count < (jint)room ? count : (jint)room);
+    sample->frame_count = count < room ? count : room;
+    for (uint32_t i = 0; i < sample->frame_count; i++)
+        sample->frames[i] = sample_frame__make(FRAME_NAMED, (uint64_t)(uintptr_t)methods[i], 0);
     __atomic_fetch_add(&thread->samples, 1, __ATOMIC_RELAXED);
     sample_buffers__commit(sampler->buffers, sample);
 }
