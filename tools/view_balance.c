@@ -93,7 +93,7 @@ static void process_line(const struct view *view)
                 quantity__moment(report_process__start_ns(&model->header)).text);
     switch (model->life) {
     case LEDGER_IS_LIVE:
-        fputs(", running\n", view->screen.out);
+        fputs(", alive\n", view->screen.out);
         break;
     case LEDGER_IS_CLOSED:
         fprintf(view->screen.out, ", snapshot of %s\n",

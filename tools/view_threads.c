@@ -55,9 +55,9 @@ static void write_state(struct cell_context *context)
 {
     const struct thread_row *row = context->row;
     if (row->running == row->count || row->running == 0)
-        snprintf(context->cell, CELL_BYTES, "%s", row->running ? "running" : "ended");
+        snprintf(context->cell, CELL_BYTES, "%s", row->running ? "alive" : "ended");
     else
-        snprintf(context->cell, CELL_BYTES, "%u running", row->running);
+        snprintf(context->cell, CELL_BYTES, "%u alive", row->running);
 }
 
 static void write_waiting(struct cell_context *context)

@@ -99,7 +99,7 @@ class Threads(bench.Bench):
         self.make("pool")
         text = self.treadle("report", "pool.ledger", "--fold")
         self.assertIn("pool-#-thread-# ×12", text)
-        self.assertIn("3 running", text)
+        self.assertIn("3 alive", text)
         self.assertIn("\nalone-1 ", text)
         threads = self.json("report", "pool.ledger", "--fold")["threads"]
         self.assertEqual([(t["name"], t["count"], t["running"], t["cpu_ns"]) for t in threads],
@@ -143,7 +143,7 @@ carrier-1  carrier   4243  ended  5.00 ms  5.000 s  4.995 s          0          
     def test_virtual_threads_of_a_killed_process_wait_on(self):
         self.make("parked", number=999_999_999)
         text = self.treadle("report", "parked.ledger", "--thread", "request-3")
-        self.assertRegex(text, r"\nrequest-3 +virtual +4243 +running +30\.0 ms +9\.000 s "
+        self.assertRegex(text, r"\nrequest-3 +virtual +4243 +alive +30\.0 ms +9\.000 s "
                                r"+8\.970 s +0 +3 +0 +1\.000 s +8\.000 s ")
 
     def test_losses_are_told(self):

@@ -41,7 +41,7 @@ class Samples(bench.Bench):
 Call trees, Base and Cum in cpu, 2 of 3 threads
 Level   RL    Calls       Base        Cum  Samples     Name
 
-main  (platform, running)  300 ms CPU, 10.00 s wall, 5 calls
+main  (platform, alive)  300 ms CPU, 10.00 s wall, 5 calls
     0    0        0          0     300 ms        0     (thread)
     1    0        1    10.0 ms     300 ms        1  J    demo.Main.main
     2    0        4    50.0 ms     200 ms        5  J      demo.Main.work
@@ -52,7 +52,7 @@ main  (platform, running)  300 ms CPU, 10.00 s wall, 5 calls
     3    0        0    40.0 ms    40.0 ms        4  N        demo::Engine::spin(int) [libdemo.so]
     3    0        0    20.0 ms    20.0 ms        2  K        vfs_read [kernel]
 
-GC Thread#0  (vm, running)  300 ms CPU, 10.00 s wall, 0 calls
+GC Thread#0  (vm, alive)  300 ms CPU, 10.00 s wall, 0 calls
     0    0        0    50.0 ms     300 ms        5     (thread)
     1    0        0     250 ms     250 ms       25  N    libjvm.so+0x8a3f10 [libjvm.so]
 """ + SAMPLES)

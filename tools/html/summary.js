@@ -16,7 +16,7 @@ function number(label, value, hint = "") {
 
 export function showSummary(ledger) {
     const { process, balance, threads } = ledger;
-    const state = { closed: "snapshot", live: "running", orphan: "orphan: ended without closing it" };
+    const state = { closed: "snapshot", live: "alive", orphan: "orphan: ended without closing it" };
     byId("command").textContent = printable(process.command);
     document.title = `${printable(ledger.about.ledger)} – Treadle`;
     const busy = process.wall_ns ? (process.cpu_ns / process.wall_ns).toFixed(2) : "0";

@@ -111,7 +111,7 @@ export class ThreadsView {
 
     word(thread, key) {
         if (key === "kind") return thread.kind;
-        if (key === "state") return thread.terminated ? "ended" : "running";
+        if (key === "state") return thread.terminated ? "ended" : "alive";
         return thread.label;
     }
 
