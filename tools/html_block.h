@@ -1,6 +1,7 @@
 /*
  * Blocks of octets in an HTML page: each a script element of a type that no browser runs, its
- * content in base64. So nothing that stands in a ledger ever meets the HTML parser.
+ * content compressed (deflate) and in base64. So nothing that stands in a ledger ever meets the
+ * HTML parser, and the page of a server with thousands of threads can still be sent by mail.
  *
  * Numbers are written as LEB128: seven bits an octet, the least first, the eighth says that more
  * follow.
@@ -11,13 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <zlib.h>
 
 #define HTML_BLOCK_OCTETS 12288u /* a multiple of 3 */
 
 struct html_block {
     FILE *out;
+    z_stream stream;
     size_t used;
-    unsigned char octets[HTML_BLOCK_OCTETS];
+    unsigned char octets[HTML_BLOCK_OCTETS]; /* not compressed yet */
+    unsigned char packed[HTML_BLOCK_OCTETS]; /* not written yet */
 };
 
 /* `name` is a constant of letters, digits, '-' and '_'. Whoever closes `out` looks for errors. */

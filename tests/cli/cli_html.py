@@ -5,6 +5,7 @@ import os
 import re
 import stat
 import unittest
+import zlib
 
 import bench
 
@@ -40,7 +41,8 @@ class Html(bench.Bench):
         with open(self.path(name), encoding="utf-8") as file:
             found = re.findall(r'<script type="application/octet-stream" data-block="([a-z_-]+)">'
                                r"([A-Za-z0-9+/=]*)</script>", file.read())
-        return {block: base64.b64decode(text, validate=True) for block, text in found}
+        return {block: zlib.decompress(base64.b64decode(text, validate=True), wbits=-15)
+                for block, text in found}
 
     def test_where_it_goes(self):
         self.assertEqual(self.treadle("html"), "plain.html\n")

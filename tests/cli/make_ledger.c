@@ -6,6 +6,7 @@
 #include "tests/cli/large_ledger.h"
 #include "tests/cli/own_image.h"
 #include "tests/cli/sampled_drawing.h"
+#include "tests/cli/server_drawing.h"
 #include "tests/ledger_drawing.h"
 
 #include <errno.h>
@@ -495,7 +496,7 @@ int main(int argc, char **argv)
         return 2;
     unsigned number = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
     bool large = strcmp(argv[1], "bushy") == 0 || strcmp(argv[1], "large") == 0 ||
-                 strcmp(argv[1], "forest") == 0;
+                 strcmp(argv[1], "forest") == 0 || strcmp(argv[1], "server") == 0;
     drawing__begin(&drawing, large ? UINT64_C(4) << 30 : 64u << 20);
     if (strcmp(argv[1], "bushy") == 0) {
         draw_bushy(&drawing, number);
@@ -527,6 +528,12 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "forest") == 0) {
         describe(&drawing);
         forest__draw(&drawing, number);
+    } else if (strcmp(argv[1], "server") == 0) {
+        describe(&drawing);
+        server__draw(&drawing, number);
+    } else if (strcmp(argv[1], "moment") == 0) {
+        describe(&drawing);
+        moment__draw(&drawing, number);
     } else if (strcmp(argv[1], "live") == 0) {
         draw_own(&drawing, (pid_t)number);
         state = LEDGER_LIVE;

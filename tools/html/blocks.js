@@ -1,10 +1,12 @@
 // The octets of a block of the page, see tools/html_block.h.
 
+import { inflateSync } from "fflate";
+
 export function blockOctets(name) {
     const element = document.querySelector(`script[data-block="${name}"]`);
     if (!element) return null;
     const text = element.textContent;
-    return Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : fromBase64(text);
+    return inflateSync(Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : fromBase64(text));
 }
 
 function fromBase64(text) {
