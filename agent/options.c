@@ -134,6 +134,20 @@ static int read_interval(struct agent_options *options, const char *value, const
     return -EINVAL;
 }
 
+static int read_sample_clock(struct agent_options *options, const char *value, const char **nearest)
+{
+    static const char *const names[] = {
+        [LEDGER_SAMPLE_CLOCK_NONE] = "auto",
+        [LEDGER_SAMPLE_CLOCK_PERF] = "perf",
+        [LEDGER_SAMPLE_CLOCK_TIMER] = "timer",
+    };
+    int chosen = choose(names, sizeof names / sizeof *names, value, nearest);
+
+    if (chosen >= 0)
+        options->sample_clock = (enum ledger_sample_clock)chosen;
+    return chosen < 0 ? chosen : 0;
+}
+
 static int read_reuse(struct agent_options *options, const char *value, const char **nearest)
 {
     static const char *const names[] = {"previous", "new"};
@@ -204,7 +218,7 @@ static const struct {
     {"exclude", read_exclude}, {"events", read_events},     {"metrics", read_metrics},
     {"reuse", read_reuse},     {"max-mem", read_max_mem},   {"log", read_log},
     {"clock", read_clock},     {"answer", read_answer},     {"fold", read_fold},
-    {"sample", read_sample},   {"interval", read_interval},
+    {"sample", read_sample},   {"interval", read_interval}, {"sample-clock", read_sample_clock},
 };
 
 static const struct {

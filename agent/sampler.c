@@ -108,6 +108,7 @@ void sampler__prepare(struct agent *agent, JNIEnv *jni)
 {
     agent->sampler.mode = agent->options.sample;
     agent->sampler.interval_ns = agent->options.interval_ns;
+    agent->sampler.wanted_clock = agent->options.sample_clock;
     agent->sampler.java_thread_field = find_java_thread_field(jni);
     agent->sampler.jni_offset = find_jni_offset(agent, jni);
 }
@@ -291,8 +292,10 @@ int sampler__start(struct agent *agent)
         log__line(LOG_WARN, "no samples: %s", strerror(-error));
         return error;
     }
-    sampler->clock = sampler->mode == LEDGER_SAMPLE_WALL ? LEDGER_SAMPLE_CLOCK_WALL
-                                                         : sample_timer__choose(&clock_error);
+    sampler->clock = sampler->mode == LEDGER_SAMPLE_WALL
+                         ? LEDGER_SAMPLE_CLOCK_WALL
+                         : sample_timer__choose(sampler->wanted_clock, sampler->interval_ns,
+                                                &clock_error);
     note(agent, clock_error);
     hear(agent, true);
     atomic_store(&sampler->running, true);

@@ -29,6 +29,7 @@ struct sampler {
     bool ready;           /* everything below is there, for good */
     bool sees_java;       /* Java frames can be walked */
     enum ledger_sample_mode mode;
+    enum ledger_sample_clock wanted_clock; /* NONE: as the interval needs */
     enum ledger_sample_clock clock;
     uint64_t interval_ns;
     int signal;

@@ -235,7 +235,7 @@ struct ledger_header {
     /* samples */
     uint32_t sample_mode;         /* enum ledger_sample_mode, as started last */
     uint32_t sample_clock;        /* enum ledger_sample_clock */
-    int32_t sample_clock_error;   /* 0, or the errno that refused the better clock */
+    int32_t sample_clock_error;   /* 0, or the errno that refused perf events, which the interval needs */
     uint64_t sample_interval_ns;  /* as started last */
     uint64_t samples;             /* taken */
     uint64_t dropped_samples;     /* of these: no buffer was free, or the ledger is full */

@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define NS_PER_S 1000000000u
+
 #define FD_PART 4 /* the host's descriptors: no more than one in so many is ours */
 
 /* The kernel's own encoding of the CPU clock of a thread: CPUCLOCK_PERTHREAD_MASK, CPUCLOCK_SCHED.
@@ -48,10 +50,27 @@ static int move_up(int fd)
     return moved;
 }
 
-enum ledger_sample_clock sample_timer__choose(int *error)
+uint64_t sample_timer__tick_ns(void)
 {
-    int fd = open_event(0, 10000000);
+    struct timespec tick;
 
+    /* The coarse clocks move by ticks. */
+    if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) != 0)
+        return 0;
+    return (uint64_t)tick.tv_sec * NS_PER_S + (uint64_t)tick.tv_nsec;
+}
+
+enum ledger_sample_clock sample_timer__choose(enum ledger_sample_clock wanted, uint64_t interval_ns,
+                                              int *error)
+{
+    int fd;
+
+    *error = 0;
+    if (wanted == LEDGER_SAMPLE_CLOCK_TIMER ||
+        (wanted == LEDGER_SAMPLE_CLOCK_NONE &&
+         interval_ns >= SAMPLE_TIMER_TICKS_LEAST * sample_timer__tick_ns()))
+        return LEDGER_SAMPLE_CLOCK_TIMER;
+    fd = open_event(0, interval_ns);
     *error = fd < 0 ? -fd : 0;
     if (fd < 0)
         return LEDGER_SAMPLE_CLOCK_TIMER;
@@ -92,15 +111,27 @@ static int start_event(struct sample_timer *timer, pid_t tid, int signal, uint64
     return 0;
 }
 
+static struct timespec timespec_of(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+}
+
+/* From 1 ns to the interval; tids that follow each other lie far apart. */
+static uint64_t first_ns(pid_t tid, uint64_t interval_ns)
+{
+    uint64_t hash = (uint64_t)tid * UINT64_C(0x9e3779b97f4a7c15);
+
+    return (uint64_t)((unsigned __int128)hash * interval_ns >> 64) + 1;
+}
+
 static int start_posix(struct sample_timer *timer, pid_t tid, int signal, uint64_t interval_ns)
 {
     clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | CLOCK_OF_THREAD);
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signal};
-    struct itimerspec when = {.it_interval = {.tv_sec = (time_t)(interval_ns / 1000000000u),
-                                              .tv_nsec = (long)(interval_ns % 1000000000u)}};
+    struct itimerspec when = {.it_value = timespec_of(first_ns(tid, interval_ns)),
+                              .it_interval = timespec_of(interval_ns)};
 
     event.sigev_notify_thread_id = tid;
-    when.it_value = when.it_interval;
     if (timer_create(clock, &event, &timer->id) != 0)
         return -errno;
     if (timer_settime(timer->id, 0, &when, NULL) != 0) {

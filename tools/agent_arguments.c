@@ -11,6 +11,7 @@ enum option_key {
     KEY_LOG,
     KEY_SAMPLE,
     KEY_INTERVAL,
+    KEY_SAMPLE_CLOCK,
 };
 
 static const struct argp_option method_options[] = {
@@ -21,6 +22,10 @@ static const struct argp_option method_options[] = {
      "(default none)",
      0},
     {"interval", KEY_INTERVAL, "TIME", 0, "between two samples: 100us to 1s (default 10ms)", 0},
+    {"sample-clock", KEY_SAMPLE_CLOCK, "KIND", 0,
+     "what asks for samples of CPU time: timer, perf or auto (default auto: timers from two ticks "
+     "of the kernel on, perf events for shorter intervals)",
+     0},
     {0},
 };
 
@@ -70,6 +75,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         {KEY_LOG, "log"},
         {KEY_SAMPLE, "sample"},
         {KEY_INTERVAL, "interval"},
+        {KEY_SAMPLE_CLOCK, "sample-clock"},
     };
     for (size_t i = 0; i < sizeof(direct) / sizeof(direct[0]); i++) {
         if (direct[i].key != key)

@@ -39,7 +39,7 @@ static void mode_line(const struct view *view)
             report_samples__clock_name(header->sample_clock),
             known ? how[header->sample_clock] : "");
     if (header->sample_clock_error)
-        fprintf(view->screen.out, " (a better one was refused: %s)",
+        fprintf(view->screen.out, " (perf events were refused: %s)",
                 strerror(header->sample_clock_error));
     fputc('\n', view->screen.out);
 }

@@ -6,7 +6,7 @@ MS = 1_000_000
 SAMPLES = """
 Samples
   mode cpu, one sample every 10.0 ms, clock timer: a timer on each kernel thread's CPU clock \
-(a better one was refused: Permission denied)
+(perf events were refused: Permission denied)
   taken                                        65
   of which dropped, no room                     3         4.6 %
   of which no thread's                          2         3.1 %

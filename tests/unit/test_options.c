@@ -52,6 +52,7 @@ static void nothing_gives_the_defaults(void **state)
         assert_false(options.strict);
         assert_false(options.dump);
         assert_int_equal(options.interval_ns, 10000000);
+        assert_int_equal(options.sample_clock, LEDGER_SAMPLE_CLOCK_NONE);
         agent_options__free(&options);
     }
 }
@@ -62,9 +63,11 @@ static void every_option_is_read(void **state)
     (void)state;
     static const char *const texts[] = {
         "file=/tmp/%p-%n.ledger,live-dir=/dev/shm,include=a.*;b.*,exclude=c.*,events=none,"
-        "metrics=faults,reuse=new,max-mem=64M,log=debug,clock=plain,strict,dump",
+        "metrics=faults,reuse=new,max-mem=64M,log=debug,clock=plain,sample=cpu,sample-clock=perf,"
+        "strict,dump",
         "file:/tmp/%p-%n.ledger,live-dir:/dev/shm,include:a.*;b.*,exclude:c.*,events:none,"
-        "metrics:faults,reuse:new,max-mem:64M,log:debug,clock:plain,strict,dump",
+        "metrics:faults,reuse:new,max-mem:64M,log:debug,clock:plain,sample:cpu,sample-clock:perf,"
+        "strict,dump",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct agent_options options;
@@ -80,6 +83,8 @@ static void every_option_is_read(void **state)
         assert_int_equal(options.max_mem, 64 * MIB);
         assert_int_equal(options.log, LOG_DEBUG);
         assert_int_equal(options.clock, LEDGER_CLOCK_PLAIN);
+        assert_int_equal(options.sample, LEDGER_SAMPLE_CPU);
+        assert_int_equal(options.sample_clock, LEDGER_SAMPLE_CLOCK_PERF);
         assert_true(options.strict);
         assert_true(options.dump);
         agent_options__free(&options);
@@ -266,6 +271,7 @@ static void bad_options_name_the_nearest(void **state)
         {"maxmem=1M", "'maxmem'", "did you mean max-mem?"},
         {"max_mem=1M", "'max_mem'", "did you mean max-mem?"},
         {"event=jvmti", "'event'", "did you mean events?"},
+        {"sampleclock=perf", "'sampleclock'", "did you mean sample-clock?"},
         {"stric", "'stric'", "did you mean strict?"},
         {"Strict", "'Strict'", "did you mean strict?"},
         {"dumb", "'dumb'", "did you mean dump?"},
@@ -327,6 +333,10 @@ static void bad_values_name_the_nearest(void **state)
         {"sample=cpus", "'cpus'", "cpu"},
         {"sample=", "''", "cpu"},
         {"sample=wal", "'wal'", "wall"},
+        {"sample-clock=", "''", "auto"},
+        {"sample-clock=timers", "'timers'", "timer"},
+        {"sample-clock=prf", "'prf'", "perf"},
+        {"sample-clock=wall", "'wall'", "auto"},
         {"max-mem=", "''", "1M to 16G"},
         {"max-mem=x", "'x'", "1M to 16G"},
         {"max-mem=1023K", "'1023K'", "1M to 16G"},

@@ -204,7 +204,8 @@ static void descriptors_are_the_hosts(void **state)
     small.rlim_cur = (rlim_t)(fd + 4) * 4; /* a quarter of it is all but used */
     assert_true(small.rlim_cur <= limit.rlim_max);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);
-    enum ledger_sample_clock best = sample_timer__choose(&error);
+    enum ledger_sample_clock best =
+        sample_timer__choose(LEDGER_SAMPLE_CLOCK_PERF, INTERVAL_NS, &error);
     for (size_t i = 0; i < 16; i++) {
         assert_int_equal(sample_timer__start(&timers[i], best, gettid(), SIGPROF, INTERVAL_NS), 0);
         events += timers[i].clock == LEDGER_SAMPLE_CLOCK_PERF;
@@ -218,6 +219,69 @@ static void descriptors_are_the_hosts(void **state)
     (void)close(fd);
 }
 
+/* The tick as the kernel was built: 1, 3.33, 4 or 10 ms. */
+static void from_two_ticks_on_a_timer_does(void **state)
+{
+    (void)state;
+    static const uint64_t ticks_ns[] = {1000000, 3333333, 4000000, 10000000};
+    uint64_t tick_ns = sample_timer__tick_ns();
+    bool known = false;
+    for (size_t i = 0; i < sizeof ticks_ns / sizeof *ticks_ns; i++)
+        known |= tick_ns / 1000 == ticks_ns[i] / 1000;
+    if (!known)
+        fail_msg("a tick of %ju ns", (uintmax_t)tick_ns);
+    const struct {
+        enum ledger_sample_clock wanted;
+        uint64_t interval_ns;
+        bool timer;
+    } cases[] = {
+        {LEDGER_SAMPLE_CLOCK_NONE, 2 * tick_ns, true},
+        {LEDGER_SAMPLE_CLOCK_NONE, 20 * tick_ns, true},
+        {LEDGER_SAMPLE_CLOCK_NONE, 2 * tick_ns - 1, false},
+        {LEDGER_SAMPLE_CLOCK_NONE, 100000, false},
+        {LEDGER_SAMPLE_CLOCK_TIMER, 100000, true},
+        {LEDGER_SAMPLE_CLOCK_PERF, 20 * tick_ns, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int error;
+        enum ledger_sample_clock clock =
+            sample_timer__choose(cases[i].wanted, cases[i].interval_ns, &error);
+        /* Where perf events are refused a timer stands in, and the error says so. */
+        bool timer = cases[i].timer || error != 0;
+        if (clock != (timer ? LEDGER_SAMPLE_CLOCK_TIMER : LEDGER_SAMPLE_CLOCK_PERF) ||
+            (cases[i].timer && error != 0))
+            fail_msg("case %zu: clock %d, error %d", i, (int)clock, error);
+    }
+}
+
+/* Eight threads, made at once: their first samples lie over the interval. */
+static void timers_begin_at_parts_of_an_interval(void **state)
+{
+    (void)state;
+    enum { PARTS = 8, INTERVAL_S = 8 };
+    bool met[PARTS] = {false};
+    unsigned parts = 0;
+    struct worker workers[PARTS];
+    struct sample_timer timers[PARTS];
+    for (size_t i = 0; i < PARTS; i++) {
+        struct itimerspec left;
+        begin(&workers[i], 0);
+        assert_int_equal(sample_timer__start(&timers[i], LEDGER_SAMPLE_CLOCK_TIMER, workers[i].tid,
+                                             SIGPROF, INTERVAL_S * 1000 * MS),
+                         0);
+        assert_int_equal(timer_gettime(timers[i].id, &left), 0);
+        assert_in_range(left.it_value.tv_sec, 0, INTERVAL_S);
+        met[left.it_value.tv_sec % PARTS] = true;
+    }
+    for (size_t i = 0; i < PARTS; i++) {
+        sample_timer__stop(&timers[i]);
+        run(&workers[i]);
+        finish(&workers[i]);
+        parts += met[i];
+    }
+    assert_true(parts >= PARTS / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +290,8 @@ int main(void)
         cmocka_unit_test(it_is_over_when_the_thread_is),
         cmocka_unit_test(a_thread_that_is_gone_has_no_timer),
         cmocka_unit_test(descriptors_are_the_hosts),
+        cmocka_unit_test(from_two_ticks_on_a_timer_does),
+        cmocka_unit_test(timers_begin_at_parts_of_an_interval),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
