@@ -382,7 +382,7 @@ static int attach(struct agent *agent, JavaVM *vm, const char *text)
     return error;
 }
 
-static int start_again(struct agent *agent, const struct agent_options *request)
+static int start_again(struct agent *agent, struct agent_options *request)
 {
     if (agent->options.events == LEDGER_EVENTS_INSTRUMENT &&
         (agent_options__has(request, "include") || agent_options__has(request, "exclude"))) {
@@ -390,7 +390,7 @@ static int start_again(struct agent *agent, const struct agent_options *request)
             log__line(LOG_ERROR, "profiling is running already: stop it before other methods");
             return -EALREADY;
         }
-        class_hooks__set_filter(agent, request->include, request->exclude);
+        class_hooks__set_filter(agent, &request->filter);
     }
     if (!atomic_load(&agent->profiling) && agent_options__has(request, "sample"))
         agent->sampler.mode = request->sample;

@@ -6,7 +6,6 @@
 #include "agent/hooks.h"
 #include "agent/loaded_classes.h"
 #include "agent/log.h"
-#include "agent/method_filter.h"
 #include "agent/thread_events.h"
 #include "agent/trivial_method.h"
 #include "agent/virtual_threads.h"
@@ -29,26 +28,26 @@ struct class_look {
     uint32_t left_alone[LEFT_ALONE_COUNT];
 };
 
-static char *copy_or_null(const char *text)
+/* Nothing has been seen yet of what the filter admits. */
+static void begin_counting(struct agent *agent)
 {
-    return text ? strdup(text) : NULL;
-}
-
-void class_hooks__set_filter(struct agent *agent, const char *include, const char *exclude)
-{
-    struct class_hooks *hooks = &agent->class_hooks;
     struct ledger_header *header = agent->ledger.header;
 
-    pthread_rwlock_wrlock(&hooks->filter_lock);
-    free(hooks->include);
-    free(hooks->exclude);
-    hooks->include = copy_or_null(include);
-    hooks->exclude = copy_or_null(exclude);
-    header->default_filter = include == NULL;
+    header->default_filter = agent->options.filter.include == NULL;
     header->hooked_classes = header->hooked_methods = header->filtered_methods = 0;
     memset(header->left_alone, 0, sizeof header->left_alone);
-    method_numbers__unmark(&hooks->methods, CLASS_COUNTED);
-    pthread_rwlock_unlock(&hooks->filter_lock);
+    method_numbers__unmark(&agent->class_hooks.methods, CLASS_COUNTED);
+}
+
+void class_hooks__set_filter(struct agent *agent, struct method_filter *filter)
+{
+    struct method_filter before = agent->options.filter;
+
+    pthread_rwlock_wrlock(&agent->class_hooks.filter_lock);
+    agent->options.filter = *filter;
+    *filter = before;
+    begin_counting(agent);
+    pthread_rwlock_unlock(&agent->class_hooks.filter_lock);
 }
 
 /* A reference to the platform class loader; NULL where the JVM has none. */
@@ -95,7 +94,7 @@ int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives)
 
     pthread_rwlock_init(&hooks->filter_lock, NULL);
     method_numbers__init(&hooks->methods, agent->options.max_mem / NAMES_PART);
-    class_hooks__set_filter(agent, agent->options.include, agent->options.exclude);
+    begin_counting(agent);
     hooks->platform_loader = find_platform_loader(jni);
     hooks->everywhere = agent->options.events == LEDGER_EVENTS_INSTRUMENT;
     if (agent->virtual_thread_class)
@@ -129,16 +128,16 @@ static char *dotted_name(struct class_text name)
 
 static bool is_admitted(const struct class_look *look, const struct class_method *method)
 {
-    const struct class_hooks *hooks = &look->agent->class_hooks;
+    const struct method_filter *filter = &look->agent->options.filter;
     char *name;
     bool admitted;
 
-    if (!hooks->include && (look->is_jdk || class_method__is_trivial(method)))
+    if (!filter->include && (look->is_jdk || class_method__is_trivial(method)))
         return false;
-    if (!hooks->include && !hooks->exclude)
+    if (!filter->include && !filter->exclude)
         return true;
     name = strndup((const char *)method->name.bytes, method->name.length);
-    admitted = name && method_filter__admits(hooks->include, hooks->exclude, look->dotted, name);
+    admitted = name && method_filter__admits(filter, look->dotted, name);
     free(name);
     return admitted;
 }
@@ -232,14 +231,14 @@ static void hand_over(jvmtiEnv *jvmti, const struct class_rewrite *rewrite, jint
     *new_bytes = copy;
 }
 
-static bool is_wanted_class(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
-                            const char *name)
+static bool is_wanted_class(struct agent *agent, JNIEnv *jni, jobject loader, const char *name)
 {
+    struct class_hooks *hooks = &agent->class_hooks;
     const struct numbered_class *class;
 
     if (!loader && name && strcmp(name, VIRTUAL_THREAD_CLASS) == 0)
         return true;
-    if (!hooks->everywhere || (!hooks->include && is_jdk_loader(hooks, jni, loader)))
+    if (!hooks->everywhere || (!agent->options.filter.include && is_jdk_loader(hooks, jni, loader)))
         return false;
     if (!name)
         return true;
@@ -263,7 +262,7 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
     if (!atomic_load(&hooks->wanted) || !jni)
         return;
     pthread_rwlock_rdlock(&hooks->filter_lock);
-    if (is_wanted_class(hooks, jni, loader, name)) {
+    if (is_wanted_class(agent, jni, loader, name)) {
         error = class_rewriter__rewrite(bytes, (size_t)length, HOOK_CLASS, choose, &look, &rewrite);
         if (error)
             count_failure(agent, name, error, &rewrite);
@@ -326,12 +325,12 @@ static bool is_to_be_hooked(struct agent *agent, JNIEnv *jni, jobject loader, co
     char *dotted;
     bool some;
 
-    if (!is_wanted_class(hooks, jni, loader, name) ||
+    if (!is_wanted_class(agent, jni, loader, name) ||
         (class && numbered_class__is(class, CLASS_SEEN)))
         return false;
     dotted = dotted_name(text);
     some = dotted && (strcmp(name, VIRTUAL_THREAD_CLASS) == 0 ||
-                      method_filter__admits_some(hooks->include, hooks->exclude, dotted));
+                      method_filter__admits_some(&agent->options.filter, dotted));
     free(dotted);
     return some;
 }

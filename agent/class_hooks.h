@@ -10,6 +10,7 @@
 #ifndef TREADLE_CLASS_HOOKS_H
 #define TREADLE_CLASS_HOOKS_H
 
+#include "agent/method_filter.h"
 #include "agent/method_numbers.h"
 #include "native/ledger_format.h"
 
@@ -22,19 +23,17 @@ struct agent;
 
 struct class_hooks {
     struct method_numbers methods;
-    jobject platform_loader; /* a global reference, or NULL */
-    pthread_rwlock_t filter_lock;
-    char *include; /* under that lock; or NULL */
-    char *exclude;
+    jobject platform_loader;      /* a global reference, or NULL */
+    pthread_rwlock_t filter_lock; /* of the filter in the agent's options */
     bool everywhere;     /* else only in the JDK's class of virtual threads, for its starts */
     _Atomic bool wanted; /* classes are to have hooks */
 };
 
-/* Once, when the JVM can run Java; include and exclude are copied. 0 or -errno: a line was said. */
+/* Once, when the JVM can run Java. 0 or -errno: a line was said. */
 int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives);
 
-/* Other methods from the next insert on. */
-void class_hooks__set_filter(struct agent *agent, const char *include, const char *exclude);
+/* Other methods from the next insert on. The filter is exchanged with the one before. */
+void class_hooks__set_filter(struct agent *agent, struct method_filter *filter);
 
 /* Puts them in or takes them out, everywhere. A line says what could not be done. */
 void class_hooks__insert(struct agent *agent, JNIEnv *jni);

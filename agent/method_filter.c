@@ -1,117 +1,66 @@
 #include "agent/method_filter.h"
 
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* A text in two pieces: "pkg.Class" "." "method", of any length. */
+/* "pkg.Class.method", of any length. */
 struct full_name {
-    const char *class_name;
-    size_t class_length;
-    const char *method_name; /* NULL: the class name is all there is */
+    char *text; /* NULL: no memory */
+    size_t length;
+    char room[1024];
 };
 
-static char char_at(const struct full_name *name, size_t index)
+static void full_name__make(struct full_name *name, const char *class_name, const char *method_name)
 {
-    if (index < name->class_length)
-        return name->class_name[index];
-    if (!name->method_name)
-        return '\0';
-    return index == name->class_length ? '.' : name->method_name[index - name->class_length - 1];
+    size_t class_length = strlen(class_name), method_length = strlen(method_name);
+
+    name->length = class_length + 1 + method_length;
+    name->text = name->length <= sizeof name->room ? name->room : malloc(name->length);
+    if (!name->text)
+        return;
+    memcpy(name->text, class_name, class_length);
+    name->text[class_length] = '.';
+    memcpy(name->text + class_length + 1, method_name, method_length);
 }
 
-static bool matches(const char *glob, const char *glob_end, const struct full_name *name)
+static void full_name__release(struct full_name *name)
 {
-    const char *star = NULL;
-    size_t at = 0, retry = 0;
-
-    while (char_at(name, at)) {
-        if (glob < glob_end && *glob == '*') {
-            star = glob++;
-            retry = at;
-        } else if (glob < glob_end && *glob == char_at(name, at)) {
-            glob++;
-            at++;
-        } else if (star) {
-            glob = star + 1;
-            at = ++retry;
-        } else {
-            return false;
-        }
-    }
-    while (glob < glob_end && *glob == '*')
-        glob++;
-    return glob == glob_end;
+    if (name->text != name->room)
+        free(name->text);
 }
 
-bool glob__matches(const char *glob, const char *text)
+void method_filter__release(struct method_filter *filter)
 {
-    struct full_name name = {.class_name = text, .class_length = strlen(text)};
-
-    return matches(glob, glob + strlen(glob), &name);
+    glob_list__delete(filter->include);
+    glob_list__delete(filter->exclude);
+    memset(filter, 0, sizeof *filter);
 }
 
-static bool any_matches(const char *list, const struct full_name *name)
-{
-    while (*list) {
-        const char *end = strchrnul(list, ';');
-
-        if (end > list && matches(list, end, name))
-            return true;
-        list = *end ? end + 1 : end;
-    }
-    return false;
-}
-
-bool method_filter__admits(const char *include, const char *exclude, const char *class_name,
+bool method_filter__admits(const struct method_filter *filter, const char *class_name,
                            const char *method_name)
 {
-    struct full_name name = {class_name, strlen(class_name), method_name};
+    struct full_name name;
+    bool admits;
 
-    if (include && !any_matches(include, &name))
-        return false;
-    return !exclude || !any_matches(exclude, &name);
+    full_name__make(&name, class_name, method_name);
+    admits =
+        name.text &&
+        (!filter->include || glob_list__matches(filter->include, name.text, name.length, NULL)) &&
+        (!filter->exclude || !glob_list__matches(filter->exclude, name.text, name.length, NULL));
+    full_name__release(&name);
+    return admits;
 }
 
-/* Can the glob match any "class_name.method"? Its part before the first star decides. */
-static bool reaches_into(const char *glob, const char *glob_end, const char *class_name)
+bool method_filter__admits_some(const struct method_filter *filter, const char *class_name)
 {
-    struct full_name name = {class_name, strlen(class_name), ""};
+    struct full_name scope;
+    bool some;
 
-    for (size_t at = 0; char_at(&name, at); at++, glob++) {
-        if (glob == glob_end)
-            return false;
-        if (*glob == '*')
-            return true;
-        if (*glob != char_at(&name, at))
-            return false;
-    }
-    return glob < glob_end;
-}
-
-/* Does the glob match every "class_name.method"? Only one that ends in a star can. */
-static bool takes_whole(const char *glob, const char *glob_end, const char *class_name)
-{
-    struct full_name name = {class_name, strlen(class_name), ""};
-
-    return glob_end[-1] == '*' && matches(glob, glob_end, &name);
-}
-
-static bool any_glob(const char *list, const char *class_name,
-                     bool (*test)(const char *glob, const char *glob_end, const char *class_name))
-{
-    while (*list) {
-        const char *end = strchrnul(list, ';');
-
-        if (end > list && test(list, end, class_name))
-            return true;
-        list = *end ? end + 1 : end;
-    }
-    return false;
-}
-
-bool method_filter__admits_some(const char *include, const char *exclude, const char *class_name)
-{
-    if (include && !any_glob(include, class_name, reaches_into))
-        return false;
-    return !exclude || !any_glob(exclude, class_name, takes_whole);
+    full_name__make(&scope, class_name, "");
+    some =
+        scope.text &&
+        (!filter->include || glob_list__reaches_into(filter->include, scope.text, scope.length)) &&
+        (!filter->exclude || !glob_list__takes_whole(filter->exclude, scope.text, scope.length));
+    full_name__release(&scope);
+    return some;
 }

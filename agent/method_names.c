@@ -34,7 +34,7 @@ static ledger_ref add(struct agent *agent, jmethodID method, const char *class_n
         flags |= METHOD_NATIVE;
     if (strcmp(class_name, "java.lang.TreadleHooks") == 0 ||
         (!virtual_threads__is_pinning(class_name, name) &&
-         !method_filter__admits(agent->options.include, agent->options.exclude, class_name, name)))
+         !method_filter__admits(&agent->options.filter, class_name, name)))
         flags |= METHOD_EXCLUDED;
     ref = ledger__add_method(&agent->ledger, (uint64_t)(uintptr_t)method, &names, flags);
     return flags & METHOD_EXCLUDED ? CONTEXT_EXCLUDED : ref;

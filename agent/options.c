@@ -1,5 +1,6 @@
 #include "agent/options.h"
 
+#include "agent/unit_number.h"
 #include "native/kernel_clock.h"
 #include "native/kernel_metrics.h"
 #include "native/nearest_name.h"
@@ -9,12 +10,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_MEM_LEAST   (1ull << 20)
 #define MAX_MEM_DEFAULT (256ull << 20)
+#define MAX_MEM_MOST    (16ull << 30)
 
-/* Reads one option's value. 0, or -EINVAL; *nearest then is what would have been right. */
-typedef int (*read_value)(struct agent_options *options, const char *value, const char **nearest);
+/* What is said of a bad value. */
+struct refusal {
+    char nearest[128];  /* what was probably meant; "": nobody can tell */
+    char expected[256]; /* what is taken */
+    char message[512];  /* instead of both, when the value itself is as it should be */
+};
+
+/* Reads one option's value. 0, or -errno: *refusal then says why. */
+typedef int (*read_value)(struct agent_options *options, const char *value,
+                          struct refusal *refusal);
 
 static int keep(char **slot, const char *value)
 {
@@ -23,59 +34,126 @@ static int keep(char **slot, const char *value)
     return *slot ? 0 : -ENOMEM;
 }
 
-static int choose(const char *const *names, size_t count, const char *value, const char **nearest)
+static int expect(struct refusal *refusal, const char *expected)
 {
-    for (size_t i = 0; i < count; i++)
-        if (names[i] && strcmp(names[i], value) == 0)
-            return (int)i;
-    *nearest = name__nearest(value, names, count);
+    snprintf(refusal->expected, sizeof refusal->expected, "%s", expected);
     return -EINVAL;
 }
 
-static int read_file(struct agent_options *options, const char *value, const char **nearest)
+/* Is `value` so near to a name that this one must have been meant? */
+static bool is_near(const char *value, const char *name)
+{
+    unsigned distance = name__distance(value, name);
+
+    return strcasecmp(value, name) == 0 || (distance <= 2 && distance * 2 < strlen(name));
+}
+
+static void list_names(char *text, size_t text_bytes, const char *const *names, size_t count)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < count && used < text_bytes; i++)
+        if (names[i])
+            used += (size_t)snprintf(text + used, text_bytes - used, "%s%s",
+                                     !used            ? ""
+                                     : i + 1 == count ? " or "
+                                                      : ", ",
+                                     names[i]);
+}
+
+static int choose(const char *const *names, size_t count, const char *value,
+                  struct refusal *refusal)
+{
+    const char *nearest;
+
+    for (size_t i = 0; i < count; i++)
+        if (names[i] && strcmp(names[i], value) == 0)
+            return (int)i;
+    nearest = name__nearest(value, names, count);
+    if (nearest && is_near(value, nearest))
+        snprintf(refusal->nearest, sizeof refusal->nearest, "%s", nearest);
+    list_names(refusal->expected, sizeof refusal->expected, names, count);
+    return -EINVAL;
+}
+
+static int read_number(const struct unit_numbers *numbers, const char *value, uint64_t *number,
+                       struct refusal *refusal)
+{
+    if (unit_number__read(numbers, value, number) == 0)
+        return 0;
+    if (!unit_number__nearest(numbers, value, refusal->nearest, sizeof refusal->nearest))
+        refusal->nearest[0] = '\0';
+    return expect(refusal, numbers->range);
+}
+
+static int read_file(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     char path[PATH_MAX];
 
-    if (!*value || snapshot__path(path, sizeof path, value, 1, 1) != 0) {
-        *nearest = "a path with %p, %n, %t";
-        return -EINVAL;
-    }
+    if (!*value || snapshot__path(path, sizeof path, value, 1, 1) != 0)
+        return expect(refusal, "a path with %p, %n, %t");
     return keep(&options->file, value);
 }
 
-static int read_live_dir(struct agent_options *options, const char *value, const char **nearest)
+static int read_live_dir(struct agent_options *options, const char *value, struct refusal *refusal)
 {
-    *nearest = "a folder";
-    return *value ? keep(&options->live_dir, value) : -EINVAL;
+    return *value ? keep(&options->live_dir, value) : expect(refusal, "a folder");
 }
 
-static int read_include(struct agent_options *options, const char *value, const char **nearest)
+static int read_globs(struct glob_list **list, const char *value, struct refusal *refusal)
 {
-    *nearest = "pkg.Class.method;…";
-    return *value ? keep(&options->include, value) : -EINVAL;
+    struct glob_list *read = NULL;
+    int error;
+
+    if (!*value || strcmp(value, "@") == 0)
+        return expect(refusal, "pkg.Class.method;… or @FILE");
+    error = glob_list__new(&read, value, refusal->message, sizeof refusal->message);
+    if (error)
+        return error;
+    glob_list__delete(*list);
+    *list = read;
+    return 0;
 }
 
-static int read_exclude(struct agent_options *options, const char *value, const char **nearest)
+static int read_include(struct agent_options *options, const char *value, struct refusal *refusal)
 {
-    *nearest = "pkg.Class.method;…";
-    return *value ? keep(&options->exclude, value) : -EINVAL;
+    return read_globs(&options->filter.include, value, refusal);
 }
 
-static int read_events(struct agent_options *options, const char *value, const char **nearest)
+static int read_exclude(struct agent_options *options, const char *value, struct refusal *refusal)
+{
+    return read_globs(&options->filter.exclude, value, refusal);
+}
+
+static int read_events(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {
         [LEDGER_EVENTS_NONE] = "none",
         [LEDGER_EVENTS_JVMTI] = "jvmti",
         [LEDGER_EVENTS_INSTRUMENT] = "instrument",
     };
-    int chosen = choose(names, sizeof names / sizeof *names, value, nearest);
+    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
 
     if (chosen >= 0)
         options->events = (enum ledger_event_mode)chosen;
     return chosen < 0 ? chosen : 0;
 }
 
-static int read_metrics(struct agent_options *options, const char *value, const char **nearest)
+static int refuse_metric(const char *word, size_t length, struct refusal *refusal)
+{
+    const char *names[2 * METRIC_COUNT];
+    char copy[64];
+
+    for (unsigned id = 0; id < METRIC_COUNT; id++) {
+        names[2 * id] = kernel_metric__get((enum ledger_metric)id)->group;
+        names[2 * id + 1] = kernel_metric__get((enum ledger_metric)id)->name;
+    }
+    snprintf(copy, sizeof copy, "%.*s", (int)length, word);
+    (void)choose(names, sizeof names / sizeof *names, copy, refusal);
+    return expect(refusal, kernel_metrics__groups());
+}
+
+static int read_metrics(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     uint64_t bits = 0;
 
@@ -84,10 +162,8 @@ static int read_metrics(struct agent_options *options, const char *value, const 
         bool known;
 
         bits |= kernel_metrics__bits(value, length, &known);
-        if (!known) {
-            *nearest = kernel_metrics__groups();
-            return -EINVAL;
-        }
+        if (!known)
+            return refuse_metric(value, length, refusal);
         value += length;
         value += *value == '+';
     }
@@ -95,119 +171,110 @@ static int read_metrics(struct agent_options *options, const char *value, const 
     return 0;
 }
 
-static int read_sample(struct agent_options *options, const char *value, const char **nearest)
+static int read_sample(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {
         [LEDGER_SAMPLE_NONE] = "none",
         [LEDGER_SAMPLE_CPU] = "cpu",
         [LEDGER_SAMPLE_WALL] = "wall",
     };
-    int chosen = choose(names, sizeof names / sizeof *names, value, nearest);
+    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
 
     if (chosen >= 0)
         options->sample = (enum ledger_sample_mode)chosen;
     return chosen < 0 ? chosen : 0;
 }
 
-/* A number with its unit: 100us, 10ms, 1s. */
-static int read_interval(struct agent_options *options, const char *value, const char **nearest)
+static int read_interval(struct agent_options *options, const char *value, struct refusal *refusal)
 {
-    static const struct {
-        const char *name;
-        uint64_t ns;
-    } units[] = {{"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
-    char *end;
-    unsigned long long number = strtoull(value, &end, 10);
+    static const struct unit_number_unit units[] = {
+        {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+    static const struct unit_numbers intervals = {
+        .units = units,
+        .unit_count = sizeof units / sizeof *units,
+        .least = SAMPLE_INTERVAL_NS_LEAST,
+        .most = SAMPLE_INTERVAL_NS_MOST,
+        .range = "100us to 1s",
+        .usual = "ms",
+    };
 
-    *nearest = "100us to 1s";
-    if (*value < '0' || *value > '9' || number > SAMPLE_INTERVAL_NS_MOST)
-        return -EINVAL;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].name) != 0)
-            continue;
-        options->interval_ns = number * units[i].ns;
-        return options->interval_ns < SAMPLE_INTERVAL_NS_LEAST ||
-                       options->interval_ns > SAMPLE_INTERVAL_NS_MOST
-                   ? -EINVAL
-                   : 0;
-    }
-    return -EINVAL;
+    return read_number(&intervals, value, &options->interval_ns, refusal);
 }
 
-static int read_sample_clock(struct agent_options *options, const char *value, const char **nearest)
+static int read_sample_clock(struct agent_options *options, const char *value,
+                             struct refusal *refusal)
 {
     static const char *const names[] = {
         [LEDGER_SAMPLE_CLOCK_NONE] = "auto",
         [LEDGER_SAMPLE_CLOCK_PERF] = "perf",
         [LEDGER_SAMPLE_CLOCK_TIMER] = "timer",
     };
-    int chosen = choose(names, sizeof names / sizeof *names, value, nearest);
+    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
 
     if (chosen >= 0)
         options->sample_clock = (enum ledger_sample_clock)chosen;
     return chosen < 0 ? chosen : 0;
 }
 
-static int read_reuse(struct agent_options *options, const char *value, const char **nearest)
+static int read_reuse(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"previous", "new"};
-    int chosen = choose(names, sizeof names / sizeof *names, value, nearest);
+    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
 
     options->reuse_new = chosen == 1;
     return chosen < 0 ? chosen : 0;
 }
 
-static int read_fold(struct agent_options *options, const char *value, const char **nearest)
+static int read_fold(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"auto", "none"};
-    int chosen = choose(names, sizeof names / sizeof *names, value, nearest);
+    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
 
     options->fold_none = chosen == 1;
     return chosen < 0 ? chosen : 0;
 }
 
-static int read_max_mem(struct agent_options *options, const char *value, const char **nearest)
+static int read_max_mem(struct agent_options *options, const char *value, struct refusal *refusal)
 {
-    static const char units[] = "KMG";
-    char *end;
-    unsigned long long bytes = strtoull(value, &end, 10);
-    const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
+    static const struct unit_number_unit units[] = {
+        {"", 1},           {"k", 1ull << 10}, {"K", 1ull << 10}, {"m", 1ull << 20},
+        {"M", 1ull << 20}, {"g", 1ull << 30}, {"G", 1ull << 30},
+    };
+    static const struct unit_numbers sizes = {
+        .units = units,
+        .unit_count = sizeof units / sizeof *units,
+        .least = MAX_MEM_LEAST,
+        .most = MAX_MEM_MOST,
+        .range = "1M to 16G",
+        .usual = "",
+    };
 
-    *nearest = "1M to 16G";
-    if (end == value || *value == '-' || (*end && !unit) || (unit && end[1]))
-        return -EINVAL;
-    if (unit)
-        bytes = bytes > (16ull << 30) ? ULLONG_MAX : bytes << (10 * (unit - units + 1));
-    if (bytes < MAX_MEM_LEAST || bytes > (16ull << 30))
-        return -EINVAL;
-    options->max_mem = bytes;
-    return 0;
+    return read_number(&sizes, value, &options->max_mem, refusal);
 }
 
-static int read_log(struct agent_options *options, const char *value, const char **nearest)
+static int read_log(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
-    int chosen = choose(names, sizeof names / sizeof *names, value, nearest);
+    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
 
     if (chosen >= 0)
         options->log = (enum log_level)chosen;
     return chosen < 0 ? chosen : 0;
 }
 
-static int read_clock(struct agent_options *options, const char *value, const char **nearest)
+static int read_clock(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"rseq", "perf", "plain"};
-    int chosen = choose(names, sizeof names / sizeof *names, value, nearest);
+    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
 
     if (chosen >= 0)
         options->clock = kernel_clock__by_name(value);
     return chosen < 0 ? chosen : 0;
 }
 
-static int read_answer(struct agent_options *options, const char *value, const char **nearest)
+static int read_answer(struct agent_options *options, const char *value, struct refusal *refusal)
 {
-    *nearest = "a file's path";
-    return *value ? keep(&options->answer, value) : -EINVAL;
+    return *value ? keep(&options->answer, value) : expect(refusal, "a file's path");
 }
 
 static const struct {
@@ -277,20 +344,30 @@ static bool read_flag(struct agent_options *options, const char *word)
     return false;
 }
 
-static int refuse_value(const char *option, const char *value, const char *nearest, char *message,
-                        size_t message_bytes)
+static int refuse_value(const char *option, const char *value, const struct refusal *refusal,
+                        int error, char *message, size_t message_bytes)
 {
-    snprintf(message, message_bytes, "option %s: bad value '%.200s'; did you mean %s?", option,
-             value, nearest);
-    return -EINVAL;
+    if (error == -ENOMEM)
+        snprintf(message, message_bytes, "no memory for options");
+    else if (refusal->message[0])
+        snprintf(message, message_bytes, "option %s: %s", option, refusal->message);
+    else if (refusal->nearest[0])
+        snprintf(message, message_bytes, "option %s: bad value '%.200s'; did you mean %s? (%s)",
+                 option, value, refusal->nearest, refusal->expected);
+    else
+        snprintf(message, message_bytes, "option %s: bad value '%.200s'; did you mean %s?", option,
+                 value, refusal->expected);
+    return error;
 }
 
 static int refuse_word(const char *word, bool in_metrics, char *message, size_t message_bytes)
 {
     const char *nearest = nearest_option(word);
+    struct refusal no_metric = {0};
 
     if (in_metrics && name__distance(word, nearest) > 2)
-        return refuse_value("metrics", word, kernel_metrics__groups(), message, message_bytes);
+        return refuse_value("metrics", word, &no_metric,
+                            expect(&no_metric, kernel_metrics__groups()), message, message_bytes);
     if (strcmp(word, nearest) == 0)
         snprintf(message, message_bytes, "option %s takes no value", word);
     else
@@ -306,11 +383,12 @@ static int read_token(struct agent_options *options, char *token, bool *in_metri
     size_t key_length = strcspn(token, "=:");
     bool has_value = token[key_length] != '\0';
     const char *value = token + key_length + has_value;
-    const char *nearest = NULL;
+    int error;
+    struct refusal refusal = {0};
 
     if (!has_value && read_flag(options, token))
         return 0;
-    if (!has_value && *in_metrics && read_metrics(options, token, &nearest) == 0)
+    if (!has_value && *in_metrics && read_metrics(options, token, &refusal) == 0)
         return 0;
     token[key_length] = '\0';
     for (size_t i = 0; i < WITH_VALUE_COUNT; i++) {
@@ -320,9 +398,10 @@ static int read_token(struct agent_options *options, char *token, bool *in_metri
         options->given |= 1u << i;
         if (*in_metrics)
             options->metrics = 0;
-        if (with_value[i].read(options, value, &nearest) == 0)
+        error = with_value[i].read(options, value, &refusal);
+        if (!error)
             return 0;
-        return refuse_value(token, value, nearest, message, message_bytes);
+        return refuse_value(token, value, &refusal, error, message, message_bytes);
     }
     return refuse_word(token, *in_metrics && !has_value, message, message_bytes);
 }
@@ -387,8 +466,7 @@ void agent_options__free(struct agent_options *options)
 {
     free(options->file);
     free(options->live_dir);
-    free(options->include);
-    free(options->exclude);
+    method_filter__release(&options->filter);
     free(options->answer);
     memset(options, 0, sizeof *options);
 }

@@ -6,6 +6,7 @@
 #define TREADLE_OPTIONS_H
 
 #include "agent/log.h"
+#include "agent/method_filter.h"
 #include "native/ledger_format.h"
 
 #include <limits.h>
@@ -20,8 +21,7 @@
 struct agent_options {
     char *file;     /* pattern of snapshots' paths; see snapshot__path */
     char *live_dir; /* where the live ledger lies, or NULL: a memory file system */
-    char *include;  /* globs separated by `;`, or NULL */
-    char *exclude;
+    struct method_filter filter;
     enum ledger_event_mode events;
     uint64_t metrics; /* bits asked for, to be charged to call paths */
     enum ledger_sample_mode sample;
@@ -48,8 +48,9 @@ bool agent_options__has(const struct agent_options *options, const char *name);
 /* The first one given that is neither in `names` (NULL-terminated) nor a flag; or NULL. */
 const char *agent_options__other(const struct agent_options *options, const char *const *names);
 
-/* Reads `text` (NULL is empty) into options, which then owns its strings. 0, or -EINVAL with one
- * line, which names the word and the nearest valid one, in message. options->strict is valid even
+/* Reads `text` (NULL is empty), and the files of globs that it names, into options, which then owns
+ * its strings. 0, or -errno with one line, which names the word and the nearest valid one, in
+ * message. options->strict is valid even
  * then, wherever in the text it stands. */
 int agent_options__parse(struct agent_options *options, const char *text, char *message,
                          size_t message_bytes);

@@ -1,5 +1,9 @@
 #include "tools/agent_arguments.h"
 
+#include "tools/command.h"
+
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum option_key {
@@ -15,8 +19,9 @@ enum option_key {
 };
 
 static const struct argp_option method_options[] = {
-    {"include", KEY_INCLUDE, "GLOB;GLOB", 0, "only these methods, as pkg.Class.method", 0},
-    {"exclude", KEY_EXCLUDE, "GLOB;GLOB", 0, "not these methods", 0},
+    {"include", KEY_INCLUDE, "GLOB;GLOB", 0,
+     "only these methods, as pkg.Class.method; @FILE: those of a file, a glob a line", 0},
+    {"exclude", KEY_EXCLUDE, "GLOB;GLOB", 0, "not these methods; or @FILE", 0},
     {"sample", KEY_SAMPLE, "CLOCK", 0,
      "sample stacks too, on each thread's CPU clock or on the wall clock: cpu, wall or none "
      "(default none)",
@@ -50,6 +55,28 @@ void agent_arguments__add(struct agent_options *options, struct argp_state *stat
                    strstr(key, "clude") ? "; separate globs with ';'" : "");
 }
 
+static void add_globs(struct agent_options *options, struct argp_state *state, const char *key,
+                      const char *list)
+{
+    const char *file = NULL;
+    char *globs = agent_options__globs(list, &file);
+
+    if (!globs)
+        exit(command__fail("%.*s: cannot be read: %s", file ? (int)strcspn(file, ";") : 0,
+                           file ? file : "", strerror(errno)));
+    agent_arguments__add(options, state, key, globs);
+    free(globs);
+}
+
+static void add_option(struct agent_options *options, struct argp_state *state, const char *key,
+                       const char *value)
+{
+    if (value && (strcmp(key, "include") == 0 || strcmp(key, "exclude") == 0))
+        add_globs(options, state, key, value);
+    else
+        agent_arguments__add(options, state, key, value);
+}
+
 static void add_any(struct agent_options *options, struct argp_state *state, char *option)
 {
     char *value = strchr(option, '=');
@@ -57,7 +84,7 @@ static void add_any(struct agent_options *options, struct argp_state *state, cha
         *value++ = '\0';
     if (!option[0] || strchr(option, ','))
         argp_error(state, "--option expects KEY=VALUE");
-    agent_arguments__add(options, state, option, value);
+    add_option(options, state, option, value);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -80,7 +107,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     for (size_t i = 0; i < sizeof(direct) / sizeof(direct[0]); i++) {
         if (direct[i].key != key)
             continue;
-        agent_arguments__add(state->input, state, direct[i].name, argument);
+        add_option(state->input, state, direct[i].name, argument);
         return 0;
     }
     if (key != 'O')

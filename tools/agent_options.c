@@ -28,6 +28,48 @@ int agent_options__add(struct agent_options *options, const char *key, const cha
     return 0;
 }
 
+/* Appends so many bytes to *text, which is freed when there is no memory for them. */
+static bool append(char **text, const char *piece, size_t length, const char *before)
+{
+    char *longer = NULL;
+    int made = asprintf(&longer, "%s%s%.*s", *text ? *text : "", before, (int)length, piece);
+
+    free(*text);
+    *text = made < 0 ? NULL : longer;
+    return *text != NULL;
+}
+
+char *agent_options__globs(const char *list, const char **file)
+{
+    char *globs = NULL;
+    bool fine = true;
+
+    for (const char *item = list; fine; item++) {
+        size_t length = strcspn(item, ";");
+        char *path = NULL;
+
+        if (item[0] == '@' && item[1] != '/' && length > 1) {
+            char *name = strndup(item + 1, length - 1);
+
+            *file = item + 1;
+            path = name ? realpath(name, NULL) : NULL;
+            free(name);
+            fine = path != NULL;
+        }
+        if (fine)
+            fine = append(&globs, path ? path : item, path ? strlen(path) : length,
+                          item == list ? (path ? "@" : "") : (path ? ";@" : ";"));
+        free(path);
+        item += length;
+        if (!*item)
+            break;
+    }
+    if (fine)
+        return globs;
+    free(globs);
+    return NULL;
+}
+
 void agent_options__release(struct agent_options *options)
 {
     free(options->text);

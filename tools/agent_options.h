@@ -13,6 +13,11 @@ struct agent_options {
 /* Appends key=value, or a bare key when value is NULL. The commas of a metrics list become '+',
  * which the agent takes as well; any other comma would end the value there: -EINVAL. */
 int agent_options__add(struct agent_options *options, const char *key, const char *value);
+
+/* A list of globs with each `@FILE` in it made absolute, since the JVM may work in another folder;
+ * to be freed. NULL with errno set, and *file the one that cannot be found. An absolute path is the
+ * JVM's to judge: it may have files that we do not see. */
+char *agent_options__globs(const char *list, const char **file);
 void agent_options__release(struct agent_options *options);
 
 /*

@@ -1,7 +1,9 @@
 #include "agent/method_filter.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* cmocka.h needs the others before it. */
 /* clang-format off */
@@ -11,6 +13,36 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
+
+/* As the agent reads them from its options; NULL: not given. */
+static void make_filter(struct method_filter *filter, const char *include, const char *exclude)
+{
+    char message[256];
+    *filter = (struct method_filter){0};
+    if (include && glob_list__new(&filter->include, include, message, sizeof message) != 0)
+        fail_msg("%s", message);
+    if (exclude && glob_list__new(&filter->exclude, exclude, message, sizeof message) != 0)
+        fail_msg("%s", message);
+}
+
+static bool admits(const char *include, const char *exclude, const char *class_name,
+                   const char *method_name)
+{
+    struct method_filter filter;
+    make_filter(&filter, include, exclude);
+    bool result = method_filter__admits(&filter, class_name, method_name);
+    method_filter__release(&filter);
+    return result;
+}
+
+static bool admits_some(const char *include, const char *exclude, const char *class_name)
+{
+    struct method_filter filter;
+    make_filter(&filter, include, exclude);
+    bool result = method_filter__admits_some(&filter, class_name);
+    method_filter__release(&filter);
+    return result;
+}
 
 static void globs_match(void **state)
 {
@@ -52,7 +84,8 @@ static void globs_match(void **state)
         {"*\xc3\xa9*", "caf\xc3\xa9.run", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        if (glob__matches(cases[i].glob, cases[i].text) != cases[i].matches)
+        if (glob__matches(cases[i].glob, strlen(cases[i].glob), cases[i].text,
+                          strlen(cases[i].text)) != cases[i].matches)
             fail_msg("'%s' and '%s'", cases[i].glob, cases[i].text);
 }
 
@@ -68,7 +101,7 @@ static void many_stars_are_no_trouble(void **state)
     glob[200] = '\0';
     memset(text, 'a', 4000);
     text[4000] = '\0';
-    assert_false(glob__matches(glob, text));
+    assert_false(glob__matches(glob, 200, text, 4000));
 }
 
 static void filters_admit(void **state)
@@ -112,8 +145,8 @@ static void filters_admit(void **state)
         {"org.*", "com.*", "com.example.A", "m", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        if (method_filter__admits(cases[i].include, cases[i].exclude, cases[i].class_name,
-                                  cases[i].method_name) != cases[i].admits)
+        if (admits(cases[i].include, cases[i].exclude, cases[i].class_name, cases[i].method_name) !=
+            cases[i].admits)
             fail_msg("case %zu: %s.%s", i, cases[i].class_name, cases[i].method_name);
 }
 
@@ -127,9 +160,9 @@ static void names_of_any_length_are_seen_whole(void **state)
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         char kept = class_name[lengths[i]];
         class_name[lengths[i]] = '\0';
-        assert_true(method_filter__admits("*.run", NULL, class_name, "run"));
-        assert_false(method_filter__admits("*.stop", NULL, class_name, "run"));
-        assert_false(method_filter__admits(NULL, "*.run", class_name, "run"));
+        assert_true(admits("*.run", NULL, class_name, "run"));
+        assert_false(admits("*.stop", NULL, class_name, "run"));
+        assert_false(admits(NULL, "*.run", class_name, "run"));
         class_name[lengths[i]] = kept;
     }
 }
@@ -157,9 +190,181 @@ static void classes_without_any_such_method_are_known(void **state)
         {"a.*", "a.b.*", "a.b.C", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        if (method_filter__admits_some(cases[i].include, cases[i].exclude, cases[i].class_name) !=
+        if (admits_some(cases[i].include, cases[i].exclude, cases[i].class_name) !=
             cases[i].admits_some)
             fail_msg("case %zu: %s", i, cases[i].class_name);
+}
+
+/* A small random world of names and globs over it: whatever the list's structure makes of them, the
+ * answers are those of one comparison with each glob after the other. */
+static bool one_by_one(char *const *globs, size_t count, const char *text)
+{
+    for (size_t i = 0; i < count; i++)
+        if (glob__matches(globs[i], strlen(globs[i]), text, strlen(text)))
+            return true;
+    return false;
+}
+
+static unsigned next_random(unsigned *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 16;
+}
+
+static void random_text(char *text, const char *letters, unsigned *seed)
+{
+    size_t length = 1 + next_random(seed) % 7;
+    for (size_t i = 0; i < length; i++)
+        text[i] = letters[next_random(seed) % strlen(letters)];
+    text[length] = '\0';
+}
+
+static void lists_answer_as_their_globs_one_by_one(void **state)
+{
+    (void)state;
+    unsigned seed = 7;
+    unsigned matched = 0;
+    for (unsigned round = 0; round < 2000; round++) {
+        char globs[12][8], text[8], list_text[120] = "", message[64];
+        char *pointers[12];
+        size_t count = 1 + next_random(&seed) % 12, used = 0;
+        struct glob_list *list;
+        for (size_t i = 0; i < count; i++) {
+            random_text(globs[i], "aab..*", &seed);
+            pointers[i] = globs[i];
+            used += (size_t)snprintf(list_text + used, sizeof list_text - used, "%s%s",
+                                     i ? ";" : "", globs[i]);
+        }
+        assert_int_equal(glob_list__new(&list, list_text, message, sizeof message), 0);
+        for (unsigned i = 0; i < 50; i++) {
+            random_text(text, "aab..", &seed);
+            bool expected = one_by_one(pointers, count, text);
+            matched += expected;
+            if (glob_list__matches(list, text, strlen(text), NULL) != expected)
+                fail_msg("'%s' in '%s'", text, list_text);
+        }
+        glob_list__delete(list);
+    }
+    assert_in_range(matched, 10000, 90000);
+}
+
+#define MANY 100000u
+
+/* A list of so many names of methods, and behind them `globs` globs, each of a class of its own. */
+static struct glob_list *long_list(unsigned names, unsigned globs)
+{
+    char *text = malloc((size_t)(names + globs) * 48 + 1), message[64];
+    struct glob_list *list;
+    size_t used = 0;
+    for (unsigned i = 0; i < names; i++)
+        used +=
+            (size_t)sprintf(text + used, "com.example.p%u.Class%u.method%u;", i % 100, i, i % 7);
+    for (unsigned i = 0; i < globs; i++)
+        used += (size_t)sprintf(text + used, "org.example.p%u.Class%u.*;", i % 100, i);
+    assert_int_equal(glob_list__new(&list, text, message, sizeof message), 0);
+    free(text);
+    return list;
+}
+
+static unsigned looks_for(const struct glob_list *list, const char *name, bool matches)
+{
+    unsigned looks = 0;
+    if (glob_list__matches(list, name, strlen(name), &looks) != matches)
+        fail_msg("%s", name);
+    return looks;
+}
+
+/* Counted, not timed. A name without a star is one look; with globs it is one for each length that
+ * their literal parts have (of "org.example.pN.ClassN." here 18 to 26 bytes) and as many as match.
+ */
+static void a_list_is_looked_up_in_a_time_that_does_not_grow_with_it(void **state)
+{
+    (void)state;
+    struct glob_list *names = long_list(MANY, 0);
+    assert_int_equal(looks_for(names, "com.example.p42.Class42.method0", true), 1);
+    assert_int_equal(looks_for(names, "com.example.p99.Class99999.method4", true), 1);
+    assert_int_equal(looks_for(names, "com.example.p99.Class99999.method5", false), 1);
+    assert_int_equal(looks_for(names, "com.example.p99.Class99999.method", false), 1);
+    glob_list__delete(names);
+    struct glob_list *few = long_list(10, 10);
+    struct glob_list *many = long_list(MANY, MANY);
+    assert_in_range(looks_for(few, "org.example.p9.Class9.run", true), 1, 11);
+    assert_in_range(looks_for(many, "org.example.p99.Class99999.run", true), 1, 11);
+    assert_in_range(looks_for(many, "org.example.p99.Class99998.run", false), 1, 11);
+    assert_in_range(looks_for(many, "com.example.p99.Class99999.method4", true), 1, 11);
+    assert_true(glob_list__reaches_into(many, "com.example.p99.Class99999.", 27));
+    assert_true(glob_list__reaches_into(many, "org.example.p99.Class99999.", 27));
+    assert_false(glob_list__reaches_into(many, "org.example.p98.Class99999.", 27));
+    assert_true(glob_list__takes_whole(many, "org.example.p99.Class99999.", 27));
+    assert_false(glob_list__takes_whole(many, "com.example.p99.Class99999.", 27));
+    glob_list__delete(few);
+    glob_list__delete(many);
+}
+
+static void write_list(char path[64], const char *text, size_t length)
+{
+    (void)snprintf(path, 64, "/tmp/test_method_filter.XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, length), length);
+    close(fd);
+}
+
+static void files_hold_a_glob_a_line(void **state)
+{
+    (void)state;
+    static const char text[] = "# what is hot\n"
+                               "a.B.first\n"
+                               "  a.B.second\t \n"
+                               "\n"
+                               "   # a.B.third\n"
+                               "a.B.fourth # not a.B.fifth\n"
+                               "c.*\r\n"
+                               "d.E.sharp#name\n"
+                               "#\n"
+                               "a.B.last"; /* no end of line */
+    static const struct {
+        const char *name;
+        bool matches;
+    } cases[] = {
+        {"a.B.first", true},      {"a.B.second", true}, {"a.B.third", false},
+        {"a.B.fourth", true},     {"a.B.fifth", false}, {"c.D.e", true},
+        {"d.E.sharp#name", true}, {"d.E.sharp", false}, {"a.B.last", true},
+        {"what is hot", false},   {"", false},          {"x.Y.z", true},
+        {"z.Y.x", false},
+    };
+    char path[64], list_text[96], message[256];
+    struct glob_list *list;
+    write_list(path, text, sizeof text - 1);
+    (void)snprintf(list_text, sizeof list_text, "x.*;@%s;y.*", path);
+    assert_int_equal(glob_list__new(&list, list_text, message, sizeof message), 0);
+    (void)unlink(path);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (glob_list__matches(list, cases[i].name, strlen(cases[i].name), NULL) !=
+            cases[i].matches)
+            fail_msg("%s", cases[i].name);
+    glob_list__delete(list);
+}
+
+static void files_that_cannot_be_read_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *message;
+    } cases[] = {
+        {"@/nowhere/list", "/nowhere/list: cannot be read: No such file or directory"},
+        {"a.*;@/nowhere/list", "/nowhere/list: cannot be read: No such file or directory"},
+        {"@/tmp", "/tmp: cannot be read: Is a directory"},
+        {"@/dev/null", "/dev/null: cannot be read: not a regular file"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct glob_list *list = NULL;
+        char message[256];
+        assert_int_not_equal(glob_list__new(&list, cases[i].text, message, sizeof message), 0);
+        assert_string_equal(message, cases[i].message);
+        assert_null(list);
+    }
 }
 
 int main(void)
@@ -170,6 +375,10 @@ int main(void)
         cmocka_unit_test(filters_admit),
         cmocka_unit_test(names_of_any_length_are_seen_whole),
         cmocka_unit_test(classes_without_any_such_method_are_known),
+        cmocka_unit_test(lists_answer_as_their_globs_one_by_one),
+        cmocka_unit_test(a_list_is_looked_up_in_a_time_that_does_not_grow_with_it),
+        cmocka_unit_test(files_hold_a_glob_a_line),
+        cmocka_unit_test(files_that_cannot_be_read_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
