@@ -1,6 +1,8 @@
 #include "tools/html_content.h"
 
 #include "tools/json_rows.h"
+#include "tools/losses.h"
+#include "tools/report/quantity.h"
 
 #include <errno.h>
 #include <string.h>
@@ -31,6 +33,29 @@ json_t *html_content__column(uint64_t of_nodes, enum report_column column)
     json_object_set_new(object, "unit", json_string(units[report_column__unit(column)]));
     json_object_set_new(object, "of_nodes", json_boolean(of_nodes >> column & 1));
     return object;
+}
+
+static void append_text(json_t *array, const char *text)
+{
+    struct text_store texts = {0};
+    json_array_append_new(array, json_row__text(text__from_java(&texts, text, strlen(text))));
+    text_store__release(&texts);
+}
+
+json_t *html_content__losses(const struct report_model *model)
+{
+    struct loss losses[LOSSES_MAX];
+    unsigned count = losses__of(model, losses);
+    json_t *array = json_array();
+    for (unsigned i = 0; i < count; i++)
+        append_text(array, losses[i].text);
+    if (model->header.dropped_samples) {
+        char text[128];
+        snprintf(text, sizeof(text), "%s samples dropped: there was no room for them",
+                 quantity__count(model->header.dropped_samples).text);
+        append_text(array, text);
+    }
+    return array;
 }
 
 json_t *html_content__file_name(const char *path)

@@ -25,6 +25,10 @@ enum html_frame html_content__frame(enum ledger_node_kind kind);
 /* A column, and whether it is one of those, COLUMN_BITs, that nodes have. */
 json_t *html_content__column(uint64_t of_nodes, enum report_column column);
 
+/* What the ledger has not got, as an array of sentences; beside those, how many samples found no
+ * room. */
+json_t *html_content__losses(const struct report_model *model);
+
 /* A path without its folders. */
 json_t *html_content__file_name(const char *path);
 

@@ -66,15 +66,19 @@ static json_t *about_json(const struct writer *writer, const struct overlay *ove
     json_t *about = json_object();
     json_t *columns = json_array();
     json_t *ledgers = json_array();
+    json_t *losses = json_array();
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)
         if (writer->columns & COLUMN_BIT(column))
             json_array_append_new(columns, html_content__column(writer->columns, column));
-    for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
+    for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
         json_array_append_new(ledgers, html_content__file_name(html->paths[side]));
+        json_array_append_new(losses, html_content__losses(overlay->models[side]));
+    }
     json_object_set_new(about, "version", json_string(TREADLE_VERSION));
     json_object_set_new(about, "ledgers", ledgers);
     json_object_set_new(about, "metric", json_string(report_column__name(html->column)));
     json_object_set_new(about, "columns", columns);
+    json_object_set_new(about, "losses", losses);
     json_object_set_new(about, "diff", view_diff_totals__json(&view));
     return about;
 }

@@ -43,6 +43,7 @@ static int write_about(struct writer *writer, const char *path)
     json_object_set_new(about, "version", json_string(TREADLE_VERSION));
     json_object_set_new(about, "ledger", html_content__file_name(path));
     json_object_set_new(about, "columns", columns);
+    json_object_set_new(about, "losses", html_content__losses(writer->model));
     json_row__write(stream, about);
     html_block__end_stream(&writer->block, stream);
     return 0;

@@ -2,7 +2,7 @@
  * A ledger as an HTML page: what comes before, its blocks, what comes after. The blocks, which
  * tools/html/ledger.js reads:
  *
- *   about         JSON: the ledger's name and the columns
+ *   about         JSON: the ledger's name, the columns, what was lost
  *   facts         UTF-8 text: what the report has above and below its threads table
  *   threads       JSON: the threads view as `treadle report --json` has it
  *   thread-order  for each of its threads, in its order: the number that `trees` knows it by

@@ -1,6 +1,7 @@
 /* What stands above and below the threads table: the process, and whether to believe the numbers.
  */
 #include "tools/hooks.h"
+#include "tools/losses.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/view_samples.h"
@@ -269,46 +270,14 @@ static void own_cost_line(const struct view *view, uint64_t whole)
     fputc('\n', view->screen.out);
 }
 
-static void full_line(const struct view *view)
-{
-    const struct ledger_header *header = &view->model->header;
-    int error = header->full_error;
-    fprintf(view->screen.out, "  %sfull%s  the ledger ", screen__warn(&view->screen),
-            screen__plain(&view->screen));
-    if (error == ENOMEM)
-        fprintf(view->screen.out, "reached max-mem (%s): raise it, or include fewer methods\n",
-                quantity__bytes(header->max_bytes).text);
-    else if (error == ENOSPC)
-        fputs("filled its file system: a container's /dev/shm is often 64 MiB\n", view->screen.out);
-    else
-        fprintf(view->screen.out, "could not grow: %s\n", strerror(error));
-}
-
-static void loss_line(const struct view *view, uint64_t count, const char *meaning)
-{
-    fprintf(view->screen.out, "  %slost%s  %s %s\n", screen__warn(&view->screen),
-            screen__plain(&view->screen), quantity__count(count).text, meaning);
-}
-
 static void loss_lines(const struct view *view)
 {
-    const struct report_model *model = view->model;
-    bool lost = model->skipped || model->header.full_error;
-    for (unsigned i = 0; i < REPORT_LOSSES; i++) {
-        struct report_loss loss = report_loss__of(&model->header, i);
-        if (loss.count)
-            loss_line(view, loss.count, loss.meaning);
-        lost |= loss.count != 0;
-    }
-    if (model->skipped) {
-        char meaning[256];
-        snprintf(meaning, sizeof(meaning), "records unreadable, the first at %s",
-                 model->skipped_where);
-        loss_line(view, model->skipped, meaning);
-    }
-    if (model->header.full_error)
-        full_line(view);
-    if (!lost)
+    struct loss losses[LOSSES_MAX];
+    unsigned count = losses__of(view->model, losses);
+    for (unsigned i = 0; i < count; i++)
+        fprintf(view->screen.out, "  %s%s%s  %s\n", screen__warn(&view->screen), losses[i].word,
+                screen__plain(&view->screen), losses[i].text);
+    if (count == 0)
         fputs("  nothing lost\n", view->screen.out);
 }
 

@@ -91,8 +91,7 @@ static void write_heading(const struct view *view, const struct report_thread *t
         fprintf(out, ", tid %" PRId32, thread->tids[i]);
     if (thread->tid_count > 1)
         fprintf(out, " and %" PRIu32 " more", thread->tid_count - 1);
-    fprintf(out, ", %s)  %s CPU, %s wall, ",
-            thread->flags & THREAD_TERMINATED ? "ended" : "alive",
+    fprintf(out, ", %s)  %s CPU, %s wall, ", thread->flags & THREAD_TERMINATED ? "ended" : "alive",
             quantity__ns(thread->cpu_ns).text, quantity__ns(thread->wall_ns).text);
     fprintf(out, "%s calls\n", quantity__count(thread->calls).text);
     free(name);

@@ -1,14 +1,17 @@
 """A working folder with ledgers in it, and `treadle` run there."""
+import base64
 import csv
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import unittest
+import zlib
 
 TREADLE = os.environ["TREADLE"]
 MAKE_LEDGER = os.environ["MAKE_LEDGER"]
@@ -57,6 +60,14 @@ class Bench(unittest.TestCase):
 
     def json(self, *arguments):
         return json.loads(self.treadle(*arguments, "--json"), parse_float=self.fail)
+
+    def blocks(self, page):
+        """The blocks of a page of `treadle html`, see tools/html_block.h, by name."""
+        with open(self.path(page), encoding="utf-8") as file:
+            found = re.findall(r'<script type="application/octet-stream" data-block="([a-z0-9_-]+)">'
+                               r"([A-Za-z0-9+/=]*)</script>", file.read())
+        return {block: zlib.decompress(base64.b64decode(text, validate=True), wbits=-15)
+                for block, text in found}
 
     def csv(self, *arguments):
         return list(csv.DictReader(io.StringIO(self.treadle(*arguments, "--csv"))))

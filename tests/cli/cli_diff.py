@@ -1,6 +1,5 @@
 """treadle diff on the ledgers that make_ledger calls plain and family: their drawings are the
 expectation."""
-import base64
 import json
 import os
 import re
@@ -227,8 +226,7 @@ main  (platform, threads: 1)
         with open(self.path("x.html"), encoding="utf-8") as file:
             text = file.read()
         self.assertTrue(text.startswith("<!doctype html>") and text.endswith("</html>\n"))
-        blocks = {name: base64.b64decode(octets, validate=True) for name, octets in
-                  re.findall(r'data-block="([a-z_-]+)">([A-Za-z0-9+/=]*)</script>', text)}
+        blocks = self.blocks("x.html")
         about = json.loads(blocks["about"])
         self.assertEqual((about["ledgers"], about["metric"]), (["plain.ledger", "family.ledger"], "cpu"))
         self.assertEqual(about["diff"]["a"]["total"], 5000 * MS)

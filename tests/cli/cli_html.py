@@ -1,11 +1,9 @@
 """treadle html: where the page goes, what it refuses. What the page shows: tests/html."""
-import base64
 import json
 import os
 import re
 import stat
 import unittest
-import zlib
 
 import bench
 
@@ -36,13 +34,6 @@ class Html(bench.Bench):
         self.assertRegex(complaint, r"^treadle: [^\n]*\n$")
         self.assertEqual(set(os.listdir(self.folder)), before)
         return complaint
-
-    def blocks(self, name):
-        with open(self.path(name), encoding="utf-8") as file:
-            found = re.findall(r'<script type="application/octet-stream" data-block="([a-z_-]+)">'
-                               r"([A-Za-z0-9+/=]*)</script>", file.read())
-        return {block: zlib.decompress(base64.b64decode(text, validate=True), wbits=-15)
-                for block, text in found}
 
     def test_where_it_goes(self):
         self.assertEqual(self.treadle("html"), "plain.html\n")

@@ -123,12 +123,24 @@ class Tables(DiffPage):
                           ("GC Thread#", "vm", "both", "1 → 2", "1.00 s", "70.0 ms", "−930 ms"),
                           ("helper", "native", "gone", "1 → 0", "300 ms", "0", "−300 ms"),
                           ("server", "platform", "new", "0 → 1", "0", "50.0 ms", "+50.0 ms")])
-        self.assertIn("−3.84 s (−76.7 %)", self.text("#summary"))
         self.assertIn("A: plain.ledger (demo.Main --rounds 3) → B: family.ledger", self.text("#command"))
         self.run_js("document.querySelector('#thread-table [data-key=calls] button').click()")
         self.assertEqual(self.column("thread-table", 1)[0], "main")  # 103 to 1
         self.browser.click_on("#facts summary")
         self.assertIn("cpu of the threads shown", self.text("#facts pre"))
+
+    def test_headline_in_process_time(self):
+        """What the kernel says of both processes, not sums over threads: of wall time those say nothing."""
+        self.make("kernel_total", name="a.ledger", number=4000)
+        self.make("kernel_total", name="b.ledger", number=5000)
+        self.treadle("diff", "a.ledger", "b.ledger", "--html", "x.html", "--metric", "minor_faults")
+        self.open_page("")
+        figures = self.run_js("[...document.querySelectorAll('#summary .figure')].map((one) => one.textContent)")
+        # Both took 10 s and were there 500 ms before that; 114 calls and 14 * 321 faults are drawn in both.
+        self.assertEqual(figures, ["+1.00 s (+25.0 %)CPU of the process: 4.00 s → 5.00 s",
+                                   "0wall time of the process: 10.5 s → 10.5 s",
+                                   "0calls of the threads shown: 114 → 114",
+                                   "0min flt of the threads shown: 4\u202f494 → 4\u202f494"])
 
     def test_methods(self):
         self.show_diff("#tab=methods")

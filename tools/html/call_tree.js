@@ -2,15 +2,20 @@
 // frame after its parent; frame 0 is the root, which stands for all the threads together.
 
 import { mergedKind, ROOT } from "./kinds.js";
+import { labelOf, sizeOf } from "./pools.js";
+import { quantity } from "./quantity.js";
 
 const NONE = -1;
 
 export class CallTree {
-    // threads: rows of the ledger. apart: each of them has a frame of its own below the root.
-    constructor(ledger, threads, apart) {
+    // threads: rows of the ledger. apart: each of them has a frame of its own below the root, or each
+    // pool if they are folded.
+    constructor(ledger, threads, { apart, fold }) {
         this.ledger = ledger;
         this.threads = threads;
-        this.apart = apart && threads.length > 1;
+        this.fold = Boolean(fold);
+        this.apart = apart && threads.length > 1 && !(fold && this.isOnePool(threads));
+        this.groups = new Map(); // threads by the frame of a root
         this.sums = new Map(); // by metric: base and cum
         this.layouts = new Map();
         const nodes = threads.reduce((sum, thread) => sum + thread.end - thread.first, 0);
@@ -50,17 +55,26 @@ export class CallTree {
         const { ledger } = this;
         let size = 1024;
         while (size < 2 * nodes) size *= 2;
-        const meet = !this.apart && this.threads.length > 1;
+        const meet = (!this.apart || this.fold) && this.threads.length > 1;
         const table = meet ? new Int32Array(size) : null;
+        const roots = new Map();
         this.frameOf = new Int32Array(ledger.nodeCount).fill(NONE);
         for (const thread of this.threads)
             for (let node = thread.first; node < thread.end; node++)
                 this.frameOf[node] =
-                    ledger.parent[node] < 0 ? this.rootOf(node) : this.find(node, table);
+                    ledger.parent[node] < 0 ? this.rootOf(thread, node, roots) : this.find(node, table);
     }
 
-    rootOf(node) {
-        return this.apart ? this.add(0, this.ledger.method[node], ROOT, node) : 0;
+    // roots: frames by what has one of its own.
+    rootOf(thread, node, roots) {
+        if (!this.apart) return 0;
+        const key = this.fold ? thread.pool : thread;
+        if (!roots.has(key)) {
+            roots.set(key, this.add(0, this.ledger.method[node], ROOT, node));
+            this.groups.set(roots.get(key), []);
+        }
+        this.groups.get(roots.get(key)).push(thread);
+        return roots.get(key);
     }
 
     find(node, table) {
@@ -196,9 +210,20 @@ export class CallTree {
 
     label(frame) {
         const { ledger, threads } = this;
-        if (frame === 0) return threads.length === 1 ? threads[0].label : `${threads.length} threads`;
-        if (this.kind[frame] === ROOT) return this.threadOf(frame).label;
+        if (frame === 0) return this.labelOfThreads(threads);
+        if (this.kind[frame] === ROOT) return this.labelOfThreads(this.groups.get(frame));
         return ledger.methods[this.method[frame]].label;
+    }
+
+    isOnePool(threads) {
+        return threads.length > 0 && threads.every(({ pool }) => pool === threads[0].pool);
+    }
+
+    // "worker-7", "worker-# ×12", "12 345 threads"
+    labelOfThreads(threads) {
+        if (this.isOnePool(threads) && (this.fold || threads.length === 1))
+            return labelOf(this.ledger.pools[threads[0].pool], threads);
+        return `${quantity(sizeOf(threads), "count")} threads`;
     }
 
     // The longest of its names that has at most so many characters, or the shortest.
@@ -206,11 +231,6 @@ export class CallTree {
         return this.kind[frame] === ROOT
             ? this.label(frame)
             : this.ledger.methodWithin(this.method[frame], length);
-    }
-
-    threadOf(frame) {
-        const node = this.origin[frame];
-        return this.threads.find((thread) => node >= thread.first && node < thread.end);
     }
 
     // The frame of a node of the ledger, or the root.

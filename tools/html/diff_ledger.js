@@ -41,8 +41,8 @@ export class DiffLedger extends Ledger {
         };
     }
 
-    treeOf(threads, apart) {
-        return new DiffTree(this, threads, apart);
+    treeOf(threads, how) {
+        return new DiffTree(this, threads, how);
     }
 }
 

@@ -7,6 +7,7 @@ import { callersOf, flatRows } from "./methods.js";
 import { MethodsView } from "./methods_view.js";
 import { printable } from "./names.js";
 import { quantity } from "./quantity.js";
+import { showLosses } from "./summary.js";
 import { setCell } from "./table.js";
 import { ThreadsView } from "./threads_view.js";
 import { TreeView } from "./tree_view.js";
@@ -44,8 +45,8 @@ export class DiffThreadsView extends ThreadsView {
         ];
     }
 
-    word(thread, key) {
-        return key === "state" ? thread.state : super.word(thread, key);
+    word(row, key) {
+        return key === "state" ? row.threads[0].state : super.word(row, key);
     }
 }
 
@@ -169,6 +170,24 @@ function figure(label, [a, b], unit) {
     return item;
 }
 
+// The processes' own time, as the kernel and the clock have it, and of the threads what no process
+// has: their sums of wall time would say nothing.
+function showHeadline(ledger) {
+    const { metric, diff } = ledger.about;
+    const both = (of) => [of(diff.a), of(diff.b)];
+    const totals = (name) =>
+        ["a", "b"].map((side) => ledger.threads.reduce((sum, { values }) => sum + values[name][side], 0));
+    const shown = [...new Set(["calls", metric])].filter((name) => !["cpu", "wall"].includes(name));
+    byId("summary").replaceChildren(
+        figure("CPU of the process", both(({ balance }) => balance.kernel_cpu_ns), "ns"),
+        figure("wall time of the process", both(({ wall_ns }) => wall_ns), "ns"),
+        ...shown
+            .map((name) => ledger.metric(name))
+            .filter(Boolean)
+            .map(({ name, title, unit }) => figure(`${title} of the threads shown`, totals(name), unit)),
+    );
+}
+
 // The top of the page: which is A, which is B, and what all their threads have together.
 export function showDiffSummary(ledger) {
     const { ledgers, diff } = ledger.about;
@@ -179,14 +198,9 @@ export function showDiffSummary(ledger) {
         `${story("A", names[0], diff.a)} → ${story("B", names[1], diff.b)}` +
         (diff.normalized ? "; A's values are scaled to B's totals" : "");
     byId("command").title = byId("command").textContent;
-    const totals = (name) =>
-        ["a", "b"].map((side) => ledger.threads.reduce((sum, { values }) => sum + values[name][side], 0));
-    const shown = ["cpu", "wall", "calls", ledger.about.metric];
-    byId("summary").replaceChildren(
-        ...[...new Set(shown)]
-            .map((name) => ledger.metric(name))
-            .filter(Boolean)
-            .map(({ name, title, unit }) => figure(title, totals(name), unit)),
+    showHeadline(ledger);
+    showLosses(
+        ledger.about.losses.flatMap((texts, side) => texts.map((text) => `${"AB"[side]}: ${text}`)),
     );
     byId("facts").querySelector("pre").textContent = ledger.facts
         .split("\n")

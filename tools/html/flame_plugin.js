@@ -4,7 +4,8 @@
 // all are.
 
 import { UIPlugin } from "flame-chart-js";
-import { cut } from "./names.js";
+import { ROOT } from "./kinds.js";
+import { cut, cutMiddle, cutToFit } from "./names.js";
 
 export const ROW_PIXELS = 20;
 const FRAME_PIXELS = ROW_PIXELS - 1;
@@ -150,18 +151,11 @@ export class FramesPlugin extends UIPlugin {
         const its = this.paint.mark(this.tree, frame, characters);
         const mark = its ? `${its} ` : "";
         const length = characters - mark.length;
-        const name = length < LABEL_LEAST ? "" : cut(this.tree.labelWithin(frame, length), length);
-        const text = mark + name;
-        engine.addText({ text: this.fit(text, room), x: left, y, w: inSight }, LABEL_FRAMES);
-    }
-
-    // Cut at its end until it has room: the library would cut in the middle.
-    fit(text, room) {
-        for (;;) {
-            const { width } = this.renderEngine.ctx.measureText(text);
-            if (width <= room || text.length < 2) return width <= room ? text : "";
-            text = cut(text, Math.min(text.length - 1, Math.floor((text.length * room) / width)));
-        }
+        const cutName = this.tree.kind[frame] === ROOT ? cutMiddle : cut;
+        const name = length < LABEL_LEAST ? "" : cutName(this.tree.labelWithin(frame, length), length);
+        const width = (its) => engine.ctx.measureText(its).width;
+        const text = cutToFit(mark + name, room, width, cutName);
+        engine.addText({ text, x: left, y, w: inSight }, LABEL_FRAMES);
     }
 
     drawNarrow(from, to, depth) {

@@ -312,10 +312,12 @@ export class FlameView {
 
     drawLegend() {
         byId("legend").replaceChildren(
-            ...this.plugin.paint.legend(this.app.ledger).map(({ sample, mark, name, meaning }) => {
+            ...this.plugin.paint.legend(this.app.ledger).map(({ samples, name, meaning }) => {
                 const item = element("li");
                 item.title = meaning;
-                item.append(element("span", `sample ${sample}`, mark || " "), element("span", "", name));
+                for (const { sample, mark } of samples)
+                    item.append(element("span", `sample ${sample}`, mark || " "));
+                item.append(element("span", "", name));
                 return item;
             }),
         );

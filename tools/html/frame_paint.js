@@ -3,14 +3,12 @@
 //
 // A paint has setColours(palette, engine), colour(tree, frame), pattern(tree, frame, faded): a
 // pattern's name or a false value, mark(tree, frame, length): what stands before a name where there
-// is room for so many characters, and legend(ledger): [{sample, mark, name, meaning}].
+// is room for so many characters, and legend(ledger): [{samples: [{sample, mark}], name, meaning}].
 
 import { changeMark, percentText, STEPS, stepOf } from "./change.js";
-import { EXACT, kinds, ROOT } from "./kinds.js";
+import { EXACT, kinds, legendOf } from "./kinds.js";
 
 const NUMBER_LEAST = 24; // characters that a frame has room for when its mark is a number
-
-const shownKinds = (ledger) => kinds.filter((_, kind) => kind !== ROOT && ledger.kinds.has(kind));
 
 export class KindPaint {
     setColours(palette, engine) {
@@ -47,12 +45,7 @@ export class KindPaint {
     }
 
     legend(ledger) {
-        return shownKinds(ledger).map(({ name, mark, meaning }) => ({
-            sample: name.replace(/\W+/g, "-"),
-            mark,
-            name,
-            meaning,
-        }));
+        return legendOf(ledger.kinds);
     }
 }
 
@@ -106,19 +99,26 @@ export class ChangePaint {
         const words = ["far ", "", "a little "];
         const shares = ["half or more", "a tenth or more", "less than a tenth"];
         const item = (name, mark, i) => ({
-            sample: `${name}-${STEPS - i}`,
-            mark,
+            samples: [{ sample: `${name}-${STEPS - i}`, mark }],
             name: words[i] + name,
             meaning: `cum is ${name} by ${shares[i]} of the larger one of A and B`,
         });
         const steps = words.map((_, i) => i);
         return [
             ...steps.map((i) => item("less", "\u2212", i)),
-            { sample: "same", mark: "", name: "same", meaning: "cum changed by less than half a per cent" },
+            {
+                samples: [{ sample: "same", mark: "" }],
+                name: "same",
+                meaning: "cum changed by less than half a per cent",
+            },
             ...steps.map((i) => item("more", "+", i)).reverse(),
-            ...shownKinds(ledger)
-                .filter(({ mark }) => mark)
-                .map(({ name, mark, meaning }) => ({ sample: "letter", mark, name, meaning })),
+            ...legendOf(ledger.kinds)
+                .filter(({ samples }) => samples[0].mark)
+                .map(({ name, meaning, samples }) => ({
+                    name,
+                    meaning,
+                    samples: samples.map(({ mark }) => ({ sample: "letter", mark })),
+                })),
         ];
     }
 }

@@ -1,12 +1,14 @@
 // What the keys do.
 
 import { byId, element } from "./dom.js";
+import { kinds } from "./kinds.js";
 
 const KEYS = [
     ["1 2 3 4", "threads, flame graph, tree, methods"],
     ["/", "search; Enter goes to the heaviest match, Escape ends the search"],
     ["m", "choose the metric"],
     ["w", "of two ledgers: frames as wide as in A or as in B"],
+    ["p", "threads: fold pools, or one by one"],
     ["t", "dark or light"],
     ["?", "this list"],
     ["Flame graph", ""],
@@ -21,14 +23,18 @@ const KEYS = [
     ["↑ ↓ Page Home End", "move"],
     ["Enter", "threads: show the thread's call tree; tree: zoom to the frame"],
     ["Space", "threads: choose one more; tree: open or close"],
-    ["← →", "tree: close and open"],
+    ["← →", "tree and pools of threads: close and open"],
     ["*", "tree: open the heaviest way down"],
 ];
+
+const WORDS = kinds
+    .slice(1)
+    .map(({ name, mark, meaning }) => [mark ? `${mark} ${name}` : name, meaning]);
 
 export function showHelp() {
     const list = byId("help").querySelector("dl");
     list.replaceChildren(
-        ...KEYS.flatMap(([keys, meaning]) => [
+        ...[...KEYS, ["Kinds of frames", ""], ...WORDS].flatMap(([keys, meaning]) => [
             element("dt", meaning ? "" : "part", keys),
             element("dd", "", meaning),
         ]),

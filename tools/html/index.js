@@ -8,6 +8,7 @@ import { FlameView } from "./flame_view.js";
 import { showHelp } from "./help.js";
 import { Ledger } from "./ledger.js";
 import { MethodsView } from "./methods_view.js";
+import { sizeOf } from "./pools.js";
 import { quantity, share } from "./quantity.js";
 import { findMethods, measure } from "./search.js";
 import { showSummary } from "./summary.js";
@@ -15,9 +16,10 @@ import { toggleTheme, watchTheme } from "./theme.js";
 import { ThreadsView } from "./threads_view.js";
 import { hideTooltip } from "./tooltip.js";
 import { TreeView } from "./tree_view.js";
-import { readState, TABS, writeState } from "./view_state.js";
+import { fitApart, readState, TABS, writeState } from "./view_state.js";
 
 const TREES_KEPT = 3;
+const NAMES_MAX = 50;
 
 class App {
     constructor() {
@@ -43,13 +45,13 @@ class App {
     }
 
     get tree() {
-        const { threads, apart } = this.state;
-        const key = `${apart}:${threads ?? "all"}`;
+        const { threads, apart, fold } = this.state;
+        const key = `${apart}:${fold}:${threads ?? "all"}`;
         let tree = this.trees.get(key);
         if (!tree) {
             const chosen = threads ? new Set(threads) : null;
             const rows = this.ledger.threads.filter(({ number }) => !chosen || chosen.has(number));
-            tree = this.ledger.treeOf(rows, apart);
+            tree = this.ledger.treeOf(rows, { apart, fold });
             if (this.trees.size === TREES_KEPT) this.trees.delete(this.trees.keys().next().value);
             this.trees.set(key, tree);
         }
@@ -94,8 +96,9 @@ class App {
         this.show();
     }
 
-    showThread(thread) {
-        this.change({ threads: [thread.number], zoom: null, tab: "flame" }, { step: true });
+    showThreads(threads) {
+        const numbers = threads.map(({ number }) => number);
+        this.change({ threads: numbers, zoom: null, tab: "flame" }, { step: true });
         byId("frames").focus();
     }
 
@@ -140,21 +143,27 @@ class App {
         byId("metric").value = metric.name;
         byId("side").value = state.side;
         const { threads } = this.tree;
-        const names = threads.map(({ label }) => label).join(", ");
+        const names = threads.slice(0, NAMES_MAX).map(({ label }) => label);
         const chosen = byId("chosen");
-        chosen.textContent = state.threads
-            ? threads.length === 1
-                ? `Thread ${names}`
-                : `${threads.length} of ${ledger.threads.length} threads`
-            : threads.length === 1
-              ? `Thread ${names}`
-              : `All ${threads.length} threads`;
-        chosen.title = state.threads ? names.slice(0, 2000) : "";
+        chosen.textContent = this.chosenText(threads);
+        chosen.title = state.threads ? names.join(", ").slice(0, 2000) : "";
         byId("all-threads").hidden = !state.threads;
         byId("apart").checked = state.apart;
         byId("apart-label").hidden = threads.length < 2;
+        byId("fold-frames").checked = state.fold;
+        byId("fold-frames-label").hidden = !ledger.hasPools || !state.apart || threads.length < 2;
         if (byId("search").value !== state.search) byId("search").value = state.search;
         this.showMatches();
+    }
+
+    chosenText(threads) {
+        const { ledger, tree, state } = this;
+        const label = tree.labelOfThreads(threads);
+        if (threads.length === 1) return `Thread ${label}`;
+        if (!state.threads) return `All ${label}`;
+        return label.endsWith(" threads")
+            ? `${quantity(sizeOf(threads), "count")} of ${quantity(sizeOf(ledger.threads), "count")} threads`
+            : `Pool ${label}`;
     }
 
     showMatches() {
@@ -192,6 +201,8 @@ class App {
         byId("apart").addEventListener("change", (event) =>
             this.change({ apart: event.target.checked, zoom: null }),
         );
+        for (const id of ["fold", "fold-frames"])
+            byId(id).addEventListener("change", (event) => this.fold(event.target.checked));
         byId("all-threads").addEventListener("click", () => this.change({ threads: null, zoom: null }));
         byId("search").addEventListener("input", (event) => this.change({ search: event.target.value }));
         byId("search").addEventListener("keydown", (event) => this.searchKey(event));
@@ -205,6 +216,13 @@ class App {
         addEventListener("hashchange", () => this.follow());
         addEventListener("keydown", (event) => this.key(event));
         watchTheme(() => this.views.flame.recolour());
+    }
+
+    fold(fold) {
+        const { ledger, state } = this;
+        const its = fold && ledger.hasPools;
+        const apart = state.tab === "threads" ? fitApart(its, ledger) : state.apart;
+        this.change({ fold: its, apart, opened: [], zoom: null });
     }
 
     toggleTheme() {
@@ -231,7 +249,7 @@ class App {
 
     key(event) {
         if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
-        if (event.target.closest("input, select, dialog")) return;
+        if (event.target.closest("input:not([type=checkbox]), select, dialog")) return;
         const focus = { threads: "thread-table", flame: "frames", tree: "tree-table", methods: "method-table" };
         if (/^[1-4]$/.test(event.key)) {
             const tab = TABS[event.key - 1];
@@ -242,6 +260,7 @@ class App {
         } else if (event.key === "m" && this.state.tab !== "threads") byId("metric").focus();
         else if (event.key === "w" && this.ledger.isDiff)
             this.change({ side: this.state.side === "a" ? "b" : "a" });
+        else if (event.key === "p") this.fold(!this.state.fold);
         else if (event.key === "t") this.toggleTheme();
         else if (event.key === "?") showHelp();
         else return;

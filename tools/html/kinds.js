@@ -13,19 +13,53 @@ const stripes = (angle, spacing, lineWidth) => ({ type: "stripes", angle, spacin
 const dots = (size, spacing) => ({ type: "dots", size, spacing });
 
 export const kinds = [
-    { name: "thread", mark: "", meaning: "a Java thread, or several" },
-    { name: "exact", mark: "", meaning: "every call was counted and measured" },
-    { name: "gap", mark: "", meaning: "between Java threads", hatch: stripes(0, 6, 1) },
-    { name: "sampled", mark: "J", meaning: "a Java method that samples met", hatch: stripes(45, 8, 2) },
+    { name: "thread", sample: "thread", mark: "", meaning: "a Java thread, or several" },
+    { name: "exact", sample: "exact", mark: "", meaning: "every call was counted and measured" },
     {
-        name: "sampled, interpreted",
+        name: "between threads",
+        sample: "gap",
+        mark: "",
+        meaning: "the kernel thread's time between two Java threads that it ran",
+        hatch: stripes(0, 6, 1),
+    },
+    {
+        name: "sampled",
+        sample: "sampled",
+        mark: "J",
+        meaning: "a Java method without hooks that samples met",
+        hatch: stripes(45, 8, 2),
+    },
+    {
+        name: "sampled",
+        sample: "sampled-interpreted",
         mark: "I",
-        meaning: "a Java method that samples met in the interpreter",
+        meaning: "a Java method without hooks that samples met in the interpreter",
         hatch: stripes(135, 8, 2),
     },
-    { name: "native", mark: "N", meaning: "native code that samples met", hatch: dots(2, 4) },
-    { name: "kernel", mark: "K", meaning: "the kernel's side, as samples met it", hatch: stripes(90, 5, 2) },
+    { name: "native", sample: "native", mark: "N", meaning: "native code that samples met", hatch: dots(2, 4) },
+    {
+        name: "kernel",
+        sample: "kernel",
+        mark: "K",
+        meaning: "the kernel at work for the frame above it",
+        hatch: stripes(90, 5, 2),
+    },
 ];
+
+// In the legend's order.
+const WORDS = ["exact", "sampled", "native", "kernel", "between threads"];
+
+// The legend of those kinds: [{name, meaning, samples: [{sample, mark}]}], one for each word.
+export function legendOf(shown) {
+    return WORDS.map((word) => {
+        const its = kinds.filter(({ name }, kind) => name === word && shown.has(kind));
+        return {
+            name: word,
+            meaning: its.map(({ mark, meaning }) => (mark ? `${mark}: ${meaning}` : meaning)).join("\n"),
+            samples: its,
+        };
+    }).filter(({ samples }) => samples.length);
+}
 
 // Sampled frames of one method are one frame, however the method was run.
 export function mergedKind(kind) {

@@ -4,6 +4,7 @@ import { blockJson, blockOctets, blockText, Numbers } from "./blocks.js";
 import { CallTree } from "./call_tree.js";
 import { ROOT } from "./kinds.js";
 import { cut, printable } from "./names.js";
+import { findPools } from "./pools.js";
 
 const LABEL_LENGTH = 300; // more of a name than any frame or row shows
 
@@ -33,6 +34,7 @@ export class Ledger {
             first: 0,
             end: 0,
         }));
+        this.pools = findPools(this.threads);
         this.byNumber = new Map(this.threads.map((thread) => [thread.number, thread]));
         this.nodeCount = 0;
         while (trees.left) {
@@ -111,8 +113,12 @@ export class Ledger {
         return { ...metric, column: metric.name, order: metric.name, label: metric.title };
     }
 
-    treeOf(threads, apart) {
-        return new CallTree(this, threads, apart);
+    get hasPools() {
+        return this.pools.length < this.threads.length;
+    }
+
+    treeOf(threads, how) {
+        return new CallTree(this, threads, how);
     }
 
     // A column's base values, by node; read when first asked for.

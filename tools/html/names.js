@@ -18,6 +18,23 @@ export function printable(text) {
     return text.replace(UNSEEN, escapeOne);
 }
 
+// Of threads' names beginning and end tell most.
+export function cutMiddle(text, length) {
+    if (text.length <= length) return text;
+    const end = Math.floor((length - 1) / 2);
+    return `${text.slice(0, length - 1 - end)}…${end > 0 ? text.slice(-end) : ""}`;
+}
+
+// The longest cut of a text that `width` finds not wider than `room`; `by` is cut or cutMiddle.
+export function cutToFit(text, room, width, by) {
+    for (;;) {
+        const its = width(text);
+        if (its <= room) return text;
+        if (text.length < 2) return "";
+        text = by(text, Math.min(text.length - 1, Math.floor((text.length * room) / its)));
+    }
+}
+
 export function cut(text, length) {
     return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }

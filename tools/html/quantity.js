@@ -4,7 +4,8 @@ const digits = (value) =>
     value < 9.995 ? value.toFixed(2) : value < 99.95 ? value.toFixed(1) : value.toFixed(0);
 
 function ns(value) {
-    const size = Math.abs(value);
+    if (value < 0) return `\u2212${ns(-value)}`;
+    const size = value;
     if (size < 1e3) return `${Math.round(value * 10) / 10} ns`;
     if (size < 999.5e3) return `${digits(value / 1e3)} µs`;
     if (size < 999.5e6) return `${digits(value / 1e6)} ms`;

@@ -14,6 +14,14 @@ function number(label, value, hint = "") {
     return item;
 }
 
+// What was lost is seen before any number that lacks it. texts: [sentence].
+export function showLosses(texts) {
+    byId("losses").hidden = texts.length === 0;
+    byId("losses").replaceChildren(
+        ...texts.map((text) => element("li", "", printable(text))),
+    );
+}
+
 export function showSummary(ledger) {
     const { process, balance, threads } = ledger;
     const state = { closed: "snapshot", live: "alive", orphan: "orphan: ended without closing it" };
@@ -32,6 +40,7 @@ export function showSummary(ledger) {
     const lines = ledger.facts.split("\n").map(printable);
     byId("facts").querySelector("pre").textContent = lines.join("\n").trim();
     showBalance(balance);
+    showLosses(ledger.about.losses);
 }
 
 function showBalance(balance) {

@@ -5,12 +5,15 @@
 // `fixed` those that nothing can be sorted by; fill(cells, row) sets the texts of a row's cells.
 
 import { element } from "./dom.js";
+import { cutMiddle, cutToFit } from "./names.js";
 
 const ROW_PIXELS = 26;
 const SCROLL_PIXELS_MAX = 12e6; // browsers give up beyond some 17 to 33 million
 const SPARE_ROWS = 4;
 const PADDING_PIXELS = 16;
 const CHARACTER_PIXELS = 7.6;
+const NAME_MAX = 400; // characters, more than any column has room for
+const BOLD = 0.92; // chosen rows are bold, which is wider
 
 let tables = 0;
 
@@ -81,6 +84,16 @@ export class Table {
     // About how many characters a column has room for.
     roomOf(column) {
         return Math.floor((this.head.children[column].clientWidth - PADDING_PIXELS) / CHARACTER_PIXELS);
+    }
+
+    // A name cut in the middle to what a column has room for, of which `taken` pixels are not its.
+    cutName(text, column, taken = 0) {
+        this.context ??= element("canvas").getContext("2d");
+        const { font } = getComputedStyle(this.host);
+        if (this.context.font !== font) this.context.font = font;
+        const width = (its) => this.context.measureText(its).width;
+        const room = this.head.children[column].clientWidth - PADDING_PIXELS - taken;
+        return cutToFit(cutMiddle(text, NAME_MAX), room * BOLD, width, cutMiddle);
     }
 
     get visibleRows() {

@@ -1,19 +1,21 @@
 // What is looked at, and the same as the address behind '#', so that a link shows the same view.
 //
 //   tab=flame&metric=wall&threads=0,3-7&by=method&zoom=n120|r0.1-0.25&search=…&find=…&method=12
-//   &root=bottom&sort=cpu-down&side=a
+//   &root=bottom&sort=cpu-down&side=a&pools=open&opened=2,5
 //
 // Threads and nodes are numbers of this very ledger; what does not exist in it is left out.
 
 export const TABS = ["threads", "flame", "tree", "methods"];
 
-const APART_MAX = 100;
+const APART_MAX = 100; // frames
 
 const START = {
     tab: "threads",
     metric: "cpu",
     side: "b", // whose values frames are as wide as, of two ledgers
     threads: null, // all
+    fold: true, // pools are one row, and one frame
+    opened: [], // pools whose threads are shown all the same
     apart: true, // a frame a thread, or all of them as one: of many, none would be wide enough
     zoom: null, // {node} or {from, to}: parts of the whole
     search: "",
@@ -35,13 +37,14 @@ function rangesOf(numbers) {
     return parts.join(",");
 }
 
-function numbersOf(text, ledger) {
+// The numbers of those of the rows that the text names, or null.
+function rangedNumbers(text, rows) {
     const numbers = [];
     for (const part of text.split(",")) {
         const range = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(part);
         if (!range) continue;
         const [from, to] = [Number(range[1]), Number(range[2] ?? range[1])];
-        for (const { number } of ledger.threads)
+        for (const { number } of rows)
             if (number >= from && number <= to) numbers.push(number);
     }
     return numbers.length ? [...new Set(numbers)] : null;
@@ -55,6 +58,11 @@ function zoomOf(text, ledger) {
     return { from: Number(range[1]), to: Number(range[2]) };
 }
 
+// Whether a frame for each thread, or pool, is likely to be wide enough to see.
+export function fitApart(fold, ledger) {
+    return (fold ? ledger.pools : ledger.threads).length <= APART_MAX;
+}
+
 export function readState(hash, ledger) {
     const given = new URLSearchParams(hash.replace(/^#/, ""));
     const text = (name) => given.get(name) ?? "";
@@ -63,8 +71,10 @@ export function readState(hash, ledger) {
     if (TABS.includes(text("tab"))) state.tab = text("tab");
     if (ledger.metric(text("metric"))) state.metric = text("metric");
     if (ledger.isDiff && text("side") === "a") state.side = "a";
-    state.threads = numbersOf(text("threads"), ledger);
-    state.apart = text("by") ? text("by") === "thread" : ledger.threads.length <= APART_MAX;
+    state.threads = rangedNumbers(text("threads"), ledger.threads);
+    state.fold = text("pools") !== "open" && ledger.hasPools;
+    state.opened = (rangedNumbers(text("opened"), ledger.pools) ?? []).slice();
+    state.apart = text("by") ? text("by") === "thread" : fitApart(state.fold, ledger);
     state.zoom = zoomOf(text("zoom"), ledger);
     state.search = text("search");
     state.find = text("find");
@@ -82,6 +92,8 @@ export function writeState(state) {
     if (state.side !== START.side) hash.set("side", state.side);
     if (state.threads) hash.set("threads", rangesOf(state.threads));
     hash.set("by", state.apart ? "thread" : "method");
+    if (!state.fold) hash.set("pools", "open");
+    if (state.opened.length) hash.set("opened", rangesOf(state.opened));
     if (state.zoom && "node" in state.zoom) hash.set("zoom", `n${state.zoom.node}`);
     else if (state.zoom)
         hash.set("zoom", `r${state.zoom.from.toFixed(9)}-${state.zoom.to.toFixed(9)}`);
