@@ -445,7 +445,8 @@ static struct ledger_thread *row_of(const struct sample_merge *merge, const stru
     return absent;
 }
 
-static void add_below(struct sample_merge *merge, const struct sample *sample, ledger_ref node)
+static void add_below(struct sample_merge *merge, const struct sample *sample,
+                      struct ledger_thread *thread, ledger_ref node)
 {
     const struct ledger_node *exact = ledger__at(merge->ledger, node);
     uint32_t above = frames_above(merge, sample, exact);
@@ -455,10 +456,12 @@ static void add_below(struct sample_merge *merge, const struct sample *sample, l
                  : sample_tree__child(&merge->pool, node, NODE_SAMPLED, exact->method, true);
     if (!node) {
         ledger__count(&merge->ledger->header->dropped_samples, 1);
+        __atomic_fetch_add(&thread->lost_samples, !(sample->flags & SAMPLE_IS_WALL),
+                           __ATOMIC_RELAXED);
         return;
     }
     top = ledger__at(merge->ledger, node);
-    sample_tree__add(sample->flags & SAMPLE_IS_WALL ? &top->wall_samples : &top->cpu_samples, 1);
+    sample_time__count(&merge->time, sample, thread, top);
     if (!above && frames.count && frames.frame[0].interpreted)
         sample_tree__add(&top->interpreted, 1);
     count_place(merge, sample);
@@ -487,7 +490,7 @@ void sample_merge__add(void *context, const struct sample *sample)
         else if (sample->thread && thread->kind == THREAD_VIRTUAL &&
                  sample->failure == SAMPLE_IS_WHOLE)
             note_sampled(merge, sample);
-        add_below(merge, sample, sample->thread ? sample->node : thread->root);
+        add_below(merge, sample, thread, sample->thread ? sample->node : thread->root);
     }
     if (thread && sample->thread)
         __atomic_store_n(&thread->merged_samples, thread->merged_samples + 1, __ATOMIC_RELEASE);

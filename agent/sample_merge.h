@@ -14,6 +14,7 @@
 #include "native/process_scan.h"
 #include "native/record_pool.h"
 #include "native/sample_buffers.h"
+#include "native/sample_time.h"
 
 struct sample_merge {
     struct ledger *ledger;
@@ -27,6 +28,7 @@ struct sample_merge {
     struct exact_method *exact; /* uthash, by record */
     struct known_stack *stacks; /* uthash, by thread: of virtual threads, as told or sampled last */
     bool keys_are_ids;          /* a method's record is named by its jmethodID: events=jvmti */
+    struct sample_time time;
 };
 
 void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,

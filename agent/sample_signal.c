@@ -12,6 +12,16 @@
 
 static int installed; /* its number, or 0 */
 
+/* A timer of the kernel's moves by its ticks, of 10 ms at the most. */
+#define TICK_NS 10000000u
+
+/* What the kernel thread's CPU clock said at its sample before, and since which start of samples
+ * its timer runs. */
+static __thread struct {
+    uint64_t cpu_ns;
+    uint32_t round;
+} last_sample __attribute__((tls_model("initial-exec")));
+
 #if defined(__x86_64__)
 
 static void read_registers(const ucontext_t *context, struct stack_position *position)
@@ -35,17 +45,62 @@ static void read_registers(const ucontext_t *context, struct stack_position *pos
 
 #endif
 
+/* The CPU time since the sample before; of the first one, what its timer was set to. */
+static uint64_t time_since_last(const struct agent *agent, const siginfo_t *info)
+{
+    uint32_t round = atomic_load(&agent->sampler.round);
+    uint64_t missed = info->si_code == SI_TIMER ? (uint64_t)info->si_overrun : 0;
+    uint64_t now_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t since_ns = last_sample.round == round ? now_ns - last_sample.cpu_ns
+                                                   : (1 + missed) * agent->sampler.interval_ns;
+
+    last_sample.cpu_ns = now_ns;
+    last_sample.round = round;
+    return since_ns < now_ns ? since_ns : now_ns;
+}
+
+/* A thread that ran on in its own code while the signal could not come was not seen there: only a
+ * system call is one place for any time. */
+static uint64_t seen_of(const struct agent *agent, const struct sample *sample, uint64_t since_ns)
+{
+    uint64_t interval_ns = agent->sampler.interval_ns;
+    uint64_t most_ns = 2 * (interval_ns > TICK_NS ? interval_ns : TICK_NS);
+    bool in_kernel = sample->frame_count > 0 && sample_frame__kind(sample->frames) == FRAME_KERNEL;
+
+    if (since_ns > most_ns && !in_kernel)
+        return interval_ns;
+    return since_ns;
+}
+
+/* The Java thread that runs here, if its current node is its own; or NULL. */
+static struct ledger_thread *find_thread(const struct agent *agent,
+                                         const struct kernel_thread *mine)
+{
+    struct ledger_thread *thread = mine && !mine->idle ? mine->thread : NULL;
+    const struct ledger_node *node = mine ? mine->tree.current : NULL;
+
+    return thread && node && sample_tree__is_of(&agent->ledger, node, thread) ? thread : NULL;
+}
+
+static void count_lost(const struct agent *agent)
+{
+    struct ledger_thread *thread = find_thread(agent, kernel_thread_table__mine());
+
+    if (thread && agent->sampler.mode == LEDGER_SAMPLE_CPU)
+        __atomic_fetch_add(&thread->lost_samples, 1, __ATOMIC_RELAXED);
+}
+
 static void say_where(const struct agent *agent, struct sample *sample)
 {
     const struct kernel_thread *mine = kernel_thread_table__mine();
-    struct ledger_thread *thread = mine && !mine->idle ? mine->thread : NULL;
     const struct ledger_node *node = mine ? mine->tree.current : NULL;
+    struct ledger_thread *thread = find_thread(agent, mine);
 
     sample->thread = 0;
     sample->node = 0;
     sample->tid = mine && mine->record ? mine->record->tid : gettid();
     sample->when_ns = ledger_time__now_ns(&agent->setup.time);
-    if (!thread || !node || !sample_tree__is_of(&agent->ledger, node, thread))
+    if (!thread)
         return;
     sample->thread = ledger__ref(&agent->ledger, thread);
     sample->node = ledger__ref(&agent->ledger, node);
@@ -95,21 +150,27 @@ static void note_partial(const struct agent *agent, const struct sample *sample)
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     const struct agent *agent = &treadle_agent;
+    bool wall = agent->sampler.mode == LEDGER_SAMPLE_WALL;
     int error = errno;
+    uint64_t since_ns;
     uint32_t room;
     struct sample *sample;
 
-    (void)number, (void)info;
+    (void)number;
     if (!atomic_load(&agent->sampler.running))
         return;
+    since_ns = wall ? 0 : time_since_last(agent, info);
     sample = sample_buffers__claim(agent->sampler.buffers,
                                    (unsigned)((uintptr_t)&fault_guard_current >> 12), &room);
     if (sample) {
-        sample->flags = agent->sampler.mode == LEDGER_SAMPLE_WALL ? SAMPLE_IS_WALL : 0;
+        sample->flags = wall ? SAMPLE_IS_WALL : 0;
         say_where(agent, sample);
         walk(agent, context, sample, room);
+        sample->seen_ns = wall ? 0 : seen_of(agent, sample, since_ns);
         note_partial(agent, sample);
         sample_buffers__commit(agent->sampler.buffers, sample);
+    } else {
+        count_lost(agent);
     }
     errno = error;
 }

@@ -265,6 +265,7 @@ static void note(struct agent *agent, int clock_error)
     const struct sampler *sampler = &agent->sampler;
 
     header->sample_mode = sampler->mode;
+    header->sample_modes |= 1u << sampler->mode;
     header->sample_clock = sampler->clock;
     header->sample_clock_error = clock_error;
     header->sample_interval_ns = sampler->interval_ns;
@@ -298,6 +299,8 @@ int sampler__start(struct agent *agent)
                                                 &clock_error);
     note(agent, clock_error);
     hear(agent, true);
+    sample_time__start(&sampler->merge.time, ledger_time__now_ns(&agent->setup.time));
+    atomic_fetch_add(&sampler->round, 1);
     atomic_store(&sampler->running, true);
     if (sampler->mode == LEDGER_SAMPLE_CPU)
         watch_all(agent);
@@ -350,6 +353,7 @@ void sampler__tell_stack(struct agent *agent, struct ledger_thread *thread)
         return;
     sample->flags = SAMPLE_IS_STACK;
     sample->failure = SAMPLE_IS_WHOLE;
+    sample->seen_ns = 0;
     sample->thread = ledger__ref(&agent->ledger, thread);
     sample->node = thread->root;
     sample->frame_count = count < room ? count : room;

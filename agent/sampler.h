@@ -32,6 +32,7 @@ struct sampler {
     enum ledger_sample_clock wanted_clock; /* NONE: as the interval needs */
     enum ledger_sample_clock clock;
     uint64_t interval_ns;
+    _Atomic uint32_t round; /* how often samples were started */
     int signal;
     uintptr_t jni_offset;       /* from a JavaThread to its JNIEnv */
     jfieldID java_thread_field; /* of java.lang.Thread */

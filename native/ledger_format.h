@@ -243,6 +243,8 @@ struct ledger_header {
     uint64_t sample_buffer_bytes; /* of each buffer */
     uint64_t sample_fill_bytes;   /* the most that any had when it was drained */
     uint64_t walk_failures[LEDGER_WALK_FAILURE_SLOTS]; /* per enum ledger_walk_failure */
+    uint32_t sample_modes; /* bit n: enum ledger_sample_mode n was started at some time */
+    uint32_t reserved_modes;
 };
 
 enum ledger_event_mode {
@@ -387,7 +389,10 @@ struct ledger_thread {
     uint64_t merged_samples; /* … of these, in its tree or dropped; the profiler's own thread's */
     uint64_t partial_samples; /* … of these, not down to where a virtual thread began */
     uint64_t told_samples;    /* partial_samples when its whole stack was told last */
-    uint64_t reserved[4];
+    uint64_t lost_samples;    /* CPU samples that were due and found no room, in a buffer or here */
+    uint64_t
+        seen_wall_ns; /* wall time that its wall samples stand for; of CPU time the nodes say */
+    uint64_t reserved[2];
 };
 
 /* What the ledger knows of a kernel thread: enough for anybody to work out what is not yet charged,
@@ -427,9 +432,16 @@ enum ledger_node_kind {
  * exact nodes are. They have samples where exact nodes have calls and times, counted at the top
  * frame of a sample only. Samples that met the exact node itself on top are those of a sampled
  * child with NODE_SELF.
+ *
+ * A CPU sample stands for the CPU time since the one before it on its kernel thread, or since its
+ * timer was set. What came before that, and what a sample would stand for that was lost, is in no
+ * seen_ns: an exact node's base less those of all sampled frames below it is what no sample saw.
  */
 struct ledger_node {
-    uint64_t key;      /* the method's key, so that the hot path needs no other line */
+    union {
+        uint64_t key;     /* the method's key, so that the hot path needs no other line */
+        uint64_t seen_ns; /* CPU time that the cpu_samples of this sampled frame stand for */
+    };
     ledger_ref method; /* none for roots and gaps */
     ledger_ref parent; /* none for roots */
     ledger_ref first_child;

@@ -68,6 +68,7 @@ struct sample {
     ledger_ref thread; /* the Java thread that ran, or none */
     ledger_ref node;   /* its current node */
     uint64_t when_ns;  /* ledger's clock */
+    uint64_t seen_ns;  /* CPU time that it stands for; of a wall sample, not known yet */
     struct sample_frame frames[];
 };
 

@@ -82,6 +82,7 @@ static void add_node(struct record_pool *pool, const struct ledger_node *from, l
     sample_tree__add(&into->cpu_samples, from->cpu_samples);
     sample_tree__add(&into->wall_samples, from->wall_samples);
     sample_tree__add(&into->interpreted, from->interpreted);
+    sample_tree__add(&into->seen_ns, from->seen_ns);
     ledger__touch(pool->ledger, into);
 }
 

@@ -229,6 +229,8 @@ static void add_facts(struct ledger_thread *group, const struct ledger_thread *m
     add(&group->lost_enters, member->lost_enters);
     add(&group->samples, member->samples);
     add(&group->merged_samples, member->merged_samples);
+    add(&group->lost_samples, member->lost_samples);
+    add(&group->seen_wall_ns, member->seen_wall_ns);
     for (unsigned metric = 0; metric < LEDGER_METRIC_SLOTS; metric++)
         add(&group->totals[metric], member->totals[metric]);
     if (member->start_ns < group->start_ns)

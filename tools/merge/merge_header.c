@@ -87,6 +87,7 @@ static void join_lists(struct ledger_header *sum, const struct ledger_header *mo
             sum->source_error[i] = more->source_error[i];
     sum->metrics_charged |= more->metrics_charged;
     sum->metrics_totals |= more->metrics_totals;
+    sum->sample_modes |= more->sample_modes;
     if (more->full_error > sum->full_error)
         sum->full_error = more->full_error;
     if (more->sample_clock_error > sum->sample_clock_error)

@@ -106,9 +106,11 @@ static ledger_ref copy_node(struct walk *walk, const struct ledger_node *record,
     node->cpu_ns = record->cpu_ns;
     node->wait_ns = record->wait_ns;
     node->method = merge__method(walk->input, record->method);
-    if (node->method)
+    if (ledger_node__is_sampled(record))
+        node->seen_ns = record->seen_ns;
+    else if (node->method)
         node->key = ((const struct ledger_method *)ledger__at(&merge->ledger, node->method))->key;
-    else if (needs_method(record))
+    if (!node->method && needs_method(record))
         merge__skip(walk->input, ref, "ref %" PRIu32 ", expected a method", record->method);
     node->side = copy_side(walk, record, ref, to);
     if (!ledger_node__is_sampled(record))
