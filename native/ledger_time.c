@@ -42,7 +42,7 @@ static void read_pair(uint64_t *ticks, uint64_t *ns)
 /* The rate since the comparison began. 0: slower than 1 GHz, which does not fit. */
 static uint64_t compare(const struct ledger_time *time)
 {
-    uint64_t ticks, ns;
+    uint64_t ticks = 0, ns = 0;
 
     read_pair(&ticks, &ns);
     ticks -= time->first_ticks;
