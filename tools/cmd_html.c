@@ -3,14 +3,15 @@
 #include "tools/html_ledger.h"
 #include "tools/html_output.h"
 #include "tools/ledger_argument.h"
-#include "tools/live_ledger.h"
+#include "tools/report/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct request {
-    const char *source; /* FILE or PID, or NULL */
+    char **sources; /* FILEs or PIDs; none: the newest */
+    uint32_t count;
     const char *output; /* or NULL */
     const char *threads;
 };
@@ -24,7 +25,8 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
     "Write a ledger as one HTML file: its threads, call trees and methods, to look at, zoom and "
-    "search in a browser. The file needs no network and no other file."
+    "search in a browser. The file needs no network and no other file. Snapshots of one process at "
+    "several moments give a heat map, too: what its threads and methods used between them."
     "\vWith no FILE or PID: the newest *.ledger in the working folder. Prints the path. "
     "Exit status 0 fine, 1 bad input, 2 bad usage.";
 
@@ -39,9 +41,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         request->threads = argument;
         break;
     case ARGP_KEY_ARG:
-        if (request->source)
-            argp_error(state, "one FILE or PID, not more");
-        request->source = argument;
+        request->sources[request->count++] = argument;
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -60,8 +60,8 @@ static char *default_output(const struct request *request, const char *path)
     int printed;
     if (length >= sizeof(suffix) && strcmp(name + length - (sizeof(suffix) - 1), suffix) == 0)
         length -= sizeof(suffix) - 1;
-    if (request->source && ledger_argument__is_pid(request->source))
-        printed = asprintf(&output, "treadle-%s.html", request->source);
+    if (request->count == 1 && ledger_argument__is_pid(request->sources[0]))
+        printed = asprintf(&output, "treadle-%s.html", request->sources[0]);
     else
         printed = asprintf(&output, "%.*s.html", (int)length, name);
     return printed < 0 ? NULL : output;
@@ -70,8 +70,8 @@ static char *default_output(const struct request *request, const char *path)
 static int complain(const struct html_ledger *html, const char *output, int error)
 {
     if (error == -ESRCH)
-        return command__fail("%s: no thread matches '%s'; `treadle report` lists them", html->path,
-                             html->threads);
+        return command__fail("%s: no thread matches '%s'; `treadle report` lists them",
+                             html_moments__last(html->moments)->path, html->threads);
     return command__fail("%s: cannot be written: %s", output, strerror(-error));
 }
 
@@ -86,8 +86,10 @@ static int write_output(const struct html_ledger *html, const char *output)
         int error = html_ledger__write(html, stdout);
         return error ? complain(html, "standard output", error) : EXIT_FINE;
     }
-    if (!html_output__check(output, html->path, "name another one with --output, or '-'"))
-        return EXIT_BAD_INPUT;
+    for (uint32_t i = 0; i < html->moments->count; i++)
+        if (!html_output__check(output, html->moments->moments[i].path,
+                                "name another one with --output, or '-'"))
+            return EXIT_BAD_INPUT;
     int error = html_output__write(output, write_page, html);
     if (error)
         return complain(html, output, error);
@@ -95,37 +97,38 @@ static int write_output(const struct html_ledger *html, const char *output)
     return EXIT_FINE;
 }
 
-static int html(const struct request *request, const struct html_page *page, const char *path)
+static int html(const struct request *request, const struct html_page *page)
 {
-    char message[512];
-    struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
-    if (!reader)
-        return command__fail("%s", message);
-    struct html_ledger ledger = {
-        .reader = reader, .page = page, .path = path, .threads = request->threads};
+    char *newest = NULL;
+    struct html_moments *moments = html_moments__open(request->count ? request->sources : &newest,
+                                                      request->count ? request->count : 1);
+    if (!moments)
+        return EXIT_BAD_INPUT;
+    const char *path = html_moments__last(moments)->path;
+    struct html_ledger ledger = {.moments = moments, .page = page, .threads = request->threads};
     char *chosen = request->output ? NULL : default_output(request, path);
     const char *output = request->output ? request->output : chosen;
     int status =
         output ? write_output(&ledger, output) : command__fail("%s: %s", path, strerror(ENOMEM));
     free(chosen);
-    ledger_reader__close(reader);
+    html_moments__close(moments);
     return status;
 }
 
 int cmd_html(int argc, char **argv)
 {
     static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "[FILE|PID]", .doc = doc};
-    struct request request = {0};
+        .options = options, .parser = parse, .args_doc = "[FILE|PID]...", .doc = doc};
+    struct request request = {.sources = memory__zeroed((size_t)argc, sizeof(char *))};
     struct html_page page;
     const char *missing;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
-        return EXIT_BAD_USAGE;
-    if (!html_page__get(&page, &missing))
-        return command__fail("this treadle was built without the page of `treadle html`: %s",
-                             missing);
-    char *path = ledger_argument__path(request.source);
-    int status = path ? html(&request, &page, path) : EXIT_BAD_INPUT;
-    free(path);
+    int status = EXIT_BAD_USAGE;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) == 0)
+        status =
+            html_page__get(&page, &missing)
+                ? html(&request, &page)
+                : command__fail("this treadle was built without the page of `treadle html`: %s",
+                                missing);
+    free(request.sources);
     return status;
 }

@@ -58,6 +58,23 @@ json_t *html_content__losses(const struct report_model *model)
     return array;
 }
 
+void html_content__values(struct html_block *block, const struct report_model *model,
+                          const bool *selected, const uint64_t *values)
+{
+    uint64_t between = 0;
+    for (uint32_t i = 0; i < model->node_count; i++) {
+        if (!selected[model->nodes[i].thread])
+            continue;
+        if (values[i]) {
+            html_block__number(block, between);
+            html_block__number(block, values[i]);
+            between = 0;
+        } else {
+            between++;
+        }
+    }
+}
+
 json_t *html_content__file_name(const char *path)
 {
     struct text_store texts = {0};

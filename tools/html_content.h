@@ -29,6 +29,10 @@ json_t *html_content__column(uint64_t of_nodes, enum report_column column);
  * room. */
 json_t *html_content__losses(const struct report_model *model);
 
+/* The values that are not 0 of the selected threads' nodes, and how many nodes lie between. */
+void html_content__values(struct html_block *block, const struct report_model *model,
+                          const bool *selected, const uint64_t *values);
+
 /* A path without its folders. */
 json_t *html_content__file_name(const char *path);
 

@@ -105,22 +105,10 @@ static void write_trees(struct writer *writer)
 static void write_column(struct writer *writer, enum report_column column)
 {
     const struct report_model *model = writer->model;
-    const uint64_t *base = model->base[column];
-    uint64_t between = 0;
     char name[64];
     snprintf(name, sizeof(name), "column-%s", report_column__name(column));
     html_block__begin(&writer->block, writer->out, name);
-    for (uint32_t i = 0; i < model->node_count; i++) {
-        if (!writer->selected[model->nodes[i].thread])
-            continue;
-        if (base[i]) {
-            html_block__number(&writer->block, between);
-            html_block__number(&writer->block, base[i]);
-            between = 0;
-        } else {
-            between++;
-        }
-    }
+    html_content__values(&writer->block, model, writer->selected, model->base[column]);
     html_block__end(&writer->block);
 }
 
@@ -141,9 +129,9 @@ static int write_first(struct writer *writer, const struct html_ledger *html)
     if (html->threads && !is_any(writer->selected, writer->model->thread_count))
         return -ESRCH;
     fwrite(html->page->before, 1, html->page->before_bytes, writer->out);
-    int error = write_about(writer, html->path);
+    int error = write_about(writer, html_moments__last(html->moments)->path);
     if (!error)
-        error = write_threads(writer, html->path);
+        error = write_threads(writer, html_moments__last(html->moments)->path);
     if (!error)
         error = html_content__methods(&writer->block, writer->out, writer->model->methods,
                                       writer->model->method_count);
@@ -164,29 +152,42 @@ static uint64_t take_columns(uint64_t *left)
     return taken;
 }
 
+static int write_moments(const struct html_ledger *html, FILE *out)
+{
+    struct html_block block;
+    return html_moments__write_list(html->moments, &block, out);
+}
+
 /* The reader holds a copy of the file, so every loading of it with the same names gives the same
  * trees. */
 int html_ledger__write(const struct html_ledger *html, FILE *out)
 {
-    uint64_t left = report_columns__of_nodes(ledger_reader__header(html->reader));
+    uint64_t left =
+        report_columns__of_nodes(ledger_reader__header(html_moments__last(html->moments)->reader));
     struct native_symbols *symbols = native_symbols__new();
     struct symbol_names names = native_symbols__names(symbols);
     bool first = true;
     int error = 0;
     while (left && !error) {
         uint64_t columns = take_columns(&left);
-        struct report_model *model = report_model__load_named(html->reader, columns, &names);
+        struct report_model *model =
+            report_model__load_named(html_moments__last(html->moments)->reader, columns, &names);
         bool *selected = report_model__select(model, html->threads);
         struct writer writer = {.model = model, .selected = selected, .out = out};
         if (first)
             error = write_first(&writer, html);
         if (!error)
             write_columns(&writer, columns);
+        if (!error && html->moments->count > 1)
+            html_moments__write_columns(html->moments, &writer.block, out, model, selected, columns,
+                                        &names);
         first = false;
         free(selected);
         report_model__free(model);
     }
     native_symbols__free(symbols);
+    if (!error && html->moments->count > 1)
+        error = write_moments(html, out);
     if (!error)
         fwrite(html->page->after, 1, html->page->after_bytes, out);
     return error;

@@ -16,16 +16,15 @@
 #ifndef TREADLE_HTML_LEDGER_H
 #define TREADLE_HTML_LEDGER_H
 
-#include "native/ledger_reader.h"
+#include "tools/html_moments.h"
 #include "tools/html_page.h"
 
 #include <stdio.h>
 
 struct html_ledger {
-    const struct ledger_reader *reader;
     const struct html_page *page;
-    const char *path;    /* of the ledger */
-    const char *threads; /* --thread, or NULL */
+    struct html_moments *moments; /* the last of them is the ledger */
+    const char *threads;          /* --thread, or NULL */
 };
 
 /* 0; -ESRCH if no thread matches, then nothing is written; or -ENOMEM. */

@@ -85,12 +85,43 @@ class Html(bench.Bench):
         os.unlink(self.path("plain.ledger"))
         self.assertIn("no *.ledger in the working folder", self.refused())
 
+    def moments(self, *numbers):
+        for number in numbers:
+            self.make("moment", name=f"m{number}.ledger", number=number)
+        return [f"m{number}.ledger" for number in numbers]
+
+    def test_snapshots_in_any_order(self):
+        """The page is that of the last moment, whichever comes last on the command line."""
+        self.moments(1, 2, 3)
+        self.assertEqual(self.treadle("html", "m3.ledger", "m1.ledger", "m2.ledger"), "m3.html\n")
+        blocks = self.blocks("m3.html")
+        self.assertEqual([(m["ledger"], m["asof_ns"]) for m in json.loads(blocks["moments"])["moments"]],
+                         [("m1.ledger", 10**10), ("m2.ledger", 2 * 10**10), ("m3.ledger", 3 * 10**10)])
+        # Nodes: main, Main.main, three times pool thread and work, late and its work, short-#, the collector.
+        self.assertEqual(blocks["moment-0-calls"], bytes([3, 10, 1, 20, 1, 30]))
+        self.assertEqual(blocks["moment-1-calls"], bytes([3, 20, 1, 40, 1, 60, 1, 50]))
+        self.treadle("html", "m3.ledger")
+        self.assertNotIn("moments", self.blocks("m3.html"))
+
+    def test_snapshots_of_one_process_only(self):
+        first, second = self.moments(1, 2)
+        self.assertIn("plain.ledger: is of another run than m1.ledger; a heat map needs snapshots of one process",
+                      self.refused(first, "plain.ledger"))
+        self.assertIn("none.ledger: cannot be opened", self.refused(first, "none.ledger"))
+        self.assertIn("m1.ledger: is the ledger itself", self.refused(second, first, "-o", first))
+        self.make("orphan", number=77)
+        self.assertIn("m1.ledger: is of process 4242, orphan.ledger of process 77",
+                      self.refused("orphan.ledger", first))
+        done = self.run_treadle("html", first, first, "-o", "x.html")
+        self.assertEqual((done.returncode, done.stderr.decode()),
+                         (0, "treadle: m1.ledger: is of the same moment as m1.ledger; left out\n"))
+        self.assertNotIn("moments", self.blocks("x.html"))
+
     @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
     def test_full_disk(self):
         self.assertIn("no regular file", self.refused("-o", "/dev/full"))
 
     def test_bad_usage(self):
-        self.assertIn("not more", self.treadle("html", "a", "b", status=2))
         self.assertIn("unrecognized option", self.treadle("html", "--json", status=2))
 
 

@@ -27,7 +27,7 @@ function kindText(tree, frame) {
 // [what, value, more]
 export function factsOf(tree, metric, frame) {
     const { base, cum } = tree.sum(metric.column);
-    const calls = tree.base("calls")[frame];
+    const calls = tree.base(metric.calls)[frame];
     const amount = (value) => quantity(value, metric.unit);
     const facts = [
         [`${metric.title} cum`, amount(cum[frame]), `${share(cum[frame], cum[0])} of all`],

@@ -4,7 +4,7 @@ import { byId, element } from "./dom.js";
 import { kinds } from "./kinds.js";
 
 const KEYS = [
-    ["1 2 3 4", "threads, flame graph, tree, methods"],
+    ["1 2 3 4 5", "threads, flame graph, tree, methods, over time"],
     ["/", "search; Enter goes to the heaviest match, Escape ends the search"],
     ["m", "choose the metric"],
     ["w", "of two ledgers: frames as wide as in A or as in B"],
@@ -24,6 +24,7 @@ const KEYS = [
     ["Enter", "threads: show the thread's call tree; tree: zoom to the frame"],
     ["Space", "threads: choose one more; tree: open or close"],
     ["← →", "tree and pools of threads: close and open"],
+    ["← → Enter", "over time: choose an interval, show its flame graph"],
     ["*", "tree: open the heaviest way down"],
 ];
 

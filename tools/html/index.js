@@ -5,6 +5,7 @@ import { DiffLedger } from "./diff_ledger.js";
 import { DiffMethodsView, DiffThreadsView, DiffTreeView, showDiffSummary } from "./diff_views.js";
 import { byId, element } from "./dom.js";
 import { FlameView } from "./flame_view.js";
+import { HeatView } from "./heat_view.js";
 import { showHelp } from "./help.js";
 import { Ledger } from "./ledger.js";
 import { MethodsView } from "./methods_view.js";
@@ -16,7 +17,7 @@ import { toggleTheme, watchTheme } from "./theme.js";
 import { ThreadsView } from "./threads_view.js";
 import { hideTooltip } from "./tooltip.js";
 import { TreeView } from "./tree_view.js";
-import { fitApart, readState, TABS, writeState } from "./view_state.js";
+import { fitApart, readState, TABS, tabsOf, writeState } from "./view_state.js";
 
 const TREES_KEPT = 3;
 const NAMES_MAX = 50;
@@ -32,10 +33,13 @@ class App {
             flame: new FlameView(this),
             tree: new (isDiff ? DiffTreeView : TreeView)(this),
             methods: new (isDiff ? DiffMethodsView : MethodsView)(this),
+            heat: new HeatView(this),
         };
+        this.tabs = tabsOf(this.ledger);
         (isDiff ? showDiffSummary : showSummary)(this.ledger);
         byId("side-label").hidden = !isDiff;
         this.listMetrics();
+        this.listIntervals();
     }
 
     // ---- what is shown ----
@@ -132,10 +136,12 @@ class App {
             const button = byId(`tab-${tab}`);
             button.setAttribute("aria-selected", chosen);
             button.tabIndex = chosen ? 0 : -1;
+            button.hidden = !this.tabs.includes(tab);
         }
         byId("tools").hidden = state.tab === "threads";
         this.views[state.tab].show();
         if (state.tab !== "threads") this.showTools();
+        this.showInterval();
     }
 
     showTools() {
@@ -149,11 +155,28 @@ class App {
         chosen.title = state.threads ? names.join(", ").slice(0, 2000) : "";
         byId("all-threads").hidden = !state.threads;
         byId("apart").checked = state.apart;
+        byId("search-label").hidden = false;
         byId("apart-label").hidden = threads.length < 2;
         byId("fold-frames").checked = state.fold;
         byId("fold-frames-label").hidden = !ledger.hasPools || !state.apart || threads.length < 2;
         if (byId("search").value !== state.search) byId("search").value = state.search;
         this.showMatches();
+    }
+
+    // The heat map shows all intervals, and of the tools those that mean something to it.
+    showInterval() {
+        const { ledger, state } = this;
+        const heat = state.tab === "heat";
+        byId("interval-label").hidden = !ledger.intervals.length || heat;
+        byId("interval").value = state.interval;
+        for (const id of ["rows-label", "cells-label"]) byId(id).hidden = !heat;
+        byId("rows").value = state.rows;
+        byId("cells").value = state.cells;
+        if (!heat) return;
+        byId("apart-label").hidden = true;
+        byId("fold-frames-label").hidden = !ledger.hasPools || state.rows !== "threads";
+        byId("search-label").hidden = state.rows !== "methods";
+        byId("matches").textContent = "";
     }
 
     chosenText(threads) {
@@ -193,11 +216,29 @@ class App {
         );
     }
 
+    listIntervals() {
+        const option = (value, text, story) => {
+            const made = element("option", "", text);
+            made.value = value;
+            made.title = story;
+            return made;
+        };
+        byId("interval").replaceChildren(
+            option(-1, "the whole run", ""),
+            ...this.ledger.intervals.map(({ number, label, story }) => option(number, label, story)),
+        );
+    }
+
     // ---- what people do ----
 
     listen() {
         byId("metric").addEventListener("change", (event) => this.change({ metric: event.target.value }));
         byId("side").addEventListener("change", (event) => this.change({ side: event.target.value }));
+        byId("interval").addEventListener("change", (event) =>
+            this.change({ interval: Number(event.target.value), zoom: null }),
+        );
+        for (const id of ["rows", "cells"])
+            byId(id).addEventListener("change", (event) => this.change({ [id]: event.target.value }));
         byId("apart").addEventListener("change", (event) =>
             this.change({ apart: event.target.checked, zoom: null }),
         );
@@ -241,7 +282,8 @@ class App {
     tabKey(event, tab) {
         const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
         if (!step) return;
-        const next = TABS[(TABS.indexOf(tab) + step + TABS.length) % TABS.length];
+        const { tabs } = this;
+        const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
         this.change({ tab: next }, { step: true });
         byId(`tab-${next}`).focus();
         event.preventDefault();
@@ -250,9 +292,15 @@ class App {
     key(event) {
         if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
         if (event.target.closest("input:not([type=checkbox]), select, dialog")) return;
-        const focus = { threads: "thread-table", flame: "frames", tree: "tree-table", methods: "method-table" };
-        if (/^[1-4]$/.test(event.key)) {
-            const tab = TABS[event.key - 1];
+        const focus = {
+            threads: "thread-table",
+            flame: "frames",
+            tree: "tree-table",
+            methods: "method-table",
+            heat: "heat-table",
+        };
+        const tab = /^[1-5]$/.test(event.key) && this.tabs[event.key - 1];
+        if (tab) {
             this.change({ tab }, { step: true });
             byId(focus[tab]).focus();
         } else if (event.key === "/") {

@@ -5,6 +5,7 @@ import { CallTree } from "./call_tree.js";
 import { ROOT } from "./kinds.js";
 import { cut, printable } from "./names.js";
 import { findPools } from "./pools.js";
+import { quantity } from "./quantity.js";
 
 const LABEL_LENGTH = 300; // more of a name than any frame or row shows
 
@@ -22,6 +23,7 @@ export class Ledger {
         this.columns = new Map();
         this.metrics = this.metricsOfNodes();
         this.isDiff = false;
+        this.readMoments();
     }
 
     readThreads(threads) {
@@ -43,6 +45,21 @@ export class Ledger {
             thread.first = this.nodeCount;
             this.nodeCount += count;
             thread.end = this.nodeCount;
+        }
+    }
+
+    // Intervals between snapshots: their columns are NAME@NUMBER.
+    readMoments() {
+        const { moments, left_out: leftOut } = blockOctets("moments")
+            ? blockJson("moments")
+            : { moments: [], left_out: 0 };
+        this.momentsLeftOut = leftOut;
+        this.intervals = moments.slice(1).map((to, number) => ({ number, from: moments[number], to }));
+        for (const interval of this.intervals) {
+            const { from, to } = interval;
+            interval.seconds = (to.asof_ns - from.asof_ns) / 1e9;
+            interval.label = `${quantity(from.wall_ns, "ns")} – ${quantity(to.wall_ns, "ns")}`;
+            interval.story = `${printable(from.ledger)} → ${printable(to.ledger)}`;
         }
     }
 
@@ -108,9 +125,31 @@ export class Ledger {
 
     // A metric as the views show it: `column` is what frames are as wide as, `order` what tables are
     // sorted by, `label` what it is called in a sentence.
-    shown({ metric: name }) {
+    shown({ metric: name, interval = -1 }) {
         const metric = this.metric(name) ?? this.metrics[0];
-        return { ...metric, column: metric.name, order: metric.name, label: metric.title };
+        const of = (column) => (interval < 0 ? column : `${column}@${interval}`);
+        const column = of(metric.name);
+        const label = interval < 0 ? metric.title : `${metric.title} of ${this.intervals[interval].label}`;
+        return { ...metric, column, order: column, calls: of("calls"), label };
+    }
+
+    // A column's sums by thread, as its place in `threads`.
+    sumsOfThreads(name) {
+        const values = this.column(name);
+        return this.threads.map(({ first, end }) => {
+            let sum = 0;
+            for (let node = first; node < end; node++) sum += values[node];
+            return sum;
+        });
+    }
+
+    // By method, of those threads; what stands for no method is among them.
+    sumsOfMethods(name, threads) {
+        const values = this.column(name);
+        const sums = new Float64Array(this.methods.length);
+        for (const { first, end } of threads)
+            for (let node = first; node < end; node++) sums[this.method[node]] += values[node];
+        return sums;
     }
 
     get hasPools() {
@@ -124,12 +163,14 @@ export class Ledger {
     // A column's base values, by node; read when first asked for.
     column(name) {
         if (!this.columns.has(name))
-            this.columns.set(name, name === "waiting" ? this.waiting() : this.readColumn(name));
+            this.columns.set(name, /^waiting(@|$)/.test(name) ? this.waiting(name) : this.readColumn(name));
         return this.columns.get(name);
     }
 
     readColumn(name) {
-        const numbers = new Numbers(blockOctets(`column-${name}`));
+        const [metric, interval] = name.split("@");
+        const block = interval === undefined ? `column-${metric}` : `moment-${interval}-${metric}`;
+        const numbers = new Numbers(blockOctets(block));
         const values = new Float64Array(this.nodeCount);
         for (let node = 0; numbers.left; node++) {
             node += numbers.next();
@@ -138,10 +179,11 @@ export class Ledger {
         return values;
     }
 
-    waiting() {
-        const cpu = this.column("cpu");
-        const delay = this.metric("run_queue_delay") ? this.column("run_queue_delay") : null;
-        const values = this.column("wall").slice();
+    waiting(name) {
+        const suffix = name.slice("waiting".length);
+        const cpu = this.column(`cpu${suffix}`);
+        const delay = this.metric("run_queue_delay") ? this.column(`run_queue_delay${suffix}`) : null;
+        const values = this.column(`wall${suffix}`).slice();
         for (let i = 0; i < values.length; i++)
             values[i] = Math.max(0, values[i] - cpu[i] - (delay ? delay[i] : 0));
         return values;

@@ -4,7 +4,7 @@
 const NONE = -1;
 
 // A row a method: base, calls, and cum of the outermost frames, so that recursion counts once.
-export function flatRows(tree, column, callsColumn = "calls") {
+export function flatRows(tree, column, callsColumn) {
     const { base, cum } = tree.sum(column);
     const calls = tree.base(callsColumn);
     const { outer } = tree;
@@ -29,7 +29,7 @@ function rowOf(rows, method, kind) {
 
 // The parents' calls, base and cum add up to the method's own, the children's cum to its cum less
 // its base.
-export function callersOf(tree, column, method, callsColumn = "calls") {
+export function callersOf(tree, column, method, callsColumn) {
     const { base, cum } = tree.sum(column);
     const calls = tree.base(callsColumn);
     const { outer } = tree;

@@ -42,11 +42,11 @@ export class MethodsView {
     }
 
     rowsOf(tree, metric) {
-        return flatRows(tree, metric.column);
+        return flatRows(tree, metric.column, metric.calls);
     }
 
     stanzaOf(tree, metric, method) {
-        return callersOf(tree, metric.column, method);
+        return callersOf(tree, metric.column, method, metric.calls);
     }
 
     show() {

@@ -36,6 +36,26 @@ export function labelOf(pool, threads) {
     return count > 1 ? `${label} ×${count}` : label;
 }
 
+// Rows of threads: pools if they are folded, and below one that is open its threads. make(threads,
+// label, level): a row; sorted(rows): the same in order.
+export function rowsOf(found, { ledger, state, make, sorted }) {
+    if (!state.fold) return sorted(found.map((thread) => make([thread], thread.label, 0)));
+    const open = new Set(state.opened);
+    const pools = new Map();
+    for (const thread of found) {
+        if (!pools.has(thread.pool)) pools.set(thread.pool, []);
+        pools.get(thread.pool).push(thread);
+    }
+    const folded = [...pools].map(([number, threads]) =>
+        make(threads, labelOf(ledger.pools[number], threads), 0),
+    );
+    return sorted(folded).flatMap((row) =>
+        row.threads.length > 1 && open.has(row.threads[0].pool)
+            ? [row, ...sorted(row.threads.map((thread) => make([thread], thread.label, 1)))]
+            : [row],
+    );
+}
+
 // "alive", "ended", or how many are still alive.
 export function stateOf(threads) {
     const alive = threads.reduce(

@@ -3,6 +3,7 @@
 
 import { byId, element } from "./dom.js";
 import { printable } from "./names.js";
+import { sizeOf } from "./pools.js";
 import { quantity, share } from "./quantity.js";
 
 const LARGE_PPM = 10000;
@@ -32,7 +33,7 @@ export function showSummary(ledger) {
         number("CPU", quantity(process.cpu_ns, "ns"), "the process's CPU time, as the kernel says"),
         number("wall", quantity(process.wall_ns, "ns"), "how long it was profiled"),
         number("processors busy", busy),
-        number("threads", quantity(threads.length, "count")),
+        number("threads", quantity(sizeOf(threads), "count")),
         number("contexts", quantity(ledger.nodeCount, "count"), "calling contexts in all call trees"),
         number("process", String(process.pid), state[process.ledger]),
         number("clock", balance.clock),

@@ -4,7 +4,7 @@
 
 import { byId } from "./dom.js";
 import { cut, printable } from "./names.js";
-import { labelOf, sizeOf, stateOf } from "./pools.js";
+import { rowsOf, sizeOf, stateOf } from "./pools.js";
 import { quantity } from "./quantity.js";
 import { matcher } from "./search.js";
 import { setCell, Table } from "./table.js";
@@ -117,25 +117,8 @@ export class ThreadsView {
     // The rows: pools, or threads; below a pool that is open its threads, in the same order.
     list(found) {
         const { state, ledger } = this.app;
-        const one = (thread, level) => this.row([thread], thread.label, level);
-        if (!state.fold) {
-            this.rows = this.sorted(found.map((thread) => one(thread, 0)));
-        } else {
-            const open = new Set(state.opened);
-            const pools = new Map();
-            for (const thread of found) {
-                if (!pools.has(thread.pool)) pools.set(thread.pool, []);
-                pools.get(thread.pool).push(thread);
-            }
-            const folded = [...pools].map(([number, threads]) =>
-                this.row(threads, labelOf(ledger.pools[number], threads), 0),
-            );
-            this.rows = this.sorted(folded).flatMap((row) =>
-                row.threads.length > 1 && open.has(row.threads[0].pool)
-                    ? [row, ...this.sorted(row.threads.map((thread) => one(thread, 1)))]
-                    : [row],
-            );
-        }
+        const make = (threads, label, level) => this.row(threads, label, level);
+        this.rows = rowsOf(found, { ledger, state, make, sorted: (rows) => this.sorted(rows) });
         this.most = this.metrics.map((_, i) =>
             this.rows.reduce((most, { values }) => Math.max(most, values[i]), 0),
         );

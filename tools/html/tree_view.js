@@ -113,7 +113,7 @@ export class TreeView {
         const { tree, app } = this;
         const { metric } = app;
         const { base, cum } = tree.sum(metric.column);
-        const calls = tree.base("calls")[frame];
+        const calls = tree.base(metric.calls)[frame];
         const counted = hasCalls(tree.kind[frame]);
         setCell(cells[1], quantity(cum[frame], metric.unit), cum[frame] / cum[0]);
         setCell(cells[2], share(cum[frame], cum[0]));

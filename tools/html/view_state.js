@@ -1,11 +1,16 @@
 // What is looked at, and the same as the address behind '#', so that a link shows the same view.
 //
 //   tab=flame&metric=wall&threads=0,3-7&by=method&zoom=n120|r0.1-0.25&search=…&find=…&method=12
-//   &root=bottom&sort=cpu-down&side=a&pools=open&opened=2,5
+//   &root=bottom&sort=cpu-down&side=a&pools=open&opened=2,5&interval=3&rows=methods&cells=rate
 //
 // Threads and nodes are numbers of this very ledger; what does not exist in it is left out.
 
-export const TABS = ["threads", "flame", "tree", "methods"];
+export const TABS = ["threads", "flame", "tree", "methods", "heat"];
+
+// The heat map stands only where there are several moments.
+export function tabsOf(ledger) {
+    return ledger.intervals.length ? TABS : TABS.slice(0, -1);
+}
 
 const APART_MAX = 100; // frames
 
@@ -23,6 +28,9 @@ const START = {
     method: -1,
     rootBelow: false,
     sort: "cpu-down",
+    interval: -1, // between which snapshots; the first is 0, in the address 1; -1: the whole run
+    rows: "threads", // of the heat map, or "methods"
+    cells: "share", // or "rate"
 };
 
 function rangesOf(numbers) {
@@ -68,8 +76,13 @@ export function readState(hash, ledger) {
     const text = (name) => given.get(name) ?? "";
     const state = { ...START, metric: ledger.about.metric ?? START.metric };
     state.sort = `${state.metric}-down`;
-    if (TABS.includes(text("tab"))) state.tab = text("tab");
+    if (ledger.intervals.length) state.tab = "heat";
+    if (tabsOf(ledger).includes(text("tab"))) state.tab = text("tab");
     if (ledger.metric(text("metric"))) state.metric = text("metric");
+    if (/^[1-9]\d{0,5}$/.test(text("interval")) && Number(text("interval")) <= ledger.intervals.length)
+        state.interval = Number(text("interval")) - 1;
+    if (text("rows") === "methods") state.rows = "methods";
+    if (text("cells") === "rate") state.cells = "rate";
     if (ledger.isDiff && text("side") === "a") state.side = "a";
     state.threads = rangedNumbers(text("threads"), ledger.threads);
     state.fold = text("pools") !== "open" && ledger.hasPools;
@@ -101,6 +114,9 @@ export function writeState(state) {
     if (state.find) hash.set("find", state.find);
     if (state.method >= 0) hash.set("method", state.method);
     if (state.rootBelow) hash.set("root", "bottom");
+    if (state.interval >= 0) hash.set("interval", state.interval + 1);
+    if (state.rows !== START.rows) hash.set("rows", state.rows);
+    if (state.cells !== START.cells) hash.set("cells", state.cells);
     if (state.sort !== START.sort) hash.set("sort", state.sort);
     return `#${hash}`;
 }
