@@ -405,8 +405,8 @@ static int start_again(struct agent *agent, struct agent_options *request)
 static int check_request(const struct agent_options *request)
 {
     static const char *const of_dump[] = {"file", "answer", NULL};
-    static const char *const of_start[] = {"include",  "exclude",      "sample",
-                                           "interval", "sample-clock", "answer", NULL};
+    static const char *const of_start[] = {"include",      "exclude", "sample", "interval",
+                                           "sample-clock", "answer",  NULL};
     static const char *const of_stop[] = {"answer", NULL};
     const char *other = NULL;
 

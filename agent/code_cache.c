@@ -91,8 +91,11 @@ static void read_blob(const struct vm_structs *structs, const char *begin, struc
                                : (uint32_t)vm_structs__int(begin, structs->blob_frame_complete);
     blob->method = NULL;
     blob->level = -1;
+    blob->compile_id = 0;
     if (blob->kind == BLOB_METHOD || blob->kind == BLOB_NATIVE_METHOD)
         blob->method = vm_structs__pointer(begin, structs->nmethod_method);
+    if (blob->method && structs->nmethod_compile_id >= 0)
+        blob->compile_id = (uint32_t)vm_structs__int(begin, structs->nmethod_compile_id);
     if (blob->kind == BLOB_METHOD && structs->nmethod_level >= 0)
         blob->level = (int8_t)begin[structs->nmethod_level];
 }

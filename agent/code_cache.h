@@ -36,7 +36,26 @@ struct code_blob {
     uint64_t frame_complete; /* from `code` on, so far it has not set up its frame */
     const void *method;      /* Method *, of methods */
     int8_t level;            /* 1 to 3: C1; 4: C2; else -1 */
+    uint32_t compile_id;     /* of methods: the compilation's number; else 0 */
 };
+
+/* What tells one compilation of a method from another at the same address: its Method, and the
+ * compilation's number as far as there is room. 56 bits. */
+#define CODE_IDENTITY_METHOD_BITS 44u /* of addresses of 47 bits, the last three of them zero */
+
+static inline uint64_t code_blob__identity(const struct code_blob *blob)
+{
+    return ((uint64_t)(uintptr_t)blob->method >> 3 |
+            (uint64_t)blob->compile_id << CODE_IDENTITY_METHOD_BITS) &
+           0xffffffffffffff;
+}
+
+static inline const void *code_identity__method(uint64_t identity)
+{
+    uint64_t method = identity & ((UINT64_C(1) << CODE_IDENTITY_METHOD_BITS) - 1);
+
+    return (const void *)(uintptr_t)(method << 3);
+}
 
 /* Not async-signal-safe; when the JVM runs. False: it cannot be read. */
 bool code_cache__open(struct code_cache *cache, const struct vm_structs *structs);

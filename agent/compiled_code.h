@@ -1,82 +1,56 @@
 /*
- * The code that the JIT compilers made: which method an address belongs to, and which methods are
- * inlined there, as the JVM tells with CompiledMethodLoad. Kept while the code is there, and for a
- * while after it was unloaded, for samples that are still on their way.
+ * The code that the JIT compilers made, as samples meet it: whose it is, and which methods are
+ * inlined at an address. Read from the JVM's own structures when a sample needs it, and kept.
  *
- * The JVM's threads add, the profiler's own looks up; takes its own lock; not for handlers.
+ * Code may be thrown away between a sample and its merging; then only the method is known that the
+ * sample itself names. One user at a time; not for handlers.
  */
 #ifndef TREADLE_COMPILED_CODE_H
 #define TREADLE_COMPILED_CODE_H
 
+#include "agent/code_cache.h"
 #include "agent/java_methods.h"
 
-#include <jvmti.h>
-#include <pthread.h>
 #include <stdint.h>
 
-#define COMPILED_CODE_BYTES_MAX (96u << 20) /* then inlined methods are no longer known */
-
-/* A method in one context of inlining. */
-struct code_scope {
-    struct java_method *method;
-    int32_t bci;
-    uint32_t caller; /* 1 + index of the scope that it is inlined in; 0: none */
-};
-
-struct code_address {
-    uint32_t offset; /* the address that the next instruction has */
-    uint32_t scope;  /* index */
-};
+#define COMPILED_PLACES_MAX 65536u /* then what is known of addresses is looked up anew */
 
 struct compiled_method {
     uint64_t begin;
     uint64_t end;
-    uint64_t loaded_ns;
-    uint64_t unloaded_ns; /* 0: it is there */
+    uint64_t loaded_ns; /* of the first sample in it */
     struct java_method *method;
-    struct code_scope *scopes;
-    struct code_address *addresses; /* by offset */
-    uint32_t scope_count;
-    uint32_t address_count;
     ledger_ref code; /* its record; the merging thread's own */
 };
 
-struct compiled_code {
-    pthread_mutex_t lock;
-    struct compiled_method **methods; /* by address, none overlap */
-    uint32_t count;
-    uint32_t room;
-    struct compiled_method **gone; /* unloaded or overwritten, oldest first */
-    uint32_t gone_count;
-    uint32_t gone_room;
-    size_t bytes;
-    struct java_methods *java;
-    const struct ledger_time *time;
+/* A method in one context of inlining. */
+struct code_scope {
+    struct java_method *method;
+    int32_t bci; /* -1: not known */
 };
 
-struct ledger_time;
+/* An address, and the scopes there: one at least, innermost first. */
+struct compiled_place {
+    struct compiled_method *code;
+    uint32_t scope_count;
+    const struct code_scope *scopes;
+};
 
-void compiled_code__init(struct compiled_code *code, struct java_methods *java,
-                         const struct ledger_time *time);
+struct compiled_code {
+    const struct code_cache *cache;
+    struct java_methods *java;
+    struct known_code *known;   /* uthash, by where the code begins and what it is */
+    struct known_place *places; /* uthash, by address and what the code is */
+    uint64_t lost;              /* frames whose code was gone */
+};
 
-/* JVMTI's events. */
-void compiled_code__loaded(struct compiled_code *code, jvmtiEnv *jvmti, jmethodID id, jint bytes,
-                           const void *address, const void *compile_info);
-void compiled_code__unloaded(struct compiled_code *code, const void *address);
+void compiled_code__init(struct compiled_code *code, const struct code_cache *cache,
+                         struct java_methods *java);
 
-/* Holds the lock until unlocked: what is found stays. */
-void compiled_code__lock(struct compiled_code *code);
-void compiled_code__unlock(struct compiled_code *code);
-
-/* The code that had that address at that moment, or NULL. Under the lock, as the next two. */
-struct compiled_method *compiled_code__find(struct compiled_code *code, uint64_t address,
-                                            uint64_t when_ns);
-
-/* The innermost scope at an address; NULL: nothing is known of inlining there. */
-const struct code_scope *compiled_method__scope(const struct compiled_method *method,
-                                                uint64_t address);
-
-/* What was gone before that moment is needed no more. */
-void compiled_code__forget(struct compiled_code *code, uint64_t before_ns);
+/* What is at an address of the code of that identity (code_blob__identity), which a sample met at
+ * that moment (ledger's clock). NULL: it is gone, which is counted, or there is no memory. What is
+ * returned holds until the next call; its `code` for good. */
+const struct compiled_place *compiled_code__find(struct compiled_code *code, uint64_t address,
+                                                 uint64_t identity, uint64_t when_ns);
 
 #endif

@@ -86,24 +86,17 @@ static void add_java(struct java_method *method, int32_t bci, bool interpreted)
 static void add_compiled(const struct sample_merge *merge, const struct sample *sample,
                          const struct sample_frame *raw)
 {
-    struct compiled_method *code = compiled_code__find(merge->code, raw->where, sample->when_ns);
-    const struct code_scope *scope = code ? compiled_method__scope(code, raw->where) : NULL;
+    uint64_t identity = sample_frame__detail(raw);
+    const struct compiled_place *place =
+        compiled_code__find(merge->code, raw->where, identity, sample->when_ns);
 
     if (frames.count == 0)
-        frames.top_code = code;
-    if (!code || !code->method || !scope) {
-        add_java(code && code->method
-                     ? code->method
-                     : java_methods__by_address(merge->methods,
-                                                (const void *)(uintptr_t)sample_frame__detail(raw)),
-                 -1, false);
-        return;
-    }
-    for (;; scope = &code->scopes[scope->caller - 1]) {
-        add_java(scope->method, scope->bci, false);
-        if (!scope->caller)
-            return;
-    }
+        frames.top_code = place ? place->code : NULL;
+    if (!place)
+        add_java(java_methods__by_address(merge->methods, code_identity__method(identity)), -1,
+                 false);
+    for (uint32_t i = 0; place && i < place->scope_count; i++)
+        add_java(place->scopes[i].method, place->scopes[i].bci, false);
 }
 
 static void add_native(struct native_symbol *symbol)

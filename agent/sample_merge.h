@@ -35,7 +35,7 @@ void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
                         const struct process_scan *scan, const struct stack_walker *walker,
                         struct java_methods *methods, struct compiled_code *code);
 
-/* A sample_visit; context: the struct sample_merge. The code's lock is held. */
+/* A sample_visit; context: the struct sample_merge. */
 void sample_merge__add(void *context, const struct sample *sample);
 
 #endif

@@ -15,7 +15,6 @@
 
 #define DRAIN_NS     50000000u
 #define STACK_FRAMES 512
-#define GONE_CODE_NS 1000000000u /* samples are merged long before */
 
 struct sampled_task {
     pid_t tid;
@@ -26,24 +25,9 @@ struct sampled_task {
 
 void sampler__ask(jvmtiCapabilities *capabilities)
 {
-    capabilities->can_generate_compiled_method_load_events = 1;
     capabilities->can_get_line_numbers = 1;
     capabilities->can_get_bytecodes = 1;
     capabilities->can_get_source_file_name = 1;
-}
-
-static void JNICALL on_compiled(jvmtiEnv *jvmti, jmethodID method, jint bytes, const void *address,
-                                jint map_length, const jvmtiAddrLocationMap *map,
-                                const void *compile_info)
-{
-    (void)map_length, (void)map;
-    compiled_code__loaded(&treadle_agent.sampler.code, jvmti, method, bytes, address, compile_info);
-}
-
-static void JNICALL on_unloaded(jvmtiEnv *jvmti, jmethodID method, const void *address)
-{
-    (void)jvmti, (void)method;
-    compiled_code__unloaded(&treadle_agent.sampler.code, address);
 }
 
 static void JNICALL on_generated(jvmtiEnv *jvmti, const char *name, const void *address, jint bytes)
@@ -54,8 +38,6 @@ static void JNICALL on_generated(jvmtiEnv *jvmti, const char *name, const void *
 
 void sampler__add_callbacks(jvmtiEventCallbacks *callbacks)
 {
-    callbacks->CompiledMethodLoad = on_compiled;
-    callbacks->CompiledMethodUnload = on_unloaded;
     callbacks->DynamicCodeGenerated = on_generated;
 }
 
@@ -131,8 +113,7 @@ static int prepare(struct agent *agent)
         return 0;
     sampler__ask(&capabilities);
     if ((*agent->jvmti)->AddCapabilities(agent->jvmti, &capabilities) != JVMTI_ERROR_NONE)
-        log__line(LOG_WARN,
-                  "this JVM does not tell of compiled code: no inlined methods in samples");
+        log__line(LOG_WARN, "this JVM does not tell lines and bytecodes: none in treadle annotate");
     if (!sampler->images)
         sampler->images = code_images__new();
     if (!sampler->buffers)
@@ -144,7 +125,7 @@ static int prepare(struct agent *agent)
         return error;
     look_into_jvm(agent);
     java_methods__init(&sampler->methods, &sampler->walker.structs);
-    compiled_code__init(&sampler->code, &sampler->methods, &agent->setup.time);
+    compiled_code__init(&sampler->code, &sampler->walker.code, &sampler->methods);
     sample_merge__init(&sampler->merge, &agent->ledger, &agent->scan, &sampler->walker,
                        &sampler->methods, &sampler->code);
     sampler->merge.threads = &agent->kernel_threads;
@@ -154,20 +135,28 @@ static int prepare(struct agent *agent)
     return 0;
 }
 
+/* Which methods are inlined in compiled code is written down at calls and polls only, so that an
+ * inlined method that calls nothing would not be seen at all, unless the JVM is told to write it
+ * down for all code. It is what it does for listeners of compiled methods, without the events. */
+static void describe_all_code(struct sampler *sampler, bool on)
+{
+    static const char flag[] = "DebugNonSafepoints";
+
+    if (on)
+        sampler->describes_code = vm_structs__set_flag(flag, true);
+    else if (sampler->describes_code)
+        (void)vm_structs__set_flag(flag, false);
+}
+
+/* Names of the JVM's own stubs. */
 static void hear(const struct agent *agent, bool on)
 {
-    static const jvmtiEvent events[] = {JVMTI_EVENT_COMPILED_METHOD_LOAD,
-                                        JVMTI_EVENT_COMPILED_METHOD_UNLOAD,
-                                        JVMTI_EVENT_DYNAMIC_CODE_GENERATED};
     jvmtiEnv *jvmti = agent->jvmti;
 
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        (*jvmti)->SetEventNotificationMode(jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE, events[i],
-                                           NULL);
-    if (!on)
-        return;
-    (*jvmti)->GenerateEvents(jvmti, JVMTI_EVENT_DYNAMIC_CODE_GENERATED);
-    (*jvmti)->GenerateEvents(jvmti, JVMTI_EVENT_COMPILED_METHOD_LOAD);
+    (*jvmti)->SetEventNotificationMode(jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE,
+                                       JVMTI_EVENT_DYNAMIC_CODE_GENERATED, NULL);
+    if (on)
+        (*jvmti)->GenerateEvents(jvmti, JVMTI_EVENT_DYNAMIC_CODE_GENERATED);
 }
 
 static void forget_task(struct sampler *sampler, struct sampled_task *task)
@@ -293,11 +282,12 @@ int sampler__start(struct agent *agent)
         log__line(LOG_WARN, "no samples: %s", strerror(-error));
         return error;
     }
-    sampler->clock = sampler->mode == LEDGER_SAMPLE_WALL
-                         ? LEDGER_SAMPLE_CLOCK_WALL
-                         : sample_timer__choose(sampler->wanted_clock, sampler->interval_ns,
-                                                &clock_error);
+    sampler->clock =
+        sampler->mode == LEDGER_SAMPLE_WALL
+            ? LEDGER_SAMPLE_CLOCK_WALL
+            : sample_timer__choose(sampler->wanted_clock, sampler->interval_ns, &clock_error);
     note(agent, clock_error);
+    describe_all_code(sampler, true);
     hear(agent, true);
     sample_time__start(&sampler->merge.time, ledger_time__now_ns(&agent->setup.time));
     atomic_fetch_add(&sampler->round, 1);
@@ -318,6 +308,7 @@ void sampler__stop(struct agent *agent)
         forget_task(sampler, sampler->tasks);
     pthread_mutex_unlock(&sampler->tasks_lock);
     hear(agent, false);
+    describe_all_code(sampler, false);
 }
 
 /* Names first: a lane is not held while the JVM is asked. */
@@ -371,11 +362,7 @@ void sampler__drain(struct agent *agent)
 
     if (!sampler->ready)
         return;
-    compiled_code__lock(&sampler->code);
     sample_buffers__drain(sampler->buffers, sample_merge__add, &sampler->merge);
-    if (now_ns > GONE_CODE_NS)
-        compiled_code__forget(&sampler->code, now_ns - GONE_CODE_NS);
-    compiled_code__unlock(&sampler->code);
     dropped = sample_buffers__dropped(sampler->buffers);
     ledger__count(&header->samples, dropped - sampler->dropped_before);
     ledger__count(&header->dropped_samples, dropped - sampler->dropped_before);

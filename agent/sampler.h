@@ -28,6 +28,7 @@ struct sampler {
     _Atomic bool running; /* samples are taken */
     bool ready;           /* everything below is there, for good */
     bool sees_java;       /* Java frames can be walked */
+    bool describes_code;  /* the JVM was told to describe all compiled code */
     enum ledger_sample_mode mode;
     enum ledger_sample_clock wanted_clock; /* NONE: as the interval needs */
     enum ledger_sample_clock clock;

@@ -153,7 +153,7 @@ static enum step leave_compiled(struct walk *walk, const struct code_blob *blob)
 static enum step step_compiled(struct walk *walk, const struct code_blob *blob)
 {
     /* A call may be the last instruction: its return address is another's already. */
-    emit(walk, FRAME_COMPILED, walk->at.pc - !walk->top, (uint64_t)(uintptr_t)blob->method);
+    emit(walk, FRAME_COMPILED, walk->at.pc - !walk->top, code_blob__identity(blob));
     return leave_compiled(walk, blob);
 }
 

@@ -41,6 +41,8 @@ enum wish_kind {
     ADDRESS,  /* of a static */
     SIZE_OF,  /* of a type */
     OPTIONAL, /* as OFFSET, but may be missing */
+    OPTIONAL_ADDRESS,
+    OPTIONAL_SIZE_OF,
 };
 
 #define FIELD(field) offsetof(struct vm_structs, field)
@@ -74,6 +76,22 @@ static const struct {
     {"nmethod", "_method", FIELD(nmethod_method), OPTIONAL},
     {"CompiledMethod", "_method", FIELD(nmethod_method), OPTIONAL},
     {"nmethod", "_comp_level", FIELD(nmethod_level), OPTIONAL},
+    {"nmethod", "_compile_id", FIELD(nmethod_compile_id), OPTIONAL},
+    {"Abstract_VM_Version", "_vm_major_version", FIELD(vm_major_version), OPTIONAL_ADDRESS},
+    {"CodeBlob", "_data_offset", FIELD(blob_data_offset), OPTIONAL},
+    {"CodeBlob", "_mutable_data", FIELD(blob_mutable_data), OPTIONAL},
+    {"CodeBlob", "_mutable_data_size", FIELD(blob_mutable_bytes), OPTIONAL},
+    {"CodeBlob", "_relocation_size", FIELD(blob_relocation_bytes), OPTIONAL},
+    {"nmethod", "_immutable_data", FIELD(nmethod_immutable_data), OPTIONAL},
+    {"nmethod", "_immutable_data_size", FIELD(nmethod_immutable_bytes), OPTIONAL},
+    {"nmethod", "_metadata_offset", FIELD(nmethod_metadata_offset), OPTIONAL},
+    {"nmethod", "_scopes_pcs_offset", FIELD(nmethod_pcs_offset), OPTIONAL},
+    {"nmethod", "_dependencies_offset", FIELD(nmethod_dependencies_offset), OPTIONAL},
+    {"nmethod", "_scopes_data_offset", FIELD(nmethod_scopes_data_offset), OPTIONAL},
+    {"CompiledMethod", "_scopes_data_begin", FIELD(nmethod_scopes_data_begin), OPTIONAL},
+    {"PcDesc", NULL, FIELD(pc_bytes), OPTIONAL_SIZE_OF},
+    {"PcDesc", "_pc_offset", FIELD(pc_offset), OPTIONAL},
+    {"PcDesc", "_scope_decode_offset", FIELD(pc_scope_offset), OPTIONAL},
     {"Method", "_constMethod", FIELD(method_const), OFFSET},
     {"ConstMethod", "_constants", FIELD(const_constants), OFFSET},
     {"ConstMethod", "_code_size", FIELD(const_code_size), OFFSET},
@@ -163,18 +181,30 @@ static bool is_line_of(const struct line *line, const char *type, const char *fi
            (!field || strcmp(line->field, field) == 0);
 }
 
+/* Of a field that is an int in some versions. */
+static int32_t bytes_of(const struct line *line)
+{
+    return line->type_string && (strcmp(line->type_string, "int16_t") == 0 ||
+                                 strcmp(line->type_string, "u2") == 0 ||
+                                 strcmp(line->type_string, "uint16_t") == 0)
+               ? 2
+               : 4;
+}
+
 static void grant(struct vm_structs *structs, size_t wish, const struct line *line)
 {
     char *field = (char *)structs + wishes[wish].field;
+    enum wish_kind kind = wishes[wish].kind;
 
-    if (wishes[wish].kind == ADDRESS)
+    if (kind == ADDRESS || kind == OPTIONAL_ADDRESS)
         *(uint64_t *)(void *)field = line->address;
     else
         *(int32_t *)(void *)field =
-            (int32_t)(wishes[wish].kind == SIZE_OF ? line->size : line->offset);
+            (int32_t)(kind == SIZE_OF || kind == OPTIONAL_SIZE_OF ? line->size : line->offset);
     if (wishes[wish].field == FIELD(blob_frame_complete))
-        structs->blob_frame_complete_bytes =
-            line->type_string && strcmp(line->type_string, "int16_t") == 0 ? 2 : 4;
+        structs->blob_frame_complete_bytes = bytes_of(line);
+    if (wishes[wish].field == FIELD(nmethod_metadata_offset))
+        structs->nmethod_metadata_offset_bytes = bytes_of(line);
 }
 
 static void grant_wishes(void *structs, const struct line *line)
@@ -184,12 +214,15 @@ static void grant_wishes(void *structs, const struct line *line)
             grant(structs, i, line);
 }
 
+#define FLAG_ORIGIN 15 /* bits of a flag's state: who set it; 0: nobody */
+
 /* The lines that say what a flag of the JVM is. */
 struct flag_lines {
     struct line flags;
     struct line count;
     struct line name;
     struct line value;
+    struct line state;
     struct line type;
 };
 
@@ -199,11 +232,8 @@ static void find_flag_lines(void *context, const struct line *line)
     const struct {
         const char *field;
         struct line *into;
-    } sought[] = {{"flags", &found->flags},
-                  {"numFlags", &found->count},
-                  {"_name", &found->name},
-                  {"_addr", &found->value},
-                  {NULL, &found->type}};
+    } sought[] = {{"flags", &found->flags}, {"numFlags", &found->count}, {"_name", &found->name},
+                  {"_addr", &found->value}, {"_flags", &found->state},   {NULL, &found->type}};
 
     for (size_t i = 0; i < sizeof sought / sizeof *sought; i++)
         if (is_line_of(line, "JVMFlag", sought[i].field))
@@ -216,23 +246,49 @@ static uint64_t value_of(const struct line *line)
     return line->address ? *(const uint64_t *)(uintptr_t)line->address : 0;
 }
 
-bool vm_structs__flag(const char *name)
+/* NULL: this JVM has none of that name. */
+static const char *find_flag(struct flag_lines *lines, const char *name)
 {
-    struct flag_lines lines = {0};
     const char *flag;
     uint64_t count;
 
-    walk_tables(find_flag_lines, &lines);
-    flag = (const char *)(uintptr_t)value_of(&lines.flags);
-    count =
-        flag && lines.type.size && lines.name.type && lines.value.type ? value_of(&lines.count) : 0;
-    for (uint64_t i = 0; i < count; i++, flag += lines.type.size) {
-        const char *its_name = text_at(flag, lines.name.offset);
+    memset(lines, 0, sizeof *lines);
+    walk_tables(find_flag_lines, lines);
+    flag = (const char *)(uintptr_t)value_of(&lines->flags);
+    count = flag && lines->type.size && lines->name.type && lines->value.type
+                ? value_of(&lines->count)
+                : 0;
+    for (uint64_t i = 0; i < count; i++, flag += lines->type.size) {
+        const char *its_name = text_at(flag, lines->name.offset);
 
         if (its_name && strcmp(its_name, name) == 0)
-            return *(const bool *)(uintptr_t)word_at(flag, lines.value.offset);
+            return flag;
     }
-    return false;
+    return NULL;
+}
+
+bool vm_structs__flag(const char *name)
+{
+    struct flag_lines lines;
+    const char *flag = find_flag(&lines, name);
+
+    return flag && *(const bool *)(uintptr_t)word_at(flag, lines.value.offset);
+}
+
+bool vm_structs__set_flag(const char *name, bool on)
+{
+    struct flag_lines lines;
+    const char *flag = find_flag(&lines, name);
+    bool *value;
+
+    if (!flag || !lines.state.type ||
+        vm_structs__int(flag, (int32_t)lines.state.offset) & FLAG_ORIGIN)
+        return false;
+    value = (bool *)(uintptr_t)word_at(flag, lines.value.offset);
+    if (*value == on)
+        return false;
+    *value = on;
+    return true;
 }
 
 bool vm_structs__read(struct vm_structs *structs, const char **missing)
@@ -240,6 +296,7 @@ bool vm_structs__read(struct vm_structs *structs, const char **missing)
     memset(structs, 0xff, sizeof *structs);
     structs->code_cache_heaps = NULL;
     structs->call_stub_return_address = NULL;
+    structs->vm_major_version = NULL;
     walk_tables(grant_wishes, structs);
     for (size_t i = 0; i < WISHES; i++) {
         const char *field = (const char *)structs + wishes[i].field;
@@ -247,11 +304,26 @@ bool vm_structs__read(struct vm_structs *structs, const char **missing)
                                                : *(const int32_t *)(const void *)field >= 0;
 
         *missing = wishes[i].name ? wishes[i].name : wishes[i].type;
-        if (!there && wishes[i].kind != OPTIONAL)
+        if (!there && wishes[i].kind < OPTIONAL)
             return false;
     }
     *missing = structs->blob_code_begin < 0 && structs->blob_code_offset < 0 ? "_code_begin"
                : structs->nmethod_method < 0                                 ? "_method"
                                                                              : NULL;
     return !*missing;
+}
+
+bool vm_structs__tells_scopes(const struct vm_structs *structs)
+{
+    bool metadata = structs->blob_mutable_data >= 0
+                        ? structs->blob_relocation_bytes >= 0 && structs->blob_mutable_bytes >= 0
+                        : structs->nmethod_metadata_offset >= 0;
+    bool scopes =
+        structs->nmethod_immutable_data >= 0
+            ? structs->nmethod_immutable_bytes >= 0 && structs->nmethod_scopes_data_offset >= 0 &&
+                  structs->blob_data_offset >= 0
+            : structs->nmethod_dependencies_offset >= 0 && structs->nmethod_scopes_data_begin >= 0;
+
+    return structs->vm_major_version && metadata && scopes && structs->nmethod_pcs_offset >= 0 &&
+           structs->pc_bytes > 0 && structs->pc_offset >= 0 && structs->pc_scope_offset >= 0;
 }

@@ -14,6 +14,7 @@ struct vm_structs {
     /* statics: where they stand */
     const void *code_cache_heaps;
     const void *call_stub_return_address;
+    const int32_t *vm_major_version; /* or NULL */
 
     int32_t array_length; /* GrowableArray */
     int32_t array_data;
@@ -37,6 +38,24 @@ struct vm_structs {
     int32_t blob_code_offset;          /* an offset from the blob */
     int32_t nmethod_method;
     int32_t nmethod_level; /* 0 where compiled by nobody, 1 to 3: C1, 4: C2 */
+    int32_t nmethod_compile_id;
+
+    /* Debug information; what there is differs from version to version. */
+    int32_t blob_data_offset;
+    int32_t blob_mutable_data; /* an address, as nmethod_immutable_data */
+    int32_t blob_mutable_bytes;
+    int32_t blob_relocation_bytes;
+    int32_t nmethod_immutable_data;
+    int32_t nmethod_immutable_bytes;
+    int32_t nmethod_metadata_offset;
+    int32_t nmethod_metadata_offset_bytes; /* of the field: 2 or 4 */
+    int32_t nmethod_pcs_offset;
+    int32_t nmethod_dependencies_offset;
+    int32_t nmethod_scopes_data_offset;
+    int32_t nmethod_scopes_data_begin; /* an address */
+    int32_t pc_bytes;                  /* sizeof(PcDesc) */
+    int32_t pc_offset;
+    int32_t pc_scope_offset;
 
     int32_t method_const; /* Method */
     int32_t const_constants;
@@ -62,8 +81,14 @@ struct vm_structs {
  */
 bool vm_structs__read(struct vm_structs *structs, const char **missing);
 
+/* Can it be told from these what is inlined in compiled code? */
+bool vm_structs__tells_scopes(const struct vm_structs *structs);
+
 /* Is that flag of the JVM there and on? A bool. */
 bool vm_structs__flag(const char *name);
+
+/* Sets it, unless somebody has set it by an option of the JVM. True if it was the other way. */
+bool vm_structs__set_flag(const char *name, bool on);
 
 /* The fields of that offset. */
 static inline const void *vm_structs__pointer(const void *of, int32_t offset)
@@ -79,6 +104,12 @@ static inline int32_t vm_structs__int(const void *of, int32_t offset)
 static inline uint16_t vm_structs__short(const void *of, int32_t offset)
 {
     return *(const uint16_t *)(const void *)((const char *)of + offset);
+}
+
+/* A field of 2 or of 4 bytes, according to the version. */
+static inline int32_t vm_structs__offset(const void *of, int32_t offset, int32_t bytes)
+{
+    return bytes == 2 ? (int32_t)vm_structs__short(of, offset) : vm_structs__int(of, offset);
 }
 
 #endif

@@ -16,9 +16,9 @@
 
 /* Methods have letters, and are of the class pkg.Class; `$` is where a continuation is entered. */
 static struct fake_method in_memory[128];
-static char code_bytes[64];
+static struct fake_heap heap; /* with the code of A, once it is compiled */
 
-static const struct fake_id id_a = {"Lpkg/Class;", "A", "()V"}, id_q = {"Lpkg/Class;", "q", "()V"};
+#define COMPILE_ID 3
 
 struct stage {
     struct ledger ledger;
@@ -73,11 +73,18 @@ static struct stage *make(enum ledger_thread_kind kind)
     thread_of(stage)->root = stage->root;
     ledger_time__start(&stage->time, 0);
     stage->walker.images = images;
+    fake_heap__make(&heap, &stage->walker.code);
     java_methods__init(&stage->methods, &fake_structs);
-    compiled_code__init(&stage->code, &stage->methods, &stage->time);
+    compiled_code__init(&stage->code, &stage->walker.code, &stage->methods);
     sample_merge__init(&stage->merge, &stage->ledger, &stage->scan, &stage->walker, &stage->methods,
                        &stage->code);
     return stage;
+}
+
+static uint64_t identity_of_code(void)
+{
+    const struct code_blob blob = {.method = &in_memory['A'], .compile_id = COMPILE_ID};
+    return code_blob__identity(&blob);
 }
 
 /* Innermost first: a letter is an interpreted frame at bytecode 3, `.` the kernel, a digit an
@@ -98,7 +105,8 @@ static struct sample *fill(struct stage *stage, const char *frames, ledger_ref n
             *frame = sample_frame__make(FRAME_KERNEL, 0, 0);
         else if (*c >= '0' && *c <= '9')
             *frame = sample_frame__make(FRAME_COMPILED,
-                                        (uint64_t)(uintptr_t)&code_bytes[(*c - '0') * 4], 0);
+                                        (uint64_t)(uintptr_t)&heap.nmethod.code[(*c - '0') * 4],
+                                        identity_of_code());
         else
             *frame = sample_frame__make(FRAME_INTERPRETED,
                                         (uint64_t)(uintptr_t)&in_memory[(unsigned char)*c], 4);
@@ -210,22 +218,36 @@ static void the_kernels_side(void **state)
 }
 
 /* A is compiled; q is inlined in it at its bytecode 2, up to the 16th byte. */
-static void load_code(struct stage *stage)
+static struct fake_nmethod *load_code(void)
 {
-    jmethodID in_q[] = {id_of(&id_q), id_of(&id_a)}, in_a[] = {id_of(&id_a)};
-    jint bcis_q[] = {5, 2}, bcis_a[] = {7};
-    PCStackInfo info[] = {{&code_bytes[16], 2, in_q, bcis_q}, {&code_bytes[64], 1, in_a, bcis_a}};
-    jvmtiCompiledMethodLoadInlineRecord record = {
-        .header = {.kind = JVMTI_CMLR_INLINE_INFO}, .numpcs = 2, .pcinfo = info};
-    compiled_code__loaded(&stage->code, &fake_jvmti, id_of(&id_a), sizeof code_bytes, code_bytes,
-                          &record);
+    /* Each scope: where its caller's is written, 1 + number of its method, 1 + bytecode index. */
+    static const uint8_t scopes[] = {0, 0, 1, 3, 1, 2, 6, 0, 1, 8};
+    struct fake_nmethod *code = fake_nmethod__make(&heap, &in_memory['A'], COMPILE_ID);
+    memcpy(code->scope_bytes, scopes, sizeof scopes);
+    code->metadata[0] = &in_memory['A'];
+    code->metadata[1] = &in_memory['q'];
+    fake_nmethod__describe(code, 16, 4); /* q@5 in A@2, at 1 */
+    fake_nmethod__describe(code, 64, 7); /* A@7 */
+    return code;
+}
+
+/* All that the sample itself says is whose the code was. */
+static void code_that_is_gone_has_its_method(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    struct fake_nmethod *code = load_code();
+    code->compile_id++;
+    merge(stage, "p3 M");
+    assert_int_equal(stage->code.lost, 1);
+    check(stage, stage->a, "java p 1 0 1\n");
 }
 
 static void inlined_frames_are_frames(void **state)
 {
     (void)state;
     struct stage *stage = make(THREAD_PLATFORM);
-    load_code(stage);
+    (void)load_code();
     merge(stage, "3 M");  /* byte 12 */
     merge(stage, "4 M");  /* byte 16 */
     merge(stage, "p1 M"); /* byte 4, which called p */
@@ -236,19 +258,22 @@ static void places_of_compiled_code(void **state)
 {
     (void)state;
     struct stage *stage = make(THREAD_PLATFORM);
-    load_code(stage);
-    memset(code_bytes, 0x90, sizeof code_bytes);
+    struct fake_nmethod *nmethod = load_code();
+    memset(nmethod->code, 0x90, sizeof nmethod->code);
     merge(stage, "3 M");
     merge(stage, "3 M");
-    const struct compiled_method *method = stage->code.methods[0];
+    const struct compiled_method *method =
+        compiled_code__find(&stage->code, (uint64_t)(uintptr_t)&nmethod->code[12],
+                            identity_of_code(), 0)
+            ->code;
     const struct ledger_code *code = ledger__at(&stage->ledger, method->code);
     assert_int_not_equal(method->code, 0);
-    assert_int_equal(code->address, (uintptr_t)code_bytes);
+    assert_int_equal(code->address, (uintptr_t)nmethod->code);
     assert_int_equal(code->size, 64);
-    assert_int_equal(code->compiler, COMPILER_OTHER);
+    assert_int_equal(code->compiler, COMPILER_C2);
     const struct ledger_string *bytes = ledger__at(&stage->ledger, code->bytes);
     assert_int_equal(bytes->length, 64);
-    assert_memory_equal((const char *)bytes + offsetof(struct ledger_string, bytes), code_bytes,
+    assert_memory_equal((const char *)bytes + offsetof(struct ledger_string, bytes), nmethod->code,
                         64);
     const struct ledger_place *place = ledger__at(&stage->ledger, code->places);
     assert_int_equal(place->owner, method->code);
@@ -300,6 +325,7 @@ int main(void)
         cmocka_unit_test(samples_of_nobody),
         cmocka_unit_test(the_kernels_side),
         cmocka_unit_test(inlined_frames_are_frames),
+        cmocka_unit_test(code_that_is_gone_has_its_method),
         cmocka_unit_test(places_of_compiled_code),
         cmocka_unit_test(places_of_interpreted_methods),
         cmocka_unit_test(a_full_ledger_drops_samples),
