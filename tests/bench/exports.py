@@ -3,6 +3,7 @@ loading it for a report. Medians of some rounds. No JVM. See tests/README.md."""
 
 import argparse
 import os
+import re
 import sqlite3
 import statistics
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 import machine
 
 FORMATS = ("pprof", "collapsed", "speedscope", "perfetto", "csv", "sqlite")
-VIEW = "SELECT thread_name, path, base_cpu_ns FROM paths ORDER BY base_cpu_ns DESC LIMIT 20"
+README = Path(__file__).parents[2] / "tools/export/README.md"
 MIB = 1 << 20
 
 
@@ -58,10 +59,31 @@ def run(command):
 
 
 def ask(path):
+    """Each question of the document, with the names of this ledger: of methods the one with most below it, and
+    of those that the view `below` adds up itself, the one with most of these."""
     with sqlite3.connect(path) as database:
-        begin = time.monotonic()
-        rows = database.execute(VIEW).fetchall()
-        print(f"  the database's view of all paths, the {len(rows)} heaviest: {time.monotonic() - begin:.2f} s")
+        thread, = database.execute("SELECT name FROM threads ORDER BY cpu_ns DESC").fetchone()
+        methods = [database.execute(
+            "SELECT full_name FROM methods m JOIN nodes n ON n.method = m.id WHERE n.depth AND NOT n.recursion "
+            "AND m.wide = ? GROUP BY m.id ORDER BY sum(n.last - n.id) DESC", (wide,)).fetchone()
+            for wide in (1, 0)]
+    print("  questions of tools/export/README.md, the slowest of all methods asked about; cold, then warm:")
+    for question in re.findall(r"(?ms)^```sql\n(.*?)^```", README.read_text(encoding="utf-8")):
+        named = re.sub("'main'", f"'{thread}'", question)
+        times = [answer(path, re.sub(r"'demo\.[^']*'", f"'{method}'", named)) for method, in filter(None, methods)]
+        cold, warm = (max(times) for times in zip(*times))
+        print(f"  {cold:8.4f}{warm:8.4f} s   {' '.join(question.split())[:80]}")
+
+
+def answer(path, question):
+    """Seconds of a first answer, and of a second one."""
+    with sqlite3.connect(path) as database:
+        seconds = []
+        for _ in range(2):
+            begin = time.monotonic()
+            database.execute(question).fetchall()
+            seconds.append(time.monotonic() - begin)
+        return seconds
 
 
 if __name__ == "__main__":

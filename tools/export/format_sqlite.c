@@ -5,7 +5,10 @@
 #include "tools/export/export_format.h"
 #include "tools/export/frame_names.h"
 #include "tools/export/sqlite_schema.h"
+#include "tools/export/subtree_sums.h"
 #include "tools/report/report_balance.h"
+#include "tools/report/report_callers.h"
+#include "tools/report/report_flat.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -237,15 +240,14 @@ static void fill_thread_names(struct sqlite_writer *writer)
     }
 }
 
-static void fill_methods(struct sqlite_writer *writer)
+static void fill_methods(struct sqlite_writer *writer, const struct frame_names *names,
+                         const struct subtree_sums *sums)
 {
     const struct report_model *model = writer->job->model;
-    struct frame_names names;
-    frame_names__make(&names, model, writer->job->selected);
     begin_table(writer, TABLE_METHODS);
     for (uint32_t i = 0; i < model->method_count; i++) {
         const struct report_method *method = &model->methods[i];
-        if (!names.items[i].bytes)
+        if (!names->items[i].bytes)
             continue;
         put(writer, i);
         put_text(writer, method->class_name);
@@ -253,11 +255,84 @@ static void fill_methods(struct sqlite_writer *writer)
         put_text(writer, method->signature);
         put_text(writer, frame_file__of(method));
         put(writer, (method->flags & (METHOD_NATIVE | METHOD_SYMBOL)) != 0);
-        put_text(writer, names.items[i]);
+        put_text(writer, names->items[i]);
+        put(writer, subtree_sums__is_wide(sums, i));
         end_row(writer);
     }
-    sqlite3_finalize(writer->row); /* which has a text of `names` */
+}
+
+static void fill_sums_below(struct sqlite_writer *writer, struct subtree_sums *sums)
+{
+    const struct report_model *model = writer->job->model;
+    begin_table(writer, TABLE_SUMS_BELOW);
+    for (uint32_t top = 0; top < model->method_count; top++) {
+        uint32_t count = 0;
+        if (!subtree_sums__is_wide(sums, top))
+            continue;
+        const uint32_t *methods = subtree_sums__methods(sums, top, &count);
+        for (uint32_t i = 0; i < count && writer->result == SQLITE_OK; i++) {
+            put(writer, top);
+            put(writer, methods[i]);
+            for (enum report_column column = 0; column < COLUMN_COUNT; column++)
+                if (model->base[column])
+                    put(writer, subtree_sums__base(sums, methods[i], column));
+            end_row(writer);
+        }
+    }
+}
+
+static void fill_flat(struct sqlite_writer *writer, const struct frame_names *names)
+{
+    const struct report_model *model = writer->job->model;
+    struct report_flat *flat = report_flat__new(model, writer->job->selected);
+    begin_table(writer, TABLE_FLAT);
+    for (uint32_t i = 0; i < flat->row_count; i++) {
+        const struct flat_row *row = &flat->rows[i];
+        put(writer, row->method);
+        put_text(writer, names->items[row->method]);
+        put(writer, row->nodes);
+        put(writer, row->deepest);
+        for (size_t column = 0; column < COLUMN_COUNT; column++) {
+            if (!model->base[column])
+                continue;
+            put(writer, row->base[column]);
+            put(writer, row->cum[column]);
+        }
+        end_row(writer);
+    }
+    report_flat__free(flat);
+}
+
+static void fill_calls(struct sqlite_writer *writer)
+{
+    struct report_callers *callers = report_callers__new(writer->job->model, writer->job->selected);
+    begin_table(writer, TABLE_CALLS);
+    for (uint32_t i = 0; i < callers->edge_count; i++) {
+        const struct caller_edge *edge = &callers->by_callee[i];
+        put(writer, edge->caller);
+        put(writer, edge->callee);
+        for (size_t column = 0; column < callers->column_count; column++) {
+            put(writer, edge->base[column]);
+            put(writer, edge->parent_cum[column]);
+        }
+        end_row(writer);
+    }
+    report_callers__free(callers);
+}
+
+static void fill_tables_of_methods(struct sqlite_writer *writer)
+{
+    const struct report_model *model = writer->job->model;
+    struct subtree_sums *sums = subtree_sums__new(model, writer->job->selected);
+    struct frame_names names;
+    frame_names__make(&names, model, writer->job->selected);
+    fill_methods(writer, &names, sums);
+    fill_sums_below(writer, sums);
+    fill_flat(writer, &names);
+    fill_calls(writer);
+    sqlite3_finalize(writer->row); /* which may have a text of `names` */
     writer->row = NULL;
+    subtree_sums__free(sums);
     frame_names__release(&names);
 }
 
@@ -311,7 +386,7 @@ static void fill(struct sqlite_writer *writer)
 {
     const struct report_model *model = writer->job->model;
     run(writer, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = "
-                "EXCLUSIVE; PRAGMA temp_store = MEMORY; BEGIN");
+                "EXCLUSIVE; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; BEGIN");
     if (writer->result == SQLITE_OK)
         note(writer, sqlite_schema__make_tables(writer->database,
                                                 report_columns__of_threads(&model->header),
@@ -321,7 +396,7 @@ static void fill(struct sqlite_writer *writer)
     fill_metrics(writer);
     fill_threads(writer);
     fill_thread_names(writer);
-    fill_methods(writer);
+    fill_tables_of_methods(writer);
     fill_nodes(writer);
     fill_kernel_threads(writer);
     if (writer->result == SQLITE_OK)

@@ -13,6 +13,7 @@
 struct schema_table {
     const char *name;
     const char *const *columns;
+    const char *key; /* what it is sorted by, if that is no number of its own; or NULL */
 };
 
 enum schema_table_id {
@@ -24,7 +25,10 @@ enum schema_table_id {
     TABLE_THREAD_TIDS,
     TABLE_RENAMES,
     TABLE_METHODS,
-    TABLE_NODES, /* and base_ and cum_ columns: a pair a metric of nodes */
+    TABLE_NODES,      /* and base_ and cum_ columns: a pair a metric of nodes */
+    TABLE_FLAT,       /* as TABLE_NODES */
+    TABLE_CALLS,      /* ditto */
+    TABLE_SUMS_BELOW, /* and base_ columns */
     TABLE_KERNEL_THREADS,
     TABLE_COUNT,
 };
@@ -32,7 +36,7 @@ enum schema_table_id {
 /* Makes all tables. An SQLite result code, as all below. */
 int sqlite_schema__make_tables(sqlite3 *database, uint64_t thread_columns, uint64_t node_columns);
 
-/* Indexes and views, once the tables are filled. */
+/* Indexes and views, once the tables are filled, and what SQLite's planner is to know of them. */
 int sqlite_schema__make_views(sqlite3 *database, uint64_t node_columns);
 
 /* A statement that inserts one row into a table: a parameter a column, in their order. */

@@ -6,6 +6,9 @@
 
 static void add_node(struct flat_row *row, const struct report_model *model, uint32_t node)
 {
+    row->nodes++;
+    if (model->nodes[node].level > row->deepest)
+        row->deepest = model->nodes[node].level;
     row->kinds |= 1u << model->nodes[node].kind;
     if (model->nodes[node].kind == NODE_SAMPLED) {
         row->met += model->cum[COLUMN_SAMPLES][node];

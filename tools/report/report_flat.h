@@ -10,9 +10,11 @@ struct flat_row {
     uint32_t method;
     uint64_t base[COLUMN_COUNT];
     uint64_t cum[COLUMN_COUNT]; /* of the outermost instances: a recursive method counts once */
-    uint32_t kinds;             /* bit n: it has nodes of enum ledger_node_kind n */
-    uint64_t met;               /* samples through sampled frames of it */
-    uint64_t interpreted;       /* of these found it interpreted */
+    uint32_t nodes;
+    uint32_t deepest;     /* how often it stands above itself, where most */
+    uint32_t kinds;       /* bit n: it has nodes of enum ledger_node_kind n */
+    uint64_t met;         /* samples through sampled frames of it */
+    uint64_t interpreted; /* of these found it interpreted */
 };
 
 struct report_flat {

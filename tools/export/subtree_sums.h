@@ -1,0 +1,33 @@
+/*
+ * What stands below a method, by method: the base of every node that has it above itself, or is
+ * one of its own, each node once.
+ *
+ * A question about few nodes is quickly added up by whoever asks; about a million it is not. So a
+ * method with more than SUBTREE_NODES nodes below it is called wide, and its sums are made when
+ * the export is written. All wide methods together take as many steps as all nodes have different
+ * methods above them.
+ */
+#ifndef TREADLE_SUBTREE_SUMS_H
+#define TREADLE_SUBTREE_SUMS_H
+
+#include "tools/report/report_model.h"
+
+#define SUBTREE_NODES 10000u
+
+struct subtree_sums;
+
+/* Over the threads that are selected. The model must outlive the sums. */
+struct subtree_sums *subtree_sums__new(const struct report_model *model, const bool *selected);
+void subtree_sums__free(struct subtree_sums *sums);
+
+bool subtree_sums__is_wide(const struct subtree_sums *sums, uint32_t method);
+
+/* The methods in the subtrees of `top`, in the order that they are met; good until the next call,
+ * as the values are. */
+const uint32_t *subtree_sums__methods(struct subtree_sums *sums, uint32_t top, uint32_t *count);
+
+/* What one of them consumed there itself, at most UINT64_MAX. */
+uint64_t subtree_sums__base(const struct subtree_sums *sums, uint32_t method,
+                            enum report_column column);
+
+#endif
