@@ -22,7 +22,7 @@ struct request {
 };
 
 static const struct argp_option options[] = {
-    {"format", 'f', "FORMAT", 0, "pprof, collapsed, speedscope, perfetto, csv or sqlite", 0},
+    {"format", 'f', "FORMAT", 0, "pprof, collapsed, speedscope, perfetto, jfr, csv or sqlite", 0},
     {"metric", 'm', "METRIC", 0,
      "cpu (the default), wall, calls, or a kernel metric such as run_queue_delay: what is shown; "
      "pprof: what is shown first. csv and sqlite have all",
@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
     "Write a ledger in the format of another program: pprof, flame graphs (collapsed), speedscope, "
-    "Perfetto, a table (csv) or a database (sqlite)."
+    "Perfetto, Java's Flight Recorder (jfr), a table (csv) or a database (sqlite)."
     "\vWith no FILE or PID: the newest *.ledger in the working folder. "
     "Exit status 0 fine, 1 bad input or an output that cannot be written, 2 bad usage.";
 
@@ -62,8 +62,9 @@ static void check_usage(const struct request *request, struct argp_state *state)
 {
     const struct export_format *format = request->format;
     if (!format)
-        argp_error(state, "which --format? there are pprof, collapsed, speedscope, perfetto, csv, "
-                          "sqlite");
+        argp_error(state,
+                   "which --format? there are pprof, collapsed, speedscope, perfetto, jfr, csv, "
+                   "sqlite");
     else if (request->has_column && !format->takes_metric)
         argp_error(state, "%s has all metrics, so there is no --metric for it", format->name);
     else if (format->needs_file && (!request->output || strcmp(request->output, "-") == 0))
@@ -139,10 +140,10 @@ static bool is_any(const bool *selected, uint32_t count)
 }
 
 static int export_model(const struct request *request, const struct report_model *model,
-                        const char *path)
+                        struct report_places *places, const char *path)
 {
     bool *selected = report_model__select(model, request->threads);
-    struct export_job job = {model, selected, request->column, path};
+    struct export_job job = {model, selected, request->column, path, places};
     int status = EXIT_FINE;
     if (is_any(selected, model->thread_count))
         status = write_output(request, &job);
@@ -164,11 +165,15 @@ static int export_ledger(const struct request *request, const char *path)
     bool all = request->format->has_all_metrics;
     struct report_model *model =
         native_symbols__load_model(reader, all ? ~UINT64_C(0) : COLUMN_BIT(request->column));
-    ledger_reader__close(reader);
+    struct report_places *places =
+        request->format->takes_places ? report_places__load(model, reader) : NULL;
     int status = option_value__check_metric(request->column, &model->header, false, path);
     if (status == EXIT_FINE)
-        status = export_model(request, model, path);
+        status = export_model(request, model, places, path);
+    if (places)
+        report_places__free(places);
     report_model__free(model);
+    ledger_reader__close(reader);
     return status;
 }
 

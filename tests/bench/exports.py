@@ -14,7 +14,7 @@ from pathlib import Path
 
 import machine
 
-FORMATS = ("pprof", "collapsed", "speedscope", "perfetto", "csv", "sqlite")
+FORMATS = ("pprof", "collapsed", "speedscope", "perfetto", "jfr", "csv", "sqlite")
 README = Path(__file__).parents[2] / "tools/export/README.md"
 MIB = 1 << 20
 

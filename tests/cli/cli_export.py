@@ -13,7 +13,7 @@ from collections import Counter
 import bench
 
 MS = 1_000_000
-FORMATS = ("pprof", "collapsed", "speedscope", "perfetto", "csv", "sqlite")
+FORMATS = ("pprof", "collapsed", "speedscope", "perfetto", "jfr", "csv", "sqlite")
 PLAIN_COLLAPSED = """\
 main 100000000
 main;demo.Main.main 200000000
@@ -301,7 +301,7 @@ class Usage(bench.Bench):
         self.make("plain")
         self.assertIn("which --format?", self.refused(2))
         self.assertIn("did you mean 'perfetto'", self.refused(2, "-f", "perfeto"))
-        self.assertIn("there are pprof, collapsed, speedscope, perfetto, csv, sqlite",
+        self.assertIn("there are pprof, collapsed, speedscope, perfetto, jfr, csv, sqlite",
                       self.refused(2, "-f", "qqqqqqqqq"))
         self.assertIn("did you mean 'minor_faults'", self.refused(2, "-f", "csv", "-m", "faults"))
         self.assertIn("csv has all metrics", self.refused(2, "-f", "csv", "-m", "wall"))

@@ -6,6 +6,7 @@
 #define TREADLE_EXPORT_FORMAT_H
 
 #include "tools/report/report_model.h"
+#include "tools/report/report_places.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +17,8 @@ struct export_job {
     const struct report_model *model;
     const bool *selected; /* by thread; at least one is true */
     enum report_column column;
-    const char *source; /* the ledger's path */
+    const char *source;           /* the ledger's path */
+    struct report_places *places; /* of a format with takes_places; else NULL */
 };
 
 /* Writes to `out`, which it neither flushes nor closes; a format with needs_file writes to the
@@ -31,6 +33,7 @@ struct export_format {
     bool needs_file;       /* not written front to back, so there must be a file */
     bool has_all_metrics;  /* and not only the one of the job */
     bool takes_metric;     /* the job's metric makes a difference */
+    bool takes_places;     /* where samples found top frames */
     export_write *write;
 };
 
@@ -41,6 +44,7 @@ export_write format_pprof__write;
 export_write format_collapsed__write;
 export_write format_speedscope__write;
 export_write format_perfetto__write;
+export_write format_jfr__write;
 export_write format_csv__write;
 export_write format_sqlite__write;
 
