@@ -2,6 +2,7 @@
 
 #include "native/elf_symbols.h"
 #include "native/hash_table.h"
+#include "native/kernel_symbols.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,27 @@ struct native_symbol *native_symbols__find(struct native_symbols *symbols, uint6
     return add_entry(symbols, start, start + size,
                      record_symbol(symbols, image->path, name, image->record,
                                    start - code_image__bias(function.image), size));
+}
+
+struct native_symbol *native_symbols__find_kernel(struct native_symbols *symbols, uint64_t address)
+{
+    struct native_symbol *known;
+    const char *name;
+    uint64_t start;
+
+    if (!symbols->kernel_read) {
+        symbols->kernel_read = true;
+        if (kernel_symbols__open(&symbols->kernel, "/proc/kallsyms") != 0)
+            symbols->kernel = NULL;
+    }
+    name = symbols->kernel ? kernel_symbols__find(symbols->kernel, address, &start) : NULL;
+    if (!name)
+        return NULL;
+    known = find_entry(symbols, start);
+    if (known)
+        return known;
+    return add_entry(symbols, start, start,
+                     record_symbol(symbols, string(symbols, "[kernel]"), name, 0, start, 0));
 }
 
 /* The index of the first stub that ends behind the address. */

@@ -16,6 +16,8 @@ struct native_symbols {
     const struct code_images *images;
     struct image_symbols *by_image; /* uthash */
     struct symbol_entry *symbols;   /* uthash, by first address */
+    struct kernel_symbols *kernel;  /* read when they are needed first */
+    bool kernel_read;
     pthread_mutex_t stubs_lock;
     struct stub_name *stubs; /* by address */
     uint32_t stub_count;
@@ -39,6 +41,9 @@ struct native_symbol *native_symbols__find(struct native_symbols *symbols, uint6
 /* Ditto of a stub, in a blob. */
 struct native_symbol *native_symbols__find_stub(struct native_symbols *symbols, uint64_t address,
                                                 const struct code_blob *blob);
+
+/* Ditto of the kernel; NULL, too, if it hides its symbols. */
+struct native_symbol *native_symbols__find_kernel(struct native_symbols *symbols, uint64_t address);
 
 /* JVMTI's DynamicCodeGenerated, from any thread. */
 void native_symbols__stub(struct native_symbols *symbols, const char *name, const void *address,

@@ -40,6 +40,7 @@ struct named_frame {
 struct frames {
     struct named_frame frame[FRAMES_MAX];
     uint32_t count;
+    uint32_t kernel;                  /* of these, the kernel's: the first */
     struct compiled_method *top_code; /* where the top frame is a compiled one */
     struct code_blob top_stub;        /* ditto a stub */
 };
@@ -90,7 +91,7 @@ static void add_compiled(const struct sample_merge *merge, const struct sample *
     const struct compiled_place *place =
         compiled_code__find(merge->code, raw->where, identity, sample->when_ns);
 
-    if (frames.count == 0)
+    if (frames.count == frames.kernel)
         frames.top_code = place ? place->code : NULL;
     if (!place)
         add_java(java_methods__by_address(merge->methods, code_identity__method(identity)), -1,
@@ -137,16 +138,43 @@ static void add_raw(struct sample_merge *merge, const struct sample *sample,
     case FRAME_STUB:
         if (!find_blob(merge, raw->where, &blob))
             break;
-        if (frames.count == 0)
+        if (frames.count == frames.kernel)
             frames.top_stub = blob;
         add_native(native_symbols__find_stub(&merge->symbols, raw->where, &blob));
         break;
     case FRAME_KERNEL:
-        (void)add_frame(NODE_KERNEL);
         break;
     case FRAME_NAMED:
         break;
     }
+}
+
+/* The kernel's functions, if they are known, and under them one frame for all of it. */
+static void add_kernel(struct sample_merge *merge, const struct sample *sample)
+{
+    struct ledger_header *header = merge->ledger->header;
+    bool found = sample->frame_count && sample_frame__kind(sample->frames) == FRAME_KERNEL;
+    struct kernel_stack stack = {0};
+    uint64_t addresses = 0;
+
+    if (!(sample->flags & SAMPLE_IS_WALL) && merge->kernel_stack &&
+        merge->kernel_stack(merge->kernel_context, sample->tid, sample->when_ns, &stack))
+        found = stack.in_kernel;
+    if (!found)
+        return;
+    for (uint32_t i = 0; i < stack.count; i++) {
+        struct native_symbol *symbol =
+            native_symbols__find_kernel(&merge->symbols, stack.frames[i]);
+        struct named_frame *frame = symbol && symbol->method ? add_frame(NODE_KERNEL) : NULL;
+
+        if (frame)
+            frame->symbol = symbol;
+        addresses += frame != NULL;
+    }
+    (void)add_frame(NODE_KERNEL);
+    frames.kernel = frames.count;
+    ledger__count(&header->kernel_samples, 1);
+    ledger__count(&header->kernel_stacks, addresses != 0);
 }
 
 /* A virtual thread's stack ends where its continuation was entered; below lies its carrier's. */
@@ -235,9 +263,10 @@ static void add_known(const struct sample_merge *merge, const struct sample *sam
 
 static void name_frames(struct sample_merge *merge, const struct sample *sample, bool is_virtual)
 {
-    frames.count = 0;
+    frames.count = frames.kernel = 0;
     frames.top_code = NULL;
     frames.top_stub.begin = NULL;
+    add_kernel(merge, sample);
     for (uint32_t i = 0; i < sample->frame_count; i++) {
         uint32_t before = frames.count;
 
@@ -360,16 +389,15 @@ static ledger_ref record_code(const struct sample_merge *merge, ledger_ref metho
     return ref;
 }
 
-static void place_compiled(struct sample_merge *merge, const struct sample *sample,
-                           struct sample_place *place)
+static void place_compiled(struct sample_merge *merge, uint64_t address, struct sample_place *place)
 {
-    const struct named_frame *top = &frames.frame[0];
+    const struct named_frame *top = &frames.frame[frames.kernel];
     struct compiled_method *code = frames.top_code;
 
     if (!code->code && code->method && method_record(merge, code->method))
         code->code = record_code(merge, code->method->ref, code->begin, code->end, code->loaded_ns);
     place->owner = code->code;
-    place->offset = sample->frames[0].where - code->begin;
+    place->offset = address - code->begin;
     place->method = top->java ? method_record(merge, top->java) : 0;
     if (top->java)
         top->java->was_on_top = true;
@@ -397,16 +425,13 @@ static void place_symbol(struct sample_merge *merge, uint64_t address, struct na
 /* Where in its code the top frame stood. */
 static void count_place(struct sample_merge *merge, const struct sample *sample)
 {
-    const struct named_frame *top = &frames.frame[0];
+    const struct named_frame *top = &frames.frame[frames.kernel];
     const struct sample_frame *raw = sample->frames;
     struct sample_place place = {0};
 
-    if (frames.count == 0)
+    if (frames.count == frames.kernel)
         return;
-    if (sample_frame__kind(raw) == FRAME_KERNEL && sample->frame_count > 1 && frames.count > 1) {
-        top++;
-        raw++;
-    }
+    raw += sample_frame__kind(raw) == FRAME_KERNEL;
     if (top->symbol && top->symbol->method) {
         place_symbol(merge, raw->where, top->symbol, sample_frame__kind(raw) == FRAME_STUB, &place);
     } else if (top->java && top->interpreted) {
@@ -415,7 +440,7 @@ static void count_place(struct sample_merge *merge, const struct sample *sample)
         if (place.owner)
             place.first = &((struct ledger_method *)ledger__at(merge->ledger, place.owner))->places;
     } else if (frames.top_code) {
-        place_compiled(merge, sample, &place);
+        place_compiled(merge, raw->where, &place);
     }
     if (place.owner && place.first)
         (void)sample_tree__count_place(merge->ledger, &place, sample->flags & SAMPLE_IS_WALL);
@@ -484,6 +509,8 @@ void sample_merge__add(void *context, const struct sample *sample)
                  sample->failure == SAMPLE_IS_WHOLE)
             note_sampled(merge, sample);
         add_below(merge, sample, thread, sample->thread ? sample->node : thread->root);
+        thread->moded_cpu_ns += sample->modes.cpu_ns;
+        thread->moded_system_ns += sample->modes.system_ns;
     }
     if (thread && sample->thread)
         __atomic_store_n(&thread->merged_samples, thread->merged_samples + 1, __ATOMIC_RELEASE);

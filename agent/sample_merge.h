@@ -10,11 +10,17 @@
 #include "agent/java_methods.h"
 #include "agent/native_symbols.h"
 #include "agent/stack_walk.h"
+#include "native/kernel_stacks.h"
 #include "native/kernel_thread_table.h"
 #include "native/process_scan.h"
 #include "native/record_pool.h"
 #include "native/sample_buffers.h"
 #include "native/sample_time.h"
+
+/* What is known of the kernel's side of a sample that this kernel thread took then (in the ledger's
+ * time). False: nothing. */
+typedef bool (*sample_kernel_stack)(void *context, int32_t tid, uint64_t when_ns,
+                                    struct kernel_stack *stack);
 
 struct sample_merge {
     struct ledger *ledger;
@@ -27,8 +33,10 @@ struct sample_merge {
     struct record_pool pool;
     struct exact_method *exact; /* uthash, by record */
     struct known_stack *stacks; /* uthash, by thread: of virtual threads, as told or sampled last */
-    bool keys_are_ids;          /* a method's record is named by its jmethodID: events=jvmti */
     struct sample_time time;
+    sample_kernel_stack kernel_stack; /* NULL: nothing is known */
+    void *kernel_context;
+    bool keys_are_ids; /* a method's record is named by its jmethodID: events=jvmti */
 };
 
 void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,

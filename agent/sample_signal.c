@@ -24,6 +24,32 @@ static __thread struct {
 
 #if defined(__x86_64__)
 
+#define RESUME_FLAG 0x10000
+
+/* A string instruction with a repeat prefix: an interrupt between two of its rounds may set the
+ * resume flag, too. */
+static bool is_repeated(const uint8_t *at)
+{
+    bool prefixed = false;
+
+    for (; (*at & 0xfe) == 0xf2 || (*at & 0xf0) == 0x40 || *at == 0x66 || *at == 0x67; at++)
+        prefixed |= (*at & 0xfe) == 0xf2;
+    return prefixed && ((*at & 0xfc) == 0xa4 || (*at & 0xf8) == 0xa8 || (*at & 0xfc) == 0x6c);
+}
+
+/* The processor sets the resume flag in what it saves where a fault interrupts an instruction that
+ * is to be executed again, and not where a timer or another interrupt does. So a thread that goes
+ * on there comes from the kernel's handling of a fault. In a guard. */
+static bool comes_from_fault(const ucontext_t *context, const struct mode_times *modes)
+{
+    const greg_t *registers = context->uc_mcontext.gregs;
+
+    if (!(registers[REG_EFL] & RESUME_FLAG))
+        return false;
+    return !is_repeated((const uint8_t *)(uintptr_t)registers[REG_RIP]) ||
+           (modes->cpu_ns && modes->system_ns >= modes->cpu_ns / 2);
+}
+
 static void read_registers(const ucontext_t *context, struct stack_position *position)
 {
     const greg_t *registers = context->uc_mcontext.gregs;
@@ -41,6 +67,12 @@ static void read_registers(const ucontext_t *context, struct stack_position *pos
 {
     (void)context;
     position->registers = (struct frame_registers){0};
+}
+
+static bool comes_from_fault(const ucontext_t *context, const struct mode_times *modes)
+{
+    (void)context, (void)modes;
+    return false;
 }
 
 #endif
@@ -100,6 +132,9 @@ static void say_where(const struct agent *agent, struct sample *sample)
     sample->node = 0;
     sample->tid = mine && mine->record ? mine->record->tid : gettid();
     sample->when_ns = ledger_time__now_ns(&agent->setup.time);
+    sample->modes = (struct mode_times){0};
+    if (!(sample->flags & SAMPLE_IS_WALL))
+        mode_times__since_last(&sample->modes, sample->when_ns, atomic_load(&agent->sampler.round));
     if (!thread)
         return;
     sample->thread = ledger__ref(&agent->ledger, thread);
@@ -128,6 +163,8 @@ static void walk(const struct agent *agent, const ucontext_t *context, struct sa
     read_registers(context, &position);
     /* Asking for the JNIEnv, the JVM reads a thread-local variable. */
     if (fault_guard__enter(&guard) == 0) {
+        position.faulted =
+            !(sample->flags & SAMPLE_IS_WALL) && comes_from_fault(context, &sample->modes);
         position.java_thread = sampler__java_thread(agent, agent__jni(agent));
         if (position.java_thread && structs->thread_stack_base >= 0)
             position.end = (uint64_t)(uintptr_t)vm_structs__pointer(position.java_thread,

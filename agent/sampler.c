@@ -6,6 +6,7 @@
 #include "agent/wall_samples.h"
 #include "native/fault_guard.h"
 #include "native/hash_table.h"
+#include "native/kernel_symbols.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -102,6 +103,24 @@ const void *sampler__java_thread(const struct agent *agent, const JNIEnv *jni)
     return jni && offset ? (const char *)jni - offset : NULL;
 }
 
+/* A sample_kernel_stack. */
+static bool find_kernel_stack(void *context, int32_t tid, uint64_t when_ns,
+                              struct kernel_stack *stack)
+{
+    struct sampler *sampler = context;
+    const struct sampled_task *task;
+    bool found;
+
+    if (sampler->clock != LEDGER_SAMPLE_CLOCK_PERF)
+        return false;
+    pthread_mutex_lock(&sampler->tasks_lock);
+    HASH_FIND_INT(sampler->tasks, &tid, task);
+    found = task && task->timer.stacks &&
+            kernel_stacks__find(task->timer.stacks, when_ns + sampler->monotonic_ns, stack);
+    pthread_mutex_unlock(&sampler->tasks_lock);
+    return found;
+}
+
 /* Once. */
 static int prepare(struct agent *agent)
 {
@@ -129,6 +148,8 @@ static int prepare(struct agent *agent)
     sample_merge__init(&sampler->merge, &agent->ledger, &agent->scan, &sampler->walker,
                        &sampler->methods, &sampler->code);
     sampler->merge.threads = &agent->kernel_threads;
+    sampler->merge.kernel_stack = find_kernel_stack;
+    sampler->merge.kernel_context = sampler;
     sampler->merge.keys_are_ids = agent->options.events == LEDGER_EVENTS_JVMTI;
     pthread_mutex_init(&sampler->tasks_lock, NULL);
     sampler->ready = true;
@@ -259,6 +280,8 @@ static void note(struct agent *agent, int clock_error)
     header->sample_clock_error = clock_error;
     header->sample_interval_ns = sampler->interval_ns;
     header->sample_buffer_bytes = SAMPLE_BUFFER_BYTES;
+    header->kernel_stack_error = -sample_timer__check_kernel_stacks();
+    header->kernel_symbol_error = -kernel_symbols__check("/proc/kallsyms");
 }
 
 int sampler__start(struct agent *agent)
@@ -343,6 +366,7 @@ void sampler__tell_stack(struct agent *agent, struct ledger_thread *thread)
     if (!sample)
         return;
     sample->flags = SAMPLE_IS_STACK;
+    sample->modes = (struct mode_times){0};
     sample->failure = SAMPLE_IS_WHOLE;
     sample->seen_ns = 0;
     sample->thread = ledger__ref(&agent->ledger, thread);
@@ -354,6 +378,22 @@ void sampler__tell_stack(struct agent *agent, struct ledger_thread *thread)
     sample_buffers__commit(sampler->buffers, sample);
 }
 
+static void read_kernel_stacks(struct agent *agent)
+{
+    struct sampler *sampler = &agent->sampler;
+    struct sampled_task *task, *next;
+    struct timespec now;
+
+    pthread_mutex_lock(&sampler->tasks_lock);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    sampler->monotonic_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec -
+                            ledger_time__now_ns(&agent->setup.time);
+    HASH_ITER(hh, sampler->tasks, task, next)
+    if (task->timer.stacks)
+        kernel_stacks__read(task->timer.stacks);
+    pthread_mutex_unlock(&sampler->tasks_lock);
+}
+
 void sampler__drain(struct agent *agent)
 {
     struct sampler *sampler = &agent->sampler;
@@ -362,6 +402,8 @@ void sampler__drain(struct agent *agent)
 
     if (!sampler->ready)
         return;
+    if (sampler->clock == LEDGER_SAMPLE_CLOCK_PERF)
+        read_kernel_stacks(agent);
     sample_buffers__drain(sampler->buffers, sample_merge__add, &sampler->merge);
     dropped = sample_buffers__dropped(sampler->buffers);
     ledger__count(&header->samples, dropped - sampler->dropped_before);

@@ -46,6 +46,7 @@ struct sampler {
     pthread_mutex_t tasks_lock;
     struct sampled_task *tasks; /* uthash, by tid; under its lock */
     uint64_t drained_ns;
+    uint64_t monotonic_ns;   /* CLOCK_MONOTONIC less the ledger's time, when drained last */
     uint64_t dropped_before; /* by the buffers, and in the header already */
     pid_t turn;              /* wall samples: whose it was last */
 };

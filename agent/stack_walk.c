@@ -335,6 +335,8 @@ void stack_walk__run(const struct stack_walker *walker, const struct stack_posit
 
     sample->frame_count = 0;
     sample->failure = SAMPLE_IS_WHOLE;
+    if (position->faulted)
+        emit(&walk, FRAME_KERNEL, 0, 0);
     while (step == STEP_ON && sample->frame_count < walk.room) {
         step =
             code_cache__may_hold(&walker->code, walk.at.pc) ? step_code(&walk) : step_native(&walk);

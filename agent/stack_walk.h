@@ -27,6 +27,7 @@ struct stack_position {
     uint64_t bytecode;       /* what the interpreter keeps its bytecode pointer in; 0: not known */
     const void *java_thread; /* its JavaThread, or NULL: runs no Java */
     uint64_t end;            /* of the stack; 0: not known */
+    bool faulted;            /* the kernel was entered by a fault of the instruction there */
 };
 
 /* When the JVM runs; images: refreshed. False, with what is missing: no Java frames can be walked.

@@ -87,6 +87,7 @@ static void take_waiting(struct agent *agent, pid_t tid, const char *line,
     sample->flags = SAMPLE_IS_WALL;
     sample->seen_ns = 0;
     sample->tid = tid;
+    sample->modes = (struct mode_times){0};
     sample->when_ns = ledger_time__now_ns(&agent->setup.time);
     walk(agent, &position, sample, room);
     read_line(tid, again);

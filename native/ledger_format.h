@@ -233,9 +233,10 @@ struct ledger_header {
     int32_t profiler_tid; /* the profiler's own thread */
 
     /* samples */
-    uint32_t sample_mode;         /* enum ledger_sample_mode, as started last */
-    uint32_t sample_clock;        /* enum ledger_sample_clock */
-    int32_t sample_clock_error;   /* 0, or the errno that refused perf events, which the interval needs */
+    uint32_t sample_mode;  /* enum ledger_sample_mode, as started last */
+    uint32_t sample_clock; /* enum ledger_sample_clock */
+    int32_t
+        sample_clock_error; /* 0, or the errno that refused perf events, which the interval needs */
     uint64_t sample_interval_ns;  /* as started last */
     uint64_t samples;             /* taken */
     uint64_t dropped_samples;     /* of these: no buffer was free, or the ledger is full */
@@ -245,6 +246,10 @@ struct ledger_header {
     uint64_t walk_failures[LEDGER_WALK_FAILURE_SLOTS]; /* per enum ledger_walk_failure */
     uint32_t sample_modes; /* bit n: enum ledger_sample_mode n was started at some time */
     uint32_t reserved_modes;
+    uint64_t kernel_samples;     /* of CPU time in the kernel, as far as samples themselves tell */
+    uint64_t kernel_stacks;      /* … of these, with the kernel's functions */
+    int32_t kernel_stack_error;  /* 0, or the errno with which perf events refuse these */
+    int32_t kernel_symbol_error; /* 0, or the errno with which the kernel hides their names */
 };
 
 enum ledger_event_mode {
@@ -392,7 +397,8 @@ struct ledger_thread {
     uint64_t lost_samples;    /* CPU samples that were due and found no room, in a buffer or here */
     uint64_t
         seen_wall_ns; /* wall time that its wall samples stand for; of CPU time the nodes say */
-    uint64_t reserved[2];
+    uint64_t moded_cpu_ns; /* up to its samples, as the kernel divides it by modes: by ticks; … */
+    uint64_t moded_system_ns; /* … of these, in the kernel */
 };
 
 /* What the ledger knows of a kernel thread: enough for anybody to work out what is not yet charged,

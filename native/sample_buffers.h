@@ -10,6 +10,7 @@
 #define TREADLE_SAMPLE_BUFFERS_H
 
 #include "native/ledger_format.h"
+#include "native/mode_times.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@ enum sample_frame_kind {
     FRAME_COMPILED,    /* `where`: an address; `detail`: what code it is, as the host tells it from other code there */
     FRAME_INTERPRETED, /* `where`: the method; `detail`: 1 + bytecode index, 0: not known */
     FRAME_STUB,        /* `where`: an address in code that the JVM made and that is no method */
-    FRAME_KERNEL,      /* no more is known */
+    FRAME_KERNEL,      /* the kernel's side; `where`: an address in it, or 0: all of it */
     FRAME_NAMED,       /* `where`: what the host calls the method; of SAMPLE_IS_STACK */
 };
 
@@ -65,10 +66,11 @@ struct sample {
     uint32_t flags;
     uint32_t failure; /* enum ledger_walk_failure, or SAMPLE_IS_WHOLE */
     int32_t tid;
-    ledger_ref thread; /* the Java thread that ran, or none */
-    ledger_ref node;   /* its current node */
-    uint64_t when_ns;  /* ledger's clock */
-    uint64_t seen_ns;  /* CPU time that it stands for; of a wall sample, not known yet */
+    ledger_ref thread;       /* the Java thread that ran, or none */
+    ledger_ref node;         /* its current node */
+    uint64_t when_ns;        /* ledger's clock */
+    uint64_t seen_ns;        /* CPU time that it stands for; of a wall sample, not known yet */
+    struct mode_times modes; /* of its kernel thread since the last sample that told them */
     struct sample_frame frames[];
 };
 

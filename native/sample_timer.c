@@ -24,7 +24,7 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-static int open_event(pid_t tid, uint64_t interval_ns)
+static int open_event(pid_t tid, uint64_t interval_ns, bool with_stacks)
 {
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_SOFTWARE,
@@ -34,7 +34,11 @@ static int open_event(pid_t tid, uint64_t interval_ns)
         .wakeup_events = 1,
         .disabled = 1,
     };
-    long fd = syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    long fd;
+
+    if (with_stacks)
+        kernel_stacks__ask(&attributes);
+    fd = syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
     return fd < 0 ? -errno : (int)fd;
 }
@@ -70,12 +74,22 @@ enum ledger_sample_clock sample_timer__choose(enum ledger_sample_clock wanted, u
         (wanted == LEDGER_SAMPLE_CLOCK_NONE &&
          interval_ns >= SAMPLE_TIMER_TICKS_LEAST * sample_timer__tick_ns()))
         return LEDGER_SAMPLE_CLOCK_TIMER;
-    fd = open_event(0, interval_ns);
+    fd = open_event(0, interval_ns, false);
     *error = fd < 0 ? -fd : 0;
     if (fd < 0)
         return LEDGER_SAMPLE_CLOCK_TIMER;
     close(fd);
     return LEDGER_SAMPLE_CLOCK_PERF;
+}
+
+int sample_timer__check_kernel_stacks(void)
+{
+    int fd = open_event(0, NS_PER_S, true);
+
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return 0;
 }
 
 static bool is_one_too_many(int fd)
@@ -90,8 +104,10 @@ static bool is_one_too_many(int fd)
 static int start_event(struct sample_timer *timer, pid_t tid, int signal, uint64_t interval_ns)
 {
     struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
-    int fd = open_event(tid, interval_ns);
+    int fd = open_event(tid, interval_ns, true);
 
+    if (fd < 0)
+        fd = open_event(tid, interval_ns, false);
     if (fd < 0)
         return fd;
     fd = move_up(fd);
@@ -99,10 +115,13 @@ static int start_event(struct sample_timer *timer, pid_t tid, int signal, uint64
         close(fd);
         return -EMFILE;
     }
+    timer->stacks = kernel_stacks__new(fd, interval_ns);
     if (fcntl(fd, F_SETFL, O_ASYNC) != 0 || fcntl(fd, F_SETSIG, signal) != 0 ||
         fcntl(fd, F_SETOWN_EX, &owner) != 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0) {
         int error = -errno;
 
+        kernel_stacks__delete(timer->stacks);
+        timer->stacks = NULL;
         close(fd);
         return error;
     }
@@ -158,6 +177,8 @@ void sample_timer__stop(struct sample_timer *timer)
     if (timer->clock == LEDGER_SAMPLE_CLOCK_PERF) {
         /* A child that was forked may have the event open still. */
         (void)ioctl(timer->fd, PERF_EVENT_IOC_DISABLE, 0);
+        kernel_stacks__delete(timer->stacks);
+        timer->stacks = NULL;
         close(timer->fd);
     } else if (timer->clock == LEDGER_SAMPLE_CLOCK_TIMER) {
         timer_delete(timer->id);

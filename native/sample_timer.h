@@ -15,6 +15,7 @@
 #ifndef TREADLE_SAMPLE_TIMER_H
 #define TREADLE_SAMPLE_TIMER_H
 
+#include "native/kernel_stacks.h"
 #include "native/ledger_format.h"
 
 #include <stdbool.h>
@@ -25,6 +26,7 @@
 struct sample_timer {
     enum ledger_sample_clock clock; /* NONE: there is none */
     int fd;
+    struct kernel_stacks *stacks; /* of a perf event: what it says of the kernel; or NULL */
     timer_t id;
 };
 
@@ -38,6 +40,9 @@ uint64_t sample_timer__tick_ns(void);
  * *error is 0. */
 enum ledger_sample_clock sample_timer__choose(enum ledger_sample_clock wanted, uint64_t interval_ns,
                                               int *error);
+
+/* 0 if perf events tell here where in the kernel a thread is, else -errno. */
+int sample_timer__check_kernel_stacks(void);
 
 /* Signals `tid`, a thread of this process, from now on. Where a perf event cannot be had, for one
  * thread too many, a POSIX timer does. 0 or -errno. */

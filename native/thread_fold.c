@@ -231,6 +231,8 @@ static void add_facts(struct ledger_thread *group, const struct ledger_thread *m
     add(&group->merged_samples, member->merged_samples);
     add(&group->lost_samples, member->lost_samples);
     add(&group->seen_wall_ns, member->seen_wall_ns);
+    add(&group->moded_cpu_ns, member->moded_cpu_ns);
+    add(&group->moded_system_ns, member->moded_system_ns);
     for (unsigned metric = 0; metric < LEDGER_METRIC_SLOTS; metric++)
         add(&group->totals[metric], member->totals[metric]);
     if (member->start_ns < group->start_ns)

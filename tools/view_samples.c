@@ -74,6 +74,16 @@ static void error_line(const struct view *view)
             text__is_utf8_locale() ? "±" : "+-", ppm / 10000, ppm % 10000 / 100);
 }
 
+static void kernel_lines(const struct view *view)
+{
+    const struct ledger_header *header = &view->model->header;
+    const char *needs = report_samples__kernel_needs(header);
+    if (header->kernel_samples)
+        count_line(view, "in the kernel", header->kernel_samples, header->samples);
+    if (needs)
+        fprintf(view->screen.out, "    the kernel's functions need %s\n", needs);
+}
+
 void view_samples__text(const struct view *view)
 {
     const struct ledger_header *header = &view->model->header;
@@ -86,10 +96,21 @@ void view_samples__text(const struct view *view)
     count_line(view, "of which dropped, no room", header->dropped_samples, header->samples);
     count_line(view, "of which no thread's", header->homeless_samples, header->samples);
     walk_lines(view);
+    kernel_lines(view);
     if (header->sample_buffer_bytes)
         fprintf(view->screen.out, "  the fullest buffer was %s full\n",
                 quantity__share(header->sample_fill_bytes, header->sample_buffer_bytes).text);
     error_line(view);
+}
+
+static json_t *kernel_json(const struct ledger_header *header)
+{
+    const char *needs = report_samples__kernel_needs(header);
+    json_t *object = json_object();
+    json_object_set_new(object, "samples", json_row__integer(header->kernel_samples));
+    json_object_set_new(object, "with_functions", json_row__integer(header->kernel_stacks));
+    json_object_set_new(object, "needs", needs ? json_string(needs) : json_null());
+    return object;
 }
 
 json_t *view_samples__json(const struct report_model *model)
@@ -112,6 +133,7 @@ json_t *view_samples__json(const struct report_model *model)
     json_object_set_new(object, "buffer_bytes", json_row__integer(header->sample_buffer_bytes));
     json_object_set_new(object, "fill_bytes", json_row__integer(header->sample_fill_bytes));
     json_object_set_new(object, "failed_walks", walks);
+    json_object_set_new(object, "kernel", kernel_json(header));
     json_object_set_new(object, "error_of_2_percent_ppm",
                         json_row__integer(report_samples__error_of_2_percent_ppm(header)));
     return object;

@@ -78,6 +78,7 @@ GC Thread#0  (vm, alive)  300 ms CPU, 10.00 s wall, 0 calls
             "dropped": 3, "homeless": 2, "buffer_bytes": 65536, "fill_bytes": 16384,
             "failed_walks": {"unknown_code": 0, "no_unwind": 4, "bad_frame": 0, "bad_method": 0,
                              "fault": 0, "too_deep": 9},
+            "kernel": {"samples": 0, "with_functions": 0, "needs": None},
             "error_of_2_percent_ppm": 35424})
 
     def test_flat_and_callers(self):

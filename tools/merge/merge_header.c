@@ -28,6 +28,8 @@ static const size_t summed[] = {
     FIELD(samples),
     FIELD(dropped_samples),
     FIELD(homeless_samples),
+    FIELD(kernel_samples),
+    FIELD(kernel_stacks),
 };
 
 static const size_t largest[] = {
@@ -44,10 +46,8 @@ static const size_t common[] = {
 
 /* uint32_t: where one says yes, or has the more of it, that holds. */
 static const size_t highest[] = {
-    FIELD(event_mode),
-    FIELD(calls_lost),
-    FIELD(sample_mode),
-    FIELD(sample_clock),
+    FIELD(event_mode),   FIELD(calls_lost),         FIELD(sample_mode),
+    FIELD(sample_clock), FIELD(kernel_stack_error), FIELD(kernel_symbol_error),
 };
 
 static uint64_t *wide(struct ledger_header *header, size_t offset)

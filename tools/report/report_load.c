@@ -1,4 +1,5 @@
 /* From a ledger's records to a report's arrays. */
+#include "tools/report/kernel_share.h"
 #include "tools/report/loader.h"
 #include "tools/report/memory.h"
 
@@ -165,6 +166,7 @@ struct report_model *report_model__load_named(const struct ledger_reader *reader
     loader__load_threads(&loader);
     loader__load_kernel_threads(&loader);
     loader__load_trees(&loader);
+    kernel_share__fit(model);
     open_circles(&loader);
     sum_up(model);
     free(loader.index_of);

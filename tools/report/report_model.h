@@ -75,9 +75,11 @@ struct report_thread {
     uint64_t calls;
     uint64_t samples;
     uint64_t lost_enters;
-    uint64_t members; /* of a group of threads that are over: how many; else 1 */
-    uint64_t mounts;  /* of a virtual thread, as are the next two */
-    uint64_t pinned;  /* times that it blocked its carrier */
+    uint64_t moded_cpu_ns;    /* up to its samples, as the kernel divides it by ticks … */
+    uint64_t moded_system_ns; /* … of these, in the kernel */
+    uint64_t members;         /* of a group of threads that are over: how many; else 1 */
+    uint64_t mounts;          /* of a virtual thread, as are the next two */
+    uint64_t pinned;          /* times that it blocked its carrier */
     uint64_t parked_ns;
     uint32_t tid_count; /* kernel threads that ran it; the first of them in tids */
     int32_t tids[LEDGER_THREAD_TIDS];

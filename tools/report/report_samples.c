@@ -98,6 +98,18 @@ uint64_t report_samples__kept(const struct ledger_header *header)
     return header->samples > lost ? header->samples - lost : 0;
 }
 
+const char *report_samples__kernel_needs(const struct ledger_header *header)
+{
+    if (!header->kernel_samples)
+        return NULL;
+    if (header->kernel_stack_error)
+        return "sample-clock=perf with kernel.perf_event_paranoid=1 or less, or CAP_PERFMON";
+    if (header->kernel_symbol_error)
+        return "sample-clock=perf with kernel.kptr_restrict=0 and kernel.perf_event_paranoid=1 or "
+               "less, or CAP_SYSLOG";
+    return header->sample_clock == LEDGER_SAMPLE_CLOCK_PERF ? NULL : "sample-clock=perf";
+}
+
 const char *report_samples__mode_name(uint32_t sample_mode)
 {
     static const char *const names[] = {
