@@ -57,7 +57,7 @@ int dump__now(struct agent *agent, JNIEnv *jni, const char *pattern)
     method_details__record(agent, jni);
     housekeeping__run(agent, run_snapshot, &job);
     if (job.error)
-        log__line(LOG_ERROR, "cannot write the snapshot %s: %s", *job.path ? job.path : job.pattern,
+        log__line(LOG_ERROR, "snapshot %s: cannot be written: %s", *job.path ? job.path : job.pattern,
                   strerror(-job.error));
     else
         log__line(LOG_INFO, "snapshot %s", job.path);
@@ -74,7 +74,7 @@ void dump__at_exit(struct agent *agent, JNIEnv *jni)
     housekeeping__run(agent, run_snapshot, &job);
     if (job.error) {
         log__line(LOG_ERROR,
-                  "cannot write the snapshot %s: %s; the live ledger stays: treadle report %s",
+                  "snapshot %s: cannot be written: %s; the live ledger stays: treadle report %s",
                   *job.path ? job.path : job.pattern, strerror(-job.error), agent->ledger.path);
         return;
     }

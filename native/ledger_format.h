@@ -250,6 +250,8 @@ struct ledger_header {
     uint64_t kernel_stacks;      /* … of these, with the kernel's functions */
     int32_t kernel_stack_error;  /* 0, or the errno with which perf events refuse these */
     int32_t kernel_symbol_error; /* 0, or the errno with which the kernel hides their names */
+
+    uint64_t missing_bytes; /* of ledgers merged into this one, whose files ended too early */
 };
 
 enum ledger_event_mode {

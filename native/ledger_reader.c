@@ -20,6 +20,8 @@ struct ledger_reader {
     uint32_t chunks;
     uint32_t *run_of_chunk; /* the first chunk of the run that a chunk belongs to; 0: none */
     enum ledger_life life;
+    uint64_t present_bytes; /* of those that the header says are in use */
+    uint64_t missing_bytes; /* of these */
     uint64_t skipped;
     char skipped_where[160];
 };
@@ -157,9 +159,13 @@ static int copy_chunks(struct ledger_reader *reader, int fd, uint32_t first, uin
         if (read_at(fd, reader->bytes + offset, bytes, offset) < 0)
             return complain(to, "byte %" PRIu64 ": cannot be read: %s", offset, strerror(errno));
     }
-    if ((uint64_t)wanted * LEDGER_CHUNK_BYTES > (uint64_t)file.st_size)
+    uint64_t wanted_bytes = (uint64_t)wanted * LEDGER_CHUNK_BYTES;
+    bool whole = wanted_bytes <= (uint64_t)file.st_size;
+    reader->present_bytes = whole ? wanted_bytes : (uint64_t)file.st_size;
+    reader->missing_bytes = wanted_bytes - reader->present_bytes;
+    if (!whole)
         skip(reader, "byte %jd: the file ends, expected %" PRIu64 " bytes", (intmax_t)file.st_size,
-             (uint64_t)wanted * LEDGER_CHUNK_BYTES);
+             wanted_bytes);
     return 0;
 }
 
@@ -319,6 +325,16 @@ const struct ledger_header *ledger_reader__header(const struct ledger_reader *re
 enum ledger_life ledger_reader__life(const struct ledger_reader *reader)
 {
     return reader->life;
+}
+
+uint64_t ledger_reader__present_bytes(const struct ledger_reader *reader)
+{
+    return reader->present_bytes;
+}
+
+uint64_t ledger_reader__missing_bytes(const struct ledger_reader *reader)
+{
+    return reader->missing_bytes + ledger_reader__header(reader)->missing_bytes;
 }
 
 uint64_t ledger_reader__skipped(const struct ledger_reader *reader)

@@ -41,6 +41,11 @@ enum ledger_life ledger_reader__life(const struct ledger_reader *reader);
 uint64_t ledger_reader__skipped(const struct ledger_reader *reader);
 const char *ledger_reader__skipped_where(const struct ledger_reader *reader);
 
+/* How much of the file is there, and how much is missing of what its header says, or was missing of
+ * the ledgers that it was merged from; 0: it is whole. */
+uint64_t ledger_reader__present_bytes(const struct ledger_reader *reader);
+uint64_t ledger_reader__missing_bytes(const struct ledger_reader *reader);
+
 /* The record behind a ref, or NULL if the ref is none, out of range or of another table. A string's
  * bytes are not NUL-terminated and stay the reader's. */
 const char *ledger_reader__string(const struct ledger_reader *reader, ledger_ref ref,

@@ -4,21 +4,25 @@
 #include "tools/json_rows.h"
 #include "tools/ledger_argument.h"
 #include "tools/live_ledger.h"
+#include "tools/partial_argument.h"
 #include "tools/report/memory.h"
 #include "tools/report/nearest.h"
 #include "tools/report/quantity.h"
+#include "tools/view_losses.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct request {
     const char *method;
     const char *ledger; /* FILE or PID, or NULL */
     struct annotation_wish wish;
     bool json;
+    bool partial;
 };
 
 enum option_key {
@@ -35,6 +39,11 @@ static const struct argp_option options[] = {
     {0},
 };
 
+static const struct argp_child children[] = {
+    {&partial_argument, 0, NULL, 0},
+    {0},
+};
+
 static const char doc[] =
     "Show where in a method its samples are: by bytecode index, by source line, by instruction. "
     "Inlined copies count where they were inlined from."
@@ -46,6 +55,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct request *request = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->partial;
+        break;
     case 's':
         request->wish.source = argument;
         break;
@@ -66,6 +78,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         if (!request->method)
             argp_error(state, "which METHOD? As in pkg.Class.method");
+        if (!request->ledger &&
+            (access(request->method, F_OK) == 0 || ledger_argument__is_pid(request->method)))
+            argp_error(state, "which METHOD of %s? As in treadle annotate pkg.Class.method %s",
+                       request->method, request->method);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -168,6 +184,9 @@ static int show(const struct request *request, struct report_places *places,
     const struct report_model *model = places->model;
     struct screen screen = screen__stdout();
     char message[512];
+    const struct view of_model = {.model = model, .screen = screen};
+    if (!request->json)
+        view_losses__text(&screen, model, "");
     if (request->json)
         fputs("{\"methods\":[", screen.out);
     else if (found->count > 1)
@@ -186,12 +205,14 @@ static int show(const struct request *request, struct report_places *places,
         }
         annotation__free(annotation);
     }
-    if (request->json)
-        fprintf(screen.out, "],\n\"skipped_records\":%" PRIu64 "}\n",
-                model->skipped + places->skipped);
-    else if (model->skipped + places->skipped)
+    if (request->json) {
+        fprintf(screen.out, "],\n\"skipped_records\":%" PRIu64, model->skipped + places->skipped);
+        view_losses__add_json(&of_model);
+        fputs("}\n", screen.out);
+    } else if (model->skipped + places->skipped) {
         fprintf(screen.out, "\n%" PRIu64 " records of the ledger are unreadable\n",
                 model->skipped + places->skipped);
+    }
     return EXIT_FINE;
 }
 
@@ -201,6 +222,7 @@ static int annotate(const struct request *request, const char *path)
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
     if (!reader)
         return command__fail("%s", message);
+    int judged = partial_argument__judge(reader, path, request->partial);
     struct native_symbols *symbols = native_symbols__new();
     struct symbol_names names = native_symbols__names(symbols);
     struct report_model *model = report_model__load_named(reader, 0, &names);
@@ -218,13 +240,16 @@ static int annotate(const struct request *request, const char *path)
     report_model__free(model);
     native_symbols__free(symbols);
     ledger_reader__close(reader);
-    return status;
+    return partial_argument__status(status, judged);
 }
 
 int cmd_annotate(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "METHOD [FILE|PID]", .doc = doc};
+    static const struct argp argp = {.options = options,
+                                     .parser = parse,
+                                     .args_doc = "METHOD [FILE|PID]",
+                                     .doc = doc,
+                                     .children = children};
     struct request request = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;

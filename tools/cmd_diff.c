@@ -4,8 +4,10 @@
 #include "tools/html_output.h"
 #include "tools/live_ledger.h"
 #include "tools/option_values.h"
+#include "tools/partial_argument.h"
 #include "tools/symbols/native_symbols.h"
 #include "tools/view_diff.h"
+#include "tools/view_losses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,8 @@ struct request {
     bool view_given;
     bool json;
     bool csv;
+    bool partial;
+    bool is_partial; /* one of the ledgers, and nobody allowed it */
 };
 
 enum option_key {
@@ -52,6 +56,11 @@ static const struct argp_option options[] = {
      "and "
      "every metric that both ledgers have",
      0},
+    {0},
+};
+
+static const struct argp_child children[] = {
+    {&partial_argument, 0, NULL, 0},
     {0},
 };
 
@@ -87,6 +96,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct request *request = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->partial;
+        break;
     case 'v':
         request->view_given = true;
         parse_view(request, argument, state);
@@ -135,7 +147,7 @@ static bool of_threads(const struct request *request)
 }
 
 /* NULL after a line that says why. */
-static struct report_model *load(const struct request *request, const char *path)
+static struct report_model *load(struct request *request, const char *path)
 {
     char message[512];
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
@@ -143,6 +155,7 @@ static struct report_model *load(const struct request *request, const char *path
         command__fail("%s", message);
         return NULL;
     }
+    request->is_partial |= partial_argument__judge(reader, path, request->partial) != 0;
     uint64_t columns = of_threads(request) ? 0 : COLUMN_BIT(request->column);
     struct report_model *model = native_symbols__load_model(reader, columns);
     ledger_reader__close(reader);
@@ -152,6 +165,13 @@ static struct report_model *load(const struct request *request, const char *path
         return model;
     report_model__free(model);
     return NULL;
+}
+
+static void show_losses(const struct diff_view *view, bool is_text)
+{
+    static const char *const of[] = {[DIFF_A] = "A: ", [DIFF_B] = "B: "};
+    for (unsigned side = DIFF_A; side < DIFF_SIDES && is_text; side++)
+        view_losses__text(&view->screen, view->models[side], of[side]);
 }
 
 static int show(const struct request *request, const struct report_model *const models[DIFF_SIDES])
@@ -175,7 +195,12 @@ static int show(const struct request *request, const struct report_model *const 
                       : request->json    ? kind->json
                       : request->csv     ? kind->csv
                                          : kind->text;
+    show_losses(&view, form == kind->text);
     int error = form(&view);
+    for (unsigned side = DIFF_A; side < DIFF_SIDES && form == kind->csv; side++)
+        view_losses__csv(view.screen.out, models[side]);
+    for (unsigned side = DIFF_A; side < DIFF_SIDES && request->collapsed; side++)
+        view_losses__collapsed(view.screen.out, models[side], "0 0");
     report_diff__free(diff);
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
         free(selected[side]);
@@ -209,7 +234,7 @@ static int write_html(const struct request *request, const struct html_diff *htm
     return EXIT_FINE;
 }
 
-static int make_page(const struct request *request)
+static int make_page(struct request *request)
 {
     struct ledger_reader *readers[DIFF_SIDES] = {NULL};
     struct html_page page;
@@ -223,6 +248,8 @@ static int make_page(const struct request *request)
         readers[side] = live_ledger__read(request->paths[side], message, sizeof(message));
         if (!readers[side])
             status = command__fail("%s", message);
+        else if (partial_argument__judge(readers[side], request->paths[side], request->partial))
+            request->is_partial = true;
     }
     const struct html_diff html = {
         .readers = {readers[DIFF_A], readers[DIFF_B]},
@@ -239,7 +266,7 @@ static int make_page(const struct request *request)
     return status;
 }
 
-static int show_both(const struct request *request)
+static int show_both(struct request *request)
 {
     struct report_model *a = load(request, request->paths[DIFF_A]);
     struct report_model *b = a ? load(request, request->paths[DIFF_B]) : NULL;
@@ -253,9 +280,10 @@ static int show_both(const struct request *request)
 int cmd_diff(int argc, char **argv)
 {
     static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "A B", .doc = doc};
+        .options = options, .parser = parse, .args_doc = "A B", .doc = doc, .children = children};
     struct request request = {.view = &diff_view_kinds[0]};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
-    return request.html ? make_page(&request) : show_both(&request);
+    int status = request.html ? make_page(&request) : show_both(&request);
+    return partial_argument__status(status, request.is_partial ? EXIT_BAD_INPUT : EXIT_FINE);
 }

@@ -5,6 +5,7 @@
 #include "tools/ledger_argument.h"
 #include "tools/live_ledger.h"
 #include "tools/option_values.h"
+#include "tools/partial_argument.h"
 #include "tools/symbols/native_symbols.h"
 
 #include <stdio.h>
@@ -19,6 +20,7 @@ struct request {
     const char *source; /* FILE or PID, or NULL */
     const char *threads;
     const char *output;
+    bool partial;
 };
 
 static const struct argp_option options[] = {
@@ -32,6 +34,11 @@ static const struct argp_option options[] = {
      "where to; it appears, or is replaced, when it is whole. Without it, and with '-', standard "
      "output",
      0},
+    {0},
+};
+
+static const struct argp_child children[] = {
+    {&partial_argument, 0, NULL, 0},
     {0},
 };
 
@@ -75,6 +82,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct request *request = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->partial;
+        break;
     case 'f':
         request->format = parse_format(argument, state);
         break;
@@ -105,7 +115,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static int fail_output(const struct request *request, int error)
 {
     bool is_standard = !request->output || strcmp(request->output, "-") == 0;
-    return command__fail("%s cannot be written: %s",
+    return command__fail("%s: cannot be written: %s",
                          is_standard ? "standard output" : request->output, strerror(-error));
 }
 
@@ -162,6 +172,7 @@ static int export_ledger(const struct request *request, const char *path)
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
     if (!reader)
         return command__fail("%s", message);
+    int judged = partial_argument__judge(reader, path, request->partial);
     bool all = request->format->has_all_metrics;
     struct report_model *model =
         native_symbols__load_model(reader, all ? ~UINT64_C(0) : COLUMN_BIT(request->column));
@@ -174,13 +185,16 @@ static int export_ledger(const struct request *request, const char *path)
         report_places__free(places);
     report_model__free(model);
     ledger_reader__close(reader);
-    return status;
+    return partial_argument__status(status, judged);
 }
 
 int cmd_export(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "[FILE|PID]", .doc = doc};
+    static const struct argp argp = {.options = options,
+                                     .parser = parse,
+                                     .args_doc = "[FILE|PID]",
+                                     .doc = doc,
+                                     .children = children};
     struct request request = {.column = COLUMN_CPU};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;

@@ -3,6 +3,7 @@
 #include "tools/html_ledger.h"
 #include "tools/html_output.h"
 #include "tools/ledger_argument.h"
+#include "tools/partial_argument.h"
 #include "tools/report/memory.h"
 
 #include <errno.h>
@@ -14,12 +15,18 @@ struct request {
     uint32_t count;
     const char *output; /* or NULL */
     const char *threads;
+    bool partial;
 };
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0,
      "where to; '-' is standard output (default: the ledger's name with .html, here)", 0},
     {"thread", 't', "GLOB", 0, "only threads whose name matches, such as 'http-*'", 0},
+    {0},
+};
+
+static const struct argp_child children[] = {
+    {&partial_argument, 0, NULL, 0},
     {0},
 };
 
@@ -34,6 +41,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct request *request = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->partial;
+        break;
     case 'o':
         request->output = argument;
         break;
@@ -104,6 +114,11 @@ static int html(const struct request *request, const struct html_page *page)
                                                       request->count ? request->count : 1);
     if (!moments)
         return EXIT_BAD_INPUT;
+    int judged = EXIT_FINE;
+    for (uint32_t i = 0; i < moments->count; i++)
+        if (partial_argument__judge(moments->moments[i].reader, moments->moments[i].path,
+                                    request->partial))
+            judged = EXIT_BAD_INPUT;
     const char *path = html_moments__last(moments)->path;
     struct html_ledger ledger = {.moments = moments, .page = page, .threads = request->threads};
     char *chosen = request->output ? NULL : default_output(request, path);
@@ -112,13 +127,16 @@ static int html(const struct request *request, const struct html_page *page)
         output ? write_output(&ledger, output) : command__fail("%s: %s", path, strerror(ENOMEM));
     free(chosen);
     html_moments__close(moments);
-    return status;
+    return partial_argument__status(status, judged);
 }
 
 int cmd_html(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "[FILE|PID]...", .doc = doc};
+    static const struct argp argp = {.options = options,
+                                     .parser = parse,
+                                     .args_doc = "[FILE|PID]...",
+                                     .doc = doc,
+                                     .children = children};
     struct request request = {.sources = memory__zeroed((size_t)argc, sizeof(char *))};
     struct html_page page;
     const char *missing;

@@ -50,7 +50,8 @@ struct entry {
     int32_t pid;
     uint64_t start_ns; /* since the epoch, 0 if unknown */
     uint32_t threads;
-    struct text command; /* what is wrong with it if it is unreadable */
+    struct text command;
+    struct text error; /* what is wrong with it if it is unreadable */
 };
 
 struct listing {
@@ -61,14 +62,15 @@ struct listing {
 
 static struct entry look_at(const struct found_ledger *found, struct text_store *texts)
 {
-    struct entry entry = {.found = found, .state = "unreadable", .pid = (int32_t)found->pid};
+    struct entry entry = {
+        .found = found, .state = "unreadable", .pid = (int32_t)found->pid, .command = {"", 0}};
     char message[512];
     struct ledger_summary summary;
     if (ledger_summary__read(&summary, texts, found->path, message, sizeof(message)) != 0) {
         /* The message begins with the path, which has a column of its own. */
         const char *what = message + strlen(found->path);
         what += strncmp(what, ": ", 2) == 0 ? 2 : 0;
-        entry.command = text__from_java(texts, what, strlen(what));
+        entry.error = text__from_java(texts, what, strlen(what));
         return entry;
     }
     entry.state = ledger_summary__state(&summary);
@@ -96,6 +98,8 @@ static void add_line(struct text_table *table, const struct entry *entry,
     char *printable = text__printable(text__from_java(&texts, path.bytes, path.length), 0);
     if (entry->pid)
         snprintf(pid, sizeof(pid), "%" PRId32, entry->pid);
+    else if (readable)
+        snprintf(pid, sizeof(pid), "merged");
     if (readable)
         snprintf(threads, sizeof(threads), "%" PRIu32, entry->threads);
     text_table__set_name(table, line, entry->command);
@@ -122,6 +126,8 @@ static void write_entry(const struct entry *entry)
     json_object_set_new(object, "bytes", json_row__integer(entry->found->bytes));
     json_object_set_new(object, "threads", json_integer(entry->threads));
     json_object_set_new(object, "command", json_row__text(entry->command));
+    if (entry->error.length)
+        json_object_set_new(object, "error", json_row__text(entry->error));
     json_object_set_new(
         object, "path",
         json_row__text(text__from_java(&texts, entry->found->path, strlen(entry->found->path))));
@@ -155,6 +161,8 @@ static int list_text(struct listing *listing)
         for (size_t i = 0; i < lists[list]->count; i++) {
             struct entry entry = look_at(&lists[list]->items[i], &listing->texts);
             add_line(table, &entry, &screen);
+            if (entry.error.length)
+                command__note("%s: %s", entry.found->path, entry.error.bytes);
         }
     }
     int error = 0;

@@ -2,6 +2,7 @@
 #include "tools/command.h"
 #include "tools/live_ledger.h"
 #include "tools/merge/ledger_merge.h"
+#include "tools/partial_argument.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_columns.h"
 #include "tools/whole_file.h"
@@ -15,10 +16,16 @@ struct request {
     const char *output;
     char **paths;
     size_t count;
+    bool partial;
 };
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "where to (default treadle-merged.ledger)", 0},
+    {0},
+};
+
+static const struct argp_child children[] = {
+    {&partial_argument, 0, NULL, 0},
     {0},
 };
 
@@ -32,6 +39,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct request *request = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->partial;
+        break;
     case 'o':
         request->output = argument;
         break;
@@ -128,11 +138,15 @@ static int merge_and_write(const struct request *request, struct ledger_reader *
 
 int cmd_merge(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "LEDGER...", .doc = doc};
+    static const struct argp argp = {.options = options,
+                                     .parser = parse,
+                                     .args_doc = "LEDGER...",
+                                     .doc = doc,
+                                     .children = children};
     struct request request = {.output = "treadle-merged.ledger"};
     char message[512];
     int status = EXIT_FINE;
+    int judged = EXIT_FINE;
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     struct ledger_reader **readers = memory__zeroed(request.count, sizeof(struct ledger_reader *));
@@ -140,11 +154,13 @@ int cmd_merge(int argc, char **argv)
         readers[i] = live_ledger__read(request.paths[i], message, sizeof(message));
         if (!readers[i])
             status = command__fail("%s", message);
+        else if (partial_argument__judge(readers[i], request.paths[i], request.partial))
+            judged = EXIT_BAD_INPUT;
     }
     if (status == EXIT_FINE)
         status = merge_and_write(&request, readers);
     for (size_t i = 0; i < request.count; i++)
         ledger_reader__close(readers[i]);
     free((void *)readers);
-    return status;
+    return partial_argument__status(status, judged);
 }

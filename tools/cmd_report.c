@@ -3,10 +3,11 @@
 #include "tools/ledger_argument.h"
 #include "tools/live_ledger.h"
 #include "tools/option_values.h"
+#include "tools/partial_argument.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/symbols/native_symbols.h"
-#include "tools/view.h"
+#include "tools/view_losses.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ struct request {
     bool fold;
     bool json;
     bool csv;
+    bool partial;
 };
 
 enum option_key {
@@ -60,6 +62,11 @@ static const struct argp_option options[] = {
      0},
     {"json", KEY_JSON, NULL, 0, "JSON: durations in ns, sizes in bytes, times since the epoch", 0},
     {"csv", KEY_CSV, NULL, 0, "CSV, one record a line", 0},
+    {0},
+};
+
+static const struct argp_child children[] = {
+    {&partial_argument, 0, NULL, 0},
     {0},
 };
 
@@ -102,6 +109,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct request *request = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->partial;
+        break;
     case 'v':
         parse_view(request, argument, state);
         break;
@@ -176,7 +186,11 @@ static int show(const struct request *request, const struct report_model *model,
         .screen = screen__stdout(),
     };
     view_form *form = request->json ? kind->json : request->csv ? kind->csv : kind->text;
+    if (form == kind->text)
+        view_losses__text(&view.screen, model, "");
     int error = form(&view);
+    if (form == kind->csv)
+        view_losses__csv(view.screen.out, model);
     free(selected);
     if (error)
         return command__fail("%s: cannot be shown: %s", path, strerror(-error));
@@ -215,6 +229,7 @@ static int report(const struct request *request, const char *path)
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
     if (!reader)
         return command__fail("%s", message);
+    int judged = partial_argument__judge(reader, path, request->partial);
     struct report_model *model = native_symbols__load_model(reader, columns_of(request));
     ledger_reader__close(reader);
     int status = check_columns(request, model, path);
@@ -225,13 +240,16 @@ static int report(const struct request *request, const char *path)
     if (status == EXIT_FINE && request->check)
         status = check_balance(request, model, path);
     report_model__free(model);
-    return status;
+    return partial_argument__status(status, judged);
 }
 
 int cmd_report(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "[FILE|PID]", .doc = doc};
+    static const struct argp argp = {.options = options,
+                                     .parser = parse,
+                                     .args_doc = "[FILE|PID]",
+                                     .doc = doc,
+                                     .children = children};
     struct request request = {.view = &view_kinds[0]};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;

@@ -1,8 +1,8 @@
 #include "tools/html_content.h"
 
 #include "tools/json_rows.h"
-#include "tools/losses.h"
 #include "tools/report/quantity.h"
+#include "tools/report/report_losses.h"
 
 #include <errno.h>
 #include <string.h>
@@ -44,10 +44,10 @@ static void append_text(json_t *array, const char *text)
 
 json_t *html_content__losses(const struct report_model *model)
 {
-    struct loss losses[LOSSES_MAX];
-    unsigned count = losses__of(model, losses);
+    struct report_losses_line losses[REPORT_LOSSES_LINES];
+    size_t count = report_losses__of(model, losses);
     json_t *array = json_array();
-    for (unsigned i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         append_text(array, losses[i].text);
     if (model->header.dropped_samples) {
         char text[128];

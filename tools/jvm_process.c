@@ -51,6 +51,11 @@ static int find_libraries(struct jvm_process *process)
 
     snprintf(path, sizeof(path), "/proc/%d/maps", (int)process->pid);
     maps = fopen(path, "re");
+    if (!maps && (errno == EACCES || errno == EPERM))
+        return command__fail("process %d lets nobody look into it: as its own user, with the "
+                             "capabilities that it has (root with CAP_SYS_PTRACE), it can be "
+                             "attached to",
+                             (int)process->pid);
     if (!maps)
         return command__fail("%s: cannot be read: %s", path, strerror(errno));
     while (getline(&line, &room, maps) > 0) {

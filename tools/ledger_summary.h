@@ -5,12 +5,14 @@
 #include "native/ledger_reader.h"
 #include "tools/report/text.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct ledger_summary {
     struct ledger_header header;
     enum ledger_life life;
+    bool is_partial; /* its end is cut off */
     struct text command;
     struct text jvm;
     struct text options;
@@ -22,7 +24,7 @@ struct ledger_summary {
 int ledger_summary__read(struct ledger_summary *summary, struct text_store *texts, const char *path,
                          char *message, size_t message_bytes);
 
-/* "live", "stopped", "orphan", "snapshot". */
+/* "live", "stopped", "orphan", "snapshot", or "partial" whatever it is. */
 const char *ledger_summary__state(const struct ledger_summary *summary);
 
 #endif

@@ -69,7 +69,7 @@ int command__flush_output(int status)
     clearerr(stdout);
     if (!failed || errno == EPIPE)
         return status;
-    return command__fail("standard output cannot be written: %s", strerror(errno ? errno : EIO));
+    return command__fail("standard output: cannot be written: %s", strerror(errno ? errno : EIO));
 }
 
 static void print_help(FILE *out)

@@ -1,12 +1,11 @@
 /* What stands above and below the threads table: the process, and whether to believe the numbers.
  */
 #include "tools/hooks.h"
-#include "tools/losses.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
+#include "tools/report/report_losses.h"
 #include "tools/view_samples.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,12 +271,12 @@ static void own_cost_line(const struct view *view, uint64_t whole)
 
 static void loss_lines(const struct view *view)
 {
-    struct loss losses[LOSSES_MAX];
-    unsigned count = losses__of(view->model, losses);
-    for (unsigned i = 0; i < count; i++)
-        fprintf(view->screen.out, "  %s%s%s  %s\n", screen__warn(&view->screen), losses[i].word,
-                screen__plain(&view->screen), losses[i].text);
-    if (count == 0)
+    struct report_losses_line lines[REPORT_LOSSES_LINES];
+    size_t count = report_losses__of(view->model, lines);
+    for (size_t i = 0; i < count; i++)
+        fprintf(view->screen.out, "  %s%s%s  %s\n", screen__warn(&view->screen), lines[i].word,
+                screen__plain(&view->screen), lines[i].text);
+    if (!count)
         fputs("  nothing lost\n", view->screen.out);
 }
 

@@ -3,6 +3,7 @@
 
 #include "tools/json_rows.h"
 #include "tools/report/report_balance.h"
+#include "tools/view_losses.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -184,6 +185,7 @@ static json_t *side_json(const struct diff_view *view, unsigned side)
     json_object_set_new(charged, "difference_ppm", json_integer(balance.difference_ppm));
     json_object_set_new(charged, "skipped_records", json_row__integer(model->skipped));
     json_object_set_new(object, "balance", charged);
+    view_losses__add_to(object, model);
     return object;
 }
 

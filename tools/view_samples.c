@@ -4,6 +4,7 @@
 #include "tools/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_samples.h"
+#include "tools/view_losses.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -146,5 +147,6 @@ void view_samples__end_json(const struct view *view)
         json_row__write(view->screen.out,
                         json_pack("{so}", "samples", view_samples__json(view->model)));
     }
+    view_losses__add_json(view);
     fputs("}\n", view->screen.out);
 }

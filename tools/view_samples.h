@@ -15,7 +15,8 @@ void view_samples__text(const struct view *view);
 /* The object `samples` of `balance`. */
 json_t *view_samples__json(const struct report_model *model);
 
-/* Closes the object that a view's JSON is, after a member `balance` with nothing but samples. */
+/* Closes the object that a view's JSON is, after a member `balance` with nothing but samples, and
+ * what was lost (view_losses.h). */
 void view_samples__end_json(const struct view *view);
 
 #endif

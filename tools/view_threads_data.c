@@ -4,6 +4,7 @@
 #include "tools/json_rows.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/thread_rows.h"
+#include "tools/view_losses.h"
 #include "tools/view_samples.h"
 
 #include <string.h>
@@ -232,6 +233,7 @@ int view_threads__json(const struct view *view)
         fputs(",\n\"hooks\":", out);
         json_row__write(out, hooks__json(&view->model->header));
     }
+    view_losses__add_json(view);
     fputs("}\n", out);
     thread_rows__free(rows);
     return 0;

@@ -244,14 +244,14 @@ class Output(bench.Bench):
             with open(self.path(name), "w", encoding="utf-8") as file:
                 file.write("what was there before")
             complaint = self.export(form, name, status=1, preexec_fn=limit, restore_signals=False)
-            self.assertRegex(complaint, rf"^treadle: x\.{form} cannot be written: [^\n]*\n$")
+            self.assertRegex(complaint, rf"^treadle: x\.{form}: cannot be written: [^\n]*\n$")
             self.assertEqual(read(self.path(name)), b"what was there before")
         self.assertEqual(len(os.listdir(self.folder)), 2 + len(FORMATS), "no pieces left")
 
     def test_devices_and_pipes(self):
         for form in set(FORMATS) - {"sqlite"}:
             self.assertEqual(self.export(form, "/dev/full", status=1),
-                             "treadle: /dev/full cannot be written: No space left on device\n")
+                             "treadle: /dev/full: cannot be written: No space left on device\n")
         self.assertIn("/dev/full: is no regular file, which sqlite needs",
                       self.export("sqlite", "/dev/full", status=1))
         self.assertTrue(stat.S_ISCHR(os.stat("/dev/full").st_mode))
@@ -264,7 +264,7 @@ class Output(bench.Bench):
                 done = subprocess.run([bench.TREADLE, "export", "-f", form], cwd=self.folder, check=False,
                                       stdout=full, stderr=subprocess.PIPE, env=self.environment())
             self.assertEqual((done.returncode, done.stderr), (
-                1, b"treadle: standard output cannot be written: No space left on device\n"))
+                1, b"treadle: standard output: cannot be written: No space left on device\n"))
 
     def test_links_stay(self):
         os.mkdir(self.path("elsewhere"))
@@ -276,8 +276,8 @@ class Output(bench.Bench):
         self.assertEqual(read(self.path("elsewhere/real")).decode(), PLAIN_COLLAPSED)
 
     def test_places_that_are_none(self):
-        self.assertIn("tmp cannot be written: Is a directory", self.export("csv", "tmp", status=1))
-        self.assertIn("none/x cannot be written: No such file", self.export("csv", "none/x", status=1))
+        self.assertIn("tmp: cannot be written: Is a directory", self.export("csv", "tmp", status=1))
+        self.assertIn("none/x: cannot be written: No such file", self.export("csv", "none/x", status=1))
 
     def test_no_binary_to_a_terminal(self):
         for form, extension in (("pprof", ".pb.gz"), ("perfetto", ".pftrace")):

@@ -58,11 +58,22 @@ class Live(bench.Bench):
         self.assertEqual(entries[live]["threads"], 4)
         self.assertEqual(entries[live]["command"], "demo.Main --rounds 3")
         self.assertGreater(entries[live]["bytes"], 4096)
-        text = self.treadle("list")
+        self.assertIn("not a ledger", entries["bad.ledger"]["error"])
+        done = self.run_treadle("list")
+        text = done.stdout.decode("utf-8")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr.decode("utf-8"), r"^treadle: bad\.ledger: .*not a ledger.*\n$")
         self.assertRegex(text, r"(?m)^COMMAND +PID +STATE +STARTED +SIZE +THREADS +PATH$")
         self.assertRegex(text, rf"(?m)^demo\.Main --rounds 3 +{self.pid} +live +"
                                rf"2023-11-14 22:13:19 +\S+ KiB +4 +{live}$")
-        self.assertIn("not a ledger", text)
+        self.assertNotIn("not a ledger", text)
+        self.assertRegex(text, r"(?m)^ +unreadable +\S+ +\S+ +bad.ledger$")
+
+    def test_merged_ledgers_say_so_where_a_pid_would_be(self):
+        self.make("plain")
+        self.make("diffa")
+        self.treadle("merge", "-o", "both.ledger", "plain.ledger", "diffa.ledger")
+        self.assertRegex(self.treadle("list"), r"(?m) merged +snapshot .* both\.ledger$")
 
     def test_names_that_are_none_are_left_alone(self):
         for name in ("treadle-x-1.live", "treadle-12.live", "treadle--5-1.live", "other.live"):

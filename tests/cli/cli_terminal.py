@@ -96,7 +96,7 @@ class Terminal(bench.Bench):
             self.assertEqual(done.returncode, 1, arguments)
             self.assertEqual(
                 done.stderr,
-                b"treadle: standard output cannot be written: No space left on device\n")
+                b"treadle: standard output: cannot be written: No space left on device\n")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include "tools/export/export_format.h"
 #include "tools/export/frame_names.h"
 #include "tools/report/memory.h"
+#include "tools/view_losses.h"
 #include "tools/view_rows.h"
 
 #include <stdlib.h>
@@ -121,6 +122,7 @@ int format_csv__write(const struct export_job *job, FILE *out, const char *path)
     for (uint32_t i = 0; i < job->model->thread_count && !ferror(out); i++)
         if (job->selected[i])
             write_thread(&writer, &job->model->threads[i]);
+    view_losses__csv(out, job->model);
     for (uint32_t i = 0; i < job->model->method_count; i++)
         free(writer.methods[i]);
     free(writer.methods);

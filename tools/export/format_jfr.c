@@ -17,6 +17,7 @@
 #include "tools/export/jfr_chunk.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_balance.h"
+#include "tools/report/report_losses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -276,10 +277,12 @@ static void put_thread_samples(struct jfr_writer *writer, const struct report_th
 static void put_ledger(struct jfr_writer *writer)
 {
     const struct report_model *model = writer->job->model;
+    struct text_store texts = {0};
     struct jfr_bytes *events = &writer->chunk.events;
     const char *metric = report_column__name(writer->job->column);
     size_t begin = jfr_bytes__begin(events, JFR_LEDGER, 0);
-    jfr_bytes__text(events, model->command);
+    jfr_bytes__text(events, report_losses__title(&texts, model));
+    text_store__release(&texts);
     jfr_bytes__text(events, model->jvm);
     jfr_bytes__text(events, model->machine);
     jfr_bytes__number(events, (uint64_t)model->header.pid);

@@ -11,6 +11,7 @@
 #include "tools/export/frame_names.h"
 #include "tools/export/icicle.h"
 #include "tools/report/memory.h"
+#include "tools/report/report_losses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,12 +162,14 @@ static void write_process(struct perfetto_writer *writer)
     const struct report_model *model = writer->job->model;
     Timeline__Track track = TIMELINE__TRACK__INIT;
     Timeline__Process process = TIMELINE__PROCESS__INIT;
+    struct text_store store = {0};
     process.has_pid = process.has_name = true;
     process.pid = model->header.pid;
-    process.name = bytes_of(model->command);
+    process.name = bytes_of(report_losses__title(&store, model));
     track.id = PROCESS_TRACK;
     track.process = &process;
     write_track(writer, &track);
+    text_store__release(&store);
 }
 
 static void write_thread_track(struct perfetto_writer *writer, const struct report_thread *thread)

@@ -11,6 +11,7 @@
 #include "tools/export/frame_names.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_balance.h"
+#include "tools/report/report_losses.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -96,7 +97,9 @@ static void write_value_kinds(struct pprof_writer *writer)
 static void write_facts(struct pprof_writer *writer)
 {
     const struct report_model *model = writer->job->model;
-    const struct text comments[] = {model->command, model->jvm, model->machine};
+    struct text_store store = {0};
+    const struct text comments[] = {report_losses__title(&store, model), model->jvm,
+                                    model->machine};
     Pprof__Profile part = PPROF__PROFILE__INIT;
     part.begin_ns = as_signed(report_model__epoch_ns(model, 0));
     part.duration_ns = as_signed(report_process__wall_ns(model));
@@ -108,6 +111,7 @@ static void write_facts(struct pprof_writer *writer)
         comment.comments = &place;
         write_part(writer, &comment);
     }
+    text_store__release(&store);
 }
 
 /* A function and its one location, both with that id. */

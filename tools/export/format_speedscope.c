@@ -7,6 +7,7 @@
 #include "tools/export/icicle.h"
 #include "tools/json_rows.h"
 #include "tools/report/memory.h"
+#include "tools/report/report_losses.h"
 #include "tools/report/report_order.h"
 
 #include <stdlib.h>
@@ -136,7 +137,9 @@ int format_speedscope__write(const struct export_job *job, FILE *out, const char
     json_t *head = json_object();
     json_object_set_new(head, "$schema", json_string(SCHEMA));
     json_object_set_new(head, "exporter", json_string("treadle " TREADLE_VERSION));
-    json_object_set_new(head, "name", json_row__text(job->model->command));
+    struct text_store store = {0};
+    json_object_set_new(head, "name", json_row__text(report_losses__title(&store, job->model)));
+    text_store__release(&store);
     json_object_set_new(head, "activeProfileIndex", json_integer(0));
     fputc('{', out);
     json_row__write_members(out, head);

@@ -9,6 +9,7 @@
 #include "tools/report/report_balance.h"
 #include "tools/report/report_callers.h"
 #include "tools/report/report_flat.h"
+#include "tools/report/report_losses.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -130,8 +131,9 @@ static void fill_process(struct sqlite_writer *writer)
 
 static void fill_balance(struct sqlite_writer *writer)
 {
-    const struct ledger_header *header = &writer->job->model->header;
-    struct report_balance balance = report_balance__of(writer->job->model);
+    const struct report_model *model = writer->job->model;
+    const struct ledger_header *header = &model->header;
+    struct report_balance balance = report_balance__of(model);
     begin_table(writer, TABLE_BALANCE);
     put(writer, balance.kernel_ns);
     put(writer, balance.charged_ns);
@@ -152,6 +154,12 @@ static void fill_balance(struct sqlite_writer *writer)
         put_word(writer, loss.meaning);
         end_row(writer);
     }
+    char partial[PARTIAL_TEXT_BYTES];
+    report_losses__partial(model->present_bytes, model->missing_bytes, header, partial);
+    put_word(writer, "missing_bytes");
+    put(writer, model->missing_bytes);
+    put_word(writer, partial[0] ? partial : "bytes of the ledger's file are missing");
+    end_row(writer);
 }
 
 static void fill_metrics(struct sqlite_writer *writer)

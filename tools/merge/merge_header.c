@@ -199,6 +199,9 @@ void merge_header__fill(struct ledger_merge *merge)
     sum.state = LEDGER_CLOSED;
     sum.chunks_used = header->chunks_used;
     sum.snapshots = 1;
+    sum.missing_bytes = 0;
+    for (size_t i = 0; i < merge->input_count; i++)
+        sum.missing_bytes += ledger_reader__missing_bytes(merge->inputs[i].reader);
     *header = sum;
     header->machine = join_texts(merge, FIELD(machine));
     header->jvm = join_texts(merge, FIELD(jvm));

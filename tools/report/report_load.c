@@ -151,6 +151,8 @@ struct report_model *report_model__load_named(const struct ledger_reader *reader
     uint64_t always =
         COLUMN_BIT(COLUMN_CPU) | COLUMN_BIT(COLUMN_CALLS) | COLUMN_BIT(COLUMN_SAMPLES);
     model->columns = (columns | always) & report_columns__of_nodes(&model->header);
+    model->present_bytes = ledger_reader__present_bytes(reader);
+    model->missing_bytes = ledger_reader__missing_bytes(reader);
     model->skipped = ledger_reader__skipped(reader);
     snprintf(model->skipped_where, sizeof(model->skipped_where), "%s",
              ledger_reader__skipped_where(reader));

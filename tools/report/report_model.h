@@ -119,7 +119,9 @@ struct report_model {
     uint64_t *base[COLUMN_COUNT];   /* by node; NULL if not loaded */
     uint64_t *cum[COLUMN_COUNT];
 
-    uint64_t skipped; /* records that were left out */
+    uint64_t present_bytes; /* of the ledger's file; and … */
+    uint64_t missing_bytes; /* of what should be there: 0, or its end is cut off */
+    uint64_t skipped;       /* records that were left out */
     char skipped_where[160];
 
     struct text_store texts;

@@ -1,0 +1,102 @@
+"""Ledgers whose end is cut off: every command and every format says what is missing, on standard error and in
+its output, and fails unless --partial says that this is known. The sizes are the test's own."""
+import base64
+import gzip
+import json
+import os
+import re
+import zlib
+
+import bench
+
+VIEWS = ("threads", "spawn", "tree", "flat", "callers", "images", "procedures")
+LEFT = 30_000  # bytes
+
+
+class Partial(bench.Bench):
+    def setUp(self):
+        super().setUp()
+        self.make("sampled", "whole.ledger")
+        self.whole = os.path.getsize(self.path("whole.ledger"))
+        with open(self.path("whole.ledger"), "rb") as whole, open(self.path("cut.ledger"), "wb") as cut:
+            cut.write(whole.read(LEFT))
+        share = 100 * (self.whole - LEFT) / self.whole
+        self.missing = f"the file ends at byte {LEFT} of {self.whole}: {share:.1f} % of the ledger is missing"
+
+    def output(self, *arguments):
+        """Of a command that must fail, and must not with --partial; the same either way."""
+        outputs = []
+        for allowed, status in (([], 1), (["--partial"], 0)):
+            done = self.run_treadle(*arguments, *allowed)
+            advice = "" if allowed else "; --partial takes what is there"
+            said = done.stderr.decode("utf-8").splitlines()
+            self.assertIn(f"treadle: cut.ledger: {self.missing}{advice}", said)
+            self.assertEqual(done.returncode, status, f"{arguments}: {said}")
+            outputs.append(done.stdout)
+        self.assertEqual(*outputs)
+        return outputs[0].decode("utf-8")
+
+    def test_every_view_of_a_report(self):
+        for view in VIEWS:
+            arguments = ("report", "--view", view, "cut.ledger")
+            self.assertEqual(self.output(*arguments).splitlines()[0], f"partial   {self.missing}")
+            self.assert_told(json.loads(self.output(*arguments, "--json")))
+            self.assertEqual(self.output(*arguments, "--csv").splitlines()[-1], f"# partial: {self.missing}")
+
+    def assert_told(self, object_):
+        self.assertEqual(object_["partial"], {"present_bytes": LEFT, "missing_bytes": self.whole - LEFT})
+        self.assertEqual(object_["losses"][0],
+                         {"what": "missing_bytes", "count": self.whole - LEFT, "meaning": self.missing})
+
+    def test_every_format_of_an_export(self):
+        for name in ("collapsed", "speedscope", "csv", "perfetto", "pprof", "jfr", "sqlite"):
+            self.output("export", "--format", name, "-o", "out", "cut.ledger")
+            with open(self.path("out"), "rb") as file:
+                content = file.read()
+            if name == "pprof":
+                content = gzip.decompress(content)
+            self.assertIn(self.missing.encode("ascii"), content, name)
+
+    def test_the_page(self):
+        self.output("html", "-o", "page.html", "cut.ledger")
+        with open(self.path("page.html"), encoding="utf-8") as file:
+            page = file.read()
+        blocks = re.findall(r'data-block="about">([^<]*)<', page)
+        self.assertEqual(len(blocks), 1, re.findall("<script[^>]*>", page))
+        about = json.loads(zlib.decompress(base64.b64decode(blocks[0]), -15))
+        self.assertIn(self.missing, about["losses"])
+
+    def test_diff(self):
+        for view in ("threads", "tree", "flat"):
+            arguments = ("diff", "--view", view, "whole.ledger", "cut.ledger")
+            self.assertEqual(self.output(*arguments).splitlines()[0], f"partial   B: {self.missing}")
+            self.assertEqual(self.output(*arguments, "--csv").splitlines()[-1], f"# partial: {self.missing}")
+            self.assert_told(json.loads(self.output(*arguments, "--json"))["b"])
+        collapsed = self.output("diff", "--collapsed", "whole.ledger", "cut.ledger")
+        self.assertEqual(collapsed.splitlines()[-1], f"(partial: {self.missing}) 0 0")
+        self.output("diff", "--html", "page.html", "whole.ledger", "cut.ledger")
+
+    def test_merge_hands_it_on(self):
+        self.output("merge", "-o", "both.ledger", "whole.ledger", "cut.ledger")
+        missing = f"{self.whole - LEFT} bytes of the merged ledgers were missing"
+        done = self.run_treadle("report", "both.ledger")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"treadle: both.ledger: {missing}", done.stderr.decode("utf-8"))
+        self.assertTrue(done.stdout.decode("utf-8").startswith(f"partial   {missing}"))
+
+    def test_annotate(self):
+        told = json.loads(self.output("annotate", "--json", "*", "cut.ledger"))
+        self.assert_told(told)
+        self.assertEqual(self.output("annotate", "*", "cut.ledger").splitlines()[0], f"partial   {self.missing}")
+
+    def test_list(self):
+        self.assertRegex(self.treadle("list"), r"(?m) partial +.* cut\.ledger$")
+
+    def test_a_whole_one_says_nothing(self):
+        for arguments in (["report"], ["report", "--json"], ["export", "-f", "collapsed"], ["html", "-o", "-"]):
+            self.assertNotIn("partial\"", self.treadle(*arguments, "whole.ledger"))
+            self.assertNotIn("the file ends", self.treadle(*arguments, "--partial", "whole.ledger"))
+
+
+if __name__ == "__main__":
+    bench.main()

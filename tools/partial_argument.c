@@ -1,0 +1,38 @@
+#include "tools/partial_argument.h"
+
+#include "tools/command.h"
+#include "tools/report/report_losses.h"
+
+enum option_key {
+    KEY_PARTIAL = 0x10000, /* no command has that many */
+};
+
+static const struct argp_option options[] = {
+    {"partial", KEY_PARTIAL, NULL, 0,
+     "exit status 0 even if the end of a ledger is cut off; what is missing is told anyway", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    bool *allowed = state->input;
+    (void)argument;
+    if (key != KEY_PARTIAL)
+        return ARGP_ERR_UNKNOWN;
+    *allowed = true;
+    return 0;
+}
+
+const struct argp partial_argument = {.options = options, .parser = parse};
+
+int partial_argument__judge(const struct ledger_reader *reader, const char *path, bool allowed)
+{
+    char text[PARTIAL_TEXT_BYTES];
+    report_losses__partial(ledger_reader__present_bytes(reader),
+                           ledger_reader__missing_bytes(reader), ledger_reader__header(reader),
+                           text);
+    if (!text[0])
+        return EXIT_FINE;
+    command__note("%s: %s%s", path, text, allowed ? "" : "; --partial takes what is there");
+    return allowed ? EXIT_FINE : EXIT_BAD_INPUT;
+}

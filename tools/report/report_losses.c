@@ -1,0 +1,99 @@
+#include "tools/report/report_losses.h"
+
+#include "tools/report/quantity.h"
+#include "tools/report/report_balance.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The lines so far. */
+struct list {
+    struct report_losses_line *lines;
+    size_t count;
+};
+
+__attribute__((format(printf, 5, 6))) static void add(struct list *list, const char *word,
+                                                      const char *key, uint64_t count,
+                                                      const char *format, ...)
+{
+    struct report_losses_line *line = &list->lines[list->count++];
+    va_list arguments;
+    *line = (struct report_losses_line){.key = key, .word = word, .count = count};
+    va_start(arguments, format);
+    vsnprintf(line->text, sizeof(line->text), format, arguments);
+    va_end(arguments);
+}
+
+void report_losses__partial(uint64_t present_bytes, uint64_t missing_bytes,
+                            const struct ledger_header *header, char text[PARTIAL_TEXT_BYTES])
+{
+    uint64_t merged_bytes = header->missing_bytes;
+    uint64_t whole_bytes = present_bytes + missing_bytes;
+    text[0] = '\0';
+    if (missing_bytes > merged_bytes)
+        snprintf(text, PARTIAL_TEXT_BYTES,
+                 "the file ends at byte %" PRIu64 " of %" PRIu64 ": %s of the ledger is missing",
+                 present_bytes, whole_bytes - merged_bytes,
+                 quantity__share(missing_bytes, whole_bytes).text);
+    else if (missing_bytes)
+        snprintf(text, PARTIAL_TEXT_BYTES,
+                 "%" PRIu64 " bytes of the merged ledgers were missing, beside %" PRIu64
+                 " that are here",
+                 missing_bytes, present_bytes);
+}
+
+static void add_full(struct list *list, const struct ledger_header *header)
+{
+    int error = header->full_error;
+    if (error == ENOMEM)
+        add(list, "full", "full", 0,
+            "the ledger reached max-mem (%s): raise it, or include fewer methods",
+            quantity__bytes(header->max_bytes).text);
+    else if (error == ENOSPC)
+        add(list, "full", "full", 0,
+            "the ledger filled its file system: a container's /dev/shm is often 64 MiB");
+    else if (error)
+        add(list, "full", "full", 0, "the ledger could not grow: %s", strerror(error));
+}
+
+size_t report_losses__of(const struct report_model *model,
+                         struct report_losses_line lines[REPORT_LOSSES_LINES])
+{
+    struct list list = {.lines = lines};
+    char partial[PARTIAL_TEXT_BYTES];
+    report_losses__partial(model->present_bytes, model->missing_bytes, &model->header, partial);
+    if (partial[0])
+        add(&list, "partial", "missing_bytes", model->missing_bytes, "%s", partial);
+    for (unsigned i = 0; i < REPORT_LOSSES; i++) {
+        struct report_loss loss = report_loss__of(&model->header, i);
+        if (loss.count)
+            add(&list, "lost", loss.key, loss.count, "%s %s", quantity__count(loss.count).text,
+                loss.meaning);
+    }
+    /* Where a file ends too early is one of them, and told already. */
+    bool is_told = model->skipped == 1 && model->missing_bytes > model->header.missing_bytes;
+    if (model->skipped && !is_told)
+        add(&list, "lost", "skipped_records", model->skipped,
+            "%s records unreadable, the first at %s", quantity__count(model->skipped).text,
+            model->skipped_where);
+    add_full(&list, &model->header);
+    return list.count;
+}
+
+struct text report_losses__title(struct text_store *store, const struct report_model *model)
+{
+    char partial[PARTIAL_TEXT_BYTES];
+    char *title = NULL;
+    report_losses__partial(model->present_bytes, model->missing_bytes, &model->header, partial);
+    if (!partial[0])
+        return model->command;
+    int length = asprintf(&title, "%.*s (partial: %s)", (int)model->command.length,
+                          model->command.bytes, partial);
+    struct text kept = length < 0 ? model->command : text__keep(store, title, (size_t)length);
+    free(title);
+    return kept;
+}
