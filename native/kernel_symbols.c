@@ -91,21 +91,22 @@ static int load(struct kernel_symbols *symbols, FILE *file)
 
 int kernel_symbols__open(struct kernel_symbols **symbols, const char *path)
 {
-    struct kernel_symbols *made = calloc(1, sizeof *made);
-    FILE *file = made ? fopen(path, "re") : NULL;
-    int error = made ? -errno : -ENOMEM;
+    FILE *file = fopen(path, "re");
+    struct kernel_symbols *made;
+    int error;
 
-    if (file) {
-        error = load(made, file);
-        (void)fclose(file);
+    if (!file)
+        return -errno;
+    made = calloc(1, sizeof *made);
+    error = made ? load(made, file) : -ENOMEM;
+    (void)fclose(file);
+    if (!error && made->symbols) {
+        qsort(made->symbols, made->count, sizeof *made->symbols, compare);
+        *symbols = made;
+        return 0;
     }
-    if (error) {
-        kernel_symbols__close(made);
-        return error;
-    }
-    qsort(made->symbols, made->count, sizeof *made->symbols, compare);
-    *symbols = made;
-    return 0;
+    kernel_symbols__close(made);
+    return error;
 }
 
 /* Where addresses are hidden all of them are 0. */
