@@ -52,7 +52,7 @@ static bool make_room(struct kernel_symbols *symbols, size_t name_bytes)
         symbols->names = grown;
         symbols->name_room = room;
     }
-    return symbols->name_bytes + name_bytes < UINT32_MAX;
+    return symbols->names && symbols->name_bytes + name_bytes < UINT32_MAX;
 }
 
 static bool add(struct kernel_symbols *symbols, uint64_t address, const char *name)
