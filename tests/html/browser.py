@@ -115,11 +115,12 @@ class Browser:
     # ---- what people do ----
 
     def open(self, url):
-        """Returns when the page has loaded."""
+        """Returns when the page has loaded, and one of Treadle's has read its ledger."""
         self.events.clear()
         self.call("Page.navigate", url=url)
         while "Page.loadEventFired" not in self.events:
             self.note(self.next_message())
+        self.wait_for("!document.querySelector('script[data-block]') || Boolean(globalThis.treadle)")
 
     def run(self, expression):
         """The value of a JavaScript expression; promises are waited for."""

@@ -1,6 +1,6 @@
 // The page of `treadle html`: what is looked at (view_state.js) decides what the views show.
 
-import { blockJson } from "./blocks.js";
+import { blockJson, readFirstBlocks } from "./blocks.js";
 import { DiffLedger } from "./diff_ledger.js";
 import { DiffMethodsView, DiffThreadsView, DiffTreeView, showDiffSummary } from "./diff_views.js";
 import { byId, element } from "./dom.js";
@@ -316,7 +316,8 @@ class App {
     }
 }
 
-function start() {
+async function start() {
+    await readFirstBlocks();
     const app = new App();
     app.listen();
     app.show();

@@ -13,6 +13,8 @@ export function tabsOf(ledger) {
 }
 
 const APART_MAX = 100; // frames
+const THREADS_FEW = 8;
+const NODES_MANY = 200e3;
 
 const START = {
     tab: "threads",
@@ -66,6 +68,12 @@ function zoomOf(text, ledger) {
     return { from: Number(range[1]), to: Number(range[2]) };
 }
 
+// Few threads are as legible one by one; if their trees are very large, merging them takes a while.
+function foldsAtFirst(ledger) {
+    const { hasPools, threads, nodeCount } = ledger;
+    return hasPools && (threads.length > THREADS_FEW || nodeCount < NODES_MANY);
+}
+
 // Whether a frame for each thread, or pool, is likely to be wide enough to see.
 export function fitApart(fold, ledger) {
     return (fold ? ledger.pools : ledger.threads).length <= APART_MAX;
@@ -85,7 +93,8 @@ export function readState(hash, ledger) {
     if (text("cells") === "rate") state.cells = "rate";
     if (ledger.isDiff && text("side") === "a") state.side = "a";
     state.threads = rangedNumbers(text("threads"), ledger.threads);
-    state.fold = text("pools") !== "open" && ledger.hasPools;
+    state.foldAtFirst = foldsAtFirst(ledger);
+    state.fold = text("pools") ? text("pools") !== "open" && ledger.hasPools : state.foldAtFirst;
     state.opened = (rangedNumbers(text("opened"), ledger.pools) ?? []).slice();
     state.apart = text("by") ? text("by") === "thread" : fitApart(state.fold, ledger);
     state.zoom = zoomOf(text("zoom"), ledger);
@@ -105,7 +114,7 @@ export function writeState(state) {
     if (state.side !== START.side) hash.set("side", state.side);
     if (state.threads) hash.set("threads", rangesOf(state.threads));
     hash.set("by", state.apart ? "thread" : "method");
-    if (!state.fold) hash.set("pools", "open");
+    if (state.fold !== state.foldAtFirst) hash.set("pools", state.fold ? "folded" : "open");
     if (state.opened.length) hash.set("opened", rangesOf(state.opened));
     if (state.zoom && "node" in state.zoom) hash.set("zoom", `n${state.zoom.node}`);
     else if (state.zoom)
