@@ -69,6 +69,9 @@ static void look_after(struct agent *agent)
     uint64_t used = (uint64_t)header->chunks_used * LEDGER_CHUNK_BYTES;
 
     (void)ledger__reserve_ahead(&agent->ledger, AHEAD_BYTES + used / AHEAD_PART);
+    /* Takes its time, for which an exit need not wait: not under the lock. */
+    if (!atomic_load(&agent->over))
+        sampler__start_if_due(agent);
     /* A snapshot that is being written scans too: no need to wait for it. */
     if (pthread_mutex_trylock(&agent->snapshot_lock) != 0)
         return;

@@ -109,7 +109,7 @@ static void start_with_process(struct agent *agent, JNIEnv *jni, jthread main)
         thread_events__adopt_all(agent, jni);
     if (has_hooks(agent))
         class_hooks__insert(agent, jni);
-    (void)sampler__start(agent);
+    sampler__start_later(agent);
 }
 
 int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)

@@ -1,6 +1,7 @@
 #include "agent/sampler.h"
 
 #include "agent/agent.h"
+#include "agent/housekeeping.h"
 #include "agent/log.h"
 #include "agent/sample_signal.h"
 #include "agent/wall_samples.h"
@@ -16,6 +17,9 @@
 
 #define DRAIN_NS     50000000u
 #define STACK_FRAMES 512
+#define WATCH_COST   500u /* threads are looked for again after so many times what it took */
+#define WATCH_NS_MAX 1000000000u
+#define STARTED_NS   20000000u /* so long after its first thread began a JVM is at the program */
 
 struct sampled_task {
     pid_t tid;
@@ -89,6 +93,7 @@ static void look_into_jvm(struct agent *agent)
 
 void sampler__prepare(struct agent *agent, JNIEnv *jni)
 {
+    pthread_mutex_init(&agent->sampler.start_lock, NULL);
     agent->sampler.mode = agent->options.sample;
     agent->sampler.interval_ns = agent->options.interval_ns;
     agent->sampler.wanted_clock = agent->options.sample_clock;
@@ -121,12 +126,11 @@ static bool find_kernel_stack(void *context, int32_t tid, uint64_t when_ns,
     return found;
 }
 
-/* Once. */
+/* What samples need and takes next to no time; once. */
 static int prepare(struct agent *agent)
 {
     struct sampler *sampler = &agent->sampler;
     jvmtiCapabilities capabilities = {0};
-    int error;
 
     if (sampler->ready)
         return 0;
@@ -139,10 +143,7 @@ static int prepare(struct agent *agent)
         sampler->buffers = sample_buffers__new();
     if (!sampler->images || !sampler->buffers)
         return -ENOMEM;
-    error = code_images__refresh(sampler->images);
-    if (error)
-        return error;
-    look_into_jvm(agent);
+    sampler->walker.images = sampler->images;
     java_methods__init(&sampler->methods, &sampler->walker.structs);
     compiled_code__init(&sampler->code, &sampler->walker.code, &sampler->methods);
     sample_merge__init(&sampler->merge, &agent->ledger, &agent->scan, &sampler->walker,
@@ -269,6 +270,20 @@ static void watch_all(struct agent *agent)
     closedir(folder);
 }
 
+/* Java threads come by themselves, others are looked for: less often where that takes longer. */
+static void watch_in_turn(struct agent *agent)
+{
+    struct sampler *sampler = &agent->sampler;
+    uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), rest_ns;
+
+    if (ledger_time__now_ns(&agent->setup.time) < sampler->next_watch_ns)
+        return;
+    watch_all(agent);
+    rest_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) * WATCH_COST;
+    sampler->next_watch_ns =
+        ledger_time__now_ns(&agent->setup.time) + (rest_ns < WATCH_NS_MAX ? rest_ns : WATCH_NS_MAX);
+}
+
 static void note(struct agent *agent, int clock_error)
 {
     struct ledger_header *header = agent->ledger.header;
@@ -284,27 +299,29 @@ static void note(struct agent *agent, int clock_error)
     header->kernel_symbol_error = -kernel_symbols__check("/proc/kallsyms");
 }
 
-int sampler__start(struct agent *agent)
+/* False: there are to be none, or there cannot be any. */
+static bool may_start(struct agent *agent)
 {
-    struct sampler *sampler = &agent->sampler;
-    int clock_error = 0, error;
+    const struct sampler *sampler = &agent->sampler;
 
-    if (sampler->mode == LEDGER_SAMPLE_NONE || atomic_load(&sampler->running))
-        return 0;
+    if (sampler->mode == LEDGER_SAMPLE_NONE || sampler->due_ns || atomic_load(&sampler->running))
+        return false;
     /* Of a handler that stands before its own, this JVM would complain to the user. */
     if (vm_structs__flag("CheckJNICalls")) {
         log__line(LOG_WARN, "no samples under -Xcheck:jni");
-        return -ENOTSUP;
+        return false;
     }
-    error = prepare(agent);
-    if (!error)
-        error = fault_guard__install();
-    if (!error)
-        error = sample_signal__install(&sampler->signal);
-    if (error) {
-        log__line(LOG_WARN, "no samples: %s", strerror(-error));
+    return true;
+}
+
+/* On a thread that the JVM knows. */
+static int get_ready(struct agent *agent)
+{
+    struct sampler *sampler = &agent->sampler;
+    int clock_error = 0, error = prepare(agent);
+
+    if (error)
         return error;
-    }
     sampler->clock =
         sampler->mode == LEDGER_SAMPLE_WALL
             ? LEDGER_SAMPLE_CLOCK_WALL
@@ -312,6 +329,34 @@ int sampler__start(struct agent *agent)
     note(agent, clock_error);
     describe_all_code(sampler, true);
     hear(agent, true);
+    return 0;
+}
+
+/* What takes its time; one thread at a time. */
+static int look_around(struct agent *agent)
+{
+    struct sampler *sampler = &agent->sampler;
+    int error = code_images__refresh(sampler->images);
+
+    if (error)
+        return error;
+    if (!sampler->looked)
+        look_into_jvm(agent);
+    sampler->looked = true;
+    return 0;
+}
+
+/* Under the lock. */
+static int begin(struct agent *agent)
+{
+    struct sampler *sampler = &agent->sampler;
+    int error = fault_guard__install();
+
+    sampler->due_ns = 0;
+    if (!error)
+        error = sample_signal__install(&sampler->signal);
+    if (error)
+        return error;
     sample_time__start(&sampler->merge.time, ledger_time__now_ns(&agent->setup.time));
     atomic_fetch_add(&sampler->round, 1);
     atomic_store(&sampler->running, true);
@@ -320,11 +365,87 @@ int sampler__start(struct agent *agent)
     return 0;
 }
 
+static int complain(int error)
+{
+    if (error)
+        log__line(LOG_WARN, "no samples: %s", strerror(-error));
+    return error;
+}
+
+/* In the housekeeping thread, which looks for new images, too. */
+static void start_now(void *context)
+{
+    struct agent *agent = context;
+    struct sampler *sampler = &agent->sampler;
+    int error = look_around(agent);
+
+    pthread_mutex_lock(&sampler->start_lock);
+    if (!error && sampler->due_ns)
+        error = begin(agent);
+    sampler->due_ns = 0;
+    sampler->start_error = error;
+    pthread_mutex_unlock(&sampler->start_lock);
+    (void)complain(error);
+}
+
+static int start_at(struct agent *agent, uint64_t when_ns)
+{
+    int error = complain(get_ready(agent));
+
+    pthread_mutex_lock(&agent->sampler.start_lock);
+    agent->sampler.due_ns = error ? 0 : when_ns;
+    pthread_mutex_unlock(&agent->sampler.start_lock);
+    return error;
+}
+
+int sampler__start(struct agent *agent)
+{
+    int error;
+
+    if (!may_start(agent))
+        return agent->sampler.mode == LEDGER_SAMPLE_NONE ? 0 : -ENOTSUP;
+    error = start_at(agent, ledger_time__now_ns(&agent->setup.time));
+    if (error)
+        return error;
+    housekeeping__run(agent, start_now, agent);
+    return agent->sampler.start_error;
+}
+
+void sampler__start_later(struct agent *agent)
+{
+    if (may_start(agent))
+        (void)start_at(agent, ledger_time__now_ns(&agent->setup.time) + STARTED_NS);
+}
+
+static bool is_due(struct agent *agent)
+{
+    struct sampler *sampler = &agent->sampler;
+    uint64_t due_ns;
+
+    pthread_mutex_lock(&sampler->start_lock);
+    due_ns = sampler->due_ns;
+    pthread_mutex_unlock(&sampler->start_lock);
+    return due_ns && ledger_time__now_ns(&agent->setup.time) >= due_ns;
+}
+
+void sampler__start_if_due(struct agent *agent)
+{
+    if (agent->sampler.ready && is_due(agent))
+        start_now(agent);
+}
+
 void sampler__stop(struct agent *agent)
 {
     struct sampler *sampler = &agent->sampler;
 
-    if (!atomic_exchange(&sampler->running, false))
+    bool was_due, was_running;
+
+    pthread_mutex_lock(&sampler->start_lock);
+    was_due = sampler->due_ns != 0;
+    was_running = atomic_exchange(&sampler->running, false);
+    sampler->due_ns = 0;
+    pthread_mutex_unlock(&sampler->start_lock);
+    if (!was_due && !was_running)
         return;
     pthread_mutex_lock(&sampler->tasks_lock);
     while (sampler->tasks)
@@ -422,7 +543,7 @@ void sampler__look_after(struct agent *agent)
     if (atomic_load(&sampler->running)) {
         (void)code_images__refresh(sampler->images);
         if (sampler->mode == LEDGER_SAMPLE_CPU)
-            watch_all(agent);
+            watch_in_turn(agent);
         else
             wall_samples__take(agent);
     }
@@ -434,7 +555,7 @@ uint64_t sampler__rest_ns(const struct agent *agent)
     const struct sampler *sampler = &agent->sampler;
 
     if (!atomic_load(&sampler->running))
-        return 0;
+        return sampler->due_ns ? STARTED_NS : 0;
     return sampler->mode == LEDGER_SAMPLE_WALL && sampler->interval_ns < DRAIN_NS
                ? sampler->interval_ns
                : DRAIN_NS;

@@ -26,9 +26,12 @@ struct sampled_task;
 
 struct sampler {
     _Atomic bool running; /* samples are taken */
-    bool ready;           /* everything below is there, for good */
-    bool sees_java;       /* Java frames can be walked */
-    bool describes_code;  /* the JVM was told to describe all compiled code */
+    pthread_mutex_t start_lock;
+    uint64_t due_ns;     /* samples are to begin then; 0: they need not. Under its lock */
+    bool ready;          /* everything below is there, for good */
+    bool looked;         /* … the walker too */
+    bool sees_java;      /* Java frames can be walked */
+    bool describes_code; /* the JVM was told to describe all compiled code */
     enum ledger_sample_mode mode;
     enum ledger_sample_clock wanted_clock; /* NONE: as the interval needs */
     enum ledger_sample_clock clock;
@@ -45,6 +48,8 @@ struct sampler {
     struct sample_merge merge;
     pthread_mutex_t tasks_lock;
     struct sampled_task *tasks; /* uthash, by tid; under its lock */
+    uint64_t next_watch_ns;     /* the housekeeping thread's own, as the next */
+    int start_error;
     uint64_t drained_ns;
     uint64_t monotonic_ns;   /* CLOCK_MONOTONIC less the ledger's time, when drained last */
     uint64_t dropped_before; /* by the buffers, and in the header already */
@@ -58,6 +63,14 @@ void sampler__add_callbacks(jvmtiEventCallbacks *callbacks);
 /* Samples from now on, as sampler->mode and interval_ns say; nothing if the mode is NONE. 0 or
  * -errno, with the reason logged. */
 int sampler__start(struct agent *agent);
+
+/* As soon as the JVM is likely to have started: a program that is over by then is spared what
+ * samples need, above all the tables of images, and another need not wait for them. */
+void sampler__start_later(struct agent *agent);
+
+/* By the housekeeping thread, without a lock: begins, if it is time. */
+void sampler__start_if_due(struct agent *agent);
+
 void sampler__stop(struct agent *agent);
 
 /* What is in need of a running JVM only; before threads begin. */
