@@ -6,6 +6,7 @@
 #include "tools/live_ledger.h"
 #include "tools/option_values.h"
 #include "tools/partial_argument.h"
+#include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
 
 #include <stdio.h>
@@ -20,7 +21,13 @@ struct request {
     const char *source; /* FILE or PID, or NULL */
     const char *threads;
     const char *output;
+    struct since_options moments;
     bool partial;
+};
+
+enum option_key {
+    KEY_SINCE = 256,
+    KEY_UNTIL,
 };
 
 static const struct argp_option options[] = {
@@ -30,6 +37,11 @@ static const struct argp_option options[] = {
      "pprof: what is shown first. csv and sqlite have all",
      0},
     {"thread", 't', "GLOB", 0, "only threads whose name matches, such as 'http-*'", 0},
+    {"since", KEY_SINCE, "SNAPSHOT|TIME", 0,
+     "only what happened after that snapshot of the same process; a time such as 12:30 or -30s is "
+     "the last one taken by then",
+     0},
+    {"until", KEY_UNTIL, "SNAPSHOT|TIME", 0, "only up to that snapshot, instead of FILE or PID", 0},
     {"output", 'o', "FILE", 0,
      "where to; it appears, or is replaced, when it is whole. Without it, and with '-', standard "
      "output",
@@ -94,6 +106,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case 't':
         request->threads = argument;
+        break;
+    case KEY_SINCE:
+        request->moments.since = argument;
+        break;
+    case KEY_UNTIL:
+        request->moments.until = argument;
         break;
     case 'o':
         request->output = argument;
@@ -166,7 +184,7 @@ static int export_model(const struct request *request, const struct report_model
     return status;
 }
 
-static int export_ledger(const struct request *request, const char *path)
+static int export_ledger(const struct request *request, const char *path, const char *since)
 {
     char message[512];
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
@@ -174,11 +192,13 @@ static int export_ledger(const struct request *request, const char *path)
         return command__fail("%s", message);
     int judged = partial_argument__judge(reader, path, request->partial);
     bool all = request->format->has_all_metrics;
-    struct report_model *model =
-        native_symbols__load_model(reader, all ? ~UINT64_C(0) : COLUMN_BIT(request->column));
+    uint64_t columns = all ? ~UINT64_C(0) : COLUMN_BIT(request->column);
+    struct report_model *model = native_symbols__load_model(reader, columns);
     struct report_places *places =
         request->format->takes_places ? report_places__load(model, reader) : NULL;
     int status = option_value__check_metric(request->column, &model->header, false, path);
+    if (status == EXIT_FINE && since)
+        status = since_argument__subtract(model, path, since, columns);
     if (status == EXIT_FINE)
         status = export_model(request, model, places, path);
     if (places)
@@ -199,7 +219,11 @@ int cmd_export(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     char *path = ledger_argument__path(request.source);
-    int status = path ? export_ledger(&request, path) : EXIT_BAD_INPUT;
+    char *since = NULL;
+    int status = path ? since_argument__resolve(&request.moments, &path, &since) : EXIT_BAD_INPUT;
+    if (status == EXIT_FINE)
+        status = export_ledger(&request, path, since);
+    free(since);
     free(path);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "tools/partial_argument.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
+#include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
 #include "tools/view_losses.h"
 
@@ -22,6 +23,7 @@ struct request {
     const char *source; /* FILE or PID, or NULL */
     const char *threads;
     const char *sort;
+    struct since_options moments;
     uint32_t top;
     uint32_t check_ppm;
     bool check;
@@ -36,6 +38,8 @@ enum option_key {
     KEY_CSV,
     KEY_FOLD,
     KEY_CHECK,
+    KEY_SINCE,
+    KEY_UNTIL,
 };
 
 static const struct argp_option options[] = {
@@ -60,6 +64,11 @@ static const struct argp_option options[] = {
      "of "
      "the kernel's CPU; what was consumed after a thread's last look counts as not charged",
      0},
+    {"since", KEY_SINCE, "SNAPSHOT|TIME", 0,
+     "only what happened after that snapshot of the same process: its file, or 12:30, 12:30:05, "
+     "-30s, -5m, -2h: the last one taken by then, in the ledger's folder or the working folder",
+     0},
+    {"until", KEY_UNTIL, "SNAPSHOT|TIME", 0, "only up to that snapshot, instead of FILE or PID", 0},
     {"json", KEY_JSON, NULL, 0, "JSON: durations in ns, sizes in bytes, times since the epoch", 0},
     {"csv", KEY_CSV, NULL, 0, "CSV, one record a line", 0},
     {0},
@@ -133,6 +142,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_CHECK:
         request->check_ppm = option_value__number("--check", argument, 0, state);
         request->check = true;
+        break;
+    case KEY_SINCE:
+        request->moments.since = argument;
+        break;
+    case KEY_UNTIL:
+        request->moments.until = argument;
         break;
     case KEY_JSON:
         request->json = true;
@@ -223,7 +238,7 @@ static uint64_t columns_of(const struct request *request)
     return all ? ~UINT64_C(0) : COLUMN_BIT(request->column);
 }
 
-static int report(const struct request *request, const char *path)
+static int report(const struct request *request, const char *path, const char *since)
 {
     char message[512];
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
@@ -232,7 +247,11 @@ static int report(const struct request *request, const char *path)
     int judged = partial_argument__judge(reader, path, request->partial);
     struct report_model *model = native_symbols__load_model(reader, columns_of(request));
     ledger_reader__close(reader);
-    int status = check_columns(request, model, path);
+    int status = EXIT_FINE;
+    if (since)
+        status = since_argument__subtract(model, path, since, columns_of(request));
+    if (status == EXIT_FINE)
+        status = check_columns(request, model, path);
     if (status == EXIT_FINE)
         status = show(request, model, path);
     if (status == EXIT_FINE && request->check)
@@ -254,7 +273,11 @@ int cmd_report(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     char *path = ledger_argument__path(request.source);
-    int status = path ? report(&request, path) : EXIT_BAD_INPUT;
+    char *since = NULL;
+    int status = path ? since_argument__resolve(&request.moments, &path, &since) : EXIT_BAD_INPUT;
+    if (status == EXIT_FINE)
+        status = report(&request, path, since);
+    free(since);
     free(path);
     return status;
 }

@@ -108,6 +108,19 @@ static void process_line(const struct view *view)
     }
 }
 
+/* Of which moments the difference is shown. */
+static void interval_line(const struct view *view)
+{
+    const struct report_model *model = view->model;
+    if (!model->since_ns)
+        return;
+    uint64_t since_ns = report_model__epoch_ns(model, model->since_ns);
+    uint64_t until_ns = report_model__epoch_ns(model, report_model__asof_ns(model));
+    label(view, "interval");
+    fprintf(view->screen.out, "from the snapshot of %s to that of %s: what happened in between\n",
+            quantity__moment(since_ns).text, quantity__moment(until_ns).text);
+}
+
 static void time_line(const struct view *view)
 {
     const struct ledger_header *header = &view->model->header;
@@ -188,6 +201,7 @@ void view_process__text(const struct view *view)
     clock_line(view);
     events_line(view);
     hooks_lines(view);
+    interval_line(view);
     time_line(view);
     fputc('\n', view->screen.out);
 }

@@ -29,6 +29,9 @@ static json_t *process_of(const struct report_model *model)
     json_object_set_new(process, "command", json_row__text(model->command));
     json_object_set_new(process, "jvm", json_row__text(model->jvm));
     json_object_set_new(process, "start_ns", json_row__integer(report_process__start_ns(header)));
+    if (model->since_ns) /* up to asof_ns */
+        json_object_set_new(process, "since_ns",
+                            json_row__integer(report_model__epoch_ns(model, model->since_ns)));
     json_object_set_new(process, "wall_ns", json_row__integer(report_process__wall_ns(model)));
     json_object_set_new(process, "cpu_ns", json_row__integer(header->process_cpu_ns));
     json_object_set_new(process, "user_ns", json_row__integer(header->process_user_ns));

@@ -101,6 +101,46 @@ static ledger_ref draw_plain(struct drawing *drawing)
     return main_thread;
 }
 
+/*
+ * A snapshot of the same process when it was 2 s old, and its CPU 1 s.
+ *
+ * main                                      worker-1                          GC Thread#0 200 ms
+ *   (thread)              40 ms               (thread)        base 0          helper 100 ms
+ *     Main.main  x1      150 ms                 (between…)         50 ms
+ *       Main.fib x4      100 ms                 Main.work x1      160 ms
+ *         Main.fib x20   100 ms
+ *       Main.work x2       0 ms
+ */
+static void draw_earlier(struct drawing *drawing)
+{
+    describe(drawing);
+    drawing->ledger.header->asof_ns = 2 * S;
+    drawing->ledger.header->process_cpu_ns = 1 * S;
+    drawing->ledger.header->process_user_ns = 1 * S;
+    drawing->ledger.header->process_system_ns = 0;
+    ledger_ref main_method =
+        drawing__method(drawing, "demo.Main", "main", "([Ljava/lang/String;)V");
+    ledger_ref fib = drawing__method(drawing, "demo.Main", "fib", "(I)J");
+    ledger_ref work = drawing__method(drawing, "demo.Main", "work", "()V");
+    ledger_ref main_thread = drawing__thread(drawing, "main", THREAD_PLATFORM, 40 * MS);
+    ledger_ref in_main =
+        drawing__call(drawing, drawing__root(drawing, main_thread), main_method, 1, 150 * MS);
+    ledger_ref in_fib = drawing__call(drawing, in_main, fib, 4, 100 * MS);
+    drawing__call(drawing, in_fib, fib, 20, 100 * MS);
+    drawing__call(drawing, in_main, work, 2, 0);
+    set_times(drawing, main_thread, 4242, 0, 0);
+    set_totals(drawing, main_thread, 1);
+    ledger_ref worker = drawing__thread(drawing, "worker-1", THREAD_PLATFORM, 0);
+    drawing__node(drawing, drawing__root(drawing, worker), NODE_GAP, 0, 0, 50 * MS);
+    drawing__call(drawing, drawing__root(drawing, worker), work, 1, 160 * MS);
+    set_times(drawing, worker, 4243, 1 * S, 0);
+    set_totals(drawing, worker, 1);
+    ledger_ref collector = drawing__thread(drawing, "GC Thread#0", THREAD_VM, 200 * MS);
+    set_times(drawing, collector, 4244, 0, 0);
+    ledger_ref native = drawing__thread(drawing, "helper", THREAD_NATIVE, 100 * MS);
+    set_times(drawing, native, 4245, 0, 0);
+}
+
 static void draw_hostile(struct drawing *drawing)
 {
     static char long_name[10241];
@@ -540,6 +580,8 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "spinning") == 0) {
         draw_spinning(&drawing, (pid_t)number);
         state = LEDGER_LIVE;
+    } else if (strcmp(argv[1], "earlier") == 0) {
+        draw_earlier(&drawing);
     } else if (strcmp(argv[1], "live_hostile") == 0) {
         draw_hostile(&drawing);
         belong_to(&drawing, (pid_t)number);

@@ -90,6 +90,8 @@ uint64_t report_process__wall_ns(const struct report_model *model)
 {
     const struct ledger_header *header = &model->header;
     uint64_t start_ns = header->attached ? header->epoch_ns : report_process__start_ns(header);
+    if (model->since_ns)
+        start_ns = report_model__epoch_ns(model, model->profiled_since_ns);
     uint64_t end_ns = report_model__epoch_ns(model, report_model__profiled_to_ns(model));
     uint64_t whole_ns = end_ns > start_ns ? end_ns - start_ns : 0;
     return whole_ns > header->unprofiled_wall_ns ? whole_ns - header->unprofiled_wall_ns : 0;

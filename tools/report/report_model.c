@@ -122,6 +122,7 @@ bool *report_model__select(const struct report_model *model, const char *glob)
 {
     bool *selected = memory__zeroed(model->thread_count, sizeof(*selected));
     for (uint32_t i = 0; i < model->thread_count; i++)
-        selected[i] = !glob || fnmatch(glob, model->threads[i].name.bytes, 0) == 0;
+        selected[i] = !model->threads[i].is_idle &&
+                      (!glob || fnmatch(glob, model->threads[i].name.bytes, 0) == 0);
     return selected;
 }

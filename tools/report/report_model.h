@@ -86,6 +86,7 @@ struct report_thread {
     uint64_t totals[METRIC_COUNT]; /* those the ledger does not have are 0 */
     uint32_t first_node;           /* its tree: nodes first_node … end_node - 1 */
     uint32_t end_node;
+    bool is_idle; /* it has no part in the interval that the report is of: never selected */
 };
 
 /* A kernel thread that ran Java and was there when the snapshot was taken. */
@@ -104,6 +105,8 @@ struct report_model {
     struct text command;
     struct text options;
 
+    uint64_t since_ns; /* of an interval (report_since.h): when it began, on the ledger's clock */
+    uint64_t profiled_since_ns; /* the same, or when profiling had been stopped before */
     uint64_t columns; /* COLUMN_BITs of the node columns that are loaded */
     struct report_thread *threads;
     uint32_t thread_count;

@@ -1,0 +1,174 @@
+#include "tools/since_argument.h"
+
+#include "tools/command.h"
+#include "tools/live_ledger.h"
+#include "tools/report/quantity.h"
+#include "tools/report/report_since.h"
+#include "tools/symbols/native_symbols.h"
+
+#include <dirent.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+#define DAY_S     86400
+
+struct search {
+    struct ledger_header of;
+    uint64_t latest_ns; /* since the epoch */
+    uint64_t best_ns;
+    uint64_t first_ns; /* the earliest that there is; 0: none */
+    char *best;
+};
+
+static bool read_header(const char *path, struct ledger_header *header)
+{
+    FILE *file = fopen(path, "re");
+    bool whole = file && fread(header, sizeof(*header), 1, file) == 1;
+    if (file)
+        fclose(file);
+    return whole && memcmp(header->magic, LEDGER_MAGIC, sizeof(header->magic)) == 0 &&
+           header->format_version == LEDGER_FORMAT_VERSION;
+}
+
+static bool is_same_process(const struct ledger_header *a, const struct ledger_header *b)
+{
+    return a->pid == b->pid && a->start_ticks == b->start_ticks && a->epoch_ns == b->epoch_ns &&
+           memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) == 0;
+}
+
+static void search_folder(struct search *search, const char *folder)
+{
+    DIR *entries = opendir(folder);
+    const struct dirent *entry;
+    while (entries && (entry = readdir(entries))) {
+        struct ledger_header header;
+        const char *extension = strrchr(entry->d_name, '.');
+        char *path = NULL;
+        if (!extension || strcmp(extension, ".ledger") != 0 ||
+            asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
+            continue;
+        uint64_t taken_ns = 0;
+        if (read_header(path, &header) && header.state == LEDGER_CLOSED &&
+            is_same_process(&header, &search->of))
+            taken_ns = header.epoch_ns + header.asof_ns;
+        if (taken_ns && (!search->first_ns || taken_ns < search->first_ns))
+            search->first_ns = taken_ns;
+        if (taken_ns > search->best_ns && taken_ns <= search->latest_ns) {
+            search->best_ns = taken_ns;
+            char *worse = search->best;
+            search->best = path;
+            path = worse;
+        }
+        free(path);
+    }
+    if (entries)
+        closedir(entries);
+}
+
+/* "-30s" before `now_ns`; 0: not that. */
+static uint64_t moment_before(const char *given, uint64_t now_ns)
+{
+    char *unit;
+    unsigned long long count = strtoull(given + 1, &unit, 10);
+    uint64_t seconds = *unit == 's' ? 1 : *unit == 'm' ? 60 : *unit == 'h' ? 3600 : 0;
+    bool is_one = given[1] >= '0' && given[1] <= '9' && seconds && !unit[1];
+    return is_one && count <= now_ns / SECOND_NS / seconds ? now_ns - count * seconds * SECOND_NS
+                                                           : 0;
+}
+
+/* The moment that "12:30" or "-30s" is, seen from `now_ns`; 0: it is neither. Of a time of day it
+ * is the end of that minute or second. */
+static uint64_t moment_of(const char *given, uint64_t now_ns)
+{
+    if (given[0] == '-')
+        return moment_before(given, now_ns);
+    time_t now = (time_t)(now_ns / SECOND_NS);
+    struct tm day;
+    localtime_r(&now, &day);
+    day.tm_sec = 0;
+    day.tm_isdst = -1;
+    const char *end = strptime(given, "%H:%M:%S", &day);
+    bool has_seconds = end && !*end;
+    if (!has_seconds) {
+        day.tm_sec = 0;
+        end = strptime(given, "%H:%M", &day);
+    }
+    if (!end || *end)
+        return 0;
+    time_t moment = mktime(&day);
+    if (moment > now)
+        moment -= DAY_S;
+    return ((uint64_t)moment + (has_seconds ? 1 : 60)) * SECOND_NS - 1;
+}
+
+char *since_argument__find(const char *option, const char *given, const char *path)
+{
+    struct search search = {0};
+    if (access(given, F_OK) == 0)
+        return strdup(given);
+    if (!read_header(path, &search.of)) {
+        command__fail("%s: no ledger of this version", path);
+        return NULL;
+    }
+    uint64_t asof_ns = search.of.state == LEDGER_CLOSED ? search.of.epoch_ns + search.of.asof_ns
+                                                        : (uint64_t)time(NULL) * SECOND_NS;
+    search.latest_ns = moment_of(given, asof_ns);
+    if (!search.latest_ns) {
+        command__fail("%s %s: neither a snapshot's file nor a time such as 12:30, 12:30:05 or -30s",
+                      option, given);
+        return NULL;
+    }
+    char *folder = strdup(path);
+    if (folder)
+        search_folder(&search, dirname(folder));
+    free(folder);
+    search_folder(&search, ".");
+    if (!search.best && search.first_ns)
+        command__fail("%s %s: no snapshot of process %d was taken by %s; the first one is of %s",
+                      option, given, (int)search.of.pid, quantity__moment(search.latest_ns).text,
+                      quantity__moment(search.first_ns).text);
+    else if (!search.best)
+        command__fail("%s %s: no snapshot of process %d lies beside %s or in the working folder; "
+                      "`treadle dump` takes one",
+                      option, given, (int)search.of.pid, path);
+    return search.best;
+}
+
+int since_argument__resolve(const struct since_options *options, char **path, char **since)
+{
+    if (options->until) {
+        char *until = since_argument__find("--until", options->until, *path);
+        free(*path);
+        *path = until;
+        if (!until)
+            return EXIT_BAD_INPUT;
+    }
+    if (options->since)
+        *since = since_argument__find("--since", options->since, *path);
+    return options->since && !*since ? EXIT_BAD_INPUT : EXIT_FINE;
+}
+
+int since_argument__subtract(struct report_model *model, const char *path, const char *since,
+                             uint64_t columns)
+{
+    char message[512];
+    int status = EXIT_FINE;
+    struct ledger_reader *reader = live_ledger__read(since, message, sizeof(message));
+    if (!reader)
+        return command__fail("%s", message);
+    struct report_model *before = native_symbols__load_model(reader, columns);
+    ledger_reader__close(reader);
+    if (report_since__can_be(before, model))
+        report_since__subtract(model, before);
+    else
+        status = command__fail("%s: %s is no earlier snapshot of its process; `treadle diff` "
+                               "compares any two",
+                               path, since);
+    report_model__free(before);
+    return status;
+}
