@@ -531,6 +531,7 @@ void sampler__drain(struct agent *agent)
     ledger__count(&header->dropped_samples, dropped - sampler->dropped_before);
     sampler->dropped_before = dropped;
     header->sample_fill_bytes = sample_buffers__fill_bytes(sampler->buffers);
+    header->lost_scopes = sampler->code.lost;
     sampler->drained_ns = now_ns;
 }
 

@@ -252,6 +252,7 @@ struct ledger_header {
     int32_t kernel_symbol_error; /* 0, or the errno with which the kernel hides their names */
 
     uint64_t missing_bytes; /* of ledgers merged into this one, whose files ended too early */
+    uint64_t lost_scopes;   /* compiled frames of samples whose inlined methods could not be told */
 };
 
 enum ledger_event_mode {

@@ -98,6 +98,8 @@ void view_samples__text(const struct view *view)
     count_line(view, "of which no thread's", header->homeless_samples, header->samples);
     walk_lines(view);
     kernel_lines(view);
+    if (header->lost_scopes)
+        count_line(view, "frames of code that was gone", header->lost_scopes, 0);
     if (header->sample_buffer_bytes)
         fprintf(view->screen.out, "  the fullest buffer was %s full\n",
                 quantity__share(header->sample_fill_bytes, header->sample_buffer_bytes).text);
@@ -131,6 +133,7 @@ json_t *view_samples__json(const struct report_model *model)
     json_object_set_new(object, "taken", json_row__integer(header->samples));
     json_object_set_new(object, "dropped", json_row__integer(header->dropped_samples));
     json_object_set_new(object, "homeless", json_row__integer(header->homeless_samples));
+    json_object_set_new(object, "frames_of_gone_code", json_row__integer(header->lost_scopes));
     json_object_set_new(object, "buffer_bytes", json_row__integer(header->sample_buffer_bytes));
     json_object_set_new(object, "fill_bytes", json_row__integer(header->sample_fill_bytes));
     json_object_set_new(object, "failed_walks", walks);

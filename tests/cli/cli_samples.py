@@ -13,6 +13,7 @@ Samples
   stacks not walked to their end               13        20.0 %
     4: an image that does not say how to unwind there
     9: deeper than a sample has room for
+  frames of code that was gone                  4
   the fullest buffer was 25.0 % full
   a share of 2 % is known to ± 3.54 % points (95 %)
 """
@@ -75,7 +76,7 @@ GC Thread#0  (vm, alive)  300 ms CPU, 10.00 s wall, 0 calls
         self.assertEqual(found["demo.Inner", "loop"]["base"]["wall_ns"], 100 * MS)
         self.assertEqual(report["balance"]["samples"], {
             "mode": "cpu", "interval_ns": 10 * MS, "clock": "timer", "clock_errno": 13, "taken": 65,
-            "dropped": 3, "homeless": 2, "buffer_bytes": 65536, "fill_bytes": 16384,
+            "dropped": 3, "homeless": 2, "frames_of_gone_code": 4, "buffer_bytes": 65536, "fill_bytes": 16384,
             "failed_walks": {"unknown_code": 0, "no_unwind": 4, "bad_frame": 0, "bad_method": 0,
                              "fault": 0, "too_deep": 9},
             "kernel": {"samples": 0, "with_functions": 0, "needs": None},

@@ -67,6 +67,7 @@ static inline void sampled__describe(struct ledger_header *header)
     header->samples += 3 + 2;
     header->dropped_samples = 3;
     header->homeless_samples = 2;
+    header->lost_scopes = 4;
     header->sample_buffer_bytes = 65536;
     header->sample_fill_bytes = 16384;
     header->walk_failures[WALK_NO_UNWIND] = 4;

@@ -28,6 +28,7 @@ static const size_t summed[] = {
     FIELD(samples),
     FIELD(dropped_samples),
     FIELD(homeless_samples),
+    FIELD(lost_scopes),
     FIELD(kernel_samples),
     FIELD(kernel_stacks),
 };
