@@ -200,6 +200,9 @@ static void JNICALL on_vm_init(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
     (void)jvmti;
     if (profiling__begin(agent, jni, thread) != 0)
         give_up(agent);
+    else
+        log__answer("profiling \n");
+    log__end_answer();
 }
 
 static void JNICALL on_vm_death(jvmtiEnv *jvmti, JNIEnv *jni)
@@ -336,6 +339,7 @@ static int read_options(struct agent_options *options, const char *text)
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
     struct agent *agent = &treadle_agent;
+    bool strict = false;
     int error;
 
     (void)reserved;
@@ -345,12 +349,16 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
     }
     error = read_options(&agent->options, options);
     loaded = true;
+    strict |= error && agent->options.strict_options;
+    strict |= agent->options.strict;
     if (!error)
         error = begin(agent, vm, options, false);
-    if (error && agent->options.strict)
+    if (!error)
+        return JNI_OK; /* VMInit ends the answer */
+    log__end_answer();
+    if (strict)
         return JNI_ERR;
-    if (error)
-        agent_options__free(&agent->options);
+    agent_options__free(&agent->options);
     return JNI_OK;
 }
 

@@ -50,6 +50,7 @@ struct agent {
     bool housekeeping_over;
     uint64_t all_metrics_ns; /* the housekeeping thread's own, as the next */
     uint64_t next_scan_ns;
+    bool warned; /* of losses, on stderr */
 
     _Atomic bool active;    /* from when the JVM runs Java to the last snapshot */
     _Atomic bool profiling; /* started, and not stopped */

@@ -41,6 +41,7 @@ static void run_snapshot(void *context)
 
     pthread_mutex_lock(&job->agent->snapshot_lock);
     job->error = write_snapshot(job);
+    housekeeping__warn_of_losses(job->agent);
     if (job->last) {
         atomic_store(&job->agent->active, false);
         atomic_store(&job->agent->over, true);
@@ -57,8 +58,8 @@ int dump__now(struct agent *agent, JNIEnv *jni, const char *pattern)
     method_details__record(agent, jni);
     housekeeping__run(agent, run_snapshot, &job);
     if (job.error)
-        log__line(LOG_ERROR, "snapshot %s: cannot be written: %s", *job.path ? job.path : job.pattern,
-                  strerror(-job.error));
+        log__line(LOG_ERROR, "snapshot %s: cannot be written: %s",
+                  *job.path ? job.path : job.pattern, strerror(-job.error));
     else
         log__line(LOG_INFO, "snapshot %s", job.path);
     return job.error;

@@ -59,7 +59,8 @@ static ledger_ref given_options(struct ledger *ledger, const char *options)
     while (options && *options) {
         size_t length = strcspn(options, ",");
 
-        if (strncmp(options, "answer", 6) != 0 && used + length + 2 < sizeof text)
+        if (strncmp(options, "answer", 6) != 0 && strncmp(options, "strict=", 7) != 0 &&
+            used + length + 2 < sizeof text)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s", used ? "," : "",
                                      (int)length, options);
         options += length;

@@ -1,12 +1,14 @@
 #include "agent/housekeeping.h"
 
 #include "agent/agent.h"
+#include "agent/log.h"
 #include "native/kernel_metrics.h"
 #include "native/unprofiled.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,6 +65,27 @@ static void scan_in_turn(struct agent *agent)
                           rest_after(agent, clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
 }
 
+void housekeeping__warn_of_losses(struct agent *agent)
+{
+    const struct ledger_header *header = agent->ledger.header;
+    bool lost = header->dropped_enters || header->dropped_threads;
+
+    if (agent->warned || !(header->full_error || lost))
+        return;
+    agent->warned = true;
+    if (header->full_error == ENOMEM)
+        log__line(LOG_WARN, "the ledger is full (max-mem is reached): calls and threads that are "
+                            "new are only counted as lost; raise max-mem=, or include= fewer "
+                            "methods");
+    else if (header->full_error)
+        log__line(LOG_WARN,
+                  "the ledger is full (%s): calls and threads that are new are only counted as "
+                  "lost; name another folder with live-dir=",
+                  strerror(header->full_error));
+    else
+        log__line(LOG_WARN, "some calls or threads are not recorded; reports say how many");
+}
+
 static void look_after(struct agent *agent)
 {
     struct ledger_header *header = agent->ledger.header;
@@ -78,6 +101,7 @@ static void look_after(struct agent *agent)
     if (!atomic_load(&agent->over)) {
         scan_in_turn(agent);
         sampler__look_after(agent);
+        housekeeping__warn_of_losses(agent);
     }
     pthread_mutex_unlock(&agent->snapshot_lock);
 }

@@ -18,6 +18,9 @@ void housekeeping__run(struct agent *agent, void (*work)(void *context), void *c
 /* Looks at the VM threads now, and waits for that: the JVM is about to end some of them. */
 void housekeeping__look(struct agent *agent);
 
+/* Says once on stderr that the books are no longer whole. With the snapshot lock held. */
+void housekeeping__warn_of_losses(struct agent *agent);
+
 /* Asks it to end; does not wait. */
 void housekeeping__stop(struct agent *agent);
 

@@ -15,6 +15,9 @@ void log__line(enum log_level level, const char *format, ...) __attribute__((for
 /* What the calling thread says from here to the end also goes to the file of whoever asked, which
  * is there already; NULL: nobody asked. */
 void log__begin_answer(const char *path);
+
+/* Only to that file. */
+void log__answer(const char *line);
 void log__end_answer(void);
 
 #endif

@@ -277,15 +277,25 @@ static int read_answer(struct agent_options *options, const char *value, struct 
     return *value ? keep(&options->answer, value) : expect(refusal, "a file's path");
 }
 
+/* `strict` alone is a flag. */
+static int read_strict(struct agent_options *options, const char *value, struct refusal *refusal)
+{
+    options->strict_options = strcmp(value, "options") == 0;
+    return options->strict_options ? 0 : expect(refusal, "strict or strict=options");
+}
+
 static const struct {
     const char *name;
     read_value read;
 } with_value[] = {
-    {"file", read_file},       {"live-dir", read_live_dir}, {"include", read_include},
-    {"exclude", read_exclude}, {"events", read_events},     {"metrics", read_metrics},
-    {"reuse", read_reuse},     {"max-mem", read_max_mem},   {"log", read_log},
-    {"clock", read_clock},     {"answer", read_answer},     {"fold", read_fold},
-    {"sample", read_sample},   {"interval", read_interval}, {"sample-clock", read_sample_clock},
+    {"file", read_file},         {"live-dir", read_live_dir},
+    {"include", read_include},   {"exclude", read_exclude},
+    {"events", read_events},     {"metrics", read_metrics},
+    {"reuse", read_reuse},       {"max-mem", read_max_mem},
+    {"log", read_log},           {"clock", read_clock},
+    {"answer", read_answer},     {"fold", read_fold},
+    {"strict", read_strict},     {"sample", read_sample},
+    {"interval", read_interval}, {"sample-clock", read_sample_clock},
 };
 
 static const struct {

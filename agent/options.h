@@ -33,6 +33,7 @@ struct agent_options {
     enum log_level log;
     enum ledger_clock_kind clock; /* 0: the best */
     bool strict;
+    bool strict_options; /* the same, where it is an option that is wrong */
     char *answer; /* a file of the one who asks, for what is said while it is done; or NULL */
 
     /* only to an agent that is loaded */

@@ -1,12 +1,15 @@
 /* treadle run: starts a JVM with the agent. */
 #include "tools/agent_arguments.h"
+#include "tools/agent_receipt.h"
 #include "tools/command.h"
+#include "tools/watched_program.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define EXIT_NOT_FOUND      127 /* as a shell has them */
@@ -15,11 +18,16 @@
 enum option_key {
     KEY_EVENTS = 256,
     KEY_STRICT,
+    KEY_BEST_EFFORT,
 };
 
 static const struct argp_option options[] = {
     {"events", KEY_EVENTS, "MODE", 0, "how calls are seen: instrument, jvmti or none", 0},
     {"strict", KEY_STRICT, NULL, 0, "do not start the JVM when it cannot be profiled", 0},
+    {"best-effort", KEY_BEST_EFFORT, NULL, 0,
+     "run the program even if an option of the agent is wrong, and end as it ends even if no JVM "
+     "was profiled",
+     0},
     {0},
 };
 
@@ -30,7 +38,8 @@ static const struct argp_child children[] = {
 };
 
 static const char doc[] =
-    "Start a program with the agent in its JVM; exit status and signals are the program's."
+    "Start a program with the agent in its JVM; exit status and signals are the program's, but the "
+    "status is 1 where it would be 0 and no JVM was profiled."
     "\vThe agent goes to `java` as -agentpath, to the JDK's tools (javac, jar, ...) as "
     "-J-agentpath, and to any other program through JAVA_TOOL_OPTIONS, on which every JVM that it "
     "starts says \"Picked up JAVA_TOOL_OPTIONS\".\n\n"
@@ -40,6 +49,15 @@ static const char doc[] =
 struct request {
     struct agent_options options;
     char **program; /* argv of what to run */
+    bool best_effort;
+    bool strict;
+};
+
+/* What a child becomes. */
+struct run {
+    const struct request *request;
+    const char *library;
+    const char *receipt; /* "" without */
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -54,6 +72,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case KEY_STRICT:
         agent_arguments__add(&request->options, state, "strict", NULL);
+        request->strict = true;
+        break;
+    case KEY_BEST_EFFORT:
+        request->best_effort = true;
         break;
     case ARGP_KEY_ARG:
         request->program = &state->argv[state->next - 1];
@@ -132,20 +154,65 @@ static int start_with_environment(char **program, const char *argument)
     return start(program);
 }
 
-static int run(const struct request *request, const char *library)
+/* A wrong option stops a JVM unless that is what --best-effort is for. */
+static char *agent_text(const struct run *run)
 {
+    const struct request *request = run->request;
+    bool strict = !request->best_effort && !request->strict;
+    const char *parts[] = {run->receipt[0] ? "answer=" : "", run->receipt,
+                           strict ? "strict=options" : "",
+                           request->options.text ? request->options.text : ""};
+    char *text = NULL;
+    int length = asprintf(&text, "%s%s%s%s%s%s", parts[0], parts[1],
+                          parts[0][0] && (strict || parts[3][0]) ? "," : "", parts[2],
+                          strict && parts[3][0] ? "," : "", parts[3]);
+    return length < 0 ? NULL : text;
+}
+
+static int become(void *context)
+{
+    const struct run *run = context;
+    const struct request *request = run->request;
     const char *name = base_name(request->program[0]);
-    const char *text = request->options.text;
+    char *text = agent_text(run);
     bool tool = takes_j_options(name);
     char *argument = NULL;
-    if (asprintf(&argument, "%s-agentpath:%s%s%s", tool ? "-J" : "", library, text ? "=" : "",
-                 text ? text : "") < 0)
+    if (!text || asprintf(&argument, "%s-agentpath:%s%s%s", tool ? "-J" : "", run->library,
+                          text[0] ? "=" : "", text) < 0)
         return command__fail("%s", strerror(ENOMEM));
     int status = tool || strcmp(name, "java") == 0
                      ? start_with_argument(request->program, argument)
                      : start_with_environment(request->program, argument);
     free(argument);
+    free(text);
     return status;
+}
+
+/* A program that could not be started has said why. */
+static int judge(const struct request *request, const struct agent_receipt *receipt, int status)
+{
+    if (status == EXIT_NOT_FOUND || status == EXIT_NOT_EXECUTABLE ||
+        agent_receipt__is_signed(receipt))
+        return status;
+    command__note("no JVM of %s was profiled: %s; --best-effort takes its exit status as it is",
+                  request->program[0],
+                  status ? "it ended before, started none, or hid its environment from it"
+                         : "it started none, or hid its environment from it");
+    return status ? status : EXIT_BAD_INPUT;
+}
+
+static int run(const struct request *request, const char *library)
+{
+    struct agent_receipt receipt = {.fd = -1};
+    struct run run = {request, library, receipt.path};
+    if (request->best_effort || !agent_receipt__open(&receipt))
+        return become(&run);
+    int ended = watched_program__run(become, &run);
+    int status = ended < 0 ? command__fail("%s", strerror(errno)) : EXIT_FINE;
+    if (ended >= 0 && WIFEXITED(ended))
+        status = judge(request, &receipt, WEXITSTATUS(ended));
+    agent_receipt__close(&receipt);
+    return ended >= 0 && WIFSIGNALED(ended) ? watched_program__end(ended) : status;
 }
 
 int cmd_run(int argc, char **argv)

@@ -35,7 +35,8 @@ static const struct argp_option options[] = {
      "cpu (the default), waiting, calls, switches, faults, delay, mounts, pinned, parked, start or "
      "name",
      0},
-    {"thread", 't', "GLOB", 0, "only threads whose name matches, such as 'http-*'", 0},
+    {"thread", 't', "GLOB", 0,
+     "only threads whose name matches, such as 'http-*', or has that in it, such as http", 0},
     {"json", KEY_JSON, NULL, 0,
      "JSON, one line an interval: durations in ns, times since the epoch", 0},
     {0},
@@ -255,7 +256,7 @@ static void print_line(char *line)
     free(line);
 }
 
-static void print_interval(const struct top_view *view)
+static void print_interval(const struct top_view *view, const char *threads)
 {
     struct top_layout layout = top_layout__of(view);
     for (unsigned i = 0; i < TOP_HEAD_LINES; i++)
@@ -264,6 +265,8 @@ static void print_interval(const struct top_view *view)
     print_line(top_line__titles(view, &layout));
     for (uint32_t i = 0; i < view->count; i++)
         print_line(top_line__row(view, &layout, &view->interval->row[view->order[i]]));
+    if (!view->count && threads)
+        printf("no thread's name matches '%s'\n", threads);
     puts("");
     if (!view->count)
         return;
@@ -284,7 +287,7 @@ static void show(const struct top_request *request, const struct interval *inter
     if (request->json)
         top_json__write(stdout, &view);
     else
-        print_interval(&view);
+        print_interval(&view, request->threads);
     free(order);
 }
 

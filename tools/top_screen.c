@@ -175,6 +175,8 @@ static void draw_interval(struct top_screen *screen)
     if (!count || body < 2 * PATH_LINES_LEAST)
         path_lines = 0;
     draw_rows(screen, &view, (int)TOP_HEAD_LINES, body - path_lines);
+    if (!count && body > 2)
+        (void)mvaddstr((int)TOP_HEAD_LINES + 1, 2, "no thread's name matches");
     if (path_lines)
         draw_path(&view, &view.interval->row[order[screen->cursor]], LINES - 1 - path_lines,
                   path_lines);
@@ -319,11 +321,9 @@ static void draw(struct top_screen *screen)
     (void)refresh();
 }
 
-/* A name without * or ? may be any part of one. */
 static void set_filter(struct top_screen *screen)
 {
-    const char *around = strpbrk(screen->typed, "*?[") ? "" : "*";
-    snprintf(screen->glob, sizeof(screen->glob), "%s%s%s", around, screen->typed, around);
+    snprintf(screen->glob, sizeof(screen->glob), "%s", screen->typed);
     screen->request.threads = screen->typed[0] ? screen->glob : NULL;
     screen->first = 0;
 }

@@ -149,6 +149,7 @@ demo.Inner.loop  (I)V, Demo.java
         self.assertIn("has no samples: the agent's sample= did not ask for any",
                       self.treadle("annotate", "demo.*", "plain.ledger", status=1))
         self.assertIn("which METHOD?", self.treadle("annotate", status=2))
+        self.assertIn("which METHOD of plain.ledger?", self.treadle("annotate", "plain.ledger", status=2))
         self.assertIn("not more", self.treadle("annotate", "a", "b", "c", status=2))
 
     def test_damage(self):

@@ -24,7 +24,7 @@ class Run(bench.Bench):
             os.chmod(self.path(name), 0o755)
 
     def run_it(self, *arguments, status=7, **env):
-        done = subprocess.run([bench.TREADLE, "run", *arguments], cwd=self.folder, text=True,
+        done = subprocess.run([bench.TREADLE, "run", "--best-effort", *arguments], cwd=self.folder, text=True,
                               capture_output=True, check=False, timeout=60,
                               env=self.environment(**{"TREADLE_AGENT": self.agent, **env}))
         self.assertEqual(done.returncode, status, done.stderr)
@@ -77,11 +77,63 @@ class Run(bench.Bench):
     def test_the_process_becomes_the_program(self):
         with open(self.path("java"), "w", encoding="utf-8") as script:
             script.write("#!/bin/sh\necho $$\nkill -TERM $$\n")
-        with subprocess.Popen([bench.TREADLE, "run", "./java"], cwd=self.folder,
-                              stdout=subprocess.PIPE, text=True,
+        with subprocess.Popen([bench.TREADLE, "run", "--best-effort", "./java"],
+                              cwd=self.folder, stdout=subprocess.PIPE, text=True,
                               env=self.environment(TREADLE_AGENT=self.agent)) as process:
             self.assertEqual(process.stdout.read(), f"{process.pid}\n")
         self.assertEqual(process.returncode, -signal.SIGTERM)
+
+
+class Watched(Run):
+    """Without --best-effort: a program that stands for a JVM says by the file of answer= that it is profiled."""
+    SIGNED = """#!/bin/sh
+answer=${1#*answer=}
+echo "profiling " >> "${answer%%,*}"
+echo "$1"
+exit ${STATUS:-0}
+"""
+
+    def watch(self, *arguments, **env):
+        return subprocess.run([bench.TREADLE, "run", *arguments], cwd=self.folder, text=True, capture_output=True,
+                              check=False, timeout=60, env=self.environment(TREADLE_AGENT=self.agent, **env))
+
+    def sign(self):
+        with open(self.path("java"), "w", encoding="utf-8") as script:
+            script.write(self.SIGNED)
+
+    def test_no_jvm_was_profiled(self):
+        done = self.watch("--", "true")
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "treadle: no JVM of true was profiled: it started none, or hid its environment from "
+                             "it; --best-effort takes its exit status as it is\n"))
+        done = self.watch("./java")
+        self.assertEqual(done.returncode, 7)
+        self.assertIn("no JVM of ./java was profiled", done.stderr)
+
+    def test_a_jvm_was_profiled(self):
+        self.sign()
+        for status in (0, 3):
+            done = self.watch("./java", STATUS=str(status))
+            self.assertEqual((done.returncode, done.stderr), (status, ""))
+
+    def test_a_wrong_option_stops_a_jvm(self):
+        self.sign()
+        self.assertIn(",strict=options,interval=2s\n", self.watch("-O", "interval=2s", "./java").stdout)
+        self.assertNotIn("strict=options", self.watch("--strict", "./java").stdout)
+
+    def test_what_is_not_there_is_one_line(self):
+        done = self.watch("./javaa")
+        self.assertEqual((done.returncode, done.stderr),
+                         (127, "treadle: ./javaa: no such program; is it on the PATH?\n"))
+
+    def test_signals_are_the_programs(self):
+        self.assertEqual(self.watch("--", "sh", "-c", "kill -KILL $$").returncode, -signal.SIGKILL)
+        script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.1; done"
+        with subprocess.Popen([bench.TREADLE, "run", "--", "sh", "-c", script], stdout=subprocess.PIPE, text=True,
+                              stderr=subprocess.DEVNULL, env=self.environment(TREADLE_AGENT=self.agent)) as process:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(timeout=60), 9)
 
 
 if __name__ == "__main__":

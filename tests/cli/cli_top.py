@@ -87,7 +87,14 @@ class Top(bench.Bench):
         interval, = self.intervals("--once", "-i", "0.1", "-t", "nobody")
         self.assertEqual(interval["threads"], [])
         self.assertEqual(interval["hot_path"], {"thread": None, "steps": []})
-        self.treadle("top", self.pid, "--once", "-i", "0.1", "-t", "nobody")
+        self.assertIn("no thread's name matches 'nobody'\n",
+                      self.treadle("top", self.pid, "--once", "-i", "0.1", "-t", "nobody"))
+
+    def test_a_name_may_be_any_part_of_one(self):
+        for glob in ("orke", "*orke*", "worker*"):
+            interval, = self.intervals("--once", "-i", "0.1", "-t", glob)
+            self.assertTrue(interval["threads"], glob)
+            self.assertTrue(all("orke" in thread["name"] for thread in interval["threads"]))
 
     def test_a_stopped_one_says_so(self):
         self.make("stopped", self.name, self.process.pid)

@@ -40,6 +40,7 @@ def check(test, plain, what, **options):
     if not test.ledger.exists():
         test.check(line, f"{what}: no snapshot, and nothing says why")
         return
+    test.check("the ledger is full" in line and "counted as lost" in line, f"{what}: no warning: {line}")
     views = test.checked_report(dropped=True, note_allowed=True)
     dropped = views["threads"]["balance"]["dropped_events"]
     calls = sum(m["calls"] for m in views["flat"]["methods"])

@@ -4,6 +4,7 @@
 
 #include <fnmatch.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define METRIC_OF(row, id) ((row)->value[(unsigned)COLUMN_KERNEL + METRIC_##id])
 #define NEEDS(id)          COLUMN_BIT((unsigned)COLUMN_KERNEL + METRIC_##id)
@@ -98,6 +99,12 @@ static int compare(const void *a, const void *b, void *context)
     return order ? order : (first > second) - (first < second);
 }
 
+/* A name without * or ? may be any part of one. */
+static bool matches(const char *glob, const char *name)
+{
+    return strpbrk(glob, "*?[") ? fnmatch(glob, name, 0) == 0 : strstr(name, glob) != NULL;
+}
+
 uint32_t *interval_order__of(const struct interval *interval, const char *glob,
                              const struct interval_sort *sort, uint32_t *count)
 {
@@ -105,8 +112,7 @@ uint32_t *interval_order__of(const struct interval *interval, const char *glob,
     uint32_t *order = memory__zeroed(interval->rows, sizeof(*order));
     *count = 0;
     for (uint32_t i = 0; i < interval->rows; i++)
-        if (!glob ||
-            fnmatch(glob, interval__thread(interval, &interval->row[i])->name.bytes, 0) == 0)
+        if (!glob || matches(glob, interval__thread(interval, &interval->row[i])->name.bytes))
             order[(*count)++] = i;
     if (*count)
         qsort_r(order, *count, sizeof(*order), compare, &sorting);
