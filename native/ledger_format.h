@@ -431,6 +431,7 @@ enum ledger_node_kind {
     NODE_SAMPLED = 4, /* a Java frame that samples met */
     NODE_NATIVE = 5,  /* ditto, a native one */
     NODE_KERNEL = 6,  /* ditto, the kernel's side */
+    NODE_UNSEEN = 8,  /* in no ledger: a report's row of what no sample saw, below an exact node */
 };
 
 /*

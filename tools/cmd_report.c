@@ -6,6 +6,7 @@
 #include "tools/partial_argument.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
+#include "tools/report/report_errors.h"
 #include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
 #include "tools/view_losses.h"
@@ -19,7 +20,8 @@
 
 struct request {
     const struct view_kind *view;
-    enum report_column column;
+    enum report_column column; /* --metric, or what the view shows if there is none */
+    bool column_given;
     const char *source; /* FILE or PID, or NULL */
     const char *threads;
     const char *sort;
@@ -46,7 +48,9 @@ static const struct argp_option options[] = {
     {"view", 'v', "VIEW", 0,
      "threads (the default), spawn, tree, flat, callers, images or procedures", 0},
     {"metric", 'm', "METRIC", 0,
-     "what Base and Cum show and what is sorted by: cpu (the default), wall, calls, or a kernel "
+     "what Base and Cum show and what is sorted by: cpu (the default, wall where the samples are "
+     "of "
+     "wall time), wall, calls, or a kernel "
      "metric such as run_queue_delay",
      0},
     {"thread", 't', "GLOB", 0,
@@ -126,6 +130,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case 'm':
         request->column = option_value__metric(argument, state);
+        request->column_given = true;
         break;
     case 't':
         request->threads = argument;
@@ -195,6 +200,7 @@ static int show(const struct request *request, const struct report_model *model,
         .path = path,
         .selected = selected,
         .column = request->column,
+        .whole = kind->of_threads ? 0 : view__whole(model, selected, request->column),
         .sort = request->sort,
         .top = request->top,
         .fold = request->fold,
@@ -238,13 +244,21 @@ static uint64_t columns_of(const struct request *request)
     return all ? ~UINT64_C(0) : COLUMN_BIT(request->column);
 }
 
-static int report(const struct request *request, const char *path, const char *since)
+/* Where all samples are of wall time, it is what the views of trees show. */
+static void choose_column(struct request *request, const struct ledger_header *header)
+{
+    if (!request->column_given && !request->view->of_threads && report_columns__has_samples(header))
+        request->column = report_errors__column(header);
+}
+
+static int report(struct request *request, const char *path, const char *since)
 {
     char message[512];
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
     if (!reader)
         return command__fail("%s", message);
     int judged = partial_argument__judge(reader, path, request->partial);
+    choose_column(request, ledger_reader__header(reader));
     struct report_model *model = native_symbols__load_model(reader, columns_of(request));
     ledger_reader__close(reader);
     int status = EXIT_FINE;

@@ -33,6 +33,18 @@ size_t view__sort_index(const struct view *view, const char *const *keys)
     return 0;
 }
 
+uint64_t view__whole(const struct report_model *model, const bool *selected,
+                     enum report_column column)
+{
+    uint64_t whole = 0;
+    for (uint32_t i = 0; i < model->thread_count; i++) {
+        const struct report_thread *thread = &model->threads[i];
+        if (selected[i] && thread->first_node < thread->end_node && model->cum[column])
+            whole += model->cum[column][thread->first_node];
+    }
+    return whole;
+}
+
 void view__metric_title(const struct view *view, char title[METRIC_TITLE_BYTES])
 {
     snprintf(title, METRIC_TITLE_BYTES, "%s", report_column__title(view->column));

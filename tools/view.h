@@ -13,6 +13,7 @@ struct view {
     const bool *selected;      /* by thread */
     enum report_column column; /* --metric */
     const char *sort; /* one of the view's keys or, for threads, a column's name; or NULL */
+    uint64_t whole;   /* of the metric, in the trees of the selected threads */
     uint32_t top;     /* 0: all */
     bool fold;
     struct screen screen;
@@ -57,6 +58,10 @@ view_form view_images__csv;
 view_form view_procedures__text;
 view_form view_procedures__json;
 view_form view_procedures__csv;
+
+/* All of a metric in the trees of the selected threads. */
+uint64_t view__whole(const struct report_model *model, const bool *selected,
+                     enum report_column column);
 
 /* Index of --sort in a NULL-terminated list of keys; 0 if there is none. */
 size_t view__sort_index(const struct view *view, const char *const *keys);

@@ -13,6 +13,7 @@ struct book {
     const struct view *view;
     struct report_callers *callers;
     struct report_flat *flat;
+    struct report_errors *errors;
     struct method_values *stanzas; /* in the order they are shown in */
     uint32_t count;                /* of them, shown */
     uint32_t total;
@@ -30,6 +31,7 @@ static struct book open_book(const struct view *view)
     struct book book = {.view = view};
     book.callers = report_callers__new(model, view->selected);
     book.flat = report_flat__new(model, view->selected);
+    book.errors = report_errors__of_methods(model, view->selected, view->column);
     book.column = report_callers__index(book.callers, view->column);
     book.calls = report_callers__index(book.callers, COLUMN_CALLS);
     book.samples = report_callers__index(book.callers, COLUMN_SAMPLES);
@@ -52,6 +54,7 @@ static void close_book(struct book *book)
 {
     report_callers__free(book->callers);
     report_flat__free(book->flat);
+    report_errors__free(book->errors);
     free(book->stanzas);
     free((void *)book->row_of);
 }
@@ -132,11 +135,15 @@ static void write_text_row(const struct book *book, enum role role, uint32_t sel
     char *name = view_row__name(view, method, room);
     (void)self;
     fputs(role == SELF ? screen__bold(&view->screen) : "", view->screen.out);
-    view_row__numbers(view, &(struct row_numbers){.calls = base[book->calls],
-                                                  .base = base[book->column],
-                                                  .cum = cum[book->column],
-                                                  .samples = base[book->samples],
-                                                  .mark = mark_of(book, method)});
+    view_row__numbers(
+        view,
+        &(struct row_numbers){.calls = base[book->calls],
+                              .base = base[book->column],
+                              .cum = cum[book->column],
+                              .samples = base[book->samples],
+                              .shared = cum[book->column],
+                              .error = role == SELF && book->errors ? book->errors->cum[method] : 0,
+                              .mark = mark_of(book, method)});
     fprintf(view->screen.out, "%s%s%s\n", role == SELF ? "" : "    ", name,
             role == SELF ? screen__plain(&view->screen) : "");
     free(name);
@@ -145,7 +152,7 @@ static void write_text_row(const struct book *book, enum role role, uint32_t sel
 int view_callers__text(const struct view *view)
 {
     struct book book = open_book(view);
-    view_row__title(view, "Callers and callees", "Base and Cum");
+    view_row__title(view, "Callers and callees", "Base and Cum (of which Share)");
     fputs(screen__bold(&view->screen), view->screen.out);
     view_row__number_heads(view);
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
@@ -158,6 +165,7 @@ int view_callers__text(const struct view *view)
     }
     if (book.count < book.total)
         fprintf(view->screen.out, "\n(%u more, not shown)\n", book.total - book.count);
+    view_row__zero_note(view);
     view_samples__text(view);
     close_book(&book);
     return 0;
@@ -178,7 +186,6 @@ static void write_json_row(const struct book *book, enum role role, uint32_t sel
                            const uint64_t *base, const uint64_t *cum)
 {
     json_t *object = view_row__method(book->view->model, method);
-    (void)role;
     (void)self;
     if (book->written > 0)
         fputc(',', book->view->screen.out);
@@ -186,6 +193,8 @@ static void write_json_row(const struct book *book, enum role role, uint32_t sel
     view_row__add_samples(object, book->view->model, base[book->samples], mark_of(book, method));
     json_object_set_new(object, "base", json_values(book, base));
     json_object_set_new(object, "cum", json_values(book, cum));
+    if (role == SELF)
+        view_row__add_errors(object, book->errors, method);
     json_row__write(book->view->screen.out, object);
 }
 

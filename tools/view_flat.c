@@ -11,6 +11,7 @@
 /* The rows in the order they are shown in; `count` of them. */
 struct shown {
     struct report_flat *flat;
+    struct report_errors *errors;
     const struct flat_row **rows;
     uint32_t count;
 };
@@ -18,6 +19,7 @@ struct shown {
 static struct shown arrange(const struct view *view)
 {
     struct shown shown = {.flat = report_flat__new(view->model, view->selected)};
+    shown.errors = report_errors__of_methods(view->model, view->selected, view->column);
     uint32_t count = shown.flat->row_count;
     struct method_values *keys = memory__zeroed(count, sizeof(*keys));
     uint32_t *row_of = memory__zeroed(view->model->method_count, sizeof(*row_of));
@@ -41,6 +43,7 @@ static void release(struct shown *shown)
 {
     free((void *)shown->rows);
     report_flat__free(shown->flat);
+    report_errors__free(shown->errors);
 }
 
 int view_flat__text(const struct view *view)
@@ -48,23 +51,27 @@ int view_flat__text(const struct view *view)
     struct shown shown = arrange(view);
     size_t taken = view_row__number_columns(view);
     size_t room = view->screen.columns > taken + 20 ? view->screen.columns - taken : 0;
-    view_row__title(view, "Methods", "Base and Cum");
+    view_row__title(view, "Methods", "Base (of which Share) and Cum");
     fputs(screen__bold(&view->screen), view->screen.out);
     view_row__number_heads(view);
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct flat_row *row = shown.rows[i];
         char *name = view_row__name(view, row->method, room);
-        view_row__numbers(view, &(struct row_numbers){.calls = row->base[COLUMN_CALLS],
-                                                      .base = row->base[view->column],
-                                                      .cum = row->cum[view->column],
-                                                      .samples = row->base[COLUMN_SAMPLES],
-                                                      .mark = flat_row__mark(row)});
+        view_row__numbers(
+            view, &(struct row_numbers){.calls = row->base[COLUMN_CALLS],
+                                        .base = row->base[view->column],
+                                        .cum = row->cum[view->column],
+                                        .samples = row->base[COLUMN_SAMPLES],
+                                        .shared = row->base[view->column],
+                                        .error = shown.errors ? shown.errors->base[row->method] : 0,
+                                        .mark = flat_row__mark(row)});
         fprintf(view->screen.out, "%s\n", name);
         free(name);
     }
     if (shown.count < shown.flat->row_count)
         fprintf(view->screen.out, "(%u more, not shown)\n", shown.flat->row_count - shown.count);
+    view_row__zero_note(view);
     view_samples__text(view);
     release(&shown);
     return 0;
@@ -81,6 +88,9 @@ int view_flat__json(const struct view *view)
         view_row__add_samples(object, view->model, row->base[COLUMN_SAMPLES], flat_row__mark(row));
         json_object_set_new(object, "base", view_row__values(view->model, row->base));
         json_object_set_new(object, "cum", view_row__values(view->model, row->cum));
+        json_object_set_new(object, "share_ppm",
+                            json_row__integer(view_row__ppm(row->base[view->column], view->whole)));
+        view_row__add_errors(object, shown.errors, row->method);
         fputs(i ? ",\n" : "\n", view->screen.out);
         json_row__write(view->screen.out, object);
     }
@@ -102,6 +112,7 @@ int view_flat__csv(const struct view *view)
     view_row__csv_heads(&csv, view->model, "cum");
     if (view->model->samples)
         csv__word(&csv, "mark");
+    view_row__csv_error_heads(&csv, shown.errors);
     csv__end_record(&csv);
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct flat_row *row = shown.rows[i];
@@ -111,6 +122,7 @@ int view_flat__csv(const struct view *view)
         view_row__csv_values(&csv, view->model, row->cum);
         if (view->model->samples)
             csv__word(&csv, flat_row__mark(row));
+        view_row__csv_errors(&csv, shown.errors, row->method);
         csv__end_record(&csv);
     }
     release(&shown);

@@ -25,34 +25,113 @@ void view_row__title(const struct view *view, const char *what, const char *valu
             view->model->thread_count);
 }
 
+#define NAME_COLUMNS_LEAST 34u /* with what a tree has before a name */
+
+enum row_part {
+    PART_CALLS = 1u << 0,
+    PART_ERROR = 1u << 1,
+    PART_SAMPLES = 1u << 2,
+};
+
+static size_t columns_of(const struct view *view, unsigned parts)
+{
+    return 2 * VALUE_COLUMNS + SHARE_COLUMNS + 2 + (view->model->samples ? MARK_COLUMNS : 0) +
+           (parts & PART_CALLS ? CALLS_COLUMNS : 0) + (parts & PART_ERROR ? ERROR_COLUMNS : 0) +
+           (parts & PART_SAMPLES ? CALLS_COLUMNS : 0);
+}
+
+static unsigned parts_of(const struct view *view)
+{
+    static const unsigned first_out[] = {PART_SAMPLES, PART_CALLS};
+    unsigned parts = PART_CALLS;
+    if (view->model->samples)
+        parts |= PART_SAMPLES;
+    if (view->model->samples && (view->column == COLUMN_CPU || view->column == COLUMN_WALL))
+        parts |= PART_ERROR;
+    for (size_t i = 0; view->screen.columns && i < sizeof(first_out) / sizeof(first_out[0]); i++)
+        if (columns_of(view, parts) + NAME_COLUMNS_LEAST > view->screen.columns)
+            parts &= ~first_out[i];
+    return parts;
+}
+
+static const char *plus_minus(void)
+{
+    return text__is_utf8_locale() ? "±" : "+-";
+}
+
 void view_row__numbers(const struct view *view, const struct row_numbers *numbers)
 {
-    screen__right(&view->screen, quantity__count(numbers->calls).text, CALLS_COLUMNS);
+    unsigned parts = parts_of(view);
+    char error[QUANTITY_BYTES + 4] = "";
+    if (numbers->error)
+        snprintf(error, sizeof(error), "%s%s", plus_minus(),
+                 view__quantity(view, numbers->error).text);
+    if (parts & PART_CALLS)
+        screen__right(&view->screen, quantity__count(numbers->calls).text, CALLS_COLUMNS);
     screen__right(&view->screen, view__quantity(view, numbers->base).text, VALUE_COLUMNS);
     screen__right(&view->screen, view__quantity(view, numbers->cum).text, VALUE_COLUMNS);
-    if (view->model->samples) {
+    if (parts & PART_ERROR)
+        screen__right(&view->screen, error, ERROR_COLUMNS);
+    screen__right(&view->screen, quantity__share(numbers->shared, view->whole).text, SHARE_COLUMNS);
+    if (parts & PART_SAMPLES)
         screen__right(&view->screen, quantity__count(numbers->samples).text, CALLS_COLUMNS);
+    if (view->model->samples)
         screen__right(&view->screen, numbers->mark, MARK_COLUMNS);
-    }
     fputs("  ", view->screen.out);
 }
 
 void view_row__number_heads(const struct view *view)
 {
-    screen__right(&view->screen, "Calls", CALLS_COLUMNS);
+    unsigned parts = parts_of(view);
+    if (parts & PART_CALLS)
+        screen__right(&view->screen, "Calls", CALLS_COLUMNS);
     screen__right(&view->screen, "Base", VALUE_COLUMNS);
     screen__right(&view->screen, "Cum", VALUE_COLUMNS);
-    if (view->model->samples) {
+    if (parts & PART_ERROR)
+        screen__right(&view->screen, plus_minus(), ERROR_COLUMNS);
+    screen__right(&view->screen, "Share", SHARE_COLUMNS);
+    if (parts & PART_SAMPLES)
         screen__right(&view->screen, "Samples", CALLS_COLUMNS);
+    if (view->model->samples)
         screen__right(&view->screen, "", MARK_COLUMNS);
-    }
     fputs("  ", view->screen.out);
 }
 
 size_t view_row__number_columns(const struct view *view)
 {
-    size_t samples = view->model->samples ? CALLS_COLUMNS + MARK_COLUMNS : 0;
-    return CALLS_COLUMNS + 2 * VALUE_COLUMNS + samples + 2;
+    return columns_of(view, parts_of(view));
+}
+
+/* Whether any of the threads that are shown has any of it. */
+static bool is_anywhere(const struct view *view, enum report_column column)
+{
+    for (uint32_t i = 0; i < view->model->thread_count; i++)
+        if (view->selected[i] && report_thread__value(&view->model->threads[i], column))
+            return true;
+    return false;
+}
+
+void view_row__zero_note(const struct view *view)
+{
+    const struct report_model *model = view->model;
+    uint64_t known = report_columns__of_nodes(&model->header);
+    const char *before = "; what is not: ";
+    bool wall_only = model->samples && report_errors__column(&model->header) == COLUMN_WALL;
+    if (view->whole == 0) {
+        fprintf(view->screen.out, "%s is 0 everywhere in this view",
+                report_column__name(view->column));
+        for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
+            if (!(known & COLUMN_BIT(column)) || !is_anywhere(view, column))
+                continue;
+            fprintf(view->screen.out, "%s%s", before, report_column__name(column));
+            before = ", ";
+        }
+        fputs(before[0] == ',' ? " (--metric)\n" : "\n", view->screen.out);
+    } else if (wall_only && view->column == COLUMN_CPU) {
+        fputs("these samples are of wall time: frames without hooks have no CPU here; "
+              "--metric wall\n",
+              view->screen.out);
+    }
 }
 
 void view_row__add_samples(json_t *object, const struct report_model *model, uint64_t samples,
@@ -62,6 +141,30 @@ void view_row__add_samples(json_t *object, const struct report_model *model, uin
         return;
     json_object_set_new(object, "samples", json_row__integer(samples));
     json_object_set_new(object, "mark", *mark ? json_string(mark) : json_null());
+}
+
+void view_row__add_errors(json_t *object, const struct report_errors *errors, uint32_t index)
+{
+    if (!errors)
+        return;
+    json_object_set_new(object, "error_ns", json_row__integer(errors->base[index]));
+    json_object_set_new(object, "cum_error_ns", json_row__integer(errors->cum[index]));
+}
+
+void view_row__csv_error_heads(struct csv *csv, const struct report_errors *errors)
+{
+    if (!errors)
+        return;
+    csv__word(csv, "error_ns");
+    csv__word(csv, "cum_error_ns");
+}
+
+void view_row__csv_errors(struct csv *csv, const struct report_errors *errors, uint32_t index)
+{
+    if (!errors)
+        return;
+    csv__integer(csv, errors->base[index]);
+    csv__integer(csv, errors->cum[index]);
 }
 
 uint64_t view_row__ppm(uint64_t part, uint64_t whole)

@@ -5,6 +5,7 @@
 #define TREADLE_VIEW_ROWS_H
 
 #include "tools/csv.h"
+#include "tools/report/report_errors.h"
 #include "tools/view.h"
 
 #include <jansson.h>
@@ -13,6 +14,7 @@
 #define VALUE_COLUMNS 11u
 #define MARK_COLUMNS  3u
 #define SHARE_COLUMNS 9u
+#define ERROR_COLUMNS 11u
 
 /* "demo.Main.work", printable, cut to `columns` (0: as long as it may be); free it. */
 char *view_row__name(const struct view *view, uint32_t method, size_t columns);
@@ -26,11 +28,14 @@ struct row_numbers {
     uint64_t base;
     uint64_t cum;
     uint64_t samples;
+    uint64_t shared;  /* what Share is of: base or cum */
+    uint64_t error;   /* … and how far it may be off */
     const char *mark; /* as report_node__mark has it */
 };
 
-/* Calls, Base and Cum in fixed columns; Samples and the mark too, if the ledger has samples. How
- * many columns of the screen that takes. */
+/* Calls, Base, Cum and Share in fixed columns; ±, Samples and the mark too, if the ledger has
+ * samples. Where the screen is narrow Samples goes first, then Calls. How many columns of it that
+ * takes. */
 void view_row__numbers(const struct view *view, const struct row_numbers *numbers);
 void view_row__number_heads(const struct view *view);
 size_t view_row__number_columns(const struct view *view);
@@ -39,12 +44,22 @@ size_t view_row__number_columns(const struct view *view);
 void view_row__add_samples(json_t *object, const struct report_model *model, uint64_t samples,
                            const char *mark);
 
+/* "error_ns" of base and "cum_error_ns" of row `index` of `errors`; nothing if that is NULL. */
+void view_row__add_errors(json_t *object, const struct report_errors *errors, uint32_t index);
+
+/* A line on a metric that is zero in all that is shown, and which is not; else nothing. */
+void view_row__zero_note(const struct view *view);
+
 /* Millionths that a part has of the whole; 0 of nothing. */
 uint64_t view_row__ppm(uint64_t part, uint64_t whole);
 
 /* {"class","method","signature"} and {"cpu_ns","wall_ns",...}. `values` by enum report_column. */
 json_t *view_row__method(const struct report_model *model, uint32_t method);
 json_t *view_row__values(const struct report_model *model, const uint64_t *values);
+
+/* The same in CSV; and the heads of these columns. */
+void view_row__csv_errors(struct csv *csv, const struct report_errors *errors, uint32_t index);
+void view_row__csv_error_heads(struct csv *csv, const struct report_errors *errors);
 
 /* The loaded columns but calls as CSV, "base_cpu_ns" and so on for the heads. */
 void view_row__csv_heads(struct csv *csv, const struct report_model *model, const char *prefix);

@@ -20,6 +20,7 @@ struct forest {
     uint32_t *threads; /* selected ones, in the order they are shown in */
     uint32_t count;
     bool *kept; /* by node: within --top */
+    struct report_errors *errors;
 };
 
 struct thread_key {
@@ -70,6 +71,7 @@ static struct forest plant(const struct view *view)
     for (uint32_t i = 0; i < forest.count; i++)
         forest.threads[i] = keys[i].thread;
     forest.kept = report_order__heaviest(model, view->selected, view->column, view->top);
+    forest.errors = report_errors__of_nodes(model, view->column);
     free(keys);
     return forest;
 }
@@ -78,6 +80,7 @@ static void release(struct forest *forest)
 {
     free(forest->threads);
     free(forest->kept);
+    report_errors__free(forest->errors);
 }
 
 static void write_heading(const struct view *view, const struct report_thread *thread)
@@ -112,8 +115,9 @@ static uint64_t own_samples(const struct report_model *model, uint32_t node)
     return model->samples ? model->base[COLUMN_SAMPLES][node] : 0;
 }
 
-static void write_node(const struct view *view, uint32_t index)
+static void write_node(const struct forest *forest, uint32_t index)
 {
+    const struct view *view = forest->view;
     const struct report_model *model = view->model;
     const struct report_node *node = &model->nodes[index];
     size_t indent = indent_of(view, node->depth);
@@ -130,6 +134,8 @@ static void write_node(const struct view *view, uint32_t index)
                                     .base = model->base[view->column][index],
                                     .cum = model->cum[view->column][index],
                                     .samples = own_samples(model, index),
+                                    .shared = model->cum[view->column][index],
+                                    .error = forest->errors ? forest->errors->cum[index] : 0,
                                     .mark = model->samples ? report_node__mark(model, index) : ""});
     screen__left(&view->screen, "", indent);
     char *name = view_row__name(view, node->method, room);
@@ -149,7 +155,7 @@ static void write_thread(const struct forest *forest, uint32_t thread)
     uint32_t *order = report_order__tree(view->model, thread, view->column, key_of(view));
     for (uint32_t i = 0; i < count; i++) {
         if (forest->kept[order[i]])
-            write_node(view, order[i]);
+            write_node(forest, order[i]);
         else
             hidden++;
     }
@@ -162,7 +168,7 @@ static void write_thread(const struct forest *forest, uint32_t thread)
 int view_tree__text(const struct view *view)
 {
     struct forest forest = plant(view);
-    view_row__title(view, "Call trees", "Base and Cum");
+    view_row__title(view, "Call trees", "Base and Cum (of which Share)");
     fputs(screen__bold(&view->screen), view->screen.out);
     screen__right(&view->screen, "Level", LEVEL_COLUMNS);
     screen__right(&view->screen, "RL", RL_COLUMNS);
@@ -170,6 +176,7 @@ int view_tree__text(const struct view *view)
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
     for (uint32_t i = 0; i < forest.count; i++)
         write_thread(&forest, forest.threads[i]);
+    view_row__zero_note(view);
     view_samples__text(view);
     release(&forest);
     return 0;
@@ -182,8 +189,9 @@ static void gather(const struct report_model *model, uint64_t *const columns[COL
         values[column] = model->base[column] ? columns[column][node] : 0;
 }
 
-static void write_json_node(const struct view *view, uint32_t index)
+static void write_json_node(const struct forest *forest, uint32_t index)
 {
+    const struct view *view = forest->view;
     const struct report_model *model = view->model;
     const struct report_node *node = &model->nodes[index];
     uint64_t values[COLUMN_COUNT];
@@ -200,6 +208,10 @@ static void write_json_node(const struct view *view, uint32_t index)
     json_object_set_new(object, "base", view_row__values(model, values));
     gather(model, model->cum, index, values);
     json_object_set_new(object, "cum", view_row__values(model, values));
+    json_object_set_new(
+        object, "share_ppm",
+        json_row__integer(view_row__ppm(model->cum[view->column][index], view->whole)));
+    view_row__add_errors(object, forest->errors, index);
     json_row__write_members(view->screen.out, object);
 }
 
@@ -220,7 +232,7 @@ static void write_json_tree(const struct forest *forest, uint32_t thread)
         for (; open > depth; open--)
             fputs("]}", out);
         fputs(first ? "\n{" : ",\n{", out);
-        write_json_node(view, order[i]);
+        write_json_node(forest, order[i]);
         fputs(",\"children\":[", out);
         open = depth + 1;
     }
@@ -296,6 +308,7 @@ static void write_csv_tree(const struct forest *forest, struct csv *csv, uint32_
         view_row__csv_values(csv, model, values);
         if (model->samples)
             csv__word(csv, report_node__mark(model, order[i]));
+        view_row__csv_errors(csv, forest->errors, order[i]);
         csv__end_record(csv);
     }
     free(order);
@@ -313,6 +326,7 @@ int view_tree__csv(const struct view *view)
     view_row__csv_heads(&csv, view->model, "cum");
     if (view->model->samples)
         csv__word(&csv, "mark");
+    view_row__csv_error_heads(&csv, forest.errors);
     csv__end_record(&csv);
     for (uint32_t i = 0; i < forest.count; i++)
         write_csv_tree(&forest, &csv, forest.threads[i]);

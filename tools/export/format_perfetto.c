@@ -86,7 +86,10 @@ static void write_dictionary(struct perfetto_writer *writer, Timeline__Dictionar
 
 static void write_categories(struct perfetto_writer *writer)
 {
-    for (enum ledger_node_kind kind = NODE_ROOT; kind <= NODE_NATIVE; kind++) {
+    static const enum ledger_node_kind kinds[] = {NODE_ROOT,    NODE_EXACT,  NODE_GAP,
+                                                  NODE_SAMPLED, NODE_NATIVE, NODE_UNSEEN};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        enum ledger_node_kind kind = kinds[i];
         Timeline__Dictionary dictionary = TIMELINE__DICTIONARY__INIT;
         Timeline__Word word = TIMELINE__WORD__INIT;
         Timeline__Word *words = &word;
@@ -253,7 +256,7 @@ static void begin_slice(void *context, uint32_t index, uint64_t at)
     enum report_column column = writer->job->column;
     char tids[LEDGER_THREAD_TIDS * 12 + 1];
     struct notes notes;
-    uint64_t category = node->kind > NODE_NATIVE ? NODE_NATIVE : node->kind;
+    uint64_t category = node->kind == NODE_KERNEL ? NODE_NATIVE : node->kind;
     Timeline__Event event = TIMELINE__EVENT__INIT;
     notes.count = 0;
     add_number(&notes, NOTE_BASE, model->base[column][index]);

@@ -30,7 +30,7 @@ struct pprof_writer {
     size_t packed_room;
     int64_t texts; /* written */
     int64_t key_thread, key_kind, key_tid, key_java_id, key_frame;
-    int64_t kinds[NODE_KERNEL + 1]; /* texts of node kinds; 0: not written yet */
+    int64_t kinds[NODE_UNSEEN + 1]; /* texts of node kinds; 0: not written yet */
     uint64_t gap_location;
     uint64_t *stack; /* location ids by depth, the outermost first */
     size_t stack_room;

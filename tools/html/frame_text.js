@@ -6,6 +6,7 @@ import { element } from "./dom.js";
 import { hasCalls, kinds, ROOT } from "./kinds.js";
 import { cut } from "./names.js";
 import { quantity, share } from "./quantity.js";
+import { errorOf } from "./sample_error.js";
 
 const NAME_LENGTH = 600;
 
@@ -37,6 +38,8 @@ export function factsOf(tree, metric, frame) {
         const above = cum[tree.parent[frame]];
         facts[0][2] += `, ${share(cum[frame], above)} of its caller`;
     }
+    const error = errorOf(tree, metric, frame);
+    if (error) facts[0][1] += ` ± ${amount(Math.round(error))}`;
     if (hasCalls(tree.kind[frame])) {
         facts.push(["calls", quantity(calls, "count"), ""]);
         if (calls && metric.name !== "calls") {

@@ -8,6 +8,7 @@ export const SAMPLED = 3;
 export const INTERPRETED = 4;
 export const NATIVE = 5;
 export const KERNEL = 6;
+export const UNSEEN = 7;
 
 const stripes = (angle, spacing, lineWidth) => ({ type: "stripes", angle, spacing, lineWidth });
 const dots = (size, spacing) => ({ type: "dots", size, spacing });
@@ -44,10 +45,17 @@ export const kinds = [
         meaning: "the kernel at work for the frame above it",
         hatch: stripes(90, 5, 2),
     },
+    {
+        name: "not sampled",
+        sample: "not-sampled",
+        mark: "",
+        meaning: "time of the frame above it that no sample saw: before samples began, or where they were lost",
+        hatch: dots(1, 6),
+    },
 ];
 
 // In the legend's order.
-const WORDS = ["exact", "sampled", "native", "kernel", "between threads"];
+const WORDS = ["exact", "sampled", "native", "kernel", "not sampled", "between threads"];
 
 // The legend of those kinds: [{name, meaning, samples: [{sample, mark}]}], one for each word.
 export function legendOf(shown) {
@@ -64,6 +72,10 @@ export function legendOf(shown) {
 // Sampled frames of one method are one frame, however the method was run.
 export function mergedKind(kind) {
     return kind === INTERPRETED ? SAMPLED : kind;
+}
+
+export function isSampled(kind) {
+    return kind >= SAMPLED && kind <= KERNEL;
 }
 
 export function hasCalls(kind) {

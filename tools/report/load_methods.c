@@ -155,6 +155,7 @@ void loader__load_methods(struct loader *loader)
     const struct text names[METHOD_FIRST_REAL] = {
         [METHOD_OF_THREAD] = {"(thread)", 8},
         [METHOD_OF_GAP] = {"(between Java threads)", 22},
+        [METHOD_OF_UNSEEN] = {"(not sampled)", 13},
         [METHOD_OF_KERNEL] = {"[kernel]", 8},
         [METHOD_UNKNOWN] = {"(unknown method)", 16},
     };

@@ -2,6 +2,7 @@
 #include "native/thread_fold.h"
 #include "tools/report/loader.h"
 #include "tools/report/memory.h"
+#include "tools/report/sample_shares.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -60,6 +61,7 @@ static void load_samples(struct loader *loader, const struct ledger_node *record
     samples->cpu += record->cpu_samples;
     samples->wall += record->wall_samples;
     samples->interpreted += record->interpreted;
+    samples->seen_ns += record->seen_ns;
     model->base[COLUMN_SAMPLES][node] = samples->cpu + samples->wall;
 }
 
@@ -72,12 +74,12 @@ static void load_sampled(struct loader *loader, const struct ledger_node *record
     load_samples(loader, record, node);
 }
 
-static void make_room(struct loader *loader)
+void loader__make_room(struct loader *loader, uint32_t count)
 {
     struct report_model *model = loader->model;
-    if (model->node_count < loader->node_room)
+    size_t needed = (size_t)model->node_count + count;
+    if (needed <= loader->node_room)
         return;
-    size_t needed = (size_t)model->node_count + 1;
     size_t room = loader->node_room;
     model->nodes = memory__grown(model->nodes, &room, needed, sizeof(*model->nodes));
     for (size_t column = 0; column < COLUMN_COUNT; column++) {
@@ -101,7 +103,7 @@ static void enter(struct loader *loader, const struct ledger_node *record, ledge
 {
     struct report_model *model = loader->model;
     uint32_t method = find_method(loader, record, ref);
-    make_room(loader);
+    loader__make_room(loader, 1);
     uint32_t node = model->node_count++;
     model->nodes[node] = (struct report_node){
         .parent = loader->depth ? loader->path[loader->depth - 1].node : REPORT_NONE,
@@ -134,7 +136,7 @@ static void leave(struct loader *loader)
     struct report_node *node = &model->nodes[step->node];
     node->end = model->node_count;
     loader->active[node->method]--;
-    if (step->first_sampled && !report_samples__share_out(model, step->node, step->first_sampled))
+    if (step->first_sampled && !sample_shares__note(loader, step->node, step->first_sampled))
         loader__skip(loader, step->ref, "more samples than can be counted");
 }
 
@@ -203,7 +205,8 @@ static bool step_down(struct loader *loader, uint32_t thread)
     return true;
 }
 
-static void load_tree(struct loader *loader, uint32_t thread, ledger_ref root)
+static void load_tree(struct loader *loader, uint32_t thread, ledger_ref root,
+                      uint64_t seen_wall_ns)
 {
     struct report_model *model = loader->model;
     model->threads[thread].first_node = model->node_count;
@@ -213,6 +216,7 @@ static void load_tree(struct loader *loader, uint32_t thread, ledger_ref root)
     while (loader->depth > 0)
         if (!step_down(loader, thread))
             leave(loader);
+    sample_shares__settle(loader, thread, seen_wall_ns);
     model->threads[thread].end_node = model->node_count;
 }
 
@@ -240,14 +244,14 @@ void loader__load_trees(struct loader *loader)
     uint64_t asof_ns = report_model__profiled_to_ns(model);
     if (model->columns & COLUMN_BIT(COLUMN_SAMPLES))
         model->samples = memory__zeroed(1, sizeof(*model->samples));
-    make_room(loader);
+    loader__make_room(loader, 1);
     ledger_ref ref = 0;
     while ((ref = ledger_reader__next(loader->reader, LEDGER_THREADS, ref)) != 0) {
         uint32_t thread = loader__index_or_none(loader, ref);
         if (thread == REPORT_NONE)
             continue;
         const struct ledger_thread *record = ledger_reader__thread(loader->reader, ref);
-        load_tree(loader, thread, record->root);
+        load_tree(loader, thread, record->root, record->seen_wall_ns);
         const struct ledger_thread *parent = ledger_reader__thread(loader->reader, record->parent);
         model->threads[thread].parked_ns += still_parked_ns(model, record, asof_ns);
         if (parent && parent->java_id == record->parent_id)

@@ -16,6 +16,8 @@ struct load_step {
     uint32_t first_sampled; /* its first sampled child, behind the exact ones; 0: none yet */
 };
 
+struct sampled_group;
+
 struct loader {
     const struct ledger_reader *reader;
     struct report_model *model;
@@ -27,6 +29,9 @@ struct loader {
     struct load_step *path;
     size_t path_room;
     size_t depth;
+    struct sampled_group *groups; /* of the tree that is being loaded, see sample_shares.h */
+    size_t group_room;
+    size_t group_count;
 };
 
 /* Counts a record that is left out, and notes where the first one stands. */
@@ -47,6 +52,9 @@ uint32_t loader__count_records(const struct loader *loader, enum ledger_table ta
  * records: REPORT_NONE. */
 uint32_t loader__index_or_none(const struct loader *loader, ledger_ref ref);
 uint32_t loader__thread_or_none(const struct loader *loader, ledger_ref ref);
+
+/* Room for so many nodes more. */
+void loader__make_room(struct loader *loader, uint32_t count);
 
 void loader__load_methods(struct loader *loader);
 void loader__load_threads(struct loader *loader);

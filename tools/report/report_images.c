@@ -116,6 +116,9 @@ static void add_node(struct counting *counting, uint32_t node)
     case NODE_EXACT:
         add_base(counting, node, own ? ROW_JAVA : ROW_NO_SAMPLES, samples->interpreted, own);
         break;
+    case NODE_UNSEEN:
+        add_base(counting, node, ROW_NO_SAMPLES, 0, 0);
+        break;
     case NODE_ROOT:
     case NODE_GAP:
         add_base(counting, node, own ? ROW_NO_FRAME : ROW_NO_SAMPLES, 0, 0);

@@ -174,6 +174,7 @@ struct report_model *report_model__load_named(const struct ledger_reader *reader
     free(loader.index_of);
     free(loader.active);
     free(loader.path);
+    free(loader.groups);
     return model;
 }
 

@@ -5,7 +5,7 @@
  * thread's tree in one piece, a node before its children, so a subtree is a range of the array and
  * everything here works by loops: trees are as deep as Java stacks get, and deeper when damaged.
  * Sampled frames stand behind the exact children of the node that they hang under, and have a share
- * of its CPU and wall time, see report_samples.h.
+ * of its CPU and wall time, see sample_shares.h.
  * What does not make sense (parent links that disagree or go in circles, a node met twice, a method
  * that is none) is left out and counted.
  */
@@ -30,6 +30,7 @@
 enum report_method_index {
     METHOD_OF_THREAD,  /* roots: "(thread)" */
     METHOD_OF_GAP,     /* "(between Java threads)" */
+    METHOD_OF_UNSEEN,  /* "(not sampled)": what no sample saw of an exact node */
     METHOD_OF_KERNEL,  /* "[kernel]": its side of a sampled stack, of which no function is known */
     METHOD_UNKNOWN,    /* the ledger lost the name */
     METHOD_FIRST_REAL, /* the others, in the ledger's order; equal ones are one */
@@ -46,11 +47,13 @@ struct report_node {
 };
 
 /* Of a sampled node: those with it on top, and of those through it how many found it interpreted.
- * Of any other: those with the node itself on top. */
+ * Of any other: those with the node itself on top. Of a row of what no sample saw: none. */
 struct report_samples {
     uint64_t cpu;
     uint64_t wall;
     uint64_t interpreted;
+    uint64_t seen_ns; /* CPU time that `cpu` stand for, or 0; of what no sample saw: how far its
+                         time may be off (95 %) */
 };
 
 /* A record of the ledger's methods, and which method it is: several may be the same one. */
@@ -166,7 +169,7 @@ uint64_t report_thread__value(const struct report_thread *thread, enum report_co
 /* "platform", "virtual", "carrier", "vm", "native". */
 const char *report_thread_kind__name(enum ledger_thread_kind kind);
 
-/* "exact", "sampled", "native" (the kernel's side, too), "gap". */
+/* "exact", "sampled", "native" (the kernel's side, too), "gap", "not_sampled". */
 const char *report_node_kind__name(enum ledger_node_kind kind);
 
 /* "J" a Java method; "I" one that more than half of its samples found interpreted; "N" native; "K"

@@ -1,67 +1,6 @@
 #include "tools/report/report_samples.h"
 
-#include "tools/report/report_model.h"
-
-/* One kind of samples of a node. */
-typedef uint64_t count_of(const struct report_samples *samples);
-
-static uint64_t cpu_of(const struct report_samples *samples)
-{
-    return samples->cpu;
-}
-
-static uint64_t wall_of(const struct report_samples *samples)
-{
-    return samples->wall;
-}
-
-/* Of the exact node and all sampled frames below it; false if that is more than 64 bits hold. */
-static bool add_up(const struct report_model *model, uint32_t exact, uint32_t first,
-                   count_of *count, uint64_t *sum)
-{
-    *sum = count(&model->samples[exact]);
-    for (uint32_t i = first; i < model->node_count; i++)
-        if (__builtin_add_overflow(*sum, count(&model->samples[i]), sum))
-            return false;
-    return true;
-}
-
-/* Each frame gets what the running total grows by: no part is off by a nanosecond, and nothing is
- * lost on the way. */
-static void share_out(struct report_model *model, enum report_column column, uint64_t amount,
-                      uint32_t exact, uint32_t first, count_of *count, uint64_t sum)
-{
-    uint64_t *base = model->base[column];
-    uint64_t counted = 0;
-    uint64_t given = 0;
-    for (uint32_t i = first; i < model->node_count; i++) {
-        counted += count(&model->samples[i]);
-        uint64_t due = (uint64_t)((unsigned __int128)amount * counted / sum);
-        base[i] = due - given;
-        given = due;
-    }
-    base[exact] -= given;
-}
-
-bool report_samples__share_out(struct report_model *model, uint32_t exact, uint32_t first_sampled)
-{
-    uint64_t cpu, wall;
-    if (!add_up(model, exact, first_sampled, cpu_of, &cpu) ||
-        !add_up(model, exact, first_sampled, wall_of, &wall))
-        return false;
-    uint64_t cpu_ns = model->base[COLUMN_CPU][exact];
-    if (cpu)
-        share_out(model, COLUMN_CPU, cpu_ns, exact, first_sampled, cpu_of, cpu);
-    if (!model->base[COLUMN_WALL])
-        return true;
-    uint64_t wall_ns = model->base[COLUMN_WALL][exact];
-    if (wall)
-        share_out(model, COLUMN_WALL, wall_ns, exact, first_sampled, wall_of, wall);
-    else if (cpu)
-        share_out(model, COLUMN_WALL, cpu_ns < wall_ns ? cpu_ns : wall_ns, exact, first_sampled,
-                  cpu_of, cpu);
-    return true;
-}
+#include <stddef.h>
 
 /* The largest whole number whose square is not above x. */
 static uint64_t square_root(unsigned __int128 x)

@@ -1,27 +1,13 @@
 /*
- * Samples: what part of an exact node's time they give to the frames below it, and how sure that
- * is.
- *
- * An exact node's base was measured; samples that were taken while it was the current one say where
- * in it. So each sampled frame below it gets that part of its base which is the frame's part of all
- * these samples, and the node keeps the rest: the sum stays what was measured. A node without
- * samples keeps all.
+ * Samples: how sure is what they say, and how they were taken. How an exact node's time is shared
+ * out among the frames that samples met below it, see sample_shares.h.
  */
 #ifndef TREADLE_REPORT_SAMPLES_H
 #define TREADLE_REPORT_SAMPLES_H
 
 #include "native/ledger_format.h"
 
-#include <stdbool.h>
 #include <stdint.h>
-
-struct report_model;
-
-/* Gives the model's last nodes, from `first_sampled` on, their parts of the base of `exact`. CPU by
- * CPU samples. Wall time by wall samples; where there are none, its CPU time by CPU samples, and
- * the waiting stays with the node. In whole nanoseconds, the sum being what it was. False, and
- * nothing is changed, if there are more samples than 64 bits can count. */
-bool report_samples__share_out(struct report_model *model, uint32_t exact, uint32_t first_sampled);
 
 /* How far a share of `part` in `whole` samples may be off, either way, in millionths of the whole:
  * half of the 95 % interval, 1.96 * sqrt(p * (1 - p) / n). */

@@ -2,6 +2,7 @@
 
 #include "tools/report/interval.h"
 #include "tools/report/memory.h"
+#include "tools/report/sample_shares.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +50,7 @@ static void take_back_shares(struct report_model *model, uint32_t exact, uint32_
 
 static void share_out(struct report_model *model, uint32_t exact, uint32_t first_sampled)
 {
-    uint32_t node_count = model->node_count;
-    model->node_count = model->nodes[exact].end;
-    report_samples__share_out(model, exact, first_sampled);
-    model->node_count = node_count;
+    sample_shares__settle_again(model, exact, first_sampled, model->nodes[exact].end);
 }
 
 static void each_with_samples(struct report_model *model,
@@ -138,6 +136,8 @@ static void subtract_node(struct subtraction *subtraction, uint32_t now, uint32_
         return;
     struct report_samples *samples = &model->samples[now];
     const struct report_samples *old = &subtraction->before->samples[before];
+    if (model->nodes[now].kind != NODE_UNSEEN)
+        samples->seen_ns = growth(samples->seen_ns, old->seen_ns);
     samples->cpu = growth(samples->cpu, old->cpu);
     samples->wall = growth(samples->wall, old->wall);
     samples->interpreted = growth(samples->interpreted, old->interpreted);
