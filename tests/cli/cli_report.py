@@ -278,15 +278,15 @@ class Tree(bench.Bench):
     def test_text(self):
         text = self.treadle("report", "plain.ledger", "--view", "tree", "--thread", "main")
         self.assertEqual(text, """\
-Call trees, Base and Cum in cpu, 1 of 4 threads
-Level   RL    Calls       Base        Cum  Name
+Call trees, Base and Cum (of which Share) in cpu, 1 of 4 threads
+Level   RL    Calls       Base        Cum    Share  Name
 
 main  (platform, tid 4242, ended)  1.100 s CPU, 2.200 s wall, 103 calls
-    0    0        0     100 ms    1.100 s  (thread)
-    1    0        1     200 ms    1.000 s    demo.Main.main
-    2    0       10     300 ms     800 ms      demo.Main.fib
-    3    1       90     500 ms     500 ms        demo.Main.fib
-    2    0        2          0          0      demo.Main.work
+    0    0        0     100 ms    1.100 s  100.0 %  (thread)
+    1    0        1     200 ms    1.000 s   90.9 %    demo.Main.main
+    2    0       10     300 ms     800 ms   72.7 %      demo.Main.fib
+    3    1       90     500 ms     500 ms   45.5 %        demo.Main.fib
+    2    0        2          0          0      0 %      demo.Main.work
 """)
 
     def test_json(self):
@@ -295,7 +295,7 @@ main  (platform, tid 4242, ended)  1.100 s CPU, 2.200 s wall, 103 calls
                          ["worker-1", "main", "GC Thread#0", "helper"])
         root = threads[1]["root"]
         self.assertEqual(list(root), ["class", "method", "signature", "kind", "calls",
-                                      "recursion", "base", "cum", "children"])
+                                      "recursion", "base", "cum", "share_ppm", "children"])
         self.assertEqual((root["class"], root["method"], root["kind"]), ("", "<thread>", "exact"))
         in_main = root["children"][0]
         self.assertEqual((in_main["class"], in_main["method"], in_main["signature"]),
@@ -345,17 +345,18 @@ class FlatAndCallers(bench.Bench):
 
     def test_flat(self):
         self.assertEqual(self.treadle("report", "plain.ledger", "--view", "flat"), """\
-Methods, Base and Cum in cpu, 4 of 4 threads
-    Calls       Base        Cum  Name
-        6    2.350 s    2.550 s  demo.Main.work
-        0    1.400 s    5.000 s  (thread)
-      107    1.000 s    1.000 s  demo.Main.fib
-        1     200 ms    1.000 s  demo.Main.main
-        0    50.0 ms    50.0 ms  (between Java threads)
+Methods, Base (of which Share) and Cum in cpu, 4 of 4 threads
+    Calls       Base        Cum    Share  Name
+        6    2.350 s    2.550 s   47.0 %  demo.Main.work
+        0    1.400 s    5.000 s   28.0 %  (thread)
+      107    1.000 s    1.000 s   20.0 %  demo.Main.fib
+        1     200 ms    1.000 s    4.0 %  demo.Main.main
+        0    50.0 ms    50.0 ms    1.0 %  (between Java threads)
 """)
         methods = self.json("report", "plain.ledger", "-v", "flat")["methods"]
         fib = methods[2]
-        self.assertEqual(list(fib), ["class", "method", "signature", "calls", "base", "cum"])
+        self.assertEqual(list(fib), ["class", "method", "signature", "calls", "base", "cum", "share_ppm"])
+        self.assertEqual(fib["share_ppm"], 200_000)
         self.assertEqual((fib["calls"], fib["base"]["cpu_ns"], fib["cum"]["cpu_ns"]),
                          (107, 1000 * MS, 1000 * MS))
         self.assertEqual(self.csv("report", "plain.ledger", "-v", "flat")[0]["base_cpu_ns"],
@@ -370,11 +371,11 @@ Methods, Base and Cum in cpu, 4 of 4 threads
     def test_callers_text(self):
         text = self.treadle("report", "plain.ledger", "--view", "callers")
         self.assertIn("""
-       10     300 ms     800 ms      demo.Main.main
-        7     200 ms     200 ms      demo.Main.work
-       90     500 ms          0      demo.Main.fib
-      107    1.000 s    1.000 s  demo.Main.fib
-       90     500 ms          0      demo.Main.fib
+       10     300 ms     800 ms   16.0 %      demo.Main.main
+        7     200 ms     200 ms    4.0 %      demo.Main.work
+       90     500 ms          0      0 %      demo.Main.fib
+      107    1.000 s    1.000 s   20.0 %  demo.Main.fib
+       90     500 ms          0      0 %      demo.Main.fib
 """, text)
 
     def check_rules(self, methods):

@@ -39,23 +39,23 @@ class Samples(bench.Bench):
 
     def test_tree(self):
         self.assertEqual(self.report("tree", "--thread", "[mG]*"), """\
-Call trees, Base and Cum in cpu, 2 of 3 threads
-Level   RL    Calls       Base        Cum  Samples     Name
+Call trees, Base and Cum (of which Share) in cpu, 2 of 3 threads
+Level   RL    Calls       Base        Cum          ±    Share  Samples     Name
 
 main  (platform, alive)  300 ms CPU, 10.00 s wall, 5 calls
-    0    0        0          0     300 ms        0     (thread)
-    1    0        1    10.0 ms     300 ms        1  J    demo.Main.main
-    2    0        4    50.0 ms     200 ms        5  J      demo.Main.work
-    3    0        0     100 ms     150 ms       10  I        demo.Inner.loop
-    4    0        0    40.0 ms    40.0 ms        4  N          demo::Engine::spin(int) [libdemo.so]
-    4    0        0    10.0 ms    10.0 ms        1  N          call_stub [jvm]
-    2    0        0    30.0 ms    90.0 ms        3  J      java.util.HashMap.put
-    3    0        0    40.0 ms    40.0 ms        4  N        demo::Engine::spin(int) [libdemo.so]
-    3    0        0    20.0 ms    20.0 ms        2  K        vfs_read [kernel]
+    0    0        0          0     300 ms              50.0 %        0     (thread)
+    1    0        1    10.0 ms     300 ms              50.0 %        1  J    demo.Main.main
+    2    0        4    50.0 ms     200 ms              33.3 %        5  J      demo.Main.work
+    3    0        0     100 ms     150 ms   ±43.7 ms   25.0 %       10  I        demo.Inner.loop
+    4    0        0    40.0 ms    40.0 ms   ±43.2 ms    6.7 %        4  N          demo::Engine::spin(int) [libdemo.so]
+    4    0        0    10.0 ms    10.0 ms   ±37.2 ms    1.7 %        1  N          call_stub [jvm]
+    2    0        0    30.0 ms    90.0 ms   ±30.4 ms   15.0 %        3  J      java.util.HashMap.put
+    3    0        0    40.0 ms    40.0 ms   ±28.7 ms    6.7 %        4  N        demo::Engine::spin(int) [libdemo.so]
+    3    0        0    20.0 ms    20.0 ms   ±31.0 ms    3.3 %        2  K        vfs_read [kernel]
 
 GC Thread#0  (vm, alive)  300 ms CPU, 10.00 s wall, 0 calls
-    0    0        0    50.0 ms     300 ms        5     (thread)
-    1    0        0     250 ms     250 ms       25  N    libjvm.so+0x8a3f10 [libjvm.so]
+    0    0        0    50.0 ms     300 ms              50.0 %        5     (thread)
+    1    0        0     250 ms     250 ms   ±50.7 ms   41.7 %       25  N    libjvm.so+0x8a3f10 [libjvm.so]
 """ + SAMPLES)
 
     def test_tree_json(self):
@@ -71,6 +71,14 @@ GC Thread#0  (vm, alive)  300 ms CPU, 10.00 s wall, 0 calls
              "call_stub": ("native", "N", 1, 0, 10)})
         self.assertEqual(main["root"]["cum"]["cpu_ns"], 300 * MS)
         self.assertEqual(main["root"]["cum"]["samples"], 30)
+        # 15 of the 20 samples below work, whose 200 ms were measured. Wilson's interval of 0.75 in
+        # 20 is 0.5313 to 0.8881: at the farther end 0.2187 of 200 ms. On top: 10 of 20, 0.2993 to
+        # 0.7007, 0.2007 of 200 ms. What was measured has no error, but its part on top has.
+        loop = found["demo.Inner", "loop"]
+        self.assertAlmostEqual(loop["cum_error_ns"] / MS, 43.74, delta=0.01)
+        self.assertAlmostEqual(loop["error_ns"] / MS, 40.14, delta=0.01)
+        self.assertEqual(found["demo.Main", "work"]["cum_error_ns"], 0)
+        self.assertEqual(loop["share_ppm"], 150_000_000 // 650)
         # The waiting stays where it was measured: 100 ms in main, 200 ms in work.
         self.assertEqual(found["demo.Main", "work"]["base"]["wall_ns"], 250 * MS)
         self.assertEqual(found["demo.Inner", "loop"]["base"]["wall_ns"], 100 * MS)
@@ -85,25 +93,25 @@ GC Thread#0  (vm, alive)  300 ms CPU, 10.00 s wall, 0 calls
     def test_flat_and_callers(self):
         text = self.report("flat", "--top", "3")
         self.assertEqual(text[:text.index("(6 more")], """\
-Methods, Base and Cum in cpu, 3 of 3 threads
-    Calls       Base        Cum  Samples     Name
-        0     250 ms     250 ms       25  N  libjvm.so+0x8a3f10 [libjvm.so]
-       13     100 ms     250 ms        5  J  demo.Main.work
-        0     100 ms     150 ms       10  I  demo.Inner.loop
+Methods, Base (of which Share) and Cum in cpu, 3 of 3 threads
+    Calls       Base        Cum          ±    Share  Samples     Name
+        0     250 ms     250 ms   ±50.7 ms   38.5 %       25  N  libjvm.so+0x8a3f10 [libjvm.so]
+       13     100 ms     250 ms   ±43.7 ms   15.4 %        5  J  demo.Main.work
+        0     100 ms     150 ms   ±40.1 ms   15.4 %       10  I  demo.Inner.loop
 """)
         self.assertTrue(text.endswith(SAMPLES))
         text = self.report("callers")
         self.assertIn("""
-        0    40.0 ms    40.0 ms        4  J      java.util.HashMap.put
-        0    40.0 ms    40.0 ms        4  I      demo.Inner.loop
-        0    80.0 ms    80.0 ms        8  N  demo::Engine::spin(int) [libdemo.so]
+        0    40.0 ms    40.0 ms               6.2 %        4  J      java.util.HashMap.put
+        0    40.0 ms    40.0 ms               6.2 %        4  I      demo.Inner.loop
+        0    80.0 ms    80.0 ms   ±51.9 ms   12.3 %        8  N  demo::Engine::spin(int) [libdemo.so]
 """, text)
         stanza = next(m for m in self.report_json("callers")["methods"]
                       if m["self"]["method"] == "loop")
         self.assertEqual([child["samples"] for child in stanza["children"]], [4, 1])
         self.assertEqual(stanza["parents"][0]["mark"], "J")
         text = self.report("flat", "--metric", "samples", "--sort", "cum", "--top", "2")
-        self.assertIn("        0          5         60        5     (thread)\n", text)
+        self.assertIn("        0          5         60    8.3 %        5     (thread)\n", text)
 
     def test_images(self):
         text = self.report("images")

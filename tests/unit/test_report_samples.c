@@ -1,6 +1,7 @@
 /* Samples below exact nodes: what part of a measured time each frame gets, worked out on paper. */
 #include "tools/report/report_balance.h"
 #include "tools/report/report_callers.h"
+#include "tools/report/report_errors.h"
 #include "tools/report/report_flat.h"
 #include "tools/report/report_model.h"
 #include "tools/report/report_samples.h"
@@ -18,6 +19,8 @@
 /* clang-format on */
 
 #include "tests/unit/drawn_report.h"
+
+#define MS UINT64_C(1000000)
 
 struct expected_node {
     const char *name;
@@ -274,6 +277,112 @@ static void error_of_a_share(void **state)
     assert_int_equal(report_samples__error_of_2_percent_ppm(&header), 0);
 }
 
+/* A sampled frame whose samples stand for 10 ms each. */
+static ledger_ref add_seen(struct drawing *drawing, ledger_ref above, const char *name,
+                           uint64_t samples)
+{
+    ledger_ref frame =
+        drawing__frame(drawing, above, NODE_SAMPLED, drawn__method(drawing, name), samples);
+    drawing__node_at(drawing, frame)->seen_ns = samples * 10 * MS;
+    return frame;
+}
+
+/* 644 ms, of which 25 samples of 10 ms saw 250: 20 in c, 5 in the thread itself. What chance
+ * explains is one sample's time, for all samples of the thread are below one node. */
+static void what_no_sample_saw_is_a_row_of_its_own(void **state)
+{
+    static const struct expected_node expected[] = {
+        {"(thread)", "", 0, 0, 5, 50 * MS, 694 * MS, 644 * MS},
+        {"c", "J", 1, 0, 20, 200 * MS, 200 * MS, 200 * MS},
+        {"(not sampled)", "", 1, 0, 0, 394 * MS, 394 * MS, 394 * MS},
+    };
+    struct drawing drawing;
+    (void)state;
+    drawing__begin(&drawing, 1u << 20);
+    ledger_ref root =
+        drawing__root(&drawing, drawing__thread(&drawing, "t", THREAD_PLATFORM, 644 * MS));
+    add_seen(&drawing, root, "c", 20);
+    ledger_ref self =
+        drawing__samples(&drawing, root, (uint32_t)NODE_SAMPLED << 24 | NODE_SELF, 0, 5, 0, 0);
+    drawing__node_at(&drawing, self)->seen_ns = 50 * MS;
+    struct report_model *model = drawn__load(&drawing);
+    check_nodes(model, expected, 3);
+    assert_int_equal(model->nodes[2].kind, NODE_UNSEEN);
+    struct report_errors *errors = report_errors__of_nodes(model, COLUMN_CPU);
+    assert_non_null(errors);
+    assert_int_equal(errors->cum[2], 10 * MS);
+    assert_int_equal(errors->cum[0], 0);
+    /* 20 of 25: Wilson's interval is 0.6087 to 0.9114; the farther end is 0.1913 of 250 ms. */
+    assert_in_range(errors->cum[1], 47800000, 47850000);
+    report_errors__free(errors);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
+/* One sample of 10 ms in 12; and 45 and 55 samples in two nodes of 500 ms each: nothing is missing
+ * but by chance, and all is shared out. */
+static void chance_makes_no_row(void **state)
+{
+    struct drawing drawing;
+    (void)state;
+    drawing__begin(&drawing, 1u << 20);
+    ledger_ref first =
+        drawing__root(&drawing, drawing__thread(&drawing, "t", THREAD_PLATFORM, 12 * MS));
+    add_seen(&drawing, first, "c", 1);
+    ledger_ref second = drawing__root(&drawing, drawing__thread(&drawing, "u", THREAD_PLATFORM, 0));
+    ledger_ref a = drawing__call(&drawing, second, drawn__method(&drawing, "a"), 1, 500 * MS);
+    ledger_ref b = drawing__call(&drawing, second, drawn__method(&drawing, "b"), 1, 500 * MS);
+    add_seen(&drawing, a, "c", 45);
+    add_seen(&drawing, b, "c", 55);
+    struct report_model *model = drawn__load(&drawing);
+    assert_int_equal(model->node_count, 7);
+    for (uint32_t i = 0; i < model->node_count; i++)
+        if (model->nodes[i].kind == NODE_SAMPLED)
+            assert_int_equal(model->base[COLUMN_CPU][i], i == 1 ? 12 * MS : 500 * MS);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
+/* Samples began when a had had 900 ms and b, below it, 50: of 1070 ms they saw 120. In a they saw
+ * 100 of 1000, in d all of 20. b had none and keeps what is its own. */
+static void what_was_before_samples_began_is_whose_it_was(void **state)
+{
+    static const struct expected_node expected[] = {
+        {"(thread)", "", 0, 0, 0, 0, 0, 1070 * MS},
+        {"d", "J", 1, 0, 0, 0, 20 * MS, 20 * MS},
+        {"c", "J", 2, 0, 2, 20 * MS, 20 * MS, 20 * MS},
+        {"a", "J", 1, 0, 0, 0, 1000 * MS, 1050 * MS},
+        {"b", "J", 2, 0, 0, 50 * MS, 100 * MS, 50 * MS},
+        {"c", "J", 2, 0, 10, 100 * MS, 100 * MS, 100 * MS},
+        {"(not sampled)", "", 2, 0, 0, 900 * MS, 900 * MS, 900 * MS},
+    };
+    struct drawing drawing;
+    (void)state;
+    drawing__begin(&drawing, 1u << 20);
+    ledger_ref root = drawing__root(&drawing, drawing__thread(&drawing, "t", THREAD_PLATFORM, 0));
+    ledger_ref a = drawing__call(&drawing, root, drawn__method(&drawing, "a"), 1, 1000 * MS);
+    drawing__call(&drawing, a, drawn__method(&drawing, "b"), 1, 50 * MS);
+    ledger_ref d = drawing__call(&drawing, root, drawn__method(&drawing, "d"), 1, 20 * MS);
+    add_seen(&drawing, a, "c", 10);
+    add_seen(&drawing, d, "c", 2);
+    struct report_model *model = drawn__load(&drawing);
+    bool turned = strcmp(model->methods[model->nodes[1].method].name.bytes, "a") == 0;
+    if (!turned)
+        check_nodes(model, expected, 7);
+    uint32_t in_a = turned ? 1 : 3;
+    assert_int_equal(model->node_count, 7);
+    assert_int_equal(model->nodes[in_a].end, in_a + 4);
+    assert_int_equal(model->nodes[in_a + 3].kind, NODE_UNSEEN);
+    assert_int_equal(model->nodes[in_a + 3].parent, in_a);
+    assert_int_equal(model->base[COLUMN_CPU][in_a + 3], 900 * MS);
+    assert_int_equal(model->base[COLUMN_CPU][in_a + 2], 100 * MS);
+    assert_int_equal(model->nodes[0].end, 7);
+    assert_int_equal(model->threads[0].end_node, 7);
+    assert_int_equal(model->threads[0].cpu_ns, 1070 * MS);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
 /* Without samples there is no such column, and nothing is looked for. */
 static void ledgers_without_samples_have_no_column(void **state)
 {
@@ -298,6 +407,9 @@ int main(void)
         cmocka_unit_test(the_kernel_needs_no_method),
         cmocka_unit_test(native_functions_have_names),
         cmocka_unit_test(error_of_a_share),
+        cmocka_unit_test(what_no_sample_saw_is_a_row_of_its_own),
+        cmocka_unit_test(chance_makes_no_row),
+        cmocka_unit_test(what_was_before_samples_began_is_whose_it_was),
         cmocka_unit_test(ledgers_without_samples_have_no_column),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
