@@ -26,7 +26,7 @@ struct fitting {
 
 static bool is_sampled(const struct report_model *model, uint32_t node)
 {
-    return model->nodes[node].kind >= NODE_SAMPLED;
+    return model->nodes[node].kind >= NODE_SAMPLED && model->nodes[node].kind != NODE_UNSEEN;
 }
 
 /* Sampled frames stand in one piece behind their exact node's exact children. */
