@@ -23,7 +23,7 @@ static const struct argp_option options[] = {
 static const char doc[] =
     "List the ledgers of running JVMs (live, or stopped by treadle stop), those whose process has "
     "ended without closing them "
-    "(orphans), and the snapshots in the working folder."
+    "(orphans), and the snapshots in the working folder and in those of running JVMs."
     "\vLive ledgers are looked for in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR and /tmp.";
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -183,6 +183,7 @@ int cmd_list(int argc, char **argv)
         return EXIT_BAD_USAGE;
     live_folders__find(&listing.live, 0);
     live_folders__find_snapshots(&listing.snapshots);
+    live_folders__find_snapshots_beside(&listing.snapshots, &listing.live);
     int status = json ? list_json(&listing) : list_text(&listing);
     found_ledgers__release(&listing.live);
     found_ledgers__release(&listing.snapshots);

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,43 @@ void live_folders__find_snapshots(struct found_ledgers *found)
     look_into(found, ".", false, 0);
     if (found->count)
         qsort(found->items, found->count, sizeof(*found->items), by_age);
+}
+
+static bool is_same_folder(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Two JVMs may work in one folder. */
+static bool is_known(const char *folder, const struct found_ledgers *live, size_t before)
+{
+    if (is_same_folder(folder, "."))
+        return true;
+    for (size_t i = 0; i < before; i++) {
+        char other[32];
+        snprintf(other, sizeof(other), "/proc/%d/cwd", (int)live->items[i].pid);
+        if (is_same_folder(folder, other))
+            return true;
+    }
+    return false;
+}
+
+void live_folders__find_snapshots_beside(struct found_ledgers *found,
+                                         const struct found_ledgers *live)
+{
+    size_t first = found->count;
+    for (size_t i = 0; i < live->count; i++) {
+        char link[32], folder[PATH_MAX];
+        snprintf(link, sizeof(link), "/proc/%d/cwd", (int)live->items[i].pid);
+        ssize_t length = readlink(link, folder, sizeof(folder) - 1);
+        if (length <= 0 || is_known(link, live, i) || !found_ledger__is_trusted(&live->items[i]))
+            continue;
+        folder[length] = '\0';
+        look_into(found, folder, false, 0);
+    }
+    if (found->count > first)
+        qsort(found->items + first, found->count - first, sizeof(*found->items), by_age);
 }
 
 void found_ledgers__release(struct found_ledgers *found)

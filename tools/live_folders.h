@@ -31,6 +31,10 @@ void live_folders__find(struct found_ledgers *found, pid_t pid);
 /* *.ledger in the working folder, newest last. */
 void live_folders__find_snapshots(struct found_ledgers *found);
 
+/* Appends the snapshots in the working folders of the processes of these live ledgers, which is
+ * where they go by default, but for our own. */
+void live_folders__find_snapshots_beside(struct found_ledgers *found,
+                                         const struct found_ledgers *live);
 void found_ledgers__release(struct found_ledgers *found);
 
 /* Whether a file that claims to be a process's ledger is owned by who runs that process (or by us,

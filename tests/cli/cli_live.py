@@ -69,6 +69,19 @@ class Live(bench.Bench):
         self.assertNotIn("not a ledger", text)
         self.assertRegex(text, r"(?m)^ +unreadable +\S+ +\S+ +bad.ledger$")
 
+    def test_snapshots_of_a_jvm_that_works_elsewhere(self):
+        elsewhere = self.path("elsewhere")
+        os.mkdir(elsewhere)
+        with subprocess.Popen(["sleep", "300"], cwd=elsewhere) as process:
+            try:
+                self.make("live", f"tmp/treadle-{process.pid}-0123456789abcdef.live", process.pid)
+                self.make("plain", "elsewhere/far.ledger")
+                self.make("plain", "near.ledger")
+                paths = sorted(p for p in self.entries() if p.endswith(".ledger"))
+            finally:
+                process.kill()
+        self.assertEqual(paths, sorted([os.path.join(os.path.realpath(elsewhere), "far.ledger"), "near.ledger"]))
+
     def test_merged_ledgers_say_so_where_a_pid_would_be(self):
         self.make("plain")
         self.make("diffa")
