@@ -45,8 +45,8 @@ struct code_blob {
 
 static inline uint64_t code_blob__identity(const struct code_blob *blob)
 {
-    return ((uint64_t)(uintptr_t)blob->method >> 3 |
-            (uint64_t)blob->compile_id << CODE_IDENTITY_METHOD_BITS) &
+    return ((uint64_t)(uintptr_t)blob->method >> 3 | (uint64_t)blob->compile_id
+                                                         << CODE_IDENTITY_METHOD_BITS) &
            0xffffffffffffff;
 }
 

@@ -118,6 +118,7 @@ static struct compiled_method *add_code(struct compiled_code *code, uint64_t ide
     struct code_key key = {reading.blob.code, identity};
     struct known_code *known;
 
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): uthash's hash */
     HASH_FIND(hh, code->known, &key, sizeof key, known);
     if (known)
         return &known->method;
@@ -150,6 +151,7 @@ static const struct compiled_place *add_place(struct compiled_code *code,
     memcpy(place->scopes, reading.scopes, reading.count * sizeof *place->scopes);
     place->key = *key;
     place->place = (struct compiled_place){method, reading.count, place->scopes};
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the table has let go of what was freed */
     HASH_ADD(hh, code->places, key, sizeof place->key, place);
     if (place->hh.tbl)
         return &place->place;
@@ -164,6 +166,7 @@ const struct compiled_place *compiled_code__find(struct compiled_code *code, uin
     struct compiled_method *method;
     struct known_place *known;
 
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): uthash's hash */
     HASH_FIND(hh, code->places, &key, sizeof key, known);
     if (known)
         return &known->place;
