@@ -25,7 +25,7 @@ struct agent_options {
     enum ledger_event_mode events;
     uint64_t metrics; /* bits asked for, to be charged to call paths */
     enum ledger_sample_mode sample;
-    uint64_t interval_ns; /* between two samples: SAMPLE_INTERVAL_NS_… */
+    uint64_t interval_ns;                  /* between two samples: SAMPLE_INTERVAL_NS_… */
     enum ledger_sample_clock sample_clock; /* TIMER, PERF, or NONE: as the interval needs */
     bool reuse_new;
     bool fold_none;

@@ -110,7 +110,7 @@ struct report_model {
 
     uint64_t since_ns; /* of an interval (report_since.h): when it began, on the ledger's clock */
     uint64_t profiled_since_ns; /* the same, or when profiling had been stopped before */
-    uint64_t columns; /* COLUMN_BITs of the node columns that are loaded */
+    uint64_t columns;           /* COLUMN_BITs of the node columns that are loaded */
     struct report_thread *threads;
     uint32_t thread_count;
     struct report_kernel_thread *kernel_threads;
