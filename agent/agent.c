@@ -152,6 +152,12 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
                   strerror(-error));
         return error;
     }
+    /* What was consumed so far is not profiled. */
+    if (attached) {
+        agent->ledger.header->attached = 1;
+        agent->ledger.header->profiling = 0;
+        agent->ledger.header->starts = 0;
+    }
     choose_clock(agent, attached);
     choose_metrics(agent);
     if (agent->options.events == LEDGER_EVENTS_INSTRUMENT)
@@ -304,12 +310,6 @@ static int begin(struct agent *agent, JavaVM *vm, const char *options, bool atta
     error = begin_ledger(agent, options, attached);
     if (error)
         return error;
-    /* What was consumed so far is not profiled. */
-    if (attached) {
-        agent->ledger.header->attached = 1;
-        agent->ledger.header->profiling = 0;
-        agent->ledger.header->starts = 0;
-    }
     error = hear_events(agent);
     if (error) {
         ledger__unlink(&agent->ledger);

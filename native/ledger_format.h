@@ -524,6 +524,13 @@ static inline int ledger_header__is_stopped(const struct ledger_header *header)
     return header->starts != 0 && !header->profiling;
 }
 
+/* The agent is coming: its header is not filled in, or its first start in a process that ran
+ * already is not done, and nothing is profiled yet. */
+static inline int ledger_header__is_attaching(const struct ledger_header *header)
+{
+    return header->epoch_ns == 0 || (header->attached && header->starts == 0);
+}
+
 static inline uint32_t ledger_node__level(const struct ledger_node *node)
 {
     return node->kind_and_level & NODE_LEVEL_MAX;

@@ -142,7 +142,8 @@ static bool enter_row(struct process_scan *scan, struct scanned_row *row)
     thread->first_ticks = row->start_ticks;
     thread->start_ns = started_ns(scan, row->start_ticks);
     thread->unprofiled_wall_ns = header->unprofiled_wall_ns;
-    if (thread->start_ns < header->since_ns && header->starts > 1)
+    /* What ran before profiling was started, for the first time or again, counts from then on. */
+    if (thread->start_ns < header->since_ns && (header->attached || header->starts > 1))
         thread->start_ns = header->since_ns;
     thread->tid_count = 1;
     thread->tids[0] = row->tid;

@@ -94,6 +94,14 @@ __attribute__((format(printf, 3, 4))) static void fact_of(const struct status *s
     fact(status, name, (struct text){text, strlen(text)});
 }
 
+/* While the agent puts its hooks in, nothing is profiled: that time is nobody's. */
+static const char *state_of(const struct ledger_header *header)
+{
+    if (ledger_header__is_attaching(header))
+        return "attaching";
+    return ledger_header__is_stopped(header) ? "stopped" : "profiling";
+}
+
 static void profiling_fact(const struct status *status)
 {
     const struct ledger_header *header = &status->ledger.header;
@@ -102,11 +110,14 @@ static void profiling_fact(const struct status *status)
     uint64_t after_ns = report_process__attached_after_ns(header);
     char attached[96] = "";
 
+    if (ledger_header__is_attaching(header)) {
+        fact_of(status, "state", "%s: nothing is profiled yet", state_of(header));
+        return;
+    }
     if (after_ns)
         snprintf(attached, sizeof(attached), ", attached %s after the process began",
                  quantity__ns(after_ns).text);
-    fact_of(status, "state", "%s since %s (%s)%s",
-            ledger_header__is_stopped(header) ? "stopped" : "profiling",
+    fact_of(status, "state", "%s since %s (%s)%s", state_of(header),
             quantity__moment(since_ns).text,
             quantity__ns(now_ns > since_ns ? now_ns - since_ns : 0).text, attached);
     if (header->starts > 1)
@@ -191,7 +202,6 @@ static json_t *losses_json(const struct ledger_header *header)
 static void show_json(const struct status *status)
 {
     const struct ledger_header *header = &status->ledger.header;
-    bool stopped = ledger_header__is_stopped(header);
     json_t *object = json_object();
 
     json_object_set_new(object, "pid", json_integer(header->pid));
@@ -199,7 +209,7 @@ static void show_json(const struct status *status)
     json_object_set_new(object, "jvm", json_row__text(status->ledger.jvm));
     json_object_set_new(object, "options", json_row__text(status->ledger.options));
     json_object_set_new(object, "start_ns", json_row__integer(report_process__start_ns(header)));
-    json_object_set_new(object, "state", json_string(stopped ? "stopped" : "profiling"));
+    json_object_set_new(object, "state", json_string(state_of(header)));
     json_object_set_new(object, "since_ns", json_row__integer(header->epoch_ns + header->since_ns));
     json_object_set_new(object, "starts", json_integer(header->starts));
     json_object_set_new(object, "attached_after_ns",
