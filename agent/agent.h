@@ -8,6 +8,7 @@
 #include "agent/java_thread_table.h"
 #include "agent/java_tid.h"
 #include "agent/options.h"
+#include "agent/own_cost.h"
 #include "agent/sampler.h"
 #include "native/kernel_thread_table.h"
 #include "native/ledger.h"
@@ -34,6 +35,7 @@ struct agent {
     struct java_tid java_tid;
     struct class_hooks class_hooks;
     struct sampler sampler;
+    struct own_cost own_cost;
 
     /* Held by whoever writes rows of VM threads or a snapshot: never by a thread in an event of a
      * method. Order: snapshot_lock, then the locks of the two tables. */

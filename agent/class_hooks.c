@@ -256,11 +256,13 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
     struct class_look look = {
         .agent = agent, .is_boot = loader == NULL, .is_jdk = is_jdk_loader(hooks, jni, loader)};
     struct class_rewrite rewrite;
+    uint64_t began;
     int error;
 
     (void)class_being_redefined, (void)protection_domain;
     if (!atomic_load(&hooks->wanted) || !jni)
         return;
+    began = own_cost__begin_classes(agent, false);
     pthread_rwlock_rdlock(&hooks->filter_lock);
     if (is_wanted_class(agent, jni, loader, name)) {
         error = class_rewriter__rewrite(bytes, (size_t)length, HOOK_CLASS, choose, &look, &rewrite);
@@ -280,6 +282,7 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
         free(look.dotted);
     }
     pthread_rwlock_unlock(&hooks->filter_lock);
+    own_cost__end_classes(agent, began);
 }
 
 /* "java.util.HashMap" of "java/util/HashMap", in place. */

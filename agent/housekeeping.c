@@ -101,6 +101,7 @@ static void look_after(struct agent *agent)
     if (!atomic_load(&agent->over)) {
         scan_in_turn(agent);
         sampler__look_after(agent);
+        own_cost__look(agent, false);
         housekeeping__warn_of_losses(agent);
     }
     pthread_mutex_unlock(&agent->snapshot_lock);

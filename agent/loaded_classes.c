@@ -87,6 +87,7 @@ jint loaded_classes__transform(struct agent *agent, JNIEnv *jni, choose_class ch
     jvmtiEnv *jvmti = agent->jvmti;
     jclass *classes;
     jint count, chosen = 0;
+    uint64_t began;
 
     if ((*jvmti)->GetLoadedClasses(jvmti, &count, &classes) != JVMTI_ERROR_NONE)
         return 0;
@@ -96,9 +97,11 @@ jint loaded_classes__transform(struct agent *agent, JNIEnv *jni, choose_class ch
         else
             (*jni)->DeleteLocalRef(jni, classes[i]);
     }
+    began = own_cost__begin_classes(agent, true);
     for (jint done = 0; done < chosen; done += BATCH)
         transform_batch(&transformation, classes + done,
                         chosen - done < BATCH ? chosen - done : BATCH);
+    own_cost__end_classes(agent, began);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)classes);
     return chosen;
 }

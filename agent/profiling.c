@@ -50,6 +50,7 @@ static void note_stop(void *context)
 
     pthread_mutex_lock(&agent->snapshot_lock);
     (void)process_scan__run(&agent->scan, ledger_time__now_ns(&agent->setup.time), SCAN_ALL);
+    own_cost__look(agent, true);
     __atomic_store_n(&agent->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
     (void)unprofiled_table__stop(&agent->unprofiled, ledger_time__now_ns(&agent->setup.time));
     kernel_thread_table__note_unprofiled(&agent->kernel_threads);

@@ -186,16 +186,17 @@ static void note_partial(const struct agent *agent, const struct sample *sample)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-    const struct agent *agent = &treadle_agent;
+    struct agent *agent = &treadle_agent;
     bool wall = agent->sampler.mode == LEDGER_SAMPLE_WALL;
     int error = errno;
-    uint64_t since_ns;
+    uint64_t began_ns, since_ns;
     uint32_t room;
     struct sample *sample;
 
     (void)number;
     if (!atomic_load(&agent->sampler.running))
         return;
+    began_ns = ledger_time__now_ns(&agent->setup.time);
     since_ns = wall ? 0 : time_since_last(agent, info);
     sample = sample_buffers__claim(agent->sampler.buffers,
                                    (unsigned)((uintptr_t)&fault_guard_current >> 12), &room);
@@ -209,6 +210,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
     } else {
         count_lost(agent);
     }
+    own_cost__count_signal(&agent->own_cost, (unsigned)((uintptr_t)&fault_guard_current >> 12),
+                           ledger_time__now_ns(&agent->setup.time) - began_ns);
     errno = error;
 }
 

@@ -357,6 +357,7 @@ static int begin(struct agent *agent)
         error = sample_signal__install(&sampler->signal);
     if (error)
         return error;
+    own_cost__measure_delivery(&agent->own_cost, sampler->signal);
     sample_time__start(&sampler->merge.time, ledger_time__now_ns(&agent->setup.time));
     atomic_fetch_add(&sampler->round, 1);
     atomic_store(&sampler->running, true);

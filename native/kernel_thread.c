@@ -341,23 +341,52 @@ void kernel_thread__end(struct kernel_thread *kernel_thread)
     metric_reader__close(&kernel_thread->reader);
 }
 
+/* A thread that was not running meanwhile tells nothing of what the hook took. */
+#define SLOW_HOOK_TICKS_MOST 200000u
+
+/* The counter, if this one is to be timed; else 0. */
+static uint64_t begin_slowly(struct kernel_thread *kernel_thread)
+{
+    struct slow_hooks *slow = &kernel_thread->slow_hooks;
+
+    __atomic_store_n(&slow->calls, slow->calls + 1, __ATOMIC_RELAXED);
+    return slow->calls % SLOW_HOOKS_TIMED == 0 ? cycle_counter__read() : 0;
+}
+
+static void end_slowly(struct kernel_thread *kernel_thread, uint64_t began)
+{
+    struct slow_hooks *slow = &kernel_thread->slow_hooks;
+    uint64_t ticks = began ? cycle_counter__read() - began : 0;
+
+    if (!ticks || ticks > SLOW_HOOK_TICKS_MOST)
+        return;
+    __atomic_store_n(&slow->timed, slow->timed + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&slow->timed_ticks, slow->timed_ticks + ticks, __ATOMIC_RELAXED);
+}
+
 uint64_t kernel_thread__push_slowly(struct kernel_thread *kernel_thread, uint64_t key)
 {
-    uint64_t token;
+    uint64_t began, token;
 
     if (!kernel_thread__counts(kernel_thread))
         return CALL_TOKEN_NONE;
+    began = begin_slowly(kernel_thread);
     kernel_thread__charge(kernel_thread);
     token = call_tree__push(&kernel_thread->tree, key);
     kernel_thread__publish(kernel_thread);
+    end_slowly(kernel_thread, began);
     return token;
 }
 
 void kernel_thread__pop_slowly(struct kernel_thread *kernel_thread, uint64_t token)
 {
+    uint64_t began;
+
     if (!kernel_thread__counts(kernel_thread))
         return;
+    began = begin_slowly(kernel_thread);
     kernel_thread__charge(kernel_thread);
     call_tree__pop(&kernel_thread->tree, token);
     kernel_thread__publish(kernel_thread);
+    end_slowly(kernel_thread, began);
 }

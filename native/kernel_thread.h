@@ -53,6 +53,15 @@ struct java_position {
     bool unsure; /* see struct call_tree */
 };
 
+/* Hooks that left the straight line, and what that took: one in so many is timed. */
+#define SLOW_HOOKS_TIMED 32u
+
+struct slow_hooks {
+    uint64_t calls;
+    uint64_t timed;
+    uint64_t timed_ticks;
+};
+
 struct kernel_thread {
     const struct kernel_thread_setup *setup;
     struct ledger_kernel_thread *record;
@@ -72,6 +81,7 @@ struct kernel_thread {
     struct metric_reader reader;
     struct call_tree tree;
     struct thread_folder folder;
+    struct slow_hooks slow_hooks; /* its own to write, anybody's to read */
     struct kernel_thread *next_spare;
 };
 

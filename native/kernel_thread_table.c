@@ -51,9 +51,18 @@ static bool has_departed(const struct departed_threads *departed, pid_t tid, uin
     return false;
 }
 
+static void add_slow_hooks(struct slow_hooks *sum, const struct slow_hooks *more)
+{
+    sum->calls += __atomic_load_n(&more->calls, __ATOMIC_RELAXED);
+    sum->timed += __atomic_load_n(&more->timed, __ATOMIC_RELAXED);
+    sum->timed_ticks += __atomic_load_n(&more->timed_ticks, __ATOMIC_RELAXED);
+}
+
 /* Under the lock. */
 static void give_back(struct kernel_thread_table *table, struct kernel_thread_entry *entry)
 {
+    add_slow_hooks(&table->slow_hooks, &entry->thread.slow_hooks);
+    memset(&entry->thread.slow_hooks, 0, sizeof entry->thread.slow_hooks);
     /* Without `ended`, the thread ended without its destructors, or never came by. */
     if (!entry->ended && entry->thread.thread)
         entry->thread.thread->flags |= THREAD_TERMINATED;
@@ -312,6 +321,21 @@ bool kernel_thread_table__knew(struct kernel_thread_table *table, pid_t tid, uin
            has_departed(&table->departed[1], tid, start_ticks);
     pthread_mutex_unlock(&table->lock);
     return knew;
+}
+
+struct slow_hooks kernel_thread_table__slow_hooks(struct kernel_thread_table *table)
+{
+    struct kernel_thread_entry *entry, *next;
+    struct slow_hooks sum;
+
+    pthread_mutex_lock(&table->lock);
+    sum = table->slow_hooks;
+    HASH_ITER(hh, table->entries, entry, next)
+    {
+        add_slow_hooks(&sum, &entry->thread.slow_hooks);
+    }
+    pthread_mutex_unlock(&table->lock);
+    return sum;
 }
 
 void kernel_thread_table__sweep(struct kernel_thread_table *table)

@@ -40,6 +40,7 @@ struct kernel_thread_table {
     unsigned ended;                      /* entries whose thread has begun to end */
     struct kernel_thread *spare;         /* of kernel threads that are gone; with their records */
     pthread_key_t at_thread_end;
+    struct slow_hooks slow_hooks;        /* of kernel threads that are gone; under the lock */
     struct departed_threads departed[2]; /* since the last sweep, and since the one before */
 };
 
@@ -91,6 +92,9 @@ bool kernel_thread_table__knows(struct kernel_thread_table *table, pid_t tid);
 /* Did one run on the kernel thread of that tid and start, which may be gone since the last sweep
  * but one? */
 bool kernel_thread_table__knew(struct kernel_thread_table *table, pid_t tid, uint64_t start_ticks);
+
+/* Of all kernel threads, those that are gone included. */
+struct slow_hooks kernel_thread_table__slow_hooks(struct kernel_thread_table *table);
 
 /* Takes out the kernel threads that are gone, for others to use their entries. */
 void kernel_thread_table__sweep(struct kernel_thread_table *table);

@@ -156,6 +156,16 @@ enum ledger_sample_clock {
     LEDGER_SAMPLE_CLOCK_WALL,  /* the profiler's own thread asks threads in turn */
 };
 
+/* What the profiler itself costs, in ns of the process's CPU while profiling was on; as of the last
+ * look. All of it is in other numbers of the ledger as well. See native/cost_model.h. */
+struct ledger_own_cost {
+    uint64_t hooks_ns;   /* on the threads that call them: an estimate */
+    uint64_t samples_ns; /* signals and their handler, in place */
+    uint64_t threads_ns; /* its kernel threads */
+    uint64_t classes_ns; /* rewriting and retransforming classes, on the threads that load them */
+    uint64_t jvm_ns;     /* what it makes the JVM do: compiling hooks, telling of compiled code */
+};
+
 struct ledger_header {
     char magic[8];
     uint32_t format_version;
@@ -253,6 +263,7 @@ struct ledger_header {
 
     uint64_t missing_bytes; /* of ledgers merged into this one, whose files ended too early */
     uint64_t lost_scopes;   /* compiled frames of samples whose inlined methods could not be told */
+    struct ledger_own_cost own_cost;
 };
 
 enum ledger_event_mode {

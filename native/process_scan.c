@@ -152,7 +152,18 @@ static bool enter_row(struct process_scan *scan, struct scanned_row *row)
     return true;
 }
 
-static void set_row_times(const struct process_scan *scan, struct scanned_row *row, uint64_t cpu_ns,
+/* Where the CPU time of that thread is summed up, besides; or NULL. */
+static uint64_t *sum_of(struct process_scan *scan, const char *name)
+{
+    static const char *const compilers[] = {"C1 CompilerThre", "C2 CompilerThre", "JVMCI"};
+
+    for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++)
+        if (strncmp(name, compilers[i], strlen(compilers[i])) == 0)
+            return &scan->compilers_cpu_ns;
+    return strcmp(name, "Service Thread") == 0 ? &scan->service_cpu_ns : NULL;
+}
+
+static void set_row_times(struct process_scan *scan, struct scanned_row *row, uint64_t cpu_ns,
                           uint64_t now_ns)
 {
     const struct ledger_header *header = scan->ledger->header;
@@ -166,8 +177,13 @@ static void set_row_times(const struct process_scan *scan, struct scanned_row *r
     root = ledger__at(scan->ledger, thread->root);
     cpu_ns = unprofiled__cpu_ns(unprofiled_of(scan, row), header->profiling, cpu_ns);
     unprofiled_ns = header->unprofiled_wall_ns - thread->unprofiled_wall_ns;
-    if (cpu_ns > root->cpu_ns)
+    if (cpu_ns > root->cpu_ns) {
+        uint64_t *sum = sum_of(scan, row->status.name);
+
+        if (sum)
+            *sum += cpu_ns - root->cpu_ns;
         __atomic_store_n(&root->cpu_ns, cpu_ns, __ATOMIC_RELAXED);
+    }
     if (now_ns > thread->start_ns + unprofiled_ns)
         __atomic_store_n(&root->wait_ns, now_ns - thread->start_ns - unprofiled_ns - root->cpu_ns,
                          __ATOMIC_RELAXED);
@@ -181,6 +197,8 @@ static void book_row(struct process_scan *scan, struct scanned_row *row, uint64_
     const struct task_status *status = &row->status;
     struct ledger_thread *thread = thread_of(scan, row);
 
+    if (strcmp(status->name, "VM Thread") == 0)
+        __atomic_store_n(&scan->vm_thread, row->tid, __ATOMIC_RELAXED);
     set_row_times(scan, row, status->cpu_ns, now_ns);
     set_row_name(scan, thread, status->name);
     for (uint64_t left = status->bits; left; left &= left - 1) {

@@ -39,6 +39,10 @@ struct process_scan {
     struct scanned_row *rows; /* uthash, by tid */
     struct ledger_arena nodes;
     unsigned pass;
+    /* of rows that it looked at itself: profiled CPU time, by what the threads do */
+    uint64_t compilers_cpu_ns; /* C1 and C2 */
+    uint64_t service_cpu_ns;   /* the Service Thread */
+    pid_t vm_thread;           /* atomic; the VM Thread's tid, 0: not seen yet */
 };
 
 void process_scan__init(struct process_scan *scan, struct ledger *ledger, pid_t pid,

@@ -1,10 +1,12 @@
 /* treadle status: whether and how a JVM is profiled, from its mapped ledger. The JVM is not asked.
  */
+#include "native/cost_model.h"
 #include "tools/command.h"
 #include "tools/hooks.h"
 #include "tools/json_rows.h"
 #include "tools/ledger_summary.h"
 #include "tools/live_ledger.h"
+#include "tools/own_cost.h"
 #include "tools/pid_argument.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
@@ -141,6 +143,24 @@ static void hooks_facts(const struct status *status)
         fact_of(status, "left alone", "%s", text);
 }
 
+static struct report_own_cost own_cost(const struct ledger_header *header)
+{
+    return (struct report_own_cost){.parts = header->own_cost,
+                                    .sum_ns = ledger_own_cost__sum(&header->own_cost)};
+}
+
+static void own_cost_fact(const struct status *status)
+{
+    const struct ledger_header *header = &status->ledger.header;
+    struct report_own_cost cost = own_cost(header);
+    char text[HOOKS_TEXT_BYTES];
+
+    own_cost__text(&cost, text);
+    fact_of(status, "own cost", "%s, %s of the process's CPU", quantity__ns(cost.sum_ns).text,
+            quantity__share(cost.sum_ns, header->process_cpu_ns).text);
+    fact_of(status, "", "%s", text);
+}
+
 static void losses_facts(const struct status *status)
 {
     const struct ledger_header *header = &status->ledger.header;
@@ -177,6 +197,7 @@ static void show_text(const struct status *status)
     fact_of(status, "clock", "%s (%s)", report_clock__name(header->clock_kind),
             header->clock_forced ? "by option" : "by self-test");
     hooks_facts(status);
+    own_cost_fact(status);
     fact(status, "ledger", status->path);
     fact_of(status, "size", "%s of %s (%s)", quantity__bytes(bytes).text,
             quantity__bytes(header->max_bytes).text,
@@ -219,6 +240,8 @@ static void show_json(const struct status *status)
     json_object_set_new(object, "clock", json_string(report_clock__name(header->clock_kind)));
     if (hooks__are_used(header))
         json_object_set_new(object, "hooks", hooks__json(header));
+    json_object_set_new(object, "budget",
+                        own_cost__json(&header->own_cost, header->process_cpu_ns));
     json_object_set_new(object, "path", json_row__text(status->path));
     json_object_set_new(object, "bytes", json_row__integer(ledger_bytes(header)));
     json_object_set_new(object, "max_bytes", json_row__integer(header->max_bytes));

@@ -1,6 +1,7 @@
 /* What stands above and below the threads table: the process, and whether to believe the numbers.
  */
 #include "tools/hooks.h"
+#include "tools/own_cost.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_losses.h"
@@ -267,20 +268,16 @@ static void kernel_threads_line(const struct view *view)
 }
 
 /* In the lines above as well: what a method's hooks cost is the method's. */
-static void own_cost_line(const struct view *view, uint64_t whole)
+static void own_cost_lines(const struct view *view, uint64_t whole)
 {
     struct report_own_cost cost = report_own_cost__of(view->model);
-    char calls[32];
-    if (cost.threads_ns + cost.hooks_ns == 0)
+    char text[HOOKS_TEXT_BYTES];
+    if (cost.sum_ns == 0)
         return;
-    sum_line(view, "of which the profiler's own", cost.threads_ns + cost.hooks_ns, whole);
-    fprintf(view->screen.out, "    its threads %s", quantity__ns(cost.threads_ns).text);
-    snprintf(calls, sizeof(calls), "%s", quantity__count(cost.calls).text);
-    if (cost.hooks_ns)
-        fprintf(view->screen.out, "; its hooks about %s: %s calls, %" PRIu64 ".%" PRIu64 " ns each",
-                quantity__ns(cost.hooks_ns).text, calls, cost.call_ps / 1000,
-                cost.call_ps % 1000 / 100);
-    fputc('\n', view->screen.out);
+    sum_line(view, "of which the profiler's own", cost.sum_ns, whole);
+    own_cost__text(&cost, text);
+    fputs("    ", view->screen.out);
+    paragraph(view, 4, text);
 }
 
 static void loss_lines(const struct view *view)
@@ -327,7 +324,7 @@ void view_balance__text(const struct view *view)
         sum_line(view, "after a thread's last look", balance.last_moments_ns, whole);
     difference_line(view, &balance);
     kernel_threads_line(view);
-    own_cost_line(view, whole);
+    own_cost_lines(view, whole);
     fprintf(view->screen.out, "  clock %s\n", report_clock__name(view->model->header.clock_kind));
     loss_lines(view);
     for (unsigned source = 0; source < SOURCE_COUNT; source++)

@@ -2,6 +2,7 @@
 #include "tools/csv.h"
 #include "tools/hooks.h"
 #include "tools/json_rows.h"
+#include "tools/own_cost.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/thread_rows.h"
 #include "tools/view_losses.h"
@@ -185,11 +186,18 @@ static json_t *own_cost_of(const struct report_model *model)
 {
     struct report_own_cost cost = report_own_cost__of(model);
     json_t *object = json_object();
-    json_object_set_new(object, "threads_cpu_ns", json_row__integer(cost.threads_ns));
-    json_object_set_new(object, "hooks_cpu_ns", json_row__integer(cost.hooks_ns));
+    json_object_set_new(object, "cpu_ns", json_row__integer(cost.sum_ns));
+    json_object_set_new(object, "threads_cpu_ns", json_row__integer(cost.parts.threads_ns));
+    json_object_set_new(object, "hooks_cpu_ns", json_row__integer(cost.parts.hooks_ns));
     json_object_set_new(object, "calls", json_row__integer(cost.calls));
     json_object_set_new(object, "call_ps", json_row__integer(cost.call_ps));
     return object;
+}
+
+static json_t *budget_of(const struct report_model *model)
+{
+    struct report_own_cost cost = report_own_cost__of(model);
+    return own_cost__json(&cost.parts, model->header.process_cpu_ns);
 }
 
 static json_t *balance_of(const struct report_model *model)
@@ -232,6 +240,8 @@ int view_threads__json(const struct view *view)
     }
     fputs("],\n\"balance\":", out);
     json_row__write(out, balance_of(view->model));
+    fputs(",\n\"budget\":", out);
+    json_row__write(out, budget_of(view->model));
     if (hooks__are_used(&view->model->header)) {
         fputs(",\n\"hooks\":", out);
         json_row__write(out, hooks__json(&view->model->header));

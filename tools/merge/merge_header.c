@@ -31,6 +31,11 @@ static const size_t summed[] = {
     FIELD(lost_scopes),
     FIELD(kernel_samples),
     FIELD(kernel_stacks),
+    FIELD(own_cost.hooks_ns),
+    FIELD(own_cost.samples_ns),
+    FIELD(own_cost.threads_ns),
+    FIELD(own_cost.classes_ns),
+    FIELD(own_cost.jvm_ns),
 };
 
 static const size_t largest[] = {

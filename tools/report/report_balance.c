@@ -1,5 +1,7 @@
 #include "tools/report/report_balance.h"
 
+#include "native/cost_model.h"
+
 static int64_t clamp(__int128 value)
 {
     return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : (int64_t)value;
@@ -47,19 +49,30 @@ const struct report_kernel_thread *report_balance__farthest(const struct report_
     return model->kernel_thread_count ? farthest : NULL;
 }
 
+/* Of the profiler's threads the rows know more than its own last look. */
+static uint64_t own_threads_ns(const struct report_model *model)
+{
+    const struct ledger_header *header = &model->header;
+    uint64_t sum_ns = 0;
+    for (uint32_t i = 0; header->profiler_tid && i < model->thread_count; i++) {
+        const struct report_thread *thread = &model->threads[i];
+        if (thread->kind == THREAD_NATIVE && thread->tids[0] == header->profiler_tid)
+            sum_ns += thread->cpu_ns;
+    }
+    return sum_ns > header->own_cost.threads_ns ? sum_ns : header->own_cost.threads_ns;
+}
+
 struct report_own_cost report_own_cost__of(const struct report_model *model)
 {
     const struct ledger_header *header = &model->header;
-    struct report_own_cost cost = {.call_ps = header->hook_cost_ps};
-    for (uint32_t i = 0; i < model->thread_count; i++) {
-        const struct report_thread *thread = &model->threads[i];
-        if (thread->kind == THREAD_NATIVE && header->profiler_tid &&
-            thread->tids[0] == header->profiler_tid)
-            cost.threads_ns += thread->cpu_ns;
-        if (header->event_mode == LEDGER_EVENTS_INSTRUMENT)
-            cost.calls += thread->calls;
-    }
-    cost.hooks_ns = (uint64_t)((unsigned __int128)cost.calls * cost.call_ps / 1000);
+    struct report_own_cost cost = {.parts = header->own_cost};
+    bool hooks = header->event_mode == LEDGER_EVENTS_INSTRUMENT;
+    for (uint32_t i = 0; hooks && i < model->thread_count; i++)
+        cost.calls += model->threads[i].calls;
+    if (cost.calls)
+        cost.call_ps = (uint64_t)((unsigned __int128)cost.parts.hooks_ns * 1000 / cost.calls);
+    cost.parts.threads_ns = own_threads_ns(model);
+    cost.sum_ns = ledger_own_cost__sum(&cost.parts);
     return cost;
 }
 

@@ -22,10 +22,10 @@ const struct report_kernel_thread *report_balance__farthest(const struct report_
 
 /* The profiler's own part of the CPU time, which is in the balance as the rest is. */
 struct report_own_cost {
-    uint64_t threads_ns; /* its kernel threads' */
-    uint64_t hooks_ns;   /* of hooks in classes, in the methods that have them: an estimate */
-    uint64_t calls;      /* with hooks */
-    uint64_t call_ps;    /* the estimate of one's cost; 0: not known */
+    struct ledger_own_cost parts;
+    uint64_t sum_ns;
+    uint64_t calls;   /* with hooks */
+    uint64_t call_ps; /* what one's hooks cost, all in all; 0: not known */
 };
 
 struct report_own_cost report_own_cost__of(const struct report_model *model);

@@ -1,0 +1,203 @@
+#include "agent/own_cost.h"
+
+#include "agent/agent.h"
+#include "native/kernel_metrics.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define LOOK_NS         100000000u
+#define SURVEY_LEAST_NS 1000000000u
+#define SURVEY_COST     1000u
+
+/* The longest walk of a stack takes less. */
+#define HANDLER_NS_MOST 2000000u
+
+#define DELIVERY_TRIES 16u
+#define COUNTER_TRIES  16u
+
+/* Work on classes goes on, on this thread. */
+static __thread unsigned depth __attribute__((tls_model("initial-exec")));
+static __thread uint64_t vm_thread_began_ns __attribute__((tls_model("initial-exec")));
+
+void own_cost__count_signal(struct own_cost *cost, unsigned lane, uint64_t ns)
+{
+    struct signal_lane *mine = &cost->lanes[lane % OWN_COST_LANES];
+
+    __atomic_fetch_add(&mine->signals, 1, __ATOMIC_RELAXED);
+    if (ns > HANDLER_NS_MOST)
+        return;
+    __atomic_fetch_add(&mine->timed, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&mine->timed_ns, ns, __ATOMIC_RELAXED);
+}
+
+void own_cost__measure_delivery(struct own_cost *cost, int signal)
+{
+    uint64_t least_ns = UINT64_MAX;
+    sigset_t only, before;
+
+    sigemptyset(&only);
+    sigaddset(&only, signal);
+    pthread_sigmask(SIG_UNBLOCK, &only, &before);
+    for (unsigned i = 0; i < DELIVERY_TRIES; i++) {
+        uint64_t before_ns = clock_ns(CLOCK_MONOTONIC), ns;
+
+        if (tgkill(getpid(), gettid(), signal) != 0)
+            break;
+        ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
+        least_ns = ns < least_ns ? ns : least_ns;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    cost->delivery_ns = least_ns == UINT64_MAX ? 0 : least_ns;
+}
+
+/* What the JVM does at a safepoint for those who ask, its VM Thread does. */
+static uint64_t vm_thread_ns(const struct agent *agent)
+{
+    pid_t tid = __atomic_load_n(&agent->scan.vm_thread, __ATOMIC_RELAXED);
+    uint64_t cpu_ns = 0;
+
+    return tid && task_cpu__read(getpid(), tid, &cpu_ns) == 0 ? cpu_ns : 0;
+}
+
+uint64_t own_cost__begin_classes(const struct agent *agent, bool stops_jvm)
+{
+    if (depth++)
+        return 0;
+    vm_thread_began_ns = stops_jvm ? vm_thread_ns(agent) : 0;
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void own_cost__end_classes(struct agent *agent, uint64_t began)
+{
+    uint64_t vm_ns = 0;
+
+    if (--depth || !began || !agent->ledger.header->profiling)
+        return;
+    if (vm_thread_began_ns)
+        vm_ns = unprofiled__less(vm_thread_ns(agent), vm_thread_began_ns);
+    ledger__count(&agent->own_cost.classes_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began + vm_ns);
+}
+
+/* Every call without a time of its own took what the others did. */
+static void add_signals(struct own_cost *cost)
+{
+    uint64_t signals = 0, timed = 0, timed_ns = 0;
+
+    for (unsigned i = 0; i < OWN_COST_LANES; i++) {
+        signals += __atomic_load_n(&cost->lanes[i].signals, __ATOMIC_RELAXED);
+        timed += __atomic_load_n(&cost->lanes[i].timed, __ATOMIC_RELAXED);
+        timed_ns += __atomic_load_n(&cost->lanes[i].timed_ns, __ATOMIC_RELAXED);
+    }
+    cost->facts.signals = signals;
+    cost->facts.delivery_ns = cost->delivery_ns;
+    cost->facts.handler_ns = timed ? (uint64_t)((unsigned __int128)timed_ns * signals / timed) : 0;
+}
+
+/* Reading the counter twice takes as long itself. */
+static uint64_t counter_ticks(void)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (unsigned i = 0; i < COUNTER_TRIES; i++) {
+        uint64_t before = cycle_counter__read();
+        uint64_t ticks = cycle_counter__read() - before;
+
+        least = ticks < least ? ticks : least;
+    }
+    return least;
+}
+
+/* Besides the straight line's half of a call, which is in the price of every call. */
+static void add_slow_hooks(struct agent *agent)
+{
+    struct slow_hooks slow = kernel_thread_table__slow_hooks(&agent->kernel_threads);
+    struct own_cost *cost = &agent->own_cost;
+    uint64_t ticks, ns;
+
+    if (!cost->counter_ticks)
+        cost->counter_ticks = counter_ticks();
+    ticks = slow.timed ? unprofiled__less(slow.timed_ticks / slow.timed, cost->counter_ticks) : 0;
+    ns = (uint64_t)((unsigned __int128)ticks * agent->setup.time.tsc_mult >> 64);
+    cost->facts.slow_ns =
+        slow.calls * unprofiled__less(ns, agent->ledger.header->hook_cost_ps / 2000);
+}
+
+static uint64_t switches(void)
+{
+    struct rusage usage;
+
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return 0;
+    return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+}
+
+/* What grew since the last look, if it is the profiler's doing. */
+static void add_clocks(struct agent *agent, bool counts)
+{
+    struct own_cost *cost = &agent->own_cost;
+    const struct sampler *sampler = &agent->sampler;
+    bool sampling = atomic_load(&sampler->running);
+    uint64_t thread_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t service_ns = agent->scan.service_cpu_ns;
+    uint64_t now_switches = switches();
+    bool is_own_thread = agent->ledger.header->profiler_tid == gettid();
+
+    if (counts && is_own_thread)
+        cost->facts.threads_ns += thread_ns - cost->thread_ns;
+    if (counts && sampling)
+        cost->facts.service_ns += service_ns - cost->service_ns;
+    if (counts && sampling && sampler->clock == LEDGER_SAMPLE_CLOCK_PERF)
+        cost->facts.event_switches += now_switches - cost->switches;
+    if (is_own_thread)
+        cost->thread_ns = thread_ns;
+    cost->service_ns = service_ns;
+    cost->switches = now_switches;
+    cost->facts.compilers_ns = agent->scan.compilers_cpu_ns;
+    cost->facts.classes_ns = __atomic_load_n(&cost->classes_ns, __ATOMIC_RELAXED);
+}
+
+static void survey(struct agent *agent, uint64_t now_ns)
+{
+    struct own_cost *cost = &agent->own_cost;
+    uint64_t took_ns;
+
+    (void)call_survey__take(&cost->facts.survey, &agent->ledger, &cost->methods);
+    took_ns = ledger_time__now_ns(&agent->setup.time) - now_ns;
+    cost->next_survey_ns = now_ns + (took_ns * SURVEY_COST > SURVEY_LEAST_NS ? took_ns * SURVEY_COST
+                                                                             : SURVEY_LEAST_NS);
+}
+
+static void publish(struct ledger_own_cost *to, const struct ledger_own_cost *cost)
+{
+    __atomic_store_n(&to->hooks_ns, cost->hooks_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->samples_ns, cost->samples_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->threads_ns, cost->threads_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->classes_ns, cost->classes_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->jvm_ns, cost->jvm_ns, __ATOMIC_RELAXED);
+}
+
+void own_cost__look(struct agent *agent, bool all)
+{
+    struct own_cost *cost = &agent->own_cost;
+    struct ledger_header *header = agent->ledger.header;
+    uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
+    bool profiling = header->profiling;
+    struct ledger_own_cost sum;
+
+    if (!all && now_ns < cost->next_look_ns)
+        return;
+    cost->next_look_ns = now_ns + LOOK_NS;
+    add_clocks(agent, profiling);
+    if (!profiling)
+        return;
+    add_signals(cost);
+    add_slow_hooks(agent);
+    cost->facts.call_ps = header->hook_cost_ps;
+    if (header->hook_cost_ps && (all || now_ns >= cost->next_survey_ns))
+        survey(agent, now_ns);
+    sum = cost_model__of(&cost->facts);
+    publish(&header->own_cost, &sum);
+}

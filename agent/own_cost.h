@@ -1,0 +1,61 @@
+/*
+ * The account of what the profiler itself costs the process: gathers what native/cost_model.h
+ * needs, and keeps header->own_cost up to date, for reports, `treadle status` and the agent's own
+ * budget.
+ *
+ * own_cost__look is the housekeeping thread's, or for whoever does its work; the rest says so.
+ */
+#ifndef TREADLE_OWN_COST_H
+#define TREADLE_OWN_COST_H
+
+#include "native/cost_model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define OWN_COST_LANES 16u
+
+struct agent;
+
+/* In a cache line of its own: signals of different threads seldom meet. */
+struct signal_lane {
+    uint64_t signals;
+    uint64_t timed; /* of these; one whose thread was off its processor meanwhile is not */
+    uint64_t timed_ns;
+    uint64_t unused[5];
+};
+
+struct own_cost {
+    struct signal_lane lanes[OWN_COST_LANES];
+    uint64_t delivery_ns; /* of one signal, by the kernel; 0: not measured */
+    uint64_t classes_ns;  /* atomic */
+    /* what follows is own_cost__look's alone */
+    struct cost_facts facts;
+    struct method_calls methods;
+    uint64_t next_look_ns;
+    uint64_t next_survey_ns;
+    uint64_t thread_ns; /* clocks and counts as read last */
+    uint64_t service_ns;
+    uint64_t switches;
+    uint64_t counter_ticks; /* between two readings of the counter, one after the other */
+};
+
+/* Brings header->own_cost up to date: at most every tenth of a second, and the calls of all hooks
+ * as seldom as their survey takes a thousandth of the time; `all`: both now. Under the snapshot
+ * lock. */
+void own_cost__look(struct agent *agent, bool all);
+
+/* A signal was handled in so many ns. Async-signal-safe; `lane`: any number that differs by thread.
+ */
+void own_cost__count_signal(struct own_cost *cost, unsigned lane, uint64_t ns);
+
+/* What the kernel takes to send a signal to the calling thread and come back from an empty handler,
+ * which stands for that number already. The least of a few. */
+void own_cost__measure_delivery(struct own_cost *cost, int signal);
+
+/* Around work on classes, on the thread that does it, and on the JVM's VM Thread if it stops the
+ * JVM for it; what lies within another pair is counted once. Any thread. */
+uint64_t own_cost__begin_classes(const struct agent *agent, bool stops_jvm);
+void own_cost__end_classes(struct agent *agent, uint64_t began);
+
+#endif

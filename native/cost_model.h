@@ -1,0 +1,66 @@
+/*
+ * What the profiler costs its process, in nanoseconds of CPU: a model of what can be counted and
+ * measured while it runs. Pure arithmetic but for the survey; any thread.
+ *
+ * Measured in place: the profiler's threads, signal handlers, calls of hooks that leave the
+ * straight line, rewriting of classes, the CPU of the JVM's compilers and of its Service Thread.
+ * Measured when the agent begins: the straight line of one call's hooks (agent/hook_cost.h), which
+ * the prices below are multiples of, so that they follow the machine's speed.
+ *
+ * Not measurable in place: what is no longer inlined, hooks in code that is interpreted still, and
+ * what hooks give the compilers to do. Their prices come from paired runs of fop and sunflow on JDK
+ * 25 (tests/bench/own_cost.py makes such pairs): CPU with hooks less CPU without, by kind of
+ * thread. What a hooked method costs once differs most between programs.
+ */
+#ifndef TREADLE_COST_MODEL_H
+#define TREADLE_COST_MODEL_H
+
+#include "native/ledger.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* HotSpot interprets a method's first calls, then C1 compiles it, and C2 after some thousands
+ * (Tier3InvocationThreshold, Tier4InvocationThreshold). */
+#define COST_COLD_CALLS 200u
+#define COST_HOT_CALLS  5000u
+
+/* Calls that hooks counted, from the trees. */
+struct call_survey {
+    uint64_t calls;
+    uint64_t cold_calls;  /* of each method, the first COST_COLD_CALLS */
+    uint64_t methods;     /* with a call */
+    uint64_t hot_methods; /* with COST_HOT_CALLS or more */
+};
+
+/* A count for each method of the ledger, to be used again: allocated as needed. */
+struct method_calls {
+    uint64_t *calls; /* by key */
+    size_t room;
+};
+
+/* Reads all nodes, some 2 ns each; keys are method numbers, from 1 on. 0 or -ENOMEM. */
+int call_survey__take(struct call_survey *survey, const struct ledger *ledger,
+                      struct method_calls *methods);
+void method_calls__free(struct method_calls *methods);
+
+/* All since profiling began, and only while it was on. */
+struct cost_facts {
+    struct call_survey survey;
+    uint64_t call_ps;        /* the hooks of one call, in a loop; 0: there are none */
+    uint64_t slow_ns;        /* more, in place, for hooks that left that straight line */
+    uint64_t handler_ns;     /* in the handler of samples' signals */
+    uint64_t signals;        /* that it had */
+    uint64_t delivery_ns;    /* the kernel's part of one */
+    uint64_t event_switches; /* context switches while threads had perf events */
+    uint64_t threads_ns;     /* the profiler's own kernel threads */
+    uint64_t classes_ns;     /* rewriting and retransforming classes */
+    uint64_t compilers_ns;   /* C1 and C2, all that they do */
+    uint64_t service_ns;     /* the JVM's Service Thread, while it tells of compiled methods */
+};
+
+struct ledger_own_cost cost_model__of(const struct cost_facts *facts);
+
+uint64_t ledger_own_cost__sum(const struct ledger_own_cost *cost);
+
+#endif
