@@ -167,6 +167,8 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     agent->setup.unprofiled = &agent->unprofiled;
     agent->setup.reuse_new = agent->options.reuse_new;
     agent->setup.admits_all = agent->options.events == LEDGER_EVENTS_INSTRUMENT;
+    agent->setup.names_exits = agent->options.events == LEDGER_EVENTS_JVMTI;
+    standing_frames__init(&agent->standing);
     agent->setup.resolve = agent->options.events == LEDGER_EVENTS_INSTRUMENT
                                ? class_hooks__resolve
                                : method_names__resolve;

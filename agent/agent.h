@@ -10,6 +10,7 @@
 #include "agent/options.h"
 #include "agent/own_cost.h"
 #include "agent/sampler.h"
+#include "agent/standing_frames.h"
 #include "native/kernel_thread_table.h"
 #include "native/ledger.h"
 #include "native/process_scan.h"
@@ -34,6 +35,7 @@ struct agent {
     jclass virtual_thread_class; /* a global reference, or NULL */
     struct java_tid java_tid;
     struct class_hooks class_hooks;
+    struct standing_methods standing;
     struct sampler sampler;
     struct own_cost own_cost;
 

@@ -274,11 +274,14 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
             numbered_class__set_source(&hooks->methods, look.class, rewrite.source_file);
         if (!error && rewrite.bytes && look.class) {
             numbered_class__mark(look.class, CLASS_HOOKED);
+            method_numbers__set_hooked(&hooks->methods, look.class, rewrite.hooked,
+                                       rewrite.hooked_count);
             hand_over(jvmti, &rewrite, new_length, new_bytes);
         }
         if (look.class)
             numbered_class__mark(look.class, CLASS_SEEN);
         free(rewrite.bytes);
+        free(rewrite.hooked);
         free(look.dotted);
     }
     pthread_rwlock_unlock(&hooks->filter_lock);

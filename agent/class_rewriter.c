@@ -5,6 +5,7 @@
 #include "agent/stack_map.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CLASS_MAGIC     0xcafebabeu
@@ -101,6 +102,20 @@ static int write_hooked(struct rewriting *rewriting, const struct hooked_method 
     return 0;
 }
 
+/* Room is made for so many at a time. */
+static int note_hooked(struct class_rewrite *rewrite, uint32_t id)
+{
+    if (rewrite->hooked_count % 32 == 0) {
+        uint32_t *more = realloc(rewrite->hooked, (rewrite->hooked_count + 32) * sizeof *more);
+
+        if (!more)
+            return -ENOMEM;
+        rewrite->hooked = more;
+    }
+    rewrite->hooked[rewrite->hooked_count++] = id;
+    return 0;
+}
+
 static int hook_code(struct rewriting *rewriting, struct class_method *method,
                      struct class_reader *content)
 {
@@ -129,6 +144,8 @@ static int hook_code(struct rewriting *rewriting, struct class_method *method,
     }
     if (!error)
         rewriting->rewrite->methods[outcome]++;
+    if (!error && outcome == METHOD_HOOKED)
+        error = note_hooked(rewriting->rewrite, choice.id);
     return error;
 }
 

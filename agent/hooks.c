@@ -4,24 +4,41 @@
 #include "agent/thread_events.h"
 #include "agent/virtual_threads.h"
 
+/* Before an event that is not the common one: the calling thread's, once it is known who runs there
+ * and what it stands on. NULL: the event does not count. */
+static struct kernel_thread *ready(JNIEnv *jni, const void *place, bool stays)
+{
+    struct kernel_thread *mine = kernel_thread_table__mine();
+    struct agent *agent = &treadle_agent;
+
+    if (__atomic_load_n(&agent->setup.epoch, __ATOMIC_ACQUIRE) == EPOCH_STOPPED)
+        return NULL;
+    if (!mine || !kernel_thread__counts(mine))
+        mine = thread_events__meet(agent, jni);
+    if (!mine || !kernel_thread__counts(mine))
+        return NULL;
+    standing_frames__check(agent, mine, place, stays);
+    return mine;
+}
+
 /* All but the common case: a context that was not the last one, a switch since, or a thread that
  * was not met, for it ran before profiling was started. */
 static __attribute__((noinline, cold)) jlong enter_slowly(JNIEnv *jni, jint method)
 {
-    struct kernel_thread *mine = kernel_thread_table__mine();
-    struct agent *agent = &treadle_agent;
-    uint64_t token = CALL_TOKEN_NONE;
-
     /* Number 0: a method that is hooked for other reasons than a node. */
-    if (!method)
-        return (jlong)CALL_TOKEN_NONE;
-    if (mine)
-        token = kernel_thread__push_slowly(mine, (uint32_t)method);
-    if (token != CALL_TOKEN_NONE ||
-        __atomic_load_n(&agent->setup.epoch, __ATOMIC_ACQUIRE) == EPOCH_STOPPED)
-        return (jlong)token;
-    mine = thread_events__meet(agent, jni);
+    struct kernel_thread *mine = method ? ready(jni, __builtin_frame_address(0), false) : NULL;
+
     return (jlong)(mine ? kernel_thread__push(mine, (uint32_t)method) : CALL_TOKEN_NONE);
+}
+
+/* A token of an earlier epoch: the frame was there before this one began. */
+static __attribute__((noinline, cold)) void leave_slowly(struct kernel_thread *mine, uint64_t token)
+{
+    if (token != CALL_TOKEN_NONE && token >> 32 != mine->tree.token >> 32 &&
+        kernel_thread__counts(mine))
+        standing_frames__leave_old(&treadle_agent, mine);
+    else
+        kernel_thread__pop_slowly(mine, token);
 }
 
 static jlong JNICALL enter(JNIEnv *jni, jclass class, jint method)
@@ -42,16 +59,17 @@ static void JNICALL leave(JNIEnv *jni, jclass class, jlong token)
     struct kernel_thread *mine = kernel_thread_table__mine();
 
     (void)jni, (void)class;
-    if (__builtin_expect(mine != NULL, 1))
-        kernel_thread__pop(mine, (uint64_t)token);
+    if (__builtin_expect(mine != NULL, 1) &&
+        __builtin_expect(!kernel_thread__pop_fast(mine, (uint64_t)token), 0))
+        leave_slowly(mine, (uint64_t)token);
 }
 
 static void JNICALL caught(JNIEnv *jni, jclass class, jlong token)
 {
-    struct kernel_thread *mine = kernel_thread_table__mine();
+    struct kernel_thread *mine = ready(jni, __builtin_frame_address(0), true);
 
-    (void)jni, (void)class;
-    if (__builtin_expect(mine != NULL, 1))
+    (void)class;
+    if (mine)
         kernel_thread__catch(mine, (uint64_t)token);
 }
 

@@ -186,6 +186,39 @@ uint32_t method_numbers__id(struct method_numbers *methods, struct numbered_clas
     return method ? method->id : 0;
 }
 
+uint32_t method_numbers__find_id(struct method_numbers *methods, struct numbered_class *class,
+                                 struct class_text name, struct class_text descriptor)
+{
+    const struct numbered_method *method;
+
+    pthread_mutex_lock(&methods->lock);
+    method = find_method(class, name, descriptor);
+    pthread_mutex_unlock(&methods->lock);
+    return method ? method->id : 0;
+}
+
+void method_numbers__set_hooked(struct method_numbers *methods, struct numbered_class *class,
+                                const uint32_t *ids, uint32_t count)
+{
+    pthread_mutex_lock(&methods->lock);
+    for (struct numbered_method *method = class->first; method; method = method->next)
+        __atomic_store_n(&method->hooked, false, __ATOMIC_RELEASE);
+    for (uint32_t i = 0; i < count; i++) {
+        struct numbered_method **chunk = methods->chunk[ids[i] / METHOD_NUMBERS_CHUNK];
+
+        if (ids[i])
+            __atomic_store_n(&chunk[ids[i] % METHOD_NUMBERS_CHUNK]->hooked, true, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&methods->lock);
+}
+
+bool numbered_method__is_hooked(const struct numbered_method *method)
+{
+    return __atomic_load_n(&method->hooked, __ATOMIC_ACQUIRE) &&
+           (__atomic_load_n(&method->class->marks, __ATOMIC_ACQUIRE) &
+            (CLASS_HOOKED | CLASS_REFUSED)) == CLASS_HOOKED;
+}
+
 const struct numbered_method *method_numbers__get(const struct method_numbers *methods, uint32_t id)
 {
     struct numbered_method **chunk;

@@ -26,7 +26,8 @@ struct numbered_method {
     struct numbered_method *next; /* of the class */
     uint32_t id;
     uint32_t hash;
-    char *name; /* NUL-terminated, as the descriptor, in one allocation with this */
+    bool hooked; /* atomic; its class has hooks, if it has any, here as well */
+    char *name;  /* NUL-terminated, as the descriptor, in one allocation with this */
     char *descriptor;
 };
 
@@ -50,6 +51,17 @@ struct numbered_class *method_numbers__find_class(struct method_numbers *methods
 /* The number of a method of the class; 0: no memory. */
 uint32_t method_numbers__id(struct method_numbers *methods, struct numbered_class *class,
                             struct class_text name, struct class_text descriptor);
+
+/* Only if it is there; else 0. */
+uint32_t method_numbers__find_id(struct method_numbers *methods, struct numbered_class *class,
+                                 struct class_text name, struct class_text descriptor);
+
+/* These methods of the class have hooks from now on, and no others. */
+void method_numbers__set_hooked(struct method_numbers *methods, struct numbered_class *class,
+                                const uint32_t *ids, uint32_t count);
+
+/* Does the method have hooks just now? */
+bool numbered_method__is_hooked(const struct numbered_method *method);
 
 /* The method of a number that was given out. Async-signal-safe. */
 const struct numbered_method *method_numbers__get(const struct method_numbers *methods,

@@ -75,6 +75,7 @@ int profiling__start(struct agent *agent, JNIEnv *jni)
     set_events(agent, true);
     housekeeping__run(agent, note_start, agent);
     thread_events__adopt_all(agent, jni);
+    standing_frames__place_all(agent, jni, agent->epochs + 1);
     begin_epoch(agent);
     (void)sampler__start(agent);
     log__line(LOG_INFO, "profiling started");

@@ -8,7 +8,6 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#define SEED_FRAMES  64
 #define START_FRAMES 256 /* looked at for the method that starts a thread */
 
 #define JNI_VERSION_WITH_VIRTUAL_THREADS 0x00130000 /* 19 */
@@ -278,30 +277,6 @@ void JNICALL thread_events__end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
     kernel_thread__end_java(mine);
 }
 
-/* Oldest frame first, a few at a time: a stack may be deep. */
-static void seed_frames(const struct agent *agent, struct kernel_thread *mine, jthread thread,
-                        jint top_frames)
-{
-    jvmtiEnv *jvmti = agent->jvmti;
-    jvmtiFrameInfo frames[SEED_FRAMES];
-    jint left, got;
-
-    if ((*jvmti)->GetFrameCount(jvmti, thread, &left) != JVMTI_ERROR_NONE)
-        return;
-    while (left > top_frames) {
-        jint from = left - SEED_FRAMES > top_frames ? left - SEED_FRAMES : top_frames;
-
-        if ((*jvmti)->GetStackTrace(jvmti, thread, from, left - from, frames, &got) !=
-                JVMTI_ERROR_NONE ||
-            got != left - from)
-            return;
-        while (got > 0)
-            call_tree__seed(&mine->tree, (uint64_t)(uintptr_t)frames[--got].method);
-        left = from;
-    }
-    kernel_thread__publish(mine);
-}
-
 /* Is the current thread a virtual one, mounted on the carrier that this kernel thread is? */
 static bool is_virtual(const struct agent *agent, JNIEnv *jni, jthread thread)
 {
@@ -324,15 +299,16 @@ static struct kernel_thread *meet(struct agent *agent, JNIEnv *jni, jthread thre
         /* What was mounted when profiling was stopped is not what is about to begin or over. */
         if (mine)
             virtual_thread__meet(mine, 0);
-        mine = begin(agent, jni, thread, mine ? 0 : THREAD_SEEDED);
+        mine = begin(agent, jni, thread, 0);
+        if (mine)
+            kernel_thread__doubt(mine);
     }
     if (mine)
         virtual_thread__meet(mine, 0);
     return mine;
 }
 
-struct kernel_thread *thread_events__late_start(struct agent *agent, JNIEnv *jni, jthread thread,
-                                                jint top_frames)
+struct kernel_thread *thread_events__late_start(struct agent *agent, JNIEnv *jni, jthread thread)
 {
     struct kernel_thread *mine = kernel_thread_table__find_mine(&agent->kernel_threads);
 
@@ -342,9 +318,9 @@ struct kernel_thread *thread_events__late_start(struct agent *agent, JNIEnv *jni
     if (mine || is_virtual(agent, jni, thread))
         return meet(agent, jni, thread);
     /* None: over already, or it could not be recorded when it started. */
-    mine = begin(agent, jni, thread, THREAD_SEEDED);
+    mine = begin(agent, jni, thread, 0);
     if (mine)
-        seed_frames(agent, mine, thread, top_frames);
+        kernel_thread__doubt(mine);
     return mine;
 }
 

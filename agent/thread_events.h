@@ -21,13 +21,9 @@ void thread_events__prepare(struct agent *agent, JNIEnv *jni);
  * hooks. */
 void thread_events__record_name(struct agent *agent, ledger_ref ref, const char *name);
 
-/*
- * The first event of a thread whose start was not seen: a record, and nodes without calls for the
- * frames that are on its stack, but for the `top_frames` youngest. If its kernel thread is known
- * but not who runs there, only that is found out. NULL if it cannot be recorded.
- */
-struct kernel_thread *thread_events__late_start(struct agent *agent, JNIEnv *jni, jthread thread,
-                                                jint top_frames);
+/* The first event of a thread whose start was not seen: a record. If its kernel thread is known but
+ * not who runs there, only that is found out. NULL if it cannot be recorded. */
+struct kernel_thread *thread_events__late_start(struct agent *agent, JNIEnv *jni, jthread thread);
 
 /* Where the calling thread stands, for a thread that it starts. */
 struct java_thread_origin thread_events__here(struct agent *agent, JNIEnv *jni);

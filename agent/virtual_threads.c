@@ -88,32 +88,110 @@ static void release_name(JNIEnv *jni, jstring name, const char *text)
         (*jni)->DeleteLocalRef(jni, name);
 }
 
+/* What is known of one that has no record, but for its name. */
+static struct java_thread_origin learn(struct agent *agent, JNIEnv *jni, jthread thread,
+                                       struct java_thread_facts *facts)
+{
+    struct java_thread_origin origin;
+
+    *facts = (struct java_thread_facts){.kind = THREAD_VIRTUAL, .flags = THREAD_DAEMON};
+    if (agent->thread_id_field)
+        facts->java_id = (uint64_t)(*jni)->GetLongField(jni, thread, agent->thread_id_field);
+    origin = java_thread_table__origin(&agent->java_threads, facts->java_id);
+    facts->parent = origin.parent;
+    /* Of others nobody saw the start. */
+    facts->may_stand =
+        !origin.parent && (agent->epochs > EPOCH_FIRST || agent->ledger.header->attached);
+    return origin;
+}
+
+/* text: its own name, or NULL; unnamed: room for one. */
+static void give_name(struct ledger *ledger, struct java_thread_origin origin,
+                      struct java_thread_facts *facts, const char *text, char unnamed[64])
+{
+    if (!text || !*text) {
+        name_unnamed(unnamed, 64, facts->java_id);
+        facts->group_name = name_group(ledger, origin);
+        text = unnamed;
+    }
+    facts->name = text;
+    facts->name_length = strlen(text);
+}
+
 static ledger_ref begin(struct agent *agent, JNIEnv *jni, jthread thread,
                         struct kernel_thread *carrier)
 {
-    struct java_thread_facts facts = {.kind = THREAD_VIRTUAL, .flags = THREAD_DAEMON};
-    struct java_thread_origin origin;
+    struct java_thread_facts facts;
     jvmtiEnv *jvmti = agent->jvmti;
     char unnamed[64];
     jstring name;
     const char *text = get_name(agent, jni, thread, &name);
+    struct java_thread_origin origin = learn(agent, jni, thread, &facts);
     ledger_ref ref;
 
-    if (agent->thread_id_field)
-        facts.java_id = (uint64_t)(*jni)->GetLongField(jni, thread, agent->thread_id_field);
-    origin = java_thread_table__origin(&agent->java_threads, facts.java_id);
-    facts.parent = origin.parent;
     java_thread_table__ended(&agent->java_threads, facts.java_id);
-    if (!text || !*text) {
-        name_unnamed(unnamed, sizeof unnamed, facts.java_id);
-        facts.group_name = name_group(&agent->ledger, origin);
-    }
-    facts.name = text && *text ? text : unnamed;
-    facts.name_length = strlen(facts.name);
+    give_name(&agent->ledger, origin, &facts, text, unnamed);
     ref = virtual_thread__begin(carrier, &facts);
     release_name(jni, name, text);
     (*jvmti)->SetThreadLocalStorage(jvmti, NULL, (void *)(uintptr_t)ref);
     return ref;
+}
+
+struct placing {
+    uint32_t epoch;
+    const uint64_t *keys;
+    uint32_t count;
+    const struct java_thread_facts *facts;
+    ledger_ref ref; /* its record; 0: it has none yet */
+};
+
+static void place_there(struct kernel_thread *carrier, void *context)
+{
+    struct placing *placing = context;
+
+    placing->ref = virtual_thread__place(carrier, placing->epoch, placing->ref, placing->facts,
+                                         placing->keys, placing->count);
+}
+
+/* It may be over by now, and its record another's. */
+static bool is_its_record(const struct ledger *ledger, ledger_ref ref, uint64_t java_id)
+{
+    const struct ledger_thread *thread = ledger__at(ledger, ref);
+
+    return thread->kind == THREAD_VIRTUAL && thread->java_id == java_id &&
+           !(thread->flags & (THREAD_TERMINATED | THREAD_GROUP));
+}
+
+void virtual_threads__place(struct agent *agent, JNIEnv *jni, jthread thread, pid_t tid,
+                            uint32_t epoch, const uint64_t *keys, uint32_t count)
+{
+    struct java_thread_facts facts;
+    struct placing placing = {.epoch = epoch, .keys = keys, .count = count, .facts = &facts};
+    struct java_thread_origin origin;
+    jvmtiEnv *jvmti = agent->jvmti;
+    char unnamed[64];
+    jstring name;
+    const char *text;
+    void *data = NULL;
+    ledger_ref known;
+
+    if ((*jvmti)->GetThreadLocalStorage(jvmti, thread, &data) != JVMTI_ERROR_NONE)
+        return;
+    text = get_name(agent, jni, thread, &name);
+    origin = learn(agent, jni, thread, &facts);
+    facts.may_stand = true;
+    give_name(&agent->ledger, origin, &facts, text, unnamed);
+    known = placing.ref = (ledger_ref)(uintptr_t)data;
+    pthread_mutex_lock(&agent->standing.placing);
+    if (!known || is_its_record(&agent->ledger, known, facts.java_id))
+        kernel_thread_table__visit(&agent->kernel_threads, tid, place_there, &placing);
+    pthread_mutex_unlock(&agent->standing.placing);
+    release_name(jni, name, text);
+    if (!known && placing.ref &&
+        (*jvmti)->SetThreadLocalStorage(jvmti, thread, (void *)(uintptr_t)placing.ref) !=
+            JVMTI_ERROR_NONE)
+        ((struct ledger_thread *)ledger__at(&agent->ledger, placing.ref))->flags |=
+            THREAD_TERMINATED;
 }
 
 static bool mount(struct agent *agent, JNIEnv *jni, jthread thread, struct kernel_thread *carrier)
@@ -151,6 +229,24 @@ static void note_last_name(struct agent *agent, JNIEnv *jni, jthread thread, led
     release_name(jni, name, text);
 }
 
+static bool is_profiling(const struct agent *agent)
+{
+    return __atomic_load_n(&agent->setup.epoch, __ATOMIC_ACQUIRE) != EPOCH_STOPPED;
+}
+
+/* Before an epoch begins somebody may be about to place it. */
+static bool end_it(struct agent *agent, struct kernel_thread *mine, ledger_ref ref)
+{
+    bool kept;
+
+    if (is_profiling(agent))
+        return virtual_thread__end(mine, ref);
+    pthread_mutex_lock(&agent->standing.placing);
+    kept = virtual_thread__end(mine, ref);
+    pthread_mutex_unlock(&agent->standing.placing);
+    return kept;
+}
+
 static void JNICALL on_end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
@@ -160,7 +256,7 @@ static void JNICALL on_end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
         return;
     if (kernel_thread__is_unmet(mine))
         virtual_thread__meet(mine, ref);
-    if (virtual_thread__end(mine, ref))
+    if (end_it(&treadle_agent, mine, ref))
         note_last_name(&treadle_agent, jni, thread, ref);
 }
 
@@ -169,11 +265,6 @@ void virtual_threads__add_callbacks(union event_callbacks *callbacks)
     void(JNICALL * end)(jvmtiEnv * jvmti, JNIEnv * jni, jthread thread) = on_end;
 
     callbacks->number[EVENT_VIRTUAL_THREAD_END - JVMTI_MIN_EVENT_TYPE_VAL] = (void *)(uintptr_t)end;
-}
-
-static bool is_profiling(const struct agent *agent)
-{
-    return __atomic_load_n(&agent->setup.epoch, __ATOMIC_ACQUIRE) != EPOCH_STOPPED;
 }
 
 /* Mounted on a carrier whose start was seen, or that was adopted: the event itself says who runs.
@@ -192,7 +283,8 @@ static void JNICALL on_mount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
     }
     if (kernel_thread__is_unmet(mine))
         virtual_thread__meet(mine, 0);
-    (void)mount(agent, jni, thread, mine);
+    if (mount(agent, jni, thread, mine) && call_tree__is_unseen(&mine->tree))
+        standing_frames__find(agent, mine, 0);
 }
 
 /* Of one that was mounted since before the start, this may be the first event. */
@@ -208,6 +300,9 @@ static void JNICALL on_unmount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
         (void)virtual_threads__meet(agent, jni, thread);
     if (mine->paused)
         kernel_thread__resume(mine);
+    if (virtual_thread__is_mounted(mine) && kernel_thread__counts(mine) &&
+        call_tree__is_unseen(&mine->tree))
+        standing_frames__find(agent, mine, 0);
     if (virtual_thread__is_mounted(mine))
         sampler__tell_stack(agent, mine->thread);
     virtual_thread__unmount(mine);
@@ -301,12 +396,49 @@ static void note_index(const jvmtiExtensionEventInfo *info)
             events[i].index = info->extension_event_index;
 }
 
+/* com.sun.hotspot.functions.GetVirtualThread, or NULL: this JVM has none. */
+static jvmtiExtensionFunction get_virtual_thread;
+
+static void find_function(jvmtiEnv *jvmti)
+{
+    jvmtiExtensionFunctionInfo *infos;
+    jint count;
+
+    if ((*jvmti)->GetExtensionFunctions(jvmti, &count, &infos) != JVMTI_ERROR_NONE)
+        return;
+    for (jint i = 0; i < count; i++) {
+        if (strcmp(infos[i].id, "com.sun.hotspot.functions.GetVirtualThread") == 0)
+            get_virtual_thread = infos[i].func;
+        for (jint j = 0; j < infos[i].param_count; j++)
+            (*jvmti)->Deallocate(jvmti, (unsigned char *)infos[i].params[j].name);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)infos[i].params);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)infos[i].id);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)infos[i].short_description);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)infos[i].errors);
+    }
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)infos);
+}
+
+jthread virtual_threads__mounted_on(const struct agent *agent, JNIEnv *jni, jthread carrier)
+{
+    jthread mounted = NULL;
+
+    if (!get_virtual_thread || !agent->virtual_thread_class ||
+        get_virtual_thread(agent->jvmti, carrier, &mounted) != JVMTI_ERROR_NONE || !mounted)
+        return NULL;
+    if ((*jni)->IsInstanceOf(jni, mounted, agent->virtual_thread_class))
+        return mounted;
+    (*jni)->DeleteLocalRef(jni, mounted);
+    return NULL;
+}
+
 void virtual_threads__find_events(struct agent *agent)
 {
     jvmtiEnv *jvmti = agent->jvmti;
     jvmtiExtensionEventInfo *infos;
     jint count;
 
+    find_function(jvmti);
     if ((*jvmti)->GetExtensionEvents(jvmti, &count, &infos) != JVMTI_ERROR_NONE)
         return;
     for (jint i = 0; i < count; i++) {

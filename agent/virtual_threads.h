@@ -11,6 +11,7 @@
 
 #include <jvmti.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct agent;
 struct kernel_thread;
@@ -27,6 +28,13 @@ void virtual_threads__add_callbacks(union event_callbacks *callbacks);
 /* The current thread is a virtual one, which may be mounted since before anybody listened: it is
  * made current. False if it cannot be recorded. */
 bool virtual_threads__meet(struct agent *agent, JNIEnv *jni, jthread thread);
+
+/* The virtual thread that is mounted on a carrier: a local reference; or NULL. */
+jthread virtual_threads__mounted_on(const struct agent *agent, JNIEnv *jni, jthread carrier);
+
+/* Before the coming epoch begins, from any thread: where one stands that is mounted there. */
+void virtual_threads__place(struct agent *agent, JNIEnv *jni, jthread thread, pid_t tid,
+                            uint32_t epoch, const uint64_t *keys, uint32_t count);
 
 /* Adds the capability if this JVM has virtual threads. */
 void virtual_threads__ask(const struct agent *agent, jvmtiCapabilities *capabilities);

@@ -44,8 +44,49 @@ void call_tree__go_to(struct call_tree *tree, ledger_ref node, uint64_t lost_dep
 {
     tree->current = call_tree__node(tree, node);
     tree->lost_depth = lost_depth;
+    tree->floor = 0;
     tree->token &= ~(uint64_t)UINT32_MAX;
     tree->unsure = false;
+}
+
+void call_tree__lay_floor(struct call_tree *tree, const uint64_t *keys, uint32_t count)
+{
+    tree->lost_depth &= ~(CALL_TREE_ON_FLOOR | CALL_TREE_UNSEEN);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ledger_node *before = tree->current;
+        uint64_t lost = tree->lost_depth;
+
+        call_tree__enter_slowly(tree, keys[i], false);
+        if (tree->current == before && tree->lost_depth == lost)
+            continue;
+        tree->floor++;
+        tree->token++;
+    }
+    if (tree->floor)
+        tree->lost_depth |= CALL_TREE_ON_FLOOR;
+}
+
+bool call_tree__leave_floor(struct call_tree *tree, uint64_t key)
+{
+    if (tree->lost_depth != CALL_TREE_ON_FLOOR || tree->current->key != key)
+        return false;
+    tree->current = call_tree__node(tree, tree->current->parent);
+    tree->token--;
+    tree->floor--;
+    if (!tree->floor)
+        tree->lost_depth = 0;
+    return true;
+}
+
+/* Leaves a depth out, so that the pop, too, takes the slow way, which finds the floor again. */
+uint64_t call_tree__push_from_floor(struct call_tree *tree, uint64_t key)
+{
+    uint64_t token = tree->token;
+
+    tree->token = token + 2;
+    tree->lost_depth &= ~CALL_TREE_ON_FLOOR;
+    call_tree__enter(tree, key);
+    return token;
 }
 
 static struct context_cache_slot *cache_slot(struct call_tree *tree, ledger_ref parent,
@@ -247,15 +288,22 @@ void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
  * and so are their calls. */
 static void unwind(struct call_tree *tree, uint64_t token)
 {
-    uint64_t frames = tree->token - token;
-    uint64_t lost = frames < tree->lost_depth ? frames : tree->lost_depth;
+    bool has_floor = tree->floor != 0;
+    uint64_t depth = (uint32_t)token, frames, lost;
 
-    if ((token ^ tree->token) >> 32 || token >= tree->token)
+    /* No frame has the depth that push_from_floor leaves out. */
+    if (has_floor && depth == tree->floor + 1)
+        token++;
+    if ((token ^ tree->token) >> 32 || token >= tree->token || depth < tree->floor)
         return;
+    frames = tree->token - token - (has_floor && depth <= tree->floor);
+    lost = frames < tree->lost_depth ? frames : tree->lost_depth;
     tree->token = token;
     tree->lost_depth -= lost;
     for (uint64_t left = frames - lost; left && tree->current->method; left--)
         tree->current = call_tree__node(tree, tree->current->parent);
+    if (has_floor && depth == tree->floor)
+        tree->lost_depth |= CALL_TREE_ON_FLOOR;
 }
 
 void call_tree__pop_slowly(struct call_tree *tree, uint64_t token)

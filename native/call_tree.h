@@ -13,6 +13,11 @@
  * stop of profiling) it was entered. So an exit whose hook could not run (the stack was full) is
  * made good by the next event of any frame below, and frames of an earlier epoch do not count.
  *
+ * Frames that stood on the stack when an epoch began have nodes, but no call and no token of the
+ * epoch: the floor. Nobody need tell when they return. So while the youngest of them is current,
+ * every push takes the slow way, for the host to look whether they still stand; they count in the
+ * depth, as if they had tokens.
+ *
  * Three things happen beside plain nodes. A method that include=/exclude= leaves out has no node:
  * entering and leaving it does not move the cursor. When the ledger is full the call is counted as
  * lost, and so is all that is called below it, until it returns. And when an exit names a method
@@ -48,8 +53,9 @@ struct call_tree {
     struct ledger *ledger;
     char *base; /* the ledger's, which never moves */
     struct ledger_node *current;
-    uint64_t lost_depth;  /* calls below current that have no node */
+    uint64_t lost_depth;  /* calls below current that have no node; or CALL_TREE_ON_FLOOR too */
     uint64_t token;       /* what the next push gives out; the depth is counted in its low half */
+    uint64_t floor;       /* frames without a token, the oldest ones; 0: none */
     uint64_t *lost_calls; /* where they are counted: the thread's own; NULL: in the header */
     bool admits_all;      /* what is left out by include=/exclude= has no events at all */
     bool unsure;          /* frames came and went unseen: the next mismatch is no surprise */
@@ -58,6 +64,14 @@ struct call_tree {
     void *resolve_context;
     struct context_cache_slot cache[CONTEXT_CACHE_SLOTS];
 };
+
+/* The youngest frame of the floor is current. A bit of lost_depth: that is what all fast ways look
+ * at. */
+#define CALL_TREE_ON_FLOOR (UINT64_C(1) << 63)
+
+/* Ditto: frames may stand there that nobody has looked for yet. The host is to look before the next
+ * event; if it cannot, there are none. */
+#define CALL_TREE_UNSEEN (UINT64_C(1) << 62)
 
 void call_tree__init(struct call_tree *tree, struct ledger *ledger, call_tree_resolve resolve,
                      void *resolve_context);
@@ -76,12 +90,33 @@ ledger_ref call_tree__child(struct call_tree *tree, ledger_ref parent, ledger_re
 /* From here on tokens are of that epoch (not UINT32_MAX), and the current node is at depth 0. */
 void call_tree__begin_epoch(struct call_tree *tree, uint32_t epoch);
 
-/* Points the cursor at a node: another Java thread is current from now on. */
+/* Points the cursor at a node: another Java thread is current from now on. There is no floor. */
 void call_tree__go_to(struct call_tree *tree, ledger_ref node, uint64_t lost_depth);
+
+/* The frames of these methods, oldest first, are the floor: below what was laid before, or below
+ * the node that the cursor was pointed at last. */
+void call_tree__lay_floor(struct call_tree *tree, const uint64_t *keys, uint32_t count);
+
+/* The youngest frame of the floor, which is current, is left. False: that is of another method, or
+ * lost. */
+bool call_tree__leave_floor(struct call_tree *tree, uint64_t key);
+
+static inline bool call_tree__is_on_floor(const struct call_tree *tree)
+{
+    return tree->lost_depth & CALL_TREE_ON_FLOOR;
+}
+
+static inline bool call_tree__is_unseen(const struct call_tree *tree)
+{
+    return tree->lost_depth & CALL_TREE_UNSEEN;
+}
 
 /* Enter and leave where the common case did not apply. */
 void call_tree__enter_slowly(struct call_tree *tree, uint64_t key, bool counted);
 void call_tree__leave_slowly(struct call_tree *tree, uint64_t key);
+
+/* Push while the floor is current. */
+uint64_t call_tree__push_from_floor(struct call_tree *tree, uint64_t key);
 
 /* Pop and catch where the common case did not apply: exits were missed, or the call was lost. */
 void call_tree__pop_slowly(struct call_tree *tree, uint64_t token);
@@ -128,6 +163,8 @@ static inline uint64_t call_tree__push(struct call_tree *tree, uint64_t key)
 {
     uint64_t token = tree->token;
 
+    if (__builtin_expect(call_tree__is_on_floor(tree), 0))
+        return call_tree__push_from_floor(tree, key);
     tree->token = token + 1;
     call_tree__enter(tree, key);
     return token;

@@ -1,6 +1,8 @@
 #include "native/kernel_thread.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <string.h>
 #include <unistd.h>
 
 static void open_clock_and_metrics(struct kernel_thread *kernel_thread)
@@ -35,6 +37,8 @@ static void set_up(struct kernel_thread *kernel_thread, const struct kernel_thre
     kernel_thread->met = EPOCH_STOPPED;
     kernel_thread->epoch = EPOCH_NONE;
     kernel_thread->joined = EPOCH_STOPPED;
+    kernel_thread->placed = EPOCH_STOPPED;
+    kernel_thread->held = false;
     kernel_thread->metrics_read_ns = 0;
     record->unprofiled_wall_ns = setup->ledger->header->unprofiled_wall_ns;
     note_beginning(kernel_thread);
@@ -129,17 +133,22 @@ static void charge_beginning(struct kernel_thread *kernel_thread)
 void kernel_thread__go_on(struct kernel_thread *kernel_thread, const struct java_position *position)
 {
     uint32_t epoch = __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE);
-    bool is_of_epoch = epoch == EPOCH_STOPPED || position->token >> 32 == epoch;
+    bool is_of_epoch = epoch == EPOCH_STOPPED || token__is_of_epoch(position->token, epoch);
     struct call_tree *tree = &kernel_thread->tree;
 
     kernel_thread->thread = position->thread;
     tree->lost_calls = &position->thread->lost_enters;
     call_tree__go_to(tree, is_of_epoch ? position->node : position->thread->root,
                      is_of_epoch ? position->lost_depth : 0);
-    if (is_of_epoch)
+    if (is_of_epoch) {
         tree->token = position->token;
-    else
+        tree->floor = position->floor;
+    } else {
         call_tree__begin_epoch(tree, epoch);
+        tree->lost_depth |= CALL_TREE_UNSEEN;
+    }
+    memset(kernel_thread->look.callers, 0, sizeof kernel_thread->look.callers);
+    kernel_thread->look.parked_ns = 0;
     /* What begins to run in a later epoch than the first may have been entered before it. */
     tree->unsure = is_of_epoch ? position->unsure : epoch > EPOCH_FIRST;
     __atomic_store_n(&kernel_thread->record->thread,
@@ -172,8 +181,18 @@ static ledger_ref fold(struct kernel_thread *kernel_thread, struct ledger_thread
                              ledger__ref(kernel_thread->setup->ledger, thread));
 }
 
-int kernel_thread__start_java(struct kernel_thread *kernel_thread,
-                              const struct java_thread_facts *facts)
+void kernel_thread__hold(struct kernel_thread *kernel_thread)
+{
+    while (__atomic_exchange_n(&kernel_thread->held, true, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+void kernel_thread__let_go(struct kernel_thread *kernel_thread)
+{
+    __atomic_store_n(&kernel_thread->held, false, __ATOMIC_RELEASE);
+}
+
+static int start_java(struct kernel_thread *kernel_thread, const struct java_thread_facts *facts)
 {
     struct ledger_thread *before = kernel_thread->thread;
     bool reused = before != NULL;
@@ -212,7 +231,18 @@ int kernel_thread__start_java(struct kernel_thread *kernel_thread,
     return 0;
 }
 
-void kernel_thread__end_java(struct kernel_thread *kernel_thread)
+int kernel_thread__start_java(struct kernel_thread *kernel_thread,
+                              const struct java_thread_facts *facts)
+{
+    int error;
+
+    kernel_thread__hold(kernel_thread);
+    error = start_java(kernel_thread, facts);
+    kernel_thread__let_go(kernel_thread);
+    return error;
+}
+
+static void end_java(struct kernel_thread *kernel_thread)
 {
     struct ledger_thread *thread = kernel_thread->thread;
     ledger_ref gap;
@@ -229,6 +259,13 @@ void kernel_thread__end_java(struct kernel_thread *kernel_thread)
     gap = call_tree__add_plain_node(&kernel_thread->tree, thread->root, NODE_GAP);
     call_tree__go_to(&kernel_thread->tree, gap ? gap : thread->root, 0);
     kernel_thread__publish(kernel_thread);
+}
+
+void kernel_thread__end_java(struct kernel_thread *kernel_thread)
+{
+    kernel_thread__hold(kernel_thread);
+    end_java(kernel_thread);
+    kernel_thread__let_go(kernel_thread);
 }
 
 void kernel_thread__pause(struct kernel_thread *kernel_thread)
@@ -255,8 +292,8 @@ static void leave_mounted(struct kernel_thread *kernel_thread)
                      __ATOMIC_RELEASE);
 }
 
-/* The end of the last epoch is charged to whoever ran then, if it runs still; the new one begins at
- * its root. */
+/* The end of the last epoch is charged to whoever ran then, if it runs still. The new one begins
+ * where somebody saw the thread stand, or else at its root. */
 static void begin_epoch(struct kernel_thread *kernel_thread, uint32_t epoch)
 {
     struct call_tree *tree = &kernel_thread->tree;
@@ -266,12 +303,106 @@ static void begin_epoch(struct kernel_thread *kernel_thread, uint32_t epoch)
         leave_mounted(kernel_thread);
         call_tree__go_to(tree, kernel_thread->thread->root, 0);
     }
-    kernel_thread__charge_slowly(kernel_thread);
-    call_tree__go_to(tree, kernel_thread->thread->root, 0);
-    call_tree__begin_epoch(tree, epoch);
+    if (kernel_thread->placed != epoch) {
+        kernel_thread__charge_until_stop(kernel_thread);
+        call_tree__go_to(tree, kernel_thread->thread->root, 0);
+        call_tree__begin_epoch(tree, epoch);
+        kernel_thread__publish(kernel_thread);
+    }
+    tree->lost_depth |= CALL_TREE_UNSEEN;
     tree->unsure = true;
-    kernel_thread__publish(kernel_thread);
+    kernel_thread->clock.suspect_after_ns = 0; /* it knows nothing of the time in between */
+    memset(&kernel_thread->look, 0, sizeof kernel_thread->look);
+    kernel_thread->look.begin_ns = kernel_thread->record->charged_cpu_ns;
     kernel_thread->joined = epoch;
+}
+
+void kernel_thread__doubt(struct kernel_thread *kernel_thread)
+{
+    kernel_thread->tree.lost_depth |= CALL_TREE_UNSEEN;
+}
+
+/* The tokens that are out are of another kind from here on. */
+static void renew_tokens(struct call_tree *tree)
+{
+    tree->token = (tree->token >> 32) + (1u << EPOCH_BITS);
+    tree->token = (uint64_t)(uint32_t)tree->token << 32;
+}
+
+void kernel_thread__stand_at_root(struct kernel_thread *kernel_thread)
+{
+    struct call_tree *tree = &kernel_thread->tree;
+
+    /* What it consumed since the epoch began is of the first place that is known. */
+    if (!call_tree__is_unseen(tree) || kernel_thread->placed == kernel_thread->joined)
+        kernel_thread__charge(kernel_thread);
+    if (!call_tree__is_on_floor(tree) && (uint32_t)tree->token)
+        renew_tokens(tree);
+    call_tree__go_to(tree, kernel_thread->thread->root, 0);
+    memset(kernel_thread->look.callers, 0, sizeof kernel_thread->look.callers);
+    kernel_thread__publish(kernel_thread);
+}
+
+static void charge_parked(struct kernel_thread *kernel_thread)
+{
+    struct ledger_node *node = kernel_thread->tree.current;
+
+    __atomic_store_n(&node->wait_ns, node->wait_ns + kernel_thread->look.parked_ns,
+                     __ATOMIC_RELAXED);
+    kernel_thread->look.parked_ns = 0;
+}
+
+void kernel_thread__stand_on_nothing(struct kernel_thread *kernel_thread)
+{
+    kernel_thread->tree.lost_depth &= ~CALL_TREE_UNSEEN;
+    charge_parked(kernel_thread);
+}
+
+void kernel_thread__stand_on(struct kernel_thread *kernel_thread, const uint64_t *keys,
+                             uint32_t count, bool last)
+{
+    struct call_tree *tree = &kernel_thread->tree;
+
+    if (kernel_thread->setup->names_exits)
+        for (uint32_t i = 0; i < count; i++)
+            call_tree__seed(tree, keys[i]);
+    else
+        call_tree__lay_floor(tree, keys, count);
+    if (count)
+        kernel_thread->thread->flags |= THREAD_SEEDED;
+    if (last)
+        charge_parked(kernel_thread);
+    kernel_thread__publish(kernel_thread);
+}
+
+bool kernel_thread__leave_floor(struct kernel_thread *kernel_thread, uint64_t key)
+{
+    bool left;
+
+    kernel_thread__charge(kernel_thread);
+    left = call_tree__leave_floor(&kernel_thread->tree, key);
+    if (left) {
+        memset(kernel_thread->look.callers, 0, sizeof kernel_thread->look.callers);
+        kernel_thread__publish(kernel_thread);
+    }
+    return left;
+}
+
+void kernel_thread__place(struct kernel_thread *kernel_thread, uint32_t epoch, const uint64_t *keys,
+                          uint32_t count)
+{
+    struct call_tree *tree = &kernel_thread->tree;
+
+    kernel_thread__hold(kernel_thread);
+    /* Of a carrier whoever was mounted when profiling was stopped may be gone; it finds out. */
+    if (!kernel_thread->idle && kernel_thread->thread && !kernel_thread->carrier.thread) {
+        kernel_thread__charge_until_stop(kernel_thread);
+        call_tree__go_to(tree, kernel_thread->thread->root, 0);
+        call_tree__begin_epoch(tree, epoch);
+        kernel_thread__stand_on(kernel_thread, keys, count, true);
+        kernel_thread->placed = epoch;
+    }
+    kernel_thread__let_go(kernel_thread);
 }
 
 bool kernel_thread__join(struct kernel_thread *kernel_thread)
@@ -333,10 +464,12 @@ static void fold_last(struct kernel_thread *kernel_thread)
 
 void kernel_thread__end(struct kernel_thread *kernel_thread)
 {
-    kernel_thread__end_java(kernel_thread);
+    kernel_thread__hold(kernel_thread);
+    end_java(kernel_thread);
     leave_thread(kernel_thread);
     fold_last(kernel_thread);
     kernel_thread->idle = true;
+    kernel_thread__let_go(kernel_thread);
     kernel_clock__stop(&kernel_thread->clock);
     metric_reader__close(&kernel_thread->reader);
 }
@@ -372,6 +505,8 @@ uint64_t kernel_thread__push_slowly(struct kernel_thread *kernel_thread, uint64_
         return CALL_TOKEN_NONE;
     began = begin_slowly(kernel_thread);
     kernel_thread__charge(kernel_thread);
+    if (call_tree__is_unseen(&kernel_thread->tree))
+        kernel_thread__stand_on_nothing(kernel_thread);
     token = call_tree__push(&kernel_thread->tree, key);
     kernel_thread__publish(kernel_thread);
     end_slowly(kernel_thread, began);
@@ -386,6 +521,8 @@ void kernel_thread__pop_slowly(struct kernel_thread *kernel_thread, uint64_t tok
         return;
     began = begin_slowly(kernel_thread);
     kernel_thread__charge(kernel_thread);
+    if (call_tree__is_unseen(&kernel_thread->tree))
+        kernel_thread__stand_on_nothing(kernel_thread);
     call_tree__pop(&kernel_thread->tree, token);
     kernel_thread__publish(kernel_thread);
     end_slowly(kernel_thread, began);

@@ -37,9 +37,13 @@ struct kernel_thread_setup {
     uint64_t metrics_totals;  /* bits: known per thread, read when it ends */
     bool reuse_new;           /* reuse=new */
     bool admits_all;          /* see struct call_tree */
+    bool names_exits;         /* every exit is heard, with its method: a frame needs no token */
     call_tree_resolve resolve;
     void *resolve_context;
 };
+
+/* In a token: the epoch, and how often in it the thread was found to stand elsewhere. */
+#define EPOCH_BITS 20
 
 /* The epoch of a kernel thread whose events do not count just now. */
 #define EPOCH_NONE UINT32_MAX
@@ -50,6 +54,7 @@ struct java_position {
     ledger_ref node;
     uint64_t token;
     uint64_t lost_depth;
+    uint64_t floor;
     bool unsure; /* see struct call_tree */
 };
 
@@ -62,6 +67,16 @@ struct slow_hooks {
     uint64_t timed_ticks;
 };
 
+#define FLOOR_CALLERS 8u
+
+/* How its host found out what the thread stands on. */
+struct floor_look {
+    uintptr_t callers[FLOOR_CALLERS]; /* places on its stack that called from the floor, since */
+    uint64_t cost_ns;                 /* of all looks in this epoch */
+    uint64_t begin_ns;                /* its CPU when the epoch began */
+    uint64_t parked_ns; /* since the epoch began, by a virtual thread that nobody looked at yet */
+};
+
 struct kernel_thread {
     const struct kernel_thread_setup *setup;
     struct ledger_kernel_thread *record;
@@ -70,6 +85,8 @@ struct kernel_thread {
     const void *host;             /* what the host calls the platform thread that it is; or NULL */
     uint32_t epoch;  /* events count while it is the setup's; EPOCH_NONE if idle or paused */
     uint32_t joined; /* the last epoch that it took part in */
+    uint32_t placed; /* the last epoch at whose start somebody else looked where it stands */
+    bool held;       /* atomic; see kernel_thread__place */
     bool unmet;      /* atomic; who runs must be found out first: a start or end may be missed */
     bool idle;       /* no Java thread runs */
     bool paused;     /* a virtual thread is mounted that could not be recorded */
@@ -80,6 +97,7 @@ struct kernel_thread {
     uint64_t metrics_on_interval; /* bits: to be read without a switch too, every so often */
     struct metric_reader reader;
     struct call_tree tree;
+    struct floor_look look;
     struct thread_folder folder;
     struct slow_hooks slow_hooks; /* its own to write, anybody's to read */
     struct kernel_thread *next_spare;
@@ -94,6 +112,7 @@ struct java_thread_facts {
     uint32_t flags; /* enum ledger_thread_flag */
     uint64_t java_id;
     ledger_ref parent;
+    bool may_stand;   /* of a virtual thread: on frames that were entered before it was seen */
     const void *host; /* of one that is adopted; see struct kernel_thread */
 };
 
@@ -143,6 +162,47 @@ void kernel_thread__resume(struct kernel_thread *kernel_thread);
  * calls begin at the thread's root. A virtual thread that was mounted in an earlier one is so no
  * more, unless virtual_thread__meet has found it here: nobody told whether it was unmounted. */
 bool kernel_thread__join(struct kernel_thread *kernel_thread);
+
+/*
+ * Where a thread stands whose frames were entered before the epoch. The methods of these that have
+ * nodes are told by key, oldest first.
+ *
+ * stand_at_root: on the thread itself, whose stack its host is about to tell: its open tokens count
+ * no more. What was consumed until here is charged to where it stood. stand_on: these next; any
+ * number of times, up to the last.
+ *
+ * place: before the coming epoch begins, while no events count, from any thread: what was consumed
+ * until the stop is charged to where it stood then, and the epoch begins where the frames say. The
+ * thread itself looks anew at its first event. Not for hooks; waits for a start or end of a Java
+ * thread there.
+ */
+void kernel_thread__stand_at_root(struct kernel_thread *kernel_thread);
+void kernel_thread__stand_on(struct kernel_thread *kernel_thread, const uint64_t *keys,
+                             uint32_t count, bool last);
+void kernel_thread__place(struct kernel_thread *kernel_thread, uint32_t epoch, const uint64_t *keys,
+                          uint32_t count);
+
+/* The Java thread that runs was there before anybody saw it start: it may stand on frames. */
+void kernel_thread__doubt(struct kernel_thread *kernel_thread);
+
+/* See call_tree__leave_floor; the events count. */
+bool kernel_thread__leave_floor(struct kernel_thread *kernel_thread, uint64_t key);
+
+/* Nobody can tell what it stands on. */
+__attribute__((noinline, cold)) void kernel_thread__stand_on_nothing(
+    struct kernel_thread *kernel_thread);
+
+/* While another kernel thread must not place it. */
+void kernel_thread__hold(struct kernel_thread *kernel_thread);
+void kernel_thread__let_go(struct kernel_thread *kernel_thread);
+
+/* What was consumed until profiling was stopped last goes to the current node. */
+void kernel_thread__charge_until_stop(struct kernel_thread *kernel_thread);
+
+static inline bool token__is_of_epoch(uint64_t token, uint32_t epoch)
+{
+    return ((token >> 32 ^ epoch) & ((1u << EPOCH_BITS) - 1)) == 0;
+}
 
 /* Adds to a metric of the current node and its thread that is counted rather than read. */
 void kernel_thread__count(struct kernel_thread *kernel_thread, enum ledger_metric metric);
@@ -216,6 +276,8 @@ static inline void kernel_thread__enter(struct kernel_thread *kernel_thread, uin
     if (!kernel_thread__counts(kernel_thread))
         return;
     kernel_thread__charge(kernel_thread);
+    if (__builtin_expect(call_tree__is_unseen(&kernel_thread->tree), 0))
+        kernel_thread__stand_on_nothing(kernel_thread);
     call_tree__enter(&kernel_thread->tree, key);
     kernel_thread__publish(kernel_thread);
 }
@@ -225,6 +287,8 @@ static inline void kernel_thread__leave(struct kernel_thread *kernel_thread, uin
     if (!kernel_thread__counts(kernel_thread))
         return;
     kernel_thread__charge(kernel_thread);
+    if (__builtin_expect(call_tree__is_unseen(&kernel_thread->tree), 0))
+        kernel_thread__stand_on_nothing(kernel_thread);
     call_tree__leave(&kernel_thread->tree, key);
     kernel_thread__publish(kernel_thread);
 }
@@ -286,7 +350,7 @@ static inline uint64_t kernel_thread__push(struct kernel_thread *kernel_thread, 
     return kernel_thread__push_slowly(kernel_thread, key);
 }
 
-static inline void kernel_thread__pop(struct kernel_thread *kernel_thread, uint64_t token)
+static inline bool kernel_thread__pop_fast(struct kernel_thread *kernel_thread, uint64_t token)
 {
     struct call_tree *tree = &kernel_thread->tree;
     struct ledger_kernel_thread *record = kernel_thread->record;
@@ -295,15 +359,20 @@ static inline void kernel_thread__pop(struct kernel_thread *kernel_thread, uint6
     ledger_ref ref;
 
     if (__builtin_expect(now_ns == 0, 0) || __builtin_expect(token + 1 != tree->token, 0) ||
-        __builtin_expect(tree->lost_depth != 0, 0)) {
-        kernel_thread__pop_slowly(kernel_thread, token);
-        return;
-    }
+        __builtin_expect(tree->lost_depth != 0, 0))
+        return false;
     ref = node->parent;
     tree->current = call_tree__node(tree, ref);
     tree->token = token;
     kernel_thread__charge_cpu(record, node, now_ns);
     __atomic_store_n(&record->current, ref, __ATOMIC_RELEASE);
+    return true;
+}
+
+static inline void kernel_thread__pop(struct kernel_thread *kernel_thread, uint64_t token)
+{
+    if (__builtin_expect(!kernel_thread__pop_fast(kernel_thread, token), 0))
+        kernel_thread__pop_slowly(kernel_thread, token);
 }
 
 static inline void kernel_thread__catch(struct kernel_thread *kernel_thread, uint64_t token)
@@ -311,6 +380,8 @@ static inline void kernel_thread__catch(struct kernel_thread *kernel_thread, uin
     if (!kernel_thread__counts(kernel_thread))
         return;
     kernel_thread__charge(kernel_thread);
+    if (__builtin_expect(call_tree__is_unseen(&kernel_thread->tree), 0))
+        kernel_thread__stand_on_nothing(kernel_thread);
     call_tree__catch(&kernel_thread->tree, token);
     kernel_thread__publish(kernel_thread);
 }

@@ -142,6 +142,27 @@ void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread)
         charge_metrics(kernel_thread, switched, now_ns);
 }
 
+void kernel_thread__charge_until_stop(struct kernel_thread *kernel_thread)
+{
+    const struct ledger_header *header = kernel_thread->setup->ledger->header;
+    const struct ledger_unprofiled *unprofiled = unprofiled_of(kernel_thread);
+    struct ledger_kernel_thread *record = kernel_thread->record;
+    uint64_t unprofiled_ns = __atomic_load_n(&header->unprofiled_wall_ns, __ATOMIC_RELAXED);
+    uint64_t cpu_ns = unprofiled ? unprofiled->stopped_cpu_ns : 0;
+
+    record->waited_ns += unprofiled_ns - record->unprofiled_wall_ns;
+    record->unprofiled_wall_ns = unprofiled_ns;
+    if (header->since_ns <= ledger_kernel_thread__last_ns(record))
+        return;
+    cpu_ns = cpu_ns > record->charged_cpu_ns ? cpu_ns - record->charged_cpu_ns : 0;
+    (void)charge_both(record, kernel_thread->tree.current, cpu_ns, header->since_ns);
+    if (unprofiled)
+        consume(kernel_thread,
+                (kernel_thread->setup->metrics_charged | kernel_thread->setup->metrics_totals) &
+                    kernel_metrics__of_others(),
+                unprofiled->stopped_value);
+}
+
 void kernel_thread__charge_metrics(struct kernel_thread *kernel_thread)
 {
     charge_metrics(kernel_thread, true, ledger_kernel_thread__last_ns(kernel_thread->record));

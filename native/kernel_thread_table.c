@@ -374,6 +374,19 @@ bool kernel_thread_table__place(struct kernel_thread_table *table, pid_t tid,
     return runs;
 }
 
+void kernel_thread_table__visit(struct kernel_thread_table *table, pid_t tid,
+                                void (*visit)(struct kernel_thread *kernel_thread, void *context),
+                                void *context)
+{
+    struct kernel_thread_entry *entry;
+
+    pthread_mutex_lock(&table->lock);
+    HASH_FIND_INT(table->entries, &tid, entry);
+    if (entry && !entry->ended)
+        visit(&entry->thread, context);
+    pthread_mutex_unlock(&table->lock);
+}
+
 ledger_ref kernel_thread_table__absent(struct kernel_thread_table *table, pid_t tid)
 {
     struct kernel_thread_entry *entry;

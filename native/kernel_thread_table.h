@@ -78,6 +78,12 @@ struct kernel_thread_place {
 bool kernel_thread_table__place(struct kernel_thread_table *table, pid_t tid,
                                 struct kernel_thread_place *place);
 
+/* Before the coming epoch begins: calls visit for the kernel thread of that tid, under the lock;
+ * not if it has no books. */
+void kernel_thread_table__visit(struct kernel_thread_table *table, pid_t tid,
+                                void (*visit)(struct kernel_thread *kernel_thread, void *context),
+                                void *context);
+
 /* The Java thread of a kernel thread that was adopted and never came by; none otherwise. */
 ledger_ref kernel_thread_table__absent(struct kernel_thread_table *table, pid_t tid);
 

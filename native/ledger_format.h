@@ -413,6 +413,8 @@ struct ledger_thread {
         seen_wall_ns; /* wall time that its wall samples stand for; of CPU time the nodes say */
     uint64_t moded_cpu_ns; /* up to its samples, as the kernel divides it by modes: by ticks; … */
     uint64_t moded_system_ns; /* … of these, in the kernel */
+    uint64_t floor;           /* see call_tree.h; beside `current`, as token */
+    uint64_t reserved[7];
 };
 
 /* What the ledger knows of a kernel thread: enough for anybody to work out what is not yet charged,

@@ -12,6 +12,7 @@ static struct java_position position_of(const struct kernel_thread *carrier)
         .node = ledger__ref(carrier->setup->ledger, carrier->tree.current),
         .token = carrier->tree.token,
         .lost_depth = carrier->tree.lost_depth,
+        .floor = carrier->tree.floor,
         .unsure = carrier->tree.unsure,
     };
 }
@@ -47,6 +48,8 @@ ledger_ref virtual_thread__begin(struct kernel_thread *carrier,
     thread->current = thread->root;
     thread->unmounted_ns = thread->start_ns;
     thread->unprofiled_wall_ns = unprofiled_wall_ns(carrier);
+    if (!facts->may_stand)
+        thread->token = (uint64_t)__atomic_load_n(&carrier->setup->epoch, __ATOMIC_ACQUIRE) << 32;
     return ref;
 }
 
@@ -65,18 +68,26 @@ static void charge_checked(struct kernel_thread *carrier)
         kernel_thread__charge_slowly(carrier);
 }
 
-/* The time since it was unmounted passed where it waits. */
-static void charge_parked(const struct kernel_thread *carrier, struct ledger_thread *thread)
+/* The time since it was unmounted passed where it waits; or what came after the last start, if it
+ * was unmounted before: that is told, for it may wait elsewhere by now. */
+static uint64_t charge_parked(const struct kernel_thread *carrier, struct ledger_thread *thread)
 {
+    const struct ledger_header *header = carrier->setup->ledger->header;
+    bool is_of_epoch = token__is_of_epoch(thread->token, carrier->epoch);
     struct ledger_node *node = ledger__at(carrier->setup->ledger, thread->current);
     uint64_t unprofiled_ns = unprofiled_wall_ns(carrier) - thread->unprofiled_wall_ns;
     uint64_t until_ns = thread->unmounted_ns + unprofiled_ns;
     uint64_t now_ns = ledger_kernel_thread__last_ns(carrier->record);
+    uint64_t later_ns = 0;
 
     if (!thread->unmounted_ns || now_ns <= until_ns)
-        return;
+        return 0;
     thread->parked_ns += now_ns - until_ns;
-    __atomic_store_n(&node->wait_ns, node->wait_ns + now_ns - until_ns, __ATOMIC_RELAXED);
+    if (!is_of_epoch && header->since_ns < now_ns)
+        later_ns = now_ns - (header->since_ns > until_ns ? header->since_ns : until_ns);
+    __atomic_store_n(&node->wait_ns, node->wait_ns + now_ns - until_ns - later_ns,
+                     __ATOMIC_RELAXED);
+    return later_ns;
 }
 
 void virtual_thread__meet(struct kernel_thread *carrier, ledger_ref ref)
@@ -96,6 +107,68 @@ void virtual_thread__meet(struct kernel_thread *carrier, ledger_ref ref)
     carrier->carrier.thread = NULL;
 }
 
+/* Where it was unmounted it waited until profiling was stopped, at the least. */
+static void charge_parked_until_stop(const struct kernel_thread *carrier,
+                                     struct ledger_thread *thread)
+{
+    struct ledger_node *node = ledger__at(carrier->setup->ledger, thread->current);
+    uint64_t since_ns = carrier->setup->ledger->header->since_ns;
+    uint64_t until_ns =
+        thread->unmounted_ns + unprofiled_wall_ns(carrier) - thread->unprofiled_wall_ns;
+
+    if (!thread->unmounted_ns || since_ns <= until_ns)
+        return;
+    thread->parked_ns += since_ns - until_ns;
+    __atomic_store_n(&node->wait_ns, node->wait_ns + since_ns - until_ns, __ATOMIC_RELAXED);
+}
+
+static void place(struct kernel_thread *carrier, uint32_t epoch, ledger_ref ref,
+                  const uint64_t *keys, uint32_t count)
+{
+    struct ledger_thread *thread = ledger__at(carrier->setup->ledger, ref);
+    bool stays =
+        virtual_thread__is_mounted(carrier) && carrier->thread == thread && !thread->unmounted_ns;
+
+    if (virtual_thread__is_mounted(carrier) && !stays) {
+        kernel_thread__go_on(carrier, &carrier->carrier);
+        carrier->carrier.thread = NULL;
+    }
+    kernel_thread__charge_until_stop(carrier);
+    if (!stays) {
+        charge_parked_until_stop(carrier, thread);
+        thread->unmounted_ns = 0;
+        note_tid(thread, carrier->record->tid);
+        carrier->carrier.thread = carrier->thread;
+        carrier->record->carries = 1;
+        carrier->thread = thread;
+        carrier->tree.lost_calls = &thread->lost_enters;
+    }
+    carrier->carrier = (struct java_position){.thread = carrier->carrier.thread,
+                                              .node = carrier->carrier.thread->root,
+                                              .token = (uint64_t)epoch << 32,
+                                              .lost_depth = CALL_TREE_UNSEEN};
+    call_tree__go_to(&carrier->tree, thread->root, 0);
+    call_tree__begin_epoch(&carrier->tree, epoch);
+    __atomic_store_n(&carrier->record->thread, ref, __ATOMIC_RELEASE);
+    kernel_thread__stand_on(carrier, keys, count, true);
+    carrier->placed = epoch;
+}
+
+ledger_ref virtual_thread__place(struct kernel_thread *carrier, uint32_t epoch, ledger_ref ref,
+                                 const struct java_thread_facts *facts, const uint64_t *keys,
+                                 uint32_t count)
+{
+    kernel_thread__hold(carrier);
+    if (carrier->idle || !carrier->thread)
+        ref = 0;
+    else if (!ref)
+        ref = virtual_thread__begin(carrier, facts);
+    if (ref)
+        place(carrier, epoch, ref, keys, count);
+    kernel_thread__let_go(carrier);
+    return ref;
+}
+
 bool virtual_thread__mount(struct kernel_thread *carrier, ledger_ref ref)
 {
     struct ledger_thread *thread = ledger__at(carrier->setup->ledger, ref);
@@ -103,20 +176,24 @@ bool virtual_thread__mount(struct kernel_thread *carrier, ledger_ref ref)
                                      .node = thread->current,
                                      .token = thread->token,
                                      .lost_depth = thread->lost_depth,
+                                     .floor = thread->floor,
                                      .unsure = thread->unsure};
+
+    uint64_t parked_ns;
 
     if (!kernel_thread__counts(carrier))
         return false;
     if (virtual_thread__is_mounted(carrier))
         virtual_thread__unmount(carrier);
     charge_checked(carrier);
-    charge_parked(carrier, thread);
+    parked_ns = charge_parked(carrier, thread);
     thread->unmounted_ns = 0;
     thread->mounts++;
     note_tid(thread, carrier->record->tid);
     carrier->carrier = position_of(carrier);
     carrier->record->carries = 1;
     kernel_thread__go_on(carrier, &position);
+    carrier->look.parked_ns = parked_ns;
     return true;
 }
 
@@ -130,10 +207,13 @@ void virtual_thread__unmount(struct kernel_thread *carrier)
         return;
     if (counts)
         charge_checked(carrier);
+    if (carrier->look.parked_ns)
+        kernel_thread__stand_on_nothing(carrier);
     position = position_of(carrier);
     thread->current = position.node;
     thread->token = position.token;
     thread->lost_depth = position.lost_depth;
+    thread->floor = position.floor;
     thread->unsure = position.unsure;
     thread->unprofiled_wall_ns = unprofiled_wall_ns(carrier);
     thread->unmounted_ns = ledger_kernel_thread__last_ns(carrier->record);
@@ -145,12 +225,17 @@ bool virtual_thread__end(struct kernel_thread *carrier, ledger_ref ref)
 {
     struct ledger_thread *thread = ledger__at(carrier->setup->ledger, ref);
 
+    bool kept;
+
+    kernel_thread__hold(carrier);
     if (carrier->thread == thread)
         virtual_thread__unmount(carrier);
     thread->end_ns = ledger_kernel_thread__last_ns(carrier->record);
     thread->unmounted_ns = 0;
     __atomic_store_n(&thread->flags, thread->flags | THREAD_TERMINATED, __ATOMIC_RELEASE);
-    return thread_fold__fold(&carrier->folder, &carrier->tree, ref) == 0;
+    kept = thread_fold__fold(&carrier->folder, &carrier->tree, ref) == 0;
+    kernel_thread__let_go(carrier);
+    return kept;
 }
 
 void virtual_thread__pinned(struct kernel_thread *carrier)

@@ -23,6 +23,13 @@ ledger_ref virtual_thread__begin(struct kernel_thread *carrier,
  * profiling is stopped nothing is done. */
 void virtual_thread__meet(struct kernel_thread *carrier, ledger_ref ref);
 
+/* Before the coming epoch begins: this one, or one of these facts that has no record yet, is
+ * mounted here, unless that is heard to be over; the frames as for kernel_thread__place, which see.
+ * Its record; none when the ledger is full or the carrier is not known. */
+ledger_ref virtual_thread__place(struct kernel_thread *carrier, uint32_t epoch, ledger_ref ref,
+                                 const struct java_thread_facts *facts, const uint64_t *keys,
+                                 uint32_t count);
+
 /* From here on the virtual thread is current. One that is mounted still is unmounted first. False
  * if events do not count here. */
 bool virtual_thread__mount(struct kernel_thread *carrier, ledger_ref ref);

@@ -59,8 +59,10 @@ static void rewrite_twice(const uint8_t *bytes, size_t length)
         if (error && !left_alone(&rewrite))
             abort();
         free(again.bytes);
+        free(again.hooked);
     }
     free(rewrite.bytes);
+    free(rewrite.hooked);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

@@ -1,47 +1,31 @@
 /*
  * Runs already when the agent comes: three threads stand deep in calls and wait, one works all the time.
  * Standard input says what to do; what the test makes it do (scenario_attach.py) is what is expected here.
- * Frames that were on the stacks when the agent came have no hooks: what they call stands below the thread.
+ * Frames that were on the stacks when the agent came have nodes without calls: what they call stands below them.
  *
  * Expected:
  *   include Attached.*;Attached$Busy.*
  *   skip Attached$Busy.churn
  *   thread deep-{0..1}
- *     5000 Attached.round
- *       50000 Attached.leaf
- *       5000 Attached.catches
- *         5000 Attached.passes
- *           5000 Attached.throwing
- *       5000 Attached.recursion
- *         5000 Attached.recursion
- *           5000 Attached.recursion
  *     1 Attached.down * 30
- *       2000 Attached.round
- *         20000 Attached.leaf
- *         2000 Attached.catches
- *           2000 Attached.passes
- *             2000 Attached.throwing
- *         2000 Attached.recursion
- *           2000 Attached.recursion
- *             2000 Attached.recursion
+ *       7000 Attached.round
+ *         70000 Attached.leaf
+ *         7000 Attached.catches
+ *           7000 Attached.passes
+ *             7000 Attached.throwing
+ *         7000 Attached.recursion
+ *           7000 Attached.recursion
+ *             7000 Attached.recursion
  *   thread early-2
- *     5000 Attached.round
- *       50000 Attached.leaf
- *       5000 Attached.catches
- *         5000 Attached.passes
- *           5000 Attached.throwing
- *       5000 Attached.recursion
- *         5000 Attached.recursion
- *           5000 Attached.recursion
  *     1 Attached.down * 30
- *       2000 Attached.round
- *         20000 Attached.leaf
- *         2000 Attached.catches
- *           2000 Attached.passes
- *             2000 Attached.throwing
- *         2000 Attached.recursion
- *           2000 Attached.recursion
- *             2000 Attached.recursion
+ *       7000 Attached.round
+ *         70000 Attached.leaf
+ *         7000 Attached.catches
+ *           7000 Attached.passes
+ *             7000 Attached.throwing
+ *         7000 Attached.recursion
+ *           7000 Attached.recursion
+ *             7000 Attached.recursion
  *   thread late-1 from deep-1
  *     3 Attached.round
  *       30 Attached.leaf
@@ -60,6 +44,10 @@
  *       3 Attached.recursion
  *         3 Attached.recursion
  *           3 Attached.recursion
+ *   thread main
+ *     0 Attached.main
+ *   thread Thread-0
+ *     0 Attached$Busy.run
  *   renamed deep-0 renamed-0
  */
 import java.util.ArrayList;

@@ -166,6 +166,7 @@ static void JNICALL on_class_file(jvmtiEnv *jvmti, JNIEnv *jni, jclass redefined
         *new_length = (jint)rewrite.length;
     }
     free(rewrite.bytes);
+    free(rewrite.hooked);
 }
 
 static void put_text(struct class_writer *writer, const char *text)

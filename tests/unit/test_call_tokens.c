@@ -182,9 +182,46 @@ static void lost_calls_return_too(void **state)
     ledger__close(&world.ledger);
 }
 
+/* X called Y before the epoch: neither has a call, and each may return without a word. */
+static void frames_of_the_floor_have_no_tokens(void **state)
+{
+    (void)state;
+    static const uint64_t keys[] = {'X', 'Y'};
+    char text[DRAWING_BYTES];
+    struct world world;
+    make_world(&world, MIB);
+    call_tree__lay_floor(&world.tree, keys, 2);
+    assert_true(call_tree__is_on_floor(&world.tree));
+    play_tokens(&world, "A B /1 C ^0");
+    assert_false(call_tree__is_on_floor(&world.tree));
+    play_tokens(&world, "/0");
+    assert_true(call_tree__is_on_floor(&world.tree));
+    play_tokens(&world, "D E F /0"); /* the exits of F and E were missed */
+    assert_true(call_tree__is_on_floor(&world.tree));
+    assert_false(call_tree__leave_floor(&world.tree, 'X'));
+    assert_true(call_tree__leave_floor(&world.tree, 'Y'));
+    play_tokens(&world, "G /0");
+    assert_true(call_tree__leave_floor(&world.tree, 'X'));
+    assert_false(call_tree__is_on_floor(&world.tree));
+    play_tokens(&world, "H /0");
+    assert_string_equal(draw(&world.ledger, world.root, text), "root\n"
+                                                               "  X 0\n"
+                                                               "    Y 0\n"
+                                                               "      A 1\n"
+                                                               "        B 1\n"
+                                                               "        C 1\n"
+                                                               "      D 1\n"
+                                                               "        E 1\n"
+                                                               "          F 1\n"
+                                                               "    G 1\n"
+                                                               "  H 1\n");
+    ledger__close(&world.ledger);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_of_the_floor_have_no_tokens),
         cmocka_unit_test(calls_nest),
         cmocka_unit_test(catching_is_no_event_where_none_was_missed),
         cmocka_unit_test(missed_exits_are_made_good_by_the_next_event),

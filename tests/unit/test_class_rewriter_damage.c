@@ -60,8 +60,10 @@ static bool rewrite_copy(const uint8_t *bytes, size_t length)
                                                   drawn_choice, NULL, &again);
         assert_true(again_error == 0 || left_alone(&rewrite));
         free(again.bytes);
+        free(again.hooked);
     }
     free(rewrite.bytes);
+    free(rewrite.hooked);
     free(copy);
     return error == 0;
 }

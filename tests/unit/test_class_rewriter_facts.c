@@ -101,6 +101,7 @@ static bool is_intrinsic(const struct facts *facts)
         0);
     assert_int_equal(rewrite.methods[METHOD_HOOKED], 1);
     free(rewrite.bytes);
+    free(rewrite.hooked);
     class_writer__close(&class);
     return heard.is_intrinsic;
 }
@@ -159,6 +160,7 @@ static void the_source_file_is_known(void **state)
         assert_int_equal(rewrite.bytes != NULL, heard.chooses);
         assert_true(class_text__is(rewrite.source_file, rows[i / 2].expected));
         free(rewrite.bytes);
+        free(rewrite.hooked);
         if (rewrite.source_file.length) /* it is in the file that was given, not in a copy */
             assert_true(rewrite.source_file.bytes > class.bytes &&
                         rewrite.source_file.bytes < class.bytes + class.length);

@@ -1,0 +1,284 @@
+#include "agent/standing_frames.h"
+
+#include "agent/agent.h"
+#include "agent/hook_class.h"
+#include "agent/virtual_threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_AT_ONCE 256
+#define FRAMES_MAX     65536    /* of a thread that another one looks at */
+#define LOOKS_PART     16u      /* of its CPU time that a thread may look at its stack */
+#define LOOKS_FREE_NS  1000000u /* and so much in any case */
+
+#define KEY_OF_HOOKS UINT64_MAX /* methods of the hooks' own class */
+
+void standing_frames__init(struct standing_methods *methods)
+{
+    pthread_mutex_init(&methods->lock, NULL);
+    pthread_mutex_init(&methods->placing, NULL);
+}
+
+static struct class_text text_of(const char *text, size_t length)
+{
+    return (struct class_text){(const uint8_t *)text, (uint32_t)length};
+}
+
+/* signature: "Ljava/lang/String;". */
+static uint64_t number_of(struct agent *agent, const char *signature, const char *name,
+                          const char *descriptor)
+{
+    struct method_numbers *methods = &agent->class_hooks.methods;
+    size_t length = strlen(signature);
+    char *class_name = length > 2 ? strndup(signature + 1, length - 2) : NULL;
+    struct numbered_class *class;
+    uint32_t id = 0;
+
+    if (!class_name)
+        return 0;
+    if (hook_class__is_ours(class_name)) {
+        free(class_name);
+        return KEY_OF_HOOKS;
+    }
+    class = method_numbers__find_class(methods, class_name);
+    if (class)
+        id = method_numbers__find_id(methods, class, text_of(name, strlen(name)),
+                                     text_of(descriptor, strlen(descriptor)));
+    free(class_name);
+    return id && numbered_method__is_hooked(method_numbers__get(methods, id)) ? id : 0;
+}
+
+static uint64_t resolve(struct agent *agent, jmethodID method)
+{
+    jvmtiEnv *jvmti = agent->jvmti;
+    JNIEnv *jni = agent__jni(agent);
+    char *name = NULL, *descriptor = NULL, *signature = NULL;
+    jclass class = NULL;
+    uint64_t key = 0;
+
+    if ((*jvmti)->GetMethodDeclaringClass(jvmti, method, &class) != JVMTI_ERROR_NONE)
+        return 0;
+    if ((*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) == JVMTI_ERROR_NONE &&
+        (*jvmti)->GetMethodName(jvmti, method, &name, &descriptor, NULL) == JVMTI_ERROR_NONE)
+        key = number_of(agent, signature, name, descriptor);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)descriptor);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+    if (jni)
+        (*jni)->DeleteLocalRef(jni, class);
+    return key;
+}
+
+/* Of its node; 0: it has none. JVMTI's events name all methods, and know which have none. */
+static uint64_t key_of(struct agent *agent, jmethodID method, uint32_t epoch)
+{
+    struct standing_methods *methods = &agent->standing;
+    size_t slot = ((uintptr_t)method >> 3) % STANDING_METHODS;
+    struct standing_method known;
+
+    if (agent->options.events == LEDGER_EVENTS_JVMTI)
+        return (uint64_t)(uintptr_t)method;
+    pthread_mutex_lock(&methods->lock);
+    known = methods->known[slot];
+    pthread_mutex_unlock(&methods->lock);
+    if (known.method == method && known.epoch == epoch)
+        return known.key;
+    known = (struct standing_method){method, epoch, resolve(agent, method)};
+    pthread_mutex_lock(&methods->lock);
+    methods->known[slot] = known;
+    pthread_mutex_unlock(&methods->lock);
+    return known.key;
+}
+
+/* Keys of frames, which come youngest first, oldest first. How many have nodes. */
+static uint32_t keys_of(struct agent *agent, uint32_t epoch, const jvmtiFrameInfo *frames,
+                        jint count, uint64_t *keys)
+{
+    uint32_t found = 0;
+
+    while (count > 0) {
+        uint64_t key = key_of(agent, frames[--count].method, epoch);
+
+        if (key && key != KEY_OF_HOOKS)
+            keys[found++] = key;
+    }
+    return found;
+}
+
+jint standing_frames__of_hook(struct agent *agent)
+{
+    jvmtiEnv *jvmti = agent->jvmti;
+    jvmtiFrameInfo frames[4];
+    uint32_t epoch = agent->epochs;
+    jint count = 0, hooks = 0;
+
+    if (agent->options.events != LEDGER_EVENTS_INSTRUMENT ||
+        (*jvmti)->GetStackTrace(jvmti, NULL, 0, 4, frames, &count) != JVMTI_ERROR_NONE)
+        return 0;
+    while (hooks < count && key_of(agent, frames[hooks].method, epoch) == KEY_OF_HOOKS)
+        hooks++;
+    return hooks ? hooks + 1 : 0;
+}
+
+/* A few at a time: a stack may be deep. */
+void standing_frames__find(struct agent *agent, struct kernel_thread *mine, jint top)
+{
+    jvmtiEnv *jvmti = agent->jvmti;
+    jvmtiFrameInfo frames[FRAMES_AT_ONCE];
+    uint64_t keys[FRAMES_AT_ONCE];
+    jint left, got;
+
+    if ((*jvmti)->GetFrameCount(jvmti, NULL, &left) != JVMTI_ERROR_NONE) {
+        kernel_thread__stand_on_nothing(mine);
+        return;
+    }
+    kernel_thread__stand_at_root(mine);
+    while (left > top) {
+        jint from = left - FRAMES_AT_ONCE > top ? left - FRAMES_AT_ONCE : top;
+
+        if ((*jvmti)->GetStackTrace(jvmti, NULL, from, left - from, frames, &got) !=
+                JVMTI_ERROR_NONE ||
+            got != left - from)
+            break;
+        kernel_thread__stand_on(mine, keys, keys_of(agent, mine->epoch, frames, got, keys), false);
+        left = from;
+    }
+    kernel_thread__stand_on(mine, keys, 0, true);
+}
+
+/* What that costs is bounded. */
+static bool may_look(const struct kernel_thread *mine)
+{
+    uint64_t used_ns = mine->record->charged_cpu_ns - mine->look.begin_ns;
+
+    return mine->look.cost_ns < LOOKS_FREE_NS + used_ns / LOOKS_PART;
+}
+
+static void look(struct agent *agent, struct kernel_thread *mine, jint top)
+{
+    uint64_t begin_ns = ledger_time__now_ns(&agent->setup.time);
+
+    standing_frames__find(agent, mine, top);
+    mine->look.cost_ns += ledger_time__now_ns(&agent->setup.time) - begin_ns;
+}
+
+static jint top_frames(struct agent *agent, bool stays)
+{
+    jint top = standing_frames__of_hook(agent);
+
+    return top && stays ? top - 1 : top;
+}
+
+void standing_frames__check(struct agent *agent, struct kernel_thread *mine, const void *caller,
+                            bool stays)
+{
+    uintptr_t place = (uintptr_t)caller;
+    uintptr_t *known = &mine->look.callers[(place >> 4) % FLOOR_CALLERS];
+
+    if (call_tree__is_unseen(&mine->tree)) {
+        look(agent, mine, top_frames(agent, stays));
+    } else if (call_tree__is_on_floor(&mine->tree) && *known != place && may_look(mine)) {
+        look(agent, mine, top_frames(agent, stays));
+        *known = place;
+    }
+}
+
+/* The key of the method that calls the running hook. */
+static uint64_t key_of_caller(struct agent *agent, const struct kernel_thread *mine, jint top)
+{
+    jvmtiFrameInfo frame;
+    jint count = 0;
+
+    if (!top ||
+        (*agent->jvmti)->GetStackTrace(agent->jvmti, NULL, top - 1, 1, &frame, &count) !=
+            JVMTI_ERROR_NONE ||
+        count != 1)
+        return 0;
+    return key_of(agent, frame.method, mine->epoch);
+}
+
+/* As a rule it is the floor's youngest; one whose method has no hooks any more is not of it. */
+void standing_frames__leave_old(struct agent *agent, struct kernel_thread *mine)
+{
+    jint top = standing_frames__of_hook(agent);
+
+    if (!call_tree__is_unseen(&mine->tree)) {
+        uint64_t key = key_of_caller(agent, mine, top);
+
+        if (!key || kernel_thread__leave_floor(mine, key) || !may_look(mine))
+            return;
+    }
+    look(agent, mine, top);
+}
+
+/* A thread that another one looks at. */
+struct placing {
+    struct agent *agent;
+    JNIEnv *jni;
+    uint32_t epoch;
+    jvmtiFrameInfo *frames;
+    uint64_t *keys;
+    uint32_t count;
+};
+
+/* Of a deeper stack the oldest frames are not known: that is as good as unseen. */
+static void look_at(struct placing *placing, jthread thread)
+{
+    jvmtiEnv *jvmti = placing->agent->jvmti;
+    jint count = 0;
+
+    if ((*jvmti)->GetStackTrace(jvmti, thread, 0, FRAMES_MAX, placing->frames, &count) !=
+            JVMTI_ERROR_NONE ||
+        count == FRAMES_MAX)
+        count = 0;
+    placing->count = keys_of(placing->agent, placing->epoch, placing->frames, count, placing->keys);
+}
+
+static void stand_there(struct kernel_thread *kernel_thread, void *context)
+{
+    const struct placing *placing = context;
+
+    kernel_thread__place(kernel_thread, placing->epoch, placing->keys, placing->count);
+}
+
+static void place(struct placing *placing, jthread thread)
+{
+    struct agent *agent = placing->agent;
+    pid_t tid = java_tid__of(&agent->java_tid, placing->jni, thread);
+    jthread mounted = tid > 0 ? virtual_threads__mounted_on(agent, placing->jni, thread) : NULL;
+
+    if (tid <= 0)
+        return;
+    look_at(placing, mounted ? mounted : thread);
+    if (mounted) {
+        virtual_threads__place(agent, placing->jni, mounted, tid, placing->epoch, placing->keys,
+                               placing->count);
+        (*placing->jni)->DeleteLocalRef(placing->jni, mounted);
+    } else {
+        kernel_thread_table__visit(&agent->kernel_threads, tid, stand_there, placing);
+    }
+}
+
+void standing_frames__place_all(struct agent *agent, JNIEnv *jni, uint32_t epoch)
+{
+    jvmtiEnv *jvmti = agent->jvmti;
+    struct placing placing = {.agent = agent,
+                              .jni = jni,
+                              .epoch = epoch,
+                              .frames = malloc(FRAMES_MAX * sizeof *placing.frames),
+                              .keys = malloc(FRAMES_MAX * sizeof *placing.keys)};
+    jthread *threads;
+    jint count;
+
+    if (placing.frames && placing.keys &&
+        (*jvmti)->GetAllThreads(jvmti, &count, &threads) == JVMTI_ERROR_NONE) {
+        for (jint i = 0; i < count; i++) {
+            place(&placing, threads[i]);
+            (*jni)->DeleteLocalRef(jni, threads[i]);
+        }
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+    }
+    free(placing.frames);
+    free(placing.keys);
+}

@@ -1,0 +1,54 @@
+/*
+ * Frames that were entered before their events counted: before the agent came, while profiling was
+ * stopped, or before their class had hooks. JVMTI tells which stand on a thread's stack; those
+ * whose methods have nodes become its floor (native/call_tree.h).
+ *
+ * Nobody tells when such a frame returns. So at each call from the youngest of them the stack is
+ * looked at again, unless the call comes from a place on the stack that was looked at already; and
+ * not more often than costs a sixteenth of the thread's CPU time.
+ */
+#ifndef TREADLE_STANDING_FRAMES_H
+#define TREADLE_STANDING_FRAMES_H
+
+#include "native/kernel_thread.h"
+
+#include <jvmti.h>
+#include <pthread.h>
+
+struct agent;
+
+#define STANDING_METHODS 1024u
+
+/* Methods that were met, and the keys of their nodes in one epoch. */
+struct standing_methods {
+    pthread_mutex_t placing; /* held while a virtual thread is placed, or ends before an epoch */
+    pthread_mutex_t lock;
+    struct standing_method {
+        jmethodID method;
+        uint32_t epoch;
+        uint64_t key; /* 0: it has no nodes */
+    } known[STANDING_METHODS];
+};
+
+void standing_frames__init(struct standing_methods *methods);
+
+/* The current thread stands on what is on its stack but for the `top` youngest frames. */
+void standing_frames__find(struct agent *agent, struct kernel_thread *mine, jint top);
+
+/* How many frames the hook that is running has on top of the stack: its own, and that of the method
+ * that calls it. */
+jint standing_frames__of_hook(struct agent *agent);
+
+/* A hook is about to count an event: finds out what the current thread stands on if nobody has yet,
+ * or if it stands on its floor and that may have fallen. caller: the hook's place on the stack.
+ * `stays`: the method that calls the hook is not about to be entered or left. */
+void standing_frames__check(struct agent *agent, struct kernel_thread *mine, const void *caller,
+                            bool stays);
+
+/* A frame of an earlier epoch is about to be left, as its token says. */
+void standing_frames__leave_old(struct agent *agent, struct kernel_thread *mine);
+
+/* Before the coming epoch begins: where all platform threads stand, asleep or not. */
+void standing_frames__place_all(struct agent *agent, JNIEnv *jni, uint32_t epoch);
+
+#endif

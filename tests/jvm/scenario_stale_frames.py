@@ -1,0 +1,126 @@
+"""Threads that stood in hooked methods when profiling stopped, and stand elsewhere when it starts again: after a
+return, inside recursion, in a constructor, in a catch, parked; platform and virtual. From the start on each one's CPU
+is where it stands, whether it has events or not, and below what stands above."""
+
+import harness
+from running import running
+
+EVENTS = ("jvmti", "instrument")
+
+ROUNDS = 1500  # of some 10 µs each
+POINT = 0.01
+HELPERS = ("burnHere", "waitHere")  # no place of their own: what they burn is their caller's
+
+# By thread: the path from its story on when profiling starts again, and one step later.
+WHERE = {
+    "returned": (("returned", "other"), ("returned", "more")),
+    "stays": (("stays",), ("stays", "more")),
+    "recursive": (("recursive",) * 7 + ("other",), ("recursive",) * 2 + ("more",)),
+    "constructor": (("constructor", "<init>"), ("constructor", "more")),
+    "caught": (("caught",), ("caught", "more")),
+    "inCatch": (("inCatch",), ("inCatch", "more")),
+    "silent": (("silent", "entered"), ("silent",)),
+    "parked": (("parked", "other"), ("parked", "more")),
+}
+SILENT = "silent"  # one of these returns, and there is no event: only a sample can tell
+
+
+def stale_frames(test):
+    stops(test, "hooks that run meanwhile", ("--exclude", exclude()))
+    if test.events == "jvmti":
+        return
+    stops(test, "no events", ("--exclude", exclude("turn")), lost=(SILENT,))
+    stops(test, "no hooks", ("--include", "no.such.*"), hooked=False)
+    stops(test, "samples", ("--exclude", exclude("turn"), "--sample", "cpu", "--interval", "1ms"), lost=(SILENT,))
+    stops(test, "samples, no hooks", ("--include", "no.such.*", "--sample", "cpu", "--interval", "1ms"), hooked=False)
+    attached(test)
+
+
+def exclude(*more):
+    return ";".join(f"Phases.{name}" for name in (*HELPERS, *more, "lambda*"))
+
+
+def stops(test, what, start, hooked=True, lost=()):
+    with running(test, *flags(test), "Phases", *arguments(test),
+                 agent=test.agent_option(include="Phases*", exclude=exclude())) as program:
+        program.done("stop")
+        told(test, program, "step")
+        if test.events == "jvmti":
+            start = ()
+        program.done("start", *start)
+        follow(test, program, what, hooked, lost)
+
+
+def attached(test):
+    with running(test, *flags(test), "Phases", *arguments(test)) as program:
+        told(test, program, "step")
+        program.attach("--include", "Phases*", "--exclude", exclude())
+        follow(test, program, "attached", True, ())
+
+
+def flags(test):
+    return ("-Djdk.virtualThreadScheduler.parallelism=8",) if test.major >= 21 else ()
+
+
+def arguments(test):
+    return ("virtual",) if test.major >= 21 else ()
+
+
+def told(test, program, line):
+    answer = program.ask(line)
+    test.check(answer.split()[0] in ("step", "burnt"), f"{line}: {answer}")
+
+
+def follow(test, program, what, hooked, lost):
+    """The threads burn where they are, go one step on, and burn there."""
+    for number in (0, 1):
+        before = burnt(test, program)
+        told(test, program, f"burn {ROUNDS}")
+        check(test, f"{what}, step {number + 1}", before, burnt(test, program), number, hooked, lost if number else ())
+        if number == 0:
+            told(test, program, "step")
+
+
+def burnt(test, program):
+    """{(thread, path of exact frames below its run): CPU ns}, as of now."""
+    program.done("dump", "-o", test.ledger)
+    views = test.checked_report()
+    test.ledger.unlink()
+    found = {}
+    for thread in views["tree"]["threads"]:
+        place(thread["root"], (), thread["name"], found)
+    return found
+
+
+def place(node, path, thread, found):
+    """What sampled frames have is that of the exact frame that they hang under."""
+    if node["kind"] == "exact":
+        path += (node["method"],)
+    found[thread, path] = found.get((thread, path), 0) + node["base"]["cpu_ns"]
+    for child in node["children"]:
+        place(child, path, thread, found)
+
+
+def check(test, what, before, after, number, hooked, lost):
+    threads = {thread for thread, _ in after if thread.removeprefix("v-") in WHERE}
+    test.check(len(threads) == len(WHERE) * (2 if arguments(test) else 1), f"{what}: threads {sorted(threads)}")
+    for thread in sorted(threads):
+        story = thread.removeprefix("v-")
+        if story in lost:
+            continue
+        wanted = WHERE[story][number] if hooked else ()
+        grown = {path: ns - before.get((thread, path), 0) for (name, path), ns in after.items() if name == thread}
+        there = sum(ns for path, ns in grown.items() if stands(path, wanted))
+        whole = sum(grown.values())
+        told_path = {"/".join(path): ns for path, ns in grown.items() if ns > whole // 100}
+        test.check(whole > 0 and there >= whole * (1 - POINT), f"{what}: {thread}: {there} of {whole} ns in {wanted}: {told_path}")
+
+
+def stands(path, wanted):
+    """The frames of the story and no others; what is called from the last place belongs to it."""
+    path = tuple(name for name in path if name not in ("<thread>", "turn", *HELPERS) and not name.startswith(("lambda", "run")))
+    return path == wanted
+
+
+if __name__ == "__main__":
+    harness.main(stale_frames)
