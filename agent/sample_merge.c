@@ -41,6 +41,7 @@ struct frames {
     struct named_frame frame[FRAMES_MAX];
     uint32_t count;
     uint32_t kernel;                  /* of these, the kernel's: the first */
+    uint32_t top_count;               /* of these, in the innermost piece of code */
     struct compiled_method *top_code; /* where the top frame is a compiled one */
     struct code_blob top_stub;        /* ditto a stub */
 };
@@ -58,6 +59,7 @@ void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
     merge->methods = methods;
     merge->code = code;
     merge->pool.ledger = ledger;
+    merge->positions.ledger = ledger;
     native_symbols__init(&merge->symbols, ledger, walker->images);
 }
 
@@ -271,6 +273,7 @@ static void name_frames(struct sample_merge *merge, const struct sample *sample,
         uint32_t before = frames.count;
 
         add_raw(merge, sample, &sample->frames[i]);
+        frames.top_count = i ? frames.top_count : frames.count;
         for (uint32_t at = before; is_virtual && at < frames.count; at++) {
             if (is_entry_of_continuation(&frames.frame[at])) {
                 frames.count = at;
@@ -463,6 +466,44 @@ static struct ledger_thread *row_of(const struct sample_merge *merge, const stru
     return absent;
 }
 
+static uint32_t frame_of(struct sample_merge *merge, const struct ledger_node *node)
+{
+    const struct java_method *method = exact_method(merge, node->method);
+
+    for (uint32_t i = 0; i < frames.count; i++)
+        if (!method || frames.frame[i].java == method)
+            return i;
+    return frames.count;
+}
+
+static bool tells_position(const struct sample *sample)
+{
+    return sample->thread && sample->charged_ns && !(sample->flags & SAMPLE_IS_WALL);
+}
+
+/* The sample's node, or the next one above it that is on the stack. None: the walk did not come to
+ * any, nor to the end. */
+static ledger_ref standing(struct sample_merge *merge, const struct sample *sample)
+{
+    ledger_ref ref = sample->node;
+    const struct ledger_node *node = ledger__at(merge->ledger, ref);
+    uint32_t at = 0;
+
+    while (ledger_node__kind(node) == NODE_EXACT && node->method) {
+        at = frame_of(merge, node);
+        if (at < frames.count)
+            break;
+        ref = node->parent;
+        node = ledger__at(merge->ledger, ref);
+    }
+    if (!node->method && (sample->failure != SAMPLE_IS_WHOLE || sample->flags & SAMPLE_IS_PARTIAL))
+        return 0;
+    /* What is inlined where compiled code was interrupted is not certain. */
+    if (ref != sample->node && frames.top_code && node->method && at < frames.top_count)
+        return sample->node;
+    return ref;
+}
+
 static void add_below(struct sample_merge *merge, const struct sample *sample,
                       struct ledger_thread *thread, ledger_ref node)
 {
@@ -483,6 +524,19 @@ static void add_below(struct sample_merge *merge, const struct sample *sample,
     if (!above && frames.count && frames.frame[0].interpreted)
         sample_tree__add(&top->interpreted, 1);
     count_place(merge, sample);
+}
+
+/* The exact node that a sample belongs to. */
+static ledger_ref node_of(struct sample_merge *merge, const struct sample *sample,
+                          const struct ledger_thread *thread)
+{
+    ledger_ref stands;
+
+    if (!tells_position(sample))
+        return sample->thread ? sample->node : thread->root;
+    stands = standing(merge, sample);
+    return stands && position_watch__note(&merge->positions, sample, stands) ? stands
+                                                                             : sample->node;
 }
 
 void sample_merge__add(void *context, const struct sample *sample)
@@ -508,7 +562,8 @@ void sample_merge__add(void *context, const struct sample *sample)
         else if (sample->thread && thread->kind == THREAD_VIRTUAL &&
                  sample->failure == SAMPLE_IS_WHOLE)
             note_sampled(merge, sample);
-        add_below(merge, sample, thread, sample->thread ? sample->node : thread->root);
+        merge->positions.threads = merge->threads;
+        add_below(merge, sample, thread, node_of(merge, sample, thread));
         thread->moded_cpu_ns += sample->modes.cpu_ns;
         thread->moded_system_ns += sample->modes.system_ns;
     }

@@ -9,6 +9,7 @@
 #include "agent/compiled_code.h"
 #include "agent/java_methods.h"
 #include "agent/native_symbols.h"
+#include "agent/position_watch.h"
 #include "agent/stack_walk.h"
 #include "native/kernel_stacks.h"
 #include "native/kernel_thread_table.h"
@@ -32,6 +33,7 @@ struct sample_merge {
     struct native_symbols symbols;
     struct record_pool pool;
     struct exact_method *exact; /* uthash, by record */
+    struct position_watches positions;
     struct known_stack *stacks; /* uthash, by thread: of virtual threads, as told or sampled last */
     struct sample_time time;
     sample_kernel_stack kernel_stack; /* NULL: nothing is known */

@@ -130,6 +130,7 @@ static void say_where(const struct agent *agent, struct sample *sample)
 
     sample->thread = 0;
     sample->node = 0;
+    sample->charged_ns = mine && mine->record ? mine->record->charged_cpu_ns : 0;
     sample->tid = mine && mine->record ? mine->record->tid : gettid();
     sample->when_ns = ledger_time__now_ns(&agent->setup.time);
     sample->modes = (struct mode_times){0};
@@ -184,6 +185,32 @@ static void note_partial(const struct agent *agent, const struct sample *sample)
         thread->partial_samples++;
 }
 
+extern const char agent_begin[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+extern const char agent_end[] __asm__("etext") __attribute__((visibility("hidden")));
+
+/* Was the agent itself interrupted? Its call tree may be about to change. */
+static bool is_in_agent(const struct sample *sample)
+{
+    for (uint32_t i = 0; i < sample->frame_count; i++) {
+        const struct sample_frame *frame = &sample->frames[i];
+
+        if (sample_frame__kind(frame) == FRAME_NATIVE &&
+            frame->where >= (uint64_t)(uintptr_t)agent_begin &&
+            frame->where < (uint64_t)(uintptr_t)agent_end)
+            return true;
+    }
+    return false;
+}
+
+static void mend(const struct sample *sample)
+{
+    struct kernel_thread *mine = kernel_thread_table__mine();
+
+    if (mine && kernel_thread__is_to_be_mended(mine) && sample->failure == SAMPLE_IS_WHOLE &&
+        !is_in_agent(sample))
+        kernel_thread__mend(mine);
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     struct agent *agent = &treadle_agent;
@@ -206,6 +233,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
         walk(agent, context, sample, room);
         sample->seen_ns = wall ? 0 : seen_of(agent, sample, since_ns);
         note_partial(agent, sample);
+        mend(sample);
         sample_buffers__commit(agent->sampler.buffers, sample);
     } else {
         count_lost(agent);

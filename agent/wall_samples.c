@@ -85,6 +85,7 @@ static void take_waiting(struct agent *agent, pid_t tid, const char *line,
     if (!sample)
         return;
     sample->flags = SAMPLE_IS_WALL;
+    sample->charged_ns = 0;
     sample->seen_ns = 0;
     sample->tid = tid;
     sample->modes = (struct mode_times){0};

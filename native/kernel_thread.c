@@ -38,6 +38,7 @@ static void set_up(struct kernel_thread *kernel_thread, const struct kernel_thre
     kernel_thread->epoch = EPOCH_NONE;
     kernel_thread->joined = EPOCH_STOPPED;
     kernel_thread->placed = EPOCH_STOPPED;
+    kernel_thread->mend.ready = false;
     kernel_thread->held = false;
     kernel_thread->metrics_read_ns = 0;
     record->unprofiled_wall_ns = setup->ledger->header->unprofiled_wall_ns;
@@ -373,6 +374,38 @@ void kernel_thread__stand_on(struct kernel_thread *kernel_thread, const uint64_t
     if (last)
         charge_parked(kernel_thread);
     kernel_thread__publish(kernel_thread);
+}
+
+void kernel_thread__ask_to_mend(struct kernel_thread *kernel_thread,
+                                const struct position_mend *mend)
+{
+    if (kernel_thread__is_to_be_mended(kernel_thread))
+        return;
+    kernel_thread->mend.from = mend->from;
+    kernel_thread->mend.to = mend->to;
+    kernel_thread->mend.charged_ns = mend->charged_ns;
+    kernel_thread->mend.agreed_ns = mend->agreed_ns;
+    __atomic_store_n(&kernel_thread->mend.ready, true, __ATOMIC_RELEASE);
+}
+
+void kernel_thread__mend(struct kernel_thread *kernel_thread)
+{
+    const struct position_mend *mend = &kernel_thread->mend;
+    struct ledger_kernel_thread *record = kernel_thread->record;
+    struct call_tree *tree = &kernel_thread->tree;
+    const struct ledger *ledger = kernel_thread->setup->ledger;
+
+    if (record->charged_cpu_ns == mend->charged_ns &&
+        ledger__ref(ledger, tree->current) == mend->from) {
+        __atomic_store_n(&tree->current->cpu_ns, tree->current->cpu_ns + mend->agreed_ns,
+                         __ATOMIC_RELAXED);
+        __atomic_store_n(&record->charged_cpu_ns, record->charged_cpu_ns + mend->agreed_ns,
+                         __ATOMIC_RELAXED);
+        tree->current = call_tree__node(tree, mend->to);
+        tree->lost_depth |= CALL_TREE_UNSEEN;
+        kernel_thread__publish(kernel_thread);
+    }
+    __atomic_store_n(&kernel_thread->mend.ready, false, __ATOMIC_RELEASE);
 }
 
 bool kernel_thread__leave_floor(struct kernel_thread *kernel_thread, uint64_t key)

@@ -77,6 +77,15 @@ struct floor_look {
     uint64_t parked_ns; /* since the epoch began, by a virtual thread that nobody looked at yet */
 };
 
+/* Samples found a thread elsewhere than its path says, and no event since. */
+struct position_mend {
+    bool ready;          /* atomic: the rest is there */
+    ledger_ref from;     /* where it seemed to stand */
+    ledger_ref to;       /* where it stands: above that */
+    uint64_t charged_ns; /* its record's, while that was so */
+    uint64_t agreed_ns;  /* … CPU since, in which samples agreed */
+};
+
 struct kernel_thread {
     const struct kernel_thread_setup *setup;
     struct ledger_kernel_thread *record;
@@ -98,6 +107,7 @@ struct kernel_thread {
     struct metric_reader reader;
     struct call_tree tree;
     struct floor_look look;
+    struct position_mend mend;
     struct thread_folder folder;
     struct slow_hooks slow_hooks; /* its own to write, anybody's to read */
     struct kernel_thread *next_spare;
@@ -187,6 +197,17 @@ void kernel_thread__doubt(struct kernel_thread *kernel_thread);
 
 /* See call_tree__leave_floor; the events count. */
 bool kernel_thread__leave_floor(struct kernel_thread *kernel_thread, uint64_t key);
+
+/* Asks for a mend; by one other thread only. It is done by the thread itself, in a signal handler
+ * that did not interrupt an event, unless an event came first: those find out by themselves. */
+void kernel_thread__ask_to_mend(struct kernel_thread *kernel_thread,
+                                const struct position_mend *mend);
+void kernel_thread__mend(struct kernel_thread *kernel_thread);
+
+static inline bool kernel_thread__is_to_be_mended(const struct kernel_thread *kernel_thread)
+{
+    return __atomic_load_n(&kernel_thread->mend.ready, __ATOMIC_ACQUIRE);
+}
 
 /* Nobody can tell what it stands on. */
 __attribute__((noinline, cold)) void kernel_thread__stand_on_nothing(

@@ -264,6 +264,7 @@ struct ledger_header {
     uint64_t missing_bytes; /* of ledgers merged into this one, whose files ended too early */
     uint64_t lost_scopes;   /* compiled frames of samples whose inlined methods could not be told */
     struct ledger_own_cost own_cost;
+    uint64_t positions_corrected; /* threads that samples found elsewhere than their paths said */
 };
 
 enum ledger_event_mode {

@@ -289,6 +289,9 @@ static void loss_lines(const struct view *view)
                 screen__plain(&view->screen), lines[i].text);
     if (!count)
         fputs("  nothing lost\n", view->screen.out);
+    if (view->model->header.positions_corrected)
+        fprintf(view->screen.out, "  %s positions corrected: samples found threads elsewhere\n",
+                quantity__count(view->model->header.positions_corrected).text);
 }
 
 static void missing_line(const struct view *view, enum ledger_metric_source source)

@@ -212,6 +212,8 @@ static json_t *balance_of(const struct report_model *model)
         struct report_loss loss = report_loss__of(header, i);
         json_object_set_new(object, loss.key, json_row__integer(loss.count));
     }
+    json_object_set_new(object, "positions_corrected",
+                        json_row__integer(header->positions_corrected));
     json_object_set_new(object, "clock", json_string(report_clock__name(header->clock_kind)));
     json_object_set_new(object, "charged_java_ns", json_row__integer(balance.java_ns));
     json_object_set_new(object, "charged_vm_ns", json_row__integer(balance.vm_ns));

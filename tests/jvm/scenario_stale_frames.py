@@ -31,7 +31,7 @@ def stale_frames(test):
         return
     stops(test, "no events", ("--exclude", exclude("turn")), lost=(SILENT,))
     stops(test, "no hooks", ("--include", "no.such.*"), hooked=False)
-    stops(test, "samples", ("--exclude", exclude("turn"), "--sample", "cpu", "--interval", "1ms"), lost=(SILENT,))
+    stops(test, "samples", ("--exclude", exclude("turn"), "--sample", "cpu", "--interval", "1ms"), corrected=True)
     stops(test, "samples, no hooks", ("--include", "no.such.*", "--sample", "cpu", "--interval", "1ms"), hooked=False)
     attached(test)
 
@@ -40,7 +40,9 @@ def exclude(*more):
     return ";".join(f"Phases.{name}" for name in (*HELPERS, *more, "lambda*"))
 
 
-def stops(test, what, start, hooked=True, lost=()):
+def stops(test, what, start, hooked=True, lost=(), corrected=False):
+    sampled = "sample" in harness.MORE_OPTIONS
+    test.corrects_positions = corrected or sampled
     with running(test, *flags(test), "Phases", *arguments(test),
                  agent=test.agent_option(include="Phases*", exclude=exclude())) as program:
         program.done("stop")
@@ -49,6 +51,15 @@ def stops(test, what, start, hooked=True, lost=()):
             start = ()
         program.done("start", *start)
         follow(test, program, what, hooked, lost)
+        count = positions_corrected(test, program)
+        test.check((count > 0) == corrected or sampled, f"{what}: {count} positions corrected")
+
+
+def positions_corrected(test, program):
+    program.done("dump", "-o", test.ledger)
+    balance = test.report("threads")["balance"]
+    test.ledger.unlink()
+    return balance["positions_corrected"]
 
 
 def attached(test):

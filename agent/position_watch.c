@@ -1,0 +1,97 @@
+#include "agent/position_watch.h"
+
+#include "native/hash_table.h"
+
+#include <stdlib.h>
+
+#define WATCHES_MAX     4096u /* then all are forgotten */
+#define SAMPLES_TO_MEND 3u
+
+struct position_watch {
+    ledger_ref thread;
+    ledger_ref node;     /* where its path says that it stands, … */
+    ledger_ref stands;   /* … and where its stack */
+    uint64_t charged_ns; /* an event has come if that is another */
+    uint64_t agreed_ns;  /* CPU since the last event in which they agreed */
+    unsigned samples;    /* that did not, one after the other */
+    UT_hash_handle hh;
+};
+
+static void forget_all(struct position_watches *watches)
+{
+    struct position_watch *watch, *next;
+
+    HASH_ITER(hh, watches->watches, watch, next)
+    {
+        HASH_DEL(watches->watches, watch);
+        free(watch);
+    }
+}
+
+static struct position_watch *watch_of(struct position_watches *watches, ledger_ref thread)
+{
+    struct position_watch *watch;
+
+    HASH_FIND_INT(watches->watches, &thread, watch);
+    if (watch)
+        return watch;
+    if (HASH_COUNT(watches->watches) >= WATCHES_MAX)
+        forget_all(watches);
+    watch = calloc(1, sizeof *watch);
+    if (!watch)
+        return NULL;
+    watch->thread = thread;
+    HASH_ADD_INT(watches->watches, thread, watch);
+    if (watch->hh.tbl)
+        return watch;
+    free(watch);
+    return NULL;
+}
+
+struct asking {
+    struct position_watches *watches;
+    const struct position_watch *watch;
+};
+
+static void ask(struct kernel_thread *kernel_thread, void *context)
+{
+    const struct asking *asking = context;
+    const struct position_watch *watch = asking->watch;
+    const struct position_mend mend = {.from = watch->node,
+                                       .to = watch->stands,
+                                       .charged_ns = watch->charged_ns,
+                                       .agreed_ns = watch->agreed_ns};
+
+    if (__atomic_load_n(&kernel_thread->record->thread, __ATOMIC_ACQUIRE) == watch->thread)
+        kernel_thread__ask_to_mend(kernel_thread, &mend);
+}
+
+bool position_watch__note(struct position_watches *watches, const struct sample *sample,
+                          ledger_ref stands)
+{
+    struct position_watch *watch = watch_of(watches, sample->thread);
+    struct asking asking = {watches, watch};
+
+    if (!watch)
+        return false;
+    if (watch->node != sample->node || watch->charged_ns != sample->charged_ns) {
+        watch->node = sample->node;
+        watch->charged_ns = sample->charged_ns;
+        watch->agreed_ns = 0;
+        watch->samples = 0;
+    }
+    if (stands == sample->node) {
+        watch->agreed_ns += sample->seen_ns;
+        watch->samples = 0;
+        return false;
+    }
+    watch->samples = watch->stands == stands ? watch->samples + 1 : 1;
+    watch->stands = stands;
+    if (watch->samples < SAMPLES_TO_MEND)
+        return false;
+    if (watch->samples == SAMPLES_TO_MEND)
+        ledger__count(&watches->ledger->header->positions_corrected, 1);
+    if (watches->threads)
+        kernel_thread_table__visit(watches->threads, sample->tid, ask, &asking);
+    return true;
+}
