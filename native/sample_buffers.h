@@ -24,7 +24,8 @@
 
 enum sample_frame_kind {
     FRAME_NATIVE = 1,  /* `where`: an address */
-    FRAME_COMPILED,    /* `where`: an address; `detail`: what code it is, as the host tells it from other code there */
+    FRAME_COMPILED,    /* `where`: an address; `detail`: what code it is, as the host tells it from
+                          other code there */
     FRAME_INTERPRETED, /* `where`: the method; `detail`: 1 + bytecode index, 0: not known */
     FRAME_STUB,        /* `where`: an address in code that the JVM made and that is no method */
     FRAME_KERNEL,      /* the kernel's side; `where`: an address in it, or 0: all of it */

@@ -326,9 +326,10 @@ int jvm_attach__load(struct jvm_conversation *conversation, const char *library,
     if (strlen(library) > ARGUMENT_BYTES_MAX)
         return command__fail("%s: a JVM takes paths up to %u bytes", library, ARGUMENT_BYTES_MAX);
     if (strlen(options) > ARGUMENT_BYTES_MAX)
-        return command__fail("the options are %zu bytes long: a running JVM takes %u; put globs into "
-                             "a file: --include @FILE",
-                             strlen(options), ARGUMENT_BYTES_MAX);
+        return command__fail(
+            "the options are %zu bytes long: a running JVM takes %u; put globs into "
+            "a file: --include @FILE",
+            strlen(options), ARGUMENT_BYTES_MAX);
     error = send_load(conversation, library, options);
     if (!error)
         error = receive(conversation, reply, reply_bytes);
