@@ -2,6 +2,7 @@
 
 #include "agent/class_hooks.h"
 #include "agent/dump.h"
+#include "agent/hook_class.h"
 #include "agent/hook_cost.h"
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
@@ -137,6 +138,30 @@ static void choose_metrics(struct agent *agent)
         header->source_error[source] = errors[source];
 }
 
+/* Without room for quotas every call is heard: that is said, and costs what it costs. */
+static void begin_budget(struct agent *agent)
+{
+    const struct agent_options *options = &agent->options;
+    char message[MESSAGE_BYTES];
+
+    if (!options->overhead_ppm)
+        return;
+    if (hook_quotas__begin(&agent->quotas, &agent->ledger, &agent->setup.time) != 0) {
+        log__line(LOG_WARN, "no memory to keep within overhead=: every call is recorded");
+        return;
+    }
+    agent->quotas.rate_max = HOOK_RATE_FIRST;
+    agent->setup.counted_keys = HOOK_METHODS_MAX;
+    agent->ledger.header->overhead_ppm = options->overhead_ppm;
+    agent->ledger.header->rate_max = HOOK_RATE_FIRST;
+    if (!options->plan)
+        return;
+    if (plan__read(&agent->plan, options->plan, message, sizeof message) == 0)
+        agent->ledger.header->planned = 1;
+    else
+        log__line(LOG_WARN, "plan=%s; this run learns anew", message);
+}
+
 static int begin_ledger(struct agent *agent, const char *options, bool attached)
 {
     struct scan_java java = {.knows = knows_java,
@@ -163,6 +188,7 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     if (agent->options.events == LEDGER_EVENTS_INSTRUMENT)
         agent->ledger.header->hook_cost_ps = hook_cost__measure_ps(&agent->setup);
     unprofiled_table__init(&agent->unprofiled, &agent->ledger, agent->setup.metrics_totals);
+    begin_budget(agent);
     agent->setup.ledger = &agent->ledger;
     agent->setup.unprofiled = &agent->unprofiled;
     agent->setup.reuse_new = agent->options.reuse_new;

@@ -5,10 +5,13 @@
 #define TREADLE_AGENT_H
 
 #include "agent/class_hooks.h"
+#include "agent/hook_budget.h"
+#include "agent/hook_quota.h"
 #include "agent/java_thread_table.h"
 #include "agent/java_tid.h"
 #include "agent/options.h"
 #include "agent/own_cost.h"
+#include "agent/plan.h"
 #include "agent/sampler.h"
 #include "agent/standing_frames.h"
 #include "native/kernel_thread_table.h"
@@ -36,6 +39,9 @@ struct agent {
     struct java_tid java_tid;
     struct class_hooks class_hooks;
     struct standing_methods standing;
+    struct hook_quotas quotas;
+    struct hook_budget budget;
+    struct plan *plan; /* or NULL */
     struct sampler sampler;
     struct own_cost own_cost;
 

@@ -30,12 +30,18 @@ enum bytecode_kind {
 
 enum opcode {
     OP_NOP = 0x00,
+    OP_ICONST_M1 = 0x02,
+    OP_ICONST_1 = 0x04,
+    OP_LCONST_0 = 0x09,
     OP_LDC = 0x12,
     OP_LDC_W = 0x13,
     OP_LLOAD = 0x16,
     OP_ALOAD = 0x19,
+    OP_ILOAD_0 = 0x1a,
     OP_LLOAD_0 = 0x1e,
     OP_ALOAD_0 = 0x2a,
+    OP_BALOAD = 0x33,
+    OP_SALOAD = 0x35,
     OP_ISTORE = 0x36,
     OP_LSTORE = 0x37,
     OP_DSTORE = 0x39,
@@ -43,15 +49,26 @@ enum opcode {
     OP_ISTORE_0 = 0x3b,
     OP_LSTORE_0 = 0x3f,
     OP_ASTORE_3 = 0x4e,
+    OP_SASTORE = 0x56,
     OP_DUP = 0x59,
+    OP_DUP_X2 = 0x5b,
+    OP_DUP2 = 0x5c,
     OP_SWAP = 0x5f,
     OP_IINC = 0x84,
+    OP_ISUB = 0x64,
+    OP_I2L = 0x85,
+    OP_I2S = 0x93,
+    OP_LCMP = 0x94,
+    OP_IFNE = 0x9a,
+    OP_IFLT = 0x9b,
+    OP_IFGT = 0x9d,
     OP_IF_ACMPNE = 0xa6,
     OP_GOTO = 0xa7,
     OP_JSR = 0xa8,
     OP_RET = 0xa9,
     OP_TABLESWITCH = 0xaa,
     OP_LOOKUPSWITCH = 0xab,
+    OP_LRETURN = 0xad,
     OP_RETURN = 0xb1,
     OP_GETSTATIC = 0xb2,
     OP_PUTSTATIC = 0xb3,
@@ -71,6 +88,9 @@ enum opcode {
     OP_GOTO_W = 0xc8,
     OP_JSR_W = 0xc9,
 };
+
+#define ARRAY_OF_BYTES  8u /* operands of newarray */
+#define ARRAY_OF_SHORTS 9u
 
 struct bytecode {
     uint8_t length; /* 0: it depends on the operands */

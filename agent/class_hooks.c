@@ -142,10 +142,41 @@ static bool is_admitted(const struct class_look *look, const struct class_method
     return admitted;
 }
 
+/* Names that include= has in full. */
+static bool is_named(const struct class_look *look, const struct class_method *method)
+{
+    const struct method_filter *filter = &look->agent->options.filter;
+    char *name =
+        filter->include ? strndup((const char *)method->name.bytes, method->name.length) : NULL;
+    bool named = name && method_filter__names(filter, look->dotted, name);
+
+    free(name);
+    return named;
+}
+
 static bool is_pinning(const struct class_look *look, const struct class_method *method)
 {
     return look->is_boot && class_text__is(method->name, "parkOnCarrierThread") &&
            virtual_threads__is_pinning(look->dotted, "parkOnCarrierThread");
+}
+
+/* Known to be hot from an earlier run, it gets no hooks: its number, or 0. */
+static uint32_t apply_budget(const struct class_look *look, const struct class_method *method,
+                             uint32_t id)
+{
+    struct agent *agent = look->agent;
+    bool named = is_named(look, method);
+    uint32_t hash = plan__code_hash(method);
+    uint32_t rate = named ? 0 : plan__silenced(agent->plan, method);
+
+    if (!rate) {
+        hook_quotas__add(&agent->quotas, id, named, hash);
+        return id;
+    }
+    if (!ledger__find_method(&agent->ledger, id))
+        (void)class_hooks__resolve(agent, id);
+    hook_quotas__leave_out(&agent->quotas, id, rate, hash);
+    return 0;
 }
 
 /* The number of a method that is to have a node; 0: it is not, or cannot have one. */
@@ -167,8 +198,12 @@ static uint32_t number(struct class_look *look, const struct class_method *metho
     if (look->class)
         id = method_numbers__id(&look->agent->class_hooks.methods, look->class, method->name,
                                 method->descriptor);
+    if (id >= HOOK_METHODS_MAX)
+        id = 0;
     if (!id)
         look->left_alone[LEFT_ALONE_NO_MEMORY]++;
+    else if (look->agent->quotas.methods)
+        id = apply_budget(look, method, id);
     return id;
 }
 
@@ -286,6 +321,8 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
     }
     pthread_rwlock_unlock(&hooks->filter_lock);
     own_cost__end_classes(agent, began);
+    if (hook_quotas__have_work(&agent->quotas))
+        hook_quotas__apply(&agent->quotas, jni);
 }
 
 /* "java.util.HashMap" of "java/util/HashMap", in place. */

@@ -395,3 +395,28 @@ bool glob_list__takes_whole(const struct glob_list *list, const char *scope, siz
 
     return any_tail(list, scope, length, tail_takes_all, &whole, &looks);
 }
+
+static const struct glob_group *find_literal(const struct glob_list *list, const char *text,
+                                             size_t length)
+{
+    uint32_t hash = HASH_BEGIN;
+
+    for (size_t i = 0; i < length; i++)
+        hash = hash_step(hash, text[i]);
+    return find(list, text, length, hash);
+}
+
+bool glob_list__names(const struct glob_list *list, const char *text, size_t length)
+{
+    const struct glob_group *found = find_literal(list, text, length);
+    const char *dot = memrchr(text, '.', length);
+    const struct glob_tail *tail;
+
+    if (found && found->is_name)
+        return true;
+    found = dot ? find_literal(list, text, (size_t)(dot + 1 - text)) : NULL;
+    for (tail = found ? found->tails : NULL; tail; tail = tail->next)
+        if (tail->length == 1)
+            return true;
+    return false;
+}

@@ -27,6 +27,10 @@ void glob_list__delete(struct glob_list *list); /* NULL is fine */
 bool glob_list__matches(const struct glob_list *list, const char *text, size_t length,
                         unsigned *looks);
 
+/* Whether the list has the text itself, or all that begins as the text does up to its last dot
+ * (`pkg.Class.*`): somebody thought of it. */
+bool glob_list__names(const struct glob_list *list, const char *text, size_t length);
+
 /* For all texts that begin with `scope`, which ends in a dot, and have at least one character more,
  * none of them a dot. False: no glob matches any of them. */
 bool glob_list__reaches_into(const struct glob_list *list, const char *scope, size_t length);

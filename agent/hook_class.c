@@ -1,5 +1,6 @@
 #include "agent/hook_class.h"
 
+#include "agent/bytecode.h"
 #include "agent/class_file.h"
 #include "agent/constant_pool.h"
 
@@ -8,10 +9,11 @@
 
 #define LINKER_CLASS "treadle/Linker"
 
-#define CLASS_VERSION 52u
+#define CLASS_VERSION 49u /* the last one without stack maps */
 #define ACC_PUBLIC    0x0001u
 #define ACC_STATIC    0x0008u
 #define ACC_SUPER     0x0020u
+#define ACC_FINAL     0x0010u
 #define ACC_NATIVE    0x0100u
 #define ACC_SYNTHETIC 0x1000u
 
@@ -19,20 +21,65 @@
 enum {
     POOL_THIS = 2,
     POOL_OBJECT = 4,
-    HOOKS_ENTER = 5,
-    HOOKS_ENTER_TYPE,
+    POOL_CODE,
+    POOL_RUN_TYPE,
+    HOOKS_ENTER,
     HOOKS_LEAVE,
-    HOOKS_LEAVE_TYPE,
     HOOKS_CAUGHT,
+    HOOKS_PUSH,
+    HOOKS_POP,
+    HOOKS_RESUME,
+    HOOKS_PUSH_TYPE,
+    HOOKS_POP_TYPE,
     HOOKS_STARTING,
-    HOOKS_THREAD_TYPE,
     HOOKS_PINNED,
-    LINKER_RUN = 5,
-    LINKER_TYPE,
+    HOOKS_THREAD_TYPE,
+    HOOKS_OFF,
+    HOOKS_MUTED,
+    HOOKS_BYTES_TYPE,
+    HOOKS_LEFT,
+    HOOKS_SHORTS_TYPE,
+    HOOKS_SILENT,
+    HOOKS_HOT,
+    HOOKS_SILENT_TYPE,
+    HOOKS_CLINIT,
+    HOOKS_ANNOTATIONS,
+    HOOKS_FORCE_INLINE,
+    HOOKS_STABLE,
+    HOOKS_OFF_AND_TYPE,
+    HOOKS_OFF_FIELD,
+    HOOKS_MUTED_AND_TYPE,
+    HOOKS_MUTED_FIELD,
+    HOOKS_LEFT_AND_TYPE,
+    HOOKS_LEFT_FIELD,
+    HOOKS_SILENT_AND_TYPE,
+    HOOKS_SILENT_METHOD,
+    HOOKS_HOT_AND_TYPE,
+    HOOKS_HOT_METHOD,
+    HOOKS_PUSH_AND_TYPE,
+    HOOKS_PUSH_METHOD,
+    HOOKS_POP_AND_TYPE,
+    HOOKS_POP_METHOD,
+    HOOKS_RESUME_AND_TYPE,
+    HOOKS_RESUME_METHOD,
+    HOOKS_SLOTS,
+    HOOKS_POOL_COUNT,
+    LINKER_RUN = POOL_RUN_TYPE + 1,
     LINKER_LINK,
     LINKER_LINK_AND_TYPE,
     LINKER_LINK_METHOD,
-    LINKER_CODE,
+    LINKER_POOL_COUNT,
+};
+
+/* A method in bytecode: no handlers, no tables. */
+struct method_text {
+    uint16_t access;
+    uint16_t name;
+    uint16_t type;
+    uint16_t max_stack;
+    uint16_t max_locals;
+    const uint8_t *code;
+    uint32_t code_length;
 };
 
 /* What the linker's native method is to bind; only while hook_class__define runs. */
@@ -42,6 +89,10 @@ static struct {
     const struct bound_natives *more;
     jint error;
 } linking;
+
+/* The class's own arrays, global references. */
+static jbyteArray off, muted;
+static jshortArray left;
 
 static void add_text(struct class_writer *out, const char *text)
 {
@@ -70,16 +121,17 @@ static void begin_class(struct class_writer *out, const char *name, uint32_t poo
     add_text(out, "java/lang/Object");
     class_writer__u1(out, CONSTANT_CLASS);
     class_writer__u2(out, POOL_OBJECT - 1);
+    add_text(out, "Code");
+    add_text(out, "()V");
 }
 
-/* From behind the pool to the methods. */
-static void begin_methods(struct class_writer *out, uint32_t count)
+/* From behind the pool to the fields. */
+static void end_pool(struct class_writer *out)
 {
     class_writer__u2(out, ACC_PUBLIC | ACC_SUPER | ACC_SYNTHETIC);
     class_writer__u2(out, POOL_THIS);
     class_writer__u2(out, POOL_OBJECT);
-    class_writer__u4(out, 0); /* no interfaces, no fields */
-    class_writer__u2(out, count);
+    class_writer__u2(out, 0); /* no interfaces */
 }
 
 static void add_native(struct class_writer *out, uint32_t name, uint32_t type)
@@ -90,21 +142,208 @@ static void add_native(struct class_writer *out, uint32_t name, uint32_t type)
     class_writer__u2(out, 0);
 }
 
+/* An attribute: one annotation without values. */
+static void add_annotation(struct class_writer *out, uint32_t type)
+{
+    class_writer__u2(out, HOOKS_ANNOTATIONS);
+    class_writer__u4(out, 6);
+    class_writer__u2(out, 1);
+    class_writer__u2(out, type);
+    class_writer__u2(out, 0);
+}
+
+static void add_method(struct class_writer *out, const struct method_text *method, bool inlined)
+{
+    class_writer__u2(out, method->access);
+    class_writer__u2(out, method->name);
+    class_writer__u2(out, method->type);
+    class_writer__u2(out, inlined ? 2 : 1);
+    class_writer__u2(out, POOL_CODE);
+    class_writer__u4(out, 12 + method->code_length);
+    class_writer__u2(out, method->max_stack);
+    class_writer__u2(out, method->max_locals);
+    class_writer__u4(out, method->code_length);
+    class_writer__copy(out, method->code, method->code_length);
+    class_writer__u4(out, 0); /* no handlers, no attributes */
+    if (inlined)
+        add_annotation(out, HOOKS_FORCE_INLINE);
+}
+
+/* if (OFF[method] == 0) { if (MUTED[method] == 0) return push(method); silent(method); } return -1;
+ */
+static void add_enter(struct class_writer *out)
+{
+    static const uint8_t code[] = {
+        OP_GETSTATIC,
+        0,
+        HOOKS_OFF_FIELD,
+        OP_ILOAD_0,
+        OP_BALOAD,
+        OP_IFNE,
+        0,
+        20,
+        OP_GETSTATIC,
+        0,
+        HOOKS_MUTED_FIELD,
+        OP_ILOAD_0,
+        OP_BALOAD,
+        OP_IFNE,
+        0,
+        8,
+        OP_ILOAD_0,
+        OP_INVOKESTATIC,
+        0,
+        HOOKS_PUSH_METHOD,
+        OP_LRETURN,
+        OP_ILOAD_0,
+        OP_INVOKESTATIC,
+        0,
+        HOOKS_SILENT_METHOD,
+        OP_ICONST_M1,
+        OP_I2L,
+        OP_LRETURN,
+    };
+    const struct method_text enter = {
+        ACC_PUBLIC | ACC_STATIC, HOOKS_ENTER, HOOKS_PUSH_TYPE, 2, 1, code, sizeof code};
+
+    add_method(out, &enter, true);
+}
+
+/* if (--LEFT[method] <= 0) hot(method); */
+static void add_silent(struct class_writer *out)
+{
+    static const uint8_t code[] = {
+        OP_GETSTATIC,
+        0,
+        HOOKS_LEFT_FIELD,
+        OP_ILOAD_0,
+        OP_DUP2,
+        OP_SALOAD,
+        OP_ICONST_1,
+        OP_ISUB,
+        OP_I2S,
+        OP_DUP_X2,
+        OP_SASTORE,
+        OP_IFGT,
+        0,
+        7,
+        OP_ILOAD_0,
+        OP_INVOKESTATIC,
+        0,
+        HOOKS_HOT_METHOD,
+        OP_RETURN,
+    };
+    const struct method_text silent = {ACC_STATIC, HOOKS_SILENT, HOOKS_SILENT_TYPE, 4,
+                                       1,          code,         sizeof code};
+
+    add_method(out, &silent, false);
+}
+
+/* if (token >= 0) pop(token); */
+static void add_exit(struct class_writer *out, uint32_t name, uint8_t native_method)
+{
+    const uint8_t code[] = {
+        OP_LLOAD_0, OP_LCONST_0,     OP_LCMP, OP_IFLT,       0,         7,
+        OP_LLOAD_0, OP_INVOKESTATIC, 0,       native_method, OP_RETURN,
+    };
+    const struct method_text leave = {
+        ACC_PUBLIC | ACC_STATIC, (uint16_t)name, HOOKS_POP_TYPE, 4, 2, code, sizeof code};
+
+    add_method(out, &leave, true);
+}
+
+/* OFF = new byte[HOOK_METHODS_MAX]; and so on. */
+static void add_initialiser(struct class_writer *out)
+{
+    static const uint8_t code[] = {
+        OP_LDC,    HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_OFF_FIELD,
+        OP_LDC,    HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_MUTED_FIELD,
+        OP_LDC,    HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_SHORTS, OP_PUTSTATIC, 0, HOOKS_LEFT_FIELD,
+        OP_RETURN,
+    };
+    const struct method_text initialiser = {ACC_STATIC, HOOKS_CLINIT, POOL_RUN_TYPE, 1,
+                                            0,          code,         sizeof code};
+
+    add_method(out, &initialiser, false);
+}
+
+static void add_hooks_pool(struct class_writer *out)
+{
+    static const char *const texts[] = {"enter",
+                                        "leave",
+                                        "caught",
+                                        "push",
+                                        "pop",
+                                        "resume",
+                                        "(I)J",
+                                        "(J)V",
+                                        "starting",
+                                        "pinned",
+                                        "(Ljava/lang/Object;)V",
+                                        "OFF",
+                                        "MUTED",
+                                        "[B",
+                                        "LEFT",
+                                        "[S",
+                                        "silent",
+                                        "hot",
+                                        "(I)V",
+                                        "<clinit>",
+                                        "RuntimeVisibleAnnotations",
+                                        "Ljdk/internal/vm/annotation/ForceInline;",
+                                        "Ljdk/internal/vm/annotation/Stable;"};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        add_text(out, texts[i]);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_OFF, HOOKS_BYTES_TYPE);
+    add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_OFF_AND_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_MUTED, HOOKS_BYTES_TYPE);
+    add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_MUTED_AND_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_LEFT, HOOKS_SHORTS_TYPE);
+    add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_LEFT_AND_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_SILENT, HOOKS_SILENT_TYPE);
+    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_SILENT_AND_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_HOT, HOOKS_SILENT_TYPE);
+    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_HOT_AND_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_PUSH, HOOKS_PUSH_TYPE);
+    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_PUSH_AND_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_POP, HOOKS_POP_TYPE);
+    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_POP_AND_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_RESUME, HOOKS_POP_TYPE);
+    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_RESUME_AND_TYPE);
+    class_writer__u1(out, CONSTANT_INTEGER);
+    class_writer__u4(out, HOOK_METHODS_MAX);
+}
+
+static void add_field(struct class_writer *out, uint32_t name, uint32_t type, bool stable)
+{
+    class_writer__u2(out, ACC_STATIC | ACC_FINAL);
+    class_writer__u2(out, name);
+    class_writer__u2(out, type);
+    class_writer__u2(out, stable);
+    if (stable)
+        add_annotation(out, HOOKS_STABLE);
+}
+
 static void write_hooks(struct class_writer *out)
 {
-    begin_class(out, HOOK_CLASS, HOOKS_PINNED + 1);
-    add_text(out, "enter");
-    add_text(out, "(I)J");
-    add_text(out, "leave");
-    add_text(out, "(J)V");
-    add_text(out, "caught");
-    add_text(out, "starting");
-    add_text(out, "(Ljava/lang/Object;)V");
-    add_text(out, "pinned");
-    begin_methods(out, HOOK_COUNT);
-    add_native(out, HOOKS_ENTER, HOOKS_ENTER_TYPE);
-    add_native(out, HOOKS_LEAVE, HOOKS_LEAVE_TYPE);
-    add_native(out, HOOKS_CAUGHT, HOOKS_LEAVE_TYPE);
+    begin_class(out, HOOK_CLASS, HOOKS_POOL_COUNT);
+    add_hooks_pool(out);
+    end_pool(out);
+    class_writer__u2(out, 3);
+    add_field(out, HOOKS_OFF, HOOKS_BYTES_TYPE, true);
+    add_field(out, HOOKS_MUTED, HOOKS_BYTES_TYPE, false);
+    add_field(out, HOOKS_LEFT, HOOKS_SHORTS_TYPE, false);
+    class_writer__u2(out, HOOK_COUNT + 5);
+    add_initialiser(out);
+    add_enter(out);
+    add_silent(out);
+    add_exit(out, HOOKS_LEAVE, HOOKS_POP_METHOD);
+    add_exit(out, HOOKS_CAUGHT, HOOKS_RESUME_METHOD);
+    add_native(out, HOOKS_PUSH, HOOKS_PUSH_TYPE);
+    add_native(out, HOOKS_POP, HOOKS_POP_TYPE);
+    add_native(out, HOOKS_RESUME, HOOKS_POP_TYPE);
+    add_native(out, HOOKS_HOT, HOOKS_SILENT_TYPE);
     add_native(out, HOOKS_STARTING, HOOKS_THREAD_TYPE);
     add_native(out, HOOKS_PINNED, HOOKS_THREAD_TYPE);
     class_writer__u2(out, 0);
@@ -113,27 +352,20 @@ static void write_hooks(struct class_writer *out)
 /* public static void run() { link(); }   public static native void link(); */
 static void write_linker(struct class_writer *out)
 {
-    begin_class(out, LINKER_CLASS, LINKER_CODE + 1);
+    static const uint8_t code[] = {OP_INVOKESTATIC, 0, LINKER_LINK_METHOD, OP_RETURN};
+    const struct method_text run = {
+        ACC_PUBLIC | ACC_STATIC, LINKER_RUN, POOL_RUN_TYPE, 0, 0, code, sizeof code};
+
+    begin_class(out, LINKER_CLASS, LINKER_POOL_COUNT);
     add_text(out, "run");
-    add_text(out, "()V");
     add_text(out, "link");
-    add_pair(out, CONSTANT_NAME_AND_TYPE, LINKER_LINK, LINKER_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, LINKER_LINK, POOL_RUN_TYPE);
     add_pair(out, CONSTANT_METHOD, POOL_THIS, LINKER_LINK_AND_TYPE);
-    add_text(out, "Code");
-    begin_methods(out, 2);
-    add_native(out, LINKER_LINK, LINKER_TYPE);
-    class_writer__u2(out, ACC_PUBLIC | ACC_STATIC);
-    class_writer__u2(out, LINKER_RUN);
-    class_writer__u2(out, LINKER_TYPE);
-    class_writer__u2(out, 1);
-    class_writer__u2(out, LINKER_CODE);
-    class_writer__u4(out, 16);
-    class_writer__u4(out, 0); /* no stack, no locals */
-    class_writer__u4(out, 4);
-    class_writer__u1(out, 0xb8); /* invokestatic */
-    class_writer__u2(out, LINKER_LINK_METHOD);
-    class_writer__u1(out, 0xb1); /* return */
-    class_writer__u4(out, 0);    /* no handlers, no attributes */
+    end_pool(out);
+    class_writer__u2(out, 0); /* no fields */
+    class_writer__u2(out, 2);
+    add_native(out, LINKER_LINK, POOL_RUN_TYPE);
+    add_method(out, &run, false);
     class_writer__u2(out, 0);
 }
 
@@ -176,7 +408,51 @@ static int run_linker(JNIEnv *jni)
         return -ENOTSUP;
     linking.error = -1;
     (*jni)->CallStaticVoidMethod(jni, linker, run);
-    return linking.error ? -ENOTSUP : 0;
+    return (*jni)->ExceptionCheck(jni) || linking.error ? -ENOTSUP : 0;
+}
+
+static jobject find_array(JNIEnv *jni, jclass class, const char *name, const char *type)
+{
+    jfieldID field = (*jni)->GetStaticFieldID(jni, class, name, type);
+    jobject array;
+
+    if ((*jni)->ExceptionCheck(jni))
+        return NULL;
+    array = (*jni)->GetStaticObjectField(jni, class, field);
+    return array ? (*jni)->NewGlobalRef(jni, array) : NULL;
+}
+
+static int find_arrays(JNIEnv *jni, jclass class)
+{
+    off = find_array(jni, class, "OFF", "[B");
+    muted = find_array(jni, class, "MUTED", "[B");
+    left = find_array(jni, class, "LEFT", "[S");
+    return off && muted && left ? 0 : -ENOTSUP;
+}
+
+static void set(JNIEnv *jni, jbyteArray array, uint32_t method, jbyte value)
+{
+    if (method < HOOK_METHODS_MAX)
+        (*jni)->SetByteArrayRegion(jni, array, (jsize)method, 1, &value);
+}
+
+void hook_class__mute(JNIEnv *jni, uint32_t method, uint16_t calls)
+{
+    const jshort count = (jshort)calls;
+
+    if (method < HOOK_METHODS_MAX)
+        (*jni)->SetShortArrayRegion(jni, left, (jsize)method, 1, &count);
+    set(jni, muted, method, 1);
+}
+
+void hook_class__unmute(JNIEnv *jni, uint32_t method)
+{
+    set(jni, muted, method, 0);
+}
+
+void hook_class__turn_off(JNIEnv *jni, uint32_t method)
+{
+    set(jni, off, method, 1);
 }
 
 int hook_class__define(JNIEnv *jni, const JNINativeMethod hooks[HOOK_COUNT],
@@ -189,6 +465,8 @@ int hook_class__define(JNIEnv *jni, const JNINativeMethod hooks[HOOK_COUNT],
     linking.more = more;
     if (linking.class)
         error = run_linker(jni);
+    if (!error)
+        error = find_arrays(jni, linking.class);
     if ((*jni)->ExceptionCheck(jni))
         (*jni)->ExceptionClear(jni);
     linking.class = NULL;

@@ -4,9 +4,12 @@
 #include "agent/thread_events.h"
 #include "agent/virtual_threads.h"
 
+/* Two methods that are called from one depth are called from two places. */
+#define METHOD_SHIFT 20
+
 /* Before an event that is not the common one: the calling thread's, once it is known who runs there
  * and what it stands on. NULL: the event does not count. */
-static struct kernel_thread *ready(JNIEnv *jni, const void *place, bool stays)
+static struct kernel_thread *ready(JNIEnv *jni, uintptr_t place, bool stays)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
     struct agent *agent = &treadle_agent;
@@ -21,14 +24,27 @@ static struct kernel_thread *ready(JNIEnv *jni, const void *place, bool stays)
     return mine;
 }
 
+/* A call was heard. */
+static inline void count_call(JNIEnv *jni, const struct kernel_thread *mine, uint32_t method)
+{
+    uint8_t *pushes = mine->key_pushes;
+
+    if (pushes && __builtin_expect((++pushes[method] & (HOOK_QUOTA_STEP - 1)) == 0, 0) && jni)
+        hook_quotas__step(&treadle_agent.quotas, jni, method);
+}
+
 /* All but the common case: a context that was not the last one, a switch since, or a thread that
  * was not met, for it ran before profiling was started. */
 static __attribute__((noinline, cold)) jlong enter_slowly(JNIEnv *jni, jint method)
 {
     /* Number 0: a method that is hooked for other reasons than a node. */
-    struct kernel_thread *mine = method ? ready(jni, __builtin_frame_address(0), false) : NULL;
+    uintptr_t place = (uintptr_t)__builtin_frame_address(0) ^ (uintptr_t)method << METHOD_SHIFT;
+    struct kernel_thread *mine = method ? ready(jni, place, false) : NULL;
+    uint64_t token = mine ? kernel_thread__push(mine, (uint32_t)method) : CALL_TOKEN_NONE;
 
-    return (jlong)(mine ? kernel_thread__push(mine, (uint32_t)method) : CALL_TOKEN_NONE);
+    if (token != CALL_TOKEN_NONE)
+        count_call(jni, mine, (uint32_t)method);
+    return (jlong)token;
 }
 
 /* A token of an earlier epoch: the frame was there before this one began. */
@@ -49,8 +65,10 @@ static jlong JNICALL enter(JNIEnv *jni, jclass class, jint method)
     (void)class;
     /* No node that can be entered has the key 0. */
     if (__builtin_expect(mine != NULL, 1) &&
-        __builtin_expect(kernel_thread__push_fast(mine, (uint32_t)method, &token), 1))
+        __builtin_expect(kernel_thread__push_fast(mine, (uint32_t)method, &token), 1)) {
+        count_call(jni, mine, (uint32_t)method);
         return (jlong)token;
+    }
     return enter_slowly(jni, method);
 }
 
@@ -66,17 +84,24 @@ static void JNICALL leave(JNIEnv *jni, jclass class, jlong token)
 
 static void JNICALL caught(JNIEnv *jni, jclass class, jlong token)
 {
-    struct kernel_thread *mine = ready(jni, __builtin_frame_address(0), true);
+    struct kernel_thread *mine = ready(jni, (uintptr_t)__builtin_frame_address(0), true);
 
     (void)class;
     if (mine)
         kernel_thread__catch(mine, (uint64_t)token);
 }
 
+static void JNICALL hot(JNIEnv *jni, jclass class, jint method)
+{
+    (void)class;
+    hook_quotas__turn_off(&treadle_agent.quotas, jni, (uint32_t)method);
+}
+
 const JNINativeMethod hooks__natives[HOOK_COUNT] = {
-    [HOOK_ENTER] = {"enter", "(I)J", (void *)(uintptr_t)enter},
-    [HOOK_LEAVE] = {"leave", "(J)V", (void *)(uintptr_t)leave},
-    [HOOK_CAUGHT] = {"caught", "(J)V", (void *)(uintptr_t)caught},
+    [HOOK_ENTER] = {"push", "(I)J", (void *)(uintptr_t)enter},
+    [HOOK_LEAVE] = {"pop", "(J)V", (void *)(uintptr_t)leave},
+    [HOOK_CAUGHT] = {"resume", "(J)V", (void *)(uintptr_t)caught},
+    [HOOK_HOT] = {"hot", "(I)V", (void *)(uintptr_t)hot},
     [HOOK_STARTING] = {"starting", "(Ljava/lang/Object;)V",
                        (void *)(uintptr_t)virtual_threads__starting},
     [HOOK_PINNED] = {"pinned", "(Ljava/lang/Object;)V", (void *)(uintptr_t)virtual_threads__pinned},

@@ -103,6 +103,7 @@ static void look_after(struct agent *agent)
         sampler__look_after(agent);
         own_cost__look(agent, false);
         housekeeping__warn_of_losses(agent);
+        hook_budget__look(agent);
     }
     pthread_mutex_unlock(&agent->snapshot_lock);
 }

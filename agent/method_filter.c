@@ -51,6 +51,20 @@ bool method_filter__admits(const struct method_filter *filter, const char *class
     return admits;
 }
 
+bool method_filter__names(const struct method_filter *filter, const char *class_name,
+                          const char *method_name)
+{
+    struct full_name name;
+    bool names;
+
+    if (!filter->include)
+        return false;
+    full_name__make(&name, class_name, method_name);
+    names = name.text && glob_list__names(filter->include, name.text, name.length);
+    full_name__release(&name);
+    return names;
+}
+
 bool method_filter__admits_some(const struct method_filter *filter, const char *class_name)
 {
     struct full_name scope;

@@ -17,6 +17,10 @@ void method_filter__release(struct method_filter *filter);
 bool method_filter__admits(const struct method_filter *filter, const char *class_name,
                            const char *method_name);
 
+/* Whether include= names the method, or all of its class. */
+bool method_filter__names(const struct method_filter *filter, const char *class_name,
+                          const char *method_name);
+
 /* Whether they can admit any method of the class: false spares the look at it. */
 bool method_filter__admits_some(const struct method_filter *filter, const char *class_name);
 

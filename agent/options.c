@@ -216,6 +216,41 @@ static int read_sample_clock(struct agent_options *options, const char *value,
     return chosen < 0 ? chosen : 0;
 }
 
+/* "2%", "0.5%": parts in a million, or 0 if it is no such number. */
+static uint32_t read_percent(const char *value)
+{
+    uint32_t ppm = 0, unit = 10000;
+    const char *at = value;
+
+    for (; *at >= '0' && *at <= '9' && ppm <= OVERHEAD_PPM_MOST; at++)
+        ppm = ppm * 10 + (uint32_t)(*at - '0') * unit;
+    if (at > value && *at == '.')
+        for (at++; *at >= '0' && *at <= '9'; at++)
+            ppm += (uint32_t)(*at - '0') * (unit /= 10);
+    return strcmp(at, "%") == 0 && ppm <= OVERHEAD_PPM_MOST ? ppm : 0;
+}
+
+static int read_overhead(struct agent_options *options, const char *value, struct refusal *refusal)
+{
+    uint32_t ppm = read_percent(value);
+    char *end;
+
+    if (strcmp(value, "any") != 0 && !ppm) {
+        if (is_near(value, "any"))
+            snprintf(refusal->nearest, sizeof refusal->nearest, "any");
+        else if (strtoul(value, &end, 10) > 0 && end > value && !*end)
+            snprintf(refusal->nearest, sizeof refusal->nearest, "%.20s%%", value);
+        return expect(refusal, "0.0001% to 100%, or any");
+    }
+    options->overhead_ppm = ppm;
+    return 0;
+}
+
+static int read_plan(struct agent_options *options, const char *value, struct refusal *refusal)
+{
+    return *value ? keep(&options->plan, value) : expect(refusal, "a ledger's path");
+}
+
 static int read_reuse(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"previous", "new"};
@@ -296,6 +331,7 @@ static const struct {
     {"answer", read_answer},     {"fold", read_fold},
     {"strict", read_strict},     {"sample", read_sample},
     {"interval", read_interval}, {"sample-clock", read_sample_clock},
+    {"overhead", read_overhead}, {"plan", read_plan},
 };
 
 static const struct {
@@ -429,6 +465,7 @@ static int set_defaults(struct agent_options *options)
 {
     memset(options, 0, sizeof *options);
     options->events = LEDGER_EVENTS_INSTRUMENT;
+    options->overhead_ppm = OVERHEAD_PPM_DEFAULT;
     options->interval_ns = SAMPLE_INTERVAL_NS_DEFAULT;
     options->max_mem = MAX_MEM_DEFAULT;
     options->log = LOG_WARN;
@@ -445,6 +482,17 @@ static char *next_token(const char **text)
     *text += length;
     *text += **text == ',';
     return token;
+}
+
+/* With a budget, what has no hooks is sampled; only hooks can be kept within one. */
+static void set_budget(struct agent_options *options)
+{
+    if (options->events != LEDGER_EVENTS_INSTRUMENT)
+        options->overhead_ppm = 0;
+    options->samples_by_budget =
+        options->overhead_ppm > 0 && !agent_options__has(options, "sample");
+    if (options->samples_by_budget)
+        options->sample = LEDGER_SAMPLE_CPU;
 }
 
 int agent_options__parse(struct agent_options *options, const char *text, char *message,
@@ -469,6 +517,7 @@ int agent_options__parse(struct agent_options *options, const char *text, char *
             error = read_token(options, token, &in_metrics, message, message_bytes);
         free(token);
     }
+    set_budget(options);
     return error;
 }
 
@@ -478,5 +527,6 @@ void agent_options__free(struct agent_options *options)
     free(options->live_dir);
     method_filter__release(&options->filter);
     free(options->answer);
+    free(options->plan);
     memset(options, 0, sizeof *options);
 }

@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define OVERHEAD_PPM_DEFAULT 20000u
+#define OVERHEAD_PPM_MOST    1000000u
+
 #define SAMPLE_INTERVAL_NS_DEFAULT 10000000u
 #define SAMPLE_INTERVAL_NS_LEAST   100000u
 #define SAMPLE_INTERVAL_NS_MOST    1000000000u
@@ -25,6 +28,9 @@ struct agent_options {
     enum ledger_event_mode events;
     uint64_t metrics; /* bits asked for, to be charged to call paths */
     enum ledger_sample_mode sample;
+    uint32_t overhead_ppm;                 /* what it may cost of the process's CPU; 0: any */
+    bool samples_by_budget;                /* sample= was not given */
+    char *plan;                            /* a ledger of an earlier run, or NULL */
     uint64_t interval_ns;                  /* between two samples: SAMPLE_INTERVAL_NS_… */
     enum ledger_sample_clock sample_clock; /* TIMER, PERF, or NONE: as the interval needs */
     bool reuse_new;

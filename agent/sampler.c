@@ -308,7 +308,8 @@ static bool may_start(struct agent *agent)
         return false;
     /* Of a handler that stands before its own, this JVM would complain to the user. */
     if (vm_structs__flag("CheckJNICalls")) {
-        log__line(LOG_WARN, "no samples under -Xcheck:jni");
+        if (!agent->options.samples_by_budget)
+            log__line(LOG_WARN, "no samples under -Xcheck:jni");
         return false;
     }
     return true;

@@ -170,10 +170,9 @@ static jint top_frames(struct agent *agent, bool stays)
     return top && stays ? top - 1 : top;
 }
 
-void standing_frames__check(struct agent *agent, struct kernel_thread *mine, const void *caller,
+void standing_frames__check(struct agent *agent, struct kernel_thread *mine, uintptr_t place,
                             bool stays)
 {
-    uintptr_t place = (uintptr_t)caller;
     uintptr_t *known = &mine->look.callers[(place >> 4) % FLOOR_CALLERS];
 
     if (call_tree__is_unseen(&mine->tree)) {

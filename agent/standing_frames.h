@@ -40,9 +40,10 @@ void standing_frames__find(struct agent *agent, struct kernel_thread *mine, jint
 jint standing_frames__of_hook(struct agent *agent);
 
 /* A hook is about to count an event: finds out what the current thread stands on if nobody has yet,
- * or if it stands on its floor and that may have fallen. caller: the hook's place on the stack.
+ * or if it stands on its floor and that may have fallen. place: the hook's on the stack, in bytes,
+ * with the method's number mixed in.
  * `stays`: the method that calls the hook is not about to be entered or left. */
-void standing_frames__check(struct agent *agent, struct kernel_thread *mine, const void *caller,
+void standing_frames__check(struct agent *agent, struct kernel_thread *mine, uintptr_t place,
                             bool stays);
 
 /* A frame of an earlier epoch is about to be left, as its token says. */

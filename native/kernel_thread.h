@@ -38,6 +38,7 @@ struct kernel_thread_setup {
     bool reuse_new;           /* reuse=new */
     bool admits_all;          /* see struct call_tree */
     bool names_exits;         /* every exit is heard, with its method: a frame needs no token */
+    uint32_t counted_keys;    /* so many keys, from 0 on, have their pushes counted; or 0 */
     call_tree_resolve resolve;
     void *resolve_context;
 };
@@ -108,6 +109,7 @@ struct kernel_thread {
     struct call_tree tree;
     struct floor_look look;
     struct position_mend mend;
+    uint8_t *key_pushes; /* for the host: of each key, by this thread; wraps; NULL: not counted */
     struct thread_folder folder;
     struct slow_hooks slow_hooks; /* its own to write, anybody's to read */
     struct kernel_thread *next_spare;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Destructors of thread-local data run in up to four rounds; ours waits for the third, so that a
@@ -125,6 +126,16 @@ int kernel_thread_table__init(struct kernel_thread_table *table,
     return -pthread_key_create(&table->at_thread_end, at_thread_end);
 }
 
+/* Address space, which takes memory as it is used; kept as long as the entry. NULL: none. */
+static uint8_t *map_counters(uint32_t count)
+{
+    void *counters = count ? mmap(NULL, count, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                           : MAP_FAILED;
+
+    return counters == MAP_FAILED ? NULL : counters;
+}
+
 static struct kernel_thread_entry *make_entry(struct kernel_thread_table *table)
 {
     const struct kernel_thread_setup *setup = table->setup;
@@ -141,6 +152,7 @@ static struct kernel_thread_entry *make_entry(struct kernel_thread_table *table)
     }
     entry->table = table;
     entry->thread.record = ledger__at(setup->ledger, record);
+    entry->thread.key_pushes = map_counters(setup->counted_keys);
     call_tree__init(&entry->thread.tree, setup->ledger, setup->resolve, setup->resolve_context);
     return entry;
 }

@@ -49,6 +49,7 @@ enum ledger_table {
     LEDGER_IMAGES,
     LEDGER_CODE,
     LEDGER_PLACES,
+    LEDGER_HOOKINGS,
     LEDGER_TABLES,
 };
 
@@ -265,6 +266,14 @@ struct ledger_header {
     uint64_t lost_scopes;   /* compiled frames of samples whose inlined methods could not be told */
     struct ledger_own_cost own_cost;
     uint64_t positions_corrected; /* threads that samples found elsewhere than their paths said */
+
+    /* the budget */
+    uint32_t overhead_ppm;  /* overhead=: of the process's CPU; 0: any */
+    uint32_t planned;       /* 1: plan= told what to expect */
+    uint64_t muted_methods; /* just now */
+    uint64_t off_methods;
+    uint32_t rate_max; /* calls a second that a method may make just now; UINT32_MAX: any */
+    uint32_t reserved_budget;
 };
 
 enum ledger_event_mode {
@@ -351,6 +360,26 @@ struct ledger_place {
     uint64_t cpu_samples;
     uint64_t wall_samples;
     uint64_t reserved[3];
+};
+
+enum ledger_hooking_state {
+    HOOKING_HEARD, /* its calls are recorded */
+    HOOKING_MUTED, /* they are not: too many for the budget */
+    HOOKING_OFF,   /* they never are again: the method is hot */
+};
+
+/* A method whose calls were not recorded all of the time: its calls are that many at least. Times
+ * are the ledger's; a method without such a record was heard from its class's loading on. */
+struct ledger_hooking {
+    ledger_ref method;
+    uint32_t state;     /* enum ledger_hooking_state */
+    uint64_t from_ns;   /* when hooks were put in */
+    uint64_t since_ns;  /* when it came to this state */
+    uint64_t heard_ns;  /* recorded before that, in all */
+    uint32_t mutes;     /* how often it fell silent */
+    uint32_t rate;      /* calls a second when it did so last */
+    uint32_t code_hash; /* FNV-1a of its bytecode */
+    uint32_t reserved[5];
 };
 
 enum ledger_thread_kind {

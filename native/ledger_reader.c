@@ -362,6 +362,7 @@ static uint32_t record_cells(enum ledger_table table)
         [LEDGER_IMAGES] = sizeof(struct ledger_image),
         [LEDGER_CODE] = sizeof(struct ledger_code),
         [LEDGER_PLACES] = sizeof(struct ledger_place),
+        [LEDGER_HOOKINGS] = sizeof(struct ledger_hooking),
     };
     return (uint32_t)(bytes[table] / LEDGER_CELL_BYTES);
 }
@@ -439,6 +440,12 @@ const struct ledger_image *ledger_reader__image(const struct ledger_reader *read
 const struct ledger_code *ledger_reader__code(const struct ledger_reader *reader, ledger_ref ref)
 {
     return record(reader, ref, LEDGER_CODE);
+}
+
+const struct ledger_hooking *ledger_reader__hooking(const struct ledger_reader *reader,
+                                                    ledger_ref ref)
+{
+    return record(reader, ref, LEDGER_HOOKINGS);
 }
 
 const struct ledger_place *ledger_reader__place(const struct ledger_reader *reader, ledger_ref ref)

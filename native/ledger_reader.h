@@ -61,6 +61,8 @@ const struct ledger_kernel_thread *ledger_reader__kernel_thread(const struct led
 const struct ledger_image *ledger_reader__image(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_code *ledger_reader__code(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_place *ledger_reader__place(const struct ledger_reader *reader, ledger_ref ref);
+const struct ledger_hooking *ledger_reader__hooking(const struct ledger_reader *reader,
+                                                    ledger_ref ref);
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref);
 

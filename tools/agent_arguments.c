@@ -16,6 +16,9 @@ enum option_key {
     KEY_SAMPLE,
     KEY_INTERVAL,
     KEY_SAMPLE_CLOCK,
+    KEY_OVERHEAD,
+    KEY_PLAN,
+    KEY_EXACT,
 };
 
 static const struct argp_option method_options[] = {
@@ -24,7 +27,7 @@ static const struct argp_option method_options[] = {
     {"exclude", KEY_EXCLUDE, "GLOB;GLOB", 0, "not these methods; or @FILE", 0},
     {"sample", KEY_SAMPLE, "CLOCK", 0,
      "sample stacks too, on each thread's CPU clock or on the wall clock: cpu, wall or none "
-     "(default none)",
+     "(default cpu within a budget, else none)",
      0},
     {"interval", KEY_INTERVAL, "TIME", 0, "between two samples: 100us to 1s (default 10ms)", 0},
     {"sample-clock", KEY_SAMPLE_CLOCK, "KIND", 0,
@@ -39,6 +42,11 @@ static const struct argp_option ledger_options[] = {
      "where snapshots go: %p pid, %n sequence, %t time; relative to the JVM's working folder "
      "(default treadle-%p.ledger)",
      0},
+    {"overhead", KEY_OVERHEAD, "PERCENT", 0,
+     "what profiling may cost of the process's CPU, such as 2%, or any (default 2%)", 0},
+    {"exact", KEY_EXACT, NULL, 0, "every call is recorded, whatever it costs: --overhead any", 0},
+    {"plan", KEY_PLAN, "LEDGER", 0,
+     "begin with what an earlier run learned of the methods that are called too often", 0},
     {"metrics", KEY_METRICS, "LIST", 0, "what to charge: switches,faults,io,delay,... or all", 0},
     {"clock", KEY_CLOCK, "KIND", 0, "rseq, perf or plain instead of what the self-test chooses", 0},
     {"max-mem", KEY_MAX_MEM, "SIZE", 0, "the ledger's bound, such as 256M", 0},
@@ -87,6 +95,15 @@ static void add_any(struct agent_options *options, struct argp_state *state, cha
     add_option(options, state, option, value);
 }
 
+/* Absolute, since the JVM may run elsewhere. One that is not there yet is for the agent to say. */
+static void add_plan(struct agent_options *options, struct argp_state *state, const char *path)
+{
+    char *absolute = realpath(path, NULL);
+
+    add_option(options, state, "plan", absolute ? absolute : path);
+    free(absolute);
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     static const struct {
@@ -103,11 +120,20 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         {KEY_SAMPLE, "sample"},
         {KEY_INTERVAL, "interval"},
         {KEY_SAMPLE_CLOCK, "sample-clock"},
+        {KEY_OVERHEAD, "overhead"},
     };
     for (size_t i = 0; i < sizeof(direct) / sizeof(direct[0]); i++) {
         if (direct[i].key != key)
             continue;
         add_option(state->input, state, direct[i].name, argument);
+        return 0;
+    }
+    if (key == KEY_EXACT) {
+        add_option(state->input, state, "overhead", "any");
+        return 0;
+    }
+    if (key == KEY_PLAN) {
+        add_plan(state->input, state, argument);
         return 0;
     }
     if (key != 'O')

@@ -72,7 +72,7 @@ class Program:
 
     def attach(self, *arguments, **options):
         """Options as for the agent, by keyword; the snapshot goes where test.report() looks."""
-        given = {"live-dir": self.test.live, "file": self.test.ledger, **options}
+        given = {"live-dir": self.test.live, "file": self.test.ledger, "overhead": "any", **options}
         return self.done("attach", *(word for key, value in given.items()
                                      for word in ("-O", f"{key}={value}")), *arguments)
 
@@ -83,5 +83,7 @@ class Program:
 
     def load(self, options):
         """The agent by jcmd alone, which cuts its argument at `=`: options are written key:value."""
+        if "start" not in options and "stop" not in options and "dump" not in options:
+            options = f"overhead:any,{options}"
         out = self.jcmd("JVMTI.agent_load", self.test.agent, options)
         self.test.check("return code: 0" in out, f"agent_load {options}: {out}")

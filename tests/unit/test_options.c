@@ -57,6 +57,34 @@ static void nothing_gives_the_defaults(void **state)
     }
 }
 
+/* With a budget what has no hooks is sampled; without one, or without hooks, only if asked for. */
+static void samples_come_with_the_budget(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t overhead_ppm;
+        enum ledger_sample_mode sample;
+    } cases[] = {
+        {"", 20000, LEDGER_SAMPLE_CPU},
+        {"overhead=0.5%", 5000, LEDGER_SAMPLE_CPU},
+        {"overhead=100%", 1000000, LEDGER_SAMPLE_CPU},
+        {"overhead=any", 0, LEDGER_SAMPLE_NONE},
+        {"sample=none", 20000, LEDGER_SAMPLE_NONE},
+        {"sample=wall", 20000, LEDGER_SAMPLE_WALL},
+        {"overhead=any,sample=cpu", 0, LEDGER_SAMPLE_CPU},
+        {"events=none", 0, LEDGER_SAMPLE_NONE},
+        {"events=jvmti,overhead=3%", 0, LEDGER_SAMPLE_NONE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct agent_options options;
+        parse(&options, cases[i].text);
+        assert_int_equal(options.overhead_ppm, cases[i].overhead_ppm);
+        assert_int_equal(options.sample, cases[i].sample);
+        agent_options__free(&options);
+    }
+}
+
 /* Every option, with = and with : */
 static void every_option_is_read(void **state)
 {
@@ -64,10 +92,10 @@ static void every_option_is_read(void **state)
     static const char *const texts[] = {
         "file=/tmp/%p-%n.ledger,live-dir=/dev/shm,include=a.*;b.*,exclude=c.*,events=none,"
         "metrics=faults,reuse=new,max-mem=64M,log=debug,clock=plain,sample=cpu,sample-clock=perf,"
-        "strict,dump",
+        "overhead=0.5%,plan=/tmp/a.ledger,strict,dump",
         "file:/tmp/%p-%n.ledger,live-dir:/dev/shm,include:a.*;b.*,exclude:c.*,events:none,"
         "metrics:faults,reuse:new,max-mem:64M,log:debug,clock:plain,sample:cpu,sample-clock:perf,"
-        "strict,dump",
+        "overhead:0.5%,plan:/tmp/a.ledger,strict,dump",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct agent_options options;
@@ -337,6 +365,14 @@ static void bad_values_name_the_nearest(void **state)
         {"sample-clock=timers", "'timers'", "timer"},
         {"sample-clock=prf", "'prf'", "perf"},
         {"sample-clock=wall", "'wall'", "auto"},
+        {"overhead=", "''", "any"},
+        {"overhead=2", "'2'", "2%"},
+        {"overhead=an", "'an'", "any"},
+        {"overhead=0%", "'0%'", "100%"},
+        {"overhead=101%", "'101%'", "100%"},
+        {"overhead=2.5.1%", "'2.5.1%'", "100%"},
+        {"overhead=-1%", "'-1%'", "100%"},
+        {"plan=", "''", "a ledger's path"},
         {"max-mem=", "''", "1M to 16G"},
         {"max-mem=x", "'x'", "1M to 16G"},
         {"max-mem=1023K", "'1023K'", "1M to 16G"},
@@ -520,6 +556,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_gives_the_defaults),
         cmocka_unit_test(every_option_is_read),
+        cmocka_unit_test(samples_come_with_the_budget),
         cmocka_unit_test(values_may_have_separators),
         cmocka_unit_test(metrics_are_lists),
         cmocka_unit_test(sizes_have_units),

@@ -1,0 +1,28 @@
+/*
+ * Keeps what Treadle costs within overhead=: each second the cost of the hooks' calls is compared
+ * with what the budget leaves for them, and the rate that one method may have (agent/hook_quota.h)
+ * follows. Below the budget, muted methods are heard again: those first that were called least,
+ * each after a pause that doubles every time that the method falls silent. The first second of a
+ * process counts like any other.
+ *
+ * For the housekeeping thread.
+ */
+#ifndef TREADLE_HOOK_BUDGET_H
+#define TREADLE_HOOK_BUDGET_H
+
+#include <stdint.h>
+
+struct agent;
+
+struct hook_budget {
+    uint64_t looked_ns;
+    uint64_t cpu_ns;  /* of the process, as looked at last; and the rest as well */
+    uint64_t used_ns; /* by all of the profiler but the calls of hooks */
+    uint64_t calls;   /* heard */
+    uint32_t next;    /* the method whose turn it is to be tried again */
+};
+
+/* Does nothing within a second of the last time, or where there is no budget. */
+void hook_budget__look(struct agent *agent);
+
+#endif

@@ -1,0 +1,218 @@
+#include "agent/hook_quota.h"
+
+#include "agent/hook_class.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define NS_PER_S 1000000000u
+
+_Static_assert(HOOK_QUOTA_CALLS % HOOK_QUOTA_STEP == 0, "a quota is so many steps");
+
+int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
+                       const struct ledger_time *time)
+{
+    void *methods = mmap(NULL, HOOK_METHODS_MAX * sizeof *quotas->methods, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (methods == MAP_FAILED)
+        return -ENOMEM;
+    quotas->ledger = ledger;
+    quotas->time = time;
+    quotas->rate_max = quotas->named_rate_max = UINT32_MAX;
+    quotas->methods = methods;
+    return 0;
+}
+
+void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named,
+                      uint32_t code_hash)
+{
+    struct method_quota *quota = quotas->methods ? &quotas->methods[method] : NULL;
+
+    if (!quota || quota->from_ns)
+        return;
+    quota->is_named = is_named;
+    quota->code_hash = code_hash;
+    quota->since_ns = ledger_time__now_ns(quotas->time);
+    quota->from_ns = quota->since_ns;
+}
+
+static struct ledger_hooking *hooking_of(struct hook_quotas *quotas, uint32_t number)
+{
+    struct method_quota *quota = &quotas->methods[number];
+    ledger_ref method = quota->hooking ? 0 : ledger__find_method(quotas->ledger, number);
+    struct ledger_hooking *hooking;
+
+    if (method)
+        quota->hooking = ledger__take_shared(quotas->ledger, LEDGER_HOOKINGS, 1);
+    if (!quota->hooking)
+        return NULL;
+    hooking = ledger__at(quotas->ledger, quota->hooking);
+    if (method) {
+        hooking->method = method;
+        hooking->from_ns = quota->from_ns;
+        hooking->code_hash = quota->code_hash;
+    }
+    return hooking;
+}
+
+/* Readers see a hooking with its old span or with its new one. */
+static void tell(struct hook_quotas *quotas, uint32_t number, enum ledger_hooking_state state)
+{
+    const struct method_quota *quota = &quotas->methods[number];
+    struct ledger_hooking *hooking = hooking_of(quotas, number);
+
+    if (!hooking)
+        return;
+    __atomic_store_n(&hooking->heard_ns, quota->heard_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&hooking->since_ns, quota->since_ns, __ATOMIC_RELAXED);
+    hooking->rate = quota->rate;
+    hooking->mutes = quota->mutes;
+    __atomic_store_n(&hooking->state, (uint32_t)state, __ATOMIC_RELEASE);
+}
+
+/* Only the thread that changes the state writes the spans. */
+static bool change(struct method_quota *quota, enum ledger_hooking_state from,
+                   enum ledger_hooking_state to)
+{
+    uint32_t expected = from;
+
+    return __atomic_compare_exchange_n(&quota->state, &expected, (uint32_t)to, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_t rate,
+                            uint32_t code_hash)
+{
+    struct method_quota *quota = quotas->methods ? &quotas->methods[method] : NULL;
+
+    if (!quota || !change(quota, HOOKING_HEARD, HOOKING_OFF))
+        return;
+    quota->code_hash = code_hash;
+    quota->rate = rate;
+    quota->since_ns = ledger_time__now_ns(quotas->time);
+    tell(quotas, method, HOOKING_OFF);
+    ledger__count(&quotas->ledger->header->off_methods, 1);
+}
+
+/* A method that is hot, or that is found while the program starts, is silent for good: compilers
+ * are about to look at it, and a mute that they cannot rely on would cost more than the calls. */
+static bool is_for_good(uint32_t rate, uint64_t now_ns)
+{
+    return rate > HOOK_RATE_HOT || now_ns < HOOK_START_NS;
+}
+
+static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t rate)
+{
+    struct method_quota *quota = &quotas->methods[number];
+    uint64_t now_ns;
+
+    if (!change(quota, HOOKING_HEARD, HOOKING_MUTED))
+        return;
+    hook_class__mute(jni, number, HOOK_SILENT_CALLS);
+    now_ns = ledger_time__now_ns(quotas->time);
+    quota->rate = rate;
+    quota->mutes++;
+    quota->heard_ns += now_ns - quota->since_ns;
+    quota->since_ns = now_ns;
+    tell(quotas, number, HOOKING_MUTED);
+    ledger__count(&quotas->ledger->header->muted_methods, 1);
+    if (is_for_good(rate, now_ns))
+        hook_quotas__turn_off(quotas, jni, number);
+}
+
+void hook_quotas__turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
+{
+    struct ledger_header *header = quotas->ledger->header;
+
+    if (!quotas->methods || !change(&quotas->methods[method], HOOKING_MUTED, HOOKING_OFF))
+        return;
+    hook_class__turn_off(jni, method);
+    tell(quotas, method, HOOKING_OFF);
+    ledger__count(&header->muted_methods, (uint64_t)-1);
+    ledger__count(&header->off_methods, 1);
+}
+
+static uint32_t rate_of(uint32_t calls, uint64_t ns)
+{
+    uint64_t rate = (uint64_t)calls * NS_PER_S / (ns ? ns : 1);
+
+    return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
+}
+
+/* One thread judges, the one that moves the mark. */
+static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t calls)
+{
+    struct method_quota *quota = &quotas->methods[number];
+    uint32_t judged = __atomic_load_n(&quota->judged, __ATOMIC_RELAXED);
+    uint64_t before_ns = __atomic_load_n(&quota->judged_ns, __ATOMIC_RELAXED);
+    uint64_t now_ns = ledger_time__now_ns(quotas->time);
+    uint32_t rate, rate_max;
+
+    if (before_ns && calls - judged < HOOK_QUOTA_CALLS)
+        return;
+    if (!__atomic_compare_exchange_n(&quota->judged, &judged, calls, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    __atomic_store_n(&quota->judged_ns, now_ns, __ATOMIC_RELAXED);
+    if (!before_ns)
+        return;
+    rate = rate_of(calls - judged, now_ns - before_ns);
+    rate_max = __atomic_load_n(quota->is_named ? &quotas->named_rate_max : &quotas->rate_max,
+                               __ATOMIC_RELAXED);
+    if (rate > rate_max)
+        silence(quotas, jni, number, rate);
+}
+
+void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
+{
+    uint32_t calls =
+        __atomic_add_fetch(&quotas->methods[method].calls, HOOK_QUOTA_STEP, __ATOMIC_RELAXED);
+
+    judge(quotas, jni, method, calls);
+    if (hook_quotas__have_work(quotas))
+        hook_quotas__apply(quotas, jni);
+}
+
+bool hook_quotas__try_again(struct hook_quotas *quotas, uint32_t method)
+{
+    uint32_t count;
+    bool fits;
+
+    if (__atomic_exchange_n(&quotas->applying, true, __ATOMIC_ACQUIRE))
+        return false;
+    count = __atomic_load_n(&quotas->try_count, __ATOMIC_ACQUIRE);
+    fits = count < HOOK_TRIES_MAX;
+    if (fits) {
+        quotas->tries[count] = method;
+        __atomic_store_n(&quotas->try_count, count + 1, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&quotas->applying, false, __ATOMIC_RELEASE);
+    return fits;
+}
+
+static void hear(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
+{
+    struct method_quota *quota = &quotas->methods[number];
+
+    if (!change(quota, HOOKING_MUTED, HOOKING_HEARD))
+        return;
+    __atomic_store_n(&quota->judged_ns, 0, __ATOMIC_RELAXED);
+    quota->since_ns = ledger_time__now_ns(quotas->time);
+    ledger__count(&quotas->ledger->header->muted_methods, (uint64_t)-1);
+    tell(quotas, number, HOOKING_HEARD);
+    hook_class__unmute(jni, number);
+}
+
+void hook_quotas__apply(struct hook_quotas *quotas, JNIEnv *jni)
+{
+    uint32_t count;
+
+    if (__atomic_exchange_n(&quotas->applying, true, __ATOMIC_ACQUIRE))
+        return;
+    count = __atomic_load_n(&quotas->try_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++)
+        hear(quotas, jni, quotas->tries[i]);
+    __atomic_store_n(&quotas->try_count, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&quotas->applying, false, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,97 @@
+/*
+ * Which methods' calls are heard. Hooks cost by the call, and a few methods have nearly all of the
+ * calls; so each method has a quota. Its calls are counted in steps; at every quota's end its rate
+ * is compared with what is allowed just now:
+ *
+ *     heard   every call is pushed and popped
+ *     muted   called too often for now: no call is heard until a later try
+ *     off     hot, or muted and called on, or silenced while the program starts: never heard again
+ *             in this process, and nothing is left of its hooks in what the compilers make from
+ *             then on (agent/hook_class.h)
+ *
+ * All that happens within a method's first thousand calls or so, before HotSpot's C2 looks at it,
+ * which so compiles a hot one once, without hooks. Calls that are open when their method falls
+ * silent are popped as they came.
+ *
+ * Since when and until when a method was heard is kept, and told in the ledger where that was not
+ * always (struct ledger_hooking). hook_quotas__step and __apply are for threads in hooks: they do
+ * not allocate but in the ledger, nor block. No lock is held by anybody.
+ */
+#ifndef TREADLE_HOOK_QUOTA_H
+#define TREADLE_HOOK_QUOTA_H
+
+#include "native/ledger.h"
+#include "native/ledger_time.h"
+
+#include <jni.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HOOK_QUOTA_STEP   32u   /* calls of one method by one thread; a power of two, at most 128 */
+#define HOOK_QUOTA_CALLS  96u   /* a method is judged whenever so many were heard */
+#define HOOK_SILENT_CALLS 1000u /* of a muted method, until it is off */
+#define HOOK_START_NS     15000000000u /* of the ledger's time */
+#define HOOK_RATE_HOT     1000u        /* calls a second */
+#define HOOK_RATE_FIRST   20u /* calls a second of a method before the first look at the costs */
+#define HOOK_RATE_MOST    20000u
+#define HOOK_TRIES_MAX    64u /* methods that are to be heard again, waiting for a thread */
+
+/* One method's. What is said to be atomic may be written by any thread in a hook. */
+struct method_quota {
+    uint32_t calls;     /* atomic: heard, in steps */
+    uint32_t judged;    /* atomic: of these, when it was judged last */
+    uint64_t judged_ns; /* atomic: when; 0: no step yet */
+    uint64_t from_ns;   /* when hooks were put in first; 0: it has none */
+    uint64_t since_ns;  /* heard since; or silent since */
+    uint64_t heard_ns;  /* heard before that */
+    uint32_t state;     /* atomic; enum ledger_hooking_state */
+    uint32_t rate;      /* calls a second, as judged last */
+    uint32_t mutes;     /* how often it fell silent */
+    uint32_t code_hash;
+    ledger_ref hooking; /* its record; or none: it was always heard */
+    bool is_named;      /* include= names it outright */
+};
+
+struct hook_quotas {
+    struct method_quota *methods; /* by number, HOOK_METHODS_MAX; NULL: every call is heard */
+    struct ledger *ledger;
+    const struct ledger_time *time;
+    uint32_t rate_max;       /* atomic: calls a second of one method; UINT32_MAX: any */
+    uint32_t named_rate_max; /* atomic: of one that include= names */
+    uint32_t tries[HOOK_TRIES_MAX];
+    uint32_t try_count; /* atomic: of tries that wait */
+    bool applying;      /* atomic */
+};
+
+/* Takes address space, and memory as methods are called. 0 or -ENOMEM. Once. */
+int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
+                       const struct ledger_time *time);
+
+/* The method has hooks from now on; the hash is of its code. Not in a hook. */
+void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named,
+                      uint32_t code_hash);
+
+/* The method is known to be hot, at so many calls a second: it has no hooks at all. Not in a hook;
+ * its record in the ledger is made if need be. */
+void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_t rate,
+                            uint32_t code_hash);
+
+/* HOOK_QUOTA_STEP calls more were heard by the calling thread. */
+void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
+
+/* A muted method was called so often that the compilers will soon look at it. */
+void hook_quotas__turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
+
+/* For the housekeeping thread: asks for muted methods to be heard again, by the next thread that
+ * comes by. False: there is no room now. */
+bool hook_quotas__try_again(struct hook_quotas *quotas, uint32_t method);
+
+/* Does what was asked for. By a thread that may call JNI. */
+void hook_quotas__apply(struct hook_quotas *quotas, JNIEnv *jni);
+
+static inline bool hook_quotas__have_work(const struct hook_quotas *quotas)
+{
+    return __atomic_load_n(&quotas->try_count, __ATOMIC_ACQUIRE) != 0;
+}
+
+#endif
