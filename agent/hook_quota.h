@@ -89,6 +89,13 @@ bool hook_quotas__try_again(struct hook_quotas *quotas, uint32_t method);
 /* Does what was asked for. By a thread that may call JNI. */
 void hook_quotas__apply(struct hook_quotas *quotas, JNIEnv *jni);
 
+/* Are the calls of a hooked method heard just now? */
+static inline bool hook_quotas__hear(const struct hook_quotas *quotas, uint32_t method)
+{
+    return !quotas->methods ||
+           __atomic_load_n(&quotas->methods[method].state, __ATOMIC_ACQUIRE) == HOOKING_HEARD;
+}
+
 static inline bool hook_quotas__have_work(const struct hook_quotas *quotas)
 {
     return __atomic_load_n(&quotas->try_count, __ATOMIC_ACQUIRE) != 0;

@@ -46,7 +46,10 @@ static uint64_t number_of(struct agent *agent, const char *signature, const char
         id = method_numbers__find_id(methods, class, text_of(name, strlen(name)),
                                      text_of(descriptor, strlen(descriptor)));
     free(class_name);
-    return id && numbered_method__is_hooked(method_numbers__get(methods, id)) ? id : 0;
+    return id && numbered_method__is_hooked(method_numbers__get(methods, id)) &&
+                   hook_quotas__hear(&agent->quotas, id)
+               ? id
+               : 0;
 }
 
 static uint64_t resolve(struct agent *agent, jmethodID method)
