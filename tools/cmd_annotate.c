@@ -4,10 +4,12 @@
 #include "tools/json_rows.h"
 #include "tools/ledger_argument.h"
 #include "tools/live_ledger.h"
+#include "tools/option_values.h"
 #include "tools/partial_argument.h"
 #include "tools/report/memory.h"
 #include "tools/report/nearest.h"
 #include "tools/report/quantity.h"
+#include "tools/report/report_errors.h"
 #include "tools/view_losses.h"
 
 #include <fnmatch.h>
@@ -21,6 +23,8 @@ struct request {
     const char *method;
     const char *ledger; /* FILE or PID, or NULL */
     struct annotation_wish wish;
+    enum report_column column;
+    bool column_given;
     bool json;
     bool partial;
 };
@@ -34,6 +38,8 @@ static const struct argp_option options[] = {
     {"source", 's', "DIR|FILE", 0,
      "source lines instead of bytecode, from that file or from the folder that the packages are in",
      0},
+    {"metric", 'm', "cpu|wall", 0,
+     "of a ledger with samples of both kinds: those of CPU time (the default) or of wall time", 0},
     {"code", KEY_CODE, NULL, 0, "each piece of machine code that the JVM compiled of it, too", 0},
     {"json", KEY_JSON, NULL, 0, "JSON: shares in millionths, times since the epoch in ns", 0},
     {0},
@@ -51,6 +57,15 @@ static const char doc[] =
     "methods that match are shown. With no FILE or PID: the newest *.ledger in the working "
     "folder.";
 
+static enum report_column metric_of(const char *name, struct argp_state *state)
+{
+    const char *const names[] = {report_column__name(COLUMN_CPU), report_column__name(COLUMN_WALL)};
+    enum report_column column = report_column__by_name(name);
+    if (column != COLUMN_CPU && column != COLUMN_WALL)
+        option_value__refuse(state, "metric", name, names, sizeof(names) / sizeof(names[0]));
+    return column;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct request *request = state->input;
@@ -60,6 +75,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case 's':
         request->wish.source = argument;
+        break;
+    case 'm':
+        request->column = metric_of(argument, state);
+        request->column_given = true;
         break;
     case KEY_CODE:
         request->wish.code = true;
@@ -78,7 +97,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         if (!request->method)
             argp_error(state, "which METHOD? As in pkg.Class.method");
-        if (!request->ledger &&
+        if (request->method && !request->ledger &&
             (access(request->method, F_OK) == 0 || ledger_argument__is_pid(request->method)))
             argp_error(state, "which METHOD of %s? As in treadle annotate pkg.Class.method %s",
                        request->method, request->method);
@@ -185,8 +204,14 @@ static int show(const struct request *request, struct report_places *places,
     struct screen screen = screen__stdout();
     char message[512];
     const struct view of_model = {.model = model, .screen = screen};
+    bool both = report_columns__has_both_samples(&model->header);
+    bool wall = request->column == COLUMN_WALL;
     if (!request->json)
         view_losses__text(&screen, model, "");
+    if (!request->json && both)
+        fprintf(screen.out, "samples of %s; --metric %s: those of %s\n\n",
+                wall ? "wall time" : "CPU time", wall ? "cpu" : "wall",
+                wall ? "CPU time" : "wall time");
     if (request->json)
         fputs("{\"methods\":[", screen.out);
     else if (found->count > 1)
@@ -206,7 +231,8 @@ static int show(const struct request *request, struct report_places *places,
         annotation__free(annotation);
     }
     if (request->json) {
-        fprintf(screen.out, "],\n\"skipped_records\":%" PRIu64, model->skipped + places->skipped);
+        fprintf(screen.out, "],\n\"metric\":\"%s\",\n\"skipped_records\":%" PRIu64,
+                report_column__name(request->column), model->skipped + places->skipped);
         view_losses__add_json(&of_model);
         fputs("}\n", screen.out);
     } else if (model->skipped + places->skipped) {
@@ -216,7 +242,7 @@ static int show(const struct request *request, struct report_places *places,
     return EXIT_FINE;
 }
 
-static int annotate(const struct request *request, const char *path)
+static int annotate(struct request *request, const char *path)
 {
     char message[512];
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
@@ -224,9 +250,12 @@ static int annotate(const struct request *request, const char *path)
         return command__fail("%s", message);
     int judged = partial_argument__judge(reader, path, request->partial);
     struct native_symbols *symbols = native_symbols__new();
+    const struct ledger_header *header = ledger_reader__header(reader);
+    if (!request->column_given || !report_columns__has_both_samples(header))
+        request->column = report_errors__column(header);
     struct symbol_names names = native_symbols__names(symbols);
     struct report_model *model = report_model__load_named(reader, 0, &names);
-    struct report_places *places = report_places__load(model, reader);
+    struct report_places *places = report_places__load(model, reader, request->column);
     struct matching found = find(places, request->method);
     int status = EXIT_FINE;
     if (!report_columns__has_samples(&model->header))

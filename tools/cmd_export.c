@@ -195,7 +195,7 @@ static int export_ledger(const struct request *request, const char *path, const 
     uint64_t columns = all ? ~UINT64_C(0) : COLUMN_BIT(request->column);
     struct report_model *model = native_symbols__load_model(reader, columns);
     struct report_places *places =
-        request->format->takes_places ? report_places__load(model, reader) : NULL;
+        request->format->takes_places ? report_places__load(model, reader, request->column) : NULL;
     int status = option_value__check_metric(request->column, &model->header, false, path);
     if (status == EXIT_FINE && since)
         status = since_argument__subtract(model, path, since, columns);

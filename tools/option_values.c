@@ -62,6 +62,11 @@ int option_value__check_metric(enum report_column column, const struct ledger_he
         return EXIT_FINE;
     if (column == COLUMN_SAMPLES)
         return command__fail("%s: has no samples: the agent's sample= did not ask for any", path);
+    if (column == COLUMN_CPU_SAMPLES || column == COLUMN_WALL_SAMPLES)
+        return command__fail(
+            "%s: has no samples of both kinds, CPU and wall: --metric samples shows "
+            "those that it has",
+            path);
     enum ledger_metric_source source = report_column__source(column);
     bool refused = header->source_error[source] != 0;
     return command__fail("%s: has no %s: %s%s", path, report_column__name(column),

@@ -34,7 +34,8 @@ static struct book open_book(const struct view *view)
     book.errors = report_errors__of_methods(model, view->selected, view->column);
     book.column = report_callers__index(book.callers, view->column);
     book.calls = report_callers__index(book.callers, COLUMN_CALLS);
-    book.samples = report_callers__index(book.callers, COLUMN_SAMPLES);
+    book.samples = report_callers__index(book.callers,
+                                         report_columns__samples_of(&model->header, view->column));
     book.stanzas = memory__zeroed(book.flat->row_count, sizeof(*book.stanzas));
     book.row_of = memory__zeroed(model->method_count, sizeof(struct flat_row *));
     for (uint32_t i = 0; i < book.flat->row_count; i++) {
@@ -186,11 +187,14 @@ static void write_json_row(const struct book *book, enum role role, uint32_t sel
                            const uint64_t *base, const uint64_t *cum)
 {
     json_t *object = view_row__method(book->view->model, method);
+    uint64_t values[COLUMN_COUNT] = {0};
     (void)self;
+    for (size_t i = 0; i < book->callers->column_count; i++)
+        values[book->callers->columns[i]] = base[i];
     if (book->written > 0)
         fputc(',', book->view->screen.out);
     json_object_set_new(object, "calls", json_row__integer(base[book->calls]));
-    view_row__add_samples(object, book->view->model, base[book->samples], mark_of(book, method));
+    view_row__add_samples(object, book->view, values, mark_of(book, method));
     json_object_set_new(object, "base", json_values(book, base));
     json_object_set_new(object, "cum", json_values(book, cum));
     if (role == SELF)

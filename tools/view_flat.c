@@ -62,7 +62,7 @@ int view_flat__text(const struct view *view)
             view, &(struct row_numbers){.calls = row->base[COLUMN_CALLS],
                                         .base = row->base[view->column],
                                         .cum = row->cum[view->column],
-                                        .samples = row->base[COLUMN_SAMPLES],
+                                        .samples = view_row__samples(view, row->base),
                                         .shared = row->base[view->column],
                                         .error = shown.errors ? shown.errors->base[row->method] : 0,
                                         .mark = flat_row__mark(row)});
@@ -85,7 +85,7 @@ int view_flat__json(const struct view *view)
         const struct flat_row *row = shown.rows[i];
         json_t *object = view_row__method(view->model, row->method);
         json_object_set_new(object, "calls", json_row__integer(row->base[COLUMN_CALLS]));
-        view_row__add_samples(object, view->model, row->base[COLUMN_SAMPLES], flat_row__mark(row));
+        view_row__add_samples(object, view, row->base, flat_row__mark(row));
         json_object_set_new(object, "base", view_row__values(view->model, row->base));
         json_object_set_new(object, "cum", view_row__values(view->model, row->cum));
         json_object_set_new(object, "share_ppm",

@@ -38,13 +38,14 @@ struct shown {
 static struct shown arrange(const struct view *view)
 {
     static const char *const keys[] = {"samples", "base", "name", NULL};
-    const enum report_column columns[] = {COLUMN_SAMPLES, view->column, COLUMN_COUNT};
+    const enum report_column columns[] = {
+        report_columns__samples_of(&view->model->header, view->column), view->column, COLUMN_COUNT};
     struct shown shown = {.images = report_images__new(view->model, view->selected)};
     struct sorting sorting = {columns[view__sort_index(view, keys)]};
     uint32_t count = shown.images->row_count;
     qsort_r(shown.images->rows, count, sizeof(*shown.images->rows), compare, &sorting);
     for (uint32_t i = 0; i < count; i++)
-        shown.samples += shown.images->rows[i].base[COLUMN_SAMPLES];
+        shown.samples += view_row__samples(view, shown.images->rows[i].base);
     shown.count = view->top && view->top < count ? view->top : count;
     return shown;
 }
@@ -63,7 +64,7 @@ int view_images__text(const struct view *view)
     fprintf(screen->out, "  Image%s\n", screen__plain(screen));
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct image_row *row = &shown.images->rows[i];
-        uint64_t samples = row->base[COLUMN_SAMPLES];
+        uint64_t samples = view_row__samples(view, row->base);
         char *name = text__printable_middle(row->name, room);
         screen__right(screen, quantity__count(samples).text, CALLS_COLUMNS);
         screen__right(screen, quantity__share(samples, shown.samples).text, SHARE_COLUMNS);
@@ -85,13 +86,13 @@ int view_images__json(const struct view *view)
     fputs("{\"images\":[", out);
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct image_row *row = &shown.images->rows[i];
-        uint64_t samples = row->base[COLUMN_SAMPLES];
+        uint64_t samples = view_row__samples(view, row->base);
         json_t *object = json_object();
         json_object_set_new(object, "image", json_row__text(row->name));
         json_object_set_new(object, "kind", json_string(image_kind__name(row->kind)));
         json_object_set_new(object, "path",
                             row->path.length ? json_row__text(row->path) : json_null());
-        json_object_set_new(object, "samples", json_row__integer(samples));
+        view_row__add_samples(object, view, row->base, NULL);
         json_object_set_new(object, "share_ppm",
                             json_row__integer(view_row__ppm(samples, shown.samples)));
         json_object_set_new(object, "base", view_row__values(view->model, row->base));
@@ -115,7 +116,7 @@ int view_images__csv(const struct view *view)
     csv__end_record(&csv);
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct image_row *row = &shown.images->rows[i];
-        uint64_t samples = row->base[COLUMN_SAMPLES];
+        uint64_t samples = view_row__samples(view, row->base);
         csv__text(&csv, row->name);
         csv__word(&csv, image_kind__name(row->kind));
         csv__text(&csv, row->path);

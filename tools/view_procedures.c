@@ -27,16 +27,17 @@ static struct shown arrange(const struct view *view)
     struct shown shown = {.flat = report_flat__new(view->model, view->selected)};
     uint32_t count = shown.flat->row_count;
     bool by_base = view->sort && strcmp(view->sort, "base") == 0;
-    enum report_column column = by_base ? view->column : COLUMN_SAMPLES;
+    enum report_column column =
+        by_base ? view->column : report_columns__samples_of(&view->model->header, view->column);
     struct method_values *keys = memory__zeroed(count, sizeof(*keys));
     uint32_t *row_of = memory__zeroed(view->model->method_count, sizeof(*row_of));
     for (uint32_t i = 0; i < count; i++) {
         const struct flat_row *row = &shown.flat->rows[i];
-        if (row->base[COLUMN_SAMPLES] == 0)
+        if (view_row__samples(view, row->base) == 0)
             continue;
         keys[shown.total++] = (struct method_values){row->method, 0, row->base[column], 0};
         row_of[row->method] = i;
-        shown.samples += row->base[COLUMN_SAMPLES];
+        shown.samples += view_row__samples(view, row->base);
     }
     bool by_name = view->sort && strcmp(view->sort, "name") == 0;
     view_rows__sort(keys, shown.total, view->model, by_name ? "name" : "base");
@@ -76,7 +77,7 @@ static void write_row(const struct view *view, const struct flat_row *row, uint6
 {
     const struct screen *screen = &view->screen;
     const struct report_method *method = &view->model->methods[row->method];
-    uint64_t samples = row->base[COLUMN_SAMPLES];
+    uint64_t samples = view_row__samples(view, row->base);
     size_t taken =
         CALLS_COLUMNS + 3 * SHARE_COLUMNS + VALUE_COLUMNS + MARK_COLUMNS + IMAGE_COLUMNS + 4;
     size_t room = screen->columns > taken + 20 ? screen->columns - taken : 0;
@@ -107,7 +108,7 @@ int view_procedures__text(const struct view *view)
     uint64_t sum = 0;
     write_heads(view);
     for (uint32_t i = 0; i < shown.count; i++) {
-        sum += shown.rows[i]->base[COLUMN_SAMPLES];
+        sum += view_row__samples(view, shown.rows[i]->base);
         write_row(view, shown.rows[i], sum, shown.samples);
     }
     if (shown.count < shown.total)
@@ -125,12 +126,12 @@ int view_procedures__json(const struct view *view)
     fputs("{\"procedures\":[", view->screen.out);
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct flat_row *row = shown.rows[i];
-        uint64_t samples = row->base[COLUMN_SAMPLES];
+        uint64_t samples = view_row__samples(view, row->base);
         json_t *object = view_row__method(model, row->method);
         sum += samples;
         json_object_set_new(object, "image",
                             json_row__text(report_images__of_method(&model->methods[row->method])));
-        view_row__add_samples(object, model, samples, flat_row__mark(row));
+        view_row__add_samples(object, view, row->base, flat_row__mark(row));
         json_object_set_new(object, "share_ppm",
                             json_row__integer(view_row__ppm(samples, shown.samples)));
         json_object_set_new(object, "error_ppm",
@@ -161,7 +162,7 @@ int view_procedures__csv(const struct view *view)
     csv__end_record(&csv);
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct flat_row *row = shown.rows[i];
-        uint64_t samples = row->base[COLUMN_SAMPLES];
+        uint64_t samples = view_row__samples(view, row->base);
         sum += samples;
         view_row__csv_method(&csv, view->model, row->method);
         csv__text(&csv, report_images__of_method(&view->model->methods[row->method]));

@@ -134,13 +134,25 @@ void view_row__zero_note(const struct view *view)
     }
 }
 
-void view_row__add_samples(json_t *object, const struct report_model *model, uint64_t samples,
+uint64_t view_row__samples(const struct view *view, const uint64_t *values)
+{
+    return values[report_columns__samples_of(&view->model->header, view->column)];
+}
+
+void view_row__add_samples(json_t *object, const struct view *view, const uint64_t *values,
                            const char *mark)
 {
-    if (!model->samples)
+    const struct ledger_header *header = &view->model->header;
+    if (!view->model->samples)
         return;
-    json_object_set_new(object, "samples", json_row__integer(samples));
-    json_object_set_new(object, "mark", *mark ? json_string(mark) : json_null());
+    json_object_set_new(object, "samples", json_row__integer(view_row__samples(view, values)));
+    uint64_t wall = values[COLUMN_WALL_SAMPLES];
+    if (!report_columns__has_both_samples(header) && report_errors__column(header) == COLUMN_WALL)
+        wall = values[COLUMN_SAMPLES];
+    json_object_set_new(object, "cpu_samples", json_row__integer(values[COLUMN_SAMPLES] - wall));
+    json_object_set_new(object, "wall_samples", json_row__integer(wall));
+    if (mark)
+        json_object_set_new(object, "mark", *mark ? json_string(mark) : json_null());
 }
 
 void view_row__add_errors(json_t *object, const struct report_errors *errors, uint32_t index)

@@ -40,8 +40,12 @@ void view_row__numbers(const struct view *view, const struct row_numbers *number
 void view_row__number_heads(const struct view *view);
 size_t view_row__number_columns(const struct view *view);
 
-/* "samples" and "mark", if the ledger has samples. */
-void view_row__add_samples(json_t *object, const struct report_model *model, uint64_t samples,
+/* The samples of a row, whose `values` are by column, that say something of the metric shown. */
+uint64_t view_row__samples(const struct view *view, const uint64_t *values);
+
+/* "samples", those of the metric shown, "cpu_samples", "wall_samples" and, if it is not NULL,
+ * "mark"; nothing if the ledger has no samples. */
+void view_row__add_samples(json_t *object, const struct view *view, const uint64_t *values,
                            const char *mark);
 
 /* "error_ns" of base and "cum_error_ns" of row `index` of `errors`; nothing if that is NULL. */

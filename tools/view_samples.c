@@ -65,9 +65,42 @@ static void walk_lines(const struct view *view)
     }
 }
 
+/* Of all threads; those with samples of one kind only have them all as COLUMN_SAMPLES. */
+static uint64_t all_of(const struct report_model *model, enum report_column column)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < model->thread_count; i++)
+        sum += report_thread__value(&model->threads[i], column);
+    return sum;
+}
+
+static uint64_t error_ppm(const struct report_model *model, enum report_column shown)
+{
+    const struct ledger_header *header = &model->header;
+    enum report_column column = report_columns__samples_of(header, shown);
+    return column == COLUMN_SAMPLES
+               ? report_samples__error_of_2_percent_ppm(header)
+               : report_samples__error_of_2_percent_in_ppm(all_of(model, column));
+}
+
+static void kind_lines(const struct view *view)
+{
+    const struct report_model *model = view->model;
+    if (!report_columns__has_both_samples(&model->header))
+        return;
+    count_line(view, "of which of CPU time", all_of(model, COLUMN_CPU_SAMPLES),
+               model->header.samples);
+    count_line(view, "of which of wall time", all_of(model, COLUMN_WALL_SAMPLES),
+               model->header.samples);
+    enum report_column counted = report_columns__samples_of(&model->header, view->column);
+    if (counted != COLUMN_SAMPLES)
+        fprintf(view->screen.out, "    the %s count here%s\n", report_column__title(counted),
+                counted == COLUMN_WALL_SAMPLES ? "" : "; those of wall time: --metric wall");
+}
+
 static void error_line(const struct view *view)
 {
-    uint64_t ppm = report_samples__error_of_2_percent_ppm(&view->model->header);
+    uint64_t ppm = error_ppm(view->model, view->column);
     if (ppm == 0)
         return;
     fprintf(view->screen.out,
@@ -94,6 +127,7 @@ void view_samples__text(const struct view *view)
             screen__plain(&view->screen));
     mode_line(view);
     count_line(view, "taken", header->samples, 0);
+    kind_lines(view);
     count_line(view, "of which dropped, no room", header->dropped_samples, header->samples);
     count_line(view, "of which no thread's", header->homeless_samples, header->samples);
     walk_lines(view);
@@ -131,6 +165,12 @@ json_t *view_samples__json(const struct report_model *model)
                         json_string(report_samples__clock_name(header->sample_clock)));
     json_object_set_new(object, "clock_errno", json_integer(header->sample_clock_error));
     json_object_set_new(object, "taken", json_row__integer(header->samples));
+    if (report_columns__has_both_samples(header)) {
+        json_object_set_new(object, "cpu_samples",
+                            json_row__integer(all_of(model, COLUMN_CPU_SAMPLES)));
+        json_object_set_new(object, "wall_samples",
+                            json_row__integer(all_of(model, COLUMN_WALL_SAMPLES)));
+    }
     json_object_set_new(object, "dropped", json_row__integer(header->dropped_samples));
     json_object_set_new(object, "homeless", json_row__integer(header->homeless_samples));
     json_object_set_new(object, "frames_of_gone_code", json_row__integer(header->lost_scopes));

@@ -6,6 +6,7 @@
 #include "tools/report/report_balance.h"
 #include "tools/report/thread_rows.h"
 #include "tools/view_losses.h"
+#include "tools/view_rows.h"
 #include "tools/view_samples.h"
 
 #include <string.h>
@@ -123,8 +124,7 @@ static json_t *row_object(const struct view *view, const struct thread_row *row)
     json_object_set_new(object, "wall_ns", json_row__integer(row->value[COLUMN_WALL]));
     json_object_set_new(object, "waiting_ns", json_row__integer(row->waiting_ns));
     json_object_set_new(object, "calls", json_row__integer(row->value[COLUMN_CALLS]));
-    if (report_columns__has_samples(&model->header))
-        json_object_set_new(object, "samples", json_row__integer(row->value[COLUMN_SAMPLES]));
+    view_row__add_samples(object, view, row->value, NULL);
     json_object_set_new(object, "metrics", metrics_of(view, row));
     if (view->fold || row->count > 1) {
         json_object_set_new(object, "count", json_integer(row->count));

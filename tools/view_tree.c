@@ -110,9 +110,12 @@ static size_t indent_of(const struct view *view, uint32_t depth)
     return indent < room ? indent : room;
 }
 
-static uint64_t own_samples(const struct report_model *model, uint32_t node)
+static uint64_t own_samples(const struct view *view, uint32_t node)
 {
-    return model->samples ? model->base[COLUMN_SAMPLES][node] : 0;
+    const struct report_model *model = view->model;
+    if (!model->samples)
+        return 0;
+    return model->base[report_columns__samples_of(&model->header, view->column)][node];
 }
 
 static void write_node(const struct forest *forest, uint32_t index)
@@ -133,7 +136,7 @@ static void write_node(const struct forest *forest, uint32_t index)
         view, &(struct row_numbers){.calls = model->base[COLUMN_CALLS][index],
                                     .base = model->base[view->column][index],
                                     .cum = model->cum[view->column][index],
-                                    .samples = own_samples(model, index),
+                                    .samples = own_samples(view, index),
                                     .shared = model->cum[view->column][index],
                                     .error = forest->errors ? forest->errors->cum[index] : 0,
                                     .mark = model->samples ? report_node__mark(model, index) : ""});
@@ -201,10 +204,9 @@ static void write_json_node(const struct forest *forest, uint32_t index)
     json_object_set_new(object, "kind", json_string(report_node_kind__name(node->kind)));
     json_object_set_new(object, "calls", json_row__integer(model->base[COLUMN_CALLS][index]));
     json_object_set_new(object, "recursion", json_integer(node->level));
-    if (model->samples)
-        view_row__add_samples(object, model, own_samples(model, index),
-                              report_node__mark(model, index));
     gather(model, model->base, index, values);
+    if (model->samples)
+        view_row__add_samples(object, view, values, report_node__mark(model, index));
     json_object_set_new(object, "base", view_row__values(model, values));
     gather(model, model->cum, index, values);
     json_object_set_new(object, "cum", view_row__values(model, values));

@@ -169,6 +169,38 @@ Procedures, Base in cpu, 3 of 3 threads
         self.assertTrue(self.report("spawn").endswith(SAMPLES))
         self.assertIn("SAMPLES", self.report("threads", "--metric", "samples"))
 
+    def test_cpu_and_wall_samples_stay_apart(self):
+        # loop: 2 of 10 CPU samples and 100 ms, 15 of 20 wall samples and 200 ms.
+        self.make("mixed_samples")
+        for metric, samples, base in (("cpu", 2, 20), ("wall", 15, 150)):
+            flat = self.json("report", "mixed_samples.ledger", "-v", "flat", "--metric", metric)
+            loop = next(m for m in flat["methods"] if m["method"] == "loop")
+            self.assertEqual((loop["samples"], loop["cpu_samples"], loop["wall_samples"]),
+                             (samples, 2, 15))
+            self.assertEqual(loop["base"][metric + "_ns"], base * MS)
+            for view in ("flat", "tree", "callers"):
+                text = self.treadle("report", "mixed_samples.ledger", "-v", view, "-m", metric)
+                row = next(line for line in text.splitlines() if line.endswith("demo.Inner.loop"))
+                self.assertIn(f" {samples}  J", row)
+            images = self.json("report", "mixed_samples.ledger", "-v", "images", "-m", metric)
+            self.assertEqual([(i["image"], i["samples"]) for i in images["images"]],
+                             [("Java, compiled", 10 if metric == "cpu" else 20)])
+            rows = self.csv("report", "mixed_samples.ledger", "-v", "procedures", "-m", metric)
+            self.assertEqual({row["method"]: row["samples"] for row in rows}["loop"], str(samples))
+            listing = self.json("annotate", "demo.Inner.loop", "mixed_samples.ledger", "-m", metric)
+            self.assertEqual(listing["metric"], metric)
+            self.assertEqual([row["samples"] for row in listing["methods"][0]["listings"][0]["rows"]],
+                             [2, 0] if metric == "cpu" else [10, 5])
+        threads = self.json("report", "mixed_samples.ledger")
+        self.assertEqual((threads["threads"][0]["cpu_samples"], threads["threads"][0]["wall_samples"]),
+                         (10, 20))
+        self.assertEqual((threads["balance"]["samples"]["cpu_samples"],
+                          threads["balance"]["samples"]["wall_samples"]), (10, 20))
+        self.assertEqual(self.treadle("report", "sampled.ledger", "-m", "wall_samples", "-v", "flat",
+                                      status=1),
+                         "treadle: sampled.ledger: has no samples of both kinds, CPU and wall: "
+                         "--metric samples shows those that it has\n")
+
     def test_ledgers_without_samples(self):
         self.make("plain")
         for view in ("images", "procedures"):

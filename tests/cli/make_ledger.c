@@ -604,6 +604,10 @@ int main(int argc, char **argv)
         describe(&drawing);
         drawing.ledger.header->process_cpu_ns = 650 * MS;
         sampled__draw(&drawing);
+    } else if (strcmp(argv[1], "mixed_samples") == 0) {
+        describe(&drawing);
+        drawing.ledger.header->process_cpu_ns = 100 * MS;
+        sampled__draw_mixed(&drawing);
     } else if (strcmp(argv[1], "native") == 0) {
         draw_native(&drawing, number);
     } else if (strcmp(argv[1], "parked") == 0) {

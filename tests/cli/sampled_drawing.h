@@ -165,4 +165,35 @@ static inline void sampled__draw(struct drawing *drawing)
     sampled__describe(drawing->ledger.header);
 }
 
+/*
+ * First samples of CPU time were taken, then of wall time: (CPU samples, wall samples on top).
+ *
+ * main
+ *   (thread)
+ *     Main.main x1  100 ms CPU, 200 ms wall (2, 0)
+ *       HashMap.put (6, 5)
+ *       Inner.loop (2, 15), at bytecode index 5 (2, 10) and 8 (0, 5)
+ */
+static inline void sampled__draw_mixed(struct drawing *drawing)
+{
+    const uint64_t ms = 1000000;
+    struct sampled_methods methods = sampled__methods(drawing);
+    struct ledger_header *header = drawing->ledger.header;
+    ledger_ref main_thread = drawing__thread(drawing, "main", THREAD_PLATFORM, 0);
+    ledger_ref in_main =
+        drawing__call(drawing, drawing__root(drawing, main_thread), methods.main, 1, 100 * ms);
+    drawing__self(drawing, in_main, 2, 0);
+    drawing__samples(drawing, in_main, (uint32_t)NODE_SAMPLED << 24, methods.put, 6, 5, 0);
+    drawing__samples(drawing, in_main, (uint32_t)NODE_SAMPLED << 24, methods.loop, 2, 15, 0);
+    ledger_ref *places = sampled__places_of(drawing, methods.loop);
+    sampled__place(drawing, methods.loop, places, 0, 5, 0, 2);
+    ((struct ledger_place *)ledger__at(&drawing->ledger, *places))->wall_samples = 10;
+    sampled__place(drawing, methods.loop, places, 0, 8, 0, 0);
+    ((struct ledger_place *)ledger__at(&drawing->ledger, *places))->wall_samples = 5;
+    header->sample_mode = LEDGER_SAMPLE_WALL;
+    header->sample_modes = 1u << LEDGER_SAMPLE_CPU | 1u << LEDGER_SAMPLE_WALL;
+    header->sample_clock = LEDGER_SAMPLE_CLOCK_WALL;
+    header->sample_interval_ns = 10 * ms;
+}
+
 #endif

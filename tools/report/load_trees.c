@@ -41,8 +41,9 @@ static void load_base(struct loader *loader, const struct ledger_node *record, l
     }
     model->base[COLUMN_CPU][node] = record->cpu_ns;
     model->base[COLUMN_CALLS][node] = record->calls;
-    if (model->base[COLUMN_SAMPLES])
-        model->base[COLUMN_SAMPLES][node] = 0;
+    for (enum report_column column = COLUMN_SAMPLES; column < COLUMN_KERNEL; column++)
+        if (model->base[column])
+            model->base[column][node] = 0;
     if (model->base[COLUMN_WALL])
         model->base[COLUMN_WALL][node] = ledger_node__wall_ns(record);
     model->threads[model->nodes[node].thread].wall_ns += ledger_node__wall_ns(record);
@@ -63,6 +64,10 @@ static void load_samples(struct loader *loader, const struct ledger_node *record
     samples->interpreted += record->interpreted;
     samples->seen_ns += record->seen_ns;
     model->base[COLUMN_SAMPLES][node] = samples->cpu + samples->wall;
+    if (model->base[COLUMN_CPU_SAMPLES])
+        model->base[COLUMN_CPU_SAMPLES][node] = samples->cpu;
+    if (model->base[COLUMN_WALL_SAMPLES])
+        model->base[COLUMN_WALL_SAMPLES][node] = samples->wall;
 }
 
 static void load_sampled(struct loader *loader, const struct ledger_node *record, uint32_t node)

@@ -16,6 +16,8 @@ static const struct own_column own[COLUMN_KERNEL] = {
     [COLUMN_WALL] = {"wall", "wall_ns", "wall", UNIT_NS},
     [COLUMN_CALLS] = {"calls", "calls", "calls", UNIT_COUNT},
     [COLUMN_SAMPLES] = {"samples", "samples", "samples", UNIT_COUNT},
+    [COLUMN_CPU_SAMPLES] = {"cpu_samples", "cpu_samples", "CPU samples", UNIT_COUNT},
+    [COLUMN_WALL_SAMPLES] = {"wall_samples", "wall_samples", "wall samples", UNIT_COUNT},
 };
 
 static const struct kernel_metric *metric_of(enum report_column column)
@@ -73,12 +75,35 @@ bool report_columns__has_samples(const struct ledger_header *header)
     return header->samples > 0 || header->sample_mode != LEDGER_SAMPLE_NONE;
 }
 
+bool report_columns__has_both_samples(const struct ledger_header *header)
+{
+    uint32_t both = 1u << LEDGER_SAMPLE_CPU | 1u << LEDGER_SAMPLE_WALL;
+    return (header->sample_modes & both) == both;
+}
+
+enum report_column report_columns__samples_of(const struct ledger_header *header,
+                                              enum report_column column)
+{
+    if (column == COLUMN_SAMPLES || !report_columns__has_both_samples(header))
+        return COLUMN_SAMPLES;
+    return column == COLUMN_WALL || column == COLUMN_WALL_SAMPLES ? COLUMN_WALL_SAMPLES
+                                                                  : COLUMN_CPU_SAMPLES;
+}
+
+static uint64_t of_samples(const struct ledger_header *header)
+{
+    uint64_t columns =
+        report_columns__has_samples(header) ? COLUMN_BIT(COLUMN_SAMPLES) : UINT64_C(0);
+    if (report_columns__has_both_samples(header))
+        columns |= COLUMN_BIT(COLUMN_CPU_SAMPLES) | COLUMN_BIT(COLUMN_WALL_SAMPLES);
+    return columns;
+}
+
 static uint64_t of_metrics(const struct ledger_header *header, uint64_t metrics)
 {
     uint64_t known = (UINT64_C(1) << METRIC_COUNT) - 1;
-    uint64_t samples = report_columns__has_samples(header) ? COLUMN_BIT(COLUMN_SAMPLES) : 0;
     return (metrics & known) << COLUMN_KERNEL | COLUMN_BIT(COLUMN_CPU) | COLUMN_BIT(COLUMN_WALL) |
-           COLUMN_BIT(COLUMN_CALLS) | samples;
+           COLUMN_BIT(COLUMN_CALLS) | of_samples(header);
 }
 
 uint64_t report_columns__of_nodes(const struct ledger_header *header)

@@ -15,8 +15,10 @@ enum report_column {
     COLUMN_CPU,
     COLUMN_WALL,
     COLUMN_CALLS,
-    COLUMN_SAMPLES, /* of either kind */
-    COLUMN_KERNEL,  /* + enum ledger_metric */
+    COLUMN_SAMPLES,      /* of either kind */
+    COLUMN_CPU_SAMPLES,  /* of ledgers that have both kinds, as are … */
+    COLUMN_WALL_SAMPLES, /* … these */
+    COLUMN_KERNEL,       /* + enum ledger_metric */
     COLUMN_COUNT = COLUMN_KERNEL + METRIC_COUNT,
 };
 
@@ -43,6 +45,13 @@ enum ledger_metric_source report_column__source(enum report_column column);
 
 /* Whether samples were asked for: the column is then there, be it only zeros. */
 bool report_columns__has_samples(const struct ledger_header *header);
+
+/* Whether samples of CPU time and of wall time were both started at some time. */
+bool report_columns__has_both_samples(const struct ledger_header *header);
+
+/* The samples that say something of a column's values: those of its kind where there are both. */
+enum report_column report_columns__samples_of(const struct ledger_header *header,
+                                              enum report_column column);
 
 /* The columns that a ledger has for nodes, and for threads, as COLUMN_BITs. */
 uint64_t report_columns__of_nodes(const struct ledger_header *header);

@@ -84,15 +84,18 @@ static uint64_t part_of(uint64_t value, uint64_t part, uint64_t whole)
     return (uint64_t)(((unsigned __int128)value * part + whole / 2) / whole);
 }
 
-/* All of a node's base to one row, but the part of interpreted code. */
-static void add_base(struct counting *counting, uint32_t node, uint32_t row, uint64_t interpreted,
-                     uint64_t met)
+/* All of a node's base to one row, or to the other where no sample that says something of it has
+ * the node on top; but the part of interpreted code. */
+static void add_base(struct counting *counting, uint32_t node, uint32_t with, uint32_t without,
+                     uint64_t interpreted, uint64_t met)
 {
     const struct report_model *model = counting->model;
-    for (size_t column = 0; column < COLUMN_COUNT; column++) {
+    for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
         if (!model->base[column])
             continue;
         uint64_t base = model->base[column][node];
+        enum report_column samples = report_columns__samples_of(&model->header, column);
+        uint32_t row = with == without || model->base[samples][node] ? with : without;
         uint64_t slow = part_of(base, interpreted, met);
         counting->rows[ROW_INTERPRETED].base[column] += slow;
         counting->rows[row].base[column] += base - slow;
@@ -108,20 +111,22 @@ static void add_node(struct counting *counting, uint32_t node)
     switch (model->nodes[node].kind) {
     case NODE_NATIVE:
     case NODE_KERNEL:
-        add_base(counting, node, row ? row : ROW_NO_FRAME, 0, 0);
+        row = row ? row : ROW_NO_FRAME;
+        add_base(counting, node, row, row, 0, 0);
         break;
     case NODE_SAMPLED:
-        add_base(counting, node, ROW_JAVA, samples->interpreted, model->cum[COLUMN_SAMPLES][node]);
+        add_base(counting, node, ROW_JAVA, ROW_JAVA, samples->interpreted,
+                 model->cum[COLUMN_SAMPLES][node]);
         break;
     case NODE_EXACT:
-        add_base(counting, node, own ? ROW_JAVA : ROW_NO_SAMPLES, samples->interpreted, own);
+        add_base(counting, node, ROW_JAVA, ROW_NO_SAMPLES, samples->interpreted, own);
         break;
     case NODE_UNSEEN:
-        add_base(counting, node, ROW_NO_SAMPLES, 0, 0);
+        add_base(counting, node, ROW_NO_SAMPLES, ROW_NO_SAMPLES, 0, 0);
         break;
     case NODE_ROOT:
     case NODE_GAP:
-        add_base(counting, node, own ? ROW_NO_FRAME : ROW_NO_SAMPLES, 0, 0);
+        add_base(counting, node, ROW_NO_FRAME, ROW_NO_SAMPLES, 0, 0);
         break;
     }
 }

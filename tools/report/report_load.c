@@ -127,7 +127,7 @@ static void sum_up(struct report_model *model)
         if (thread->first_node < thread->end_node) {
             thread->cpu_ns = model->cum[COLUMN_CPU][thread->first_node];
             thread->calls = model->cum[COLUMN_CALLS][thread->first_node];
-            thread->samples = model->samples ? model->cum[COLUMN_SAMPLES][thread->first_node] : 0;
+            report_thread__count_samples(model, thread);
         }
     }
 }
@@ -148,8 +148,9 @@ struct report_model *report_model__load_named(const struct ledger_reader *reader
     struct report_model *model = memory__zeroed(1, sizeof(*model));
     model->header = *ledger_reader__header(reader);
     model->life = ledger_reader__life(reader);
-    uint64_t always =
-        COLUMN_BIT(COLUMN_CPU) | COLUMN_BIT(COLUMN_CALLS) | COLUMN_BIT(COLUMN_SAMPLES);
+    uint64_t always = COLUMN_BIT(COLUMN_CPU) | COLUMN_BIT(COLUMN_CALLS) |
+                      COLUMN_BIT(COLUMN_SAMPLES) | COLUMN_BIT(COLUMN_CPU_SAMPLES) |
+                      COLUMN_BIT(COLUMN_WALL_SAMPLES);
     model->columns = (columns | always) & report_columns__of_nodes(&model->header);
     model->present_bytes = ledger_reader__present_bytes(reader);
     model->missing_bytes = ledger_reader__missing_bytes(reader);

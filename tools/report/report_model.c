@@ -75,11 +75,26 @@ struct text report_thread__folded_name(struct text_store *store, const struct re
 
 uint64_t report_thread__value(const struct report_thread *thread, enum report_column column)
 {
-    return column == COLUMN_CPU       ? thread->cpu_ns
-           : column == COLUMN_WALL    ? thread->wall_ns
-           : column == COLUMN_CALLS   ? thread->calls
-           : column == COLUMN_SAMPLES ? thread->samples
-                                      : thread->totals[(unsigned)column - (unsigned)COLUMN_KERNEL];
+    const uint64_t own[COLUMN_KERNEL] = {
+        [COLUMN_CPU] = thread->cpu_ns,
+        [COLUMN_WALL] = thread->wall_ns,
+        [COLUMN_CALLS] = thread->calls,
+        [COLUMN_SAMPLES] = thread->samples,
+        [COLUMN_CPU_SAMPLES] = thread->cpu_samples,
+        [COLUMN_WALL_SAMPLES] = thread->wall_samples,
+    };
+    return column < COLUMN_KERNEL ? own[column]
+                                  : thread->totals[(unsigned)column - (unsigned)COLUMN_KERNEL];
+}
+
+void report_thread__count_samples(const struct report_model *model, struct report_thread *thread)
+{
+    uint64_t *const counts[] = {&thread->samples, &thread->cpu_samples, &thread->wall_samples};
+    bool has_tree = thread->first_node < thread->end_node;
+    for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        const uint64_t *cum = model->cum[(unsigned)COLUMN_SAMPLES + i];
+        *counts[i] = has_tree && cum ? cum[thread->first_node] : 0;
+    }
 }
 
 const char *report_thread_kind__name(enum ledger_thread_kind kind)

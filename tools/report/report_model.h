@@ -76,7 +76,9 @@ struct report_thread {
     uint64_t wall_ns;
     uint64_t cpu_ns; /* sum of its tree, as are calls and samples */
     uint64_t calls;
-    uint64_t samples;
+    uint64_t samples;     /* … of either kind */
+    uint64_t cpu_samples; /* where there are both kinds; else 0, as are wall_samples */
+    uint64_t wall_samples;
     uint64_t lost_enters;
     uint64_t moded_cpu_ns;    /* up to its samples, as the kernel divides it by ticks … */
     uint64_t moded_system_ns; /* … of these, in the kernel */
@@ -165,6 +167,9 @@ struct text report_thread__folded_name(struct text_store *store,
 
 /* A thread's value in any column of report_columns__of_threads. */
 uint64_t report_thread__value(const struct report_thread *thread, enum report_column column);
+
+/* Sets its samples to those of its tree. */
+void report_thread__count_samples(const struct report_model *model, struct report_thread *thread);
 
 /* "platform", "virtual", "carrier", "vm", "native". */
 const char *report_thread_kind__name(enum ledger_thread_kind kind);

@@ -8,6 +8,7 @@
 struct loading {
     struct report_places *places;
     ledger_ref *code_refs; /* by code, ascending */
+    enum report_column counted;
 };
 
 static uint32_t method_of(const struct report_model *model, ledger_ref ref)
@@ -100,7 +101,8 @@ static void load_place(struct loading *loading, const struct ledger_place *recor
         .code = code,
         .bci = record->bci,
         .offset = record->offset,
-        .samples = record->cpu_samples + record->wall_samples,
+        .samples = (loading->counted == COLUMN_WALL_SAMPLES ? 0 : record->cpu_samples) +
+                   (loading->counted == COLUMN_CPU_SAMPLES ? 0 : record->wall_samples),
     };
 }
 
@@ -119,10 +121,12 @@ static void chain_records(struct report_places *places)
 }
 
 struct report_places *report_places__load(const struct report_model *model,
-                                          const struct ledger_reader *reader)
+                                          const struct ledger_reader *reader,
+                                          enum report_column column)
 {
     struct report_places *places = memory__zeroed(1, sizeof(*places));
-    struct loading loading = {.places = places};
+    struct loading loading = {.places = places,
+                              .counted = report_columns__samples_of(&model->header, column)};
     places->model = model;
     places->reader = reader;
     chain_records(places);

@@ -15,7 +15,7 @@ struct report_place {
     uint32_t code;    /* index of the compiled code that it is in; or REPORT_NONE */
     int32_t bci;      /* -1: not known, and of native functions */
     uint64_t offset;  /* in the compiled code or the native function */
-    uint64_t samples; /* of either kind */
+    uint64_t samples; /* those that count: of a ledger with both kinds, of one kind */
 };
 
 struct report_code {
@@ -53,9 +53,11 @@ struct report_places {
     struct text_store texts;
 };
 
-/* The model must have been loaded by the same reader. */
+/* The model must have been loaded by the same reader. In a ledger with CPU and wall samples those
+ * that say something of `column` count. */
 struct report_places *report_places__load(const struct report_model *model,
-                                          const struct ledger_reader *reader);
+                                          const struct ledger_reader *reader,
+                                          enum report_column column);
 void report_places__free(struct report_places *places);
 
 /* The first of the method's records that has any of it counts. */

@@ -27,8 +27,12 @@ uint64_t report_samples__error_ppm(uint64_t part, uint64_t whole)
 
 uint64_t report_samples__error_of_2_percent_ppm(const struct ledger_header *header)
 {
-    uint64_t kept = report_samples__kept(header);
-    return kept ? error_of(20000, kept) : 0;
+    return report_samples__error_of_2_percent_in_ppm(report_samples__kept(header));
+}
+
+uint64_t report_samples__error_of_2_percent_in_ppm(uint64_t samples)
+{
+    return samples ? error_of(20000, samples) : 0;
 }
 
 uint64_t report_samples__kept(const struct ledger_header *header)

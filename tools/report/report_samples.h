@@ -16,6 +16,9 @@ uint64_t report_samples__error_ppm(uint64_t part, uint64_t whole);
 /* The same of a share of 2 % of all samples that are in the trees; 0 if there are none. */
 uint64_t report_samples__error_of_2_percent_ppm(const struct ledger_header *header);
 
+/* The same where `samples` are in the trees. */
+uint64_t report_samples__error_of_2_percent_in_ppm(uint64_t samples);
+
 /* What samples in the kernel need to have its functions with their names, in English; NULL:
  * nothing, or there are no such samples. */
 const char *report_samples__kernel_needs(const struct ledger_header *header);

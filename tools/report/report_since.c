@@ -291,8 +291,7 @@ static void set_threads(struct report_model *model, const struct interval *inter
         bool has_tree = thread->first_node < thread->end_node;
         thread->cpu_ns = has_tree ? model->cum[COLUMN_CPU][thread->first_node] : 0;
         thread->calls = has_tree ? model->cum[COLUMN_CALLS][thread->first_node] : 0;
-        thread->samples =
-            has_tree && model->samples ? model->cum[COLUMN_SAMPLES][thread->first_node] : 0;
+        report_thread__count_samples(model, thread);
     }
 }
 
