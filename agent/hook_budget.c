@@ -12,10 +12,6 @@
 #define PAUSE_NS        4000000000ull /* before the first try; doubles up to 64 times */
 #define PAUSES_MAX      6u
 
-/* In place a call costs more than in the loop that the agent measures: cold caches, and what is no
- * longer inlined. */
-#define IN_PLACE_PERCENT 150u
-
 static uint64_t heard_calls(const struct hook_quotas *quotas, uint32_t methods)
 {
     uint64_t calls = 0;
@@ -25,9 +21,16 @@ static uint64_t heard_calls(const struct hook_quotas *quotas, uint32_t methods)
     return calls;
 }
 
-static uint64_t cost_of_calls(const struct ledger_header *header, uint64_t calls)
+/* In place a call costs many times what it does in a loop: cold caches, new nodes, code that is
+ * interpreted still. So the price is what the account says of all calls so far. */
+static uint64_t cost_of_calls(const struct agent *agent, uint64_t calls)
 {
-    return calls * (header->hook_cost_ps * IN_PLACE_PERCENT / 100) / 1000;
+    uint64_t counted = agent->own_cost.facts.survey.calls;
+    uint64_t all_ns = agent->ledger.header->own_cost.hooks_ns;
+
+    if (!counted)
+        return calls * agent->ledger.header->hook_cost_ps / 1000;
+    return (uint64_t)((double)all_ns / (double)counted * (double)calls);
 }
 
 /* Of the room that the budget leaves, so much is taken: more than 1 is too much. */
@@ -102,7 +105,7 @@ void hook_budget__look(struct agent *agent)
     methods = methods < HOOK_METHODS_MAX ? methods : HOOK_METHODS_MAX - 1;
     cpu_ns = step(&budget->cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     others_ns = step(&budget->used_ns, ledger_own_cost__sum(cost) - cost->hooks_ns);
-    hooks_ns = cost_of_calls(header, step(&budget->calls, heard_calls(&agent->quotas, methods)));
+    hooks_ns = cost_of_calls(agent, step(&budget->calls, heard_calls(&agent->quotas, methods)));
     if (cpu_ns < LEAST_CPU_NS)
         return;
     room_ns = cpu_ns * agent->options.overhead_ppm / 1000000;

@@ -27,8 +27,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOOK_QUOTA_STEP   32u   /* calls of one method by one thread; a power of two, at most 128 */
-#define HOOK_QUOTA_CALLS  96u   /* a method is judged whenever so many were heard */
+#define HOOK_QUOTA_STEP   16u   /* calls of one method by one thread; a power of two, at most 128 */
+#define HOOK_QUOTA_CALLS  48u   /* a method is judged whenever so many were heard */
 #define HOOK_SILENT_CALLS 1000u /* of a muted method, until it is off */
 #define HOOK_START_NS     15000000000u /* of the ledger's time */
 #define HOOK_RATE_HOT     1000u        /* calls a second */
