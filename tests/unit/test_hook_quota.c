@@ -1,0 +1,246 @@
+/* Quotas of methods: when one falls silent, for how long, and what the ledger says of it. The time
+ * is the test's own, and so is the class of the hooks. */
+#include "agent/hook_class.h"
+#include "agent/hook_quota.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* cmocka.h needs the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#define SECOND UINT64_C(1000000000)
+#define METHOD 7u
+#define JUDGED (HOOK_QUOTA_STEP + HOOK_QUOTA_CALLS) /* calls until a method is judged first */
+
+static struct {
+    bool muted, off;
+    uint16_t left;
+} hooks[HOOK_METHODS_MAX];
+
+void hook_class__mute(JNIEnv *jni, uint32_t method, uint16_t calls)
+{
+    (void)jni;
+    hooks[method].muted = true;
+    hooks[method].left = calls;
+}
+
+void hook_class__unmute(JNIEnv *jni, uint32_t method)
+{
+    (void)jni;
+    hooks[method].muted = false;
+}
+
+void hook_class__turn_off(JNIEnv *jni, uint32_t method)
+{
+    (void)jni;
+    hooks[method].off = true;
+}
+
+struct run {
+    struct ledger ledger;
+    struct ledger_time time;
+    struct hook_quotas quotas;
+};
+
+static void pass(struct run *run, uint64_t ns)
+{
+    run->time.monotonic_zero_ns -= ns;
+}
+
+static void begin(struct run *run, uint64_t age_ns)
+{
+    const struct ledger_method_names names = {.class_name = "A", .name = "b", .signature = "()V"};
+
+    memset(run, 0, sizeof *run);
+    memset(hooks, 0, sizeof hooks);
+    run->time.monotonic_zero_ns = clock_ns(CLOCK_MONOTONIC) - age_ns;
+    assert_int_equal(ledger__create(&run->ledger, NULL, 1u << 20), 0);
+    assert_int_not_equal(ledger__add_method(&run->ledger, METHOD, &names, 0), 0);
+    assert_int_equal(hook_quotas__begin(&run->quotas, &run->ledger, &run->time), 0);
+    run->quotas.rate_max = 100;
+    hook_quotas__add(&run->quotas, METHOD, false, 0xabcd);
+}
+
+static void end(struct run *run)
+{
+    ledger__close(&run->ledger);
+}
+
+/* So many calls, evenly over the time. */
+static void call(struct run *run, uint32_t calls, uint64_t ns)
+{
+    for (uint32_t step = 0; step < calls / HOOK_QUOTA_STEP; step++) {
+        pass(run, ns / (calls / HOOK_QUOTA_STEP));
+        hook_quotas__step(&run->quotas, NULL, METHOD);
+    }
+}
+
+static const struct ledger_hooking *hooking(const struct run *run)
+{
+    ledger_ref ref = run->quotas.methods[METHOD].hooking;
+
+    assert_int_not_equal(ref, 0);
+    return ledger__at(&run->ledger, ref);
+}
+
+/* 50 calls a second, for 200 seconds, where 100 are allowed. */
+static void a_slow_method_is_always_heard(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, 0);
+    call(&run, 10000 / HOOK_QUOTA_STEP * HOOK_QUOTA_STEP, 200 * SECOND);
+    assert_true(hook_quotas__hear(&run.quotas, METHOD));
+    assert_false(hooks[METHOD].muted || hooks[METHOD].off);
+    assert_int_equal(run.quotas.methods[METHOD].hooking, 0);
+    end(&run);
+}
+
+/* While the program starts, what is too fast is off at the end of its first quota, not before. */
+static void a_fast_method_is_off(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    call(&run, JUDGED - HOOK_QUOTA_STEP, SECOND / 100);
+    assert_true(hook_quotas__hear(&run.quotas, METHOD));
+    call(&run, HOOK_QUOTA_STEP, SECOND / 1000);
+    assert_true(hooks[METHOD].off);
+    assert_int_equal(run.ledger.header->off_methods, 1);
+    assert_int_equal(run.ledger.header->muted_methods, 0);
+    assert_int_equal(hooking(&run)->state, HOOKING_OFF);
+    assert_int_equal(hooking(&run)->code_hash, 0xabcd);
+    assert_int_equal(hooking(&run)->mutes, 1);
+    /* 11 ms of it passed in the calls, and at most a second in the test itself. */
+    assert_in_range(hooking(&run)->from_ns, SECOND, 2 * SECOND);
+    assert_in_range(hooking(&run)->heard_ns, SECOND / 100, SECOND);
+    assert_in_range(hooking(&run)->rate, 1000, UINT32_MAX);
+    end(&run);
+}
+
+/* Later, at 500 calls a second, it is muted; called on, it is off. */
+static void a_muted_method_that_is_called_on_is_off(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, HOOK_START_NS + SECOND);
+    call(&run, JUDGED, JUDGED * SECOND / 500);
+    assert_true(hooks[METHOD].muted);
+    assert_false(hooks[METHOD].off);
+    assert_int_equal(hooks[METHOD].left, HOOK_SILENT_CALLS);
+    assert_int_equal(hooking(&run)->state, HOOKING_MUTED);
+    assert_int_equal(run.ledger.header->muted_methods, 1);
+    hook_quotas__turn_off(&run.quotas, NULL, METHOD);
+    hook_quotas__turn_off(&run.quotas, NULL, METHOD);
+    assert_true(hooks[METHOD].off);
+    assert_int_equal(hooking(&run)->state, HOOKING_OFF);
+    assert_int_equal(run.ledger.header->muted_methods, 0);
+    assert_int_equal(run.ledger.header->off_methods, 1);
+    end(&run);
+}
+
+/* Muted for 10 seconds, heard again for 20, by a thread that comes by for another reason. */
+static void a_muted_method_is_heard_again(void **state)
+{
+    (void)state;
+    struct run run;
+    uint64_t heard_ns;
+
+    begin(&run, HOOK_START_NS);
+    call(&run, JUDGED, JUDGED * SECOND / 500);
+    heard_ns = hooking(&run)->heard_ns;
+    pass(&run, 10 * SECOND);
+    assert_false(hook_quotas__have_work(&run.quotas));
+    assert_true(hook_quotas__try_again(&run.quotas, METHOD));
+    assert_true(hook_quotas__have_work(&run.quotas));
+    hook_quotas__apply(&run.quotas, NULL);
+    assert_false(hook_quotas__have_work(&run.quotas) || hooks[METHOD].muted);
+    assert_int_equal(hooking(&run)->state, HOOKING_HEARD);
+    assert_int_equal(hooking(&run)->heard_ns, heard_ns);
+    assert_int_equal(run.ledger.header->muted_methods, 0);
+    /* Slow by now, and at the end fast again: the time that it was heard has grown by 20 s. */
+    call(&run, 64 * HOOK_QUOTA_STEP, 20 * SECOND);
+    assert_true(hook_quotas__hear(&run.quotas, METHOD));
+    call(&run, 2 * JUDGED, 2 * JUDGED * SECOND / 500);
+    assert_int_equal(hooking(&run)->state, HOOKING_MUTED);
+    assert_in_range(hooking(&run)->heard_ns, heard_ns + 20 * SECOND, heard_ns + 22 * SECOND);
+    assert_int_equal(hooking(&run)->mutes, 2);
+    end(&run);
+}
+
+static void what_is_off_is_not_tried_again(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    call(&run, JUDGED, SECOND / 100);
+    assert_true(hook_quotas__try_again(&run.quotas, METHOD));
+    hook_quotas__apply(&run.quotas, NULL);
+    assert_false(hook_quotas__hear(&run.quotas, METHOD));
+    for (uint32_t i = 0; i < HOOK_TRIES_MAX; i++)
+        assert_true(hook_quotas__try_again(&run.quotas, METHOD));
+    assert_false(hook_quotas__try_again(&run.quotas, METHOD));
+    end(&run);
+}
+
+/* What include= names has a rate of its own. */
+static void a_named_method_is_heard_longest(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    hook_quotas__add(&run.quotas, METHOD + 1, true, 0);
+    for (uint32_t i = 0; i < 100; i++)
+        hook_quotas__step(&run.quotas, NULL, METHOD + 1);
+    assert_true(hook_quotas__hear(&run.quotas, METHOD + 1));
+    run.quotas.named_rate_max = 1000;
+    for (uint32_t i = 0; i < 100; i++)
+        hook_quotas__step(&run.quotas, NULL, METHOD + 1);
+    assert_false(hook_quotas__hear(&run.quotas, METHOD + 1));
+    end(&run);
+}
+
+static void a_plan_leaves_a_method_out(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    memset(&run.quotas.methods[METHOD], 0, sizeof run.quotas.methods[METHOD]);
+    hook_quotas__leave_out(&run.quotas, METHOD, 5000, 0x1234);
+    hook_quotas__leave_out(&run.quotas, METHOD, 5000, 0x1234);
+    assert_int_equal(hooking(&run)->state, HOOKING_OFF);
+    assert_int_equal(hooking(&run)->from_ns, 0);
+    assert_int_equal(hooking(&run)->rate, 5000);
+    assert_int_equal(hooking(&run)->code_hash, 0x1234);
+    assert_int_equal(run.ledger.header->off_methods, 1);
+    end(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slow_method_is_always_heard),
+        cmocka_unit_test(a_fast_method_is_off),
+        cmocka_unit_test(a_muted_method_that_is_called_on_is_off),
+        cmocka_unit_test(a_muted_method_is_heard_again),
+        cmocka_unit_test(what_is_off_is_not_tried_again),
+        cmocka_unit_test(a_named_method_is_heard_longest),
+        cmocka_unit_test(a_plan_leaves_a_method_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
