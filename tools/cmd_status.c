@@ -71,17 +71,24 @@ static uint64_t ledger_bytes(const struct ledger_header *header)
     return (uint64_t)header->chunks_used * header->chunk_bytes;
 }
 
-static void fact(const struct status *status, const char *name, struct text text)
+typedef char *cut_text(struct text text, size_t columns);
+
+static void cut_fact(const struct status *status, const char *name, struct text text, cut_text *cut)
 {
     const struct screen *screen = &status->screen;
     size_t columns = screen->columns ? screen->columns : 2 * NAME_COLUMNS_MAX;
-    char *printable = text__printable(text, columns - LABEL_COLUMNS);
+    char *printable = cut(text, columns - LABEL_COLUMNS);
 
     fputs(screen__bold(screen), screen->out);
     screen__left(screen, name, LABEL_COLUMNS);
     fputs(screen__plain(screen), screen->out);
     fprintf(screen->out, "%s\n", printable);
     free(printable);
+}
+
+static void fact(const struct status *status, const char *name, struct text text)
+{
+    cut_fact(status, name, text, text__printable_middle);
 }
 
 __attribute__((format(printf, 3, 4))) static void fact_of(const struct status *status,
@@ -93,7 +100,7 @@ __attribute__((format(printf, 3, 4))) static void fact_of(const struct status *s
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    fact(status, name, (struct text){text, strlen(text)});
+    cut_fact(status, name, (struct text){text, strlen(text)}, text__printable);
 }
 
 /* While the agent puts its hooks in, nothing is profiled: that time is nobody's. */

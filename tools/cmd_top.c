@@ -184,7 +184,7 @@ static void fail_with_list(const struct candidates *candidates)
         char *command = NULL;
         if (ledger_summary__read(&summary, &texts, candidates->live[i]->path, message,
                                  sizeof(message)) == 0)
-            command = text__printable(summary.command, 30);
+            command = text__printable_middle(summary.command, 30);
         fprintf(out, "%s%d (%s)", i ? ", " : "", (int)candidates->live[i]->pid,
                 command ? command : "?");
         free(command);

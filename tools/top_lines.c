@@ -210,7 +210,7 @@ static char *process_line(const struct top_view *view)
     size_t room = !view->columns          ? TEXT_COLUMNS_MAX
                   : view->columns > taken ? view->columns - taken
                                           : 1;
-    char *command = text__printable(now->command, room);
+    char *command = text__printable_middle(now->command, room);
     snprintf(line, sizeof(line), "process %d  %s%s  in %s", (int)now->header.pid, command,
              view->interval->profiled_ns ? "" : " (profiling is stopped)",
              quantity__ns(view->interval->wall_ns).text);

@@ -279,7 +279,8 @@ static const struct key {
     {{'h', '?'}, help, "h ?         this help"},
     {{'q', 'Q'}, quit, "q           quit"},
 };
-#define KEY_ROWS (sizeof(key_table) / sizeof(key_table[0]))
+#define KEY_ROWS       (sizeof(key_table) / sizeof(key_table[0]))
+#define FILTER_COLUMNS 24u
 
 static void draw_help(void)
 {
@@ -293,6 +294,10 @@ static void draw_status(const struct top_screen *screen)
     const struct top_request *request = &screen->request;
     uint64_t asked_ns = request->interval_ns;
     uint64_t least_ns = top_readings__due_ns(screen->readings, 0) - screen->readings->taken_ns;
+    const char *threads = request->threads;
+    char *only =
+        threads ? text__printable_middle((struct text){threads, strlen(threads)}, FILTER_COLUMNS)
+                : NULL;
     char line[640];
     if (screen->mode == MODE_FILTER)
         snprintf(line, sizeof(line), "threads named: %s_   (Enter; empty for all)", screen->typed);
@@ -303,9 +308,10 @@ static void draw_status(const struct top_screen *screen)
         snprintf(line, sizeof(line), "%severy %s%s  sorted by %s%s%s  h help  q quit",
                  screen->paused ? "HELD  " : "", quantity__ns(asked_ns).text,
                  least_ns > asked_ns ? " or longer" : "", request->sort->name,
-                 request->threads ? "  only " : "", request->threads ? request->threads : "");
+                 only ? "  only " : "", only ? only : "");
     draw_line(LINES - 1, 0, (int)A_REVERSE,
               text__printable((struct text){line, strlen(line)}, COLS > 1 ? (size_t)COLS - 1 : 1));
+    free(only);
 }
 
 static void draw(struct top_screen *screen)

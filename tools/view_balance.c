@@ -48,7 +48,7 @@ static void text_line(const struct view *view, const char *name, struct text tex
     size_t columns = view->screen.columns ? view->screen.columns : 2 * NAME_COLUMNS_MAX;
     if (text.length == 0)
         return;
-    char *printable = text__printable(text, columns - LABEL_COLUMNS);
+    char *printable = text__printable_middle(text, columns - LABEL_COLUMNS);
     label(view, name);
     fprintf(view->screen.out, "%s\n", printable);
     free(printable);

@@ -17,7 +17,7 @@ static void write_paths(const struct diff_view *view)
         struct text_store store = {0};
         struct text path = text__from_java(&store, view->paths[side], strlen(view->paths[side]));
         char *name = text__printable_middle(path, NAME_COLUMNS_MAX);
-        char *command = text__printable(view->models[side]->command, NAME_COLUMNS_MAX);
+        char *command = text__printable_middle(view->models[side]->command, NAME_COLUMNS_MAX);
         fprintf(view->screen.out, "%s%c%s  %s", screen__bold(&view->screen), letters[side],
                 screen__plain(&view->screen), name);
         fprintf(view->screen.out, command[0] ? "  (%s)\n" : "%s\n", command);

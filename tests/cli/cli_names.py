@@ -27,6 +27,15 @@ class Names(bench.Bench):
                           "clef 𝄞", "csi \\x9b31m", "日本", "xxx…xxx"):
                 self.assertIn(shown, text, view)
 
+    def test_commands_are_cut_in_the_middle(self):
+        # What a JVM runs stands behind its class path.
+        self.make("long_command")
+        for arguments in (("report", "long_command.ledger"),
+                          ("diff", "long_command.ledger", "long_command.ledger")):
+            text = self.treadle(*arguments)
+            line = next(line for line in text.splitlines() if "/opt/000" in line)
+            self.assertRegex(line, "/opt/0+…0+/lib.jar demo.Main --last 7")
+
     def test_list_is_harmless(self):
         self.assert_harmless(self.treadle("list"), 300)
         self.assertIn("demo.\\x1b]0;owned\\x07Main", self.treadle("list"))

@@ -604,6 +604,11 @@ int main(int argc, char **argv)
         describe(&drawing);
         drawing.ledger.header->process_cpu_ns = 650 * MS;
         sampled__draw(&drawing);
+    } else if (strcmp(argv[1], "long_command") == 0) {
+        char command[400];
+        snprintf(command, sizeof(command), "/opt/%0300d/lib.jar demo.Main --last 7", 0);
+        draw_plain(&drawing);
+        drawing.ledger.header->command = drawing__string(&drawing, command);
     } else if (strcmp(argv[1], "mixed_samples") == 0) {
         describe(&drawing);
         drawing.ledger.header->process_cpu_ns = 100 * MS;
