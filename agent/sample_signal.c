@@ -114,15 +114,18 @@ static struct ledger_thread *find_thread(const struct agent *agent,
     return thread && node && sample_tree__is_of(&agent->ledger, node, thread) ? thread : NULL;
 }
 
-static void count_lost(const struct agent *agent)
+/* The buffers have counted one. */
+static void count_lost(const struct agent *agent, uint32_t turns)
 {
     struct ledger_thread *thread = find_thread(agent, kernel_thread_table__mine());
 
+    ledger__count(&agent->ledger.header->samples, turns - 1);
+    ledger__count(&agent->ledger.header->dropped_samples, turns - 1);
     if (thread && agent->sampler.mode == LEDGER_SAMPLE_CPU)
         __atomic_fetch_add(&thread->lost_samples, 1, __ATOMIC_RELAXED);
 }
 
-static void say_where(const struct agent *agent, struct sample *sample)
+static void say_where(const struct agent *agent, struct sample *sample, uint32_t turns)
 {
     const struct kernel_thread *mine = kernel_thread_table__mine();
     const struct ledger_node *node = mine ? mine->tree.current : NULL;
@@ -140,7 +143,7 @@ static void say_where(const struct agent *agent, struct sample *sample)
         return;
     sample->thread = ledger__ref(&agent->ledger, thread);
     sample->node = ledger__ref(&agent->ledger, node);
-    __atomic_fetch_add(&thread->samples, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&thread->samples, turns, __ATOMIC_RELAXED);
 }
 
 /* Where it is blocked, the signal of a fault ends the process, whoever would handle it. */
@@ -217,11 +220,14 @@ static void on_signal(int number, siginfo_t *info, void *context)
     bool wall = agent->sampler.mode == LEDGER_SAMPLE_WALL;
     int error = errno;
     uint64_t began_ns, since_ns;
-    uint32_t room;
+    uint32_t room, turns;
     struct sample *sample;
 
     (void)number;
     if (!atomic_load(&agent->sampler.running))
+        return;
+    turns = wall ? running_threads__answer(&agent->sampler.running_threads, info) : 1;
+    if (!turns)
         return;
     began_ns = ledger_time__now_ns(&agent->setup.time);
     since_ns = wall ? 0 : time_since_last(agent, info);
@@ -229,14 +235,14 @@ static void on_signal(int number, siginfo_t *info, void *context)
                                    (unsigned)((uintptr_t)&fault_guard_current >> 12), &room);
     if (sample) {
         sample->flags = wall ? SAMPLE_IS_WALL : 0;
-        say_where(agent, sample);
+        say_where(agent, sample, turns);
         walk(agent, context, sample, room);
-        sample->seen_ns = wall ? 0 : seen_of(agent, sample, since_ns);
+        sample->seen_ns = wall ? turns : seen_of(agent, sample, since_ns);
         note_partial(agent, sample);
         mend(sample);
         sample_buffers__commit(agent->sampler.buffers, sample);
     } else {
-        count_lost(agent);
+        count_lost(agent, turns);
     }
     own_cost__count_signal(&agent->own_cost, (unsigned)((uintptr_t)&fault_guard_current >> 12),
                            ledger_time__now_ns(&agent->setup.time) - began_ns);

@@ -358,6 +358,7 @@ static int begin(struct agent *agent)
         error = sample_signal__install(&sampler->signal);
     if (error)
         return error;
+    sampler->running_threads.signal = sampler->signal;
     own_cost__measure_delivery(&agent->own_cost, sampler->signal);
     sample_time__start(&sampler->merge.time, ledger_time__now_ns(&agent->setup.time));
     atomic_fetch_add(&sampler->round, 1);
@@ -452,6 +453,7 @@ void sampler__stop(struct agent *agent)
     pthread_mutex_lock(&sampler->tasks_lock);
     while (sampler->tasks)
         forget_task(sampler, sampler->tasks);
+    wall_samples__end(agent);
     pthread_mutex_unlock(&sampler->tasks_lock);
     hear(agent, false);
     describe_all_code(sampler, false);
@@ -517,6 +519,15 @@ static void read_kernel_stacks(struct agent *agent)
     pthread_mutex_unlock(&sampler->tasks_lock);
 }
 
+/* A sample_visit. */
+static void merge_turns(void *context, const struct sample *sample)
+{
+    uint64_t turns = sample->flags & SAMPLE_IS_WALL ? sample->turns : 1;
+
+    while (turns--)
+        sample_merge__add(context, sample);
+}
+
 void sampler__drain(struct agent *agent)
 {
     struct sampler *sampler = &agent->sampler;
@@ -527,7 +538,7 @@ void sampler__drain(struct agent *agent)
         return;
     if (sampler->clock == LEDGER_SAMPLE_CLOCK_PERF)
         read_kernel_stacks(agent);
-    sample_buffers__drain(sampler->buffers, sample_merge__add, &sampler->merge);
+    sample_buffers__drain(sampler->buffers, merge_turns, &sampler->merge);
     dropped = sample_buffers__dropped(sampler->buffers);
     ledger__count(&header->samples, dropped - sampler->dropped_before);
     ledger__count(&header->dropped_samples, dropped - sampler->dropped_before);

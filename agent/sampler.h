@@ -10,6 +10,7 @@
 
 #include "agent/compiled_code.h"
 #include "agent/java_methods.h"
+#include "agent/running_thread.h"
 #include "agent/sample_merge.h"
 #include "agent/stack_walk.h"
 #include "native/sample_buffers.h"
@@ -47,8 +48,9 @@ struct sampler {
     struct compiled_code code;
     struct sample_merge merge;
     pthread_mutex_t tasks_lock;
-    struct sampled_task *tasks; /* uthash, by tid; under its lock */
-    uint64_t next_watch_ns;     /* the housekeeping thread's own, as the next */
+    struct sampled_task *tasks;             /* uthash, by tid; under its lock */
+    struct running_threads running_threads; /* of wall samples; under the same lock */
+    uint64_t next_watch_ns;                 /* the housekeeping thread's own, as the next */
     int start_error;
     uint64_t drained_ns;
     uint64_t monotonic_ns;   /* CLOCK_MONOTONIC less the ledger's time, when drained last */

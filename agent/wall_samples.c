@@ -1,12 +1,12 @@
 #include "agent/wall_samples.h"
 
 #include "agent/agent.h"
+#include "agent/running_thread.h"
 #include "native/fault_guard.h"
 #include "native/sample_tree.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +69,17 @@ static bool is_there(const struct ledger *ledger, const struct kernel_thread_pla
     return thread->kind && sample_tree__is_of(ledger, ledger__at(ledger, place->node), thread);
 }
 
+static void count_lost(struct agent *agent, uint32_t turns)
+{
+    ledger__count(&agent->ledger.header->samples, turns);
+    ledger__count(&agent->ledger.header->dropped_samples, turns);
+}
+
+static void ask_running(struct agent *agent, pid_t tid)
+{
+    count_lost(agent, running_threads__ask(&agent->sampler.running_threads, tid));
+}
+
 /* The sample counts only if the thread has not moved meanwhile. */
 static void take_waiting(struct agent *agent, pid_t tid, const char *line,
                          const struct frame_registers *registers)
@@ -85,8 +96,8 @@ static void take_waiting(struct agent *agent, pid_t tid, const char *line,
     if (!sample)
         return;
     sample->flags = SAMPLE_IS_WALL;
+    sample->turns = 1;
     sample->charged_ns = 0;
-    sample->seen_ns = 0;
     sample->tid = tid;
     sample->modes = (struct mode_times){0};
     sample->when_ns = ledger_time__now_ns(&agent->setup.time);
@@ -105,7 +116,7 @@ static void take_waiting(struct agent *agent, pid_t tid, const char *line,
         return;
     }
     sample_buffers__give_up(agent->sampler.buffers, sample);
-    (void)tgkill(getpid(), tid, agent->sampler.signal);
+    ask_running(agent, tid);
 }
 
 static void take(struct agent *agent, pid_t tid)
@@ -117,7 +128,7 @@ static void take(struct agent *agent, pid_t tid)
     if (find_place(line, &registers))
         take_waiting(agent, tid, line, &registers);
     else
-        (void)tgkill(getpid(), tid, agent->sampler.signal);
+        ask_running(agent, tid);
 }
 
 /* The tids that follow the one whose turn it was last, around the end of the list. */
@@ -151,8 +162,15 @@ void wall_samples__take(struct agent *agent)
     pid_t tids[WALL_SAMPLES_AT_ONCE];
     unsigned count = choose(agent, tids);
 
-    for (unsigned i = 0; i < count; i++)
+    pthread_mutex_lock(&agent->sampler.tasks_lock);
+    for (unsigned i = 0; i < count && atomic_load(&agent->sampler.running); i++)
         take(agent, tids[i]);
+    pthread_mutex_unlock(&agent->sampler.tasks_lock);
     if (count)
         agent->sampler.turn = tids[count - 1];
+}
+
+void wall_samples__end(struct agent *agent)
+{
+    count_lost(agent, running_threads__release(&agent->sampler.running_threads));
 }

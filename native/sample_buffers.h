@@ -67,11 +67,14 @@ struct sample {
     uint32_t flags;
     uint32_t failure; /* enum ledger_walk_failure, or SAMPLE_IS_WHOLE */
     int32_t tid;
-    ledger_ref thread;       /* the Java thread that ran, or none */
-    ledger_ref node;         /* its current node */
-    uint64_t charged_ns;     /* of its kernel thread, which moves with each event; 0: not known */
-    uint64_t when_ns;        /* ledger's clock */
-    uint64_t seen_ns;        /* CPU time that it stands for; of a wall sample, not known yet */
+    ledger_ref thread;   /* the Java thread that ran, or none */
+    ledger_ref node;     /* its current node */
+    uint64_t charged_ns; /* of its kernel thread, which moves with each event; 0: not known */
+    uint64_t when_ns;    /* ledger's clock */
+    union {
+        uint64_t seen_ns; /* CPU time that it stands for */
+        uint64_t turns; /* of a wall sample: those that it stands for, its time is not known yet */
+    };
     struct mode_times modes; /* of its kernel thread since the last sample that told them */
     struct sample_frame frames[];
 };
