@@ -7,6 +7,7 @@
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_errors.h"
+#include "tools/report/report_fold.h"
 #include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
 #include "tools/view_losses.h"
@@ -62,7 +63,9 @@ static const struct argp_option options[] = {
      "base, name; other views: cum, base, calls, name",
      0},
     {"fold", KEY_FOLD, NULL, 0,
-     "threads, spawn: one row for threads whose names differ in digits only", 0},
+     "threads, spawn: one row for threads whose names differ in digits only; tree, flat: one tree, "
+     "one table",
+     0},
     {"check", KEY_CHECK, "PPM", 0,
      "exit status 1 if the process or one of its kernel threads is out by more than PPM millionths "
      "of "
@@ -191,10 +194,12 @@ static int check_columns(const struct request *request, const struct report_mode
     return status;
 }
 
-static int show(const struct request *request, const struct report_model *model, const char *path)
+static int show(const struct request *request, struct report_model *model, const char *path)
 {
     const struct view_kind *kind = request->view;
     bool *selected = report_model__select(model, request->threads);
+    if (request->fold && kind->folds_trees)
+        report_fold__pools(model, selected);
     struct view view = {
         .model = model,
         .path = path,

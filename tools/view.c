@@ -11,17 +11,20 @@ static const char *const flat_keys[] = {"base", "cum", "calls", "name", NULL};
 static const char *const sample_keys[] = {"samples", "base", "name", NULL};
 
 const struct view_kind view_kinds[] = {
-    {"threads", thread_keys, true, true, false, view_threads__text, view_threads__json,
+    {"threads", thread_keys, true, true, false, false, view_threads__text, view_threads__json,
      view_threads__csv},
-    {"spawn", tree_keys, false, true, false, view_spawn__text, view_spawn__json, view_spawn__csv},
-    {"tree", tree_keys, false, false, false, view_tree__text, view_tree__json, view_tree__csv},
-    {"flat", flat_keys, false, false, false, view_flat__text, view_flat__json, view_flat__csv},
-    {"callers", tree_keys, false, false, false, view_callers__text, view_callers__json,
+    {"spawn", tree_keys, false, true, false, false, view_spawn__text, view_spawn__json,
+     view_spawn__csv},
+    {"tree", tree_keys, false, false, false, true, view_tree__text, view_tree__json,
+     view_tree__csv},
+    {"flat", flat_keys, false, false, false, true, view_flat__text, view_flat__json,
+     view_flat__csv},
+    {"callers", tree_keys, false, false, false, false, view_callers__text, view_callers__json,
      view_callers__csv},
-    {"images", sample_keys, false, false, true, view_images__text, view_images__json,
+    {"images", sample_keys, false, false, true, false, view_images__text, view_images__json,
      view_images__csv},
-    {"procedures", sample_keys, false, false, true, view_procedures__text, view_procedures__json,
-     view_procedures__csv},
+    {"procedures", sample_keys, false, false, true, false, view_procedures__text,
+     view_procedures__json, view_procedures__csv},
 };
 const size_t view_kind_count = sizeof(view_kinds) / sizeof(view_kinds[0]);
 

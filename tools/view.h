@@ -29,6 +29,7 @@ struct view_kind {
     bool sorts_by_column;         /* --sort takes the name of any column, too */
     bool of_threads;              /* not of their trees: --metric means the threads' metrics */
     bool of_samples;              /* makes no sense without any */
+    bool folds_trees;             /* --fold makes one tree of a pool's */
     view_form *text;
     view_form *json;
     view_form *csv;

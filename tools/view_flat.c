@@ -3,6 +3,7 @@
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_flat.h"
+#include "tools/report/report_order.h"
 #include "tools/view_rows.h"
 #include "tools/view_samples.h"
 
@@ -46,44 +47,85 @@ static void release(struct shown *shown)
     report_errors__free(shown->errors);
 }
 
-int view_flat__text(const struct view *view)
+/* One after the other: the whole, or, folded, each pool by itself. */
+typedef void rows_writer(const struct view *view, const struct report_thread *pool, void *context);
+
+static void each_part(const struct view *view, rows_writer *write, void *context)
+{
+    if (!view->fold) {
+        write(view, NULL, context);
+        return;
+    }
+    uint32_t *order = report_order__threads(view->model, view->column);
+    bool *selected = memory__zeroed(view->model->thread_count, sizeof(*selected));
+    for (uint32_t i = 0; i < view->model->thread_count; i++) {
+        const struct report_thread *pool = &view->model->threads[order[i]];
+        struct view part = *view;
+        if (!view->selected[order[i]] || pool->first_node == pool->end_node)
+            continue;
+        part.selected = selected;
+        selected[order[i]] = true;
+        write(&part, pool, context);
+        selected[order[i]] = false;
+    }
+    free(selected);
+    free(order);
+}
+
+static void write_row(const struct view *view, const struct shown *shown,
+                      const struct flat_row *row, size_t room)
+{
+    char *name = view_row__name(view, row->method, room);
+    view_row__numbers(
+        view, &(struct row_numbers){.calls = row->base[COLUMN_CALLS],
+                                    .base = row->base[view->column],
+                                    .cum = row->cum[view->column],
+                                    .samples = view_row__samples(view, row->base),
+                                    .shared = row->base[view->column],
+                                    .error = shown->errors ? shown->errors->base[row->method] : 0,
+                                    .mark = flat_row__mark(row)});
+    fprintf(view->screen.out, "%s\n", name);
+    free(name);
+}
+
+static void write_text(const struct view *view, const struct report_thread *pool, void *context)
 {
     struct shown shown = arrange(view);
     size_t taken = view_row__number_columns(view);
     size_t room = view->screen.columns > taken + 20 ? view->screen.columns - taken : 0;
+    (void)context;
+    if (pool)
+        view_row__thread(view, pool);
+    for (uint32_t i = 0; i < shown.count; i++)
+        write_row(view, &shown, shown.rows[i], room);
+    if (shown.count < shown.flat->row_count)
+        fprintf(view->screen.out, "(%u more, not shown)\n", shown.flat->row_count - shown.count);
+    release(&shown);
+}
+
+int view_flat__text(const struct view *view)
+{
     view_row__title(view, "Methods", "Base (of which Share) and Cum");
     fputs(screen__bold(&view->screen), view->screen.out);
     view_row__number_heads(view);
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
-    for (uint32_t i = 0; i < shown.count; i++) {
-        const struct flat_row *row = shown.rows[i];
-        char *name = view_row__name(view, row->method, room);
-        view_row__numbers(
-            view, &(struct row_numbers){.calls = row->base[COLUMN_CALLS],
-                                        .base = row->base[view->column],
-                                        .cum = row->cum[view->column],
-                                        .samples = view_row__samples(view, row->base),
-                                        .shared = row->base[view->column],
-                                        .error = shown.errors ? shown.errors->base[row->method] : 0,
-                                        .mark = flat_row__mark(row)});
-        fprintf(view->screen.out, "%s\n", name);
-        free(name);
-    }
-    if (shown.count < shown.flat->row_count)
-        fprintf(view->screen.out, "(%u more, not shown)\n", shown.flat->row_count - shown.count);
+    each_part(view, write_text, NULL);
     view_row__zero_note(view);
     view_samples__text(view);
-    release(&shown);
     return 0;
 }
 
-int view_flat__json(const struct view *view)
+static void write_json(const struct view *view, const struct report_thread *pool, void *context)
 {
     struct shown shown = arrange(view);
-    fputs("{\"methods\":[", view->screen.out);
+    const char **before = context;
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct flat_row *row = shown.rows[i];
         json_t *object = view_row__method(view->model, row->method);
+        if (pool) {
+            json_object_set_new(object, "thread", json_row__text(pool->name));
+            json_object_set_new(object, "count", json_row__integer(pool->members));
+        }
         json_object_set_new(object, "calls", json_row__integer(row->base[COLUMN_CALLS]));
         view_row__add_samples(object, view, row->base, flat_row__mark(row));
         json_object_set_new(object, "base", view_row__values(view->model, row->base));
@@ -91,40 +133,60 @@ int view_flat__json(const struct view *view)
         json_object_set_new(object, "share_ppm",
                             json_row__integer(view_row__ppm(row->base[view->column], view->whole)));
         view_row__add_errors(object, shown.errors, row->method);
-        fputs(i ? ",\n" : "\n", view->screen.out);
+        fputs(*before, view->screen.out);
+        *before = ",\n";
         json_row__write(view->screen.out, object);
     }
+    release(&shown);
+}
+
+int view_flat__json(const struct view *view)
+{
+    const char *before = "\n";
+    fputs("{\"methods\":[", view->screen.out);
+    each_part(view, write_json, &before);
     fputs("]", view->screen.out);
     view_samples__end_json(view);
-    release(&shown);
     return 0;
+}
+
+static void write_csv(const struct view *view, const struct report_thread *pool, void *context)
+{
+    struct csv *csv = context;
+    struct shown shown = arrange(view);
+    for (uint32_t i = 0; i < shown.count; i++) {
+        const struct flat_row *row = shown.rows[i];
+        if (pool) {
+            csv__text(csv, pool->name);
+            csv__integer(csv, pool->members);
+        }
+        view_row__csv_method(csv, view->model, row->method);
+        csv__integer(csv, row->base[COLUMN_CALLS]);
+        view_row__csv_values(csv, view->model, row->base);
+        view_row__csv_values(csv, view->model, row->cum);
+        if (view->model->samples)
+            csv__word(csv, flat_row__mark(row));
+        view_row__csv_errors(csv, shown.errors, row->method);
+        csv__end_record(csv);
+    }
+    release(&shown);
 }
 
 int view_flat__csv(const struct view *view)
 {
+    static const char *const heads[] = {"thread", "count", "class", "method", "signature", "calls"};
     struct csv csv = {.out = view->screen.out};
-    struct shown shown = arrange(view);
-    csv__word(&csv, "class");
-    csv__word(&csv, "method");
-    csv__word(&csv, "signature");
-    csv__word(&csv, "calls");
+    for (size_t i = view->fold ? 0 : 2; i < sizeof(heads) / sizeof(heads[0]); i++)
+        csv__word(&csv, heads[i]);
     view_row__csv_heads(&csv, view->model, "base");
     view_row__csv_heads(&csv, view->model, "cum");
     if (view->model->samples)
         csv__word(&csv, "mark");
-    view_row__csv_error_heads(&csv, shown.errors);
-    csv__end_record(&csv);
-    for (uint32_t i = 0; i < shown.count; i++) {
-        const struct flat_row *row = shown.rows[i];
-        view_row__csv_method(&csv, view->model, row->method);
-        csv__integer(&csv, row->base[COLUMN_CALLS]);
-        view_row__csv_values(&csv, view->model, row->base);
-        view_row__csv_values(&csv, view->model, row->cum);
-        if (view->model->samples)
-            csv__word(&csv, flat_row__mark(row));
-        view_row__csv_errors(&csv, shown.errors, row->method);
-        csv__end_record(&csv);
+    if (report_errors__are_known(view->model, view->column)) {
+        csv__word(&csv, "error_ns");
+        csv__word(&csv, "cum_error_ns");
     }
-    release(&shown);
+    csv__end_record(&csv);
+    each_part(view, write_csv, &csv);
     return 0;
 }

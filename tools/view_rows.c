@@ -3,6 +3,7 @@
 #include "tools/json_rows.h"
 #include "tools/report/quantity.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +16,36 @@ char *view_row__name(const struct view *view, uint32_t method, size_t columns)
     return printable;
 }
 
+void view_row__thread(const struct view *view, const struct report_thread *thread)
+{
+    FILE *out = view->screen.out;
+    struct text none = {"(no name)", 9};
+    char *name = text__printable_middle(thread->name.length ? thread->name : none, 80);
+    fprintf(out, "\n%s%s%s", screen__bold(&view->screen), name, screen__plain(&view->screen));
+    if (view->fold && thread->members > 1)
+        fprintf(out, " %s%" PRIu64, text__is_utf8_locale() ? "×" : "x", thread->members);
+    fprintf(out, "  (%s", report_thread_kind__name(thread->kind));
+    for (uint32_t i = 0; i < thread->tid_count && i < 1; i++)
+        fprintf(out, ", tid %" PRId32, thread->tids[i]);
+    if (thread->tid_count > 1)
+        fprintf(out, " and %" PRIu32 " more", thread->tid_count - 1);
+    fprintf(out, ", %s)  %s CPU, %s wall, ", thread->flags & THREAD_TERMINATED ? "ended" : "alive",
+            quantity__ns(thread->cpu_ns).text, quantity__ns(thread->wall_ns).text);
+    fprintf(out, "%s calls\n", quantity__count(thread->calls).text);
+    free(name);
+}
+
 void view_row__title(const struct view *view, const char *what, const char *values)
 {
-    uint32_t threads = 0;
-    for (uint32_t i = 0; i < view->model->thread_count; i++)
-        threads += view->selected[i];
-    fprintf(view->screen.out, "%s%s%s, %s in %s, %u of %u threads\n", screen__bold(&view->screen),
-            what, screen__plain(&view->screen), values, report_column__name(view->column), threads,
-            view->model->thread_count);
+    uint64_t threads = 0, all = 0;
+    for (uint32_t i = 0; i < view->model->thread_count; i++) {
+        uint64_t count = view->fold ? view->model->threads[i].members : 1;
+        threads += view->selected[i] ? count : 0;
+        all += count;
+    }
+    fprintf(view->screen.out, "%s%s%s, %s in %s, %" PRIu64 " of %" PRIu64 " threads\n",
+            screen__bold(&view->screen), what, screen__plain(&view->screen), values,
+            report_column__name(view->column), threads, all);
 }
 
 #define NAME_COLUMNS_LEAST 34u /* with what a tree has before a name */

@@ -23,6 +23,9 @@ char *view_row__name(const struct view *view, uint32_t method, size_t columns);
  * threads are in it. */
 void view_row__title(const struct view *view, const char *what, const char *values);
 
+/* An empty line, and one on a thread or, if the view is folded, a pool. */
+void view_row__thread(const struct view *view, const struct report_thread *thread);
+
 struct row_numbers {
     uint64_t calls;
     uint64_t base;

@@ -83,23 +83,6 @@ static void release(struct forest *forest)
     report_errors__free(forest->errors);
 }
 
-static void write_heading(const struct view *view, const struct report_thread *thread)
-{
-    FILE *out = view->screen.out;
-    struct text none = {"(no name)", 9};
-    char *name = text__printable_middle(thread->name.length ? thread->name : none, 80);
-    fprintf(out, "\n%s%s%s  (%s", screen__bold(&view->screen), name, screen__plain(&view->screen),
-            report_thread_kind__name(thread->kind));
-    for (uint32_t i = 0; i < thread->tid_count && i < 1; i++)
-        fprintf(out, ", tid %" PRId32, thread->tids[i]);
-    if (thread->tid_count > 1)
-        fprintf(out, " and %" PRIu32 " more", thread->tid_count - 1);
-    fprintf(out, ", %s)  %s CPU, %s wall, ", thread->flags & THREAD_TERMINATED ? "ended" : "alive",
-            quantity__ns(thread->cpu_ns).text, quantity__ns(thread->wall_ns).text);
-    fprintf(out, "%s calls\n", quantity__count(thread->calls).text);
-    free(name);
-}
-
 /* Deep frames are not indented out of sight: the Level column tells how deep they are. */
 static size_t indent_of(const struct view *view, uint32_t depth)
 {
@@ -154,7 +137,7 @@ static void write_thread(const struct forest *forest, uint32_t thread)
     uint32_t hidden = 0;
     if (count && !forest->kept[row->first_node])
         return;
-    write_heading(view, row);
+    view_row__thread(view, row);
     uint32_t *order = report_order__tree(view->model, thread, view->column, key_of(view));
     for (uint32_t i = 0; i < count; i++) {
         if (forest->kept[order[i]])
@@ -243,7 +226,7 @@ static void write_json_tree(const struct forest *forest, uint32_t thread)
     free(order);
 }
 
-static json_t *thread_members(const struct report_thread *thread)
+static json_t *thread_members(const struct view *view, const struct report_thread *thread)
 {
     json_t *object = json_object();
     json_t *tids = json_array();
@@ -251,6 +234,8 @@ static json_t *thread_members(const struct report_thread *thread)
         json_array_append_new(tids, json_integer(thread->tids[i]));
     json_object_set_new(object, "name", json_row__text(thread->name));
     json_object_set_new(object, "kind", json_string(report_thread_kind__name(thread->kind)));
+    if (view->fold)
+        json_object_set_new(object, "count", json_row__integer(thread->members));
     json_object_set_new(object, "tids", tids);
     json_object_set_new(object, "terminated", json_boolean(thread->flags & THREAD_TERMINATED));
     json_object_set_new(object, "cpu_ns", json_row__integer(thread->cpu_ns));
@@ -272,7 +257,7 @@ int view_tree__json(const struct view *view)
             continue;
         fputs(before, out);
         before = ",\n{";
-        json_row__write_members(out, thread_members(thread));
+        json_row__write_members(out, thread_members(view, thread));
         fputs(",\"root\":", out);
         if (grown)
             write_json_tree(&forest, forest.threads[i]);

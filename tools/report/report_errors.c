@@ -102,11 +102,16 @@ static bool has_wall_samples(const struct report_model *model)
     return false;
 }
 
+bool report_errors__are_known(const struct report_model *model, enum report_column column)
+{
+    return model->samples && (column == COLUMN_CPU || column == COLUMN_WALL) && model->base[column];
+}
+
 /* Where there are no wall samples, a frame's wall time is its CPU time. */
 struct report_errors *report_errors__of_nodes(const struct report_model *model,
                                               enum report_column column)
 {
-    if (!model->samples || (column != COLUMN_CPU && column != COLUMN_WALL) || !model->base[column])
+    if (!report_errors__are_known(model, column))
         return NULL;
     struct estimate estimate = {.model = model, .column = column};
     if (column == COLUMN_WALL && !has_wall_samples(model))

@@ -15,6 +15,9 @@ struct report_errors {
     uint64_t *cum;
 };
 
+/* Whether a column's values can have errors: CPU or wall time, of a model with samples. */
+bool report_errors__are_known(const struct report_model *model, enum report_column column);
+
 /* Of the nodes' CPU or wall time; NULL for other columns, and if there are no samples. Release with
  * report_errors__free. */
 struct report_errors *report_errors__of_nodes(const struct report_model *model,
