@@ -58,7 +58,7 @@ def configure(options, jdk, scratch):
 
     def agent(events, clock=None):
         clock = f"clock={clock}," if clock else ""
-        return [f"-agentpath:{options.agent}=events={events},{clock}"
+        return [f"-agentpath:{options.agent}=events={events},overhead=any,{clock}"
                 f"file={scratch}/x.ledger,live-dir={scratch}"]
 
     yield Configuration("no agent")

@@ -86,7 +86,7 @@ def main():
 def one_jdk(options, jdk, scratch):
     """Prints the table; how much of it is wrong."""
     without = Configuration("no agent")
-    agent = f"-agentpath:{options.agent}=file={scratch}/x.ledger,live-dir={scratch}"
+    agent = f"-agentpath:{options.agent}=overhead=any,file={scratch}/x.ledger,live-dir={scratch}"
     treadle = Configuration("treadle", [agent])
     for _ in range(options.rounds):
         for one in (without, treadle):

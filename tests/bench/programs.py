@@ -1,4 +1,4 @@
-"""What the agent costs real programs, with its default filter: time, peak memory, start-up of a JVM, and the
+"""What recording every call costs real programs, with the default filter: time, peak memory, start-up of a JVM, and the
 hooked methods that the time goes to. Runs with and without take turns; medians; every JDK. See
 tests/README.md."""
 
@@ -46,7 +46,7 @@ def main():
 
 
 def one_jdk(options, jdk, scratch):
-    agent = f"-agentpath:{options.agent}=file={scratch}/x.ledger,live-dir={scratch}"
+    agent = f"-agentpath:{options.agent}=overhead=any,file={scratch}/x.ledger,live-dir={scratch}"
     call_ns = cost_of_call(options, jdk, agent)
     print(f"\nJDK {machine.jdk_version(jdk)}; a hooked call costs {call_ns:.1f} ns here (CallCost)")
     print(f"  {'':8}{'without':>10}{'with':>10}{'ratio':>8}{'RSS without':>13}{'with':>10}{'ratio':>8}"

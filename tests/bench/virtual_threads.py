@@ -91,7 +91,7 @@ def main():
 
 def one_jdk(options, jdk, scratch):
     without = Configuration("no agent")
-    agent = f"-agentpath:{options.agent}=file={scratch}/x.ledger,live-dir={scratch}"
+    agent = f"-agentpath:{options.agent}=overhead=any,file={scratch}/x.ledger,live-dir={scratch}"
     treadle = Configuration("treadle", [agent])
     for _ in range(options.rounds):
         without.samples.append(run(options, jdk, without, scratch))

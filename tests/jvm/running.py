@@ -84,6 +84,7 @@ class Program:
     def load(self, options):
         """The agent by jcmd alone, which cuts its argument at `=`: options are written key:value."""
         if "start" not in options and "stop" not in options and "dump" not in options:
-            options = f"overhead:any,{options}"
+            quote = '"' if options.startswith('"') else ""
+            options = f"{quote}overhead:any,{options[len(quote):]}"
         out = self.jcmd("JVMTI.agent_load", self.test.agent, options)
         self.test.check("return code: 0" in out, f"agent_load {options}: {out}")
