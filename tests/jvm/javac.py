@@ -19,9 +19,17 @@ def extract(test, names):
 def compile_into(test, folder, names, agent=None, flags=()):
     """Compiles what extract() has put there; flags are for the JVM that javac runs in."""
     return test.run([test.jdk / "bin/javac", *([f"-J{agent}"] if agent else []),
-                     *(f"-J{flag}" for flag in flags), "-proc:none", "-nowarn",
-                     "--patch-module", "java.base=java.base", "-d", folder,
-                     *(f"{PACKAGE}{name}.java" for name in names)])
+                     *(f"-J{flag}" for flag in flags), *arguments(folder, names)])
+
+
+def compile_late(test, folder, names, agent):
+    """The same, after two seconds in which samples can begin."""
+    return test.java("LateCompiler", *arguments(folder, names), agent=agent)
+
+
+def arguments(folder, names):
+    return ["-proc:none", "-nowarn", "--patch-module", "java.base=java.base", "-d", folder,
+            *(f"{PACKAGE}{name}.java" for name in names)]
 
 
 def classes_in(test, folder):

@@ -64,7 +64,7 @@ def real_program(test):
     test.ledger.unlink(missing_ok=True)
     javac.extract(test, JAVAC_FILES)
     # Without the smallest methods: their hooks would be most of what there is.
-    done = javac.compile_into(test, "traced", JAVAC_FILES, agent=test.agent_option(
+    done = javac.compile_late(test, "traced", JAVAC_FILES, agent=test.agent_option(
         include="com.sun.tools.javac.*", exclude="*.tree.*;*.util.*;*.code.Type*", sample="cpu", interval="500us"))
     test.check(done.status == 0, f"javac: {done.err}")
     views = books(test, "javac")
