@@ -15,11 +15,14 @@
 struct java_method {
     struct java_method *next; /* of the same hash */
     uint32_t hash;
-    ledger_ref ref;   /* its record, made when a sample is merged; the merging thread's own */
-    jmethodID id;     /* or NULL: never seen */
-    bool was_on_top;  /* of a sample, compiled */
-    bool detailed;    /* lines and bytecodes were asked for */
-    char *class_name; /* with dots */
+    ledger_ref ref;     /* its record, made when a sample is merged; the merging thread's own */
+    jmethodID id;       /* or NULL: never seen */
+    bool was_on_top;    /* of a sample, compiled */
+    bool is_hooked;     /* samples found it on exact paths, as below */
+    uint64_t walked_in; /* the last sample with it on the stack, by frame_tally.h; … */
+    uint64_t stood_in;  /* … and on the exact path */
+    bool detailed;      /* lines and bytecodes were asked for */
+    char *class_name;   /* with dots */
     char *name;
     char *signature;
 };

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAMES_MAX (4 * SAMPLE_FRAMES_MAX) /* with what is inlined */
+#define FRAMES_MAX      (4 * SAMPLE_FRAMES_MAX) /* with what is inlined */
+#define HOOK_CLASS_NAME "java.lang.TreadleHooks"
 
 /* A method of an exact node, as samples know it. */
 struct exact_method {
@@ -60,6 +61,7 @@ void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
     merge->code = code;
     merge->pool.ledger = ledger;
     merge->positions.ledger = ledger;
+    merge->tallies.ledger = ledger;
     native_symbols__init(&merge->symbols, ledger, walker->images);
 }
 
@@ -504,6 +506,42 @@ static ledger_ref standing(struct sample_merge *merge, const struct sample *samp
     return ref;
 }
 
+static bool is_hook(const struct named_frame *frame)
+{
+    return frame->java && strcmp(frame->java->class_name, HOOK_CLASS_NAME) == 0;
+}
+
+/* The methods on the stack, and those on the exact path, for whoever compares the two. */
+static void tally(struct sample_merge *merge, const struct sample *sample)
+{
+    static struct java_method *walked[FRAMES_MAX], *path[FRAMES_MAX]; /* as `frames` */
+    const struct ledger_node *node = ledger__at(merge->ledger, sample->node);
+    struct tallied_sample told = {.thread = sample->thread,
+                                  .seen_ns = sample->seen_ns,
+                                  .walked = walked,
+                                  .path = path,
+                                  .is_whole = sample->failure == SAMPLE_IS_WHOLE &&
+                                              !(sample->flags & SAMPLE_IS_PARTIAL) &&
+                                              frames.count < FRAMES_MAX};
+
+    for (uint32_t i = 0; told.is_whole && i < frames.count; i++) {
+        told.is_whole = !is_hook(&frames.frame[i]);
+        if (frames.top_code && i + 1 == frames.top_count)
+            told.inlined = told.walked_count;
+        told.is_compiled |= frames.top_code && i + 1 == frames.top_count && frames.frame[i].java;
+        if (frames.frame[i].java)
+            walked[told.walked_count++] = frames.frame[i].java;
+    }
+    for (; told.is_whole && node->parent; node = ledger__at(merge->ledger, node->parent)) {
+        struct java_method *method = node->method ? exact_method(merge, node->method) : NULL;
+
+        told.is_whole = told.path_count < FRAMES_MAX && (method || !node->method);
+        if (told.is_whole && method)
+            path[told.path_count++] = method;
+    }
+    frame_tallies__add(&merge->tallies, &told);
+}
+
 static void add_below(struct sample_merge *merge, const struct sample *sample,
                       struct ledger_thread *thread, ledger_ref node)
 {
@@ -562,6 +600,8 @@ void sample_merge__add(void *context, const struct sample *sample)
         else if (sample->thread && thread->kind == THREAD_VIRTUAL &&
                  sample->failure == SAMPLE_IS_WHOLE)
             note_sampled(merge, sample);
+        if (tells_position(sample))
+            tally(merge, sample);
         merge->positions.threads = merge->threads;
         add_below(merge, sample, thread, node_of(merge, sample, thread));
         thread->moded_cpu_ns += sample->modes.cpu_ns;

@@ -7,6 +7,7 @@
 #define TREADLE_SAMPLE_MERGE_H
 
 #include "agent/compiled_code.h"
+#include "agent/frame_tally.h"
 #include "agent/java_methods.h"
 #include "agent/native_symbols.h"
 #include "agent/position_watch.h"
@@ -34,6 +35,7 @@ struct sample_merge {
     struct record_pool pool;
     struct exact_method *exact; /* uthash, by record */
     struct position_watches positions;
+    struct frame_tallies tallies;
     struct known_stack *stacks; /* uthash, by thread: of virtual threads, as told or sampled last */
     struct sample_time time;
     sample_kernel_stack kernel_stack; /* NULL: nothing is known */

@@ -50,6 +50,7 @@ enum ledger_table {
     LEDGER_CODE,
     LEDGER_PLACES,
     LEDGER_HOOKINGS,
+    LEDGER_TALLIES,
     LEDGER_TABLES,
 };
 
@@ -274,6 +275,7 @@ struct ledger_header {
     uint64_t off_methods;
     uint32_t rate_max; /* calls a second that a method may make just now; UINT32_MAX: any */
     uint32_t reserved_budget;
+    uint64_t lost_tallies; /* samples that are in no tally, or not in all of theirs */
 };
 
 enum ledger_event_mode {
@@ -380,6 +382,22 @@ struct ledger_hooking {
     uint32_t rate;      /* calls a second when it did so last */
     uint32_t code_hash; /* FNV-1a of its bytecode */
     uint32_t reserved[5];
+};
+
+/*
+ * CPU samples of a thread, and of these the ones that had a method with hooks on their stacks, as
+ * these were walked: whatever the thread's current node said. So shares by samples can be held
+ * against the times of exact nodes. Of threads that were folded meanwhile it is not whole.
+ */
+struct ledger_tally {
+    ledger_ref thread;
+    ledger_ref method;    /* or none: all samples of the thread */
+    uint64_t start_ns;    /* of the thread: the record may be another's by now */
+    uint64_t samples;     /* with the method on the stack */
+    uint64_t seen_ns;     /* CPU time that they stand for */
+    uint64_t doubtful_ns; /* of samples that had it or not: nobody knows */
+    uint64_t most_ns;     /* that one sample stands for */
+    uint64_t reserved[2];
 };
 
 enum ledger_thread_kind {
@@ -555,6 +573,7 @@ _Static_assert(sizeof(struct ledger_image) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_code) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_place) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_rename) == LEDGER_CELL_BYTES, "one cell");
+_Static_assert(sizeof(struct ledger_tally) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_side) % LEDGER_CELL_BYTES == 0, "whole cells");
 _Static_assert(sizeof(struct ledger_thread) % LEDGER_CELL_BYTES == 0, "whole cells");
 _Static_assert(sizeof(struct ledger_kernel_thread) % LEDGER_CELL_BYTES == 0, "whole cells");

@@ -363,6 +363,7 @@ static uint32_t record_cells(enum ledger_table table)
         [LEDGER_CODE] = sizeof(struct ledger_code),
         [LEDGER_PLACES] = sizeof(struct ledger_place),
         [LEDGER_HOOKINGS] = sizeof(struct ledger_hooking),
+        [LEDGER_TALLIES] = sizeof(struct ledger_tally),
     };
     return (uint32_t)(bytes[table] / LEDGER_CELL_BYTES);
 }
@@ -451,6 +452,11 @@ const struct ledger_hooking *ledger_reader__hooking(const struct ledger_reader *
 const struct ledger_place *ledger_reader__place(const struct ledger_reader *reader, ledger_ref ref)
 {
     return record(reader, ref, LEDGER_PLACES);
+}
+
+const struct ledger_tally *ledger_reader__tally(const struct ledger_reader *reader, ledger_ref ref)
+{
+    return record(reader, ref, LEDGER_TALLIES);
 }
 
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,

@@ -8,6 +8,7 @@
 #include "tools/report/report_balance.h"
 #include "tools/report/report_errors.h"
 #include "tools/report/report_fold.h"
+#include "tools/report/report_inside.h"
 #include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
 #include "tools/view_losses.h"
@@ -69,7 +70,8 @@ static const struct argp_option options[] = {
     {"check", KEY_CHECK, "PPM", 0,
      "exit status 1 if the process or one of its kernel threads is out by more than PPM millionths "
      "of "
-     "the kernel's CPU; what was consumed after a thread's last look counts as not charged",
+     "the kernel's CPU, which counts what was consumed after a thread's last look as not charged; "
+     "or if a thread's tree has what cannot be, or shares of CPU that its samples contradict",
      0},
     {"since", KEY_SINCE, "SNAPSHOT|TIME", 0,
      "only what happened after that snapshot of the same process: its file, or 12:30, 12:30:05, "
@@ -240,6 +242,21 @@ static int check_balance(const struct request *request, const struct report_mode
                          quantity__ns(report_balance__looked_at_ns(&balance)).text);
 }
 
+#define PLACE_BYTES 1024u
+
+/* What is wrong inside of threads, or nothing: of the whole ledger as it is, for an interval has no
+ * tallies, and folded threads are not those that were sampled. */
+static void look_inside(const struct request *request, const struct report_model *model,
+                        char place[PLACE_BYTES])
+{
+    struct report_inside inside = {.fault = INSIDE_FINE};
+    if (request->check)
+        inside = report_inside__of(model);
+    place[0] = '\0';
+    if (inside.fault != INSIDE_FINE)
+        report_inside__text(model, &inside, place, PLACE_BYTES);
+}
+
 /* Text shows one metric, so only that one is loaded; programs get them all. */
 static uint64_t columns_of(const struct request *request)
 {
@@ -267,6 +284,8 @@ static int report(struct request *request, const char *path, const char *since)
     struct report_model *model = native_symbols__load_model(reader, columns_of(request));
     ledger_reader__close(reader);
     int status = EXIT_FINE;
+    char place[PLACE_BYTES];
+    look_inside(request, model, place);
     if (since)
         status = since_argument__subtract(model, path, since, columns_of(request));
     if (status == EXIT_FINE)
@@ -277,6 +296,8 @@ static int report(struct request *request, const char *path, const char *since)
         status = command__flush_output(status); /* the complaint comes last, and alone */
     if (status == EXIT_FINE && request->check)
         status = check_balance(request, model, path);
+    if (status == EXIT_FINE && place[0])
+        status = command__fail("%s: %s", path, place);
     report_model__free(model);
     return partial_argument__status(status, judged);
 }

@@ -19,6 +19,7 @@ from pathlib import Path
 SKIPPED = 77
 VIEWS = ("threads", "tree", "flat", "callers")
 UNSEEN_NS = 5_000_000
+ANY_PPM = 4_294_967_295
 LIMIT_S = 240  # for one process; ctest has its own limit for the test
 
 
@@ -156,7 +157,16 @@ class Test:
             check_tree(self, reports)
         check_sums(self, reports)
         check_callers(self, reports)
+        if not dropped and not note_allowed:
+            self.check_inside(ledger or self.ledger, reports["threads"]["balance"])
         return reports
+
+    def check_inside(self, ledger, balance):
+        """What exact nodes say of each thread with samples agrees with these; the balance is another matter."""
+        if not (balance.get("samples") or {}).get("taken") or not balance["kernel_cpu_ns"]:
+            return
+        done = self.text_report(ledger, "--check", ANY_PPM)
+        self.check(done.status == 0, f"report --check, inside: {done.err}")
 
     def same_for_application(self, plain, traced, what):
         """As same_for_user, but at most one line of the agent's on stderr; returns that line."""

@@ -558,6 +558,7 @@ static const struct {
     {LEDGER_IMAGES, 1},
     {LEDGER_CODE, 1},
     {LEDGER_PLACES, 1},
+    {LEDGER_TALLIES, 1},
 };
 
 #define TABLES      (sizeof tables / sizeof tables[0])

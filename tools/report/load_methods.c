@@ -161,7 +161,8 @@ void loader__load_methods(struct loader *loader)
     };
     model->methods = memory__zeroed((size_t)METHOD_FIRST_REAL + count, sizeof(*model->methods));
     for (uint32_t i = 0; i < METHOD_FIRST_REAL; i++)
-        model->methods[i] = (struct report_method){none, names[i], none, none, none, 0, false};
+        model->methods[i] =
+            (struct report_method){none, names[i], none, none, none, 0, false, false};
     struct report_method *kernel = &model->methods[METHOD_OF_KERNEL];
     kernel->class_name = kernel->image = kernel->name;
     kernel->flags = METHOD_SYMBOL;

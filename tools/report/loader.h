@@ -59,6 +59,7 @@ void loader__make_room(struct loader *loader, uint32_t count);
 void loader__load_methods(struct loader *loader);
 void loader__load_threads(struct loader *loader);
 void loader__load_kernel_threads(struct loader *loader);
+void loader__load_tallies(struct loader *loader);
 void loader__load_trees(struct loader *loader);
 
 #endif

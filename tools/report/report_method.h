@@ -19,6 +19,7 @@ struct report_method {
     struct text source;
     struct text image; /* of a native function: the path of its file, or as its class; else none */
     uint32_t flags;    /* enum ledger_method_flag */
+    bool partly_heard; /* its calls were not recorded all of the time: see struct ledger_hooking */
     bool overloaded;   /* another one has the same class and name */
 };
 

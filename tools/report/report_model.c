@@ -23,6 +23,7 @@ void report_model__free(struct report_model *model)
     free(model->method_records);
     free(model->nodes);
     free(model->samples);
+    free(model->tallies);
     text_store__release(&model->texts);
     free(model);
 }

@@ -80,6 +80,7 @@ struct report_thread {
     uint64_t cpu_samples; /* where there are both kinds; else 0, as are wall_samples */
     uint64_t wall_samples;
     uint64_t lost_enters;
+    uint64_t left_cpu_ns;     /* charged to it when its kernel thread left it; 0: not known */
     uint64_t moded_cpu_ns;    /* up to its samples, as the kernel divides it by ticks … */
     uint64_t moded_system_ns; /* … of these, in the kernel */
     uint64_t members;         /* of a group of threads that are over: how many; else 1 */
@@ -100,6 +101,17 @@ struct report_kernel_thread {
     uint32_t thread; /* the Java thread that ran on it then, or last; or REPORT_NONE */
     uint64_t kernel_cpu_ns;
     uint64_t charged_cpu_ns; /* to any Java thread on it */
+};
+
+/* CPU samples of a thread with a method on their walked stacks, see struct ledger_tally; of the
+ * method METHOD_OF_THREAD, all of them. */
+struct report_tally {
+    uint32_t thread;
+    uint32_t method;
+    uint64_t samples;
+    uint64_t seen_ns;
+    uint64_t doubtful_ns;
+    uint64_t most_ns;
 };
 
 struct report_model {
@@ -126,6 +138,9 @@ struct report_model {
     struct report_samples *samples; /* by node; NULL if the ledger has none */
     uint64_t *base[COLUMN_COUNT];   /* by node; NULL if not loaded */
     uint64_t *cum[COLUMN_COUNT];
+
+    struct report_tally *tallies; /* by thread, then by method; one of each */
+    uint32_t tally_count;
 
     uint64_t present_bytes; /* of the ledger's file; and … */
     uint64_t missing_bytes; /* of what should be there: 0, or its end is cut off */

@@ -1,0 +1,43 @@
+/*
+ * How often samples found methods with hooks on threads' stacks, kept apart from the trees: a
+ * sample hangs under the node that its thread's exact path says, so that alone can never tell that
+ * the path is wrong. Shares by tallies against exact ones can.
+ *
+ * What a sample cannot say is told as doubtful: whether a method was there where the walk did not
+ * come to its end or a hook was interrupted, and what is inlined where compiled code was.
+ *
+ * Bounded: so many records, and samples beyond are counted as doubtful, or lost. By the thread that
+ * merges samples.
+ */
+#ifndef TREADLE_FRAME_TALLY_H
+#define TREADLE_FRAME_TALLY_H
+
+#include "agent/java_methods.h"
+#include "native/ledger.h"
+
+#include <stdbool.h>
+
+struct frame_tally;
+
+struct frame_tallies {
+    struct ledger *ledger;
+    struct frame_tally *tallies; /* uthash, by thread and method */
+    uint64_t samples;            /* that were added */
+};
+
+/* Innermost methods first, in both. */
+struct tallied_sample {
+    ledger_ref thread;
+    uint64_t seen_ns;
+    bool is_whole;    /* else the rest does not matter */
+    bool is_compiled; /* compiled code was interrupted, of the method walked[inlined]; … */
+    uint32_t inlined; /* … and so many were inlined there */
+    uint32_t walked_count;
+    uint32_t path_count;
+    struct java_method **walked; /* on the stack */
+    struct java_method **path;   /* on the exact path: all have records */
+};
+
+void frame_tallies__add(struct frame_tallies *tallies, const struct tallied_sample *sample);
+
+#endif
