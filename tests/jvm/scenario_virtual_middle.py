@@ -2,9 +2,8 @@
 several times, stopped, started. The program's results are right, all that is profiled of what it counts is counted,
 nothing else, and each in the tree where it was called; every report balances, and nothing is lost.
 
-Frames that were open when profiling began (again) have no node, and what they call stands below the thread. That is
-no loss: hooks tell their frames by tokens of their own epoch, and of JVMTI's exits the first ones after a start are
-known to be of frames that nobody saw. So `resynchronised` is 0 here as well, and `unfollowed_mounts` too, for
+Frames that were open when profiling began (again) have nodes, without calls if nobody saw them begin, and what they
+call stands below them. No exit is a surprise: `resynchronised` is 0 here as well, and `unfollowed_mounts` too, for
 carriers are known from the start on, and there is room for all threads."""
 
 from pathlib import Path
@@ -64,7 +63,6 @@ def attached(test):
         story.count(7)
         process.attach("--include", INCLUDE, "--exclude", EXCLUDE)
         story.profiling = True
-        story.stopped = True  # all that stands on stacks began before
         story.tell()
         story.end()
 
@@ -76,10 +74,9 @@ class Story:
         self.test = test
         self.process = process
         self.profiling = first_rounds > 0
-        self.stopped = False
+        self.stands = first_rounds == 0  # those that are led stood on their stacks before there was a profile
         self.made = 1  # rounds of each of those that are led, profiled or not
-        self.deep = [first_rounds] if first_rounds else []  # by order to make them; seen in all their frames
-        self.shallow = []  # those whose first frames began unseen
+        self.ordered = [first_rounds] if first_rounds else []  # profiled rounds, by order to make them
         self.started = 0
         self.counted = set()  # threads of one round
 
@@ -89,7 +86,7 @@ class Story:
         self.dump("first")
         self.dump_inside("first-inside")
         self.process.done("stop")
-        self.profiling, self.stopped = False, True
+        self.profiling = False
         self.rounds(5)
         self.count(10)
         self.dump("stopped")
@@ -121,7 +118,7 @@ class Story:
         answer = self.process.ask(f"rounds {count}")
         self.test.check(answer == f"sum {11 * LED * self.made}", f"wrong: {answer}")
         if self.profiling:
-            (self.shallow if self.stopped else self.deep).append(count)
+            self.ordered.append(count)
 
     def count(self, count):
         answer = self.process.ask(f"count {count}")
@@ -155,11 +152,9 @@ class Story:
 
     def led(self, name):
         thread = expectation.Thread(name, "virtual")
-        if self.deep:
-            grow(thread, "1 Middle$Led.run\n  1 Middle$Led.down * 20")
-            grow(thread, rounds(self.deep), depth=2)
-        if self.shallow:
-            grow(thread, rounds(self.shallow))
+        calls = 0 if self.stands else 1
+        grow(thread, f"{calls} Middle$Led.run\n  {calls} Middle$Led.down * 20")
+        grow(thread, rounds(self.ordered), depth=2)
         return thread
 
     def check_rows(self, rows, when):
