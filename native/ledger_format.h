@@ -381,7 +381,9 @@ struct ledger_hooking {
     uint32_t mutes;     /* how often it fell silent */
     uint32_t rate;      /* calls a second when it did so last */
     uint32_t code_hash; /* FNV-1a of its bytecode */
-    uint32_t reserved[5];
+    uint32_t reserved_end;
+    uint64_t end_ns; /* of a process merged into this ledger: its end; 0: the ledger's own */
+    uint32_t reserved[2];
 };
 
 /*

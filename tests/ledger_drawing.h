@@ -91,6 +91,23 @@ static inline ledger_ref drawing__call(struct drawing *drawing, ledger_ref paren
     return drawing__node(drawing, parent, NODE_EXACT, method, calls, cpu_ns);
 }
 
+/* When a method was heard: times on the ledger's clock. */
+static inline void drawing__hooking(struct drawing *drawing, ledger_ref method,
+                                    enum ledger_hooking_state state, uint64_t from_ns,
+                                    uint64_t since_ns, uint64_t heard_ns)
+{
+    ledger_ref ref = ledger__take_shared(&drawing->ledger, LEDGER_HOOKINGS, 1);
+    drawing__check(ref != 0, "the ledger is full");
+    struct ledger_hooking *hooking = ledger__at(&drawing->ledger, ref);
+    *hooking = (struct ledger_hooking){.method = method,
+                                       .state = state,
+                                       .from_ns = from_ns,
+                                       .since_ns = since_ns,
+                                       .heard_ns = heard_ns,
+                                       .mutes = from_ns ? 1 : 0,
+                                       .rate = 5000};
+}
+
 /* What samples found below a node, appended to its sampled frames: those with it on top, and of
  * those through it how many found it interpreted. level NODE_SELF: the exact parent itself. */
 static inline ledger_ref drawing__samples(struct drawing *drawing, ledger_ref parent,

@@ -31,6 +31,14 @@ void own_cost__text(const struct report_own_cost *cost, char text[HOOKS_TEXT_BYT
         snprintf(text, HOOKS_TEXT_BYTES, "nothing yet");
 }
 
+void own_cost__parts(const struct ledger_own_cost *cost, char text[HOOKS_TEXT_BYTES])
+{
+    snprintf(text, HOOKS_TEXT_BYTES, "hooks %s, samples %s, threads %s, class changes %s, JVM %s",
+             quantity__ns(cost->hooks_ns).text, quantity__ns(cost->samples_ns).text,
+             quantity__ns(cost->threads_ns).text, quantity__ns(cost->classes_ns).text,
+             quantity__ns(cost->jvm_ns).text);
+}
+
 json_t *own_cost__json(const struct ledger_own_cost *cost, uint64_t process_cpu_ns)
 {
     json_t *object = json_object();

@@ -77,6 +77,10 @@ struct quantity view__quantity(const struct view *view, uint64_t value);
 /* The rows of the threads view, chosen, sorted and cut to --top. Release with thread_rows__free. */
 struct thread_rows *view_threads__rows(const struct view *view);
 
+/* The lines on the budget and the resolution, which stand under the head of the threads
+ * view, and of every view where overhead= asked for a budget. */
+void view_head__text(const struct view *view);
+
 /* The lines above and below the threads table. */
 void view_process__text(const struct view *view);
 void view_balance__text(const struct view *view);

@@ -5,13 +5,14 @@
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_losses.h"
+#include "tools/view_budget.h"
 #include "tools/view_samples.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LABEL_COLUMNS 10u
+#define LABEL_COLUMNS 12u
 
 static void label(const struct view *view, const char *name)
 {
@@ -190,6 +191,23 @@ static void hooks_lines(const struct view *view)
     paragraph(view, LABEL_COLUMNS, text);
 }
 
+static void head_paragraph(const struct view *view, const char *name, const char *text)
+{
+    if (!text[0])
+        return;
+    label(view, name);
+    paragraph(view, LABEL_COLUMNS, text);
+}
+
+void view_head__text(const struct view *view)
+{
+    char text[HOOKS_TEXT_BYTES];
+    view_budget__text(view->model, text);
+    head_paragraph(view, "budget", text);
+    view_budget__resolution_text(view->model, text);
+    head_paragraph(view, "resolution", text);
+}
+
 void view_process__text(const struct view *view)
 {
     const struct report_model *model = view->model;
@@ -204,6 +222,7 @@ void view_process__text(const struct view *view)
     hooks_lines(view);
     interval_line(view);
     time_line(view);
+    view_head__text(view);
     fputc('\n', view->screen.out);
 }
 

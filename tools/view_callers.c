@@ -127,18 +127,26 @@ static const char *mark_of(const struct book *book, uint32_t method)
     return flat_row__mark(book->row_of[method]);
 }
 
+/* Parents' calls are those of the stanza's own method. */
+static bool is_partial(const struct book *book, enum role role, uint32_t self, uint32_t method,
+                       const uint64_t *base)
+{
+    uint32_t called = role == PARENT ? self : method;
+    return base[book->calls] && report_hooking__of(book->view->model, called);
+}
+
 static void write_text_row(const struct book *book, enum role role, uint32_t self, uint32_t method,
                            const uint64_t *base, const uint64_t *cum)
 {
     const struct view *view = book->view;
     size_t taken = view_row__number_columns(view) + 4;
     size_t room = view->screen.columns > taken + 20 ? view->screen.columns - taken : 0;
-    char *name = view_row__name(view, method, room);
-    (void)self;
+    char *name = view_row__name_and_hook(view, method, room);
     fputs(role == SELF ? screen__bold(&view->screen) : "", view->screen.out);
     view_row__numbers(
         view,
         &(struct row_numbers){.calls = base[book->calls],
+                              .at_least = is_partial(book, role, self, method, base),
                               .base = base[book->column],
                               .cum = cum[book->column],
                               .samples = base[book->samples],
@@ -188,12 +196,12 @@ static void write_json_row(const struct book *book, enum role role, uint32_t sel
 {
     json_t *object = view_row__method(book->view->model, method);
     uint64_t values[COLUMN_COUNT] = {0};
-    (void)self;
     for (size_t i = 0; i < book->callers->column_count; i++)
         values[book->callers->columns[i]] = base[i];
     if (book->written > 0)
         fputc(',', book->view->screen.out);
     json_object_set_new(object, "calls", json_row__integer(base[book->calls]));
+    view_row__add_hooked(object, book->view->model, role == PARENT ? self : method);
     view_row__add_samples(object, book->view, values, mark_of(book, method));
     json_object_set_new(object, "base", json_values(book, base));
     json_object_set_new(object, "cum", json_values(book, cum));
@@ -241,6 +249,7 @@ static void write_csv_row(const struct book *book, enum role role, uint32_t self
     csv__integer(&csv, base[book->calls]);
     csv_values(&csv, book, base);
     csv_values(&csv, book, cum);
+    view_row__csv_hooked(&csv, book->view->model, role == PARENT ? self : method);
     csv__end_record(&csv);
 }
 
@@ -254,6 +263,7 @@ int view_callers__csv(const struct view *view)
         csv__word(&csv, heads[i]);
     view_row__csv_heads(&csv, view->model, "base");
     view_row__csv_heads(&csv, view->model, "cum");
+    view_row__csv_hooked_head(&csv, view->model);
     csv__end_record(&csv);
     for (uint32_t i = 0; i < book.count; i++) {
         uint32_t method = book.stanzas[i].method;

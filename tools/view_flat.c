@@ -75,9 +75,10 @@ static void each_part(const struct view *view, rows_writer *write, void *context
 static void write_row(const struct view *view, const struct shown *shown,
                       const struct flat_row *row, size_t room)
 {
-    char *name = view_row__name(view, row->method, room);
+    char *name = view_row__name_and_hook(view, row->method, room);
     view_row__numbers(
         view, &(struct row_numbers){.calls = row->base[COLUMN_CALLS],
+                                    .at_least = flat_row__is_partial(view->model, row),
                                     .base = row->base[view->column],
                                     .cum = row->cum[view->column],
                                     .samples = view_row__samples(view, row->base),
@@ -127,6 +128,7 @@ static void write_json(const struct view *view, const struct report_thread *pool
             json_object_set_new(object, "count", json_row__integer(pool->members));
         }
         json_object_set_new(object, "calls", json_row__integer(row->base[COLUMN_CALLS]));
+        view_row__add_hooked(object, view->model, row->method);
         view_row__add_samples(object, view, row->base, flat_row__mark(row));
         json_object_set_new(object, "base", view_row__values(view->model, row->base));
         json_object_set_new(object, "cum", view_row__values(view->model, row->cum));
@@ -167,6 +169,7 @@ static void write_csv(const struct view *view, const struct report_thread *pool,
         if (view->model->samples)
             csv__word(csv, flat_row__mark(row));
         view_row__csv_errors(csv, shown.errors, row->method);
+        view_row__csv_hooked(csv, view->model, row->method);
         csv__end_record(csv);
     }
     release(&shown);
@@ -186,6 +189,7 @@ int view_flat__csv(const struct view *view)
         csv__word(&csv, "error_ns");
         csv__word(&csv, "cum_error_ns");
     }
+    view_row__csv_hooked_head(&csv, view->model);
     csv__end_record(&csv);
     each_part(view, write_csv, &csv);
     return 0;

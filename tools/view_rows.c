@@ -19,6 +19,7 @@ char *view_row__name(const struct view *view, uint32_t method, size_t columns)
 void view_row__thread(const struct view *view, const struct report_thread *thread)
 {
     FILE *out = view->screen.out;
+    char calls[CALLS_BYTES];
     struct text none = {"(no name)", 9};
     char *name = text__printable_middle(thread->name.length ? thread->name : none, 80);
     fprintf(out, "\n%s%s%s", screen__bold(&view->screen), name, screen__plain(&view->screen));
@@ -31,8 +32,62 @@ void view_row__thread(const struct view *view, const struct report_thread *threa
         fprintf(out, " and %" PRIu32 " more", thread->tid_count - 1);
     fprintf(out, ", %s)  %s CPU, %s wall, ", thread->flags & THREAD_TERMINATED ? "ended" : "alive",
             quantity__ns(thread->cpu_ns).text, quantity__ns(thread->wall_ns).text);
-    fprintf(out, "%s calls\n", quantity__count(thread->calls).text);
+    view_row__calls(thread->calls, thread->is_partial, calls);
+    fprintf(out, "%s calls\n", calls);
     free(name);
+}
+
+#define HOOK_BYTES 48u
+
+static void hook_text(const struct view *view, uint32_t method, char text[HOOK_BYTES])
+{
+    const struct report_hooking *hooking = report_hooking__of(view->model, method);
+    text[0] = '\0';
+    if (hooking && !hooking->from_ns)
+        snprintf(text, HOOK_BYTES, " [not hooked: plan]");
+    else if (hooking)
+        snprintf(text, HOOK_BYTES, " [heard %s]",
+                 quantity__share(report_hooking__share_ppm(hooking), 1000000).text);
+}
+
+char *view_row__name_and_hook(const struct view *view, uint32_t method, size_t columns)
+{
+    char hook[HOOK_BYTES];
+    char *both = NULL;
+    hook_text(view, method, hook);
+    size_t taken = strlen(hook);
+    char *name = view_row__name(view, method, columns > taken + 20 ? columns - taken : columns);
+    if (!hook[0] || asprintf(&both, "%s%s", name, hook) < 0)
+        return name;
+    free(name);
+    return both;
+}
+
+void view_row__add_hooked(json_t *object, const struct report_model *model, uint32_t method)
+{
+    const struct report_hooking *hooking = report_hooking__of(model, method);
+    if (!hooking)
+        return;
+    uint64_t from_ns = hooking->from_ns ? report_model__epoch_ns(model, hooking->from_ns) : 0;
+    uint64_t until_ns = hooking->until_ns ? report_model__epoch_ns(model, hooking->until_ns) : 0;
+    json_t *hooked = json_object();
+    json_object_set_new(hooked, "from_ns", json_row__integer(from_ns));
+    json_object_set_new(hooked, "until_ns", json_row__integer(until_ns));
+    json_object_set_new(hooked, "share_ppm", json_integer(report_hooking__share_ppm(hooking)));
+    json_object_set_new(object, "hooked", hooked);
+}
+
+void view_row__csv_hooked_head(struct csv *csv, const struct report_model *model)
+{
+    if (model->hookings)
+        csv__word(csv, "hooked_ppm");
+}
+
+void view_row__csv_hooked(struct csv *csv, const struct report_model *model, uint32_t method)
+{
+    const struct report_hooking *hooking = report_hooking__of(model, method);
+    if (model->hookings)
+        csv__integer(csv, hooking ? report_hooking__share_ppm(hooking) : 1000000);
 }
 
 void view_row__title(const struct view *view, const char *what, const char *values)
@@ -46,6 +101,8 @@ void view_row__title(const struct view *view, const char *what, const char *valu
     fprintf(view->screen.out, "%s%s%s, %s in %s, %" PRIu64 " of %" PRIu64 " threads\n",
             screen__bold(&view->screen), what, screen__plain(&view->screen), values,
             report_column__name(view->column), threads, all);
+    if (view->model->header.overhead_ppm)
+        view_head__text(view);
 }
 
 #define NAME_COLUMNS_LEAST 34u /* with what a tree has before a name */
@@ -77,6 +134,12 @@ static unsigned parts_of(const struct view *view)
     return parts;
 }
 
+void view_row__calls(uint64_t calls, bool at_least, char text[CALLS_BYTES])
+{
+    const char *sign = !at_least ? "" : text__is_utf8_locale() ? "≥" : ">=";
+    snprintf(text, CALLS_BYTES, "%s%s", sign, quantity__count(calls).text);
+}
+
 static const char *plus_minus(void)
 {
     return text__is_utf8_locale() ? "±" : "+-";
@@ -86,11 +149,13 @@ void view_row__numbers(const struct view *view, const struct row_numbers *number
 {
     unsigned parts = parts_of(view);
     char error[QUANTITY_BYTES + 4] = "";
+    char calls[CALLS_BYTES];
     if (numbers->error)
         snprintf(error, sizeof(error), "%s%s", plus_minus(),
                  view__quantity(view, numbers->error).text);
+    view_row__calls(numbers->calls, numbers->at_least, calls);
     if (parts & PART_CALLS)
-        screen__right(&view->screen, quantity__count(numbers->calls).text, CALLS_COLUMNS);
+        screen__right(&view->screen, calls, CALLS_COLUMNS);
     screen__right(&view->screen, view__quantity(view, numbers->base).text, VALUE_COLUMNS);
     screen__right(&view->screen, view__quantity(view, numbers->cum).text, VALUE_COLUMNS);
     if (parts & PART_ERROR)

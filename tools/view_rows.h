@@ -5,6 +5,7 @@
 #define TREADLE_VIEW_ROWS_H
 
 #include "tools/csv.h"
+#include "tools/report/quantity.h"
 #include "tools/report/report_errors.h"
 #include "tools/view.h"
 
@@ -28,6 +29,7 @@ void view_row__thread(const struct view *view, const struct report_thread *threa
 
 struct row_numbers {
     uint64_t calls;
+    bool at_least; /* … so many, since not all were heard */
     uint64_t base;
     uint64_t cum;
     uint64_t samples;
@@ -53,6 +55,22 @@ void view_row__add_samples(json_t *object, const struct view *view, const uint64
 
 /* "error_ns" of base and "cum_error_ns" of row `index` of `errors`; nothing if that is NULL. */
 void view_row__add_errors(json_t *object, const struct report_errors *errors, uint32_t index);
+
+/* A count of calls, "≥" before it if it is so many at least. */
+#define CALLS_BYTES (QUANTITY_BYTES + 4)
+void view_row__calls(uint64_t calls, bool at_least, char text[CALLS_BYTES]);
+
+/* Name, with for how much of the time the method was heard behind it if that was not always:
+ * "demo.Main.hot [heard 1.2 %]". To be freed. */
+char *view_row__name_and_hook(const struct view *view, uint32_t method, size_t columns);
+
+/* "hooked", if the method was heard for part of the time or a plan left it out. */
+void view_row__add_hooked(json_t *object, const struct report_model *model, uint32_t method);
+
+/* "hooked_ppm" in CSV, if the ledger has any such method: a million of one that was always heard.
+ */
+void view_row__csv_hooked_head(struct csv *csv, const struct report_model *model);
+void view_row__csv_hooked(struct csv *csv, const struct report_model *model, uint32_t method);
 
 /* A line on a metric that is zero in all that is shown, and which is not; else nothing. */
 void view_row__zero_note(const struct view *view);

@@ -4,6 +4,7 @@
 #include "tools/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_samples.h"
+#include "tools/view_budget.h"
 #include "tools/view_losses.h"
 
 #include <inttypes.h>
@@ -190,6 +191,10 @@ void view_samples__end_json(const struct view *view)
         json_row__write(view->screen.out,
                         json_pack("{so}", "samples", view_samples__json(view->model)));
     }
+    json_t *members = json_object();
+    view_budget__add_to(members, view->model);
+    fputs(",\n", view->screen.out);
+    json_row__write_members(view->screen.out, members);
     view_losses__add_json(view);
     fputs("}\n", view->screen.out);
 }

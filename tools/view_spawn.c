@@ -3,6 +3,7 @@
 #include "tools/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/report/spawn_tree.h"
+#include "tools/view_rows.h"
 #include "tools/view_samples.h"
 
 #include <inttypes.h>
@@ -103,6 +104,7 @@ static int print_table(const struct view *view, const struct shown *shown)
         const struct spawn_row *row = row_at(shown, i);
         size_t line = text_table__add_row(table);
         size_t column = 1;
+        char counted[CALLS_BYTES];
         set_name(table, line, view, row);
         text_table__set(table, line, column++,
                         report_thread_kind__name(thread_of(view, row)->kind));
@@ -111,8 +113,9 @@ static int print_table(const struct view *view, const struct shown *shown)
         text_table__set(table, line, column++, view__quantity(view, row->cum).text);
         if (wall)
             text_table__set(table, line, column++, quantity__ns(row->wall_ns).text);
+        view_row__calls(row->calls, row->is_partial, counted);
         if (calls)
-            text_table__set(table, line, column++, quantity__count(row->calls).text);
+            text_table__set(table, line, column++, counted);
     }
     int error = text_table__print(table, &view->screen);
     text_table__free(table);
@@ -124,9 +127,12 @@ int view_spawn__text(const struct view *view)
     struct shown shown = arrange(view);
     FILE *out = view->screen.out;
     int error = 0;
-    fprintf(out, "%sWho started whom%s, Cum with all threads below, %u of %u threads\n\n",
+    fprintf(out, "%sWho started whom%s, Cum with all threads below, %u of %u threads\n",
             screen__bold(&view->screen), screen__plain(&view->screen), shown.tree->thread_count,
             view->model->thread_count);
+    if (view->model->header.overhead_ppm)
+        view_head__text(view);
+    fputc('\n', out);
     if (shown.count)
         error = print_table(view, &shown);
     else

@@ -2,7 +2,7 @@
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/report/thread_rows.h"
-#include "tools/view.h"
+#include "tools/view_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -143,6 +143,11 @@ static void write_share(struct cell_context *context)
     snprintf(context->cell, CELL_BYTES, "%s %7s", bar, share.text);
 }
 
+static void write_calls(struct cell_context *context)
+{
+    view_row__calls(context->row->value[COLUMN_CALLS], context->row->is_partial, context->cell);
+}
+
 static const struct thread_column thread_columns[] = {
     {{"KIND", false, 7}, 0, COLUMN_COUNT, write_kind},
     {{"TID", true, 6}, 0, COLUMN_COUNT, write_tids},
@@ -167,7 +172,7 @@ static const struct thread_column thread_columns[] = {
      write_faults},
     {{"READ", true, 12}, METRIC(READ_BYTES), KERNEL(READ_BYTES), NULL},
     {{"WRITTEN", true, 12}, METRIC(WRITE_BYTES), KERNEL(WRITE_BYTES), NULL},
-    {{"CALLS", true, 5}, 0, COLUMN_CALLS, NULL},
+    {{"CALLS", true, 5}, 0, COLUMN_CALLS, write_calls},
 };
 #define THREAD_COLUMN_COUNT (sizeof(thread_columns) / sizeof(thread_columns[0]))
 

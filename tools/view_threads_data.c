@@ -2,9 +2,9 @@
 #include "tools/csv.h"
 #include "tools/hooks.h"
 #include "tools/json_rows.h"
-#include "tools/own_cost.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/thread_rows.h"
+#include "tools/view_budget.h"
 #include "tools/view_losses.h"
 #include "tools/view_rows.h"
 #include "tools/view_samples.h"
@@ -124,6 +124,8 @@ static json_t *row_object(const struct view *view, const struct thread_row *row)
     json_object_set_new(object, "wall_ns", json_row__integer(row->value[COLUMN_WALL]));
     json_object_set_new(object, "waiting_ns", json_row__integer(row->waiting_ns));
     json_object_set_new(object, "calls", json_row__integer(row->value[COLUMN_CALLS]));
+    if (row->is_partial)
+        json_object_set_new(object, "calls_at_least", json_true());
     view_row__add_samples(object, view, row->value, NULL);
     json_object_set_new(object, "metrics", metrics_of(view, row));
     if (view->fold || row->count > 1) {
@@ -194,12 +196,6 @@ static json_t *own_cost_of(const struct report_model *model)
     return object;
 }
 
-static json_t *budget_of(const struct report_model *model)
-{
-    struct report_own_cost cost = report_own_cost__of(model);
-    return own_cost__json(&cost.parts, model->header.process_cpu_ns);
-}
-
 static json_t *balance_of(const struct report_model *model)
 {
     const struct ledger_header *header = &model->header;
@@ -242,8 +238,10 @@ int view_threads__json(const struct view *view)
     }
     fputs("],\n\"balance\":", out);
     json_row__write(out, balance_of(view->model));
-    fputs(",\n\"budget\":", out);
-    json_row__write(out, budget_of(view->model));
+    json_t *budget = json_object();
+    view_budget__add_to(budget, view->model);
+    fputs(",\n", out);
+    json_row__write_members(out, budget);
     if (hooks__are_used(&view->model->header)) {
         fputs(",\n\"hooks\":", out);
         json_row__write(out, hooks__json(&view->model->header));

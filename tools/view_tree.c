@@ -117,6 +117,7 @@ static void write_node(const struct forest *forest, uint32_t index)
     screen__right(&view->screen, recursion, RL_COLUMNS);
     view_row__numbers(
         view, &(struct row_numbers){.calls = model->base[COLUMN_CALLS][index],
+                                    .at_least = report_node__is_partial(model, index),
                                     .base = model->base[view->column][index],
                                     .cum = model->cum[view->column][index],
                                     .samples = own_samples(view, index),
@@ -124,7 +125,7 @@ static void write_node(const struct forest *forest, uint32_t index)
                                     .error = forest->errors ? forest->errors->cum[index] : 0,
                                     .mark = model->samples ? report_node__mark(model, index) : ""});
     screen__left(&view->screen, "", indent);
-    char *name = view_row__name(view, node->method, room);
+    char *name = view_row__name_and_hook(view, node->method, room);
     fprintf(view->screen.out, "%s\n", name);
     free(name);
 }
@@ -186,6 +187,7 @@ static void write_json_node(const struct forest *forest, uint32_t index)
         json_object_set_new(object, "method", json_string("<thread>"));
     json_object_set_new(object, "kind", json_string(report_node_kind__name(node->kind)));
     json_object_set_new(object, "calls", json_row__integer(model->base[COLUMN_CALLS][index]));
+    view_row__add_hooked(object, model, node->method);
     json_object_set_new(object, "recursion", json_integer(node->level));
     gather(model, model->base, index, values);
     if (model->samples)
@@ -296,6 +298,7 @@ static void write_csv_tree(const struct forest *forest, struct csv *csv, uint32_
         if (model->samples)
             csv__word(csv, report_node__mark(model, order[i]));
         view_row__csv_errors(csv, forest->errors, order[i]);
+        view_row__csv_hooked(csv, model, node->method);
         csv__end_record(csv);
     }
     free(order);
@@ -314,6 +317,7 @@ int view_tree__csv(const struct view *view)
     if (view->model->samples)
         csv__word(&csv, "mark");
     view_row__csv_error_heads(&csv, forest.errors);
+    view_row__csv_hooked_head(&csv, view->model);
     csv__end_record(&csv);
     for (uint32_t i = 0; i < forest.count; i++)
         write_csv_tree(&forest, &csv, forest.threads[i]);

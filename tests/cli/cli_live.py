@@ -29,7 +29,7 @@ class Live(bench.Bench):
     def test_report_by_pid(self):
         self.make_live()
         text = self.treadle("report", str(self.pid))
-        self.assertIn(f"process   {self.pid}, started 2023-11-14 22:13:19, ", text)
+        self.assertIn(f"process     {self.pid}, started 2023-11-14 22:13:19, ", text)
         self.assertNotIn("orphan", text)
         self.assertEqual(self.json("report", str(self.pid))["process"]["pid"], self.pid)
 

@@ -92,7 +92,7 @@ class Merge(bench.Bench):
         threads = self.json("report", "all.ledger")["threads"]
         self.assertEqual({t["parent"] for t in threads if t["name"].endswith("worker-1")},
                          {"[pid 4242 demo.Main] main", "[pid 4242 demo.Main #2] main"})
-        self.assertIn("process   several, the first started", self.treadle("report", "all.ledger"))
+        self.assertIn("process     several, the first started", self.treadle("report", "all.ledger"))
         self.assertEqual(self.json("report", "all.ledger")["process"]["pid"], 0)
 
     def test_merged_ledgers_are_ledgers(self):

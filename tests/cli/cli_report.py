@@ -16,9 +16,9 @@ class Threads(bench.Bench):
     def test_text(self):
         text = self.treadle("report", "plain.ledger")
         lines = text.splitlines()
-        self.assertEqual(lines[0], "process   4242, started 2023-11-14 22:13:19, "
+        self.assertEqual(lines[0], "process     4242, started 2023-11-14 22:13:19, "
                                    "snapshot of 2023-11-14 22:13:30")
-        self.assertEqual(lines[1], "command   demo.Main --rounds 3")
+        self.assertEqual(lines[1], "command     demo.Main --rounds 3")
         table = lines[lines.index("") + 1:]
         self.assertEqual(table[0].split("  ")[0], "THREAD")
         self.assertEqual([line.split("  ")[0] for line in table[1:5]],
@@ -161,10 +161,10 @@ carrier-1  carrier   4243  ended  5.00 ms  5.000 s  4.995 s          0          
     def test_hooks_are_told(self):
         self.make("hooks")
         text = self.treadle("report", "hooks.ledger")
-        self.assertIn("\nhooks     5 231 methods of 402 classes have hooks; the JDK's own classes "
+        self.assertIn("\nhooks       5 231 methods of 402 classes have hooks; the JDK's own classes "
                       "and trivial accessors have no hooks, their time is their caller's "
                       "(77 001 methods so far)\n"
-                      "          left alone: 3 methods (the code would be too large), "
+                      "            left alone: 3 methods (the code would be too large), "
                       "1 class (malformed class file)\n", text)
         hooks = self.json("report", "hooks.ledger")["hooks"]
         self.assertEqual((hooks["classes"], hooks["methods"], hooks["filtered_methods"]),
@@ -180,9 +180,9 @@ carrier-1  carrier   4243  ended  5.00 ms  5.000 s  4.995 s          0          
     def test_only_profiled_time_counts(self):
         self.make("paused")
         text = self.treadle("report", "paused.ledger")
-        self.assertIn("\nprofiling attached 500 ms after the process began, stopped since "
+        self.assertIn("\nprofiling   attached 500 ms after the process began, stopped since "
                       "2023-11-14 22:13:29, not profiled for 2.000 s in between\n", text)
-        self.assertIn("\ntime      7.000 s wall, 5.000 s CPU", text)
+        self.assertIn("\ntime        7.000 s wall, 5.000 s CPU", text)
         self.assertIn("5 231 methods of 402 classes had hooks", text)
         process = self.json("report", "paused.ledger")["process"]
         self.assertEqual(process["wall_ns"], 7000 * MS)

@@ -36,6 +36,9 @@ static const size_t summed[] = {
     FIELD(own_cost.threads_ns),
     FIELD(own_cost.classes_ns),
     FIELD(own_cost.jvm_ns),
+    FIELD(positions_corrected),
+    FIELD(muted_methods),
+    FIELD(off_methods),
 };
 
 static const size_t largest[] = {
@@ -46,14 +49,14 @@ static const size_t largest[] = {
 
 /* uint32_t; what differs is 0, "unknown" or "no". */
 static const size_t common[] = {
-    FIELD(clock_kind),     FIELD(clock_forced), FIELD(reuse_new),
-    FIELD(default_filter), FIELD(fold_none),    FIELD(uid),
+    FIELD(clock_kind), FIELD(clock_forced), FIELD(reuse_new),    FIELD(default_filter),
+    FIELD(fold_none),  FIELD(uid),          FIELD(overhead_ppm), FIELD(rate_max),
 };
 
 /* uint32_t: where one says yes, or has the more of it, that holds. */
 static const size_t highest[] = {
-    FIELD(event_mode),   FIELD(calls_lost),         FIELD(sample_mode),
-    FIELD(sample_clock), FIELD(kernel_stack_error), FIELD(kernel_symbol_error),
+    FIELD(event_mode),         FIELD(calls_lost),          FIELD(sample_mode), FIELD(sample_clock),
+    FIELD(kernel_stack_error), FIELD(kernel_symbol_error), FIELD(planned),
 };
 
 static uint64_t *wide(struct ledger_header *header, size_t offset)

@@ -206,6 +206,27 @@ static void copy_place(struct ledger_merge *merge, struct merge_input *input, le
     add_place(merge, &like, hash, list);
 }
 
+/* An input's own ones stay apart: its process ran for a time of its own. A method that was heard in
+ * all of another process is not known to be, and need not: its calls are so many at least. */
+static void copy_hooking(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref)
+{
+    const struct ledger_hooking *record = ledger_reader__hooking(input->reader, ref);
+    ledger_ref method = merge__method(input, record->method);
+    if (!method) {
+        merge__skip(input, ref, "ref %" PRIu32 ", expected the method of a hook", record->method);
+        return;
+    }
+    ledger_ref to = merge__take(merge, LEDGER_HOOKINGS, sizeof(*record));
+    if (!to)
+        return;
+    struct ledger_hooking *hooking = ledger__at(&merge->ledger, to);
+    *hooking = *record;
+    hooking->method = method;
+    hooking->end_ns = (record->end_ns ? record->end_ns : input->asof_ns) + input->shift_ns;
+    hooking->from_ns += record->from_ns ? input->shift_ns : 0;
+    hooking->since_ns += input->shift_ns;
+}
+
 void merge_methods__add(struct ledger_merge *merge, struct merge_input *input)
 {
     ledger_ref ref = 0;
@@ -214,4 +235,6 @@ void merge_methods__add(struct ledger_merge *merge, struct merge_input *input)
     copy_codes(merge, input);
     while ((ref = ledger_reader__next(input->reader, LEDGER_PLACES, ref)) != 0 && !merge->full)
         copy_place(merge, input, ref);
+    while ((ref = ledger_reader__next(input->reader, LEDGER_HOOKINGS, ref)) != 0 && !merge->full)
+        copy_hooking(merge, input, ref);
 }

@@ -59,3 +59,8 @@ const char *flat_row__mark(const struct flat_row *row)
         return "N";
     return row->kinds & 1u << NODE_KERNEL ? "K" : "";
 }
+
+bool flat_row__is_partial(const struct report_model *model, const struct flat_row *row)
+{
+    return row->base[COLUMN_CALLS] && report_hooking__of(model, row->method);
+}

@@ -26,6 +26,9 @@ struct report_flat {
 struct report_flat *report_flat__new(const struct report_model *model, const bool *selected);
 void report_flat__free(struct report_flat *flat);
 
+/* Whether its calls are so many at least. */
+bool flat_row__is_partial(const struct report_model *model, const struct flat_row *row);
+
 /* As report_node__mark, over all nodes: "J" if any of them is exact. */
 const char *flat_row__mark(const struct flat_row *row);
 

@@ -21,6 +21,7 @@ void report_model__free(struct report_model *model)
     free(model->kernel_threads);
     free(model->methods);
     free(model->method_records);
+    free(model->hookings);
     free(model->nodes);
     free(model->samples);
     free(model->tallies);

@@ -15,6 +15,7 @@
 #include "native/ledger_format.h"
 #include "native/ledger_reader.h"
 #include "tools/report/report_columns.h"
+#include "tools/report/report_hookings.h"
 #include "tools/report/report_method.h"
 #include "tools/report/report_samples.h"
 #include "tools/report/symbol_names.h"
@@ -92,7 +93,8 @@ struct report_thread {
     uint64_t totals[METRIC_COUNT]; /* those the ledger does not have are 0 */
     uint32_t first_node;           /* its tree: nodes first_node … end_node - 1 */
     uint32_t end_node;
-    bool is_idle; /* it has no part in the interval that the report is of: never selected */
+    bool is_partial; /* some of its calls are of methods that were heard for part of the time */
+    bool is_idle;    /* it has no part in the interval that the report is of: never selected */
 };
 
 /* A kernel thread that ran Java and was there when the snapshot was taken. */
@@ -133,6 +135,7 @@ struct report_model {
     uint32_t method_count;
     struct report_method_record *method_records; /* in the ledger's order */
     uint32_t method_record_count;
+    struct report_hooking *hookings; /* by method; NULL: every method was always heard */
     struct report_node *nodes;
     uint32_t node_count;
     struct report_samples *samples; /* by node; NULL if the ledger has none */

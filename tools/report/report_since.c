@@ -328,6 +328,12 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->homeless_samples,
         &now->unprofiled_user_ns,
         &now->unprofiled_system_ns,
+        &now->own_cost.hooks_ns,
+        &now->own_cost.samples_ns,
+        &now->own_cost.threads_ns,
+        &now->own_cost.classes_ns,
+        &now->own_cost.jvm_ns,
+        &now->positions_corrected,
     };
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         size_t offset = (size_t)((const char *)fields[i] - (const char *)now);
@@ -357,6 +363,7 @@ void report_since__subtract(struct report_model *model, struct report_model *bef
     remove_idle_nodes(model);
     set_threads(model, subtraction.interval);
     subtract_kernel_threads(model, before);
+    report_hookings__subtract(model, before, subtraction.method_of);
     model->since_ns = report_model__asof_ns(before);
     model->profiled_since_ns = report_model__profiled_to_ns(before);
     subtract_header(&model->header, &before->header);

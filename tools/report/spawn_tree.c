@@ -112,6 +112,7 @@ static void add_thread(struct spawn_row *row, const struct report_thread *thread
     row->cum_cpu_ns += thread->cpu_ns;
     row->wall_ns += thread->wall_ns;
     row->calls += thread->calls;
+    row->is_partial |= thread->is_partial;
 }
 
 /* The rows of all threads of one depth; those above have theirs. */

@@ -16,6 +16,7 @@ struct spawn_row {
     uint32_t count;   /* and in all rows below it */
     uint32_t first_child;
     uint32_t child_count; /* children are rows first_child … first_child + child_count - 1 */
+    bool is_partial;      /* calls: so many at least */
     uint64_t base;        /* of the chosen column, these threads' own */
     uint64_t cum;         /* and with all rows below */
     uint64_t cpu_ns;

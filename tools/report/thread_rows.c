@@ -11,6 +11,7 @@ static void add_thread(struct thread_row *row, const struct report_model *model,
     if (row->count == 0 || thread->start_ns < row->start_ns)
         row->start_ns = thread->start_ns;
     row->count += (uint32_t)thread->members;
+    row->is_partial |= thread->is_partial;
     row->running += !(thread->flags & THREAD_TERMINATED);
     row->waiting_ns += report_thread__waiting_ns(model, thread);
     row->mounts += thread->mounts;

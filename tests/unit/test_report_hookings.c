@@ -1,0 +1,232 @@
+/* For how much of the time methods were heard, and how short the exact calls are: worked out on
+ * paper. */
+#include "tools/merge/ledger_merge.h"
+#include "tools/report/report_resolution.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* cmocka.h needs the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "tests/unit/drawn_report.h"
+#include "tools/report/report_since.h"
+
+#define S  UINT64_C(1000000000)
+#define MS UINT64_C(1000000)
+
+/*
+ * Up to 10 s. always: no record. rare: hooked at 2 s, silent from 4 s: 2 of 8 s. again: hooked at
+ * 0.5 s, heard 1 s, and again since 9 s: 2 of 9.5 s. planned: no hooks. twice: of two loaders, 1 of
+ * 9 s and 3 of 5 s, the second heard again since 8 s: 4 of 14 s.
+ */
+static void draw(struct drawing *drawing)
+{
+    drawing__begin(drawing, 1u << 20);
+    drawing->ledger.header->asof_ns = 10 * S;
+    ledger_ref thread = drawing__thread(drawing, "t", THREAD_PLATFORM, 0);
+    ledger_ref root = drawing__root(drawing, thread);
+    ledger_ref rare = drawn__method(drawing, "rare");
+    ledger_ref again = drawn__method(drawing, "again");
+    ledger_ref planned = drawn__method(drawing, "planned");
+    ledger_ref twice = drawn__method(drawing, "twice");
+    ledger_ref other = drawn__method(drawing, "twice");
+    drawing__call(drawing, root, drawn__method(drawing, "always"), 7, 100);
+    drawing__call(drawing, root, rare, 96, 100);
+    drawing__hooking(drawing, rare, HOOKING_OFF, 2 * S, 4 * S, 2 * S);
+    drawing__hooking(drawing, again, HOOKING_HEARD, S / 2, 9 * S, 1 * S);
+    drawing__hooking(drawing, planned, HOOKING_OFF, 0, 1 * S, 0);
+    drawing__hooking(drawing, twice, HOOKING_MUTED, 1 * S, 2 * S, 1 * S);
+    drawing__hooking(drawing, other, HOOKING_HEARD, 5 * S, 8 * S, 1 * S);
+    ledger_ref calm = drawing__thread(drawing, "calm", THREAD_PLATFORM, 0);
+    drawing__call(drawing, drawing__root(drawing, calm), drawn__method(drawing, "always"), 1, 1);
+}
+
+static const struct report_hooking *of(const struct report_model *model, const char *name)
+{
+    return report_hooking__of(model, drawn__index_of(model, name));
+}
+
+static void check_hooking(const struct report_model *model, const char *name, uint64_t from_ns,
+                          uint64_t until_ns, uint32_t share_ppm)
+{
+    const struct report_hooking *hooking = of(model, name);
+    assert_non_null(hooking);
+    assert_int_equal(hooking->from_ns, from_ns);
+    assert_int_equal(hooking->until_ns, until_ns);
+    assert_int_equal(report_hooking__share_ppm(hooking), share_ppm);
+}
+
+static void shares_are_of_the_time_since_hooks_were_put_in(void **state)
+{
+    struct drawing drawing;
+    (void)state;
+    draw(&drawing);
+    struct report_model *model = drawn__load(&drawing);
+    assert_int_equal(model->skipped, 0);
+    assert_null(of(model, "always"));
+    check_hooking(model, "rare", 2 * S, 4 * S, 250000);
+    check_hooking(model, "again", S / 2, 0, 210526);
+    check_hooking(model, "planned", 0, 0, 0);
+    check_hooking(model, "twice", 1 * S, 0, 285714);
+    struct report_hookings_count count = report_hookings__count(model);
+    assert_int_equal(count.silent, 1);
+    assert_int_equal(count.again, 2);
+    assert_int_equal(count.planned, 1);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
+static void sums_are_so_many_at_least(void **state)
+{
+    struct drawing drawing;
+    (void)state;
+    draw(&drawing);
+    struct report_model *model = drawn__load(&drawing);
+    for (uint32_t i = 0; i < model->node_count; i++)
+        assert_int_equal(report_node__is_partial(model, i),
+                         model->nodes[i].method == drawn__index_of(model, "rare"));
+    assert_true(model->threads[0].is_partial);
+    assert_false(model->threads[1].is_partial);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
+static void a_hook_of_no_method_is_left_out(void **state)
+{
+    struct drawing drawing;
+    (void)state;
+    draw(&drawing);
+    drawing__hooking(&drawing, 77777, HOOKING_OFF, 1, 2, 1);
+    drawing__hooking(&drawing, drawn__method(&drawing, "odd"), (enum ledger_hooking_state)9, 1, 2,
+                     1);
+    struct report_model *model = drawn__load(&drawing);
+    assert_int_equal(model->skipped, 2);
+    assert_null(of(model, "odd"));
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
+/* The same process at 10 s and at 20 s: rare is silent on, again is heard on, twice's first falls
+ * silent no more. New: late, hooked at 4 s, silent from 15 s on: 5 of these 10 s. */
+static void an_interval_has_its_own_shares(void **state)
+{
+    struct drawing first, second;
+    (void)state;
+    draw(&first);
+    draw(&second);
+    second.ledger.header->asof_ns = 20 * S;
+    drawing__hooking(&second, drawn__method(&second, "late"), HOOKING_OFF, 4 * S, 15 * S, 11 * S);
+    struct report_model *before = drawn__load(&first);
+    struct report_model *model = drawn__load(&second);
+    report_since__subtract(model, before);
+    assert_null(of(model, "always"));
+    assert_null(of(model, "again"));
+    check_hooking(model, "rare", 2 * S, 4 * S, 0);
+    check_hooking(model, "late", 4 * S, 15 * S, 500000);
+    report_model__free(before);
+    report_model__free(model);
+    drawing__end(&first);
+    drawing__end(&second);
+}
+
+/* The second process began 5 s later and ran for 10 s as well: its times are 5 s later in the
+ * whole, its shares count with the first one's: both were heard for as long. */
+static void merged_processes_keep_their_times(void **state)
+{
+    struct drawing drawings[2];
+    struct ledger_reader *readers[2];
+    struct ledger_merge *merge = NULL;
+    char message[512] = "";
+    size_t bytes;
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        draw(&drawings[i]);
+        drawings[i].ledger.header->state = LEDGER_CLOSED;
+        drawings[i].ledger.header->epoch_ns += 5 * S * i;
+        drawings[i].ledger.header->overhead_ppm = 20000;
+        drawings[i].ledger.header->off_methods = 2;
+        drawings[i].ledger.header->planned = i;
+        readers[i] =
+            ledger_reader__open_fd(drawings[i].ledger.fd, "drawing", message, sizeof(message));
+        assert_non_null(readers[i]);
+    }
+    assert_int_equal(ledger_merge__new(&merge, readers, 2), 0);
+    int fd = memfd_create("merged", MFD_CLOEXEC);
+    const char *content = ledger_merge__bytes(merge, &bytes);
+    assert_int_equal(write(fd, content, bytes), bytes);
+    struct ledger_reader *merged = ledger_reader__open_fd(fd, "merged", message, sizeof(message));
+    struct report_model *model = report_model__load(merged, ~UINT64_C(0));
+    assert_int_equal(model->skipped, 0);
+    assert_int_equal(model->header.overhead_ppm, 20000);
+    assert_int_equal(model->header.off_methods, 4);
+    assert_int_equal(model->header.planned, 1);
+    const struct report_hooking *rare = of(model, "rare");
+    assert_int_equal(rare->from_ns, 2 * S);
+    assert_int_equal(rare->until_ns, 9 * S);
+    assert_int_equal(rare->heard_ns, 4 * S);
+    /* again: 2 s in each, though the first process was gone at the end of the second */
+    assert_int_equal(of(model, "again")->heard_ns, 4 * S);
+    report_model__free(model);
+    ledger_reader__close(merged);
+    close(fd);
+    ledger_merge__free(merge);
+    for (unsigned i = 0; i < 2; i++) {
+        ledger_reader__close(readers[i]);
+        drawing__end(&drawings[i]);
+    }
+}
+
+/*
+ * t (thread)       base 100 ms   in no exact call
+ *   a  x100             500 ms   a call 20 ms with all below: longer than 10 ms
+ *     b  x1000          500 ms   a call 1.5 ms: below 10 ms
+ *       c  x100000     1000 ms   a call 10 µs: not below 10 µs, below 100 µs
+ *   d  x1000000         400 ms   a call 0.4 µs
+ *     gap               100 ms   in d as well: 0.5 µs with it
+ * and 1 s of a VM thread, which is none of Java's
+ */
+static void each_nanosecond_is_in_the_innermost_call(void **state)
+{
+    struct drawing drawing;
+    (void)state;
+    drawing__begin(&drawing, 1u << 20);
+    ledger_ref thread = drawing__thread(&drawing, "t", THREAD_PLATFORM, 100 * MS);
+    ledger_ref root = drawing__root(&drawing, thread);
+    ledger_ref a = drawing__call(&drawing, root, drawn__method(&drawing, "a"), 100, 500 * MS);
+    ledger_ref b = drawing__call(&drawing, a, drawn__method(&drawing, "b"), 1000, 500 * MS);
+    drawing__call(&drawing, b, drawn__method(&drawing, "c"), 100000, 1000 * MS);
+    ledger_ref d = drawing__call(&drawing, root, drawn__method(&drawing, "d"), 1000000, 400 * MS);
+    drawing__node(&drawing, d, NODE_GAP, 0, 0, 100 * MS);
+    drawing__thread(&drawing, "GC", THREAD_VM, 1000 * MS);
+    struct report_model *model = drawn__load(&drawing);
+    struct report_resolution resolution = report_resolution__of(model);
+    const uint64_t below_ns[RESOLUTION_STEPS] = {10000, 100000, MS, 10 * MS, 0};
+    const uint64_t cpu_ns[RESOLUTION_STEPS] = {500 * MS, 1500 * MS, 1500 * MS, 2000 * MS,
+                                               2500 * MS};
+    assert_int_equal(resolution.java_ns, 2600 * MS);
+    assert_memory_equal(resolution.below_ns, below_ns, sizeof(below_ns));
+    assert_memory_equal(resolution.cpu_ns, cpu_ns, sizeof(cpu_ns));
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_are_of_the_time_since_hooks_were_put_in),
+        cmocka_unit_test(sums_are_so_many_at_least),
+        cmocka_unit_test(a_hook_of_no_method_is_left_out),
+        cmocka_unit_test(an_interval_has_its_own_shares),
+        cmocka_unit_test(merged_processes_keep_their_times),
+        cmocka_unit_test(each_nanosecond_is_in_the_innermost_call),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

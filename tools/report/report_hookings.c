@@ -1,0 +1,166 @@
+#include "tools/report/report_hookings.h"
+
+#include "tools/report/loader.h"
+#include "tools/report/memory.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define MILLION 1000000u
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t since(uint64_t from_ns, uint64_t to_ns)
+{
+    return to_ns > from_ns ? to_ns - from_ns : 0;
+}
+
+static void add(struct report_hooking *sum, const struct ledger_hooking *record,
+                uint64_t ledger_end_ns)
+{
+    uint64_t asof_ns = record->end_ns ? record->end_ns : ledger_end_ns;
+    bool heard = record->state == HOOKING_HEARD;
+    uint64_t begin_ns = record->from_ns ? record->from_ns : record->since_ns;
+    uint64_t heard_ns = record->heard_ns + (heard ? since(record->since_ns, asof_ns) : 0);
+
+    if (!sum->is_partial || record->state < sum->state)
+        sum->state = record->state;
+    if (record->from_ns && (!sum->from_ns || record->from_ns < sum->from_ns))
+        sum->from_ns = record->from_ns;
+    if (!heard && record->from_ns)
+        sum->until_ns = later(sum->until_ns, record->since_ns);
+    sum->heard_ns += heard_ns;
+    sum->span_ns += later(since(begin_ns, asof_ns), heard_ns);
+    sum->mutes += record->mutes;
+    sum->rate = record->rate > sum->rate ? record->rate : sum->rate;
+    sum->is_partial = true;
+}
+
+static void mark_threads(struct report_model *model)
+{
+    for (uint32_t i = 0; i < model->thread_count; i++)
+        model->threads[i].is_partial = false;
+    for (uint32_t i = 0; i < model->node_count; i++)
+        if (report_node__is_partial(model, i))
+            model->threads[model->nodes[i].thread].is_partial = true;
+}
+
+void loader__load_hookings(struct loader *loader)
+{
+    struct report_model *model = loader->model;
+    uint64_t asof_ns = report_model__profiled_to_ns(model);
+    ledger_ref ref = 0;
+
+    while ((ref = ledger_reader__next(loader->reader, LEDGER_HOOKINGS, ref)) != 0) {
+        const struct ledger_hooking *record = ledger_reader__hooking(loader->reader, ref);
+        bool of_method = ledger_reader__method(loader->reader, record->method) != NULL;
+        uint32_t method =
+            of_method ? loader__index_or_none(loader, record->method) : (uint32_t)REPORT_NONE;
+
+        if (method == REPORT_NONE || record->state > HOOKING_OFF) {
+            if (!loader__is_being_written(loader))
+                loader__skip(loader, ref, "ref %" PRIu32 ", expected the method of a hook",
+                             record->method);
+            continue;
+        }
+        if (!model->hookings)
+            model->hookings = memory__zeroed(model->method_count, sizeof(*model->hookings));
+        add(&model->hookings[method], record, asof_ns);
+    }
+    for (uint32_t i = 0; model->hookings && i < model->method_count; i++)
+        if (model->hookings[i].state == HOOKING_HEARD)
+            model->hookings[i].until_ns = 0;
+    if (model->hookings)
+        mark_threads(model);
+}
+
+const struct report_hooking *report_hooking__of(const struct report_model *model, uint32_t method)
+{
+    return model->hookings && model->hookings[method].is_partial ? &model->hookings[method] : NULL;
+}
+
+uint32_t report_hooking__share_ppm(const struct report_hooking *hooking)
+{
+    unsigned __int128 heard_ns = hooking->heard_ns;
+    uint64_t ppm = hooking->span_ns ? (uint64_t)(heard_ns * MILLION / hooking->span_ns) : 0;
+
+    return ppm < MILLION ? (uint32_t)ppm : MILLION - 1;
+}
+
+bool report_node__is_partial(const struct report_model *model, uint32_t node)
+{
+    return model->nodes[node].kind == NODE_EXACT && model->base[COLUMN_CALLS][node] &&
+           report_hooking__of(model, model->nodes[node].method);
+}
+
+/* Within the interval it was heard always, if it was heard when that began and never fell silent.
+ */
+static void subtract(struct report_hooking *now, const struct report_hooking *before,
+                     uint64_t since_ns, uint64_t asof_ns)
+{
+    uint64_t length_ns = since(since_ns, asof_ns);
+    bool was_heard = before->is_partial && before->state == HOOKING_HEARD;
+
+    if (was_heard && now->state == HOOKING_HEARD && now->mutes == before->mutes) {
+        now->is_partial = false;
+        return;
+    }
+    now->heard_ns = since(before->heard_ns, now->heard_ns);
+    now->span_ns = before->is_partial ? since(before->span_ns, now->span_ns) : length_ns;
+    now->mutes -= before->mutes < now->mutes ? before->mutes : now->mutes;
+}
+
+/* A method that had no record before was heard until then. */
+static void subtract_first(struct report_hooking *now, uint64_t since_ns)
+{
+    uint64_t before_ns = since(now->from_ns, since_ns);
+
+    if (!now->from_ns)
+        return;
+    now->heard_ns = since(before_ns, now->heard_ns);
+    now->span_ns = since(before_ns, now->span_ns);
+}
+
+void report_hookings__subtract(struct report_model *model, const struct report_model *before,
+                               const uint32_t *methods)
+{
+    uint64_t since_ns = report_model__profiled_to_ns(before);
+    uint64_t asof_ns = report_model__profiled_to_ns(model);
+    const struct report_hooking **old = NULL;
+
+    if (!model->hookings)
+        return;
+    old = memory__zeroed(model->method_count, sizeof(const struct report_hooking *));
+    for (uint32_t i = 0; i < before->method_count; i++)
+        if (methods[i] != REPORT_NONE)
+            old[methods[i]] = report_hooking__of(before, i);
+    for (uint32_t i = 0; i < model->method_count; i++) {
+        struct report_hooking *now = &model->hookings[i];
+        if (!now->is_partial)
+            continue;
+        if (old[i])
+            subtract(now, old[i], since_ns, asof_ns);
+        else
+            subtract_first(now, since_ns);
+    }
+    free((void *)old);
+    mark_threads(model);
+}
+
+struct report_hookings_count report_hookings__count(const struct report_model *model)
+{
+    struct report_hookings_count count = {0};
+
+    for (uint32_t i = 0; model->hookings && i < model->method_count; i++) {
+        const struct report_hooking *hooking = report_hooking__of(model, i);
+        if (!hooking)
+            continue;
+        count.planned += hooking->from_ns == 0;
+        count.silent += hooking->from_ns && hooking->state != HOOKING_HEARD;
+        count.again += hooking->state == HOOKING_HEARD;
+    }
+    return count;
+}

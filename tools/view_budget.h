@@ -1,0 +1,31 @@
+/*
+ * What the profiler was to cost and costs, and how fine the exact calls are: a line each under the
+ * head of every view.
+ */
+#ifndef TREADLE_VIEW_BUDGET_H
+#define TREADLE_VIEW_BUDGET_H
+
+#include "tools/hooks.h"
+#include "tools/report/report_model.h"
+
+#include <jansson.h>
+
+/* "2 % asked, 1.4 % used (hooks 1 s, …); 312 of 5 231 methods fell silent, 12 left out by the
+ * plan". Empty where nothing is known of either. */
+void view_budget__text(const struct report_model *model, char text[HOOKS_TEXT_BYTES]);
+
+/* "Java CPU in exact calls below 10 µs 20 %, 100 µs 55 %, …"; empty where no call was recorded. */
+void view_budget__resolution_text(const struct report_model *model, char text[HOOKS_TEXT_BYTES]);
+
+/* {"asked_ppm","used_ppm","hooks_ns",…,"methods","silent_methods","off_methods","planned_methods"}
+ */
+json_t *view_budget__json(const struct report_model *model);
+
+/* [{"below_ns","cpu_ppm"}]: of Java threads' CPU, the part inside exact calls whose mean is below
+ * that; the last one, below_ns null, inside any. */
+json_t *view_budget__resolution_json(const struct report_model *model);
+
+/* "budget", "resolution" and "positions_corrected". */
+void view_budget__add_to(json_t *object, const struct report_model *model);
+
+#endif
