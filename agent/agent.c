@@ -151,6 +151,7 @@ static void begin_budget(struct agent *agent)
         return;
     }
     agent->quotas.rate_max = HOOK_RATE_FIRST;
+    agent->quotas.overhead_ppm = options->overhead_ppm;
     agent->setup.counted_keys = HOOK_METHODS_MAX;
     agent->ledger.header->overhead_ppm = options->overhead_ppm;
     agent->ledger.header->rate_max = HOOK_RATE_FIRST;

@@ -23,13 +23,14 @@ static uint64_t heard_calls(const struct hook_quotas *quotas, uint32_t methods)
 
 /* In place a call costs many times what it does in a loop: cold caches, new nodes, code that is
  * interpreted still. So the price is what the account says of all calls so far. */
-static uint64_t cost_of_calls(const struct agent *agent, uint64_t calls)
+static uint64_t cost_of_calls(struct agent *agent, uint64_t calls)
 {
     uint64_t counted = agent->own_cost.facts.survey.calls;
     uint64_t all_ns = agent->ledger.header->own_cost.hooks_ns;
 
     if (!counted)
         return calls * agent->ledger.header->hook_cost_ps / 1000;
+    __atomic_store_n(&agent->quotas.price_ns, (uint32_t)(all_ns / counted), __ATOMIC_RELAXED);
     return (uint64_t)((double)all_ns / (double)counted * (double)calls);
 }
 

@@ -20,6 +20,7 @@ int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
     quotas->ledger = ledger;
     quotas->time = time;
     quotas->rate_max = quotas->named_rate_max = UINT32_MAX;
+    quotas->price_ns = HOOK_PRICE_NS;
     quotas->methods = methods;
     return 0;
 }
@@ -140,6 +141,18 @@ static uint32_t rate_of(uint32_t calls, uint64_t ns)
     return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
 }
 
+/* A program that makes few calls in all may make them where it likes. */
+static uint32_t allowed_rate(const struct hook_quotas *quotas, bool is_named, uint64_t now_ns)
+{
+    uint64_t used_ns = __atomic_load_n(&quotas->heard, __ATOMIC_RELAXED) *
+                       __atomic_load_n(&quotas->price_ns, __ATOMIC_RELAXED);
+    uint32_t rate =
+        __atomic_load_n(is_named ? &quotas->named_rate_max : &quotas->rate_max, __ATOMIC_RELAXED);
+    bool is_little = used_ns < now_ns / 1000000 * quotas->overhead_ppm / 2;
+
+    return is_little && rate < HOOK_RATE_SPARE ? HOOK_RATE_SPARE : rate;
+}
+
 /* One thread judges, the one that moves the mark. */
 static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t calls)
 {
@@ -147,7 +160,7 @@ static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint
     uint32_t judged = __atomic_load_n(&quota->judged, __ATOMIC_RELAXED);
     uint64_t before_ns = __atomic_load_n(&quota->judged_ns, __ATOMIC_RELAXED);
     uint64_t now_ns = ledger_time__now_ns(quotas->time);
-    uint32_t rate, rate_max;
+    uint32_t rate;
 
     if (before_ns && calls - judged < HOOK_QUOTA_CALLS)
         return;
@@ -158,9 +171,7 @@ static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint
     if (!before_ns)
         return;
     rate = rate_of(calls - judged, now_ns - before_ns);
-    rate_max = __atomic_load_n(quota->is_named ? &quotas->named_rate_max : &quotas->rate_max,
-                               __ATOMIC_RELAXED);
-    if (rate > rate_max)
+    if (rate > allowed_rate(quotas, quota->is_named, now_ns))
         silence(quotas, jni, number, rate);
 }
 
@@ -169,6 +180,7 @@ void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
     uint32_t calls =
         __atomic_add_fetch(&quotas->methods[method].calls, HOOK_QUOTA_STEP, __ATOMIC_RELAXED);
 
+    __atomic_fetch_add(&quotas->heard, HOOK_QUOTA_STEP, __ATOMIC_RELAXED);
     judge(quotas, jni, method, calls);
     if (hook_quotas__have_work(quotas))
         hook_quotas__apply(quotas, jni);

@@ -33,8 +33,11 @@
 #define HOOK_START_NS     15000000000u /* of the ledger's time */
 #define HOOK_RATE_HOT     1000u        /* calls a second */
 #define HOOK_RATE_FIRST   20u /* calls a second of a method before the first look at the costs */
-#define HOOK_RATE_MOST    20000u
-#define HOOK_TRIES_MAX    64u /* methods that are to be heard again, waiting for a thread */
+#define HOOK_RATE_SPARE                                                                            \
+    2000u /* while little of the budget is used: calls cost PRICE_NS each at first */
+#define HOOK_PRICE_NS  500u
+#define HOOK_RATE_MOST 20000u
+#define HOOK_TRIES_MAX 64u /* methods that are to be heard again, waiting for a thread */
 
 /* One method's. What is said to be atomic may be written by any thread in a hook. */
 struct method_quota {
@@ -58,6 +61,9 @@ struct hook_quotas {
     const struct ledger_time *time;
     uint32_t rate_max;       /* atomic: calls a second of one method; UINT32_MAX: any */
     uint32_t named_rate_max; /* atomic: of one that include= names */
+    uint32_t overhead_ppm;   /* of one processor's time: less than half of it used is little */
+    uint32_t price_ns;       /* atomic: of a call */
+    uint64_t heard;          /* atomic: calls of all methods, in steps */
     uint32_t tries[HOOK_TRIES_MAX];
     uint32_t try_count; /* atomic: of tries that wait */
     bool applying;      /* atomic */

@@ -129,6 +129,28 @@ static void a_fast_method_is_off(void **state)
     end(&run);
 }
 
+/* 500 calls a second are too many while the program starts: for good. But not where all calls so
+ * far took less than half of the budget: 1 % of a second is 10 ms, and 64 calls of 500 ns are 32
+ * us. */
+static void few_calls_may_be_fast(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    call(&run, JUDGED, JUDGED * SECOND / 500);
+    assert_true(hooks[METHOD].off);
+    end(&run);
+    begin(&run, SECOND);
+    run.quotas.overhead_ppm = 10000;
+    call(&run, JUDGED, JUDGED * SECOND / 500);
+    assert_true(hook_quotas__hear(&run.quotas, METHOD));
+    run.quotas.heard = 100000;
+    call(&run, 2 * JUDGED, 2 * JUDGED * SECOND / 500);
+    assert_true(hooks[METHOD].off);
+    end(&run);
+}
+
 /* Later, at 500 calls a second, it is muted; called on, it is off. */
 static void a_muted_method_that_is_called_on_is_off(void **state)
 {
@@ -236,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_method_is_always_heard),
         cmocka_unit_test(a_fast_method_is_off),
+        cmocka_unit_test(few_calls_may_be_fast),
         cmocka_unit_test(a_muted_method_that_is_called_on_is_off),
         cmocka_unit_test(a_muted_method_is_heard_again),
         cmocka_unit_test(what_is_off_is_not_tried_again),
