@@ -29,6 +29,7 @@ static struct ledger_tally *tally_of(struct frame_tallies *tallies, ledger_ref t
     struct ledger_tally *record;
     struct frame_tally *tally;
 
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
     HASH_FIND(hh, tallies->tallies, &key, sizeof key, tally);
     if (!tally) {
         if (HASH_COUNT(tallies->tallies) >= TALLIES_MAX)

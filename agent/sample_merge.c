@@ -147,7 +147,6 @@ static void add_raw(struct sample_merge *merge, const struct sample *sample,
         add_native(native_symbols__find_stub(&merge->symbols, raw->where, &blob));
         break;
     case FRAME_KERNEL:
-        break;
     case FRAME_NAMED:
         break;
     }

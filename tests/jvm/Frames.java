@@ -9,6 +9,9 @@ import java.util.zip.Deflater;
  * as is said.
  */
 public class Frames {
+    /** Samples begin some time after the JVM has started. */
+    private static final long BEFORE_SAMPLES_MS = 1000;
+
     static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     static final int DEPTH = 2000;
     static int cpuMs;
@@ -127,6 +130,7 @@ public class Frames {
     }
 
     public static void main(String[] args) throws Exception {
+        Thread.sleep(BEFORE_SAMPLES_MS);
         cpuMs = Integer.parseInt(args[0]);
         Thread[] threads = {start("inline", Frames::caller), start("deflate", Frames::deflate),
                             start("copy", Frames::copy), start("native", Frames::throughNative),

@@ -20,12 +20,12 @@
 static struct fake_method a, b, c;
 
 struct shelf {
-    struct java_methods java;
-    struct code_cache cache;
-    struct compiled_code code;
     struct fake_heap heap;
     struct fake_nmethod *nmethod;
     struct shelf *older; /* all can be reached, for the leak checker */
+    struct compiled_code code;
+    struct java_methods java;
+    struct code_cache cache;
 };
 
 /* Numbers below 191 are a byte in the format of JDK 17, and one more from JDK 20 on. */
