@@ -268,6 +268,7 @@ static inline void redrawn__close(struct redrawn *redrawn)
 {
     constant_pool__close(&redrawn->pool);
     free(redrawn->rewrite.bytes);
+    free(redrawn->rewrite.hooked);
 }
 
 /* Expected text to bytes. */
