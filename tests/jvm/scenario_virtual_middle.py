@@ -43,7 +43,7 @@ def middle(test):
     if test.major < 21:
         raise harness.Skip(f"JDK {test.major} has no virtual threads")
     test.compile("classes", SOURCE, flags=("-Xlint:all",))
-    test.corrects_positions = test.events == "jvmti"
+    test.resynchronises = test.events == "jvmti"
     from_the_start(test)
     if test.events == "instrument":
         test.ledger.unlink()
