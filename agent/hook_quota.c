@@ -63,8 +63,11 @@ static void tell(struct hook_quotas *quotas, uint32_t number, enum ledger_hookin
     const struct method_quota *quota = &quotas->methods[number];
     struct ledger_hooking *hooking = hooking_of(quotas, number);
 
-    if (!hooking)
+    /* The ledger is full: that calls are missing must not stay unsaid. */
+    if (!hooking) {
+        ledger__count(&quotas->ledger->header->dropped_enters, 1);
         return;
+    }
     __atomic_store_n(&hooking->heard_ns, quota->heard_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&hooking->since_ns, quota->since_ns, __ATOMIC_RELAXED);
     hooking->rate = quota->rate;
