@@ -13,51 +13,51 @@
 static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 #define PASSED_ON (sizeof(passed_on) / sizeof(passed_on[0]))
 
-static volatile pid_t program;
-
-/* What comes from a terminal the program gets as well, by itself. */
-static void pass_on(int number, siginfo_t *info, void *context)
+/* The signals to pass on, less those that are ignored: whoever ignores one for us, as nohup does,
+   ignores that signal for the program too. */
+static sigset_t wanted_signals(void)
 {
-    int saved = errno;
-    (void)context;
-    if (info->si_code <= 0 && program > 0)
-        (void)kill(program, number);
-    errno = saved;
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    for (size_t i = 0; i < PASSED_ON; i++) {
+        struct sigaction action;
+        if (sigaction(passed_on[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(&wanted, passed_on[i]);
+    }
+    return wanted;
 }
 
-static void catch_signals(void)
+/* Waits for the end of the program, with the signals to pass on and SIGCHLD blocked. What comes
+   from a terminal the program gets as well, by itself. */
+static int wait_for(pid_t program, const sigset_t *awaited)
 {
-    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
-    for (size_t i = 0; i < PASSED_ON; i++) {
-        struct sigaction before;
-        /* Whoever ignores one for us, as nohup does, ignores it for the program. */
-        if (sigaction(passed_on[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            (void)sigaction(passed_on[i], &action, NULL);
+    int status;
+    pid_t ended;
+    while ((ended = waitpid(program, &status, WNOHANG)) != program) {
+        siginfo_t info;
+        if (ended < 0 && errno != EINTR)
+            return -1;
+        if (sigwaitinfo(awaited, &info) > 0 && info.si_signo != SIGCHLD && info.si_code <= 0)
+            (void)kill(program, info.si_signo);
     }
+    return status;
 }
 
 int watched_program__run(int (*start)(void *context), void *context)
 {
-    sigset_t wanted, before;
-    int status;
-    sigemptyset(&wanted);
-    for (size_t i = 0; i < PASSED_ON; i++)
-        sigaddset(&wanted, passed_on[i]);
-    (void)sigprocmask(SIG_BLOCK, &wanted, &before);
-    program = fork();
+    sigset_t awaited = wanted_signals(), before;
+    void (*of_children)(int) = signal(SIGCHLD, SIG_DFL);
+    sigaddset(&awaited, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &awaited, &before);
+    pid_t program = fork();
     if (program == 0) {
         (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        (void)signal(SIGCHLD, of_children);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         _exit(start(context));
     }
-    if (program > 0)
-        catch_signals();
+    int status = program < 0 ? -1 : wait_for(program, &awaited);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    if (program < 0)
-        return -1;
-    while (waitpid(program, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
     return status;
 }
 
