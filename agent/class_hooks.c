@@ -1,6 +1,7 @@
 #include "agent/class_hooks.h"
 
 #include "agent/agent.h"
+#include "agent/class_listing.h"
 #include "agent/class_rewriter.h"
 #include "agent/hook_class.h"
 #include "agent/hooks.h"
@@ -26,6 +27,8 @@ struct class_look {
     bool is_jdk; /* of the boot or platform loader */
     uint32_t filtered;
     uint32_t left_alone[LEFT_ALONE_COUNT];
+    struct class_listing listing;
+    enum ledger_choice choice; /* of the method that is looked at */
 };
 
 /* Nothing has been seen yet of what the filter admits. */
@@ -34,6 +37,7 @@ static void begin_counting(struct agent *agent)
     struct ledger_header *header = agent->ledger.header;
 
     header->default_filter = agent->options.filter.include == NULL;
+    header->filters++;
     header->hooked_classes = header->hooked_methods = header->filtered_methods = 0;
     memset(header->left_alone, 0, sizeof header->left_alone);
     method_numbers__unmark(&agent->class_hooks.methods, CLASS_COUNTED);
@@ -126,20 +130,27 @@ static char *dotted_name(struct class_text name)
     return dotted;
 }
 
-static bool is_admitted(const struct class_look *look, const struct class_method *method)
+/* CHOICE_HOOKED, or which part of the filter leaves the method out. */
+static enum ledger_choice filter_choice(const struct class_look *look,
+                                        const struct class_method *method)
 {
     const struct method_filter *filter = &look->agent->options.filter;
+    const struct method_filter included = {.include = filter->include};
+    enum ledger_choice choice = CHOICE_HOOKED;
     char *name;
-    bool admitted;
 
-    if (!filter->include && (look->is_jdk || class_method__is_trivial(method)))
-        return false;
+    if (!filter->include && look->is_jdk)
+        return CHOICE_JDK;
+    if (!filter->include && class_method__is_trivial(method))
+        return CHOICE_TRIVIAL;
     if (!filter->include && !filter->exclude)
-        return true;
+        return CHOICE_HOOKED;
     name = strndup((const char *)method->name.bytes, method->name.length);
-    admitted = name && method_filter__admits(filter, look->dotted, name);
+    if (!name || !method_filter__admits(filter, look->dotted, name))
+        choice = name && method_filter__admits(&included, look->dotted, name) ? CHOICE_EXCLUDED
+                                                                              : CHOICE_NOT_INCLUDED;
     free(name);
-    return admitted;
+    return choice;
 }
 
 /* Names that include= has in full. */
@@ -161,11 +172,11 @@ static bool is_pinning(const struct class_look *look, const struct class_method 
 }
 
 /* Known to be hot from an earlier run, it gets no hooks: its number, or 0. */
-static uint32_t apply_budget(const struct class_look *look, const struct class_method *method,
+static uint32_t apply_budget(struct class_look *look, const struct class_method *method,
                              uint32_t id)
 {
     struct agent *agent = look->agent;
-    bool named = is_named(look, method);
+    bool named = look->choice == CHOICE_NAMED;
     uint32_t hash = plan__code_hash(method);
     uint32_t rate = named ? 0 : plan__silenced(agent->plan, method);
 
@@ -176,6 +187,14 @@ static uint32_t apply_budget(const struct class_look *look, const struct class_m
     if (!ledger__find_method(&agent->ledger, id))
         (void)class_hooks__resolve(agent, id);
     hook_quotas__leave_out(&agent->quotas, id, rate, hash);
+    look->choice = CHOICE_PLANNED;
+    return 0;
+}
+
+static uint32_t leave_alone(struct class_look *look, enum ledger_left_alone reason)
+{
+    look->left_alone[reason]++;
+    look->choice = (enum ledger_choice)(CHOICE_LEFT_ALONE + (unsigned)reason);
     return 0;
 }
 
@@ -187,24 +206,25 @@ static uint32_t number(struct class_look *look, const struct class_method *metho
     /* JVMTI's events make the nodes. */
     if (!look->agent->class_hooks.everywhere)
         return 0;
-    if (!look->dotted || !(is_pinning(look, method) || is_admitted(look, method))) {
+    if (!look->dotted)
+        return leave_alone(look, LEFT_ALONE_NO_MEMORY);
+    look->choice = is_pinning(look, method) ? CHOICE_HOOKED : filter_choice(look, method);
+    if (look->choice != CHOICE_HOOKED) {
         look->filtered++;
         return 0;
     }
-    if (look->is_boot && method->is_intrinsic) {
-        look->left_alone[LEFT_ALONE_INTRINSIC]++;
-        return 0;
-    }
+    if (look->is_boot && method->is_intrinsic)
+        return leave_alone(look, LEFT_ALONE_INTRINSIC);
+    if (is_named(look, method))
+        look->choice = CHOICE_NAMED;
     if (look->class)
         id = method_numbers__id(&look->agent->class_hooks.methods, look->class, method->name,
                                 method->descriptor);
     if (id >= HOOK_METHODS_MAX)
         id = 0;
     if (!id)
-        look->left_alone[LEFT_ALONE_NO_MEMORY]++;
-    else if (look->agent->quotas.methods)
-        id = apply_budget(look, method, id);
-    return id;
+        return leave_alone(look, LEFT_ALONE_NO_MEMORY);
+    return look->agent->quotas.methods ? apply_budget(look, method, id) : id;
 }
 
 /* A choose_method: the class's first method makes the class known. */
@@ -222,6 +242,37 @@ static bool choose(void *context, const struct class_method *method, struct meth
     return choice->id || choice->first;
 }
 
+/* A tell_method. */
+static void list(void *context, const struct class_method *method, uint32_t id,
+                 enum method_outcome outcome)
+{
+    struct class_look *look = context;
+    bool without_code = outcome == METHOD_WITHOUT_CODE;
+    enum ledger_choice choice = look->choice;
+    enum ledger_left_alone reason;
+
+    (void)id;
+    if (!look->agent->class_hooks.everywhere)
+        return;
+    if (without_code)
+        choice = method->access_flags & ACC_NATIVE ? CHOICE_NATIVE : CHOICE_ABSTRACT;
+    else if (method_outcome__left_alone(outcome, &reason))
+        choice = (enum ledger_choice)(CHOICE_LEFT_ALONE + (unsigned)reason);
+    look->listing.is_wanted |=
+        !without_code && choice != CHOICE_NOT_INCLUDED && choice != CHOICE_JDK;
+    class_listing__add(&look->listing, (uint8_t)choice, method->name, method->descriptor);
+}
+
+static void write_listing(const struct class_look *look, struct numbered_class *class,
+                          uint32_t left_alone)
+{
+    bool is_own = !look->agent->options.filter.include && !look->is_jdk;
+
+    if (class && (left_alone || is_own || look->listing.is_wanted ||
+                  __atomic_load_n(numbered_class__listing(class), __ATOMIC_RELAXED)))
+        class_listing__write(&look->listing, &look->agent->ledger, class, left_alone);
+}
+
 static void count_class(const struct class_look *look, const struct class_rewrite *rewrite)
 {
     struct ledger_header *header = look->agent->ledger.header;
@@ -229,6 +280,7 @@ static void count_class(const struct class_look *look, const struct class_rewrit
 
     if (!look->class || !numbered_class__mark(look->class, CLASS_COUNTED))
         return;
+    write_listing(look, look->class, 0);
     ledger__count(&header->filtered_methods, look->filtered);
     ledger__count(&header->hooked_methods, rewrite->methods[METHOD_HOOKED]);
     ledger__count(&header->hooked_classes, rewrite->methods[METHOD_HOOKED] > 0);
@@ -239,16 +291,18 @@ static void count_class(const struct class_look *look, const struct class_rewrit
             ledger__count(&header->left_alone[reason], rewrite->methods[outcome]);
 }
 
-static void count_failure(const struct agent *agent, const char *name, int error,
+static void count_failure(const struct class_look *look, const char *name, int error,
                           const struct class_rewrite *rewrite)
 {
-    struct ledger_header *header = agent->ledger.header;
+    struct class_hooks *hooks = &look->agent->class_hooks;
+    enum ledger_left_alone reason = error == -ENOMEM    ? LEFT_ALONE_NO_MEMORY
+                                    : error == -ENOTSUP ? LEFT_ALONE_VERSION
+                                                        : LEFT_ALONE_MALFORMED;
+    struct class_text text = {(const uint8_t *)name, name ? (uint32_t)strlen(name) : 0};
 
-    if (error == -ENOMEM)
-        ledger__count(&header->left_alone[LEFT_ALONE_NO_MEMORY], 1);
-    else
-        ledger__count(
-            &header->left_alone[error == -ENOTSUP ? LEFT_ALONE_VERSION : LEFT_ALONE_MALFORMED], 1);
+    ledger__count(&look->agent->ledger.header->left_alone[reason], 1);
+    if (name && hooks->everywhere)
+        write_listing(look, method_numbers__class(&hooks->methods, text), 1 + (uint32_t)reason);
     log__line(LOG_DEBUG, "class %s has no hooks: at byte %zu expected %s", name ? name : "?",
               rewrite->error.offset, rewrite->error.expected ? rewrite->error.expected : "memory");
 }
@@ -300,9 +354,10 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
     began = own_cost__begin_classes(agent, false);
     pthread_rwlock_rdlock(&hooks->filter_lock);
     if (is_wanted_class(agent, jni, loader, name)) {
-        error = class_rewriter__rewrite(bytes, (size_t)length, HOOK_CLASS, choose, &look, &rewrite);
+        error = class_rewriter__rewrite_and_tell(bytes, (size_t)length, HOOK_CLASS, choose, list,
+                                                 &look, &rewrite);
         if (error)
-            count_failure(agent, name, error, &rewrite);
+            count_failure(&look, name, error, &rewrite);
         else
             count_class(&look, &rewrite);
         if (!error && look.class)
@@ -318,6 +373,7 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
         free(rewrite.bytes);
         free(rewrite.hooked);
         free(look.dotted);
+        class_listing__release(&look.listing);
     }
     pthread_rwlock_unlock(&hooks->filter_lock);
     own_cost__end_classes(agent, began);
@@ -391,9 +447,12 @@ static void note_refused(struct agent *agent, const char *name, jvmtiError error
 {
     struct class_text text = {(const uint8_t *)name, (uint32_t)strlen(name)};
     struct numbered_class *class = method_numbers__class(&agent->class_hooks.methods, text);
+    const struct class_listing nothing = {0};
 
-    if (class && numbered_class__mark(class, CLASS_REFUSED))
+    if (class && numbered_class__mark(class, CLASS_REFUSED)) {
         ledger__count(&agent->ledger.header->left_alone[LEFT_ALONE_REFUSED], 1);
+        class_listing__write(&nothing, &agent->ledger, class, 1 + LEFT_ALONE_REFUSED);
+    }
     log__line(LOG_INFO, "the JVM does not transform %s (JVMTI error %d)", name, (int)error);
 }
 

@@ -13,7 +13,6 @@
 #define POOL_AT         8u
 #define CODE_HEAD_BYTES 8u /* of a Code attribute's content, before the code */
 #define ACC_STATIC      0x0008u
-#define ACC_NATIVE      0x0100u
 #define ACC_ABSTRACT    0x0400u
 
 struct rewriting {
@@ -25,6 +24,7 @@ struct rewriting {
     size_t copied; /* the class file's bytes up to here are in the body, or stand before it */
     struct class_text class_name;
     choose_method choose;
+    tell_method tell; /* or NULL */
     void *context;
     struct class_rewrite *rewrite;
 };
@@ -116,6 +116,14 @@ static int note_hooked(struct class_rewrite *rewrite, uint32_t id)
     return 0;
 }
 
+static void note_outcome(struct rewriting *rewriting, const struct class_method *method,
+                         uint32_t id, enum method_outcome outcome)
+{
+    rewriting->rewrite->methods[outcome]++;
+    if (rewriting->tell)
+        rewriting->tell(rewriting->context, method, id, outcome);
+}
+
 static int hook_code(struct rewriting *rewriting, struct class_method *method,
                      struct class_reader *content)
 {
@@ -143,7 +151,7 @@ static int hook_code(struct rewriting *rewriting, struct class_method *method,
         error = write_hooked(rewriting, &hooked, content, &outcome);
     }
     if (!error)
-        rewriting->rewrite->methods[outcome]++;
+        note_outcome(rewriting, method, choice.id, outcome);
     if (!error && outcome == METHOD_HOOKED)
         error = note_hooked(rewriting->rewrite, choice.id);
     return error;
@@ -202,7 +210,7 @@ static int hook_method(struct rewriting *rewriting)
         has_code = true;
     }
     if (!has_code)
-        rewriting->rewrite->methods[METHOD_WITHOUT_CODE]++;
+        note_outcome(rewriting, &method, 0, METHOD_WITHOUT_CODE);
     return error;
 }
 
@@ -317,6 +325,14 @@ static int rewrite_class(struct rewriting *rewriting)
 int class_rewriter__rewrite(const uint8_t *bytes, size_t length, const char *hook_class,
                             choose_method choose, void *context, struct class_rewrite *rewrite)
 {
+    return class_rewriter__rewrite_and_tell(bytes, length, hook_class, choose, NULL, context,
+                                            rewrite);
+}
+
+int class_rewriter__rewrite_and_tell(const uint8_t *bytes, size_t length, const char *hook_class,
+                                     choose_method choose, tell_method tell, void *context,
+                                     struct class_rewrite *rewrite)
+{
     struct rewriting rewriting = {
         .reader = {.bytes = bytes, .end = length, .error = &rewrite->error},
         .code = {.pool = &rewriting.pool,
@@ -324,6 +340,7 @@ int class_rewriter__rewrite(const uint8_t *bytes, size_t length, const char *hoo
                  .flow_steps_left = CONSTRUCTOR_FLOW_STEPS,
                  .frame_bytes_left = STACK_MAP_BYTES},
         .choose = choose,
+        .tell = tell,
         .context = context,
         .rewrite = rewrite,
     };

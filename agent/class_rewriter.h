@@ -14,6 +14,7 @@
 
 #define CLASS_VERSION_LEAST 45u
 #define CLASS_VERSION_MOST  69u
+#define ACC_NATIVE          0x0100u /* of a method's access_flags */
 
 /* One method of the class, as the file has it. */
 struct class_method {
@@ -39,6 +40,10 @@ struct method_choice {
 typedef bool (*choose_method)(void *context, const struct class_method *method,
                               struct method_choice *choice);
 
+/* Told of every method what became of it, those without code too; `id` is the choice's. */
+typedef void (*tell_method)(void *context, const struct class_method *method, uint32_t id,
+                            enum method_outcome outcome);
+
 struct class_rewrite {
     uint8_t *bytes; /* the new class file, the caller's to free; NULL: leave the class as it is */
     size_t length;
@@ -53,6 +58,11 @@ struct class_rewrite {
  * in error as well; -ENOMEM. *rewrite is filled in any case. */
 int class_rewriter__rewrite(const uint8_t *bytes, size_t length, const char *hook_class,
                             choose_method choose, void *context, struct class_rewrite *rewrite);
+
+/* The same, with somebody to tell. */
+int class_rewriter__rewrite_and_tell(const uint8_t *bytes, size_t length, const char *hook_class,
+                                     choose_method choose, tell_method tell, void *context,
+                                     struct class_rewrite *rewrite);
 
 /* Why the method was left alone; false: it was not. */
 bool method_outcome__left_alone(enum method_outcome outcome, enum ledger_left_alone *reason);

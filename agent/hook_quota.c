@@ -71,6 +71,8 @@ static void tell(struct hook_quotas *quotas, uint32_t number, enum ledger_hookin
     __atomic_store_n(&hooking->heard_ns, quota->heard_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&hooking->since_ns, quota->since_ns, __ATOMIC_RELAXED);
     hooking->rate = quota->rate;
+    hooking->rate_max = quota->limit;
+    hooking->heard_calls = quota->silent_at;
     hooking->mutes = quota->mutes;
     __atomic_store_n(&hooking->state, (uint32_t)state, __ATOMIC_RELEASE);
 }
@@ -106,7 +108,8 @@ static bool is_for_good(uint32_t rate, uint64_t now_ns)
     return rate > HOOK_RATE_HOT || now_ns < HOOK_START_NS;
 }
 
-static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t rate)
+static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t rate,
+                    uint32_t limit)
 {
     struct method_quota *quota = &quotas->methods[number];
     uint64_t now_ns;
@@ -116,6 +119,8 @@ static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, ui
     hook_class__mute(jni, number, HOOK_SILENT_CALLS);
     now_ns = ledger_time__now_ns(quotas->time);
     quota->rate = rate;
+    quota->limit = limit;
+    quota->silent_at = __atomic_load_n(&quota->calls, __ATOMIC_RELAXED);
     quota->mutes++;
     quota->heard_ns += now_ns - quota->since_ns;
     quota->since_ns = now_ns;
@@ -163,7 +168,7 @@ static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint
     uint32_t judged = __atomic_load_n(&quota->judged, __ATOMIC_RELAXED);
     uint64_t before_ns = __atomic_load_n(&quota->judged_ns, __ATOMIC_RELAXED);
     uint64_t now_ns = ledger_time__now_ns(quotas->time);
-    uint32_t rate;
+    uint32_t rate, limit;
 
     if (before_ns && calls - judged < HOOK_QUOTA_CALLS)
         return;
@@ -174,8 +179,9 @@ static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint
     if (!before_ns)
         return;
     rate = rate_of(calls - judged, now_ns - before_ns);
-    if (rate > allowed_rate(quotas, quota->is_named, now_ns))
-        silence(quotas, jni, number, rate);
+    limit = allowed_rate(quotas, quota->is_named, now_ns);
+    if (rate > limit)
+        silence(quotas, jni, number, rate, limit);
 }
 
 void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)

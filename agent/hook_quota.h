@@ -49,6 +49,8 @@ struct method_quota {
     uint64_t heard_ns;  /* heard before that */
     uint32_t state;     /* atomic; enum ledger_hooking_state */
     uint32_t rate;      /* calls a second, as judged last */
+    uint32_t limit;     /* … that were allowed then; and when it fell silent it had heard … */
+    uint32_t silent_at; /* … so many calls */
     uint32_t mutes;     /* how often it fell silent */
     uint32_t code_hash;
     ledger_ref hooking; /* its record; or none: it was always heard */

@@ -10,7 +10,8 @@ struct numbered_class {
     struct numbered_method *last;
     struct numbered_method *found; /* last time: methods are asked for in the class file's order */
     char *source;
-    unsigned marks; /* atomic; enum class_mark */
+    unsigned marks;   /* atomic; enum class_mark */
+    uint32_t listing; /* the user's; atomic */
     UT_hash_handle hh;
     char name[];
 };
@@ -252,6 +253,11 @@ void numbered_class__set_source(struct method_numbers *methods, struct numbered_
         }
     }
     pthread_mutex_unlock(&methods->lock);
+}
+
+uint32_t *numbered_class__listing(struct numbered_class *class)
+{
+    return &class->listing;
 }
 
 bool numbered_class__is(const struct numbered_class *class, enum class_mark mark)

@@ -73,6 +73,9 @@ const char *numbered_class__source(const struct numbered_class *class);
 void numbered_class__set_source(struct method_numbers *methods, struct numbered_class *class,
                                 struct class_text source);
 
+/* A word for the table's user, 0 at first: to be read and written atomically. */
+uint32_t *numbered_class__listing(struct numbered_class *class);
+
 /* Marks for the table's user. */
 enum class_mark {
     CLASS_HOOKED = 1,  /* it was given hooks */

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define RECENT_NS       3000000000u
 #define LOOK_NS         100000000u
 #define SURVEY_LEAST_NS 1000000000u
 #define SURVEY_COST     1000u
@@ -179,6 +180,24 @@ static void publish(struct ledger_own_cost *to, const struct ledger_own_cost *co
     __atomic_store_n(&to->jvm_ns, cost->jvm_ns, __ATOMIC_RELAXED);
 }
 
+/* The few seconds that are over last: what was used long ago does not hide what is used now. */
+static void note_recent(struct agent *agent, uint64_t now_ns)
+{
+    struct cost_reading *before = &agent->own_cost.recent;
+    struct ledger_header *header = agent->ledger.header;
+    struct cost_reading now = {now_ns, 0, ledger_own_cost__sum(&header->own_cost)};
+
+    if (now_ns - before->wall_ns < RECENT_NS)
+        return;
+    now.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    __atomic_store_n(&header->recent_cpu_ns, 0, __ATOMIC_RELEASE);
+    header->recent_wall_ns = now_ns - before->wall_ns;
+    header->recent_own_ns = now.own_ns > before->own_ns ? now.own_ns - before->own_ns : 0;
+    if (before->cpu_ns && before->wall_ns >= header->since_ns)
+        __atomic_store_n(&header->recent_cpu_ns, now.cpu_ns - before->cpu_ns, __ATOMIC_RELEASE);
+    *before = now;
+}
+
 void own_cost__look(struct agent *agent, bool all)
 {
     struct own_cost *cost = &agent->own_cost;
@@ -200,4 +219,5 @@ void own_cost__look(struct agent *agent, bool all)
         survey(agent, now_ns);
     sum = cost_model__of(&cost->facts);
     publish(&header->own_cost, &sum);
+    note_recent(agent, now_ns);
 }

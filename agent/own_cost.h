@@ -25,6 +25,13 @@ struct signal_lane {
     uint64_t unused[5];
 };
 
+/* Readings at one moment. */
+struct cost_reading {
+    uint64_t wall_ns;
+    uint64_t cpu_ns;
+    uint64_t own_ns;
+};
+
 struct own_cost {
     struct signal_lane lanes[OWN_COST_LANES];
     uint64_t delivery_ns; /* of one signal, by the kernel; 0: not measured */
@@ -32,6 +39,7 @@ struct own_cost {
     /* what follows is own_cost__look's alone */
     struct cost_facts facts;
     struct method_calls methods;
+    struct cost_reading recent; /* when the last few seconds began */
     uint64_t next_look_ns;
     uint64_t next_survey_ns;
     uint64_t thread_ns; /* clocks and counts as read last */

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC          "TREADLE\n"
-#define LEDGER_FORMAT_VERSION 5u
+#define LEDGER_FORMAT_VERSION 6u
 #define LEDGER_BYTE_ORDER     0x01020304u
 #define LEDGER_CELL_BYTES     64u
 #define LEDGER_CHUNK_BYTES    4096u
@@ -51,6 +51,7 @@ enum ledger_table {
     LEDGER_PLACES,
     LEDGER_HOOKINGS,
     LEDGER_TALLIES,
+    LEDGER_CLASSES,
     LEDGER_TABLES,
 };
 
@@ -275,7 +276,17 @@ struct ledger_header {
     uint64_t off_methods;
     uint32_t rate_max; /* calls a second that a method may make just now; UINT32_MAX: any */
     uint32_t reserved_budget;
-    uint64_t lost_tallies; /* samples that are in no tally, or not in all of theirs */
+    uint64_t lost_tallies;     /* samples that are in no tally, or not in all of theirs */
+    uint64_t unlisted_classes; /* of which no struct ledger_class tells: there was no room */
+    uint64_t listed_bytes;     /* that those have taken, about */
+    uint32_t
+        filters; /* how often include= and exclude= were set: classes of earlier ones are old */
+    uint32_t reserved_filters;
+
+    /* A few seconds of it, up to the last look; 0 ns of CPU: too little happened in them. */
+    uint64_t recent_wall_ns;
+    uint64_t recent_cpu_ns; /* the process's */
+    uint64_t recent_own_ns; /* … of these, the profiler's own */
 };
 
 enum ledger_event_mode {
@@ -374,16 +385,44 @@ enum ledger_hooking_state {
  * are the ledger's; a method without such a record was heard from its class's loading on. */
 struct ledger_hooking {
     ledger_ref method;
-    uint32_t state;     /* enum ledger_hooking_state */
-    uint64_t from_ns;   /* when hooks were put in */
-    uint64_t since_ns;  /* when it came to this state */
-    uint64_t heard_ns;  /* recorded before that, in all */
-    uint32_t mutes;     /* how often it fell silent */
-    uint32_t rate;      /* calls a second when it did so last */
-    uint32_t code_hash; /* FNV-1a of its bytecode */
-    uint32_t reserved_end;
-    uint64_t end_ns; /* of a process merged into this ledger: its end; 0: the ledger's own */
-    uint32_t reserved[2];
+    uint32_t state;       /* enum ledger_hooking_state */
+    uint64_t from_ns;     /* when hooks were put in */
+    uint64_t since_ns;    /* when it came to this state */
+    uint64_t heard_ns;    /* recorded before that, in all */
+    uint32_t mutes;       /* how often it fell silent */
+    uint32_t rate;        /* calls a second when it did so last */
+    uint32_t code_hash;   /* FNV-1a of its bytecode */
+    uint32_t rate_max;    /* … that the budget allowed it then; 0: not known */
+    uint64_t end_ns;      /* of a process merged into this ledger: its end; 0: the ledger's own */
+    uint32_t heard_calls; /* up to when it fell silent last, about: counted in steps */
+    uint32_t reserved;
+};
+
+/* What became of a method of a class that was looked at. The numbers are part of the format; from
+ * CHOICE_LEFT_ALONE on they are that plus an enum ledger_left_alone. */
+enum ledger_choice {
+    CHOICE_HOOKED = 1,
+    CHOICE_NAMED,        /* hooked; include= names it, or all of its class */
+    CHOICE_PLANNED,      /* plan= knows it as hot: its hooking tells */
+    CHOICE_NOT_INCLUDED, /* by include= */
+    CHOICE_EXCLUDED,     /* by exclude= */
+    CHOICE_JDK,          /* without include=: the JDK's own */
+    CHOICE_TRIVIAL,      /* without include=: a trivial accessor */
+    CHOICE_NATIVE,
+    CHOICE_ABSTRACT,
+    CHOICE_LEFT_ALONE = 64,
+};
+
+/* A class that was looked at, and what became of its methods: so one that was never called can be
+ * told from one that was never there. */
+struct ledger_class {
+    ledger_ref name;     /* as its methods have it */
+    ledger_ref methods;  /* string: of each a byte of enum ledger_choice, its name, a NUL, its
+                            signature, a NUL; or none */
+    uint32_t left_alone; /* 1 + the enum ledger_left_alone for which the class has no hooks; or 0 */
+    uint32_t is_cut;     /* 1: the string has not all of its methods */
+    uint32_t filter;     /* the header's filters when it was looked at */
+    uint32_t reserved[11];
 };
 
 /*
@@ -576,6 +615,8 @@ _Static_assert(sizeof(struct ledger_code) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_place) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_rename) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_tally) == LEDGER_CELL_BYTES, "one cell");
+_Static_assert(sizeof(struct ledger_hooking) == LEDGER_CELL_BYTES, "one cell");
+_Static_assert(sizeof(struct ledger_class) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_side) % LEDGER_CELL_BYTES == 0, "whole cells");
 _Static_assert(sizeof(struct ledger_thread) % LEDGER_CELL_BYTES == 0, "whole cells");
 _Static_assert(sizeof(struct ledger_kernel_thread) % LEDGER_CELL_BYTES == 0, "whole cells");

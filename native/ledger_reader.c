@@ -364,6 +364,7 @@ static uint32_t record_cells(enum ledger_table table)
         [LEDGER_PLACES] = sizeof(struct ledger_place),
         [LEDGER_HOOKINGS] = sizeof(struct ledger_hooking),
         [LEDGER_TALLIES] = sizeof(struct ledger_tally),
+        [LEDGER_CLASSES] = sizeof(struct ledger_class),
     };
     return (uint32_t)(bytes[table] / LEDGER_CELL_BYTES);
 }
@@ -441,6 +442,11 @@ const struct ledger_image *ledger_reader__image(const struct ledger_reader *read
 const struct ledger_code *ledger_reader__code(const struct ledger_reader *reader, ledger_ref ref)
 {
     return record(reader, ref, LEDGER_CODE);
+}
+
+const struct ledger_class *ledger_reader__class(const struct ledger_reader *reader, ledger_ref ref)
+{
+    return record(reader, ref, LEDGER_CLASSES);
 }
 
 const struct ledger_hooking *ledger_reader__hooking(const struct ledger_reader *reader,

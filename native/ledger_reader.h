@@ -63,6 +63,7 @@ const struct ledger_code *ledger_reader__code(const struct ledger_reader *reader
 const struct ledger_place *ledger_reader__place(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_hooking *ledger_reader__hooking(const struct ledger_reader *reader,
                                                     ledger_ref ref);
+const struct ledger_class *ledger_reader__class(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_tally *ledger_reader__tally(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref);

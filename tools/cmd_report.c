@@ -11,6 +11,7 @@
 #include "tools/report/report_inside.h"
 #include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
+#include "tools/view_explain.h"
 #include "tools/view_losses.h"
 
 #include <inttypes.h>
@@ -27,6 +28,7 @@ struct request {
     const char *source; /* FILE or PID, or NULL */
     const char *threads;
     const char *sort;
+    const char *explain; /* METHOD, or NULL */
     struct since_options moments;
     uint32_t top;
     uint32_t check_ppm;
@@ -44,6 +46,7 @@ enum option_key {
     KEY_CHECK,
     KEY_SINCE,
     KEY_UNTIL,
+    KEY_EXPLAIN,
 };
 
 static const struct argp_option options[] = {
@@ -72,6 +75,10 @@ static const struct argp_option options[] = {
      "of "
      "the kernel's CPU, which counts what was consumed after a thread's last look as not charged; "
      "or if a thread's tree has what cannot be, or shares of CPU that its samples contradict",
+     0},
+    {"explain", KEY_EXPLAIN, "METHOD", 0,
+     "instead of a view: why the methods that match ('app.Main.work', 'app.Main.*') have the hooks "
+     "they have, and how much of their CPU is exact",
      0},
     {"since", KEY_SINCE, "SNAPSHOT|TIME", 0,
      "only what happened after that snapshot of the same process: its file, or 12:30, 12:30:05, "
@@ -153,6 +160,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         request->check_ppm = option_value__number("--check", argument, 0, state);
         request->check = true;
         break;
+    case KEY_EXPLAIN:
+        request->explain = argument;
+        break;
     case KEY_SINCE:
         request->moments.since = argument;
         break;
@@ -173,6 +183,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         if (request->json && request->csv)
             argp_error(state, "--json or --csv, not both");
+        if (request->explain && request->csv)
+            argp_error(state, "--explain has text and --json, not --csv");
         check_sort(request, state);
         break;
     default:
@@ -223,6 +235,26 @@ static int show(const struct request *request, struct report_model *model, const
     if (error)
         return command__fail("%s: cannot be shown: %s", path, strerror(-error));
     return EXIT_FINE;
+}
+
+static int explain(const struct request *request, const struct report_model *model,
+                   const struct ledger_reader *reader, const char *path)
+{
+    struct explanations *found = explanations__new(model, reader, request->explain);
+    struct view view = {.model = model, .path = path, .screen = screen__stdout()};
+    int status = EXIT_FINE;
+    if (found->count && request->json)
+        view_explain__json(&view, found);
+    else if (found->count)
+        view_explain__text(&view, found);
+    else if (found->nearest.length)
+        status = command__fail("%s: knows no method '%s': nothing of that name was loaded, or it "
+                               "is one of the JDK's own that no sample met; nearest: %s",
+                               path, request->explain, found->nearest.bytes);
+    else
+        status = command__fail("%s: knows no method '%s', nor any other", path, request->explain);
+    explanations__free(found);
+    return status;
 }
 
 static int check_balance(const struct request *request, const struct report_model *model,
@@ -282,7 +314,6 @@ static int report(struct request *request, const char *path, const char *since)
     int judged = partial_argument__judge(reader, path, request->partial);
     choose_column(request, ledger_reader__header(reader));
     struct report_model *model = native_symbols__load_model(reader, columns_of(request));
-    ledger_reader__close(reader);
     int status = EXIT_FINE;
     char place[PLACE_BYTES];
     look_inside(request, model, place);
@@ -291,7 +322,9 @@ static int report(struct request *request, const char *path, const char *since)
     if (status == EXIT_FINE)
         status = check_columns(request, model, path);
     if (status == EXIT_FINE)
-        status = show(request, model, path);
+        status =
+            request->explain ? explain(request, model, reader, path) : show(request, model, path);
+    ledger_reader__close(reader);
     if (status == EXIT_FINE && request->check)
         status = command__flush_output(status); /* the complaint comes last, and alone */
     if (status == EXIT_FINE && request->check)

@@ -11,6 +11,7 @@
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/text_table.h"
+#include "tools/view_budget.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -44,6 +45,7 @@ struct request {
 
 struct status {
     struct ledger_summary ledger;
+    struct report_model *model; /* of the same ledger, as it stands */
     struct text path;
     struct text_store texts;
     struct screen screen;
@@ -168,6 +170,29 @@ static void own_cost_fact(const struct status *status)
     fact_of(status, "", "%s", text);
 }
 
+static void budget_facts(const struct status *status)
+{
+    char text[HOOKS_TEXT_BYTES];
+
+    view_budget__text(status->model, text);
+    if (text[0])
+        fact_of(status, "budget", "%s", text);
+    view_budget__recent_text(&status->model->header, text);
+    if (text[0])
+        fact_of(status, "", "%s", text);
+    view_budget__resolution_text(status->model, text);
+    if (text[0])
+        fact_of(status, "resolution", "%s", text);
+}
+
+static json_t *budget_json(const struct status *status)
+{
+    json_t *budget = view_budget__json(status->model);
+
+    view_budget__add_recent(budget, &status->model->header);
+    return budget;
+}
+
 static void losses_facts(const struct status *status)
 {
     const struct ledger_header *header = &status->ledger.header;
@@ -204,6 +229,7 @@ static void show_text(const struct status *status)
     fact_of(status, "clock", "%s (%s)", report_clock__name(header->clock_kind),
             header->clock_forced ? "by option" : "by self-test");
     hooks_facts(status);
+    budget_facts(status);
     own_cost_fact(status);
     fact(status, "ledger", status->path);
     fact_of(status, "size", "%s of %s (%s)", quantity__bytes(bytes).text,
@@ -247,8 +273,8 @@ static void show_json(const struct status *status)
     json_object_set_new(object, "clock", json_string(report_clock__name(header->clock_kind)));
     if (hooks__are_used(header))
         json_object_set_new(object, "hooks", hooks__json(header));
-    json_object_set_new(object, "budget",
-                        own_cost__json(&header->own_cost, header->process_cpu_ns));
+    json_object_set_new(object, "budget", budget_json(status));
+    json_object_set_new(object, "resolution", view_budget__resolution_json(status->model));
     json_object_set_new(object, "path", json_row__text(status->path));
     json_object_set_new(object, "bytes", json_row__integer(ledger_bytes(header)));
     json_object_set_new(object, "max_bytes", json_row__integer(header->max_bytes));
@@ -264,15 +290,22 @@ static void show_json(const struct status *status)
 static int show(const struct request *request, const char *path)
 {
     struct status status = {.screen = screen__stdout()};
+    struct ledger_reader *reader;
     char message[512];
 
     if (ledger_summary__read(&status.ledger, &status.texts, path, message, sizeof(message)) != 0)
         return command__fail("%s", message);
+    reader = ledger_reader__open(path, message, sizeof(message));
+    if (!reader)
+        return command__fail("%s", message);
+    status.model = report_model__load(reader, 0);
+    ledger_reader__close(reader);
     status.path = text__from_java(&status.texts, path, strlen(path));
     if (request->json)
         show_json(&status);
     else
         show_text(&status);
+    report_model__free(status.model);
     text_store__release(&status.texts);
     return EXIT_FINE;
 }

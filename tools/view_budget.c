@@ -39,8 +39,11 @@ static void append_silent(const struct report_model *model, char text[HOOKS_TEXT
     if (model->header.overhead_ppm || count.silent)
         append(text, used, "; %s of %s methods fell silent", quantity__count(count.silent).text,
                quantity__count(methods > count.silent ? methods : count.silent).text);
+    if (count.muted)
+        append(text, used, " (%s for now)", quantity__count(count.muted).text);
     if (count.again)
-        append(text, used, ", %s are heard again", quantity__count(count.again).text);
+        append(text, used, ", %s %s heard again", quantity__count(count.again).text,
+               count.again == 1 ? "is" : "are");
     if (count.planned)
         append(text, used, ", %s not hooked by the plan", quantity__count(count.planned).text);
 }
@@ -93,6 +96,7 @@ json_t *view_budget__json(const struct report_model *model)
     json_object_set_new(object, "asked_ppm", json_integer(model->header.overhead_ppm));
     json_object_set_new(object, "methods", json_row__integer(model->header.hooked_methods));
     json_object_set_new(object, "silent_methods", json_row__integer(count.silent));
+    json_object_set_new(object, "muted_methods", json_row__integer(count.muted));
     json_object_set_new(object, "heard_again_methods", json_row__integer(count.again));
     json_object_set_new(object, "planned_methods", json_row__integer(count.planned));
     return object;
@@ -113,6 +117,38 @@ json_t *view_budget__resolution_json(const struct report_model *model)
         json_array_append_new(list, step);
     }
     return list;
+}
+
+void view_budget__recent_text(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    if (header->recent_cpu_ns)
+        append(text, &used, "%s used in the last %s",
+               quantity__share(header->recent_own_ns, header->recent_cpu_ns).text,
+               quantity__ns(header->recent_wall_ns).text);
+    if (header->overhead_ppm && header->rate_max && header->rate_max != UINT32_MAX)
+        append(text, &used, "%sa method may be called %s times a second just now", used ? "; " : "",
+               quantity__count(header->rate_max).text);
+}
+
+void view_budget__add_recent(json_t *budget, const struct ledger_header *header)
+{
+    bool limited = header->overhead_ppm && header->rate_max && header->rate_max != UINT32_MAX;
+    json_t *recent = header->recent_cpu_ns ? json_object() : json_null();
+
+    if (header->recent_cpu_ns) {
+        json_object_set_new(recent, "wall_ns", json_row__integer(header->recent_wall_ns));
+        json_object_set_new(recent, "cpu_ns", json_row__integer(header->recent_cpu_ns));
+        json_object_set_new(recent, "own_ns", json_row__integer(header->recent_own_ns));
+        json_object_set_new(
+            recent, "used_ppm",
+            json_row__integer(ppm_of(header->recent_own_ns, header->recent_cpu_ns)));
+    }
+    json_object_set_new(budget, "recent", recent);
+    json_object_set_new(budget, "allowed_a_second",
+                        limited ? json_row__integer(header->rate_max) : json_null());
 }
 
 void view_budget__add_to(json_t *object, const struct report_model *model)

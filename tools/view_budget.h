@@ -17,13 +17,21 @@ void view_budget__text(const struct report_model *model, char text[HOOKS_TEXT_BY
 /* "Java CPU in exact calls below 10 µs 20 %, 100 µs 55 %, …"; empty where no call was recorded. */
 void view_budget__resolution_text(const struct report_model *model, char text[HOOKS_TEXT_BYTES]);
 
-/* {"asked_ppm","used_ppm","hooks_ns",…,"methods","silent_methods","off_methods","planned_methods"}
- */
+/* {"asked_ppm","used_ppm","hooks_ns",…,"methods","silent_methods","muted_methods",
+ * "heard_again_methods","planned_methods"}: silent ones are muted for now, or for good. */
 json_t *view_budget__json(const struct report_model *model);
 
 /* [{"below_ns","cpu_ppm"}]: of Java threads' CPU, the part inside exact calls whose mean is below
  * that; the last one, below_ns null, inside any. */
 json_t *view_budget__resolution_json(const struct report_model *model);
+
+/* What a live ledger says of the last few seconds: "0.8 % used in the last 3.0 s; a method may be
+ * called 1 500 times a second just now"; empty where neither is known. */
+void view_budget__recent_text(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES]);
+
+/* "recent", {"wall_ns","cpu_ns","own_ns","used_ppm"} or null, and "allowed_a_second", null: any; to
+ * view_budget__json. */
+void view_budget__add_recent(json_t *budget, const struct ledger_header *header);
 
 /* "budget", "resolution" and "positions_corrected". */
 void view_budget__add_to(json_t *object, const struct report_model *model);

@@ -88,7 +88,7 @@ static void write_row(const struct view *view, const struct flat_row *row, uint6
     char *image = text__printable_middle(report_images__of_method(method), IMAGE_COLUMNS);
     char *name = report_method__is_native_function(method)
                      ? text__printable_middle(method->name, room ? room : NAME_COLUMNS_MAX)
-                     : view_row__name(view, row->method, room);
+                     : view_row__name_and_hook(view, row->method, room);
     screen__right(screen, quantity__count(samples).text, CALLS_COLUMNS);
     screen__right(screen, quantity__share(samples, all).text, SHARE_COLUMNS);
     screen__right(screen, error, SHARE_COLUMNS);
@@ -129,6 +129,7 @@ int view_procedures__json(const struct view *view)
         uint64_t samples = view_row__samples(view, row->base);
         json_t *object = view_row__method(model, row->method);
         sum += samples;
+        view_row__add_hooked(object, model, row->method);
         json_object_set_new(object, "image",
                             json_row__text(report_images__of_method(&model->methods[row->method])));
         view_row__add_samples(object, view, row->base, flat_row__mark(row));
@@ -159,6 +160,7 @@ int view_procedures__csv(const struct view *view)
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         csv__word(&csv, heads[i]);
     view_row__csv_heads(&csv, view->model, "base");
+    view_row__csv_hooked_head(&csv, view->model);
     csv__end_record(&csv);
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct flat_row *row = shown.rows[i];
@@ -172,6 +174,7 @@ int view_procedures__csv(const struct view *view)
         csv__integer(&csv, report_samples__error_ppm(samples, shown.samples));
         csv__integer(&csv, view_row__ppm(sum, shown.samples));
         view_row__csv_values(&csv, view->model, row->base);
+        view_row__csv_hooked(&csv, view->model, row->method);
         csv__end_record(&csv);
     }
     release(&shown);

@@ -90,6 +90,18 @@ void view_row__csv_hooked(struct csv *csv, const struct report_model *model, uin
         csv__integer(csv, hooking ? report_hooking__share_ppm(hooking) : 1000000);
 }
 
+void view_row__csv_at_least_head(struct csv *csv, const struct report_model *model)
+{
+    if (model->hookings)
+        csv__word(csv, "calls_at_least");
+}
+
+void view_row__csv_at_least(struct csv *csv, const struct report_model *model, bool at_least)
+{
+    if (model->hookings)
+        csv__integer(csv, at_least);
+}
+
 void view_row__title(const struct view *view, const char *what, const char *values)
 {
     uint64_t threads = 0, all = 0;

@@ -72,6 +72,10 @@ void view_row__add_hooked(json_t *object, const struct report_model *model, uint
 void view_row__csv_hooked_head(struct csv *csv, const struct report_model *model);
 void view_row__csv_hooked(struct csv *csv, const struct report_model *model, uint32_t method);
 
+/* "calls_at_least" in CSV, under the same condition: 1, if a sum of calls is so many at least. */
+void view_row__csv_at_least_head(struct csv *csv, const struct report_model *model);
+void view_row__csv_at_least(struct csv *csv, const struct report_model *model, bool at_least);
+
 /* A line on a metric that is zero in all that is shown, and which is not; else nothing. */
 void view_row__zero_note(const struct view *view);
 

@@ -155,6 +155,8 @@ static json_t *row_members(const struct view *view, const struct spawn_row *row)
     json_object_set_new(object, "cum_cpu_ns", json_row__integer(row->cum_cpu_ns));
     json_object_set_new(object, "wall_ns", json_row__integer(row->wall_ns));
     json_object_set_new(object, "calls", json_row__integer(row->calls));
+    if (row->is_partial)
+        json_object_set_new(object, "calls_at_least", json_true());
     return object;
 }
 
@@ -191,6 +193,7 @@ int view_spawn__csv(const struct view *view)
     struct csv csv = {.out = view->screen.out};
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         csv__word(&csv, heads[i]);
+    view_row__csv_at_least_head(&csv, view->model);
     csv__end_record(&csv);
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct spawn_row *row = row_at(&shown, i);
@@ -202,6 +205,7 @@ int view_spawn__csv(const struct view *view)
         csv__integer(&csv, row->cum_cpu_ns);
         csv__integer(&csv, row->wall_ns);
         csv__integer(&csv, row->calls);
+        view_row__csv_at_least(&csv, view->model, row->is_partial);
         csv__end_record(&csv);
     }
     release(&shown);

@@ -288,6 +288,7 @@ static void write_row(struct csv *csv, const struct view *view, const struct thr
             csv__integer(csv, row->value[column]);
     if (virtual_threads)
         write_virtual(csv, row, thread->kind == THREAD_VIRTUAL);
+    view_row__csv_at_least(csv, view->model, row->is_partial);
     csv__end_record(csv);
 }
 
@@ -306,6 +307,7 @@ int view_threads__csv(const struct view *view)
             csv__word(&csv, report_column__csv_name(column));
     for (size_t i = 0; virtual_threads && i < sizeof(virtual_heads) / sizeof(virtual_heads[0]); i++)
         csv__word(&csv, virtual_heads[i]);
+    view_row__csv_at_least_head(&csv, view->model);
     csv__end_record(&csv);
     for (uint32_t i = 0; i < shown_rows(view, rows); i++)
         write_row(&csv, view, &rows->rows[i], columns, virtual_threads);

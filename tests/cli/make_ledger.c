@@ -2,6 +2,7 @@
  * Makes the ledgers that the tests of the command line read: make_ledger KIND FILE [NUMBER].
  */
 #include "native/kernel_metrics.h"
+#include "tests/cli/budget_drawing.h"
 #include "tests/cli/forest_drawing.h"
 #include "tests/cli/large_ledger.h"
 #include "tests/cli/own_image.h"
@@ -598,6 +599,14 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "kernel_total") == 0) {
         draw_plain(&drawing);
         drawing.ledger.header->process_cpu_ns = number * MS;
+    } else if (strcmp(argv[1], "budget") == 0) {
+        describe(&drawing);
+        budget__draw(&drawing);
+    } else if (strcmp(argv[1], "live_budget") == 0) {
+        describe(&drawing);
+        budget__draw(&drawing);
+        belong_to(&drawing, (pid_t)number);
+        state = LEDGER_LIVE;
     } else if (strcmp(argv[1], "hooks") == 0) {
         draw_hooks(&drawing);
     } else if (strcmp(argv[1], "sampled") == 0) {

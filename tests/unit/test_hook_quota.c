@@ -126,6 +126,8 @@ static void a_fast_method_is_off(void **state)
     assert_in_range(hooking(&run)->from_ns, SECOND, 2 * SECOND);
     assert_in_range(hooking(&run)->heard_ns, SECOND / 100, SECOND);
     assert_in_range(hooking(&run)->rate, 1000, UINT32_MAX);
+    assert_int_equal(hooking(&run)->rate_max, 100);
+    assert_int_equal(hooking(&run)->heard_calls, JUDGED);
     end(&run);
 }
 

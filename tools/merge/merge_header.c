@@ -39,6 +39,8 @@ static const size_t summed[] = {
     FIELD(positions_corrected),
     FIELD(muted_methods),
     FIELD(off_methods),
+    FIELD(unlisted_classes),
+    FIELD(listed_bytes),
 };
 
 static const size_t largest[] = {
@@ -154,6 +156,7 @@ static void join_all(struct ledger_merge *merge, struct ledger_header *sum)
     sum->process_start_epoch_ns = first_ns;
     sum->epoch_ns = epoch_ns;
     sum->asof_ns = 0;
+    sum->recent_wall_ns = sum->recent_cpu_ns = sum->recent_own_ns = 0;
     for (size_t i = 0; i < merge->input_count; i++) {
         struct merge_input *input = &merge->inputs[i];
         input->shift_ns = input->header->epoch_ns - epoch_ns;
@@ -208,6 +211,7 @@ void merge_header__fill(struct ledger_merge *merge)
     sum.state = LEDGER_CLOSED;
     sum.chunks_used = header->chunks_used;
     sum.snapshots = 1;
+    sum.filters = MERGED_FILTERS;
     sum.missing_bytes = 0;
     for (size_t i = 0; i < merge->input_count; i++)
         sum.missing_bytes += ledger_reader__missing_bytes(merge->inputs[i].reader);

@@ -227,6 +227,21 @@ static void copy_hooking(struct ledger_merge *merge, struct merge_input *input, 
     hooking->since_ns += input->shift_ns;
 }
 
+static void copy_class(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref)
+{
+    const struct ledger_class *record = ledger_reader__class(input->reader, ref);
+    ledger_ref to = merge__take(merge, LEDGER_CLASSES, sizeof(*record));
+    if (!to)
+        return;
+    ledger_ref name = merge__string(merge, input, record->name, ref);
+    ledger_ref methods = merge__string(merge, input, record->methods, ref);
+    struct ledger_class *class = ledger__at(&merge->ledger, to);
+    *class = *record;
+    class->name = name;
+    class->methods = methods;
+    class->filter = record->filter == input->header->filters ? MERGED_FILTERS : 0;
+}
+
 void merge_methods__add(struct ledger_merge *merge, struct merge_input *input)
 {
     ledger_ref ref = 0;
@@ -237,4 +252,6 @@ void merge_methods__add(struct ledger_merge *merge, struct merge_input *input)
         copy_place(merge, input, ref);
     while ((ref = ledger_reader__next(input->reader, LEDGER_HOOKINGS, ref)) != 0 && !merge->full)
         copy_hooking(merge, input, ref);
+    while ((ref = ledger_reader__next(input->reader, LEDGER_CLASSES, ref)) != 0 && !merge->full)
+        copy_class(merge, input, ref);
 }

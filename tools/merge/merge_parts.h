@@ -77,7 +77,11 @@ void merge_header__finish(struct ledger_merge *merge);
 uint64_t merge_header__life_ns(const struct ledger_header *header, uint64_t start_ns,
                                uint64_t end_ns, uint64_t asof_ns);
 
-/* Images, methods, compiled code, places. */
+/* The merged header's `filters`: classes that the inputs' filters were set anew for have another.
+ */
+#define MERGED_FILTERS 1u
+
+/* Images, methods, compiled code, places, what became of hooks. */
 void merge_methods__add(struct ledger_merge *merge, struct merge_input *input);
 
 /* Threads with their trees, then kernel threads. */

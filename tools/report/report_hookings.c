@@ -35,7 +35,13 @@ static void add(struct report_hooking *sum, const struct ledger_hooking *record,
     sum->heard_ns += heard_ns;
     sum->span_ns += later(since(begin_ns, asof_ns), heard_ns);
     sum->mutes += record->mutes;
-    sum->rate = record->rate > sum->rate ? record->rate : sum->rate;
+    sum->calls += record->heard_calls;
+    if (record->from_ns)
+        sum->since_ns = later(sum->since_ns, record->since_ns);
+    if (record->rate > sum->rate) {
+        sum->rate = record->rate;
+        sum->rate_max = record->rate_max;
+    }
     sum->is_partial = true;
 }
 
@@ -160,6 +166,7 @@ struct report_hookings_count report_hookings__count(const struct report_model *m
             continue;
         count.planned += hooking->from_ns == 0;
         count.silent += hooking->from_ns && hooking->state != HOOKING_HEARD;
+        count.muted += hooking->from_ns && hooking->state == HOOKING_MUTED;
         count.again += hooking->state == HOOKING_HEARD;
     }
     return count;

@@ -24,7 +24,10 @@ struct report_hooking {
     uint64_t heard_ns; /* in all, as are the next */
     uint64_t span_ns;  /* from when hooks were put in */
     uint32_t mutes;    /* how often it fell silent */
-    uint32_t rate;     /* calls a second when it did so last */
+    uint32_t rate;     /* calls a second when it did so last; planned: in the earlier run */
+    uint32_t rate_max; /* … that the budget allowed then; 0: not known */
+    uint64_t calls;    /* heard up to then, about; 0: not known */
+    uint64_t since_ns; /* when it came to its state */
 };
 
 /* Into model->hookings; methods must be there. */
@@ -46,6 +49,7 @@ void report_hookings__subtract(struct report_model *model, const struct report_m
 /* Methods that fell silent for a time or for good, and that a plan left out. */
 struct report_hookings_count {
     uint64_t silent; /* now */
+    uint64_t muted;  /* … of these, to be tried again */
     uint64_t again;  /* heard again now */
     uint64_t planned;
 };

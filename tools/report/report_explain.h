@@ -1,0 +1,58 @@
+/*
+ * Why methods have the hooks they have: what a ledger knows of the methods that a glob matches, be
+ * it from their calls, from samples, or only from the class that the agent looked at.
+ */
+#ifndef TREADLE_REPORT_EXPLAIN_H
+#define TREADLE_REPORT_EXPLAIN_H
+
+#include "tools/report/report_model.h"
+
+enum explained_hook {
+    EXPLAINED_NO_EVENTS,    /* events=none */
+    EXPLAINED_JVMTI,        /* events=jvmti: no hooks are needed */
+    EXPLAINED_ALWAYS,       /* heard since its class got hooks */
+    EXPLAINED_NEVER_CALLED, /* the same, and not called */
+    EXPLAINED_AGAIN,        /* heard, but was silent for some time */
+    EXPLAINED_MUTED,        /* silent for now */
+    EXPLAINED_OFF,          /* silent for good */
+    EXPLAINED_PLANNED,      /* no hooks: an earlier run said that it is hot */
+    EXPLAINED_NOT_INCLUDED, /* no hooks, as all that follow: by include= */
+    EXPLAINED_EXCLUDED,     /* by exclude= */
+    EXPLAINED_JDK,          /* one of the JDK's own, without include= */
+    EXPLAINED_TRIVIAL,      /* a trivial accessor, without include= */
+    EXPLAINED_NATIVE,
+    EXPLAINED_ABSTRACT,
+    EXPLAINED_LEFT_ALONE,    /* could not be given any */
+    EXPLAINED_LEFT_SINCE,    /* had hooks, or none, by an earlier filter: now it is left out */
+    EXPLAINED_NOT_LOOKED_AT, /* the agent never looked at its class */
+    EXPLAINED_COUNT,
+};
+
+struct explanation {
+    struct report_method names;
+    uint32_t method; /* of the model, or REPORT_NONE: it has neither calls nor samples */
+    enum explained_hook hook;
+    bool is_named;                     /* include= names it, or all of its class */
+    enum ledger_left_alone left_alone; /* of EXPLAINED_LEFT_ALONE */
+    uint64_t calls;
+    uint64_t exact_ns;   /* CPU of its calls with all that they called; recursive ones count once */
+    uint64_t sampled_ns; /* of its sampled frames, ditto */
+};
+
+struct explanations {
+    struct explanation *all; /* by name */
+    size_t count;
+    struct text nearest; /* where there are none: the names that are nearest, ", " between them */
+    struct text_store texts;
+};
+
+/* The Java methods whose full name matches, with parameters or without. The reader is the one that
+ * the model was loaded from. Release with explanations__free. */
+struct explanations *explanations__new(const struct report_model *model,
+                                       const struct ledger_reader *reader, const char *glob);
+void explanations__free(struct explanations *explanations);
+
+/* One word for scripts: "always", "silent". */
+const char *explained_hook__key(enum explained_hook hook);
+
+#endif
