@@ -7,6 +7,7 @@
 #include "tools/report/memory.h"
 #include "tools/report/nearest.h"
 #include "tools/report/quantity.h"
+#include "tools/run_process.h"
 #include "tools/text_table.h"
 #include "tools/top_json.h"
 #include "tools/top_screen.h"
@@ -238,6 +239,8 @@ static char *find_source(const char *source)
         return find_only_one();
     if (!pid)
         return strdup(source);
+    if (!run_process__follow(&pid))
+        return NULL;
     path = live_ledger__of_running(pid, &header);
     if (path && header.pid != pid) {
         command__fail("process %d has a pid namespace of its own: look at it from in there",

@@ -3,6 +3,7 @@
 #include "tools/command.h"
 #include "tools/live_folders.h"
 #include "tools/live_ledger.h"
+#include "tools/run_process.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,9 @@ char *ledger_argument__path(const char *given)
         return path;
     }
     if (ledger_argument__is_pid(given)) {
-        unsigned long pid = strtoul(given, NULL, 10);
-        return live_ledger__find(pid < INT32_MAX ? (pid_t)pid : 0);
+        unsigned long number = strtoul(given, NULL, 10);
+        pid_t pid = number < INT32_MAX ? (pid_t)number : 0;
+        return run_process__follow(&pid) ? live_ledger__find(pid) : NULL;
     }
     return strdup(given);
 }

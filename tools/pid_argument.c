@@ -1,5 +1,8 @@
 #include "tools/pid_argument.h"
 
+#include "tools/command.h"
+#include "tools/run_process.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/types.h>
@@ -20,6 +23,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         if (!*pid)
             argp_error(state, "which process? `treadle list` shows those with a ledger");
+        if (!run_process__follow(pid))
+            exit(EXIT_BAD_INPUT);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

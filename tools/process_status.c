@@ -51,6 +51,8 @@ static void take(struct process_status *status, const char *line)
         take_state(status, value[strspn(value, " \t")]);
     else if ((value = value_of(line, "Tgid")) != NULL)
         status->process = (pid_t)strtol(value, NULL, 10);
+    else if ((value = value_of(line, "PPid")) != NULL)
+        status->parent = (pid_t)strtol(value, NULL, 10);
     else if ((value = value_of(line, "NSpid")) != NULL)
         status->inner_pid = (pid_t)last_number(value);
     else if ((value = value_of(line, "Uid")) != NULL)
