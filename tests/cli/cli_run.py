@@ -1,7 +1,11 @@
 """treadle run, with programs that only tell how they were started."""
+import contextlib
 import os
+import pty
+import select
 import signal
 import subprocess
+import sys
 
 import bench
 
@@ -134,6 +138,84 @@ exit ${STATUS:-0}
             self.assertEqual(process.stdout.readline(), "ready\n")
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(timeout=60), 9)
+
+
+class Signals(Run):
+    """What a program without --best-effort gets of the signals that `treadle run` gets: the program takes each from
+    its queue, and tells whether a terminal or a process sent it."""
+    PASSED_ON = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2")
+    TELL = f"""\
+import os, re, signal
+names = {{getattr(signal, "SIG" + name): name for name in {PASSED_ON}}}
+signal.pthread_sigmask(signal.SIG_BLOCK, names)
+with open("/proc/self/status") as status:
+    print(os.getpid(), re.search(r"SigIgn:\\s*(\\w+)", status.read())[1], flush=True)
+while True:
+    info = signal.sigwaitinfo(names)
+    print(names[info.si_signo], "terminal" if info.si_code > 0 else "process", flush=True)
+"""
+
+    def command(self):
+        return [bench.TREADLE, "run", "--", sys.executable, "-c", self.TELL]
+
+    @contextlib.contextmanager
+    def told(self, ignored=()):
+        """`treadle run`, and the mask of signals that its program was started to ignore."""
+        def ignore():
+            for number in ignored:
+                signal.signal(number, signal.SIG_IGN)
+        with subprocess.Popen(self.command(), stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL,
+                              env=self.environment(TREADLE_AGENT=self.agent), preexec_fn=ignore) as process:
+            program, mask = process.stdout.readline().split()
+            try:
+                yield process, int(mask, 16)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(program), signal.SIGKILL)
+
+    def test_each_is_passed_on_once(self):
+        with self.told() as (process, _):
+            for name in 2 * self.PASSED_ON:
+                process.send_signal(getattr(signal, f"SIG{name}"))
+                self.assertEqual(process.stdout.readline(), f"{name} process\n")
+            self.assertIsNone(process.poll())
+
+    def test_an_ignored_one_stays_ignored(self):
+        ignored = (signal.SIGHUP, signal.SIGUSR2)
+        with self.told(ignored) as (process, mask):
+            for number in ignored:
+                self.assertTrue(mask >> (number - 1) & 1, number)
+            self.assertFalse(mask >> (signal.SIGTERM - 1) & 1)
+            for name in self.PASSED_ON + ("TERM",):
+                process.send_signal(getattr(signal, f"SIG{name}"))
+                if name not in ("HUP", "USR2"):
+                    self.assertEqual(process.stdout.readline(), f"{name} process\n")
+            self.assertIsNone(process.poll())
+
+    def test_the_program_does_not_outlive_a_killed_one(self):
+        with self.told() as (process, _):
+            process.kill()
+            self.assertTrue(select.select([process.stdout], [], [], 20)[0], "the program lives on")
+            self.assertEqual(process.stdout.read(), "")
+
+    def test_a_terminals_reaches_the_program_once(self):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(bench.TREADLE, self.command(), self.environment(TREADLE_AGENT=self.agent))
+        with open(terminal, "rb+", buffering=0) as screen:
+            self.read_line(screen)
+            screen.write(b"\x03")
+            self.assertEqual(self.read_line(screen), "^CINT terminal")
+            os.kill(pid, signal.SIGUSR1)  # a second INT would be before it
+            self.assertEqual(self.read_line(screen), "USR1 process")
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+    def read_line(self, screen):
+        text = b""
+        while not text.endswith(b"\r\n"):
+            text += screen.read(1)
+        return text[:-2].decode("utf-8")
 
 
 if __name__ == "__main__":
