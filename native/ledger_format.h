@@ -438,7 +438,9 @@ struct ledger_tally {
     uint64_t seen_ns;     /* CPU time that they stand for */
     uint64_t doubtful_ns; /* of samples that had it or not: nobody knows */
     uint64_t most_ns;     /* that one sample stands for */
-    uint64_t reserved[2];
+    /* Of a process merged into this ledger, in the tally of all samples of a thread: */
+    uint64_t lacks_frames; /* 1: frames of methods with hooks may have no exact nodes */
+    uint64_t call_ps;      /* time of a call that is around its hooks; 0: the header tells */
 };
 
 enum ledger_thread_kind {

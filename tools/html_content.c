@@ -50,12 +50,6 @@ json_t *html_content__losses(const struct report_model *model)
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
         append_text(array, losses[i].text);
-    if (model->header.dropped_samples) {
-        char text[128];
-        snprintf(text, sizeof(text), "%s samples dropped: there was no room for them",
-                 quantity__count(model->header.dropped_samples).text);
-        append_text(array, text);
-    }
     return array;
 }
 

@@ -7,13 +7,25 @@ import bench
 SOURCE = "package demo;\n" + "".join(f"\tline {number}\n" for number in range(2, 21))
 
 
+LOSSES = """\
+lost      3 samples dropped: there was no room for them
+lost      2 samples of kernel threads that have no row
+
+"""
+
+
 class Annotate(bench.Bench):
     def setUp(self):
         super().setUp()
         self.make("sampled")
 
     def annotate(self, *arguments, status=0):
-        return self.treadle("annotate", *arguments, "sampled.ledger", status=status)
+        """Behind the losses, which stand above the text."""
+        text = self.treadle("annotate", *arguments, "sampled.ledger", status=status)
+        if status or "--json" in arguments:
+            return text
+        self.assertTrue(text.startswith(LOSSES), text)
+        return text[len(LOSSES):]
 
     def test_bytecode(self):
         self.assertEqual(self.annotate("demo.Inner.loop"), """\
@@ -114,7 +126,8 @@ demo.Inner.loop  (I)V, Demo.java
     def test_a_function_out_of_its_file(self):
         self.make("native")
         text = self.treadle("annotate", "drawn_function", "native.ledger")
-        lines = text.splitlines()
+        self.assertTrue(text.startswith(LOSSES), text)
+        lines = text[len(LOSSES):].splitlines()
         self.assertEqual(lines[:2], ["drawn_function [make_ledger]", "  9 samples"])
         self.assertEqual(lines[3], f"{os.path.realpath(bench.MAKE_LEDGER)}, 9 samples")
         self.assertRegex(lines[5], r"^ {8}7   77\.8 % +\d* +\+0x0  [a-z]")

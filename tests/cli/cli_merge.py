@@ -82,6 +82,30 @@ class Merge(bench.Bench):
             for key, value in one["cum"].items():
                 self.assertEqual(method["cum"][key], 2 * value)
 
+    def test_samples_are_still_held_against_exact_calls(self):
+        """outer has 1 of 4 s, but was on the stack in 200 of 400 samples; that may be in a process to which the
+        agent came later, where frames may lack their nodes: merged, too, and whatever the other ledgers are."""
+        self.make("tallied")
+        self.make("tallied", "attached.ledger", 1)
+        check = ("--check", "4294967295")
+        fault = "demo.Main.outer has 25.00 % of its CPU, but was on the stack for 50.00 % of that of its 400 samples"
+        self.assertIn(f"thread 'main': {fault}", self.treadle("report", "tallied.ledger", *check, status=1))
+        self.treadle("report", "attached.ledger", *check)
+        for others in (["plain"], ["attached"], ["plain", "attached"]):
+            self.merge("-o", "all.ledger", *(f"{kind}.ledger" for kind in others), "tallied.ledger", notes=True)
+            said = self.treadle("report", "all.ledger", *check, status=1)
+            self.assertRegex(said, rf"thread '\[pid 4242 demo\.Main( #\d)?\] main': {re.escape(fault)}")
+        self.merge("-o", "all.ledger", "attached.ledger", "plain.ledger", notes=True)
+        self.treadle("report", "all.ledger", *check)
+
+    def test_samples_without_a_tally_are_a_loss(self):
+        self.make("tallied")
+        self.merge("-o", "all.ledger", "tallied.ledger", "tallied.ledger", "plain.ledger", notes=True)
+        lost = "samples that `report --check` has no, or not all, methods of"
+        self.assertEqual(self.treadle("report", "tallied.ledger", "-v", "tree").splitlines()[0], f"lost      5 {lost}")
+        self.assertEqual(self.treadle("report", "all.ledger", "-v", "tree").splitlines()[0], f"lost      10 {lost}")
+        self.assertEqual(self.json("report", "all.ledger")["balance"]["lost_tallies"], 10)
+
     def test_names_tell_the_process(self):
         self.merge("-o", "all.ledger", "plain.ledger", "losses.ledger")
         names = {row["thread"] for row in self.rows("all.ledger")}

@@ -3,6 +3,12 @@ import bench
 
 MS = 1_000_000
 
+LOSSES = """\
+lost      3 samples dropped: there was no room for them
+lost      2 samples of kernel threads that have no row
+
+"""
+
 SAMPLES = """
 Samples
   mode cpu, one sample every 10.0 ms, clock timer: a timer on each kernel thread's CPU clock \
@@ -38,7 +44,7 @@ class Samples(bench.Bench):
         return self.json("report", "sampled.ledger", "--view", view, *arguments)
 
     def test_tree(self):
-        self.assertEqual(self.report("tree", "--thread", "[mG]*"), """\
+        self.assertEqual(self.report("tree", "--thread", "[mG]*"), LOSSES + """\
 Call trees, Base and Cum (of which Share) in cpu, 2 of 3 threads
 Level   RL    Calls       Base        Cum          ±    Share  Samples     Name
 
@@ -92,7 +98,7 @@ GC Thread#0  (vm, alive)  300 ms CPU, 10.00 s wall, 0 calls
 
     def test_flat_and_callers(self):
         text = self.report("flat", "--top", "3")
-        self.assertEqual(text[:text.index("(6 more")], """\
+        self.assertEqual(text[:text.index("(6 more")], LOSSES + """\
 Methods, Base (of which Share) and Cum in cpu, 3 of 3 threads
     Calls       Base        Cum          ±    Share  Samples     Name
         0     250 ms     250 ms   ±50.7 ms   38.5 %       25  N  libjvm.so+0x8a3f10 [libjvm.so]
@@ -115,7 +121,7 @@ Methods, Base (of which Share) and Cum in cpu, 3 of 3 threads
 
     def test_images(self):
         text = self.report("images")
-        self.assertEqual(text, """\
+        self.assertEqual(text, LOSSES + """\
 Images, Base in cpu, 3 of 3 threads
   Samples    Share       Base  Image
        25   41.7 %     250 ms  libjvm.so
@@ -142,7 +148,7 @@ Images, Base in cpu, 3 of 3 threads
 
     def test_procedures(self):
         text = self.report("procedures", "--top", "4")
-        self.assertEqual(text[:text.index("(5 more, not shown)\n")], """\
+        self.assertEqual(text[:text.index("(5 more, not shown)\n")], LOSSES + """\
 Procedures, Base in cpu, 3 of 3 threads
   Samples    Share        ±      Sum       Base     Image                 Name
        25   41.7 %  12.47 %   41.7 %     250 ms  N  libjvm.so             libjvm.so+0x8a3f10

@@ -8,6 +8,7 @@
 #include "tests/cli/own_image.h"
 #include "tests/cli/sampled_drawing.h"
 #include "tests/cli/server_drawing.h"
+#include "tests/cli/tallied_drawing.h"
 #include "tests/ledger_drawing.h"
 
 #include <errno.h>
@@ -553,6 +554,10 @@ int main(int argc, char **argv)
         draw_pool(&drawing);
     } else if (strcmp(argv[1], "losses") == 0) {
         draw_losses(&drawing);
+    } else if (strcmp(argv[1], "tallied") == 0) {
+        describe(&drawing);
+        tallied__draw(&drawing);
+        drawing.ledger.header->attached = (uint32_t)number;
     } else if (strcmp(argv[1], "virtual") == 0) {
         draw_virtual(&drawing);
     } else if (strcmp(argv[1], "family") == 0) {

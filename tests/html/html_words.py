@@ -43,7 +43,8 @@ class Words(page.Page):
             box = self.run_js("(({top, bottom}) => [top, bottom])(losses.getBoundingClientRect())")
             self.assertTrue(0 < box[0] < box[1] < 400, box)
         self.show("sampled")
-        self.assertEqual(self.text("#losses"), "3 samples dropped: there was no room for them")
+        self.assertEqual(self.text("#losses"), "3 samples dropped: there was no room for them\n"
+                         "2 samples of kernel threads that have no row")
         self.show("plain")
         self.assertTrue(self.run_js("losses.hidden"))
 

@@ -29,6 +29,7 @@ static const size_t summed[] = {
     FIELD(dropped_samples),
     FIELD(homeless_samples),
     FIELD(lost_scopes),
+    FIELD(lost_tallies),
     FIELD(kernel_samples),
     FIELD(kernel_stacks),
     FIELD(own_cost.hooks_ns),

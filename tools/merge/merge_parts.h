@@ -84,7 +84,7 @@ uint64_t merge_header__life_ns(const struct ledger_header *header, uint64_t star
 /* Images, methods, compiled code, places, what became of hooks. */
 void merge_methods__add(struct ledger_merge *merge, struct merge_input *input);
 
-/* Threads with their trees, then kernel threads. */
+/* Threads with their trees, then kernel threads and what samples had on their stacks. */
 void merge_threads__add(struct ledger_merge *merge, struct merge_input *input);
 
 /* The tree below a thread's root; none if there is none that makes sense. */

@@ -1,5 +1,6 @@
 #include "native/thread_fold.h"
 #include "tools/merge/merge_parts.h"
+#include "tools/report/report_inside.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -128,6 +129,33 @@ static void copy_kernel_thread(struct ledger_merge *merge, const struct merge_in
         ledger_reader__thread(input->reader, record->thread) ? input->to[record->thread] : 0;
 }
 
+/* A tally of a thread that was folded meanwhile is nobody's: its record may be another's by now. */
+static void copy_tally(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref)
+{
+    const struct ledger_tally *record = ledger_reader__tally(input->reader, ref);
+    const struct ledger_thread *owner = ledger_reader__thread(input->reader, record->thread);
+    ledger_ref method = merge__method(input, record->method);
+    if (!owner || !input->to[record->thread] || owner->start_ns != record->start_ns)
+        return;
+    if (record->method && !method) {
+        merge__skip(input, ref, "ref %" PRIu32 ", expected the method of a tally", record->method);
+        return;
+    }
+    ledger_ref to = merge__take(merge, LEDGER_TALLIES, sizeof(*record));
+    if (!to)
+        return;
+    struct ledger_tally *tally = ledger__at(&merge->ledger, to);
+    *tally = *record;
+    tally->thread = input->to[record->thread];
+    tally->method = method;
+    tally->start_ns = thread_at(merge, tally->thread)->start_ns;
+    if (method)
+        return;
+    tally->lacks_frames |= !report_inside__has_all_frames(input->header);
+    if (!tally->call_ps)
+        tally->call_ps = report_inside__call_ps(input->header);
+}
+
 void merge_threads__add(struct ledger_merge *merge, struct merge_input *input)
 {
     const struct ledger_reader *reader = input->reader;
@@ -146,4 +174,6 @@ void merge_threads__add(struct ledger_merge *merge, struct merge_input *input)
             set_parent(merge, input, ref);
     while ((ref = ledger_reader__next(reader, LEDGER_KERNEL_THREADS, ref)) != 0 && !merge->full)
         copy_kernel_thread(merge, input, ledger_reader__kernel_thread(reader, ref));
+    while ((ref = ledger_reader__next(reader, LEDGER_TALLIES, ref)) != 0 && !merge->full)
+        copy_tally(merge, input, ref);
 }

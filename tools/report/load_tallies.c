@@ -28,8 +28,14 @@ static bool load(struct loader *loader, ledger_ref ref, struct report_tally *tal
                      : REPORT_NONE;
     if (method == REPORT_NONE)
         return false;
-    *tally = (struct report_tally){
-        thread, method, record->samples, record->seen_ns, record->doubtful_ns, record->most_ns};
+    *tally = (struct report_tally){.thread = thread,
+                                   .method = method,
+                                   .samples = record->samples,
+                                   .seen_ns = record->seen_ns,
+                                   .doubtful_ns = record->doubtful_ns,
+                                   .most_ns = record->most_ns,
+                                   .call_ps = record->call_ps,
+                                   .lacks_frames = record->lacks_frames != 0};
     return true;
 }
 

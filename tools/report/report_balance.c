@@ -136,6 +136,11 @@ struct report_loss report_loss__of(const struct ledger_header *header, unsigned 
          "mounts of virtual threads: their calls are not recorded, their CPU is their carriers'",
          "unfollowed_mounts"},
         {header->resynchronised, "exits that did not match the current method", "resynchronised"},
+        {header->dropped_samples, "samples dropped: there was no room for them", "dropped_samples"},
+        {header->homeless_samples, "samples of kernel threads that have no row",
+         "homeless_samples"},
+        {header->lost_tallies, "samples that `report --check` has no, or not all, methods of",
+         "lost_tallies"},
     };
     return losses[index];
 }

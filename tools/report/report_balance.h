@@ -61,7 +61,7 @@ struct report_loss {
     const char *key;
 };
 
-#define REPORT_LOSSES 5u
+#define REPORT_LOSSES 8u
 
 struct report_loss report_loss__of(const struct ledger_header *header, unsigned index);
 

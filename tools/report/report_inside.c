@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FALSE_ALARM   1e-6   /* of a whole ledger */
-#define SLACK         0.01   /* of a thread's CPU: clocks, and code around hooks */
-#define EVENT_COST_NS 10000u /* of an event that is no hook's: nobody measured it */
+#define FALSE_ALARM   1e-6      /* of a whole ledger */
+#define SLACK         0.01      /* of a thread's CPU: clocks, and code around hooks */
+#define EVENT_COST_PS 10000000u /* of an event that is no hook's: nobody measured it */
 
 struct comparison {
     const struct report_model *model;
@@ -74,23 +74,25 @@ static bool is_chance(const struct comparison *comparison, double samples, doubl
     return samples * divergence(q, p) <= comparison->doubt;
 }
 
-/* How much of a method's frames may be no time of its own: what stands around the hooks' look at
- * the clock. */
-static double around_hooks_ns(const struct comparison *comparison, uint32_t method)
+uint64_t report_inside__call_ps(const struct ledger_header *header)
 {
-    const struct ledger_header *header = &comparison->model->header;
-    double each_ns = header->event_mode == LEDGER_EVENTS_JVMTI
-                         ? EVENT_COST_NS
-                         : 2 * (double)header->hook_cost_ps / 1000;
-    return each_ns * (double)comparison->calls[method];
+    return header->event_mode == LEDGER_EVENTS_JVMTI ? EVENT_COST_PS : 2 * header->hook_cost_ps;
 }
 
-/* Every frame of a method with hooks has an exact node: there was one start only, whose filter
- * holds for all samples, and no event was lost. */
-static bool has_all_frames(const struct report_model *model)
+/* How much of a method's frames may be no time of its own: what stands around the hooks' look at
+ * the clock. */
+static double around_hooks_ns(const struct comparison *comparison, const struct report_tally *all,
+                              uint32_t method)
 {
-    return model->header.starts <= 1 && !model->header.attached && !model->header.dropped_enters &&
-           !model->header.unfollowed_mounts;
+    uint64_t call_ps =
+        all->call_ps ? all->call_ps : report_inside__call_ps(&comparison->model->header);
+    return (double)call_ps / 1000 * (double)comparison->calls[method];
+}
+
+bool report_inside__has_all_frames(const struct ledger_header *header)
+{
+    return header->starts <= 1 && !header->attached && !header->dropped_enters &&
+           !header->unfollowed_mounts;
 }
 
 static void compare(struct comparison *comparison, const struct tallied_thread *thread,
@@ -109,7 +111,9 @@ static void compare(struct comparison *comparison, const struct tallied_thread *
     double sampled_most = fmin(1, sampled_least + doubtful_ns / seen_ns);
     double exact_least = (cum_ns - unseen_ns) / seen_ns - SLACK;
     double exact_most =
-        (cum_ns + excess_ns + around_hooks_ns(comparison, method)) / seen_ns + SLACK;
+        (cum_ns + excess_ns + around_hooks_ns(comparison, all, method)) / seen_ns + SLACK;
+    bool has_all_frames =
+        report_inside__has_all_frames(&comparison->model->header) && !all->lacks_frames;
     enum inside_fault fault = INSIDE_FINE;
     if (comparison->model->methods[method].partly_heard)
         return;
@@ -117,7 +121,7 @@ static void compare(struct comparison *comparison, const struct tallied_thread *
     if (sampled_most < exact_least &&
         !is_chance(comparison, samples, sampled_most, fmin(exact_least, 1 - SLACK)))
         fault = INSIDE_TOO_MUCH;
-    else if (has_all_frames(comparison->model) && exact_most < 1 && sampled_least > exact_most &&
+    else if (has_all_frames && exact_most < 1 && sampled_least > exact_most &&
              !is_chance(comparison, samples, fmin(1, sampled_least), exact_most))
         fault = INSIDE_TOO_LITTLE;
     if (fault == INSIDE_FINE || comparison->inside->fault != INSIDE_FINE)

@@ -40,6 +40,14 @@ struct report_inside {
 /* Of a whole ledger: an interval has no tallies. */
 struct report_inside report_inside__of(const struct report_model *model);
 
+/* What merged ledgers keep of each process's header for the comparison. Whether every frame of a
+ * method with hooks has an exact node: there was one start only, whose filter holds for all
+ * samples, and no event was lost. */
+bool report_inside__has_all_frames(const struct ledger_header *header);
+
+/* How much of a call's time may be around its hooks, and not its own; 0: not known. */
+uint64_t report_inside__call_ps(const struct ledger_header *header);
+
 /* One line for people, without newline. */
 void report_inside__text(const struct report_model *model, const struct report_inside *inside,
                          char *text, size_t bytes);

@@ -1,7 +1,6 @@
 #include "tools/report/report_losses.h"
 
 #include "tools/report/quantity.h"
-#include "tools/report/report_balance.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -86,14 +85,18 @@ size_t report_losses__of(const struct report_model *model,
 
 struct text report_losses__title(struct text_store *store, const struct report_model *model)
 {
-    char partial[PARTIAL_TEXT_BYTES];
+    struct report_losses_line lines[REPORT_LOSSES_LINES];
+    size_t count = report_losses__of(model, lines);
     char *title = NULL;
-    report_losses__partial(model->present_bytes, model->missing_bytes, &model->header, partial);
-    if (!partial[0])
+    size_t length = 0;
+    FILE *out = count ? open_memstream(&title, &length) : NULL;
+    if (!out)
         return model->command;
-    int length = asprintf(&title, "%.*s (partial: %s)", (int)model->command.length,
-                          model->command.bytes, partial);
-    struct text kept = length < 0 ? model->command : text__keep(store, title, (size_t)length);
+    fwrite(model->command.bytes, 1, model->command.length, out);
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "%s%s: %s", i ? "; " : " (", lines[i].word, lines[i].text);
+    fputc(')', out);
+    struct text kept = fclose(out) == 0 ? text__keep(store, title, length) : model->command;
     free(title);
     return kept;
 }

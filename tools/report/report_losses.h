@@ -5,6 +5,7 @@
 #ifndef TREADLE_REPORT_LOSSES_H
 #define TREADLE_REPORT_LOSSES_H
 
+#include "tools/report/report_balance.h"
 #include "tools/report/report_model.h"
 
 struct report_losses_line {
@@ -14,7 +15,7 @@ struct report_losses_line {
     char text[256];
 };
 
-#define REPORT_LOSSES_LINES 8u
+#define REPORT_LOSSES_LINES (3u + REPORT_LOSSES) /* the rest: partial, unreadable, full */
 
 /* The lines; how many: 0 if nothing is lost. */
 size_t report_losses__of(const struct report_model *model,
@@ -26,8 +27,8 @@ size_t report_losses__of(const struct report_model *model,
 void report_losses__partial(uint64_t present_bytes, uint64_t missing_bytes,
                             const struct ledger_header *header, char text[PARTIAL_TEXT_BYTES]);
 
-/* The process's command; of a ledger that is not whole with "(partial: ...)" behind it, for formats
- * that have a title and no place for remarks. */
+/* The process's command, with the lines behind it if anything is lost, "(partial: ...; lost: ...)":
+ * for formats that have a title and no place for remarks. */
 struct text report_losses__title(struct text_store *store, const struct report_model *model);
 
 #endif

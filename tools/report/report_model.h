@@ -114,6 +114,8 @@ struct report_tally {
     uint64_t seen_ns;
     uint64_t doubtful_ns;
     uint64_t most_ns;
+    uint64_t call_ps;  /* of all samples of a thread, as is the next; 0: the header tells */
+    bool lacks_frames; /* what its methods' exact nodes have may be too little */
 };
 
 struct report_model {

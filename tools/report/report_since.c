@@ -326,6 +326,7 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->samples,
         &now->dropped_samples,
         &now->homeless_samples,
+        &now->lost_tallies,
         &now->unprofiled_user_ns,
         &now->unprofiled_system_ns,
         &now->own_cost.hooks_ns,
