@@ -3,23 +3,39 @@
 #include "agent/agent.h"
 #include "agent/thread_events.h"
 
+/* Two methods that are called from one depth are called from two places. */
+#define METHOD_SHIFT 20
+
 static bool is_known(const struct kernel_thread *mine)
 {
     return mine && mine->epoch == __atomic_load_n(&mine->setup->epoch, __ATOMIC_RELAXED) &&
-           !__atomic_load_n(&mine->unmet, __ATOMIC_RELAXED) && !call_tree__is_unseen(&mine->tree);
+           !__atomic_load_n(&mine->unmet, __ATOMIC_RELAXED) && !call_tree__is_unseen(&mine->tree) &&
+           !call_tree__is_on_seed(&mine->tree);
 }
 
-/* One that ran before profiling was started, or begins to run in another epoch. The `top` youngest
- * frames are not those that it stands on. */
+/* One that ran before profiling was started, or begins to run in another epoch, or stands on a
+ * frame that was entered before it: in compiled code HotSpot may forget to tell the exit of such a
+ * frame. NULL: its event does not count. */
 static __attribute__((noinline, cold)) struct kernel_thread *ready(JNIEnv *jni, jthread thread,
-                                                                   jint top)
+                                                                   jmethodID method, bool is_exit)
 {
+    uint64_t key = (uint64_t)(uintptr_t)method;
+    uintptr_t place = (uintptr_t)__builtin_frame_address(0) ^ key << METHOD_SHIFT;
     struct kernel_thread *mine = kernel_thread_table__mine();
+    struct agent *agent = &treadle_agent;
 
     if (!mine || kernel_thread__is_unmet(mine))
-        mine = thread_events__late_start(&treadle_agent, jni, thread);
-    if (mine && kernel_thread__counts(mine) && call_tree__is_unseen(&mine->tree))
-        standing_frames__find(&treadle_agent, mine, top);
+        mine = thread_events__late_start(agent, jni, thread);
+    if (!mine || !kernel_thread__counts(mine))
+        return NULL;
+    if (call_tree__is_unseen(&mine->tree))
+        standing_frames__find(agent, mine, is_exit ? 0 : 1);
+    else if (!call_tree__is_on_seed(&mine->tree) || call_tree__leaves_out(&mine->tree, key))
+        return mine;
+    else if (is_exit && mine->tree.current->key != key)
+        standing_frames__find(agent, mine, 0);
+    else
+        standing_frames__check(agent, mine, place, is_exit);
     return mine;
 }
 
@@ -30,7 +46,7 @@ void JNICALL method_events__entry(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread, 
     (void)jvmti;
     /* The frame that is being entered is on the stack already. */
     if (__builtin_expect(!is_known(mine), 0))
-        mine = ready(jni, thread, 1);
+        mine = ready(jni, thread, method, false);
     if (__builtin_expect(mine != NULL, 1))
         kernel_thread__enter(mine, (uint64_t)(uintptr_t)method);
 }
@@ -42,7 +58,7 @@ void JNICALL method_events__exit(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread, j
 
     (void)jvmti, (void)was_popped_by_exception, (void)return_value;
     if (__builtin_expect(!is_known(mine), 0))
-        mine = ready(jni, thread, 0);
+        mine = ready(jni, thread, method, true);
     if (__builtin_expect(mine != NULL, 1))
         kernel_thread__leave(mine, (uint64_t)(uintptr_t)method);
 }

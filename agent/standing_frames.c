@@ -158,19 +158,32 @@ static bool may_look(const struct kernel_thread *mine)
     return mine->look.cost_ns < LOOKS_FREE_NS + used_ns / LOOKS_PART;
 }
 
+/* Its cost by the CPU clock: on a busy machine the thread may wait for a processor meanwhile. Where
+ * it stands as before, the places that were looked at before are as good as they were. */
 static void look(struct agent *agent, struct kernel_thread *mine, jint top)
 {
-    uint64_t begin_ns = ledger_time__now_ns(&agent->setup.time);
+    uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    const struct ledger_node *node = mine->tree.current;
+    uintptr_t callers[FLOOR_CALLERS];
 
+    memcpy(callers, mine->look.callers, sizeof callers);
     standing_frames__find(agent, mine, top);
-    mine->look.cost_ns += ledger_time__now_ns(&agent->setup.time) - begin_ns;
+    if (mine->tree.current == node)
+        memcpy(mine->look.callers, callers, sizeof callers);
+    mine->look.cost_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 }
 
 static jint top_frames(struct agent *agent, bool stays)
 {
-    jint top = standing_frames__of_hook(agent);
+    jint top = agent->options.events == LEDGER_EVENTS_JVMTI ? 1 : standing_frames__of_hook(agent);
 
     return top && stays ? top - 1 : top;
+}
+
+static bool is_on_floor(const struct kernel_thread *mine)
+{
+    return mine->setup->names_exits ? call_tree__is_on_seed(&mine->tree)
+                                    : call_tree__is_on_floor(&mine->tree);
 }
 
 void standing_frames__check(struct agent *agent, struct kernel_thread *mine, uintptr_t place,
@@ -180,7 +193,7 @@ void standing_frames__check(struct agent *agent, struct kernel_thread *mine, uin
 
     if (call_tree__is_unseen(&mine->tree)) {
         look(agent, mine, top_frames(agent, stays));
-    } else if (call_tree__is_on_floor(&mine->tree) && *known != place && may_look(mine)) {
+    } else if (is_on_floor(mine) && *known != place && may_look(mine)) {
         look(agent, mine, top_frames(agent, stays));
         *known = place;
     }

@@ -5,7 +5,8 @@
  *
  * Nobody tells when such a frame returns. So at each call from the youngest of them the stack is
  * looked at again, unless the call comes from a place on the stack that was looked at already; and
- * not more often than costs a sixteenth of the thread's CPU time.
+ * not more often than costs a sixteenth of the thread's CPU time, and a millisecond. The same where
+ * JVMTI names methods (events=jvmti): it may not tell such an exit either.
  */
 #ifndef TREADLE_STANDING_FRAMES_H
 #define TREADLE_STANDING_FRAMES_H
@@ -39,10 +40,11 @@ void standing_frames__find(struct agent *agent, struct kernel_thread *mine, jint
  * that calls it. */
 jint standing_frames__of_hook(struct agent *agent);
 
-/* A hook is about to count an event: finds out what the current thread stands on if nobody has yet,
+/* An event is about to be counted: finds out what the current thread stands on if nobody has yet,
  * or if it stands on its floor and that may have fallen. place: the hook's on the stack, in bytes,
- * with the method's number mixed in.
- * `stays`: the method that calls the hook is not about to be entered or left. */
+ * with the method's number mixed in; or JVMTI's callback's.
+ * `stays`: the method that calls the hook is not about to be entered or left; or JVMTI tells that
+ * the frame is left, which is on the stack still. */
 void standing_frames__check(struct agent *agent, struct kernel_thread *mine, uintptr_t place,
                             bool stays);
 

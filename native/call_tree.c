@@ -264,9 +264,34 @@ void call_tree__enter_slowly(struct call_tree *tree, uint64_t key, bool counted)
     tree->current = node;
 }
 
+void call_tree__seed(struct call_tree *tree, uint64_t key)
+{
+    const struct ledger_node *before = tree->current;
+
+    call_tree__enter_slowly(tree, key, false);
+    if (tree->current != before)
+        tree->floor = ledger__ref(tree->ledger, tree->current);
+}
+
+bool call_tree__leaves_out(struct call_tree *tree, uint64_t key)
+{
+    return method_for(tree, key) == CONTEXT_EXCLUDED;
+}
+
+/* The cursor goes above a node. */
+static void leave_node(struct call_tree *tree, const struct ledger_node *node, bool was_seed)
+{
+    tree->current = call_tree__node(tree, node->parent);
+    if (was_seed)
+        tree->floor = tree->current->method ? node->parent : 0;
+}
+
 void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
 {
-    struct ledger_node *node = tree->current;
+    const struct ledger_node *seed =
+        tree->floor ? call_tree__node(tree, (ledger_ref)tree->floor) : NULL;
+    const struct ledger_node *node = tree->current;
+    bool was_seed = node == seed;
 
     if (tree->lost_depth) {
         tree->lost_depth--;
@@ -274,12 +299,14 @@ void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
     }
     if (method_for(tree, key) == CONTEXT_EXCLUDED)
         return;
-    while (node->method && node->key != key)
+    while (node->method && node->key != key) {
         node = call_tree__node(tree, node->parent);
-    if (!tree->unsure)
+        was_seed |= node == seed;
+    }
+    if (!tree->unsure && (node != tree->current || !node->method))
         ledger__count(&tree->ledger->header->resynchronised, 1);
     if (node->method) {
-        tree->current = call_tree__node(tree, node->parent);
+        leave_node(tree, node, was_seed);
         tree->unsure = false;
     }
 }

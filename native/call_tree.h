@@ -16,7 +16,8 @@
  * Frames that stood on the stack when an epoch began have nodes, but no call and no token of the
  * epoch: the floor. Nobody need tell when they return. So while the youngest of them is current,
  * every push takes the slow way, for the host to look whether they still stand; they count in the
- * depth, as if they had tokens.
+ * depth, as if they had tokens. Where events name methods the host asks at each event whether such
+ * a frame, a seed, is current.
  *
  * Three things happen beside plain nodes. A method that include=/exclude= leaves out has no node:
  * entering and leaving it does not move the cursor. When the ledger is full the call is counted as
@@ -55,7 +56,8 @@ struct call_tree {
     struct ledger_node *current;
     uint64_t lost_depth;  /* calls below current that have no node; or CALL_TREE_ON_FLOOR too */
     uint64_t token;       /* what the next push gives out; the depth is counted in its low half */
-    uint64_t floor;       /* frames without a token, the oldest ones; 0: none */
+    uint64_t floor;       /* frames without a token, the oldest ones: how many; where events name
+                             methods, the youngest one's node; 0: none */
     uint64_t *lost_calls; /* where they are counted: the thread's own; NULL: in the header */
     bool admits_all;      /* what is left out by include=/exclude= has no events at all */
     bool unsure;          /* frames came and went unseen: the next mismatch is no surprise */
@@ -142,16 +144,23 @@ static inline void call_tree__enter(struct call_tree *tree, uint64_t key)
 }
 
 /* A frame that was there before events began: a node, but no call. */
-static inline void call_tree__seed(struct call_tree *tree, uint64_t key)
+void call_tree__seed(struct call_tree *tree, uint64_t key);
+
+/* The youngest of these is current: it may have returned, and its exit not been told. */
+static inline bool call_tree__is_on_seed(const struct call_tree *tree)
 {
-    call_tree__enter_slowly(tree, key, false);
+    return tree->floor && tree->current == call_tree__node(tree, (ledger_ref)tree->floor);
 }
+
+/* Has the method no nodes? Events name methods. */
+bool call_tree__leaves_out(struct call_tree *tree, uint64_t key);
 
 static inline void call_tree__leave(struct call_tree *tree, uint64_t key)
 {
     struct ledger_node *node = tree->current;
 
-    if (__builtin_expect(node->key == key && tree->lost_depth == 0, 1)) {
+    if (__builtin_expect(node->key == key && tree->lost_depth == 0, 1) &&
+        __builtin_expect(!call_tree__is_on_seed(tree), 1)) {
         tree->current = call_tree__node(tree, node->parent);
         return;
     }

@@ -61,7 +61,6 @@ class Test:
         self.ledger = scratch / "snapshot.ledger"
         self.failures = []
         self.corrects_positions = False  # the test provokes it
-        self.resynchronises = False  # ditto: exits that do not match the current node
 
     # ---- running ----
 
@@ -230,8 +229,6 @@ def check_balance_fields(test, threads, dropped):
     losses = ("dropped_events", "dropped_threads", "dropped_side_values", "unfollowed_mounts",
               "resynchronised", "skipped_records")
     lost = {name: balance[name] for name in losses if balance.get(name)}
-    if test.resynchronises:
-        lost.pop("resynchronised", None)
     if not test.corrects_positions:
         lost |= {name: balance[name] for name in ("positions_corrected",) if balance[name]}
     test.check(dropped or not lost, f"the balance counts losses: {lost}")

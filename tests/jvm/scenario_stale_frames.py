@@ -26,8 +26,7 @@ SILENT = "silent"  # one of these returns, and there is no event: only a sample 
 
 
 def stale_frames(test):
-    # Whether a look at the stack is due at the call that could tell depends on what looks have cost so far.
-    stops(test, "hooks that run meanwhile", ("--exclude", exclude()), lost=(SILENT,))
+    stops(test, "hooks that run meanwhile", ("--exclude", exclude()))
     if test.events == "jvmti":
         return
     stops(test, "no events", ("--exclude", exclude("turn")), lost=(SILENT,))
@@ -67,7 +66,7 @@ def attached(test):
     with running(test, *flags(test), "Phases", *arguments(test)) as program:
         told(test, program, "step")
         program.attach("--include", "Phases*", "--exclude", exclude())
-        follow(test, program, "attached", True, (SILENT,))
+        follow(test, program, "attached", True, ())
 
 
 def flags(test):

@@ -94,6 +94,33 @@ static void frames_that_were_there_have_no_calls(void **state)
     check_program("+A +X +B B", "root\n  A 0\n    B 0\n      B 1 rl1\n", 0);
 }
 
+/* Beside each step whether the youngest frame that was there is current. */
+static void frames_that_were_there_are_known_while_they_stand(void **state)
+{
+    static const struct {
+        const char *step;
+        bool on_seed;
+    } steps[] = {{"A", false},   {"+B", true}, {"+C", true},  {"D", false}, {"/D", true},
+                 {"X", true},    {"/X", true}, {"/C", true},  {"D", false}, {"/D", true},
+                 {"C D", false}, {"/C", true}, {"/B", true},  {"B", false}, {"/B", true},
+                 {"/A", false},  {"A", false}, {"/A", false}, {"+A", true}, {"+B", true},
+                 {"/A", false}};
+    struct world world;
+
+    (void)state;
+    make_world(&world, MIB, "X");
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        play(&world.tree, steps[i].step);
+        assert_int_equal(call_tree__is_on_seed(&world.tree), steps[i].on_seed);
+    }
+    /* Two times frames went without an exit: D, and the last B. */
+    assert_int_equal(world.ledger.header->resynchronised, 2);
+    assert_int_equal(where(&world), world.root);
+    assert_true(call_tree__leaves_out(&world.tree, 'X'));
+    assert_false(call_tree__leaves_out(&world.tree, 'A'));
+    ledger__close(&world.ledger);
+}
+
 /* An exit that names a method further up: its frames below went without an event. */
 static void missed_exits_lead_back_to_the_right_ancestor(void **state)
 {
@@ -380,6 +407,7 @@ int main(void)
         cmocka_unit_test(recursion_has_levels),
         cmocka_unit_test(methods_left_out_do_not_move_the_cursor),
         cmocka_unit_test(frames_that_were_there_have_no_calls),
+        cmocka_unit_test(frames_that_were_there_are_known_while_they_stand),
         cmocka_unit_test(missed_exits_lead_back_to_the_right_ancestor),
         cmocka_unit_test(exits_of_frames_never_entered_change_nothing),
         cmocka_unit_test(gaps_are_children_without_a_method),
