@@ -10,6 +10,7 @@
 #include "tools/pid_argument.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
+#include "tools/report/report_losses.h"
 #include "tools/text_table.h"
 #include "tools/view_budget.h"
 
@@ -197,6 +198,7 @@ static void losses_facts(const struct status *status)
 {
     const struct ledger_header *header = &status->ledger.header;
     const char *name = "lost";
+    char corrected[CORRECTED_TEXT_BYTES];
 
     for (unsigned i = 0; i < REPORT_LOSSES; i++) {
         struct report_loss loss = report_loss__of(header, i);
@@ -211,6 +213,9 @@ static void losses_facts(const struct status *status)
                 header->full_error == ENOMEM ? "max-mem is reached" : strerror(header->full_error));
     else if (name[0])
         fact_of(status, name, "nothing");
+    report_losses__corrected(header, corrected);
+    if (corrected[0])
+        fact_of(status, "positions", "%s", corrected);
 }
 
 static void show_text(const struct status *status)
@@ -281,6 +286,8 @@ static void show_json(const struct status *status)
     json_object_set_new(object, "threads", json_integer(status->ledger.threads));
     json_object_set_new(object, "ended_threads", json_integer(status->ledger.ended));
     json_object_set_new(object, "losses", losses_json(header));
+    json_object_set_new(object, "positions_corrected",
+                        json_row__integer(header->positions_corrected));
     json_object_set_new(object, "full_errno", json_integer(header->full_error));
     json_object_set_new(object, "snapshots", json_integer(header->snapshots));
     json_row__write(status->screen.out, object);

@@ -48,8 +48,12 @@ json_t *html_content__losses(const struct report_model *model)
     struct report_losses_line losses[REPORT_LOSSES_LINES];
     size_t count = report_losses__of(model, losses);
     json_t *array = json_array();
+    char corrected[CORRECTED_TEXT_BYTES];
     for (size_t i = 0; i < count; i++)
         append_text(array, losses[i].text);
+    report_losses__corrected(&model->header, corrected);
+    if (corrected[0])
+        append_text(array, corrected);
     return array;
 }
 

@@ -303,14 +303,15 @@ static void loss_lines(const struct view *view)
 {
     struct report_losses_line lines[REPORT_LOSSES_LINES];
     size_t count = report_losses__of(view->model, lines);
+    char corrected[CORRECTED_TEXT_BYTES];
     for (size_t i = 0; i < count; i++)
         fprintf(view->screen.out, "  %s%s%s  %s\n", screen__warn(&view->screen), lines[i].word,
                 screen__plain(&view->screen), lines[i].text);
     if (!count)
         fputs("  nothing lost\n", view->screen.out);
-    if (view->model->header.positions_corrected)
-        fprintf(view->screen.out, "  %s positions corrected: samples found threads elsewhere\n",
-                quantity__count(view->model->header.positions_corrected).text);
+    report_losses__corrected(&view->model->header, corrected);
+    if (corrected[0])
+        fprintf(view->screen.out, "  %s\n", corrected);
 }
 
 static void missing_line(const struct view *view, enum ledger_metric_source source)

@@ -55,7 +55,7 @@ class Merge(bench.Bench):
         balance = self.json("report", "all.ledger")["balance"]
         for key in ("kernel_cpu_ns", "charged_cpu_ns", "charged_java_ns", "charged_vm_ns",
                     "charged_native_ns", "last_moments_ns", "dropped_events", "dropped_threads",
-                    "resynchronised"):
+                    "resynchronised", "positions_corrected"):
             self.assertEqual(balance[key], sum(one[key] for one in balances), key)
         self.assertEqual(balance["skipped_records"], 0)
 

@@ -151,7 +151,8 @@ carrier-1  carrier   4243  ended  5.00 ms  5.000 s  4.995 s          0          
         text = self.treadle("report", "losses.ledger")
         for line in ("lost  12 345 calls not recorded", "lost  2 threads not recorded",
                      "lost  3 metric values", "lost  4 exits that did not match",
-                     "full  the ledger reached max-mem (64.0 MiB)"):
+                     "full  the ledger reached max-mem (64.0 MiB)",
+                     "5 positions corrected: samples found threads elsewhere"):
             self.assertIn(line, text)
         self.assertNotIn("nothing lost", text)
         balance = self.json("report", "losses.ledger")["balance"]

@@ -69,6 +69,15 @@ class Status(bench.Bench):
         self.assertEqual(set(status["losses"].values()), {0})
         self.assertLessEqual({"classes", "methods", "left_alone"}, set(status["hooks"]))
 
+    def test_positions_corrected(self):
+        self.make_it("live")
+        self.assertEqual(self.json("status", self.pid)["positions_corrected"], 0)
+        self.assertNotIn("positions", self.facts())
+        os.unlink(self.path(self.name))
+        self.make_it("stopped")
+        self.assertEqual(self.json("status", self.pid)["positions_corrected"], 1)
+        self.assertEqual(self.facts()["positions"], "1 position corrected: samples found threads elsewhere")
+
     def test_what_has_none(self):
         self.assertEqual(self.treadle("status", self.pid, status=1),
                          f"treadle: process {self.pid} is not profiled: it has no ledger\n")

@@ -240,6 +240,7 @@ static void draw_losses(struct drawing *drawing)
     header->dropped_threads = 2;
     header->dropped_side_values = 3;
     header->resynchronised = 4;
+    header->positions_corrected = 5;
     header->full_error = ENOMEM;
 }
 
@@ -277,6 +278,7 @@ static void pause_profiling(struct ledger_header *header)
     header->since_ns = 9 * S;
     header->unprofiled_wall_ns = 2 * S;
     header->unprofiled_cpu_ns = 1 * S;
+    header->positions_corrected = 1;
 }
 
 /* A thread whose CPU is `cpu_ms`, its wall time twice that; some of it in that many calls. */

@@ -39,7 +39,8 @@ class Words(page.Page):
             self.assertEqual(lines, ["12 345 calls not recorded, their cost is charged to the caller",
                                      "2 threads not recorded", "3 metric values not charged to a method",
                                      "4 exits that did not match the current method",
-                                     "the ledger reached max-mem (64.0 MiB): raise it, or include fewer methods"])
+                                     "the ledger reached max-mem (64.0 MiB): raise it, or include fewer methods",
+                                     "5 positions corrected: samples found threads elsewhere"])
             box = self.run_js("(({top, bottom}) => [top, bottom])(losses.getBoundingClientRect())")
             self.assertTrue(0 < box[0] < box[1] < 400, box)
         self.show("sampled")

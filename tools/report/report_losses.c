@@ -45,6 +45,16 @@ void report_losses__partial(uint64_t present_bytes, uint64_t missing_bytes,
                  missing_bytes, present_bytes);
 }
 
+void report_losses__corrected(const struct ledger_header *header, char text[CORRECTED_TEXT_BYTES])
+{
+    uint64_t count = header->positions_corrected;
+    text[0] = '\0';
+    if (count)
+        snprintf(text, CORRECTED_TEXT_BYTES,
+                 "%s position%s corrected: samples found threads elsewhere",
+                 quantity__count(count).text, count == 1 ? "" : "s");
+}
+
 static void add_full(struct list *list, const struct ledger_header *header)
 {
     int error = header->full_error;

@@ -27,6 +27,11 @@ size_t report_losses__of(const struct report_model *model,
 void report_losses__partial(uint64_t present_bytes, uint64_t missing_bytes,
                             const struct ledger_header *header, char text[PARTIAL_TEXT_BYTES]);
 
+#define CORRECTED_TEXT_BYTES 96u
+
+/* "3 positions corrected: samples found threads elsewhere"; "" if none was. */
+void report_losses__corrected(const struct ledger_header *header, char text[CORRECTED_TEXT_BYTES]);
+
 /* The process's command, with the lines behind it if anything is lost, "(partial: ...; lost: ...)":
  * for formats that have a title and no place for remarks. */
 struct text report_losses__title(struct text_store *store, const struct report_model *model);
