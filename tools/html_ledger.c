@@ -75,6 +75,31 @@ static int write_threads(struct writer *writer, const char *path)
     return error;
 }
 
+/* [method, share_ppm, from_ns, until_ns] of each that was not recorded all of the time, on the
+ * ledger's clock. */
+static int write_hooked(struct writer *writer)
+{
+    const struct report_model *model = writer->model;
+    FILE *stream = html_block__begin_stream(&writer->block, writer->out, "hooked");
+    if (!stream)
+        return -ENOMEM;
+    json_t *rows = json_array();
+    for (uint32_t i = 0; i < model->method_count; i++) {
+        const struct report_hooking *hooking = report_hooking__of(model, i);
+        if (!hooking)
+            continue;
+        json_t *row = json_array();
+        json_array_append_new(row, json_row__integer(i));
+        json_array_append_new(row, json_row__integer(report_hooking__share_ppm(hooking)));
+        json_array_append_new(row, json_row__integer(hooking->from_ns));
+        json_array_append_new(row, json_row__integer(hooking->until_ns));
+        json_array_append_new(rows, row);
+    }
+    json_row__write(stream, rows);
+    html_block__end_stream(&writer->block, stream);
+    return 0;
+}
+
 static void write_trees(struct writer *writer)
 {
     const struct report_model *model = writer->model;
@@ -135,6 +160,8 @@ static int write_first(struct writer *writer, const struct html_ledger *html)
     if (!error)
         error = html_content__methods(&writer->block, writer->out, writer->model->methods,
                                       writer->model->method_count);
+    if (!error)
+        error = write_hooked(writer);
     if (error)
         return error;
     write_trees(writer);

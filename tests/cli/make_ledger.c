@@ -609,6 +609,10 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "budget") == 0) {
         describe(&drawing);
         budget__draw(&drawing);
+    } else if (strcmp(argv[1], "budget_exceeded") == 0) {
+        describe(&drawing);
+        budget__draw(&drawing);
+        drawing.ledger.header->overhead_ppm = 10000;
     } else if (strcmp(argv[1], "live_budget") == 0) {
         describe(&drawing);
         budget__draw(&drawing);

@@ -209,4 +209,5 @@ export function showDiffSummary(ledger) {
         .trim();
     byId("facts").querySelector("summary").textContent = "Totals and balances in full";
     byId("balance").hidden = true;
+    byId("costs").hidden = true;
 }

@@ -3,6 +3,7 @@
 
 import { changesOf, noteOf } from "./change.js";
 import { element } from "./dom.js";
+import { callsText, hookedText, isAtLeast } from "./hooked.js";
 import { hasCalls, kinds, ROOT } from "./kinds.js";
 import { cut } from "./names.js";
 import { quantity, share } from "./quantity.js";
@@ -41,12 +42,15 @@ export function factsOf(tree, metric, frame) {
     const error = errorOf(tree, metric, frame);
     if (error) facts[0][1] += ` ± ${amount(Math.round(error))}`;
     if (hasCalls(tree.kind[frame])) {
-        facts.push(["calls", quantity(calls, "count"), ""]);
+        const atLeast = isAtLeast(tree.ledger, tree.method[frame], tree.kind[frame]);
+        facts.push(["calls", callsText(calls, atLeast), ""]);
         if (calls && metric.name !== "calls") {
             facts.push(["cum a call", perCall(cum[frame], calls, metric.unit), ""]);
             facts.push(["base a call", perCall(base[frame], calls, metric.unit), ""]);
         }
     }
+    const hooked = tree.kind[frame] === ROOT ? "" : hookedText(tree.ledger, tree.method[frame]);
+    if (hooked) facts.push(["hooks", hooked, ""]);
     const level = tree.level(frame);
     if (level) facts.push(["recursion", `${level} above`, ""]);
     const source = tree.kind[frame] === ROOT ? "" : tree.ledger.methods[tree.method[frame]].source;

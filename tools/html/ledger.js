@@ -2,6 +2,7 @@
 
 import { blockJson, blockOctets, blockText, Numbers } from "./blocks.js";
 import { CallTree } from "./call_tree.js";
+import { hookedMethods } from "./hooked.js";
 import { ROOT } from "./kinds.js";
 import { cut, printable } from "./names.js";
 import { findPools } from "./pools.js";
@@ -13,11 +14,11 @@ export class Ledger {
     constructor() {
         this.about = blockJson("about");
         this.facts = blockText("facts");
-        const { process, threads, balance } = blockJson("threads");
-        this.process = process;
-        this.balance = balance;
+        const { process, threads, balance, budget, resolution } = blockJson("threads");
+        Object.assign(this, { process, balance, budget, resolution });
         this.readThreads(threads);
         this.readMethods(blockJson("methods"));
+        this.hooked = hookedMethods(blockOctets("hooked") ? blockJson("hooked") : []);
         this.readNodes();
         this.kinds = new Set(this.kind);
         this.columns = new Map();

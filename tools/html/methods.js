@@ -37,6 +37,7 @@ export function callersOf(tree, column, method, callsColumn) {
     const children = new Map();
     const add = (rows, of, frame, counted) => {
         const row = rowOf(rows, tree.method[of], tree.kind[of]);
+        row.counted = tree.method[frame]; // whose calls they are: of a caller's row the method's own
         row.calls += calls[frame];
         row.base += base[frame];
         row.cum += counted;

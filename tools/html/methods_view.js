@@ -2,6 +2,7 @@
 
 import { byId } from "./dom.js";
 import { perCall } from "./frame_text.js";
+import { callsText, hookedText } from "./hooked.js";
 import { hasCalls, kinds } from "./kinds.js";
 import { callersOf, flatRows } from "./methods.js";
 import { quantity, share } from "./quantity.js";
@@ -86,15 +87,16 @@ export class MethodsView {
         const whole = tree.cum(metric.column)[0];
         const amount = (value) => `${quantity(value, metric.unit)} (${share(value, whole)})`;
         const parts = [`${metric.title} base ${amount(row.base)}`, `cum ${amount(row.cum)}`];
-        if (hasCalls(row.kind) && row.calls) {
-            parts.push(`calls ${quantity(row.calls, "count")}`);
-            if (metric.name !== "calls")
+        const hooked = hookedText(this.app.ledger, row.method);
+        if (row.calls) {
+            parts.push(`calls ${callsText(row.calls, hooked)}`);
+            if (metric.name !== "calls" && !hooked)
                 parts.push(
                     `a call: base ${perCall(row.base, row.calls, metric.unit)}, ` +
                         `cum ${perCall(row.cum, row.calls, metric.unit)}`,
                 );
         }
-        return parts.join(" · ");
+        return parts.concat(hooked || []).join(" · ");
     }
 
     nameOf(method) {
@@ -118,7 +120,8 @@ export class MethodsView {
 
     fill(cells, row, room) {
         const name = cells[0];
-        name.title = this.nameOf(row.method);
+        const hooked = hookedText(this.app.ledger, row.method);
+        name.title = this.nameOf(row.method) + (hooked ? `\n${hooked}` : "");
         name.lastChild.dataset.mark = kinds[row.kind].mark;
         setCell(name, this.app.ledger.methodWithin(row.method, room));
         this.fillNumbers(cells, row);
@@ -127,7 +130,9 @@ export class MethodsView {
     fillNumbers(cells, row) {
         const { metric, tree } = this.app;
         const whole = tree.cum(metric.column)[0];
-        setCell(cells[1], hasCalls(row.kind) ? quantity(row.calls, "count") : "");
+        const its = row.counted ?? row.method; // whose calls they are
+        const atLeast = row.calls && this.app.ledger.hooked?.has(its);
+        setCell(cells[1], hasCalls(row.kind) || row.calls ? callsText(row.calls, atLeast) : "");
         setCell(cells[2], quantity(row.base, metric.unit), row.base / whole);
         setCell(cells[3], quantity(row.cum, metric.unit), row.cum / whole);
     }

@@ -1,6 +1,7 @@
 // The top of the page: the process in a few numbers, and the balance as a strip: what the kernel
 // says the process used, and who it was charged to.
 
+import { showBudget } from "./budget.js";
 import { byId, element } from "./dom.js";
 import { printable } from "./names.js";
 import { sizeOf } from "./pools.js";
@@ -41,6 +42,7 @@ export function showSummary(ledger) {
     const lines = ledger.facts.split("\n").map(printable);
     byId("facts").querySelector("pre").textContent = lines.join("\n").trim();
     showBalance(balance);
+    showBudget(ledger);
     showLosses(ledger.about.losses);
 }
 

@@ -168,7 +168,10 @@ export class ThreadsView {
         });
         this.metrics.forEach((metric, i) => {
             const value = row.values[i];
-            const text = metric.text ? metric.text(row.threads[0]) : quantity(value, metric.unit);
+            const atLeast = metric.name === "calls" && row.threads.some((thread) => thread.calls_at_least);
+            const text = metric.text
+                ? metric.text(row.threads[0])
+                : `${atLeast ? "≥" : ""}${quantity(value, metric.unit)}`;
             setCell(cells[this.own.length + i], text, value / (this.most[i] || 1));
         });
     }

@@ -2,7 +2,8 @@
 
 import { byId } from "./dom.js";
 import { perCall } from "./frame_text.js";
-import { hasCalls, kinds, ROOT } from "./kinds.js";
+import { callsText, hookedText, isAtLeast } from "./hooked.js";
+import { EXACT, hasCalls, kinds, ROOT } from "./kinds.js";
 import { quantity, share } from "./quantity.js";
 import { setCell, Table } from "./table.js";
 
@@ -98,7 +99,8 @@ export class TreeView {
         name.dataset.twist = leaf ? "" : open ? "▾" : "▸";
         name.lastChild.dataset.mark = kinds[kind].mark;
         name.classList.toggle("match", Boolean(app.matches?.[tree.method[frame]]) && kind !== ROOT);
-        name.title = `${tree.label(frame)}\n${kinds[kind].name}`;
+        const hooked = kind === ROOT ? "" : hookedText(tree.ledger, tree.method[frame]);
+        name.title = [tree.label(frame), kinds[kind].name, hooked].filter(Boolean).join("\n");
         if (leaf) element.removeAttribute("aria-expanded");
         else element.setAttribute("aria-expanded", open);
         element.setAttribute("aria-level", level + 1);
@@ -118,7 +120,7 @@ export class TreeView {
         setCell(cells[1], quantity(cum[frame], metric.unit), cum[frame] / cum[0]);
         setCell(cells[2], share(cum[frame], cum[0]));
         setCell(cells[3], quantity(base[frame], metric.unit), base[frame] / cum[0]);
-        setCell(cells[4], counted ? quantity(calls, "count") : "");
+        setCell(cells[4], counted ? callsText(calls, isAtLeast(tree.ledger, tree.method[frame], EXACT)) : "");
         setCell(cells[5], counted && metric.name !== "calls" ? perCall(cum[frame], calls, metric.unit) : "");
     }
 
