@@ -1,6 +1,7 @@
 """treadle export: what is written as text (collapsed, CSV, speedscope's JSON), where to, and what is refused.
 The drawings in make_ledger are the expectation."""
 import csv
+import io
 import json
 import os
 import pty
@@ -73,6 +74,13 @@ class Collapsed(bench.Bench):
             f"{work};demo.Inner.loop;{spin} {40 * MS}", f"{work};demo.Inner.loop;call_stub [jvm] {10 * MS}",
             f"{main};{put} {30 * MS}", f"{main};{put};{spin} {40 * MS}",
             f"{main};{put};vfs_read [kernel] {20 * MS}"})
+        rows = list(csv.DictReader(io.StringIO(self.treadle("export", "-f", "csv", "-t", "main"))))
+        loop = next(row for row in rows if row["method"] == "loop")
+        # As cli_samples works them out: 0.2007 and 0.2187 of 200 ms.
+        for key, error in (("base_cpu_error_ns", 40.14), ("cum_cpu_error_ns", 43.74), ("base_wall_error_ns", 40.14),
+                           ("cum_wall_error_ns", 43.74)):
+            self.assertAlmostEqual(int(loop[key]) / MS, error, delta=0.01)
+        self.assertEqual({row["cum_cpu_error_ns"] for row in rows if row["kind"] == "exact"}, {"0"}, "measured")
         samples = self.treadle("export", "-f", "collapsed", "-t", "worker", "-m", "samples")
         self.assertEqual(samples, "", "it has none")
 

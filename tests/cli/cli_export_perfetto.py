@@ -103,6 +103,11 @@ class Perfetto(bench.Bench):
             "(thread)": "exact", "demo.Main.main": "exact", "demo.Main.work": "exact",
             "demo.Inner.loop": "sampled", "java.util.HashMap.put": "sampled", "call_stub [jvm]": "native",
             "demo::Engine::spin(int) [libdemo.so]": "native", "vfs_read [kernel]": "native"})
+        notes = {name: notes for _, name, _, _, _, notes in slices}
+        # As cli_samples works them out: 0.2007 and 0.2187 of 200 ms.
+        self.assertAlmostEqual(notes["demo.Inner.loop"]["base_error_ns"] / MS, 40.14, delta=0.01)
+        self.assertAlmostEqual(notes["demo.Inner.loop"]["cum_error_ns"] / MS, 43.74, delta=0.01)
+        self.assertNotIn("cum_error_ns", notes["demo.Main.work"], "measured")
 
     def test_sums_are_those_of_the_report(self):
         trace = self.export("family")

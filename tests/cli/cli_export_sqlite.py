@@ -43,6 +43,9 @@ class Sqlite(bench.Bench):
         self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
         return database
 
+    def columns(self, database, table):
+        return [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+
     def questions(self):
         with open(README, encoding="utf-8") as file:
             return re.findall(r"(?ms)^```sql\n(.*?)^```", file.read())
@@ -140,6 +143,15 @@ class Sqlite(bench.Bench):
                                           "GROUP BY kind ORDER BY kind").fetchall(),
                          [("exact", 6, 11, 14), ("native", 5, 36, 0), ("sampled", 2, 13, 0)])
         self.assertEqual(database.execute("SELECT samples FROM threads WHERE name = 'main'").fetchall(), [(30,)])
+        # As cli_samples works them out: 0.2007 and 0.2187 of 200 ms.
+        for table in ("nodes JOIN methods ON methods.id = nodes.method", "flat JOIN methods ON methods.id = method"):
+            errors = database.execute("SELECT base_cpu_error_ns, cum_cpu_error_ns, base_wall_error_ns, "
+                                      f"cum_wall_error_ns FROM {table} WHERE full_name = 'demo.Inner.loop'").fetchall()
+            self.assertEqual([[round(error / MS, 2) for error in row] for row in errors],
+                             [[40.14, 43.74, 40.14, 43.74]], table)
+        self.assertEqual(database.execute("SELECT sum(cum_cpu_error_ns) FROM nodes WHERE kind = 'exact'").fetchone(),
+                         (0,), "measured")
+        self.assertEqual([name for name in self.columns(self.export("plain"), "nodes") if "error" in name], [])
 
     def test_selected_threads(self):
         database = self.export("plain", "-t", "worker-*")

@@ -3,6 +3,7 @@
 #include "tools/export/export_format.h"
 #include "tools/export/frame_names.h"
 #include "tools/report/memory.h"
+#include "tools/report/report_errors.h"
 #include "tools/view_losses.h"
 #include "tools/view_rows.h"
 
@@ -17,6 +18,7 @@ struct csv_writer {
     struct csv csv;
     struct frame_names names;
     struct call_path path;
+    struct report_errors *errors[REPORT_ERROR_COLUMNS]; /* NULL: not known */
     const char *thread; /* cells that are the same for all nodes of a thread */
     char **methods;     /* and of a method; by index, NULL as long as none was met */
 };
@@ -73,6 +75,8 @@ static void write_node(struct csv_writer *writer, uint32_t index)
     csv__integer(csv, model->base[COLUMN_CALLS][index]);
     write_values(writer, model->base, index);
     write_values(writer, model->cum, index);
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
+        view_row__csv_errors(csv, writer->errors[i], index);
     csv__end_record(csv);
 }
 
@@ -107,17 +111,34 @@ static void write_thread(struct csv_writer *writer, const struct report_thread *
     free(cells);
 }
 
+static void write_error_heads(struct csv_writer *writer)
+{
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++) {
+        const char *name = report_column__name(report_error_columns[i]);
+        char head[64];
+        if (!writer->errors[i])
+            continue;
+        snprintf(head, sizeof(head), "base_%s_error_ns", name);
+        csv__word(&writer->csv, head);
+        snprintf(head, sizeof(head), "cum_%s_error_ns", name);
+        csv__word(&writer->csv, head);
+    }
+}
+
 int format_csv__write(const struct export_job *job, FILE *out, const char *path)
 {
     (void)path;
     struct csv_writer writer = {.job = job, .csv = {.out = out}};
     writer.methods = memory__zeroed(job->model->method_count, sizeof(*writer.methods));
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
+        writer.errors[i] = report_errors__of_nodes(job->model, report_error_columns[i]);
     frame_names__make(&writer.names, job->model, job->selected);
     frame_names__escape(&writer.names, job->model);
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         csv__word(&writer.csv, heads[i]);
     view_row__csv_heads(&writer.csv, job->model, "base");
     view_row__csv_heads(&writer.csv, job->model, "cum");
+    write_error_heads(&writer);
     csv__end_record(&writer.csv);
     for (uint32_t i = 0; i < job->model->thread_count && !ferror(out); i++)
         if (job->selected[i])
@@ -126,6 +147,8 @@ int format_csv__write(const struct export_job *job, FILE *out, const char *path)
     for (uint32_t i = 0; i < job->model->method_count; i++)
         free(writer.methods[i]);
     free(writer.methods);
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
+        report_errors__free(writer.errors[i]);
     call_path__release(&writer.path);
     frame_names__release(&writer.names);
     return 0;

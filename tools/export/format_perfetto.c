@@ -1,8 +1,8 @@
 /*
  * Perfetto's trace: a process and a track a thread. A ledger has totals and no time line, so a
  * track's slices are its tree laid out along the chosen metric, see icicle.h, and its name says so;
- * for the same reason there are no counters. Base, cum and calls are arguments of each slice, a
- * thread's totals those of its outermost one.
+ * for the same reason there are no counters. Base, cum, how far a sampled one may be off, and calls
+ * are arguments of each slice, a thread's totals those of its outermost one.
  *
  * The trace is written packet by packet: no more than one is in memory at a time.
  */
@@ -11,6 +11,7 @@
 #include "tools/export/frame_names.h"
 #include "tools/export/icicle.h"
 #include "tools/report/memory.h"
+#include "tools/report/report_errors.h"
 #include "tools/report/report_losses.h"
 
 #include <stdlib.h>
@@ -25,6 +26,8 @@ enum note_word {
     NOTE_CUM,
     NOTE_CALLS,
     NOTE_RECURSION,
+    NOTE_BASE_ERROR,
+    NOTE_CUM_ERROR,
     NOTE_KIND,
     NOTE_TIDS,
     NOTE_COLUMN, /* + enum report_column */
@@ -42,6 +45,7 @@ struct perfetto_writer {
     uint8_t *packed;
     size_t packed_room;
     uint64_t track;
+    struct report_errors *errors; /* of the metric; or NULL */
 };
 
 struct notes {
@@ -119,8 +123,14 @@ static void write_note_name(struct perfetto_writer *writer, uint64_t id, const c
 static void write_note_names(struct perfetto_writer *writer)
 {
     static const char *const names[NOTE_COLUMN] = {
-        [NOTE_BASE] = "base",           [NOTE_CUM] = "cum",   [NOTE_CALLS] = "calls",
-        [NOTE_RECURSION] = "recursion", [NOTE_KIND] = "kind", [NOTE_TIDS] = "tids",
+        [NOTE_BASE] = "base",
+        [NOTE_CUM] = "cum",
+        [NOTE_CALLS] = "calls",
+        [NOTE_RECURSION] = "recursion",
+        [NOTE_KIND] = "kind",
+        [NOTE_TIDS] = "tids",
+        [NOTE_BASE_ERROR] = "base_error_ns",
+        [NOTE_CUM_ERROR] = "cum_error_ns",
     };
     uint64_t columns = report_columns__of_threads(&writer->job->model->header);
     for (unsigned i = NOTE_BASE; i < NOTE_COLUMN; i++)
@@ -262,6 +272,10 @@ static void begin_slice(void *context, uint32_t index, uint64_t at)
     add_number(&notes, NOTE_BASE, model->base[column][index]);
     add_number(&notes, NOTE_CUM, model->cum[column][index]);
     add_number(&notes, NOTE_CALLS, model->base[COLUMN_CALLS][index]);
+    if (writer->errors && writer->errors->base[index])
+        add_number(&notes, NOTE_BASE_ERROR, writer->errors->base[index]);
+    if (writer->errors && writer->errors->cum[index])
+        add_number(&notes, NOTE_CUM_ERROR, writer->errors->cum[index]);
     if (node->level)
         add_number(&notes, NOTE_RECURSION, node->level);
     if (node->depth == 0)
@@ -287,7 +301,8 @@ static void end_slice(void *context, uint32_t node, uint64_t at)
 int format_perfetto__write(const struct export_job *job, FILE *out, const char *path)
 {
     (void)path;
-    struct perfetto_writer writer = {.job = job, .out = out};
+    struct perfetto_writer writer = {
+        .job = job, .out = out, .errors = report_errors__of_nodes(job->model, job->column)};
     const struct icicle_events events = {begin_slice, end_slice, &writer};
     write_categories(&writer);
     write_note_names(&writer);
@@ -300,6 +315,7 @@ int format_perfetto__write(const struct export_job *job, FILE *out, const char *
         write_thread_track(&writer, &job->model->threads[i]);
         icicle__lay_out(job->model, i, job->column, &events);
     }
+    report_errors__free(writer.errors);
     free(writer.packed);
     return 0;
 }

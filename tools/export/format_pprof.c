@@ -1,6 +1,6 @@
 /*
  * pprof: a profile.proto, gzip'd. One sample a node that consumed anything itself, with all metrics
- * and the thread as labels.
+ * and, as labels, the thread and how far a sampled time may be off.
  *
  * The profile is written in parts of one message each, which the format takes for one whole: so no
  * more than one sample is in memory at a time.
@@ -11,6 +11,7 @@
 #include "tools/export/frame_names.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_balance.h"
+#include "tools/report/report_errors.h"
 #include "tools/report/report_losses.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@
 #include <zlib.h>
 
 #define COMPRESSION "w3" /* three quarters of the best, at a fraction of the time */
-#define LABELS_MAX  (LEDGER_THREAD_TIDS + 4u)
+#define LABELS_MAX  (LEDGER_THREAD_TIDS + 4u + REPORT_ERROR_COLUMNS)
 
 struct pprof_writer {
     const struct export_job *job;
@@ -30,6 +31,9 @@ struct pprof_writer {
     size_t packed_room;
     int64_t texts; /* written */
     int64_t key_thread, key_kind, key_tid, key_java_id, key_frame;
+    int64_t key_errors[REPORT_ERROR_COLUMNS]; /* "cpu_error", "wall_error" */
+    int64_t nanoseconds;
+    struct report_errors *errors[REPORT_ERROR_COLUMNS]; /* NULL: not known */
     int64_t kinds[NODE_UNSEEN + 1]; /* texts of node kinds; 0: not written yet */
     uint64_t gap_location;
     uint64_t *stack; /* location ids by depth, the outermost first */
@@ -194,6 +198,15 @@ static void write_label_texts(struct pprof_writer *writer)
     writer->key_tid = add_word(writer, "tid");
     writer->key_java_id = add_word(writer, "java_id");
     writer->key_frame = add_word(writer, "frame");
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++) {
+        char key[32];
+        writer->errors[i] = report_errors__of_nodes(writer->job->model, report_error_columns[i]);
+        if (!writer->errors[i])
+            continue;
+        snprintf(key, sizeof(key), "%s_error", report_column__name(report_error_columns[i]));
+        writer->key_errors[i] = add_word(writer, key);
+        writer->nanoseconds = add_word(writer, "nanoseconds");
+    }
 }
 
 /* The labels of all samples of a thread: the first is the node's kind, which is the sample's. */
@@ -249,6 +262,22 @@ static size_t gather_frames(const struct pprof_writer *writer, size_t frames)
     return count;
 }
 
+/* How far the node's own times may be off: behind the labels of its thread, for the format sums up
+ * values, and errors do not add up so. How many there are with them. */
+static size_t add_error_labels(const struct pprof_writer *writer, uint32_t index,
+                               Pprof__Label **labels, size_t count)
+{
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++) {
+        if (!writer->errors[i] || !writer->errors[i]->base[index])
+            continue;
+        *labels[count] = (Pprof__Label)PPROF__LABEL__INIT;
+        labels[count]->key = writer->key_errors[i];
+        labels[count]->number = as_signed(writer->errors[i]->base[index]);
+        labels[count++]->unit = writer->nanoseconds;
+    }
+    return count;
+}
+
 static void write_sample(struct pprof_writer *writer, uint32_t index, Pprof__Sample *sample)
 {
     const struct report_model *model = writer->job->model;
@@ -276,7 +305,7 @@ static void write_thread(struct pprof_writer *writer, const struct report_thread
     Pprof__Label labels[LABELS_MAX];
     Pprof__Label *label_places[LABELS_MAX];
     Pprof__Sample sample = PPROF__SAMPLE__INIT;
-    sample.n_labels = make_labels(writer, thread, labels);
+    size_t label_count = make_labels(writer, thread, labels);
     sample.labels = label_places;
     for (size_t i = 0; i < LABELS_MAX; i++)
         label_places[i] = &labels[i];
@@ -285,6 +314,7 @@ static void write_thread(struct pprof_writer *writer, const struct report_thread
         writer->stack = memory__grown(writer->stack, &writer->stack_room, (size_t)node->depth + 1,
                                       sizeof(*writer->stack));
         writer->stack[node->depth] = location_of(node->method);
+        sample.n_labels = add_error_labels(writer, i, label_places, label_count);
         write_sample(writer, i, &sample);
     }
 }
@@ -314,6 +344,8 @@ int format_pprof__write(const struct export_job *job, FILE *out, const char *pat
     free(writer.packed);
     free(writer.stack);
     free(writer.frames);
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
+        report_errors__free(writer.errors[i]);
     errno = 0;
     if (gzclose(writer.out) != Z_OK && !writer.error)
         writer.error = errno ? -errno : -EIO;

@@ -8,6 +8,7 @@
 #include "tools/export/subtree_sums.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_callers.h"
+#include "tools/report/report_errors.h"
 #include "tools/report/report_flat.h"
 #include "tools/report/report_losses.h"
 
@@ -289,10 +290,26 @@ static void fill_sums_below(struct sqlite_writer *writer, struct subtree_sums *s
     }
 }
 
+/* Of a row of nodes or methods. */
+static void put_errors(struct sqlite_writer *writer,
+                       struct report_errors *const errors[REPORT_ERROR_COLUMNS], uint32_t index)
+{
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++) {
+        if (!errors[i])
+            continue;
+        put(writer, errors[i]->base[index]);
+        put(writer, errors[i]->cum[index]);
+    }
+}
+
 static void fill_flat(struct sqlite_writer *writer, const struct frame_names *names)
 {
     const struct report_model *model = writer->job->model;
     struct report_flat *flat = report_flat__new(model, writer->job->selected);
+    struct report_errors *errors[REPORT_ERROR_COLUMNS];
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
+        errors[i] =
+            report_errors__of_methods(model, writer->job->selected, report_error_columns[i]);
     begin_table(writer, TABLE_FLAT);
     for (uint32_t i = 0; i < flat->row_count; i++) {
         const struct flat_row *row = &flat->rows[i];
@@ -306,8 +323,11 @@ static void fill_flat(struct sqlite_writer *writer, const struct frame_names *na
             put(writer, row->base[column]);
             put(writer, row->cum[column]);
         }
+        put_errors(writer, errors, row->method);
         end_row(writer);
     }
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
+        report_errors__free(errors[i]);
     report_flat__free(flat);
 }
 
@@ -347,6 +367,9 @@ static void fill_tables_of_methods(struct sqlite_writer *writer)
 static void fill_nodes(struct sqlite_writer *writer)
 {
     const struct report_model *model = writer->job->model;
+    struct report_errors *errors[REPORT_ERROR_COLUMNS];
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
+        errors[i] = report_errors__of_nodes(model, report_error_columns[i]);
     begin_table(writer, TABLE_NODES);
     for (uint32_t i = 0; i < model->node_count && writer->result == SQLITE_OK; i++) {
         const struct report_node *node = &model->nodes[i];
@@ -366,8 +389,11 @@ static void fill_nodes(struct sqlite_writer *writer)
             put(writer, model->base[column][i]);
             put(writer, model->cum[column][i]);
         }
+        put_errors(writer, errors, i);
         end_row(writer);
     }
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
+        report_errors__free(errors[i]);
 }
 
 static void fill_kernel_threads(struct sqlite_writer *writer)
@@ -390,6 +416,15 @@ static void run(struct sqlite_writer *writer, const char *statements)
         note(writer, sqlite3_exec(writer->database, statements, NULL, NULL, NULL));
 }
 
+static uint64_t error_columns(const struct report_model *model)
+{
+    uint64_t columns = 0;
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
+        if (report_errors__are_known(model, report_error_columns[i]))
+            columns |= COLUMN_BIT(report_error_columns[i]);
+    return columns;
+}
+
 static void fill(struct sqlite_writer *writer)
 {
     const struct report_model *model = writer->job->model;
@@ -398,7 +433,7 @@ static void fill(struct sqlite_writer *writer)
     if (writer->result == SQLITE_OK)
         note(writer, sqlite_schema__make_tables(writer->database,
                                                 report_columns__of_threads(&model->header),
-                                                model->columns));
+                                                model->columns, error_columns(model)));
     fill_process(writer);
     fill_balance(writer);
     fill_metrics(writer);

@@ -112,14 +112,26 @@ static void append_each(sqlite3_str *statement, uint64_t columns, const char *fo
     }
 }
 
+/* "base_cpu_error_ns" and "cum_cpu_error_ns" */
+static void append_errors(sqlite3_str *statement, uint64_t columns)
+{
+    for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
+        const char *name = report_column__name(column);
+        if (columns & COLUMN_BIT(column))
+            sqlite3_str_appendf(statement, ", base_%s_error_ns INTEGER, cum_%s_error_ns INTEGER",
+                                name, name);
+    }
+}
+
 static int make_table(sqlite3 *database, enum schema_table_id id, uint64_t columns,
-                      const char *format)
+                      const char *format, uint64_t error_columns)
 {
     sqlite3_str *statement = sqlite3_str_new(database);
     sqlite3_str_appendf(statement, "CREATE TABLE %s (", tables[id].name);
     for (size_t i = 0; tables[id].columns[i]; i++)
         sqlite3_str_appendf(statement, "%s%s", i ? ", " : "", tables[id].columns[i]);
     append_each(statement, columns, format);
+    append_errors(statement, error_columns);
     if (tables[id].key)
         sqlite3_str_appendf(statement, ", PRIMARY KEY (%s)) WITHOUT ROWID", tables[id].key);
     else
@@ -127,7 +139,8 @@ static int make_table(sqlite3 *database, enum schema_table_id id, uint64_t colum
     return run(database, statement);
 }
 
-int sqlite_schema__make_tables(sqlite3 *database, uint64_t thread_columns, uint64_t node_columns)
+int sqlite_schema__make_tables(sqlite3 *database, uint64_t thread_columns, uint64_t node_columns,
+                               uint64_t error_columns)
 {
     static const char *const formats[TABLE_COUNT] = {
         [TABLE_THREADS] = ", %s INTEGER",
@@ -139,7 +152,9 @@ int sqlite_schema__make_tables(sqlite3 *database, uint64_t thread_columns, uint6
     int result = SQLITE_OK;
     for (enum schema_table_id id = 0; id < TABLE_COUNT && result == SQLITE_OK; id++) {
         uint64_t columns = id == TABLE_THREADS ? thread_columns : node_columns;
-        result = make_table(database, id, formats[id] ? columns : 0, formats[id]);
+        bool errors = id == TABLE_NODES || id == TABLE_FLAT;
+        result = make_table(database, id, formats[id] ? columns : 0, formats[id],
+                            errors ? error_columns : 0);
     }
     return result;
 }

@@ -25,7 +25,8 @@ enum schema_table_id {
     TABLE_THREAD_TIDS,
     TABLE_RENAMES,
     TABLE_METHODS,
-    TABLE_NODES,      /* and base_ and cum_ columns: a pair a metric of nodes */
+    TABLE_NODES,      /* and base_ and cum_ columns: a pair a metric of nodes, then a pair of errors
+                         for each of error_columns */
     TABLE_FLAT,       /* as TABLE_NODES */
     TABLE_CALLS,      /* ditto */
     TABLE_SUMS_BELOW, /* and base_ columns */
@@ -34,7 +35,8 @@ enum schema_table_id {
 };
 
 /* Makes all tables. An SQLite result code, as all below. */
-int sqlite_schema__make_tables(sqlite3 *database, uint64_t thread_columns, uint64_t node_columns);
+int sqlite_schema__make_tables(sqlite3 *database, uint64_t thread_columns, uint64_t node_columns,
+                               uint64_t error_columns);
 
 /* Indexes and views, once the tables are filled, and what SQLite's planner is to know of them. */
 int sqlite_schema__make_views(sqlite3 *database, uint64_t node_columns);

@@ -21,6 +21,8 @@ struct estimate {
     struct shared *shared; /* by exact node */
 };
 
+const enum report_column report_error_columns[REPORT_ERROR_COLUMNS] = {COLUMN_CPU, COLUMN_WALL};
+
 uint64_t report_errors__of_part(uint64_t amount, uint64_t part, uint64_t whole)
 {
     if (whole == 0 || part > whole)

@@ -18,6 +18,10 @@ struct report_errors {
 /* Whether a column's values can have errors: CPU or wall time, of a model with samples. */
 bool report_errors__are_known(const struct report_model *model, enum report_column column);
 
+/* Those of all columns that have any, for formats with all metrics. */
+#define REPORT_ERROR_COLUMNS 2u
+extern const enum report_column report_error_columns[REPORT_ERROR_COLUMNS];
+
 /* Of the nodes' CPU or wall time; NULL for other columns, and if there are no samples. Release with
  * report_errors__free. */
 struct report_errors *report_errors__of_nodes(const struct report_model *model,
