@@ -5,6 +5,7 @@
 #include "tools/live_ledger.h"
 #include "tools/option_values.h"
 #include "tools/partial_argument.h"
+#include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
 #include "tools/view_diff.h"
 #include "tools/view_losses.h"
@@ -15,7 +16,9 @@
 struct request {
     const struct diff_view_kind *view;
     enum report_column column;
-    const char *paths[DIFF_SIDES];
+    char *paths[DIFF_SIDES];
+    char *since[DIFF_SIDES]; /* an earlier snapshot, which is taken off; or NULL */
+    struct since_options moments;
     unsigned path_count;
     const char *threads;
     const char *html; /* where the page goes, or NULL */
@@ -61,6 +64,7 @@ static const struct argp_option options[] = {
 
 static const struct argp_child children[] = {
     {&partial_argument, 0, NULL, 0},
+    {&since_argument, 0, NULL, 0},
     {0},
 };
 
@@ -98,6 +102,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
+        state->child_inputs[1] = &request->moments;
         break;
     case 'v':
         request->view_given = true;
@@ -130,7 +135,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_ARG:
         if (request->path_count == DIFF_SIDES)
             argp_error(state, "two ledgers, A and B, not more");
-        request->paths[request->path_count++] = argument;
+        request->paths[request->path_count++] = strdup(argument);
         break;
     case ARGP_KEY_END:
         check_all(request, state);
@@ -147,8 +152,9 @@ static bool of_threads(const struct request *request)
 }
 
 /* NULL after a line that says why. */
-static struct report_model *load(struct request *request, const char *path)
+static struct report_model *load(struct request *request, unsigned side)
 {
+    const char *path = request->paths[side];
     char message[512];
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
     if (!reader) {
@@ -161,6 +167,8 @@ static struct report_model *load(struct request *request, const char *path)
     ledger_reader__close(reader);
     int status =
         option_value__check_metric(request->column, &model->header, of_threads(request), path);
+    if (status == EXIT_FINE && request->since[side])
+        status = since_argument__subtract(model, path, request->since[side], columns);
     if (status == EXIT_FINE)
         return model;
     report_model__free(model);
@@ -250,11 +258,14 @@ static int make_page(struct request *request)
             status = command__fail("%s", message);
         else if (partial_argument__judge(readers[side], request->paths[side], request->partial))
             request->is_partial = true;
+        if (status == EXIT_FINE && request->since[side])
+            status = since_argument__check(request->paths[side], request->since[side]);
     }
     const struct html_diff html = {
         .readers = {readers[DIFF_A], readers[DIFF_B]},
         .page = &page,
         .paths = {request->paths[DIFF_A], request->paths[DIFF_B]},
+        .since = {request->since[DIFF_A], request->since[DIFF_B]},
         .threads = request->threads,
         .column = request->column,
         .normalize = request->normalize,
@@ -268,12 +279,24 @@ static int make_page(struct request *request)
 
 static int show_both(struct request *request)
 {
-    struct report_model *a = load(request, request->paths[DIFF_A]);
-    struct report_model *b = a ? load(request, request->paths[DIFF_B]) : NULL;
+    struct report_model *a = load(request, DIFF_A);
+    struct report_model *b = a ? load(request, DIFF_B) : NULL;
     const struct report_model *const models[DIFF_SIDES] = {a, b};
     int status = a && b ? show(request, models) : EXIT_BAD_INPUT;
     report_model__free(a);
     report_model__free(b);
+    return status;
+}
+
+/* A time is seen from each ledger's own end. */
+static int resolve_moments(struct request *request)
+{
+    int judged = EXIT_FINE;
+    int status = EXIT_FINE;
+    for (unsigned side = DIFF_A; side < DIFF_SIDES && status == EXIT_FINE; side++)
+        status = since_argument__resolve(&request->moments, &request->paths[side],
+                                         &request->since[side], request->partial, &judged);
+    request->is_partial |= judged != EXIT_FINE;
     return status;
 }
 
@@ -284,6 +307,12 @@ int cmd_diff(int argc, char **argv)
     struct request request = {.view = &diff_view_kinds[0]};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
-    int status = request.html ? make_page(&request) : show_both(&request);
+    int status = resolve_moments(&request);
+    if (status == EXIT_FINE)
+        status = request.html ? make_page(&request) : show_both(&request);
+    for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
+        free(request.paths[side]);
+        free(request.since[side]);
+    }
     return partial_argument__status(status, request.is_partial ? EXIT_BAD_INPUT : EXIT_FINE);
 }

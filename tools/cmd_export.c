@@ -25,11 +25,6 @@ struct request {
     bool partial;
 };
 
-enum option_key {
-    KEY_SINCE = 256,
-    KEY_UNTIL,
-};
-
 static const struct argp_option options[] = {
     {"format", 'f', "FORMAT", 0, "pprof, collapsed, speedscope, perfetto, jfr, csv or sqlite", 0},
     {"metric", 'm', "METRIC", 0,
@@ -37,11 +32,6 @@ static const struct argp_option options[] = {
      "pprof: what is shown first. csv and sqlite have all",
      0},
     {"thread", 't', "GLOB", 0, "only threads whose name matches, such as 'http-*'", 0},
-    {"since", KEY_SINCE, "SNAPSHOT|TIME", 0,
-     "only what happened after that snapshot of the same process; a time such as 12:30 or -30s is "
-     "the last one taken by then",
-     0},
-    {"until", KEY_UNTIL, "SNAPSHOT|TIME", 0, "only up to that snapshot, instead of FILE or PID", 0},
     {"output", 'o', "FILE", 0,
      "where to; it appears, or is replaced, when it is whole. Without it, and with '-', standard "
      "output",
@@ -51,6 +41,7 @@ static const struct argp_option options[] = {
 
 static const struct argp_child children[] = {
     {&partial_argument, 0, NULL, 0},
+    {&since_argument, 0, NULL, 0},
     {0},
 };
 
@@ -96,6 +87,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
+        state->child_inputs[1] = &request->moments;
         break;
     case 'f':
         request->format = parse_format(argument, state);
@@ -106,12 +98,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case 't':
         request->threads = argument;
-        break;
-    case KEY_SINCE:
-        request->moments.since = argument;
-        break;
-    case KEY_UNTIL:
-        request->moments.until = argument;
         break;
     case 'o':
         request->output = argument;
@@ -220,9 +206,12 @@ int cmd_export(int argc, char **argv)
         return EXIT_BAD_USAGE;
     char *path = ledger_argument__path(request.source);
     char *since = NULL;
-    int status = path ? since_argument__resolve(&request.moments, &path, &since) : EXIT_BAD_INPUT;
+    int judged = EXIT_FINE;
+    int status = EXIT_BAD_INPUT;
+    if (path)
+        status = since_argument__resolve(&request.moments, &path, &since, request.partial, &judged);
     if (status == EXIT_FINE)
-        status = export_ledger(&request, path, since);
+        status = partial_argument__status(export_ledger(&request, path, since), judged);
     free(since);
     free(path);
     return status;

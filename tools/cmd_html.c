@@ -5,6 +5,7 @@
 #include "tools/ledger_argument.h"
 #include "tools/partial_argument.h"
 #include "tools/report/memory.h"
+#include "tools/since_argument.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ struct request {
     uint32_t count;
     const char *output; /* or NULL */
     const char *threads;
+    struct since_options moments;
     bool partial;
 };
 
@@ -27,6 +29,7 @@ static const struct argp_option options[] = {
 
 static const struct argp_child children[] = {
     {&partial_argument, 0, NULL, 0},
+    {&since_argument, 0, NULL, 0},
     {0},
 };
 
@@ -43,6 +46,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
+        state->child_inputs[1] = &request->moments;
         break;
     case 'o':
         request->output = argument;
@@ -52,6 +56,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case ARGP_KEY_ARG:
         request->sources[request->count++] = argument;
+        break;
+    case ARGP_KEY_END:
+        if (request->count > 1 && (request->moments.since || request->moments.until))
+            argp_error(state, "--since and --until are of one ledger; several are shown with all "
+                              "their moments");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -107,20 +116,25 @@ static int write_output(const struct html_ledger *html, const char *output)
     return EXIT_FINE;
 }
 
-static int html(const struct request *request, const struct html_page *page)
+static int judge(const struct html_moments *moments, bool partial)
 {
-    char *newest = NULL;
-    struct html_moments *moments = html_moments__open(request->count ? request->sources : &newest,
-                                                      request->count ? request->count : 1);
-    if (!moments)
-        return EXIT_BAD_INPUT;
     int judged = EXIT_FINE;
     for (uint32_t i = 0; i < moments->count; i++)
-        if (partial_argument__judge(moments->moments[i].reader, moments->moments[i].path,
-                                    request->partial))
+        if (partial_argument__judge(moments->moments[i].reader, moments->moments[i].path, partial))
             judged = EXIT_BAD_INPUT;
+    return judged;
+}
+
+static int html(const struct request *request, char *const *sources, uint32_t count,
+                const char *since, const struct html_page *page)
+{
+    struct html_moments *moments = html_moments__open(sources, count);
+    if (!moments)
+        return EXIT_BAD_INPUT;
+    int judged = judge(moments, request->partial);
     const char *path = html_moments__last(moments)->path;
-    struct html_ledger ledger = {.moments = moments, .page = page, .threads = request->threads};
+    struct html_ledger ledger = {
+        .moments = moments, .page = page, .threads = request->threads, .since = since};
     char *chosen = request->output ? NULL : default_output(request, path);
     const char *output = request->output ? request->output : chosen;
     int status =
@@ -128,6 +142,25 @@ static int html(const struct request *request, const struct html_page *page)
     free(chosen);
     html_moments__close(moments);
     return partial_argument__status(status, judged);
+}
+
+/* Of one ledger, what is of an interval of it. */
+static int html_of_one(const struct request *request, const struct html_page *page)
+{
+    char *path = ledger_argument__path(request->count ? request->sources[0] : NULL);
+    char *since = NULL;
+    int judged = EXIT_FINE;
+    int status = EXIT_BAD_INPUT;
+    if (path)
+        status =
+            since_argument__resolve(&request->moments, &path, &since, request->partial, &judged);
+    if (status == EXIT_FINE && since)
+        status = since_argument__check(path, since);
+    if (status == EXIT_FINE)
+        status = partial_argument__status(html(request, &path, 1, since, page), judged);
+    free(since);
+    free(path);
+    return status;
 }
 
 int cmd_html(int argc, char **argv)
@@ -140,13 +173,16 @@ int cmd_html(int argc, char **argv)
     struct request request = {.sources = memory__zeroed((size_t)argc, sizeof(char *))};
     struct html_page page;
     const char *missing;
-    int status = EXIT_BAD_USAGE;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &request) == 0)
+    int status;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
+        status = EXIT_BAD_USAGE;
+    else if (!html_page__get(&page, &missing))
         status =
-            html_page__get(&page, &missing)
-                ? html(&request, &page)
-                : command__fail("this treadle was built without the page of `treadle html`: %s",
-                                missing);
+            command__fail("this treadle was built without the page of `treadle html`: %s", missing);
+    else if (request.count > 1)
+        status = html(&request, request.sources, request.count, NULL, &page);
+    else
+        status = html_of_one(&request, &page);
     free(request.sources);
     return status;
 }

@@ -44,8 +44,6 @@ enum option_key {
     KEY_CSV,
     KEY_FOLD,
     KEY_CHECK,
-    KEY_SINCE,
-    KEY_UNTIL,
     KEY_EXPLAIN,
 };
 
@@ -80,11 +78,6 @@ static const struct argp_option options[] = {
      "instead of a view: why the methods that match ('app.Main.work', 'app.Main.*') have the hooks "
      "they have, and how much of their CPU is exact",
      0},
-    {"since", KEY_SINCE, "SNAPSHOT|TIME", 0,
-     "only what happened after that snapshot of the same process: its file, or 12:30, 12:30:05, "
-     "-30s, -5m, -2h: the last one taken by then, in the ledger's folder or the working folder",
-     0},
-    {"until", KEY_UNTIL, "SNAPSHOT|TIME", 0, "only up to that snapshot, instead of FILE or PID", 0},
     {"json", KEY_JSON, NULL, 0, "JSON: durations in ns, sizes in bytes, times since the epoch", 0},
     {"csv", KEY_CSV, NULL, 0, "CSV, one record a line", 0},
     {0},
@@ -92,6 +85,7 @@ static const struct argp_option options[] = {
 
 static const struct argp_child children[] = {
     {&partial_argument, 0, NULL, 0},
+    {&since_argument, 0, NULL, 0},
     {0},
 };
 
@@ -136,6 +130,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
+        state->child_inputs[1] = &request->moments;
         break;
     case 'v':
         parse_view(request, argument, state);
@@ -162,12 +157,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case KEY_EXPLAIN:
         request->explain = argument;
-        break;
-    case KEY_SINCE:
-        request->moments.since = argument;
-        break;
-    case KEY_UNTIL:
-        request->moments.until = argument;
         break;
     case KEY_JSON:
         request->json = true;
@@ -347,9 +336,12 @@ int cmd_report(int argc, char **argv)
         return EXIT_BAD_USAGE;
     char *path = ledger_argument__path(request.source);
     char *since = NULL;
-    int status = path ? since_argument__resolve(&request.moments, &path, &since) : EXIT_BAD_INPUT;
+    int judged = EXIT_FINE;
+    int status = EXIT_BAD_INPUT;
+    if (path)
+        status = since_argument__resolve(&request.moments, &path, &since, request.partial, &judged);
     if (status == EXIT_FINE)
-        status = report(&request, path, since);
+        status = partial_argument__status(report(&request, path, since), judged);
     free(since);
     free(path);
     return status;

@@ -3,6 +3,7 @@
 #include "tools/html_block.h"
 #include "tools/html_content.h"
 #include "tools/json_rows.h"
+#include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
 #include "tools/view_diff.h"
 
@@ -31,8 +32,13 @@ static void lay_over(struct overlay *overlay, const struct html_diff *html,
     const struct diff_request wanted = {
         .column = column, .trees = true, .normalize = html->normalize, .steady = true};
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
-        overlay->models[side] =
-            report_model__load_named(html->readers[side], COLUMN_BIT(column), names);
+        /* Of an interval, only all columns together tell which contexts are gone. */
+        const char *since = html->since[side];
+        uint64_t columns = since ? ~UINT64_C(0) : COLUMN_BIT(column);
+        overlay->models[side] = report_model__load_named(html->readers[side], columns, names);
+        if (since)
+            (void)since_argument__subtract(overlay->models[side], html->paths[side], since,
+                                           columns);
         overlay->selected[side] = report_model__select(overlay->models[side], html->threads);
     }
     const struct report_model *const models[DIFF_SIDES] = {overlay->models[DIFF_A],
@@ -120,6 +126,8 @@ static int write_facts(struct writer *writer, const struct overlay *overlay)
     view.screen.out = html_block__begin_stream(&writer->block, writer->out, "facts");
     if (!view.screen.out)
         return -ENOMEM;
+    view_diff__interval(&view, DIFF_A, "A  ");
+    view_diff__interval(&view, DIFF_B, "B  ");
     int error = view_diff_totals__text(&view);
     html_block__end_stream(&writer->block, view.screen.out);
     return error;

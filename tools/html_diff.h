@@ -25,8 +25,9 @@ struct html_diff {
     const struct ledger_reader *readers[DIFF_SIDES];
     const struct html_page *page;
     const char *paths[DIFF_SIDES];
-    const char *threads;       /* --thread, or NULL */
-    enum report_column column; /* of nodes of both: the one to show first */
+    const char *since[DIFF_SIDES]; /* an earlier snapshot, which is taken off; or NULL */
+    const char *threads;           /* --thread, or NULL */
+    enum report_column column;     /* of nodes of both: the one to show first */
     bool normalize;
 };
 

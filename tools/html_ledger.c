@@ -4,6 +4,7 @@
 #include "tools/html_content.h"
 #include "tools/json_rows.h"
 #include "tools/report/thread_rows.h"
+#include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
 #include "tools/view.h"
 
@@ -185,6 +186,17 @@ static int write_moments(const struct html_ledger *html, FILE *out)
     return html_moments__write_list(html->moments, &block, out);
 }
 
+/* Of an interval the contexts in which nothing happened are gone, and only all columns together
+ * tell which: these are loaded at once. */
+static uint64_t take_columns_of(const struct html_ledger *html, uint64_t *left)
+{
+    uint64_t all = *left;
+    if (!html->since)
+        return take_columns(left);
+    *left = 0;
+    return all;
+}
+
 /* The reader holds a copy of the file, so every loading of it with the same names gives the same
  * trees. */
 int html_ledger__write(const struct html_ledger *html, FILE *out)
@@ -196,12 +208,15 @@ int html_ledger__write(const struct html_ledger *html, FILE *out)
     bool first = true;
     int error = 0;
     while (left && !error) {
-        uint64_t columns = take_columns(&left);
+        uint64_t columns = take_columns_of(html, &left);
         struct report_model *model =
             report_model__load_named(html_moments__last(html->moments)->reader, columns, &names);
+        if (html->since && since_argument__subtract(model, html_moments__last(html->moments)->path,
+                                                    html->since, columns) != 0)
+            error = -ESTALE;
         bool *selected = report_model__select(model, html->threads);
         struct writer writer = {.model = model, .selected = selected, .out = out};
-        if (first)
+        if (first && !error)
             error = write_first(&writer, html);
         if (!error)
             write_columns(&writer, columns);

@@ -2,6 +2,7 @@
 
 #include "tools/command.h"
 #include "tools/live_ledger.h"
+#include "tools/partial_argument.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_since.h"
 #include "tools/symbols/native_symbols.h"
@@ -13,6 +14,32 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+enum option_key {
+    KEY_SINCE = 0x10100, /* no command has that many */
+    KEY_UNTIL,
+};
+
+static const struct argp_option options[] = {
+    {"since", KEY_SINCE, "SNAPSHOT|TIME", 0,
+     "only what happened after that snapshot of the same process: its file, or 12:30, 12:30:05, "
+     "-30s, -5m, -2h: the last one taken by then, in the ledger's folder or the working folder",
+     0},
+    {"until", KEY_UNTIL, "SNAPSHOT|TIME", 0,
+     "only up to that snapshot, instead of the ledger that is named", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct since_options *given = state->input;
+    if (key != KEY_SINCE && key != KEY_UNTIL)
+        return ARGP_ERR_UNKNOWN;
+    *(key == KEY_SINCE ? &given->since : &given->until) = argument;
+    return 0;
+}
+
+const struct argp since_argument = {.options = options, .parser = parse};
 
 #define SECOND_NS UINT64_C(1000000000)
 #define DAY_S     86400
@@ -139,36 +166,78 @@ char *since_argument__find(const char *option, const char *given, const char *pa
     return search.best;
 }
 
-int since_argument__resolve(const struct since_options *options, char **path, char **since)
+static int judge(const char *since, bool partial)
 {
-    if (options->until) {
-        char *until = since_argument__find("--until", options->until, *path);
+    char message[512];
+    struct ledger_reader *reader = live_ledger__read(since, message, sizeof(message));
+    if (!reader)
+        return command__fail("%s", message);
+    int judged = partial_argument__judge(reader, since, partial);
+    ledger_reader__close(reader);
+    return judged;
+}
+
+int since_argument__resolve(const struct since_options *given, char **path, char **since,
+                            bool partial, int *judged)
+{
+    if (given->until) {
+        char *until = since_argument__find("--until", given->until, *path);
         free(*path);
         *path = until;
         if (!until)
             return EXIT_BAD_INPUT;
     }
-    if (options->since)
-        *since = since_argument__find("--since", options->since, *path);
-    return options->since && !*since ? EXIT_BAD_INPUT : EXIT_FINE;
+    if (!given->since)
+        return EXIT_FINE;
+    *since = since_argument__find("--since", given->since, *path);
+    if (!*since)
+        return EXIT_BAD_INPUT;
+    *judged = partial_argument__status(judge(*since, partial), *judged);
+    return EXIT_FINE;
+}
+
+static int refuse(const char *path, const char *since)
+{
+    return command__fail("%s: %s is no earlier snapshot of its process; `treadle diff` compares "
+                         "any two",
+                         path, since);
+}
+
+/* The ledger in `path`; NULL after a line. */
+static struct report_model *load(const char *path, uint64_t columns)
+{
+    char message[512];
+    struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
+    struct report_model *model = NULL;
+    if (reader)
+        model = native_symbols__load_model(reader, columns);
+    else
+        command__fail("%s", message);
+    ledger_reader__close(reader);
+    return model;
+}
+
+int since_argument__check(const char *path, const char *since)
+{
+    struct report_model *model = load(path, 0);
+    struct report_model *before = model ? load(since, 0) : NULL;
+    int status = before ? EXIT_FINE : EXIT_BAD_INPUT;
+    if (before && !report_since__can_be(before, model))
+        status = refuse(path, since);
+    report_model__free(before);
+    report_model__free(model);
+    return status;
 }
 
 int since_argument__subtract(struct report_model *model, const char *path, const char *since,
                              uint64_t columns)
 {
-    char message[512];
-    int status = EXIT_FINE;
-    struct ledger_reader *reader = live_ledger__read(since, message, sizeof(message));
-    if (!reader)
-        return command__fail("%s", message);
-    struct report_model *before = native_symbols__load_model(reader, columns);
-    ledger_reader__close(reader);
-    if (report_since__can_be(before, model))
+    struct report_model *before = load(since, columns);
+    int status = before ? EXIT_FINE : EXIT_BAD_INPUT;
+    if (before && report_since__can_be(before, model))
         report_since__subtract(model, before);
-    else
-        status = command__fail("%s: %s is no earlier snapshot of its process; `treadle diff` "
-                               "compares any two",
-                               path, since);
+    else if (before)
+        status = refuse(path, since);
     report_model__free(before);
     return status;
 }

@@ -6,6 +6,11 @@
 
 #include "tools/report/report_model.h"
 
+#include <argp.h>
+
+/* The two options: for the `children` of a command's argp; the input is a struct since_options. */
+extern const struct argp since_argument;
+
 struct since_options {
     const char *since; /* a snapshot, or a time as since_argument__find has it; or NULL */
     const char *until; /* ditto */
@@ -18,8 +23,14 @@ struct since_options {
 char *since_argument__find(const char *option, const char *given, const char *path);
 
 /* Of the command's options: `path` becomes the snapshot of --until, `since` that of --since; what
- * was not given stays as it is. 0, or the exit status after a line. Both are to be freed. */
-int since_argument__resolve(const struct since_options *options, char **path, char **since);
+ * was not given stays as it is. 0, or the exit status after a line. Both are to be freed. If the
+ * end of --since's is cut off that is told, and *judged is EXIT_BAD_INPUT unless `partial` allows
+ * it. */
+int since_argument__resolve(const struct since_options *options, char **path, char **since,
+                            bool partial, int *judged);
+
+/* Whether since_argument__subtract can do that: 0, or the exit status after a line. */
+int since_argument__check(const char *path, const char *since);
 
 /* What the ledger in `path` has of the time since the one in `since`, with that one's taken off
  * (`model` is of the former, with these columns). 0, or the exit status after a line. */

@@ -72,4 +72,9 @@ const char *view_diff__note(bool in_a, bool in_b);
 #define DIFF_VALUE_COLUMNS  11u
 #define DIFF_NUMBER_COLUMNS (DIFF_CALLS_COLUMNS + 5 * DIFF_VALUE_COLUMNS + 2)
 
+/* A line on which two moments a side is of, with `before` before it, if it is not of a whole
+ * ledger.
+ */
+void view_diff__interval(const struct diff_view *view, unsigned side, const char *before);
+
 #endif

@@ -1,5 +1,6 @@
 /* The views of a diff for people. */
 #include "tools/report/memory.h"
+#include "tools/report/quantity.h"
 #include "tools/view_diff.h"
 
 #include <inttypes.h>
@@ -9,6 +10,17 @@
 #define LEVEL_COLUMNS  5u
 #define INDENT_COLUMNS 2u
 #define NAME_ROOM_MIN  24u
+
+void view_diff__interval(const struct diff_view *view, unsigned side, const char *before)
+{
+    const struct report_model *model = view->models[side];
+    if (!model->since_ns)
+        return;
+    uint64_t since_ns = report_model__epoch_ns(model, model->since_ns);
+    uint64_t until_ns = report_model__epoch_ns(model, report_model__asof_ns(model));
+    fprintf(view->screen.out, "%sfrom the snapshot of %s to that of %s\n", before,
+            quantity__moment(since_ns).text, quantity__moment(until_ns).text);
+}
 
 static void write_paths(const struct diff_view *view)
 {
@@ -21,6 +33,7 @@ static void write_paths(const struct diff_view *view)
         fprintf(view->screen.out, "%s%c%s  %s", screen__bold(&view->screen), letters[side],
                 screen__plain(&view->screen), name);
         fprintf(view->screen.out, command[0] ? "  (%s)\n" : "%s\n", command);
+        view_diff__interval(view, side, "   ");
         free(command);
         free(name);
         text_store__release(&store);

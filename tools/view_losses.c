@@ -4,6 +4,7 @@
 #include "tools/report/report_losses.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define WORD_COLUMNS 10u
 
@@ -55,18 +56,23 @@ void view_losses__add_json(const struct view *view)
     json_row__write_members(view->screen.out, members);
 }
 
+/* Each line on what is cut off, between the two texts. */
+static void write_partial(FILE *out, const struct report_model *model, const char *before,
+                          const char *after, const char *values)
+{
+    struct report_losses_line lines[REPORT_LOSSES_LINES];
+    size_t count = report_losses__of(model, lines);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(lines[i].word, "partial") == 0)
+            fprintf(out, "%spartial: %s%s%s\n", before, lines[i].text, after, values);
+}
+
 void view_losses__csv(FILE *out, const struct report_model *model)
 {
-    char text[PARTIAL_TEXT_BYTES];
-    report_losses__partial(model->present_bytes, model->missing_bytes, &model->header, text);
-    if (text[0])
-        fprintf(out, "# partial: %s\n", text);
+    write_partial(out, model, "# ", "", "");
 }
 
 void view_losses__collapsed(FILE *out, const struct report_model *model, const char *values)
 {
-    char text[PARTIAL_TEXT_BYTES];
-    report_losses__partial(model->present_bytes, model->missing_bytes, &model->header, text);
-    if (text[0])
-        fprintf(out, "(partial: %s) %s\n", text, values);
+    write_partial(out, model, "(", ") ", values);
 }

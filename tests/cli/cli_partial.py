@@ -85,13 +85,29 @@ class Partial(bench.Bench):
         self.assertIn(f"treadle: both.ledger: {missing}", done.stderr.decode("utf-8"))
         self.assertTrue(done.stdout.decode("utf-8").startswith(f"partial   {missing}"))
 
+    def test_the_earlier_one_of_an_interval(self):
+        self.make("earlier")
+        self.make("plain")
+        whole = os.path.getsize(self.path("earlier.ledger"))
+        left = 18_000
+        os.truncate(self.path("earlier.ledger"), left)
+        missing = f"the file ends at byte {left} of {whole}: {100 * (whole - left) / whole:.1f} % of the ledger is missing"
+        for command in (["report"], ["report", "--csv"], ["report", "--json"], ["html", "-o", "out"],
+                        ["export", "-f", "collapsed"], ["export", "-f", "pprof", "-o", "out"]):
+            for allowed, status in (([], 1), (["--partial"], 0)):
+                done = self.run_treadle(*command, *allowed, "--since", "earlier.ledger", "plain.ledger")
+                self.assertIn(f"treadle: earlier.ledger: {missing}", done.stderr.decode("utf-8"))
+                self.assertEqual(done.returncode, status, command)
+            if "-o" not in command:
+                self.assertIn(f"of the earlier snapshot {missing}", done.stdout.decode("utf-8"))
+
     def test_annotate(self):
         told = json.loads(self.output("annotate", "--json", "*", "cut.ledger"))
         self.assert_told(told)
         self.assertEqual(self.output("annotate", "*", "cut.ledger").splitlines()[0], f"partial   {self.missing}")
 
     def test_list(self):
-        self.assertRegex(self.treadle("list"), r"(?m) partial +.* cut\.ledger$")
+        self.assertRegex(self.run_treadle("list").stdout.decode("utf-8"), r"(?m) partial +.* cut\.ledger$")
 
     def test_a_whole_one_says_nothing(self):
         for arguments in (["report"], ["report", "--json"], ["export", "-f", "collapsed"], ["html", "-o", "-"]):

@@ -1,5 +1,7 @@
-"""report and export --since and --until: what happened between two snapshots of one process, worked out from
+"""report, export, html and diff --since and --until: what happened between two snapshots of one process, worked out from
 the drawings `earlier` (2 s old) and `plain` (10 s old) of make_ledger."""
+import json
+import os
 import sqlite3
 
 import bench
@@ -75,6 +77,77 @@ class Since(bench.Bench):
                           ("demo.Main.main", 50 * MS, 0), ("demo.Main.work", 2190 * MS, 3)])
         lines = self.treadle("export", "-f", "collapsed", "b.ledger", "--since", "a.ledger").splitlines()
         self.assertIn(f"main;demo.Main.main;demo.Main.fib {200 * MS}", lines)
+
+
+class Pages(Since):
+    INTERVAL = "from the snapshot of 2023-11-14 22:13:22 to that of 2023-11-14 22:13:30"
+
+    def values(self, block):
+        """The base values of a block: LEB128 numbers, how many nodes lie between, the value."""
+        numbers, number, shift = [], 0, 0
+        for byte in block:
+            number |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                numbers.append(number)
+                number, shift = 0, 0
+        return numbers[1::2]
+
+    def test_html(self):
+        """The base values are those of test_contexts, whichever columns were loaded together."""
+        self.treadle("html", "-o", "page.html", "--since", "a.ledger", "b.ledger")
+        blocks = self.blocks("page.html")
+        self.assertIn(self.INTERVAL, blocks["facts"].decode("utf-8"))
+        self.assertEqual({t["name"]: t["cpu_ns"] // MS for t in json.loads(blocks["threads"])["threads"]},
+                         {"main": 710, "worker-1": 2390, "GC Thread#0": 800, "helper": 200})
+        self.assertCountEqual([value // MS for value in self.values(blocks["column-cpu"])],
+                              [60, 50, 200, 400, 2190, 200, 800, 200])
+        self.assertCountEqual(self.values(blocks["column-calls"]), [6, 70, 3, 7])
+        self.assertEqual(self.values(blocks["column-minor_faults"]), [33])
+        self.treadle("html", "-o", "other.html", "--since", "-8s", "--until", "b.ledger", "b.ledger")
+        self.assertEqual(self.blocks("other.html"), blocks)
+
+    def test_html_of_several(self):
+        self.assertIn("--since and --until are of one ledger",
+                      self.treadle("html", "--since", "a.ledger", "a.ledger", "b.ledger", status=2))
+        self.assertIn("a.ledger: b.ledger is no earlier snapshot of its process",
+                      self.treadle("html", "-o", "page.html", "--since", "b.ledger", "a.ledger", status=1))
+        self.assertFalse(os.path.exists(self.path("page.html")))
+
+    def test_diff(self):
+        """Nothing happened from the first snapshot to itself."""
+        rows = self.json("diff", "--since", "a.ledger", "a.ledger", "b.ledger")
+        self.assertEqual({row["name"]: (row["value"]["a"], row["value"]["b"] // MS) for row in rows["threads"]},
+                         {"main": (0, 710), "worker-1": (0, 2390), "GC Thread#0": (0, 800), "helper": (0, 200)})
+        self.assertEqual(rows["b"]["since_ns"], 1_700_000_002 * 1000 * MS)
+        self.assertIn(f"B  b.ledger  (demo.Main --rounds 3)\n   {self.INTERVAL}\n",
+                      self.treadle("diff", "--since", "a.ledger", "a.ledger", "b.ledger"))
+        self.assertIn("a.ledger: b.ledger is no earlier snapshot of its process",
+                      self.treadle("diff", "--since", "b.ledger", "b.ledger", "a.ledger", status=1))
+        same = self.json("diff", "--until", "b.ledger", "a.ledger", "a.ledger")
+        self.assertEqual(same["a"]["total"], self.json("diff", "b.ledger", "b.ledger")["a"]["total"])
+
+    def test_diff_page(self):
+        self.treadle("diff", "--html", "page.html", "--since", "a.ledger", "b.ledger", "b.ledger")
+        blocks = self.blocks("page.html")
+        for side in "ab":
+            self.assertCountEqual([value // MS for value in self.values(blocks[f"column-cpu-{side}"])],
+                                  [60, 50, 200, 400, 2190, 200, 800, 200])
+            self.assertCountEqual(self.values(blocks[f"column-calls-{side}"]), [6, 70, 3, 7])
+        self.assertIn(self.INTERVAL, blocks["facts"].decode("utf-8"))
+
+    def test_contexts_are_the_same_for_every_metric(self):
+        """touch had page faults only, and calls no more, idle nothing: the trees are (thread), main and touch, though
+        columns are loaded a few at a time, of which some say that touch was idle."""
+        self.make("quiet", "c.ledger", 0)
+        self.make("quiet", "d.ledger", 1)
+        self.treadle("html", "-o", "page.html", "--since", "c.ledger", "d.ledger")
+        self.treadle("diff", "--html", "diff.html", "--since", "c.ledger", "d.ledger", "d.ledger")
+        for page, side in (("page.html", ""), ("diff.html", "-a"), ("diff.html", "-b")):
+            blocks = self.blocks(page)
+            self.assertEqual(len(blocks["nodes"]), 3 * 3, "three numbers a node, each less than 128")
+            self.assertEqual(list(blocks[f"column-minor_faults{side}"]), [2, 7], "two nodes before it")
+            self.assertEqual(list(blocks[f"column-cpu{side}"])[0], 1)
 
 
 if __name__ == "__main__":

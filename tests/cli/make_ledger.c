@@ -6,6 +6,7 @@
 #include "tests/cli/forest_drawing.h"
 #include "tests/cli/large_ledger.h"
 #include "tests/cli/own_image.h"
+#include "tests/cli/quiet_drawing.h"
 #include "tests/cli/sampled_drawing.h"
 #include "tests/cli/server_drawing.h"
 #include "tests/cli/tallied_drawing.h"
@@ -556,6 +557,9 @@ int main(int argc, char **argv)
         draw_pool(&drawing);
     } else if (strcmp(argv[1], "losses") == 0) {
         draw_losses(&drawing);
+    } else if (strcmp(argv[1], "quiet") == 0) {
+        describe(&drawing);
+        quiet__draw(&drawing, number != 0);
     } else if (strcmp(argv[1], "tallied") == 0) {
         describe(&drawing);
         tallied__draw(&drawing);

@@ -77,6 +77,11 @@ size_t report_losses__of(const struct report_model *model,
     report_losses__partial(model->present_bytes, model->missing_bytes, &model->header, partial);
     if (partial[0])
         add(&list, "partial", "missing_bytes", model->missing_bytes, "%s", partial);
+    report_losses__partial(model->before_present_bytes, model->before_missing_bytes, &model->header,
+                           partial);
+    if (partial[0])
+        add(&list, "partial", "missing_bytes_before", model->before_missing_bytes,
+            "of the earlier snapshot %s", partial);
     for (unsigned i = 0; i < REPORT_LOSSES; i++) {
         struct report_loss loss = report_loss__of(&model->header, i);
         if (loss.count)

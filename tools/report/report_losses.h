@@ -15,7 +15,7 @@ struct report_losses_line {
     char text[256];
 };
 
-#define REPORT_LOSSES_LINES (3u + REPORT_LOSSES) /* the rest: partial, unreadable, full */
+#define REPORT_LOSSES_LINES (4u + REPORT_LOSSES) /* partial twice, unreadable, full */
 
 /* The lines; how many: 0 if nothing is lost. */
 size_t report_losses__of(const struct report_model *model,

@@ -147,9 +147,11 @@ struct report_model {
     struct report_tally *tallies; /* by thread, then by method; one of each */
     uint32_t tally_count;
 
-    uint64_t present_bytes; /* of the ledger's file; and … */
-    uint64_t missing_bytes; /* of what should be there: 0, or its end is cut off */
-    uint64_t skipped;       /* records that were left out */
+    uint64_t present_bytes;        /* of the ledger's file; and … */
+    uint64_t missing_bytes;        /* of what should be there: 0, or its end is cut off */
+    uint64_t before_present_bytes; /* of an interval: the same of the earlier ledger */
+    uint64_t before_missing_bytes;
+    uint64_t skipped; /* records that were left out */
     char skipped_where[160];
 
     struct text_store texts;

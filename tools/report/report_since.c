@@ -365,6 +365,8 @@ void report_since__subtract(struct report_model *model, struct report_model *bef
     set_threads(model, subtraction.interval);
     subtract_kernel_threads(model, before);
     report_hookings__subtract(model, before, subtraction.method_of);
+    model->before_present_bytes = before->present_bytes;
+    model->before_missing_bytes = before->missing_bytes;
     model->since_ns = report_model__asof_ns(before);
     model->profiled_since_ns = report_model__profiled_to_ns(before);
     subtract_header(&model->header, &before->header);
