@@ -230,16 +230,32 @@ static uint32_t read_percent(const char *value)
     return strcmp(at, "%") == 0 && ppm <= OVERHEAD_PPM_MOST ? ppm : 0;
 }
 
+/* "2.5%" of "2.5", "5%" of "5 %", "100%" of what is more; or nothing. */
+static void suggest_percent(const char *value, struct refusal *refusal)
+{
+    char with_sign[32], *end;
+    unsigned long number = strtoul(value, &end, 10);
+
+    if (end == value || value[0] == '-')
+        return;
+    snprintf(with_sign, sizeof with_sign, "%.20s%%", value);
+    if (!read_percent(with_sign))
+        snprintf(with_sign, sizeof with_sign, "%lu%%", number);
+    if (number && !read_percent(with_sign))
+        snprintf(with_sign, sizeof with_sign, "100%%");
+    if (read_percent(with_sign))
+        snprintf(refusal->nearest, sizeof refusal->nearest, "%s", with_sign);
+}
+
 static int read_overhead(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     uint32_t ppm = read_percent(value);
-    char *end;
 
     if (strcmp(value, "any") != 0 && !ppm) {
         if (is_near(value, "any"))
             snprintf(refusal->nearest, sizeof refusal->nearest, "any");
-        else if (strtoul(value, &end, 10) > 0 && end > value && !*end)
-            snprintf(refusal->nearest, sizeof refusal->nearest, "%.20s%%", value);
+        else
+            suggest_percent(value, refusal);
         return expect(refusal, "0.0001% to 100%, or any");
     }
     options->overhead_ppm = ppm;

@@ -409,6 +409,15 @@ static void bad_values_name_the_real_neighbours(void **state)
         const char *message;
     } cases[] = {
         {"interval=2s", "option interval: bad value '2s'; did you mean 1s? (100us to 1s)"},
+        {"overhead=200%",
+         "option overhead: bad value '200%'; did you mean 100%? (0.0001% to 100%, or "
+         "any)"},
+        {"overhead=200",
+         "option overhead: bad value '200'; did you mean 100%? (0.0001% to 100%, or any)"},
+        {"overhead=2.5",
+         "option overhead: bad value '2.5'; did you mean 2.5%? (0.0001% to 100%, or any)"},
+        {"overhead=5 %",
+         "option overhead: bad value '5 %'; did you mean 5%? (0.0001% to 100%, or any)"},
         {"interval=99us", "option interval: bad value '99us'; did you mean 100us? (100us to 1s)"},
         {"interval=10", "option interval: bad value '10'; did you mean 10ms? (100us to 1s)"},
         {"interval=10 MS", "option interval: bad value '10 MS'; did you mean 10ms? (100us to 1s)"},
