@@ -196,6 +196,7 @@ static int show(const struct request *request, const struct report_model *const 
         .models = {models[DIFF_A], models[DIFF_B]},
         .paths = {request->paths[DIFF_A], request->paths[DIFF_B]},
         .top = request->top,
+        .threads = request->threads,
         .normalized = request->normalize,
         .screen = screen__stdout(),
     };
@@ -234,7 +235,7 @@ static int write_html(const struct request *request, const struct html_diff *htm
     }
     int error = html_output__write(request->html, write_page, html);
     if (error == -ESRCH)
-        return command__fail("%s, %s: no thread matches '%s'; `treadle diff` lists them",
+        return command__fail("%s, %s: no thread's name matches '%s'; `treadle diff` shows them",
                              html->paths[DIFF_A], html->paths[DIFF_B], request->threads);
     if (error)
         return command__fail("%s: cannot be written: %s", request->html, strerror(-error));

@@ -89,7 +89,7 @@ static char *default_output(const struct request *request, const char *path)
 static int complain(const struct html_ledger *html, const char *output, int error)
 {
     if (error == -ESRCH)
-        return command__fail("%s: no thread matches '%s'; `treadle report` lists them",
+        return command__fail("%s: no thread's name matches '%s'; `treadle report` shows them",
                              html_moments__last(html->moments)->path, html->threads);
     return command__fail("%s: cannot be written: %s", output, strerror(-error));
 }

@@ -107,6 +107,14 @@ static void parse_view(struct request *request, const char *name, struct argp_st
     option_value__refuse(state, "view", name, names, view_kind_count);
 }
 
+static bool is_among(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Which keys are valid depends on the view, which may come after --sort. */
 static void check_sort(const struct request *request, struct argp_state *state)
 {
@@ -114,14 +122,13 @@ static void check_sort(const struct request *request, struct argp_state *state)
     size_t count = 0;
     if (!request->sort)
         return;
-    for (const char *const *key = request->view->sort_keys; *key; key++)
-        names[count++] = *key;
     if (request->view->sorts_by_column)
-        count += option_value__metric_names(names + count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(request->sort, names[i]) == 0)
-            return;
-    option_value__refuse(state, "sort key", request->sort, names, count);
+        count = option_value__metric_names(names);
+    for (const char *const *key = request->view->sort_keys; *key; key++)
+        if (!is_among(*key, names, count))
+            names[count++] = *key;
+    if (!is_among(request->sort, names, count))
+        option_value__refuse(state, "sort key", request->sort, names, count);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -207,6 +214,7 @@ static int show(const struct request *request, struct report_model *model, const
         .model = model,
         .path = path,
         .selected = selected,
+        .threads = request->threads,
         .column = request->column,
         .whole = kind->of_threads ? 0 : view__whole(model, selected, request->column),
         .sort = request->sort,

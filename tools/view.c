@@ -2,6 +2,7 @@
 
 #include "tools/report/quantity.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const thread_keys[] = {"cpu",    "name",   "waiting", "start",
@@ -46,6 +47,15 @@ uint64_t view__whole(const struct report_model *model, const bool *selected,
             whole += model->cum[column][thread->first_node];
     }
     return whole;
+}
+
+void view__no_threads(const struct screen *screen, const char *threads)
+{
+    char *glob = NULL;
+    if (threads)
+        glob = text__printable_middle((struct text){threads, strlen(threads)}, NAME_COLUMNS_MAX);
+    fprintf(screen->out, glob ? "(no thread's name matches '%s')\n" : "(no threads)\n", glob);
+    free(glob);
 }
 
 void view__metric_title(const struct view *view, char title[METRIC_TITLE_BYTES])

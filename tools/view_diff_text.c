@@ -1,6 +1,7 @@
 /* The views of a diff for people. */
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
+#include "tools/view.h"
 #include "tools/view_diff.h"
 
 #include <inttypes.h>
@@ -108,7 +109,7 @@ int view_diff_threads__text(const struct diff_view *view)
     if (shown)
         error = text_table__print(table, &view->screen);
     else
-        fputs("(no such threads)\n", view->screen.out);
+        view__no_threads(&view->screen, view->threads);
     text_table__free(table);
     write_end(view, diff->thread_count - shown, "with smaller changes");
     return error ? error : view_diff_totals__text(view);

@@ -115,6 +115,8 @@ void view_row__title(const struct view *view, const char *what, const char *valu
             report_column__name(view->column), threads, all);
     if (view->model->header.overhead_ppm)
         view_head__text(view);
+    if (!threads)
+        view__no_threads(&view->screen, view->threads);
 }
 
 #define NAME_COLUMNS_LEAST 34u /* with what a tree has before a name */

@@ -181,7 +181,7 @@ main  (platform, threads: 1)
         self.assertEqual(names("--metric", "calls")[0], "main")
         self.assertEqual(names("--thread", "*er*", "--top", "2"), ["worker-#", "helper"])
         self.assertEqual(names("--thread", "nobody"), [])
-        self.assertIn("(no such threads)",
+        self.assertIn("(no thread's name matches 'nobody')",
                       self.treadle("diff", "plain.ledger", "family.ledger", "-t", "nobody"))
         self.make("pool")
         report = self.json("diff", "plain.ledger", "pool.ledger", "--metric", "voluntary_switches")
@@ -254,7 +254,7 @@ main  (platform, threads: 1)
                                     (["family.ledger", "--html", "tmp"], "tmp: is no regular file"),
                                     (["none.ledger", "--html", "x.html"], "none.ledger: cannot be opened"),
                                     (["family.ledger", "--html", "x.html", "-t", "nobody"],
-                                     "no thread matches 'nobody'"),
+                                     "no thread's name matches 'nobody'"),
                                     (["family.ledger", "--html", "x.html", "-m", "read_bytes"],
                                      "plain.ledger: has no read_bytes")):
             complaint = refused(*arguments)

@@ -86,7 +86,7 @@ class Threads(bench.Bench):
         self.assertEqual(names("--sort", "waiting")[0], "helper")
         self.assertEqual(names("--sort", "start")[-1], "worker-1")
         self.assertEqual(names("--thread", "nobody"), [])
-        self.assertIn("(no such threads)", self.treadle("report", "plain.ledger", "-t", "nobody"))
+        self.assertIn("(no thread's name matches 'nobody')", self.treadle("report", "plain.ledger", "-t", "nobody"))
         self.assertIn("(2 more, not shown)", self.treadle("report", "plain.ledger", "-n", "2"))
 
     def test_metric_gets_a_column_and_the_share(self):
@@ -145,6 +145,20 @@ carrier-1  carrier   4243  ended  5.00 ms  5.000 s  4.995 s          0          
         text = self.treadle("report", "parked.ledger", "--thread", "request-3")
         self.assertRegex(text, r"\nrequest-3 +virtual +4243 +alive +30\.0 ms +9\.000 s "
                                r"+8\.970 s +0 +3 +0 +1\.000 s +8\.000 s ")
+
+    def test_a_glob_that_matches_no_thread(self):
+        self.make("plain")
+        for view in ("threads", "spawn", "tree", "flat", "callers"):
+            text = self.treadle("report", "-v", view, "-t", "nobody", "plain.ledger")
+            self.assertIn("\n(no thread's name matches 'nobody')\n", text, view)
+            self.assertNotIn("(no thread's name", self.treadle("report", "-v", view, "plain.ledger"))
+
+    def test_a_wrong_sort_key_names_each_once(self):
+        self.make("plain")
+        for view in ("threads", "flat", "spawn"):
+            said = self.treadle("report", "-v", view, "--sort", "zzzzzz", "plain.ledger", status=2)
+            keys = said.splitlines()[0].split("there are ")[1].split(", ")
+            self.assertEqual(len(keys), len(set(keys)), keys)
 
     def test_losses_are_told(self):
         self.make("losses")
