@@ -3,8 +3,10 @@
 #include "tools/json_rows.h"
 #include "tools/ledger_summary.h"
 #include "tools/live_folders.h"
+#include "tools/partial_argument.h"
 #include "tools/report/quantity.h"
 #include "tools/text_table.h"
+#include "tools/view_losses.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,13 +28,25 @@ static const char doc[] =
     "(orphans), and the snapshots in the working folder and in those of running JVMs."
     "\vLive ledgers are looked for in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR and /tmp.";
 
+struct request {
+    bool json;
+    bool partial;
+};
+
+static const struct argp_child children[] = {
+    {&partial_argument, 0, NULL, 0},
+    {0},
+};
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    bool *json = state->input;
-    (void)argument;
+    struct request *request = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->partial;
+        break;
     case KEY_JSON:
-        *json = true;
+        request->json = true;
         break;
     case ARGP_KEY_ARG:
         argp_error(state, "there is nothing to name: %s", argument);
@@ -50,6 +64,8 @@ struct entry {
     int32_t pid;
     uint64_t start_ns; /* since the epoch, 0 if unknown */
     uint32_t threads;
+    uint64_t present_bytes; /* as ledger_summary has them */
+    uint64_t missing_bytes;
     struct text command;
     struct text error; /* what is wrong with it if it is unreadable */
 };
@@ -58,10 +74,13 @@ struct listing {
     struct found_ledgers live;
     struct found_ledgers snapshots;
     struct text_store texts;
+    bool allows_partial;
+    bool is_partial; /* one of them, and nobody allowed it */
 };
 
-static struct entry look_at(const struct found_ledger *found, struct text_store *texts)
+static struct entry look_at(const struct found_ledger *found, struct listing *listing)
 {
+    struct text_store *texts = &listing->texts;
     struct entry entry = {
         .found = found, .state = "unreadable", .pid = (int32_t)found->pid, .command = {"", 0}};
     char message[512];
@@ -78,6 +97,11 @@ static struct entry look_at(const struct found_ledger *found, struct text_store 
     entry.start_ns = summary.header.process_start_epoch_ns;
     entry.threads = summary.threads;
     entry.command = summary.command;
+    entry.present_bytes = summary.present_bytes;
+    entry.missing_bytes = summary.missing_bytes;
+    if (partial_argument__judge_bytes(&summary.header, summary.present_bytes, summary.missing_bytes,
+                                      found->path, listing->allows_partial))
+        listing->is_partial = true;
     return entry;
 }
 
@@ -126,6 +150,9 @@ static void write_entry(const struct entry *entry)
     json_object_set_new(object, "bytes", json_row__integer(entry->found->bytes));
     json_object_set_new(object, "threads", json_integer(entry->threads));
     json_object_set_new(object, "command", json_row__text(entry->command));
+    if (entry->missing_bytes)
+        json_object_set_new(object, "partial",
+                            view_losses__partial_json(entry->present_bytes, entry->missing_bytes));
     if (entry->error.length)
         json_object_set_new(object, "error", json_row__text(entry->error));
     json_object_set_new(
@@ -142,7 +169,7 @@ static int list_json(struct listing *listing)
     fputs("{\"ledgers\":[", stdout);
     for (size_t list = 0; list < 2; list++) {
         for (size_t i = 0; i < lists[list]->count; i++) {
-            struct entry entry = look_at(&lists[list]->items[i], &listing->texts);
+            struct entry entry = look_at(&lists[list]->items[i], listing);
             fputs(before, stdout);
             before = ",\n";
             write_entry(&entry);
@@ -159,7 +186,7 @@ static int list_text(struct listing *listing)
     struct text_table *table = text_table__new(columns, sizeof(columns) / sizeof(columns[0]));
     for (size_t list = 0; list < 2; list++) {
         for (size_t i = 0; i < lists[list]->count; i++) {
-            struct entry entry = look_at(&lists[list]->items[i], &listing->texts);
+            struct entry entry = look_at(&lists[list]->items[i], listing);
             add_line(table, &entry, &screen);
             if (entry.error.length)
                 command__note("%s: %s", entry.found->path, entry.error.bytes);
@@ -176,17 +203,19 @@ static int list_text(struct listing *listing)
 
 int cmd_list(int argc, char **argv)
 {
-    static const struct argp argp = {.options = options, .parser = parse, .doc = doc};
+    static const struct argp argp = {
+        .options = options, .parser = parse, .doc = doc, .children = children};
     struct listing listing = {0};
-    bool json = false;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &json) != 0)
+    struct request request = {0};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
+    listing.allows_partial = request.partial;
     live_folders__find(&listing.live, 0);
     live_folders__find_snapshots(&listing.snapshots);
     live_folders__find_snapshots_beside(&listing.snapshots, &listing.live);
-    int status = json ? list_json(&listing) : list_text(&listing);
+    int status = request.json ? list_json(&listing) : list_text(&listing);
     found_ledgers__release(&listing.live);
     found_ledgers__release(&listing.snapshots);
     text_store__release(&listing.texts);
-    return status;
+    return partial_argument__status(status, listing.is_partial ? EXIT_BAD_INPUT : EXIT_FINE);
 }

@@ -7,12 +7,14 @@
 #include "tools/ledger_summary.h"
 #include "tools/live_ledger.h"
 #include "tools/own_cost.h"
+#include "tools/partial_argument.h"
 #include "tools/pid_argument.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_losses.h"
 #include "tools/text_table.h"
 #include "tools/view_budget.h"
+#include "tools/view_losses.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +34,11 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static const struct argp_child children[] = {{&pid_argument, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {
+    {&pid_argument, 0, NULL, 0},
+    {&partial_argument, 0, NULL, 0},
+    {0},
+};
 
 static const char doc[] =
     "Show whether and how a JVM is profiled: since when, which methods have hooks, how full the "
@@ -42,6 +48,7 @@ static const char doc[] =
 struct request {
     pid_t pid;
     bool json;
+    bool partial;
 };
 
 struct status {
@@ -60,6 +67,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->pid;
+        state->child_inputs[1] = &request->partial;
         return 0;
     case KEY_JSON:
         request->json = true;
@@ -199,7 +207,12 @@ static void losses_facts(const struct status *status)
     const struct ledger_header *header = &status->ledger.header;
     const char *name = "lost";
     char corrected[CORRECTED_TEXT_BYTES];
+    char partial[PARTIAL_TEXT_BYTES];
 
+    report_losses__partial(status->ledger.present_bytes, status->ledger.missing_bytes, header,
+                           partial);
+    if (partial[0])
+        fact_of(status, "partial", "%s", partial);
     for (unsigned i = 0; i < REPORT_LOSSES; i++) {
         struct report_loss loss = report_loss__of(header, i);
 
@@ -288,6 +301,10 @@ static void show_json(const struct status *status)
     json_object_set_new(object, "losses", losses_json(header));
     json_object_set_new(object, "positions_corrected",
                         json_row__integer(header->positions_corrected));
+    if (status->ledger.missing_bytes)
+        json_object_set_new(
+            object, "partial",
+            view_losses__partial_json(status->ledger.present_bytes, status->ledger.missing_bytes));
     json_object_set_new(object, "full_errno", json_integer(header->full_error));
     json_object_set_new(object, "snapshots", json_integer(header->snapshots));
     json_row__write(status->screen.out, object);
@@ -314,7 +331,8 @@ static int show(const struct request *request, const char *path)
         show_text(&status);
     report_model__free(status.model);
     text_store__release(&status.texts);
-    return EXIT_FINE;
+    return partial_argument__judge_bytes(&status.ledger.header, status.ledger.present_bytes,
+                                         status.ledger.missing_bytes, path, request->partial);
 }
 
 /* No ledger that is written now; perhaps one that cannot be read, or that a killed process left. */

@@ -34,7 +34,8 @@ int ledger_summary__read(struct ledger_summary *summary, struct text_store *text
         return -1;
     summary->header = *ledger_reader__header(reader);
     summary->life = ledger_reader__life(reader);
-    summary->is_partial = ledger_reader__missing_bytes(reader) != 0;
+    summary->present_bytes = ledger_reader__present_bytes(reader);
+    summary->missing_bytes = ledger_reader__missing_bytes(reader);
     summary->command = string_of(reader, texts, summary->header.command);
     summary->jvm = string_of(reader, texts, summary->header.jvm);
     summary->options = string_of(reader, texts, summary->header.options);
@@ -48,7 +49,7 @@ const char *ledger_summary__state(const struct ledger_summary *summary)
     static const char *const states[] = {
         [LEDGER_IS_CLOSED] = "snapshot", [LEDGER_IS_LIVE] = "live", [LEDGER_IS_ORPHAN] = "orphan"};
 
-    if (summary->is_partial)
+    if (summary->missing_bytes)
         return "partial";
     if (summary->life == LEDGER_IS_LIVE && ledger_header__is_stopped(&summary->header))
         return "stopped";

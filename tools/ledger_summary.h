@@ -5,14 +5,14 @@
 #include "native/ledger_reader.h"
 #include "tools/report/text.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct ledger_summary {
     struct ledger_header header;
     enum ledger_life life;
-    bool is_partial; /* its end is cut off */
+    uint64_t present_bytes; /* of its file; and … */
+    uint64_t missing_bytes; /* of what should be there: 0, or its end is cut off */
     struct text command;
     struct text jvm;
     struct text options;

@@ -4,6 +4,7 @@
 #include "tools/command.h"
 #include "tools/live_folders.h"
 #include "tools/process_status.h"
+#include "tools/report/report_losses.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,14 +161,25 @@ struct ledger_reader *live_ledger__read(const char *path, char *message, size_t 
     return settled;
 }
 
+/* What is missing of a ledger whose end is cut off, for which nothing can be settled; "" of others.
+ */
+static void explain_partial(const struct ledger_reader *reader, char text[PARTIAL_TEXT_BYTES])
+{
+    report_losses__partial(ledger_reader__present_bytes(reader),
+                           ledger_reader__missing_bytes(reader), ledger_reader__header(reader),
+                           text);
+}
+
 /* Why a ledger cannot be settled. */
 static void explain(const char *path, char *message, size_t message_bytes)
 {
     struct ledger_reader *reader = ledger_reader__open(path, message, message_bytes);
     const struct ledger_header *header = reader ? ledger_reader__header(reader) : NULL;
+    char partial[PARTIAL_TEXT_BYTES];
 
     if (!reader)
         return;
+    explain_partial(reader, partial);
     if (ledger_reader__life(reader) == LEDGER_IS_CLOSED)
         snprintf(message, message_bytes,
                  "%s: is a snapshot, in which nothing moves; it is shown by: treadle report %s",
@@ -176,6 +188,9 @@ static void explain(const char *path, char *message, size_t message_bytes)
         snprintf(message, message_bytes,
                  "process %d is gone; what it left is read by: treadle report %s", (int)header->pid,
                  path);
+    else if (partial[0])
+        snprintf(message, message_bytes, "%s: %s; what is there is shown by: treadle report %s",
+                 path, partial, path);
     else
         snprintf(message, message_bytes, "%s: there is no memory for a copy of %u chunks", path,
                  header->chunks_used);
@@ -195,6 +210,21 @@ struct ledger_reader *live_ledger__read_running(const char *path, char *message,
     reader = ledger_reader__open_fd(fd, path, message, message_bytes);
     close(fd);
     return reader;
+}
+
+/* A line, if what is wrong with a snapshot is that its ledger's end is cut off. */
+static bool fails_as_partial(const char *live_path)
+{
+    char message[512], partial[PARTIAL_TEXT_BYTES] = "";
+    struct ledger_reader *reader = ledger_reader__open(live_path, message, sizeof(message));
+
+    if (reader)
+        explain_partial(reader, partial);
+    ledger_reader__close(reader);
+    if (partial[0])
+        command__fail("%s: %s; what is there is shown by: treadle report %s", live_path, partial,
+                      live_path);
+    return partial[0] != '\0';
 }
 
 int live_ledger__dump(const char *live_path, const char *pattern, pid_t pid)
@@ -225,6 +255,8 @@ int live_ledger__dump(const char *live_path, const char *pattern, pid_t pid)
     if (error == -ESRCH)
         return command__fail("process %d is gone; what it left is read by: treadle report %s",
                              (int)pid, live_path);
+    if (error == -EINVAL && fails_as_partial(live_path))
+        return EXIT_BAD_INPUT;
     if (error)
         return command__fail("%s: cannot be written: %s", path, strerror(-error));
     puts(path);

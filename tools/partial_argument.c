@@ -25,14 +25,20 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 const struct argp partial_argument = {.options = options, .parser = parse};
 
-int partial_argument__judge(const struct ledger_reader *reader, const char *path, bool allowed)
+int partial_argument__judge_bytes(const struct ledger_header *header, uint64_t present_bytes,
+                                  uint64_t missing_bytes, const char *path, bool allowed)
 {
     char text[PARTIAL_TEXT_BYTES];
-    report_losses__partial(ledger_reader__present_bytes(reader),
-                           ledger_reader__missing_bytes(reader), ledger_reader__header(reader),
-                           text);
+    report_losses__partial(present_bytes, missing_bytes, header, text);
     if (!text[0])
         return EXIT_FINE;
     command__note("%s: %s%s", path, text, allowed ? "" : "; --partial takes what is there");
     return allowed ? EXIT_FINE : EXIT_BAD_INPUT;
+}
+
+int partial_argument__judge(const struct ledger_reader *reader, const char *path, bool allowed)
+{
+    return partial_argument__judge_bytes(ledger_reader__header(reader),
+                                         ledger_reader__present_bytes(reader),
+                                         ledger_reader__missing_bytes(reader), path, allowed);
 }

@@ -17,6 +17,10 @@ extern const struct argp partial_argument;
  * after that line unless `allowed`. What the command then does goes on as ever. */
 int partial_argument__judge(const struct ledger_reader *reader, const char *path, bool allowed);
 
+/* The same of one that was read: its header, and how much of its file is there and is not. */
+int partial_argument__judge_bytes(const struct ledger_header *header, uint64_t present_bytes,
+                                  uint64_t missing_bytes, const char *path, bool allowed);
+
 /* The status of a command that did its part with `status`, and whose ledger was judged. */
 static inline int partial_argument__status(int status, int judged)
 {

@@ -22,6 +22,14 @@ void view_losses__text(const struct screen *screen, const struct report_model *m
         fputc('\n', screen->out);
 }
 
+json_t *view_losses__partial_json(uint64_t present_bytes, uint64_t missing_bytes)
+{
+    json_t *partial = json_object();
+    json_object_set_new(partial, "present_bytes", json_row__integer(present_bytes));
+    json_object_set_new(partial, "missing_bytes", json_row__integer(missing_bytes));
+    return partial;
+}
+
 void view_losses__add_to(json_t *object, const struct report_model *model)
 {
     struct report_losses_line lines[REPORT_LOSSES_LINES];
@@ -38,10 +46,8 @@ void view_losses__add_to(json_t *object, const struct report_model *model)
         json_object_set_new(object, "losses", list);
     if (!model->missing_bytes)
         return;
-    json_t *partial = json_object();
-    json_object_set_new(partial, "present_bytes", json_row__integer(model->present_bytes));
-    json_object_set_new(partial, "missing_bytes", json_row__integer(model->missing_bytes));
-    json_object_set_new(object, "partial", partial);
+    json_object_set_new(object, "partial",
+                        view_losses__partial_json(model->present_bytes, model->missing_bytes));
 }
 
 void view_losses__add_json(const struct view *view)

@@ -17,6 +17,9 @@ void view_losses__text(const struct screen *screen, const struct report_model *m
  * ledger that is not whole. */
 void view_losses__add_to(json_t *object, const struct report_model *model);
 
+/* The latter's value: {"present_bytes","missing_bytes"}. */
+json_t *view_losses__partial_json(uint64_t present_bytes, uint64_t missing_bytes);
+
 /* The same, written into an object that is open, with a comma before them. */
 void view_losses__add_json(const struct view *view);
 

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import re
+import subprocess
 import zlib
 
 import bench
@@ -107,7 +108,41 @@ class Partial(bench.Bench):
         self.assertEqual(self.output("annotate", "*", "cut.ledger").splitlines()[0], f"partial   {self.missing}")
 
     def test_list(self):
-        self.assertRegex(self.run_treadle("list").stdout.decode("utf-8"), r"(?m) partial +.* cut\.ledger$")
+        for allowed, status in (([], 1), (["--partial"], 0)):
+            done = self.run_treadle("list", *allowed)
+            advice = "" if allowed else "; --partial takes what is there"
+            self.assertIn(f"treadle: cut.ledger: {self.missing}{advice}\n", done.stderr.decode("utf-8"))
+            self.assertRegex(done.stdout.decode("utf-8"), r"(?m) partial +.* cut\.ledger$")
+            self.assertEqual(done.returncode, status)
+        entries = {entry["path"]: entry for entry in json.loads(self.run_treadle("list", "--json").stdout)["ledgers"]}
+        self.assertEqual(entries["cut.ledger"]["partial"],
+                         {"present_bytes": LEFT, "missing_bytes": self.whole - LEFT})
+        self.assertNotIn("partial", entries["whole.ledger"])
+
+    def test_the_ledger_of_a_process_that_runs(self):
+        left = 18_000
+        process = subprocess.Popen(["sleep", "300"])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        pid = str(process.pid)
+        path = self.path(self.make("live", f"tmp/treadle-{pid}-0123456789abcdef.live", process.pid))
+        whole = os.path.getsize(path)
+        os.truncate(path, left)
+        missing = f"the file ends at byte {left} of {whole}: {100 * (whole - left) / whole:.1f} % of the ledger is missing"
+        for allowed, status in (([], 1), (["--partial"], 0)):
+            advice = "" if allowed else "; --partial takes what is there"
+            for command in (["report"], ["report", "--json"], ["export", "-f", "collapsed"], ["status"],
+                            ["status", "--json"]):
+                done = self.run_treadle(*command, *allowed, pid)
+                self.assertEqual(done.stderr.decode("utf-8"), f"treadle: {path}: {missing}{advice}\n", command)
+                self.assertEqual(done.returncode, status, command)
+                told = f'"missing_bytes":{whole - left}' if "--json" in command else missing
+                self.assertIn(told, done.stdout.decode("utf-8").replace(" ", "") if "--json" in command
+                              else done.stdout.decode("utf-8"), command)
+        for command in (["top", "--once", "-i", "0.1"], ["top", "--json", "-i", "0.1"], ["dump", "-o", "x.ledger"]):
+            self.assertEqual(self.treadle(*command, pid, status=1),
+                             f"treadle: {path}: {missing}; what is there is shown by: treadle report {path}\n")
+        self.assertFalse(os.path.exists(self.path("x.ledger")))
 
     def test_a_whole_one_says_nothing(self):
         for arguments in (["report"], ["report", "--json"], ["export", "-f", "collapsed"], ["html", "-o", "-"]):
