@@ -103,8 +103,8 @@ static void reason_text(const struct report_model *model, const struct explanati
         [EXPLAINED_TRIVIAL] = "not hooked: a trivial accessor, which only include= gives hooks",
         [EXPLAINED_NATIVE] = "not hooked: a native method has no code that hooks could be put into",
         [EXPLAINED_ABSTRACT] = "not hooked: an abstract method has no code",
-        [EXPLAINED_LEFT_SINCE] = "not hooked: since include= and exclude= were set anew, they "
-                                 "leave out all of its class",
+        [EXPLAINED_LEFT_SINCE] = "not hooked any more: since include= and exclude= were set "
+                                 "anew they leave it out; what it has is of before",
     };
     if (reasons[one->hook])
         snprintf(text, REASON_BYTES, "%s", reasons[one->hook]);

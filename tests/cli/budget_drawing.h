@@ -119,6 +119,7 @@ static inline void budget__header(struct ledger_header *header)
  *   muted        x48          48 ms    from 2 s on, silent since 3 s: 1 of 8 s
  * worker (thread)              0
  *   run          x1        1 000 ms
+ *   Gone.x       x5            0       before the filter was set anew
  * GC                       3 301.68 ms, so that the sum is 5 s
  */
 static inline void budget__draw(struct drawing *drawing)
@@ -141,6 +142,8 @@ static inline void budget__draw(struct drawing *drawing)
     drawing__frame(drawing, first, NODE_SAMPLED, max, 50);
     ledger_ref worker = drawing__thread(drawing, "worker", THREAD_PLATFORM, 0);
     drawing__call(drawing, drawing__root(drawing, worker), run, 1, BUDGET_S);
+    drawing__call(drawing, drawing__root(drawing, worker),
+                  drawing__method(drawing, "app.Gone", "x", "()V"), 5, 0);
     drawing__thread(drawing, "GC", THREAD_VM, 3301680000);
     drawing__hooking(drawing, hot, HOOKING_OFF, 1 * BUDGET_S, 1500 * BUDGET_MS, 500 * BUDGET_MS);
     budget__silenced(drawing, 64, 50000, 2000);

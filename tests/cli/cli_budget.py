@@ -56,7 +56,7 @@ class Budget(bench.Bench):
     def test_calls_are_so_many_at_least(self):
         tree = self.treadle("report", "budget.ledger", "--view", "tree")
         self.assertRegex(tree, r"main  \(platform, .*, ≥1 212 calls\n")
-        self.assertRegex(tree, r"worker  \(platform, .*, 1 calls\n")
+        self.assertRegex(tree, r"worker  \(platform, .*, 6 calls\n")
         for view in ("tree", "flat", "callers"):
             text = self.treadle("report", "budget.ledger", "--view", view)
             self.assertRegex(text, r" ≥64 .* app\.Main\.hot \[heard 5\.6 %\]\n", view)
@@ -68,7 +68,7 @@ class Budget(bench.Bench):
         for view in ("threads", "spawn"):
             text = self.treadle("report", "budget.ledger", "--view", view)
             self.assertRegex(text, r"main .* ≥1 212( |\n)", view)
-            self.assertRegex(text, r"worker .* 1( |\n)", view)
+            self.assertRegex(text, r"worker .* 6( |\n)", view)
 
     def check_hooked(self, rows, most):
         met = 0
@@ -137,6 +137,7 @@ class Budget(bench.Bench):
         self.assertEqual((run["calls"], run["exact_cpu_ns"], run["sampled_cpu_ns"]),
                          (101, 1_550_320_000, 0))
         self.assertEqual([name for name, row in methods.items() if row["named"]], ["Main.warm()V"])
+        self.assertEqual(methods["Gone.x()V"]["calls"], 5)
         self.assertEqual(methods["Main.huge()V"]["left_alone"], "code_too_large")
         self.assertEqual(methods["Broken.x()V"]["left_alone"], "malformed")
         self.assertEqual(self.explain("java.lang.Math.max")["Math.max(II)I"]["hook"],

@@ -70,7 +70,7 @@ class Budget(page.Page):
         self.run_js("treadle.change({ tab: 'threads' })")
         self.browser.drawn()
         self.assertEqual({row[1]: row[7] for row in self.rows("thread-table")},
-                         {"main": "≥1212", "worker": "1", "GC": "0"})
+                         {"main": "≥1212", "worker": "6", "GC": "0"})
 
     def test_tree_and_tooltip(self):
         self.show("budget", "#tab=tree&threads=0")

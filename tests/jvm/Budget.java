@@ -115,6 +115,23 @@ public class Budget {
         }
     }
 
+    /* Loaded, and nothing of it is ever called. */
+    abstract static class Kinds {
+        int value;
+
+        int get() {
+            return value;
+        }
+
+        int never(int n) {
+            return value * n + Integer.bitCount(n) + get();
+        }
+
+        native int read0();
+
+        abstract int todo();
+    }
+
     static Thread virtual(String name, Runnable work) throws ReflectiveOperationException {
         Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
         Class<?> type = Class.forName("java.lang.Thread$Builder");
@@ -143,7 +160,7 @@ public class Budget {
 
     public static void main(String[] arguments) throws ReflectiveOperationException, InterruptedException {
         boolean withVirtual = Runtime.version().feature() >= 21;
-        System.out.println("ready");
+        System.out.println("ready " + Kinds.class.getSimpleName());
         try (Scanner lines = new Scanner(System.in)) {
             while (lines.hasNextLine()) {
                 String[] words = lines.nextLine().split(" ");

@@ -11,6 +11,7 @@ import harness
 from running import running
 
 CLASS = "Budget$Worker"
+KINDS = "Budget$Kinds"  # loaded, and not called
 ROUNDS = 20_000
 LEAST_CALLS = 48  # of a method before it can fall silent: agent/hook_quota.h
 NAMED = "hotThrower"  # some ten thousand calls a second, each with an exception or ten thousand calls below
@@ -36,6 +37,7 @@ def first(test):
         check_status(test, json.loads(program.done("status", "--json")))
         program.end()
     hooks = check(test, "first", counts)
+    check_kinds(test, "first", get="trivial", never="never_called")
     test.check(RARE & hooks.keys() == {name for name in RARE if hooks.get(name) == "always"},
                f"first: rare methods do not have their hooks always: {hooks}")
     test.check(all(hooks[name] == "silenced" for name in HOT), f"first: hot methods were not silenced: {hooks}")
@@ -45,11 +47,12 @@ def named(test):
     """A method that is silenced in the first run keeps its hooks where it is named, as long as it costs no more than
     the budget. The others are silenced as before."""
     keep_ledger(test, "first.ledger")
-    option = within_budget(test, include=f"*Budget*;{CLASS}.{NAMED}")
+    option = within_budget(test, include=f"*Budget*;{CLASS}.{NAMED}", exclude=f"{KINDS}.never")
     with running(test, "Budget", agent=option) as program:
         counts = work(program)
         program.end()
     hooks = check(test, "named", counts)
+    check_kinds(test, "named", get="never_called", never="excluded")
     test.check([name for name, row in explained(test).items() if row["named"]] == [NAMED], f"named: {explained(test)}")
     test.check(hooks[NAMED] == "always" and hooks["hot"] == hooks["hotRecursion"] == "silenced", f"named: {hooks}")
 
@@ -95,8 +98,14 @@ def is_worker(thread):
     return thread["name"].startswith(("platform-", "virtual-"))
 
 
-def explained(test):
-    done = test.text_report(test.ledger, "--explain", f"{CLASS}.*", "--json")
+def check_kinds(test, what, **expected):
+    hooks = {name: row["hook"] for name, row in explained(test, KINDS).items()}
+    expected |= {"<init>": "never_called", "read0": "native", "todo": "abstract"}
+    test.check(hooks == expected, f"{what}: {KINDS} has {hooks}, expected {expected}")
+
+
+def explained(test, owner=CLASS):
+    done = test.text_report(test.ledger, "--explain", f"{owner}.*", "--json")
     test.check(done.status == 0 and not done.err, f"report --explain: {done}")
     return {row["method"]: row for row in json.loads(done.out)["methods"]}
 

@@ -215,6 +215,13 @@ static enum explained_hook of_hooked(const struct search *search, const struct e
     return hooking->state == HOOKING_MUTED ? EXPLAINED_MUTED : EXPLAINED_OFF;
 }
 
+/* Calls of a method that the filter leaves out are those of an earlier filter. */
+static bool is_left_out_since(const struct fact *fact, const struct explanation *one)
+{
+    bool is_filtered = fact->choice >= CHOICE_NOT_INCLUDED && fact->choice <= CHOICE_TRIVIAL;
+    return !fact->left_alone && (fact->choice == CHOICE_OLD || (one->calls && is_filtered));
+}
+
 static enum explained_hook hook_of(const struct search *search, const struct fact *fact,
                                    struct explanation *one)
 {
@@ -230,8 +237,8 @@ static enum explained_hook hook_of(const struct search *search, const struct fac
         return model->header.event_mode == LEDGER_EVENTS_JVMTI ? EXPLAINED_JVMTI
                                                                : EXPLAINED_NO_EVENTS;
     one->is_named = fact->choice == CHOICE_NAMED;
-    if (fact->choice == CHOICE_OLD && !fact->left_alone)
-        return one->calls || has_record ? of_hooked(search, one) : EXPLAINED_LEFT_SINCE;
+    if (!has_record && is_left_out_since(fact, one))
+        return EXPLAINED_LEFT_SINCE;
     one->left_alone = (enum ledger_left_alone)(fact->left_alone ? fact->left_alone - 1
                                                                 : fact->choice - CHOICE_LEFT_ALONE);
     if (one->calls || has_record)

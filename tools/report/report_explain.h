@@ -22,8 +22,9 @@ enum explained_hook {
     EXPLAINED_TRIVIAL,      /* a trivial accessor, without include= */
     EXPLAINED_NATIVE,
     EXPLAINED_ABSTRACT,
-    EXPLAINED_LEFT_ALONE,    /* could not be given any */
-    EXPLAINED_LEFT_SINCE,    /* had hooks, or none, by an earlier filter: now it is left out */
+    EXPLAINED_LEFT_ALONE, /* could not be given any */
+    EXPLAINED_LEFT_SINCE, /* its class was looked at with an earlier filter; this one leaves it out
+                           */
     EXPLAINED_NOT_LOOKED_AT, /* the agent never looked at its class */
     EXPLAINED_COUNT,
 };
