@@ -195,9 +195,50 @@ static void outcomes_have_reasons(void **state)
     }
 }
 
+struct told {
+    struct heard heard; /* as listen wants it */
+    unsigned count;
+    uint32_t id;
+    enum method_outcome outcome;
+};
+
+static void note_told(void *context, const struct class_method *method, uint32_t id,
+                      enum method_outcome outcome)
+{
+    struct told *told = context;
+
+    assert_int_not_equal(method->name.length, 0);
+    told->count++;
+    told->id = id;
+    told->outcome = outcome;
+}
+
+static void what_became_of_a_method_is_told(void **state)
+{
+    const struct facts facts = {.annotations = NULL};
+    struct class_writer class = facts_class(&facts);
+
+    (void)state;
+    for (unsigned chosen = 0; chosen < 2; chosen++) {
+        struct told told = {.heard.chooses = chosen};
+        struct class_rewrite rewrite;
+
+        assert_int_equal(class_rewriter__rewrite_and_tell(class.bytes, class.length, DRAWN_HOOKS,
+                                                          listen, note_told, &told, &rewrite),
+                         0);
+        assert_int_equal(told.count, 1);
+        assert_int_equal(told.outcome, chosen ? METHOD_HOOKED : METHOD_NOT_CHOSEN);
+        assert_int_equal(told.id, DRAWN_ID);
+        free(rewrite.bytes);
+        free(rewrite.hooked);
+    }
+    class_writer__close(&class);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_became_of_a_method_is_told),
         cmocka_unit_test(intrinsics_are_known_by_their_annotation),
         cmocka_unit_test(the_source_file_is_known),
         cmocka_unit_test(outcomes_have_reasons),
