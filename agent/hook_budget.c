@@ -8,9 +8,15 @@
 #define LEAST_CPU_NS    20000000u /* of a second in which less was consumed nothing is said */
 #define RATE_LEAST      20u
 #define NAMED_RATE_MOST (1u << 24)
-#define TRIES_AT_ONCE   32u
-#define PAUSE_NS        4000000000ull /* before the first try; doubles up to 64 times */
+#define PAUSE_NS        2000000000ull /* before the first try; doubles up to 64 times */
 #define PAUSES_MAX      6u
+
+/* Methods that are tried again need room for so many calls a second each, if they seem to have
+ * fewer: their contexts are new, and they were silent when the program did something else. */
+#define TRY_CALLS 10u
+
+/* Rates are sorted into so many classes, each twice the one before. */
+#define RATE_CLASSES 32u
 
 static uint64_t heard_calls(const struct hook_quotas *quotas, uint32_t methods)
 {
@@ -21,17 +27,31 @@ static uint64_t heard_calls(const struct hook_quotas *quotas, uint32_t methods)
     return calls;
 }
 
-/* In place a call costs many times what it does in a loop: cold caches, new nodes, code that is
- * interpreted still. So the price is what the account says of all calls so far. */
-static uint64_t cost_of_calls(struct agent *agent, uint64_t calls)
+static uint64_t step(uint64_t *before, uint64_t now)
 {
-    uint64_t counted = agent->own_cost.facts.survey.calls;
-    uint64_t all_ns = agent->ledger.header->own_cost.hooks_ns;
+    uint64_t more = now > *before ? now - *before : 0;
 
-    if (!counted)
-        return calls * agent->ledger.header->hook_cost_ps / 1000;
-    __atomic_store_n(&agent->quotas.price_ns, (uint32_t)(all_ns / counted), __ATOMIC_RELAXED);
-    return (uint64_t)((double)all_ns / (double)counted * (double)calls);
+    *before = now;
+    return more;
+}
+
+/* In place a call costs many times what it does in a loop: cold caches, new nodes, code that is
+ * interpreted still. So the price is what the account says of the calls since it was made up last;
+ * half of it is what the price was before. */
+static void learn_price(struct agent *agent, uint64_t calls)
+{
+    struct hook_budget *budget = &agent->budget;
+    const struct ledger_header *header = agent->ledger.header;
+    double recent;
+
+    if (header->own_cost.hooks_ns == budget->hooks_ns || calls <= budget->priced_calls)
+        return;
+    recent = (double)(header->own_cost.hooks_ns - budget->hooks_ns) /
+             (double)(calls - budget->priced_calls);
+    budget->hooks_ns = header->own_cost.hooks_ns;
+    budget->priced_calls = calls;
+    budget->price_ns = budget->price_ns > 0 ? (budget->price_ns + recent) / 2 : recent;
+    __atomic_store_n(&agent->quotas.price_ns, (uint32_t)budget->price_ns, __ATOMIC_RELAXED);
 }
 
 /* Of the room that the budget leaves, so much is taken: more than 1 is too much. */
@@ -49,7 +69,7 @@ static void set_rates(struct agent *agent, double taken)
     } else if (taken < 0.5 && named < NAMED_RATE_MOST) {
         named *= 2;
     } else if (taken < 0.5 && rate < HOOK_RATE_MOST) {
-        rate += rate / 4 + 1;
+        rate += rate / 2 + 1;
         rate = rate > HOOK_RATE_MOST ? HOOK_RATE_MOST : rate;
     }
     if (named >= NAMED_RATE_MOST && taken <= 1)
@@ -67,38 +87,93 @@ static bool is_due(const struct method_quota *quota, uint64_t now_ns)
            now_ns - quota->since_ns > PAUSE_NS << pauses >> 1;
 }
 
-static void try_again(struct agent *agent, uint32_t methods, uint64_t now_ns)
+static unsigned class_of(uint32_t rate)
 {
-    struct hook_budget *budget = &agent->budget;
-    struct hook_quotas *quotas = &agent->quotas;
-    uint32_t left = TRIES_AT_ONCE;
+    return rate ? RATE_CLASSES - (unsigned)__builtin_clz(rate) - 1 : 0;
+}
 
-    for (uint32_t i = 0; i < methods && left > 0; i++) {
-        budget->next = budget->next < methods ? budget->next + 1 : 1;
-        if (!is_due(&quotas->methods[budget->next], now_ns))
+/* What muted methods would have made, since the last look; half of a rate is what it was before. */
+static void learn_rates(struct agent *agent, uint32_t methods, uint64_t now_ns)
+{
+    struct hook_quotas *quotas = &agent->quotas;
+    uint64_t ns = now_ns - agent->budget.silent_ns;
+
+    for (uint32_t i = 1; i <= methods; i++) {
+        struct method_quota *quota = &quotas->methods[i];
+        uint32_t silent, more;
+
+        if (__atomic_load_n(&quota->state, __ATOMIC_ACQUIRE) != HOOKING_MUTED)
             continue;
-        if (!hook_quotas__try_again(quotas, budget->next))
+        silent = hook_quotas__silent_calls(quotas, i);
+        more = silent >= quota->silent_seen ? silent - quota->silent_seen : silent;
+        quota->silent_seen = silent;
+        quota->rate = quota->rate / 2 + (uint32_t)((uint64_t)more * LOOK_NS / (ns ? ns : 1) / 2);
+    }
+    agent->budget.silent_ns = now_ns;
+}
+
+/* The lowest class of rates whose methods are too many to be heard in that room. */
+static unsigned first_class_beyond(const struct agent *agent, uint32_t methods, uint64_t now_ns,
+                                   double room_calls)
+{
+    double calls[RATE_CLASSES] = {0};
+    unsigned class;
+
+    for (uint32_t i = 1; i <= methods; i++) {
+        const struct method_quota *quota = &agent->quotas.methods[i];
+
+        if (is_due(quota, now_ns))
+            calls[class_of(quota->rate)] += quota->rate + TRY_CALLS;
+    }
+    for (class = 0; class < RATE_CLASSES && calls[class] <= room_calls; class ++)
+        room_calls -= calls[class];
+    return class;
+}
+
+/* Methods in rates below that class are heard again, and of the class itself as many as there is
+ * room for. */
+static void try_again(struct agent *agent, uint32_t methods, uint64_t now_ns, double room_calls)
+{
+    unsigned end = first_class_beyond(agent, methods, now_ns, room_calls);
+    uint32_t most = agent->quotas.rate_max / 2;
+
+    for (uint32_t i = 1; i <= methods; i++) {
+        const struct method_quota *quota = &agent->quotas.methods[i];
+
+        if (!is_due(quota, now_ns) || class_of(quota->rate) > end ||
+            (quota->rate > most && !quota->is_named))
+            continue;
+        room_calls -= quota->rate + TRY_CALLS;
+        if (room_calls < 0 || !hook_quotas__try_again(&agent->quotas, i))
             return;
-        left--;
     }
 }
 
-static uint64_t step(uint64_t *before, uint64_t now)
+/* Silent calls are read by the threads of the program, when one comes by. */
+static void look_at_silent(struct agent *agent, uint32_t methods, uint64_t now_ns, double room_ns)
 {
-    uint64_t more = now > *before ? now - *before : 0;
+    struct hook_budget *budget = &agent->budget;
+    struct hook_quotas *quotas = &agent->quotas;
 
-    *before = now;
-    return more;
+    if (__atomic_load_n(&quotas->left_wanted, __ATOMIC_ACQUIRE))
+        return;
+    if (budget->silent_ns) {
+        learn_rates(agent, methods, now_ns);
+        if (room_ns > 0 && budget->price_ns > 0)
+            try_again(agent, methods, now_ns, room_ns / budget->price_ns);
+    }
+    budget->silent_ns = now_ns;
+    hook_quotas__want_silent(quotas, methods + 1);
 }
 
 void hook_budget__look(struct agent *agent)
 {
     struct hook_budget *budget = &agent->budget;
-    const struct ledger_header *header = agent->ledger.header;
-    const struct ledger_own_cost *cost = &header->own_cost;
+    const struct ledger_own_cost *cost = &agent->ledger.header->own_cost;
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
     uint32_t methods = __atomic_load_n(&agent->class_hooks.methods.count, __ATOMIC_ACQUIRE);
-    uint64_t cpu_ns, room_ns, others_ns, hooks_ns;
+    uint64_t cpu_ns, others_ns, calls;
+    double room_ns, hooks_ns;
 
     if (!agent->quotas.methods || now_ns - budget->looked_ns < LOOK_NS)
         return;
@@ -106,13 +181,14 @@ void hook_budget__look(struct agent *agent)
     methods = methods < HOOK_METHODS_MAX ? methods : HOOK_METHODS_MAX - 1;
     cpu_ns = step(&budget->cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     others_ns = step(&budget->used_ns, ledger_own_cost__sum(cost) - cost->hooks_ns);
-    hooks_ns = cost_of_calls(agent, step(&budget->calls, heard_calls(&agent->quotas, methods)));
+    calls = heard_calls(&agent->quotas, methods);
+    learn_price(agent, calls);
+    hooks_ns = (double)step(&budget->calls, calls) * budget->price_ns;
     if (cpu_ns < LEAST_CPU_NS)
         return;
-    room_ns = cpu_ns * agent->options.overhead_ppm / 1000000;
+    room_ns = (double)cpu_ns * agent->options.overhead_ppm / 1000000;
     /* Whatever the rest costs, some exactness is kept. */
-    room_ns = others_ns < room_ns - room_ns / 4 ? room_ns - others_ns : room_ns / 4;
-    set_rates(agent, (double)hooks_ns / (double)(room_ns ? room_ns : 1));
-    if (hooks_ns < room_ns - room_ns / 4)
-        try_again(agent, methods, now_ns);
+    room_ns = (double)others_ns < room_ns * 0.75 ? room_ns - (double)others_ns : room_ns / 4;
+    set_rates(agent, room_ns > 0 ? hooks_ns / room_ns : 1);
+    look_at_silent(agent, methods, now_ns, (room_ns * 0.75 - hooks_ns) / 2);
 }

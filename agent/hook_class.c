@@ -39,12 +39,14 @@ enum {
     HOOKS_BYTES_TYPE,
     HOOKS_LEFT,
     HOOKS_SHORTS_TYPE,
+    HOOKS_OPEN,
     HOOKS_SILENT,
     HOOKS_HOT,
     HOOKS_SILENT_TYPE,
     HOOKS_CLINIT,
     HOOKS_ANNOTATIONS,
     HOOKS_FORCE_INLINE,
+    HOOKS_DONT_INLINE,
     HOOKS_STABLE,
     HOOKS_OFF_AND_TYPE,
     HOOKS_OFF_FIELD,
@@ -52,6 +54,8 @@ enum {
     HOOKS_MUTED_FIELD,
     HOOKS_LEFT_AND_TYPE,
     HOOKS_LEFT_FIELD,
+    HOOKS_OPEN_AND_TYPE,
+    HOOKS_OPEN_METHOD,
     HOOKS_SILENT_AND_TYPE,
     HOOKS_SILENT_METHOD,
     HOOKS_HOT_AND_TYPE,
@@ -152,12 +156,14 @@ static void add_annotation(struct class_writer *out, uint32_t type)
     class_writer__u2(out, 0);
 }
 
-static void add_method(struct class_writer *out, const struct method_text *method, bool inlined)
+/* The annotation's type; 0: none. */
+static void add_method(struct class_writer *out, const struct method_text *method,
+                       uint32_t annotation)
 {
     class_writer__u2(out, method->access);
     class_writer__u2(out, method->name);
     class_writer__u2(out, method->type);
-    class_writer__u2(out, inlined ? 2 : 1);
+    class_writer__u2(out, annotation ? 2 : 1);
     class_writer__u2(out, POOL_CODE);
     class_writer__u4(out, 12 + method->code_length);
     class_writer__u2(out, method->max_stack);
@@ -165,12 +171,11 @@ static void add_method(struct class_writer *out, const struct method_text *metho
     class_writer__u4(out, method->code_length);
     class_writer__copy(out, method->code, method->code_length);
     class_writer__u4(out, 0); /* no handlers, no attributes */
-    if (inlined)
-        add_annotation(out, HOOKS_FORCE_INLINE);
+    if (annotation)
+        add_annotation(out, annotation);
 }
 
-/* if (OFF[method] == 0) { if (MUTED[method] == 0) return push(method); silent(method); } return -1;
- */
+/* return OFF[method] == 0 ? open(method) : -1; */
 static void add_enter(struct class_writer *out)
 {
     static const uint8_t code[] = {
@@ -181,7 +186,26 @@ static void add_enter(struct class_writer *out)
         OP_BALOAD,
         OP_IFNE,
         0,
-        20,
+        8,
+        OP_ILOAD_0,
+        OP_INVOKESTATIC,
+        0,
+        HOOKS_OPEN_METHOD,
+        OP_LRETURN,
+        OP_ICONST_M1,
+        OP_I2L,
+        OP_LRETURN,
+    };
+    const struct method_text enter = {
+        ACC_PUBLIC | ACC_STATIC, HOOKS_ENTER, HOOKS_PUSH_TYPE, 2, 1, code, sizeof code};
+
+    add_method(out, &enter, HOOKS_FORCE_INLINE);
+}
+
+/* if (MUTED[method] == 0) return push(method); silent(method); return -1; */
+static void add_open(struct class_writer *out)
+{
+    static const uint8_t code[] = {
         OP_GETSTATIC,
         0,
         HOOKS_MUTED_FIELD,
@@ -203,10 +227,10 @@ static void add_enter(struct class_writer *out)
         OP_I2L,
         OP_LRETURN,
     };
-    const struct method_text enter = {
-        ACC_PUBLIC | ACC_STATIC, HOOKS_ENTER, HOOKS_PUSH_TYPE, 2, 1, code, sizeof code};
+    const struct method_text open = {ACC_STATIC, HOOKS_OPEN, HOOKS_PUSH_TYPE, 2,
+                                     1,          code,       sizeof code};
 
-    add_method(out, &enter, true);
+    add_method(out, &open, HOOKS_DONT_INLINE);
 }
 
 /* if (--LEFT[method] <= 0) hot(method); */
@@ -236,7 +260,7 @@ static void add_silent(struct class_writer *out)
     const struct method_text silent = {ACC_STATIC, HOOKS_SILENT, HOOKS_SILENT_TYPE, 4,
                                        1,          code,         sizeof code};
 
-    add_method(out, &silent, false);
+    add_method(out, &silent, 0);
 }
 
 /* if (token >= 0) pop(token); */
@@ -249,7 +273,7 @@ static void add_exit(struct class_writer *out, uint32_t name, uint8_t native_met
     const struct method_text leave = {
         ACC_PUBLIC | ACC_STATIC, (uint16_t)name, HOOKS_POP_TYPE, 4, 2, code, sizeof code};
 
-    add_method(out, &leave, true);
+    add_method(out, &leave, HOOKS_FORCE_INLINE);
 }
 
 /* OFF = new byte[HOOK_METHODS_MAX]; and so on. */
@@ -264,7 +288,7 @@ static void add_initialiser(struct class_writer *out)
     const struct method_text initialiser = {ACC_STATIC, HOOKS_CLINIT, POOL_RUN_TYPE, 1,
                                             0,          code,         sizeof code};
 
-    add_method(out, &initialiser, false);
+    add_method(out, &initialiser, 0);
 }
 
 static void add_hooks_pool(struct class_writer *out)
@@ -285,12 +309,14 @@ static void add_hooks_pool(struct class_writer *out)
                                         "[B",
                                         "LEFT",
                                         "[S",
+                                        "open",
                                         "silent",
                                         "hot",
                                         "(I)V",
                                         "<clinit>",
                                         "RuntimeVisibleAnnotations",
                                         "Ljdk/internal/vm/annotation/ForceInline;",
+                                        "Ljdk/internal/vm/annotation/DontInline;",
                                         "Ljdk/internal/vm/annotation/Stable;"};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -301,6 +327,8 @@ static void add_hooks_pool(struct class_writer *out)
     add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_MUTED_AND_TYPE);
     add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_LEFT, HOOKS_SHORTS_TYPE);
     add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_LEFT_AND_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_OPEN, HOOKS_PUSH_TYPE);
+    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_OPEN_AND_TYPE);
     add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_SILENT, HOOKS_SILENT_TYPE);
     add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_SILENT_AND_TYPE);
     add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_HOT, HOOKS_SILENT_TYPE);
@@ -334,9 +362,10 @@ static void write_hooks(struct class_writer *out)
     add_field(out, HOOKS_OFF, HOOKS_BYTES_TYPE, true);
     add_field(out, HOOKS_MUTED, HOOKS_BYTES_TYPE, false);
     add_field(out, HOOKS_LEFT, HOOKS_SHORTS_TYPE, false);
-    class_writer__u2(out, HOOK_COUNT + 5);
+    class_writer__u2(out, HOOK_COUNT + 6);
     add_initialiser(out);
     add_enter(out);
+    add_open(out);
     add_silent(out);
     add_exit(out, HOOKS_LEAVE, HOOKS_POP_METHOD);
     add_exit(out, HOOKS_CAUGHT, HOOKS_RESUME_METHOD);
@@ -365,7 +394,7 @@ static void write_linker(struct class_writer *out)
     class_writer__u2(out, 0); /* no fields */
     class_writer__u2(out, 2);
     add_native(out, LINKER_LINK, POOL_RUN_TYPE);
-    add_method(out, &run, false);
+    add_method(out, &run, 0);
     class_writer__u2(out, 0);
 }
 
@@ -448,6 +477,21 @@ void hook_class__mute(JNIEnv *jni, uint32_t method, uint16_t calls)
 void hook_class__unmute(JNIEnv *jni, uint32_t method)
 {
     set(jni, muted, method, 0);
+}
+
+int hook_class__silent_left(JNIEnv *jni, uint32_t method)
+{
+    jshort count = 0;
+
+    if (method < HOOK_METHODS_MAX)
+        (*jni)->GetShortArrayRegion(jni, left, (jsize)method, 1, &count);
+    return count;
+}
+
+void hook_class__read_silent(JNIEnv *jni, int16_t *to, uint32_t methods)
+{
+    if (methods <= HOOK_METHODS_MAX)
+        (*jni)->GetShortArrayRegion(jni, left, 0, (jsize)methods, to);
 }
 
 void hook_class__turn_off(JNIEnv *jni, uint32_t method)

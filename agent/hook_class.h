@@ -8,11 +8,12 @@
  *     static final short[] LEFT = new short[HOOK_METHODS_MAX];
  *
  *     @ForceInline public static long enter(int method) {      a token of the frame
- *         if (OFF[method] == 0) {
- *             if (MUTED[method] == 0)
- *                 return push(method);
- *             silent(method);
- *         }
+ *         return OFF[method] == 0 ? open(method) : -1;
+ *     }
+ *     @DontInline static long open(int method) {    so that compilers see little of it in methods
+ *         if (MUTED[method] == 0)
+ *             return push(method);
+ *         silent(method);
  *         return -1;
  *     }
  *     static void silent(int method) { if (--LEFT[method] <= 0) hot(method); }
@@ -64,9 +65,15 @@ int hook_class__define(JNIEnv *jni, const JNINativeMethod hooks[HOOK_COUNT],
 
 /* From here on calls of that method are not heard; calls that are open leave as they came. After so
  * many calls (at most INT16_MAX) the hook `hot` is called, again and again. The calling thread runs
- * in native code, as for the next two; it may wait for a safepoint to be over. */
+ * in native code, as for the others; it may wait for a safepoint to be over. */
 void hook_class__mute(JNIEnv *jni, uint32_t method, uint16_t calls);
 void hook_class__unmute(JNIEnv *jni, uint32_t method);
+
+/* How many of them are left; none, or less, once `hot` is due. */
+int hook_class__silent_left(JNIEnv *jni, uint32_t method);
+
+/* That of all methods below the number; of those that were never muted, 0. */
+void hook_class__read_silent(JNIEnv *jni, int16_t *left, uint32_t methods);
 
 /* Calls of that number are never heard again. The compilers know that for good: of the hooks
  * nothing is left in what they make from now on. */

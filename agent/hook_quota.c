@@ -9,18 +9,29 @@
 
 _Static_assert(HOOK_QUOTA_CALLS % HOOK_QUOTA_STEP == 0, "a quota is so many steps");
 
+static void *address_space(size_t bytes)
+{
+    void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return start == MAP_FAILED ? NULL : start;
+}
+
 int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
                        const struct ledger_time *time)
 {
-    void *methods = mmap(NULL, HOOK_METHODS_MAX * sizeof *quotas->methods, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *methods = address_space(HOOK_METHODS_MAX * sizeof *quotas->methods);
+    void *left = methods ? address_space(HOOK_METHODS_MAX * sizeof *quotas->left) : NULL;
 
-    if (methods == MAP_FAILED)
+    if (!left && methods)
+        munmap(methods, HOOK_METHODS_MAX * sizeof *quotas->methods);
+    if (!left)
         return -ENOMEM;
     quotas->ledger = ledger;
     quotas->time = time;
     quotas->rate_max = quotas->named_rate_max = UINT32_MAX;
     quotas->price_ns = HOOK_PRICE_NS;
+    quotas->left = left;
     quotas->methods = methods;
     return 0;
 }
@@ -101,11 +112,11 @@ void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_
     ledger__count(&quotas->ledger->header->off_methods, 1);
 }
 
-/* A method that is hot, or that is found while the program starts, is silent for good: compilers
- * are about to look at it, and a mute that they cannot rely on would cost more than the calls. */
-static bool is_for_good(uint32_t rate, uint64_t now_ns)
+static uint32_t rate_of(uint32_t calls, uint64_t ns)
 {
-    return rate > HOOK_RATE_HOT || now_ns < HOOK_START_NS;
+    uint64_t rate = (uint64_t)calls * NS_PER_S / (ns ? ns : 1);
+
+    return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
 }
 
 static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t rate,
@@ -116,8 +127,10 @@ static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, ui
 
     if (!change(quota, HOOKING_HEARD, HOOKING_MUTED))
         return;
-    hook_class__mute(jni, number, HOOK_SILENT_CALLS);
     now_ns = ledger_time__now_ns(quotas->time);
+    __atomic_store_n(&quota->counted_ns, now_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&quota->silent, 0, __ATOMIC_RELAXED);
+    hook_class__mute(jni, number, HOOK_SILENT_CALLS);
     quota->rate = rate;
     quota->limit = limit;
     quota->silent_at = __atomic_load_n(&quota->calls, __ATOMIC_RELAXED);
@@ -126,15 +139,13 @@ static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, ui
     quota->since_ns = now_ns;
     tell(quotas, number, HOOKING_MUTED);
     ledger__count(&quotas->ledger->header->muted_methods, 1);
-    if (is_for_good(rate, now_ns))
-        hook_quotas__turn_off(quotas, jni, number);
 }
 
-void hook_quotas__turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
+static void turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
 {
     struct ledger_header *header = quotas->ledger->header;
 
-    if (!quotas->methods || !change(&quotas->methods[method], HOOKING_MUTED, HOOKING_OFF))
+    if (!change(&quotas->methods[method], HOOKING_MUTED, HOOKING_OFF))
         return;
     hook_class__turn_off(jni, method);
     tell(quotas, method, HOOKING_OFF);
@@ -142,11 +153,27 @@ void hook_quotas__turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t met
     ledger__count(&header->off_methods, 1);
 }
 
-static uint32_t rate_of(uint32_t calls, uint64_t ns)
+/* One of the threads that counted to the end goes on: the one that moves the time. */
+void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
 {
-    uint64_t rate = (uint64_t)calls * NS_PER_S / (ns ? ns : 1);
+    struct method_quota *quota = quotas->methods ? &quotas->methods[method] : NULL;
+    uint64_t since_ns = quota ? __atomic_load_n(&quota->counted_ns, __ATOMIC_RELAXED) : 0;
+    uint64_t now_ns;
 
-    return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
+    if (!quota || hook_class__silent_left(jni, method) > 0)
+        return;
+    now_ns = ledger_time__now_ns(quotas->time);
+    if (!__atomic_compare_exchange_n(&quota->counted_ns, &since_ns, now_ns, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    quota->rate = rate_of(HOOK_SILENT_CALLS, now_ns - since_ns);
+    __atomic_fetch_add(&quota->silent, HOOK_SILENT_CALLS, __ATOMIC_RELAXED);
+    if (quota->rate > HOOK_RATE_HOT && !quota->is_named)
+        turn_off(quotas, jni, method);
+    else
+        hook_class__mute(jni, method, HOOK_SILENT_CALLS);
+    if (hook_quotas__have_work(quotas))
+        hook_quotas__apply(quotas, jni);
 }
 
 /* A program that makes few calls in all may make them where it likes. */
@@ -161,6 +188,16 @@ static uint32_t allowed_rate(const struct hook_quotas *quotas, bool is_named, ui
     return is_little && rate < HOOK_RATE_SPARE ? HOOK_RATE_SPARE : rate;
 }
 
+/* Calls that came in that time, against those that the method might make in it and had saved up. */
+static bool has_saved(struct method_quota *quota, uint32_t rate, uint32_t calls, uint64_t ns)
+{
+    double most = (double)rate * HOOK_BURST_S;
+    double saved = (double)quota->saved + (double)rate * (double)ns / NS_PER_S - calls;
+
+    quota->saved = (int64_t)(saved < most ? saved : most);
+    return saved >= 0;
+}
+
 /* One thread judges, the one that moves the mark. */
 static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t calls)
 {
@@ -168,7 +205,7 @@ static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint
     uint32_t judged = __atomic_load_n(&quota->judged, __ATOMIC_RELAXED);
     uint64_t before_ns = __atomic_load_n(&quota->judged_ns, __ATOMIC_RELAXED);
     uint64_t now_ns = ledger_time__now_ns(quotas->time);
-    uint32_t rate, limit;
+    uint32_t limit = allowed_rate(quotas, quota->is_named, now_ns);
 
     if (before_ns && calls - judged < HOOK_QUOTA_CALLS)
         return;
@@ -178,10 +215,8 @@ static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint
     __atomic_store_n(&quota->judged_ns, now_ns, __ATOMIC_RELAXED);
     if (!before_ns)
         return;
-    rate = rate_of(calls - judged, now_ns - before_ns);
-    limit = allowed_rate(quotas, quota->is_named, now_ns);
-    if (rate > limit)
-        silence(quotas, jni, number, rate, limit);
+    if (!has_saved(quota, limit, calls - judged, now_ns - before_ns))
+        silence(quotas, jni, number, rate_of(calls - judged, now_ns - before_ns), limit);
 }
 
 void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
@@ -212,6 +247,12 @@ bool hook_quotas__try_again(struct hook_quotas *quotas, uint32_t method)
     return fits;
 }
 
+void hook_quotas__want_silent(struct hook_quotas *quotas, uint32_t methods)
+{
+    __atomic_store_n(&quotas->left_wanted, methods, __ATOMIC_RELEASE);
+}
+
+/* It begins with what it may make in two seconds: the try is not to end with the first burst. */
 static void hear(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
 {
     struct method_quota *quota = &quotas->methods[number];
@@ -220,9 +261,21 @@ static void hear(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
         return;
     __atomic_store_n(&quota->judged_ns, 0, __ATOMIC_RELAXED);
     quota->since_ns = ledger_time__now_ns(quotas->time);
+    quota->saved = 2 * (int64_t)allowed_rate(quotas, quota->is_named, quota->since_ns);
     ledger__count(&quotas->ledger->header->muted_methods, (uint64_t)-1);
     tell(quotas, number, HOOKING_HEARD);
     hook_class__unmute(jni, number);
+}
+
+static void read_left(struct hook_quotas *quotas, JNIEnv *jni)
+{
+    uint32_t wanted = __atomic_load_n(&quotas->left_wanted, __ATOMIC_ACQUIRE);
+
+    if (!wanted)
+        return;
+    hook_class__read_silent(jni, quotas->left,
+                            wanted < HOOK_METHODS_MAX ? wanted : HOOK_METHODS_MAX);
+    __atomic_store_n(&quotas->left_wanted, 0, __ATOMIC_RELEASE);
 }
 
 void hook_quotas__apply(struct hook_quotas *quotas, JNIEnv *jni)
@@ -231,6 +284,7 @@ void hook_quotas__apply(struct hook_quotas *quotas, JNIEnv *jni)
 
     if (__atomic_exchange_n(&quotas->applying, true, __ATOMIC_ACQUIRE))
         return;
+    read_left(quotas, jni);
     count = __atomic_load_n(&quotas->try_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count; i++)
         hear(quotas, jni, quotas->tries[i]);

@@ -1,21 +1,20 @@
 /*
  * Which methods' calls are heard. Hooks cost by the call, and a few methods have nearly all of the
- * calls; so each method has a quota. Its calls are counted in steps; at every quota's end its rate
- * is compared with what is allowed just now:
+ * calls; so each method has a rate of calls that it may make, and saves up what it did not use for
+ * a burst. Its calls are counted in steps, and judged at every quota's end:
  *
  *     heard   every call is pushed and popped
- *     muted   called too often for now: no call is heard until a later try
- *     off     hot, or muted and called on, or silenced while the program starts: never heard again
- *             in this process, and nothing is left of its hooks in what the compilers make from
- *             then on (agent/hook_class.h)
+ *     muted   called too often for now: its calls are only counted, until a later try
+ *     off     as many silent calls came that HotSpot's C2 is about to look at it, at a rate that no
+ *             budget would bear: never heard again in this process, and nothing is left of its
+ *             hooks in what the compilers make from then on (agent/hook_class.h)
  *
- * All that happens within a method's first thousand calls or so, before HotSpot's C2 looks at it,
- * which so compiles a hot one once, without hooks. Calls that are open when their method falls
- * silent are popped as they came.
+ * A hot method is off before C2 looks at it, which so compiles it once, without hooks. Calls that
+ * are open when their method falls silent are popped as they came.
  *
  * Since when and until when a method was heard is kept, and told in the ledger where that was not
- * always (struct ledger_hooking). hook_quotas__step and __apply are for threads in hooks: they do
- * not allocate but in the ledger, nor block. No lock is held by anybody.
+ * always (struct ledger_hooking). hook_quotas__step, __silent and __apply are for threads in hooks:
+ * they do not allocate but in the ledger, nor block. No lock is held by anybody.
  */
 #ifndef TREADLE_HOOK_QUOTA_H
 #define TREADLE_HOOK_QUOTA_H
@@ -27,31 +26,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOOK_QUOTA_STEP   16u   /* calls of one method by one thread; a power of two, at most 128 */
-#define HOOK_QUOTA_CALLS  48u   /* a method is judged whenever so many were heard */
-#define HOOK_SILENT_CALLS 1000u /* of a muted method, until it is off */
-#define HOOK_START_NS     15000000000u /* of the ledger's time */
-#define HOOK_RATE_HOT     1000u        /* calls a second */
-#define HOOK_RATE_FIRST   20u /* calls a second of a method before the first look at the costs */
+#define HOOK_QUOTA_STEP  16u /* calls of one method by one thread; a power of two, at most 128 */
+#define HOOK_QUOTA_CALLS 48u /* a method is judged whenever so many were heard */
+#define HOOK_SILENT_CALLS                                                                          \
+    2000u                     /* of a muted method, until its rate is looked at; below INT16_MAX */
+#define HOOK_RATE_HOT   1000u /* calls a second: of a muted method, until it is off */
+#define HOOK_RATE_FIRST 20u   /* calls a second of a method before the first look at the costs */
 #define HOOK_RATE_SPARE                                                                            \
     2000u /* while little of the budget is used: calls cost PRICE_NS each at first */
 #define HOOK_PRICE_NS  500u
 #define HOOK_RATE_MOST 20000u
-#define HOOK_TRIES_MAX 64u /* methods that are to be heard again, waiting for a thread */
+#define HOOK_BURST_S   8u    /* so many seconds' calls may be saved up */
+#define HOOK_TRIES_MAX 1024u /* methods that are to be heard again, waiting for a thread */
 
 /* One method's. What is said to be atomic may be written by any thread in a hook. */
 struct method_quota {
-    uint32_t calls;     /* atomic: heard, in steps */
-    uint32_t judged;    /* atomic: of these, when it was judged last */
-    uint64_t judged_ns; /* atomic: when; 0: no step yet */
-    uint64_t from_ns;   /* when hooks were put in first; 0: it has none */
-    uint64_t since_ns;  /* heard since; or silent since */
-    uint64_t heard_ns;  /* heard before that */
-    uint32_t state;     /* atomic; enum ledger_hooking_state */
-    uint32_t rate;      /* calls a second, as judged last */
-    uint32_t limit;     /* … that were allowed then; and when it fell silent it had heard … */
-    uint32_t silent_at; /* … so many calls */
-    uint32_t mutes;     /* how often it fell silent */
+    uint32_t calls;       /* atomic: heard, in steps */
+    uint32_t judged;      /* atomic: of these, when it was judged last */
+    uint64_t judged_ns;   /* atomic: when; 0: no step yet */
+    int64_t saved;        /* calls beyond the rate that it may make; by the thread that judges */
+    uint64_t counted_ns;  /* atomic: silent calls are counted since */
+    uint32_t silent;      /* atomic: silent calls, without those that LEFT counts */
+    uint32_t silent_seen; /* all of them, at the last look at the costs; only that look's */
+    uint64_t from_ns;     /* when hooks were put in first; 0: it has none */
+    uint64_t since_ns;    /* heard since; or silent since */
+    uint64_t heard_ns;    /* heard before that */
+    uint32_t state;       /* atomic; enum ledger_hooking_state */
+    uint32_t rate;        /* calls a second, as judged last or, of a muted one, as looked at last */
+    uint32_t limit;       /* … that were allowed then; and when it fell silent it had heard … */
+    uint32_t silent_at;   /* … so many calls */
+    uint32_t mutes;       /* how often it fell silent */
     uint32_t code_hash;
     ledger_ref hooking; /* its record; or none: it was always heard */
     bool is_named;      /* include= names it outright */
@@ -67,8 +71,10 @@ struct hook_quotas {
     uint32_t price_ns;       /* atomic: of a call */
     uint64_t heard;          /* atomic: calls of all methods, in steps */
     uint32_t tries[HOOK_TRIES_MAX];
-    uint32_t try_count; /* atomic: of tries that wait */
-    bool applying;      /* atomic */
+    uint32_t try_count;   /* atomic: of tries that wait */
+    bool applying;        /* atomic */
+    int16_t *left;        /* silent calls until the next look at a muted method, by number */
+    uint32_t left_wanted; /* atomic: so many are to be read; 0: they have been */
 };
 
 /* Takes address space, and memory as methods are called. 0 or -ENOMEM. Once. */
@@ -87,12 +93,23 @@ void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_
 /* HOOK_QUOTA_STEP calls more were heard by the calling thread. */
 void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
 
-/* A muted method was called so often that the compilers will soon look at it. */
-void hook_quotas__turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
+/* HOOK_SILENT_CALLS silent calls of a muted method were made: turns it off, or counts on. */
+void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
 
 /* For the housekeeping thread: asks for muted methods to be heard again, by the next thread that
  * comes by. False: there is no room now. */
 bool hook_quotas__try_again(struct hook_quotas *quotas, uint32_t method);
+
+/* For the housekeeping thread: asks for the silent calls of the methods below that number to be
+ * read. What was asked for last has been when left_wanted is 0. */
+void hook_quotas__want_silent(struct hook_quotas *quotas, uint32_t methods);
+
+/* The silent calls of a muted method so far, as read last. */
+static inline uint32_t hook_quotas__silent_calls(const struct hook_quotas *quotas, uint32_t method)
+{
+    return __atomic_load_n(&quotas->methods[method].silent, __ATOMIC_RELAXED) +
+           (uint32_t)((int32_t)HOOK_SILENT_CALLS - quotas->left[method]);
+}
 
 /* Does what was asked for. By a thread that may call JNI. */
 void hook_quotas__apply(struct hook_quotas *quotas, JNIEnv *jni);
@@ -106,7 +123,8 @@ static inline bool hook_quotas__hear(const struct hook_quotas *quotas, uint32_t 
 
 static inline bool hook_quotas__have_work(const struct hook_quotas *quotas)
 {
-    return __atomic_load_n(&quotas->try_count, __ATOMIC_ACQUIRE) != 0;
+    return __atomic_load_n(&quotas->try_count, __ATOMIC_ACQUIRE) != 0 ||
+           __atomic_load_n(&quotas->left_wanted, __ATOMIC_ACQUIRE) != 0;
 }
 
 #endif

@@ -94,7 +94,7 @@ static void JNICALL caught(JNIEnv *jni, jclass class, jlong token)
 static void JNICALL hot(JNIEnv *jni, jclass class, jint method)
 {
     (void)class;
-    hook_quotas__turn_off(&treadle_agent.quotas, jni, (uint32_t)method);
+    hook_quotas__silent(&treadle_agent.quotas, jni, (uint32_t)method);
 }
 
 const JNINativeMethod hooks__natives[HOOK_COUNT] = {

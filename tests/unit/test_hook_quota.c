@@ -39,6 +39,19 @@ void hook_class__unmute(JNIEnv *jni, uint32_t method)
     hooks[method].muted = false;
 }
 
+int hook_class__silent_left(JNIEnv *jni, uint32_t method)
+{
+    (void)jni;
+    return (int16_t)hooks[method].left;
+}
+
+void hook_class__read_silent(JNIEnv *jni, int16_t *left, uint32_t methods)
+{
+    (void)jni;
+    for (uint32_t i = 0; i < methods; i++)
+        left[i] = (int16_t)hooks[i].left;
+}
+
 void hook_class__turn_off(JNIEnv *jni, uint32_t method)
 {
     (void)jni;
@@ -84,6 +97,16 @@ static void call(struct run *run, uint32_t calls, uint64_t ns)
     }
 }
 
+/* So many silent calls, evenly over the time: what the class of the hooks does. */
+static void call_silently(struct run *run, uint32_t calls, uint64_t ns)
+{
+    pass(run, ns);
+    assert_true(hooks[METHOD].left >= calls);
+    hooks[METHOD].left = (uint16_t)(hooks[METHOD].left - calls);
+    if (hooks[METHOD].left == 0)
+        hook_quotas__silent(&run->quotas, NULL, METHOD);
+}
+
 static const struct ledger_hooking *hooking(const struct run *run)
 {
     ledger_ref ref = run->quotas.methods[METHOD].hooking;
@@ -106,8 +129,9 @@ static void a_slow_method_is_always_heard(void **state)
     end(&run);
 }
 
-/* While the program starts, what is too fast is off at the end of its first quota, not before. */
-static void a_fast_method_is_off(void **state)
+/* Muted at the end of its first quota, not before; off after 2000 silent calls in a tenth of a
+ * second. */
+static void a_hot_method_is_off(void **state)
 {
     (void)state;
     struct run run;
@@ -116,6 +140,13 @@ static void a_fast_method_is_off(void **state)
     call(&run, JUDGED - HOOK_QUOTA_STEP, SECOND / 100);
     assert_true(hook_quotas__hear(&run.quotas, METHOD));
     call(&run, HOOK_QUOTA_STEP, SECOND / 1000);
+    assert_true(hooks[METHOD].muted);
+    assert_int_equal(hooks[METHOD].left, HOOK_SILENT_CALLS);
+    assert_int_equal(hooking(&run)->state, HOOKING_MUTED);
+    assert_int_equal(run.ledger.header->muted_methods, 1);
+    call_silently(&run, HOOK_SILENT_CALLS - 1, SECOND / 10);
+    assert_false(hooks[METHOD].off);
+    call_silently(&run, 1, 1);
     assert_true(hooks[METHOD].off);
     assert_int_equal(run.ledger.header->off_methods, 1);
     assert_int_equal(run.ledger.header->muted_methods, 0);
@@ -125,15 +156,14 @@ static void a_fast_method_is_off(void **state)
     /* 11 ms of it passed in the calls, and at most a second in the test itself. */
     assert_in_range(hooking(&run)->from_ns, SECOND, 2 * SECOND);
     assert_in_range(hooking(&run)->heard_ns, SECOND / 100, SECOND);
-    assert_in_range(hooking(&run)->rate, 1000, UINT32_MAX);
+    assert_in_range(hooking(&run)->rate, HOOK_RATE_HOT, 20000);
     assert_int_equal(hooking(&run)->rate_max, 100);
     assert_int_equal(hooking(&run)->heard_calls, JUDGED);
     end(&run);
 }
 
-/* 500 calls a second are too many while the program starts: for good. But not where all calls so
- * far took less than half of the budget: 1 % of a second is 10 ms, and 64 calls of 500 ns are 32
- * us. */
+/* 500 calls a second are too many. But not where all calls so far took less than half of the
+ * budget: 1 % of a second is 10 ms, and 64 calls of 500 ns are 32 us. */
 static void few_calls_may_be_fast(void **state)
 {
     (void)state;
@@ -141,37 +171,56 @@ static void few_calls_may_be_fast(void **state)
 
     begin(&run, SECOND);
     call(&run, JUDGED, JUDGED * SECOND / 500);
-    assert_true(hooks[METHOD].off);
+    assert_true(hooks[METHOD].muted);
     end(&run);
     begin(&run, SECOND);
     run.quotas.overhead_ppm = 10000;
     call(&run, JUDGED, JUDGED * SECOND / 500);
     assert_true(hook_quotas__hear(&run.quotas, METHOD));
     run.quotas.heard = 100000;
-    call(&run, 2 * JUDGED, 2 * JUDGED * SECOND / 500);
-    assert_true(hooks[METHOD].off);
+    call(&run, 8 * JUDGED, 8 * JUDGED * SECOND / 500);
+    assert_true(hooks[METHOD].muted);
     end(&run);
 }
 
-/* Later, at 500 calls a second, it is muted; called on, it is off. */
-static void a_muted_method_that_is_called_on_is_off(void **state)
+/* At 10 calls a second of 100 it saves 90 a second, and 800 in the end: a burst of 640 is heard,
+ * one of 1280 is not. */
+static void what_is_saved_up_may_be_a_burst(void **state)
 {
     (void)state;
     struct run run;
 
-    begin(&run, HOOK_START_NS + SECOND);
-    call(&run, JUDGED, JUDGED * SECOND / 500);
-    assert_true(hooks[METHOD].muted);
-    assert_false(hooks[METHOD].off);
-    assert_int_equal(hooks[METHOD].left, HOOK_SILENT_CALLS);
+    begin(&run, 0);
+    call(&run, 640, 64 * SECOND);
+    call(&run, 640, SECOND / 1000);
+    assert_true(hook_quotas__hear(&run.quotas, METHOD));
+    call(&run, 640, 64 * SECOND);
+    call(&run, 1280, SECOND / 1000);
+    assert_false(hook_quotas__hear(&run.quotas, METHOD));
+    end(&run);
+}
+
+/* 2000 calls in ten seconds: it stays muted, and they are counted. A thread that was late finds
+ * that another one has looked. */
+static void a_cool_method_stays_muted(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    call(&run, JUDGED, SECOND / 100);
+    call_silently(&run, HOOK_SILENT_CALLS, 10 * SECOND);
     assert_int_equal(hooking(&run)->state, HOOKING_MUTED);
-    assert_int_equal(run.ledger.header->muted_methods, 1);
-    hook_quotas__turn_off(&run.quotas, NULL, METHOD);
-    hook_quotas__turn_off(&run.quotas, NULL, METHOD);
-    assert_true(hooks[METHOD].off);
-    assert_int_equal(hooking(&run)->state, HOOKING_OFF);
-    assert_int_equal(run.ledger.header->muted_methods, 0);
-    assert_int_equal(run.ledger.header->off_methods, 1);
+    assert_int_equal(hooks[METHOD].left, HOOK_SILENT_CALLS);
+    assert_in_range(run.quotas.methods[METHOD].rate, 180, 200);
+    hook_quotas__silent(&run.quotas, NULL, METHOD);
+    assert_false(hooks[METHOD].off);
+    call_silently(&run, 300, SECOND);
+    hook_quotas__want_silent(&run.quotas, METHOD + 1);
+    assert_true(hook_quotas__have_work(&run.quotas));
+    hook_quotas__apply(&run.quotas, NULL);
+    assert_false(hook_quotas__have_work(&run.quotas));
+    assert_int_equal(hook_quotas__silent_calls(&run.quotas, METHOD), HOOK_SILENT_CALLS + 300);
     end(&run);
 }
 
@@ -182,7 +231,7 @@ static void a_muted_method_is_heard_again(void **state)
     struct run run;
     uint64_t heard_ns;
 
-    begin(&run, HOOK_START_NS);
+    begin(&run, SECOND);
     call(&run, JUDGED, JUDGED * SECOND / 500);
     heard_ns = hooking(&run)->heard_ns;
     pass(&run, 10 * SECOND);
@@ -194,10 +243,11 @@ static void a_muted_method_is_heard_again(void **state)
     assert_int_equal(hooking(&run)->state, HOOKING_HEARD);
     assert_int_equal(hooking(&run)->heard_ns, heard_ns);
     assert_int_equal(run.ledger.header->muted_methods, 0);
-    /* Slow by now, and at the end fast again: the time that it was heard has grown by 20 s. */
+    /* Slow by now, and at the end fast again, with more than it can have saved up: the time that it
+     * was heard has grown by 20 s. */
     call(&run, 64 * HOOK_QUOTA_STEP, 20 * SECOND);
     assert_true(hook_quotas__hear(&run.quotas, METHOD));
-    call(&run, 2 * JUDGED, 2 * JUDGED * SECOND / 500);
+    call(&run, 16 * JUDGED, SECOND / 10);
     assert_int_equal(hooking(&run)->state, HOOKING_MUTED);
     assert_in_range(hooking(&run)->heard_ns, heard_ns + 20 * SECOND, heard_ns + 22 * SECOND);
     assert_int_equal(hooking(&run)->mutes, 2);
@@ -211,6 +261,7 @@ static void what_is_off_is_not_tried_again(void **state)
 
     begin(&run, SECOND);
     call(&run, JUDGED, SECOND / 100);
+    call_silently(&run, HOOK_SILENT_CALLS, SECOND / 10);
     assert_true(hook_quotas__try_again(&run.quotas, METHOD));
     hook_quotas__apply(&run.quotas, NULL);
     assert_false(hook_quotas__hear(&run.quotas, METHOD));
@@ -232,7 +283,7 @@ static void a_named_method_is_heard_longest(void **state)
         hook_quotas__step(&run.quotas, NULL, METHOD + 1);
     assert_true(hook_quotas__hear(&run.quotas, METHOD + 1));
     run.quotas.named_rate_max = 1000;
-    for (uint32_t i = 0; i < 100; i++)
+    for (uint32_t i = 0; i < 1000; i++)
         hook_quotas__step(&run.quotas, NULL, METHOD + 1);
     assert_false(hook_quotas__hear(&run.quotas, METHOD + 1));
     end(&run);
@@ -259,9 +310,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_method_is_always_heard),
-        cmocka_unit_test(a_fast_method_is_off),
+        cmocka_unit_test(a_hot_method_is_off),
         cmocka_unit_test(few_calls_may_be_fast),
-        cmocka_unit_test(a_muted_method_that_is_called_on_is_off),
+        cmocka_unit_test(what_is_saved_up_may_be_a_burst),
+        cmocka_unit_test(a_cool_method_stays_muted),
         cmocka_unit_test(a_muted_method_is_heard_again),
         cmocka_unit_test(what_is_off_is_not_tried_again),
         cmocka_unit_test(a_named_method_is_heard_longest),
