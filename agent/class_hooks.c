@@ -70,11 +70,12 @@ static jobject find_platform_loader(JNIEnv *jni)
     return loader ? (*jni)->NewGlobalRef(jni, loader) : NULL;
 }
 
-/* It gets its hooks with the classes that are loaded. Not initialized, as FindClass would do: that
+/* Not initialized, as FindClass would do: that
  * makes the scheduler and its threads, which most programs never need. Not where there is none: a
  * debugger that waits for exceptions would stop at the one that tells so. */
-static void load_virtual_thread_class(JNIEnv *jni)
+static jclass load_virtual_thread_class(JNIEnv *jni)
 {
+    jobject loaded = NULL;
     jclass class = (*jni)->FindClass(jni, "java/lang/Class");
     jmethodID for_name =
         class ? (*jni)->GetStaticMethodID(jni, class, "forName",
@@ -84,9 +85,12 @@ static void load_virtual_thread_class(JNIEnv *jni)
     jstring name = for_name ? (*jni)->NewStringUTF(jni, "java.lang.VirtualThread") : NULL;
 
     if (name)
-        (void)(*jni)->CallStaticObjectMethod(jni, class, for_name, name, JNI_FALSE, NULL);
-    if ((*jni)->ExceptionCheck(jni))
+        loaded = (*jni)->CallStaticObjectMethod(jni, class, for_name, name, JNI_FALSE, NULL);
+    if ((*jni)->ExceptionCheck(jni)) {
         (*jni)->ExceptionClear(jni);
+        return NULL;
+    }
+    return loaded ? (*jni)->NewGlobalRef(jni, loaded) : NULL;
 }
 
 int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives)
@@ -102,7 +106,8 @@ int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives)
     hooks->platform_loader = find_platform_loader(jni);
     hooks->everywhere = agent->options.events == LEDGER_EVENTS_INSTRUMENT;
     if (agent->virtual_thread_class)
-        load_virtual_thread_class(jni);
+        hooks->virtual_thread = load_virtual_thread_class(jni);
+    atomic_store(&hooks->starts_wanted, !hooks->everywhere);
     if (rebind_natives)
         more.count = thread_events__rebind(jni, &more.class, natives);
     error = hook_class__define(jni, hooks__natives, more.count ? &more : NULL);
@@ -325,7 +330,8 @@ static bool is_wanted_class(struct agent *agent, JNIEnv *jni, jobject loader, co
     struct class_hooks *hooks = &agent->class_hooks;
     const struct numbered_class *class;
 
-    if (!loader && name && strcmp(name, VIRTUAL_THREAD_CLASS) == 0)
+    if (!loader && name && strcmp(name, VIRTUAL_THREAD_CLASS) == 0 &&
+        atomic_load(&hooks->starts_wanted))
         return true;
     if (!hooks->everywhere || (!agent->options.filter.include && is_jdk_loader(hooks, jni, loader)))
         return false;
@@ -333,6 +339,39 @@ static bool is_wanted_class(struct agent *agent, JNIEnv *jni, jobject loader, co
         return true;
     class = method_numbers__find_class(&hooks->methods, name);
     return !hook_class__is_ours(name) && !(class && numbered_class__is(class, CLASS_REFUSED));
+}
+
+static void note_refused(struct agent *agent, const char *name, jvmtiError error)
+{
+    struct class_text text = {(const uint8_t *)name, (uint32_t)strlen(name)};
+    struct numbered_class *class = method_numbers__class(&agent->class_hooks.methods, text);
+    const struct class_listing nothing = {0};
+
+    if (class && numbered_class__mark(class, CLASS_REFUSED)) {
+        ledger__count(&agent->ledger.header->left_alone[LEFT_ALONE_REFUSED], 1);
+        class_listing__write(&nothing, &agent->ledger, class, 1 + LEFT_ALONE_REFUSED);
+    }
+    log__line(LOG_INFO, "the JVM does not transform %s (JVMTI error %d)", name, (int)error);
+}
+
+static bool makes_virtual_threads(jobject loader, const char *name)
+{
+    return !loader && name && strcmp(name, VIRTUAL_THREAD_BUILDERS) == 0;
+}
+
+/* Whoever makes a virtual thread loads the builders first. To change the class of virtual threads
+ * takes 2 ms, which programs without any need not wait for when they start. */
+static void hook_starts(struct agent *agent, JNIEnv *jni)
+{
+    struct class_hooks *hooks = &agent->class_hooks;
+    jvmtiError error = JVMTI_ERROR_NONE;
+
+    if (!atomic_exchange(&hooks->starts_wanted, true) && hooks->virtual_thread)
+        error = (*agent->jvmti)->RetransformClasses(agent->jvmti, 1, &hooks->virtual_thread);
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
+    if (error)
+        note_refused(agent, VIRTUAL_THREAD_CLASS, error);
 }
 
 void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class_being_redefined,
@@ -376,6 +415,8 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
         class_listing__release(&look.listing);
     }
     pthread_rwlock_unlock(&hooks->filter_lock);
+    if (makes_virtual_threads(loader, name))
+        hook_starts(agent, jni);
     own_cost__end_classes(agent, began);
     if (hook_quotas__have_work(&agent->quotas))
         hook_quotas__apply(&agent->quotas, jni);
@@ -424,6 +465,8 @@ static bool is_to_be_hooked(struct agent *agent, JNIEnv *jni, jobject loader, co
     char *dotted;
     bool some;
 
+    if (makes_virtual_threads(loader, name))
+        hook_starts(agent, jni);
     if (!is_wanted_class(agent, jni, loader, name) ||
         (class && numbered_class__is(class, CLASS_SEEN)))
         return false;
@@ -441,19 +484,6 @@ static bool is_hooked(struct agent *agent, JNIEnv *jni, jobject loader, const ch
 
     (void)jni, (void)loader;
     return class && numbered_class__is(class, CLASS_HOOKED);
-}
-
-static void note_refused(struct agent *agent, const char *name, jvmtiError error)
-{
-    struct class_text text = {(const uint8_t *)name, (uint32_t)strlen(name)};
-    struct numbered_class *class = method_numbers__class(&agent->class_hooks.methods, text);
-    const struct class_listing nothing = {0};
-
-    if (class && numbered_class__mark(class, CLASS_REFUSED)) {
-        ledger__count(&agent->ledger.header->left_alone[LEFT_ALONE_REFUSED], 1);
-        class_listing__write(&nothing, &agent->ledger, class, 1 + LEFT_ALONE_REFUSED);
-    }
-    log__line(LOG_INFO, "the JVM does not transform %s (JVMTI error %d)", name, (int)error);
 }
 
 /* Twice: a class whose loading had begun before is not in the JVM's list at first. */

@@ -25,8 +25,10 @@ struct class_hooks {
     struct method_numbers methods;
     jobject platform_loader;      /* a global reference, or NULL */
     pthread_rwlock_t filter_lock; /* of the filter in the agent's options */
-    bool everywhere;     /* else only in the JDK's class of virtual threads, for its starts */
-    _Atomic bool wanted; /* classes are to have hooks */
+    bool everywhere;       /* else only in the JDK's class of virtual threads, for its starts */
+    jclass virtual_thread; /* that class, a global reference; NULL: there is none */
+    _Atomic bool starts_wanted; /* it is to have hooks: somebody may make virtual threads */
+    _Atomic bool wanted;        /* classes are to have hooks */
 };
 
 /* Once, when the JVM can run Java. 0 or -errno: a line was said. */

@@ -180,6 +180,8 @@ void hook_budget__look(struct agent *agent)
     budget->looked_ns = now_ns;
     methods = methods < HOOK_METHODS_MAX ? methods : HOOK_METHODS_MAX - 1;
     cpu_ns = step(&budget->cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    __atomic_store_n(&agent->quotas.cpu_ns, budget->cpu_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&agent->quotas.cpu_at_ns, now_ns, __ATOMIC_RELAXED);
     others_ns = step(&budget->used_ns, ledger_own_cost__sum(cost) - cost->hooks_ns);
     calls = heard_calls(&agent->quotas, methods);
     learn_price(agent, calls);

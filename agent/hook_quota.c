@@ -176,6 +176,16 @@ void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t metho
         hook_quotas__apply(quotas, jni);
 }
 
+/* The process's CPU by now, if it has kept one processor busy since the last look. */
+static uint64_t process_cpu_ns(const struct hook_quotas *quotas, uint64_t now_ns)
+{
+    uint64_t at_ns = __atomic_load_n(&quotas->cpu_at_ns, __ATOMIC_RELAXED);
+    uint64_t since_ns = now_ns > at_ns ? now_ns - at_ns : 0;
+
+    return __atomic_load_n(&quotas->cpu_ns, __ATOMIC_RELAXED) +
+           (since_ns < NS_PER_S ? since_ns : NS_PER_S);
+}
+
 /* A program that makes few calls in all may make them where it likes. */
 static uint32_t allowed_rate(const struct hook_quotas *quotas, bool is_named, uint64_t now_ns)
 {
@@ -183,7 +193,7 @@ static uint32_t allowed_rate(const struct hook_quotas *quotas, bool is_named, ui
                        __atomic_load_n(&quotas->price_ns, __ATOMIC_RELAXED);
     uint32_t rate =
         __atomic_load_n(is_named ? &quotas->named_rate_max : &quotas->rate_max, __ATOMIC_RELAXED);
-    bool is_little = used_ns < now_ns / 1000000 * quotas->overhead_ppm / 2;
+    bool is_little = used_ns < process_cpu_ns(quotas, now_ns) / 1000000 * quotas->overhead_ppm / 2;
 
     return is_little && rate < HOOK_RATE_SPARE ? HOOK_RATE_SPARE : rate;
 }

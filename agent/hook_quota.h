@@ -67,7 +67,9 @@ struct hook_quotas {
     const struct ledger_time *time;
     uint32_t rate_max;       /* atomic: calls a second of one method; UINT32_MAX: any */
     uint32_t named_rate_max; /* atomic: of one that include= names */
-    uint32_t overhead_ppm;   /* of one processor's time: less than half of it used is little */
+    uint32_t overhead_ppm;   /* of the process's CPU: less than half of it used is little */
+    uint64_t cpu_ns;         /* atomic: the process's, as looked at last; or a guess */
+    uint64_t cpu_at_ns;      /* atomic: when that was */
     uint32_t price_ns;       /* atomic: of a call */
     uint64_t heard;          /* atomic: calls of all methods, in steps */
     uint32_t tries[HOOK_TRIES_MAX];

@@ -14,15 +14,13 @@ struct transformation {
     void (*refused)(struct agent *agent, const char *name, jvmtiError error);
 };
 
-/* The internal name of a class that can be transformed, to be deallocated; NULL: it cannot. */
+/* The internal name of a class, to be deallocated; NULL: of an array. */
 static char *name_of(jvmtiEnv *jvmti, jclass class)
 {
-    jboolean modifiable = JNI_FALSE;
     char *signature = NULL;
     size_t length;
 
-    if ((*jvmti)->IsModifiableClass(jvmti, class, &modifiable) != JVMTI_ERROR_NONE || !modifiable ||
-        (*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) != JVMTI_ERROR_NONE)
+    if ((*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) != JVMTI_ERROR_NONE)
         return NULL;
     length = strlen(signature);
     if (signature[0] != 'L' || signature[length - 1] != ';') {
@@ -34,6 +32,13 @@ static char *name_of(jvmtiEnv *jvmti, jclass class)
     return signature;
 }
 
+static bool is_modifiable(jvmtiEnv *jvmti, jclass class)
+{
+    jboolean modifiable = JNI_FALSE;
+
+    return (*jvmti)->IsModifiableClass(jvmti, class, &modifiable) == JVMTI_ERROR_NONE && modifiable;
+}
+
 static bool is_chosen(struct agent *agent, JNIEnv *jni, choose_class choose, jclass class)
 {
     jvmtiEnv *jvmti = agent->jvmti;
@@ -42,7 +47,7 @@ static bool is_chosen(struct agent *agent, JNIEnv *jni, choose_class choose, jcl
     bool chosen = false;
 
     if (name && (*jvmti)->GetClassLoader(jvmti, class, &loader) == JVMTI_ERROR_NONE)
-        chosen = choose(agent, jni, loader, name);
+        chosen = choose(agent, jni, loader, name) && is_modifiable(jvmti, class);
     if (loader)
         (*jni)->DeleteLocalRef(jni, loader);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)name);

@@ -19,7 +19,7 @@
 #define STACK_FRAMES 512
 #define WATCH_COST   500u /* threads are looked for again after so many times what it took */
 #define WATCH_NS_MAX 1000000000u
-#define STARTED_NS   20000000u /* so long after its first thread began a JVM is at the program */
+#define STARTED_NS   60000000u /* so long after its first thread began a JVM is at the program */
 
 struct sampled_task {
     pid_t tid;

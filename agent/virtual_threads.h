@@ -51,7 +51,8 @@ const char *virtual_threads__first_hook(const struct class_method *method);
  * filter says: its calls and wall time, below the path that pinned. */
 bool virtual_threads__is_pinning(const char *class_name, const char *method_name);
 
-#define VIRTUAL_THREAD_CLASS "java/lang/VirtualThread"
+#define VIRTUAL_THREAD_CLASS    "java/lang/VirtualThread"
+#define VIRTUAL_THREAD_BUILDERS "java/lang/ThreadBuilders"
 
 /* Finds the mounts and unmounts, which are extension events of HotSpot, by name. */
 void virtual_threads__find_events(struct agent *agent);
