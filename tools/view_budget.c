@@ -119,12 +119,18 @@ json_t *view_budget__resolution_json(const struct report_model *model)
     return list;
 }
 
+/* While profiling is stopped nothing is recent. */
+static bool has_recent(const struct ledger_header *header)
+{
+    return header->recent_cpu_ns && !ledger_header__is_stopped(header);
+}
+
 void view_budget__recent_text(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
 {
     size_t used = 0;
 
     text[0] = '\0';
-    if (header->recent_cpu_ns)
+    if (has_recent(header))
         append(text, &used, "%s used in the last %s",
                quantity__share(header->recent_own_ns, header->recent_cpu_ns).text,
                quantity__ns(header->recent_wall_ns).text);
@@ -136,9 +142,9 @@ void view_budget__recent_text(const struct ledger_header *header, char text[HOOK
 void view_budget__add_recent(json_t *budget, const struct ledger_header *header)
 {
     bool limited = header->overhead_ppm && header->rate_max && header->rate_max != UINT32_MAX;
-    json_t *recent = header->recent_cpu_ns ? json_object() : json_null();
+    json_t *recent = has_recent(header) ? json_object() : json_null();
 
-    if (header->recent_cpu_ns) {
+    if (has_recent(header)) {
         json_object_set_new(recent, "wall_ns", json_row__integer(header->recent_wall_ns));
         json_object_set_new(recent, "cpu_ns", json_row__integer(header->recent_cpu_ns));
         json_object_set_new(recent, "own_ns", json_row__integer(header->recent_own_ns));

@@ -200,6 +200,9 @@ class Budget(bench.Bench):
             "wall_ns": 3 * S, "cpu_ns": 2 * S, "own_ns": 10 * MS, "used_ppm": 5000}})
         self.assertEqual([step["cpu_ppm"] for step in status["resolution"]],
                          [ns * 1_000_000 // JAVA_NS for _, ns in RESOLUTION])
+        self.make("stopped_budget", f"tmp/treadle-{process.pid}-0123456789abcdef.live", process.pid)
+        self.assertIsNone(self.json("status", str(process.pid))["budget"]["recent"])
+        self.assertNotIn("used in the last", self.treadle("status", str(process.pid)))
 
 
 if __name__ == "__main__":

@@ -622,6 +622,12 @@ int main(int argc, char **argv)
         budget__draw(&drawing);
         belong_to(&drawing, (pid_t)number);
         state = LEDGER_LIVE;
+    } else if (strcmp(argv[1], "stopped_budget") == 0) {
+        describe(&drawing);
+        budget__draw(&drawing);
+        belong_to(&drawing, (pid_t)number);
+        pause_profiling(drawing.ledger.header);
+        state = LEDGER_LIVE;
     } else if (strcmp(argv[1], "hooks") == 0) {
         draw_hooks(&drawing);
     } else if (strcmp(argv[1], "sampled") == 0) {
