@@ -77,6 +77,7 @@ int profiling__start(struct agent *agent, JNIEnv *jni)
     thread_events__adopt_all(agent, jni);
     standing_frames__place_all(agent, jni, agent->epochs + 1);
     begin_epoch(agent);
+    standing_frames__place_silent(agent, jni, agent->epochs);
     (void)sampler__start(agent);
     log__line(LOG_INFO, "profiling started");
     return 0;

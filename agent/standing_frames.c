@@ -235,6 +235,7 @@ struct placing {
     jvmtiFrameInfo *frames;
     uint64_t *keys;
     uint32_t count;
+    bool is_silent;
 };
 
 /* Of a deeper stack the oldest frames are not known: that is as good as unseen. */
@@ -257,6 +258,34 @@ static void stand_there(struct kernel_thread *kernel_thread, void *context)
     kernel_thread__place(kernel_thread, placing->epoch, placing->keys, placing->count);
 }
 
+static void stand_there_again(struct kernel_thread *kernel_thread, void *context)
+{
+    const struct placing *placing = context;
+
+    kernel_thread__place_again(kernel_thread, placing->epoch, placing->keys, placing->count);
+}
+
+static void ask_if_silent(struct kernel_thread *kernel_thread, void *context)
+{
+    struct placing *placing = context;
+
+    placing->is_silent = kernel_thread__is_silent(kernel_thread, placing->epoch);
+}
+
+static void place_if_silent(struct placing *placing, jthread thread)
+{
+    struct agent *agent = placing->agent;
+    pid_t tid = java_tid__of(&agent->java_tid, placing->jni, thread);
+
+    placing->is_silent = false;
+    if (tid > 0)
+        kernel_thread_table__visit(&agent->kernel_threads, tid, ask_if_silent, placing);
+    if (!placing->is_silent)
+        return;
+    look_at(placing, thread);
+    kernel_thread_table__visit(&agent->kernel_threads, tid, stand_there_again, placing);
+}
+
 static void place(struct placing *placing, jthread thread)
 {
     struct agent *agent = placing->agent;
@@ -275,7 +304,8 @@ static void place(struct placing *placing, jthread thread)
     }
 }
 
-void standing_frames__place_all(struct agent *agent, JNIEnv *jni, uint32_t epoch)
+static void visit_all(struct agent *agent, JNIEnv *jni, uint32_t epoch,
+                      void (*visit)(struct placing *placing, jthread thread))
 {
     jvmtiEnv *jvmti = agent->jvmti;
     struct placing placing = {.agent = agent,
@@ -289,11 +319,21 @@ void standing_frames__place_all(struct agent *agent, JNIEnv *jni, uint32_t epoch
     if (placing.frames && placing.keys &&
         (*jvmti)->GetAllThreads(jvmti, &count, &threads) == JVMTI_ERROR_NONE) {
         for (jint i = 0; i < count; i++) {
-            place(&placing, threads[i]);
+            visit(&placing, threads[i]);
             (*jni)->DeleteLocalRef(jni, threads[i]);
         }
         (*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
     }
     free(placing.frames);
     free(placing.keys);
+}
+
+void standing_frames__place_all(struct agent *agent, JNIEnv *jni, uint32_t epoch)
+{
+    visit_all(agent, jni, epoch, place);
+}
+
+void standing_frames__place_silent(struct agent *agent, JNIEnv *jni, uint32_t epoch)
+{
+    visit_all(agent, jni, epoch, place_if_silent);
 }

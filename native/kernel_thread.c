@@ -40,6 +40,8 @@ static void set_up(struct kernel_thread *kernel_thread, const struct kernel_thre
     kernel_thread->placed = EPOCH_STOPPED;
     kernel_thread->mend.ready = false;
     kernel_thread->held = false;
+    kernel_thread->placing = false;
+    kernel_thread->joining = false;
     kernel_thread->metrics_read_ns = 0;
     record->unprofiled_wall_ns = setup->ledger->header->unprofiled_wall_ns;
     note_beginning(kernel_thread);
@@ -438,6 +440,41 @@ void kernel_thread__place(struct kernel_thread *kernel_thread, uint32_t epoch, c
     kernel_thread__let_go(kernel_thread);
 }
 
+bool kernel_thread__is_silent(const struct kernel_thread *kernel_thread, uint32_t epoch)
+{
+    return !kernel_thread->idle && !kernel_thread->carrier.thread &&
+           !kernel_thread__is_unmet(kernel_thread) && kernel_thread->placed == epoch &&
+           !__atomic_load_n(&kernel_thread->joining, __ATOMIC_SEQ_CST) &&
+           __atomic_load_n(&kernel_thread->joined, __ATOMIC_RELAXED) != epoch;
+}
+
+void kernel_thread__place_again(struct kernel_thread *kernel_thread, uint32_t epoch,
+                                const uint64_t *keys, uint32_t count)
+{
+    struct call_tree *tree = &kernel_thread->tree;
+
+    kernel_thread__hold(kernel_thread);
+    __atomic_store_n(&kernel_thread->placing, true, __ATOMIC_SEQ_CST);
+    if (kernel_thread__is_silent(kernel_thread, epoch)) {
+        kernel_thread__charge_absent(kernel_thread);
+        call_tree__go_to(tree, kernel_thread->thread->root, 0);
+        call_tree__begin_epoch(tree, epoch);
+        kernel_thread__stand_on(kernel_thread, keys, count, true);
+    }
+    __atomic_store_n(&kernel_thread->placing, false, __ATOMIC_SEQ_CST);
+    kernel_thread__let_go(kernel_thread);
+}
+
+/* False: another thread is placing it just now. */
+static bool begin_joining(struct kernel_thread *kernel_thread)
+{
+    __atomic_store_n(&kernel_thread->joining, true, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&kernel_thread->placing, __ATOMIC_SEQ_CST))
+        return true;
+    __atomic_store_n(&kernel_thread->joining, false, __ATOMIC_SEQ_CST);
+    return false;
+}
+
 bool kernel_thread__join(struct kernel_thread *kernel_thread)
 {
     uint32_t epoch = __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE);
@@ -445,8 +482,12 @@ bool kernel_thread__join(struct kernel_thread *kernel_thread)
     if (kernel_thread->idle || kernel_thread->paused || epoch == EPOCH_STOPPED ||
         kernel_thread__is_unmet(kernel_thread))
         return false;
-    if (kernel_thread->joined != epoch)
+    if (kernel_thread->joined != epoch) {
+        if (!begin_joining(kernel_thread))
+            return false;
         begin_epoch(kernel_thread, epoch);
+        __atomic_store_n(&kernel_thread->joining, false, __ATOMIC_SEQ_CST);
+    }
     kernel_thread->epoch = epoch;
     return true;
 }

@@ -97,6 +97,8 @@ struct kernel_thread {
     uint32_t joined; /* the last epoch that it took part in */
     uint32_t placed; /* the last epoch at whose start somebody else looked where it stands */
     bool held;       /* atomic; see kernel_thread__place */
+    bool placing;    /* atomic; see kernel_thread__place_again: no event counts meanwhile */
+    bool joining;    /* atomic; it takes part in the epoch from here on: it is not placed again */
     bool unmet;      /* atomic; who runs must be found out first: a start or end may be missed */
     bool idle;       /* no Java thread runs */
     bool paused;     /* a virtual thread is mounted that could not be recorded */
@@ -187,12 +189,21 @@ bool kernel_thread__join(struct kernel_thread *kernel_thread);
  * until the stop is charged to where it stood then, and the epoch begins where the frames say. The
  * thread itself looks anew at its first event. Not for hooks; waits for a start or end of a Java
  * thread there.
+ *
+ * place_again: ditto once the epoch has begun, for a thread that was placed and had no event since:
+ * it may have gone on in between, and then be silent. Neither waits for the other: an event that
+ * comes meanwhile does not count, after one the thread is not placed.
  */
 void kernel_thread__stand_at_root(struct kernel_thread *kernel_thread);
 void kernel_thread__stand_on(struct kernel_thread *kernel_thread, const uint64_t *keys,
                              uint32_t count, bool last);
 void kernel_thread__place(struct kernel_thread *kernel_thread, uint32_t epoch, const uint64_t *keys,
                           uint32_t count);
+void kernel_thread__place_again(struct kernel_thread *kernel_thread, uint32_t epoch,
+                                const uint64_t *keys, uint32_t count);
+
+/* Placed, and without an event since the epoch began. */
+bool kernel_thread__is_silent(const struct kernel_thread *kernel_thread, uint32_t epoch);
 
 /* The Java thread that runs was there before anybody saw it start: it may stand on frames. */
 void kernel_thread__doubt(struct kernel_thread *kernel_thread);
@@ -226,6 +237,9 @@ static inline bool token__is_of_epoch(uint64_t token, uint32_t epoch)
 {
     return ((token >> 32 ^ epoch) & ((1u << EPOCH_BITS) - 1)) == 0;
 }
+
+/* By another thread, while the thread itself must not: what it consumed until now. */
+void kernel_thread__charge_absent(struct kernel_thread *kernel_thread);
 
 /* Adds to a metric of the current node and its thread that is counted rather than read. */
 void kernel_thread__count(struct kernel_thread *kernel_thread, enum ledger_metric metric);

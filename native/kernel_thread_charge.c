@@ -88,16 +88,28 @@ static void charge_metrics(struct kernel_thread *kernel_thread, bool switched, u
     kernel_thread->metrics_read_ns = now_ns;
 }
 
-/* While profiling is stopped both clocks stand still. */
+/* Profiling is stopped, and the thread's clock as of then was not read yet: what is known is of the
+ * stop before. */
+static bool is_stop_unread(const struct ledger_unprofiled *unprofiled,
+                           const struct ledger_kernel_thread *record)
+{
+    return unprofiled &&
+           __atomic_load_n(&unprofiled->stopped_cpu_ns, __ATOMIC_RELAXED) <= record->charged_cpu_ns;
+}
+
+/* While profiling is stopped both clocks stand still. An event may be under way as it stops: what
+ * was consumed up to there is charged where the thread stood. */
 static void take_off_unprofiled_time(struct kernel_thread *kernel_thread, uint64_t *cpu_ns,
                                      uint64_t *now_ns)
 {
     const struct ledger_header *header = kernel_thread->setup->ledger->header;
     struct ledger_kernel_thread *record = kernel_thread->record;
     uint64_t unprofiled_ns = __atomic_load_n(&header->unprofiled_wall_ns, __ATOMIC_RELAXED);
+    const struct ledger_unprofiled *unprofiled = unprofiled_of(kernel_thread);
     bool profiling = kernel_thread__is_profiling(kernel_thread);
 
-    *cpu_ns = unprofiled__cpu_ns(unprofiled_of(kernel_thread), profiling, *cpu_ns);
+    *cpu_ns =
+        unprofiled__cpu_ns(unprofiled, profiling || is_stop_unread(unprofiled, record), *cpu_ns);
     record->waited_ns += unprofiled_ns - record->unprofiled_wall_ns;
     record->unprofiled_wall_ns = unprofiled_ns;
     if (!profiling && header->since_ns < *now_ns)
@@ -161,6 +173,19 @@ void kernel_thread__charge_until_stop(struct kernel_thread *kernel_thread)
                 (kernel_thread->setup->metrics_charged | kernel_thread->setup->metrics_totals) &
                     kernel_metrics__of_others(),
                 unprofiled->stopped_value);
+}
+
+void kernel_thread__charge_absent(struct kernel_thread *kernel_thread)
+{
+    struct ledger_kernel_thread *record = kernel_thread->record;
+    uint64_t cpu_ns;
+
+    if (task_cpu__read(getpid(), record->tid, &cpu_ns) != 0)
+        return;
+    cpu_ns = unprofiled__cpu_ns(unprofiled_of(kernel_thread), true, cpu_ns);
+    (void)charge_both(record, kernel_thread->tree.current,
+                      unprofiled__less(cpu_ns, record->charged_cpu_ns),
+                      ledger_time__now_ns(&kernel_thread->setup->time));
 }
 
 void kernel_thread__charge_metrics(struct kernel_thread *kernel_thread)
