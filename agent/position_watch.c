@@ -12,8 +12,10 @@ struct position_watch {
     ledger_ref node;     /* where its path says that it stands, … */
     ledger_ref stands;   /* … and where its stack */
     uint64_t charged_ns; /* an event has come if that is another */
-    uint64_t agreed_ns;  /* CPU since the last event in which they agreed */
-    unsigned samples;    /* that did not, one after the other */
+    uint64_t
+        agreed_ns; /* CPU since the last event, up to the last sample in which they agreed, … */
+    uint64_t left_ns; /* … and up to the first of those that did not */
+    unsigned samples; /* that did not, one after the other */
     UT_hash_handle hh;
 };
 
@@ -56,6 +58,12 @@ struct asking {
     const struct position_watch *watch;
 };
 
+/* It went somewhere between two samples. */
+static uint64_t middle(uint64_t from, uint64_t to)
+{
+    return to > from ? from + (to - from) / 2 : from;
+}
+
 static void ask(struct kernel_thread *kernel_thread, void *context)
 {
     const struct asking *asking = context;
@@ -63,7 +71,7 @@ static void ask(struct kernel_thread *kernel_thread, void *context)
     const struct position_mend mend = {.from = watch->node,
                                        .to = watch->stands,
                                        .charged_ns = watch->charged_ns,
-                                       .agreed_ns = watch->agreed_ns};
+                                       .agreed_ns = middle(watch->agreed_ns, watch->left_ns)};
 
     if (__atomic_load_n(&kernel_thread->record->thread, __ATOMIC_ACQUIRE) == watch->thread)
         kernel_thread__ask_to_mend(kernel_thread, &mend);
@@ -84,12 +92,14 @@ bool position_watch__note(struct position_watches *watches, const struct sample 
         watch->samples = 0;
     }
     if (stands == sample->node) {
-        watch->agreed_ns += sample->seen_ns;
+        watch->agreed_ns = sample->event_ns;
         watch->samples = 0;
         return false;
     }
     watch->samples = watch->stands == stands ? watch->samples + 1 : 1;
     watch->stands = stands;
+    if (watch->samples == 1)
+        watch->left_ns = sample->event_ns;
     if (watch->samples < SAMPLES_TO_MEND)
         return false;
     if (watch->samples == SAMPLES_TO_MEND)

@@ -22,8 +22,8 @@ struct position_watches {
     struct position_watch *watches; /* uthash, by thread */
 };
 
-/* A sample of CPU time, and the node that stands on its stack: the sample's, or one above. True if
- * it is certain that the sample belongs there. */
+/* A sample of CPU time, or of wall time of a thread that ran, and the node that stands on its
+ * stack: the sample's, or one above. True if it is certain that the sample belongs there. */
 bool position_watch__note(struct position_watches *watches, const struct sample *sample,
                           ledger_ref stands);
 

@@ -467,19 +467,27 @@ static struct ledger_thread *row_of(const struct sample_merge *merge, const stru
     return absent;
 }
 
-static uint32_t frame_of(struct sample_merge *merge, const struct ledger_node *node)
+/* Of a recursive method the frame of the node's own level, if all frames are known. */
+static uint32_t frame_of(struct sample_merge *merge, const struct ledger_node *node, bool is_whole)
 {
     const struct java_method *method = exact_method(merge, node->method);
+    uint32_t level = is_whole ? ledger_node__level(node) : 0;
 
-    for (uint32_t i = 0; i < frames.count; i++)
-        if (!method || frames.frame[i].java == method)
-            return i;
+    if (level == 0 || level >= NODE_LEVEL_MAX) {
+        for (uint32_t i = 0; i < frames.count; i++)
+            if (!method || frames.frame[i].java == method)
+                return i;
+        return frames.count;
+    }
+    for (uint32_t i = frames.count; i > 0; i--)
+        if ((!method || frames.frame[i - 1].java == method) && level-- == 0)
+            return i - 1;
     return frames.count;
 }
 
 static bool tells_position(const struct sample *sample)
 {
-    return sample->thread && sample->charged_ns && !(sample->flags & SAMPLE_IS_WALL);
+    return sample->thread && sample->charged_ns;
 }
 
 /* The sample's node, or the next one above it that is on the stack. None: the walk did not come to
@@ -488,16 +496,17 @@ static ledger_ref standing(struct sample_merge *merge, const struct sample *samp
 {
     ledger_ref ref = sample->node;
     const struct ledger_node *node = ledger__at(merge->ledger, ref);
+    bool is_whole = sample->failure == SAMPLE_IS_WHOLE && !(sample->flags & SAMPLE_IS_PARTIAL);
     uint32_t at = 0;
 
     while (ledger_node__kind(node) == NODE_EXACT && node->method) {
-        at = frame_of(merge, node);
+        at = frame_of(merge, node, is_whole && frames.count < FRAMES_MAX);
         if (at < frames.count)
             break;
         ref = node->parent;
         node = ledger__at(merge->ledger, ref);
     }
-    if (!node->method && (sample->failure != SAMPLE_IS_WHOLE || sample->flags & SAMPLE_IS_PARTIAL))
+    if (!node->method && !is_whole)
         return 0;
     /* What is inlined where compiled code was interrupted is not certain. */
     if (ref != sample->node && frames.top_code && node->method && at < frames.top_count)
@@ -599,7 +608,7 @@ void sample_merge__add(void *context, const struct sample *sample)
         else if (sample->thread && thread->kind == THREAD_VIRTUAL &&
                  sample->failure == SAMPLE_IS_WHOLE)
             note_sampled(merge, sample);
-        if (tells_position(sample))
+        if (tells_position(sample) && !(sample->flags & SAMPLE_IS_WALL))
             tally(merge, sample);
         merge->positions.threads = merge->threads;
         add_below(merge, sample, thread, node_of(merge, sample, thread));

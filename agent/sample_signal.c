@@ -125,6 +125,15 @@ static void count_lost(const struct agent *agent, uint32_t turns)
         __atomic_fetch_add(&thread->lost_samples, 1, __ATOMIC_RELAXED);
 }
 
+/* CPU time, profiled, since the thread's last event. */
+static uint64_t time_since_event(const struct kernel_thread *mine)
+{
+    uint64_t cpu_ns = unprofiled__cpu_ns(__atomic_load_n(&mine->unprofiled, __ATOMIC_ACQUIRE), true,
+                                         clock_ns(CLOCK_THREAD_CPUTIME_ID));
+
+    return unprofiled__less(cpu_ns, mine->record->charged_cpu_ns);
+}
+
 static void say_where(const struct agent *agent, struct sample *sample, uint32_t turns)
 {
     const struct kernel_thread *mine = kernel_thread_table__mine();
@@ -134,6 +143,7 @@ static void say_where(const struct agent *agent, struct sample *sample, uint32_t
     sample->thread = 0;
     sample->node = 0;
     sample->charged_ns = mine && mine->record ? mine->record->charged_cpu_ns : 0;
+    sample->event_ns = sample->charged_ns ? time_since_event(mine) : 0;
     sample->tid = mine && mine->record ? mine->record->tid : gettid();
     sample->when_ns = ledger_time__now_ns(&agent->setup.time);
     sample->modes = (struct mode_times){0};

@@ -98,6 +98,7 @@ static void take_waiting(struct agent *agent, pid_t tid, const char *line,
     sample->flags = SAMPLE_IS_WALL;
     sample->turns = 1;
     sample->charged_ns = 0;
+    sample->event_ns = 0;
     sample->tid = tid;
     sample->modes = (struct mode_times){0};
     sample->when_ns = ledger_time__now_ns(&agent->setup.time);

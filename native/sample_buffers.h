@@ -70,6 +70,7 @@ struct sample {
     ledger_ref thread;   /* the Java thread that ran, or none */
     ledger_ref node;     /* its current node */
     uint64_t charged_ns; /* of its kernel thread, which moves with each event; 0: not known */
+    uint64_t event_ns;   /* … and the CPU time since that event */
     uint64_t when_ns;    /* ledger's clock */
     union {
         uint64_t seen_ns; /* CPU time that it stands for */
