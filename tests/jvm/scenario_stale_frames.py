@@ -3,6 +3,7 @@ return, inside recursion, in a constructor, in a catch, parked; platform and vir
 is where it stands, whether it has events or not, and below what stands above."""
 
 import harness
+from exact_paths import exact_paths
 from running import running
 
 EVENTS = ("jvmti", "instrument")
@@ -97,19 +98,7 @@ def burnt(test, program):
     program.done("dump", "-o", test.ledger)
     views = test.checked_report()
     test.ledger.unlink()
-    found = {}
-    for thread in views["tree"]["threads"]:
-        place(thread["root"], (), thread["name"], found)
-    return found
-
-
-def place(node, path, thread, found):
-    """What sampled frames have is that of the exact frame that they hang under."""
-    if node["kind"] == "exact":
-        path += (node["method"],)
-    found[thread, path] = found.get((thread, path), 0) + node["base"]["cpu_ns"]
-    for child in node["children"]:
-        place(child, path, thread, found)
+    return exact_paths(views)
 
 
 def check(test, what, before, after, number, hooked, lost):
