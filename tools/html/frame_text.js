@@ -7,7 +7,7 @@ import { callsText, hookedText, isAtLeast } from "./hooked.js";
 import { hasCalls, kinds, ROOT } from "./kinds.js";
 import { cut } from "./names.js";
 import { quantity, share } from "./quantity.js";
-import { errorOf } from "./sample_error.js";
+import { errorsOf } from "./sample_error.js";
 
 const NAME_LENGTH = 600;
 
@@ -39,8 +39,9 @@ export function factsOf(tree, metric, frame) {
         const above = cum[tree.parent[frame]];
         facts[0][2] += `, ${share(cum[frame], above)} of its caller`;
     }
-    const error = errorOf(tree, metric, frame);
-    if (error) facts[0][1] += ` ± ${amount(Math.round(error))}`;
+    const errors = errorsOf(tree, metric, frame);
+    if (errors.cum) facts[0][1] += ` ± ${amount(Math.round(errors.cum))}`;
+    if (errors.base) facts[1][1] += ` ± ${amount(Math.round(errors.base))}`;
     if (hasCalls(tree.kind[frame])) {
         const atLeast = isAtLeast(tree.ledger, tree.method[frame], tree.kind[frame]);
         facts.push(["calls", callsText(calls, atLeast), ""]);

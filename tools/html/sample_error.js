@@ -1,9 +1,10 @@
-// How far a sampled frame's time may be off (95 %): the farther end of Wilson's interval of its part
-// of all samples below the same exact frame (report_errors.h).
+// How far times that samples tell may be off (95 %): the farther end of Wilson's interval of a part
+// of all samples of the same exact frame, of its own and of those below it (report_errors.h).
 
 import { isSampled } from "./kinds.js";
 
 const Z = 1.96;
+const NONE = { base: 0, cum: 0 };
 
 function errorOfPart(amount, part, whole) {
     const p = part / whole;
@@ -13,12 +14,18 @@ function errorOfPart(amount, part, whole) {
     return amount * Math.max(centre + half - p, p - centre + half);
 }
 
-// In the metric's unit; 0: it has none.
-export function errorOf(tree, metric, frame) {
+// Where samples of CPU and of wall time are apart, those of the metric.
+function samplesOf(ledger, column) {
+    return ledger.metric(`${column}_samples`) ? `${column}_samples` : "samples";
+}
+
+// Of a frame's base and cum, in the metric's unit; 0: it has none. An exact frame's cum was measured,
+// but samples tell what of it is its own.
+export function errorsOf(tree, metric, frame) {
     const { ledger } = tree;
     const timed = metric.column === "cpu" || metric.column === "wall";
-    if (!timed || ledger.isDiff || !ledger.metric("samples") || !isSampled(tree.kind[frame])) return 0;
-    const samples = tree.sum("samples");
+    if (!timed || ledger.isDiff || !ledger.metric("samples")) return NONE;
+    const samples = tree.sum(samplesOf(ledger, metric.column));
     const time = tree.sum(metric.column);
     let exact = frame;
     while (isSampled(tree.kind[exact])) exact = tree.parent[exact];
@@ -29,7 +36,11 @@ export function errorOf(tree, metric, frame) {
         met += samples.cum[i];
         spent += time.cum[i];
     }
-    if (!met) return 0;
+    if (!met) return NONE;
     const whole = met + samples.base[exact];
-    return errorOfPart((spent / met) * whole, samples.cum[frame], whole);
+    const amount = (spent / met) * whole;
+    return {
+        base: errorOfPart(amount, samples.base[frame], whole),
+        cum: isSampled(tree.kind[frame]) ? errorOfPart(amount, samples.cum[frame], whole) : 0,
+    };
 }
