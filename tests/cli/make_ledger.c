@@ -6,6 +6,7 @@
 #include "tests/cli/forest_drawing.h"
 #include "tests/cli/large_ledger.h"
 #include "tests/cli/own_image.h"
+#include "tests/cli/plain_drawing.h"
 #include "tests/cli/quiet_drawing.h"
 #include "tests/cli/sampled_drawing.h"
 #include "tests/cli/server_drawing.h"
@@ -15,134 +16,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#define MS UINT64_C(1000000)
-#define S  UINT64_C(1000000000)
-
-static void describe(struct drawing *drawing)
-{
-    struct ledger_header *header = drawing->ledger.header;
-    header->machine = drawing__string(drawing, "Linux 6.1.0 x86_64, 2 processors, AMD EPYC");
-    header->jvm = drawing__string(drawing, "OpenJDK 64-Bit Server VM 17.0.15+6");
-    header->command = drawing__string(drawing, "demo.Main --rounds 3");
-    header->options = drawing__string(drawing, "include=demo.*");
-    header->asof_ns = 10 * S;
-    header->pid = 4242;
-    header->snapshots = 1;
-    header->process_cpu_ns = 5 * S + 100;
-    header->process_user_ns = 4 * S;
-    header->process_system_ns = 1 * S + 100;
-    header->source_error[SOURCE_TASKSTATS] = EPERM;
-}
-
-static void set_times(struct drawing *drawing, ledger_ref thread, int32_t tid, uint64_t start_ns,
-                      uint64_t end_ns)
-{
-    struct ledger_thread *record = drawing__thread_at(drawing, thread);
-    record->tids[record->tid_count++] = tid;
-    record->start_ns = start_ns;
-    record->end_ns = end_ns;
-    if (end_ns)
-        record->flags |= THREAD_TERMINATED;
-}
-
-static void set_totals(struct drawing *drawing, ledger_ref thread, uint64_t factor)
-{
-    drawing__total(drawing, thread, METRIC_USER, factor * 100 * MS);
-    drawing__total(drawing, thread, METRIC_SYSTEM, factor * 20 * MS);
-    drawing__total(drawing, thread, METRIC_VOLUNTARY_SWITCHES, factor * 1000);
-    drawing__total(drawing, thread, METRIC_INVOLUNTARY_SWITCHES, factor * 7);
-    drawing__total(drawing, thread, METRIC_MINOR_FAULTS, factor * 321);
-    drawing__total(drawing, thread, METRIC_MAJOR_FAULTS, 0);
-    drawing__total(drawing, thread, METRIC_READ_BYTES, factor * 123456);
-    drawing__total(drawing, thread, METRIC_WRITE_BYTES, factor * 5000);
-    drawing__total(drawing, thread, METRIC_RUN_QUEUE_DELAY, factor * 3 * MS);
-}
-
-/*
- * main (ended, 2.2 s wall)                  worker-1 (running, 9 s wall)      GC Thread#0
- *   (thread)             base 100 ms          (thread)        base 0          (thread) 1 s
- *     Main.main  x1            200 ms           (between…)         50 ms
- *       Main.fib x10           300 ms           Main.work x4     2350 ms
- *         Main.fib x90         500 ms             Main.fib x7     200 ms      native 0.3 s
- *       Main.work x2             0 ms
- */
-static ledger_ref draw_plain(struct drawing *drawing)
-{
-    describe(drawing);
-    ledger_ref main_method =
-        drawing__method(drawing, "demo.Main", "main", "([Ljava/lang/String;)V");
-    ledger_ref fib = drawing__method(drawing, "demo.Main", "fib", "(I)J");
-    ledger_ref work = drawing__method(drawing, "demo.Main", "work", "()V");
-
-    ledger_ref main_thread = drawing__thread(drawing, "main", THREAD_PLATFORM, 100 * MS);
-    ledger_ref in_main =
-        drawing__call(drawing, drawing__root(drawing, main_thread), main_method, 1, 200 * MS);
-    ledger_ref in_fib = drawing__call(drawing, in_main, fib, 10, 300 * MS);
-    ledger_ref nested = drawing__call(drawing, in_fib, fib, 90, 500 * MS);
-    drawing__call(drawing, in_main, work, 2, 0);
-    drawing__side(drawing, nested, METRIC_MINOR_FAULTS, 33);
-    set_times(drawing, main_thread, 4242, 0, 2200 * MS);
-    set_totals(drawing, main_thread, 2);
-
-    ledger_ref worker = drawing__thread(drawing, "worker-1", THREAD_PLATFORM, 0);
-    drawing__node(drawing, drawing__root(drawing, worker), NODE_GAP, 0, 0, 50 * MS);
-    ledger_ref in_work = drawing__call(drawing, drawing__root(drawing, worker), work, 4, 2350 * MS);
-    drawing__call(drawing, in_work, fib, 7, 200 * MS);
-    set_times(drawing, worker, 4243, 1 * S, 0);
-    set_times(drawing, worker, 4250, 1 * S, 0);
-    set_totals(drawing, worker, 10);
-    drawing__thread_at(drawing, worker)->parent = main_thread;
-    ledger__rename_thread(&drawing->ledger, drawing__thread_at(drawing, worker), "worker: idle", 12,
-                          5 * S);
-
-    ledger_ref collector = drawing__thread(drawing, "GC Thread#0", THREAD_VM, 1 * S);
-    set_times(drawing, collector, 4244, 0, 0);
-    set_totals(drawing, collector, 1);
-    ledger_ref native = drawing__thread(drawing, "helper", THREAD_NATIVE, 300 * MS);
-    set_times(drawing, native, 4245, 0, 0);
-    set_totals(drawing, native, 1);
-    return main_thread;
-}
-
-/*
- * A snapshot of the same process when it was 2 s old, and its CPU 1 s.
- *
- * main                                      worker-1                          GC Thread#0 200 ms
- *   (thread)              40 ms               (thread)        base 0          helper 100 ms
- *     Main.main  x1      150 ms                 (between…)         50 ms
- *       Main.fib x4      100 ms                 Main.work x1      160 ms
- *         Main.fib x20   100 ms
- *       Main.work x2       0 ms
- */
-static void draw_earlier(struct drawing *drawing)
-{
-    describe(drawing);
-    drawing->ledger.header->asof_ns = 2 * S;
-    drawing->ledger.header->process_cpu_ns = 1 * S;
-    drawing->ledger.header->process_user_ns = 1 * S;
-    drawing->ledger.header->process_system_ns = 0;
-    ledger_ref main_method =
-        drawing__method(drawing, "demo.Main", "main", "([Ljava/lang/String;)V");
-    ledger_ref fib = drawing__method(drawing, "demo.Main", "fib", "(I)J");
-    ledger_ref work = drawing__method(drawing, "demo.Main", "work", "()V");
-    ledger_ref main_thread = drawing__thread(drawing, "main", THREAD_PLATFORM, 40 * MS);
-    ledger_ref in_main =
-        drawing__call(drawing, drawing__root(drawing, main_thread), main_method, 1, 150 * MS);
-    ledger_ref in_fib = drawing__call(drawing, in_main, fib, 4, 100 * MS);
-    drawing__call(drawing, in_fib, fib, 20, 100 * MS);
-    drawing__call(drawing, in_main, work, 2, 0);
-    set_times(drawing, main_thread, 4242, 0, 0);
-    set_totals(drawing, main_thread, 1);
-    ledger_ref worker = drawing__thread(drawing, "worker-1", THREAD_PLATFORM, 0);
-    drawing__node(drawing, drawing__root(drawing, worker), NODE_GAP, 0, 0, 50 * MS);
-    drawing__call(drawing, drawing__root(drawing, worker), work, 1, 160 * MS);
-    set_times(drawing, worker, 4243, 1 * S, 0);
-    set_totals(drawing, worker, 1);
-    ledger_ref collector = drawing__thread(drawing, "GC Thread#0", THREAD_VM, 200 * MS);
-    set_times(drawing, collector, 4244, 0, 0);
-    ledger_ref native = drawing__thread(drawing, "helper", THREAD_NATIVE, 100 * MS);
-    set_times(drawing, native, 4245, 0, 0);
-}
+#define MS PLAIN_MS
+#define S  PLAIN_S
 
 static void draw_hostile(struct drawing *drawing)
 {
@@ -162,20 +37,20 @@ static void draw_hostile(struct drawing *drawing)
         "",
         "\xe6\x97\xa5\xe6\x9c\xac",
     };
-    describe(drawing);
+    plain__describe(drawing);
     drawing->ledger.header->command = drawing__string(drawing, "demo.\033]0;owned\007Main");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         ledger_ref method = drawing__method(drawing, names[i], names[i], "()V");
         ledger_ref thread = drawing__thread(drawing, names[i], THREAD_PLATFORM, MS);
         drawing__call(drawing, drawing__root(drawing, thread), method, 1, (i + 1) * MS);
-        set_times(drawing, thread, (int32_t)i + 1, 0, 0);
+        plain__set_times(drawing, thread, (int32_t)i + 1, 0, 0);
     }
 }
 
 /* What separates frames and lines in exports. */
 static void draw_semicolons(struct drawing *drawing)
 {
-    describe(drawing);
+    plain__describe(drawing);
     ledger_ref method = drawing__method(drawing, "semi;colon", "run; \342\200\250 7", "()V");
     ledger_ref thread = drawing__thread(drawing, "a;b", THREAD_PLATFORM, MS);
     drawing__call(drawing, drawing__root(drawing, thread), method, 1, 2 * MS);
@@ -184,7 +59,7 @@ static void draw_semicolons(struct drawing *drawing)
 /* Damage: values whose sums do not fit. */
 static void draw_overflow(struct drawing *drawing)
 {
-    describe(drawing);
+    plain__describe(drawing);
     ledger_ref method = drawing__method(drawing, "demo.Main", "run", "()V");
     ledger_ref first = drawing__thread(drawing, "wraps", THREAD_PLATFORM, 5);
     for (unsigned i = 0; i < 3; i++) {
@@ -209,33 +84,33 @@ static void draw_markup(struct drawing *drawing)
         "__proto__",
         "${alert(1)} `",
     };
-    describe(drawing);
+    plain__describe(drawing);
     drawing->ledger.header->command = drawing__string(drawing, "</title><b id=owned>demo");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         ledger_ref method = drawing__method(drawing, names[i], names[i], "()V");
         ledger_ref thread = drawing__thread(drawing, names[i], THREAD_PLATFORM, MS);
         drawing__call(drawing, drawing__root(drawing, thread), method, 1, (i + 1) * MS);
-        set_times(drawing, thread, (int32_t)i + 1, 0, 0);
+        plain__set_times(drawing, thread, (int32_t)i + 1, 0, 0);
     }
 }
 
 static void draw_pool(struct drawing *drawing)
 {
-    describe(drawing);
+    plain__describe(drawing);
     for (unsigned i = 0; i < 12; i++) {
         char name[64];
         snprintf(name, sizeof(name), "pool-%u-thread-%u", i / 6 + 1, i * 7 + 1);
         ledger_ref thread = drawing__thread(drawing, name, THREAD_PLATFORM, (i + 1) * MS);
-        set_times(drawing, thread, (int32_t)(100 + i), 0, i < 3 ? 0 : 5 * S);
-        set_totals(drawing, thread, 1);
+        plain__set_times(drawing, thread, (int32_t)(100 + i), 0, i < 3 ? 0 : 5 * S);
+        plain__set_totals(drawing, thread, 1);
     }
     ledger_ref alone = drawing__thread(drawing, "alone-1", THREAD_PLATFORM, 500 * MS);
-    set_times(drawing, alone, 99, 0, 0);
+    plain__set_times(drawing, alone, 99, 0, 0);
 }
 
 static void draw_losses(struct drawing *drawing)
 {
-    draw_plain(drawing);
+    plain__draw(drawing);
     struct ledger_header *header = drawing->ledger.header;
     header->dropped_enters = 12345;
     header->dropped_threads = 2;
@@ -248,10 +123,10 @@ static void draw_losses(struct drawing *drawing)
 /* 5 s charged to threads, and 1.0001 ms more that only the kernel's total tells of. */
 static void draw_last_moments(struct drawing *drawing)
 {
-    draw_plain(drawing);
+    plain__draw(drawing);
     ledger_ref thread =
         drawing__thread(drawing, "(threads after their last look)", THREAD_NATIVE, 1 * MS + 100);
-    set_times(drawing, thread, 0, 10 * S, 10 * S);
+    plain__set_times(drawing, thread, 0, 10 * S, 10 * S);
     drawing__thread_at(drawing, thread)->tid_count = 0;
     drawing__thread_at(drawing, thread)->flags |= THREAD_LAST_MOMENTS;
     drawing->ledger.header->process_cpu_ns = 5 * S + 1 * MS + 100;
@@ -260,7 +135,7 @@ static void draw_last_moments(struct drawing *drawing)
 /* Hooks by the default rule, and some that could not be put in. */
 static void draw_hooks(struct drawing *drawing)
 {
-    draw_plain(drawing);
+    plain__draw(drawing);
     struct ledger_header *header = drawing->ledger.header;
     header->hooked_classes = 402;
     header->hooked_methods = 5231;
@@ -289,7 +164,7 @@ static ledger_ref draw_member(struct drawing *drawing, const char *name,
 {
     ledger_ref thread = drawing__thread(drawing, name, kind, (cpu_ms - 1) * MS);
     drawing__call(drawing, drawing__root(drawing, thread), method, calls, 1 * MS);
-    set_times(drawing, thread, (int32_t)cpu_ms, 0, 1);
+    plain__set_times(drawing, thread, (int32_t)cpu_ms, 0, 1);
     return thread;
 }
 
@@ -302,15 +177,15 @@ static ledger_ref draw_member(struct drawing *drawing, const char *name,
  */
 static void draw_virtual(struct drawing *drawing)
 {
-    describe(drawing);
+    plain__describe(drawing);
     ledger_ref main_thread = drawing__thread(drawing, "main", THREAD_PLATFORM, 100 * MS);
-    set_times(drawing, main_thread, 4242, 0, 5 * S);
+    plain__set_times(drawing, main_thread, 4242, 0, 5 * S);
     ledger_ref requests[2];
     for (unsigned i = 0; i < 2; i++) {
         char name[16];
         snprintf(name, sizeof(name), "request-%u", i + 1);
         requests[i] = drawing__thread(drawing, name, THREAD_VIRTUAL, (i + 1) * 10 * MS);
-        set_times(drawing, requests[i], 4243, 1 * S, (i + 2) * S);
+        plain__set_times(drawing, requests[i], 4243, 1 * S, (i + 2) * S);
         drawing__thread_at(drawing, requests[i])->parent = main_thread;
     }
     struct ledger_thread *first = drawing__thread_at(drawing, requests[0]);
@@ -322,7 +197,7 @@ static void draw_virtual(struct drawing *drawing)
     second->parked_ns = 1980 * MS;
     drawing__total(drawing, requests[0], METRIC_RUN_QUEUE_DELAY, 30 * MS);
     ledger_ref carrier = drawing__thread(drawing, "carrier-1", THREAD_CARRIER, 5 * MS);
-    set_times(drawing, carrier, 4243, 0, 5 * S);
+    plain__set_times(drawing, carrier, 4243, 0, 5 * S);
 }
 
 /* As a killed process leaves it after 10 s: request-3, 30 ms of CPU, began after 1 s, was parked
@@ -331,7 +206,7 @@ static void draw_parked(struct drawing *drawing)
 {
     draw_virtual(drawing);
     ledger_ref thread = drawing__thread(drawing, "request-3", THREAD_VIRTUAL, 30 * MS);
-    set_times(drawing, thread, 4243, 1 * S, 0);
+    plain__set_times(drawing, thread, 4243, 1 * S, 0);
     struct ledger_thread *record = drawing__thread_at(drawing, thread);
     record->mounts = 3;
     record->parked_ns = 2 * S;
@@ -356,7 +231,7 @@ static void draw_parked(struct drawing *drawing)
  */
 static void draw_family(struct drawing *drawing)
 {
-    describe(drawing);
+    plain__describe(drawing);
     static const struct {
         const char *name;
         enum ledger_thread_kind kind;
@@ -386,7 +261,7 @@ static void draw_family(struct drawing *drawing)
  * "nowhere" by what is not in the file. */
 static void draw_circle(struct drawing *drawing)
 {
-    describe(drawing);
+    plain__describe(drawing);
     ledger_ref method = drawing__method(drawing, "demo.Main", "run", "()V");
     ledger_ref a = draw_member(drawing, "a", THREAD_PLATFORM, method, 1, 10);
     ledger_ref b = draw_member(drawing, "b", THREAD_PLATFORM, method, 1, 20);
@@ -407,7 +282,7 @@ static void draw_circle(struct drawing *drawing)
 /* Each thread started by the one before, the newest first in the table; 1 ms each. */
 static void draw_chain(struct drawing *drawing, unsigned length)
 {
-    describe(drawing);
+    plain__describe(drawing);
     ledger_ref method = drawing__method(drawing, "demo.Main", "run", "()V");
     ledger_ref started = 0;
     for (unsigned i = length; i-- > 0;) {
@@ -422,7 +297,7 @@ static void draw_chain(struct drawing *drawing, unsigned length)
 
 static void draw_deep(struct drawing *drawing, unsigned depth)
 {
-    describe(drawing);
+    plain__describe(drawing);
     ledger_ref methods[3] = {
         drawing__method(drawing, "demo.Deep", "a", "()V"),
         drawing__method(drawing, "demo.Deep", "b", "()V"),
@@ -442,7 +317,7 @@ static void draw_bushy(struct drawing *drawing, unsigned nodes)
     ledger_ref methods[METHODS];
     ledger_ref *refs = calloc((size_t)nodes + 1, sizeof(*refs));
     drawing__check(refs != NULL, "calloc");
-    describe(drawing);
+    plain__describe(drawing);
     for (unsigned i = 0; i < METHODS; i++) {
         char name[16];
         snprintf(name, sizeof(name), "m%u", i);
@@ -485,7 +360,7 @@ static void run_on_first(struct drawing *drawing, ledger_ref thread, ledger_ref 
 /* As the ledger of a process that runs: main is its first kernel thread. */
 static void draw_own(struct drawing *drawing, pid_t pid)
 {
-    ledger_ref main_thread = draw_plain(drawing);
+    ledger_ref main_thread = plain__draw(drawing);
     belong_to(drawing, pid);
     run_on_first(drawing, main_thread, drawing__root(drawing, main_thread));
 }
@@ -494,10 +369,10 @@ static void draw_own(struct drawing *drawing, pid_t pid)
  * demo.Main.run: what the process's first kernel thread consumes is that thread's. */
 static void draw_spinning(struct drawing *drawing, pid_t pid)
 {
-    (void)draw_plain(drawing);
+    (void)plain__draw(drawing);
     belong_to(drawing, pid);
     ledger_ref spinner = drawing__thread(drawing, "spinner", THREAD_PLATFORM, 0);
-    set_times(drawing, spinner, pid, 0, 0);
+    plain__set_times(drawing, spinner, pid, 0, 0);
     drawing__thread_at(drawing, spinner)->java_id = 77;
     ledger_ref run = drawing__call(drawing, drawing__root(drawing, spinner),
                                    drawing__method(drawing, "demo.Main", "run", "()V"), 1, 0);
@@ -521,7 +396,7 @@ static void draw_native(struct drawing *drawing, unsigned number)
     char path[4096] = "";
     struct own_image own = own_image__find();
     uint64_t address = (uint64_t)(uintptr_t)drawn_function - own.bias;
-    describe(drawing);
+    plain__describe(drawing);
     drawing__check(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0, "/proc/self/exe");
     ledger_ref image = drawing__image(drawing, path, number == 1 ? "00ff" : own.build_id);
     ledger_ref function = drawing__symbol(drawing, image, path, NULL, address);
@@ -558,10 +433,10 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "losses") == 0) {
         draw_losses(&drawing);
     } else if (strcmp(argv[1], "quiet") == 0) {
-        describe(&drawing);
+        plain__describe(&drawing);
         quiet__draw(&drawing, number != 0);
     } else if (strcmp(argv[1], "tallied") == 0) {
-        describe(&drawing);
+        plain__describe(&drawing);
         tallied__draw(&drawing);
         drawing.ledger.header->attached = (uint32_t)number;
     } else if (strcmp(argv[1], "virtual") == 0) {
@@ -575,16 +450,16 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "deep") == 0) {
         draw_deep(&drawing, number);
     } else if (strcmp(argv[1], "large") == 0) {
-        describe(&drawing);
+        plain__describe(&drawing);
         large_ledger__draw(&drawing, number);
     } else if (strcmp(argv[1], "forest") == 0) {
-        describe(&drawing);
+        plain__describe(&drawing);
         forest__draw(&drawing, number);
     } else if (strcmp(argv[1], "server") == 0) {
-        describe(&drawing);
+        plain__describe(&drawing);
         server__draw(&drawing, number);
     } else if (strcmp(argv[1], "moment") == 0) {
-        describe(&drawing);
+        plain__describe(&drawing);
         moment__draw(&drawing, number);
     } else if (strcmp(argv[1], "live") == 0) {
         draw_own(&drawing, (pid_t)number);
@@ -593,7 +468,7 @@ int main(int argc, char **argv)
         draw_spinning(&drawing, (pid_t)number);
         state = LEDGER_LIVE;
     } else if (strcmp(argv[1], "earlier") == 0) {
-        draw_earlier(&drawing);
+        plain__draw_earlier(&drawing);
     } else if (strcmp(argv[1], "live_hostile") == 0) {
         draw_hostile(&drawing);
         belong_to(&drawing, (pid_t)number);
@@ -608,22 +483,22 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "last_moments") == 0) {
         draw_last_moments(&drawing);
     } else if (strcmp(argv[1], "kernel_total") == 0) {
-        draw_plain(&drawing);
+        plain__draw(&drawing);
         drawing.ledger.header->process_cpu_ns = number * MS;
     } else if (strcmp(argv[1], "budget") == 0) {
-        describe(&drawing);
+        plain__describe(&drawing);
         budget__draw(&drawing);
     } else if (strcmp(argv[1], "budget_exceeded") == 0) {
-        describe(&drawing);
+        plain__describe(&drawing);
         budget__draw(&drawing);
         drawing.ledger.header->overhead_ppm = 10000;
     } else if (strcmp(argv[1], "live_budget") == 0) {
-        describe(&drawing);
+        plain__describe(&drawing);
         budget__draw(&drawing);
         belong_to(&drawing, (pid_t)number);
         state = LEDGER_LIVE;
     } else if (strcmp(argv[1], "stopped_budget") == 0) {
-        describe(&drawing);
+        plain__describe(&drawing);
         budget__draw(&drawing);
         belong_to(&drawing, (pid_t)number);
         pause_profiling(drawing.ledger.header);
@@ -631,16 +506,16 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "hooks") == 0) {
         draw_hooks(&drawing);
     } else if (strcmp(argv[1], "sampled") == 0) {
-        describe(&drawing);
+        plain__describe(&drawing);
         drawing.ledger.header->process_cpu_ns = 650 * MS;
         sampled__draw(&drawing);
     } else if (strcmp(argv[1], "long_command") == 0) {
         char command[400];
         snprintf(command, sizeof(command), "/opt/%0300d/lib.jar demo.Main --last 7", 0);
-        draw_plain(&drawing);
+        plain__draw(&drawing);
         drawing.ledger.header->command = drawing__string(&drawing, command);
     } else if (strcmp(argv[1], "mixed_samples") == 0) {
-        describe(&drawing);
+        plain__describe(&drawing);
         drawing.ledger.header->process_cpu_ns = 100 * MS;
         sampled__draw_mixed(&drawing);
     } else if (strcmp(argv[1], "native") == 0) {
@@ -650,11 +525,11 @@ int main(int argc, char **argv)
         drawing.ledger.header->pid = (int32_t)number;
         state = LEDGER_LIVE;
     } else if (strcmp(argv[1], "orphan") == 0) {
-        draw_plain(&drawing);
+        plain__draw(&drawing);
         drawing.ledger.header->pid = (int32_t)number;
         state = LEDGER_LIVE;
     } else {
-        draw_plain(&drawing);
+        plain__draw(&drawing);
     }
     drawing__save(&drawing, argv[2], state);
     drawing__end(&drawing);
