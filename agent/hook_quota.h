@@ -30,7 +30,7 @@
 #define HOOK_QUOTA_CALLS 48u /* a method is judged whenever so many were heard */
 #define HOOK_SILENT_CALLS                                                                          \
     2000u                     /* of a muted method, until its rate is looked at; below INT16_MAX */
-#define HOOK_RATE_HOT   1000u /* calls a second: of a muted method, until it is off */
+#define HOOK_RATE_HOT   4000u /* calls a second: of a muted method, until it is off */
 #define HOOK_RATE_FIRST 20u   /* calls a second of a method before the first look at the costs */
 #define HOOK_RATE_SPARE                                                                            \
     2000u /* while little of the budget is used: calls cost PRICE_NS each at first */
