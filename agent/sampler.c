@@ -15,11 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DRAIN_NS     50000000u
-#define STACK_FRAMES 512
-#define WATCH_COST   500u /* threads are looked for again after so many times what it took */
-#define WATCH_NS_MAX 1000000000u
-#define STARTED_NS   60000000u /* so long after its first thread began a JVM is at the program */
+#define DRAIN_NS      50000000u
+#define SLOW_NS       5000000u /* intervals from that on fill the buffers slowly: */
+#define SLOW_DRAIN_NS 100000000u
+#define STACK_FRAMES  512
+#define WATCH_COST    1500u /* threads are looked for again after so many times what it took */
+#define WATCH_NS_MAX  1000000000u
+#define STARTED_NS    60000000u /* so long after its first thread began a JVM is at the program */
 
 struct sampled_task {
     pid_t tid;
@@ -570,9 +572,9 @@ uint64_t sampler__rest_ns(const struct agent *agent)
 
     if (!atomic_load(&sampler->running))
         return sampler->due_ns ? STARTED_NS : 0;
-    return sampler->mode == LEDGER_SAMPLE_WALL && sampler->interval_ns < DRAIN_NS
-               ? sampler->interval_ns
-               : DRAIN_NS;
+    if (sampler->mode == LEDGER_SAMPLE_WALL && sampler->interval_ns < DRAIN_NS)
+        return sampler->interval_ns;
+    return sampler->interval_ns < SLOW_NS ? DRAIN_NS : SLOW_DRAIN_NS;
 }
 
 void sampler__leave(struct agent *agent)
