@@ -119,6 +119,21 @@ static uint32_t rate_of(uint32_t calls, uint64_t ns)
     return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
 }
 
+static bool is_starting(uint64_t now_ns)
+{
+    return now_ns < HOOK_START_NS;
+}
+
+static uint16_t calls_to_count(uint64_t now_ns)
+{
+    return is_starting(now_ns) ? HOOK_START_CALLS : HOOK_SILENT_CALLS;
+}
+
+static bool is_hot(uint32_t rate, uint64_t now_ns)
+{
+    return rate > (is_starting(now_ns) ? HOOK_RATE_FIRST : HOOK_RATE_HOT);
+}
+
 static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t rate,
                     uint32_t limit)
 {
@@ -129,8 +144,8 @@ static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, ui
         return;
     now_ns = ledger_time__now_ns(quotas->time);
     __atomic_store_n(&quota->counted_ns, now_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&quota->silent, 0, __ATOMIC_RELAXED);
-    hook_class__mute(jni, number, HOOK_SILENT_CALLS);
+    __atomic_store_n(&quota->silent, calls_to_count(now_ns), __ATOMIC_RELAXED);
+    hook_class__mute(jni, number, calls_to_count(now_ns));
     quota->rate = rate;
     quota->limit = limit;
     quota->silent_at = __atomic_load_n(&quota->calls, __ATOMIC_RELAXED);
@@ -166,12 +181,13 @@ void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t metho
     if (!__atomic_compare_exchange_n(&quota->counted_ns, &since_ns, now_ns, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    quota->rate = rate_of(HOOK_SILENT_CALLS, now_ns - since_ns);
-    __atomic_fetch_add(&quota->silent, HOOK_SILENT_CALLS, __ATOMIC_RELAXED);
-    if (quota->rate > HOOK_RATE_HOT && !quota->is_named)
+    quota->rate = rate_of(calls_to_count(since_ns), now_ns - since_ns);
+    if (is_hot(quota->rate, now_ns) && !quota->is_named) {
         turn_off(quotas, jni, method);
-    else
-        hook_class__mute(jni, method, HOOK_SILENT_CALLS);
+    } else {
+        __atomic_fetch_add(&quota->silent, calls_to_count(now_ns), __ATOMIC_RELAXED);
+        hook_class__mute(jni, method, calls_to_count(now_ns));
+    }
     if (hook_quotas__have_work(quotas))
         hook_quotas__apply(quotas, jni);
 }

@@ -5,12 +5,13 @@
  *
  *     heard   every call is pushed and popped
  *     muted   called too often for now: its calls are only counted, until a later try
- *     off     as many silent calls came that HotSpot's C2 is about to look at it, at a rate that no
- *             budget would bear: never heard again in this process, and nothing is left of its
- *             hooks in what the compilers make from then on (agent/hook_class.h)
+ *     off     as many silent calls came that HotSpot's compilers are about to look at it, at a rate
+ *             that no budget would bear: never heard again in this process, and nothing is left of
+ *             its hooks in what the compilers make from then on (agent/hook_class.h)
  *
- * A hot method is off before C2 looks at it, which so compiles it once, without hooks. Calls that
- * are open when their method falls silent are popped as they came.
+ * A hot method is off before C2 looks at it, which so compiles it once, without hooks; what is
+ * called often while a program starts is off before C1 does. Calls that are open when their method
+ * falls silent are popped as they came.
  *
  * Since when and until when a method was heard is kept, and told in the ledger where that was not
  * always (struct ledger_hooking). hook_quotas__step, __silent and __apply are for threads in hooks:
@@ -29,9 +30,13 @@
 #define HOOK_QUOTA_STEP  16u /* calls of one method by one thread; a power of two, at most 128 */
 #define HOOK_QUOTA_CALLS 48u /* a method is judged whenever so many were heard */
 #define HOOK_SILENT_CALLS                                                                          \
-    2000u                     /* of a muted method, until its rate is looked at; below INT16_MAX */
-#define HOOK_RATE_HOT   4000u /* calls a second: of a muted method, until it is off */
-#define HOOK_RATE_FIRST 20u   /* calls a second of a method before the first look at the costs */
+    2000u                   /* of a muted method, until its rate is looked at; below INT16_MAX */
+#define HOOK_RATE_HOT 4000u /* calls a second: of a muted method, until it is off */
+/* While a program starts all code is new, and interpreted: muted methods are off before C1 looks at
+ * them (after 200 calls), unless they are rare. Until when that is, of the ledger's time. */
+#define HOOK_START_NS    15000000000u
+#define HOOK_START_CALLS 128u
+#define HOOK_RATE_FIRST  20u /* calls a second of a method before the first look at the costs */
 #define HOOK_RATE_SPARE                                                                            \
     2000u /* while little of the budget is used: calls cost PRICE_NS each at first */
 #define HOOK_PRICE_NS  500u
@@ -46,7 +51,7 @@ struct method_quota {
     uint64_t judged_ns;   /* atomic: when; 0: no step yet */
     int64_t saved;        /* calls beyond the rate that it may make; by the thread that judges */
     uint64_t counted_ns;  /* atomic: silent calls are counted since */
-    uint32_t silent;      /* atomic: silent calls, without those that LEFT counts */
+    uint32_t silent;      /* atomic: silent calls, with those that LEFT counts down still */
     uint32_t silent_seen; /* all of them, at the last look at the costs; only that look's */
     uint64_t from_ns;     /* when hooks were put in first; 0: it has none */
     uint64_t since_ns;    /* heard since; or silent since */
@@ -95,7 +100,8 @@ void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_
 /* HOOK_QUOTA_STEP calls more were heard by the calling thread. */
 void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
 
-/* HOOK_SILENT_CALLS silent calls of a muted method were made: turns it off, or counts on. */
+/* As many silent calls of a muted method were made as were to be counted: turns it off, or counts
+ * on. */
 void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
 
 /* For the housekeeping thread: asks for muted methods to be heard again, by the next thread that
@@ -109,8 +115,8 @@ void hook_quotas__want_silent(struct hook_quotas *quotas, uint32_t methods);
 /* The silent calls of a muted method so far, as read last. */
 static inline uint32_t hook_quotas__silent_calls(const struct hook_quotas *quotas, uint32_t method)
 {
-    return __atomic_load_n(&quotas->methods[method].silent, __ATOMIC_RELAXED) +
-           (uint32_t)((int32_t)HOOK_SILENT_CALLS - quotas->left[method]);
+    return (uint32_t)((int32_t)__atomic_load_n(&quotas->methods[method].silent, __ATOMIC_RELAXED) -
+                      quotas->left[method]);
 }
 
 /* Does what was asked for. By a thread that may call JNI. */

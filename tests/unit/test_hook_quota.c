@@ -129,6 +129,25 @@ static void a_slow_method_is_always_heard(void **state)
     end(&run);
 }
 
+/* While the program starts, 128 silent calls in two seconds are enough. Rare ones are not. */
+static void a_method_is_off_soon_while_the_program_starts(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    call(&run, JUDGED, SECOND / 100);
+    call_silently(&run, HOOK_START_CALLS, 2 * SECOND);
+    assert_true(hooks[METHOD].off);
+    end(&run);
+    begin(&run, SECOND);
+    call(&run, JUDGED, SECOND / 100);
+    call_silently(&run, HOOK_START_CALLS, 8 * SECOND);
+    assert_false(hooks[METHOD].off);
+    assert_in_range(run.quotas.methods[METHOD].rate, 14, 16);
+    end(&run);
+}
+
 /* Muted at the end of its first quota, not before; off after 2000 silent calls in a tenth of a
  * second. */
 static void a_hot_method_is_off(void **state)
@@ -136,7 +155,7 @@ static void a_hot_method_is_off(void **state)
     (void)state;
     struct run run;
 
-    begin(&run, SECOND);
+    begin(&run, HOOK_START_NS + SECOND);
     call(&run, JUDGED - HOOK_QUOTA_STEP, SECOND / 100);
     assert_true(hook_quotas__hear(&run.quotas, METHOD));
     call(&run, HOOK_QUOTA_STEP, SECOND / 1000);
@@ -154,7 +173,7 @@ static void a_hot_method_is_off(void **state)
     assert_int_equal(hooking(&run)->code_hash, 0xabcd);
     assert_int_equal(hooking(&run)->mutes, 1);
     /* 11 ms of it passed in the calls, and at most a second in the test itself. */
-    assert_in_range(hooking(&run)->from_ns, SECOND, 2 * SECOND);
+    assert_in_range(hooking(&run)->from_ns, HOOK_START_NS + SECOND, HOOK_START_NS + 2 * SECOND);
     assert_in_range(hooking(&run)->heard_ns, SECOND / 100, SECOND);
     assert_in_range(hooking(&run)->rate, HOOK_RATE_HOT, 20000);
     assert_int_equal(hooking(&run)->rate_max, 100);
@@ -207,7 +226,7 @@ static void a_cool_method_stays_muted(void **state)
     (void)state;
     struct run run;
 
-    begin(&run, SECOND);
+    begin(&run, HOOK_START_NS);
     call(&run, JUDGED, SECOND / 100);
     call_silently(&run, HOOK_SILENT_CALLS, 10 * SECOND);
     assert_int_equal(hooking(&run)->state, HOOKING_MUTED);
@@ -261,7 +280,7 @@ static void what_is_off_is_not_tried_again(void **state)
 
     begin(&run, SECOND);
     call(&run, JUDGED, SECOND / 100);
-    call_silently(&run, HOOK_SILENT_CALLS, SECOND / 10);
+    call_silently(&run, HOOK_START_CALLS, SECOND / 10);
     assert_true(hook_quotas__try_again(&run.quotas, METHOD));
     hook_quotas__apply(&run.quotas, NULL);
     assert_false(hook_quotas__hear(&run.quotas, METHOD));
@@ -311,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_method_is_always_heard),
         cmocka_unit_test(a_hot_method_is_off),
+        cmocka_unit_test(a_method_is_off_soon_while_the_program_starts),
         cmocka_unit_test(few_calls_may_be_fast),
         cmocka_unit_test(what_is_saved_up_may_be_a_burst),
         cmocka_unit_test(a_cool_method_stays_muted),
