@@ -224,7 +224,8 @@ static bool has_saved(struct method_quota *quota, uint32_t rate, uint32_t calls,
     return saved >= 0;
 }
 
-/* One thread judges, the one that moves the mark. */
+/* One thread judges, the one that moves the mark. A thread that was held up on its way here may find
+ * the mark beyond its own count. */
 static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t calls)
 {
     struct method_quota *quota = &quotas->methods[number];
@@ -233,7 +234,7 @@ static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint
     uint64_t now_ns = ledger_time__now_ns(quotas->time);
     uint32_t limit = allowed_rate(quotas, quota->is_named, now_ns);
 
-    if (before_ns && calls - judged < HOOK_QUOTA_CALLS)
+    if (before_ns && (int32_t)(calls - judged) < (int32_t)HOOK_QUOTA_CALLS)
         return;
     if (!__atomic_compare_exchange_n(&quota->judged, &judged, calls, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))

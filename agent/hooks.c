@@ -44,6 +44,8 @@ static __attribute__((noinline, cold)) jlong enter_slowly(JNIEnv *jni, jint meth
 
     if (token != CALL_TOKEN_NONE)
         count_call(jni, mine, (uint32_t)method);
+    if (jni && hook_quotas__have_work(&treadle_agent.quotas))
+        hook_quotas__apply(&treadle_agent.quotas, jni);
     return (jlong)token;
 }
 
