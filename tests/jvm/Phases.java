@@ -1,3 +1,6 @@
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.Pipe;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -5,6 +8,7 @@ import java.util.Map;
 import java.util.Scanner;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
 
 /**
  * Threads that each stand somewhere when profiling is stopped, and somewhere else when it is started again. They go
@@ -19,12 +23,13 @@ public class Phases {
 
     /** What a thread does, from one step to the next. */
     interface Story {
-        void run(Subject subject);
+        void run(Subject subject) throws Exception;
     }
 
     static class Subject {
         final AtomicInteger arrived = new AtomicInteger(-1);
         volatile long burnt;
+        volatile Pipe pipe; // from step 1 on there is a byte in it
     }
 
     static void turn(int rounds) {
@@ -145,10 +150,113 @@ public class Phases {
         more(me);
     }
 
+    /** Called through the JVM's native code, and in the kernel when profiling stops. */
+    static void reads(Subject me) throws IOException {
+        Pipe pipe = Pipe.open();
+        me.pipe = pipe;
+        me.arrived.set(1);
+        pipe.source().read(ByteBuffer.allocate(1));
+        burnHere(me, 2);
+    }
+
+    static void reflected(Subject me) throws Exception {
+        Phases.class.getDeclaredMethod("reads", Subject.class).invoke(null, me);
+        more(me);
+    }
+
+    static final ThreadLocal<Subject> INITIALISING = new ThreadLocal<>();
+
+    static class Initialised {
+        static {
+            Subject me = INITIALISING.get();
+            phase1(me);
+            burnHere(me, 2);
+        }
+
+        static void use() {
+        }
+    }
+
+    static class InitialisedByVirtual {
+        static {
+            Subject me = INITIALISING.get();
+            phase1(me);
+            burnHere(me, 2);
+        }
+
+        static void use() {
+        }
+    }
+
+    static void initialiser(Subject me, boolean virtual) {
+        INITIALISING.set(me);
+        if (virtual) {
+            InitialisedByVirtual.use();
+        } else {
+            Initialised.use();
+        }
+        more(me);
+    }
+
+    /** A class of its own: its lambdas are lambda$pipeline$0 and lambda$pipeline$1. */
+    static class Stream {
+        static void pipeline(Subject me) {
+            IntStream.of(1).peek(n -> waitHere(me, 1)).forEach(n -> burnHere(me, 2));
+            more(me);
+        }
+    }
+
+    static void waiting(Subject me) throws InterruptedException {
+        synchronized (me) {
+            me.arrived.set(1);
+            while (step < 1) {
+                me.wait();
+            }
+            other(me);
+        }
+        more(me);
+    }
+
+    static class Gate {
+        volatile boolean closed;
+
+        synchronized void keep() {
+            closed = true;
+            while (step < 1) {
+                LockSupport.parkNanos(1_000_000);
+            }
+        }
+
+        synchronized void pass(Subject me) {
+            burnHere(me, 2);
+        }
+    }
+
+    static void blocked(Subject me) {
+        Gate gate = new Gate();
+        Thread keeper = new Thread(gate::keep, "keeper");
+        keeper.setDaemon(true);
+        keeper.start();
+        while (!gate.closed) {
+            Thread.yield();
+        }
+        me.arrived.set(1);
+        gate.pass(me);
+        more(me);
+    }
+
+    static void tell(Story story, Subject me) {
+        try {
+            story.run(me);
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     static void add(String name, boolean virtual, Story story) throws Exception {
         Subject me = new Subject();
         SUBJECTS.put(name, me);
-        Runnable run = () -> story.run(me);
+        Runnable run = () -> tell(story, me);
         Thread thread = new Thread(run, name);
         if (virtual) {
             thread = virtual(name, run);
@@ -176,6 +284,11 @@ public class Phases {
         add(prefix + "inCatch", virtual, Phases::inCatch);
         add(prefix + "silent", virtual, Phases::silent);
         add(prefix + "parked", virtual, Phases::parked);
+        add(prefix + "reflected", virtual, Phases::reflected);
+        add(prefix + "initialiser", virtual, me -> initialiser(me, virtual));
+        add(prefix + "pipeline", virtual, Stream::pipeline);
+        add(prefix + "waiting", virtual, Phases::waiting);
+        add(prefix + "blocked", virtual, Phases::blocked);
     }
 
     static void reach(int wanted) throws InterruptedException {
@@ -197,6 +310,20 @@ public class Phases {
         }
     }
 
+    static void wake() throws IOException {
+        for (Thread thread : THREADS) {
+            LockSupport.unpark(thread);
+        }
+        for (Subject subject : SUBJECTS.values()) {
+            synchronized (subject) {
+                subject.notifyAll();
+            }
+            if (subject.pipe != null && step == 1) {
+                subject.pipe.sink().write(ByteBuffer.allocate(1));
+            }
+        }
+    }
+
     public static void main(String[] args) throws Exception {
         addAll("", false);
         if (args.length > 0) {
@@ -207,9 +334,7 @@ public class Phases {
         for (Scanner in = new Scanner(System.in); in.hasNext();) {
             if (in.next().equals("step")) {
                 step++;
-                for (Thread thread : THREADS) {
-                    LockSupport.unpark(thread);
-                }
+                wake();
                 reach(step + 1);
                 System.out.println("step " + step);
             } else {

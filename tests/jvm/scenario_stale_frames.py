@@ -1,6 +1,7 @@
 """Threads that stood in hooked methods when profiling stopped, and stand elsewhere when it starts again: after a
-return, inside recursion, in a constructor, in a catch, parked; platform and virtual. From the start on each one's CPU
-is where it stands, whether it has events or not, and below what stands above."""
+return, inside recursion, in a constructor, in a catch, parked, in a static initialiser, in a stream's lambda, called by
+reflection, waiting in a monitor and for one; platform and virtual. From the start on each one's CPU is where it stands,
+whether it has events or not, and below what stands above."""
 
 import harness
 from exact_paths import exact_paths
@@ -11,6 +12,8 @@ EVENTS = ("jvmti", "instrument")
 ROUNDS = 1500  # of some 10 µs each
 POINT = 0.01
 HELPERS = ("burnHere", "waitHere")  # no place of their own: what they burn is their caller's
+# Between a thread and its story, or above a lambda: in hidden classes, which are hooked in one mode only.
+BETWEEN = ("<thread>", "turn", "run", "tell", "accept")
 
 # By thread: the path from its story on when profiling starts again, and one step later.
 WHERE = {
@@ -22,6 +25,11 @@ WHERE = {
     "inCatch": (("inCatch",), ("inCatch", "more")),
     "silent": (("silent", "entered"), ("silent",)),
     "parked": (("parked", "other"), ("parked", "more")),
+    "reflected": (("reflected", "reads"), ("reflected", "more")),
+    "initialiser": (("initialiser", "<clinit>"), ("initialiser", "more")),
+    "pipeline": (("pipeline", "lambda$pipeline$1"), ("pipeline", "more")),
+    "waiting": (("waiting", "other"), ("waiting", "more")),
+    "blocked": (("blocked", "pass"), ("blocked", "more")),
 }
 SILENT = "silent"  # one of these returns, and there is no event: only a sample can tell
 
@@ -33,12 +41,13 @@ def stale_frames(test):
     stops(test, "no events", ("--exclude", exclude("turn")), lost=(SILENT,))
     stops(test, "no hooks", ("--include", "no.such.*"), hooked=False)
     stops(test, "samples", ("--exclude", exclude("turn"), "--sample", "cpu", "--interval", "1ms"), corrected=True)
+    stops(test, "wall samples", ("--exclude", exclude("turn"), "--sample", "wall", "--interval", "1ms"), corrected=True)
     stops(test, "samples, no hooks", ("--include", "no.such.*", "--sample", "cpu", "--interval", "1ms"), hooked=False)
     attached(test)
 
 
 def exclude(*more):
-    return ";".join(f"Phases.{name}" for name in (*HELPERS, *more, "lambda*"))
+    return ";".join(f"Phases.{name}" for name in (*HELPERS, *more, "tell", "lambda*"))
 
 
 def stops(test, what, start, hooked=True, lost=(), corrected=False):
@@ -71,7 +80,7 @@ def attached(test):
 
 
 def flags(test):
-    return ("-Djdk.virtualThreadScheduler.parallelism=8",) if test.major >= 21 else ()
+    return (f"-Djdk.virtualThreadScheduler.parallelism={len(WHERE)}",) if test.major >= 21 else ()
 
 
 def arguments(test):
@@ -118,7 +127,7 @@ def check(test, what, before, after, number, hooked, lost):
 
 def stands(path, wanted):
     """The frames of the story and no others; what is called from the last place belongs to it."""
-    path = tuple(name for name in path if name not in ("<thread>", "turn", *HELPERS) and not name.startswith(("lambda", "run")))
+    path = tuple(name for name in path if name not in (*BETWEEN, *HELPERS) and not name.startswith("lambda$add"))
     return path == wanted
 
 
