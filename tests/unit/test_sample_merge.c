@@ -301,6 +301,81 @@ static void places_of_interpreted_methods(void **state)
     check(stage, stage->a, "self A 2 0 2\n");
 }
 
+/* Three samples of a thread that has no events meanwhile. */
+static void merge_thrice(struct stage *stage, const char *frames, ledger_ref node, uint32_t flags)
+{
+    for (int i = 0; i < 3; i++) {
+        struct sample *sample = fill(stage, frames, node);
+        sample->charged_ns = 1;
+        sample->flags = flags;
+        sample_merge__add(&stage->merge, sample);
+    }
+}
+
+static ledger_ref play_on(struct stage *stage, const char *program)
+{
+    play(&stage->tree, program);
+    return ledger__ref(&stage->ledger, stage->tree.current);
+}
+
+static void check_corrected(struct stage *stage, uint64_t corrected, ledger_ref node,
+                            const char *drawn)
+{
+    assert_int_equal(stage->ledger.header->positions_corrected, corrected);
+    check(stage, node, drawn);
+}
+
+/* Two of its frames are two levels, one is one: the frame of the deeper node is gone. */
+static void a_level_of_recursion_that_is_left(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    ledger_ref deeper = play_on(stage, "A");
+    merge_thrice(stage, "p A A M", deeper, 0);
+    check_corrected(stage, 0, deeper, "java p 3 0 3\n");
+    stage = make(THREAD_PLATFORM);
+    merge_thrice(stage, "p A M", play_on(stage, "A"), 0);
+    check_corrected(stage, 1, stage->a, "java p 1 0 1\n");
+    stage = make(THREAD_PLATFORM);
+    ledger_ref middle = play_on(stage, "B A");
+    merge_thrice(stage, "p A B A M", play_on(stage, "B A"), SAMPLE_IS_WALL);
+    check_corrected(stage, 1, middle, "java p 0 1 1\n");
+}
+
+/* One frame of several: which of the levels is not known. */
+static void levels_of_a_part_of_the_stack(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    ledger_ref deeper = play_on(stage, "A");
+    merge_thrice(stage, "p A", deeper, SAMPLE_IS_PARTIAL);
+    check_corrected(stage, 0, deeper, "java p 3 0 3\n");
+    stage = make(THREAD_PLATFORM);
+    deeper = play_on(stage, "B");
+    merge_thrice(stage, "p A", deeper, SAMPLE_IS_PARTIAL);
+    check_corrected(stage, 1, stage->a, "java p 1 0 1\n");
+}
+
+/* B may be inlined in A where A was interrupted; below a call, what is inlined is known, and what
+ * called A is. */
+static void what_is_inlined_on_top_is_not_certain(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    (void)load_code();
+    merge_thrice(stage, "4 M", play_on(stage, "B"), 0);
+    check_corrected(stage, 0, stage->a, "");
+    stage = make(THREAD_PLATFORM);
+    (void)load_code();
+    merge_thrice(stage, "p4 M", play_on(stage, "B"), 0);
+    check_corrected(stage, 1, stage->a, "java p 1 0 1\n");
+    stage = make(THREAD_PLATFORM);
+    (void)load_code();
+    ledger_ref m = node_at(&stage->ledger, stage->a)->parent;
+    merge_thrice(stage, "4 M", play_on(stage, "/A B"), 0);
+    check_corrected(stage, 1, m, "java A 1 0 0\n");
+}
+
 static void a_full_ledger_drops_samples(void **state)
 {
     (void)state;
@@ -328,6 +403,9 @@ int main(void)
         cmocka_unit_test(code_that_is_gone_has_its_method),
         cmocka_unit_test(places_of_compiled_code),
         cmocka_unit_test(places_of_interpreted_methods),
+        cmocka_unit_test(a_level_of_recursion_that_is_left),
+        cmocka_unit_test(levels_of_a_part_of_the_stack),
+        cmocka_unit_test(what_is_inlined_on_top_is_not_certain),
         cmocka_unit_test(a_full_ledger_drops_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

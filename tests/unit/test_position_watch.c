@@ -1,0 +1,263 @@
+/*
+ * Samples of a thread whose path ends in root, M, A, B, while its stack says something else; and
+ * what the thread is then asked to do. Times are CPU since the last event, in ns.
+ */
+#include "agent/position_watch.h"
+#include "burn.h"
+#include "java_world.h"
+
+/* cmocka.h needs the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#define MIB   (UINT64_C(1) << 20)
+#define TESTS 16
+
+struct stage {
+    struct position_watches watches;
+    struct kernel_thread *mine;
+    struct sample sample;
+    ledger_ref root, m, a, b;
+    uint64_t corrected; /* before */
+};
+
+/* One kernel thread for all, which is this process's first; what tests made stays reachable. */
+static struct java_world *world;
+static struct stage stages[TESTS];
+static unsigned made;
+
+static ledger_ref enter(struct kernel_thread *mine, uint64_t key)
+{
+    kernel_thread__enter(mine, key);
+    return ledger__ref(&world->ledger, mine->tree.current);
+}
+
+/* An event has come. */
+static void note_event(struct stage *stage)
+{
+    stage->sample.node = ledger__ref(&world->ledger, stage->mine->tree.current);
+    stage->sample.charged_ns = stage->mine->record->charged_cpu_ns;
+}
+
+static struct stage *make(void)
+{
+    struct stage *stage = &stages[made++];
+    if (world == NULL) {
+        world = java_world__make(MIB, LEDGER_CLOCK_PLAIN, 0, false);
+        assert_non_null(world);
+        assert_int_equal(start_java(kernel_thread_table__enter(&world->table), "main", 1), 0);
+    }
+    stage->mine = kernel_thread_table__mine();
+    stage->mine->mend.ready = false;
+    stage->watches.threads = &world->table;
+    stage->watches.ledger = &world->ledger;
+    stage->root = stage->mine->thread->root;
+    call_tree__go_to(&stage->mine->tree, stage->root, 0);
+    stage->m = enter(stage->mine, 'M');
+    stage->a = enter(stage->mine, 'A');
+    stage->b = enter(stage->mine, 'B');
+    stage->sample.tid = gettid();
+    stage->sample.thread = stage->mine->record->thread;
+    stage->corrected = world->ledger.header->positions_corrected;
+    note_event(stage);
+    return stage;
+}
+
+static bool note(struct stage *stage, ledger_ref stands, uint64_t event_ns)
+{
+    stage->sample.event_ns = event_ns;
+    return position_watch__note(&stage->watches, &stage->sample, stands);
+}
+
+static void check_asked(const struct stage *stage, ledger_ref to, uint64_t agreed_ns)
+{
+    const struct position_mend *mend = &stage->mine->mend;
+    assert_true(kernel_thread__is_to_be_mended(stage->mine));
+    assert_int_equal(mend->from, stage->b);
+    assert_int_equal(mend->to, to);
+    assert_int_equal(mend->charged_ns, stage->sample.charged_ns);
+    assert_int_equal(mend->agreed_ns, agreed_ns);
+    assert_int_equal(world->ledger.header->positions_corrected, stage->corrected + 1);
+}
+
+static void check_not_asked(const struct stage *stage)
+{
+    assert_false(kernel_thread__is_to_be_mended(stage->mine));
+    assert_int_equal(world->ledger.header->positions_corrected, stage->corrected);
+}
+
+/* It left somewhere between 4000 and 10000. */
+static void three_samples_in_a_row(void **state)
+{
+    (void)state;
+    struct stage *stage = make();
+    assert_false(note(stage, stage->b, 1000));
+    assert_false(note(stage, stage->b, 4000));
+    assert_false(note(stage, stage->m, 10000));
+    assert_false(note(stage, stage->m, 11000));
+    check_not_asked(stage);
+    assert_true(note(stage, stage->m, 15000));
+    check_asked(stage, stage->m, 7000);
+}
+
+static void none_agreed_since_the_event(void **state)
+{
+    (void)state;
+    struct stage *stage = make();
+    (void)note(stage, stage->root, 3000);
+    (void)note(stage, stage->root, 5000);
+    assert_true(note(stage, stage->root, 9000));
+    check_asked(stage, stage->root, 1500);
+}
+
+/* Until the thread comes to it, samples still find it elsewhere: that is one correction. */
+static void more_samples_change_nothing(void **state)
+{
+    (void)state;
+    struct stage *stage = make();
+    (void)note(stage, stage->b, 2000);
+    for (uint64_t i = 0; i < 6; i++)
+        assert_int_equal(note(stage, stage->a, 6000 + i * 1000), i >= 2);
+    check_asked(stage, stage->a, 4000);
+}
+
+static void one_that_agrees_begins_anew(void **state)
+{
+    (void)state;
+    struct stage *stage = make();
+    (void)note(stage, stage->m, 1000);
+    (void)note(stage, stage->m, 2000);
+    assert_false(note(stage, stage->b, 3000));
+    assert_false(note(stage, stage->m, 5000));
+    assert_false(note(stage, stage->m, 6000));
+    check_not_asked(stage);
+    assert_true(note(stage, stage->m, 7000));
+    check_asked(stage, stage->m, 4000);
+}
+
+static void another_place_begins_anew(void **state)
+{
+    (void)state;
+    struct stage *stage = make();
+    (void)note(stage, stage->a, 1000);
+    (void)note(stage, stage->a, 2000);
+    assert_false(note(stage, stage->m, 3000));
+    assert_false(note(stage, stage->m, 4000));
+    check_not_asked(stage);
+    assert_true(note(stage, stage->m, 5000));
+    assert_int_equal(stage->mine->mend.to, stage->m);
+}
+
+/* The same node, and it was there between: what agreed before the event is charged. */
+static void an_event_begins_anew(void **state)
+{
+    (void)state;
+    struct stage *stage = make();
+    (void)note(stage, stage->b, 8000);
+    (void)note(stage, stage->m, 9000);
+    (void)note(stage, stage->m, 9500);
+    burn_cpu(1000);
+    (void)enter(stage->mine, 'C');
+    kernel_thread__leave(stage->mine, 'C');
+    note_event(stage);
+    assert_int_equal(stage->sample.node, stage->b);
+    assert_false(note(stage, stage->m, 600));
+    assert_false(note(stage, stage->m, 700));
+    check_not_asked(stage);
+    assert_true(note(stage, stage->m, 800));
+    check_asked(stage, stage->m, 300);
+}
+
+/* Samples of two threads come mixed; this kernel thread runs one of them. */
+static void threads_are_apart(void **state)
+{
+    (void)state;
+    struct stage *stage = make();
+    ledger_ref thread = stage->sample.thread;
+    for (uint64_t i = 0; i < 2; i++) {
+        stage->sample.thread = thread;
+        assert_false(note(stage, stage->m, 2000 + i));
+        stage->sample.thread = thread + 1;
+        assert_false(note(stage, stage->a, 2000 + i));
+    }
+    assert_true(note(stage, stage->a, 2002));
+    assert_false(kernel_thread__is_to_be_mended(stage->mine));
+    assert_int_equal(world->ledger.header->positions_corrected, stage->corrected + 1);
+}
+
+static void the_thread_goes_there(void **state)
+{
+    (void)state;
+    struct stage *stage = make();
+    const struct ledger_node *b = node_at(&world->ledger, stage->b);
+    const struct ledger_node *m = node_at(&world->ledger, stage->m);
+    uint64_t in_b = b->cpu_ns, in_m = m->cpu_ns, charged = stage->mine->record->charged_cpu_ns;
+    (void)note(stage, stage->b, 200);
+    for (uint64_t i = 0; i < 3; i++)
+        (void)note(stage, stage->m, 400 + i);
+    kernel_thread__mend(stage->mine);
+    assert_int_equal(b->cpu_ns, in_b + 300);
+    assert_int_equal(m->cpu_ns, in_m);
+    assert_int_equal(stage->mine->record->charged_cpu_ns, charged + 300);
+    assert_ptr_equal(stage->mine->tree.current, m);
+    assert_true(call_tree__is_unseen(&stage->mine->tree));
+    assert_false(kernel_thread__is_to_be_mended(stage->mine));
+}
+
+/* The event has told where the thread stands, be that in the same node again. */
+static void an_event_comes_first(void **state)
+{
+    (void)state;
+    for (int returns = 0; returns < 2; returns++) {
+        struct stage *stage = make();
+        for (uint64_t i = 0; i < 3; i++)
+            (void)note(stage, stage->m, 400 + i);
+        assert_true(kernel_thread__is_to_be_mended(stage->mine));
+        burn_cpu(1000);
+        (void)enter(stage->mine, 'C');
+        if (returns)
+            kernel_thread__leave(stage->mine, 'C');
+        const struct ledger_node *stands = stage->mine->tree.current;
+        uint64_t in_it = stands->cpu_ns, charged = stage->mine->record->charged_cpu_ns;
+        kernel_thread__mend(stage->mine);
+        assert_ptr_equal(stage->mine->tree.current, stands);
+        assert_int_equal(stands->cpu_ns, in_it);
+        assert_int_equal(stage->mine->record->charged_cpu_ns, charged);
+        assert_false(kernel_thread__is_to_be_mended(stage->mine));
+    }
+}
+
+/* What was asked may be under way. */
+static void what_was_asked_stays(void **state)
+{
+    (void)state;
+    struct stage *stage = make();
+    for (uint64_t i = 0; i < 3; i++)
+        (void)note(stage, stage->a, 400 + i);
+    for (uint64_t i = 0; i < 3; i++)
+        (void)note(stage, stage->root, 500 + i);
+    assert_int_equal(stage->mine->mend.to, stage->a);
+    assert_int_equal(stage->mine->mend.agreed_ns, 200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(three_samples_in_a_row),
+        cmocka_unit_test(none_agreed_since_the_event),
+        cmocka_unit_test(more_samples_change_nothing),
+        cmocka_unit_test(one_that_agrees_begins_anew),
+        cmocka_unit_test(another_place_begins_anew),
+        cmocka_unit_test(an_event_begins_anew),
+        cmocka_unit_test(threads_are_apart),
+        cmocka_unit_test(the_thread_goes_there),
+        cmocka_unit_test(an_event_comes_first),
+        cmocka_unit_test(what_was_asked_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
