@@ -73,7 +73,7 @@ void hook_class__unmute(JNIEnv *jni, uint32_t method);
 int hook_class__silent_left(JNIEnv *jni, uint32_t method);
 
 /* That of all methods below the number; of those that were never muted, 0. */
-void hook_class__read_silent(JNIEnv *jni, int16_t *left, uint32_t methods);
+void hook_class__read_silent(JNIEnv *jni, int16_t *to, uint32_t methods);
 
 /* Calls of that number are never heard again. The compilers know that for good: of the hooks
  * nothing is left in what they make from now on. */

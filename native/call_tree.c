@@ -278,6 +278,11 @@ bool call_tree__leaves_out(struct call_tree *tree, uint64_t key)
     return method_for(tree, key) == CONTEXT_EXCLUDED;
 }
 
+static bool is_seed(const struct call_tree *tree, const struct ledger_node *node)
+{
+    return tree->floor && node == call_tree__node(tree, (ledger_ref)tree->floor);
+}
+
 /* The cursor goes above a node. */
 static void leave_node(struct call_tree *tree, const struct ledger_node *node, bool was_seed)
 {
@@ -288,10 +293,8 @@ static void leave_node(struct call_tree *tree, const struct ledger_node *node, b
 
 void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
 {
-    const struct ledger_node *seed =
-        tree->floor ? call_tree__node(tree, (ledger_ref)tree->floor) : NULL;
     const struct ledger_node *node = tree->current;
-    bool was_seed = node == seed;
+    bool was_seed = is_seed(tree, node);
 
     if (tree->lost_depth) {
         tree->lost_depth--;
@@ -301,7 +304,7 @@ void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
         return;
     while (node->method && node->key != key) {
         node = call_tree__node(tree, node->parent);
-        was_seed |= node == seed;
+        was_seed |= is_seed(tree, node);
     }
     if (!tree->unsure && (node != tree->current || !node->method))
         ledger__count(&tree->ledger->header->resynchronised, 1);

@@ -22,11 +22,11 @@ struct since_options {
  * snapshot up to then of the same process, in the ledger's folder or the working folder. */
 char *since_argument__find(const char *option, const char *given, const char *path);
 
-/* Of the command's options: `path` becomes the snapshot of --until, `since` that of --since; what
+/* What the command was given: `path` becomes the snapshot of --until, `since` that of --since; what
  * was not given stays as it is. 0, or the exit status after a line. Both are to be freed. If the
  * end of --since's is cut off that is told, and *judged is EXIT_BAD_INPUT unless `partial` allows
  * it. */
-int since_argument__resolve(const struct since_options *options, char **path, char **since,
+int since_argument__resolve(const struct since_options *given, char **path, char **since,
                             bool partial, int *judged);
 
 /* Whether since_argument__subtract can do that: 0, or the exit status after a line. */

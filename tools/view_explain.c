@@ -93,8 +93,8 @@ static void reason_text(const struct report_model *model, const struct explanati
 {
     static const char *const reasons[EXPLAINED_COUNT] = {
         [EXPLAINED_NO_EVENTS] = "not hooked: events=none records no calls",
-        [EXPLAINED_JVMTI] = "no hook is needed: events=jvmti tells of the calls of all methods "
-                            "that include= and exclude= admit",
+        [EXPLAINED_JVMTI] = ("no hook is needed: events=jvmti tells of the calls of all methods "
+                             "that include= and exclude= admit"),
         [EXPLAINED_ALWAYS] = "hooked since its class was first looked at, all of the time",
         [EXPLAINED_NEVER_CALLED] = "hooked since its class was first looked at; never called",
         [EXPLAINED_NOT_INCLUDED] = "not hooked: include= does not name it",
@@ -103,8 +103,8 @@ static void reason_text(const struct report_model *model, const struct explanati
         [EXPLAINED_TRIVIAL] = "not hooked: a trivial accessor, which only include= gives hooks",
         [EXPLAINED_NATIVE] = "not hooked: a native method has no code that hooks could be put into",
         [EXPLAINED_ABSTRACT] = "not hooked: an abstract method has no code",
-        [EXPLAINED_LEFT_SINCE] = "not hooked any more: since include= and exclude= were set "
-                                 "anew they leave it out; what it has is of before",
+        [EXPLAINED_LEFT_SINCE] = ("not hooked any more: since include= and exclude= were set "
+                                  "anew they leave it out; what it has is of before"),
     };
     if (reasons[one->hook])
         snprintf(text, REASON_BYTES, "%s", reasons[one->hook]);

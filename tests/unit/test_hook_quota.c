@@ -45,11 +45,11 @@ int hook_class__silent_left(JNIEnv *jni, uint32_t method)
     return (int16_t)hooks[method].left;
 }
 
-void hook_class__read_silent(JNIEnv *jni, int16_t *left, uint32_t methods)
+void hook_class__read_silent(JNIEnv *jni, int16_t *to, uint32_t methods)
 {
     (void)jni;
     for (uint32_t i = 0; i < methods; i++)
-        left[i] = (int16_t)hooks[i].left;
+        to[i] = (int16_t)hooks[i].left;
 }
 
 void hook_class__turn_off(JNIEnv *jni, uint32_t method)
