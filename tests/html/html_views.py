@@ -279,6 +279,34 @@ class Errors(page.Page):
         self.browser.drawn()
         self.assertRegex(self.lines()["HashMap.put"], r"cum 50\.0 ms ± 43\.7 ms \(")
 
+    def test_methods(self):
+        """spin has 4 of 10 samples of main's 100 ms (0.1682 to 0.6873 of them, 28.7 ms off at most) and 4 of 20 of work's
+        200 ms (0.0807 to 0.4160, 43.2 ms), together the root of both squares; loop 10 of 20 and 15 of 20. work's own are
+        5 of 20, and its cum was measured; those of the other thread were measured, too."""
+        self.show("sampled", "#tab=methods")
+        rows = {row[0]: row[1:] for row in self.rows("method-table")}
+        self.assertEqual(rows["demo::Engine::spin(int) [libdemo.so]"], ["", "80.0 ms", "51.9 ms", "80.0 ms", "51.9 ms"])
+        self.assertEqual(rows["demo.Inner.loop"], ["", "100 ms", "40.1 ms", "150 ms", "43.7 ms"])
+        self.assertEqual(rows["demo.Main.work"], ["13", "100 ms", "43.7 ms", "250 ms", ""])
+        self.assertEqual(self.run_js("document.querySelector('#method-table [data-key=cumError]').title"),
+                         "how far cum may be off (95 %)")
+        self.click_row("method-table", "Inner.loop", 0)
+        self.assertRegex(self.text("#self-numbers").replace("\u202f", " "),
+                         r"base 100 ms ± 40\.1 ms \(.*cum 150 ms ± 43\.7 ms \(")
+        self.assertEqual({len(row) for row in self.rows("parent-table")}, {4})
+        self.browser.click_on("#method-table [data-key=baseError]")
+        self.assertEqual(self.column("method-table", 0)[0], "demo::Engine::spin(int) [libdemo.so]")
+
+    def test_methods_by_other_metrics(self):
+        self.show("mixed_samples", "#tab=methods")
+        self.assertIn(["java.util.HashMap.put", "", "60.0 ms", "28.7 ms", "60.0 ms", "28.7 ms"], self.rows("method-table"))
+        self.run_js("treadle.change({ metric: 'wall' })")
+        self.browser.drawn()
+        self.assertIn(["java.util.HashMap.put", "", "50.0 ms", "43.7 ms", "50.0 ms", "43.7 ms"], self.rows("method-table"))
+        self.run_js("treadle.change({ metric: 'samples' })")
+        self.browser.drawn()
+        self.assertEqual({len(row) for row in self.rows("method-table")}, {4})
+
 
 class Methods(page.Page):
     def test_flat(self):

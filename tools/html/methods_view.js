@@ -6,6 +6,7 @@ import { callsText, hookedText } from "./hooked.js";
 import { hasCalls, kinds } from "./kinds.js";
 import { callersOf, flatRows } from "./methods.js";
 import { quantity, share } from "./quantity.js";
+import { errorsOfMethods, hasErrors } from "./sample_error.js";
 import { setCell, Table } from "./table.js";
 
 export class MethodsView {
@@ -15,7 +16,7 @@ export class MethodsView {
         const table = (id, label, rows) => {
             const made = new Table(byId(id), {
                 label,
-                columns: this.columns(app.metric),
+                columns: this.columnsOf(rows, app.metric),
                 fill: (cells, row) => this.fill(cells, this[rows][row], made.room[0]),
                 onSort: (key) => this.sortBy(key),
                 onOpen: (row) => app.change({ method: this[rows][row].method }, { step: true }),
@@ -33,6 +34,22 @@ export class MethodsView {
         ];
     }
 
+    // How far a method's times may be off stands behind them; of a caller's part of them it is not known.
+    columnsOf(rows, metric) {
+        const columns = this.columns(metric);
+        if (rows !== "rows" || !hasErrors(this.app.ledger, metric)) return columns;
+        const error = (key, what) => ({ key, title: "±", hint: `how far ${what} may be off (95 %)`, rem: 5.2 });
+        const [name, calls, base, cum] = columns;
+        return [
+            { ...name, rem: 8 },
+            { ...calls, rem: 5 },
+            base,
+            error("baseError", "base"),
+            cum,
+            error("cumError", "cum"),
+        ];
+    }
+
     columns({ title }) {
         return [
             { key: "name", title: "Method", rem: 11, grow: true, className: "name frame" },
@@ -43,7 +60,13 @@ export class MethodsView {
     }
 
     rowsOf(tree, metric) {
-        return flatRows(tree, metric.column, metric.calls);
+        const rows = flatRows(tree, metric.column, metric.calls);
+        if (!hasErrors(this.app.ledger, metric)) return rows;
+        const errors = errorsOfMethods(tree, metric);
+        return rows.map((row) => {
+            const { base, cum } = errors.get(row.method) ?? { base: 0, cum: 0 };
+            return { ...row, baseError: Math.round(base), cumError: Math.round(cum) };
+        });
     }
 
     stanzaOf(tree, metric, method) {
@@ -56,7 +79,7 @@ export class MethodsView {
             this.tree = tree;
             this.metric = metric.order;
             this.all = this.rowsOf(tree, metric);
-            for (const [table] of this.tables) table.setColumns(this.columns(metric));
+            for (const [table, rows] of this.tables) table.setColumns(this.columnsOf(rows, metric));
         }
         this.rows = matches ? this.all.filter(({ method }) => matches[method]) : [...this.all];
         this.sort(this.rows);
@@ -85,8 +108,12 @@ export class MethodsView {
     numbersOf(row) {
         const { metric, tree } = this.app;
         const whole = tree.cum(metric.column)[0];
-        const amount = (value) => `${quantity(value, metric.unit)} (${share(value, whole)})`;
-        const parts = [`${metric.title} base ${amount(row.base)}`, `cum ${amount(row.cum)}`];
+        const amount = (value, error) =>
+            `${quantity(value, metric.unit)}${error ? ` ± ${quantity(error, metric.unit)}` : ""} (${share(value, whole)})`;
+        const parts = [
+            `${metric.title} base ${amount(row.base, row.baseError)}`,
+            `cum ${amount(row.cum, row.cumError)}`,
+        ];
         const hooked = hookedText(this.app.ledger, row.method);
         if (row.calls) {
             parts.push(`calls ${callsText(row.calls, hooked)}`);
@@ -133,7 +160,13 @@ export class MethodsView {
         const its = row.counted ?? row.method; // whose calls they are
         const atLeast = row.calls && this.app.ledger.hooked?.has(its);
         setCell(cells[1], hasCalls(row.kind) || row.calls ? callsText(row.calls, atLeast) : "");
-        setCell(cells[2], quantity(row.base, metric.unit), row.base / whole);
-        setCell(cells[3], quantity(row.cum, metric.unit), row.cum / whole);
+        const numbers = [...cells].slice(2);
+        for (const [value, error] of [
+            [row.base, row.baseError],
+            [row.cum, row.cumError],
+        ]) {
+            setCell(numbers.shift(), quantity(value, metric.unit), value / whole);
+            if (error !== undefined) setCell(numbers.shift(), error ? quantity(error, metric.unit) : "");
+        }
     }
 }

@@ -1,5 +1,6 @@
 // How far times that samples tell may be off (95 %): the farther end of Wilson's interval of a part
-// of all samples of the same exact frame, of its own and of those below it (report_errors.h).
+// of all samples of the same exact frame, of its own and of those below it. A row of several such
+// parts has the root of the sum of their squares (report_errors.h).
 
 import { isSampled } from "./kinds.js";
 
@@ -14,21 +15,23 @@ function errorOfPart(amount, part, whole) {
     return amount * Math.max(centre + half - p, p - centre + half);
 }
 
-// Where samples of CPU and of wall time are apart, those of the metric.
-function samplesOf(ledger, column) {
-    return ledger.metric(`${column}_samples`) ? `${column}_samples` : "samples";
+// Whether times of a metric can have errors.
+export function hasErrors(ledger, metric) {
+    const timed = metric.column === "cpu" || metric.column === "wall";
+    return timed && !ledger.isDiff && Boolean(ledger.metric("samples"));
 }
 
-// Of a frame's base and cum, in the metric's unit; 0: it has none. An exact frame's cum was measured,
-// but samples tell what of it is its own.
-export function errorsOf(tree, metric, frame) {
-    const { ledger } = tree;
-    const timed = metric.column === "cpu" || metric.column === "wall";
-    if (!timed || ledger.isDiff || !ledger.metric("samples")) return NONE;
-    const samples = tree.sum(samplesOf(ledger, metric.column));
-    const time = tree.sum(metric.column);
-    let exact = frame;
-    while (isSampled(tree.kind[exact])) exact = tree.parent[exact];
+// Where samples of CPU and of wall time are apart, those of the metric.
+function samplesOf(tree, column) {
+    const own = `${column}_samples`;
+    return tree.sum(tree.ledger.metric(own) ? own : "samples");
+}
+
+// What the sampled frames below an exact one share with it, and how many samples say so; null: there
+// are none below.
+function sharedOf(tree, column, exact) {
+    const samples = samplesOf(tree, column);
+    const time = tree.sum(column);
     let met = 0;
     let spent = 0;
     for (let i = tree.firstChild[exact]; i >= 0; i = tree.nextSibling[i]) {
@@ -36,11 +39,45 @@ export function errorsOf(tree, metric, frame) {
         met += samples.cum[i];
         spent += time.cum[i];
     }
-    if (!met) return NONE;
+    if (!met) return null;
     const whole = met + samples.base[exact];
-    const amount = (spent / met) * whole;
-    return {
-        base: errorOfPart(amount, samples.base[frame], whole),
-        cum: isSampled(tree.kind[frame]) ? errorOfPart(amount, samples.cum[frame], whole) : 0,
-    };
+    return { whole, amount: (spent / met) * whole };
+}
+
+// An exact frame's cum was measured, but samples tell what of it is its own.
+function errorsWithin(shared, tree, column, frame) {
+    const samples = samplesOf(tree, column);
+    const of = (part) => errorOfPart(shared.amount, part, shared.whole);
+    return { base: of(samples.base[frame]), cum: isSampled(tree.kind[frame]) ? of(samples.cum[frame]) : 0 };
+}
+
+// Of a frame's base and cum, in the metric's unit; 0: it has none.
+export function errorsOf(tree, metric, frame) {
+    if (!hasErrors(tree.ledger, metric)) return NONE;
+    let exact = frame;
+    while (isSampled(tree.kind[exact])) exact = tree.parent[exact];
+    const shared = sharedOf(tree, metric.column, exact);
+    return shared ? errorsWithin(shared, tree, metric.column, frame) : NONE;
+}
+
+// The same of methods, by method; a nested frame's cum is in its outer frame's.
+export function errorsOfMethods(tree, { column }) {
+    const { outer } = tree;
+    const shared = new Array(tree.count); // by frame: its exact frame's
+    const squares = new Map();
+    for (let frame = 0; frame < tree.count; frame++) {
+        const inside = isSampled(tree.kind[frame]);
+        shared[frame] = inside ? shared[tree.parent[frame]] : sharedOf(tree, column, frame);
+        if (!shared[frame]) continue;
+        const errors = errorsWithin(shared[frame], tree, column, frame);
+        const sum = squares.get(tree.method[frame]) ?? { base: 0, cum: 0 };
+        sum.base += errors.base ** 2;
+        if (outer[frame] < 0) sum.cum += errors.cum ** 2;
+        squares.set(tree.method[frame], sum);
+    }
+    for (const sum of squares.values()) {
+        sum.base = Math.sqrt(sum.base);
+        sum.cum = Math.sqrt(sum.cum);
+    }
+    return squares;
 }
