@@ -207,9 +207,9 @@ static int show(const struct request *request, const struct report_model *const 
     show_losses(&view, form == kind->text);
     int error = form(&view);
     for (unsigned side = DIFF_A; side < DIFF_SIDES && form == kind->csv; side++)
-        view_losses__csv(view.screen.out, models[side]);
+        view_losses__csv(view.screen.out, models[side], request->paths[side]);
     for (unsigned side = DIFF_A; side < DIFF_SIDES && request->collapsed; side++)
-        view_losses__collapsed(view.screen.out, models[side], "0 0");
+        view_losses__collapsed(view.screen.out, models[side], request->paths[side], "0 0");
     report_diff__free(diff);
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
         free(selected[side]);

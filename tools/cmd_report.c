@@ -227,7 +227,7 @@ static int show(const struct request *request, struct report_model *model, const
         view_losses__text(&view.screen, model, "");
     int error = form(&view);
     if (form == kind->csv)
-        view_losses__csv(view.screen.out, model);
+        view_losses__csv(view.screen.out, model, path);
     free(selected);
     if (error)
         return command__fail("%s: cannot be shown: %s", path, strerror(-error));

@@ -1,9 +1,11 @@
 #include "tools/view_losses.h"
 
+#include "tools/command.h"
 #include "tools/json_rows.h"
 #include "tools/report/report_losses.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WORD_COLUMNS 10u
@@ -62,6 +64,15 @@ void view_losses__add_json(const struct view *view)
     json_row__write_members(view->screen.out, members);
 }
 
+/* What is cut off was noted when the ledger was opened. */
+static void note_others(const struct report_model *model, const char *path)
+{
+    char *list = report_losses__list(model, false);
+    if (list)
+        command__note("%s: %s; this format has no place to say so", path, list);
+    free(list);
+}
+
 /* Each line on what is cut off, between the two texts. */
 static void write_partial(FILE *out, const struct report_model *model, const char *before,
                           const char *after, const char *values)
@@ -73,12 +84,15 @@ static void write_partial(FILE *out, const struct report_model *model, const cha
             fprintf(out, "%spartial: %s%s%s\n", before, lines[i].text, after, values);
 }
 
-void view_losses__csv(FILE *out, const struct report_model *model)
+void view_losses__csv(FILE *out, const struct report_model *model, const char *path)
 {
     write_partial(out, model, "# ", "", "");
+    note_others(model, path);
 }
 
-void view_losses__collapsed(FILE *out, const struct report_model *model, const char *values)
+void view_losses__collapsed(FILE *out, const struct report_model *model, const char *path,
+                            const char *values)
 {
     write_partial(out, model, "(", ") ", values);
+    note_others(model, path);
 }

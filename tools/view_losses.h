@@ -24,10 +24,12 @@ json_t *view_losses__partial_json(uint64_t present_bytes, uint64_t missing_bytes
 void view_losses__add_json(const struct view *view);
 
 /* CSV has no place for it but a line of its own, the last: "# partial: ...", only of a ledger that
- * is not whole. */
-void view_losses__csv(FILE *out, const struct report_model *model);
+ * is not whole. Whatever else is lost is one line on standard error, with the ledger's path. */
+void view_losses__csv(FILE *out, const struct report_model *model, const char *path);
 
-/* Nor have collapsed stacks: a stack of one frame that has nothing, `values`, "0" or "0 0". */
-void view_losses__collapsed(FILE *out, const struct report_model *model, const char *values);
+/* Nor have collapsed stacks: a stack of one frame that has nothing, `values`, "0" or "0 0", and the
+ * same line on standard error. */
+void view_losses__collapsed(FILE *out, const struct report_model *model, const char *path,
+                            const char *values);
 
 #endif

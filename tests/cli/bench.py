@@ -15,6 +15,7 @@ import zlib
 
 TREADLE = os.environ["TREADLE"]
 MAKE_LEDGER = os.environ["MAKE_LEDGER"]
+NO_PLACE = "; this format has no place to say so"
 
 
 class Bench(unittest.TestCase):
@@ -52,10 +53,11 @@ class Bench(unittest.TestCase):
 
     def treadle(self, *arguments, status=0, env=None):
         """Its standard output, decoded; fails unless it ends with that status. Where it is to
-        fail, what it said on standard error instead."""
+        fail, what it said on standard error instead. Losses that a format has no place for are noted
+        there as well: what cli_partial.py tests is passed over here."""
         done = self.run_treadle(*arguments, env=env)
         output = done.stdout.decode("utf-8")
-        complaint = done.stderr.decode("utf-8")
+        complaint = re.sub(rf"(?m)^treadle: .*{NO_PLACE}\n", "", done.stderr.decode("utf-8"))
         self.assertEqual(done.returncode, status, complaint + output)
         if status == 0:
             self.assertEqual(complaint, "")

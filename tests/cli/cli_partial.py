@@ -144,6 +144,40 @@ class Partial(bench.Bench):
                              f"treadle: {path}: {missing}; what is there is shown by: treadle report {path}\n")
         self.assertFalse(os.path.exists(self.path("x.ledger")))
 
+    def test_other_losses_where_the_format_has_no_place(self):
+        sampled = "lost: 3 samples dropped: there was no room for them; lost: 2 samples of kernel threads that have no row"
+        full = ("lost: 12 345 calls not recorded, their cost is charged to the caller; lost: 2 threads not recorded; "
+                "lost: 3 metric values not charged to a method; lost: 4 exits that did not match the current method; "
+                "full: the ledger reached max-mem (64.0 MiB): raise it, or include fewer methods")
+        self.make("losses")
+        self.make("plain")
+        expected = {"whole": sampled, "losses": full, "plain": ""}
+        notes = {f"{name}.ledger": f"treadle: {name}.ledger: {said}{bench.NO_PLACE}\n" if said else ""
+                 for name, said in expected.items()}
+        forms = [("report", "--view", view, "--csv") for view in VIEWS[:5]]
+        forms += [("export", "-f", "csv"), ("export", "-f", "csv", "-o", "out"), ("export", "-f", "collapsed")]
+        for form in forms:
+            for name, note in notes.items():
+                self.assert_noted(note, *form, name)
+        for form in ("--csv", "--collapsed"):
+            note = notes["whole.ledger"] + notes["losses.ledger"]
+            self.assert_noted(note, "diff", "-v", "tree", form, "whole.ledger", "losses.ledger")
+        for form in (["report"], ["report", "--json"], ["export", "-f", "speedscope"], ["html", "-o", "out"],
+                     ["export", "-f", "sqlite", "-o", "out.sqlite"]):
+            self.assert_noted("", *form, "losses.ledger")
+
+    def assert_noted(self, note, *arguments):
+        done = self.run_treadle(*arguments)
+        self.assertEqual((done.stderr.decode("utf-8").replace("\u202f", " "), done.returncode), (note, 0), arguments)
+
+    def test_a_cut_off_one_with_other_losses(self):
+        done = self.run_treadle("report", "--csv", "cut.ledger")
+        said = done.stderr.decode("utf-8").splitlines()
+        self.assertEqual(len(said), 2, said)
+        self.assertRegex(said[1], f"^treadle: cut.ledger: lost: 3 samples dropped.*{bench.NO_PLACE}$")
+        self.assertNotIn("the file ends", said[1])
+        self.assertNotIn("samples dropped", done.stdout.decode("utf-8"))
+
     def test_a_whole_one_says_nothing(self):
         for arguments in (["report"], ["report", "--json"], ["export", "-f", "collapsed"], ["html", "-o", "-"]):
             self.assertNotIn("partial\"", self.treadle(*arguments, "whole.ledger"))

@@ -40,7 +40,7 @@ int format_collapsed__write(const struct export_job *job, FILE *out, const char 
     for (uint32_t i = 0; i < job->model->thread_count && !ferror(out); i++)
         if (job->selected[i])
             write_thread(job, &names, &stack, i, out);
-    view_losses__collapsed(out, job->model, "0");
+    view_losses__collapsed(out, job->model, job->source, "0");
     call_path__release(&stack);
     frame_names__release(&names);
     return 0;

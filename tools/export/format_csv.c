@@ -143,7 +143,7 @@ int format_csv__write(const struct export_job *job, FILE *out, const char *path)
     for (uint32_t i = 0; i < job->model->thread_count && !ferror(out); i++)
         if (job->selected[i])
             write_thread(&writer, &job->model->threads[i]);
-    view_losses__csv(out, job->model);
+    view_losses__csv(out, job->model, job->source);
     for (uint32_t i = 0; i < job->model->method_count; i++)
         free(writer.methods[i]);
     free(writer.methods);

@@ -98,20 +98,40 @@ size_t report_losses__of(const struct report_model *model,
     return list.count;
 }
 
-struct text report_losses__title(struct text_store *store, const struct report_model *model)
+char *report_losses__list(const struct report_model *model, bool with_partial)
 {
     struct report_losses_line lines[REPORT_LOSSES_LINES];
     size_t count = report_losses__of(model, lines);
+    char *list = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&list, &length);
+    const char *before = "";
+    for (size_t i = 0; out && i < count; i++) {
+        if (!with_partial && strcmp(lines[i].word, "partial") == 0)
+            continue;
+        fprintf(out, "%s%s: %s", before, lines[i].word, lines[i].text);
+        before = "; ";
+    }
+    bool is_written = out && fclose(out) == 0;
+    if (is_written && length)
+        return list;
+    free(list);
+    return NULL;
+}
+
+struct text report_losses__title(struct text_store *store, const struct report_model *model)
+{
+    char *list = report_losses__list(model, true);
     char *title = NULL;
     size_t length = 0;
-    FILE *out = count ? open_memstream(&title, &length) : NULL;
-    if (!out)
-        return model->command;
-    fwrite(model->command.bytes, 1, model->command.length, out);
-    for (size_t i = 0; i < count; i++)
-        fprintf(out, "%s%s: %s", i ? "; " : " (", lines[i].word, lines[i].text);
-    fputc(')', out);
-    struct text kept = fclose(out) == 0 ? text__keep(store, title, length) : model->command;
+    FILE *out = list ? open_memstream(&title, &length) : NULL;
+    if (out) {
+        fwrite(model->command.bytes, 1, model->command.length, out);
+        fprintf(out, " (%s)", list);
+    }
+    bool is_written = out && fclose(out) == 0;
+    struct text kept = is_written ? text__keep(store, title, length) : model->command;
+    free(list);
     free(title);
     return kept;
 }

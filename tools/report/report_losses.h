@@ -32,6 +32,10 @@ void report_losses__partial(uint64_t present_bytes, uint64_t missing_bytes,
 /* "3 positions corrected: samples found threads elsewhere"; "" if none was. */
 void report_losses__corrected(const struct ledger_header *header, char text[CORRECTED_TEXT_BYTES]);
 
+/* "lost: 3 samples dropped: ...; full: ...", the lines in one, to be freed; what is cut off is
+ * among them or not. NULL if nothing is lost. */
+char *report_losses__list(const struct report_model *model, bool with_partial);
+
 /* The process's command, with the lines behind it if anything is lost, "(partial: ...; lost: ...)":
  * for formats that have a title and no place for remarks. */
 struct text report_losses__title(struct text_store *store, const struct report_model *model);
