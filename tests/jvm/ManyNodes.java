@@ -1,4 +1,4 @@
-/** 8^5 different call paths: the digits of a number, to base 8, say which method calls which. */
+/** 8^5 different call paths: the digits of a number, to base 8, say which method calls which. As often as its argument says, or once. */
 public class ManyNodes {
     static final int DEPTH = 5;
     static final int PATHS = 1 << (3 * DEPTH);
@@ -54,11 +54,12 @@ public class ManyNodes {
     }
 
     public static void main(String[] args) {
-        for (int path = 0; path < PATHS; path++) {
-            next(path, DEPTH);
+        int rounds = args.length > 0 ? Integer.parseInt(args[0]) : 1;
+        for (int path = 0; path < PATHS * rounds; path++) {
+            next(path % PATHS, DEPTH);
         }
         System.out.println(checksum);
         // main, and for each path DEPTH + 1 times next() and DEPTH times one of the others.
-        System.out.println("expect calls ManyNodes " + (1 + PATHS * (2 * DEPTH + 1)));
+        System.out.println("expect calls ManyNodes " + (1 + rounds * PATHS * (2 * DEPTH + 1)));
     }
 }

@@ -1,19 +1,22 @@
 """Memory runs out: max-mem=1M, and a file system of 256 KiB for the live ledger and for the snapshot. The
-application does not notice; every call is either in the report or counted as dropped."""
+application does not notice; every call and every sample is either in the report or counted as dropped."""
 
 import os
 import subprocess
 
 import harness
+import sampled
 from run_program import expect_lines
 
 SETTLED_BYTES = 64 << 10  # what a snapshot may add to a ledger that is full
+ROUNDS = 20  # of the program while it is sampled: a second or more, in which a sample is due each ms
 
 def full(test):
     plain = test.java("ManyNodes")
     check(test, plain, "max-mem=1M", max_mem="1M")
     size = test.ledger.stat().st_size
     test.check(size <= (1 << 20) + SETTLED_BYTES, f"max-mem=1M, but the snapshot has {size} bytes")
+    check_samples(test)
     tiny = test.scratch / "tiny"
     tiny.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "treadle-test", tiny]
@@ -29,10 +32,23 @@ def full(test):
         subprocess.run(["umount", tiny], check=True)
 
 
-def run(test, plain, what, **options):
+def check_samples(test):
+    """The calls of the first round fill the ledger: there is no node for what is sampled later, nor for its CPU."""
+    what = "max-mem=1M, samples"
+    run(test, test.java("ManyNodes", ROUNDS), what, ROUNDS, max_mem="1M", sample="cpu", interval="1ms")
+    views = test.checked_report(dropped=True, note_allowed=True)
+    told = sampled.check_books(test, views, what)
+    main_ms, = (row["cpu_ns"] // 1_000_000 for row in views["threads"]["threads"] if row["name"] == "main")
+    test.check(told["dropped"] >= main_ms // 2, f"{what}: main ran for {main_ms} ms, and no more were dropped: {told}")
+    test.close_balance(views)
+    shown = [line.replace(" ", "") for line in test.text_report(test.ledger).out.splitlines() if "of which dropped" in line]
+    test.check(len(shown) == 1 and f"noroom{told['dropped']}" in shown[0], f"{what}: {told}, shown {shown}")
+
+
+def run(test, plain, what, *arguments, **options):
     test.ledger.unlink(missing_ok=True)
     agent = test.agent_option(include="ManyNodes.*", **options)
-    return test.same_for_application(plain, test.java("ManyNodes", agent=agent), what)
+    return test.same_for_application(plain, test.java("ManyNodes", *arguments, agent=agent), what)
 
 
 def check(test, plain, what, **options):
