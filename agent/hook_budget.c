@@ -92,7 +92,8 @@ static unsigned class_of(uint32_t rate)
     return rate ? RATE_CLASSES - (unsigned)__builtin_clz(rate) - 1 : 0;
 }
 
-/* What muted methods would have made, since the last look; half of a rate is what it was before. */
+/* What muted methods would have made, since the last look; half of a rate is what it was before,
+ * but for the burst that silenced the method. */
 static void learn_rates(struct agent *agent, uint32_t methods, uint64_t now_ns)
 {
     struct hook_quotas *quotas = &agent->quotas;
@@ -100,14 +101,16 @@ static void learn_rates(struct agent *agent, uint32_t methods, uint64_t now_ns)
 
     for (uint32_t i = 1; i <= methods; i++) {
         struct method_quota *quota = &quotas->methods[i];
-        uint32_t silent, more;
+        uint32_t silent, more, rate;
 
         if (__atomic_load_n(&quota->state, __ATOMIC_ACQUIRE) != HOOKING_MUTED)
             continue;
         silent = hook_quotas__silent_calls(quotas, i);
         more = silent >= quota->silent_seen ? silent - quota->silent_seen : silent;
         quota->silent_seen = silent;
-        quota->rate = quota->rate / 2 + (uint32_t)((uint64_t)more * LOOK_NS / (ns ? ns : 1) / 2);
+        rate = (uint32_t)((uint64_t)more * LOOK_NS / (ns ? ns : 1));
+        quota->rate = quota->is_fresh ? rate : quota->rate / 2 + rate / 2;
+        quota->is_fresh = false;
     }
     agent->budget.silent_ns = now_ns;
 }

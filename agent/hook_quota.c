@@ -147,6 +147,7 @@ static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, ui
     __atomic_store_n(&quota->silent, calls_to_count(now_ns), __ATOMIC_RELAXED);
     hook_class__mute(jni, number, calls_to_count(now_ns));
     quota->rate = rate;
+    quota->is_fresh = true;
     quota->limit = limit;
     quota->silent_at = __atomic_load_n(&quota->calls, __ATOMIC_RELAXED);
     quota->mutes++;
@@ -224,8 +225,8 @@ static bool has_saved(struct method_quota *quota, uint32_t rate, uint32_t calls,
     return saved >= 0;
 }
 
-/* One thread judges, the one that moves the mark. A thread that was held up on its way here may find
- * the mark beyond its own count. */
+/* One thread judges, the one that moves the mark. A thread that was held up on its way here may
+ * find the mark beyond its own count. */
 static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t calls)
 {
     struct method_quota *quota = &quotas->methods[number];

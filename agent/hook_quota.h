@@ -64,6 +64,7 @@ struct method_quota {
     uint32_t code_hash;
     ledger_ref hooking; /* its record; or none: it was always heard */
     bool is_named;      /* include= names it outright */
+    bool is_fresh;      /* it fell silent since the last look at the costs */
 };
 
 struct hook_quotas {

@@ -243,6 +243,21 @@ static void a_cool_method_stays_muted(void **state)
     end(&run);
 }
 
+/* Others judged the method meanwhile, and counted on. */
+static void a_thread_that_comes_late_silences_nothing(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    call(&run, HOOK_QUOTA_STEP, SECOND);
+    run.quotas.methods[METHOD].judged = 100 * HOOK_QUOTA_STEP;
+    call(&run, HOOK_QUOTA_STEP, SECOND);
+    assert_true(hook_quotas__hear(&run.quotas, METHOD));
+    assert_int_equal(run.quotas.methods[METHOD].judged, 100 * HOOK_QUOTA_STEP);
+    end(&run);
+}
+
 /* Muted for 10 seconds, heard again for 20, by a thread that comes by for another reason. */
 static void a_muted_method_is_heard_again(void **state)
 {
@@ -334,6 +349,7 @@ int main(void)
         cmocka_unit_test(few_calls_may_be_fast),
         cmocka_unit_test(what_is_saved_up_may_be_a_burst),
         cmocka_unit_test(a_cool_method_stays_muted),
+        cmocka_unit_test(a_thread_that_comes_late_silences_nothing),
         cmocka_unit_test(a_muted_method_is_heard_again),
         cmocka_unit_test(what_is_off_is_not_tried_again),
         cmocka_unit_test(a_named_method_is_heard_longest),

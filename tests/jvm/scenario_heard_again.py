@@ -1,0 +1,44 @@
+"""A method that a burst of calls silenced is heard again once it is called seldom and the budget has room: from then on
+every call is in the tree, and the report says that the earlier ones are so many at least."""
+
+import json
+
+import harness
+from running import running
+
+LEAST_CALLS = 48  # of a method before it can fall silent: agent/hook_quota.h
+TRIES = 60
+
+
+def heard_again(test):
+    with running(test, "HeardAgain", agent=test.agent_option(events="instrument", overhead="2%")) as program:
+        test.check(program.ask("burst") == "100", "the burst")
+        muted = explained(test, program)
+        test.check(muted["hook"] == "muted" and LEAST_CALLS <= muted["calls"] < 100, f"after the burst: {muted}")
+        true = until_heard(test, program)
+        before = explained(test, program)
+        test.check(before["hook"] == "again" and "hooked" in before, f"heard again: {before}")
+        test.check(before["calls"] <= true, f"{true} calls: {before}")
+        program.ask("slow 20")
+        after = explained(test, program)
+        test.check(after["calls"] == before["calls"] + 20, f"20 calls more: {before}, {after}")
+        program.end()
+
+
+def until_heard(test, program):
+    for _ in range(TRIES):
+        true = int(program.ask("slow 10"))
+        if explained(test, program)["hook"] == "again":
+            return true
+    test.check(False, f"never heard again: {explained(test, program)}")
+    return 0
+
+
+def explained(test, program):
+    done = program.treadle("report", "--explain", "HeardAgain.visit", "--json")
+    test.check(done.status == 0, f"report --explain: {done}")
+    return json.loads(done.out)["methods"][0]
+
+
+if __name__ == "__main__":
+    harness.main(heard_again)
