@@ -6,6 +6,8 @@
 
 #define LOOK_NS         1000000000u
 #define LEAST_CPU_NS    20000000u /* of a second in which less was consumed nothing is said */
+#define RECENT_PART     0.75      /* of what was a second ago */
+#define SETTLED_PART    0.15 /* of the process's CPU: compilers that take less have little to do */
 #define RATE_LEAST      20u
 #define NAMED_RATE_MOST (1u << 24)
 #define PAUSE_NS        2000000000ull /* before the first try; doubles up to 64 times */
@@ -52,6 +54,19 @@ static void learn_price(struct agent *agent, uint64_t calls)
     budget->priced_calls = calls;
     budget->price_ns = budget->price_ns > 0 ? (budget->price_ns + recent) / 2 : recent;
     __atomic_store_n(&agent->quotas.price_ns, (uint32_t)budget->price_ns, __ATOMIC_RELAXED);
+}
+
+/* The compilers' CPU is read every now and then, not every second. */
+static void look_at_compilers(struct agent *agent, uint64_t cpu_ns)
+{
+    struct hook_budget *budget = &agent->budget;
+    uint64_t compilers_ns = step(&budget->compilers_ns, agent->scan.compilers_cpu_ns);
+
+    budget->recent_cpu_ns = budget->recent_cpu_ns * RECENT_PART + (double)cpu_ns;
+    budget->recent_compilers_ns = budget->recent_compilers_ns * RECENT_PART + (double)compilers_ns;
+    __atomic_store_n(&agent->quotas.is_settled,
+                     budget->recent_compilers_ns < budget->recent_cpu_ns * SETTLED_PART,
+                     __ATOMIC_RELAXED);
 }
 
 /* Of the room that the budget leaves, so much is taken: more than 1 is too much. */
@@ -189,6 +204,7 @@ void hook_budget__look(struct agent *agent)
     calls = heard_calls(&agent->quotas, methods);
     learn_price(agent, calls);
     hooks_ns = (double)step(&budget->calls, calls) * budget->price_ns;
+    look_at_compilers(agent, cpu_ns);
     if (cpu_ns < LEAST_CPU_NS)
         return;
     room_ns = (double)cpu_ns * agent->options.overhead_ppm / 1000000;

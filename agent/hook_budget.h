@@ -16,13 +16,16 @@ struct agent;
 
 struct hook_budget {
     uint64_t looked_ns;
-    uint64_t cpu_ns;       /* of the process, as looked at last; and the rest as well */
-    uint64_t used_ns;      /* by all of the profiler but the calls of hooks */
-    uint64_t hooks_ns;     /* by these, as the account has it */
-    uint64_t calls;        /* heard */
-    uint64_t priced_calls; /* heard when the account was made up last */
-    uint64_t silent_ns;    /* when silent calls were looked at last; 0: not yet */
-    double price_ns;       /* of a call, just now; 0: not known yet */
+    uint64_t cpu_ns;            /* of the process, as looked at last; and the rest as well */
+    uint64_t used_ns;           /* by all of the profiler but the calls of hooks */
+    uint64_t hooks_ns;          /* by these, as the account has it */
+    uint64_t calls;             /* heard */
+    uint64_t priced_calls;      /* heard when the account was made up last */
+    uint64_t silent_ns;         /* when silent calls were looked at last; 0: not yet */
+    double price_ns;            /* of a call, just now; 0: not known yet */
+    uint64_t compilers_ns;      /* of C1 and C2, as looked at last */
+    double recent_cpu_ns;       /* of the process in the last seconds, the older ones for less */
+    double recent_compilers_ns; /* and of the compilers */
 };
 
 /* Does nothing within a second of the last time, or where there is no budget. */

@@ -119,19 +119,23 @@ static uint32_t rate_of(uint32_t calls, uint64_t ns)
     return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
 }
 
-static bool is_starting(uint64_t now_ns)
+static bool is_settled(const struct hook_quotas *quotas)
 {
-    return now_ns < HOOK_START_NS;
+    return __atomic_load_n(&quotas->is_settled, __ATOMIC_RELAXED);
 }
 
-static uint16_t calls_to_count(uint64_t now_ns)
+static void count_silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
 {
-    return is_starting(now_ns) ? HOOK_START_CALLS : HOOK_SILENT_CALLS;
+    struct method_quota *quota = &quotas->methods[number];
+
+    quota->counting = is_settled(quotas) ? HOOK_SILENT_CALLS : HOOK_START_CALLS;
+    __atomic_fetch_add(&quota->silent, quota->counting, __ATOMIC_RELAXED);
+    hook_class__mute(jni, number, quota->counting);
 }
 
-static bool is_hot(uint32_t rate, uint64_t now_ns)
+static bool is_hot(const struct hook_quotas *quotas, uint32_t rate)
 {
-    return rate > (is_starting(now_ns) ? HOOK_RATE_FIRST : HOOK_RATE_HOT);
+    return rate > (is_settled(quotas) ? HOOK_RATE_HOT : HOOK_RATE_FIRST);
 }
 
 static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t rate,
@@ -144,8 +148,8 @@ static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, ui
         return;
     now_ns = ledger_time__now_ns(quotas->time);
     __atomic_store_n(&quota->counted_ns, now_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&quota->silent, calls_to_count(now_ns), __ATOMIC_RELAXED);
-    hook_class__mute(jni, number, calls_to_count(now_ns));
+    __atomic_store_n(&quota->silent, 0, __ATOMIC_RELAXED);
+    count_silent(quotas, jni, number);
     quota->rate = rate;
     quota->is_fresh = true;
     quota->limit = limit;
@@ -182,13 +186,11 @@ void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t metho
     if (!__atomic_compare_exchange_n(&quota->counted_ns, &since_ns, now_ns, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    quota->rate = rate_of(calls_to_count(since_ns), now_ns - since_ns);
-    if (is_hot(quota->rate, now_ns) && !quota->is_named) {
+    quota->rate = rate_of(quota->counting, now_ns - since_ns);
+    if (is_hot(quotas, quota->rate) && !quota->is_named)
         turn_off(quotas, jni, method);
-    } else {
-        __atomic_fetch_add(&quota->silent, calls_to_count(now_ns), __ATOMIC_RELAXED);
-        hook_class__mute(jni, method, calls_to_count(now_ns));
-    }
+    else
+        count_silent(quotas, jni, method);
     if (hook_quotas__have_work(quotas))
         hook_quotas__apply(quotas, jni);
 }

@@ -32,9 +32,8 @@
 #define HOOK_SILENT_CALLS                                                                          \
     2000u                   /* of a muted method, until its rate is looked at; below INT16_MAX */
 #define HOOK_RATE_HOT 4000u /* calls a second: of a muted method, until it is off */
-/* While a program starts all code is new, and interpreted: muted methods are off before C1 looks at
- * them (after 200 calls), unless they are rare. Until when that is, of the ledger's time. */
-#define HOOK_START_NS    15000000000u
+/* While the compilers are busy, as when a program starts, code is new, and interpreted: muted
+ * methods are off before C1 looks at them (after 200 calls), unless they are rare. */
 #define HOOK_START_CALLS 128u
 #define HOOK_RATE_FIRST  20u /* calls a second of a method before the first look at the costs */
 #define HOOK_RATE_SPARE                                                                            \
@@ -53,6 +52,7 @@ struct method_quota {
     uint64_t counted_ns;  /* atomic: silent calls are counted since */
     uint32_t silent;      /* atomic: silent calls, with those that LEFT counts down still */
     uint32_t silent_seen; /* all of them, at the last look at the costs; only that look's */
+    uint16_t counting;    /* silent calls that LEFT counted down from last */
     uint64_t from_ns;     /* when hooks were put in first; 0: it has none */
     uint64_t since_ns;    /* heard since; or silent since */
     uint64_t heard_ns;    /* heard before that */
@@ -77,6 +77,7 @@ struct hook_quotas {
     uint64_t cpu_ns;         /* atomic: the process's, as looked at last; or a guess */
     uint64_t cpu_at_ns;      /* atomic: when that was */
     uint32_t price_ns;       /* atomic: of a call */
+    bool is_settled;         /* atomic: the compilers have little to do */
     uint64_t heard;          /* atomic: calls of all methods, in steps */
     uint32_t tries[HOOK_TRIES_MAX];
     uint32_t try_count;   /* atomic: of tries that wait */
