@@ -21,9 +21,9 @@
 struct stage {
     struct position_watches watches;
     struct kernel_thread *mine;
-    struct sample sample;
     ledger_ref root, m, a, b;
-    uint64_t corrected; /* before */
+    uint64_t corrected;   /* before */
+    struct sample sample; /* the last, for frames would stand behind it; it has none */
 };
 
 /* One kernel thread for all, which is this process's first; what tests made stays reachable. */
