@@ -78,6 +78,8 @@ class Usage(bench.Bench):
         self.assert_one_line(complaint, "has no read_bytes")
         complaint = self.treadle("report", "plain.ledger", "-m", "samples", status=1)
         self.assert_one_line(complaint, "has no samples: the agent's sample= did not ask for any")
+        complaint = self.treadle("report", "plain.ledger", "-v", "callers", "-m", "pinned", status=1)
+        self.assert_one_line(complaint, "has no pinned: it needs JDK 21 or later")
         self.treadle("report", "plain.ledger", "-m", "read_bytes")
 
 
