@@ -35,13 +35,16 @@ class Debugger:
 
     def wait_for(self, pattern):
         """Up to what ends with the pattern; what was said so, without what depends on how the
-        bytecode lies and on what JDWP was asked before."""
+        bytecode lies and on what JDWP was asked before. Without the prompts: jdb's thread that reads commands and
+        its thread that tells events print them in either order."""
         found = self.test.wait_until(lambda: re.search(pattern, self.said, re.S),
                                      f"jdb does not say {pattern!r}, but {self.said!r}")
         said, self.said = self.said[:found.end()], self.said[found.end():]
-        return re.sub(r"\(id=\d+\)| bci=\d+", "", said)
+        said = re.sub(r"\(id=\d+\)| bci=\d+", "", said)
+        lines = (re.sub(r"^(> |main\[1\] )+", "", line).strip() for line in said.splitlines())
+        return "".join(f"{line}\n" for line in lines if line)
 
-    def tell(self, command, pattern=r"\n?main\[1\] $"):
+    def tell(self, command, pattern=r"main\[1\] (> )?$"):
         self.process.stdin.write(command.encode() + b"\n")
         return self.wait_for(pattern)
 

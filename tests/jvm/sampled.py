@@ -73,6 +73,19 @@ def error_of_share(share, samples, sigmas=1.96):
     return sigmas * math.sqrt(max(share * (1 - share), 1 / samples) / samples)
 
 
+def check_unless_chance(test, measure, tries=3):
+    """measure() returns {what is off: how}. What is off in each of the runs fails the test: one run's samples are off
+    by chance, or because a host took the processor away while one method ran, and the next run's are not."""
+    always = None
+    for _ in range(tries):
+        off = measure()
+        always = {key: told for key, told in off.items() if always is None or key in always}
+        if not always:
+            return
+        print("off:", *always.values(), sep="\n")
+    test.failures += always.values()
+
+
 def check_books(test, views, what="", failed_ppm=FAILED_PPM):
     """Each sample is somewhere, few stacks were not walked to their end, and what nodes were charged is what
     their thread consumed; what the balance says of the samples."""

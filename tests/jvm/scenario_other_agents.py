@@ -155,15 +155,15 @@ def debug(test, line, agents=(debugger.OPTIONS,)):
             said = jdb.tell(f"stop at Debugged:{line}")
             said += jdb.tell("stop in Debugged.partly")
             for _ in range(3):
-                said += jdb.tell("cont", r"Breakpoint hit: .*main\[1\] $")
+                said += jdb.tell("cont", r"Breakpoint hit: .*main\[1\] (> )?$")
                 said += jdb.tell("where")
                 said += jdb.tell("locals")
             for _ in range(3):
-                said += jdb.tell("next", r"Step completed: .*main\[1\] $")
-            said += jdb.tell("cont", r"Breakpoint hit: .*main\[1\] $")
+                said += jdb.tell("next", r"Step completed: .*main\[1\] (> )?$")
+            said += jdb.tell("cont", r"Breakpoint hit: .*main\[1\] (> )?$")
             for _ in range(6):
                 said += jdb.tell("where")
-                said += jdb.tell("step", r"Step completed: .*main\[1\] $")
+                said += jdb.tell("step", r"Step completed: .*main\[1\] (> )?$")
             said += jdb.tell("locals")
             said += jdb.tell("cont", r"The application .*exited\s*$")
         status = process.wait(timeout=harness.LIMIT_S)
