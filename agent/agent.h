@@ -44,6 +44,8 @@ struct agent {
     struct plan *plan; /* or NULL */
     struct sampler sampler;
     struct own_cost own_cost;
+    struct thread_folder folder; /* the housekeeping thread's own, as the next */
+    struct call_tree folder_tree;
 
     /* Held by whoever writes rows of VM threads or a snapshot: never by a thread in an event of a
      * method. Order: snapshot_lock, then the locks of the two tables. */

@@ -101,6 +101,7 @@ static void look_after(struct agent *agent)
     if (!atomic_load(&agent->over)) {
         scan_in_turn(agent);
         sampler__look_after(agent);
+        thread_fold__tidy(&agent->folder, &agent->folder_tree);
         own_cost__look(agent, false);
         housekeeping__warn_of_losses(agent);
         hook_budget__look(agent);
@@ -201,6 +202,7 @@ int housekeeping__start(struct agent *agent)
     pthread_condattr_t monotonic;
     int error;
 
+    call_tree__init(&agent->folder_tree, &agent->ledger, NULL, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&agent->housekeeping_lock, NULL);

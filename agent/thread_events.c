@@ -248,11 +248,14 @@ static struct kernel_thread *begin(struct agent *agent, JNIEnv *jni, jthread thr
 void JNICALL thread_events__start(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
 {
     struct agent *agent = &treadle_agent;
-    const struct kernel_thread *mine = kernel_thread_table__mine();
+    struct kernel_thread *mine = kernel_thread_table__mine();
 
     (void)jvmti;
     if (!atomic_load(&agent->active))
         return;
+    /* That was another thread. */
+    if (mine)
+        mine->refused = false;
     /* A method event may have come first; the thread that runs is then this one already. */
     if (mine && !mine->idle && mine->thread->java_id &&
         mine->thread->java_id == java_id(agent, jni, thread))
@@ -296,6 +299,8 @@ static struct kernel_thread *meet(struct agent *agent, JNIEnv *jni, jthread thre
         return mine && virtual_threads__meet(agent, jni, thread) ? mine : NULL;
     }
     if (!mine || mine->idle || kernel_thread__is_unmet(mine)) {
+        if (mine && mine->refused && !kernel_thread__is_unmet(mine))
+            return NULL;
         /* What was mounted when profiling was stopped is not what is about to begin or over. */
         if (mine)
             virtual_thread__meet(mine, 0);
@@ -329,8 +334,8 @@ struct kernel_thread *thread_events__meet(struct agent *agent, JNIEnv *jni)
     struct kernel_thread *mine = kernel_thread_table__mine();
     jthread thread;
 
-    /* A mounted virtual thread that is known to be one. */
-    if (mine && mine->paused && !kernel_thread__is_unmet(mine))
+    /* A mounted virtual thread that is known to be one; or one that there is no room for. */
+    if (mine && (mine->paused || mine->refused) && !kernel_thread__is_unmet(mine))
         return NULL;
     if ((*agent->jvmti)->GetCurrentThread(agent->jvmti, &thread) != JVMTI_ERROR_NONE)
         return NULL;

@@ -12,6 +12,10 @@
 #define EVENT_VIRTUAL_THREAD_END    88
 #define CAN_SUPPORT_VIRTUAL_THREADS 44 /* a bit of jvmtiCapabilities */
 
+/* In place of the record of a virtual thread that found no room: counted once, not asked again. It
+ * is no ref of any record, for it lies in the header. */
+#define REFUSED ((ledger_ref)1)
+
 #define START_NAME_MAX 512 /* bytes of a class's or a method's name */
 
 static bool has_bit(const jvmtiCapabilities *capabilities, unsigned bit)
@@ -29,14 +33,22 @@ void virtual_threads__ask(const struct agent *agent, jvmtiCapabilities *capabili
             1u << CAN_SUPPORT_VIRTUAL_THREADS % 8;
 }
 
-/* The current virtual thread's record, or none. */
-static ledger_ref own_record(jvmtiEnv *jvmti)
+/* What is stored with a virtual thread; NULL: the current one. */
+static ledger_ref stored(jvmtiEnv *jvmti, jthread thread)
 {
     void *data = NULL;
 
-    if ((*jvmti)->GetThreadLocalStorage(jvmti, NULL, &data) != JVMTI_ERROR_NONE)
-        return 0;
+    if ((*jvmti)->GetThreadLocalStorage(jvmti, thread, &data) != JVMTI_ERROR_NONE)
+        return REFUSED;
     return (ledger_ref)(uintptr_t)data;
+}
+
+/* The current virtual thread's record, or none. */
+static ledger_ref own_record(jvmtiEnv *jvmti)
+{
+    ledger_ref ref = stored(jvmti, NULL);
+
+    return ref == REFUSED ? 0 : ref;
 }
 
 /* As Thread.toString has it for those without a name. */
@@ -133,7 +145,7 @@ static ledger_ref begin(struct agent *agent, JNIEnv *jni, jthread thread,
     give_name(&agent->ledger, origin, &facts, text, unnamed);
     ref = virtual_thread__begin(carrier, &facts);
     release_name(jni, name, text);
-    (*jvmti)->SetThreadLocalStorage(jvmti, NULL, (void *)(uintptr_t)ref);
+    (*jvmti)->SetThreadLocalStorage(jvmti, NULL, (void *)(uintptr_t)(ref ? ref : REFUSED));
     return ref;
 }
 
@@ -172,16 +184,15 @@ void virtual_threads__place(struct agent *agent, JNIEnv *jni, jthread thread, pi
     char unnamed[64];
     jstring name;
     const char *text;
-    void *data = NULL;
-    ledger_ref known;
+    ledger_ref known = stored(jvmti, thread);
 
-    if ((*jvmti)->GetThreadLocalStorage(jvmti, thread, &data) != JVMTI_ERROR_NONE)
+    if (known == REFUSED)
         return;
     text = get_name(agent, jni, thread, &name);
     origin = learn(agent, jni, thread, &facts);
     facts.may_stand = true;
     give_name(&agent->ledger, origin, &facts, text, unnamed);
-    known = placing.ref = (ledger_ref)(uintptr_t)data;
+    placing.ref = known;
     pthread_mutex_lock(&agent->standing.placing);
     if (!known || is_its_record(&agent->ledger, known, facts.java_id))
         kernel_thread_table__visit(&agent->kernel_threads, tid, place_there, &placing);
@@ -196,11 +207,11 @@ void virtual_threads__place(struct agent *agent, JNIEnv *jni, jthread thread, pi
 
 static bool mount(struct agent *agent, JNIEnv *jni, jthread thread, struct kernel_thread *carrier)
 {
-    ledger_ref ref = own_record(agent->jvmti);
+    ledger_ref ref = stored(agent->jvmti, NULL);
 
     if (!ref)
         ref = begin(agent, jni, thread, carrier);
-    if (ref)
+    if (ref && ref != REFUSED)
         return virtual_thread__mount(carrier, ref);
     ledger__count(&agent->ledger.header->unfollowed_mounts, 1);
     kernel_thread__pause(carrier);

@@ -32,6 +32,7 @@ static void set_up(struct kernel_thread *kernel_thread, const struct kernel_thre
     kernel_thread->unprofiled = NULL;
     kernel_thread->unmet = false;
     kernel_thread->idle = true;
+    kernel_thread->refused = false;
     kernel_thread->paused = false;
     kernel_thread->carrier.thread = NULL;
     kernel_thread->met = EPOCH_STOPPED;
@@ -210,7 +211,9 @@ static int start_java(struct kernel_thread *kernel_thread, const struct java_thr
     }
     ref = kernel_thread__add_thread(kernel_thread, facts);
     if (!ref) {
-        ledger__count(&kernel_thread->setup->ledger->header->dropped_threads, 1);
+        ledger__count(&kernel_thread->setup->ledger->header->dropped_threads,
+                      !kernel_thread->refused);
+        kernel_thread->refused = true;
         kernel_thread->idle = true;
         kernel_thread->epoch = EPOCH_NONE;
         return -ENOMEM;
@@ -229,6 +232,7 @@ static int start_java(struct kernel_thread *kernel_thread, const struct java_thr
     if (reused)
         (void)fold(kernel_thread, before);
     kernel_thread->idle = false;
+    kernel_thread->refused = false;
     kernel_thread->joined = __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE);
     call_tree__begin_epoch(&kernel_thread->tree, kernel_thread->joined);
     return 0;

@@ -101,6 +101,7 @@ struct kernel_thread {
     bool joining;    /* atomic; it takes part in the epoch from here on: it is not placed again */
     bool unmet;      /* atomic; who runs must be found out first: a start or end may be missed */
     bool idle;       /* no Java thread runs */
+    bool refused;    /* for the one that does there was no room: counted, not tried again */
     bool paused;     /* a virtual thread is mounted that could not be recorded */
     struct java_position carrier; /* the carrier's own while a virtual thread is mounted */
     uint32_t met; /* the last epoch in which it was found out who is mounted at its beginning */
@@ -151,7 +152,7 @@ void kernel_thread__note_unprofiled(struct kernel_thread *kernel_thread);
 void kernel_thread__end(struct kernel_thread *kernel_thread);
 
 /* A Java thread begins to run here: rules 2 and 3 of the ledger. 0, or -ENOMEM when the ledger is
- * full (counted; the thread's events are then ignored). */
+ * full (counted once until `refused` is cleared; the thread's events are then ignored). */
 int kernel_thread__start_java(struct kernel_thread *kernel_thread,
                               const struct java_thread_facts *facts);
 

@@ -214,6 +214,14 @@ ledger_ref ledger__take_shared(struct ledger *ledger, enum ledger_table table, u
     }
 }
 
+bool ledger__uses_part(const struct ledger *ledger, uint32_t part)
+{
+    uint32_t used = __atomic_load_n(&ledger->header->chunks_used, __ATOMIC_RELAXED);
+
+    return used >= chunks_max(ledger) / part ||
+           atomic_load_explicit(&ledger->full, memory_order_relaxed);
+}
+
 /* FNV-1a, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
 static uint32_t hash_bytes(const char *bytes, size_t length)
 {

@@ -43,6 +43,13 @@ struct ledger_free_chains {
     _Atomic(ledger_ref) heads[LEDGER_FREE_SLOTS];
 };
 
+/* Threads that are over and whose rows somebody is to look at again, linked; see thread_fold.h. */
+struct ledger_ended_threads {
+    _Atomic(ledger_ref) kept; /* they have rows of their own until memory is short */
+    _Atomic(ledger_ref)
+        waiting; /* they are folded when their samples are merged, or there is room */
+};
+
 struct ledger {
     char *base;
     struct ledger_header *header; /* == base */
@@ -55,6 +62,7 @@ struct ledger {
     _Atomic(ledger_ref) *string_buckets;
     _Atomic(ledger_ref) *method_buckets;
     struct ledger_free_chains free_chains[LEDGER_FREE_KINDS];
+    struct ledger_ended_threads ended;
     uint8_t *touched; /* an adopted copy's, by chunk; else NULL */
     uint32_t adopted_chunks;
 };
@@ -111,6 +119,9 @@ static inline ledger_ref ledger__ref(const struct ledger *ledger, const void *re
 ledger_ref ledger__take(struct ledger *ledger, struct ledger_arena *arena, enum ledger_table table,
                         uint32_t cells);
 ledger_ref ledger__take_shared(struct ledger *ledger, enum ledger_table table, uint32_t cells);
+
+/* Is a part of max-mem in use, or more? So is all of it where the file cannot grow. */
+bool ledger__uses_part(const struct ledger *ledger, uint32_t part);
 
 /* The string's record; equal strings share one (best effort when two threads race). None if the
  * ledger is full. */

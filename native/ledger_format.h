@@ -287,6 +287,9 @@ struct ledger_header {
     uint64_t recent_wall_ns;
     uint64_t recent_cpu_ns; /* the process's */
     uint64_t recent_own_ns; /* … of these, the profiler's own */
+
+    uint64_t folded_threads;  /* threads that are over and were folded: in groups' rows */
+    uint64_t folded_since_ns; /* when the first of them was over */
 };
 
 enum ledger_event_mode {
@@ -505,7 +508,9 @@ struct ledger_thread {
     uint64_t moded_cpu_ns; /* up to its samples, as the kernel divides it by modes: by ticks; … */
     uint64_t moded_system_ns; /* … of these, in the kernel */
     uint64_t floor;           /* see call_tree.h; beside `current`, as token */
-    uint64_t reserved[7];
+    ledger_ref next_ended;    /* see thread_fold.h */
+    uint32_t reserved_ended;
+    uint64_t reserved[6];
 };
 
 /* What the ledger knows of a kernel thread: enough for anybody to work out what is not yet charged,

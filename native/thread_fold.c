@@ -82,17 +82,36 @@ static bool become_group(struct call_tree *tree, struct ledger_thread *thread, c
     return true;
 }
 
+static const struct fold_group *known_group(const struct thread_folder *folder, uint64_t hash)
+{
+    for (uint32_t i = 0; i < folder->group_count; i++)
+        if (folder->groups[i].hash == hash)
+            return &folder->groups[i];
+    return NULL;
+}
+
+/* Platform, virtual and carrier threads: each has a group for all names that there is no group of.
+ */
+#define KINDS_OF_OTHERS 3u
+
 /* The group of a thread, which may be the thread itself from here on. */
 static ledger_ref find_group(struct thread_folder *folder, struct call_tree *tree, ledger_ref ref)
 {
+    static const char others[] = "(threads of other names)";
     struct ledger_thread *member = thread_at(tree, ref);
     char name[FOLD_NAME_BYTES];
     size_t length = group_name(tree, member, name);
     uint64_t hash = hash_of(name, length, member->kind);
+    const struct fold_group *group = known_group(folder, hash);
 
-    for (uint32_t i = 0; i < folder->group_count; i++)
-        if (folder->groups[i].hash == hash)
-            return folder->groups[i].thread;
+    if (!group && folder->group_count >= FOLD_GROUPS - KINDS_OF_OTHERS) {
+        length = sizeof others - 1;
+        memcpy(name, others, length);
+        hash = hash_of(name, length, member->kind);
+        group = known_group(folder, hash);
+    }
+    if (group)
+        return group->thread;
     if (folder->group_count == FOLD_GROUPS || !become_group(tree, member, name, length))
         return 0;
     folder->groups[folder->group_count++] = (struct fold_group){hash, ref};
@@ -269,58 +288,106 @@ static bool move(struct call_tree *tree, ledger_ref from, ledger_ref to)
     return true;
 }
 
-static bool may_be_kept(struct ledger_header *header)
+static bool may_be_kept(const struct ledger *ledger)
 {
+    struct ledger_header *header = ledger->header;
+
     if (header->fold_none)
         return true;
-    if (__atomic_load_n(&header->kept_threads, __ATOMIC_RELAXED) >= THREADS_KEPT)
+    if (ledger__uses_part(ledger, KEPT_PART) ||
+        __atomic_load_n(&header->kept_threads, __ATOMIC_RELAXED) >= THREADS_KEPT)
         return false;
     return __atomic_fetch_add(&header->kept_threads, 1, __ATOMIC_RELAXED) < THREADS_KEPT;
 }
 
-/* Samples of it are on their way still: whoever merges them needs its nodes where they are. */
 static bool awaits_samples(const struct ledger_thread *thread)
 {
     return __atomic_load_n(&thread->merged_samples, __ATOMIC_ACQUIRE) != thread->samples;
 }
 
-static ledger_ref fold(struct thread_folder *folder, struct call_tree *tree, ledger_ref thread)
+static void count_folded(struct ledger_header *header, uint64_t end_ns)
 {
-    ledger_ref group = find_group(folder, tree, thread);
+    uint64_t none = 0;
 
-    if (!group || group == thread)
-        return group;
-    return move(tree, thread, group) ? group : 0;
+    if (!__atomic_load_n(&header->folded_since_ns, __ATOMIC_RELAXED))
+        (void)__atomic_compare_exchange_n(&header->folded_since_ns, &none, end_ns, false,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    ledger__count(&header->folded_threads, 1);
 }
 
-/* Those that had to wait. */
-static void fold_waiting(struct thread_folder *folder, struct call_tree *tree)
+/* None: samples are on their way still, or there is no room. */
+static ledger_ref fold(struct thread_folder *folder, struct call_tree *tree, ledger_ref thread)
 {
-    uint32_t kept = 0;
+    uint64_t end_ns = thread_at(tree, thread)->end_ns;
+    ledger_ref group =
+        awaits_samples(thread_at(tree, thread)) ? 0 : find_group(folder, tree, thread);
 
-    for (uint32_t i = 0; i < folder->waiting_count; i++) {
-        ledger_ref thread = folder->waiting[i];
+    if (!group || (group != thread && !move(tree, thread, group)))
+        return 0;
+    count_folded(tree->ledger->header, end_ns);
+    return group;
+}
 
-        if (awaits_samples(thread_at(tree, thread)))
-            folder->waiting[kept++] = thread;
-        else
-            (void)fold(folder, tree, thread);
-    }
-    folder->waiting_count = kept;
+static void push_ended(const struct call_tree *tree, _Atomic(ledger_ref) *list, ledger_ref ref)
+{
+    ledger_ref head = atomic_load(list);
+
+    do
+        thread_at(tree, ref)->next_ended = head;
+    while (!atomic_compare_exchange_weak(list, &head, ref));
+}
+
+static void hand_over_last(struct thread_folder *folder, const struct call_tree *tree)
+{
+    struct ledger_ended_threads *ended = &tree->ledger->ended;
+
+    if (folder->last)
+        push_ended(tree, folder->last_is_kept ? &ended->kept : &ended->waiting, folder->last);
+    folder->last = 0;
 }
 
 ledger_ref thread_fold__fold(struct thread_folder *folder, struct call_tree *tree,
                              ledger_ref thread)
 {
-    if (folder->waiting_count)
-        fold_waiting(folder, tree);
-    if (may_be_kept(tree->ledger->header))
-        return 0;
-    if (!awaits_samples(thread_at(tree, thread)))
-        return fold(folder, tree, thread);
-    if (folder->waiting_count < FOLD_WAITING)
-        folder->waiting[folder->waiting_count++] = thread;
-    return 0;
+    bool kept = may_be_kept(tree->ledger);
+    ledger_ref group = kept ? 0 : fold(folder, tree, thread);
+
+    hand_over_last(folder, tree);
+    if (!group) {
+        folder->last = thread;
+        folder->last_is_kept = kept;
+    }
+    return group;
+}
+
+/* Those that cannot be folded wait. How many were. */
+static uint64_t fold_list(struct thread_folder *folder, struct call_tree *tree,
+                          _Atomic(ledger_ref) *list)
+{
+    ledger_ref ref = atomic_exchange(list, 0);
+    uint64_t folded = 0;
+
+    while (ref) {
+        ledger_ref next = thread_at(tree, ref)->next_ended;
+
+        thread_at(tree, ref)->next_ended = 0;
+        if (fold(folder, tree, ref))
+            folded++;
+        else
+            push_ended(tree, &tree->ledger->ended.waiting, ref);
+        ref = next;
+    }
+    return folded;
+}
+
+void thread_fold__tidy(struct thread_folder *folder, struct call_tree *tree)
+{
+    struct ledger *ledger = tree->ledger;
+
+    (void)fold_list(folder, tree, &ledger->ended.waiting);
+    if (ledger->header->fold_none || !ledger__uses_part(ledger, GIVEN_UP_PART))
+        return;
+    ledger__count(&ledger->header->kept_threads, 0 - fold_list(folder, tree, &ledger->ended.kept));
 }
 
 static bool same_group(const struct ledger *ledger, const struct ledger_thread *a,

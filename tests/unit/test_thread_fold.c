@@ -89,42 +89,128 @@ static void samples_are_added(void **state)
 static void it_waits_for_samples_on_their_way(void **state)
 {
     (void)state;
-    static struct thread_folder folder;
+    static struct thread_folder folder, tidier;
     struct java_world *world = make();
+    struct ledger_ended_threads *ended = &world->ledger.ended;
     memset(&folder, 0, sizeof folder);
+    memset(&tidier, 0, sizeof tidier);
     ledger_ref one = add(world, "pool-1", 5, 0), late = add(world, "pool-2", 7, 2);
     assert_int_equal(thread_fold__fold(&folder, &mine.tree, one), one);
     assert_int_equal(thread_fold__fold(&folder, &mine.tree, late), 0);
-    /* As long as it takes. */
+    /* Its kernel thread may use it still: nobody else sees it before the next one is over. */
+    assert_int_equal(ended->waiting, 0);
     assert_int_equal(thread_fold__fold(&folder, &mine.tree, add(world, "pool-3", 1, 0)), one);
+    assert_int_equal(ended->waiting, late);
+    /* As long as it takes. */
+    thread_fold__tidy(&tidier, &mine.tree);
+    assert_int_equal(ended->waiting, late);
     assert_int_equal(thread_at(world, late)->kind, THREAD_PLATFORM);
-    assert_int_equal(folder.waiting_count, 1);
     check_samples(&world->ledger, thread_at(world, late), "java p 7 0 0\nself A 0 1 0\n");
     check_samples(&world->ledger, thread_at(world, one), "java p 6 0 0\nself A 0 2 0\n");
-    /* There they are. */
+    /* There they are; whoever tidies has groups of its own. */
     ((struct ledger_thread *)ledger__at(&world->ledger, late))->merged_samples = 8;
-    assert_int_equal(thread_fold__fold(&folder, &mine.tree, add(world, "pool-4", 2, 0)), one);
-    assert_int_equal(folder.waiting_count, 0);
-    assert_int_equal(thread_at(world, one)->members, 4);
-    assert_int_equal(thread_at(world, one)->samples, 6 + 2 + 8 + 3);
-    check_samples(&world->ledger, thread_at(world, one), "java p 15 0 0\nself A 0 4 0\n");
+    thread_fold__tidy(&tidier, &mine.tree);
+    assert_int_equal(ended->waiting, 0);
+    assert_true((thread_at(world, late)->flags & THREAD_GROUP) != 0);
+    assert_int_equal(thread_at(world, late)->members, 1);
+    assert_int_equal(world->ledger.header->folded_threads, 3);
+    thread_fold__join_groups(&world->ledger);
+    assert_int_equal(thread_at(world, one)->members, 3);
+    assert_int_equal(thread_at(world, one)->samples, 6 + 2 + 8);
+    check_samples(&world->ledger, thread_at(world, one), "java p 13 0 0\nself A 0 3 0\n");
 }
 
-/* More of them than can wait keep their rows. */
-static void too_many_that_wait(void **state)
+static unsigned count_rows(const struct java_world *world)
+{
+    ledger_ref ref = 0;
+    unsigned threads = 0;
+    while ((ref = ledger__next(&world->ledger, LEDGER_THREADS, ref)) != 0)
+        threads += thread_at(world, ref)->kind == THREAD_PLATFORM;
+    return threads;
+}
+
+/* Any number can wait, and none keeps its row for that. */
+static void any_number_can_wait(void **state)
+{
+    (void)state;
+    static struct thread_folder folder, tidier;
+    struct java_world *world = make();
+    memset(&folder, 0, sizeof folder);
+    memset(&tidier, 0, sizeof tidier);
+    for (unsigned i = 0; i < 500; i++)
+        assert_int_equal(thread_fold__fold(&folder, &mine.tree, add(world, "pool-1", 1, 1)), 0);
+    assert_int_not_equal(thread_fold__fold(&folder, &mine.tree, add(world, "other", 1, 0)), 0);
+    assert_int_equal(count_rows(world), 500 + 1);
+    ledger_ref ref = 0;
+    while ((ref = ledger__next(&world->ledger, LEDGER_THREADS, ref)) != 0) {
+        struct ledger_thread *thread = ledger__at(&world->ledger, ref);
+        thread->merged_samples = thread->samples;
+    }
+    thread_fold__tidy(&tidier, &mine.tree);
+    assert_int_equal(count_rows(world), 2);
+    assert_int_equal(thread_at(world, tidier.groups[0].thread)->members, 500);
+    check_samples(&world->ledger, thread_at(world, tidier.groups[0].thread),
+                  "java p 500 0 0\nself A 0 500 0\n");
+}
+
+/* Rows of their own are for as long as nothing else needs the memory: of 4 MiB, a quarter. */
+static void kept_rows_are_given_up_when_memory_is_short(void **state)
+{
+    (void)state;
+    static struct thread_folder folder, tidier;
+    struct java_world *world = make();
+    struct ledger_header *header = world->ledger.header;
+    memset(&folder, 0, sizeof folder);
+    memset(&tidier, 0, sizeof tidier);
+    header->kept_threads = 0;
+    unsigned kept = 0;
+    while (thread_fold__fold(&folder, &mine.tree, add(world, "pool-1", 1, 0)) == 0)
+        kept++;
+    assert_true(ledger__uses_part(&world->ledger, KEPT_PART));
+    assert_int_equal(header->kept_threads, kept);
+    assert_true(header->chunks_used * 4096ull <= (4 * MIB) / KEPT_PART + 4096);
+    /* No more rows from here on, and the ledger does not grow. */
+    for (unsigned i = 1; i < 1000; i++)
+        assert_int_not_equal(thread_fold__fold(&folder, &mine.tree, add(world, "pool-1", 1, 0)), 0);
+    assert_true(header->chunks_used * 4096ull <= (4 * MIB) / KEPT_PART + 4 * 4096);
+    assert_int_equal(count_rows(world), kept + 1);
+    /* The kept ones stay for now, … */
+    thread_fold__tidy(&tidier, &mine.tree);
+    assert_int_equal(count_rows(world), kept + 1);
+    /* … until others take more. */
+    while (!ledger__uses_part(&world->ledger, GIVEN_UP_PART))
+        assert_int_not_equal(ledger__take_shared(&world->ledger, LEDGER_STRINGS, 60), 0);
+    thread_fold__tidy(&tidier, &mine.tree);
+    assert_int_equal(count_rows(world), 2);
+    assert_int_equal(header->kept_threads, 0);
+    assert_int_equal(header->folded_threads, kept + 1000);
+    assert_int_equal(thread_at(world, tidier.groups[0].thread)->members, kept);
+    thread_fold__join_groups(&world->ledger);
+    assert_int_equal(count_rows(world), 1);
+    char drawn[64];
+    (void)snprintf(drawn, sizeof drawn, "java p %u 0 0\nself A 0 %u 0\n", kept + 1000, kept + 1000);
+    check_samples(&world->ledger, find_thread(&world->ledger, 1), drawn);
+}
+
+/* Many names: what there is no group of is in one of its kind. */
+static void any_number_of_names_fits(void **state)
 {
     (void)state;
     static struct thread_folder folder;
     struct java_world *world = make();
     memset(&folder, 0, sizeof folder);
-    for (unsigned i = 0; i < FOLD_WAITING + 5; i++)
-        assert_int_equal(thread_fold__fold(&folder, &mine.tree, add(world, "pool-1", 1, 1)), 0);
-    assert_int_equal(folder.waiting_count, FOLD_WAITING);
-    ledger_ref ref = 0;
-    unsigned threads = 0;
-    while ((ref = ledger__next(&world->ledger, LEDGER_THREADS, ref)) != 0)
-        threads += thread_at(world, ref)->kind == THREAD_PLATFORM;
-    assert_int_equal(threads, FOLD_WAITING + 5);
+    for (unsigned i = 0; i < 500; i++) {
+        char name[] = {'t', (char)('a' + i / 26 % 26), (char)('a' + i % 26), '\0'};
+        assert_int_not_equal(thread_fold__fold(&folder, &mine.tree, add(world, name, 1, 0)), 0);
+    }
+    unsigned rows = FOLD_GROUPS - 3 + 1;
+    assert_int_equal(count_rows(world), rows);
+    const struct ledger_thread *others =
+        thread_at(world, folder.groups[folder.group_count - 1].thread);
+    assert_true(is_named(&world->ledger, others->name, "(threads of other names)"));
+    assert_int_equal(others->members, 500 - (rows - 1));
+    assert_int_equal(node_at(&world->ledger, child_of(&world->ledger, others->root, 'A'))->calls,
+                     500 - (rows - 1));
 }
 
 /* Each kernel thread has groups of its own; a copy has one. */
@@ -208,7 +294,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_added),
         cmocka_unit_test(it_waits_for_samples_on_their_way),
-        cmocka_unit_test(too_many_that_wait),
+        cmocka_unit_test(any_number_can_wait),
+        cmocka_unit_test(kept_rows_are_given_up_when_memory_is_short),
+        cmocka_unit_test(any_number_of_names_fits),
         cmocka_unit_test(groups_of_a_copy_are_joined),
         cmocka_unit_test(the_place_of_a_kernel_thread),
         cmocka_unit_test(the_row_of_a_kernel_thread),

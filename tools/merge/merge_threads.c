@@ -1,4 +1,3 @@
-#include "native/thread_fold.h"
 #include "tools/merge/merge_parts.h"
 #include "tools/report/report_inside.h"
 
@@ -99,7 +98,7 @@ static void copy_thread(struct ledger_merge *merge, struct merge_input *input,
 /* Records of threads that are over may be gone, or be those of other threads. */
 static bool may_have_folded(const struct ledger_header *header)
 {
-    return !header->fold_none && header->kept_threads >= THREADS_KEPT;
+    return header->folded_threads != 0;
 }
 
 static void set_parent(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref)

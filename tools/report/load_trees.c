@@ -1,5 +1,4 @@
 /* The call trees, each in one piece, a node before its children. */
-#include "native/thread_fold.h"
 #include "tools/report/loader.h"
 #include "tools/report/memory.h"
 #include "tools/report/sample_shares.h"
@@ -239,8 +238,7 @@ static uint64_t still_parked_ns(const struct report_model *model,
 /* Records of threads that are over may be gone, or be those of other threads. */
 static bool may_have_folded(const struct loader *loader)
 {
-    const struct ledger_header *header = &loader->model->header;
-    return !header->fold_none && header->kept_threads >= THREADS_KEPT;
+    return loader->model->header.folded_threads != 0;
 }
 
 void loader__load_trees(struct loader *loader)
