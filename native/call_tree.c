@@ -1,5 +1,7 @@
 #include "native/call_tree.h"
 
+#include "native/child_index.h"
+
 #include <string.h>
 
 void call_tree__init(struct call_tree *tree, struct ledger *ledger, call_tree_resolve resolve,
@@ -136,20 +138,7 @@ static ledger_ref add_method_node(struct call_tree *tree, ledger_ref parent, led
     node->parent = parent;
     node->kind_and_level = (uint32_t)NODE_EXACT << 24 | recursion_level(tree, parent, key);
     link_child(call_tree__node(tree, parent), node, ref);
-    return ref;
-}
-
-static ledger_ref find_child(struct call_tree *tree, ledger_ref parent, uint64_t key)
-{
-    ledger_ref ref = call_tree__node(tree, parent)->first_child;
-
-    while (ref) {
-        const struct ledger_node *node = call_tree__node(tree, ref);
-
-        if (node->key == key && node->method)
-            break;
-        ref = node->next_sibling;
-    }
+    child_index__add(&tree->pool, parent, ref);
     return ref;
 }
 
@@ -178,18 +167,10 @@ static ledger_ref method_for(struct call_tree *tree, uint64_t key)
     return CONTEXT_EXCLUDED;
 }
 
-/* What is remembered may have been folded away since, and used again. */
-static bool is_child(const struct call_tree *tree, ledger_ref ref, ledger_ref parent, uint64_t key)
-{
-    const struct ledger_node *node = call_tree__node(tree, ref);
-
-    return ref && node->parent == parent && node->key == key;
-}
-
 ledger_ref call_tree__child(struct call_tree *tree, ledger_ref parent, ledger_ref method,
                             uint64_t key)
 {
-    ledger_ref child = find_child(tree, parent, key);
+    ledger_ref child = child_index__find(&tree->pool, parent, key);
 
     return child ? child : add_method_node(tree, parent, method, key);
 }
@@ -200,12 +181,14 @@ static ledger_ref child_for(struct call_tree *tree, ledger_ref parent, uint64_t 
     const struct context_cache_slot *slot = cache_slot(tree, parent, key);
     ledger_ref method, child;
 
-    if (slot->key == key && slot->parent == parent && is_child(tree, slot->node, parent, key))
+    /* What is remembered may have been folded away since, and used again. */
+    if (slot->key == key && slot->parent == parent &&
+        child_index__is_child(tree->ledger, slot->node, parent, key))
         return slot->node;
     slot = cache_slot(tree, 0, key);
     if (slot->key == key && slot->node == CONTEXT_EXCLUDED)
         return CONTEXT_EXCLUDED;
-    child = find_child(tree, parent, key);
+    child = child_index__find(&tree->pool, parent, key);
     if (!child) {
         method = method_for(tree, key);
         if (!method || method == CONTEXT_EXCLUDED)

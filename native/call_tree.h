@@ -3,9 +3,10 @@
  * it moves. A node is one method in one calling context [G. Ammons, T. Ball, J. Larus: Exploiting
  * Hardware Performance Counters with Flow and Context Sensitive Profiling, PLDI 1997].
  *
- * Enter and leave take constant time in the common case: the child entered last is looked at first,
- * then a small direct-mapped cache, and only then the list of children. A cursor is used by one
- * kernel thread at a time. Nothing here allocates memory but nodes in the ledger, locks or blocks.
+ * Enter and leave take constant time: the child entered last is looked at first, then a small
+ * direct-mapped cache, and only then the list of children or, where they are many, their index. A
+ * cursor is used by one kernel thread at a time. Nothing here allocates memory but in the ledger,
+ * locks or blocks.
  *
  * Events name what they enter and leave in one of two ways. JVMTI's name the method, by its key:
  * enter and leave. Hooks in classes get a token when they enter and give it back when they leave:

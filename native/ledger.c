@@ -31,6 +31,7 @@ static const uint32_t record_cells[LEDGER_TABLES] = {
     [LEDGER_HOOKINGS] = sizeof(struct ledger_hooking) / LEDGER_CELL_BYTES,
     [LEDGER_TALLIES] = sizeof(struct ledger_tally) / LEDGER_CELL_BYTES,
     [LEDGER_CLASSES] = sizeof(struct ledger_class) / LEDGER_CELL_BYTES,
+    [LEDGER_NOTES] = sizeof(struct ledger_note) / LEDGER_CELL_BYTES,
 };
 
 static struct ledger_chunk *chunk_at(const struct ledger *ledger, uint32_t chunk)

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC          "TREADLE\n"
-#define LEDGER_FORMAT_VERSION 6u
+#define LEDGER_FORMAT_VERSION 7u
 #define LEDGER_BYTE_ORDER     0x01020304u
 #define LEDGER_CELL_BYTES     64u
 #define LEDGER_CHUNK_BYTES    4096u
@@ -52,6 +52,7 @@ enum ledger_table {
     LEDGER_HOOKINGS,
     LEDGER_TALLIES,
     LEDGER_CLASSES,
+    LEDGER_NOTES,
     LEDGER_TABLES,
 };
 
@@ -588,9 +589,20 @@ struct ledger_node {
 
 struct ledger_side {
     ledger_ref node;
-    uint32_t reserved;
+    ledger_ref index; /* of the node's children: its tree's writer's own; see child_index.h */
     uint64_t value[LEDGER_METRIC_SLOTS];
 };
+
+#define NOTE_SLOTS 16u
+
+/* What a tree's writer notes for itself: refs, and bits beside them. Readers pass over it. */
+struct ledger_note {
+    uint32_t slots[NOTE_SLOTS];
+};
+
+#define NOTE_IS_NEXT    (1u << 31) /* the ref is that of another note */
+#define NOTE_LACKS_SOME (1u << 30) /* there was no room for all */
+#define NOTE_BITS       (NOTE_IS_NEXT | NOTE_LACKS_SOME)
 
 /* What a kernel thread consumed while profiling was stopped, or before the agent came: not in any
  * other number of the ledger. Profiled is what the kernel says less that. */
@@ -624,6 +636,7 @@ _Static_assert(sizeof(struct ledger_rename) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_tally) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_hooking) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_class) == LEDGER_CELL_BYTES, "one cell");
+_Static_assert(sizeof(struct ledger_note) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_side) % LEDGER_CELL_BYTES == 0, "whole cells");
 _Static_assert(sizeof(struct ledger_thread) % LEDGER_CELL_BYTES == 0, "whole cells");
 _Static_assert(sizeof(struct ledger_kernel_thread) % LEDGER_CELL_BYTES == 0, "whole cells");

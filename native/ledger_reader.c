@@ -365,6 +365,7 @@ static uint32_t record_cells(enum ledger_table table)
         [LEDGER_HOOKINGS] = sizeof(struct ledger_hooking),
         [LEDGER_TALLIES] = sizeof(struct ledger_tally),
         [LEDGER_CLASSES] = sizeof(struct ledger_class),
+        [LEDGER_NOTES] = sizeof(struct ledger_note),
     };
     return (uint32_t)(bytes[table] / LEDGER_CELL_BYTES);
 }

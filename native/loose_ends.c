@@ -48,13 +48,15 @@ static ledger_ref cut(struct ledger *copy, ledger_ref *link, struct ledger_node 
     return *link;
 }
 
+/* An index may lead to children that the list of the copy has not, or not yet. */
 static void cut_side(struct ledger *copy, struct ledger_node *node, ledger_ref ref)
 {
-    const struct ledger_side *side = ledger__at(copy, node->side);
+    struct ledger_side *side = ledger__at(copy, node->side);
     uint32_t cells = sizeof *side / LEDGER_CELL_BYTES;
 
-    (void)cut(copy, &node->side, node,
-              !is_there(copy, node->side, LEDGER_SIDES, cells) || side->node != ref);
+    if (cut(copy, &node->side, node,
+            !is_there(copy, node->side, LEDGER_SIDES, cells) || side->node != ref))
+        side->index = 0;
 }
 
 static bool is_sampled_below(const struct ledger *copy, ledger_ref ref, ledger_ref parent)

@@ -12,9 +12,11 @@ static size_t link_of(enum record_pool_kind kind)
     case POOL_NODES:
         return offsetof(struct ledger_node, next_sibling);
     case POOL_SIDES:
-        return offsetof(struct ledger_side, reserved);
+        return offsetof(struct ledger_side, index);
     case POOL_THREADS:
         return offsetof(struct ledger_thread, renames);
+    case POOL_NOTES:
+        return offsetof(struct ledger_note, slots);
     default:
         return offsetof(struct ledger_string, next_in_bucket);
     }
@@ -29,6 +31,8 @@ static size_t bytes_of(enum record_pool_kind kind)
         return sizeof(struct ledger_side);
     case POOL_THREADS:
         return sizeof(struct ledger_thread);
+    case POOL_NOTES:
+        return sizeof(struct ledger_note);
     default:
         return (size_t)(kind - POOL_STRINGS + 1) * LEDGER_CELL_BYTES;
     }
@@ -149,6 +153,13 @@ ledger_ref record_pool__thread(struct record_pool *pool)
                : ledger__take_shared(pool->ledger, LEDGER_THREADS, CELLS_OF(struct ledger_thread));
 }
 
+ledger_ref record_pool__note(struct record_pool *pool)
+{
+    ledger_ref ref = take(pool, POOL_NOTES);
+
+    return ref ? ref : ledger__take_shared(pool->ledger, LEDGER_NOTES, 1);
+}
+
 static enum record_pool_kind kind_of_string(uint32_t cells)
 {
     return (enum record_pool_kind)(POOL_STRINGS + cells - 1);
@@ -176,9 +187,28 @@ void record_pool__give_node(struct record_pool *pool, ledger_ref ref)
     give(pool, POOL_NODES, ref);
 }
 
+/* As deep as hashes have steps. */
+static void give_index(struct record_pool *pool, ledger_ref index)
+{
+    const struct ledger_note *note = ledger__at(pool->ledger, index & ~NOTE_BITS);
+
+    if (!(index & NOTE_IS_NEXT))
+        return;
+    for (unsigned i = 0; i < NOTE_SLOTS; i++)
+        give_index(pool, note->slots[i]);
+    give(pool, POOL_NOTES, index & ~NOTE_BITS);
+}
+
 void record_pool__give_side(struct record_pool *pool, ledger_ref ref)
 {
+    if (ref)
+        give_index(pool, ((const struct ledger_side *)ledger__at(pool->ledger, ref))->index);
     give(pool, POOL_SIDES, ref);
+}
+
+void record_pool__give_note(struct record_pool *pool, ledger_ref ref)
+{
+    give(pool, POOL_NOTES, ref);
 }
 
 void record_pool__give_thread(struct record_pool *pool, ledger_ref ref)

@@ -17,6 +17,7 @@ enum record_pool_kind {
     POOL_NODES,
     POOL_SIDES,
     POOL_THREADS,
+    POOL_NOTES,
     POOL_STRINGS, /* of one cell, of two, … */
     POOL_KINDS = POOL_STRINGS + RECORD_POOL_STRING_CELLS,
 };
@@ -41,13 +42,16 @@ struct record_pool {
 ledger_ref record_pool__node(struct record_pool *pool);
 ledger_ref record_pool__side(struct record_pool *pool);
 ledger_ref record_pool__thread(struct record_pool *pool);
+ledger_ref record_pool__note(struct record_pool *pool);
 /* A string of its own. */
 ledger_ref record_pool__string(struct record_pool *pool, const char *bytes, size_t length);
 
-/* Back into the pool; none is fine. Nothing may lead to the record any more. */
+/* Back into the pool; none is fine. Nothing may lead to the record any more. With a side record
+ * goes the index that it has. */
 void record_pool__give_node(struct record_pool *pool, ledger_ref ref);
 void record_pool__give_side(struct record_pool *pool, ledger_ref ref);
 void record_pool__give_thread(struct record_pool *pool, ledger_ref ref);
+void record_pool__give_note(struct record_pool *pool, ledger_ref ref);
 void record_pool__give_string(struct record_pool *pool, ledger_ref ref);
 
 #endif

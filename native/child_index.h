@@ -1,0 +1,38 @@
+/*
+ * The children of a node, by method: a trie over the hash of their keys, sixteen ways a step [P.
+ * Bagwell: Ideal Hash Trees, 2001]. So a child of ten thousand is found in four steps, one of a
+ * million in five. A step's cell is a note in the ledger, and never moved: no call waits while a
+ * table grows.
+ *
+ * A node has an index from CHILDREN_WALKED children on; a list of a few is walked faster. Its ref
+ * stands in the node's side record. The list is what readers follow; the index is its tree's
+ * writer's own, and may be behind it: a child that it leads to is looked at before it is believed,
+ * and where there was no room for all of them the list is walked.
+ */
+#ifndef TREADLE_CHILD_INDEX_H
+#define TREADLE_CHILD_INDEX_H
+
+#include "native/record_pool.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CHILDREN_WALKED 8u
+
+/* Is the ref that of a node's child for that key? It may be another record by now. */
+static inline bool child_index__is_child(const struct ledger *ledger, ledger_ref ref,
+                                         ledger_ref parent, uint64_t key)
+{
+    const struct ledger_node *node = ledger__at(ledger, ref);
+
+    return ref && node->parent == parent && node->key == key && node->method &&
+           ledger_node__kind(node) == NODE_EXACT;
+}
+
+/* The child of a node for a key, by index or list; none: there is none. */
+ledger_ref child_index__find(struct record_pool *pool, ledger_ref parent, uint64_t key);
+
+/* A child that was just linked; what there is no room for is found in the list. */
+void child_index__add(struct record_pool *pool, ledger_ref parent, ledger_ref child);
+
+#endif
