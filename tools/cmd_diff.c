@@ -5,6 +5,7 @@
 #include "tools/live_ledger.h"
 #include "tools/option_values.h"
 #include "tools/partial_argument.h"
+#include "tools/rights.h"
 #include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
 #include "tools/view_diff.h"
@@ -238,7 +239,8 @@ static int write_html(const struct request *request, const struct html_diff *htm
         return command__fail("%s, %s: no thread's name matches '%s'; `treadle diff` shows them",
                              html->paths[DIFF_A], html->paths[DIFF_B], request->threads);
     if (error)
-        return command__fail("%s: cannot be written: %s", request->html, strerror(-error));
+        return command__fail("%s: cannot be written: %s%s", request->html, strerror(-error),
+                             rights__given_up());
     printf("%s\n", request->html);
     return EXIT_FINE;
 }

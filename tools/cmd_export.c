@@ -6,6 +6,7 @@
 #include "tools/live_ledger.h"
 #include "tools/option_values.h"
 #include "tools/partial_argument.h"
+#include "tools/rights.h"
 #include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
 
@@ -119,8 +120,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static int fail_output(const struct request *request, int error)
 {
     bool is_standard = !request->output || strcmp(request->output, "-") == 0;
-    return command__fail("%s: cannot be written: %s",
-                         is_standard ? "standard output" : request->output, strerror(-error));
+    return command__fail("%s: cannot be written: %s%s",
+                         is_standard ? "standard output" : request->output, strerror(-error),
+                         rights__given_up());
 }
 
 static int write_output(const struct request *request, const struct export_job *job)

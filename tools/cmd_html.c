@@ -5,6 +5,7 @@
 #include "tools/ledger_argument.h"
 #include "tools/partial_argument.h"
 #include "tools/report/memory.h"
+#include "tools/rights.h"
 #include "tools/since_argument.h"
 
 #include <errno.h>
@@ -91,7 +92,8 @@ static int complain(const struct html_ledger *html, const char *output, int erro
     if (error == -ESRCH)
         return command__fail("%s: no thread's name matches '%s'; `treadle report` shows them",
                              html_moments__last(html->moments)->path, html->threads);
-    return command__fail("%s: cannot be written: %s", output, strerror(-error));
+    return command__fail("%s: cannot be written: %s%s", output, strerror(-error),
+                         rights__given_up());
 }
 
 static int write_page(const void *html, FILE *out)
