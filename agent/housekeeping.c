@@ -74,13 +74,13 @@ void housekeeping__warn_of_losses(struct agent *agent)
         return;
     agent->warned = true;
     if (header->full_error == ENOMEM)
-        log__line(LOG_WARN, "the ledger is full (max-mem is reached): calls and threads that are "
-                            "new are only counted as lost; raise max-mem=, or include= fewer "
-                            "methods");
+        log__line(LOG_WARN,
+                  "the ledger is full (max-mem is reached): calls in contexts that are new "
+                  "are folded, a row a method; raise max-mem=, or include= fewer methods");
     else if (header->full_error)
         log__line(LOG_WARN,
-                  "the ledger is full (%s): calls and threads that are new are only counted as "
-                  "lost; name another folder with live-dir=",
+                  "the ledger is full (%s): calls in contexts that are new are folded or lost, and "
+                  "so are threads; name another folder with live-dir=",
                   strerror(header->full_error));
     else
         log__line(LOG_WARN, "some calls or threads are not recorded; reports say how many");

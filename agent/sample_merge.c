@@ -572,13 +572,22 @@ static void add_below(struct sample_merge *merge, const struct sample *sample,
     count_place(merge, sample);
 }
 
+/* Of what found no room for a node nobody knows where it stands. */
+static bool is_folded(const struct sample_merge *merge, const struct sample *sample)
+{
+    const struct ledger_node *node = ledger__at(merge->ledger, sample->node);
+    const struct ledger_node *parent = ledger__at(merge->ledger, node->parent);
+
+    return node->parent && ledger_node__kind(parent) == NODE_FOLDED;
+}
+
 /* The exact node that a sample belongs to. */
 static ledger_ref node_of(struct sample_merge *merge, const struct sample *sample,
                           const struct ledger_thread *thread)
 {
     ledger_ref stands;
 
-    if (!tells_position(sample))
+    if (!tells_position(sample) || is_folded(merge, sample))
         return sample->thread ? sample->node : thread->root;
     stands = standing(merge, sample);
     return stands && position_watch__note(&merge->positions, sample, stands) ? stands
@@ -608,7 +617,8 @@ void sample_merge__add(void *context, const struct sample *sample)
         else if (sample->thread && thread->kind == THREAD_VIRTUAL &&
                  sample->failure == SAMPLE_IS_WHOLE)
             note_sampled(merge, sample);
-        if (tells_position(sample) && !(sample->flags & SAMPLE_IS_WALL))
+        if (tells_position(sample) && !(sample->flags & SAMPLE_IS_WALL) &&
+            !is_folded(merge, sample))
             tally(merge, sample);
         merge->positions.threads = merge->threads;
         add_below(merge, sample, thread, node_of(merge, sample, thread));

@@ -1,6 +1,7 @@
 #include "native/call_tree.h"
 
 #include "native/child_index.h"
+#include "native/folded_calls.h"
 
 #include <string.h>
 
@@ -44,6 +45,8 @@ void call_tree__begin_epoch(struct call_tree *tree, uint32_t epoch)
 
 void call_tree__go_to(struct call_tree *tree, ledger_ref node, uint64_t lost_depth)
 {
+    if (tree->thread && !(lost_depth & ~CALL_TREE_FLAGS))
+        folded_calls__forget(&tree->pool, tree->thread);
     tree->current = call_tree__node(tree, node);
     tree->lost_depth = lost_depth;
     tree->floor = 0;
@@ -204,23 +207,48 @@ static ledger_ref child_for(struct call_tree *tree, ledger_ref parent, uint64_t 
 static void count_lost(struct call_tree *tree)
 {
     struct ledger_header *header = tree->ledger->header;
+    struct ledger_thread *thread = tree->thread;
 
-    if (!tree->lost_calls) {
+    if (!thread) {
         ledger__count(&header->dropped_enters, 1);
         return;
     }
-    __atomic_store_n(tree->lost_calls, *tree->lost_calls + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&thread->lost_enters, thread->lost_enters + 1, __ATOMIC_RELAXED);
     if (!__atomic_load_n(&header->calls_lost, __ATOMIC_RELAXED))
         __atomic_store_n(&header->calls_lost, 1, __ATOMIC_RELAXED);
 }
 
-/* Below a lost call every entry and every exit counts for the depth, whatever the method: whether
- * it is left out may become known in between. */
-static void lose_call(struct call_tree *tree, uint64_t key, bool counted)
+static void count_call(struct ledger_node *node)
 {
+    __atomic_store_n(&node->calls, node->calls + 1, __ATOMIC_RELAXED);
+}
+
+/* There is no room for a node of this context, or of one above. There, every entry and every exit
+ * counts for the depth, whatever the method: whether it is left out may become known in between. */
+static void fold_call(struct call_tree *tree, uint64_t key, bool counted)
+{
+    uint64_t depth = tree->lost_depth & ~CALL_TREE_FLAGS;
+    ledger_ref method = method_for(tree, key), node = 0;
+    bool left_out = method == CONTEXT_EXCLUDED;
+
+    if (tree->thread && !left_out)
+        node = folded_calls__node(tree, tree->thread, method, key);
     tree->lost_depth++;
-    if (counted && (tree->admits_all || method_for(tree, key) != CONTEXT_EXCLUDED))
+    if (!folded_calls__begin(tree, depth, node))
+        node = 0;
+    if (!counted || (left_out && !tree->admits_all))
+        return;
+    if (node)
+        count_call(call_tree__node(tree, node));
+    else
         count_lost(tree);
+}
+
+/* The youngest so many of these calls are over. */
+static void end_folded(struct call_tree *tree, uint64_t count)
+{
+    folded_calls__end(tree, tree->lost_depth & ~CALL_TREE_FLAGS, count);
+    tree->lost_depth -= count;
 }
 
 void call_tree__enter_slowly(struct call_tree *tree, uint64_t key, bool counted)
@@ -230,20 +258,20 @@ void call_tree__enter_slowly(struct call_tree *tree, uint64_t key, bool counted)
     ledger_ref child;
 
     if (tree->lost_depth) {
-        lose_call(tree, key, counted);
+        fold_call(tree, key, counted);
         return;
     }
     child = child_for(tree, parent, key);
     if (child == CONTEXT_EXCLUDED)
         return;
     if (!child) {
-        lose_call(tree, key, counted);
+        fold_call(tree, key, counted);
         return;
     }
     node = call_tree__node(tree, child);
     tree->current->last_hit = child;
     if (counted)
-        __atomic_store_n(&node->calls, node->calls + 1, __ATOMIC_RELAXED);
+        count_call(node);
     tree->current = node;
 }
 
@@ -252,7 +280,7 @@ void call_tree__seed(struct call_tree *tree, uint64_t key)
     const struct ledger_node *before = tree->current;
 
     call_tree__enter_slowly(tree, key, false);
-    if (tree->current != before)
+    if (tree->current != before && !tree->lost_depth)
         tree->floor = ledger__ref(tree->ledger, tree->current);
 }
 
@@ -280,7 +308,7 @@ void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
     bool was_seed = is_seed(tree, node);
 
     if (tree->lost_depth) {
-        tree->lost_depth--;
+        end_folded(tree, 1);
         return;
     }
     if (method_for(tree, key) == CONTEXT_EXCLUDED)
@@ -312,7 +340,8 @@ static void unwind(struct call_tree *tree, uint64_t token)
     frames = tree->token - token - (has_floor && depth <= tree->floor);
     lost = frames < tree->lost_depth ? frames : tree->lost_depth;
     tree->token = token;
-    tree->lost_depth -= lost;
+    if (lost)
+        end_folded(tree, lost);
     for (uint64_t left = frames - lost; left && tree->current->method; left--)
         tree->current = call_tree__node(tree, tree->current->parent);
     if (has_floor && depth == tree->floor)

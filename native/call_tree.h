@@ -21,10 +21,10 @@
  * a frame, a seed, is current.
  *
  * Three things happen beside plain nodes. A method that include=/exclude= leaves out has no node:
- * entering and leaving it does not move the cursor. When the ledger is full the call is counted as
- * lost, and so is all that is called below it, until it returns. And when an exit names a method
- * that is not the current one (a frame went without an event), the cursor goes up to where that
- * method is.
+ * entering and leaving it does not move the cursor. When there is no room for a node the call is
+ * counted and charged elsewhere, see folded_calls.h, and so is all that is called below it, until
+ * it returns. And when an exit names a method that is not the current one (a frame went without an
+ * event), the cursor goes up to where that method is.
  */
 #ifndef TREADLE_CALL_TREE_H
 #define TREADLE_CALL_TREE_H
@@ -55,13 +55,13 @@ struct call_tree {
     struct ledger *ledger;
     char *base; /* the ledger's, which never moves */
     struct ledger_node *current;
-    uint64_t lost_depth;  /* calls below current that have no node; or CALL_TREE_ON_FLOOR too */
-    uint64_t token;       /* what the next push gives out; the depth is counted in its low half */
-    uint64_t floor;       /* frames without a token, the oldest ones: how many; where events name
-                             methods, the youngest one's node; 0: none */
-    uint64_t *lost_calls; /* where they are counted: the thread's own; NULL: in the header */
-    bool admits_all;      /* what is left out by include=/exclude= has no events at all */
-    bool unsure;          /* frames came and went unseen: the next mismatch is no surprise */
+    uint64_t lost_depth; /* calls that run and found no room for a node; and flags, see below */
+    uint64_t token;      /* what the next push gives out; the depth is counted in its low half */
+    uint64_t floor;      /* frames without a token, the oldest ones: how many; where events name
+                            methods, the youngest one's node; 0: none */
+    struct ledger_thread *thread; /* whose tree it is; NULL: nobody's */
+    bool admits_all;              /* what is left out by include=/exclude= has no events at all */
+    bool unsure; /* frames came and went unseen: the next mismatch is no surprise */
     struct record_pool pool;
     call_tree_resolve resolve;
     void *resolve_context;
@@ -75,6 +75,7 @@ struct call_tree {
 /* Ditto: frames may stand there that nobody has looked for yet. The host is to look before the next
  * event; if it cannot, there are none. */
 #define CALL_TREE_UNSEEN (UINT64_C(1) << 62)
+#define CALL_TREE_FLAGS  (CALL_TREE_ON_FLOOR | CALL_TREE_UNSEEN)
 
 void call_tree__init(struct call_tree *tree, struct ledger *ledger, call_tree_resolve resolve,
                      void *resolve_context);
@@ -93,7 +94,8 @@ ledger_ref call_tree__child(struct call_tree *tree, ledger_ref parent, ledger_re
 /* From here on tokens are of that epoch (not UINT32_MAX), and the current node is at depth 0. */
 void call_tree__begin_epoch(struct call_tree *tree, uint32_t epoch);
 
-/* Points the cursor at a node: another Java thread is current from now on. There is no floor. */
+/* Points the cursor at a node of tree->thread, which is current from now on. There is no floor.
+ * With a lost_depth of 0 no call that found no room runs any more. */
 void call_tree__go_to(struct call_tree *tree, ledger_ref node, uint64_t lost_depth);
 
 /* The frames of these methods, oldest first, are the floor: below what was laid before, or below

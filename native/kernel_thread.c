@@ -78,11 +78,14 @@ ledger_ref kernel_thread__add_thread(struct kernel_thread *kernel_thread,
                                      const struct java_thread_facts *facts)
 {
     struct ledger *ledger = kernel_thread->setup->ledger;
-    ledger_ref root = call_tree__add_plain_node(&kernel_thread->tree, 0, NODE_ROOT);
     struct record_pool *pool = &kernel_thread->tree.pool;
-    ledger_ref ref = root ? record_pool__thread(pool) : 0;
     struct ledger_thread *thread;
+    ledger_ref root, ref;
 
+    pool->takes_reserved = true;
+    root = call_tree__add_plain_node(&kernel_thread->tree, 0, NODE_ROOT);
+    pool->takes_reserved = false;
+    ref = root ? record_pool__thread(pool) : 0;
     if (!ref) {
         record_pool__give_node(pool, root);
         return 0;
@@ -109,7 +112,7 @@ static void make_current(struct kernel_thread *kernel_thread, ledger_ref ref, le
     struct ledger_kernel_thread *record = kernel_thread->record;
 
     kernel_thread->thread = ledger__at(kernel_thread->setup->ledger, ref);
-    kernel_thread->tree.lost_calls = &kernel_thread->thread->lost_enters;
+    kernel_thread->tree.thread = kernel_thread->thread;
     kernel_thread->tree.admits_all = kernel_thread->setup->admits_all;
     call_tree__go_to(&kernel_thread->tree, node, 0);
     __atomic_store_n(&record->before_cpu_ns, record->charged_cpu_ns, __ATOMIC_RELAXED);
@@ -141,7 +144,7 @@ void kernel_thread__go_on(struct kernel_thread *kernel_thread, const struct java
     struct call_tree *tree = &kernel_thread->tree;
 
     kernel_thread->thread = position->thread;
-    tree->lost_calls = &position->thread->lost_enters;
+    tree->thread = position->thread;
     call_tree__go_to(tree, is_of_epoch ? position->node : position->thread->root,
                      is_of_epoch ? position->lost_depth : 0);
     if (is_of_epoch) {
@@ -293,7 +296,7 @@ static void leave_mounted(struct kernel_thread *kernel_thread)
 {
     kernel_thread->thread = kernel_thread->carrier.thread;
     kernel_thread->carrier.thread = NULL;
-    kernel_thread->tree.lost_calls = &kernel_thread->thread->lost_enters;
+    kernel_thread->tree.thread = kernel_thread->thread;
     __atomic_store_n(&kernel_thread->record->thread,
                      ledger__ref(kernel_thread->setup->ledger, kernel_thread->thread),
                      __ATOMIC_RELEASE);
@@ -444,13 +447,10 @@ void kernel_thread__place(struct kernel_thread *kernel_thread, uint32_t epoch, c
     kernel_thread__let_go(kernel_thread);
 }
 
-/* A carrier's first event finds out who is mounted. */
 bool kernel_thread__is_silent(const struct kernel_thread *kernel_thread, uint32_t epoch)
 {
-    bool carries = kernel_thread->carrier.thread != NULL;
-
-    return !kernel_thread->idle && kernel_thread__is_unmet(kernel_thread) == carries &&
-           kernel_thread->placed == epoch &&
+    return !kernel_thread->idle && !kernel_thread->carrier.thread &&
+           !kernel_thread__is_unmet(kernel_thread) && kernel_thread->placed == epoch &&
            !__atomic_load_n(&kernel_thread->joining, __ATOMIC_SEQ_CST) &&
            __atomic_load_n(&kernel_thread->joined, __ATOMIC_RELAXED) != epoch;
 }
@@ -472,18 +472,14 @@ void kernel_thread__place_again(struct kernel_thread *kernel_thread, uint32_t ep
     kernel_thread__let_go(kernel_thread);
 }
 
-bool kernel_thread__begin_joining(struct kernel_thread *kernel_thread)
+/* False: another thread is placing it just now. */
+static bool begin_joining(struct kernel_thread *kernel_thread)
 {
     __atomic_store_n(&kernel_thread->joining, true, __ATOMIC_SEQ_CST);
     if (!__atomic_load_n(&kernel_thread->placing, __ATOMIC_SEQ_CST))
         return true;
     __atomic_store_n(&kernel_thread->joining, false, __ATOMIC_SEQ_CST);
     return false;
-}
-
-void kernel_thread__end_joining(struct kernel_thread *kernel_thread)
-{
-    __atomic_store_n(&kernel_thread->joining, false, __ATOMIC_SEQ_CST);
 }
 
 bool kernel_thread__join(struct kernel_thread *kernel_thread)
@@ -494,10 +490,10 @@ bool kernel_thread__join(struct kernel_thread *kernel_thread)
         kernel_thread__is_unmet(kernel_thread))
         return false;
     if (kernel_thread->joined != epoch) {
-        if (!kernel_thread__begin_joining(kernel_thread))
+        if (!begin_joining(kernel_thread))
             return false;
         begin_epoch(kernel_thread, epoch);
-        kernel_thread__end_joining(kernel_thread);
+        __atomic_store_n(&kernel_thread->joining, false, __ATOMIC_SEQ_CST);
     }
     kernel_thread->epoch = epoch;
     return true;

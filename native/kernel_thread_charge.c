@@ -1,5 +1,6 @@
 /* What a kernel thread consumed, charged to the node that is current, where the straight line of
  * the header does not do. */
+#include "native/folded_calls.h"
 #include "native/kernel_thread.h"
 
 #include <unistd.h>
@@ -13,24 +14,47 @@ static const struct ledger_unprofiled *unprofiled_of(const struct kernel_thread 
     return __atomic_load_n(&kernel_thread->unprofiled, __ATOMIC_ACQUIRE);
 }
 
+/* A node's side record, made if need be. NULL: there is no room. */
+static struct ledger_side *side_of(struct call_tree *tree, struct ledger_node *node)
+{
+    ledger_ref ref = node->side;
+    struct ledger_side *side;
+
+    if (ref)
+        return ledger__at(tree->ledger, ref);
+    ref = record_pool__side(&tree->pool);
+    if (!ref)
+        return NULL;
+    side = ledger__at(tree->ledger, ref);
+    side->node = ledger__ref(tree->ledger, node);
+    __atomic_store_n(&node->side, ref, __ATOMIC_RELEASE);
+    return side;
+}
+
+/* Where the current node finds no room for a side record: that of its method below (folded). */
+static struct ledger_side *folded_side(struct kernel_thread *kernel_thread)
+{
+    struct call_tree *tree = &kernel_thread->tree;
+    struct ledger_node *node = tree->current;
+    ledger_ref folded = folded_calls__node(tree, kernel_thread->thread, node->method, node->key);
+    struct ledger_side *side;
+
+    tree->pool.takes_reserved = true;
+    side = side_of(tree, folded ? call_tree__node(tree, folded) : node);
+    tree->pool.takes_reserved = false;
+    return side;
+}
+
 static void add_to_side(struct kernel_thread *kernel_thread, unsigned metric, uint64_t delta)
 {
-    struct ledger *ledger = kernel_thread->setup->ledger;
-    struct ledger_node *node = kernel_thread->tree.current;
-    struct ledger_side *side;
-    ledger_ref ref = node->side;
+    struct ledger_side *side = side_of(&kernel_thread->tree, kernel_thread->tree.current);
 
-    if (!ref) {
-        ref = record_pool__side(&kernel_thread->tree.pool);
-        if (!ref) {
-            ledger__count(&ledger->header->dropped_side_values, 1);
-            return;
-        }
-        side = ledger__at(ledger, ref);
-        side->node = ledger__ref(ledger, node);
-        __atomic_store_n(&node->side, ref, __ATOMIC_RELEASE);
+    if (!side)
+        side = folded_side(kernel_thread);
+    if (!side) {
+        ledger__count(&kernel_thread->setup->ledger->header->dropped_side_values, 1);
+        return;
     }
-    side = ledger__at(ledger, ref);
     __atomic_store_n(&side->value[metric], side->value[metric] + delta, __ATOMIC_RELAXED);
 }
 

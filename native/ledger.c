@@ -223,6 +223,22 @@ bool ledger__uses_part(const struct ledger *ledger, uint32_t part)
            atomic_load_explicit(&ledger->full, memory_order_relaxed);
 }
 
+bool ledger__is_tight(const struct ledger *ledger)
+{
+    uint32_t used = __atomic_load_n(&ledger->header->chunks_used, __ATOMIC_RELAXED);
+    uint32_t most = chunks_max(ledger);
+
+    return !ledger->touched && used >= most - most / LEDGER_RESERVED_PART;
+}
+
+void ledger__note_tight(struct ledger *ledger)
+{
+    int32_t *error = &ledger->header->full_error;
+
+    if (!__atomic_load_n(error, __ATOMIC_RELAXED))
+        __atomic_store_n(error, ENOMEM, __ATOMIC_RELAXED);
+}
+
 /* FNV-1a, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
 static uint32_t hash_bytes(const char *bytes, size_t length)
 {
@@ -368,14 +384,13 @@ bool ledger__holds(const struct ledger *ledger, ledger_ref ref, enum ledger_tabl
 {
     uint32_t chunk = ref / LEDGER_CHUNK_CELLS;
     uint32_t cell = ref % LEDGER_CHUNK_CELLS;
-    uint32_t cells = record_cells[table];
     const struct ledger_chunk *head;
 
-    if (!chunk || !cell || chunk >= ledger->header->chunks_used || (cell - 1) % cells != 0)
+    if (!chunk || !cell || chunk >= ledger->header->chunks_used ||
+        cell + record_cells[table] > LEDGER_CHUNK_CELLS)
         return false;
     head = chunk_at(ledger, chunk);
-    return head->magic == LEDGER_CHUNK_MAGIC && head->table == (uint32_t)table &&
-           cell + cells <= head->used_cells && head->used_cells <= LEDGER_CHUNK_CELLS;
+    return head->magic == LEDGER_CHUNK_MAGIC && head->table == (uint32_t)table;
 }
 
 static uint32_t latest_name_hash(const struct ledger *ledger, const struct ledger_thread *thread)

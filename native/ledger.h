@@ -120,6 +120,16 @@ ledger_ref ledger__take(struct ledger *ledger, struct ledger_arena *arena, enum 
                         uint32_t cells);
 ledger_ref ledger__take_shared(struct ledger *ledger, enum ledger_table table, uint32_t cells);
 
+/* So much of max-mem is not for calling contexts: with them full, there is room for threads that
+ * begin, for methods, and for calls that find no room for a context. */
+#define LEDGER_RESERVED_PART 16u
+
+/* Is no more left than that? */
+bool ledger__is_tight(const struct ledger *ledger);
+
+/* … which is noted in the header, as full_error. */
+void ledger__note_tight(struct ledger *ledger);
+
 /* Is a part of max-mem in use, or more? So is all of it where the file cannot grow. */
 bool ledger__uses_part(const struct ledger *ledger, uint32_t part);
 

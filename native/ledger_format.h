@@ -291,8 +291,6 @@ struct ledger_header {
 
     uint64_t folded_threads;  /* threads that are over and were folded: in groups' rows */
     uint64_t folded_since_ns; /* when the first of them was over */
-    uint64_t
-        senseless_records; /* of a snapshot: left out when it was made; no race explains them */
 };
 
 enum ledger_event_mode {
@@ -512,8 +510,13 @@ struct ledger_thread {
     uint64_t moded_system_ns; /* … of these, in the kernel */
     uint64_t floor;           /* see call_tree.h; beside `current`, as token */
     ledger_ref next_ended;    /* see thread_fold.h */
-    uint32_t reserved_ended;
-    uint64_t reserved[6];
+    ledger_ref folded;        /* the NODE_FOLDED below its root, or none */
+    /* calls that found no room for a node and run still; see folded_calls.h */
+    ledger_ref folded_path;  /* the newest note of their nodes */
+    ledger_ref folded_below; /* the node where the oldest was called */
+    uint32_t folded_depth;   /* how many there are */
+    uint32_t reserved_folded;
+    uint64_t reserved[4];
 };
 
 /* What the ledger knows of a kernel thread: enough for anybody to work out what is not yet charged,
@@ -540,9 +543,10 @@ enum ledger_node_kind {
     NODE_ROOT = 1,    /* the thread node: no method */
     NODE_EXACT = 2,   /* a method in one calling context */
     NODE_GAP = 3,     /* "(between Java threads)": no method, child of a root */
-    NODE_SAMPLED = 4, /* a Java frame that samples met */
-    NODE_NATIVE = 5,  /* ditto, a native one */
-    NODE_KERNEL = 6,  /* ditto, the kernel's side */
+    NODE_FOLDED = 4,  /* "(folded)": no method; see below */
+    NODE_SAMPLED = 5, /* a Java frame that samples met */
+    NODE_NATIVE = 6,  /* ditto, a native one */
+    NODE_KERNEL = 7,  /* ditto, the kernel's side */
     NODE_UNSEEN = 8,  /* in no ledger: a report's row of what no sample saw, below an exact node */
 };
 
@@ -555,14 +559,20 @@ enum ledger_node_kind {
  * frame of a sample only. Samples that met the exact node itself on top are those of a sampled
  * child with NODE_SELF.
  *
+ * Below a NODE_FOLDED stands one exact node a method, with all calls and times that the method had
+ * in contexts that have no nodes of their own. It hangs below the node that these contexts lie
+ * below; below a root, it also has the calls that found no room for a node. It has no calls and no
+ * times itself.
+ *
  * A CPU sample stands for the CPU time since the one before it on its kernel thread, or since its
  * timer was set. What came before that, and what a sample would stand for that was lost, is in no
  * seen_ns: an exact node's base less those of all sampled frames below it is what no sample saw.
  */
 struct ledger_node {
     union {
-        uint64_t key;     /* the method's key, so that the hot path needs no other line */
-        uint64_t seen_ns; /* CPU time that the cpu_samples of this sampled frame stand for */
+        uint64_t key;      /* the method's key, so that the hot path needs no other line */
+        uint64_t seen_ns;  /* CPU time that the cpu_samples of this sampled frame stand for */
+        uint64_t contexts; /* of a NODE_FOLDED: that were folded into it, as far as is known */
     };
     ledger_ref method; /* none for roots and gaps */
     ledger_ref parent; /* none for roots */

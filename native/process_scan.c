@@ -215,12 +215,10 @@ static void book_row(struct process_scan *scan, struct scanned_row *row, uint64_
 static void make_homeless(const struct process_scan *scan, const struct ledger_thread *thread)
 {
     const struct ledger_node *node = ledger__at(scan->ledger, thread->root);
-    uint64_t steps_left = (uint64_t)scan->ledger->header->chunks_used * LEDGER_CHUNK_CELLS;
     ledger_ref ref = node->sampled;
     uint64_t samples = 0;
 
-    /* There are no more nodes than that. */
-    while (ref && steps_left-- > 0) {
+    while (ref) {
         node = ledger__at(scan->ledger, ref);
         samples += node->cpu_samples + node->wall_samples;
         ref = node->first_child;
@@ -399,7 +397,8 @@ void process_scan__adopt(struct process_scan *scan)
     while ((ref = ledger__next(scan->ledger, LEDGER_THREADS, ref))) {
         const struct ledger_thread *thread = ledger__at(scan->ledger, ref);
 
-        if ((thread->kind == THREAD_VM || thread->kind == THREAD_NATIVE) && thread->root &&
+        if ((thread->kind == THREAD_VM || thread->kind == THREAD_NATIVE) &&
+            ledger__holds(scan->ledger, thread->root, LEDGER_NODES) &&
             !(thread->flags & (THREAD_TERMINATED | THREAD_HIDDEN)))
             adopt_row(scan, thread, ref);
     }

@@ -130,19 +130,46 @@ static ledger_ref take(struct record_pool *pool, enum record_pool_kind kind)
     return ref;
 }
 
+/* What is left of the ledger is not for this. */
+static bool is_refused(const struct record_pool *pool)
+{
+    if (pool->takes_reserved)
+        return false;
+    ledger__note_tight(pool->ledger);
+    return true;
+}
+
 ledger_ref record_pool__node(struct record_pool *pool)
 {
     ledger_ref ref = take(pool, POOL_NODES);
 
-    return ref ? ref : ledger__take(pool->ledger, &pool->nodes, LEDGER_NODES, 1);
+    if (ref)
+        return ref;
+    if (pool->nodes.next != pool->nodes.end || !ledger__is_tight(pool->ledger))
+        return ledger__take(pool->ledger, &pool->nodes, LEDGER_NODES, 1);
+    return is_refused(pool) ? 0
+                            : ledger__take(pool->ledger, &pool->reserved_nodes, LEDGER_NODES, 1);
+}
+
+static ledger_ref take_shared(struct record_pool *pool, enum record_pool_kind kind,
+                              enum ledger_table table)
+{
+    ledger_ref ref = take(pool, kind);
+
+    if (!ref && !(ledger__is_tight(pool->ledger) && is_refused(pool)))
+        ref = ledger__take_shared(pool->ledger, table,
+                                  (uint32_t)(bytes_of(kind) / LEDGER_CELL_BYTES));
+    return ref;
 }
 
 ledger_ref record_pool__side(struct record_pool *pool)
 {
-    ledger_ref ref = take(pool, POOL_SIDES);
+    return take_shared(pool, POOL_SIDES, LEDGER_SIDES);
+}
 
-    return ref ? ref
-               : ledger__take_shared(pool->ledger, LEDGER_SIDES, CELLS_OF(struct ledger_side));
+ledger_ref record_pool__note(struct record_pool *pool)
+{
+    return take_shared(pool, POOL_NOTES, LEDGER_NOTES);
 }
 
 ledger_ref record_pool__thread(struct record_pool *pool)
@@ -151,13 +178,6 @@ ledger_ref record_pool__thread(struct record_pool *pool)
 
     return ref ? ref
                : ledger__take_shared(pool->ledger, LEDGER_THREADS, CELLS_OF(struct ledger_thread));
-}
-
-ledger_ref record_pool__note(struct record_pool *pool)
-{
-    ledger_ref ref = take(pool, POOL_NOTES);
-
-    return ref ? ref : ledger__take_shared(pool->ledger, LEDGER_NOTES, 1);
 }
 
 static enum record_pool_kind kind_of_string(uint32_t cells)

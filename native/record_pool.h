@@ -10,6 +10,8 @@
 
 #include "native/ledger.h"
 
+#include <stdbool.h>
+
 #define RECORD_POOL_CHAIN        256u /* records that are handed over together */
 #define RECORD_POOL_STRING_CELLS 4u   /* longer names are not used again */
 
@@ -34,6 +36,9 @@ struct record_chain {
 struct record_pool {
     struct ledger *ledger;
     struct ledger_arena nodes;
+    struct ledger_arena reserved_nodes;
+    bool takes_reserved; /* what is reserved may be taken for nodes and what is theirs; see ledger.h
+                          */
     struct record_chain chains[POOL_KINDS][2]; /* the one in use, and a whole one or none */
     ledger_ref borrowed[POOL_KINDS];           /* taken from others: of any length, only used up */
 };

@@ -1,5 +1,7 @@
 #include "native/thread_fold.h"
 
+#include "native/folded_calls.h"
+#include "native/loose_ends.h"
 #include "native/sample_tree.h"
 
 #include <stdlib.h>
@@ -8,9 +10,12 @@
 /* A walk over a tree, and over the nodes of another that its nodes are added to. */
 struct walk {
     struct call_tree *tree;
+    struct ledger_thread *group;
     ledger_ref root;
     ledger_ref from;
     ledger_ref to;
+    ledger_ref folded; /* the node from which on there is no room for counterparts, or none */
+    ledger_ref above;  /* the counterpart of its parent */
 };
 
 static struct ledger_thread *thread_at(const struct call_tree *tree, ledger_ref ref)
@@ -118,40 +123,70 @@ static ledger_ref find_group(struct thread_folder *folder, struct call_tree *tre
 }
 
 /* The child of `to` that a node is added to. None: there is no room. */
-static ledger_ref counterpart(struct call_tree *tree, ledger_ref to, const struct ledger_node *node)
+static ledger_ref counterpart(struct call_tree *tree, struct ledger_thread *group, ledger_ref to,
+                              const struct ledger_node *node)
 {
     ledger_ref child = call_tree__node(tree, to)->first_child;
+    uint32_t kind = ledger_node__kind(node);
 
     if (node->method)
         return call_tree__child(tree, to, node->method, node->key);
-    while (child && ledger_node__kind(call_tree__node(tree, child)) != ledger_node__kind(node))
+    if (kind == NODE_FOLDED && to == group->root)
+        return folded_calls__top(tree, group);
+    while (child && ledger_node__kind(call_tree__node(tree, child)) != kind)
         child = call_tree__node(tree, child)->next_sibling;
     if (child)
         return child;
-    return call_tree__add_plain_node(tree, to, (enum ledger_node_kind)ledger_node__kind(node));
+    return call_tree__add_plain_node(tree, to, (enum ledger_node_kind)kind);
+}
+
+/* Where there is no room for counterparts a node is added to that of its method below `(folded)`.
+ */
+static ledger_ref folded_counterpart(const struct walk *walk, const struct ledger_node *node)
+{
+    return node->method ? folded_calls__node(walk->tree, walk->group, node->method, node->key)
+                        : walk->group->root;
+}
+
+static void step_up(struct walk *walk)
+{
+    if (walk->from == walk->folded) {
+        walk->to = walk->above;
+        walk->folded = 0;
+    } else if (!walk->folded) {
+        walk->to = call_tree__node(walk->tree, walk->to)->parent;
+    }
+    walk->from = call_tree__node(walk->tree, walk->from)->parent;
+}
+
+static void step_to(struct walk *walk, ledger_ref next)
+{
+    const struct ledger_node *node = call_tree__node(walk->tree, next);
+    ledger_ref to = walk->folded ? 0 : counterpart(walk->tree, walk->group, walk->to, node);
+
+    walk->from = next;
+    if (!to && !walk->folded) {
+        walk->folded = next;
+        walk->above = walk->to;
+    }
+    walk->to = to ? to : folded_counterpart(walk, node);
 }
 
 /* To the next node in the order root, children, siblings. False: at the end, or there is no room
- * for its counterpart, which walk->from then tells. */
+ * for it at all, which walk->from then tells. */
 static bool step(struct walk *walk)
 {
-    const struct ledger_node *node = call_tree__node(walk->tree, walk->from);
-    ledger_ref next = node->first_child;
+    ledger_ref next = call_tree__node(walk->tree, walk->from)->first_child;
 
     while (!next && walk->from != walk->root) {
-        next = node->next_sibling;
-        walk->from = node->parent;
-        walk->to = call_tree__node(walk->tree, walk->to)->parent;
-        node = call_tree__node(walk->tree, walk->from);
-        if (next || walk->from == walk->root)
-            break;
+        next = call_tree__node(walk->tree, walk->from)->next_sibling;
+        step_up(walk);
     }
     if (!next) {
         walk->from = 0;
         return false;
     }
-    walk->from = next;
-    walk->to = counterpart(walk->tree, walk->to, call_tree__node(walk->tree, next));
+    step_to(walk, next);
     return walk->to != 0;
 }
 
@@ -170,7 +205,9 @@ static bool add_side(struct call_tree *tree, struct ledger_node *to, ledger_ref 
     if (!from)
         return true;
     if (!ref) {
+        tree->pool.takes_reserved = true;
         ref = record_pool__side(&tree->pool);
+        tree->pool.takes_reserved = false;
         if (!ref)
             return false;
         into = ledger__at(tree->ledger, ref);
@@ -197,22 +234,55 @@ static void add_node(struct call_tree *tree, ledger_ref from, ledger_ref to)
     ledger__touch(tree->ledger, into);
 }
 
-static bool has_room(struct call_tree *tree, ledger_ref from, ledger_ref to)
+static bool is_below_folded(const struct call_tree *tree, const struct ledger_node *node)
 {
-    struct walk walk = {tree, from, from, to};
+    return node->parent && ledger_node__kind(call_tree__node(tree, node->parent)) == NODE_FOLDED;
+}
+
+/* How many contexts lose their nodes with this one. */
+static void count_contexts(const struct walk *walk)
+{
+    const struct ledger_node *node = call_tree__node(walk->tree, walk->from);
+    struct ledger_node *top = call_tree__node(walk->tree, walk->group->folded);
+
+    if (!walk->group->folded)
+        return;
+    if (ledger_node__kind(node) == NODE_FOLDED)
+        add(walk->folded ? &top->contexts : &call_tree__node(walk->tree, walk->to)->contexts,
+            node->contexts);
+    else if (walk->folded && !is_below_folded(walk->tree, node))
+        add(&top->contexts, 1);
+}
+
+static struct walk begin_walk(struct call_tree *tree, const struct ledger_thread *member,
+                              struct ledger_thread *group)
+{
+    return (struct walk){.tree = tree,
+                         .group = group,
+                         .root = member->root,
+                         .from = member->root,
+                         .to = group->root};
+}
+
+static bool has_room(struct call_tree *tree, const struct ledger_thread *member,
+                     struct ledger_thread *group)
+{
+    struct walk walk = begin_walk(tree, member, group);
 
     while (step(&walk))
         ;
     return walk.from == 0;
 }
 
-static void add_tree(struct call_tree *tree, ledger_ref from, ledger_ref to)
+static void add_tree(struct call_tree *tree, const struct ledger_thread *member,
+                     struct ledger_thread *group)
 {
-    struct walk walk = {tree, from, from, to};
+    struct walk walk = begin_walk(tree, member, group);
 
-    do
+    do {
         add_node(tree, walk.from, walk.to);
-    while (step(&walk));
+        count_contexts(&walk);
+    } while (step(&walk));
 }
 
 /* Leaves first. */
@@ -278,10 +348,10 @@ static bool move(struct call_tree *tree, ledger_ref from, ledger_ref to)
     struct ledger_thread *member = thread_at(tree, from);
     struct ledger_thread *group = thread_at(tree, to);
 
-    if (!has_room(tree, member->root, group->root))
+    if (!has_room(tree, member, group))
         return false;
     __atomic_store_n(&member->kind, 0, __ATOMIC_RELEASE);
-    add_tree(tree, member->root, group->root);
+    add_tree(tree, member, group);
     add_facts(group, member);
     free_thread(tree, from);
     return true;
@@ -318,8 +388,10 @@ static void count_folded(struct ledger_header *header, uint64_t end_ns)
 static ledger_ref fold(struct thread_folder *folder, struct call_tree *tree, ledger_ref thread)
 {
     uint64_t end_ns = thread_at(tree, thread)->end_ns;
-    ledger_ref group =
-        awaits_samples(thread_at(tree, thread)) ? 0 : find_group(folder, tree, thread);
+    ledger_ref group;
+
+    folded_calls__forget(&tree->pool, thread_at(tree, thread));
+    group = awaits_samples(thread_at(tree, thread)) ? 0 : find_group(folder, tree, thread);
 
     if (!group || (group != thread && !move(tree, thread, group)))
         return 0;
@@ -430,7 +502,7 @@ void thread_fold__join_groups(struct ledger *copy)
         if (!thread->kind || !(thread->flags & THREAD_GROUP) ||
             !ledger__holds(copy, thread->root, LEDGER_NODES))
             continue;
-        first = first_like(copy, ref);
+        first = loose_ends__cut_tree(copy, thread->root) ? first_like(copy, ref) : 0;
         if (first)
             (void)move(tree, ref, first);
     }

@@ -202,6 +202,33 @@ static json_t *budget_json(const struct status *status)
     return budget;
 }
 
+/* Calls that are in contexts without nodes of their own. */
+static uint64_t folded_calls(const struct report_model *model)
+{
+    uint64_t calls = 0;
+
+    for (uint32_t i = 0; i < model->node_count; i++)
+        if (model->nodes[i].kind == NODE_FOLDED)
+            calls += model->cum[COLUMN_CALLS][i];
+    return calls;
+}
+
+static void folded_fact(const struct status *status)
+{
+    const struct ledger_header *header = &status->ledger.header;
+    const char *name = "folded";
+
+    if (header->folded_threads) {
+        fact_of(status, name, "%s ended threads, into rows of their kind, since %s",
+                quantity__count(header->folded_threads).text,
+                quantity__moment(header->epoch_ns + header->folded_since_ns).text);
+        name = "";
+    }
+    if (folded_calls(status->model))
+        fact_of(status, name, "%s calls, into a row a method: their contexts found no room",
+                quantity__count(folded_calls(status->model)).text);
+}
+
 static void losses_facts(const struct status *status)
 {
     const struct ledger_header *header = &status->ledger.header;
@@ -255,6 +282,7 @@ static void show_text(const struct status *status)
             quantity__share(bytes, header->max_bytes).text);
     fact_of(status, "threads", "%s, of which %s ended", quantity__count(threads).text,
             quantity__count(status->ledger.ended).text);
+    folded_fact(status);
     losses_facts(status);
     fact_of(status, "snapshots", "%" PRIu32, header->snapshots);
 }
@@ -298,6 +326,12 @@ static void show_json(const struct status *status)
     json_object_set_new(object, "max_bytes", json_row__integer(header->max_bytes));
     json_object_set_new(object, "threads", json_integer(status->ledger.threads));
     json_object_set_new(object, "ended_threads", json_integer(status->ledger.ended));
+    json_object_set_new(object, "folded_threads", json_row__integer(header->folded_threads));
+    json_object_set_new(object, "folded_since_ns",
+                        header->folded_threads
+                            ? json_row__integer(header->epoch_ns + header->folded_since_ns)
+                            : json_null());
+    json_object_set_new(object, "folded_calls", json_row__integer(folded_calls(status->model)));
     json_object_set_new(object, "losses", losses_json(header));
     json_object_set_new(object, "positions_corrected",
                         json_row__integer(header->positions_corrected));
@@ -317,12 +351,11 @@ static int show(const struct request *request, const char *path)
     struct ledger_reader *reader;
     char message[512];
 
-    reader = live_ledger__read_as_it_is(path, message, sizeof(message));
-    if (!reader ||
-        ledger_summary__read(&status.ledger, &status.texts, path, message, sizeof(message)) != 0) {
-        ledger_reader__close(reader);
+    if (ledger_summary__read(&status.ledger, &status.texts, path, message, sizeof(message)) != 0)
         return command__fail("%s", message);
-    }
+    reader = ledger_reader__open(path, message, sizeof(message));
+    if (!reader)
+        return command__fail("%s", message);
     status.model = report_model__load(reader, 0);
     ledger_reader__close(reader);
     status.path = text__from_java(&status.texts, path, strlen(path));
@@ -346,7 +379,7 @@ static int explain(pid_t pid)
 
     if (!path)
         return command__fail("process %d is not profiled: it has no ledger", (int)pid);
-    reader = live_ledger__read_as_it_is(path, message, sizeof(message));
+    reader = ledger_reader__open(path, message, sizeof(message));
     status = reader ? command__fail("process %d is gone; what it left is read by: treadle report "
                                     "%s",
                                     (int)pid, path)

@@ -13,7 +13,7 @@ enum html_frame html_content__frame(enum ledger_node_kind kind)
         [NODE_ROOT] = HTML_FRAME_ROOT,     [NODE_EXACT] = HTML_FRAME_EXACT,
         [NODE_GAP] = HTML_FRAME_GAP,       [NODE_SAMPLED] = HTML_FRAME_SAMPLED,
         [NODE_NATIVE] = HTML_FRAME_NATIVE, [NODE_KERNEL] = HTML_FRAME_KERNEL,
-        [NODE_UNSEEN] = HTML_FRAME_UNSEEN,
+        [NODE_FOLDED] = HTML_FRAME_FOLDED, [NODE_UNSEEN] = HTML_FRAME_UNSEEN,
     };
     return frames[kind];
 }

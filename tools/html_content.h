@@ -19,6 +19,7 @@ enum html_frame {
     HTML_FRAME_NATIVE,
     HTML_FRAME_KERNEL,
     HTML_FRAME_UNSEEN,
+    HTML_FRAME_FOLDED,
 };
 
 enum html_frame html_content__frame(enum ledger_node_kind kind);

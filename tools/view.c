@@ -49,9 +49,13 @@ uint64_t view__whole(const struct report_model *model, const bool *selected,
     return whole;
 }
 
-void view__no_threads(const struct screen *screen)
+void view__no_threads(const struct screen *screen, const char *threads)
 {
-    fputs("(no threads)\n", screen->out);
+    char *glob = NULL;
+    if (threads)
+        glob = text__printable_middle((struct text){threads, strlen(threads)}, NAME_COLUMNS_MAX);
+    fprintf(screen->out, glob ? "(no thread's name matches '%s')\n" : "(no threads)\n", glob);
+    free(glob);
 }
 
 void view__metric_title(const struct view *view, char title[METRIC_TITLE_BYTES])

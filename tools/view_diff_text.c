@@ -109,7 +109,7 @@ int view_diff_threads__text(const struct diff_view *view)
     if (shown)
         error = text_table__print(table, &view->screen);
     else
-        view__no_threads(&view->screen);
+        view__no_threads(&view->screen, view->threads);
     text_table__free(table);
     write_end(view, diff->thread_count - shown, "with smaller changes");
     return error ? error : view_diff_totals__text(view);
@@ -182,7 +182,8 @@ static void write_node(const struct diff_view *view, const struct diff_node *nod
 {
     size_t indent = indent_of(view, node->depth);
     size_t taken = LEVEL_COLUMNS + DIFF_NUMBER_COLUMNS + indent;
-    bool plain = node->kind == NODE_ROOT || node->kind == NODE_EXACT || node->kind == NODE_GAP;
+    bool plain = node->kind == NODE_ROOT || node->kind == NODE_EXACT || node->kind == NODE_GAP ||
+                 node->kind == NODE_FOLDED;
     char level[24];
     snprintf(level, sizeof(level), "%" PRIu32, node->depth);
     screen__right(&view->screen, level, LEVEL_COLUMNS);

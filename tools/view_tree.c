@@ -116,18 +116,20 @@ static void write_node(const struct forest *forest, uint32_t index)
     screen__right(&view->screen, level, LEVEL_COLUMNS);
     screen__right(&view->screen, recursion, RL_COLUMNS);
     view_row__numbers(
-        view, SHARE_OF_CUM,
-        &(struct row_numbers){.calls = model->base[COLUMN_CALLS][index],
-                              .at_least = report_node__is_partial(model, index),
-                              .base = model->base[view->column][index],
-                              .cum = model->cum[view->column][index],
-                              .base_error = forest->errors ? forest->errors->base[index] : 0,
-                              .cum_error = forest->errors ? forest->errors->cum[index] : 0,
-                              .samples = own_samples(view, index),
-                              .mark = model->samples ? report_node__mark(model, index) : ""});
+        view, &(struct row_numbers){.calls = model->base[COLUMN_CALLS][index],
+                                    .at_least = report_node__is_partial(model, index),
+                                    .base = model->base[view->column][index],
+                                    .cum = model->cum[view->column][index],
+                                    .samples = own_samples(view, index),
+                                    .shared = model->cum[view->column][index],
+                                    .error = forest->errors ? forest->errors->cum[index] : 0,
+                                    .mark = model->samples ? report_node__mark(model, index) : ""});
     screen__left(&view->screen, "", indent);
     char *name = view_row__name_and_hook(view, node->method, room);
-    fprintf(view->screen.out, "%s\n", name);
+    fputs(name, view->screen.out);
+    if (node->contexts)
+        fprintf(view->screen.out, " of %s contexts", quantity__count(node->contexts).text);
+    fputc('\n', view->screen.out);
     free(name);
 }
 
@@ -160,7 +162,7 @@ int view_tree__text(const struct view *view)
     fputs(screen__bold(&view->screen), view->screen.out);
     screen__right(&view->screen, "Level", LEVEL_COLUMNS);
     screen__right(&view->screen, "RL", RL_COLUMNS);
-    view_row__number_heads(view, SHARE_OF_CUM);
+    view_row__number_heads(view);
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
     for (uint32_t i = 0; i < forest.count; i++)
         write_thread(&forest, forest.threads[i]);
@@ -187,6 +189,8 @@ static void write_json_node(const struct forest *forest, uint32_t index)
     if (node->kind == NODE_ROOT)
         json_object_set_new(object, "method", json_string("<thread>"));
     json_object_set_new(object, "kind", json_string(report_node_kind__name(node->kind)));
+    if (node->kind == NODE_FOLDED)
+        json_object_set_new(object, "contexts", json_integer(node->contexts));
     json_object_set_new(object, "calls", json_row__integer(model->base[COLUMN_CALLS][index]));
     view_row__add_hooked(object, model, node->method);
     json_object_set_new(object, "recursion", json_integer(node->level));

@@ -5,6 +5,8 @@
  *     root
  *       A 2          a method and its calls
  *         A 1 rl1    with its recursion level, where it is not 0
+ *       folded 3     what has no nodes of its own, and how many contexts that are
+ *         B 7
  *       gap
  *
  * siblings in the order in which they were first entered. Methods have letters as keys.
@@ -57,7 +59,9 @@ static inline void draw_line(const struct ledger_node *node, int depth, char *te
     char *to = text + used;
     size_t room = DRAWING_BYTES - used;
     uint32_t kind = ledger_node__kind(node);
-    if (kind != NODE_EXACT)
+    if (kind == NODE_FOLDED)
+        (void)snprintf(to, room, "%*sfolded %d\n", depth * 2, "", (int)node->contexts);
+    else if (kind != NODE_EXACT)
         (void)snprintf(to, room, "%*s%s\n", depth * 2, "", kind == NODE_ROOT ? "root" : "gap");
     else if (ledger_node__level(node) > 0)
         (void)snprintf(to, room, "%*s%c %d rl%u\n", depth * 2, "", (int)node->key, (int)node->calls,

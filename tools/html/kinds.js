@@ -9,6 +9,7 @@ export const INTERPRETED = 4;
 export const NATIVE = 5;
 export const KERNEL = 6;
 export const UNSEEN = 7;
+export const FOLDED = 8;
 
 const stripes = (angle, spacing, lineWidth) => ({ type: "stripes", angle, spacing, lineWidth });
 const dots = (size, spacing) => ({ type: "dots", size, spacing });
@@ -52,10 +53,17 @@ export const kinds = [
         meaning: "time of the frame above it that no sample saw: before samples began, or where they were lost",
         hatch: dots(1, 6),
     },
+    {
+        name: "folded",
+        sample: "folded",
+        mark: "F",
+        meaning: "calls whose calling contexts have no frames of their own: below it there is one frame a method",
+        hatch: stripes(60, 10, 3),
+    },
 ];
 
 // In the legend's order.
-const WORDS = ["exact", "sampled", "native", "kernel", "not sampled", "between threads"];
+const WORDS = ["exact", "sampled", "native", "kernel", "not sampled", "folded", "between threads"];
 
 // The legend of those kinds: [{name, meaning, samples: [{sample, mark}]}], one for each word.
 export function legendOf(shown) {

@@ -27,7 +27,7 @@ export function watchTheme(changed) {
     });
 }
 
-const FRAMES = ["thread", "exact", "gap", "sampled", "interpreted", "native", "kernel", "not-sampled"];
+const FRAMES = ["thread", "exact", "gap", "sampled", "interpreted", "native", "kernel", "not-sampled", "folded"];
 
 export function palette() {
     const probe = element("i");

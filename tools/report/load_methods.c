@@ -153,11 +153,9 @@ void loader__load_methods(struct loader *loader)
     uint32_t count = loader__count_records(loader, LEDGER_METHODS, &last);
     const struct text none = {"", 0};
     const struct text names[METHOD_FIRST_REAL] = {
-        [METHOD_OF_THREAD] = {"(thread)", 8},
-        [METHOD_OF_GAP] = {"(between Java threads)", 22},
-        [METHOD_OF_UNSEEN] = {"(not sampled)", 13},
-        [METHOD_OF_KERNEL] = {"[kernel]", 8},
-        [METHOD_UNKNOWN] = {"(unknown method)", 16},
+        [METHOD_OF_THREAD] = {"(thread)", 8}, [METHOD_OF_GAP] = {"(between Java threads)", 22},
+        [METHOD_OF_FOLDED] = {"(folded)", 8}, [METHOD_OF_UNSEEN] = {"(not sampled)", 13},
+        [METHOD_OF_KERNEL] = {"[kernel]", 8}, [METHOD_UNKNOWN] = {"(unknown method)", 16},
     };
     model->methods = memory__zeroed((size_t)METHOD_FIRST_REAL + count, sizeof(*model->methods));
     for (uint32_t i = 0; i < METHOD_FIRST_REAL; i++)

@@ -13,6 +13,8 @@ static uint32_t find_method(struct loader *loader, const struct ledger_node *rec
         return METHOD_OF_THREAD;
     if (kind == NODE_GAP)
         return METHOD_OF_GAP;
+    if (kind == NODE_FOLDED)
+        return METHOD_OF_FOLDED;
     if (kind == NODE_KERNEL && record->method == 0)
         return METHOD_OF_KERNEL;
     uint32_t index = ledger_reader__method(loader->reader, record->method)
@@ -102,6 +104,13 @@ void loader__make_room(struct loader *loader, uint32_t count)
     loader->node_room = room;
 }
 
+static uint32_t contexts_of(const struct ledger_node *record)
+{
+    if (ledger_node__kind(record) != NODE_FOLDED)
+        return 0;
+    return record->contexts < UINT32_MAX ? (uint32_t)record->contexts : UINT32_MAX;
+}
+
 static void enter(struct loader *loader, const struct ledger_node *record, ledger_ref ref,
                   uint32_t thread)
 {
@@ -116,6 +125,7 @@ static void enter(struct loader *loader, const struct ledger_node *record, ledge
         .depth = (uint32_t)loader->depth,
         .level = loader->active[method]++,
         .kind = (enum ledger_node_kind)ledger_node__kind(record),
+        .contexts = contexts_of(record),
     };
     if (ledger_node__is_sampled(record))
         load_sampled(loader, record, node);

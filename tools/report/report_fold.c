@@ -148,8 +148,10 @@ static uint32_t merge(struct folding *folding, const struct report_node *old)
            (found = index_table__next(&folding->table, hash, &probe)) != INDEX_TABLE_NONE) {
         const struct report_node *other = &folding->merged[found].node;
         if (other->thread == node.thread && other->parent == node.parent &&
-            other->method == node.method && other->kind == node.kind)
+            other->method == node.method && other->kind == node.kind) {
+            folding->merged[found].node.contexts += node.contexts;
             return found;
+        }
     }
     found = add_merged(folding, &node);
     index_table__add(&folding->table, hash, found);

@@ -135,11 +135,21 @@ static void compare(struct comparison *comparison, const struct tallied_thread *
                                                  .compared = comparison->inside->compared};
 }
 
+/* Of what is folded nobody knows what stood above. */
+static bool has_folded(const struct report_model *model, const struct report_thread *thread)
+{
+    for (uint32_t i = thread->first_node; i < thread->end_node; i++)
+        if (model->nodes[i].kind == NODE_FOLDED)
+            return true;
+    return false;
+}
+
 static void compare_thread(struct comparison *comparison, const struct tallied_thread *tallied)
 {
     const struct report_model *model = comparison->model;
     const struct report_thread *thread = &model->threads[tallied->thread];
-    if (!tallied->all->seen_ns || !tallied->all->most_ns || !thread->cpu_ns || thread->lost_enters)
+    if (!tallied->all->seen_ns || !tallied->all->most_ns || !thread->cpu_ns ||
+        thread->lost_enters || has_folded(model, thread))
         return;
     (void)sum_up(comparison, thread);
     for (uint32_t i = 0; i < tallied->method_count; i++) {

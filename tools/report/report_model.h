@@ -31,6 +31,7 @@
 enum report_method_index {
     METHOD_OF_THREAD,  /* roots: "(thread)" */
     METHOD_OF_GAP,     /* "(between Java threads)" */
+    METHOD_OF_FOLDED,  /* "(folded)": contexts that have no nodes of their own */
     METHOD_OF_UNSEEN,  /* "(not sampled)": what no sample saw of an exact node */
     METHOD_OF_KERNEL,  /* "[kernel]": its side of a sampled stack, of which no function is known */
     METHOD_UNKNOWN,    /* the ledger lost the name */
@@ -45,6 +46,7 @@ struct report_node {
     uint32_t depth; /* 0: root */
     uint32_t level; /* how often the same method stands above it */
     enum ledger_node_kind kind;
+    uint32_t contexts; /* of a folded node: that were folded into it, as far as is known */
 };
 
 /* Of a sampled node: those with it on top, and of those through it how many found it interpreted.
@@ -196,7 +198,7 @@ void report_thread__count_samples(const struct report_model *model, struct repor
 /* "platform", "virtual", "carrier", "vm", "native". */
 const char *report_thread_kind__name(enum ledger_thread_kind kind);
 
-/* "exact", "sampled", "native" (the kernel's side, too), "gap", "not_sampled". */
+/* "exact", "sampled", "native" (the kernel's side, too), "gap", "folded", "not_sampled". */
 const char *report_node_kind__name(enum ledger_node_kind kind);
 
 /* "J" a Java method; "I" one that more than half of its samples found interpreted; "N" native; "K"
