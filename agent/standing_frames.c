@@ -235,6 +235,8 @@ struct placing {
     jvmtiFrameInfo *frames;
     uint64_t *keys;
     uint32_t count;
+    const struct ledger_thread
+        *mounted; /* the record of the virtual thread on a carrier, or NULL */
     bool is_silent;
 };
 
@@ -269,21 +271,27 @@ static void ask_if_silent(struct kernel_thread *kernel_thread, void *context)
 {
     struct placing *placing = context;
 
-    placing->is_silent = kernel_thread__is_silent(kernel_thread, placing->epoch);
+    placing->is_silent = kernel_thread__is_silent(kernel_thread, placing->epoch) &&
+                         (placing->mounted ? kernel_thread->thread == placing->mounted
+                                           : !kernel_thread->carrier.thread);
 }
 
+/* As long as it is silent, it is the one that was placed there. */
 static void place_if_silent(struct placing *placing, jthread thread)
 {
     struct agent *agent = placing->agent;
     pid_t tid = java_tid__of(&agent->java_tid, placing->jni, thread);
+    jthread mounted = tid > 0 ? virtual_threads__mounted_on(agent, placing->jni, thread) : NULL;
 
     placing->is_silent = false;
-    if (tid > 0)
+    placing->mounted = mounted ? virtual_threads__record(agent, mounted) : NULL;
+    if (tid > 0 && !mounted == !placing->mounted)
         kernel_thread_table__visit(&agent->kernel_threads, tid, ask_if_silent, placing);
-    if (!placing->is_silent)
-        return;
-    look_at(placing, thread);
-    kernel_thread_table__visit(&agent->kernel_threads, tid, stand_there_again, placing);
+    if (placing->is_silent) {
+        look_at(placing, mounted ? mounted : thread);
+        kernel_thread_table__visit(&agent->kernel_threads, tid, stand_there_again, placing);
+    }
+    (*placing->jni)->DeleteLocalRef(placing->jni, mounted);
 }
 
 static void place(struct placing *placing, jthread thread)

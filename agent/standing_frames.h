@@ -54,7 +54,8 @@ void standing_frames__leave_old(struct agent *agent, struct kernel_thread *mine)
 /* Before the coming epoch begins: where all platform threads stand, asleep or not. */
 void standing_frames__place_all(struct agent *agent, JNIEnv *jni, uint32_t epoch);
 
-/* Once it has begun: those that had no event yet, and may have gone on since; no carriers. */
+/* Once it has begun: those that had no event yet, and may have gone on since; of carriers, who was
+ * mounted there. */
 void standing_frames__place_silent(struct agent *agent, JNIEnv *jni, uint32_t epoch);
 
 #endif

@@ -149,6 +149,15 @@ static ledger_ref begin(struct agent *agent, JNIEnv *jni, jthread thread,
     return ref;
 }
 
+const struct ledger_thread *virtual_threads__record(const struct agent *agent, jthread thread)
+{
+    void *data = NULL;
+
+    if ((*agent->jvmti)->GetThreadLocalStorage(agent->jvmti, thread, &data) != JVMTI_ERROR_NONE)
+        return NULL;
+    return data ? ledger__at(&agent->ledger, (ledger_ref)(uintptr_t)data) : NULL;
+}
+
 struct placing {
     uint32_t epoch;
     const uint64_t *keys;
@@ -224,6 +233,8 @@ bool virtual_threads__meet(struct agent *agent, JNIEnv *jni, jthread thread)
     ledger_ref ref = own_record(agent->jvmti);
 
     virtual_thread__meet(mine, ref);
+    if (kernel_thread__is_unmet(mine))
+        return false;
     if (kernel_thread__counts(mine) && ref && mine->thread == ledger__at(&agent->ledger, ref))
         return true;
     return mount(agent, jni, thread, mine);
@@ -294,7 +305,8 @@ static void JNICALL on_mount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
     }
     if (kernel_thread__is_unmet(mine))
         virtual_thread__meet(mine, 0);
-    if (mount(agent, jni, thread, mine) && call_tree__is_unseen(&mine->tree))
+    if (!kernel_thread__is_unmet(mine) && mount(agent, jni, thread, mine) &&
+        call_tree__is_unseen(&mine->tree))
         standing_frames__find(agent, mine, 0);
 }
 
@@ -309,6 +321,8 @@ static void JNICALL on_unmount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
         return;
     if (kernel_thread__is_unmet(mine))
         (void)virtual_threads__meet(agent, jni, thread);
+    if (kernel_thread__is_unmet(mine))
+        return;
     if (mine->paused)
         kernel_thread__resume(mine);
     if (virtual_thread__is_mounted(mine) && kernel_thread__counts(mine) &&

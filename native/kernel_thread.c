@@ -447,10 +447,13 @@ void kernel_thread__place(struct kernel_thread *kernel_thread, uint32_t epoch, c
     kernel_thread__let_go(kernel_thread);
 }
 
+/* A carrier's first event finds out who is mounted. */
 bool kernel_thread__is_silent(const struct kernel_thread *kernel_thread, uint32_t epoch)
 {
-    return !kernel_thread->idle && !kernel_thread->carrier.thread &&
-           !kernel_thread__is_unmet(kernel_thread) && kernel_thread->placed == epoch &&
+    bool carries = kernel_thread->carrier.thread != NULL;
+
+    return !kernel_thread->idle && kernel_thread__is_unmet(kernel_thread) == carries &&
+           kernel_thread->placed == epoch &&
            !__atomic_load_n(&kernel_thread->joining, __ATOMIC_SEQ_CST) &&
            __atomic_load_n(&kernel_thread->joined, __ATOMIC_RELAXED) != epoch;
 }
@@ -472,14 +475,18 @@ void kernel_thread__place_again(struct kernel_thread *kernel_thread, uint32_t ep
     kernel_thread__let_go(kernel_thread);
 }
 
-/* False: another thread is placing it just now. */
-static bool begin_joining(struct kernel_thread *kernel_thread)
+bool kernel_thread__begin_joining(struct kernel_thread *kernel_thread)
 {
     __atomic_store_n(&kernel_thread->joining, true, __ATOMIC_SEQ_CST);
     if (!__atomic_load_n(&kernel_thread->placing, __ATOMIC_SEQ_CST))
         return true;
     __atomic_store_n(&kernel_thread->joining, false, __ATOMIC_SEQ_CST);
     return false;
+}
+
+void kernel_thread__end_joining(struct kernel_thread *kernel_thread)
+{
+    __atomic_store_n(&kernel_thread->joining, false, __ATOMIC_SEQ_CST);
 }
 
 bool kernel_thread__join(struct kernel_thread *kernel_thread)
@@ -490,10 +497,10 @@ bool kernel_thread__join(struct kernel_thread *kernel_thread)
         kernel_thread__is_unmet(kernel_thread))
         return false;
     if (kernel_thread->joined != epoch) {
-        if (!begin_joining(kernel_thread))
+        if (!kernel_thread__begin_joining(kernel_thread))
             return false;
         begin_epoch(kernel_thread, epoch);
-        __atomic_store_n(&kernel_thread->joining, false, __ATOMIC_SEQ_CST);
+        kernel_thread__end_joining(kernel_thread);
     }
     kernel_thread->epoch = epoch;
     return true;

@@ -192,8 +192,9 @@ bool kernel_thread__join(struct kernel_thread *kernel_thread);
  * thread there.
  *
  * place_again: ditto once the epoch has begun, for a thread that was placed and had no event since:
- * it may have gone on in between, and then be silent. Neither waits for the other: an event that
- * comes meanwhile does not count, after one the thread is not placed.
+ * it may have gone on in between, and then be silent. Or of a virtual thread that was placed where
+ * it is mounted (virtual_thread__place). Neither waits for the other: an event that comes meanwhile
+ * does not count, after one the thread is not placed.
  */
 void kernel_thread__stand_at_root(struct kernel_thread *kernel_thread);
 void kernel_thread__stand_on(struct kernel_thread *kernel_thread, const uint64_t *keys,
@@ -205,6 +206,10 @@ void kernel_thread__place_again(struct kernel_thread *kernel_thread, uint32_t ep
 
 /* Placed, and without an event since the epoch began. */
 bool kernel_thread__is_silent(const struct kernel_thread *kernel_thread, uint32_t epoch);
+
+/* Around what its first event in an epoch changes. False: it is being placed just now. */
+bool kernel_thread__begin_joining(struct kernel_thread *kernel_thread);
+void kernel_thread__end_joining(struct kernel_thread *kernel_thread);
 
 /* The Java thread that runs was there before anybody saw it start: it may stand on frames. */
 void kernel_thread__doubt(struct kernel_thread *kernel_thread);

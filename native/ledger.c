@@ -384,13 +384,14 @@ bool ledger__holds(const struct ledger *ledger, ledger_ref ref, enum ledger_tabl
 {
     uint32_t chunk = ref / LEDGER_CHUNK_CELLS;
     uint32_t cell = ref % LEDGER_CHUNK_CELLS;
+    uint32_t cells = record_cells[table];
     const struct ledger_chunk *head;
 
-    if (!chunk || !cell || chunk >= ledger->header->chunks_used ||
-        cell + record_cells[table] > LEDGER_CHUNK_CELLS)
+    if (!chunk || !cell || chunk >= ledger->header->chunks_used || (cell - 1) % cells != 0)
         return false;
     head = chunk_at(ledger, chunk);
-    return head->magic == LEDGER_CHUNK_MAGIC && head->table == (uint32_t)table;
+    return head->magic == LEDGER_CHUNK_MAGIC && head->table == (uint32_t)table &&
+           cell + cells <= head->used_cells && head->used_cells <= LEDGER_CHUNK_CELLS;
 }
 
 static uint32_t latest_name_hash(const struct ledger *ledger, const struct ledger_thread *thread)

@@ -291,6 +291,8 @@ struct ledger_header {
 
     uint64_t folded_threads;  /* threads that are over and were folded: in groups' rows */
     uint64_t folded_since_ns; /* when the first of them was over */
+    uint64_t
+        senseless_records; /* of a snapshot: left out when it was made; no race explains them */
 };
 
 enum ledger_event_mode {

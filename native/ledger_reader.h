@@ -9,6 +9,7 @@
 #ifndef TREADLE_LEDGER_READER_H
 #define TREADLE_LEDGER_READER_H
 
+#include "native/ledger_file.h"
 #include "native/ledger_format.h"
 
 #include <stdbool.h>
@@ -17,21 +18,12 @@
 
 struct ledger_reader;
 
-enum ledger_life {
-    LEDGER_IS_CLOSED, /* a snapshot */
-    LEDGER_IS_LIVE,   /* its process runs (same pid, start time and boot) */
-    LEDGER_IS_ORPHAN, /* live by its header, but its process is gone */
-};
-
 /* Reads a ledger from an open file (which it leaves open), or from the file at `path`. On failure
  * returns NULL and writes one line without newline to message: what, where, what was expected. */
 struct ledger_reader *ledger_reader__open_fd(int fd, const char *path, char *message,
                                              size_t message_bytes);
 struct ledger_reader *ledger_reader__open(const char *path, char *message, size_t message_bytes);
 void ledger_reader__close(struct ledger_reader *reader);
-
-/* Of a ledger of which only the header is at hand. */
-enum ledger_life ledger_header__life(const struct ledger_header *header);
 
 const struct ledger_header *ledger_reader__header(const struct ledger_reader *reader);
 enum ledger_life ledger_reader__life(const struct ledger_reader *reader);

@@ -1,182 +1,260 @@
 #include "native/loose_ends.h"
 
-/* Is there such a record, in a part of its chunk that was used when that was copied? */
-static bool is_there(const struct ledger *copy, ledger_ref ref, enum ledger_table table,
-                     uint32_t cells)
-{
-    const struct ledger_chunk *chunk = ledger__at(copy, ref - ref % LEDGER_CHUNK_CELLS);
+#include "native/ledger_gate.h"
 
-    return ref && ledger__holds(copy, ref, table) &&
-           ref % LEDGER_CHUNK_CELLS + cells <= chunk->used_cells;
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cutter {
+    struct ledger *copy;
+    struct ledger_gate gate;
+    uint64_t *met; /* by cell, a bit: a link led to the record there */
+};
+
+static bool was_met(const struct cutter *cutter, ledger_ref ref)
+{
+    return cutter->met[ref / 64] >> ref % 64 & 1;
 }
 
-static bool is_string(const struct ledger *copy, ledger_ref ref)
+/* False: it was met before. */
+static bool meet(struct cutter *cutter, ledger_ref ref)
 {
-    const struct ledger_string *string = ledger__at(copy, ref);
-
-    return is_there(copy, ref, LEDGER_STRINGS, 1) &&
-           is_there(copy, ref, LEDGER_STRINGS, ledger__string_cells(string->length));
+    if (was_met(cutter, ref)) {
+        ledger_gate__drop(&cutter->gate, "byte %" PRIu64 ": a record that was met before",
+                          (uint64_t)ref * LEDGER_CELL_BYTES);
+        return false;
+    }
+    cutter->met[ref / 64] |= UINT64_C(1) << ref % 64;
+    return true;
 }
 
-static bool is_method(const struct ledger *copy, ledger_ref ref)
+/* The record that a link leads to, or NULL. */
+static const void *behind(struct cutter *cutter, ledger_ref ref, enum ledger_table table)
 {
-    const struct ledger_method *method = ledger__at(copy, ref);
+    const void *record = ledger_gate__record(&cutter->gate, ref, table);
 
-    return is_there(copy, ref, LEDGER_METHODS, 1) && !(method->flags & METHOD_DEAD) &&
-           is_string(copy, method->class_name) &&
-           (is_string(copy, method->name) || (!method->name && method->flags & METHOD_SYMBOL)) &&
-           (is_string(copy, method->signature) ||
+    if (!record && ref && !ledger_gate__may_be_late(&cutter->gate, ref, table))
+        ledger_gate__drop(&cutter->gate, "ref %" PRIu32 ", expected a record of table %d", ref,
+                          (int)table);
+    return record;
+}
+
+static bool is_string(const struct cutter *cutter, ledger_ref ref)
+{
+    return ledger_gate__string(&cutter->gate, ref) != NULL;
+}
+
+static bool is_method(struct cutter *cutter, ledger_ref ref)
+{
+    const struct ledger_method *method = behind(cutter, ref, LEDGER_METHODS);
+
+    return method && !(method->flags & METHOD_DEAD) && is_string(cutter, method->class_name) &&
+           (is_string(cutter, method->name) || (!method->name && method->flags & METHOD_SYMBOL)) &&
+           (is_string(cutter, method->signature) ||
             (!method->signature && method->flags & METHOD_SYMBOL)) &&
-           (!method->source || is_string(copy, method->source));
+           (!method->source || is_string(cutter, method->source));
 }
 
-static bool is_node_below(const struct ledger *copy, ledger_ref ref, ledger_ref parent)
+static bool is_root(const struct ledger_node *node)
 {
-    const struct ledger_node *node = ledger__at(copy, ref);
+    return ledger_node__kind(node) == NODE_ROOT;
+}
 
-    return is_there(copy, ref, LEDGER_NODES, 1) && ledger_node__kind(node) &&
-           node->parent == parent && (!node->method || is_method(copy, node->method));
+/* A whole node below `parent`, and of the sort that the list has. None is a root's parent. */
+static bool is_node_below(struct cutter *cutter, ledger_ref ref, ledger_ref parent, bool sampled)
+{
+    const struct ledger_node *node = behind(cutter, ref, LEDGER_NODES);
+    uint32_t kind = node ? ledger_node__kind(node) : 0;
+
+    return kind && kind <= NODE_KERNEL && node->parent == parent && is_root(node) == !parent &&
+           ledger_node__is_sampled(node) == sampled &&
+           (!node->method || is_method(cutter, node->method)) && meet(cutter, ref);
 }
 
 /* The link, or none. */
-static ledger_ref cut(struct ledger *copy, ledger_ref *link, struct ledger_node *of, bool is_loose)
+static ledger_ref cut(struct cutter *cutter, ledger_ref *link, struct ledger_node *of,
+                      bool is_loose)
 {
     if (*link && is_loose) {
         *link = 0;
-        ledger__touch(copy, of);
+        ledger__touch(cutter->copy, of);
     }
     return *link;
 }
 
+static ledger_ref cut_list(struct cutter *cutter, ledger_ref *link, struct ledger_node *of,
+                           ledger_ref parent, bool sampled)
+{
+    return cut(cutter, link, of, *link && !is_node_below(cutter, *link, parent, sampled));
+}
+
 /* An index may lead to children that the list of the copy has not, or not yet. */
-static void cut_side(struct ledger *copy, struct ledger_node *node, ledger_ref ref)
+static void cut_side(struct cutter *cutter, struct ledger_node *node, ledger_ref ref)
 {
-    struct ledger_side *side = ledger__at(copy, node->side);
-    uint32_t cells = sizeof *side / LEDGER_CELL_BYTES;
+    const struct ledger_side *side = behind(cutter, node->side, LEDGER_SIDES);
 
-    if (cut(copy, &node->side, node,
-            !is_there(copy, node->side, LEDGER_SIDES, cells) || side->node != ref))
-        side->index = 0;
+    if (cut(cutter, &node->side, node, !side || side->node != ref))
+        ((struct ledger_side *)ledger__at(cutter->copy, node->side))->index = 0;
 }
 
-static bool is_sampled_below(const struct ledger *copy, ledger_ref ref, ledger_ref parent)
+/* All that was sampled below an exact node. */
+static void cut_sampled(struct cutter *cutter, struct ledger_node *above)
 {
-    return is_node_below(copy, ref, parent) && ledger_node__is_sampled(ledger__at(copy, ref));
-}
-
-/* All that was sampled below an exact node; its own steps are those that the caller has left. */
-static void cut_sampled(struct ledger *copy, struct ledger_node *above, uint64_t *steps_left)
-{
+    struct ledger *copy = cutter->copy;
     ledger_ref top = ledger__ref(copy, above), next;
-    ledger_ref ref =
-        cut(copy, &above->sampled, above, !is_sampled_below(copy, above->sampled, top));
+    ledger_ref ref = cut_list(cutter, &above->sampled, above, top, true);
 
-    while (ref && ref != top && *steps_left > 0) {
+    while (ref && ref != top) {
         struct ledger_node *node = ledger__at(copy, ref);
 
-        --*steps_left;
-        next = cut(copy, &node->first_child, node, !is_sampled_below(copy, node->first_child, ref));
+        node->sampled = node->side = 0;
+        next = cut_list(cutter, &node->first_child, node, ref, true);
         while (!next && ref != top) {
             node = ledger__at(copy, ref);
-            next = cut(copy, &node->next_sibling, node,
-                       !is_sampled_below(copy, node->next_sibling, node->parent));
+            next = cut_list(cutter, &node->next_sibling, node, node->parent, true);
             ref = node->parent;
         }
         ref = next;
     }
 }
 
-bool loose_ends__cut_tree(struct ledger *copy, ledger_ref root)
+/* A tree whose root was met. */
+static void cut_tree(struct cutter *cutter, ledger_ref root)
 {
-    uint64_t steps_left = (uint64_t)copy->header->chunks_used * LEDGER_CHUNK_CELLS;
+    struct ledger *copy = cutter->copy;
     ledger_ref ref = root, next;
 
-    if (!is_node_below(copy, root, 0))
-        return false;
-    while (steps_left-- > 0) {
+    ((struct ledger_node *)ledger__at(copy, root))->next_sibling = 0;
+    do {
         struct ledger_node *node = ledger__at(copy, ref);
 
-        cut_side(copy, node, ref);
-        if (node->sampled)
-            cut_sampled(copy, node, &steps_left);
-        next = cut(copy, &node->first_child, node, !is_node_below(copy, node->first_child, ref));
+        cut_side(cutter, node, ref);
+        cut_sampled(cutter, node);
+        next = cut_list(cutter, &node->first_child, node, ref, false);
         while (!next && ref != root) {
             node = ledger__at(copy, ref);
-            next = cut(copy, &node->next_sibling, node,
-                       !is_node_below(copy, node->next_sibling, node->parent));
+            next = cut_list(cutter, &node->next_sibling, node, node->parent, false);
             ref = node->parent;
         }
-        if (!next)
-            return true;
         ref = next;
-    }
-    return false;
+    } while (ref);
 }
 
 /* The one that its writer knows may have been linked since. */
-static void find_folded(const struct ledger *copy, struct ledger_thread *thread)
+static void find_folded(const struct cutter *cutter, struct ledger_thread *thread)
 {
+    const struct ledger *copy = cutter->copy;
     ledger_ref ref = ((const struct ledger_node *)ledger__at(copy, thread->root))->first_child;
-    uint32_t steps_left = copy->header->chunks_used * LEDGER_CHUNK_CELLS;
 
     thread->folded = 0;
-    for (; ref && steps_left; steps_left--) {
+    while (ref) {
         const struct ledger_node *node = ledger__at(copy, ref);
 
         if (ledger_node__kind(node) == NODE_FOLDED)
             thread->folded = ref;
         ref = node->next_sibling;
     }
+    thread->folded_path = 0;
     thread->folded_depth = 0;
 }
 
-static void cut_renames(struct ledger *copy, struct ledger_thread *thread)
+static void cut_renames(struct cutter *cutter, struct ledger_thread *thread)
 {
-    uint32_t cells = sizeof(struct ledger_rename) / LEDGER_CELL_BYTES;
     ledger_ref *link = &thread->renames;
 
-    for (uint32_t left = thread->rename_count; left && *link; left--) {
-        struct ledger_rename *rename = ledger__at(copy, *link);
+    while (*link) {
+        const struct ledger_rename *rename = behind(cutter, *link, LEDGER_RENAMES);
 
-        if (!is_there(copy, *link, LEDGER_RENAMES, cells) || !is_string(copy, rename->name))
+        if (!rename || !is_string(cutter, rename->name) || !meet(cutter, *link))
             *link = 0;
         else
-            link = &rename->older;
+            link = &((struct ledger_rename *)ledger__at(cutter->copy, *link))->older;
     }
 }
 
-/* A thread's record may also be another one's by now than that of who started it. */
-static bool is_parent(const struct ledger *copy, const struct ledger_thread *thread)
+static void cut_thread(struct cutter *cutter, struct ledger_thread *thread)
 {
-    const struct ledger_thread *parent = ledger__at(copy, thread->parent);
-    uint32_t cells = sizeof *parent / LEDGER_CELL_BYTES;
-
-    return is_there(copy, thread->parent, LEDGER_THREADS, cells) && parent->kind &&
-           parent->java_id == thread->parent_id;
+    if (!thread->kind || (thread->name && !is_string(cutter, thread->name)) ||
+        !is_node_below(cutter, thread->root, 0, false)) {
+        thread->kind = 0;
+        thread->root = 0;
+        return;
+    }
+    cut_tree(cutter, thread->root);
+    find_folded(cutter, thread);
+    cut_renames(cutter, thread);
+    if (thread->group_name && !is_string(cutter, thread->group_name))
+        thread->group_name = 0;
 }
 
-void loose_ends__cut(struct ledger *copy)
+/* A thread's record may also be another one's by now than that of who started it. */
+static bool is_parent(struct cutter *cutter, const struct ledger_thread *thread)
 {
+    const struct ledger_thread *parent = behind(cutter, thread->parent, LEDGER_THREADS);
+
+    return parent && parent->kind && parent->java_id == thread->parent_id;
+}
+
+/* An exact node of some thread's tree. */
+static bool is_position(const struct cutter *cutter, ledger_ref ref)
+{
+    return ledger_gate__record(&cutter->gate, ref, LEDGER_NODES) && was_met(cutter, ref) &&
+           !ledger_node__is_sampled(ledger__at(cutter->copy, ref));
+}
+
+/* Where threads stand is told by what is in their trees. */
+static void cut_positions(struct cutter *cutter)
+{
+    struct ledger *copy = cutter->copy;
     ledger_ref ref = 0;
 
     while ((ref = ledger__next(copy, LEDGER_THREADS, ref))) {
         struct ledger_thread *thread = ledger__at(copy, ref);
 
-        if (!thread->kind || !is_node_below(copy, thread->root, 0) ||
-            (thread->name && !is_string(copy, thread->name))) {
-            thread->kind = 0;
-            thread->root = 0;
-            continue;
-        }
-        (void)loose_ends__cut_tree(copy, thread->root);
-        find_folded(copy, thread);
-        cut_renames(copy, thread);
-    }
-    ref = 0;
-    while ((ref = ledger__next(copy, LEDGER_THREADS, ref))) {
-        struct ledger_thread *thread = ledger__at(copy, ref);
-
-        if (thread->parent && !is_parent(copy, thread))
+        if (thread->parent && !is_parent(cutter, thread))
             thread->parent = 0;
+        if (!is_position(cutter, thread->current))
+            thread->current = thread->root;
     }
+    while ((ref = ledger__next(copy, LEDGER_KERNEL_THREADS, ref))) {
+        struct ledger_kernel_thread *record = ledger__at(copy, ref);
+
+        if (!behind(cutter, record->thread, LEDGER_THREADS))
+            record->thread = 0;
+        if (!is_position(cutter, record->current))
+            record->current = 0;
+    }
+}
+
+static void cut_all(struct cutter *cutter)
+{
+    struct ledger *copy = cutter->copy;
+    ledger_ref ref = 0;
+
+    /* What was mended in the heads is to be written back, too. */
+    if (cutter->gate.dropped && copy->touched)
+        memset(copy->touched, 1, copy->adopted_chunks);
+    while ((ref = ledger__next(copy, LEDGER_THREADS, ref)))
+        cut_thread(cutter, ledger__at(copy, ref));
+    cut_positions(cutter);
+    copy->header->senseless_records += cutter->gate.dropped;
+}
+
+int loose_ends__cut(struct ledger *copy)
+{
+    struct cutter cutter = {.copy = copy};
+    uint32_t chunks = copy->header->chunks_used;
+    int error = ledger_gate__open(&cutter.gate, copy->base, chunks);
+
+    _Static_assert(LEDGER_CHUNK_CELLS == 64, "a word of bits for each chunk");
+    cutter.met = calloc(chunks, sizeof *cutter.met);
+    if (!cutter.met)
+        error = -ENOMEM;
+    if (!error)
+        cut_all(&cutter);
+    ledger_gate__close(&cutter.gate);
+    free(cutter.met);
+    return error;
 }

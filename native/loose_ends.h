@@ -1,8 +1,10 @@
 /*
  * A ledger is copied while its threads write in it, chunk after chunk: what is copied late may link
- * to what was not there yet when its place was copied. A reader takes such links for damage. So
- * they are cut in the copy, and a record that is nothing without what it linked to is taken out.
- * What goes with it began while the copy was made.
+ * to what was not there yet when its place was copied, or to a record that another thread used
+ * again meanwhile. And who wrote it may be an enemy. So all of a copy passes the gate, and every
+ * link that settling and folding follow is cut in the copy unless there is a whole record behind it
+ * that no other link led to: each list and each tree has an end, and no two have a record in
+ * common. A record that is nothing without what it linked to is taken out.
  *
  * One thread at a time; nobody else may use the copy.
  */
@@ -11,12 +13,8 @@
 
 #include "native/ledger.h"
 
-#include <stdbool.h>
-
-/* In all of a copy: threads, their names and parents, their trees. */
-void loose_ends__cut(struct ledger *copy);
-
-/* In one tree. False: the copy has not its root, or it has no end. */
-bool loose_ends__cut_tree(struct ledger *copy, ledger_ref root);
+/* In all of a copy: chunks; threads, their names and parents, their trees; kernel threads. What no
+ * copying explains is counted in its header. 0 or -ENOMEM. */
+int loose_ends__cut(struct ledger *copy);
 
 #endif

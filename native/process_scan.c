@@ -215,10 +215,12 @@ static void book_row(struct process_scan *scan, struct scanned_row *row, uint64_
 static void make_homeless(const struct process_scan *scan, const struct ledger_thread *thread)
 {
     const struct ledger_node *node = ledger__at(scan->ledger, thread->root);
+    uint64_t steps_left = (uint64_t)scan->ledger->header->chunks_used * LEDGER_CHUNK_CELLS;
     ledger_ref ref = node->sampled;
     uint64_t samples = 0;
 
-    while (ref) {
+    /* There are no more nodes than that. */
+    while (ref && steps_left-- > 0) {
         node = ledger__at(scan->ledger, ref);
         samples += node->cpu_samples + node->wall_samples;
         ref = node->first_child;
@@ -397,8 +399,7 @@ void process_scan__adopt(struct process_scan *scan)
     while ((ref = ledger__next(scan->ledger, LEDGER_THREADS, ref))) {
         const struct ledger_thread *thread = ledger__at(scan->ledger, ref);
 
-        if ((thread->kind == THREAD_VM || thread->kind == THREAD_NATIVE) &&
-            ledger__holds(scan->ledger, thread->root, LEDGER_NODES) &&
+        if ((thread->kind == THREAD_VM || thread->kind == THREAD_NATIVE) && thread->root &&
             !(thread->flags & (THREAD_TERMINATED | THREAD_HIDDEN)))
             adopt_row(scan, thread, ref);
     }

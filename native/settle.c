@@ -119,40 +119,23 @@ static int collect_java_tids(struct settlement *settlement)
     return 0;
 }
 
-/* The node behind a link, if the copy has it whole: kind filled in and hanging below `parent`. */
-static struct ledger_node *linked_node(const struct ledger *copy, ledger_ref ref, ledger_ref parent)
-{
-    struct ledger_node *node;
-
-    if (!ledger__holds(copy, ref, LEDGER_NODES))
-        return NULL;
-    node = ledger__at(copy, ref);
-    return ledger_node__kind(node) && node->parent == parent ? node : NULL;
-}
-
 /* All CPU time that stands in a tree; in the order root, children, siblings, without a stack. */
 static uint64_t tree_cpu_ns(const struct ledger *copy, ledger_ref root)
 {
-    const struct ledger_node *node = linked_node(copy, root, 0);
-    uint64_t cells_left = (uint64_t)copy->header->chunks_used * LEDGER_CHUNK_CELLS;
     uint64_t sum_ns = 0;
-    ledger_ref at = root;
+    ledger_ref ref = root;
 
-    while (node && cells_left--) {
-        const struct ledger_node *next = linked_node(copy, node->first_child, at);
-        ledger_ref next_ref = node->first_child;
+    while (ref) {
+        const struct ledger_node *node = ledger__at(copy, ref);
+        ledger_ref next = node->first_child;
 
         sum_ns += node->cpu_ns;
-        while (!next && at != root) {
-            next_ref = node->next_sibling;
-            next = linked_node(copy, next_ref, node->parent);
-            if (!next) {
-                at = node->parent;
-                node = ledger__at(copy, at);
-            }
+        while (!next && ref != root) {
+            next = node->next_sibling;
+            ref = node->parent;
+            node = ledger__at(copy, ref);
         }
-        at = next_ref;
-        node = next;
+        ref = next;
     }
     return sum_ns;
 }
@@ -164,8 +147,7 @@ static void settle_metrics(const struct settlement *settlement, struct ledger_th
     struct ledger *copy = settlement->copy;
     const struct ledger_unprofiled *unprofiled =
         find_unprofiled((void *)(uintptr_t)settlement, record->tid, record->start_ticks);
-    struct ledger_side *side =
-        ledger__holds(copy, node->side, LEDGER_SIDES) ? ledger__at(copy, node->side) : NULL;
+    struct ledger_side *side = node->side ? ledger__at(copy, node->side) : NULL;
 
     if (status->value[METRIC_READ_BYTES] >= record->own_read_bytes)
         status->value[METRIC_READ_BYTES] -= record->own_read_bytes;
@@ -198,11 +180,9 @@ static struct ledger_node *open_node(const struct ledger *copy,
                                      const struct ledger_kernel_thread *record,
                                      const struct ledger_thread *thread)
 {
-    struct ledger_node *node = ledger__at(copy, record->current);
+    ledger_ref ref = record->current ? record->current : thread->root;
 
-    if (ledger__holds(copy, record->current, LEDGER_NODES) && ledger_node__kind(node))
-        return node;
-    return linked_node(copy, thread->root, 0);
+    return ref ? ledger__at(copy, ref) : NULL;
 }
 
 /* All that takes its time. False if there is nothing to settle: the thread is gone. */
@@ -214,8 +194,7 @@ static bool open_account(const struct settlement *settlement, struct ledger_kern
     struct task_status status;
 
     /* A recycled tid's clock is somebody else's. */
-    if (!ledger__holds(copy, record->thread, LEDGER_THREADS) ||
-        task_status__read(&status, settlement->pid, record->tid, copy->header->metrics_totals) !=
+    if (task_status__read(&status, settlement->pid, record->tid, copy->header->metrics_totals) !=
             0 ||
         (record->start_ticks && record->start_ticks != status.start_ticks))
         return false;
@@ -322,7 +301,7 @@ static void settle_parked(const struct settlement *settlement, uint64_t now_ns)
         struct ledger_node *node;
 
         if (thread->kind != THREAD_VIRTUAL || !thread->unmounted_ns || now_ns <= since_ns ||
-            !ledger__holds(copy, thread->current, LEDGER_NODES))
+            !thread->current)
             continue;
         node = ledger__at(copy, thread->current);
         node->wait_ns += now_ns - since_ns;
@@ -447,9 +426,11 @@ int ledger__settle(struct ledger *copy)
     struct scan_java java = {
         .knows = knows_java, .unprofiled = find_unprofiled, .context = &settlement};
     struct process_scan scan;
-    int error = collect_java_tids(&settlement);
+    int error = loose_ends__cut(copy);
 
-    loose_ends__cut(copy);
+    if (error)
+        return error;
+    error = collect_java_tids(&settlement);
     if (!error)
         error = collect_unprofiled(&settlement);
     process_scan__init(&scan, copy, header->pid, header->metrics_totals, &java);

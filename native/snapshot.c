@@ -2,6 +2,7 @@
 
 #include "native/kernel_metrics.h"
 #include "native/ledger.h"
+#include "native/ledger_gate.h"
 #include "native/settle.h"
 
 #include <errno.h>
@@ -107,9 +108,22 @@ static int read_header(int fd, struct ledger_header *header)
     if (memcmp(header->magic, LEDGER_MAGIC, sizeof header->magic) != 0 ||
         header->format_version != LEDGER_FORMAT_VERSION ||
         header->byte_order != LEDGER_BYTE_ORDER || header->state != LEDGER_LIVE ||
-        header->chunks_used == 0)
+        header->chunks_used == 0 || header->chunks_used > UINT32_MAX / LEDGER_CHUNK_CELLS)
         return -EINVAL;
     return 0;
+}
+
+/* May so many bytes be copied? They are there, and not just nominally. */
+static int check_file(int fd, uint64_t bytes)
+{
+    struct stat file;
+
+    if (fstat(fd, &file) != 0)
+        return -errno;
+    return S_ISREG(file.st_mode) && (uint64_t)file.st_size >= bytes &&
+                   !ledger_gate__is_too_sparse(&file, bytes)
+               ? 0
+               : -EINVAL;
 }
 
 /* The process that the ledger is of: its pid may be another's by now, or be that of another boot.
@@ -143,14 +157,18 @@ static int copy_growing(int source_fd, int target_fd, uint64_t *bytes)
     for (int round = 0; round < GROWTH_ROUNDS && !error; round++) {
         uint64_t used = (uint64_t)header.chunks_used * LEDGER_CHUNK_BYTES;
 
-        if (round && used == done)
+        if (round && used <= done)
             break;
-        error = copy_bytes(source_fd, target_fd, done, used);
+        error = check_file(source_fd, used);
+        if (!error)
+            error = copy_bytes(source_fd, target_fd, done, used);
         done = used;
         if (!error)
             error = read_header(source_fd, &header);
     }
     *bytes = (uint64_t)header.chunks_used * LEDGER_CHUNK_BYTES;
+    if (!error)
+        error = check_file(source_fd, *bytes);
     if (!error && ftruncate(target_fd, (off_t)*bytes) != 0)
         error = -errno;
     return error;
@@ -194,6 +212,11 @@ static int temporary_path(char *temporary, size_t bytes, const char *path)
 
 int snapshot__write(int source_fd, const char *path)
 {
+    return snapshot__write_with(snapshot__copy, source_fd, path);
+}
+
+int snapshot__write_with(snapshot_copy *copy, int source_fd, const char *path)
+{
     char temporary[PATH_MAX + 64];
     int error = temporary_path(temporary, sizeof temporary, path);
     int fd;
@@ -203,7 +226,7 @@ int snapshot__write(int source_fd, const char *path)
     fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
-    error = snapshot__copy(source_fd, fd);
+    error = copy(source_fd, fd);
     if (!error && rename(temporary, path) != 0)
         error = -errno;
     if (error)

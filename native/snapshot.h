@@ -25,4 +25,8 @@ int snapshot__copy(int source_fd, int target_fd);
  * rename). 0 or -errno. */
 int snapshot__write(int source_fd, const char *path);
 
+/* The same, copied by another function than snapshot__copy. */
+typedef int snapshot_copy(int source_fd, int target_fd);
+int snapshot__write_with(snapshot_copy *copy, int source_fd, const char *path);
+
 #endif

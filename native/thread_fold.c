@@ -1,7 +1,6 @@
 #include "native/thread_fold.h"
 
 #include "native/folded_calls.h"
-#include "native/loose_ends.h"
 #include "native/sample_tree.h"
 
 #include <stdlib.h>
@@ -502,7 +501,7 @@ void thread_fold__join_groups(struct ledger *copy)
         if (!thread->kind || !(thread->flags & THREAD_GROUP) ||
             !ledger__holds(copy, thread->root, LEDGER_NODES))
             continue;
-        first = loose_ends__cut_tree(copy, thread->root) ? first_like(copy, ref) : 0;
+        first = first_like(copy, ref);
         if (first)
             (void)move(tree, ref, first);
     }

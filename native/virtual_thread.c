@@ -1,5 +1,9 @@
 #include "native/virtual_thread.h"
 
+#include <sched.h>
+
+#define JOIN_ATTEMPTS 1000u /* to be placed takes as long as a few nodes are made */
+
 static uint64_t unprofiled_wall_ns(const struct kernel_thread *carrier)
 {
     return __atomic_load_n(&carrier->setup->ledger->header->unprofiled_wall_ns, __ATOMIC_RELAXED);
@@ -90,12 +94,10 @@ static uint64_t charge_parked(const struct kernel_thread *carrier, struct ledger
     return later_ns;
 }
 
-void virtual_thread__meet(struct kernel_thread *carrier, ledger_ref ref)
+static void meet(struct kernel_thread *carrier, ledger_ref ref)
 {
     const struct ledger_thread *thread = ref ? ledger__at(carrier->setup->ledger, ref) : NULL;
 
-    if (!kernel_thread__is_profiling(carrier))
-        return;
     __atomic_store_n(&carrier->unmet, false, __ATOMIC_RELEASE);
     carrier->met = __atomic_load_n(&carrier->setup->epoch, __ATOMIC_ACQUIRE);
     if (carrier->paused)
@@ -105,6 +107,19 @@ void virtual_thread__meet(struct kernel_thread *carrier, ledger_ref ref)
         return;
     kernel_thread__go_on(carrier, &carrier->carrier);
     carrier->carrier.thread = NULL;
+}
+
+void virtual_thread__meet(struct kernel_thread *carrier, ledger_ref ref)
+{
+    if (!kernel_thread__is_profiling(carrier))
+        return;
+    for (unsigned attempt = 0; !kernel_thread__begin_joining(carrier); attempt++) {
+        if (attempt == JOIN_ATTEMPTS)
+            return;
+        sched_yield();
+    }
+    meet(carrier, ref);
+    kernel_thread__end_joining(carrier);
 }
 
 /* Where it was unmounted it waited until profiling was stopped, at the least. */

@@ -20,7 +20,8 @@ ledger_ref virtual_thread__begin(struct kernel_thread *carrier,
 /* Profiling was stopped meanwhile, and mounts were not heard: who runs here now is this one, or
  * with 0 the carrier itself. What was mounted before, if it is not this one, may run elsewhere by
  * now, or be over and its record another's: nothing is saved in it or charged to it any more. While
- * profiling is stopped nothing is done. */
+ * profiling is stopped nothing is done; nor, but for a while, where it is being placed just then:
+ * it stays unmet. */
 void virtual_thread__meet(struct kernel_thread *carrier, ledger_ref ref);
 
 /* Before the coming epoch begins: this one, or one of these facts that has no record yet, is

@@ -5,8 +5,10 @@
 #include "tools/live_ledger.h"
 #include "tools/option_values.h"
 #include "tools/partial_argument.h"
+#include "tools/rights.h"
 #include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
+#include "tools/thread_filter.h"
 #include "tools/view_diff.h"
 #include "tools/view_losses.h"
 
@@ -182,21 +184,41 @@ static void show_losses(const struct diff_view *view, bool is_text)
         view_losses__text(&view->screen, view->models[side], of[side]);
 }
 
-static int show(const struct request *request, const struct report_model *const models[DIFF_SIDES])
+static int refuse_filter(const struct request *request,
+                         const struct report_model *const models[DIFF_SIDES])
+{
+    char *both = NULL;
+    if (asprintf(&both, "%s, %s", request->paths[DIFF_A], request->paths[DIFF_B]) < 0)
+        both = NULL;
+    int status = thread_filter__refuse(both ? both : request->paths[DIFF_B], request->threads,
+                                       models, DIFF_SIDES);
+    free(both);
+    return status;
+}
+
+static int refuse_filter_of_page(const struct request *request, const struct html_diff *html)
+{
+    struct report_model *a = report_model__load(html->readers[DIFF_A], 0);
+    struct report_model *b = report_model__load(html->readers[DIFF_B], 0);
+    const struct report_model *const models[DIFF_SIDES] = {a, b};
+    int status = refuse_filter(request, models);
+    report_model__free(a);
+    report_model__free(b);
+    return status;
+}
+
+static int show(const struct request *request, const struct report_model *const models[DIFF_SIDES],
+                bool *const selected[DIFF_SIDES])
 {
     const struct diff_view_kind *kind = request->view;
     const struct diff_request wanted = {
         .column = request->column, .trees = !of_threads(request), .normalize = request->normalize};
-    bool *selected[DIFF_SIDES];
-    for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
-        selected[side] = report_model__select(models[side], request->threads);
     struct report_diff *diff = report_diff__new(models, (const bool *const *)selected, &wanted);
     struct diff_view view = {
         .diff = diff,
         .models = {models[DIFF_A], models[DIFF_B]},
         .paths = {request->paths[DIFF_A], request->paths[DIFF_B]},
         .top = request->top,
-        .threads = request->threads,
         .normalized = request->normalize,
         .screen = screen__stdout(),
     };
@@ -211,11 +233,24 @@ static int show(const struct request *request, const struct report_model *const 
     for (unsigned side = DIFF_A; side < DIFF_SIDES && request->collapsed; side++)
         view_losses__collapsed(view.screen.out, models[side], request->paths[side], "0 0");
     report_diff__free(diff);
-    for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
-        free(selected[side]);
     if (error)
         return command__fail("%s: cannot be shown: %s", request->paths[DIFF_B], strerror(-error));
     return EXIT_FINE;
+}
+
+static int show_selected(const struct request *request,
+                         const struct report_model *const models[DIFF_SIDES])
+{
+    bool *selected[DIFF_SIDES];
+    bool any = !request->threads;
+    for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
+        selected[side] = report_model__select(models[side], request->threads);
+        any |= thread_filter__selects_any(selected[side], models[side]->thread_count);
+    }
+    int status = any ? show(request, models, selected) : refuse_filter(request, models);
+    for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
+        free(selected[side]);
+    return status;
 }
 
 static int write_page(const void *html, FILE *out)
@@ -235,10 +270,10 @@ static int write_html(const struct request *request, const struct html_diff *htm
     }
     int error = html_output__write(request->html, write_page, html);
     if (error == -ESRCH)
-        return command__fail("%s, %s: no thread's name matches '%s'; `treadle diff` shows them",
-                             html->paths[DIFF_A], html->paths[DIFF_B], request->threads);
+        return refuse_filter_of_page(request, html);
     if (error)
-        return command__fail("%s: cannot be written: %s", request->html, strerror(-error));
+        return command__fail("%s: cannot be written: %s%s", request->html, strerror(-error),
+                             rights__given_up());
     printf("%s\n", request->html);
     return EXIT_FINE;
 }
@@ -283,7 +318,7 @@ static int show_both(struct request *request)
     struct report_model *a = load(request, DIFF_A);
     struct report_model *b = a ? load(request, DIFF_B) : NULL;
     const struct report_model *const models[DIFF_SIDES] = {a, b};
-    int status = a && b ? show(request, models) : EXIT_BAD_INPUT;
+    int status = a && b ? show_selected(request, models) : EXIT_BAD_INPUT;
     report_model__free(a);
     report_model__free(b);
     return status;

@@ -6,8 +6,10 @@
 #include "tools/live_ledger.h"
 #include "tools/option_values.h"
 #include "tools/partial_argument.h"
+#include "tools/rights.h"
 #include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
+#include "tools/thread_filter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,8 +121,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static int fail_output(const struct request *request, int error)
 {
     bool is_standard = !request->output || strcmp(request->output, "-") == 0;
-    return command__fail("%s: cannot be written: %s",
-                         is_standard ? "standard output" : request->output, strerror(-error));
+    return command__fail("%s: cannot be written: %s%s",
+                         is_standard ? "standard output" : request->output, strerror(-error),
+                         rights__given_up());
 }
 
 static int write_output(const struct request *request, const struct export_job *job)
@@ -145,25 +148,16 @@ static int write_output(const struct request *request, const struct export_job *
     return error ? fail_output(request, error) : EXIT_FINE;
 }
 
-static bool is_any(const bool *selected, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (selected[i])
-            return true;
-    return false;
-}
-
 static int export_model(const struct request *request, const struct report_model *model,
                         struct report_places *places, const char *path)
 {
     bool *selected = report_model__select(model, request->threads);
     struct export_job job = {model, selected, request->column, path, places};
     int status = EXIT_FINE;
-    if (is_any(selected, model->thread_count))
+    if (thread_filter__selects_any(selected, model->thread_count))
         status = write_output(request, &job);
     else if (request->threads)
-        status = command__fail("%s: no thread's name matches '%s'; `treadle report` shows them",
-                               path, request->threads);
+        status = thread_filter__refuse(path, request->threads, &model, 1);
     else
         status = command__fail("%s: has no threads to export", path);
     free(selected);

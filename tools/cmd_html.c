@@ -5,7 +5,9 @@
 #include "tools/ledger_argument.h"
 #include "tools/partial_argument.h"
 #include "tools/report/memory.h"
+#include "tools/rights.h"
 #include "tools/since_argument.h"
+#include "tools/thread_filter.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -86,12 +88,22 @@ static char *default_output(const struct request *request, const char *path)
     return printed < 0 ? NULL : output;
 }
 
+static int refuse_filter(const struct html_ledger *html)
+{
+    const struct html_moment *last = html_moments__last(html->moments);
+    struct report_model *model = report_model__load(last->reader, 0);
+    const struct report_model *const models[] = {model};
+    int status = thread_filter__refuse(last->path, html->threads, models, 1);
+    report_model__free(model);
+    return status;
+}
+
 static int complain(const struct html_ledger *html, const char *output, int error)
 {
     if (error == -ESRCH)
-        return command__fail("%s: no thread's name matches '%s'; `treadle report` shows them",
-                             html_moments__last(html->moments)->path, html->threads);
-    return command__fail("%s: cannot be written: %s", output, strerror(-error));
+        return refuse_filter(html);
+    return command__fail("%s: cannot be written: %s%s", output, strerror(-error),
+                         rights__given_up());
 }
 
 static int write_page(const void *html, FILE *out)

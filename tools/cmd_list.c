@@ -8,10 +8,13 @@
 #include "tools/text_table.h"
 #include "tools/view_losses.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum option_key {
     KEY_JSON = 256,
@@ -26,11 +29,14 @@ static const char doc[] =
     "List the ledgers of running JVMs (live, or stopped by treadle stop), those whose process has "
     "ended without closing them "
     "(orphans), and the snapshots in the working folder and in those of running JVMs."
-    "\vLive ledgers are looked for in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR and /tmp.";
+    "\vLive ledgers are looked for in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR and /tmp. Those of other "
+    "users are named there, and opened only where FILE names them; then nothing else is listed.";
 
 struct request {
     bool json;
     bool partial;
+    struct found_ledgers given;
+    bool is_wrong; /* one that was given is not there */
 };
 
 static const struct argp_child children[] = {
@@ -49,7 +55,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         request->json = true;
         break;
     case ARGP_KEY_ARG:
-        argp_error(state, "there is nothing to name: %s", argument);
+        if (!found_ledgers__add(&request->given, argument)) {
+            command__fail("%s: %s", argument, strerror(errno));
+            request->is_wrong = true;
+        }
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -78,6 +87,19 @@ struct listing {
     bool is_partial; /* one of them, and nobody allowed it */
 };
 
+/* Others' files may be made to hurt whoever opens them. */
+static void name_owner(struct entry *entry, struct text_store *texts)
+{
+    const struct passwd *owner = getpwuid(entry->found->owner);
+    char text[64];
+    if (owner)
+        snprintf(text, sizeof(text), "(of %s, not opened)", owner->pw_name);
+    else
+        snprintf(text, sizeof(text), "(of user %u, not opened)", (unsigned)entry->found->owner);
+    entry->state = "foreign";
+    entry->command = text__from_java(texts, text, strlen(text));
+}
+
 static struct entry look_at(const struct found_ledger *found, struct listing *listing)
 {
     struct text_store *texts = &listing->texts;
@@ -85,6 +107,10 @@ static struct entry look_at(const struct found_ledger *found, struct listing *li
         .found = found, .state = "unreadable", .pid = (int32_t)found->pid, .command = {"", 0}};
     char message[512];
     struct ledger_summary summary;
+    if (!found->is_given && found->owner != geteuid()) {
+        name_owner(&entry, texts);
+        return entry;
+    }
     if (ledger_summary__read(&summary, texts, found->path, message, sizeof(message)) != 0) {
         /* The message begins with the path, which has a column of its own. */
         const char *what = message + strlen(found->path);
@@ -114,7 +140,7 @@ static void add_line(struct text_table *table, const struct entry *entry,
                      const struct screen *screen)
 {
     size_t line = text_table__add_row(table);
-    bool readable = strcmp(entry->state, "unreadable") != 0;
+    bool readable = strcmp(entry->state, "unreadable") != 0 && strcmp(entry->state, "foreign") != 0;
     char pid[16] = "";
     char threads[16] = "";
     struct text path = {entry->found->path, strlen(entry->found->path)};
@@ -135,7 +161,8 @@ static void add_line(struct text_table *table, const struct entry *entry,
     text_table__set(table, line, 5, threads);
     text_table__set(table, line, 6, printable);
     if (strcmp(entry->state, "live") != 0 && strcmp(entry->state, "stopped") != 0)
-        text_table__set_colour(table, line, readable ? screen__dim(screen) : screen__warn(screen));
+        text_table__set_colour(table, line,
+                               entry->error.length ? screen__warn(screen) : screen__dim(screen));
     free(printable);
     text_store__release(&texts);
 }
@@ -147,6 +174,7 @@ static void write_entry(const struct entry *entry)
     json_object_set_new(object, "pid", json_integer(entry->pid));
     json_object_set_new(object, "state", json_string(entry->state));
     json_object_set_new(object, "start_ns", json_row__integer(entry->start_ns));
+    json_object_set_new(object, "uid", json_integer((json_int_t)entry->found->owner));
     json_object_set_new(object, "bytes", json_row__integer(entry->found->bytes));
     json_object_set_new(object, "threads", json_integer(entry->threads));
     json_object_set_new(object, "command", json_row__text(entry->command));
@@ -203,17 +231,25 @@ static int list_text(struct listing *listing)
 
 int cmd_list(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options, .parser = parse, .doc = doc, .children = children};
+    static const struct argp argp = {.options = options,
+                                     .parser = parse,
+                                     .args_doc = "[FILE]...",
+                                     .doc = doc,
+                                     .children = children};
     struct listing listing = {0};
     struct request request = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     listing.allows_partial = request.partial;
-    live_folders__find(&listing.live, 0);
-    live_folders__find_snapshots(&listing.snapshots);
-    live_folders__find_snapshots_beside(&listing.snapshots, &listing.live);
-    int status = request.json ? list_json(&listing) : list_text(&listing);
+    listing.snapshots = request.given;
+    if (!request.given.count && !request.is_wrong) {
+        live_folders__find(&listing.live, 0);
+        live_folders__find_snapshots(&listing.snapshots);
+        live_folders__find_snapshots_beside(&listing.snapshots, &listing.live);
+    }
+    int status = EXIT_BAD_INPUT;
+    if (!request.is_wrong)
+        status = request.json ? list_json(&listing) : list_text(&listing);
     found_ledgers__release(&listing.live);
     found_ledgers__release(&listing.snapshots);
     text_store__release(&listing.texts);

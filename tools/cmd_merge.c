@@ -5,6 +5,7 @@
 #include "tools/partial_argument.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_columns.h"
+#include "tools/rights.h"
 #include "tools/whole_file.h"
 
 #include <inttypes.h>
@@ -131,7 +132,8 @@ static int merge_and_write(const struct request *request, struct ledger_reader *
     }
     ledger_merge__free(merge);
     if (error)
-        return command__fail("%s: cannot be written: %s", request->output, strerror(-error));
+        return command__fail("%s: cannot be written: %s%s", request->output, strerror(-error),
+                             rights__given_up());
     puts(request->output);
     return EXIT_FINE;
 }

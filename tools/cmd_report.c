@@ -11,6 +11,7 @@
 #include "tools/report/report_inside.h"
 #include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
+#include "tools/thread_filter.h"
 #include "tools/view_explain.h"
 #include "tools/view_losses.h"
 
@@ -204,17 +205,16 @@ static int check_columns(const struct request *request, const struct report_mode
     return status;
 }
 
-static int show(const struct request *request, struct report_model *model, const char *path)
+static int show_selected(const struct request *request, struct report_model *model, bool *selected,
+                         const char *path)
 {
     const struct view_kind *kind = request->view;
-    bool *selected = report_model__select(model, request->threads);
     if (request->fold && kind->folds_trees)
         report_fold__pools(model, selected);
     struct view view = {
         .model = model,
         .path = path,
         .selected = selected,
-        .threads = request->threads,
         .column = request->column,
         .whole = kind->of_threads ? 0 : view__whole(model, selected, request->column),
         .sort = request->sort,
@@ -228,10 +228,20 @@ static int show(const struct request *request, struct report_model *model, const
     int error = form(&view);
     if (form == kind->csv)
         view_losses__csv(view.screen.out, model, path);
-    free(selected);
     if (error)
         return command__fail("%s: cannot be shown: %s", path, strerror(-error));
     return EXIT_FINE;
+}
+
+static int show(const struct request *request, struct report_model *model, const char *path)
+{
+    const struct report_model *const models[] = {model};
+    bool *selected = report_model__select(model, request->threads);
+    int status = request->threads && !thread_filter__selects_any(selected, model->thread_count)
+                     ? thread_filter__refuse(path, request->threads, models, 1)
+                     : show_selected(request, model, selected, path);
+    free(selected);
+    return status;
 }
 
 static int explain(const struct request *request, const struct report_model *model,

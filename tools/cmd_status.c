@@ -351,11 +351,12 @@ static int show(const struct request *request, const char *path)
     struct ledger_reader *reader;
     char message[512];
 
-    if (ledger_summary__read(&status.ledger, &status.texts, path, message, sizeof(message)) != 0)
+    reader = live_ledger__read_as_it_is(path, message, sizeof(message));
+    if (!reader ||
+        ledger_summary__read(&status.ledger, &status.texts, path, message, sizeof(message)) != 0) {
+        ledger_reader__close(reader);
         return command__fail("%s", message);
-    reader = ledger_reader__open(path, message, sizeof(message));
-    if (!reader)
-        return command__fail("%s", message);
+    }
     status.model = report_model__load(reader, 0);
     ledger_reader__close(reader);
     status.path = text__from_java(&status.texts, path, strlen(path));
@@ -379,7 +380,7 @@ static int explain(pid_t pid)
 
     if (!path)
         return command__fail("process %d is not profiled: it has no ledger", (int)pid);
-    reader = ledger_reader__open(path, message, sizeof(message));
+    reader = live_ledger__read_as_it_is(path, message, sizeof(message));
     status = reader ? command__fail("process %d is gone; what it left is read by: treadle report "
                                     "%s",
                                     (int)pid, path)

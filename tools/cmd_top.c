@@ -9,6 +9,7 @@
 #include "tools/report/quantity.h"
 #include "tools/run_process.h"
 #include "tools/text_table.h"
+#include "tools/thread_filter.h"
 #include "tools/top_json.h"
 #include "tools/top_screen.h"
 
@@ -259,20 +260,18 @@ static void print_line(char *line)
     free(line);
 }
 
-static void print_interval(const struct top_view *view, const char *threads)
+static void print_interval(const struct top_view *view)
 {
     struct top_layout layout = top_layout__of(view);
     for (unsigned i = 0; i < TOP_HEAD_LINES; i++)
         print_line(top_line__head(view, i));
     puts("");
+    if (!view->count)
+        return;
     print_line(top_line__titles(view, &layout));
     for (uint32_t i = 0; i < view->count; i++)
         print_line(top_line__row(view, &layout, &view->interval->row[view->order[i]]));
-    if (!view->count && threads)
-        printf("no thread's name matches '%s'\n", threads);
     puts("");
-    if (!view->count)
-        return;
     const struct interval_row *first = &view->interval->row[view->order[0]];
     struct interval_path path = interval_path__of(view->interval, first);
     print_line(top_line__path_title(view, first, &path, 0));
@@ -282,7 +281,8 @@ static void print_interval(const struct top_view *view, const char *threads)
     puts("");
 }
 
-static void show(const struct top_request *request, const struct interval *interval)
+/* Whether any thread was chosen. */
+static bool show(const struct top_request *request, const struct interval *interval)
 {
     struct top_view view = {.interval = interval, .columns = screen__stdout().columns};
     uint32_t *order = interval_order__of(interval, request->threads, request->sort, &view.count);
@@ -290,8 +290,16 @@ static void show(const struct top_request *request, const struct interval *inter
     if (request->json)
         top_json__write(stdout, &view);
     else
-        print_interval(&view, request->threads);
+        print_interval(&view);
     free(order);
+    return view.count != 0;
+}
+
+/* Once, until it matches and then does no more: a thread of that name may begin any time. */
+static void complain_of_filter(const struct top_request *request, const struct interval *interval)
+{
+    const struct report_model *const models[] = {interval->now};
+    (void)thread_filter__refuse(request->path, request->threads, models, 1);
 }
 
 static void sleep_until(uint64_t due_ns)
@@ -304,6 +312,8 @@ static void sleep_until(uint64_t due_ns)
 static int print_all(const struct top_request *request, struct top_readings *readings)
 {
     uint32_t shown = 0;
+    bool was_any = true;           /* thread chosen, in the last interval; … */
+    bool ever = !request->threads; /* … in any */
     while (!request->count || shown < request->count) {
         /* A single one is as long as was asked, whatever the reading costs. */
         sleep_until(request->count == 1 ? readings->taken_ns + request->interval_ns
@@ -313,16 +323,20 @@ static int print_all(const struct top_request *request, struct top_readings *rea
             if (!shown || request->count)
                 return command__fail("%s", readings->message);
             command__note("%s", readings->message);
-            return EXIT_FINE;
+            break;
         }
         if (!readings->interval)
             continue;
-        show(request, readings->interval);
+        bool any = show(request, readings->interval);
         shown++;
         if (fflush(stdout) != 0)
             break;
+        if (request->threads && was_any && !any)
+            complain_of_filter(request, readings->interval);
+        was_any = any;
+        ever |= any;
     }
-    return EXIT_FINE;
+    return ever ? EXIT_FINE : EXIT_BAD_INPUT;
 }
 
 static int top(const struct top_request *request)

@@ -1,6 +1,7 @@
 #include "tools/csv.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +11,23 @@ static void separate(struct csv *csv)
         fputc(',', csv->out);
 }
 
+/* What begins so is computed by a spreadsheet, or run, unless it is marked as text. */
+static bool is_formula(const char *word)
+{
+    return word[0] != '\0' && strchr("=+-@\t\r", word[0]) != NULL;
+}
+
 void csv__word(struct csv *csv, const char *word)
 {
     separate(csv);
-    if (!strpbrk(word, ",\"\r\n") && word[0] != ' ') {
+    if (is_formula(word)) {
+        fprintf(csv->out, "\"'");
+    } else if (!strpbrk(word, ",\"\r\n") && word[0] != ' ') {
         fputs(word, csv->out);
         return;
+    } else {
+        fputc('"', csv->out);
     }
-    fputc('"', csv->out);
     for (const char *quote; (quote = strchr(word, '"')) != NULL; word = quote + 1) {
         fwrite(word, 1, (size_t)(quote - word), csv->out);
         fputs("\"\"", csv->out);

@@ -1,7 +1,8 @@
 /*
  * CSV as RFC 4180 quotes it, one record a line. Control characters in names are written as visible
- * escapes, so a record never spans lines and a terminal is never at risk; JSON has names as they
- * are.
+ * escapes, so a record never spans lines and a terminal is never at risk; and a text that begins
+ * with =, +, - or @, which a spreadsheet takes for a formula, has an apostrophe before it, which
+ * makes it a text there. JSON has names as they are.
  */
 #ifndef TREADLE_CSV_H
 #define TREADLE_CSV_H

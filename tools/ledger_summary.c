@@ -1,47 +1,123 @@
 #include "tools/ledger_summary.h"
 
-static void count_threads(struct ledger_summary *summary, const struct ledger_reader *reader)
+#include "native/ledger.h"
+#include "native/ledger_file.h"
+#include "native/ledger_gate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where the look at a file stands. */
+struct look {
+    int fd;
+    uint32_t chunks;
+    struct ledger_summary *summary;
+    struct text_store *texts;
+};
+
+/* Zeros from where the file ends, or cannot be read, on. */
+static void read_cells(const struct look *look, uint64_t cell, void *to, size_t bytes)
 {
-    ledger_ref ref = 0;
+    memset(to, 0, bytes);
+    (void)ledger_file__read_at(look->fd, to, bytes, cell * LEDGER_CELL_BYTES);
+}
 
-    while ((ref = ledger_reader__next(reader, LEDGER_THREADS, ref)) != 0) {
-        const struct ledger_thread *thread = ledger_reader__thread(reader, ref);
+static void count_thread(struct ledger_summary *summary, const struct ledger_thread *thread)
+{
+    if (thread->kind == 0 || thread->flags & THREAD_HIDDEN)
+        return;
+    summary->threads++;
+    summary->header.dropped_enters += thread->lost_enters;
+    summary->ended += (thread->flags & THREAD_TERMINATED) != 0;
+}
 
-        if (thread->kind == 0 || thread->flags & THREAD_HIDDEN)
-            continue;
-        summary->threads++;
-        summary->header.dropped_enters += thread->lost_enters;
-        summary->ended += (thread->flags & THREAD_TERMINATED) != 0;
+static void count_threads(const struct look *look, uint64_t first, const struct ledger_chunk *head)
+{
+    uint32_t cells = ledger_gate__record_cells(LEDGER_THREADS);
+    struct ledger_thread thread;
+
+    for (uint32_t cell = 1; cell + cells <= head->used_cells; cell += cells) {
+        read_cells(look, first + cell, &thread, sizeof(thread));
+        count_thread(look->summary, &thread);
     }
 }
 
-static struct text string_of(const struct ledger_reader *reader, struct text_store *texts,
-                             ledger_ref ref)
+/* The string, if it lies in the run, with its bytes. */
+static void read_text(const struct look *look, uint64_t first, const struct ledger_chunk *head,
+                      ledger_ref ref, struct text *text)
 {
-    size_t length;
-    const char *bytes = ledger_reader__string(reader, ref, &length);
+    struct ledger_string string;
+    size_t begin = offsetof(struct ledger_string, bytes);
+    uint64_t room;
+    char *bytes;
 
-    return text__from_java(texts, bytes ? bytes : "", bytes ? length : 0);
+    if (ref <= first || ref >= first + head->used_cells)
+        return;
+    room = (first + head->used_cells - ref) * LEDGER_CELL_BYTES - begin;
+    read_cells(look, ref, &string, sizeof(string));
+    if (string.length > room || string.length > LEDGER_STRING_MAX)
+        return;
+    bytes = malloc(begin + string.length);
+    if (!bytes)
+        return;
+    read_cells(look, ref, bytes, begin + string.length);
+    *text = text__from_java(look->texts, bytes + begin, string.length);
+    free(bytes);
+}
+
+static uint32_t look_at_run(const struct look *look, uint32_t chunk)
+{
+    struct ledger_summary *summary = look->summary;
+    const struct ledger_header *header = &summary->header;
+    uint64_t first = (uint64_t)chunk * LEDGER_CHUNK_CELLS;
+    struct ledger_chunk head;
+
+    read_cells(look, first, &head, sizeof(head));
+    if (!ledger_chunk__is_head(&head))
+        return 1;
+    ledger_chunk__bound(&head, look->chunks - chunk);
+    if (head.table == LEDGER_THREADS)
+        count_threads(look, first, &head);
+    if (head.table == LEDGER_STRINGS) {
+        read_text(look, first, &head, header->command, &summary->command);
+        read_text(look, first, &head, header->jvm, &summary->jvm);
+        read_text(look, first, &head, header->options, &summary->options);
+    }
+    return head.run;
+}
+
+static int look_at(struct look *look, const struct ledger_complaint *to)
+{
+    struct ledger_summary *summary = look->summary;
+    struct ledger_extent extent;
+
+    if (ledger_file__read_header(look->fd, &summary->header, to) ||
+        ledger_file__measure(look->fd, summary->header.chunks_used, &extent, to))
+        return -1;
+    look->chunks = extent.chunks;
+    summary->life = ledger_header__life(&summary->header);
+    summary->present_bytes = extent.present_bytes;
+    summary->missing_bytes = extent.missing_bytes + summary->header.missing_bytes;
+    for (uint32_t chunk = 1; chunk < look->chunks;)
+        chunk += look_at_run(look, chunk);
+    return 0;
 }
 
 int ledger_summary__read(struct ledger_summary *summary, struct text_store *texts, const char *path,
                          char *message, size_t message_bytes)
 {
-    struct ledger_reader *reader = ledger_reader__open(path, message, message_bytes);
+    const struct ledger_complaint to = {path, message, message_bytes};
+    const struct text none = {"", 0};
+    struct look look = {.fd = ledger_file__open(path, &to), .summary = summary, .texts = texts};
+    int error;
 
-    *summary = (struct ledger_summary){0};
-    if (!reader)
+    *summary = (struct ledger_summary){.command = none, .jvm = none, .options = none};
+    if (look.fd < 0)
         return -1;
-    summary->header = *ledger_reader__header(reader);
-    summary->life = ledger_reader__life(reader);
-    summary->present_bytes = ledger_reader__present_bytes(reader);
-    summary->missing_bytes = ledger_reader__missing_bytes(reader);
-    summary->command = string_of(reader, texts, summary->header.command);
-    summary->jvm = string_of(reader, texts, summary->header.jvm);
-    summary->options = string_of(reader, texts, summary->header.options);
-    count_threads(summary, reader);
-    ledger_reader__close(reader);
-    return 0;
+    error = look_at(&look, &to);
+    close(look.fd);
+    return error;
 }
 
 const char *ledger_summary__state(const struct ledger_summary *summary)

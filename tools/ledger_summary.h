@@ -1,4 +1,6 @@
-/* What is to be said of a ledger in a few words, without laying out its trees. */
+/* What is to be said of a ledger in a few words. Of its file only the header, the heads of chunks,
+ * the threads' rows and the texts below are read, and memory is taken for one chunk and for those.
+ */
 #ifndef TREADLE_LEDGER_SUMMARY_H
 #define TREADLE_LEDGER_SUMMARY_H
 

@@ -142,6 +142,16 @@ void live_folders__find_snapshots_beside(struct found_ledgers *found,
         qsort(found->items + first, found->count - first, sizeof(*found->items), by_age);
 }
 
+bool found_ledgers__add(struct found_ledgers *found, const char *path)
+{
+    struct stat file;
+    if (stat(path, &file) != 0)
+        return false;
+    add(found, ".", path, 0, &file);
+    found->items[found->count - 1].is_given = true;
+    return true;
+}
+
 void found_ledgers__release(struct found_ledgers *found)
 {
     for (size_t i = 0; i < found->count; i++)

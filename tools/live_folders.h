@@ -16,6 +16,7 @@ struct found_ledger {
     uid_t owner;
     uint64_t bytes;      /* what it takes on the disk */
     uint64_t changed_ns; /* since the epoch */
+    bool is_given;       /* somebody named it */
 };
 
 struct found_ledgers {
@@ -35,6 +36,9 @@ void live_folders__find_snapshots(struct found_ledgers *found);
  * where they go by default, but for our own. */
 void live_folders__find_snapshots_beside(struct found_ledgers *found,
                                          const struct found_ledgers *live);
+
+/* Appends a file that somebody named. False: it is not there (errno). */
+bool found_ledgers__add(struct found_ledgers *found, const char *path);
 void found_ledgers__release(struct found_ledgers *found);
 
 /* Whether a file that claims to be a process's ledger is owned by who runs that process (or by us,

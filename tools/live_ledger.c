@@ -1,10 +1,13 @@
 #include "tools/live_ledger.h"
 
+#include "native/ledger_file.h"
 #include "native/snapshot.h"
 #include "tools/command.h"
+#include "tools/ledger_summary.h"
 #include "tools/live_folders.h"
 #include "tools/process_status.h"
 #include "tools/report/report_losses.h"
+#include "tools/rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char *find_in_folders(pid_t pid)
@@ -128,32 +132,76 @@ static int mark_live(int fd)
 }
 
 /* A settled copy in memory, or -1 if there is nothing to settle: then the file is read as it is. */
-static int settled_copy(const char *path)
+static int settled_copy(int source_fd)
 {
-    int source_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    int copy_fd = source_fd < 0 ? -1 : memfd_create("treadle", MFD_CLOEXEC);
+    int copy_fd = memfd_create("treadle", MFD_CLOEXEC);
 
     if (copy_fd >= 0 && (snapshot__copy(source_fd, copy_fd) != 0 || mark_live(copy_fd) != 0)) {
         close(copy_fd);
         copy_fd = -1;
     }
-    if (source_fd >= 0)
-        close(source_fd);
     return copy_fd;
+}
+
+/* The file, open; what a JVM of another user writes is looked into with that user's rights only. -1
+ * after a line in message. */
+static int open_ledger(const char *path, char *message, size_t message_bytes)
+{
+    const struct ledger_complaint to = {path, message, message_bytes};
+    struct ledger_header header;
+    int fd = ledger_file__open(path, &to), error = 0;
+
+    if (fd < 0)
+        return -1;
+    if (ledger_file__read_header(fd, &header, &to) != 0) {
+        close(fd);
+        return -1;
+    }
+    if (header.state == LEDGER_LIVE)
+        error = rights__become_owner(fd);
+    if (!error)
+        return fd;
+    ledger_complaint__say(&to, "root's rights cannot be given up: %s", strerror(-error));
+    close(fd);
+    return -1;
+}
+
+static struct ledger_reader *read_settled(int fd, const char *path, char *message,
+                                          size_t message_bytes)
+{
+    int copy_fd = settled_copy(fd);
+    struct ledger_reader *settled;
+
+    if (copy_fd < 0)
+        return NULL;
+    settled = ledger_reader__open_fd(copy_fd, path, message, message_bytes);
+    close(copy_fd);
+    return settled;
+}
+
+struct ledger_reader *live_ledger__read_as_it_is(const char *path, char *message,
+                                                 size_t message_bytes)
+{
+    int fd = open_ledger(path, message, message_bytes);
+    struct ledger_reader *reader;
+
+    if (fd < 0)
+        return NULL;
+    reader = ledger_reader__open_fd(fd, path, message, message_bytes);
+    close(fd);
+    return reader;
 }
 
 struct ledger_reader *live_ledger__read(const char *path, char *message, size_t message_bytes)
 {
-    struct ledger_reader *reader = ledger_reader__open(path, message, message_bytes);
-    struct ledger_reader *settled;
-    int fd;
+    int fd = open_ledger(path, message, message_bytes);
+    struct ledger_reader *reader, *settled = NULL;
 
-    if (!reader || ledger_reader__life(reader) != LEDGER_IS_LIVE)
-        return reader;
-    fd = settled_copy(path);
     if (fd < 0)
-        return reader;
-    settled = ledger_reader__open_fd(fd, path, message, message_bytes);
+        return NULL;
+    reader = ledger_reader__open_fd(fd, path, message, message_bytes);
+    if (reader && ledger_reader__life(reader) == LEDGER_IS_LIVE)
+        settled = read_settled(fd, path, message, message_bytes);
     close(fd);
     if (!settled)
         return reader;
@@ -200,27 +248,53 @@ static void explain(const char *path, char *message, size_t message_bytes)
 struct ledger_reader *live_ledger__read_running(const char *path, char *message,
                                                 size_t message_bytes)
 {
+    int fd = open_ledger(path, message, message_bytes);
     struct ledger_reader *reader;
-    int fd = settled_copy(path);
 
-    if (fd < 0) {
-        explain(path, message, message_bytes);
+    if (fd < 0)
         return NULL;
-    }
-    reader = ledger_reader__open_fd(fd, path, message, message_bytes);
+    message[0] = '\0';
+    reader = read_settled(fd, path, message, message_bytes);
     close(fd);
+    if (!reader && !message[0])
+        explain(path, message, message_bytes);
     return reader;
 }
 
-/* A line, if what is wrong with a snapshot is that its ledger's end is cut off. */
-static bool fails_as_partial(const char *live_path)
+/* snapshot__copy, by a child process with the rights of who wrote the ledger. */
+static int copy_as_owner(int source_fd, int target_fd)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        int error = rights__become_owner(source_fd);
+
+        if (!error)
+            error = snapshot__copy(source_fd, target_fd);
+        _exit(error ? -error : 0);
+    }
+    if (child < 0)
+        return -errno;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+}
+
+/* A line, if what is wrong with a snapshot is its ledger: its end is cut off, or it is none. */
+static bool fails_as_ledger(const char *live_path)
 {
     char message[512], partial[PARTIAL_TEXT_BYTES] = "";
-    struct ledger_reader *reader = ledger_reader__open(live_path, message, sizeof(message));
+    struct ledger_summary summary;
+    struct text_store texts = {0};
 
-    if (reader)
-        explain_partial(reader, partial);
-    ledger_reader__close(reader);
+    if (ledger_summary__read(&summary, &texts, live_path, message, sizeof(message)) != 0) {
+        command__fail("%s", message);
+        return true;
+    }
+    text_store__release(&texts);
+    report_losses__partial(summary.present_bytes, summary.missing_bytes, &summary.header, partial);
     if (partial[0])
         command__fail("%s: %s; what is there is shown by: treadle report %s", live_path, partial,
                       live_path);
@@ -231,22 +305,23 @@ int live_ledger__dump(const char *live_path, const char *pattern, pid_t pid)
 {
     char path[PATH_MAX];
     struct ledger_header header;
-    int fd = open(live_path, O_RDONLY | O_CLOEXEC);
+    char message[512];
+    const struct ledger_complaint to = {live_path, message, sizeof(message)};
+    int fd = ledger_file__open(live_path, &to);
     int error;
 
-    if (fd < 0 || pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header)) {
-        int saved = errno;
-
-        if (fd >= 0)
-            close(fd);
-        return command__fail("%s: cannot be read: %s", live_path, strerror(saved));
+    if (fd < 0)
+        return command__fail("%s", message);
+    if (ledger_file__read_header(fd, &header, &to) != 0) {
+        close(fd);
+        return command__fail("%s", message);
     }
     error = snapshot__path(path, sizeof(path), pattern, (int)pid, header.snapshots + 1);
     if (error) {
         close(fd);
         return command__fail("'%s' is no pattern of a path: %%p, %%n and %%t are known", pattern);
     }
-    error = snapshot__write(fd, path);
+    error = snapshot__write_with(copy_as_owner, fd, path);
     close(fd);
     if (error == -ESRCH && header.pid != pid)
         return command__fail("process %d has a pid namespace of its own: take the snapshot in "
@@ -255,7 +330,7 @@ int live_ledger__dump(const char *live_path, const char *pattern, pid_t pid)
     if (error == -ESRCH)
         return command__fail("process %d is gone; what it left is read by: treadle report %s",
                              (int)pid, live_path);
-    if (error == -EINVAL && fails_as_partial(live_path))
+    if (error == -EINVAL && fails_as_ledger(live_path))
         return EXIT_BAD_INPUT;
     if (error)
         return command__fail("%s: cannot be written: %s", path, strerror(-error));

@@ -21,9 +21,16 @@ char *live_ledger__find_quietly(pid_t pid);
  * stands; NULL, without a line, if it has none. */
 char *live_ledger__of_running(pid_t pid, struct ledger_header *header);
 
+/* Root that reads what a JVM of another user writes has that user's rights from then on; see
+ * rights.h. Only a snapshot is written with root's own. */
+
 /* Reads any ledger; one whose process runs is settled first, so that it has what its threads have
  * consumed up to now. Like ledger_reader__open: NULL and one line in message. */
 struct ledger_reader *live_ledger__read(const char *path, char *message, size_t message_bytes);
+
+/* The same, of any, not settled. */
+struct ledger_reader *live_ledger__read_as_it_is(const char *path, char *message,
+                                                 size_t message_bytes);
 
 /* The same of one whose process runs, settled; NULL and one line in message for any other. */
 struct ledger_reader *live_ledger__read_running(const char *path, char *message,

@@ -49,13 +49,9 @@ uint64_t view__whole(const struct report_model *model, const bool *selected,
     return whole;
 }
 
-void view__no_threads(const struct screen *screen, const char *threads)
+void view__no_threads(const struct screen *screen)
 {
-    char *glob = NULL;
-    if (threads)
-        glob = text__printable_middle((struct text){threads, strlen(threads)}, NAME_COLUMNS_MAX);
-    fprintf(screen->out, glob ? "(no thread's name matches '%s')\n" : "(no threads)\n", glob);
-    free(glob);
+    fputs("(no threads)\n", screen->out);
 }
 
 void view__metric_title(const struct view *view, char title[METRIC_TITLE_BYTES])

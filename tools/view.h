@@ -11,7 +11,6 @@ struct view {
     const struct report_model *model;
     const char *path;          /* of the ledger */
     const bool *selected;      /* by thread */
-    const char *threads;       /* --thread, which selected them; or NULL */
     enum report_column column; /* --metric */
     const char *sort; /* one of the view's keys or, for threads, a column's name; or NULL */
     uint64_t whole;   /* of the metric, in the trees of the selected threads */
@@ -65,8 +64,8 @@ view_form view_procedures__csv;
 uint64_t view__whole(const struct report_model *model, const bool *selected,
                      enum report_column column);
 
-/* The line that stands for rows where no thread is selected. */
-void view__no_threads(const struct screen *screen, const char *threads);
+/* The line that stands for rows where a ledger has none. */
+void view__no_threads(const struct screen *screen);
 
 /* Index of --sort in a NULL-terminated list of keys; 0 if there is none. */
 size_t view__sort_index(const struct view *view, const char *const *keys);

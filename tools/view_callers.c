@@ -13,7 +13,7 @@ struct book {
     const struct view *view;
     struct report_callers *callers;
     struct report_flat *flat;
-    struct report_errors *errors;
+    struct report_errors *errors;  /* of methods */
     struct method_values *stanzas; /* in the order they are shown in */
     uint32_t count;                /* of them, shown */
     uint32_t total;
@@ -29,7 +29,9 @@ static struct book open_book(const struct view *view)
 {
     const struct report_model *model = view->model;
     struct book book = {.view = view};
-    book.callers = report_callers__new(model, view->selected);
+    struct report_errors *errors = report_errors__of_nodes(model, view->column);
+    book.callers = report_callers__new(model, view->selected, errors);
+    report_errors__free(errors);
     book.flat = report_flat__new(model, view->selected);
     book.errors = report_errors__of_methods(model, view->selected, view->column);
     book.column = report_callers__index(book.callers, view->column);
@@ -62,9 +64,19 @@ static void close_book(struct book *book)
 
 enum role { PARENT, SELF, CHILD };
 
+/* A row of the stanza of `self`. Values are those of edges, by index. */
+struct stanza_row {
+    enum role role;
+    uint32_t self;
+    uint32_t method;
+    const uint64_t *base;
+    const uint64_t *cum;
+    uint64_t base_error;
+    uint64_t cum_error;
+};
+
 /* Writes one row, in whichever form. */
-typedef void row_writer(const struct book *book, enum role role, uint32_t self, uint32_t method,
-                        const uint64_t *base, const uint64_t *cum);
+typedef void row_writer(const struct book *book, const struct stanza_row *row);
 
 /* Rows of a stanza go by weight: the heaviest caller and the heaviest child nearest to the top. */
 struct weighed {
@@ -96,11 +108,15 @@ static void write_edges(struct book *book, enum role role, uint32_t method, row_
     qsort(weighed, count, sizeof(*weighed), by_weight);
     for (uint32_t i = 0; i < count; i++) {
         const struct caller_edge *edge = weighed[i].edge;
+        bool up = role == PARENT;
         book->written = i;
-        if (role == PARENT)
-            write(book, role, method, edge->caller, edge->base, edge->parent_cum);
-        else
-            write(book, role, method, edge->callee, edge->base, edge->child_cum);
+        write(book, &(struct stanza_row){.role = role,
+                                         .self = method,
+                                         .method = up ? edge->caller : edge->callee,
+                                         .base = edge->base,
+                                         .cum = up ? edge->parent_cum : edge->child_cum,
+                                         .base_error = edge->base_error,
+                                         .cum_error = up ? edge->parent_error : edge->child_error});
     }
     free(weighed);
 }
@@ -119,7 +135,13 @@ static void write_self(struct book *book, uint32_t method, row_writer *write)
     book->written = 0;
     compact(book->callers, book->row_of[method]->base, base);
     compact(book->callers, book->row_of[method]->cum, cum);
-    write(book, SELF, method, method, base, cum);
+    write(book, &(struct stanza_row){.role = SELF,
+                                     .self = method,
+                                     .method = method,
+                                     .base = base,
+                                     .cum = cum,
+                                     .base_error = book->errors ? book->errors->base[method] : 0,
+                                     .cum_error = book->errors ? book->errors->cum[method] : 0});
 }
 
 static const char *mark_of(const struct book *book, uint32_t method)
@@ -127,34 +149,32 @@ static const char *mark_of(const struct book *book, uint32_t method)
     return flat_row__mark(book->row_of[method]);
 }
 
-/* Parents' calls are those of the stanza's own method. */
-static bool is_partial(const struct book *book, enum role role, uint32_t self, uint32_t method,
-                       const uint64_t *base)
+/* Whose calls a row counts: parents' are those of the stanza's own method. */
+static uint32_t called(const struct stanza_row *row)
 {
-    uint32_t called = role == PARENT ? self : method;
-    return base[book->calls] && report_hooking__of(book->view->model, called);
+    return row->role == PARENT ? row->self : row->method;
 }
 
-static void write_text_row(const struct book *book, enum role role, uint32_t self, uint32_t method,
-                           const uint64_t *base, const uint64_t *cum)
+static void write_text_row(const struct book *book, const struct stanza_row *row)
 {
     const struct view *view = book->view;
+    uint64_t calls = row->base[book->calls];
     size_t taken = view_row__number_columns(view) + 4;
     size_t room = view->screen.columns > taken + 20 ? view->screen.columns - taken : 0;
-    char *name = view_row__name_and_hook(view, method, room);
-    fputs(role == SELF ? screen__bold(&view->screen) : "", view->screen.out);
+    char *name = view_row__name_and_hook(view, row->method, room);
+    fputs(row->role == SELF ? screen__bold(&view->screen) : "", view->screen.out);
     view_row__numbers(
-        view,
-        &(struct row_numbers){.calls = base[book->calls],
-                              .at_least = is_partial(book, role, self, method, base),
-                              .base = base[book->column],
-                              .cum = cum[book->column],
-                              .samples = base[book->samples],
-                              .shared = cum[book->column],
-                              .error = role == SELF && book->errors ? book->errors->cum[method] : 0,
-                              .mark = mark_of(book, method)});
-    fprintf(view->screen.out, "%s%s%s\n", role == SELF ? "" : "    ", name,
-            role == SELF ? screen__plain(&view->screen) : "");
+        view, SHARE_OF_CUM,
+        &(struct row_numbers){.calls = calls,
+                              .at_least = calls && report_hooking__of(view->model, called(row)),
+                              .base = row->base[book->column],
+                              .cum = row->cum[book->column],
+                              .base_error = row->base_error,
+                              .cum_error = row->cum_error,
+                              .samples = row->base[book->samples],
+                              .mark = mark_of(book, row->method)});
+    fprintf(view->screen.out, "%s%s%s\n", row->role == SELF ? "" : "    ", name,
+            row->role == SELF ? screen__plain(&view->screen) : "");
     free(name);
 }
 
@@ -163,7 +183,7 @@ int view_callers__text(const struct view *view)
     struct book book = open_book(view);
     view_row__title(view, "Callers and callees", "Base and Cum (of which Share)");
     fputs(screen__bold(&view->screen), view->screen.out);
-    view_row__number_heads(view);
+    view_row__number_heads(view, SHARE_OF_CUM);
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
     for (uint32_t i = 0; i < book.count; i++) {
         uint32_t method = book.stanzas[i].method;
@@ -191,22 +211,23 @@ static json_t *json_values(const struct book *book, const uint64_t *values)
     return object;
 }
 
-static void write_json_row(const struct book *book, enum role role, uint32_t self, uint32_t method,
-                           const uint64_t *base, const uint64_t *cum)
+static void write_json_row(const struct book *book, const struct stanza_row *row)
 {
-    json_t *object = view_row__method(book->view->model, method);
+    json_t *object = view_row__method(book->view->model, row->method);
     uint64_t values[COLUMN_COUNT] = {0};
     for (size_t i = 0; i < book->callers->column_count; i++)
-        values[book->callers->columns[i]] = base[i];
+        values[book->callers->columns[i]] = row->base[i];
     if (book->written > 0)
         fputc(',', book->view->screen.out);
-    json_object_set_new(object, "calls", json_row__integer(base[book->calls]));
-    view_row__add_hooked(object, book->view->model, role == PARENT ? self : method);
-    view_row__add_samples(object, book->view, values, mark_of(book, method));
-    json_object_set_new(object, "base", json_values(book, base));
-    json_object_set_new(object, "cum", json_values(book, cum));
-    if (role == SELF)
-        view_row__add_errors(object, book->errors, method);
+    json_object_set_new(object, "calls", json_row__integer(row->base[book->calls]));
+    view_row__add_hooked(object, book->view->model, called(row));
+    view_row__add_samples(object, book->view, values, mark_of(book, row->method));
+    json_object_set_new(object, "base", json_values(book, row->base));
+    json_object_set_new(object, "cum", json_values(book, row->cum));
+    if (book->errors) {
+        json_object_set_new(object, "error_ns", json_row__integer(row->base_error));
+        json_object_set_new(object, "cum_error_ns", json_row__integer(row->cum_error));
+    }
     json_row__write(book->view->screen.out, object);
 }
 
@@ -238,18 +259,21 @@ static void csv_values(struct csv *csv, const struct book *book, const uint64_t 
             csv__integer(csv, values[i]);
 }
 
-static void write_csv_row(const struct book *book, enum role role, uint32_t self, uint32_t method,
-                          const uint64_t *base, const uint64_t *cum)
+static void write_csv_row(const struct book *book, const struct stanza_row *row)
 {
     static const char *const roles[] = {[PARENT] = "parent", [SELF] = "self", [CHILD] = "child"};
     struct csv csv = {.out = book->view->screen.out};
-    view_row__csv_method(&csv, book->view->model, self);
-    csv__word(&csv, roles[role]);
-    view_row__csv_method(&csv, book->view->model, method);
-    csv__integer(&csv, base[book->calls]);
-    csv_values(&csv, book, base);
-    csv_values(&csv, book, cum);
-    view_row__csv_hooked(&csv, book->view->model, role == PARENT ? self : method);
+    view_row__csv_method(&csv, book->view->model, row->self);
+    csv__word(&csv, roles[row->role]);
+    view_row__csv_method(&csv, book->view->model, row->method);
+    csv__integer(&csv, row->base[book->calls]);
+    csv_values(&csv, book, row->base);
+    csv_values(&csv, book, row->cum);
+    if (book->errors) {
+        csv__integer(&csv, row->base_error);
+        csv__integer(&csv, row->cum_error);
+    }
+    view_row__csv_hooked(&csv, book->view->model, called(row));
     csv__end_record(&csv);
 }
 
@@ -263,6 +287,7 @@ int view_callers__csv(const struct view *view)
         csv__word(&csv, heads[i]);
     view_row__csv_heads(&csv, view->model, "base");
     view_row__csv_heads(&csv, view->model, "cum");
+    view_row__csv_error_heads(&csv, book.errors);
     view_row__csv_hooked_head(&csv, view->model);
     csv__end_record(&csv);
     for (uint32_t i = 0; i < book.count; i++) {

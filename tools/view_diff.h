@@ -17,7 +17,6 @@ struct diff_view {
     uint32_t top; /* 0: all */
     bool normalized;
     struct screen screen;
-    const char *threads; /* --thread, or NULL */
 };
 
 /* A form writes to view->screen.out. 0, or -errno if something other than writing failed. */

@@ -109,7 +109,7 @@ int view_diff_threads__text(const struct diff_view *view)
     if (shown)
         error = text_table__print(table, &view->screen);
     else
-        view__no_threads(&view->screen, view->threads);
+        view__no_threads(&view->screen);
     text_table__free(table);
     write_end(view, diff->thread_count - shown, "with smaller changes");
     return error ? error : view_diff_totals__text(view);

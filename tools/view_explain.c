@@ -152,15 +152,20 @@ static void cpu_line(const struct view *view, const struct explanation *one)
 {
     uint64_t sum_ns = one->exact_ns + one->sampled_ns;
     char text[REASON_BYTES];
-    snprintf(text, sizeof(text), "%s with all that it called: %s exact, %s by samples",
+    char error[QUANTITY_BYTES + 8] = "";
+    if (one->error_ns)
+        snprintf(error, sizeof(error), " %s %s", view_row__plus_minus(),
+                 quantity__ns(one->error_ns).text);
+    snprintf(text, sizeof(text), "%s with all that it called: %s exact, %s%s by samples",
              quantity__ns(sum_ns).text, quantity__ns(one->exact_ns).text,
-             quantity__ns(one->sampled_ns).text);
+             quantity__ns(one->sampled_ns).text, error);
     line(view, "CPU", text);
 }
 
 void view_explain__text(const struct view *view, const struct explanations *explanations)
 {
     FILE *out = view->screen.out;
+    view_losses__text(&view->screen, view->model, "");
     if (explanations->count > 1)
         fprintf(out, "%zu methods match:\n\n", explanations->count);
     for (size_t i = 0; i < explanations->count; i++) {
@@ -215,6 +220,7 @@ static json_t *explanation_json(const struct report_model *model, const struct e
     }
     json_object_set_new(object, "exact_cpu_ns", json_row__integer(one->exact_ns));
     json_object_set_new(object, "sampled_cpu_ns", json_row__integer(one->sampled_ns));
+    json_object_set_new(object, "sampled_error_ns", json_row__integer(one->error_ns));
     return object;
 }
 

@@ -76,15 +76,16 @@ static void write_row(const struct view *view, const struct shown *shown,
                       const struct flat_row *row, size_t room)
 {
     char *name = view_row__name_and_hook(view, row->method, room);
-    view_row__numbers(
-        view, &(struct row_numbers){.calls = row->base[COLUMN_CALLS],
-                                    .at_least = flat_row__is_partial(view->model, row),
-                                    .base = row->base[view->column],
-                                    .cum = row->cum[view->column],
-                                    .samples = view_row__samples(view, row->base),
-                                    .shared = row->base[view->column],
-                                    .error = shown->errors ? shown->errors->base[row->method] : 0,
-                                    .mark = flat_row__mark(row)});
+    const struct report_errors *errors = shown->errors;
+    view_row__numbers(view, SHARE_OF_BASE,
+                      &(struct row_numbers){.calls = row->base[COLUMN_CALLS],
+                                            .at_least = flat_row__is_partial(view->model, row),
+                                            .base = row->base[view->column],
+                                            .cum = row->cum[view->column],
+                                            .base_error = errors ? errors->base[row->method] : 0,
+                                            .cum_error = errors ? errors->cum[row->method] : 0,
+                                            .samples = view_row__samples(view, row->base),
+                                            .mark = flat_row__mark(row)});
     fprintf(view->screen.out, "%s\n", name);
     free(name);
 }
@@ -108,7 +109,7 @@ int view_flat__text(const struct view *view)
 {
     view_row__title(view, "Methods", "Base (of which Share) and Cum");
     fputs(screen__bold(&view->screen), view->screen.out);
-    view_row__number_heads(view);
+    view_row__number_heads(view, SHARE_OF_BASE);
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
     each_part(view, write_text, NULL);
     view_row__zero_note(view);

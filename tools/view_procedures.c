@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define IMAGE_COLUMNS 20u
+#define ALL_COLUMNS   120u
 
 /* The rows that have samples, in the order they are shown in; `count` of `total`. */
 struct shown {
@@ -19,12 +20,14 @@ struct shown {
     const struct flat_row **rows;
     uint32_t total;
     uint32_t count;
-    uint64_t samples; /* of all of them */
+    uint64_t samples;             /* of all of them */
+    struct report_errors *errors; /* of methods; or NULL: there are none */
 };
 
 static struct shown arrange(const struct view *view)
 {
     struct shown shown = {.flat = report_flat__new(view->model, view->selected)};
+    shown.errors = report_errors__of_methods(view->model, view->selected, view->column);
     uint32_t count = shown.flat->row_count;
     bool by_base = view->sort && strcmp(view->sort, "base") == 0;
     enum report_column column =
@@ -54,32 +57,42 @@ static void release(struct shown *shown)
 {
     free((void *)shown->rows);
     report_flat__free(shown->flat);
+    report_errors__free(shown->errors);
 }
 
-static void write_heads(const struct view *view)
+/* Of Base; where the screen is narrow the one of Share must do. */
+static bool has_base_error(const struct view *view, const struct shown *shown)
+{
+    return shown->errors && (!view->screen.columns || view->screen.columns >= ALL_COLUMNS);
+}
+
+static void write_heads(const struct view *view, const struct shown *shown)
 {
     const struct screen *screen = &view->screen;
     view_row__title(view, "Procedures", "Base");
     fputs(screen__bold(screen), screen->out);
     screen__right(screen, "Samples", CALLS_COLUMNS);
     screen__right(screen, "Share", SHARE_COLUMNS);
-    screen__right(screen, text__is_utf8_locale() ? "±" : "+-", SHARE_COLUMNS);
+    screen__right(screen, view_row__plus_minus(), SHARE_COLUMNS);
     screen__right(screen, "Sum", SHARE_COLUMNS);
     screen__right(screen, "Base", VALUE_COLUMNS);
+    if (has_base_error(view, shown))
+        screen__right(screen, view_row__plus_minus(), ERROR_COLUMNS);
     screen__right(screen, "", MARK_COLUMNS);
     fputs("  ", screen->out);
     screen__left(screen, "Image", IMAGE_COLUMNS);
     fprintf(screen->out, "  Name%s\n", screen__plain(screen));
 }
 
-static void write_row(const struct view *view, const struct flat_row *row, uint64_t sum,
-                      uint64_t all)
+static void write_row(const struct view *view, const struct shown *shown,
+                      const struct flat_row *row, uint64_t sum)
 {
     const struct screen *screen = &view->screen;
     const struct report_method *method = &view->model->methods[row->method];
     uint64_t samples = view_row__samples(view, row->base);
-    size_t taken =
-        CALLS_COLUMNS + 3 * SHARE_COLUMNS + VALUE_COLUMNS + MARK_COLUMNS + IMAGE_COLUMNS + 4;
+    uint64_t all = shown->samples;
+    size_t taken = CALLS_COLUMNS + 3 * SHARE_COLUMNS + VALUE_COLUMNS + MARK_COLUMNS +
+                   IMAGE_COLUMNS + (has_base_error(view, shown) ? ERROR_COLUMNS : 0) + 4;
     size_t room = screen->columns > taken + 20 ? screen->columns - taken : 0;
     uint64_t error_ppm = report_samples__error_ppm(samples, all);
     char error[32];
@@ -94,6 +107,9 @@ static void write_row(const struct view *view, const struct flat_row *row, uint6
     screen__right(screen, error, SHARE_COLUMNS);
     screen__right(screen, quantity__share(sum, all).text, SHARE_COLUMNS);
     screen__right(screen, view__quantity(view, row->base[view->column]).text, VALUE_COLUMNS);
+    if (has_base_error(view, shown))
+        screen__right(screen, view_row__error(view, shown->errors->base[row->method]).text,
+                      ERROR_COLUMNS);
     screen__right(screen, flat_row__mark(row), MARK_COLUMNS);
     fputs("  ", screen->out);
     screen__left(screen, image, IMAGE_COLUMNS);
@@ -106,10 +122,10 @@ int view_procedures__text(const struct view *view)
 {
     struct shown shown = arrange(view);
     uint64_t sum = 0;
-    write_heads(view);
+    write_heads(view, &shown);
     for (uint32_t i = 0; i < shown.count; i++) {
         sum += view_row__samples(view, shown.rows[i]->base);
-        write_row(view, shown.rows[i], sum, shown.samples);
+        write_row(view, &shown, shown.rows[i], sum);
     }
     if (shown.count < shown.total)
         fprintf(view->screen.out, "(%u more, not shown)\n", shown.total - shown.count);
@@ -140,6 +156,9 @@ int view_procedures__json(const struct view *view)
         json_object_set_new(object, "cumulative_ppm",
                             json_row__integer(view_row__ppm(sum, shown.samples)));
         json_object_set_new(object, "base", view_row__values(model, row->base));
+        if (shown.errors)
+            json_object_set_new(object, "error_ns",
+                                json_row__integer(shown.errors->base[row->method]));
         fputs(i ? ",\n" : "\n", view->screen.out);
         json_row__write(view->screen.out, object);
     }
@@ -160,6 +179,8 @@ int view_procedures__csv(const struct view *view)
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         csv__word(&csv, heads[i]);
     view_row__csv_heads(&csv, view->model, "base");
+    if (shown.errors)
+        csv__word(&csv, "error_ns");
     view_row__csv_hooked_head(&csv, view->model);
     csv__end_record(&csv);
     for (uint32_t i = 0; i < shown.count; i++) {
@@ -174,6 +195,8 @@ int view_procedures__csv(const struct view *view)
         csv__integer(&csv, report_samples__error_ppm(samples, shown.samples));
         csv__integer(&csv, view_row__ppm(sum, shown.samples));
         view_row__csv_values(&csv, view->model, row->base);
+        if (shown.errors)
+            csv__integer(&csv, shown.errors->base[row->method]);
         view_row__csv_hooked(&csv, view->model, row->method);
         csv__end_record(&csv);
     }

@@ -116,32 +116,34 @@ void view_row__title(const struct view *view, const char *what, const char *valu
     if (view->model->header.overhead_ppm)
         view_head__text(view);
     if (!threads)
-        view__no_threads(&view->screen, view->threads);
+        view__no_threads(&view->screen);
 }
 
 #define NAME_COLUMNS_LEAST 34u /* with what a tree has before a name */
 
 enum row_part {
     PART_CALLS = 1u << 0,
-    PART_ERROR = 1u << 1,
-    PART_SAMPLES = 1u << 2,
+    PART_SAMPLES = 1u << 1,
+    PART_SHARED_ERROR = 1u << 2, /* of what Share is of, … */
+    PART_OTHER_ERROR = 1u << 3,  /* … and of the other one */
 };
 
 static size_t columns_of(const struct view *view, unsigned parts)
 {
     return 2 * VALUE_COLUMNS + SHARE_COLUMNS + 2 + (view->model->samples ? MARK_COLUMNS : 0) +
-           (parts & PART_CALLS ? CALLS_COLUMNS : 0) + (parts & PART_ERROR ? ERROR_COLUMNS : 0) +
-           (parts & PART_SAMPLES ? CALLS_COLUMNS : 0);
+           (parts & PART_CALLS ? CALLS_COLUMNS : 0) + (parts & PART_SAMPLES ? CALLS_COLUMNS : 0) +
+           (parts & PART_SHARED_ERROR ? ERROR_COLUMNS : 0) +
+           (parts & PART_OTHER_ERROR ? ERROR_COLUMNS : 0);
 }
 
 static unsigned parts_of(const struct view *view)
 {
-    static const unsigned first_out[] = {PART_SAMPLES, PART_CALLS};
+    static const unsigned first_out[] = {PART_SAMPLES, PART_CALLS, PART_OTHER_ERROR};
     unsigned parts = PART_CALLS;
     if (view->model->samples)
         parts |= PART_SAMPLES;
     if (view->model->samples && (view->column == COLUMN_CPU || view->column == COLUMN_WALL))
-        parts |= PART_ERROR;
+        parts |= PART_SHARED_ERROR | PART_OTHER_ERROR;
     for (size_t i = 0; view->screen.columns && i < sizeof(first_out) / sizeof(first_out[0]); i++)
         if (columns_of(view, parts) + NAME_COLUMNS_LEAST > view->screen.columns)
             parts &= ~first_out[i];
@@ -154,27 +156,42 @@ void view_row__calls(uint64_t calls, bool at_least, char text[CALLS_BYTES])
     snprintf(text, CALLS_BYTES, "%s%s", sign, quantity__count(calls).text);
 }
 
-static const char *plus_minus(void)
+const char *view_row__plus_minus(void)
 {
     return text__is_utf8_locale() ? "±" : "+-";
 }
 
-void view_row__numbers(const struct view *view, const struct row_numbers *numbers)
+struct quantity view_row__error(const struct view *view, uint64_t error)
+{
+    struct quantity result = {""};
+    if (error)
+        snprintf(result.text, sizeof(result.text), "%s%.24s", view_row__plus_minus(),
+                 view__quantity(view, error).text);
+    return result;
+}
+
+static bool has_error(unsigned parts, enum share_of share_of, enum share_of value)
+{
+    return parts & (value == share_of ? PART_SHARED_ERROR : PART_OTHER_ERROR);
+}
+
+void view_row__numbers(const struct view *view, enum share_of share_of,
+                       const struct row_numbers *numbers)
 {
     unsigned parts = parts_of(view);
-    char error[QUANTITY_BYTES + 4] = "";
+    uint64_t shared = share_of == SHARE_OF_BASE ? numbers->base : numbers->cum;
     char calls[CALLS_BYTES];
-    if (numbers->error)
-        snprintf(error, sizeof(error), "%s%s", plus_minus(),
-                 view__quantity(view, numbers->error).text);
     view_row__calls(numbers->calls, numbers->at_least, calls);
     if (parts & PART_CALLS)
         screen__right(&view->screen, calls, CALLS_COLUMNS);
     screen__right(&view->screen, view__quantity(view, numbers->base).text, VALUE_COLUMNS);
+    if (has_error(parts, share_of, SHARE_OF_BASE))
+        screen__right(&view->screen, view_row__error(view, numbers->base_error).text,
+                      ERROR_COLUMNS);
     screen__right(&view->screen, view__quantity(view, numbers->cum).text, VALUE_COLUMNS);
-    if (parts & PART_ERROR)
-        screen__right(&view->screen, error, ERROR_COLUMNS);
-    screen__right(&view->screen, quantity__share(numbers->shared, view->whole).text, SHARE_COLUMNS);
+    if (has_error(parts, share_of, SHARE_OF_CUM))
+        screen__right(&view->screen, view_row__error(view, numbers->cum_error).text, ERROR_COLUMNS);
+    screen__right(&view->screen, quantity__share(shared, view->whole).text, SHARE_COLUMNS);
     if (parts & PART_SAMPLES)
         screen__right(&view->screen, quantity__count(numbers->samples).text, CALLS_COLUMNS);
     if (view->model->samples)
@@ -182,15 +199,17 @@ void view_row__numbers(const struct view *view, const struct row_numbers *number
     fputs("  ", view->screen.out);
 }
 
-void view_row__number_heads(const struct view *view)
+void view_row__number_heads(const struct view *view, enum share_of share_of)
 {
     unsigned parts = parts_of(view);
     if (parts & PART_CALLS)
         screen__right(&view->screen, "Calls", CALLS_COLUMNS);
     screen__right(&view->screen, "Base", VALUE_COLUMNS);
+    if (has_error(parts, share_of, SHARE_OF_BASE))
+        screen__right(&view->screen, view_row__plus_minus(), ERROR_COLUMNS);
     screen__right(&view->screen, "Cum", VALUE_COLUMNS);
-    if (parts & PART_ERROR)
-        screen__right(&view->screen, plus_minus(), ERROR_COLUMNS);
+    if (has_error(parts, share_of, SHARE_OF_CUM))
+        screen__right(&view->screen, view_row__plus_minus(), ERROR_COLUMNS);
     screen__right(&view->screen, "Share", SHARE_COLUMNS);
     if (parts & PART_SAMPLES)
         screen__right(&view->screen, "Samples", CALLS_COLUMNS);

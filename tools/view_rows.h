@@ -27,23 +27,30 @@ void view_row__title(const struct view *view, const char *what, const char *valu
 /* An empty line, and one on a thread or, if the view is folded, a pool. */
 void view_row__thread(const struct view *view, const struct report_thread *thread);
 
+enum share_of { SHARE_OF_BASE, SHARE_OF_CUM };
+
 struct row_numbers {
     uint64_t calls;
     bool at_least; /* … so many, since not all were heard */
     uint64_t base;
     uint64_t cum;
+    uint64_t base_error; /* how far these may be off */
+    uint64_t cum_error;
     uint64_t samples;
-    uint64_t shared;  /* what Share is of: base or cum */
-    uint64_t error;   /* … and how far it may be off */
     const char *mark; /* as report_node__mark has it */
 };
 
-/* Calls, Base, Cum and Share in fixed columns; ±, Samples and the mark too, if the ledger has
- * samples. Where the screen is narrow Samples goes first, then Calls. How many columns of it that
- * takes. */
-void view_row__numbers(const struct view *view, const struct row_numbers *numbers);
-void view_row__number_heads(const struct view *view);
+/* Calls, Base, Cum and the Share of one of the two in fixed columns; the two's ±, Samples and the
+ * mark too, if the ledger has samples. Where the screen is narrow Samples goes first, then Calls,
+ * then the ± of what Share is not of. How many columns of it that takes. */
+void view_row__numbers(const struct view *view, enum share_of share_of,
+                       const struct row_numbers *numbers);
+void view_row__number_heads(const struct view *view, enum share_of share_of);
 size_t view_row__number_columns(const struct view *view);
+
+/* "±", or what stands for it; and "±43.7 ms", of the metric shown, "" of 0. */
+const char *view_row__plus_minus(void);
+struct quantity view_row__error(const struct view *view, uint64_t error);
 
 /* The samples of a row, whose `values` are by column, that say something of the metric shown. */
 uint64_t view_row__samples(const struct view *view, const uint64_t *values);

@@ -136,7 +136,7 @@ int view_spawn__text(const struct view *view)
     if (shown.count)
         error = print_table(view, &shown);
     else
-        view__no_threads(&view->screen, view->threads);
+        view__no_threads(&view->screen);
     if (!error && shown.count < shown.tree->row_count)
         fprintf(out, "(%u more, not shown)\n", shown.tree->row_count - shown.count);
     view_samples__text(view);

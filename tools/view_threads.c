@@ -314,7 +314,7 @@ int view_threads__text(const struct view *view)
     if (rows->count)
         error = print_table(view, rows);
     else
-        view__no_threads(&view->screen, view->threads);
+        view__no_threads(&view->screen);
     if (!error)
         view_balance__text(view);
     thread_rows__free(rows);

@@ -116,14 +116,15 @@ static void write_node(const struct forest *forest, uint32_t index)
     screen__right(&view->screen, level, LEVEL_COLUMNS);
     screen__right(&view->screen, recursion, RL_COLUMNS);
     view_row__numbers(
-        view, &(struct row_numbers){.calls = model->base[COLUMN_CALLS][index],
-                                    .at_least = report_node__is_partial(model, index),
-                                    .base = model->base[view->column][index],
-                                    .cum = model->cum[view->column][index],
-                                    .samples = own_samples(view, index),
-                                    .shared = model->cum[view->column][index],
-                                    .error = forest->errors ? forest->errors->cum[index] : 0,
-                                    .mark = model->samples ? report_node__mark(model, index) : ""});
+        view, SHARE_OF_CUM,
+        &(struct row_numbers){.calls = model->base[COLUMN_CALLS][index],
+                              .at_least = report_node__is_partial(model, index),
+                              .base = model->base[view->column][index],
+                              .cum = model->cum[view->column][index],
+                              .base_error = forest->errors ? forest->errors->base[index] : 0,
+                              .cum_error = forest->errors ? forest->errors->cum[index] : 0,
+                              .samples = own_samples(view, index),
+                              .mark = model->samples ? report_node__mark(model, index) : ""});
     screen__left(&view->screen, "", indent);
     char *name = view_row__name_and_hook(view, node->method, room);
     fputs(name, view->screen.out);
@@ -162,7 +163,7 @@ int view_tree__text(const struct view *view)
     fputs(screen__bold(&view->screen), view->screen.out);
     screen__right(&view->screen, "Level", LEVEL_COLUMNS);
     screen__right(&view->screen, "RL", RL_COLUMNS);
-    view_row__number_heads(view);
+    view_row__number_heads(view, SHARE_OF_CUM);
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
     for (uint32_t i = 0; i < forest.count; i++)
         write_thread(&forest, forest.threads[i]);

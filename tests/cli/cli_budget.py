@@ -128,8 +128,9 @@ class Budget(bench.Bench):
             "at_ns": EPOCH + 1500 * MS, "calls": 64, "calls_a_second": 50_000,
             "allowed_a_second": 2000, "times": 1})
         self.assertEqual(hot["calls"], 64)
-        # 100 of the 250 samples in run's 500 ms.
+        # 100 of the 250 samples in run's 500 ms: the farther end of Wilson's interval is 0.0618 away.
         self.assertEqual((hot["exact_cpu_ns"], hot["sampled_cpu_ns"]), (320_000, 200 * MS))
+        self.assertAlmostEqual(hot["sampled_error_ns"] / MS, 30.9, delta=0.05)
         self.assertEqual(methods["Main.muted()V"]["silenced"]["times"], 3)
         self.assertIsNone(methods["Main.planned()V"]["silenced"]["allowed_a_second"])
         run = methods["Main.run()V"]
@@ -150,7 +151,7 @@ class Budget(bench.Bench):
             "  hook      silenced for good: 2023-11-14 22:13:21, after about 64 calls, at 50 000 "
             "calls a second where the budget of 2.0 % allowed 2 000\n"
             "  calls     ≥64, recorded 5.6 % of the time since 2023-11-14 22:13:21\n"
-            "  CPU       200 ms with all that it called: 320 µs exact, 200 ms by samples\n")
+            "  CPU       200 ms with all that it called: 320 µs exact, 200 ms ± 30.9 ms by samples\n")
         text = self.treadle("report", "budget.ledger", "--explain", "app.Main.*e*")
         self.assertTrue(text.startswith("9 methods match:\n\napp.Main.get()\n"), text)
         self.assertIn("\napp.Main.muted\n  hook      silent for now, to be tried again: since "

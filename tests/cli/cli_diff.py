@@ -180,9 +180,12 @@ main  (platform, threads: 1)
             return [t["name"] for t in self.both(*arguments)["threads"]]
         self.assertEqual(names("--metric", "calls")[0], "main")
         self.assertEqual(names("--thread", "*er*", "--top", "2"), ["worker-#", "helper"])
-        self.assertEqual(names("--thread", "nobody"), [])
-        self.assertIn("(no thread's name matches 'nobody')",
-                      self.treadle("diff", "plain.ledger", "family.ledger", "-t", "nobody"))
+        for arguments in ([], ["-v", "tree"], ["-v", "flat"], ["--json"], ["--csv"], ["--collapsed"], ["--html", "x.html"]):
+            done = self.run_treadle("diff", "plain.ledger", "family.ledger", "-t", "nobody", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (1, b""), arguments)
+            self.assertIn(b"treadle: plain.ledger, family.ledger: no thread's name matches 'nobody'; there are '",
+                          done.stderr)
+            self.assertEqual(done.stderr.count(b"\n"), 1)
         self.make("pool")
         report = self.json("diff", "plain.ledger", "pool.ledger", "--metric", "voluntary_switches")
         self.assertEqual(report["b"]["total"], 12 * 1000)

@@ -320,7 +320,9 @@ class Usage(bench.Bench):
     def test_bad_input(self):
         self.assertIn("no *.ledger in the working folder", self.refused(1, "-f", "csv"))
         self.make("plain")
-        self.assertIn("no thread's name matches 'nobody'", self.refused(1, "-f", "csv", "-t", "nobody"))
+        for name in ("pprof", "collapsed", "speedscope", "perfetto", "jfr", "csv", "sqlite"):
+            self.assertIn("plain.ledger: no thread's name matches 'nobody'; there are 'worker-1', 'main', ",
+                          self.refused(1, "-f", name, "-t", "nobody", "-o", "x"))
         self.assertIn("has no block_io_delay: it needs CAP_NET",
                       self.refused(1, "-f", "pprof", "-o", "x", "-m", "block_io_delay"))
         self.assertIn("has no samples: the agent's sample= did not ask",

@@ -149,6 +149,9 @@ class Sqlite(bench.Bench):
                                       f"cum_wall_error_ns FROM {table} WHERE full_name = 'demo.Inner.loop'").fetchall()
             self.assertEqual([[round(error / MS, 2) for error in row] for row in errors],
                              [[40.14, 43.74, 40.14, 43.74]], table)
+        errors = database.execute("SELECT base_cpu_error_ns, cum_cpu_error_ns, base_wall_error_ns, cum_wall_error_ns FROM "
+                                  "calls JOIN methods ON methods.id = callee WHERE full_name = 'demo.Inner.loop'").fetchall()
+        self.assertEqual([[round(error / MS, 2) for error in row] for row in errors], [[40.14, 43.74, 40.14, 43.74]])
         self.assertEqual(database.execute("SELECT sum(cum_cpu_error_ns) FROM nodes WHERE kind = 'exact'").fetchone(),
                          (0,), "measured")
         self.assertEqual([name for name in self.columns(self.export("plain"), "nodes") if "error" in name], [])

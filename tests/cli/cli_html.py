@@ -75,8 +75,9 @@ class Html(bench.Bench):
         self.assertIn(b"Balance", blocks["facts"])
 
     def test_refused(self):
-        self.assertIn("no thread's name matches 'x*'", self.refused("--thread", "x*"))
-        self.assertIn("no thread's name matches 'x*'", self.refused("--thread", "x*", "-o", "-"))
+        for output in ([], ["-o", "-"]):
+            self.assertIn("plain.ledger: no thread's name matches 'x*'; there are 'worker-1', 'main', ",
+                          self.refused("--thread", "x*", *output))
         self.assertIn("none.ledger: cannot be opened: No such file", self.refused("none.ledger"))
         self.assertIn("none/x.html: cannot be written: No such file", self.refused("-o", "none/x.html"))
         self.assertIn("plain.ledger: is the ledger itself", self.refused("-o", "plain.ledger"))

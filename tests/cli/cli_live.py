@@ -1,9 +1,12 @@
 """Ledgers of processes that run, and of those that were killed; and the list of them all."""
 import os
+import resource
+import struct
 import subprocess
 
 import bench
 
+CHUNKS_USED = 28  # in the header
 GONE = 4_194_999  # beyond the largest pid
 
 
@@ -98,7 +101,72 @@ class Live(bench.Bench):
 
     def test_nothing_to_list(self):
         self.treadle("list")
-        self.assertIn("there is nothing to name", self.treadle("list", "x", status=2))
+        self.assertIn("x: No such file", self.treadle("list", "x", status=1))
+
+    def test_what_is_named_is_listed_alone(self):
+        self.make("plain")
+        self.make("plain", "other.ledger")
+        self.assertEqual([entry["path"] for entry in self.json("list", "other.ledger")["ledgers"]],
+                         ["other.ledger"])
+
+    def test_next_to_nothing_takes_next_to_no_memory(self):
+        """300 MB are said to be in use, and 4 KiB are there."""
+        name = self.make_orphan()
+        with open(self.path(name), "r+b") as file:
+            file.seek(CHUNKS_USED)
+            file.write(struct.pack("=I", 75_000))
+            file.truncate(75_000 * 4096)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        for command in (["list"], ["report", name], ["html", name], ["export", "-f", "csv", name]):
+            done = self.run_treadle(*command)
+            self.assertIn("bytes in use, in a file that takes ", done.stderr.decode(), command)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        self.assertLess(after, max(before, 100_000))  # KiB
+
+    def test_files_of_others_are_named_and_not_opened(self):
+        name = self.make_orphan()
+        if os.geteuid():
+            self.skipTest("takes root: a file of another user")
+        os.chown(self.path(name), 65534, 65534)
+        path = os.path.join(self.folder, name)
+        entry = self.entries()[path]
+        self.assertEqual((entry["state"], entry["uid"], entry["threads"], entry["pid"]),
+                         ("foreign", 65534, 0, GONE))
+        self.assertIn("not opened)", self.treadle("list"))
+        self.assertEqual(self.json("list", name)["ledgers"][0]["state"], "orphan")
+        with open(path, "wb") as file:
+            file.write(b"junk")
+        self.assertEqual(self.run_treadle("list").stderr, b"")
+
+    def test_what_is_no_file_is_an_error_at_once(self):
+        os.mkfifo(self.path("fifo.ledger"))
+        for name in ("fifo.ledger", "/dev/null", "."):
+            for command in (["report", name], ["html", name], ["merge", "-o", "x", name],
+                            ["list", name]):
+                done = self.run_treadle(*command)
+                self.assertIn("expected a ledger file", done.stderr.decode(), command)
+        os.mkfifo(os.path.join(self.live, f"treadle-{self.pid}-1.live"))
+        for command in ("dump", "top", "status", "report"):
+            self.assertEqual(self.run_treadle(command, str(self.pid)).returncode, 1)
+
+    def test_root_gives_up_its_rights(self):
+        """What it reads of another user's JVM it reads as that user, who may not write here."""
+        if os.geteuid():
+            self.skipTest("takes root: a process of another user")
+        os.chmod(self.folder, 0o755)
+        with subprocess.Popen(["sleep", "300"], user=65534, group=65534) as process:
+            try:
+                name = self.make("live", f"tmp/treadle-{process.pid}-0123456789abcdef.live", process.pid)
+                os.chown(self.path(name), 65534, 65534)
+                pid = str(process.pid)
+                self.assertIn(f"process     {pid}, started", self.treadle("report", pid))
+                for command in (["html", pid, "-o", "x.html"], ["export", pid, "-f", "csv", "-o", "x.csv"]):
+                    self.assertIn("is read with that user's rights", self.treadle(*command, status=1))
+                self.treadle("dump", pid)  # only the copy is made as the user
+                self.assertEqual(os.stat(self.path(f"treadle-{pid}.ledger")).st_uid, 0)
+                self.treadle("export", f"treadle-{pid}.ledger", "-f", "csv", "-o", "x.csv")
+            finally:
+                process.kill()
 
 
 if __name__ == "__main__":

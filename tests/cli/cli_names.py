@@ -61,6 +61,15 @@ class Names(bench.Bench):
         self.assertIn('comma, "quoted"', names)
         self.assertIn("red \\x1b[31malert\\x1b[0m", names)
 
+    def test_csv_has_no_formulas(self):
+        self.make("formulas")
+        texts = {"'=1+1", "'+1", "'-1", "'@SUM(A1)", "plain"}
+        self.assertEqual({row["thread"] for row in self.csv("report", "formulas.ledger")}, texts)
+        self.assertEqual({row["class"] for row in self.csv("report", "formulas.ledger", "-v", "flat")
+                          if row["class"]}, texts)
+        exported = self.treadle("export", "formulas.ledger", "-f", "csv", "-o", "-")
+        self.assertNotRegex(exported, r'(?m)(^|,)"?[=+@-]')
+
     def test_ascii_where_the_locale_is(self):
         text = self.treadle("report", "hostile.ledger", env={"LC_ALL": "C"})
         self.assertTrue(text.isascii())

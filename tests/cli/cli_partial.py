@@ -102,6 +102,11 @@ class Partial(bench.Bench):
             if "-o" not in command:
                 self.assertIn(f"of the earlier snapshot {missing}", done.stdout.decode("utf-8"))
 
+    def test_why_a_method_has_its_hook(self):
+        arguments = ("report", "cut.ledger", "--explain", "demo.*")
+        self.assert_told(json.loads(self.output(*arguments, "--json")))
+        self.assertEqual(self.output(*arguments).splitlines()[0], f"partial   {self.missing}")
+
     def test_annotate(self):
         told = json.loads(self.output("annotate", "--json", "*", "cut.ledger"))
         self.assert_told(told)

@@ -85,8 +85,6 @@ class Threads(bench.Bench):
         self.assertEqual(names("--metric", "calls")[0], "main")
         self.assertEqual(names("--sort", "waiting")[0], "helper")
         self.assertEqual(names("--sort", "start")[-1], "worker-1")
-        self.assertEqual(names("--thread", "nobody"), [])
-        self.assertIn("(no thread's name matches 'nobody')", self.treadle("report", "plain.ledger", "-t", "nobody"))
         self.assertIn("(2 more, not shown)", self.treadle("report", "plain.ledger", "-n", "2"))
 
     def test_metric_gets_a_column_and_the_share(self):
@@ -148,10 +146,28 @@ carrier-1  carrier   4243  ended  5.00 ms  5.000 s  4.995 s          0          
 
     def test_a_glob_that_matches_no_thread(self):
         self.make("plain")
-        for view in ("threads", "spawn", "tree", "flat", "callers"):
-            text = self.treadle("report", "-v", view, "-t", "nobody", "plain.ledger")
-            self.assertIn("\n(no thread's name matches 'nobody')\n", text, view)
-            self.assertNotIn("(no thread's name", self.treadle("report", "-v", view, "plain.ledger"))
+        self.make("sampled")
+        there = {"plain": "; there are 'worker-1', 'main', 'GC Thread#0', 'helper'\n",
+                 "sampled": "; there are 'GC Thread#0', 'main', 'worker'\n"}
+        for ledger, views in (("plain", ("threads", "spawn", "tree", "flat", "callers")),
+                              ("sampled", ("images", "procedures"))):
+            for view in views:
+                for form in ([], ["--json"], ["--csv"]):
+                    done = self.run_treadle("report", "-v", view, "-t", "nobody", f"{ledger}.ledger", *form)
+                    self.assertEqual((done.returncode, done.stdout), (1, b""), (view, form))
+                    self.assertEqual(done.stderr.decode(), f"treadle: {ledger}.ledger: no thread's name matches 'nobody'"
+                                     + there[ledger])
+
+    def test_what_a_glob_was_meant_to_be(self):
+        self.make("plain")
+        for glob, hint in (("worker", "'*worker*' matches 1 name"), ("er", "'*er*' matches 2 names"),
+                           ("worker-2", "nearest: 'worker-1'"), ("mian", "nearest: 'main'")):
+            said = self.treadle("report", "-t", glob, "plain.ledger", status=1)
+            self.assertIn(f"no thread's name matches '{glob}'; {hint}; there are 'worker-1', ", said)
+        self.make("hostile")
+        said = self.treadle("report", "-t", "x\x1b[2J", "hostile.ledger", status=1)
+        self.assertNotIn("\x1b", said)
+        self.assertEqual(said.count("\n"), 1)
 
     def test_a_wrong_sort_key_names_each_once(self):
         self.make("plain")

@@ -46,22 +46,22 @@ class Samples(bench.Bench):
     def test_tree(self):
         self.assertEqual(self.report("tree", "--thread", "[mG]*"), LOSSES + """\
 Call trees, Base and Cum (of which Share) in cpu, 2 of 3 threads
-Level   RL    Calls       Base        Cum          ±    Share  Samples     Name
+Level   RL    Calls       Base          ±        Cum          ±    Share  Samples     Name
 
 main  (platform, alive)  300 ms CPU, 10.00 s wall, 5 calls
-    0    0        0          0     300 ms              50.0 %        0     (thread)
-    1    0        1    10.0 ms     300 ms              50.0 %        1  J    demo.Main.main
-    2    0        4    50.0 ms     200 ms              33.3 %        5  J      demo.Main.work
-    3    0        0     100 ms     150 ms   ±43.7 ms   25.0 %       10  I        demo.Inner.loop
-    4    0        0    40.0 ms    40.0 ms   ±43.2 ms    6.7 %        4  N          demo::Engine::spin(int) [libdemo.so]
-    4    0        0    10.0 ms    10.0 ms   ±37.2 ms    1.7 %        1  N          call_stub [jvm]
-    2    0        0    30.0 ms    90.0 ms   ±30.4 ms   15.0 %        3  J      java.util.HashMap.put
-    3    0        0    40.0 ms    40.0 ms   ±28.7 ms    6.7 %        4  N        demo::Engine::spin(int) [libdemo.so]
-    3    0        0    20.0 ms    20.0 ms   ±31.0 ms    3.3 %        2  K        vfs_read [kernel]
+    0    0        0          0                300 ms              50.0 %        0     (thread)
+    1    0        1    10.0 ms   ±30.4 ms     300 ms              50.0 %        1  J    demo.Main.main
+    2    0        4    50.0 ms   ±43.7 ms     200 ms              33.3 %        5  J      demo.Main.work
+    3    0        0     100 ms   ±40.1 ms     150 ms   ±43.7 ms   25.0 %       10  I        demo.Inner.loop
+    4    0        0    40.0 ms   ±43.2 ms    40.0 ms   ±43.2 ms    6.7 %        4  N          demo::Engine::spin(int) [libdemo.so]
+    4    0        0    10.0 ms   ±37.2 ms    10.0 ms   ±37.2 ms    1.7 %        1  N          call_stub [jvm]
+    2    0        0    30.0 ms   ±30.3 ms    90.0 ms   ±30.4 ms   15.0 %        3  J      java.util.HashMap.put
+    3    0        0    40.0 ms   ±28.7 ms    40.0 ms   ±28.7 ms    6.7 %        4  N        demo::Engine::spin(int) [libdemo.so]
+    3    0        0    20.0 ms   ±31.0 ms    20.0 ms   ±31.0 ms    3.3 %        2  K        vfs_read [kernel]
 
 GC Thread#0  (vm, alive)  300 ms CPU, 10.00 s wall, 0 calls
-    0    0        0    50.0 ms     300 ms              50.0 %        5     (thread)
-    1    0        0     250 ms     250 ms   ±50.7 ms   41.7 %       25  N    libjvm.so+0x8a3f10 [libjvm.so]
+    0    0        0    50.0 ms   ±50.7 ms     300 ms              50.0 %        5     (thread)
+    1    0        0     250 ms   ±50.7 ms     250 ms   ±50.7 ms   41.7 %       25  N    libjvm.so+0x8a3f10 [libjvm.so]
 """ + SAMPLES)
 
     def test_tree_json(self):
@@ -100,22 +100,46 @@ GC Thread#0  (vm, alive)  300 ms CPU, 10.00 s wall, 0 calls
         text = self.report("flat", "--top", "3")
         self.assertEqual(text[:text.index("(6 more")], LOSSES + """\
 Methods, Base (of which Share) and Cum in cpu, 3 of 3 threads
-    Calls       Base        Cum          ±    Share  Samples     Name
-        0     250 ms     250 ms   ±50.7 ms   38.5 %       25  N  libjvm.so+0x8a3f10 [libjvm.so]
-       13     100 ms     250 ms   ±43.7 ms   15.4 %        5  J  demo.Main.work
-        0     100 ms     150 ms   ±40.1 ms   15.4 %       10  I  demo.Inner.loop
+    Calls       Base          ±        Cum          ±    Share  Samples     Name
+        0     250 ms   ±50.7 ms     250 ms   ±50.7 ms   38.5 %       25  N  libjvm.so+0x8a3f10 [libjvm.so]
+       13     100 ms   ±43.7 ms     250 ms              15.4 %        5  J  demo.Main.work
+        0     100 ms   ±40.1 ms     150 ms   ±43.7 ms   15.4 %       10  I  demo.Inner.loop
 """)
         self.assertTrue(text.endswith(SAMPLES))
         text = self.report("callers")
         self.assertIn("""
-        0    40.0 ms    40.0 ms               6.2 %        4  J      java.util.HashMap.put
-        0    40.0 ms    40.0 ms               6.2 %        4  I      demo.Inner.loop
-        0    80.0 ms    80.0 ms   ±51.9 ms   12.3 %        8  N  demo::Engine::spin(int) [libdemo.so]
+        0    40.0 ms   ±28.7 ms    40.0 ms   ±28.7 ms    6.2 %        4  J      java.util.HashMap.put
+        0    40.0 ms   ±43.2 ms    40.0 ms   ±43.2 ms    6.2 %        4  I      demo.Inner.loop
+        0    80.0 ms   ±51.9 ms    80.0 ms   ±51.9 ms   12.3 %        8  N  demo::Engine::spin(int) [libdemo.so]
 """, text)
         stanza = next(m for m in self.report_json("callers")["methods"]
                       if m["self"]["method"] == "loop")
         self.assertEqual([child["samples"] for child in stanza["children"]], [4, 1])
         self.assertEqual(stanza["parents"][0]["mark"], "J")
+
+    def test_each_sampled_amount_of_callers_has_its_error(self):
+        # loop is called from work: 10 of the 20 samples of work's 200 ms on top of it, 15 in it. It calls spin (4 of
+        # the 20) and a stub (1). Wilson's intervals: 0.2007, 0.2187, 0.2160 and 0.1861 of 200 ms.
+        stanza = next(m for m in self.report_json("callers")["methods"] if m["self"]["method"] == "loop")
+        rows = [*stanza["parents"], stanza["self"], *stanza["children"]]
+        self.assertEqual([(round(row["error_ns"] / MS, 1), round(row["cum_error_ns"] / MS, 1)) for row in rows],
+                         [(40.1, 43.7), (40.1, 43.7), (43.2, 43.2), (37.2, 37.2)])
+        # work was measured, but for what of its 200 ms is its own: 5 of 20 samples.
+        main = next(m for m in self.report_json("callers")["methods"] if m["self"]["method"] == "main")
+        work = next(row for row in main["children"] if row["method"] == "work")
+        self.assertEqual((round(work["error_ns"] / MS, 1), work["cum_error_ns"]), (43.7, 0))
+        rows = self.csv("report", "sampled.ledger", "--view", "callers")
+        row = next(row for row in rows if (row["self_method"], row["role"]) == ("loop", "parent"))
+        self.assertEqual([round(int(row[key]) / MS, 1) for key in ("error_ns", "cum_error_ns")], [40.1, 43.7])
+
+    def test_a_narrow_terminal_keeps_the_error_of_what_is_shared(self):
+        for view, titles in (("tree", ["Base", "Cum", "±", "Share"]), ("flat", ["Base", "±", "Cum", "Share"]),
+                             ("callers", ["Base", "Cum", "±", "Share"])):
+            text = self.treadle("report", "sampled.ledger", "--view", view, env={"COLUMNS": "80"})
+            head = next(line for line in text.splitlines() if line.endswith("Name"))
+            self.assertEqual([word for word in head.split() if word not in ("Level", "RL", "Name")], titles)
+
+    def test_flat_by_cum(self):
         text = self.report("flat", "--metric", "samples", "--sort", "cum", "--top", "2")
         self.assertIn("        0          5         60    8.3 %        5     (thread)\n", text)
 
@@ -123,15 +147,15 @@ Methods, Base (of which Share) and Cum in cpu, 3 of 3 threads
         text = self.report("images")
         self.assertEqual(text, LOSSES + """\
 Images, Base in cpu, 3 of 3 threads
-  Samples    Share       Base  Image
-       25   41.7 %     250 ms  libjvm.so
-       12   20.0 %     120 ms  Java, compiled
-        8   13.3 %    80.0 ms  libdemo.so
-        7   11.7 %    70.0 ms  Java, interpreted
-        5    8.3 %    50.0 ms  (no frame)
-        2    3.3 %    20.0 ms  [kernel]
-        1    1.7 %    10.0 ms  [jvm]
-        0      0 %    50.0 ms  (no samples)
+  Samples    Share       Base          ±  Image
+       25   41.7 %     250 ms   ±50.7 ms  libjvm.so
+       12   20.0 %     120 ms   ±66.7 ms  Java, compiled
+        8   13.3 %    80.0 ms   ±51.9 ms  libdemo.so
+        7   11.7 %    70.0 ms   ±50.4 ms  Java, interpreted
+        5    8.3 %    50.0 ms   ±50.7 ms  (no frame)
+        2    3.3 %    20.0 ms   ±31.0 ms  [kernel]
+        1    1.7 %    10.0 ms   ±37.2 ms  [jvm]
+        0      0 %    50.0 ms             (no samples)
 """ + SAMPLES)
         images = self.report_json("images", "--thread", "main")["images"]
         self.assertEqual([(i["image"], i["kind"], i["samples"], i["base"]["cpu_ns"] // MS)
@@ -141,26 +165,30 @@ Images, Base in cpu, 3 of 3 threads
                           ("[kernel]", "kernel", 2, 20), ("[jvm]", "jvm", 1, 10)])
         self.assertEqual(images[1]["path"], "/opt/demo/libdemo.so")
         self.assertEqual(images[0]["share_ppm"], 400_000)
+        # Compiled are work (43.74), put (30.32) and four tenths of loop, whose own error is 40.14; of squares the root.
+        self.assertAlmostEqual(images[0]["error_ns"] / MS, 66.7, delta=0.1)
         rows = self.csv("report", "sampled.ledger", "--view", "images", "--sort", "name")
         self.assertEqual([row["image"] for row in rows][:3],
                          ["(no frame)", "(no samples)", "Java, compiled"])
         self.assertEqual(sum(int(row["base_cpu_ns"]) for row in rows), 650 * MS)
+        self.assertEqual([round(int(row["error_ns"]) / MS, 1) for row in rows][:2], [50.7, 0])
 
     def test_procedures(self):
         text = self.report("procedures", "--top", "4")
         self.assertEqual(text[:text.index("(5 more, not shown)\n")], LOSSES + """\
 Procedures, Base in cpu, 3 of 3 threads
-  Samples    Share        ±      Sum       Base     Image                 Name
-       25   41.7 %  12.47 %   41.7 %     250 ms  N  libjvm.so             libjvm.so+0x8a3f10
-       10   16.7 %   9.43 %   58.3 %     100 ms  I  Java                  demo.Inner.loop
-        8   13.3 %   8.60 %   71.7 %    80.0 ms  N  libdemo.so            demo::Engine::spin(int)
-        5    8.3 %   6.99 %   80.0 %    50.0 ms     (no frame)            (thread)
+  Samples    Share        ±      Sum       Base          ±     Image                 Name
+       25   41.7 %  12.47 %   41.7 %     250 ms   ±50.7 ms  N  libjvm.so             libjvm.so+0x8a3f10
+       10   16.7 %   9.43 %   58.3 %     100 ms   ±40.1 ms  I  Java                  demo.Inner.loop
+        8   13.3 %   8.60 %   71.7 %    80.0 ms   ±51.9 ms  N  libdemo.so            demo::Engine::spin(int)
+        5    8.3 %   6.99 %   80.0 %    50.0 ms   ±50.7 ms     (no frame)            (thread)
 """)
         procedures = self.report_json("procedures", "--thread", "GC*")["procedures"]
         self.assertEqual([(p["method"], p["image"], p["samples"], p["share_ppm"],
                            p["cumulative_ppm"]) for p in procedures],
                          [("libjvm.so+0x8a3f10", "libjvm.so", 25, 833_333, 833_333),
                           ("(thread)", "(no frame)", 5, 166_666, 1_000_000)])
+        self.assertEqual([round(p["error_ns"] / MS, 1) for p in procedures], [50.7, 50.7])
         rows = self.csv("report", "sampled.ledger", "-v", "procedures", "--sort", "name")
         self.assertEqual(rows[0]["image"], "(no frame)")
         self.assertEqual(sum(int(row["samples"]) for row in rows), 60)

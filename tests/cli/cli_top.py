@@ -84,11 +84,20 @@ class Top(bench.Bench):
     def test_chosen_threads(self):
         interval, = self.intervals("--once", "-i", "0.1", "--thread", "work*")
         self.assertEqual([row["name"] for row in interval["threads"]], ["worker-1"])
-        interval, = self.intervals("--once", "-i", "0.1", "-t", "nobody")
+
+    def test_a_filter_that_matches_nothing(self):
+        for form in (["--once"], ["--count", "3"]):
+            done = self.run_treadle("top", self.pid, *form, "-i", "0.1", "-t", "nobody")
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr.decode(), r"^treadle: \S+: no thread's name matches 'nobody'; there are 'worker-1', "
+                                                   r".*\n$")
+            self.assertNotIn(b"THREAD", done.stdout)
+        done = self.run_treadle("top", self.pid, "--once", "--json", "-i", "0.1", "-t", "nobody")
+        self.assertEqual(done.returncode, 1)
+        interval = json.loads(done.stdout)
         self.assertEqual(interval["threads"], [])
         self.assertEqual(interval["hot_path"], {"thread": None, "steps": []})
-        self.assertIn("no thread's name matches 'nobody'\n",
-                      self.treadle("top", self.pid, "--once", "-i", "0.1", "-t", "nobody"))
+        self.assertIn(b"no thread's name matches 'nobody'", done.stderr)
 
     def test_a_name_may_be_any_part_of_one(self):
         for glob in ("orke", "*orke*", "worker*"):

@@ -56,6 +56,18 @@ static void draw_semicolons(struct drawing *drawing)
     drawing__call(drawing, drawing__root(drawing, thread), method, 1, 2 * MS);
 }
 
+/* What a spreadsheet would compute. */
+static void draw_formulas(struct drawing *drawing)
+{
+    static const char *const names[] = {"=1+1", "+1", "-1", "@SUM(A1)", "plain"};
+    plain__describe(drawing);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        ledger_ref method = drawing__method(drawing, names[i], "run", "()V");
+        ledger_ref thread = drawing__thread(drawing, names[i], THREAD_PLATFORM, MS);
+        drawing__call(drawing, drawing__root(drawing, thread), method, 1, 2 * MS);
+    }
+}
+
 /* Damage: values whose sums do not fit. */
 static void draw_overflow(struct drawing *drawing)
 {
@@ -424,6 +436,8 @@ int main(int argc, char **argv)
         draw_hostile(&drawing);
     } else if (strcmp(argv[1], "semicolons") == 0) {
         draw_semicolons(&drawing);
+    } else if (strcmp(argv[1], "formulas") == 0) {
+        draw_formulas(&drawing);
     } else if (strcmp(argv[1], "overflow") == 0) {
         draw_overflow(&drawing);
     } else if (strcmp(argv[1], "markup") == 0) {

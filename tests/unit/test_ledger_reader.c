@@ -299,7 +299,7 @@ static bool survive(int fd)
     ledger_reader__close(reader);
     bool *selected = report_model__select(model, NULL);
     report_flat__free(report_flat__new(model, selected));
-    report_callers__free(report_callers__new(model, selected));
+    report_callers__free(report_callers__new(model, selected, NULL));
     assert_int_equal(model->skipped == 0, model->skipped_where[0] == '\0');
     free(selected);
     report_model__free(model);

@@ -159,8 +159,80 @@ static void a_circle_has_an_end(void **state)
     (void)state;
     struct family family = make_family();
     node_of(&family, family.b)->next_sibling = family.c;
+    check_tree(&family, "root\n  A 1\n    B 2\n    C 1\n  D 1\n");
+    assert_int_equal(family.ledger->header->senseless_records, 1);
+}
+
+/* Folding would free the nodes twice. */
+static void two_threads_have_no_tree_in_common(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    family.child->root = family.parent->root;
+    check_tree(&family, "root\n  A 1\n    B 2\n    C 1\n  D 1\n");
+    assert_int_equal(family.child->kind, 0);
+    assert_int_equal(family.ledger->header->senseless_records, 1);
+}
+
+static void a_name_that_is_longer_than_its_chunk(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    ((struct ledger_string *)ledger__at(family.ledger, family.child->name))->length = UINT32_MAX;
     loose_ends__cut(family.ledger);
-    assert_false(loose_ends__cut_tree(family.ledger, family.parent->root));
+    assert_int_equal(family.child->kind, 0);
+    assert_int_equal(family.parent->kind, THREAD_VIRTUAL);
+}
+
+static ledger_ref add_rename(const struct family *family, const char *name)
+{
+    ledger__rename_thread(family->ledger, family->parent, name, strlen(name), 1);
+    return family->parent->renames;
+}
+
+static void renames_in_a_circle(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    ledger_ref first = add_rename(&family, "first");
+    ledger_ref second = add_rename(&family, "second");
+    struct ledger_rename *oldest = ledger__at(family.ledger, first);
+    assert_int_equal(((struct ledger_rename *)ledger__at(family.ledger, second))->older, first);
+    oldest->older = second;
+    family.parent->rename_count = UINT32_MAX;
+    loose_ends__cut(family.ledger);
+    assert_int_equal(family.parent->renames, second);
+    assert_int_equal(oldest->older, 0);
+    assert_int_equal(family.ledger->header->senseless_records, 1);
+}
+
+/* Where a side record is there is no node, whatever its bytes say. */
+static void a_node_in_the_chunk_of_another_table(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    ledger_ref side = ledger__take_shared(family.ledger, LEDGER_SIDES,
+                                          sizeof(struct ledger_side) / LEDGER_CELL_BYTES);
+    *node_of(&family, side) = *node_of(&family, family.b);
+    node_of(&family, family.c)->next_sibling = side;
+    check_tree(&family, "root\n  A 1\n    C 1\n  D 1\n");
+    assert_int_equal(family.ledger->header->senseless_records, 1);
+}
+
+/* A node's time would go to what is in no tree. */
+static void a_position_in_no_tree(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    family.parent->current = family.a;
+    loose_ends__cut(family.ledger);
+    assert_int_equal(family.parent->current, family.a);
+    family = make_family();
+    family.parent->current = family.parent->root;
+    node_of(&family, family.parent->root)->first_child = 0;
+    family.parent->current = family.a;
+    loose_ends__cut(family.ledger);
+    assert_int_equal(family.parent->current, family.parent->root);
 }
 
 /* Below A: p, which calls q and r, and s. */
@@ -198,7 +270,6 @@ static void check_samples(const struct sampled_family *all, const char *drawn)
     char text[DRAWING_BYTES];
     check_tree(&all->family, "root\n  A 1\n    B 2\n    C 1\n  D 1\n");
     assert_string_equal(draw_samples(all->family.ledger, all->family.a, text), drawn);
-    assert_true(loose_ends__cut_tree(all->family.ledger, all->family.parent->root));
 }
 
 static void samples_that_are_whole_stay(void **state)
@@ -254,8 +325,7 @@ static void sampled_nodes_in_circles(void **state)
     (void)state;
     struct sampled_family all = make_sampled_family();
     node_of(&all.family, all.q)->next_sibling = all.r; /* r, q, r, … */
-    loose_ends__cut(all.family.ledger);
-    assert_false(loose_ends__cut_tree(all.family.ledger, all.family.parent->root));
+    check_samples(&all, WHOLE_SAMPLES);
     all = make_sampled_family();
     node_of(&all.family, all.q)->first_child = all.p; /* p is not below q */
     check_samples(&all, WHOLE_SAMPLES);
@@ -273,6 +343,11 @@ int main(void)
         cmocka_unit_test(a_thread_without_its_name),
         cmocka_unit_test(a_parent_that_is_another_thread_by_now),
         cmocka_unit_test(a_circle_has_an_end),
+        cmocka_unit_test(two_threads_have_no_tree_in_common),
+        cmocka_unit_test(a_name_that_is_longer_than_its_chunk),
+        cmocka_unit_test(renames_in_a_circle),
+        cmocka_unit_test(a_node_in_the_chunk_of_another_table),
+        cmocka_unit_test(a_position_in_no_tree),
         cmocka_unit_test(samples_that_are_whole_stay),
         cmocka_unit_test(sampled_links_that_lead_nowhere),
         cmocka_unit_test(a_sampled_node_that_is_not_filled_in),

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -185,6 +186,25 @@ static void names_of_other_languages(void **state)
     text_store__release(&store);
 }
 
+/* A template of two of the parameter before, twenty times: of 200 bytes come 35 MB. */
+static void names_that_grow_without_end_stay_as_they_are(void **state)
+{
+    (void)state;
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    struct text_store store = {0};
+    struct rusage before, after;
+    char name[400] = "_Z1f1AIiiE";
+    size_t used = strlen(name);
+    for (unsigned i = 0; i < 20; i++)
+        used += (size_t)snprintf(name + used, sizeof(name) - used, "S_IS%c_S%c_E", digits[i],
+                                 digits[i]);
+    (void)getrusage(RUSAGE_SELF, &before);
+    assert_string_equal(native_symbols__demangled(&store, name).bytes, name);
+    (void)getrusage(RUSAGE_SELF, &after);
+    assert_true(after.ru_maxrss < before.ru_maxrss + 8 * 1024); /* KiB */
+    text_store__release(&store);
+}
+
 /* The model: by the ledger's name, by the file, and by the address where the file is another one.
  */
 static void functions_of_a_ledger_have_names(void **state)
@@ -224,6 +244,7 @@ int main(void)
         cmocka_unit_test(what_is_no_image_is_none),
         cmocka_unit_test(machine_code_is_what_is_mapped),
         cmocka_unit_test(names_of_other_languages),
+        cmocka_unit_test(names_that_grow_without_end_stay_as_they_are),
         cmocka_unit_test(functions_of_a_ledger_have_names),
     };
     return cmocka_run_group_tests(tests, load_fixture, NULL);

@@ -48,7 +48,7 @@ static void callers_of_mutual_recursion(void **state)
     drawn__mutual_recursion(&drawing);
     struct report_model *model = drawn__load(&drawing);
     bool *selected = report_model__select(model, NULL);
-    struct report_callers *callers = report_callers__new(model, selected);
+    struct report_callers *callers = report_callers__new(model, selected, NULL);
     assert_int_equal(callers->edge_count, 4);
     /* calls, base, cum as a parent, cum as a child */
     assert_edge(callers, model, "(thread)", "a", (const uint64_t[]){1, 10, 150, 150});
@@ -82,7 +82,7 @@ static void callers_of_direct_recursion_and_gaps(void **state)
     drawing__call(&drawing, f2, g, 1, 30);
     struct report_model *model = drawn__load(&drawing);
     bool *selected = report_model__select(model, NULL);
-    struct report_callers *callers = report_callers__new(model, selected);
+    struct report_callers *callers = report_callers__new(model, selected, NULL);
     assert_int_equal(model->threads[0].cpu_ns, 65);
     assert_edge(callers, model, "(thread)", "(between Java threads)",
                 (const uint64_t[]){0, 5, 5, 5});
@@ -99,7 +99,7 @@ static void callers_of_direct_recursion_and_gaps(void **state)
 static void assert_rules(const struct report_model *model, const bool *selected)
 {
     struct report_flat *flat = report_flat__new(model, selected);
-    struct report_callers *callers = report_callers__new(model, selected);
+    struct report_callers *callers = report_callers__new(model, selected, NULL);
     size_t calls = report_callers__index(callers, COLUMN_CALLS);
     for (uint32_t i = 0; i < flat->row_count; i++) {
         const struct flat_row *self = &flat->rows[i];

@@ -159,7 +159,7 @@ static void a_method_that_is_exact_and_sampled_is_one(void **state)
     assert_int_equal(flat->rows[1].base[COLUMN_SAMPLES], 1);
     assert_int_equal(flat->rows[1].cum[COLUMN_SAMPLES], 4);
     report_flat__free(flat);
-    struct report_callers *callers = report_callers__new(model, selected);
+    struct report_callers *callers = report_callers__new(model, selected, NULL);
     assert_int_equal(callers->edge_count, 3);
     report_callers__free(callers);
     free(selected);

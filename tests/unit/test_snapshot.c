@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -294,6 +295,61 @@ static void a_snapshot_is_private_and_the_ledger_stays_live(void **state)
     /* An older one under the same name is replaced. */
     assert_int_equal(snapshot__write(world->ledger.fd, target), 0);
     assert_int_equal(count_files(folder), 1);
+}
+
+/* The head of the kernel threads' chunk says that they go on into a string, whose bytes are those
+ * of a kernel thread that runs: settling would write what the kernel says of it into the string. */
+static void a_head_that_lies_moves_nobody_to_write_elsewhere(void **state)
+{
+    (void)state;
+    struct java_world *world = java_world__make(MIB, 0, 0, false);
+    struct ledger *ledger = &world->ledger;
+    uint32_t cells = sizeof(struct ledger_kernel_thread) / LEDGER_CELL_BYTES;
+    char text[40000];
+    memset(text, 'x', sizeof text);
+    struct kernel_thread *mine = kernel_thread_table__enter(&world->table);
+    assert_int_equal(start_java(mine, "main", 1), 0);
+    struct ledger_arena arena = {0};
+    ledger_ref own = ledger__take(ledger, &arena, LEDGER_KERNEL_THREADS, cells);
+    ledger_ref string = ledger__string(ledger, text, sizeof text);
+    assert_int_equal(string, own + LEDGER_CHUNK_CELLS);
+
+    /* The first that the walk comes to behind its chunk. */
+    ledger_ref beyond = own;
+    while (beyond <= string)
+        beyond += cells;
+    struct ledger_kernel_thread *fake = ledger__at(ledger, beyond);
+    *fake = *(struct ledger_kernel_thread *)ledger__at(
+        ledger, ledger__next(ledger, LEDGER_KERNEL_THREADS, 0));
+    struct ledger_kernel_thread before = *fake;
+    ((struct ledger_chunk *)ledger__at(ledger, own - 1))->used_cells = 600;
+    assert_int_equal(snapshot__write(ledger->fd, target), 0);
+
+    struct ledger_kernel_thread after;
+    int fd = open(target, O_RDONLY | O_CLOEXEC);
+    off_t offset = (off_t)((char *)fake - ledger->base);
+    assert_int_equal(pread(fd, &after, sizeof after, offset), sizeof after);
+    assert_memory_equal(&after, &before, sizeof after);
+    (void)close(fd);
+    char message[256];
+    struct ledger_reader *reader = ledger_reader__open(target, message, sizeof message);
+    assert_non_null(reader);
+    assert_int_not_equal(ledger_reader__skipped(reader), 0);
+    ledger_reader__close(reader);
+}
+
+/* 64 MiB are said to be in use, of which hardly any are there. */
+static void what_is_hardly_there_is_not_copied(void **state)
+{
+    (void)state;
+    struct java_world *world = java_world__make(MIB, 0, 0, false);
+    struct ledger_header header = *world->ledger.header;
+    int fd = memfd_create("sparse", MFD_CLOEXEC);
+    header.chunks_used = 16384;
+    assert_int_equal(write(fd, &header, sizeof header), sizeof header);
+    assert_int_equal(ftruncate(fd, 64 * MIB), 0);
+    assert_int_equal(snapshot__write(fd, target), -EINVAL);
+    (void)close(fd);
 }
 
 /* A child process: what it says on the pipe is the number of its ledger's descriptor. */
@@ -866,6 +922,8 @@ int main(void)
         cmocka_unit_test(paths_fit_or_are_refused),
         cmocka_unit_test(busy_threads_are_in_balance_twenty_times),
         cmocka_unit_test(a_snapshot_is_private_and_the_ledger_stays_live),
+        cmocka_unit_test(a_head_that_lies_moves_nobody_to_write_elsewhere),
+        cmocka_unit_test(what_is_hardly_there_is_not_copied),
         cmocka_unit_test(another_process_can_take_a_snapshot),
         cmocka_unit_test(a_process_that_got_the_pid_of_another_is_not_asked),
         cmocka_unit_test(what_is_no_live_ledger_is_refused),

@@ -173,6 +173,54 @@ static void who_was_mounted_before_a_stop_may_be_elsewhere(void **state)
     kernel_thread__end(&own);
 }
 
+/* vt-1, mounted in A, enters B after it was looked at and before the epoch begins, which nobody
+ * tells, and is silent then. Looked at once more it stands in B, and what it uses goes there. Once
+ * it has had an event that is no look's matter; nor does an event count in the midst of one. */
+static void who_went_on_before_the_epoch_began_is_placed_again(void **state)
+{
+    (void)state;
+    static const uint64_t keys[] = {'A', 'B'};
+    char text[DRAWING_BYTES];
+    struct java_world *world = java_world__make(4 * MIB, LEDGER_CLOCK_PLAIN, 0, false);
+    assert_non_null(world);
+    struct kernel_thread own = {0};
+    struct ledger_kernel_thread record = {.tid = gettid(), .generation = 1};
+    call_tree__init(&own.tree, &world->ledger, world->setup.resolve, world->setup.resolve_context);
+    kernel_thread__begin(&own, &world->setup, &record);
+    assert_int_equal(start_java(&own, "carrier-1", 11), 0);
+    ledger_ref virtual = begin_virtual(&own, "vt-1", 1);
+    assert_true(virtual_thread__mount(&own, virtual));
+    (void)kernel_thread__push(&own, 'A');
+
+    world->setup.epoch = EPOCH_STOPPED;
+    own.unmet = true; /* as of every carrier at a start */
+    assert_int_equal(virtual_thread__place(&own, 2, virtual, NULL, keys, 1), virtual);
+    world->setup.epoch = 2;
+    burn_cpu(5 * MS);
+    assert_true(kernel_thread__is_silent(&own, 2));
+    kernel_thread__place_again(&own, 2, keys, 2);
+    burn_cpu(10 * MS);
+    virtual_thread__meet(&own, virtual);
+    assert_false(kernel_thread__is_silent(&own, 2));
+    kernel_thread__place_again(&own, 2, keys, 1);
+    kernel_thread__pop(&own, kernel_thread__push(&own, 'C'));
+
+    const struct ledger_thread *thread = find_thread(&world->ledger, 1);
+    assert_string_equal(draw(&world->ledger, thread->root, text),
+                        "root\n  A 1\n    B 0\n      C 1\n");
+    assert_in_range(cpu_at(&world->ledger, thread, "A"), 4 * MS, 8 * MS);
+    assert_true(cpu_at(&world->ledger, thread, "AB") >= 9 * MS);
+
+    own.unmet = true;
+    own.placing = true;
+    virtual_thread__meet(&own, virtual);
+    assert_true(kernel_thread__is_unmet(&own));
+    own.placing = false;
+    virtual_thread__meet(&own, virtual);
+    assert_false(kernel_thread__is_unmet(&own));
+    kernel_thread__end(&own);
+}
+
 /* JVMTI's exits of frames that were entered before the stop are no loss, on whatever carrier and
  * after whatever mount; one that cannot be explained so is. */
 static void exits_of_frames_nobody_saw_are_no_loss(void **state)
@@ -481,6 +529,7 @@ int main(void)
         cmocka_unit_test(the_first_of_a_group_becomes_it),
         cmocka_unit_test(open_frames_are_found_again_on_any_carrier),
         cmocka_unit_test(who_was_mounted_before_a_stop_may_be_elsewhere),
+        cmocka_unit_test(who_went_on_before_the_epoch_began_is_placed_again),
         cmocka_unit_test(exits_of_frames_nobody_saw_are_no_loss),
         cmocka_unit_test(folded_or_not_the_sums_are_the_same),
         cmocka_unit_test(the_ledger_does_not_grow_with_the_threads),

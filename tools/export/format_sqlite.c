@@ -331,21 +331,42 @@ static void fill_flat(struct sqlite_writer *writer, const struct frame_names *na
     report_flat__free(flat);
 }
 
+static void put_call(struct sqlite_writer *writer,
+                     struct report_callers *const callers[REPORT_ERROR_COLUMNS], uint32_t index)
+{
+    const struct caller_edge *edge = &callers[0]->by_callee[index];
+    put(writer, edge->caller);
+    put(writer, edge->callee);
+    for (size_t column = 0; column < callers[0]->column_count; column++) {
+        put(writer, edge->base[column]);
+        put(writer, edge->parent_cum[column]);
+    }
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++) {
+        if (!report_errors__are_known(writer->job->model, report_error_columns[i]))
+            continue;
+        put(writer, callers[i]->by_callee[index].base_error);
+        put(writer, callers[i]->by_callee[index].parent_error);
+    }
+    end_row(writer);
+}
+
+/* The same callers once for each metric that has errors: their order is the same, too. */
 static void fill_calls(struct sqlite_writer *writer)
 {
-    struct report_callers *callers = report_callers__new(writer->job->model, writer->job->selected);
-    begin_table(writer, TABLE_CALLS);
-    for (uint32_t i = 0; i < callers->edge_count; i++) {
-        const struct caller_edge *edge = &callers->by_callee[i];
-        put(writer, edge->caller);
-        put(writer, edge->callee);
-        for (size_t column = 0; column < callers->column_count; column++) {
-            put(writer, edge->base[column]);
-            put(writer, edge->parent_cum[column]);
-        }
-        end_row(writer);
+    const struct report_model *model = writer->job->model;
+    struct report_callers *callers[REPORT_ERROR_COLUMNS] = {NULL};
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++) {
+        struct report_errors *errors = report_errors__of_nodes(model, report_error_columns[i]);
+        if (i == 0 || errors)
+            callers[i] = report_callers__new(model, writer->job->selected, errors);
+        report_errors__free(errors);
     }
-    report_callers__free(callers);
+    begin_table(writer, TABLE_CALLS);
+    for (uint32_t i = 0; i < callers[0]->edge_count; i++)
+        put_call(writer, callers, i);
+    for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
+        if (callers[i])
+            report_callers__free(callers[i]);
 }
 
 static void fill_tables_of_methods(struct sqlite_writer *writer)

@@ -152,7 +152,7 @@ int sqlite_schema__make_tables(sqlite3 *database, uint64_t thread_columns, uint6
     int result = SQLITE_OK;
     for (enum schema_table_id id = 0; id < TABLE_COUNT && result == SQLITE_OK; id++) {
         uint64_t columns = id == TABLE_THREADS ? thread_columns : node_columns;
-        bool errors = id == TABLE_NODES || id == TABLE_FLAT;
+        bool errors = id == TABLE_NODES || id == TABLE_FLAT || id == TABLE_CALLS;
         result = make_table(database, id, formats[id] ? columns : 0, formats[id],
                             errors ? error_columns : 0);
     }

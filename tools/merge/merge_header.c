@@ -20,7 +20,7 @@ static const size_t summed[] = {
     FIELD(own_cost.hooks_ns),   FIELD(own_cost.samples_ns),  FIELD(own_cost.threads_ns),
     FIELD(own_cost.classes_ns), FIELD(own_cost.jvm_ns),      FIELD(positions_corrected),
     FIELD(muted_methods),       FIELD(off_methods),          FIELD(unlisted_classes),
-    FIELD(listed_bytes),
+    FIELD(listed_bytes),        FIELD(senseless_records),
 };
 
 static const size_t largest[] = {

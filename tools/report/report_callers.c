@@ -2,8 +2,11 @@
 
 #include "tools/report/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum edge_part { PART_BASE, PART_PARENT, PART_CHILD, EDGE_PARTS };
 
 /* Edges while they are being found: an open-addressing hash table from (caller, callee) to the
  * edge's number, and the values of each edge behind each other. */
@@ -18,6 +21,8 @@ struct edge_table {
     size_t pair_room;
     uint64_t *values; /* an edge: base, parent_cum, child_cum, each of column_count */
     size_t value_room;
+    double *squares; /* an edge: of the errors of its three parts */
+    size_t square_room;
     uint32_t edge_count;
 };
 
@@ -39,24 +44,47 @@ static void grow_slots(struct edge_table *table)
             (struct edge_slot){table->pairs[edge], edge + 1};
 }
 
-/* The edge's values, zero at first; good until the next edge is found. */
-static uint64_t *edge_values(struct edge_table *table, uint32_t caller, uint32_t callee)
+/* A new edge, all of whose values are zero. */
+static void add_edge(struct edge_table *table, uint64_t pair)
+{
+    uint32_t edge = table->edge_count++;
+    size_t count = table->edge_count;
+    size_t width = EDGE_PARTS * table->column_count;
+    table->pairs = memory__grown(table->pairs, &table->pair_room, count, sizeof(*table->pairs));
+    table->values =
+        memory__grown(table->values, &table->value_room, count * width, sizeof(*table->values));
+    table->squares = memory__grown(table->squares, &table->square_room, count * EDGE_PARTS,
+                                   sizeof(*table->squares));
+    memset(table->values + edge * width, 0, width * sizeof(*table->values));
+    for (size_t part = 0; part < EDGE_PARTS; part++)
+        table->squares[edge * EDGE_PARTS + part] = 0;
+    table->pairs[edge] = pair;
+}
+
+static uint32_t edge_of(struct edge_table *table, uint32_t caller, uint32_t callee)
 {
     uint64_t pair = (uint64_t)caller << 32 | callee;
-    size_t width = 3 * table->column_count;
     if ((size_t)table->edge_count * 2 >= table->slot_count)
         grow_slots(table);
     struct edge_slot *slot = &table->slots[slot_of(table, pair)];
     if (!slot->edge) {
-        size_t count = (size_t)table->edge_count + 1;
-        table->pairs = memory__grown(table->pairs, &table->pair_room, count, sizeof(*table->pairs));
-        table->values =
-            memory__grown(table->values, &table->value_room, count * width, sizeof(*table->values));
-        memset(table->values + table->edge_count * width, 0, width * sizeof(*table->values));
-        table->pairs[table->edge_count] = pair;
-        *slot = (struct edge_slot){pair, ++table->edge_count};
+        add_edge(table, pair);
+        *slot = (struct edge_slot){pair, table->edge_count};
     }
-    return table->values + (slot->edge - 1) * width;
+    return slot->edge - 1;
+}
+
+/* Good until the next edge is found. */
+static uint64_t *values_of(struct edge_table *table, uint32_t edge, enum edge_part part)
+{
+    return table->values + ((size_t)edge * EDGE_PARTS + part) * table->column_count;
+}
+
+static void add_error(struct edge_table *table, uint32_t edge, enum edge_part part,
+                      const uint64_t *errors, uint32_t node)
+{
+    double error = errors ? (double)errors[node] : 0;
+    table->squares[(size_t)edge * EDGE_PARTS + part] += error * error;
 }
 
 /* The walk down one thread's tree: which node stands at each depth of the current path, and which
@@ -87,13 +115,26 @@ static void enter(struct path *path, const struct report_model *model, uint32_t 
     path->node_at[path->depth++] = node;
 }
 
-static void add_call(struct edge_table *table, const struct report_callers *callers,
-                     const struct report_model *model, uint32_t node)
+static void add_errors(struct edge_table *table, uint32_t edge, const struct report_model *model,
+                       const struct report_errors *errors, uint32_t node)
 {
     const struct report_node *callee = &model->nodes[node];
-    uint64_t *base = edge_values(table, model->nodes[callee->parent].method, callee->method);
-    uint64_t *parent_cum = base + callers->column_count;
-    uint64_t *child_cum = parent_cum + callers->column_count;
+    add_error(table, edge, PART_BASE, errors->base, node);
+    if (callee->level == 0)
+        add_error(table, edge, PART_PARENT, errors->cum, node);
+    if (callee->method != model->nodes[callee->parent].method)
+        add_error(table, edge, PART_CHILD, errors->cum, node);
+}
+
+static void add_call(struct edge_table *table, const struct report_callers *callers,
+                     const struct report_model *model, const struct report_errors *errors,
+                     uint32_t node)
+{
+    const struct report_node *callee = &model->nodes[node];
+    uint32_t edge = edge_of(table, model->nodes[callee->parent].method, callee->method);
+    uint64_t *base = values_of(table, edge, PART_BASE);
+    uint64_t *parent_cum = values_of(table, edge, PART_PARENT);
+    uint64_t *child_cum = values_of(table, edge, PART_CHILD);
     for (size_t i = 0; i < callers->column_count; i++) {
         enum report_column column = callers->columns[i];
         base[i] += model->base[column][node];
@@ -101,25 +142,30 @@ static void add_call(struct edge_table *table, const struct report_callers *call
         if (callee->level == 0)
             parent_cum[i] += model->cum[column][node];
     }
+    if (errors)
+        add_errors(table, edge, model, errors, node);
 }
 
 /* A nested instance: all of it went into the cum of the child through which the outer instance of
  * its method called it. */
 static void take_out_nested(struct edge_table *table, const struct report_callers *callers,
-                            const struct report_model *model, const struct path *path,
-                            uint32_t node)
+                            const struct report_model *model, const struct report_errors *errors,
+                            const struct path *path, uint32_t node)
 {
     uint32_t method = model->nodes[node].method;
     uint32_t outer = path->shadowed[node];
     uint32_t child = path->node_at[model->nodes[outer].depth + 1];
-    uint64_t *child_cum =
-        edge_values(table, method, model->nodes[child].method) + 2 * callers->column_count;
+    uint32_t edge = edge_of(table, method, model->nodes[child].method);
+    uint64_t *child_cum = values_of(table, edge, PART_CHILD);
     for (size_t i = 0; i < callers->column_count; i++)
         child_cum[i] -= model->cum[callers->columns[i]][node];
+    if (errors && child != node)
+        add_error(table, edge, PART_CHILD, errors->cum, node);
 }
 
 static void find_edges(struct edge_table *table, const struct report_callers *callers,
-                       const struct report_model *model, const bool *selected)
+                       const struct report_model *model, const bool *selected,
+                       const struct report_errors *errors)
 {
     struct path path = {0};
     path.deepest = memory__zeroed(model->method_count, sizeof(*path.deepest));
@@ -131,9 +177,9 @@ static void find_edges(struct edge_table *table, const struct report_callers *ca
         enter(&path, model, i);
         if (!selected[node->thread] || node->parent == REPORT_NONE)
             continue;
-        add_call(table, callers, model, i);
+        add_call(table, callers, model, errors, i);
         if (path.shadowed[i] != REPORT_NONE)
-            take_out_nested(table, callers, model, &path, i);
+            take_out_nested(table, callers, model, errors, &path, i);
     }
     free(path.node_at);
     free(path.deepest);
@@ -158,6 +204,11 @@ static int compare_caller(const void *a, const void *b)
     return x->callee < y->callee ? -1 : x->callee > y->callee;
 }
 
+static uint64_t error_of(const struct edge_table *table, uint32_t edge, enum edge_part part)
+{
+    return (uint64_t)(sqrt(table->squares[(size_t)edge * EDGE_PARTS + part]) + 0.5);
+}
+
 static void lay_out(struct report_callers *callers, const struct edge_table *table,
                     uint32_t method_count)
 {
@@ -169,13 +220,16 @@ static void lay_out(struct report_callers *callers, const struct edge_table *tab
     callers->first_parent = memory__zeroed((size_t)method_count + 1, sizeof(uint32_t));
     callers->first_child = memory__zeroed((size_t)method_count + 1, sizeof(uint32_t));
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t *base = table->values + i * 3 * width;
+        const uint64_t *base = table->values + i * EDGE_PARTS * width;
         callers->by_callee[i] = callers->by_caller[i] = (struct caller_edge){
             .caller = (uint32_t)(table->pairs[i] >> 32),
             .callee = (uint32_t)table->pairs[i],
             .base = base,
             .parent_cum = base + width,
             .child_cum = base + 2 * width,
+            .base_error = error_of(table, i, PART_BASE),
+            .parent_error = error_of(table, i, PART_PARENT),
+            .child_error = error_of(table, i, PART_CHILD),
         };
         callers->first_parent[callers->by_callee[i].callee + 1]++;
         callers->first_child[callers->by_caller[i].caller + 1]++;
@@ -188,18 +242,20 @@ static void lay_out(struct report_callers *callers, const struct edge_table *tab
     }
 }
 
-struct report_callers *report_callers__new(const struct report_model *model, const bool *selected)
+struct report_callers *report_callers__new(const struct report_model *model, const bool *selected,
+                                           const struct report_errors *errors)
 {
     struct report_callers *callers = memory__zeroed(1, sizeof(*callers));
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)
         if (model->base[column])
             callers->columns[callers->column_count++] = column;
     struct edge_table table = {.column_count = callers->column_count};
-    find_edges(&table, callers, model, selected);
+    find_edges(&table, callers, model, selected, errors);
     lay_out(callers, &table, model->method_count);
     callers->values = table.values;
     free(table.slots);
     free(table.pairs);
+    free(table.squares);
     return callers;
 }
 

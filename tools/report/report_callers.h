@@ -8,11 +8,14 @@
  *   (4) the children's cum to its cum less its base.
  * For (4) a child's cum leaves out what belongs to deeper instances of the method itself: they are
  * inside of its cum once already.
+ *
+ * The errors of a row are those of the nodes that it adds up, as report_errors has them; what is
+ * taken out of a child's cum for deeper instances has its own.
  */
 #ifndef TREADLE_REPORT_CALLERS_H
 #define TREADLE_REPORT_CALLERS_H
 
-#include "tools/report/report_model.h"
+#include "tools/report/report_errors.h"
 
 /* One method calling another one. Values of the columns that are loaded, by index. */
 struct caller_edge {
@@ -21,6 +24,9 @@ struct caller_edge {
     const uint64_t *base;       /* the callee's, when called by this caller */
     const uint64_t *parent_cum; /* in the callee's stanza */
     const uint64_t *child_cum;  /* in the caller's stanza */
+    uint64_t base_error;        /* how far the first, … */
+    uint64_t parent_error;      /* … the second … */
+    uint64_t child_error;       /* … and the third may be off, in the errors' metric */
 };
 
 struct report_callers {
@@ -34,8 +40,9 @@ struct report_callers {
     uint64_t *values;
 };
 
-/* Over the threads that are selected. */
-struct report_callers *report_callers__new(const struct report_model *model, const bool *selected);
+/* Over the threads that are selected. `errors`: of the nodes, or NULL: all are 0. */
+struct report_callers *report_callers__new(const struct report_model *model, const bool *selected,
+                                           const struct report_errors *errors);
 void report_callers__free(struct report_callers *callers);
 
 /* The index of a column in the edges' values; it must be loaded. */

@@ -2,8 +2,10 @@
 
 #include "native/nearest_name.h"
 #include "tools/report/memory.h"
+#include "tools/report/report_errors.h"
 
 #include <fnmatch.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,6 +258,8 @@ static enum explained_hook hook_of(const struct search *search, const struct fac
 static void add_times(struct search *search, const uint32_t *explained)
 {
     const struct report_model *model = search->model;
+    struct report_errors *errors = report_errors__of_nodes(model, COLUMN_CPU);
+    double *squares = memory__zeroed(search->found->count, sizeof(*squares));
     for (uint32_t i = 0; i < model->node_count; i++) {
         const struct report_node *node = &model->nodes[i];
         if (!explained[node->method])
@@ -266,7 +270,13 @@ static void add_times(struct search *search, const uint32_t *explained)
             one->calls += model->base[COLUMN_CALLS][i];
         if (node->level == 0)
             *(is_exact ? &one->exact_ns : &one->sampled_ns) += model->cum[COLUMN_CPU][i];
+        if (errors && node->level == 0)
+            squares[explained[node->method] - 1] += (double)errors->cum[i] * (double)errors->cum[i];
     }
+    for (size_t i = 0; i < search->found->count; i++)
+        search->found->all[i].error_ns = (uint64_t)(sqrt(squares[i]) + 0.5);
+    free(squares);
+    report_errors__free(errors);
 }
 
 static void explain(struct search *search)

@@ -38,6 +38,7 @@ struct explanation {
     uint64_t calls;
     uint64_t exact_ns;   /* CPU of its calls with all that they called; recursive ones count once */
     uint64_t sampled_ns; /* of its sampled frames, ditto */
+    uint64_t error_ns;   /* how far that may be off */
 };
 
 struct explanations {

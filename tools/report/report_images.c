@@ -1,7 +1,9 @@
 #include "tools/report/report_images.h"
 
 #include "tools/report/memory.h"
+#include "tools/report/report_errors.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +18,10 @@ enum fixed_row {
 
 struct counting {
     const struct report_model *model;
+    enum report_column column;    /* whose errors are wanted … */
+    struct report_errors *errors; /* … of the nodes; or NULL: they have none */
     struct image_row *rows;
+    double *squares; /* by row: of the errors of its nodes */
     uint32_t row_count;
     uint32_t *row_of; /* by method, of native functions */
 };
@@ -60,13 +65,15 @@ static void find_images(struct counting *counting)
             sorted[count++] = (struct by_image){i, model->methods[i].image};
     qsort(sorted, count, sizeof(*sorted), compare_image);
     counting->rows = memory__zeroed((size_t)FIXED_ROWS + count, sizeof(*counting->rows));
-    counting->rows[ROW_JAVA] = (struct image_row){IMAGE_JAVA, {"Java, compiled", 14}, no_text, {0}};
-    counting->rows[ROW_INTERPRETED] =
-        (struct image_row){IMAGE_INTERPRETED, {"Java, interpreted", 17}, no_text, {0}};
+    counting->squares = memory__zeroed((size_t)FIXED_ROWS + count, sizeof(*counting->squares));
+    counting->rows[ROW_JAVA] =
+        (struct image_row){.kind = IMAGE_JAVA, .name = {"Java, compiled", 14}, .path = no_text};
+    counting->rows[ROW_INTERPRETED] = (struct image_row){
+        .kind = IMAGE_INTERPRETED, .name = {"Java, interpreted", 17}, .path = no_text};
     counting->rows[ROW_NO_FRAME] =
-        (struct image_row){IMAGE_NO_FRAME, {"(no frame)", 10}, no_text, {0}};
+        (struct image_row){.kind = IMAGE_NO_FRAME, .name = {"(no frame)", 10}, .path = no_text};
     counting->rows[ROW_NO_SAMPLES] =
-        (struct image_row){IMAGE_NO_SAMPLES, {"(no samples)", 12}, no_text, {0}};
+        (struct image_row){.kind = IMAGE_NO_SAMPLES, .name = {"(no samples)", 12}, .path = no_text};
     counting->row_count = FIXED_ROWS;
     for (uint32_t i = 0; i < count; i++) {
         if (i == 0 || text__compare(sorted[i - 1].image, sorted[i].image) != 0)
@@ -84,6 +91,16 @@ static uint64_t part_of(uint64_t value, uint64_t part, uint64_t whole)
     return (uint64_t)(((unsigned __int128)value * part + whole / 2) / whole);
 }
 
+/* Part of a node's base: a row that has any may be off by as much as the node. */
+static void add_part(struct counting *counting, uint32_t node, uint32_t row,
+                     enum report_column column, uint64_t part)
+{
+    counting->rows[row].base[column] += part;
+    if (part && counting->errors && column == counting->column)
+        counting->squares[row] +=
+            (double)counting->errors->base[node] * (double)counting->errors->base[node];
+}
+
 /* All of a node's base to one row, or to the other where no sample that says something of it has
  * the node on top; but the part of interpreted code. */
 static void add_base(struct counting *counting, uint32_t node, uint32_t with, uint32_t without,
@@ -97,8 +114,8 @@ static void add_base(struct counting *counting, uint32_t node, uint32_t with, ui
         enum report_column samples = report_columns__samples_of(&model->header, column);
         uint32_t row = with == without || model->base[samples][node] ? with : without;
         uint64_t slow = part_of(base, interpreted, met);
-        counting->rows[ROW_INTERPRETED].base[column] += slow;
-        counting->rows[row].base[column] += base - slow;
+        add_part(counting, node, ROW_INTERPRETED, column, slow);
+        add_part(counting, node, row, column, base - slow);
     }
 }
 
@@ -140,19 +157,25 @@ static bool is_empty(const struct image_row *row)
     return true;
 }
 
-struct report_images *report_images__new(const struct report_model *model, const bool *selected)
+struct report_images *report_images__new(const struct report_model *model, const bool *selected,
+                                         enum report_column column)
 {
     struct report_images *images = memory__zeroed(1, sizeof(*images));
-    struct counting counting = {.model = model};
+    struct counting counting = {.model = model, .column = column};
+    counting.errors = report_errors__of_nodes(model, column);
     counting.row_of = memory__zeroed(model->method_count, sizeof(*counting.row_of));
     find_images(&counting);
     for (uint32_t i = 0; model->samples && i < model->node_count; i++)
         if (selected[model->nodes[i].thread])
             add_node(&counting, i);
-    for (uint32_t i = 0; i < counting.row_count; i++)
+    for (uint32_t i = 0; i < counting.row_count; i++) {
+        counting.rows[i].error = (uint64_t)(sqrt(counting.squares[i]) + 0.5);
         if (!is_empty(&counting.rows[i]))
             counting.rows[images->row_count++] = counting.rows[i];
+    }
     images->rows = counting.rows;
+    free(counting.squares);
+    report_errors__free(counting.errors);
     free(counting.row_of);
     return images;
 }

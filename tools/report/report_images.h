@@ -22,6 +22,7 @@ struct image_row {
     struct text name;            /* "Java, compiled", "libjvm.so", "[kernel]" */
     struct text path;            /* of a file; else empty */
     uint64_t base[COLUMN_COUNT]; /* samples and all else with this code on top */
+    uint64_t error;              /* how far base may be off, in the metric asked for */
 };
 
 struct report_images {
@@ -30,8 +31,9 @@ struct report_images {
 };
 
 /* Over the threads that are selected. The base of a Java frame goes to compiled and interpreted
- * code as the samples through that frame do. */
-struct report_images *report_images__new(const struct report_model *model, const bool *selected);
+ * code as the samples through that frame do. `column`: the metric whose errors are wanted. */
+struct report_images *report_images__new(const struct report_model *model, const bool *selected,
+                                         enum report_column column);
 void report_images__free(struct report_images *images);
 
 /* "java", "interpreted", "jvm", "native", "kernel", "no_frame", "no_samples". */

@@ -2,15 +2,21 @@
 
 #include "tools/report/memory.h"
 
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The C++ ABI's own demangler, from libstdc++; it has no header for C. */
-char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
+/* The demangler of libsupc++ that gives out its text piece by piece, as __cxa_demangle's callers do
+ * not see it: that one first takes as much memory as the text needs. It has no header. 0 if it
+ * worked. */
+int __gcclibcxx_demangle_callback(const char *mangled,
+                                  void (*piece)(const char *text, size_t length, void *context),
+                                  void *context);
 
 /* Longer names are nobody's, but a demangler could work on one for hours. */
 #define MANGLED_MAX   4096u
 #define DEMANGLED_MAX 16384u
+#define ALL_MAX       (32u << 20) /* of all names of one report; the others stay as they are */
 
 struct opened_image {
     struct text path;
@@ -22,12 +28,15 @@ struct native_symbols {
     struct opened_image *opened;
     size_t count;
     size_t room;
+    size_t bytes_left; /* for demangled names */
     struct text_store texts;
 };
 
 struct native_symbols *native_symbols__new(void)
 {
-    return memory__zeroed(1, sizeof(struct native_symbols));
+    struct native_symbols *symbols = memory__zeroed(1, sizeof(*symbols));
+    symbols->bytes_left = ALL_MAX;
+    return symbols;
 }
 
 void native_symbols__free(struct native_symbols *symbols)
@@ -59,29 +68,67 @@ struct native_image *native_symbols__image(struct native_symbols *symbols, const
     return opened->image;
 }
 
-struct text native_symbols__demangled(struct text_store *store, const char *name)
+struct demangled {
+    jmp_buf too_long;
+    size_t length;
+    size_t room;
+    char text[DEMANGLED_MAX];
+};
+
+/* A name of a hundred bytes may stand for one of many megabytes: out of the demangler, which holds
+ * nothing but its stack. */
+static void append(const char *text, size_t length, void *context)
+{
+    struct demangled *to = context;
+    if (length > to->room - to->length)
+        longjmp(to->too_long, 1);
+    memcpy(to->text + to->length, text, length);
+    to->length += length;
+}
+
+static bool demangle(struct demangled *to, const char *name)
+{
+    if (setjmp(to->too_long) != 0)
+        return false;
+    return __gcclibcxx_demangle_callback(name, append, to) == 0;
+}
+
+/* The plain name, if it has at most so many bytes; they are taken off. Else the name as it is. */
+static struct text demangled(struct text_store *store, const char *name, size_t *bytes_left)
 {
     size_t length = strlen(name);
-    int status = -1;
-    char *plain = NULL;
-    if (length <= MANGLED_MAX && name[0] == '_' && name[1] == 'Z')
-        plain = __cxa_demangle(name, NULL, NULL, &status);
-    const char *best = plain && strlen(plain) <= DEMANGLED_MAX ? plain : name;
-    struct text text = text__from_java(store, best, strlen(best));
+    struct text text;
+    if (length > MANGLED_MAX || name[0] != '_' || name[1] != 'Z')
+        return text__from_java(store, name, length);
+    struct demangled *plain = memory__zeroed(1, sizeof(*plain));
+    plain->room = *bytes_left < DEMANGLED_MAX ? *bytes_left : DEMANGLED_MAX;
+    if (demangle(plain, name)) {
+        *bytes_left -= plain->length;
+        text = text__from_java(store, plain->text, plain->length);
+    } else {
+        text = text__from_java(store, name, length);
+    }
     free(plain);
     return text;
 }
 
+struct text native_symbols__demangled(struct text_store *store, const char *name)
+{
+    size_t bytes_left = DEMANGLED_MAX;
+    return demangled(store, name, &bytes_left);
+}
+
 static struct text name_of(void *context, struct text_store *store, const struct symbol *symbol)
 {
+    struct native_symbols *symbols = context;
     struct native_function function;
     if (symbol->name.length)
-        return native_symbols__demangled(store, symbol->name.bytes);
+        return demangled(store, symbol->name.bytes, &symbols->bytes_left);
     struct native_image *image =
-        native_symbols__image(context, symbol->image.bytes, symbol->build_id.bytes);
+        native_symbols__image(symbols, symbol->image.bytes, symbol->build_id.bytes);
     if (!image || native_image__function(image, symbol->address, &function) != 0)
         return (struct text){"", 0};
-    return native_symbols__demangled(store, function.name);
+    return demangled(store, function.name, &symbols->bytes_left);
 }
 
 struct symbol_names native_symbols__names(struct native_symbols *symbols)

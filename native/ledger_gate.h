@@ -1,0 +1,72 @@
+/*
+ * The gate that the bytes of every ledger pass before any code follows a ref in them: live or
+ * closed, a file's or a copy's. They may be the work of an enemy.
+ *
+ * The gate brings the heads of all chunks into bounds: a run ends with the bytes, cells in use lie
+ * in their run, and only strings are in runs of more than one chunk. From then on a ref is a record
+ * if its table's chunk has one there: aligned, and among the cells in use. So no two records of one
+ * ledger overlap but strings, which nobody writes. A string ends in its run.
+ *
+ * What fails is dropped and counted. The bytes are the caller's, private, and changed in place.
+ */
+#ifndef TREADLE_LEDGER_GATE_H
+#define TREADLE_LEDGER_GATE_H
+
+#include "native/ledger_format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#define LEDGER_GATE_WHERE_BYTES 160u
+
+struct ledger_gate {
+    char *base;
+    uint32_t chunks;
+    uint32_t *run_of_chunk; /* the first chunk of the run that a chunk belongs to; 0: none */
+    uint64_t dropped;
+    char where[LEDGER_GATE_WHERE_BYTES]; /* the first that was dropped, a line for people; or "" */
+};
+
+/* Brings all heads into bounds; zero the gate first. 0 or -ENOMEM. Close it in either case; that
+ * leaves the bytes. */
+int ledger_gate__open(struct ledger_gate *gate, char *base, uint32_t chunks);
+void ledger_gate__close(struct ledger_gate *gate);
+
+/* For who reads heads one by one: is it one at all, and what it may say with so many chunks from
+ * its own on. */
+bool ledger_chunk__is_head(const struct ledger_chunk *chunk);
+void ledger_chunk__bound(struct ledger_chunk *head, uint32_t chunks_left);
+
+/* Counts a record that was dropped. */
+__attribute__((format(printf, 2, 3))) void ledger_gate__drop(struct ledger_gate *gate,
+                                                             const char *format, ...);
+
+/* Cells of one record of a table; strings have no fixed size, and at least one. */
+uint32_t ledger_gate__record_cells(enum ledger_table table);
+
+/* The record behind a ref, or NULL: none, out of range, or of another table. */
+const void *ledger_gate__record(const struct ledger_gate *gate, ledger_ref ref,
+                                enum ledger_table table);
+
+/* A string that ends in its run, or NULL. */
+const struct ledger_string *ledger_gate__string(const struct ledger_gate *gate, ledger_ref ref);
+
+/* May there be such a record in a ledger that was written on while its copy was made? Where this
+ * says no, no copying explains the ref. */
+bool ledger_gate__may_be_late(const struct ledger_gate *gate, ledger_ref ref,
+                              enum ledger_table table);
+
+/* The records of a table in the order of their refs: 0 first, then the last result; 0 at the end.
+ * Strings cannot be walked. */
+ledger_ref ledger_gate__next(const struct ledger_gate *gate, enum ledger_table table,
+                             ledger_ref previous);
+
+/* Would so many bytes of the file take much more memory than the file takes on its disk? A ledger's
+ * chunks are allocated before they are used; a file system that compresses makes them smaller, but
+ * not by this factor. */
+#define LEDGER_GATE_SPARSE 16u
+bool ledger_gate__is_too_sparse(const struct stat *file, uint64_t bytes);
+
+#endif

@@ -1,0 +1,36 @@
+#include "tools/rights.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool gave_up;
+
+int rights__become(uid_t uid, gid_t gid)
+{
+    if (geteuid() != 0 || uid == 0)
+        return 0;
+    if (setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
+        return -errno;
+    gave_up = true;
+    /* If root's rights could be had back, nothing would be gained. */
+    return setresuid((uid_t)-1, 0, (uid_t)-1) == 0 ? -EPERM : 0;
+}
+
+int rights__become_owner(int fd)
+{
+    struct stat file;
+
+    if (fstat(fd, &file) != 0)
+        return -errno;
+    return rights__become(file.st_uid, file.st_gid);
+}
+
+const char *rights__given_up(void)
+{
+    return gave_up ? "; what a JVM of another user writes is read with that user's rights, so "
+                     "write to standard output, or take a snapshot first: treadle dump"
+                   : "";
+}

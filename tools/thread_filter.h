@@ -1,0 +1,18 @@
+/*
+ * A --thread that matches no thread's name: then there is nothing to show, and one line on standard
+ * error says which names there are.
+ */
+#ifndef TREADLE_THREAD_FILTER_H
+#define TREADLE_THREAD_FILTER_H
+
+#include "tools/report/report_model.h"
+
+/* Whether any of `count` threads is selected. */
+bool thread_filter__selects_any(const bool *selected, uint32_t count);
+
+/* The line: what did not match, the nearest thing that does, and the threads that used most CPU.
+ * `where`: the ledger or ledgers. EXIT_BAD_INPUT. */
+int thread_filter__refuse(const char *where, const char *glob,
+                          const struct report_model *const *models, size_t count);
+
+#endif
