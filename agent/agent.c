@@ -150,6 +150,7 @@ static void begin_budget(struct agent *agent)
         log__line(LOG_WARN, "no memory to keep within overhead=: every call is recorded");
         return;
     }
+    hook_renewal__init(&agent->renewal);
     agent->quotas.rate_max = HOOK_RATE_FIRST;
     agent->quotas.overhead_ppm = options->overhead_ppm;
     agent->setup.counted_keys = HOOK_METHODS_MAX;

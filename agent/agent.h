@@ -7,6 +7,7 @@
 #include "agent/class_hooks.h"
 #include "agent/hook_budget.h"
 #include "agent/hook_quota.h"
+#include "agent/hook_renewal.h"
 #include "agent/java_thread_table.h"
 #include "agent/java_tid.h"
 #include "agent/options.h"
@@ -41,6 +42,7 @@ struct agent {
     struct standing_methods standing;
     struct hook_quotas quotas;
     struct hook_budget budget;
+    struct hook_renewal renewal;
     struct plan *plan; /* or NULL */
     struct sampler sampler;
     struct own_cost own_cost;

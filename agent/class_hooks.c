@@ -101,6 +101,7 @@ int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives)
     int error;
 
     pthread_rwlock_init(&hooks->filter_lock, NULL);
+    pthread_mutex_init(&hooks->change_lock, NULL);
     method_numbers__init(&hooks->methods, agent->options.max_mem / NAMES_PART);
     begin_counting(agent);
     hooks->platform_loader = find_platform_loader(jni);
@@ -176,7 +177,8 @@ static bool is_pinning(const struct class_look *look, const struct class_method 
            virtual_threads__is_pinning(look->dotted, "parkOnCarrierThread");
 }
 
-/* Known to be hot from an earlier run, it gets no hooks: its number, or 0. */
+/* What nobody would hear gets no hooks, nor what is known to be hot from an earlier run: its
+ * number, or 0. */
 static uint32_t apply_budget(struct class_look *look, const struct class_method *method,
                              uint32_t id)
 {
@@ -185,7 +187,9 @@ static uint32_t apply_budget(struct class_look *look, const struct class_method 
     uint32_t hash = plan__code_hash(method);
     uint32_t rate = named ? 0 : plan__silenced(agent->plan, method);
 
-    if (!rate) {
+    if (hook_quotas__is_off(&agent->quotas, id))
+        return 0;
+    if (!rate || hook_quotas__slot(&agent->quotas, id) != id) {
         hook_quotas__add(&agent->quotas, id, named, hash);
         return id;
     }
@@ -244,6 +248,7 @@ static bool choose(void *context, const struct class_method *method, struct meth
     }
     choice->first = look->is_boot ? virtual_threads__first_hook(method) : NULL;
     choice->id = number(look, method);
+    choice->slot = hook_quotas__slot(&look->agent->quotas, choice->id);
     return choice->id || choice->first;
 }
 
@@ -401,14 +406,17 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
             count_class(&look, &rewrite);
         if (!error && look.class)
             numbered_class__set_source(&hooks->methods, look.class, rewrite.source_file);
-        if (!error && rewrite.bytes && look.class) {
-            numbered_class__mark(look.class, CLASS_HOOKED);
+        if (!error && look.class)
             method_numbers__set_hooked(&hooks->methods, look.class, rewrite.hooked,
                                        rewrite.hooked_count);
+        if (!error && rewrite.bytes && look.class) {
+            numbered_class__mark(look.class, CLASS_HOOKED);
             hand_over(jvmti, &rewrite, new_length, new_bytes);
         }
-        if (look.class)
+        if (look.class) {
             numbered_class__mark(look.class, CLASS_SEEN);
+            numbered_class__set_rewritten(look.class, ledger_time__now_ns(&agent->setup.time));
+        }
         free(rewrite.bytes);
         free(rewrite.hooked);
         free(look.dotted);
@@ -486,11 +494,67 @@ static bool is_hooked(struct agent *agent, JNIEnv *jni, jobject loader, const ch
     return class && numbered_class__is(class, CLASS_HOOKED);
 }
 
+static bool is_renewed(struct agent *agent, JNIEnv *jni, jobject loader, const char *name)
+{
+    const struct numbered_class *class =
+        method_numbers__find_class(&agent->class_hooks.methods, name);
+
+    (void)jni, (void)loader;
+    return class && numbered_class__is(class, CLASS_RENEWED);
+}
+
+static bool begin_renewal(struct agent *agent, uint32_t id)
+{
+    const struct numbered_method *method = method_numbers__get(&agent->class_hooks.methods, id);
+
+    if (!method || !hook_quotas__begin_renewal(&agent->quotas, id))
+        return false;
+    (void)numbered_class__mark(method->class, CLASS_RENEWED);
+    return true;
+}
+
+static bool end_renewal(struct agent *agent, uint32_t id)
+{
+    const struct numbered_method *method = method_numbers__get(&agent->class_hooks.methods, id);
+
+    if (!method || !__atomic_load_n(&agent->quotas.methods[id].is_renewed, __ATOMIC_ACQUIRE))
+        return false;
+    hook_quotas__end_renewal(&agent->quotas, id, numbered_method__is_hooked(method));
+    return true;
+}
+
+void class_hooks__renew(struct agent *agent, JNIEnv *jni, const uint32_t *methods, uint32_t count)
+{
+    struct class_hooks *hooks = &agent->class_hooks;
+
+    pthread_mutex_lock(&hooks->change_lock);
+    if (atomic_load(&hooks->wanted)) {
+        for (uint32_t i = 0; i < count; i++)
+            (void)begin_renewal(agent, methods[i]);
+        (void)loaded_classes__transform(agent, jni, is_renewed, note_refused);
+        for (uint32_t i = 0; i < count; i++)
+            (void)end_renewal(agent, methods[i]);
+        method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
+    }
+    pthread_mutex_unlock(&hooks->change_lock);
+}
+
+/* A new start is a new chance for methods that are off. */
+static void renew_all(struct agent *agent, bool (*step)(struct agent *agent, uint32_t id))
+{
+    uint32_t methods = __atomic_load_n(&agent->class_hooks.methods.count, __ATOMIC_ACQUIRE);
+
+    for (uint32_t i = 1; agent->quotas.methods && i <= methods && i < HOOK_METHODS_MAX; i++)
+        (void)step(agent, i);
+}
+
 /* Twice: a class whose loading had begun before is not in the JVM's list at first. */
 void class_hooks__insert(struct agent *agent, JNIEnv *jni)
 {
     struct class_hooks *hooks = &agent->class_hooks;
 
+    pthread_mutex_lock(&hooks->change_lock);
+    renew_all(agent, begin_renewal);
     method_numbers__unmark(&hooks->methods, CLASS_SEEN);
     atomic_store(&hooks->wanted, true);
     set_event(agent, true);
@@ -499,15 +563,20 @@ void class_hooks__insert(struct agent *agent, JNIEnv *jni)
         (void)loaded_classes__transform(agent, jni, is_to_be_hooked, note_refused);
     if (!hooks->everywhere)
         set_event(agent, false);
+    renew_all(agent, end_renewal);
+    method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
+    pthread_mutex_unlock(&hooks->change_lock);
 }
 
 void class_hooks__remove(struct agent *agent, JNIEnv *jni)
 {
     struct class_hooks *hooks = &agent->class_hooks;
 
+    pthread_mutex_lock(&hooks->change_lock);
     atomic_store(&hooks->wanted, false);
     set_event(agent, true);
     (void)loaded_classes__transform(agent, jni, is_hooked, note_refused);
     method_numbers__unmark(&hooks->methods, CLASS_HOOKED);
     set_event(agent, false);
+    pthread_mutex_unlock(&hooks->change_lock);
 }

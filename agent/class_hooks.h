@@ -25,6 +25,7 @@ struct class_hooks {
     struct method_numbers methods;
     jobject platform_loader;      /* a global reference, or NULL */
     pthread_rwlock_t filter_lock; /* of the filter in the agent's options */
+    pthread_mutex_t change_lock;  /* while loaded classes are changed, taken before the others */
     bool everywhere;       /* else only in the JDK's class of virtual threads, for its starts */
     jclass virtual_thread; /* that class, a global reference; NULL: there is none */
     _Atomic bool starts_wanted; /* it is to have hooks: somebody may make virtual threads */
@@ -40,6 +41,11 @@ void class_hooks__set_filter(struct agent *agent, struct method_filter *filter);
 /* Puts them in or takes them out, everywhere. A line says what could not be done. */
 void class_hooks__insert(struct agent *agent, JNIEnv *jni);
 void class_hooks__remove(struct agent *agent, JNIEnv *jni);
+
+/* Hooks are put back into these methods, which are off: into their classes as they are loaded now,
+ * which lose the hooks of those that stay off. Does nothing while classes are to have none. On a
+ * thread that may wait. */
+void class_hooks__renew(struct agent *agent, JNIEnv *jni, const uint32_t *methods, uint32_t count);
 
 /* A call_tree_resolve: context is the struct agent, key the number that the hooks pass. */
 ledger_ref class_hooks__resolve(void *context, uint64_t key);

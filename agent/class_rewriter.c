@@ -146,7 +146,7 @@ static int hook_code(struct rewriting *rewriting, struct class_method *method,
     method->code = hooked.code.bytes;
     method->code_length = hooked.code.length;
     if (rewriting->choose(rewriting->context, method, &choice)) {
-        hooked.id = choice.id;
+        hooked.id = choice.slot ? choice.slot : choice.id;
         hooked.first = hooked.is_static || hooked.is_constructor ? NULL : choice.first;
         error = write_hooked(rewriting, &hooked, content, &outcome);
     }

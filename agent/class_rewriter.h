@@ -29,7 +29,8 @@ struct class_method {
 };
 
 struct method_choice {
-    uint32_t id; /* the number that the hooks pass */
+    uint32_t id;   /* of the method, for who is told */
+    uint32_t slot; /* what the hooks pass; 0: the id */
     /* A method `(Ljava/lang/Object;)V` of the hooks' class that is called with `this` before all
      * else, in a method that has one (no constructor); or NULL. Stays valid. */
     const char *first;

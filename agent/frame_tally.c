@@ -93,6 +93,7 @@ static bool count_walked(struct frame_tallies *tallies, const struct tallied_sam
         if (method->walked_in == tallies->samples)
             continue;
         method->walked_in = tallies->samples;
+        method->samples++;
         if (method->is_hooked && method->ref)
             fine &= count(tallies, sample, method, certain ? ns : 0, certain ? 0 : ns);
     }

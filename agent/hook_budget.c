@@ -57,7 +57,7 @@ static void learn_price(struct agent *agent, uint64_t calls)
 }
 
 /* The compilers' CPU is read every now and then, not every second. */
-static void look_at_compilers(struct agent *agent, uint64_t cpu_ns)
+static uint64_t look_at_compilers(struct agent *agent, uint64_t cpu_ns)
 {
     struct hook_budget *budget = &agent->budget;
     uint64_t compilers_ns = step(&budget->compilers_ns, agent->scan.compilers_cpu_ns);
@@ -67,6 +67,7 @@ static void look_at_compilers(struct agent *agent, uint64_t cpu_ns)
     __atomic_store_n(&agent->quotas.is_settled,
                      budget->recent_compilers_ns < budget->recent_cpu_ns * SETTLED_PART,
                      __ATOMIC_RELAXED);
+    return compilers_ns;
 }
 
 /* Of the room that the budget leaves, so much is taken: more than 1 is too much. */
@@ -190,6 +191,7 @@ void hook_budget__look(struct agent *agent)
     const struct ledger_own_cost *cost = &agent->ledger.header->own_cost;
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
     uint32_t methods = __atomic_load_n(&agent->class_hooks.methods.count, __ATOMIC_ACQUIRE);
+    struct budget_second second = {.now_ns = now_ns};
     uint64_t cpu_ns, others_ns, calls;
     double room_ns, hooks_ns;
 
@@ -204,12 +206,15 @@ void hook_budget__look(struct agent *agent)
     calls = heard_calls(&agent->quotas, methods);
     learn_price(agent, calls);
     hooks_ns = (double)step(&budget->calls, calls) * budget->price_ns;
-    look_at_compilers(agent, cpu_ns);
+    second.cpu_ns = cpu_ns;
+    second.compilers_ns = look_at_compilers(agent, cpu_ns);
     if (cpu_ns < LEAST_CPU_NS)
         return;
     room_ns = (double)cpu_ns * agent->options.overhead_ppm / 1000000;
+    second.left_ns = room_ns - (double)others_ns - hooks_ns;
     /* Whatever the rest costs, some exactness is kept. */
     room_ns = (double)others_ns < room_ns * 0.75 ? room_ns - (double)others_ns : room_ns / 4;
     set_rates(agent, room_ns > 0 ? hooks_ns / room_ns : 1);
     look_at_silent(agent, methods, now_ns, (room_ns * 0.75 - hooks_ns) / 2);
+    hook_renewal__look(agent, &second);
 }

@@ -175,7 +175,7 @@ static void add_method(struct class_writer *out, const struct method_text *metho
         add_annotation(out, annotation);
 }
 
-/* return OFF[method] == 0 ? open(method) : -1; */
+/* return OFF[slot] == 0 ? open(slot) : -1; */
 static void add_enter(struct class_writer *out)
 {
     static const uint8_t code[] = {
@@ -202,7 +202,7 @@ static void add_enter(struct class_writer *out)
     add_method(out, &enter, HOOKS_FORCE_INLINE);
 }
 
-/* if (MUTED[method] == 0) return push(method); silent(method); return -1; */
+/* if (MUTED[slot] == 0) return push(slot); silent(slot); return -1; */
 static void add_open(struct class_writer *out)
 {
     static const uint8_t code[] = {
@@ -233,7 +233,7 @@ static void add_open(struct class_writer *out)
     add_method(out, &open, HOOKS_DONT_INLINE);
 }
 
-/* if (--LEFT[method] <= 0) hot(method); */
+/* if (--LEFT[slot] <= 0) hot(slot); */
 static void add_silent(struct class_writer *out)
 {
     static const uint8_t code[] = {
@@ -276,7 +276,7 @@ static void add_exit(struct class_writer *out, uint32_t name, uint8_t native_met
     add_method(out, &leave, HOOKS_FORCE_INLINE);
 }
 
-/* OFF = new byte[HOOK_METHODS_MAX]; and so on. */
+/* OFF = new byte[HOOK_SLOTS_MAX]; and so on. */
 static void add_initialiser(struct class_writer *out)
 {
     static const uint8_t code[] = {
@@ -340,7 +340,7 @@ static void add_hooks_pool(struct class_writer *out)
     add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_RESUME, HOOKS_POP_TYPE);
     add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_RESUME_AND_TYPE);
     class_writer__u1(out, CONSTANT_INTEGER);
-    class_writer__u4(out, HOOK_METHODS_MAX);
+    class_writer__u4(out, HOOK_SLOTS_MAX);
 }
 
 static void add_field(struct class_writer *out, uint32_t name, uint32_t type, bool stable)
@@ -459,44 +459,44 @@ static int find_arrays(JNIEnv *jni, jclass class)
     return off && muted && left ? 0 : -ENOTSUP;
 }
 
-static void set(JNIEnv *jni, jbyteArray array, uint32_t method, jbyte value)
+static void set(JNIEnv *jni, jbyteArray array, uint32_t slot, jbyte value)
 {
-    if (method < HOOK_METHODS_MAX)
-        (*jni)->SetByteArrayRegion(jni, array, (jsize)method, 1, &value);
+    if (slot < HOOK_SLOTS_MAX)
+        (*jni)->SetByteArrayRegion(jni, array, (jsize)slot, 1, &value);
 }
 
-void hook_class__mute(JNIEnv *jni, uint32_t method, uint16_t calls)
+void hook_class__mute(JNIEnv *jni, uint32_t slot, uint16_t calls)
 {
     const jshort count = (jshort)calls;
 
-    if (method < HOOK_METHODS_MAX)
-        (*jni)->SetShortArrayRegion(jni, left, (jsize)method, 1, &count);
-    set(jni, muted, method, 1);
+    if (slot < HOOK_SLOTS_MAX)
+        (*jni)->SetShortArrayRegion(jni, left, (jsize)slot, 1, &count);
+    set(jni, muted, slot, 1);
 }
 
-void hook_class__unmute(JNIEnv *jni, uint32_t method)
+void hook_class__unmute(JNIEnv *jni, uint32_t slot)
 {
-    set(jni, muted, method, 0);
+    set(jni, muted, slot, 0);
 }
 
-int hook_class__silent_left(JNIEnv *jni, uint32_t method)
+int hook_class__silent_left(JNIEnv *jni, uint32_t slot)
 {
     jshort count = 0;
 
-    if (method < HOOK_METHODS_MAX)
-        (*jni)->GetShortArrayRegion(jni, left, (jsize)method, 1, &count);
+    if (slot < HOOK_SLOTS_MAX)
+        (*jni)->GetShortArrayRegion(jni, left, (jsize)slot, 1, &count);
     return count;
 }
 
-void hook_class__read_silent(JNIEnv *jni, int16_t *to, uint32_t methods)
+void hook_class__read_silent(JNIEnv *jni, int16_t *to, uint32_t first, uint32_t count)
 {
-    if (methods <= HOOK_METHODS_MAX)
-        (*jni)->GetShortArrayRegion(jni, left, 0, (jsize)methods, to);
+    if (first <= HOOK_SLOTS_MAX && count <= HOOK_SLOTS_MAX - first)
+        (*jni)->GetShortArrayRegion(jni, left, (jsize)first, (jsize)count, to);
 }
 
-void hook_class__turn_off(JNIEnv *jni, uint32_t method)
+void hook_class__turn_off(JNIEnv *jni, uint32_t slot)
 {
-    set(jni, off, method, 1);
+    set(jni, off, slot, 1);
 }
 
 int hook_class__define(JNIEnv *jni, const JNINativeMethod hooks[HOOK_COUNT],

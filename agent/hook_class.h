@@ -3,28 +3,31 @@
  * boot loader from bytes that are made here, so that the agent is one file. In java.lang since
  * every class loader asks the boot loader for that package, modules and OSGi bundles included.
  *
- *     static final @Stable byte[] OFF = new byte[HOOK_METHODS_MAX];
- *     static final byte[] MUTED = new byte[HOOK_METHODS_MAX];
- *     static final short[] LEFT = new short[HOOK_METHODS_MAX];
+ *     static final @Stable byte[] OFF = new byte[HOOK_SLOTS_MAX];
+ *     static final byte[] MUTED = new byte[HOOK_SLOTS_MAX];
+ *     static final short[] LEFT = new short[HOOK_SLOTS_MAX];
  *
- *     @ForceInline public static long enter(int method) {      a token of the frame
- *         return OFF[method] == 0 ? open(method) : -1;
+ *     @ForceInline public static long enter(int slot) {        a token of the frame
+ *         return OFF[slot] == 0 ? open(slot) : -1;
  *     }
- *     @DontInline static long open(int method) {    so that compilers see little of it in methods
- *         if (MUTED[method] == 0)
- *             return push(method);
- *         silent(method);
+ *     @DontInline static long open(int slot) {      so that compilers see little of it in methods
+ *         if (MUTED[slot] == 0)
+ *             return push(slot);
+ *         silent(slot);
  *         return -1;
  *     }
- *     static void silent(int method) { if (--LEFT[method] <= 0) hot(method); }
- *     static native void hot(int method);
+ *     static void silent(int slot) { if (--LEFT[slot] <= 0) hot(slot); }
+ *     static native void hot(int slot);
  *     @ForceInline public static void leave(long token)  { if (token >= 0) pop(token); }
  *     @ForceInline public static void caught(long token) { if (token >= 0) resume(token); }
- *     public static native long push(int method);
+ *     public static native long push(int slot);
  *     public static native void pop(long token);
  *     public static native void resume(long token);
  *     public static native void starting(Object virtualThread);   the caller starts it
  *     public static native void pinned(Object virtualThread);     it blocks its carrier
+ *
+ * A slot is what hooks pass: the number of their method, or one beyond all numbers if the method's
+ * hooks were put in again after its first slot was off for good (agent/hook_quota.h).
  */
 #ifndef TREADLE_HOOK_CLASS_H
 #define TREADLE_HOOK_CLASS_H
@@ -38,8 +41,11 @@
 /* The token of a frame that was not pushed: its method is muted, or its thread is not profiled. */
 #define HOOK_TOKEN_NONE (-1)
 
-/* Numbers of methods that hooks may pass: below that. */
-#define HOOK_METHODS_MAX (1u << 18)
+#define HOOK_SLOTS_MAX (1u << 18)
+
+/* Numbers of methods that have hooks are below that; slots from there on are of methods whose hooks
+ * were put in again. */
+#define HOOK_METHODS_MAX (3u << 16)
 
 enum hook {
     HOOK_ENTER,
@@ -63,21 +69,21 @@ struct bound_natives {
 int hook_class__define(JNIEnv *jni, const JNINativeMethod hooks[HOOK_COUNT],
                        const struct bound_natives *more);
 
-/* From here on calls of that method are not heard; calls that are open leave as they came. After so
+/* From here on calls in that slot are not heard; calls that are open leave as they came. After so
  * many calls (at most INT16_MAX) the hook `hot` is called, again and again. The calling thread runs
  * in native code, as for the others; it may wait for a safepoint to be over. */
-void hook_class__mute(JNIEnv *jni, uint32_t method, uint16_t calls);
-void hook_class__unmute(JNIEnv *jni, uint32_t method);
+void hook_class__mute(JNIEnv *jni, uint32_t slot, uint16_t calls);
+void hook_class__unmute(JNIEnv *jni, uint32_t slot);
 
 /* How many of them are left; none, or less, once `hot` is due. */
-int hook_class__silent_left(JNIEnv *jni, uint32_t method);
+int hook_class__silent_left(JNIEnv *jni, uint32_t slot);
 
-/* That of all methods below the number; of those that were never muted, 0. */
-void hook_class__read_silent(JNIEnv *jni, int16_t *to, uint32_t methods);
+/* That of `count` slots; of those that were never muted, 0. */
+void hook_class__read_silent(JNIEnv *jni, int16_t *to, uint32_t first, uint32_t count);
 
-/* Calls of that number are never heard again. The compilers know that for good: of the hooks
+/* Calls in that slot are never heard again. The compilers know that for good: of the hooks
  * nothing is left in what they make from now on. */
-void hook_class__turn_off(JNIEnv *jni, uint32_t method);
+void hook_class__turn_off(JNIEnv *jni, uint32_t slot);
 
 /* Is that internal name one of ours? */
 bool hook_class__is_ours(const char *class_name);

@@ -1,11 +1,10 @@
 #include "agent/hook_quota.h"
 
-#include "agent/hook_class.h"
-
 #include <errno.h>
 #include <sys/mman.h>
 
-#define NS_PER_S 1000000000u
+#define NS_PER_S  1000000000u
+#define SLOTS_MAX (HOOK_SLOTS_MAX - HOOK_METHODS_MAX)
 
 _Static_assert(HOOK_QUOTA_CALLS % HOOK_QUOTA_STEP == 0, "a quota is so many steps");
 
@@ -17,21 +16,31 @@ static void *address_space(size_t bytes)
     return start == MAP_FAILED ? NULL : start;
 }
 
+static void give_back(void *start, size_t bytes)
+{
+    if (start)
+        munmap(start, bytes);
+}
+
 int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
                        const struct ledger_time *time)
 {
     void *methods = address_space(HOOK_METHODS_MAX * sizeof *quotas->methods);
-    void *left = methods ? address_space(HOOK_METHODS_MAX * sizeof *quotas->left) : NULL;
+    void *left = address_space(HOOK_SLOTS_MAX * sizeof *quotas->left);
+    void *renewed = address_space(SLOTS_MAX * sizeof *quotas->renewed);
 
-    if (!left && methods)
-        munmap(methods, HOOK_METHODS_MAX * sizeof *quotas->methods);
-    if (!left)
+    if (!methods || !left || !renewed) {
+        give_back(methods, HOOK_METHODS_MAX * sizeof *quotas->methods);
+        give_back(left, HOOK_SLOTS_MAX * sizeof *quotas->left);
+        give_back(renewed, SLOTS_MAX * sizeof *quotas->renewed);
         return -ENOMEM;
+    }
     quotas->ledger = ledger;
     quotas->time = time;
     quotas->rate_max = quotas->named_rate_max = UINT32_MAX;
     quotas->price_ns = HOOK_PRICE_NS;
     quotas->left = left;
+    quotas->renewed = renewed;
     quotas->methods = methods;
     return 0;
 }
@@ -41,7 +50,7 @@ void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named
 {
     struct method_quota *quota = quotas->methods ? &quotas->methods[method] : NULL;
 
-    if (!quota || quota->from_ns)
+    if (!quota || quota->from_ns || quota->slot)
         return;
     quota->is_named = is_named;
     quota->code_hash = code_hash;
@@ -62,7 +71,6 @@ static struct ledger_hooking *hooking_of(struct hook_quotas *quotas, uint32_t nu
     hooking = ledger__at(quotas->ledger, quota->hooking);
     if (method) {
         hooking->method = method;
-        hooking->from_ns = quota->from_ns;
         hooking->code_hash = quota->code_hash;
     }
     return hooking;
@@ -81,6 +89,7 @@ static void tell(struct hook_quotas *quotas, uint32_t number, enum ledger_hookin
     }
     __atomic_store_n(&hooking->heard_ns, quota->heard_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&hooking->since_ns, quota->since_ns, __ATOMIC_RELAXED);
+    hooking->from_ns = quota->from_ns;
     hooking->rate = quota->rate;
     hooking->rate_max = quota->limit;
     hooking->heard_calls = quota->silent_at;
@@ -130,7 +139,7 @@ static void count_silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t numbe
 
     quota->counting = is_settled(quotas) ? HOOK_SILENT_CALLS : HOOK_START_CALLS;
     __atomic_fetch_add(&quota->silent, quota->counting, __ATOMIC_RELAXED);
-    hook_class__mute(jni, number, quota->counting);
+    hook_class__mute(jni, hook_quotas__slot(quotas, number), quota->counting);
 }
 
 static bool is_hot(const struct hook_quotas *quotas, uint32_t rate)
@@ -167,20 +176,22 @@ static void turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
 
     if (!change(&quotas->methods[method], HOOKING_MUTED, HOOKING_OFF))
         return;
-    hook_class__turn_off(jni, method);
+    hook_class__turn_off(jni, hook_quotas__slot(quotas, method));
     tell(quotas, method, HOOKING_OFF);
     ledger__count(&header->muted_methods, (uint64_t)-1);
     ledger__count(&header->off_methods, 1);
 }
 
 /* One of the threads that counted to the end goes on: the one that moves the time. */
-void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
+void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t slot)
 {
+    uint32_t method = hook_quotas__method(quotas, slot);
     struct method_quota *quota = quotas->methods ? &quotas->methods[method] : NULL;
     uint64_t since_ns = quota ? __atomic_load_n(&quota->counted_ns, __ATOMIC_RELAXED) : 0;
     uint64_t now_ns;
 
-    if (!quota || hook_class__silent_left(jni, method) > 0)
+    if (!quota || hook_quotas__slot(quotas, method) != slot ||
+        hook_class__silent_left(jni, slot) > 0)
         return;
     now_ns = ledger_time__now_ns(quotas->time);
     if (!__atomic_compare_exchange_n(&quota->counted_ns, &since_ns, now_ns, false, __ATOMIC_ACQ_REL,
@@ -294,7 +305,38 @@ static void hear(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
     quota->saved = 2 * (int64_t)allowed_rate(quotas, quota->is_named, quota->since_ns);
     ledger__count(&quotas->ledger->header->muted_methods, (uint64_t)-1);
     tell(quotas, number, HOOKING_HEARD);
-    hook_class__unmute(jni, number);
+    hook_class__unmute(jni, hook_quotas__slot(quotas, number));
+}
+
+bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method)
+{
+    struct method_quota *quota = &quotas->methods[method];
+    uint32_t slot = __atomic_load_n(&quotas->slots, __ATOMIC_RELAXED);
+
+    if (slot == SLOTS_MAX || !hook_quotas__is_off(quotas, method))
+        return false;
+    quotas->renewed[slot] = method;
+    __atomic_store_n(&quotas->slots, slot + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&quota->slot, HOOK_METHODS_MAX + slot, __ATOMIC_RELEASE);
+    __atomic_store_n(&quota->is_renewed, true, __ATOMIC_RELEASE);
+    return true;
+}
+
+void hook_quotas__end_renewal(struct hook_quotas *quotas, uint32_t method, bool has_hooks)
+{
+    struct method_quota *quota = &quotas->methods[method];
+
+    quota->renewals++;
+    if (has_hooks) {
+        quota->from_ns = quota->from_ns ? quota->from_ns : quota->since_ns;
+        quota->since_ns = ledger_time__now_ns(quotas->time);
+        quota->saved = 2 * (int64_t)allowed_rate(quotas, quota->is_named, quota->since_ns);
+        __atomic_store_n(&quota->judged_ns, 0, __ATOMIC_RELAXED);
+        (void)change(quota, HOOKING_OFF, HOOKING_HEARD);
+        ledger__count(&quotas->ledger->header->off_methods, (uint64_t)-1);
+        tell(quotas, method, HOOKING_HEARD);
+    }
+    __atomic_store_n(&quota->is_renewed, false, __ATOMIC_RELEASE);
 }
 
 static void read_left(struct hook_quotas *quotas, JNIEnv *jni)
@@ -303,8 +345,10 @@ static void read_left(struct hook_quotas *quotas, JNIEnv *jni)
 
     if (!wanted)
         return;
-    hook_class__read_silent(jni, quotas->left,
+    hook_class__read_silent(jni, quotas->left, 0,
                             wanted < HOOK_METHODS_MAX ? wanted : HOOK_METHODS_MAX);
+    hook_class__read_silent(jni, quotas->left + HOOK_METHODS_MAX, HOOK_METHODS_MAX,
+                            __atomic_load_n(&quotas->slots, __ATOMIC_ACQUIRE));
     __atomic_store_n(&quotas->left_wanted, 0, __ATOMIC_RELEASE);
 }
 

@@ -6,12 +6,15 @@
  *     heard   every call is pushed and popped
  *     muted   called too often for now: its calls are only counted, until a later try
  *     off     as many silent calls came that HotSpot's compilers are about to look at it, at a rate
- *             that no budget would bear: never heard again in this process, and nothing is left of
- *             its hooks in what the compilers make from then on (agent/hook_class.h)
+ *             that no budget would bear: not heard in the classes that are loaded, and nothing is
+ *             left of its hooks in what the compilers make from then on (agent/hook_class.h)
  *
  * A hot method is off before C2 looks at it, which so compiles it once, without hooks; what is
  * called often while a program starts is off before C1 does. Calls that are open when their method
  * falls silent are popped as they came.
+ *
+ * A method that is off is heard again only by changing its class (agent/hook_renewal.h): the hooks
+ * that are put in then pass another slot than those before, which stay off.
  *
  * Since when and until when a method was heard is kept, and told in the ledger where that was not
  * always (struct ledger_hooking). hook_quotas__step, __silent and __apply are for threads in hooks:
@@ -20,6 +23,7 @@
 #ifndef TREADLE_HOOK_QUOTA_H
 #define TREADLE_HOOK_QUOTA_H
 
+#include "agent/hook_class.h"
 #include "native/ledger.h"
 #include "native/ledger_time.h"
 
@@ -62,9 +66,12 @@ struct method_quota {
     uint32_t silent_at;   /* … so many calls */
     uint32_t mutes;       /* how often it fell silent */
     uint32_t code_hash;
+    uint32_t slot;      /* atomic: what its hooks pass; 0: its number */
+    uint32_t renewals;  /* so many slots it had since */
     ledger_ref hooking; /* its record; or none: it was always heard */
     bool is_named;      /* include= names it outright */
     bool is_fresh;      /* it fell silent since the last look at the costs */
+    bool is_renewed;    /* atomic: it is off, and its class is being changed */
 };
 
 struct hook_quotas {
@@ -82,8 +89,10 @@ struct hook_quotas {
     uint32_t tries[HOOK_TRIES_MAX];
     uint32_t try_count;   /* atomic: of tries that wait */
     bool applying;        /* atomic */
-    int16_t *left;        /* silent calls until the next look at a muted method, by number */
+    int16_t *left;        /* silent calls until the next look at a muted method, by slot */
     uint32_t left_wanted; /* atomic: so many are to be read; 0: they have been */
+    uint32_t *renewed;    /* methods by slot, from HOOK_METHODS_MAX on */
+    uint32_t slots;       /* atomic: so many of these */
 };
 
 /* Takes address space, and memory as methods are called. 0 or -ENOMEM. Once. */
@@ -104,7 +113,39 @@ void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
 
 /* As many silent calls of a muted method were made as were to be counted: turns it off, or counts
  * on. */
-void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
+void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t slot);
+
+/* The method of the hooks that pass that slot. For hooks. */
+static inline uint32_t hook_quotas__method(const struct hook_quotas *quotas, uint32_t slot)
+{
+    return __builtin_expect(slot < HOOK_METHODS_MAX, 1) ? slot
+                                                        : quotas->renewed[slot - HOOK_METHODS_MAX];
+}
+
+/* What the method's hooks pass. */
+static inline uint32_t hook_quotas__slot(const struct hook_quotas *quotas, uint32_t method)
+{
+    uint32_t slot =
+        quotas->methods ? __atomic_load_n(&quotas->methods[method].slot, __ATOMIC_ACQUIRE) : 0;
+
+    return slot ? slot : method;
+}
+
+/* Is the method to have no hooks, since nobody would hear them? */
+static inline bool hook_quotas__is_off(const struct hook_quotas *quotas, uint32_t method)
+{
+    return quotas->methods &&
+           __atomic_load_n(&quotas->methods[method].state, __ATOMIC_ACQUIRE) == HOOKING_OFF &&
+           !__atomic_load_n(&quotas->methods[method].is_renewed, __ATOMIC_ACQUIRE);
+}
+
+/* A method that is off gets another slot: hooks that are put in from here on pass that one. To be
+ * followed by hook_quotas__end_renewal. False: it is not off, or there are no slots any more. For
+ * one thread at a time; not in hooks. */
+bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method);
+
+/* Wherever the method is loaded it has hooks: it is heard from now on. Or it is off as before. */
+void hook_quotas__end_renewal(struct hook_quotas *quotas, uint32_t method, bool has_hooks);
 
 /* For the housekeeping thread: asks for muted methods to be heard again, by the next thread that
  * comes by. False: there is no room now. */
@@ -118,7 +159,7 @@ void hook_quotas__want_silent(struct hook_quotas *quotas, uint32_t methods);
 static inline uint32_t hook_quotas__silent_calls(const struct hook_quotas *quotas, uint32_t method)
 {
     return (uint32_t)((int32_t)__atomic_load_n(&quotas->methods[method].silent, __ATOMIC_RELAXED) -
-                      quotas->left[method]);
+                      quotas->left[hook_quotas__slot(quotas, method)]);
 }
 
 /* Does what was asked for. By a thread that may call JNI. */

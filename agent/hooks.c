@@ -35,15 +35,15 @@ static inline void count_call(JNIEnv *jni, const struct kernel_thread *mine, uin
 
 /* All but the common case: a context that was not the last one, a switch since, or a thread that
  * was not met, for it ran before profiling was started. */
-static __attribute__((noinline, cold)) jlong enter_slowly(JNIEnv *jni, jint method)
+static __attribute__((noinline, cold)) jlong enter_slowly(JNIEnv *jni, uint32_t method)
 {
     /* Number 0: a method that is hooked for other reasons than a node. */
     uintptr_t place = (uintptr_t)__builtin_frame_address(0) ^ (uintptr_t)method << METHOD_SHIFT;
     struct kernel_thread *mine = method ? ready(jni, place, false) : NULL;
-    uint64_t token = mine ? kernel_thread__push(mine, (uint32_t)method) : CALL_TOKEN_NONE;
+    uint64_t token = mine ? kernel_thread__push(mine, method) : CALL_TOKEN_NONE;
 
     if (token != CALL_TOKEN_NONE)
-        count_call(jni, mine, (uint32_t)method);
+        count_call(jni, mine, method);
     if (jni && hook_quotas__have_work(&treadle_agent.quotas))
         hook_quotas__apply(&treadle_agent.quotas, jni);
     return (jlong)token;
@@ -59,16 +59,17 @@ static __attribute__((noinline, cold)) void leave_slowly(struct kernel_thread *m
         kernel_thread__pop_slowly(mine, token);
 }
 
-static jlong JNICALL enter(JNIEnv *jni, jclass class, jint method)
+static jlong JNICALL enter(JNIEnv *jni, jclass class, jint slot)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
+    uint32_t method = hook_quotas__method(&treadle_agent.quotas, (uint32_t)slot);
     uint64_t token;
 
     (void)class;
     /* No node that can be entered has the key 0. */
     if (__builtin_expect(mine != NULL, 1) &&
-        __builtin_expect(kernel_thread__push_fast(mine, (uint32_t)method, &token), 1)) {
-        count_call(jni, mine, (uint32_t)method);
+        __builtin_expect(kernel_thread__push_fast(mine, method, &token), 1)) {
+        count_call(jni, mine, method);
         return (jlong)token;
     }
     return enter_slowly(jni, method);
@@ -93,10 +94,10 @@ static void JNICALL caught(JNIEnv *jni, jclass class, jlong token)
         kernel_thread__catch(mine, (uint64_t)token);
 }
 
-static void JNICALL hot(JNIEnv *jni, jclass class, jint method)
+static void JNICALL hot(JNIEnv *jni, jclass class, jint slot)
 {
     (void)class;
-    hook_quotas__silent(&treadle_agent.quotas, jni, (uint32_t)method);
+    hook_quotas__silent(&treadle_agent.quotas, jni, (uint32_t)slot);
 }
 
 const JNINativeMethod hooks__natives[HOOK_COUNT] = {

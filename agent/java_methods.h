@@ -21,6 +21,8 @@ struct java_method {
     bool is_hooked;     /* samples found it on exact paths, as below */
     uint64_t walked_in; /* the last sample with it on the stack, by frame_tally.h; … */
     uint64_t stood_in;  /* … and on the exact path */
+    uint32_t samples;   /* with it on the stack */
+    uint32_t weight;    /* of the last ones most: of who chooses what is to have hooks */
     bool detailed;      /* lines and bytecodes were asked for */
     char *class_name;   /* with dots */
     char *name;

@@ -11,6 +11,7 @@ struct numbered_class {
     struct numbered_method *found; /* last time: methods are asked for in the class file's order */
     char *source;
     unsigned marks;   /* atomic; enum class_mark */
+    uint64_t rewritten_ns; /* atomic */
     uint32_t listing; /* the user's; atomic */
     UT_hash_handle hh;
     char name[];
@@ -258,6 +259,16 @@ void numbered_class__set_source(struct method_numbers *methods, struct numbered_
 uint32_t *numbered_class__listing(struct numbered_class *class)
 {
     return &class->listing;
+}
+
+uint64_t numbered_class__rewritten_ns(const struct numbered_class *class)
+{
+    return __atomic_load_n(&class->rewritten_ns, __ATOMIC_RELAXED);
+}
+
+void numbered_class__set_rewritten(struct numbered_class *class, uint64_t now_ns)
+{
+    __atomic_store_n(&class->rewritten_ns, now_ns, __ATOMIC_RELAXED);
 }
 
 bool numbered_class__is(const struct numbered_class *class, enum class_mark mark)

@@ -22,7 +22,7 @@
 struct numbered_class;
 
 struct numbered_method {
-    const struct numbered_class *class;
+    struct numbered_class *class;
     struct numbered_method *next; /* of the class */
     uint32_t id;
     uint32_t hash;
@@ -76,12 +76,17 @@ void numbered_class__set_source(struct method_numbers *methods, struct numbered_
 /* A word for the table's user, 0 at first: to be read and written atomically. */
 uint32_t *numbered_class__listing(struct numbered_class *class);
 
+/* When its class file was rewritten last, in the ledger's time; 0: never. */
+uint64_t numbered_class__rewritten_ns(const struct numbered_class *class);
+void numbered_class__set_rewritten(struct numbered_class *class, uint64_t now_ns);
+
 /* Marks for the table's user. */
 enum class_mark {
     CLASS_HOOKED = 1,  /* it was given hooks */
     CLASS_COUNTED = 2, /* in the header's numbers */
     CLASS_REFUSED = 4, /* the JVM refused it with hooks */
     CLASS_SEEN = 8,    /* looked at since the last insert */
+    CLASS_RENEWED = 16, /* some of its methods are to be hooked anew */
 };
 
 bool numbered_class__is(const struct numbered_class *class, enum class_mark mark);

@@ -157,6 +157,7 @@ static void add_clocks(struct agent *agent, bool counts)
     cost->service_ns = service_ns;
     cost->switches = now_switches;
     cost->facts.compilers_ns = agent->scan.compilers_cpu_ns;
+    cost->facts.recompiled_ns = agent->renewal.recompiled_ns;
     cost->facts.classes_ns = __atomic_load_n(&cost->classes_ns, __ATOMIC_RELAXED);
 }
 

@@ -104,7 +104,7 @@ struct ledger_own_cost cost_model__of(const struct cost_facts *facts)
                       facts->event_switches * EVENT_SWITCH_NS,
         .threads_ns = facts->threads_ns,
         .classes_ns = facts->classes_ns,
-        .jvm_ns = facts->service_ns + compilers_ns(facts),
+        .jvm_ns = facts->service_ns + compilers_ns(facts) + facts->recompiled_ns,
     };
 }
 

@@ -57,6 +57,7 @@ struct cost_facts {
     uint64_t classes_ns;     /* rewriting and retransforming classes */
     uint64_t compilers_ns;   /* C1 and C2, all that they do */
     uint64_t service_ns;     /* the JVM's Service Thread, while it tells of compiled methods */
+    uint64_t recompiled_ns;  /* C1 and C2, because classes were changed while the program ran */
 };
 
 struct ledger_own_cost cost_model__of(const struct cost_facts *facts);

@@ -53,7 +53,7 @@ static void hooking_reason(const struct report_model *model, const struct explan
     static const char *const what[EXPLAINED_COUNT] = {
         [EXPLAINED_AGAIN] = "recorded again since",
         [EXPLAINED_MUTED] = "silent for now, to be tried again: since",
-        [EXPLAINED_OFF] = "silenced for good:",
+        [EXPLAINED_OFF] = "off, until its class is changed again:",
     };
     const struct report_hooking *hooking = hooking_of(model, one);
     char why[WHY_BYTES];

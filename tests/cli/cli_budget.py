@@ -148,7 +148,7 @@ class Budget(bench.Bench):
         text = self.treadle("report", "budget.ledger", "--explain", "app.Main.hot")
         self.assertEqual(
             text, "app.Main.hot\n"
-            "  hook      silenced for good: 2023-11-14 22:13:21, after about 64 calls, at 50 000 "
+            "  hook      off, until its class is changed again: 2023-11-14 22:13:21, after about 64 calls, at 50 000 "
             "calls a second where the budget of 2.0 % allowed 2 000\n"
             "  calls     ≥64, recorded 5.6 % of the time since 2023-11-14 22:13:21\n"
             "  CPU       200 ms with all that it called: 320 µs exact, 200 ms ± 30.9 ms by samples\n")

@@ -1,7 +1,7 @@
 import java.util.Scanner;
 
 /**
- * `burst` calls a method a hundred times at once; `slow N` calls it N times, ten times a second, beside
+ * `burst N` calls a method N times at once; `slow N` calls it N times, ten times a second, beside
  * other work. The answer is how often that was so far.
  */
 public class HeardAgain {
@@ -21,8 +21,8 @@ public class HeardAgain {
         result -= 2;
     }
 
-    static void burst() {
-        for (int i = 0; i < 100; i++) {
+    static void burst(int calls) {
+        for (int i = 0; i < calls; i++) {
             visit();
         }
     }
@@ -51,7 +51,7 @@ public class HeardAgain {
         while (lines.hasNextLine()) {
             String[] words = lines.nextLine().split(" ");
             if (words[0].equals("burst")) {
-                burst();
+                burst(Integer.parseInt(words[1]));
             } else {
                 slow(Integer.parseInt(words[1]));
             }

@@ -11,8 +11,8 @@ TRIES = 60
 
 
 def heard_again(test):
-    with running(test, "HeardAgain", agent=test.agent_option(events="instrument", overhead="2%")) as program:
-        test.check(program.ask("burst") == "100", "the burst")
+    with running(test, "HeardAgain", agent=test.agent_option(events="instrument", overhead="10%")) as program:
+        test.check(program.ask("burst 100") == "100", "the burst")
         muted = explained(test, program)
         test.check(muted["hook"] == "muted" and LEAST_CALLS <= muted["calls"] < 100, f"after the burst: {muted}")
         true = until_heard(test, program)

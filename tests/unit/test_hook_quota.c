@@ -24,38 +24,38 @@
 static struct {
     bool muted, off;
     uint16_t left;
-} hooks[HOOK_METHODS_MAX];
+} hooks[HOOK_SLOTS_MAX];
 
-void hook_class__mute(JNIEnv *jni, uint32_t method, uint16_t calls)
+void hook_class__mute(JNIEnv *jni, uint32_t slot, uint16_t calls)
 {
     (void)jni;
-    hooks[method].muted = true;
-    hooks[method].left = calls;
+    hooks[slot].muted = true;
+    hooks[slot].left = calls;
 }
 
-void hook_class__unmute(JNIEnv *jni, uint32_t method)
+void hook_class__unmute(JNIEnv *jni, uint32_t slot)
 {
     (void)jni;
-    hooks[method].muted = false;
+    hooks[slot].muted = false;
 }
 
-int hook_class__silent_left(JNIEnv *jni, uint32_t method)
+int hook_class__silent_left(JNIEnv *jni, uint32_t slot)
 {
     (void)jni;
-    return (int16_t)hooks[method].left;
+    return (int16_t)hooks[slot].left;
 }
 
-void hook_class__read_silent(JNIEnv *jni, int16_t *to, uint32_t methods)
+void hook_class__read_silent(JNIEnv *jni, int16_t *to, uint32_t first, uint32_t count)
 {
     (void)jni;
-    for (uint32_t i = 0; i < methods; i++)
-        to[i] = (int16_t)hooks[i].left;
+    for (uint32_t i = 0; i < count; i++)
+        to[i] = (int16_t)hooks[first + i].left;
 }
 
-void hook_class__turn_off(JNIEnv *jni, uint32_t method)
+void hook_class__turn_off(JNIEnv *jni, uint32_t slot)
 {
     (void)jni;
-    hooks[method].off = true;
+    hooks[slot].off = true;
 }
 
 struct run {
@@ -100,11 +100,13 @@ static void call(struct run *run, uint32_t calls, uint64_t ns)
 /* So many silent calls, evenly over the time: what the class of the hooks does. */
 static void call_silently(struct run *run, uint32_t calls, uint64_t ns)
 {
+    uint32_t slot = hook_quotas__slot(&run->quotas, METHOD);
+
     pass(run, ns);
-    assert_true(hooks[METHOD].left >= calls);
-    hooks[METHOD].left = (uint16_t)(hooks[METHOD].left - calls);
-    if (hooks[METHOD].left == 0)
-        hook_quotas__silent(&run->quotas, NULL, METHOD);
+    assert_true(hooks[slot].left >= calls);
+    hooks[slot].left = (uint16_t)(hooks[slot].left - calls);
+    if (hooks[slot].left == 0)
+        hook_quotas__silent(&run->quotas, NULL, slot);
 }
 
 static const struct ledger_hooking *hooking(const struct run *run)
@@ -342,6 +344,101 @@ static void a_plan_leaves_a_method_out(void **state)
     end(&run);
 }
 
+/* Off within its first calls, while the compilers are busy. */
+static void turn_off(struct run *run)
+{
+    call(run, JUDGED, SECOND / 100);
+    call_silently(run, HOOK_START_CALLS, SECOND / 100);
+    assert_true(hook_quotas__is_off(&run->quotas, METHOD));
+}
+
+static void what_is_off_is_heard_again_in_another_slot(void **state)
+{
+    (void)state;
+    struct run run;
+    uint64_t heard_ns;
+
+    begin(&run, SECOND);
+    turn_off(&run);
+    heard_ns = hooking(&run)->heard_ns;
+    pass(&run, 10 * SECOND);
+    assert_true(hook_quotas__begin_renewal(&run.quotas, METHOD));
+    assert_false(hook_quotas__is_off(&run.quotas, METHOD));
+    assert_false(hook_quotas__hear(&run.quotas, METHOD));
+    assert_int_equal(hook_quotas__slot(&run.quotas, METHOD), HOOK_METHODS_MAX);
+    assert_int_equal(hook_quotas__method(&run.quotas, HOOK_METHODS_MAX), METHOD);
+    assert_int_equal(hook_quotas__method(&run.quotas, METHOD), METHOD);
+    assert_false(hook_quotas__begin_renewal(&run.quotas, METHOD));
+    hook_quotas__end_renewal(&run.quotas, METHOD, true);
+    assert_true(hook_quotas__hear(&run.quotas, METHOD));
+    assert_int_equal(hooking(&run)->state, HOOKING_HEARD);
+    assert_int_equal(hooking(&run)->heard_ns, heard_ns);
+    assert_in_range(hooking(&run)->since_ns, 11 * SECOND, 12 * SECOND);
+    assert_int_equal(run.ledger.header->off_methods, 0);
+    assert_false(hooks[HOOK_METHODS_MAX].muted || hooks[HOOK_METHODS_MAX].off);
+    end(&run);
+}
+
+/* The slot before is off for good, and nobody listens to its calls. */
+static void a_slot_that_is_over_stays_off(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    turn_off(&run);
+    assert_true(hook_quotas__begin_renewal(&run.quotas, METHOD));
+    hook_quotas__end_renewal(&run.quotas, METHOD, true);
+    call(&run, 1024, SECOND / 100);
+    assert_int_equal(hooking(&run)->state, HOOKING_MUTED);
+    assert_true(hooks[HOOK_METHODS_MAX].muted);
+    pass(&run, SECOND / 1000);
+    hook_quotas__silent(&run.quotas, NULL, METHOD);
+    assert_int_equal(hooking(&run)->state, HOOKING_MUTED);
+    call_silently(&run, HOOK_START_CALLS, SECOND / 100);
+    assert_int_equal(hooking(&run)->state, HOOKING_OFF);
+    assert_true(hooks[HOOK_METHODS_MAX].off && hooks[METHOD].off);
+    assert_int_equal(run.ledger.header->off_methods, 1);
+    assert_true(hook_quotas__begin_renewal(&run.quotas, METHOD));
+    assert_int_equal(hook_quotas__slot(&run.quotas, METHOD), HOOK_METHODS_MAX + 1);
+    end(&run);
+}
+
+static void a_class_that_stays_as_it_is_renews_nothing(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    assert_false(hook_quotas__begin_renewal(&run.quotas, METHOD));
+    turn_off(&run);
+    assert_true(hook_quotas__begin_renewal(&run.quotas, METHOD));
+    hook_quotas__end_renewal(&run.quotas, METHOD, false);
+    assert_true(hook_quotas__is_off(&run.quotas, METHOD));
+    assert_int_equal(run.ledger.header->off_methods, 1);
+    assert_int_equal(run.quotas.methods[METHOD].renewals, 1);
+    end(&run);
+}
+
+/* It was not heard before: its share begins when its class was looked at. */
+static void a_planned_method_is_renewed(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    memset(&run.quotas.methods[METHOD], 0, sizeof run.quotas.methods[METHOD]);
+    hook_quotas__leave_out(&run.quotas, METHOD, 5000, 0x1234);
+    pass(&run, 10 * SECOND);
+    assert_true(hook_quotas__begin_renewal(&run.quotas, METHOD));
+    hook_quotas__add(&run.quotas, METHOD, false, 0x1234);
+    hook_quotas__end_renewal(&run.quotas, METHOD, true);
+    assert_in_range(hooking(&run)->from_ns, SECOND, 2 * SECOND);
+    assert_in_range(hooking(&run)->since_ns, 11 * SECOND, 12 * SECOND);
+    assert_int_equal(hooking(&run)->heard_ns, 0);
+    end(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +453,10 @@ int main(void)
         cmocka_unit_test(what_is_off_is_not_tried_again),
         cmocka_unit_test(a_named_method_is_heard_longest),
         cmocka_unit_test(a_plan_leaves_a_method_out),
+        cmocka_unit_test(what_is_off_is_heard_again_in_another_slot),
+        cmocka_unit_test(a_slot_that_is_over_stays_off),
+        cmocka_unit_test(a_class_that_stays_as_it_is_renews_nothing),
+        cmocka_unit_test(a_planned_method_is_renewed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

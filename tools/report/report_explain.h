@@ -14,7 +14,7 @@ enum explained_hook {
     EXPLAINED_NEVER_CALLED, /* the same, and not called */
     EXPLAINED_AGAIN,        /* heard, but was silent for some time */
     EXPLAINED_MUTED,        /* silent for now */
-    EXPLAINED_OFF,          /* silent for good */
+    EXPLAINED_OFF,          /* silent until its class is changed again */
     EXPLAINED_PLANNED,      /* no hooks: an earlier run said that it is hot */
     EXPLAINED_NOT_INCLUDED, /* no hooks, as all that follow: by include= */
     EXPLAINED_EXCLUDED,     /* by exclude= */

@@ -46,7 +46,7 @@ bool report_node__is_partial(const struct report_model *model, uint32_t node);
 void report_hookings__subtract(struct report_model *model, const struct report_model *before,
                                const uint32_t *methods);
 
-/* Methods that fell silent for a time or for good, and that a plan left out. */
+/* Methods that fell silent, for a time or still, and that a plan left out. */
 struct report_hookings_count {
     uint64_t silent; /* now */
     uint64_t muted;  /* … of these, to be tried again */

@@ -1,0 +1,344 @@
+#include "agent/hook_renewal.h"
+
+#include "agent/agent.h"
+#include "agent/log.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NS_PER_S        1000000000u
+#define SETTLED_NS      (5ull * NS_PER_S) /* the compilers must have been quiet for so long */
+#define AFTER_CHANGE_NS (4ull * NS_PER_S) /* so long they work on what a change threw away */
+#define SAVED_SECONDS   20.0              /* so much of the budget may be saved up */
+#define PRICE_NS        1500000.0         /* of one method, before the first change */
+#define PRICE_LEAST_NS  100000.0
+#define METHODS_LEAST   8u
+#define CLASSES_MOST    16u /* changed at a time: they stop the JVM for a moment */
+#define WEIGHT_PERCENT  1u  /* of all samples: a method with fewer on its stacks is like any other */
+#define PAUSE_NS        (10ull * NS_PER_S) /* before the first try; six times as long each time */
+#define PAUSE_FACTOR    6u
+#define TRIES_MOST      4u
+#define IDLE_NS         (10ull * NS_PER_S) /* until somebody looks again whether any method is due */
+#define LOADED_NS       (2ull * NS_PER_S) /* a class may be on its way into the JVM for so long */
+#define RATE_CLASSES    32u
+#define STACK_BYTES     (512u * 1024u)
+#define NAME_BYTES      1024u
+
+void hook_renewal__init(struct hook_renewal *renewal)
+{
+    memset(renewal, 0, sizeof *renewal);
+    pthread_mutex_init(&renewal->lock, NULL);
+    pthread_cond_init(&renewal->wake, NULL);
+    renewal->price_ns = PRICE_NS;
+}
+
+/* ---- the thread that changes classes ---- */
+
+static void change(struct agent *agent, JNIEnv *jni)
+{
+    struct hook_renewal *renewal = &agent->renewal;
+    uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+    class_hooks__renew(agent, jni, renewal->methods, renewal->count);
+    atomic_fetch_add(&renewal->took_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
+    atomic_store(&renewal->changed_ns, ledger_time__now_ns(&agent->setup.time));
+    atomic_store(&renewal->changing, false);
+}
+
+/* It waits in native code: safepoints do not wait for it. */
+static void *run(void *context)
+{
+    struct agent *agent = context;
+    struct hook_renewal *renewal = &agent->renewal;
+    JavaVMAttachArgs arguments = {.version = JNI_VERSION_1_8, .name = "treadle class changes"};
+    JNIEnv *jni = NULL;
+
+    if ((*agent->vm)->AttachCurrentThreadAsDaemon(agent->vm, (void **)&jni, &arguments) != JNI_OK)
+        return NULL;
+    for (;;) {
+        pthread_mutex_lock(&renewal->lock);
+        while (!atomic_load(&renewal->changing))
+            pthread_cond_wait(&renewal->wake, &renewal->lock);
+        pthread_mutex_unlock(&renewal->lock);
+        change(agent, jni);
+    }
+    return NULL;
+}
+
+static bool create_thread(struct agent *agent)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    pthread_t thread;
+    int error;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&thread, &attributes, run, agent);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return error == 0;
+}
+
+static void wake_thread(struct agent *agent)
+{
+    struct hook_renewal *renewal = &agent->renewal;
+
+    renewal->has_thread = renewal->has_thread || create_thread(agent);
+    pthread_mutex_lock(&renewal->lock);
+    atomic_store(&renewal->changing, renewal->has_thread);
+    pthread_cond_signal(&renewal->wake);
+    pthread_mutex_unlock(&renewal->lock);
+}
+
+/* ---- what is worth it ---- */
+
+struct candidate {
+    uint32_t method;
+    uint32_t weight;
+};
+
+struct candidates {
+    struct agent *agent;
+    uint64_t least; /* weight */
+    uint64_t now_ns;
+    struct candidate all[HOOK_RENEWAL_MOST];
+    uint32_t count;
+};
+
+static bool is_due(const struct agent *agent, uint32_t method, uint64_t now_ns)
+{
+    const struct method_quota *quota = &agent->quotas.methods[method];
+    uint64_t pause_ns = PAUSE_NS;
+
+    if (quota->renewals >= TRIES_MOST || !hook_quotas__is_off(&agent->quotas, method))
+        return false;
+    for (uint32_t i = 0; i < quota->renewals; i++)
+        pause_ns *= PAUSE_FACTOR;
+    return now_ns - quota->since_ns > pause_ns;
+}
+
+/* The number of a method that samples found; 0: it never had hooks. */
+static uint32_t number_of(struct agent *agent, const struct java_method *method)
+{
+    struct method_numbers *numbers = &agent->class_hooks.methods;
+    struct class_text name = {(const uint8_t *)method->name, (uint32_t)strlen(method->name)};
+    struct class_text type = {(const uint8_t *)method->signature,
+                              (uint32_t)strlen(method->signature)};
+    size_t length = strlen(method->class_name);
+    struct numbered_class *class;
+    char slashed[NAME_BYTES];
+
+    if (length >= sizeof slashed)
+        return 0;
+    for (size_t i = 0; i <= length; i++)
+        slashed[i] = method->class_name[i] == '.' ? '/' : method->class_name[i];
+    class = method_numbers__find_class(numbers, slashed);
+    return class ? method_numbers__find_id(numbers, class, name, type) : 0;
+}
+
+/* A visitor of Java methods: half of a weight is what it was before. */
+static void weigh(void *context, struct java_method *method)
+{
+    struct candidates *candidates = context;
+    uint32_t number;
+
+    method->weight = method->weight / 2 + method->samples;
+    method->samples = 0;
+    if (method->weight < candidates->least || candidates->count == HOOK_RENEWAL_MOST)
+        return;
+    number = number_of(candidates->agent, method);
+    if (!number || number >= HOOK_METHODS_MAX ||
+        !is_due(candidates->agent, number, candidates->now_ns))
+        return;
+    candidates->all[candidates->count++] = (struct candidate){number, method->weight};
+}
+
+static int heaviest_first(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+
+    return a->weight < b->weight ? 1 : a->weight > b->weight ? -1 : 0;
+}
+
+/* Those that samples found most. */
+static void find_heavy(struct agent *agent, struct candidates *candidates)
+{
+    struct hook_renewal *renewal = &agent->renewal;
+    uint64_t samples = agent->sampler.merge.tallies.samples;
+
+    renewal->total_weight = renewal->total_weight / 2 + samples - renewal->samples;
+    renewal->samples = samples;
+    candidates->least = renewal->total_weight * WEIGHT_PERCENT / 100 + 1;
+    java_methods__each(&agent->sampler.methods, weigh, candidates);
+    qsort(candidates->all, candidates->count, sizeof *candidates->all, heaviest_first);
+}
+
+static unsigned class_of(uint32_t rate)
+{
+    return rate ? RATE_CLASSES - (unsigned)__builtin_clz(rate) - 1 : 0;
+}
+
+/* And those that were called least when they fell silent, as many as there is room for. */
+static void find_rare(struct agent *agent, struct candidates *candidates, uint32_t methods)
+{
+    uint32_t of_class[RATE_CLASSES] = {0}, room = HOOK_RENEWAL_MOST - candidates->count;
+    unsigned end = 0;
+
+    for (uint32_t i = 1; i <= methods; i++)
+        if (is_due(agent, i, candidates->now_ns))
+            of_class[class_of(agent->quotas.methods[i].rate)]++;
+    for (; end < RATE_CLASSES && of_class[end] <= room; end++)
+        room -= of_class[end];
+    for (uint32_t i = 1; i <= methods && candidates->count < HOOK_RENEWAL_MOST; i++)
+        if (is_due(agent, i, candidates->now_ns) &&
+            class_of(agent->quotas.methods[i].rate) <= end)
+            candidates->all[candidates->count++] = (struct candidate){.method = i};
+}
+
+/* ---- a batch ---- */
+
+struct batch {
+    const struct numbered_class *classes[CLASSES_MOST];
+    uint32_t class_count;
+};
+
+static bool is_in(const struct batch *batch, const struct numbered_class *class)
+{
+    for (uint32_t i = 0; i < batch->class_count; i++)
+        if (batch->classes[i] == class)
+            return true;
+    return false;
+}
+
+/* A class that was rewritten just now may have copies on their way that nobody could change. */
+static bool may_change(const struct agent *agent, const struct numbered_class *class)
+{
+    uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
+
+    return numbered_class__is(class, CLASS_HOOKED) && !numbered_class__is(class, CLASS_REFUSED) &&
+           now_ns - numbered_class__rewritten_ns(class) > LOADED_NS;
+}
+
+/* The classes of the first candidates, and of them all methods that are due: a class is changed as
+ * a whole, and its code thrown away. */
+static void choose_batch(struct agent *agent, const struct candidates *candidates,
+                         uint32_t methods, uint32_t most)
+{
+    const struct method_numbers *numbers = &agent->class_hooks.methods;
+    struct hook_renewal *renewal = &agent->renewal;
+    struct batch batch = {.class_count = 0};
+
+    renewal->count = 0;
+    for (uint32_t i = 0; i < candidates->count && renewal->count < most; i++) {
+        const struct numbered_method *method =
+            method_numbers__get(numbers, candidates->all[i].method);
+
+        if (!method || is_in(&batch, method->class) || !may_change(agent, method->class))
+            continue;
+        if (batch.class_count == CLASSES_MOST)
+            break;
+        batch.classes[batch.class_count++] = method->class;
+        for (uint32_t j = 1; j <= methods && renewal->count < HOOK_RENEWAL_MOST; j++) {
+            const struct numbered_method *other = method_numbers__get(numbers, j);
+
+            if (other && other->class == method->class && is_due(agent, j, candidates->now_ns))
+                renewal->methods[renewal->count++] = j;
+        }
+    }
+}
+
+static void renew(struct agent *agent, uint64_t now_ns, uint32_t most)
+{
+    uint32_t methods = __atomic_load_n(&agent->class_hooks.methods.count, __ATOMIC_ACQUIRE);
+    struct candidates *candidates = calloc(1, sizeof *candidates);
+
+    if (!candidates)
+        return;
+    methods = methods < HOOK_METHODS_MAX ? methods : HOOK_METHODS_MAX - 1;
+    candidates->agent = agent;
+    candidates->now_ns = now_ns;
+    find_heavy(agent, candidates);
+    find_rare(agent, candidates, methods);
+    choose_batch(agent, candidates, methods, most);
+    free(candidates);
+    if (!agent->renewal.count) {
+        agent->renewal.idle_until_ns = now_ns + IDLE_NS;
+        return;
+    }
+    agent->renewal.is_new = true;
+    agent->renewal.recompiled_once = 0;
+    wake_thread(agent);
+}
+
+/* ---- what it costs ---- */
+
+static void learn_price(struct hook_renewal *renewal)
+{
+    uint64_t took_ns = atomic_load(&renewal->took_ns);
+    double price_ns =
+        (double)(took_ns - renewal->took_before_ns + renewal->recompiled_once) / renewal->count;
+
+    renewal->took_before_ns = took_ns;
+    price_ns = price_ns > PRICE_LEAST_NS ? price_ns : PRICE_LEAST_NS;
+    renewal->price_ns = (renewal->price_ns + price_ns) / 2;
+    renewal->is_new = false;
+    log__line(LOG_DEBUG, "hooks were put back into %u methods, at %.2f ms each", renewal->count,
+              price_ns / 1e6);
+}
+
+/* What the compilers do more than usual after a change is the change's doing. */
+static void account(struct hook_renewal *renewal, const struct budget_second *second, bool after)
+{
+    double more_ns = (double)second->compilers_ns - renewal->usual_ns;
+
+    if (!after) {
+        renewal->usual_ns = renewal->usual_ns / 2 + (double)second->compilers_ns / 2;
+    } else if (more_ns > 0) {
+        renewal->recompiled_ns += (uint64_t)more_ns;
+        renewal->recompiled_once += (uint64_t)more_ns;
+    }
+}
+
+static void save(struct hook_renewal *renewal, const struct budget_second *second, double budget_ns)
+{
+    double most_ns = budget_ns * SAVED_SECONDS;
+
+    renewal->saved_ns += second->left_ns;
+    renewal->saved_ns = renewal->saved_ns > most_ns ? most_ns : renewal->saved_ns;
+    renewal->saved_ns = renewal->saved_ns < -most_ns ? -most_ns : renewal->saved_ns;
+}
+
+void hook_renewal__look(struct agent *agent, const struct budget_second *second)
+{
+    struct hook_renewal *renewal = &agent->renewal;
+    uint64_t changed_ns = atomic_load(&renewal->changed_ns), now_ns = second->now_ns;
+    bool changing = atomic_load(&renewal->changing);
+    bool after = changing || (changed_ns && now_ns - changed_ns < AFTER_CHANGE_NS);
+    double methods;
+
+    account(renewal, second, after);
+    if (!agent->quotas.is_settled)
+        renewal->settled_ns = 0;
+    else if (!renewal->settled_ns)
+        renewal->settled_ns = now_ns;
+    if (!renewal->settled_ns || now_ns - renewal->settled_ns < SETTLED_NS) {
+        renewal->saved_ns = 0;
+        return;
+    }
+    save(renewal, second, (double)second->cpu_ns * agent->options.overhead_ppm / 1000000);
+    if (after)
+        return;
+    if (renewal->is_new)
+        learn_price(renewal);
+    methods = renewal->saved_ns / renewal->price_ns;
+    if (methods >= METHODS_LEAST && now_ns >= renewal->idle_until_ns &&
+        atomic_load(&agent->profiling))
+        renew(agent, now_ns, methods < HOOK_RENEWAL_MOST ? (uint32_t)methods : HOOK_RENEWAL_MOST);
+}
