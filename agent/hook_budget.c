@@ -8,6 +8,9 @@
 #define LEAST_CPU_NS    20000000u /* of a second in which less was consumed nothing is said */
 #define RECENT_PART     0.75      /* of what was a second ago */
 #define SETTLED_PART    0.15 /* of the process's CPU: compilers that take less have little to do */
+#define PRICED_CALLS    1000u /* in a second: fewer say nothing of what a call costs */
+#define HOT_PART        2     /* of its cost in a loop: a call in warm code, in place */
+#define COLD_RATE       200u  /* calls a second, at most, that cost HOOK_PRICE_NS more */
 #define RATE_LEAST      20u
 #define NAMED_RATE_MOST (1u << 24)
 #define PAUSE_NS        2000000000ull /* before the first try; doubles up to 64 times */
@@ -20,13 +23,15 @@
 /* Rates are sorted into so many classes, each twice the one before. */
 #define RATE_CLASSES 32u
 
-static uint64_t heard_calls(const struct hook_quotas *quotas, uint32_t methods)
+static void count_heard(const struct hook_quotas *quotas, uint32_t methods,
+                        struct call_survey *survey)
 {
-    uint64_t calls = 0;
+    for (uint32_t i = 1; i <= methods && i < HOOK_METHODS_MAX; i++) {
+        uint32_t calls = __atomic_load_n(&quotas->methods[i].calls, __ATOMIC_RELAXED);
 
-    for (uint32_t i = 1; i <= methods && i < HOOK_METHODS_MAX; i++)
-        calls += __atomic_load_n(&quotas->methods[i].calls, __ATOMIC_RELAXED);
-    return calls;
+        survey->calls += calls;
+        survey->cold_calls += calls < COST_COLD_CALLS ? calls : COST_COLD_CALLS;
+    }
 }
 
 static uint64_t step(uint64_t *before, uint64_t now)
@@ -37,23 +42,34 @@ static uint64_t step(uint64_t *before, uint64_t now)
     return more;
 }
 
-/* In place a call costs many times what it does in a loop: cold caches, new nodes, code that is
- * interpreted still. So the price is what the account says of the calls since it was made up last;
- * half of it is what the price was before. */
-static void learn_price(struct agent *agent, uint64_t calls)
+/* What the calls of hooks took since the last look. */
+static double hooks_ns(struct agent *agent, uint32_t methods)
 {
     struct hook_budget *budget = &agent->budget;
-    const struct ledger_header *header = agent->ledger.header;
-    double recent;
+    struct cost_facts facts = {.call_ps = agent->ledger.header->hook_cost_ps,
+                               .slow_ns = agent->own_cost.facts.slow_ns,
+                               .silent_calls = budget->silent_calls};
+    uint64_t calls;
+    double ns;
 
-    if (header->own_cost.hooks_ns == budget->hooks_ns || calls <= budget->priced_calls)
-        return;
-    recent = (double)(header->own_cost.hooks_ns - budget->hooks_ns) /
-             (double)(calls - budget->priced_calls);
-    budget->hooks_ns = header->own_cost.hooks_ns;
-    budget->priced_calls = calls;
-    budget->price_ns = budget->price_ns > 0 ? (budget->price_ns + recent) / 2 : recent;
-    __atomic_store_n(&agent->quotas.price_ns, (uint32_t)budget->price_ns, __ATOMIC_RELAXED);
+    count_heard(&agent->quotas, methods, &facts.survey);
+    ns = (double)step(&budget->hooks_ns, cost_model__hooks_ns(&facts));
+    calls = step(&budget->calls, facts.survey.calls);
+    if (calls >= PRICED_CALLS) {
+        double price_ns = ns / (double)calls;
+
+        budget->price_ns = budget->price_ns > 0 ? (budget->price_ns + price_ns) / 2 : price_ns;
+        __atomic_store_n(&agent->quotas.price_ns, (uint32_t)budget->price_ns, __ATOMIC_RELAXED);
+    }
+    return ns;
+}
+
+/* What a method's calls in a second will take: some of them find cold caches and new contexts. */
+static double expected_ns(const struct agent *agent, uint32_t rate)
+{
+    double hot_ns = (double)agent->ledger.header->hook_cost_ps / 1000 * HOT_PART;
+
+    return rate * hot_ns + (rate < COLD_RATE ? rate : COLD_RATE) * (double)HOOK_PRICE_NS;
 }
 
 /* The compilers' CPU is read every now and then, not every second. */
@@ -90,6 +106,8 @@ static void set_rates(struct agent *agent, double taken)
     }
     if (named >= NAMED_RATE_MOST && taken <= 1)
         named = UINT32_MAX;
+    __atomic_store_n(&quotas->hot_rate, taken < 0.5 ? HOOK_RATE_MOST : HOOK_RATE_HOT,
+                     __ATOMIC_RELAXED);
     __atomic_store_n(&quotas->rate_max, rate, __ATOMIC_RELAXED);
     __atomic_store_n(&quotas->named_rate_max, named, __ATOMIC_RELAXED);
     agent->ledger.header->rate_max = rate;
@@ -112,6 +130,7 @@ static unsigned class_of(uint32_t rate)
  * but for the burst that silenced the method. */
 static void learn_rates(struct agent *agent, uint32_t methods, uint64_t now_ns)
 {
+    uint64_t silent_calls = 0;
     struct hook_quotas *quotas = &agent->quotas;
     uint64_t ns = now_ns - agent->budget.silent_ns;
 
@@ -124,36 +143,38 @@ static void learn_rates(struct agent *agent, uint32_t methods, uint64_t now_ns)
         silent = hook_quotas__silent_calls(quotas, i);
         more = silent >= quota->silent_seen ? silent - quota->silent_seen : silent;
         quota->silent_seen = silent;
+        silent_calls += more;
         rate = (uint32_t)((uint64_t)more * LOOK_NS / (ns ? ns : 1));
         quota->rate = quota->is_fresh ? rate : quota->rate / 2 + rate / 2;
         quota->is_fresh = false;
     }
-    agent->budget.silent_ns = now_ns;
+    agent->budget.silent_calls += silent_calls;
+    agent->own_cost.facts.silent_calls = agent->budget.silent_calls;
 }
 
 /* The lowest class of rates whose methods are too many to be heard in that room. */
 static unsigned first_class_beyond(const struct agent *agent, uint32_t methods, uint64_t now_ns,
-                                   double room_calls)
+                                   double room_ns)
 {
-    double calls[RATE_CLASSES] = {0};
+    double ns[RATE_CLASSES] = {0};
     unsigned class;
 
     for (uint32_t i = 1; i <= methods; i++) {
         const struct method_quota *quota = &agent->quotas.methods[i];
 
         if (is_due(quota, now_ns))
-            calls[class_of(quota->rate)] += quota->rate + TRY_CALLS;
+            ns[class_of(quota->rate)] += expected_ns(agent, quota->rate + TRY_CALLS);
     }
-    for (class = 0; class < RATE_CLASSES && calls[class] <= room_calls; class ++)
-        room_calls -= calls[class];
+    for (class = 0; class < RATE_CLASSES && ns[class] <= room_ns; class ++)
+        room_ns -= ns[class];
     return class;
 }
 
 /* Methods in rates below that class are heard again, and of the class itself as many as there is
  * room for. */
-static void try_again(struct agent *agent, uint32_t methods, uint64_t now_ns, double room_calls)
+static void try_again(struct agent *agent, uint32_t methods, uint64_t now_ns, double room_ns)
 {
-    unsigned end = first_class_beyond(agent, methods, now_ns, room_calls);
+    unsigned end = first_class_beyond(agent, methods, now_ns, room_ns);
     uint32_t most = agent->quotas.rate_max / 2;
 
     for (uint32_t i = 1; i <= methods; i++) {
@@ -162,8 +183,8 @@ static void try_again(struct agent *agent, uint32_t methods, uint64_t now_ns, do
         if (!is_due(quota, now_ns) || class_of(quota->rate) > end ||
             (quota->rate > most && !quota->is_named))
             continue;
-        room_calls -= quota->rate + TRY_CALLS;
-        if (room_calls < 0 || !hook_quotas__try_again(&agent->quotas, i))
+        room_ns -= expected_ns(agent, quota->rate + TRY_CALLS);
+        if (room_ns < 0 || !hook_quotas__try_again(&agent->quotas, i))
             return;
     }
 }
@@ -178,8 +199,8 @@ static void look_at_silent(struct agent *agent, uint32_t methods, uint64_t now_n
         return;
     if (budget->silent_ns) {
         learn_rates(agent, methods, now_ns);
-        if (room_ns > 0 && budget->price_ns > 0)
-            try_again(agent, methods, now_ns, room_ns / budget->price_ns);
+        if (room_ns > 0)
+            try_again(agent, methods, now_ns, room_ns);
     }
     budget->silent_ns = now_ns;
     hook_quotas__want_silent(quotas, methods + 1);
@@ -192,8 +213,8 @@ void hook_budget__look(struct agent *agent)
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
     uint32_t methods = __atomic_load_n(&agent->class_hooks.methods.count, __ATOMIC_ACQUIRE);
     struct budget_second second = {.now_ns = now_ns};
-    uint64_t cpu_ns, others_ns, calls;
-    double room_ns, hooks_ns;
+    uint64_t cpu_ns, others_ns;
+    double room_ns, calls_ns;
 
     if (!agent->quotas.methods || now_ns - budget->looked_ns < LOOK_NS)
         return;
@@ -203,18 +224,16 @@ void hook_budget__look(struct agent *agent)
     __atomic_store_n(&agent->quotas.cpu_ns, budget->cpu_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&agent->quotas.cpu_at_ns, now_ns, __ATOMIC_RELAXED);
     others_ns = step(&budget->used_ns, ledger_own_cost__sum(cost) - cost->hooks_ns);
-    calls = heard_calls(&agent->quotas, methods);
-    learn_price(agent, calls);
-    hooks_ns = (double)step(&budget->calls, calls) * budget->price_ns;
+    calls_ns = hooks_ns(agent, methods);
     second.cpu_ns = cpu_ns;
     second.compilers_ns = look_at_compilers(agent, cpu_ns);
     if (cpu_ns < LEAST_CPU_NS)
         return;
     room_ns = (double)cpu_ns * agent->options.overhead_ppm / 1000000;
-    second.left_ns = room_ns - (double)others_ns - hooks_ns;
+    second.left_ns = room_ns - (double)others_ns - calls_ns;
     /* Whatever the rest costs, some exactness is kept. */
     room_ns = (double)others_ns < room_ns * 0.75 ? room_ns - (double)others_ns : room_ns / 4;
-    set_rates(agent, room_ns > 0 ? hooks_ns / room_ns : 1);
-    look_at_silent(agent, methods, now_ns, (room_ns * 0.75 - hooks_ns) / 2);
+    set_rates(agent, room_ns > 0 ? calls_ns / room_ns : 1);
+    look_at_silent(agent, methods, now_ns, (room_ns * 0.75 - calls_ns) / 2);
     hook_renewal__look(agent, &second);
 }

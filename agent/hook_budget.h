@@ -1,9 +1,10 @@
 /*
  * Keeps what Treadle costs within overhead=: each second the cost of the hooks' calls is compared
  * with what the budget leaves for them, and the rate that one method may have (agent/hook_quota.h)
- * follows. Below the budget, muted methods are heard again: those first that are called least, for
- * their silent calls are counted, and no more of them than what their calls will cost leaves room
- * for; each after a pause that doubles every time that the method falls silent.
+ * follows, and the rate from which on the hooks of a muted one are off. Below the budget, muted
+ * methods are heard again: those first that are called least, for their silent calls are counted,
+ * and no more of them than what their calls will cost leaves room for; each after a pause that
+ * doubles every time that the method falls silent.
  *
  * For the housekeeping thread.
  */
@@ -18,11 +19,11 @@ struct hook_budget {
     uint64_t looked_ns;
     uint64_t cpu_ns;            /* of the process, as looked at last; and the rest as well */
     uint64_t used_ns;           /* by all of the profiler but the calls of hooks */
-    uint64_t hooks_ns;          /* by these, as the account has it */
+    uint64_t hooks_ns;          /* by these */
     uint64_t calls;             /* heard */
-    uint64_t priced_calls;      /* heard when the account was made up last */
+    uint64_t silent_calls;      /* of muted methods */
     uint64_t silent_ns;         /* when silent calls were looked at last; 0: not yet */
-    double price_ns;            /* of a call, just now; 0: not known yet */
+    double price_ns;            /* of a call, in the last seconds; 0: not known yet */
     uint64_t compilers_ns;      /* of C1 and C2, as looked at last */
     double recent_cpu_ns;       /* of the process in the last seconds, the older ones for less */
     double recent_compilers_ns; /* and of the compilers */

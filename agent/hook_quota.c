@@ -38,6 +38,7 @@ int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
     quotas->ledger = ledger;
     quotas->time = time;
     quotas->rate_max = quotas->named_rate_max = UINT32_MAX;
+    quotas->hot_rate = HOOK_RATE_HOT;
     quotas->price_ns = HOOK_PRICE_NS;
     quotas->left = left;
     quotas->renewed = renewed;
@@ -144,7 +145,8 @@ static void count_silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t numbe
 
 static bool is_hot(const struct hook_quotas *quotas, uint32_t rate)
 {
-    return rate > (is_settled(quotas) ? HOOK_RATE_HOT : HOOK_RATE_FIRST);
+    return rate > (is_settled(quotas) ? __atomic_load_n(&quotas->hot_rate, __ATOMIC_RELAXED)
+                                      : HOOK_RATE_FIRST);
 }
 
 static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t rate,

@@ -35,7 +35,8 @@
 #define HOOK_QUOTA_CALLS 48u /* a method is judged whenever so many were heard */
 #define HOOK_SILENT_CALLS                                                                          \
     2000u                   /* of a muted method, until its rate is looked at; below INT16_MAX */
-#define HOOK_RATE_HOT 4000u /* calls a second: of a muted method, until it is off */
+/* Calls a second of a muted method, from which on it is off: where the budget has no room. */
+#define HOOK_RATE_HOT 4000u
 /* While the compilers are busy, as when a program starts, code is new, and interpreted: muted
  * methods are off before C1 looks at them (after 200 calls), unless they are rare. */
 #define HOOK_START_CALLS 128u
@@ -43,7 +44,7 @@
 #define HOOK_RATE_SPARE                                                                            \
     2000u /* while little of the budget is used: calls cost PRICE_NS each at first */
 #define HOOK_PRICE_NS  500u
-#define HOOK_RATE_MOST 20000u
+#define HOOK_RATE_MOST 40000u
 #define HOOK_BURST_S   8u    /* so many seconds' calls may be saved up */
 #define HOOK_TRIES_MAX 1024u /* methods that are to be heard again, waiting for a thread */
 
@@ -80,6 +81,7 @@ struct hook_quotas {
     const struct ledger_time *time;
     uint32_t rate_max;       /* atomic: calls a second of one method; UINT32_MAX: any */
     uint32_t named_rate_max; /* atomic: of one that include= names */
+    uint32_t hot_rate;       /* atomic: of a muted one, from which on it is off */
     uint32_t overhead_ppm;   /* of the process's CPU: less than half of it used is little */
     uint64_t cpu_ns;         /* atomic: the process's, as looked at last; or a guess */
     uint64_t cpu_at_ns;      /* atomic: when that was */

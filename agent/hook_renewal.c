@@ -14,7 +14,7 @@
 #define PRICE_NS        1500000.0         /* of one method, before the first change */
 #define PRICE_LEAST_NS  100000.0
 #define METHODS_LEAST   8u
-#define CLASSES_MOST    16u /* changed at a time: they stop the JVM for a moment */
+#define CLASSES_MOST    8u  /* changed at a time: they stop the JVM for a moment */
 #define WEIGHT_PERCENT  1u  /* of all samples: a method with fewer on its stacks is like any other */
 #define PAUSE_NS        (10ull * NS_PER_S) /* before the first try; six times as long each time */
 #define PAUSE_FACTOR    6u

@@ -7,6 +7,7 @@
 /* Multiples of the straight line's cost in a loop, in hundredths: see the header for their source.
  */
 #define LOST_INLINING_PERCENT 15u     /* of every call: what the compilers no longer see through */
+#define SILENT_CALL_PERCENT   10u     /* of a call that is only counted */
 #define COLD_CALL_PERCENT     1200u   /* of a call from interpreted code, besides */
 #define FIRST_CALL_PERCENT    400000u /* of a method that is called: C1 compiles what is larger */
 #define HOT_METHOD_PERCENT    33000000u /* of one that C2 compiles, wherever it would inline it */
@@ -81,10 +82,11 @@ static uint64_t price_ns(const struct cost_facts *facts, uint64_t count, uint64_
     return (uint64_t)((unsigned __int128)count * facts->call_ps * percent / 100000u);
 }
 
-static uint64_t hooks_ns(const struct cost_facts *facts)
+uint64_t cost_model__hooks_ns(const struct cost_facts *facts)
 {
     return price_ns(facts, facts->survey.calls, 100 + LOST_INLINING_PERCENT) +
-           price_ns(facts, facts->survey.cold_calls, COLD_CALL_PERCENT) + facts->slow_ns;
+           price_ns(facts, facts->survey.cold_calls, COLD_CALL_PERCENT) +
+           price_ns(facts, facts->silent_calls, SILENT_CALL_PERCENT) + facts->slow_ns;
 }
 
 static uint64_t compilers_ns(const struct cost_facts *facts)
@@ -99,7 +101,7 @@ static uint64_t compilers_ns(const struct cost_facts *facts)
 struct ledger_own_cost cost_model__of(const struct cost_facts *facts)
 {
     return (struct ledger_own_cost){
-        .hooks_ns = hooks_ns(facts),
+        .hooks_ns = cost_model__hooks_ns(facts),
         .samples_ns = facts->handler_ns + facts->signals * facts->delivery_ns +
                       facts->event_switches * EVENT_SWITCH_NS,
         .threads_ns = facts->threads_ns,

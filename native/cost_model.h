@@ -49,6 +49,7 @@ struct cost_facts {
     struct call_survey survey;
     uint64_t call_ps;        /* the hooks of one call, in a loop; 0: there are none */
     uint64_t slow_ns;        /* more, in place, for hooks that left that straight line */
+    uint64_t silent_calls;   /* of methods that are muted: their hooks only count them */
     uint64_t handler_ns;     /* in the handler of samples' signals */
     uint64_t signals;        /* that it had */
     uint64_t delivery_ns;    /* the kernel's part of one */
@@ -59,6 +60,9 @@ struct cost_facts {
     uint64_t service_ns;     /* the JVM's Service Thread, while it tells of compiled methods */
     uint64_t recompiled_ns;  /* C1 and C2, because classes were changed while the program ran */
 };
+
+/* What hooks cost where they are called: of the survey only calls and cold calls matter. */
+uint64_t cost_model__hooks_ns(const struct cost_facts *facts);
 
 struct ledger_own_cost cost_model__of(const struct cost_facts *facts);
 

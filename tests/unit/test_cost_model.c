@@ -76,15 +76,16 @@ static void test_measured_parts(void **state)
                                      .threads_ns = 400,
                                      .classes_ns = 50,
                                      .compilers_ns = 1000000,
-                                     .service_ns = 60};
+                                     .service_ns = 60,
+                                     .recompiled_ns = 7};
     struct ledger_own_cost cost = cost_model__of(&facts);
     (void)state;
     assert_int_equal(cost.hooks_ns, 3);
     assert_int_equal(cost.samples_ns, 1100);
     assert_int_equal(cost.threads_ns, 400);
     assert_int_equal(cost.classes_ns, 50);
-    assert_int_equal(cost.jvm_ns, 60);
-    assert_int_equal(ledger_own_cost__sum(&cost), 3 + 1100 + 400 + 50 + 60);
+    assert_int_equal(cost.jvm_ns, 67);
+    assert_int_equal(ledger_own_cost__sum(&cost), 3 + 1100 + 400 + 50 + 67);
 }
 
 /* With the calls the hooks' price grows, at least by what it is in a loop; what the compilers do
@@ -104,6 +105,9 @@ static void test_prices(void **state)
     assert_true(many.jvm_ns > 0 && many.jvm_ns < facts.compilers_ns);
     facts.compilers_ns = UINT64_C(1000000000000);
     assert_true(cost_model__of(&facts).jvm_ns > many.jvm_ns);
+    facts.silent_calls = 1000000;
+    assert_true(cost_model__of(&facts).hooks_ns > many.hooks_ns);
+    assert_true(cost_model__of(&facts).hooks_ns < many.hooks_ns + 1000000 * 20);
     facts.call_ps = 0;
     assert_int_equal(cost_model__of(&facts).hooks_ns, 0);
     assert_int_equal(cost_model__of(&facts).jvm_ns, 0);
