@@ -7,9 +7,10 @@
 #define LOOK_NS         1000000000u
 #define LEAST_CPU_NS    20000000u /* of a second in which less was consumed nothing is said */
 #define RECENT_PART     0.75      /* of what was a second ago */
-#define SETTLED_PART    0.15 /* of the process's CPU: compilers that take less have little to do */
+#define SETTLED_PART    0.15  /* of the process's CPU: compilers that take less have little to do */
 #define PRICED_CALLS    1000u /* in a second: fewer say nothing of what a call costs */
 #define HOT_PART        2     /* of its cost in a loop: a call in warm code, in place */
+#define PART_OF_ONE     0.05  /* of the room: what one method may take */
 #define COLD_RATE       200u  /* calls a second, at most, that cost HOOK_PRICE_NS more */
 #define RATE_LEAST      20u
 #define NAMED_RATE_MOST (1u << 24)
@@ -23,14 +24,30 @@
 /* Rates are sorted into so many classes, each twice the one before. */
 #define RATE_CLASSES 32u
 
-static void count_heard(const struct hook_quotas *quotas, uint32_t methods,
-                        struct call_survey *survey)
+/* What was heard so far, and since the last look. */
+struct heard {
+    struct call_survey all;
+    uint64_t calls;
+    uint64_t weighed_calls;     /* of methods that have a weight */
+    struct method_quota *least; /* of these, the one with the least; NULL: none */
+};
+
+static void count_heard(struct hook_quotas *quotas, uint32_t methods, struct heard *heard)
 {
     for (uint32_t i = 1; i <= methods && i < HOOK_METHODS_MAX; i++) {
-        uint32_t calls = __atomic_load_n(&quotas->methods[i].calls, __ATOMIC_RELAXED);
+        struct method_quota *quota = &quotas->methods[i];
+        uint32_t calls = __atomic_load_n(&quota->calls, __ATOMIC_RELAXED);
+        uint32_t more = calls - quota->calls_seen;
 
-        survey->calls += calls;
-        survey->cold_calls += calls < COST_COLD_CALLS ? calls : COST_COLD_CALLS;
+        quota->calls_seen = calls;
+        heard->all.calls += calls;
+        heard->all.cold_calls += calls < COST_COLD_CALLS ? calls : COST_COLD_CALLS;
+        heard->calls += more;
+        if (!quota->weight || !more)
+            continue;
+        heard->weighed_calls += more;
+        if (!heard->least || quota->weight < heard->least->weight)
+            heard->least = quota;
     }
 }
 
@@ -43,20 +60,18 @@ static uint64_t step(uint64_t *before, uint64_t now)
 }
 
 /* What the calls of hooks took since the last look. */
-static double hooks_ns(struct agent *agent, uint32_t methods)
+static double hooks_ns(struct agent *agent, const struct heard *heard)
 {
     struct hook_budget *budget = &agent->budget;
     struct cost_facts facts = {.call_ps = agent->ledger.header->hook_cost_ps,
                                .slow_ns = agent->own_cost.facts.slow_ns,
                                .silent_calls = budget->silent_calls};
-    uint64_t calls;
     double ns;
 
-    count_heard(&agent->quotas, methods, &facts.survey);
+    facts.survey = heard->all;
     ns = (double)step(&budget->hooks_ns, cost_model__hooks_ns(&facts));
-    calls = step(&budget->calls, facts.survey.calls);
-    if (calls >= PRICED_CALLS) {
-        double price_ns = ns / (double)calls;
+    if (heard->calls >= PRICED_CALLS) {
+        double price_ns = ns / (double)heard->calls;
 
         budget->price_ns = budget->price_ns > 0 ? (budget->price_ns + price_ns) / 2 : price_ns;
         __atomic_store_n(&agent->quotas.price_ns, (uint32_t)budget->price_ns, __ATOMIC_RELAXED);
@@ -86,11 +101,33 @@ static uint64_t look_at_compilers(struct agent *agent, uint64_t cpu_ns)
     return compilers_ns;
 }
 
+/* One method is to take a small part of the room only. */
+static uint32_t most_of_one(const struct agent *agent, double room_ns)
+{
+    double rate = room_ns * PART_OF_ONE /
+                  (expected_ns(agent, 1000 + COLD_RATE) - expected_ns(agent, COLD_RATE)) * 1000;
+
+    return rate < HOOK_RATE_SPARE  ? HOOK_RATE_SPARE
+           : rate > HOOK_RATE_MOST ? HOOK_RATE_MOST
+                                   : (uint32_t)rate;
+}
+
+/* Too much is taken, and most of it by methods that are worth more than others: the one that is
+ * worth least of these is like the others from now on. False: it is not so. */
+static bool give_up_one(const struct heard *heard)
+{
+    if (!heard->least || heard->weighed_calls < heard->calls / 2)
+        return false;
+    __atomic_store_n(&heard->least->weight, 0, __ATOMIC_RELAXED);
+    return true;
+}
+
 /* Of the room that the budget leaves, so much is taken: more than 1 is too much. */
-static void set_rates(struct agent *agent, double taken)
+static void set_rates(struct agent *agent, double taken, double room_ns)
 {
     struct hook_quotas *quotas = &agent->quotas;
     uint32_t rate = quotas->rate_max, named = quotas->named_rate_max;
+    uint32_t most = most_of_one(agent, room_ns);
 
     if (taken > 1 && rate > RATE_LEAST) {
         rate = (uint32_t)(rate * (taken > 4 ? 0.25 : 1 / taken));
@@ -100,9 +137,9 @@ static void set_rates(struct agent *agent, double taken)
         named = named < RATE_LEAST ? RATE_LEAST : named;
     } else if (taken < 0.5 && named < NAMED_RATE_MOST) {
         named *= 2;
-    } else if (taken < 0.5 && rate < HOOK_RATE_MOST) {
+    } else if (taken < 0.5 && rate < most) {
         rate += rate / 2 + 1;
-        rate = rate > HOOK_RATE_MOST ? HOOK_RATE_MOST : rate;
+        rate = rate > most ? most : rate;
     }
     if (named >= NAMED_RATE_MOST && taken <= 1)
         named = UINT32_MAX;
@@ -213,6 +250,7 @@ void hook_budget__look(struct agent *agent)
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
     uint32_t methods = __atomic_load_n(&agent->class_hooks.methods.count, __ATOMIC_ACQUIRE);
     struct budget_second second = {.now_ns = now_ns};
+    struct heard heard = {.calls = 0};
     uint64_t cpu_ns, others_ns;
     double room_ns, calls_ns;
 
@@ -224,7 +262,8 @@ void hook_budget__look(struct agent *agent)
     __atomic_store_n(&agent->quotas.cpu_ns, budget->cpu_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&agent->quotas.cpu_at_ns, now_ns, __ATOMIC_RELAXED);
     others_ns = step(&budget->used_ns, ledger_own_cost__sum(cost) - cost->hooks_ns);
-    calls_ns = hooks_ns(agent, methods);
+    count_heard(&agent->quotas, methods, &heard);
+    calls_ns = hooks_ns(agent, &heard);
     second.cpu_ns = cpu_ns;
     second.compilers_ns = look_at_compilers(agent, cpu_ns);
     if (cpu_ns < LEAST_CPU_NS)
@@ -233,7 +272,9 @@ void hook_budget__look(struct agent *agent)
     second.left_ns = room_ns - (double)others_ns - calls_ns;
     /* Whatever the rest costs, some exactness is kept. */
     room_ns = (double)others_ns < room_ns * 0.75 ? room_ns - (double)others_ns : room_ns / 4;
-    set_rates(agent, room_ns > 0 ? calls_ns / room_ns : 1);
+    second.room_ns = room_ns * 0.75 - calls_ns;
+    if (calls_ns <= room_ns || !give_up_one(&heard))
+        set_rates(agent, room_ns > 0 ? calls_ns / room_ns : 1, room_ns);
     look_at_silent(agent, methods, now_ns, (room_ns * 0.75 - calls_ns) / 2);
     hook_renewal__look(agent, &second);
 }

@@ -20,7 +20,6 @@ struct hook_budget {
     uint64_t cpu_ns;            /* of the process, as looked at last; and the rest as well */
     uint64_t used_ns;           /* by all of the profiler but the calls of hooks */
     uint64_t hooks_ns;          /* by these */
-    uint64_t calls;             /* heard */
     uint64_t silent_calls;      /* of muted methods */
     uint64_t silent_ns;         /* when silent calls were looked at last; 0: not yet */
     double price_ns;            /* of a call, in the last seconds; 0: not known yet */

@@ -178,6 +178,7 @@ static void turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
 
     if (!change(&quotas->methods[method], HOOKING_MUTED, HOOKING_OFF))
         return;
+    hook_quotas__set_weight(quotas, method, 0);
     hook_class__turn_off(jni, hook_quotas__slot(quotas, method));
     tell(quotas, method, HOOKING_OFF);
     ledger__count(&header->muted_methods, (uint64_t)-1);
@@ -219,14 +220,17 @@ static uint64_t process_cpu_ns(const struct hook_quotas *quotas, uint64_t now_ns
 }
 
 /* A program that makes few calls in all may make them where it likes. */
-static uint32_t allowed_rate(const struct hook_quotas *quotas, bool is_named, uint64_t now_ns)
+static uint32_t allowed_rate(const struct hook_quotas *quotas, const struct method_quota *quota,
+                             uint64_t now_ns)
 {
     uint64_t used_ns = __atomic_load_n(&quotas->heard, __ATOMIC_RELAXED) *
                        __atomic_load_n(&quotas->price_ns, __ATOMIC_RELAXED);
-    uint32_t rate =
-        __atomic_load_n(is_named ? &quotas->named_rate_max : &quotas->rate_max, __ATOMIC_RELAXED);
+    uint32_t rate = __atomic_load_n(quota->is_named ? &quotas->named_rate_max : &quotas->rate_max,
+                                    __ATOMIC_RELAXED);
     bool is_little = used_ns < process_cpu_ns(quotas, now_ns) / 1000000 * quotas->overhead_ppm / 2;
 
+    if (rate < HOOK_RATE_MOST && __atomic_load_n(&quota->weight, __ATOMIC_RELAXED))
+        return HOOK_RATE_MOST;
     return is_little && rate < HOOK_RATE_SPARE ? HOOK_RATE_SPARE : rate;
 }
 
@@ -248,7 +252,7 @@ static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint
     uint32_t judged = __atomic_load_n(&quota->judged, __ATOMIC_RELAXED);
     uint64_t before_ns = __atomic_load_n(&quota->judged_ns, __ATOMIC_RELAXED);
     uint64_t now_ns = ledger_time__now_ns(quotas->time);
-    uint32_t limit = allowed_rate(quotas, quota->is_named, now_ns);
+    uint32_t limit = allowed_rate(quotas, quota, now_ns);
 
     if (before_ns && (int32_t)(calls - judged) < (int32_t)HOOK_QUOTA_CALLS)
         return;
@@ -304,7 +308,7 @@ static void hear(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
         return;
     __atomic_store_n(&quota->judged_ns, 0, __ATOMIC_RELAXED);
     quota->since_ns = ledger_time__now_ns(quotas->time);
-    quota->saved = 2 * (int64_t)allowed_rate(quotas, quota->is_named, quota->since_ns);
+    quota->saved = 2 * (int64_t)allowed_rate(quotas, quota, quota->since_ns);
     ledger__count(&quotas->ledger->header->muted_methods, (uint64_t)-1);
     tell(quotas, number, HOOKING_HEARD);
     hook_class__unmute(jni, hook_quotas__slot(quotas, number));
@@ -332,7 +336,7 @@ void hook_quotas__end_renewal(struct hook_quotas *quotas, uint32_t method, bool 
     if (has_hooks) {
         quota->from_ns = quota->from_ns ? quota->from_ns : quota->since_ns;
         quota->since_ns = ledger_time__now_ns(quotas->time);
-        quota->saved = 2 * (int64_t)allowed_rate(quotas, quota->is_named, quota->since_ns);
+        quota->saved = 2 * (int64_t)allowed_rate(quotas, quota, quota->since_ns);
         __atomic_store_n(&quota->judged_ns, 0, __ATOMIC_RELAXED);
         (void)change(quota, HOOKING_OFF, HOOKING_HEARD);
         ledger__count(&quotas->ledger->header->off_methods, (uint64_t)-1);

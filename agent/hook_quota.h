@@ -34,7 +34,7 @@
 #define HOOK_QUOTA_STEP  16u /* calls of one method by one thread; a power of two, at most 128 */
 #define HOOK_QUOTA_CALLS 48u /* a method is judged whenever so many were heard */
 #define HOOK_SILENT_CALLS                                                                          \
-    2000u                   /* of a muted method, until its rate is looked at; below INT16_MAX */
+    2000u /* of a muted method, until its rate is looked at; below INT16_MAX */
 /* Calls a second of a muted method, from which on it is off: where the budget has no room. */
 #define HOOK_RATE_HOT 4000u
 /* While the compilers are busy, as when a program starts, code is new, and interpreted: muted
@@ -44,9 +44,9 @@
 #define HOOK_RATE_SPARE                                                                            \
     2000u /* while little of the budget is used: calls cost PRICE_NS each at first */
 #define HOOK_PRICE_NS  500u
-#define HOOK_RATE_MOST 40000u
-#define HOOK_BURST_S   8u    /* so many seconds' calls may be saved up */
-#define HOOK_TRIES_MAX 1024u /* methods that are to be heard again, waiting for a thread */
+#define HOOK_RATE_MOST 40000u /* of one that many samples found on a stack, too */
+#define HOOK_BURST_S   8u     /* so many seconds' calls may be saved up */
+#define HOOK_TRIES_MAX 1024u  /* methods that are to be heard again, waiting for a thread */
 
 /* One method's. What is said to be atomic may be written by any thread in a hook. */
 struct method_quota {
@@ -57,6 +57,7 @@ struct method_quota {
     uint64_t counted_ns;  /* atomic: silent calls are counted since */
     uint32_t silent;      /* atomic: silent calls, with those that LEFT counts down still */
     uint32_t silent_seen; /* all of them, at the last look at the costs; only that look's */
+    uint32_t calls_seen;  /* ditto of the heard ones */
     uint16_t counting;    /* silent calls that LEFT counted down from last */
     uint64_t from_ns;     /* when hooks were put in first; 0: it has none */
     uint64_t since_ns;    /* heard since; or silent since */
@@ -69,6 +70,7 @@ struct method_quota {
     uint32_t code_hash;
     uint32_t slot;      /* atomic: what its hooks pass; 0: its number */
     uint32_t renewals;  /* so many slots it had since */
+    uint32_t weight;    /* atomic: samples that found it on a stack; 0: it has no rate of its own */
     ledger_ref hooking; /* its record; or none: it was always heard */
     bool is_named;      /* include= names it outright */
     bool is_fresh;      /* it fell silent since the last look at the costs */
@@ -148,6 +150,14 @@ bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method);
 
 /* Wherever the method is loaded it has hooks: it is heard from now on. Or it is off as before. */
 void hook_quotas__end_renewal(struct hook_quotas *quotas, uint32_t method, bool has_hooks);
+
+/* The method is worth more than others, or, with weight 0, it is not any more: so long it may make
+ * HOOK_RATE_MOST. Any thread. */
+static inline void hook_quotas__set_weight(struct hook_quotas *quotas, uint32_t method,
+                                           uint32_t weight)
+{
+    __atomic_store_n(&quotas->methods[method].weight, weight, __ATOMIC_RELAXED);
+}
 
 /* For the housekeeping thread: asks for muted methods to be heard again, by the next thread that
  * comes by. False: there is no room now. */

@@ -14,16 +14,17 @@
 #define PRICE_NS        1500000.0         /* of one method, before the first change */
 #define PRICE_LEAST_NS  100000.0
 #define METHODS_LEAST   8u
-#define CLASSES_MOST    8u  /* changed at a time: they stop the JVM for a moment */
-#define WEIGHT_PERCENT  1u  /* of all samples: a method with fewer on its stacks is like any other */
-#define PAUSE_NS        (10ull * NS_PER_S) /* before the first try; six times as long each time */
-#define PAUSE_FACTOR    6u
-#define TRIES_MOST      4u
-#define IDLE_NS         (10ull * NS_PER_S) /* until somebody looks again whether any method is due */
-#define LOADED_NS       (2ull * NS_PER_S) /* a class may be on its way into the JVM for so long */
-#define RATE_CLASSES    32u
-#define STACK_BYTES     (512u * 1024u)
-#define NAME_BYTES      1024u
+#define CLASSES_MOST    8u /* changed at a time: they stop the JVM for a moment */
+#define WEIGHT_PERCENT  1u /* of all samples: a method with fewer on its stacks is like any other  \
+                            */
+#define PAUSE_NS     (10ull * NS_PER_S) /* before the first try; six times as long each time */
+#define PAUSE_FACTOR 6u
+#define TRIES_MOST   4u
+#define IDLE_NS      (10ull * NS_PER_S) /* until somebody looks again whether any method is due */
+#define LOADED_NS    (2ull * NS_PER_S)  /* a class may be on its way into the JVM for so long */
+#define RATE_CLASSES 32u
+#define STACK_BYTES  (512u * 1024u)
+#define NAME_BYTES   1024u
 
 void hook_renewal__init(struct hook_renewal *renewal)
 {
@@ -106,6 +107,8 @@ struct candidate {
 
 struct candidates {
     struct agent *agent;
+    uint32_t heavy; /* so many samples found: the first; … */
+    uint32_t room;  /* … and so many of these may be hooked */
     uint64_t least; /* weight */
     uint64_t now_ns;
     struct candidate all[HOOK_RENEWAL_MOST];
@@ -177,6 +180,7 @@ static void find_heavy(struct agent *agent, struct candidates *candidates)
     renewal->samples = samples;
     candidates->least = renewal->total_weight * WEIGHT_PERCENT / 100 + 1;
     java_methods__each(&agent->sampler.methods, weigh, candidates);
+    candidates->heavy = candidates->count;
     qsort(candidates->all, candidates->count, sizeof *candidates->all, heaviest_first);
 }
 
@@ -197,8 +201,7 @@ static void find_rare(struct agent *agent, struct candidates *candidates, uint32
     for (; end < RATE_CLASSES && of_class[end] <= room; end++)
         room -= of_class[end];
     for (uint32_t i = 1; i <= methods && candidates->count < HOOK_RENEWAL_MOST; i++)
-        if (is_due(agent, i, candidates->now_ns) &&
-            class_of(agent->quotas.methods[i].rate) <= end)
+        if (is_due(agent, i, candidates->now_ns) && class_of(agent->quotas.methods[i].rate) <= end)
             candidates->all[candidates->count++] = (struct candidate){.method = i};
 }
 
@@ -226,36 +229,68 @@ static bool may_change(const struct agent *agent, const struct numbered_class *c
            now_ns - numbered_class__rewritten_ns(class) > LOADED_NS;
 }
 
-/* The classes of the first candidates, and of them all methods that are due: a class is changed as
- * a whole, and its code thrown away. */
-static void choose_batch(struct agent *agent, const struct candidates *candidates,
-                         uint32_t methods, uint32_t most)
+/* Is it heavy, and beyond what there is room for? */
+static bool is_beyond(const struct candidates *candidates, uint32_t method)
 {
-    const struct method_numbers *numbers = &agent->class_hooks.methods;
+    for (uint32_t i = candidates->room; i < candidates->heavy; i++)
+        if (candidates->all[i].method == method)
+            return true;
+    return false;
+}
+
+/* A class is changed as a whole, and its code thrown away: all its methods that are due come with
+ * it. */
+static void add_class(struct agent *agent, const struct candidates *candidates, uint32_t methods,
+                      const struct numbered_class *class)
+{
+    struct hook_renewal *renewal = &agent->renewal;
+
+    for (uint32_t i = 1; i <= methods && renewal->count < HOOK_RENEWAL_MOST; i++) {
+        const struct numbered_method *method = method_numbers__get(&agent->class_hooks.methods, i);
+
+        if (method && method->class == class && is_due(agent, i, candidates->now_ns) &&
+            !is_beyond(candidates, i))
+            renewal->methods[renewal->count++] = i;
+    }
+}
+
+static void choose_batch(struct agent *agent, const struct candidates *candidates, uint32_t methods,
+                         uint32_t most)
+{
     struct hook_renewal *renewal = &agent->renewal;
     struct batch batch = {.class_count = 0};
 
     renewal->count = 0;
     for (uint32_t i = 0; i < candidates->count && renewal->count < most; i++) {
+        const struct candidate *one = &candidates->all[i];
         const struct numbered_method *method =
-            method_numbers__get(numbers, candidates->all[i].method);
+            method_numbers__get(&agent->class_hooks.methods, one->method);
 
-        if (!method || is_in(&batch, method->class) || !may_change(agent, method->class))
+        if (!method || is_beyond(candidates, one->method) || !may_change(agent, method->class))
+            continue;
+        if (one->weight)
+            hook_quotas__set_weight(&agent->quotas, one->method, one->weight);
+        if (is_in(&batch, method->class))
             continue;
         if (batch.class_count == CLASSES_MOST)
             break;
         batch.classes[batch.class_count++] = method->class;
-        for (uint32_t j = 1; j <= methods && renewal->count < HOOK_RENEWAL_MOST; j++) {
-            const struct numbered_method *other = method_numbers__get(numbers, j);
-
-            if (other && other->class == method->class && is_due(agent, j, candidates->now_ns))
-                renewal->methods[renewal->count++] = j;
-        }
+        add_class(agent, candidates, methods, method->class);
     }
 }
 
-static void renew(struct agent *agent, uint64_t now_ns, uint32_t most)
+/* If each is called as often as it may be. */
+static uint32_t heavy_room(const struct agent *agent, double room_ns)
 {
+    double one_ns = (double)agent->ledger.header->hook_cost_ps / 1000 * 2 * HOOK_RATE_MOST / 2;
+    double room = one_ns > 0 ? room_ns / one_ns : 0;
+
+    return room < 1 ? 1 : room < HOOK_RENEWAL_MOST ? (uint32_t)room : HOOK_RENEWAL_MOST;
+}
+
+static void renew(struct agent *agent, const struct budget_second *second, uint32_t most)
+{
+    uint64_t now_ns = second->now_ns;
     uint32_t methods = __atomic_load_n(&agent->class_hooks.methods.count, __ATOMIC_ACQUIRE);
     struct candidates *candidates = calloc(1, sizeof *candidates);
 
@@ -265,6 +300,7 @@ static void renew(struct agent *agent, uint64_t now_ns, uint32_t most)
     candidates->agent = agent;
     candidates->now_ns = now_ns;
     find_heavy(agent, candidates);
+    candidates->room = heavy_room(agent, second->room_ns);
     find_rare(agent, candidates, methods);
     choose_batch(agent, candidates, methods, most);
     free(candidates);
@@ -338,7 +374,7 @@ void hook_renewal__look(struct agent *agent, const struct budget_second *second)
     if (renewal->is_new)
         learn_price(renewal);
     methods = renewal->saved_ns / renewal->price_ns;
-    if (methods >= METHODS_LEAST && now_ns >= renewal->idle_until_ns &&
+    if (methods >= METHODS_LEAST && second->room_ns > 0 && now_ns >= renewal->idle_until_ns &&
         atomic_load(&agent->profiling))
-        renew(agent, now_ns, methods < HOOK_RENEWAL_MOST ? (uint32_t)methods : HOOK_RENEWAL_MOST);
+        renew(agent, second, methods < HOOK_RENEWAL_MOST ? (uint32_t)methods : HOOK_RENEWAL_MOST);
 }

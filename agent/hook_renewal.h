@@ -8,7 +8,8 @@
  *
  * What a change costs is measured: the time of the change itself, and what the compilers do more in
  * the seconds after it. That is in the account (agent/own_cost.h), and the next change waits until
- * the budget has saved up as much.
+ * the budget has saved up as much. What their calls will cost is not known: no more heavy methods
+ * are hooked at once than the budget has room for if each is as hot as a method may be.
  *
  * The housekeeping thread chooses; a Java thread of the profiler's own changes classes. It is made
  * when it is needed first, a daemon, named "treadle class changes".
@@ -31,6 +32,7 @@ struct budget_second {
     uint64_t cpu_ns;
     uint64_t compilers_ns;
     double left_ns; /* of the budget; below 0: so much was used beyond it */
+    double room_ns; /* that hooks may take in a second beside what they take; or below 0 */
 };
 
 struct hook_renewal {
@@ -50,8 +52,8 @@ struct hook_renewal {
     uint64_t recompiled_ns;   /* what they took beyond that, after changes; the account has it */
     uint64_t recompiled_once; /* … after the last one */
     uint64_t took_before_ns;
-    uint64_t samples;      /* when methods were weighed last */
-    uint64_t total_weight; /* of all samples */
+    uint64_t samples;       /* when methods were weighed last */
+    uint64_t total_weight;  /* of all samples */
     uint64_t idle_until_ns; /* nothing was worth a change: nobody looks before that */
     bool is_new;            /* the last change is not priced yet */
 };

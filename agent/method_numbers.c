@@ -10,9 +10,9 @@ struct numbered_class {
     struct numbered_method *last;
     struct numbered_method *found; /* last time: methods are asked for in the class file's order */
     char *source;
-    unsigned marks;   /* atomic; enum class_mark */
+    unsigned marks;        /* atomic; enum class_mark */
     uint64_t rewritten_ns; /* atomic */
-    uint32_t listing; /* the user's; atomic */
+    uint32_t listing;      /* the user's; atomic */
     UT_hash_handle hh;
     char name[];
 };

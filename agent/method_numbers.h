@@ -82,10 +82,10 @@ void numbered_class__set_rewritten(struct numbered_class *class, uint64_t now_ns
 
 /* Marks for the table's user. */
 enum class_mark {
-    CLASS_HOOKED = 1,  /* it was given hooks */
-    CLASS_COUNTED = 2, /* in the header's numbers */
-    CLASS_REFUSED = 4, /* the JVM refused it with hooks */
-    CLASS_SEEN = 8,    /* looked at since the last insert */
+    CLASS_HOOKED = 1,   /* it was given hooks */
+    CLASS_COUNTED = 2,  /* in the header's numbers */
+    CLASS_REFUSED = 4,  /* the JVM refused it with hooks */
+    CLASS_SEEN = 8,     /* looked at since the last insert */
     CLASS_RENEWED = 16, /* some of its methods are to be hooked anew */
 };
 
