@@ -118,11 +118,12 @@ struct candidates {
 static bool is_due(const struct agent *agent, uint32_t method, uint64_t now_ns)
 {
     const struct method_quota *quota = &agent->quotas.methods[method];
+    uint32_t tries = quota->renewals + !quota->from_ns; /* a plan has tried it once */
     uint64_t pause_ns = PAUSE_NS;
 
     if (quota->renewals >= TRIES_MOST || !hook_quotas__is_off(&agent->quotas, method))
         return false;
-    for (uint32_t i = 0; i < quota->renewals; i++)
+    for (uint32_t i = 0; i < tries; i++)
         pause_ns *= PAUSE_FACTOR;
     return now_ns - quota->since_ns > pause_ns;
 }
