@@ -3,6 +3,7 @@
  */
 #include "native/kernel_metrics.h"
 #include "tests/cli/budget_drawing.h"
+#include "tests/cli/folded_drawing.h"
 #include "tests/cli/forest_drawing.h"
 #include "tests/cli/large_ledger.h"
 #include "tests/cli/own_image.h"
@@ -446,6 +447,8 @@ int main(int argc, char **argv)
         draw_pool(&drawing);
     } else if (strcmp(argv[1], "losses") == 0) {
         draw_losses(&drawing);
+    } else if (strcmp(argv[1], "folded") == 0) {
+        folded__draw(&drawing, number != 0);
     } else if (strcmp(argv[1], "quiet") == 0) {
         plain__describe(&drawing);
         quiet__draw(&drawing, number != 0);

@@ -30,6 +30,16 @@ class Words(page.Page):
         self.assertEqual(states, {"pool-#-thread-# ×12": "3 alive", "alone-1": "alive"})
         self.assertNotIn("running", self.run_js("document.documentElement.innerText"))
 
+    def test_folded_contexts_are_no_method(self):
+        """Their frames have a letter, a hatch of their own and a word in the legend."""
+        self.show("folded", number=1)
+        self.assertIn("folded", self.legend())
+        self.assertEqual(self.run_js("document.querySelectorAll('#legend .sample.folded').length"), 1)
+        self.assertEqual(self.run_js("getComputedStyle(document.querySelector('#legend .sample.folded')).backgroundImage"
+                                     ".startsWith('repeating-linear-gradient')"), True)
+        self.show("folded", number=0)
+        self.assertNotIn("folded", self.legend())
+
     def test_losses_in_sight(self):
         self.show("losses")
         for tab in ("threads", "flame", "tree", "methods"):
