@@ -41,6 +41,7 @@ struct named_frame {
 struct frames {
     struct named_frame frame[FRAMES_MAX];
     uint32_t count;
+    uint32_t walked;                  /* of these, seen now; those below are what was known */
     uint32_t kernel;                  /* of these, the kernel's: the first */
     uint32_t top_count;               /* of these, in the innermost piece of code */
     struct compiled_method *top_code; /* where the top frame is a compiled one */
@@ -249,41 +250,6 @@ static void note_sampled(struct sample_merge *merge, const struct sample *sample
             stack->methods[stack->count++] = frames.frame[i].java;
 }
 
-/* What lies below the last frame of a partial sample. */
-static void add_known(const struct sample_merge *merge, const struct sample *sample)
-{
-    const struct known_stack *stack = find_stack(merge, sample->thread);
-    const struct java_method *last = frames.count ? frames.frame[frames.count - 1].java : NULL;
-    uint32_t at = 0;
-
-    if (!stack || !last)
-        return;
-    while (at < stack->count && stack->methods[at] != last)
-        at++;
-    while (++at < stack->count)
-        add_java(stack->methods[at], -1, false);
-}
-
-static void name_frames(struct sample_merge *merge, const struct sample *sample, bool is_virtual)
-{
-    frames.count = frames.kernel = 0;
-    frames.top_code = NULL;
-    frames.top_stub.begin = NULL;
-    add_kernel(merge, sample);
-    for (uint32_t i = 0; i < sample->frame_count; i++) {
-        uint32_t before = frames.count;
-
-        add_raw(merge, sample, &sample->frames[i]);
-        frames.top_count = i ? frames.top_count : frames.count;
-        for (uint32_t at = before; is_virtual && at < frames.count; at++) {
-            if (is_entry_of_continuation(&frames.frame[at])) {
-                frames.count = at;
-                return;
-            }
-        }
-    }
-}
-
 static struct java_method *exact_method(struct sample_merge *merge, ledger_ref record)
 {
     const struct ledger_method *method = ledger__at(merge->ledger, record);
@@ -313,6 +279,56 @@ static struct java_method *exact_method(struct sample_merge *merge, ledger_ref r
     if (!entry->hh.tbl)
         free(entry);
     return found;
+}
+
+static bool is_on_stack(const struct java_method *method)
+{
+    for (uint32_t i = 0; i < frames.count; i++)
+        if (frames.frame[i].java == method)
+            return true;
+    return false;
+}
+
+/* What lies below the last frame of a partial sample; unless the exact path has a method that is
+ * not there: then that was another time. */
+static void add_known(struct sample_merge *merge, const struct sample *sample)
+{
+    const struct known_stack *stack = find_stack(merge, sample->thread);
+    const struct java_method *last = frames.count ? frames.frame[frames.count - 1].java : NULL;
+    const struct ledger_node *node = ledger__at(merge->ledger, sample->node);
+    uint32_t at = 0;
+
+    if (!stack || !last)
+        return;
+    while (at < stack->count && stack->methods[at] != last)
+        at++;
+    while (++at < stack->count)
+        add_java(stack->methods[at], -1, false);
+    for (; node->method && ledger_node__kind(node) == NODE_EXACT;
+         node = ledger__at(merge->ledger, node->parent))
+        if (!is_on_stack(exact_method(merge, node->method)))
+            frames.count = frames.walked;
+}
+
+static void name_frames(struct sample_merge *merge, const struct sample *sample, bool is_virtual)
+{
+    frames.count = frames.kernel = 0;
+    frames.top_code = NULL;
+    frames.top_stub.begin = NULL;
+    add_kernel(merge, sample);
+    for (uint32_t i = 0; i < sample->frame_count; i++) {
+        uint32_t before = frames.count;
+
+        add_raw(merge, sample, &sample->frames[i]);
+        frames.top_count = i ? frames.top_count : frames.count;
+        for (uint32_t at = before; is_virtual && at < frames.count; at++) {
+            if (is_entry_of_continuation(&frames.frame[at])) {
+                frames.walked = frames.count = at;
+                return;
+            }
+        }
+    }
+    frames.walked = frames.count;
 }
 
 /* The record of a method that no exact node may ever have: its key is nobody else's. */
@@ -474,15 +490,15 @@ static uint32_t frame_of(struct sample_merge *merge, const struct ledger_node *n
     uint32_t level = is_whole ? ledger_node__level(node) : 0;
 
     if (level == 0 || level >= NODE_LEVEL_MAX) {
-        for (uint32_t i = 0; i < frames.count; i++)
+        for (uint32_t i = 0; i < frames.walked; i++)
             if (!method || frames.frame[i].java == method)
                 return i;
-        return frames.count;
+        return frames.walked;
     }
-    for (uint32_t i = frames.count; i > 0; i--)
+    for (uint32_t i = frames.walked; i > 0; i--)
         if ((!method || frames.frame[i - 1].java == method) && level-- == 0)
             return i - 1;
-    return frames.count;
+    return frames.walked;
 }
 
 static bool tells_position(const struct sample *sample)
@@ -501,7 +517,7 @@ static ledger_ref standing(struct sample_merge *merge, const struct sample *samp
 
     while (ledger_node__kind(node) == NODE_EXACT && node->method) {
         at = frame_of(merge, node, is_whole && frames.count < FRAMES_MAX);
-        if (at < frames.count)
+        if (at < frames.walked)
             break;
         ref = node->parent;
         node = ledger__at(merge->ledger, ref);

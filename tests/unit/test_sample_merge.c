@@ -356,6 +356,36 @@ static void levels_of_a_part_of_the_stack(void **state)
     check_corrected(stage, 1, stage->a, "java p 1 0 1\n");
 }
 
+/* The whole stack at some time, innermost method first, as JVMTI tells it. */
+static void tell_stack(struct stage *stage, const char *methods)
+{
+    struct sample *sample = fill(stage, "", stage->root);
+    sample->flags = SAMPLE_IS_STACK;
+    for (const char *c = methods; *c != '\0'; c++)
+        sample->frames[sample->frame_count++] =
+            sample_frame__make(FRAME_NAMED,
+                               (uint64_t)(uintptr_t)java_methods__by_address(
+                                   &stage->methods, &in_memory[(unsigned char)*c]),
+                               0);
+    sample_merge__add(&stage->merge, sample);
+}
+
+/* p was called by A when the stack was told, and is by B now: what lies below p is not what was
+ * told, and that is no reason to think that B is over. */
+static void a_stack_of_another_time_tells_nothing(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_VIRTUAL);
+    tell_stack(stage, "pAM");
+    ledger_ref in_b = play_on(stage, "B");
+    merge_thrice(stage, "p", in_b, SAMPLE_IS_PARTIAL);
+    check_corrected(stage, 0, in_b, "java p 3 0 3\n");
+    stage = make(THREAD_VIRTUAL);
+    tell_stack(stage, "pqAM");
+    merge_thrice(stage, "p", stage->a, SAMPLE_IS_PARTIAL);
+    check_corrected(stage, 0, stage->a, "java q 0 0 0\n  java p 3 0 3\n");
+}
+
 /* B may be inlined in A where A was interrupted; below a call, what is inlined is known, and what
  * called A is. */
 static void what_is_inlined_on_top_is_not_certain(void **state)
@@ -405,6 +435,7 @@ int main(void)
         cmocka_unit_test(places_of_interpreted_methods),
         cmocka_unit_test(a_level_of_recursion_that_is_left),
         cmocka_unit_test(levels_of_a_part_of_the_stack),
+        cmocka_unit_test(a_stack_of_another_time_tells_nothing),
         cmocka_unit_test(what_is_inlined_on_top_is_not_certain),
         cmocka_unit_test(a_full_ledger_drops_samples),
     };
