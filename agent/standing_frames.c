@@ -199,6 +199,14 @@ void standing_frames__check(struct agent *agent, struct kernel_thread *mine, uin
     }
 }
 
+void standing_frames__check_mounted(struct agent *agent, struct kernel_thread *mine)
+{
+    if (call_tree__is_unseen(&mine->tree))
+        standing_frames__find(agent, mine, 0);
+    else if (is_on_floor(mine) && may_look(mine))
+        look(agent, mine, 0);
+}
+
 /* The key of the method that calls the running hook. */
 static uint64_t key_of_caller(struct agent *agent, const struct kernel_thread *mine, jint top)
 {

@@ -48,6 +48,10 @@ jint standing_frames__of_hook(struct agent *agent);
 void standing_frames__check(struct agent *agent, struct kernel_thread *mine, uintptr_t place,
                             bool stays);
 
+/* A virtual thread was just mounted, or is about to be unmounted: the same, for what it stands on
+ * may have returned since or before without an event. */
+void standing_frames__check_mounted(struct agent *agent, struct kernel_thread *mine);
+
 /* A frame of an earlier epoch is about to be left, as its token says. */
 void standing_frames__leave_old(struct agent *agent, struct kernel_thread *mine);
 

@@ -305,9 +305,8 @@ static void JNICALL on_mount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
     }
     if (kernel_thread__is_unmet(mine))
         virtual_thread__meet(mine, 0);
-    if (!kernel_thread__is_unmet(mine) && mount(agent, jni, thread, mine) &&
-        call_tree__is_unseen(&mine->tree))
-        standing_frames__find(agent, mine, 0);
+    if (!kernel_thread__is_unmet(mine) && mount(agent, jni, thread, mine))
+        standing_frames__check_mounted(agent, mine);
 }
 
 /* Of one that was mounted since before the start, this may be the first event. */
@@ -325,9 +324,8 @@ static void JNICALL on_unmount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
         return;
     if (mine->paused)
         kernel_thread__resume(mine);
-    if (virtual_thread__is_mounted(mine) && kernel_thread__counts(mine) &&
-        call_tree__is_unseen(&mine->tree))
-        standing_frames__find(agent, mine, 0);
+    if (virtual_thread__is_mounted(mine) && kernel_thread__counts(mine))
+        standing_frames__check_mounted(agent, mine);
     if (virtual_thread__is_mounted(mine))
         sampler__tell_stack(agent, mine->thread);
     virtual_thread__unmount(mine);
