@@ -54,8 +54,8 @@ static struct position_watch *watch_of(struct position_watches *watches, ledger_
 }
 
 struct asking {
-    struct position_watches *watches;
     const struct position_watch *watch;
+    bool of_absent;
 };
 
 /* It went somewhere between two samples. */
@@ -73,7 +73,11 @@ static void ask(struct kernel_thread *kernel_thread, void *context)
                                        .charged_ns = watch->charged_ns,
                                        .agreed_ns = middle(watch->agreed_ns, watch->left_ns)};
 
-    if (__atomic_load_n(&kernel_thread->record->thread, __ATOMIC_ACQUIRE) == watch->thread)
+    if (__atomic_load_n(&kernel_thread->record->thread, __ATOMIC_ACQUIRE) != watch->thread)
+        return;
+    if (asking->of_absent)
+        kernel_thread__mend_silent(kernel_thread, &mend);
+    else
         kernel_thread__ask_to_mend(kernel_thread, &mend);
 }
 
@@ -81,7 +85,7 @@ bool position_watch__note(struct position_watches *watches, const struct sample 
                           ledger_ref stands)
 {
     struct position_watch *watch = watch_of(watches, sample->thread);
-    struct asking asking = {watches, watch};
+    struct asking asking = {watch, sample->flags & SAMPLE_OF_ABSENT};
 
     if (!watch)
         return false;

@@ -466,18 +466,25 @@ static void count_place(struct sample_merge *merge, const struct sample *sample)
         (void)sample_tree__count_place(merge->ledger, &place, sample->flags & SAMPLE_IS_WALL);
 }
 
-/* Where a sample belongs that no Java thread's node came with. */
-static struct ledger_thread *row_of(const struct sample_merge *merge, const struct sample *sample)
+/* Where a sample belongs that no Java thread's node came with: a thread that was adopted and had no
+ * event since stands where it was placed. */
+static struct ledger_thread *row_of(const struct sample_merge *merge, struct sample *sample)
 {
     ledger_ref ref = sample->thread ? sample->thread : process_scan__row(merge->scan, sample->tid);
+    struct absent_place place;
     struct ledger_thread *absent;
 
     if (ref)
         return ledger__at(merge->ledger, ref);
-    ref = merge->threads ? kernel_thread_table__absent(merge->threads, sample->tid) : 0;
-    if (!ref)
+    if (!merge->threads || !kernel_thread_table__absent(merge->threads, sample->tid, &place))
         return NULL;
-    absent = ledger__at(merge->ledger, ref);
+    sample->flags |= SAMPLE_OF_ABSENT;
+    sample->thread = place.thread;
+    sample->node = place.node;
+    sample->charged_ns = place.charged_ns;
+    sample->event_ns = unprofiled__less(
+        unprofiled__cpu_ns(place.unprofiled, true, sample->event_ns), place.charged_ns);
+    absent = ledger__at(merge->ledger, place.thread);
     __atomic_fetch_add(&absent->samples, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&absent->merged_samples, absent->merged_samples + 1, __ATOMIC_RELEASE);
     return absent;
@@ -503,7 +510,7 @@ static uint32_t frame_of(struct sample_merge *merge, const struct ledger_node *n
 
 static bool tells_position(const struct sample *sample)
 {
-    return sample->thread && sample->charged_ns;
+    return sample->thread && (sample->charged_ns || sample->flags & SAMPLE_OF_ABSENT);
 }
 
 /* The sample's node, or the next one above it that is on the stack. None: the walk did not come to
@@ -614,7 +621,8 @@ void sample_merge__add(void *context, const struct sample *sample)
 {
     struct sample_merge *merge = context;
     struct ledger_header *header = merge->ledger->header;
-    struct ledger_thread *thread = row_of(merge, sample);
+    struct sample told = *sample; /* but for its frames */
+    struct ledger_thread *thread = row_of(merge, &told);
 
     if (sample->flags & SAMPLE_IS_STACK) {
         note_told(merge, sample);
@@ -628,16 +636,14 @@ void sample_merge__add(void *context, const struct sample *sample)
         ledger__count(&header->homeless_samples, 1);
     } else {
         name_frames(merge, sample, thread->kind == THREAD_VIRTUAL);
-        if (sample->thread && sample->flags & SAMPLE_IS_PARTIAL)
-            add_known(merge, sample);
-        else if (sample->thread && thread->kind == THREAD_VIRTUAL &&
-                 sample->failure == SAMPLE_IS_WHOLE)
-            note_sampled(merge, sample);
-        if (tells_position(sample) && !(sample->flags & SAMPLE_IS_WALL) &&
-            !is_folded(merge, sample))
-            tally(merge, sample);
+        if (told.thread && told.flags & SAMPLE_IS_PARTIAL)
+            add_known(merge, &told);
+        else if (told.thread && thread->kind == THREAD_VIRTUAL && told.failure == SAMPLE_IS_WHOLE)
+            note_sampled(merge, &told);
+        if (tells_position(&told) && !(told.flags & SAMPLE_IS_WALL) && !is_folded(merge, &told))
+            tally(merge, &told);
         merge->positions.threads = merge->threads;
-        add_below(merge, sample, thread, node_of(merge, sample, thread));
+        add_below(merge, sample, thread, node_of(merge, &told, thread));
         thread->moded_cpu_ns += sample->modes.cpu_ns;
         thread->moded_system_ns += sample->modes.system_ns;
     }

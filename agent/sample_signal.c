@@ -143,7 +143,8 @@ static void say_where(const struct agent *agent, struct sample *sample, uint32_t
     sample->thread = 0;
     sample->node = 0;
     sample->charged_ns = mine && mine->record ? mine->record->charged_cpu_ns : 0;
-    sample->event_ns = sample->charged_ns ? time_since_event(mine) : 0;
+    sample->event_ns =
+        sample->charged_ns ? time_since_event(mine) : clock_ns(CLOCK_THREAD_CPUTIME_ID);
     sample->tid = mine && mine->record ? mine->record->tid : gettid();
     sample->when_ns = ledger_time__now_ns(&agent->setup.time);
     sample->modes = (struct mode_times){0};

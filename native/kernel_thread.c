@@ -397,23 +397,28 @@ void kernel_thread__ask_to_mend(struct kernel_thread *kernel_thread,
     __atomic_store_n(&kernel_thread->mend.ready, true, __ATOMIC_RELEASE);
 }
 
-void kernel_thread__mend(struct kernel_thread *kernel_thread)
+static void stand_where_it_stands(struct kernel_thread *kernel_thread,
+                                  const struct position_mend *mend)
 {
-    const struct position_mend *mend = &kernel_thread->mend;
     struct ledger_kernel_thread *record = kernel_thread->record;
     struct call_tree *tree = &kernel_thread->tree;
     const struct ledger *ledger = kernel_thread->setup->ledger;
 
-    if (record->charged_cpu_ns == mend->charged_ns &&
-        ledger__ref(ledger, tree->current) == mend->from) {
-        __atomic_store_n(&tree->current->cpu_ns, tree->current->cpu_ns + mend->agreed_ns,
-                         __ATOMIC_RELAXED);
-        __atomic_store_n(&record->charged_cpu_ns, record->charged_cpu_ns + mend->agreed_ns,
-                         __ATOMIC_RELAXED);
-        tree->current = call_tree__node(tree, mend->to);
-        tree->lost_depth |= CALL_TREE_UNSEEN;
-        kernel_thread__publish(kernel_thread);
-    }
+    if (record->charged_cpu_ns != mend->charged_ns ||
+        ledger__ref(ledger, tree->current) != mend->from)
+        return;
+    __atomic_store_n(&tree->current->cpu_ns, tree->current->cpu_ns + mend->agreed_ns,
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&record->charged_cpu_ns, record->charged_cpu_ns + mend->agreed_ns,
+                     __ATOMIC_RELAXED);
+    tree->current = call_tree__node(tree, mend->to);
+    tree->lost_depth |= CALL_TREE_UNSEEN;
+    kernel_thread__publish(kernel_thread);
+}
+
+void kernel_thread__mend(struct kernel_thread *kernel_thread)
+{
+    stand_where_it_stands(kernel_thread, &kernel_thread->mend);
     __atomic_store_n(&kernel_thread->mend.ready, false, __ATOMIC_RELEASE);
 }
 
@@ -471,6 +476,19 @@ void kernel_thread__place_again(struct kernel_thread *kernel_thread, uint32_t ep
         call_tree__begin_epoch(tree, epoch);
         kernel_thread__stand_on(kernel_thread, keys, count, true);
     }
+    __atomic_store_n(&kernel_thread->placing, false, __ATOMIC_SEQ_CST);
+    kernel_thread__let_go(kernel_thread);
+}
+
+void kernel_thread__mend_silent(struct kernel_thread *kernel_thread,
+                                const struct position_mend *mend)
+{
+    uint32_t epoch = __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE);
+
+    kernel_thread__hold(kernel_thread);
+    __atomic_store_n(&kernel_thread->placing, true, __ATOMIC_SEQ_CST);
+    if (kernel_thread__is_silent(kernel_thread, epoch))
+        stand_where_it_stands(kernel_thread, mend);
     __atomic_store_n(&kernel_thread->placing, false, __ATOMIC_SEQ_CST);
     kernel_thread__let_go(kernel_thread);
 }

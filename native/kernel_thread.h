@@ -223,6 +223,10 @@ void kernel_thread__ask_to_mend(struct kernel_thread *kernel_thread,
                                 const struct position_mend *mend);
 void kernel_thread__mend(struct kernel_thread *kernel_thread);
 
+/* The same by another thread, and now, of one that was placed and is silent since. */
+void kernel_thread__mend_silent(struct kernel_thread *kernel_thread,
+                                const struct position_mend *mend);
+
 static inline bool kernel_thread__is_to_be_mended(const struct kernel_thread *kernel_thread)
 {
     return __atomic_load_n(&kernel_thread->mend.ready, __ATOMIC_ACQUIRE);

@@ -399,15 +399,20 @@ void kernel_thread_table__visit(struct kernel_thread_table *table, pid_t tid,
     pthread_mutex_unlock(&table->lock);
 }
 
-ledger_ref kernel_thread_table__absent(struct kernel_thread_table *table, pid_t tid)
+bool kernel_thread_table__absent(struct kernel_thread_table *table, pid_t tid,
+                                 struct absent_place *place)
 {
     struct kernel_thread_entry *entry;
-    ledger_ref thread = 0;
+    bool absent;
 
     pthread_mutex_lock(&table->lock);
     HASH_FIND_INT(table->entries, &tid, entry);
-    if (entry && entry->absent)
-        thread = entry->thread.record->thread;
+    absent = entry && entry->absent && entry->thread.record->thread;
+    if (absent)
+        *place = (struct absent_place){.thread = entry->thread.record->thread,
+                                       .node = entry->thread.record->current,
+                                       .charged_ns = entry->thread.record->charged_cpu_ns,
+                                       .unprofiled = entry->thread.unprofiled};
     pthread_mutex_unlock(&table->lock);
-    return thread;
+    return absent;
 }

@@ -84,8 +84,17 @@ void kernel_thread_table__visit(struct kernel_thread_table *table, pid_t tid,
                                 void (*visit)(struct kernel_thread *kernel_thread, void *context),
                                 void *context);
 
-/* The Java thread of a kernel thread that was adopted and never came by; none otherwise. */
-ledger_ref kernel_thread_table__absent(struct kernel_thread_table *table, pid_t tid);
+/* Where the Java thread stands of a kernel thread that was adopted and never came by. */
+struct absent_place {
+    ledger_ref thread;
+    ledger_ref node;
+    uint64_t charged_ns;
+    const struct ledger_unprofiled *unprofiled;
+};
+
+/* False: there is no such kernel thread. */
+bool kernel_thread_table__absent(struct kernel_thread_table *table, pid_t tid,
+                                 struct absent_place *place);
 
 /* After each stop and start; see kernel_thread__note_unprofiled. Threads that were adopted, never
  * came by and are gone are taken out. */

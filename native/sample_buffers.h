@@ -56,8 +56,9 @@ static inline uint64_t sample_frame__detail(const struct sample_frame *frame)
 enum sample_flag {
     SAMPLE_IS_WALL = 1, /* else of CPU time */
     SAMPLE_IS_PARTIAL =
-        2,               /* frames below the last lie elsewhere: in an unmounted part of a stack */
-    SAMPLE_IS_STACK = 4, /* no sample: the whole stack of a thread that had partial ones */
+        2,                /* frames below the last lie elsewhere: in an unmounted part of a stack */
+    SAMPLE_IS_STACK = 4,  /* no sample: the whole stack of a thread that had partial ones */
+    SAMPLE_OF_ABSENT = 8, /* the handler did not know the Java thread, which had no event yet */
 };
 
 #define SAMPLE_IS_WHOLE WALK_FAILURE_COUNT
@@ -70,7 +71,7 @@ struct sample {
     ledger_ref thread;   /* the Java thread that ran, or none */
     ledger_ref node;     /* its current node */
     uint64_t charged_ns; /* of its kernel thread, which moves with each event; 0: not known */
-    uint64_t event_ns;   /* … and the CPU time since that event */
+    uint64_t event_ns;   /* … and the CPU time since that event; else all that the thread used */
     uint64_t when_ns;    /* ledger's clock */
     union {
         uint64_t seen_ns; /* CPU time that it stands for */

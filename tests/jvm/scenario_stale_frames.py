@@ -43,7 +43,8 @@ def stale_frames(test):
     stops(test, "samples", ("--exclude", exclude("turn"), "--sample", "cpu", "--interval", "1ms"), corrected=True)
     stops(test, "wall samples", ("--exclude", exclude("turn"), "--sample", "wall", "--interval", "1ms"), corrected=True)
     stops(test, "samples, no hooks", ("--include", "no.such.*", "--sample", "cpu", "--interval", "1ms"), hooked=False)
-    attached(test)
+    attached(test, "attached")
+    attached(test, "attached, samples", exclude("turn"), corrected=True, sample="cpu", interval="1ms")
 
 
 def exclude(*more):
@@ -72,11 +73,14 @@ def positions_corrected(test, program):
     return balance["positions_corrected"]
 
 
-def attached(test):
+def attached(test, what, left_out=None, corrected=False, **options):
+    test.corrects_positions = corrected
     with running(test, *flags(test), "Phases", *arguments(test)) as program:
         told(test, program, "step")
-        program.attach("--include", "Phases*", "--exclude", exclude())
-        follow(test, program, "attached", True, ())
+        program.attach("--include", "Phases*", "--exclude", left_out or exclude(), **options)
+        follow(test, program, what, True, ())
+        count = positions_corrected(test, program)
+        test.check((count > 0) == corrected or "sample" in harness.MORE_OPTIONS, f"{what}: {count} positions corrected")
 
 
 def flags(test):

@@ -6,6 +6,8 @@
 #include "burn.h"
 #include "java_world.h"
 
+#include <pthread.h>
+
 /* cmocka.h needs the others before it. */
 /* clang-format off */
 #include <setjmp.h>
@@ -245,6 +247,72 @@ static void what_was_asked_stays(void **state)
     assert_int_equal(stage->mine->mend.agreed_ns, 200);
 }
 
+struct sleeper {
+    pthread_mutex_t lock; /* held by the test while it is to sleep */
+    pid_t tid;            /* atomic */
+    struct kernel_thread *kernel_thread;
+};
+
+static void *sleep_on(void *context)
+{
+    struct sleeper *sleeper = context;
+    __atomic_store_n(&sleeper->tid, gettid(), __ATOMIC_RELEASE);
+    (void)pthread_mutex_lock(&sleeper->lock);
+    (void)pthread_mutex_unlock(&sleeper->lock);
+    return NULL;
+}
+
+static void place_below_m_a_b(struct kernel_thread *kernel_thread, void *context)
+{
+    static const uint64_t keys[] = {'M', 'A', 'B'};
+    struct sleeper *sleeper = context;
+    sleeper->kernel_thread = kernel_thread;
+    kernel_thread__place(kernel_thread, 1, keys, 3);
+}
+
+/* A thread that was adopted, placed, and had no event has no handler that knows it: it is put right
+ * on its behalf, once three samples say so; and no more when it takes part in the epoch itself. */
+static void one_that_never_came_by_is_put_right_at_once(void **state)
+{
+    (void)state;
+    const struct java_thread_facts facts = {
+        .name = "sleeper", .name_length = 7, .kind = THREAD_PLATFORM, .java_id = 7};
+    static struct sleeper sleeper = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct absent_place place;
+    pthread_t other;
+    struct stage *stage = make();
+    (void)pthread_mutex_lock(&sleeper.lock);
+    assert_int_equal(pthread_create(&other, NULL, sleep_on, &sleeper), 0);
+    while (__atomic_load_n(&sleeper.tid, __ATOMIC_ACQUIRE) == 0)
+        nap(MS);
+    assert_int_not_equal(kernel_thread_table__adopt(&world->table, sleeper.tid, &facts), 0);
+    kernel_thread_table__visit(&world->table, sleeper.tid, place_below_m_a_b, &sleeper);
+    assert_true(kernel_thread_table__absent(&world->table, sleeper.tid, &place));
+    assert_false(kernel_thread_table__absent(&world->table, gettid(), &place));
+    ledger_ref in_a = node_at(&world->ledger, place.node)->parent;
+
+    stage->sample = (struct sample){.flags = SAMPLE_OF_ABSENT,
+                                    .tid = sleeper.tid,
+                                    .thread = place.thread,
+                                    .node = place.node,
+                                    .charged_ns = place.charged_ns};
+    assert_false(note(stage, in_a, 100));
+    assert_false(note(stage, in_a, 200));
+    assert_int_equal(sleeper.kernel_thread->record->current, place.node);
+    assert_true(note(stage, in_a, 300));
+    assert_int_equal(sleeper.kernel_thread->record->current, in_a);
+    assert_int_equal(world->ledger.header->positions_corrected, stage->corrected + 1);
+
+    sleeper.kernel_thread->joined = 1;
+    stage->sample.node = in_a;
+    stage->sample.charged_ns = sleeper.kernel_thread->record->charged_cpu_ns;
+    for (unsigned i = 0; i < 3; i++)
+        (void)note(stage, node_at(&world->ledger, in_a)->parent, 400 + i);
+    assert_int_equal(sleeper.kernel_thread->record->current, in_a);
+    (void)pthread_mutex_unlock(&sleeper.lock);
+    assert_int_equal(pthread_join(other, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +326,7 @@ int main(void)
         cmocka_unit_test(the_thread_goes_there),
         cmocka_unit_test(an_event_comes_first),
         cmocka_unit_test(what_was_asked_stays),
+        cmocka_unit_test(one_that_never_came_by_is_put_right_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
