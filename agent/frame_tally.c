@@ -81,9 +81,40 @@ static bool count(struct frame_tallies *tallies, const struct tallied_sample *sa
     return true;
 }
 
+/* The stack as recursion=N folds it: sample->room has its methods with hooks, oldest first. How
+ * many. */
+static uint32_t fold_walked(const struct tallied_sample *sample, uint32_t levels)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = sample->walked_count; i-- > 0;) {
+        struct java_method *method = sample->walked[i];
+
+        if (!method->is_hooked)
+            continue;
+        if (method->standing < levels) {
+            method->standing++;
+            sample->room[count++] = method;
+            continue;
+        }
+        while (sample->room[count - 1] != method)
+            sample->room[--count]->standing--;
+    }
+    return count;
+}
+
+/* A frame further in is folded, and continues further out. */
+static bool is_left_out(const struct frame_tallies *tallies, const struct java_method *method)
+{
+    return tallies->ledger->header->recursion && !method->standing &&
+           method->stood_in != tallies->samples;
+}
+
 static bool count_walked(struct frame_tallies *tallies, const struct tallied_sample *sample,
                          uint64_t ns)
 {
+    uint32_t levels = tallies->ledger->header->recursion;
+    uint32_t folded = levels ? fold_walked(sample, levels) : 0;
     bool fine = true;
 
     for (uint32_t i = 0; i < sample->walked_count; i++) {
@@ -94,9 +125,11 @@ static bool count_walked(struct frame_tallies *tallies, const struct tallied_sam
             continue;
         method->walked_in = tallies->samples;
         method->samples++;
-        if (method->is_hooked && method->ref)
+        if (method->is_hooked && method->ref && !is_left_out(tallies, method))
             fine &= count(tallies, sample, method, certain ? ns : 0, certain ? 0 : ns);
     }
+    while (folded)
+        sample->room[--folded]->standing = 0;
     return fine;
 }
 

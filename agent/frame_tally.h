@@ -6,6 +6,10 @@
  * What a sample cannot say is told as doubtful: whether a method was there where the walk did not
  * come to its end or a hook was interrupted, and what is inlined where compiled code was.
  *
+ * With recursion=N a frame that is folded leaves its callers, up to the node where it continues,
+ * out of the exact path: a method that is on the stack as one of these only is not counted there
+ * either.
+ *
  * Bounded: so many records, and samples beyond are counted as doubtful, or lost. By the thread that
  * merges samples.
  */
@@ -36,6 +40,7 @@ struct tallied_sample {
     uint32_t path_count;
     struct java_method **walked; /* on the stack */
     struct java_method **path;   /* on the exact path: all have records */
+    struct java_method **room;   /* as much as walked has */
 };
 
 void frame_tallies__add(struct frame_tallies *tallies, const struct tallied_sample *sample);

@@ -125,6 +125,7 @@ void host_facts__record(struct agent *agent, const char *options)
     header->metrics_totals = agent->setup.metrics_totals;
     header->reuse_new = agent->options.reuse_new;
     header->fold_none = agent->options.fold_none;
+    header->recursion = agent->options.recursion;
     header->event_mode = agent->options.events;
 }
 

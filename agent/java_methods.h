@@ -23,6 +23,7 @@ struct java_method {
     uint64_t stood_in;  /* … and on the exact path */
     uint32_t samples;   /* with it on the stack */
     uint32_t weight;    /* of the last ones most: of who chooses what is to have hooks */
+    uint32_t standing;  /* times on the stack, folded; 0 between two samples */
     bool detailed;      /* lines and bytecodes were asked for */
     char *class_name;   /* with dots */
     char *name;

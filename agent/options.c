@@ -303,6 +303,26 @@ static int read_max_mem(struct agent_options *options, const char *value, struct
     return read_number(&sizes, value, &options->max_mem, refusal);
 }
 
+static int read_recursion(struct agent_options *options, const char *value, struct refusal *refusal)
+{
+    static const struct unit_number_unit units[] = {{"", 1}};
+    static const struct unit_numbers levels = {
+        .units = units,
+        .unit_count = sizeof units / sizeof *units,
+        .least = 1,
+        .most = LEDGER_RECURSION_MAX,
+        .range = "1 to 16, or all",
+        .usual = "",
+    };
+    uint64_t number = 0;
+    int error = strcmp(value, "all") == 0 ? 0 : read_number(&levels, value, &number, refusal);
+
+    if (error && is_near(value, "all"))
+        snprintf(refusal->nearest, sizeof refusal->nearest, "all");
+    options->recursion = (uint32_t)number;
+    return error;
+}
+
 static int read_log(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
@@ -339,15 +359,25 @@ static const struct {
     const char *name;
     read_value read;
 } with_value[] = {
-    {"file", read_file},         {"live-dir", read_live_dir},
-    {"include", read_include},   {"exclude", read_exclude},
-    {"events", read_events},     {"metrics", read_metrics},
-    {"reuse", read_reuse},       {"max-mem", read_max_mem},
-    {"log", read_log},           {"clock", read_clock},
-    {"answer", read_answer},     {"fold", read_fold},
-    {"strict", read_strict},     {"sample", read_sample},
-    {"interval", read_interval}, {"sample-clock", read_sample_clock},
-    {"overhead", read_overhead}, {"plan", read_plan},
+    {"file", read_file},
+    {"live-dir", read_live_dir},
+    {"include", read_include},
+    {"exclude", read_exclude},
+    {"events", read_events},
+    {"metrics", read_metrics},
+    {"reuse", read_reuse},
+    {"max-mem", read_max_mem},
+    {"log", read_log},
+    {"clock", read_clock},
+    {"answer", read_answer},
+    {"fold", read_fold},
+    {"strict", read_strict},
+    {"sample", read_sample},
+    {"interval", read_interval},
+    {"sample-clock", read_sample_clock},
+    {"overhead", read_overhead},
+    {"plan", read_plan},
+    {"recursion", read_recursion},
 };
 
 static const struct {
@@ -484,6 +514,7 @@ static int set_defaults(struct agent_options *options)
     options->overhead_ppm = OVERHEAD_PPM_DEFAULT;
     options->interval_ns = SAMPLE_INTERVAL_NS_DEFAULT;
     options->max_mem = MAX_MEM_DEFAULT;
+    options->recursion = RECURSION_DEFAULT;
     options->log = LOG_WARN;
     options->metrics = default_metrics();
     return keep(&options->file, "treadle-%p.ledger");

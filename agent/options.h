@@ -21,6 +21,8 @@
 #define SAMPLE_INTERVAL_NS_LEAST   100000u
 #define SAMPLE_INTERVAL_NS_MOST    1000000000u
 
+#define RECURSION_DEFAULT 2u
+
 struct agent_options {
     char *file;     /* pattern of snapshots' paths; see snapshot__path */
     char *live_dir; /* where the live ledger lies, or NULL: a memory file system */
@@ -35,7 +37,8 @@ struct agent_options {
     enum ledger_sample_clock sample_clock; /* TIMER, PERF, or NONE: as the interval needs */
     bool reuse_new;
     bool fold_none;
-    uint64_t max_mem; /* bytes */
+    uint32_t recursion; /* levels kept apart; 0: all */
+    uint64_t max_mem;   /* bytes */
     enum log_level log;
     enum ledger_clock_kind clock; /* 0: the best */
     bool strict;

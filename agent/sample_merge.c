@@ -490,11 +490,19 @@ static struct ledger_thread *row_of(const struct sample_merge *merge, struct sam
     return absent;
 }
 
-/* Of a recursive method the frame of the node's own level, if all frames are known. */
+/* How often its method stands above a node. */
+static uint32_t level_on_path(const struct sample_merge *merge, const struct ledger_node *node)
+{
+    return merge->ledger->header->recursion ? ledger_node__path_level(node)
+                                            : ledger_node__level(node);
+}
+
+/* Of a recursive method the frame of the node's own level, if all frames are known; of a node that
+ * stands for deeper ones too, the first of them. */
 static uint32_t frame_of(struct sample_merge *merge, const struct ledger_node *node, bool is_whole)
 {
     const struct java_method *method = exact_method(merge, node->method);
-    uint32_t level = is_whole ? ledger_node__level(node) : 0;
+    uint32_t level = is_whole ? level_on_path(merge, node) : 0;
 
     if (level == 0 || level >= NODE_LEVEL_MAX) {
         for (uint32_t i = 0; i < frames.walked; i++)
@@ -545,12 +553,13 @@ static bool is_hook(const struct named_frame *frame)
 /* The methods on the stack, and those on the exact path, for whoever compares the two. */
 static void tally(struct sample_merge *merge, const struct sample *sample)
 {
-    static struct java_method *walked[FRAMES_MAX], *path[FRAMES_MAX]; /* as `frames` */
+    static struct java_method *walked[FRAMES_MAX], *path[FRAMES_MAX], *room[FRAMES_MAX];
     const struct ledger_node *node = ledger__at(merge->ledger, sample->node);
     struct tallied_sample told = {.thread = sample->thread,
                                   .seen_ns = sample->seen_ns,
                                   .walked = walked,
                                   .path = path,
+                                  .room = room,
                                   .is_whole = sample->failure == SAMPLE_IS_WHOLE &&
                                               !(sample->flags & SAMPLE_IS_PARTIAL) &&
                                               frames.count < FRAMES_MAX};

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define NEAR_ANCESTORS 16u /* most recursion comes back in fewer steps */
+
 void call_tree__init(struct call_tree *tree, struct ledger *ledger, call_tree_resolve resolve,
                      void *resolve_context)
 {
@@ -43,55 +45,77 @@ void call_tree__begin_epoch(struct call_tree *tree, uint32_t epoch)
     tree->token = (uint64_t)epoch << 32;
 }
 
+void call_tree__forget_returns(struct call_tree *tree)
+{
+    return_stack__clear(&tree->pool, &tree->returns);
+    left_frames__clear(&tree->left);
+    tree->lost_depth &= ~CALL_TREE_FOLDED;
+}
+
+struct ledger_returns call_tree__yield_returns(struct call_tree *tree)
+{
+    struct ledger_returns returns = tree->returns;
+
+    tree->returns = (struct ledger_returns){0};
+    call_tree__forget_returns(tree);
+    return returns;
+}
+
+/* The frames from one node up to another one are left there, so many times. */
+static void leave_behind(struct call_tree *tree, const struct ledger_node *from,
+                         const struct ledger_node *to, uint64_t times)
+{
+    for (; from->method; from = call_tree__node(tree, from->parent)) {
+        left_frames__add(&tree->left, from->key, times);
+        if (from == to)
+            return;
+    }
+}
+
+static const struct ledger_node *parent_of(const struct call_tree *tree,
+                                           const struct ledger_node *node, uint32_t steps)
+{
+    for (; steps && node->method; steps--)
+        node = call_tree__node(tree, node->parent);
+    return node;
+}
+
+/* What is left is what each return tells: from where it goes back to, up to where the frame before
+ * it is folded. All of a run but its first tell the same. */
+void call_tree__resume_returns(struct call_tree *tree, const struct ledger_returns *returns)
+{
+    struct ledger_returns below = *returns;
+    bool found_no_room = tree->thread && tree->lost_depth & ~CALL_TREE_FLAGS;
+    const struct ledger_node *node =
+        found_no_room ? call_tree__node(tree, tree->thread->folded_below) : tree->current;
+
+    tree->returns = *returns;
+    tree->lost_depth &= ~CALL_TREE_FOLDED;
+    if (!return_stack__is_empty(returns))
+        tree->lost_depth |= CALL_TREE_FOLDED;
+    while (!return_stack__is_empty(&below)) {
+        const struct ledger_node *to = parent_of(tree, node, below.above);
+        uint32_t repeats = below.repeats;
+
+        node = call_tree__node(tree, return_stack__look_below(tree->ledger, &below));
+        leave_behind(tree, node, to, 1);
+        if (repeats > 1) {
+            leave_behind(tree, node, parent_of(tree, node, below.above), repeats - 1);
+            below.repeats = 0;
+        }
+    }
+}
+
 void call_tree__go_to(struct call_tree *tree, ledger_ref node, uint64_t lost_depth)
 {
     if (tree->thread && !(lost_depth & ~CALL_TREE_FLAGS))
         folded_calls__forget(&tree->pool, tree->thread);
+    call_tree__forget_returns(tree);
     tree->current = call_tree__node(tree, node);
     tree->lost_depth = lost_depth;
     tree->floor = 0;
     tree->token &= ~(uint64_t)UINT32_MAX;
     tree->unsure = false;
-}
-
-void call_tree__lay_floor(struct call_tree *tree, const uint64_t *keys, uint32_t count)
-{
-    tree->lost_depth &= ~(CALL_TREE_ON_FLOOR | CALL_TREE_UNSEEN);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct ledger_node *before = tree->current;
-        uint64_t lost = tree->lost_depth;
-
-        call_tree__enter_slowly(tree, keys[i], false);
-        if (tree->current == before && tree->lost_depth == lost)
-            continue;
-        tree->floor++;
-        tree->token++;
-    }
-    if (tree->floor)
-        tree->lost_depth |= CALL_TREE_ON_FLOOR;
-}
-
-bool call_tree__leave_floor(struct call_tree *tree, uint64_t key)
-{
-    if (tree->lost_depth != CALL_TREE_ON_FLOOR || tree->current->key != key)
-        return false;
-    tree->current = call_tree__node(tree, tree->current->parent);
-    tree->token--;
-    tree->floor--;
-    if (!tree->floor)
-        tree->lost_depth = 0;
-    return true;
-}
-
-/* Leaves a depth out, so that the pop, too, takes the slow way, which finds the floor again. */
-uint64_t call_tree__push_from_floor(struct call_tree *tree, uint64_t key)
-{
-    uint64_t token = tree->token;
-
-    tree->token = token + 2;
-    tree->lost_depth &= ~CALL_TREE_ON_FLOOR;
-    call_tree__enter(tree, key);
-    return token;
 }
 
 static struct context_cache_slot *cache_slot(struct call_tree *tree, ledger_ref parent,
@@ -113,18 +137,40 @@ static void remember(struct call_tree *tree, ledger_ref parent, uint64_t key, le
     slot->node = node;
 }
 
-/* Times the method stands above; the reader counts for itself where the walk would be too long. */
-static uint32_t recursion_level(const struct call_tree *tree, ledger_ref parent, uint64_t key)
+/* The next node of the method on the path that ends there. None: there is none, or in so many
+ * steps it is not found, and *far tells where the walk ended. */
+static ledger_ref find_above(const struct call_tree *tree, ledger_ref parent, uint64_t key,
+                             uint32_t steps, ledger_ref *far)
 {
-    for (uint32_t steps = 0; parent && steps < LEVEL_WALK_ANCESTORS; steps++) {
+    for (; parent && steps; steps--) {
         const struct ledger_node *node = call_tree__node(tree, parent);
-        uint32_t level = ledger_node__level(node);
 
-        if (node->method && node->key == key)
-            return level >= NODE_LEVEL_MAX - 1 ? NODE_LEVEL_MAX : level + 1;
+        if (node->key == key && node->method)
+            return parent;
         parent = node->parent;
     }
-    return parent ? NODE_LEVEL_MAX : 0;
+    *far = parent;
+    return 0;
+}
+
+/* Its recursion levels, that of its path and that of its first frame, as a node has them. The
+ * reader counts for itself where the walk would be too long. */
+static uint32_t levels_of(const struct call_tree *tree, ledger_ref parent, uint64_t key)
+{
+    ledger_ref far = 0;
+    ledger_ref above = find_above(tree, parent, key, LEVEL_WALK_ANCESTORS, &far);
+    const struct ledger_node *node = call_tree__node(tree, above);
+    uint32_t level;
+
+    if (!tree->ledger->header->recursion) {
+        if (!above)
+            return far ? NODE_LEVEL_MAX : 0;
+        level = ledger_node__level(node);
+        return level >= NODE_LEVEL_MAX - 1 ? NODE_LEVEL_MAX : level + 1;
+    }
+    level = above ? ledger_node__path_level(node) + 1 : 0;
+    level = level < NODE_PATH_LEVEL_MAX ? level : NODE_PATH_LEVEL_MAX;
+    return level << NODE_PATH_SHIFT | level;
 }
 
 static ledger_ref add_method_node(struct call_tree *tree, ledger_ref parent, ledger_ref method,
@@ -139,7 +185,7 @@ static ledger_ref add_method_node(struct call_tree *tree, ledger_ref parent, led
     node->key = key;
     node->method = method;
     node->parent = parent;
-    node->kind_and_level = (uint32_t)NODE_EXACT << 24 | recursion_level(tree, parent, key);
+    node->kind_and_level = (uint32_t)NODE_EXACT << 24 | levels_of(tree, parent, key);
     link_child(call_tree__node(tree, parent), node, ref);
     child_index__add(&tree->pool, parent, ref);
     return ref;
@@ -178,12 +224,27 @@ ledger_ref call_tree__child(struct call_tree *tree, ledger_ref parent, ledger_re
     return child ? child : add_method_node(tree, parent, method, key);
 }
 
-/* The child for the key, found or made; CONTEXT_EXCLUDED; or none when the ledger is full. */
-static ledger_ref child_for(struct call_tree *tree, ledger_ref parent, uint64_t key)
+/* The node at which an entry of the method continues, if a path may not have it once more. */
+static ledger_ref fold_target(const struct call_tree *tree, ledger_ref parent, uint64_t key,
+                              uint32_t steps)
+{
+    uint32_t levels = tree->ledger->header->recursion;
+    ledger_ref far, above = levels ? find_above(tree, parent, key, steps, &far) : 0;
+
+    if (!above || ledger_node__path_level(call_tree__node(tree, above)) + 1 < levels)
+        return 0;
+    return above;
+}
+
+/* The child for the key, found or made, or the node above that it is folded into; CONTEXT_EXCLUDED;
+ * or none when the ledger is full. */
+static ledger_ref node_for(struct call_tree *tree, ledger_ref parent, uint64_t key)
 {
     const struct context_cache_slot *slot = cache_slot(tree, parent, key);
-    ledger_ref method, child;
+    ledger_ref method, child = call_tree__node(tree, parent)->last_hit;
 
+    if (child_index__is_child(tree->ledger, child, parent, key))
+        return child;
     /* What is remembered may have been folded away since, and used again. */
     if (slot->key == key && slot->parent == parent &&
         child_index__is_child(tree->ledger, slot->node, parent, key))
@@ -191,11 +252,17 @@ static ledger_ref child_for(struct call_tree *tree, ledger_ref parent, uint64_t 
     slot = cache_slot(tree, 0, key);
     if (slot->key == key && slot->node == CONTEXT_EXCLUDED)
         return CONTEXT_EXCLUDED;
+    child = fold_target(tree, parent, key, NEAR_ANCESTORS);
+    if (child)
+        return child;
     child = child_index__find(&tree->pool, parent, key);
     if (!child) {
         method = method_for(tree, key);
         if (!method || method == CONTEXT_EXCLUDED)
             return method;
+        child = fold_target(tree, parent, key, LEVEL_WALK_ANCESTORS);
+        if (child)
+            return child;
         child = add_method_node(tree, parent, method, key);
         if (!child)
             return 0;
@@ -251,36 +318,120 @@ static void end_folded(struct call_tree *tree, uint64_t count)
     tree->lost_depth -= count;
 }
 
-void call_tree__enter_slowly(struct call_tree *tree, uint64_t key, bool counted)
+/* False: the ledger is full. */
+static bool continue_at(struct call_tree *tree, struct ledger_node *node)
 {
-    ledger_ref parent = ledger__ref(tree->ledger, tree->current);
-    struct ledger_node *node;
-    ledger_ref child;
+    if (!return_stack__push(&tree->pool, &tree->returns, ledger__ref(tree->ledger, tree->current)))
+        return false;
+    leave_behind(tree, tree->current, node, 1);
+    tree->lost_depth |= CALL_TREE_FOLDED;
+    return true;
+}
 
-    if (tree->lost_depth) {
+/* A frame of deeper recursion than its path tells. */
+static void note_level(const struct call_tree *tree, struct ledger_node *node)
+{
+    uint64_t left = left_frames__of(&tree->left, node->key);
+
+    if (left)
+        ledger_node__raise_level(node, ledger_node__path_level(node) + left);
+}
+
+/* False: the method has no nodes. */
+static bool enter(struct call_tree *tree, uint64_t key, bool counted)
+{
+    ledger_ref parent = ledger__ref(tree->ledger, tree->current), ref;
+    struct ledger_node *node;
+
+    ref = tree->lost_depth & ~CALL_TREE_FLAGS ? 0 : node_for(tree, parent, key);
+    if (ref == CONTEXT_EXCLUDED)
+        return false;
+    node = call_tree__node(tree, ref);
+    if (!ref || (node->parent != parent && !continue_at(tree, node))) {
         fold_call(tree, key, counted);
-        return;
+        return true;
     }
-    child = child_for(tree, parent, key);
-    if (child == CONTEXT_EXCLUDED)
-        return;
-    if (!child) {
-        fold_call(tree, key, counted);
-        return;
+    if (node->parent == parent) {
+        tree->current->last_hit = ref;
+        tree->returns.above += (tree->lost_depth & CALL_TREE_FOLDED) != 0;
     }
-    node = call_tree__node(tree, child);
-    tree->current->last_hit = child;
+    if (tree->lost_depth & CALL_TREE_FOLDED)
+        note_level(tree, node);
     if (counted)
         count_call(node);
     tree->current = node;
+    return true;
+}
+
+void call_tree__enter_slowly(struct call_tree *tree, uint64_t key, bool counted)
+{
+    (void)enter(tree, key, counted);
+}
+
+void call_tree__lay_floor(struct call_tree *tree, const uint64_t *keys, uint32_t count)
+{
+    tree->lost_depth &= ~(CALL_TREE_ON_FLOOR | CALL_TREE_UNSEEN);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!enter(tree, keys[i], false))
+            continue;
+        tree->floor++;
+        tree->token++;
+    }
+    if (tree->floor)
+        tree->lost_depth |= CALL_TREE_ON_FLOOR;
+}
+
+/* The current frame is left. */
+static void go_back(struct call_tree *tree)
+{
+    const struct ledger_node *node = tree->current;
+
+    if (!(tree->lost_depth & CALL_TREE_FOLDED)) {
+        tree->current = call_tree__node(tree, node->parent);
+        return;
+    }
+    if (tree->returns.above) {
+        tree->returns.above--;
+        tree->current = call_tree__node(tree, node->parent);
+        return;
+    }
+    tree->current = call_tree__node(tree, return_stack__pop(&tree->pool, &tree->returns));
+    for (const struct ledger_node *left = tree->current; left->method;
+         left = call_tree__node(tree, left->parent)) {
+        left_frames__take(&tree->left, left->key);
+        if (left == node)
+            break;
+    }
+    if (return_stack__is_empty(&tree->returns))
+        call_tree__forget_returns(tree);
+}
+
+bool call_tree__leave_floor(struct call_tree *tree, uint64_t key)
+{
+    if ((tree->lost_depth & ~CALL_TREE_FOLDED) != CALL_TREE_ON_FLOOR || tree->current->key != key)
+        return false;
+    go_back(tree);
+    tree->token--;
+    tree->floor--;
+    if (!tree->floor)
+        tree->lost_depth &= CALL_TREE_FOLDED;
+    return true;
+}
+
+/* Leaves a depth out, so that the pop, too, takes the slow way, which finds the floor again. */
+uint64_t call_tree__push_from_floor(struct call_tree *tree, uint64_t key)
+{
+    uint64_t token = tree->token;
+
+    tree->token = token + 2;
+    tree->lost_depth &= ~CALL_TREE_ON_FLOOR;
+    call_tree__enter(tree, key);
+    return token;
 }
 
 void call_tree__seed(struct call_tree *tree, uint64_t key)
 {
-    const struct ledger_node *before = tree->current;
-
-    call_tree__enter_slowly(tree, key, false);
-    if (tree->current != before && !tree->lost_depth)
+    if (enter(tree, key, false) && !(tree->lost_depth & ~CALL_TREE_FLAGS))
         tree->floor = ledger__ref(tree->ledger, tree->current);
 }
 
@@ -294,35 +445,48 @@ static bool is_seed(const struct call_tree *tree, const struct ledger_node *node
     return tree->floor && node == call_tree__node(tree, (ledger_ref)tree->floor);
 }
 
-/* The cursor goes above a node. */
-static void leave_node(struct call_tree *tree, const struct ledger_node *node, bool was_seed)
+/* How many frames above the youngest one of the method there are, and in *was_seed whether one of
+ * them or that one is a seed. False: there is no frame of the method. */
+static bool find_frame(const struct call_tree *tree, uint64_t key, uint64_t *above, bool *was_seed)
 {
-    tree->current = call_tree__node(tree, node->parent);
-    if (was_seed)
-        tree->floor = tree->current->method ? node->parent : 0;
+    const struct ledger_node *node = tree->current;
+    struct ledger_returns below = tree->returns;
+
+    *above = 0;
+    *was_seed = is_seed(tree, node);
+    for (; node->method && node->key != key; ++*above) {
+        if (return_stack__is_empty(&below) || below.above) {
+            below.above -= below.above != 0;
+            node = call_tree__node(tree, node->parent);
+        } else {
+            node = call_tree__node(tree, return_stack__look_below(tree->ledger, &below));
+        }
+        *was_seed |= is_seed(tree, node);
+    }
+    return node->method != 0;
 }
 
 void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
 {
-    const struct ledger_node *node = tree->current;
-    bool was_seed = is_seed(tree, node);
+    bool was_seed, found;
+    uint64_t above;
 
-    if (tree->lost_depth) {
+    if (tree->lost_depth & ~CALL_TREE_FLAGS) {
         end_folded(tree, 1);
         return;
     }
-    if (method_for(tree, key) == CONTEXT_EXCLUDED)
+    if (tree->current->key != key && method_for(tree, key) == CONTEXT_EXCLUDED)
         return;
-    while (node->method && node->key != key) {
-        node = call_tree__node(tree, node->parent);
-        was_seed |= is_seed(tree, node);
-    }
-    if (!tree->unsure && (node != tree->current || !node->method))
+    found = find_frame(tree, key, &above, &was_seed);
+    if (!tree->unsure && (above || !found))
         ledger__count(&tree->ledger->header->resynchronised, 1);
-    if (node->method) {
-        leave_node(tree, node, was_seed);
-        tree->unsure = false;
-    }
+    if (!found)
+        return;
+    for (above++; above; above--)
+        go_back(tree);
+    if (was_seed)
+        tree->floor = tree->current->method ? ledger__ref(tree->ledger, tree->current) : 0;
+    tree->unsure = false;
 }
 
 /* Goes up to where `token` is the next one. That exits were missed is no loss: the frames are over,
@@ -330,7 +494,7 @@ void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
 static void unwind(struct call_tree *tree, uint64_t token)
 {
     bool has_floor = tree->floor != 0;
-    uint64_t depth = (uint32_t)token, frames, lost;
+    uint64_t depth = (uint32_t)token, frames, lost = tree->lost_depth & ~CALL_TREE_FLAGS;
 
     /* No frame has the depth that push_from_floor leaves out. */
     if (has_floor && depth == tree->floor + 1)
@@ -338,12 +502,12 @@ static void unwind(struct call_tree *tree, uint64_t token)
     if ((token ^ tree->token) >> 32 || token >= tree->token || depth < tree->floor)
         return;
     frames = tree->token - token - (has_floor && depth <= tree->floor);
-    lost = frames < tree->lost_depth ? frames : tree->lost_depth;
+    lost = frames < lost ? frames : lost;
     tree->token = token;
     if (lost)
         end_folded(tree, lost);
     for (uint64_t left = frames - lost; left && tree->current->method; left--)
-        tree->current = call_tree__node(tree, tree->current->parent);
+        go_back(tree);
     if (has_floor && depth == tree->floor)
         tree->lost_depth |= CALL_TREE_ON_FLOOR;
 }

@@ -20,6 +20,11 @@
  * depth, as if they had tokens. Where events name methods the host asks at each event whether such
  * a frame, a seed, is current.
  *
+ * With recursion=N a path has a method N times at most: an entry of it below that continues at the
+ * node of its N-th frame, as often as it comes; it is folded. What its caller's node was, which
+ * then is no parent of the current one, is in the tree's returns. Depths count frames, not nodes,
+ * so tokens say the same as ever. While a frame is folded, nothing takes the fast ways.
+ *
  * Three things happen beside plain nodes. A method that include=/exclude= leaves out has no node:
  * entering and leaving it does not move the cursor. When there is no room for a node the call is
  * counted and charged elsewhere, see folded_calls.h, and so is all that is called below it, until
@@ -30,7 +35,9 @@
 #define TREADLE_CALL_TREE_H
 
 #include "native/ledger.h"
+#include "native/left_frames.h"
 #include "native/record_pool.h"
+#include "native/return_stack.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,6 +72,8 @@ struct call_tree {
     struct record_pool pool;
     call_tree_resolve resolve;
     void *resolve_context;
+    struct ledger_returns returns; /* of the folded frames */
+    struct left_frames left;       /* what the returns tell, by method */
     struct context_cache_slot cache[CONTEXT_CACHE_SLOTS];
 };
 
@@ -75,7 +84,11 @@ struct call_tree {
 /* Ditto: frames may stand there that nobody has looked for yet. The host is to look before the next
  * event; if it cannot, there are none. */
 #define CALL_TREE_UNSEEN (UINT64_C(1) << 62)
-#define CALL_TREE_FLAGS  (CALL_TREE_ON_FLOOR | CALL_TREE_UNSEEN)
+
+/* Ditto: a frame is folded. */
+#define CALL_TREE_FOLDED (UINT64_C(1) << 61)
+
+#define CALL_TREE_FLAGS (CALL_TREE_ON_FLOOR | CALL_TREE_UNSEEN | CALL_TREE_FOLDED)
 
 void call_tree__init(struct call_tree *tree, struct ledger *ledger, call_tree_resolve resolve,
                      void *resolve_context);
@@ -94,9 +107,17 @@ ledger_ref call_tree__child(struct call_tree *tree, ledger_ref parent, ledger_re
 /* From here on tokens are of that epoch (not UINT32_MAX), and the current node is at depth 0. */
 void call_tree__begin_epoch(struct call_tree *tree, uint32_t epoch);
 
-/* Points the cursor at a node of tree->thread, which is current from now on. There is no floor.
- * With a lost_depth of 0 no call that found no room runs any more. */
+/* Points the cursor at a node of tree->thread, which is current from now on. There is no floor, and
+ * no frame is folded into one further up. With a lost_depth of 0 no call that found no room runs
+ * any more. */
 void call_tree__go_to(struct call_tree *tree, ledger_ref node, uint64_t lost_depth);
+
+/* The folded frames are over. Async-signal-safe between two events. */
+void call_tree__forget_returns(struct call_tree *tree);
+
+/* The tree's returns are somebody else's from here on, and after call_tree__go_to it has others. */
+struct ledger_returns call_tree__yield_returns(struct call_tree *tree);
+void call_tree__resume_returns(struct call_tree *tree, const struct ledger_returns *returns);
 
 /* The frames of these methods, oldest first, are the floor: below what was laid before, or below
  * the node that the cursor was pointed at last. */

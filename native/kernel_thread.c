@@ -150,7 +150,11 @@ void kernel_thread__go_on(struct kernel_thread *kernel_thread, const struct java
     if (is_of_epoch) {
         tree->token = position->token;
         tree->floor = position->floor;
+        call_tree__resume_returns(tree, &position->returns);
     } else {
+        struct ledger_returns over = position->returns;
+
+        return_stack__clear(&tree->pool, &over);
         call_tree__begin_epoch(tree, epoch);
         tree->lost_depth |= CALL_TREE_UNSEEN;
     }
@@ -297,6 +301,7 @@ static void leave_mounted(struct kernel_thread *kernel_thread)
     kernel_thread->thread = kernel_thread->carrier.thread;
     kernel_thread->carrier.thread = NULL;
     kernel_thread->tree.thread = kernel_thread->thread;
+    return_stack__clear(&kernel_thread->tree.pool, &kernel_thread->carrier.returns);
     __atomic_store_n(&kernel_thread->record->thread,
                      ledger__ref(kernel_thread->setup->ledger, kernel_thread->thread),
                      __ATOMIC_RELEASE);
@@ -411,6 +416,7 @@ static void stand_where_it_stands(struct kernel_thread *kernel_thread,
                      __ATOMIC_RELAXED);
     __atomic_store_n(&record->charged_cpu_ns, record->charged_cpu_ns + mend->agreed_ns,
                      __ATOMIC_RELAXED);
+    call_tree__forget_returns(tree);
     tree->current = call_tree__node(tree, mend->to);
     tree->lost_depth |= CALL_TREE_UNSEEN;
     kernel_thread__publish(kernel_thread);

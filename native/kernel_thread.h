@@ -56,7 +56,8 @@ struct java_position {
     uint64_t token;
     uint64_t lost_depth;
     uint64_t floor;
-    bool unsure; /* see struct call_tree */
+    struct ledger_returns returns; /* its own, if there is a thread */
+    bool unsure;                   /* see struct call_tree */
 };
 
 /* Hooks that left the straight line, and what that took: one in so many is timed. */
@@ -164,7 +165,8 @@ ledger_ref kernel_thread__add_thread(struct kernel_thread *kernel_thread,
                                      const struct java_thread_facts *facts);
 
 /* Another Java thread is current from here on, where the position says, or at its root if that is
- * of another epoch. Everything must be charged. */
+ * of another epoch. Everything must be charged. The position's returns are the tree's from then on.
+ */
 void kernel_thread__go_on(struct kernel_thread *kernel_thread,
                           const struct java_position *position);
 

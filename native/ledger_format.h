@@ -293,6 +293,9 @@ struct ledger_header {
     uint64_t folded_since_ns; /* when the first of them was over */
     uint64_t
         senseless_records; /* of a snapshot: left out when it was made; no race explains them */
+
+    uint32_t recursion; /* recursion=, as started last: levels kept apart; 0: all */
+    uint32_t reserved_recursion;
 };
 
 enum ledger_event_mode {
@@ -469,6 +472,14 @@ enum ledger_thread_flag {
 
 #define LEDGER_THREAD_TIDS 24u
 
+/* A tree's writer's own: where the frames that are folded go back to; see return_stack.h. */
+struct ledger_returns {
+    ledger_ref top;   /* the note with the newest; none: no frame is folded */
+    uint32_t used;    /* runs in it */
+    uint32_t repeats; /* of the newest run, besides the first */
+    uint32_t above;   /* frames that are not folded, above the newest that is */
+};
+
 struct ledger_thread {
     ledger_ref name;    /* the one it had when it started */
     ledger_ref renames; /* newest first, linked */
@@ -509,16 +520,17 @@ struct ledger_thread {
     uint64_t
         seen_wall_ns; /* wall time that its wall samples stand for; of CPU time the nodes say */
     uint64_t moded_cpu_ns; /* up to its samples, as the kernel divides it by modes: by ticks; … */
-    uint64_t moded_system_ns; /* … of these, in the kernel */
-    uint64_t floor;           /* see call_tree.h; beside `current`, as token */
-    ledger_ref next_ended;    /* see thread_fold.h */
-    ledger_ref folded;        /* the NODE_FOLDED below its root, or none */
+    uint64_t moded_system_ns;      /* … of these, in the kernel */
+    uint64_t floor;                /* see call_tree.h; beside `current`, as token */
+    struct ledger_returns returns; /* ditto */
+    ledger_ref next_ended;         /* see thread_fold.h */
+    ledger_ref folded;             /* the NODE_FOLDED below its root, or none */
     /* calls that found no room for a node and run still; see folded_calls.h */
     ledger_ref folded_path;  /* the newest note of their nodes */
     ledger_ref folded_below; /* the node where the oldest was called */
     uint32_t folded_depth;   /* how many there are */
     uint32_t reserved_folded;
-    uint64_t reserved[4];
+    uint64_t reserved[2];
 };
 
 /* What the ledger knows of a kernel thread: enough for anybody to work out what is not yet charged,
@@ -583,7 +595,8 @@ struct ledger_node {
     ledger_ref last_hit;     /* the child entered last; the writer's own, may be stale */
     ledger_ref sampled;      /* the first sampled child of an exact node, a root or a gap */
     ledger_ref side;         /* metrics that are not zero, or none */
-    uint32_t kind_and_level; /* enum ledger_node_kind << 24 | recursion level, or NODE_SELF */
+    uint32_t kind_and_level; /* level on its path << 28 | enum ledger_node_kind << 24 | recursion
+                                level, or NODE_SELF */
     union {
         uint64_t calls;
         uint64_t cpu_samples; /* CPU samples with this sampled frame on top */
@@ -598,8 +611,16 @@ struct ledger_node {
     };
 };
 
-#define NODE_LEVEL_MAX 0xffffffu
-#define NODE_SELF      1u /* in place of the level: a sampled node that stands for its exact parent */
+/*
+ * The recursion level is how often the method stood above the frame. With recursion=N a node stands
+ * for frames of more than one: for its own, which its path tells and which its first bits have, and
+ * for deeper ones. Its recursion level is then the highest that it stood for.
+ */
+#define NODE_LEVEL_MAX       0xffffffu
+#define NODE_PATH_LEVEL_MAX  0xfu
+#define NODE_PATH_SHIFT      28u
+#define LEDGER_RECURSION_MAX (NODE_PATH_LEVEL_MAX + 1)
+#define NODE_SELF            1u /* in place of the level: a sampled node that stands for its exact parent */
 
 struct ledger_side {
     ledger_ref node;
@@ -675,6 +696,21 @@ static inline uint32_t ledger_node__level(const struct ledger_node *node)
     return node->kind_and_level & NODE_LEVEL_MAX;
 }
 
+/* The recursion level that its path tells, in a ledger with recursion=N. */
+static inline uint32_t ledger_node__path_level(const struct ledger_node *node)
+{
+    return node->kind_and_level >> NODE_PATH_SHIFT;
+}
+
+static inline void ledger_node__raise_level(struct ledger_node *node, uint64_t level)
+{
+    uint32_t most = level < NODE_LEVEL_MAX - 1 ? (uint32_t)level : NODE_LEVEL_MAX - 1;
+
+    if (most > ledger_node__level(node))
+        __atomic_store_n(&node->kind_and_level, (node->kind_and_level & ~NODE_LEVEL_MAX) | most,
+                         __ATOMIC_RELAXED);
+}
+
 /* Base wall time. */
 static inline uint64_t ledger_node__wall_ns(const struct ledger_node *node)
 {
@@ -691,7 +727,7 @@ static inline uint64_t ledger_kernel_thread__last_ns(const struct ledger_kernel_
 
 static inline uint32_t ledger_node__kind(const struct ledger_node *node)
 {
-    return node->kind_and_level >> 24;
+    return node->kind_and_level >> 24 & 0xf;
 }
 
 /* One that samples made: it has samples, and neither calls nor times. */

@@ -227,6 +227,8 @@ static void add_node(struct call_tree *tree, ledger_ref from, ledger_ref to)
     add(&into->calls, node->calls);
     add(&into->cpu_ns, node->cpu_ns);
     add(&into->wait_ns, node->wait_ns);
+    if (tree->ledger->header->recursion)
+        ledger_node__raise_level(into, ledger_node__level(node));
     sample_tree__add_all(&tree->pool, from, to);
     if (!add_side(tree, into, node->side))
         ledger__count(&tree->ledger->header->dropped_side_values, 1);

@@ -9,9 +9,10 @@ static uint64_t unprofiled_wall_ns(const struct kernel_thread *carrier)
     return __atomic_load_n(&carrier->setup->ledger->header->unprofiled_wall_ns, __ATOMIC_RELAXED);
 }
 
-static struct java_position position_of(const struct kernel_thread *carrier)
+/* Where whoever runs stands, with all that it has. */
+static struct java_position take_position(struct kernel_thread *carrier)
 {
-    return (struct java_position){
+    struct java_position position = {
         .thread = carrier->thread,
         .node = ledger__ref(carrier->setup->ledger, carrier->tree.current),
         .token = carrier->tree.token,
@@ -19,6 +20,9 @@ static struct java_position position_of(const struct kernel_thread *carrier)
         .floor = carrier->tree.floor,
         .unsure = carrier->tree.unsure,
     };
+
+    position.returns = call_tree__yield_returns(&carrier->tree);
+    return position;
 }
 
 /* The first so many kernel threads that ran it. */
@@ -152,12 +156,15 @@ static void place(struct kernel_thread *carrier, uint32_t epoch, ledger_ref ref,
     if (!stays) {
         charge_parked_until_stop(carrier, thread);
         thread->unmounted_ns = 0;
+        return_stack__clear(&carrier->tree.pool, &thread->returns);
         note_tid(thread, carrier->record->tid);
         carrier->carrier.thread = carrier->thread;
         carrier->record->carries = 1;
         carrier->thread = thread;
         carrier->tree.thread = thread;
     }
+    if (stays)
+        return_stack__clear(&carrier->tree.pool, &carrier->carrier.returns);
     carrier->carrier = (struct java_position){.thread = carrier->carrier.thread,
                                               .node = carrier->carrier.thread->root,
                                               .token = (uint64_t)epoch << 32,
@@ -187,13 +194,7 @@ ledger_ref virtual_thread__place(struct kernel_thread *carrier, uint32_t epoch, 
 bool virtual_thread__mount(struct kernel_thread *carrier, ledger_ref ref)
 {
     struct ledger_thread *thread = ledger__at(carrier->setup->ledger, ref);
-    struct java_position position = {.thread = thread,
-                                     .node = thread->current,
-                                     .token = thread->token,
-                                     .lost_depth = thread->lost_depth,
-                                     .floor = thread->floor,
-                                     .unsure = thread->unsure};
-
+    struct java_position position;
     uint64_t parked_ns;
 
     if (!kernel_thread__counts(carrier))
@@ -202,10 +203,18 @@ bool virtual_thread__mount(struct kernel_thread *carrier, ledger_ref ref)
         virtual_thread__unmount(carrier);
     charge_checked(carrier);
     parked_ns = charge_parked(carrier, thread);
+    position = (struct java_position){.thread = thread,
+                                      .node = thread->current,
+                                      .token = thread->token,
+                                      .lost_depth = thread->lost_depth,
+                                      .floor = thread->floor,
+                                      .returns = thread->returns,
+                                      .unsure = thread->unsure};
     thread->unmounted_ns = 0;
     thread->mounts++;
     note_tid(thread, carrier->record->tid);
-    carrier->carrier = position_of(carrier);
+    thread->returns = (struct ledger_returns){0};
+    carrier->carrier = take_position(carrier);
     carrier->record->carries = 1;
     kernel_thread__go_on(carrier, &position);
     carrier->look.parked_ns = parked_ns;
@@ -224,11 +233,12 @@ void virtual_thread__unmount(struct kernel_thread *carrier)
         charge_checked(carrier);
     if (carrier->look.parked_ns)
         kernel_thread__stand_on_nothing(carrier);
-    position = position_of(carrier);
+    position = take_position(carrier);
     thread->current = position.node;
     thread->token = position.token;
     thread->lost_depth = position.lost_depth;
     thread->floor = position.floor;
+    thread->returns = position.returns;
     thread->unsure = position.unsure;
     thread->unprofiled_wall_ns = unprofiled_wall_ns(carrier);
     thread->unmounted_ns = ledger_kernel_thread__last_ns(carrier->record);
@@ -245,6 +255,7 @@ bool virtual_thread__end(struct kernel_thread *carrier, ledger_ref ref)
     kernel_thread__hold(carrier);
     if (carrier->thread == thread)
         virtual_thread__unmount(carrier);
+    return_stack__clear(&carrier->tree.pool, &thread->returns);
     thread->end_ns = ledger_kernel_thread__last_ns(carrier->record);
     thread->unmounted_ns = 0;
     __atomic_store_n(&thread->flags, thread->flags | THREAD_TERMINATED, __ATOMIC_RELEASE);

@@ -12,6 +12,7 @@ enum option_key {
     KEY_METRICS,
     KEY_CLOCK,
     KEY_MAX_MEM,
+    KEY_RECURSION,
     KEY_LOG,
     KEY_SAMPLE,
     KEY_INTERVAL,
@@ -50,6 +51,11 @@ static const struct argp_option ledger_options[] = {
     {"metrics", KEY_METRICS, "LIST", 0, "what to charge: switches,faults,io,delay,... or all", 0},
     {"clock", KEY_CLOCK, "KIND", 0, "rseq, perf or plain instead of what the self-test chooses", 0},
     {"max-mem", KEY_MAX_MEM, "SIZE", 0, "the ledger's bound, such as 256M", 0},
+    {"recursion", KEY_RECURSION, "N", 0,
+     "levels of a method on a path that are kept apart, 1 to 16; deeper ones are added to the "
+     "last; "
+     "or all",
+     0},
     {"log", KEY_LOG, "LEVEL", 0, "what the agent says: error, warn, info or debug", 0},
     {"option", 'O', "KEY=VALUE", 0, "any option of the agent; may be given again", 0},
     {0},
@@ -116,6 +122,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         {KEY_METRICS, "metrics"},
         {KEY_CLOCK, "clock"},
         {KEY_MAX_MEM, "max-mem"},
+        {KEY_RECURSION, "recursion"},
         {KEY_LOG, "log"},
         {KEY_SAMPLE, "sample"},
         {KEY_INTERVAL, "interval"},

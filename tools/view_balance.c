@@ -167,8 +167,11 @@ static void events_line(const struct view *view)
     label(view, "events");
     fprintf(view->screen.out, "%s%s", report_events__name(header->event_mode),
             header->event_mode <= LEDGER_EVENTS_INSTRUMENT ? how[header->event_mode] : "");
-    fprintf(view->screen.out, "; gaps go to the %s thread\n",
-            header->reuse_new ? "new" : "previous");
+    fprintf(view->screen.out, "; gaps go to the %s thread", header->reuse_new ? "new" : "previous");
+    if (header->recursion)
+        fprintf(view->screen.out, "; recursion folded from level %" PRIu32 " on",
+                header->recursion - 1);
+    fputc('\n', view->screen.out);
 }
 
 /* What has hooks and what has none, and why. */

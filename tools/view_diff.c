@@ -176,6 +176,8 @@ static json_t *side_json(const struct diff_view *view, unsigned side)
     if (model->since_ns)
         json_object_set_new(object, "since_ns",
                             json_row__integer(report_model__epoch_ns(model, model->since_ns)));
+    if (model->header.recursion)
+        json_object_set_new(object, "recursion", json_integer(model->header.recursion));
     json_object_set_new(object, "wall_ns", json_row__integer(report_process__wall_ns(model)));
     json_object_set_new(object, "total", json_row__integer(view->diff->total[side]));
     json_object_set_new(object, "calls", json_row__integer(view->diff->total_calls[side]));

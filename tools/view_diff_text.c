@@ -23,6 +23,25 @@ void view_diff__interval(const struct diff_view *view, unsigned side, const char
             quantity__moment(since_ns).text, quantity__moment(until_ns).text);
 }
 
+/* Two ledgers with other recursion= have other contexts for the same calls. */
+static void write_recursion(const struct diff_view *view)
+{
+    uint32_t levels[DIFF_SIDES] = {view->models[DIFF_A]->header.recursion,
+                                   view->models[DIFF_B]->header.recursion};
+    char text[DIFF_SIDES][16];
+    if (levels[DIFF_A] == levels[DIFF_B])
+        return;
+    for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
+        snprintf(text[side], sizeof(text[side]), "%" PRIu32, levels[side]);
+        if (!levels[side])
+            snprintf(text[side], sizeof(text[side]), "all");
+    }
+    fprintf(view->screen.out,
+            "   recursion=%s in A, %s in B: contexts of recursive calls are not the same; methods "
+            "can be compared\n",
+            text[DIFF_A], text[DIFF_B]);
+}
+
 static void write_paths(const struct diff_view *view)
 {
     static const char letters[] = {'A', 'B'};
@@ -42,6 +61,7 @@ static void write_paths(const struct diff_view *view)
     if (view->normalized)
         fputs("   A's values are scaled: its total is B's, and so are its calls\n",
               view->screen.out);
+    write_recursion(view);
     fputc('\n', view->screen.out);
 }
 

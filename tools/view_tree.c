@@ -14,6 +14,7 @@
 #define RL_COLUMNS     5u
 #define INDENT_COLUMNS 2u
 #define NAME_ROOM_MIN  24u
+#define LEVELS_BYTES   40u
 
 struct forest {
     const struct view *view;
@@ -101,6 +102,16 @@ static uint64_t own_samples(const struct view *view, uint32_t node)
     return model->base[report_columns__samples_of(&model->header, view->column)][node];
 }
 
+/* " [levels 1-14]" behind the name of a node that stands for deeper recursion too; its length. */
+static size_t levels_text(const struct report_node *node, char text[LEVELS_BYTES])
+{
+    text[0] = '\0';
+    if (node->level_max > node->level)
+        snprintf(text, LEVELS_BYTES, " [levels %" PRIu32 "-%" PRIu32 "]", node->level,
+                 node->level_max);
+    return strlen(text);
+}
+
 static void write_node(const struct forest *forest, uint32_t index)
 {
     const struct view *view = forest->view;
@@ -126,8 +137,11 @@ static void write_node(const struct forest *forest, uint32_t index)
                               .samples = own_samples(view, index),
                               .mark = model->samples ? report_node__mark(model, index) : ""});
     screen__left(&view->screen, "", indent);
-    char *name = view_row__name_and_hook(view, node->method, room);
-    fputs(name, view->screen.out);
+    char levels[LEVELS_BYTES];
+    size_t taken_by_levels = levels_text(node, levels);
+    char *name = view_row__name_and_hook(
+        view, node->method, room > taken_by_levels + NAME_ROOM_MIN ? room - taken_by_levels : room);
+    fprintf(view->screen.out, "%s%s", name, levels);
     if (node->contexts)
         fprintf(view->screen.out, " of %s contexts", quantity__count(node->contexts).text);
     fputc('\n', view->screen.out);
@@ -195,6 +209,8 @@ static void write_json_node(const struct forest *forest, uint32_t index)
     json_object_set_new(object, "calls", json_row__integer(model->base[COLUMN_CALLS][index]));
     view_row__add_hooked(object, model, node->method);
     json_object_set_new(object, "recursion", json_integer(node->level));
+    if (node->level_max > node->level)
+        json_object_set_new(object, "recursion_max", json_integer(node->level_max));
     gather(model, model->base, index, values);
     if (model->samples)
         view_row__add_samples(object, view, values, report_node__mark(model, index));
@@ -305,6 +321,8 @@ static void write_csv_tree(const struct forest *forest, struct csv *csv, uint32_
             csv__word(csv, report_node__mark(model, order[i]));
         view_row__csv_errors(csv, forest->errors, order[i]);
         view_row__csv_hooked(csv, model, node->method);
+        if (model->header.recursion)
+            csv__integer(csv, node->level_max);
         csv__end_record(csv);
     }
     free(order);
@@ -324,6 +342,8 @@ int view_tree__csv(const struct view *view)
         csv__word(&csv, "mark");
     view_row__csv_error_heads(&csv, forest.errors);
     view_row__csv_hooked_head(&csv, view->model);
+    if (view->model->header.recursion)
+        csv__word(&csv, "recursion_max");
     csv__end_record(&csv);
     for (uint32_t i = 0; i < forest.count; i++)
         write_csv_tree(&forest, &csv, forest.threads[i]);

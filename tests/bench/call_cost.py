@@ -56,9 +56,9 @@ def configure(options, jdk, scratch):
     if major >= 22:
         library.append("--enable-native-access=ALL-UNNAMED")
 
-    def agent(events, clock=None):
+    def agent(events, clock=None, recursion="all"):
         clock = f"clock={clock}," if clock else ""
-        return [f"-agentpath:{options.agent}=events={events},overhead=any,{clock}"
+        return [f"-agentpath:{options.agent}=events={events},overhead=any,recursion={recursion},{clock}"
                 f"file={scratch}/x.ledger,live-dir={scratch}"]
 
     yield Configuration("no agent")
@@ -74,6 +74,8 @@ def configure(options, jdk, scratch):
     if timed:
         beside["method timing of the JDK"] = 0.40
     yield Configuration("treadle instrument", agent("instrument"), beside=beside)
+    yield Configuration("treadle, recursion folded", agent("instrument", recursion=2),
+                        beside={"treadle instrument": None})
     for clock in CLOCKS:
         yield Configuration(f"treadle clock={clock}", agent("instrument", clock),
                             beside={"two bare native calls": None})

@@ -73,7 +73,7 @@ class Test:
         """-agentpath:… with the folder for live ledgers and the snapshot in the scratch folder.
         A value of None takes the option out, True gives it without a value."""
         given = {"events": self.events, "file": self.ledger, "live_dir": self.live, "fold": "none",
-                 "overhead": "any",
+                 "overhead": "any", "recursion": "all",
                  **MORE_OPTIONS, **options}
         text = ",".join(k.replace("_", "-") + ("" if v is True else f"={v}")
                         for k, v in given.items() if v is not None)

@@ -72,7 +72,8 @@ class Program:
 
     def attach(self, *arguments, **options):
         """Options as for the agent, by keyword; the snapshot goes where test.report() looks."""
-        given = {"live-dir": self.test.live, "file": self.test.ledger, "overhead": "any", **options}
+        given = {"live-dir": self.test.live, "file": self.test.ledger, "overhead": "any",
+                 "recursion": "all", **options}
         return self.done("attach", *(word for key, value in given.items()
                                      for word in ("-O", f"{key}={value}")), *arguments)
 
@@ -85,6 +86,6 @@ class Program:
         """The agent by jcmd alone, which cuts its argument at `=`: options are written key:value."""
         if "start" not in options and "stop" not in options and "dump" not in options:
             quote = '"' if options.startswith('"') else ""
-            options = f"{quote}overhead:any,{options[len(quote):]}"
+            options = f"{quote}overhead:any,recursion:all,{options[len(quote):]}"
         out = self.jcmd("JVMTI.agent_load", self.test.agent, options)
         self.test.check("return code: 0" in out, f"agent_load {options}: {out}")

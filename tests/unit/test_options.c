@@ -47,12 +47,28 @@ static void nothing_gives_the_defaults(void **state)
         assert_int_equal(options.metrics, DEFAULT);
         assert_false(options.reuse_new);
         assert_int_equal(options.max_mem, 256 * MIB);
+        assert_int_equal(options.recursion, 2);
         assert_int_equal(options.log, LOG_WARN);
         assert_int_equal(options.clock, 0);
         assert_false(options.strict);
         assert_false(options.dump);
         assert_int_equal(options.interval_ns, 10000000);
         assert_int_equal(options.sample_clock, LEDGER_SAMPLE_CLOCK_NONE);
+        agent_options__free(&options);
+    }
+}
+
+static void levels_of_recursion(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t levels;
+    } cases[] = {{"recursion=1", 1}, {"recursion:16", 16}, {"recursion=all", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct agent_options options;
+        parse(&options, cases[i].text);
+        assert_int_equal(options.recursion, cases[i].levels);
         agent_options__free(&options);
     }
 }
@@ -433,6 +449,9 @@ static void bad_values_name_the_real_neighbours(void **state)
          "option events: bad value 'jmvti'; did you mean jvmti? (none, jvmti or instrument)"},
         {"sample=yes", "option sample: bad value 'yes'; did you mean none, cpu or wall?"},
         {"fold=on", "option fold: bad value 'on'; did you mean auto or none?"},
+        {"recursion=0", "option recursion: bad value '0'; did you mean 1? (1 to 16, or all)"},
+        {"recursion=99", "option recursion: bad value '99'; did you mean 16? (1 to 16, or all)"},
+        {"recursion=ALL", "option recursion: bad value 'ALL'; did you mean all? (1 to 16, or all)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct agent_options options;
@@ -563,6 +582,7 @@ static void a_message_is_cut_not_overrun(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(levels_of_recursion),
         cmocka_unit_test(nothing_gives_the_defaults),
         cmocka_unit_test(every_option_is_read),
         cmocka_unit_test(samples_come_with_the_budget),

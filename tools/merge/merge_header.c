@@ -38,7 +38,7 @@ static const size_t common[] = {
 /* uint32_t: where one says yes, or has the more of it, that holds. */
 static const size_t highest[] = {
     FIELD(event_mode),         FIELD(calls_lost),          FIELD(sample_mode), FIELD(sample_clock),
-    FIELD(kernel_stack_error), FIELD(kernel_symbol_error), FIELD(planned),
+    FIELD(kernel_stack_error), FIELD(kernel_symbol_error), FIELD(planned),     FIELD(recursion),
 };
 
 static uint64_t *wide(struct ledger_header *header, size_t offset)

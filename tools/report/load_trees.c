@@ -111,6 +111,16 @@ static uint32_t contexts_of(const struct ledger_node *record)
     return record->contexts < UINT32_MAX ? (uint32_t)record->contexts : UINT32_MAX;
 }
 
+/* Of the frames that a node stands for the deepest, where recursion was folded. */
+static uint32_t level_max(const struct loader *loader, const struct ledger_node *record,
+                          uint32_t level)
+{
+    uint32_t highest = ledger_node__level(record);
+    bool is_known = loader->model->header.recursion && ledger_node__kind(record) == NODE_EXACT &&
+                    highest != NODE_LEVEL_MAX;
+    return is_known && highest > level ? highest : level;
+}
+
 static void enter(struct loader *loader, const struct ledger_node *record, ledger_ref ref,
                   uint32_t thread)
 {
@@ -123,10 +133,12 @@ static void enter(struct loader *loader, const struct ledger_node *record, ledge
         .method = method,
         .thread = thread,
         .depth = (uint32_t)loader->depth,
-        .level = loader->active[method]++,
+        .level = loader->active[method],
+        .level_max = level_max(loader, record, loader->active[method]),
         .kind = (enum ledger_node_kind)ledger_node__kind(record),
         .contexts = contexts_of(record),
     };
+    loader->active[method]++;
     if (ledger_node__is_sampled(record))
         load_sampled(loader, record, node);
     else

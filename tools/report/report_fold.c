@@ -146,12 +146,14 @@ static uint32_t merge(struct folding *folding, const struct report_node *old)
     hash = index_table__hash_number(hash, (uint64_t)node.method << 8 | (uint64_t)node.kind);
     while (folding->merged &&
            (found = index_table__next(&folding->table, hash, &probe)) != INDEX_TABLE_NONE) {
-        const struct report_node *other = &folding->merged[found].node;
-        if (other->thread == node.thread && other->parent == node.parent &&
-            other->method == node.method && other->kind == node.kind) {
-            folding->merged[found].node.contexts += node.contexts;
-            return found;
-        }
+        struct report_node *other = &folding->merged[found].node;
+        if (other->thread != node.thread || other->parent != node.parent ||
+            other->method != node.method || other->kind != node.kind)
+            continue;
+        other->contexts += node.contexts;
+        if (other->level_max < node.level_max)
+            other->level_max = node.level_max;
+        return found;
     }
     found = add_merged(folding, &node);
     index_table__add(&folding->table, hash, found);

@@ -43,8 +43,9 @@ struct report_node {
     uint32_t end;    /* index behind the subtree's last node */
     uint32_t method;
     uint32_t thread;
-    uint32_t depth; /* 0: root */
-    uint32_t level; /* how often the same method stands above it */
+    uint32_t depth;     /* 0: root */
+    uint32_t level;     /* how often the same method stands above it */
+    uint32_t level_max; /* with recursion=N: the highest level that it stands for */
     enum ledger_node_kind kind;
     uint32_t contexts; /* of a folded node: that were folded into it, as far as is known */
 };
