@@ -77,7 +77,7 @@ class Budget(page.Page):
         self.run_js("treadle.views.tree.openBelow(0)")
         self.browser.drawn()
         rows = self.rows("tree-table")
-        calls = {row[0].split(".")[-1]: row[4] for row in rows if row[4]}
+        calls = {row[0].split(".")[-1]: row[6] for row in rows if row[6]}
         self.assertEqual(calls, {"run": "100", "hot": "≥64", "warm": "≥1000", "muted": "≥48"})
         self.run_js("treadle.change({ tab: 'flame', threads: [0] })")
         self.browser.drawn()

@@ -231,7 +231,7 @@ class Tree(page.Page):
             ".sort((a, b) => a.index - b.index).map((row) => getComputedStyle("
             "row.querySelector('.frame > span'), '::before').content.replaceAll('\"', ''))")
         rows = self.rows("tree-table")
-        self.assertEqual([(mark, row[0], row[1], row[3], row[4]) for mark, row in zip(marks, rows)],
+        self.assertEqual([(mark, row[0], row[1], row[4], row[6]) for mark, row in zip(marks, rows)],
                          [("none", "main", "300 ms", "0", ""),
                           ("none", "demo.Main.main", "300 ms", "10.0 ms", "1"),
                           ("none", "demo.Main.work", "200 ms", "50.0 ms", "4"),
@@ -293,9 +293,25 @@ class Errors(page.Page):
         self.click_row("method-table", "Inner.loop", 0)
         self.assertRegex(self.text("#self-numbers").replace("\u202f", " "),
                          r"base 100 ms ± 40\.1 ms \(.*cum 150 ms ± 43\.7 ms \(")
-        self.assertEqual({len(row) for row in self.rows("parent-table")}, {4})
+        # Called from work, which calls spin (4 of the 20) and a stub (1: 0.0089 to 0.2361, 37.2 ms off at most).
+        self.assertEqual(self.rows("parent-table"), [["demo.Main.work", "0", "100 ms", "40.1 ms", "150 ms", "43.7 ms"]])
+        self.assertEqual(self.rows("child-table"),
+                         [["demo::Engine::spin(int) [libdemo.so]", "", "40.0 ms", "43.2 ms", "40.0 ms", "43.2 ms"],
+                          ["call_stub [jvm]", "", "10.0 ms", "37.2 ms", "10.0 ms", "37.2 ms"]])
         self.browser.click_on("#method-table [data-key=baseError]")
         self.assertEqual(self.column("method-table", 0)[0], "demo::Engine::spin(int) [libdemo.so]")
+
+    def test_tree(self):
+        self.show("sampled", "#tab=tree&threads=0")
+        self.run_js("document.getElementById('tree-table').focus()")
+        for _ in range(3):
+            self.browser.press("*")
+        rows = {row[0]: row[1:6] for row in self.rows("tree-table")}
+        self.assertEqual(rows["demo.Main.work"], ["200 ms", "", "66.7 %", "50.0 ms", "43.7 ms"])
+        self.assertEqual(rows["demo.Inner.loop"], ["150 ms", "43.7 ms", "50.0 %", "100 ms", "40.1 ms"])
+        self.run_js("treadle.change({ metric: 'samples' })")
+        self.browser.drawn()
+        self.assertEqual({len(row) for row in self.rows("tree-table")}, {7})
 
     def test_methods_by_other_metrics(self):
         self.show("mixed_samples", "#tab=methods")

@@ -27,36 +27,56 @@ function rowOf(rows, method, kind) {
     return row;
 }
 
+const noErrors = { base: 0, cum: 0 };
+
 // The parents' calls, base and cum add up to the method's own, the children's cum to its cum less
-// its base.
-export function callersOf(tree, column, method, callsColumn) {
+// its base. errors: of frames, or null; a row's is the root of the sum of its frames' squares.
+export function callersOf(tree, column, method, callsColumn, errors) {
     const { base, cum } = tree.sum(column);
     const calls = tree.base(callsColumn);
     const { outer } = tree;
     const parents = new Map();
     const children = new Map();
-    const add = (rows, of, frame, counted) => {
+    const errorsOf = (frame) => errors?.[frame] ?? noErrors;
+    const add = (rows, of, frame, counts) => {
         const row = rowOf(rows, tree.method[of], tree.kind[of]);
         row.counted = tree.method[frame]; // whose calls they are: of a caller's row the method's own
         row.calls += calls[frame];
         row.base += base[frame];
-        row.cum += counted;
+        row.cum += counts ? cum[frame] : 0;
+        addErrors(row, errorsOf(frame).base, counts && tree.method[of] !== method ? errorsOf(frame).cum : 0);
     };
     for (let frame = 1; frame < tree.count; frame++) {
         const above = tree.parent[frame];
         if (tree.method[frame] === method)
-            add(parents, above, frame, outer[frame] === NONE ? cum[frame] : 0);
-        if (tree.method[above] === method) add(children, frame, frame, cum[frame]);
+            add(parents, above, frame, outer[frame] === NONE);
+        if (tree.method[above] === method) add(children, frame, frame, true);
         if (tree.method[frame] === method && outer[frame] !== NONE)
-            takeOutNested(tree, children, frame, cum[frame]);
+            takeOutNested(tree, children, frame, cum[frame], errorsOf(frame).cum);
     }
-    return { parents: [...parents.values()], children: [...children.values()] };
+    const rowsWithErrors = (rows) => [...rows.values()].map((row) => (errors ? withErrors(row) : row));
+    return { parents: rowsWithErrors(parents), children: rowsWithErrors(children) };
+}
+
+function addErrors(row, base, cum) {
+    row.baseSquares = (row.baseSquares ?? 0) + base ** 2;
+    row.cumSquares = (row.cumSquares ?? 0) + cum ** 2;
+}
+
+function withErrors(row) {
+    return {
+        ...row,
+        baseError: Math.round(Math.sqrt(row.baseSquares)),
+        cumError: Math.round(Math.sqrt(row.cumSquares)),
+    };
 }
 
 // A nested frame: all of it went into the cum of the child through which the outer frame of its
 // method called it.
-function takeOutNested(tree, children, frame, counted) {
+function takeOutNested(tree, children, frame, counted, error) {
     let child = frame;
     while (tree.parent[child] !== tree.outer[frame]) child = tree.parent[child];
-    rowOf(children, tree.method[child], tree.kind[child]).cum -= counted;
+    const row = rowOf(children, tree.method[child], tree.kind[child]);
+    row.cum -= counted;
+    addErrors(row, 0, child === frame ? 0 : error);
 }

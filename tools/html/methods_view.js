@@ -6,7 +6,7 @@ import { callsText, hookedText } from "./hooked.js";
 import { hasCalls, kinds } from "./kinds.js";
 import { callersOf, flatRows } from "./methods.js";
 import { quantity, share } from "./quantity.js";
-import { errorsOfMethods, hasErrors } from "./sample_error.js";
+import { errorColumn, errorsOfFrames, errorsOfMethods, hasErrors } from "./sample_error.js";
 import { setCell, Table } from "./table.js";
 
 export class MethodsView {
@@ -16,7 +16,7 @@ export class MethodsView {
         const table = (id, label, rows) => {
             const made = new Table(byId(id), {
                 label,
-                columns: this.columnsOf(rows, app.metric),
+                columns: this.columnsOf(app.metric),
                 fill: (cells, row) => this.fill(cells, this[rows][row], made.room[0]),
                 onSort: (key) => this.sortBy(key),
                 onOpen: (row) => app.change({ method: this[rows][row].method }, { step: true }),
@@ -34,19 +34,18 @@ export class MethodsView {
         ];
     }
 
-    // How far a method's times may be off stands behind them; of a caller's part of them it is not known.
-    columnsOf(rows, metric) {
+    // How far times may be off stands behind them.
+    columnsOf(metric) {
         const columns = this.columns(metric);
-        if (rows !== "rows" || !hasErrors(this.app.ledger, metric)) return columns;
-        const error = (key, what) => ({ key, title: "±", hint: `how far ${what} may be off (95 %)`, rem: 5.2 });
+        if (!hasErrors(this.app.ledger, metric)) return columns;
         const [name, calls, base, cum] = columns;
         return [
             { ...name, rem: 8 },
             { ...calls, rem: 5 },
             base,
-            error("baseError", "base"),
+            errorColumn("baseError", "base"),
             cum,
-            error("cumError", "cum"),
+            errorColumn("cumError", "cum"),
         ];
     }
 
@@ -61,8 +60,9 @@ export class MethodsView {
 
     rowsOf(tree, metric) {
         const rows = flatRows(tree, metric.column, metric.calls);
-        if (!hasErrors(this.app.ledger, metric)) return rows;
-        const errors = errorsOfMethods(tree, metric);
+        this.errors = hasErrors(this.app.ledger, metric) ? errorsOfFrames(tree, metric) : null;
+        if (!this.errors) return rows;
+        const errors = errorsOfMethods(tree, this.errors);
         return rows.map((row) => {
             const { base, cum } = errors.get(row.method) ?? { base: 0, cum: 0 };
             return { ...row, baseError: Math.round(base), cumError: Math.round(cum) };
@@ -70,7 +70,7 @@ export class MethodsView {
     }
 
     stanzaOf(tree, metric, method) {
-        return callersOf(tree, metric.column, method, metric.calls);
+        return callersOf(tree, metric.column, method, metric.calls, this.errors);
     }
 
     show() {
@@ -79,7 +79,7 @@ export class MethodsView {
             this.tree = tree;
             this.metric = metric.order;
             this.all = this.rowsOf(tree, metric);
-            for (const [table, rows] of this.tables) table.setColumns(this.columnsOf(rows, metric));
+            for (const [table] of this.tables) table.setColumns(this.columnsOf(metric));
         }
         this.rows = matches ? this.all.filter(({ method }) => matches[method]) : [...this.all];
         this.sort(this.rows);

@@ -51,6 +51,11 @@ function errorsWithin(shared, tree, column, frame) {
     return { base: of(samples.base[frame]), cum: isSampled(tree.kind[frame]) ? of(samples.cum[frame]) : 0 };
 }
 
+// The column of a table with them.
+export function errorColumn(key, what) {
+    return { key, title: "±", hint: `how far ${what} may be off (95 %)`, rem: 5.2 };
+}
+
 // Of a frame's base and cum, in the metric's unit; 0: it has none.
 export function errorsOf(tree, metric, frame) {
     if (!hasErrors(tree.ledger, metric)) return NONE;
@@ -60,19 +65,26 @@ export function errorsOf(tree, metric, frame) {
     return shared ? errorsWithin(shared, tree, metric.column, frame) : NONE;
 }
 
-// The same of methods, by method; a nested frame's cum is in its outer frame's.
-export function errorsOfMethods(tree, { column }) {
-    const { outer } = tree;
+// The same of all frames.
+export function errorsOfFrames(tree, { column }) {
     const shared = new Array(tree.count); // by frame: its exact frame's
-    const squares = new Map();
+    const errors = new Array(tree.count);
     for (let frame = 0; frame < tree.count; frame++) {
         const inside = isSampled(tree.kind[frame]);
         shared[frame] = inside ? shared[tree.parent[frame]] : sharedOf(tree, column, frame);
-        if (!shared[frame]) continue;
-        const errors = errorsWithin(shared[frame], tree, column, frame);
+        errors[frame] = shared[frame] ? errorsWithin(shared[frame], tree, column, frame) : NONE;
+    }
+    return errors;
+}
+
+// The same of methods, by method; a nested frame's cum is in its outer frame's.
+export function errorsOfMethods(tree, errors) {
+    const { outer } = tree;
+    const squares = new Map();
+    for (let frame = 0; frame < tree.count; frame++) {
         const sum = squares.get(tree.method[frame]) ?? { base: 0, cum: 0 };
-        sum.base += errors.base ** 2;
-        if (outer[frame] < 0) sum.cum += errors.cum ** 2;
+        sum.base += errors[frame].base ** 2;
+        if (outer[frame] < 0) sum.cum += errors[frame].cum ** 2;
         squares.set(tree.method[frame], sum);
     }
     for (const sum of squares.values()) {

@@ -5,6 +5,7 @@ import { perCall } from "./frame_text.js";
 import { callsText, hookedText, isAtLeast } from "./hooked.js";
 import { EXACT, hasCalls, kinds, ROOT } from "./kinds.js";
 import { quantity, share } from "./quantity.js";
+import { errorColumn, errorsOf, hasErrors } from "./sample_error.js";
 import { setCell, Table } from "./table.js";
 
 const INDENT_REM = 0.9;
@@ -25,12 +26,17 @@ export class TreeView {
         this.table.onClick = (row, cell, event) => this.click(row, cell, event);
     }
 
-    columns({ title }) {
+    // How far times may be off stands behind them.
+    columns(metric) {
+        const { title } = metric;
+        const errors = hasErrors(this.app.ledger, metric);
         return [
             { key: "name", title: "Frame", rem: 15, grow: true, className: "name frame" },
             { key: "cum", title: `${title} cum`, rem: 7.5 },
+            ...(errors ? [errorColumn("cumError", "cum")] : []),
             { key: "part", title: "of all", rem: 5 },
             { key: "base", title: `${title} base`, rem: 7.5 },
+            ...(errors ? [errorColumn("baseError", "base")] : []),
             { key: "calls", title: "calls", rem: 6.5 },
             { key: "each", title: "cum a call", rem: 6.5 },
             { key: "level", title: "level", rem: 4, hint: "how deep it stands; ×n: recursion" },
@@ -117,11 +123,17 @@ export class TreeView {
         const { base, cum } = tree.sum(metric.column);
         const calls = tree.base(metric.calls)[frame];
         const counted = hasCalls(tree.kind[frame]);
-        setCell(cells[1], quantity(cum[frame], metric.unit), cum[frame] / cum[0]);
-        setCell(cells[2], share(cum[frame], cum[0]));
-        setCell(cells[3], quantity(base[frame], metric.unit), base[frame] / cum[0]);
-        setCell(cells[4], counted ? callsText(calls, isAtLeast(tree.ledger, tree.method[frame], EXACT)) : "");
-        setCell(cells[5], counted && metric.name !== "calls" ? perCall(cum[frame], calls, metric.unit) : "");
+        const errors = hasErrors(tree.ledger, metric) ? errorsOf(tree, metric, frame) : null;
+        const left = [...cells].slice(1);
+        const set = (...value) => setCell(left.shift(), ...value);
+        const setError = (error) => set(Math.round(error) ? quantity(Math.round(error), metric.unit) : "");
+        set(quantity(cum[frame], metric.unit), cum[frame] / cum[0]);
+        if (errors) setError(errors.cum);
+        set(share(cum[frame], cum[0]));
+        set(quantity(base[frame], metric.unit), base[frame] / cum[0]);
+        if (errors) setError(errors.base);
+        set(counted ? callsText(calls, isAtLeast(tree.ledger, tree.method[frame], EXACT)) : "");
+        set(counted && metric.name !== "calls" ? perCall(cum[frame], calls, metric.unit) : "");
     }
 
     toggle(row) {
