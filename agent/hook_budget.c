@@ -7,11 +7,12 @@
 #define LOOK_NS         1000000000u
 #define LEAST_CPU_NS    20000000u /* of a second in which less was consumed nothing is said */
 #define RECENT_PART     0.75      /* of what was a second ago */
-#define SETTLED_PART    0.15  /* of the process's CPU: compilers that take less have little to do */
-#define PRICED_CALLS    1000u /* in a second: fewer say nothing of what a call costs */
-#define HOT_PART        2     /* of its cost in a loop: a call in warm code, in place */
-#define PART_OF_ONE     0.05  /* of the room: what one method may take */
-#define COLD_RATE       200u  /* calls a second, at most, that cost HOOK_PRICE_NS more */
+#define SETTLED_PART    0.15 /* of the process's CPU: compilers that take less have little to do */
+#define GIVE_UP_NS      2500000000u /* between one method that is given up and the next */
+#define PRICED_CALLS    1000u       /* in a second: fewer say nothing of what a call costs */
+#define HOT_PART        2           /* of its cost in a loop: a call in warm code, in place */
+#define PART_OF_ONE     0.05        /* of the room: what one method may take */
+#define COLD_RATE       200u        /* calls a second, at most, that cost HOOK_PRICE_NS more */
 #define RATE_LEAST      20u
 #define NAMED_RATE_MOST (1u << 24)
 #define PAUSE_NS        2000000000ull /* before the first try; doubles up to 64 times */
@@ -87,14 +88,19 @@ static double expected_ns(const struct agent *agent, uint32_t rate)
     return rate * hot_ns + (rate < COLD_RATE ? rate : COLD_RATE) * (double)HOOK_PRICE_NS;
 }
 
-/* The compilers' CPU is read every now and then, not every second. */
-static uint64_t look_at_compilers(struct agent *agent, uint64_t cpu_ns)
+/* The compilers' CPU is read every now and then, not every second. What they do after a change of
+ * classes does not make the program's code new. */
+static uint64_t look_at_compilers(struct agent *agent, uint64_t now_ns, uint64_t cpu_ns)
 {
     struct hook_budget *budget = &agent->budget;
     uint64_t compilers_ns = step(&budget->compilers_ns, agent->scan.compilers_cpu_ns);
 
     budget->recent_cpu_ns = budget->recent_cpu_ns * RECENT_PART + (double)cpu_ns;
     budget->recent_compilers_ns = budget->recent_compilers_ns * RECENT_PART + (double)compilers_ns;
+    if (hook_renewal__goes_on(&agent->renewal, now_ns)) {
+        budget->recent_cpu_ns = budget->recent_compilers_ns = 0;
+        return compilers_ns;
+    }
     __atomic_store_n(&agent->quotas.is_settled,
                      budget->recent_compilers_ns < budget->recent_cpu_ns * SETTLED_PART,
                      __ATOMIC_RELAXED);
@@ -114,11 +120,15 @@ static uint32_t most_of_one(const struct agent *agent, double room_ns)
 
 /* Too much is taken, and most of it by methods that are worth more than others: the one that is
  * worth least of these is like the others from now on. False: it is not so. */
-static bool give_up_one(const struct heard *heard)
+static bool give_up_one(struct hook_budget *budget, const struct heard *heard)
 {
     if (!heard->least || heard->weighed_calls < heard->calls / 2)
         return false;
-    __atomic_store_n(&heard->least->weight, 0, __ATOMIC_RELAXED);
+    /* The calls of the one before are among these still. */
+    if (budget->looked_ns - budget->gave_up_ns > GIVE_UP_NS) {
+        __atomic_store_n(&heard->least->weight, 0, __ATOMIC_RELAXED);
+        budget->gave_up_ns = budget->looked_ns;
+    }
     return true;
 }
 
@@ -251,7 +261,7 @@ void hook_budget__look(struct agent *agent)
     uint32_t methods = __atomic_load_n(&agent->class_hooks.methods.count, __ATOMIC_ACQUIRE);
     struct budget_second second = {.now_ns = now_ns};
     struct heard heard = {.calls = 0};
-    uint64_t cpu_ns, others_ns;
+    uint64_t cpu_ns, others_ns, once_ns;
     double room_ns, calls_ns;
 
     if (!agent->quotas.methods || now_ns - budget->looked_ns < LOOK_NS)
@@ -261,19 +271,23 @@ void hook_budget__look(struct agent *agent)
     cpu_ns = step(&budget->cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     __atomic_store_n(&agent->quotas.cpu_ns, budget->cpu_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&agent->quotas.cpu_at_ns, now_ns, __ATOMIC_RELAXED);
-    others_ns = step(&budget->used_ns, ledger_own_cost__sum(cost) - cost->hooks_ns);
+    /* Class changes are paid from what was saved up for them. */
+    once_ns = hook_renewal__cost_ns(&agent->renewal);
+    others_ns = step(&budget->used_ns,
+                     unprofiled__less(ledger_own_cost__sum(cost) - cost->hooks_ns, once_ns));
     count_heard(&agent->quotas, methods, &heard);
     calls_ns = hooks_ns(agent, &heard);
     second.cpu_ns = cpu_ns;
-    second.compilers_ns = look_at_compilers(agent, cpu_ns);
+    second.compilers_ns = look_at_compilers(agent, now_ns, cpu_ns);
     if (cpu_ns < LEAST_CPU_NS)
         return;
     room_ns = (double)cpu_ns * agent->options.overhead_ppm / 1000000;
-    second.left_ns = room_ns - (double)others_ns - calls_ns;
+    second.left_ns =
+        room_ns - (double)others_ns - calls_ns - (double)step(&budget->once_ns, once_ns);
     /* Whatever the rest costs, some exactness is kept. */
     room_ns = (double)others_ns < room_ns * 0.75 ? room_ns - (double)others_ns : room_ns / 4;
     second.room_ns = room_ns * 0.75 - calls_ns;
-    if (calls_ns <= room_ns || !give_up_one(&heard))
+    if (calls_ns <= room_ns || !give_up_one(budget, &heard))
         set_rates(agent, room_ns > 0 ? calls_ns / room_ns : 1, room_ns);
     look_at_silent(agent, methods, now_ns, (room_ns * 0.75 - calls_ns) / 2);
     hook_renewal__look(agent, &second);

@@ -18,9 +18,11 @@ struct agent;
 struct hook_budget {
     uint64_t looked_ns;
     uint64_t cpu_ns;            /* of the process, as looked at last; and the rest as well */
-    uint64_t used_ns;           /* by all of the profiler but the calls of hooks */
+    uint64_t used_ns;           /* by all of the profiler but the next two */
+    uint64_t once_ns;           /* by changes of classes that put hooks back */
     uint64_t hooks_ns;          /* by these */
     uint64_t silent_calls;      /* of muted methods */
+    uint64_t gave_up_ns;        /* when the last method lost the rate that samples had given it */
     uint64_t silent_ns;         /* when silent calls were looked at last; 0: not yet */
     double price_ns;            /* of a call, in the last seconds; 0: not known yet */
     uint64_t compilers_ns;      /* of C1 and C2, as looked at last */

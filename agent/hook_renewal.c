@@ -15,8 +15,9 @@
 #define PRICE_LEAST_NS  100000.0
 #define METHODS_LEAST   8u
 #define CLASSES_MOST    8u /* changed at a time: they stop the JVM for a moment */
-#define WEIGHT_PERCENT  1u /* of all samples: a method with fewer on its stacks is like any other  \
-                            */
+#define WEIGHT_PERCENT                                                                             \
+    1u /* of all samples: a method with fewer on its stacks is like any other                      \
+        */
 #define PAUSE_NS     (10ull * NS_PER_S) /* before the first try; six times as long each time */
 #define PAUSE_FACTOR 6u
 #define TRIES_MOST   4u
@@ -352,12 +353,23 @@ static void save(struct hook_renewal *renewal, const struct budget_second *secon
     renewal->saved_ns = renewal->saved_ns < -most_ns ? -most_ns : renewal->saved_ns;
 }
 
+uint64_t hook_renewal__cost_ns(const struct hook_renewal *renewal)
+{
+    return atomic_load(&renewal->took_ns) + renewal->recompiled_ns;
+}
+
+bool hook_renewal__goes_on(const struct hook_renewal *renewal, uint64_t now_ns)
+{
+    uint64_t changed_ns = atomic_load(&renewal->changed_ns);
+
+    return atomic_load(&renewal->changing) || (changed_ns && now_ns - changed_ns < AFTER_CHANGE_NS);
+}
+
 void hook_renewal__look(struct agent *agent, const struct budget_second *second)
 {
     struct hook_renewal *renewal = &agent->renewal;
-    uint64_t changed_ns = atomic_load(&renewal->changed_ns), now_ns = second->now_ns;
-    bool changing = atomic_load(&renewal->changing);
-    bool after = changing || (changed_ns && now_ns - changed_ns < AFTER_CHANGE_NS);
+    uint64_t now_ns = second->now_ns;
+    bool after = hook_renewal__goes_on(renewal, now_ns);
     double methods;
 
     account(renewal, second, after);

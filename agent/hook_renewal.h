@@ -60,6 +60,12 @@ struct hook_renewal {
 
 void hook_renewal__init(struct hook_renewal *renewal);
 
+/* What all changes took so far, with what the compilers did after them: ns of CPU. */
+uint64_t hook_renewal__cost_ns(const struct hook_renewal *renewal);
+
+/* Do the compilers work on what a change threw away? Any thread. */
+bool hook_renewal__goes_on(const struct hook_renewal *renewal, uint64_t now_ns);
+
 /* Once a second, for the housekeeping thread. */
 void hook_renewal__look(struct agent *agent, const struct budget_second *second);
 
