@@ -29,8 +29,8 @@
 struct heard {
     struct call_survey all;
     uint64_t calls;
-    uint64_t weighed_calls;     /* of methods that have a weight */
-    struct method_quota *least; /* of these, the one with the least; NULL: none */
+    uint64_t favoured_calls;    /* of methods that may make more than others */
+    struct method_quota *least; /* of these, the one with the least weight; NULL: none */
 };
 
 static void count_heard(struct hook_quotas *quotas, uint32_t methods, struct heard *heard)
@@ -44,9 +44,9 @@ static void count_heard(struct hook_quotas *quotas, uint32_t methods, struct hea
         heard->all.calls += calls;
         heard->all.cold_calls += calls < COST_COLD_CALLS ? calls : COST_COLD_CALLS;
         heard->calls += more;
-        if (!quota->weight || !more)
+        if (!more || !__atomic_load_n(&quota->is_favoured, __ATOMIC_RELAXED))
             continue;
-        heard->weighed_calls += more;
+        heard->favoured_calls += more;
         if (!heard->least || quota->weight < heard->least->weight)
             heard->least = quota;
     }
@@ -118,15 +118,15 @@ static uint32_t most_of_one(const struct agent *agent, double room_ns)
                                    : (uint32_t)rate;
 }
 
-/* Too much is taken, and most of it by methods that are worth more than others: the one that is
- * worth least of these is like the others from now on. False: it is not so. */
+/* Too much is taken, and most of it by favoured methods: the one with the least weight is like the
+ * others from now on. False: it is not so. */
 static bool give_up_one(struct hook_budget *budget, const struct heard *heard)
 {
-    if (!heard->least || heard->weighed_calls < heard->calls / 2)
+    if (!heard->least || heard->favoured_calls < heard->calls / 2)
         return false;
     /* The calls of the one before are among these still. */
     if (budget->looked_ns - budget->gave_up_ns > GIVE_UP_NS) {
-        __atomic_store_n(&heard->least->weight, 0, __ATOMIC_RELAXED);
+        hook_quotas__favour(heard->least, false);
         budget->gave_up_ns = budget->looked_ns;
     }
     return true;
@@ -217,6 +217,23 @@ static unsigned first_class_beyond(const struct agent *agent, uint32_t methods, 
     return class;
 }
 
+/* Methods that many samples found on a stack, muted now, are favoured again if there is room for
+ * all their calls. What room is left. */
+static double favour_again(struct agent *agent, uint32_t methods, uint64_t now_ns, double room_ns)
+{
+    for (uint32_t i = 1; i <= methods; i++) {
+        struct method_quota *quota = &agent->quotas.methods[i];
+        double ns = expected_ns(agent, quota->rate + TRY_CALLS);
+
+        if (!quota->weight || ns > room_ns || quota->rate > HOOK_RATE_MOST / 2 ||
+            !is_due(quota, now_ns) || !hook_quotas__try_again(&agent->quotas, i))
+            continue;
+        hook_quotas__favour(quota, true);
+        room_ns -= ns;
+    }
+    return room_ns;
+}
+
 /* Methods in rates below that class are heard again, and of the class itself as many as there is
  * room for. */
 static void try_again(struct agent *agent, uint32_t methods, uint64_t now_ns, double room_ns)
@@ -247,7 +264,7 @@ static void look_at_silent(struct agent *agent, uint32_t methods, uint64_t now_n
     if (budget->silent_ns) {
         learn_rates(agent, methods, now_ns);
         if (room_ns > 0)
-            try_again(agent, methods, now_ns, room_ns);
+            try_again(agent, methods, now_ns, favour_again(agent, methods, now_ns, room_ns));
     }
     budget->silent_ns = now_ns;
     hook_quotas__want_silent(quotas, methods + 1);

@@ -22,7 +22,7 @@ struct hook_budget {
     uint64_t once_ns;           /* by changes of classes that put hooks back */
     uint64_t hooks_ns;          /* by these */
     uint64_t silent_calls;      /* of muted methods */
-    uint64_t gave_up_ns;        /* when the last method lost the rate that samples had given it */
+    uint64_t gave_up_ns;        /* when the last favoured method lost that */
     uint64_t silent_ns;         /* when silent calls were looked at last; 0: not yet */
     double price_ns;            /* of a call, in the last seconds; 0: not known yet */
     uint64_t compilers_ns;      /* of C1 and C2, as looked at last */

@@ -143,8 +143,14 @@ static void count_silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t numbe
     hook_class__mute(jni, hook_quotas__slot(quotas, number), quota->counting);
 }
 
-static bool is_hot(const struct hook_quotas *quotas, uint32_t rate)
+/* A class was changed to hear a renewed method: to count its calls costs less than to do that
+ * again. */
+static bool is_hot(const struct hook_quotas *quotas, const struct method_quota *quota)
 {
+    uint32_t rate = quota->rate;
+
+    if (quota->renewals)
+        return rate > HOOK_RATE_MOST;
     return rate > (is_settled(quotas) ? __atomic_load_n(&quotas->hot_rate, __ATOMIC_RELAXED)
                                       : HOOK_RATE_FIRST);
 }
@@ -178,7 +184,7 @@ static void turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
 
     if (!change(&quotas->methods[method], HOOKING_MUTED, HOOKING_OFF))
         return;
-    hook_quotas__set_weight(quotas, method, 0);
+    hook_quotas__favour(&quotas->methods[method], false);
     hook_class__turn_off(jni, hook_quotas__slot(quotas, method));
     tell(quotas, method, HOOKING_OFF);
     ledger__count(&header->muted_methods, (uint64_t)-1);
@@ -201,7 +207,7 @@ void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t slot)
                                      __ATOMIC_RELAXED))
         return;
     quota->rate = rate_of(quota->counting, now_ns - since_ns);
-    if (is_hot(quotas, quota->rate) && !quota->is_named)
+    if (is_hot(quotas, quota) && !quota->is_named)
         turn_off(quotas, jni, method);
     else
         count_silent(quotas, jni, method);
@@ -229,7 +235,7 @@ static uint32_t allowed_rate(const struct hook_quotas *quotas, const struct meth
                                     __ATOMIC_RELAXED);
     bool is_little = used_ns < process_cpu_ns(quotas, now_ns) / 1000000 * quotas->overhead_ppm / 2;
 
-    if (rate < HOOK_RATE_MOST && __atomic_load_n(&quota->weight, __ATOMIC_RELAXED))
+    if (rate < HOOK_RATE_MOST && __atomic_load_n(&quota->is_favoured, __ATOMIC_RELAXED))
         return HOOK_RATE_MOST;
     return is_little && rate < HOOK_RATE_SPARE ? HOOK_RATE_SPARE : rate;
 }

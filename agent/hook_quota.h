@@ -70,10 +70,11 @@ struct method_quota {
     uint32_t code_hash;
     uint32_t slot;      /* atomic: what its hooks pass; 0: its number */
     uint32_t renewals;  /* so many slots it had since */
-    uint32_t weight;    /* atomic: samples that found it on a stack; 0: it has no rate of its own */
+    uint32_t weight;    /* samples that found it on a stack, when it was renewed last */
     ledger_ref hooking; /* its record; or none: it was always heard */
     bool is_named;      /* include= names it outright */
     bool is_fresh;      /* it fell silent since the last look at the costs */
+    bool is_favoured;   /* atomic: for its weight it may make HOOK_RATE_MOST */
     bool is_renewed;    /* atomic: it is off, and its class is being changed */
 };
 
@@ -151,12 +152,10 @@ bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method);
 /* Wherever the method is loaded it has hooks: it is heard from now on. Or it is off as before. */
 void hook_quotas__end_renewal(struct hook_quotas *quotas, uint32_t method, bool has_hooks);
 
-/* The method is worth more than others, or, with weight 0, it is not any more: so long it may make
- * HOOK_RATE_MOST. Any thread. */
-static inline void hook_quotas__set_weight(struct hook_quotas *quotas, uint32_t method,
-                                           uint32_t weight)
+/* May the method, which many samples found on a stack, make HOOK_RATE_MOST? Any thread. */
+static inline void hook_quotas__favour(struct method_quota *quota, bool favoured)
 {
-    __atomic_store_n(&quotas->methods[method].weight, weight, __ATOMIC_RELAXED);
+    __atomic_store_n(&quota->is_favoured, favoured, __ATOMIC_RELAXED);
 }
 
 /* For the housekeeping thread: asks for muted methods to be heard again, by the next thread that

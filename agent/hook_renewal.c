@@ -270,8 +270,8 @@ static void choose_batch(struct agent *agent, const struct candidates *candidate
 
         if (!method || is_beyond(candidates, one->method) || !may_change(agent, method->class))
             continue;
-        if (one->weight)
-            hook_quotas__set_weight(&agent->quotas, one->method, one->weight);
+        agent->quotas.methods[one->method].weight = one->weight;
+        hook_quotas__favour(&agent->quotas.methods[one->method], one->weight != 0);
         if (is_in(&batch, method->class))
             continue;
         if (batch.class_count == CLASSES_MOST)
