@@ -3,11 +3,13 @@
 #include "agent/agent.h"
 #include "agent/log.h"
 #include "native/kernel_metrics.h"
+#include "native/orphan_ledgers.h"
 #include "native/unprofiled.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -165,12 +167,30 @@ static uint64_t rest_ns(const struct agent *agent)
     return scan_ns > START_ROUND_NS ? scan_ns : START_ROUND_NS;
 }
 
+/* What killed JVMs of this user left beside the ledger takes memory. */
+static void tidy_up(const struct agent *agent)
+{
+    char folder[sizeof agent->ledger.path];
+    char *slash;
+    unsigned removed;
+
+    snprintf(folder, sizeof folder, "%s", agent->ledger.path);
+    slash = strrchr(folder, '/');
+    if (agent->options.keep_orphans || !slash)
+        return;
+    *slash = '\0';
+    removed = orphan_ledgers__tidy(folder);
+    if (removed)
+        log__line(LOG_INFO, "removed %u ledgers that killed JVMs had left in %s", removed, folder);
+}
+
 static void *run(void *context)
 {
     struct agent *agent = context;
 
     pthread_setname_np(pthread_self(), "treadle");
     agent->ledger.header->profiler_tid = gettid();
+    tidy_up(agent);
     while (!rest(agent, rest_ns(agent)))
         look_after(agent);
     return NULL;

@@ -285,6 +285,15 @@ static int read_fold(struct agent_options *options, const char *value, struct re
     return chosen < 0 ? chosen : 0;
 }
 
+static int read_orphans(struct agent_options *options, const char *value, struct refusal *refusal)
+{
+    static const char *const names[] = {"tidy", "keep"};
+    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
+
+    options->keep_orphans = chosen == 1;
+    return chosen < 0 ? chosen : 0;
+}
+
 static int read_max_mem(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const struct unit_number_unit units[] = {
@@ -378,6 +387,7 @@ static const struct {
     {"overhead", read_overhead},
     {"plan", read_plan},
     {"recursion", read_recursion},
+    {"orphans", read_orphans},
 };
 
 static const struct {

@@ -37,6 +37,7 @@ struct agent_options {
     enum ledger_sample_clock sample_clock; /* TIMER, PERF, or NONE: as the interval needs */
     bool reuse_new;
     bool fold_none;
+    bool keep_orphans;  /* what killed JVMs left is not removed */
     uint32_t recursion; /* levels kept apart; 0: all */
     uint64_t max_mem;   /* bytes */
     enum log_level log;

@@ -1,5 +1,7 @@
 #include "native/ledger.h"
 
+#include "native/orphan_ledgers.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -508,6 +510,8 @@ int ledger__create(struct ledger *ledger, const char *folder, uint64_t max_bytes
         chunks = CHUNKS_MIN;
     if (folder) {
         error = open_named(ledger, folder);
+        if (!error)
+            orphan_ledger__lock(ledger->fd);
     } else {
         ledger->fd = memfd_create("treadle", MFD_CLOEXEC);
         error = ledger->fd < 0 ? -errno : 0;

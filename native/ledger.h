@@ -69,8 +69,9 @@ struct ledger {
 
 /*
  * Makes a ledger. `folder` is where; its name there is unpredictable in part and says the pid:
- * treadle-PID-RANDOM.live. Mode 0600, O_EXCL, O_NOFOLLOW. With folder NULL the file has no name
- * (memfd). max_bytes is rounded down to chunks, at least 64 KiB. 0 or -errno.
+ * treadle-PID-RANDOM.live. Mode 0600, O_EXCL, O_NOFOLLOW; locked, see orphan_ledgers.h. With folder
+ * NULL the file has no name (memfd). max_bytes is rounded down to chunks, at least 64 KiB. 0 or
+ * -errno.
  */
 int ledger__create(struct ledger *ledger, const char *folder, uint64_t max_bytes);
 

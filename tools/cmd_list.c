@@ -1,4 +1,5 @@
 /* treadle list: which ledgers there are. */
+#include "native/orphan_ledgers.h"
 #include "tools/command.h"
 #include "tools/json_rows.h"
 #include "tools/ledger_summary.h"
@@ -18,10 +19,13 @@
 
 enum option_key {
     KEY_JSON = 256,
+    KEY_REMOVE,
 };
 
 static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "JSON: sizes in bytes, times in ns since the epoch", 0},
+    {"remove", KEY_REMOVE, NULL, 0,
+     "remove your orphans, and nothing else, and print their paths; lists nothing", 0},
     {0},
 };
 
@@ -34,6 +38,7 @@ static const char doc[] =
 
 struct request {
     bool json;
+    bool remove;
     bool partial;
     struct found_ledgers given;
     bool is_wrong; /* one that was given is not there */
@@ -53,6 +58,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case KEY_JSON:
         request->json = true;
+        break;
+    case KEY_REMOVE:
+        request->remove = true;
         break;
     case ARGP_KEY_ARG:
         if (!found_ledgers__add(&request->given, argument)) {
@@ -229,6 +237,15 @@ static int list_text(struct listing *listing)
     return error ? command__fail("the list cannot be shown: %s", strerror(-error)) : EXIT_FINE;
 }
 
+/* Whatever it is that is no orphan, or another user's, stays. */
+static int remove_orphans(const struct found_ledgers *live)
+{
+    for (size_t i = 0; i < live->count; i++)
+        if (orphan_ledger__remove(live->items[i].path))
+            puts(live->items[i].path);
+    return EXIT_FINE;
+}
+
 int cmd_list(int argc, char **argv)
 {
     static const struct argp argp = {.options = options,
@@ -242,13 +259,16 @@ int cmd_list(int argc, char **argv)
         return EXIT_BAD_USAGE;
     listing.allows_partial = request.partial;
     listing.snapshots = request.given;
-    if (!request.given.count && !request.is_wrong) {
+    if (!request.given.count && !request.is_wrong)
         live_folders__find(&listing.live, 0);
+    if (!request.given.count && !request.is_wrong && !request.remove) {
         live_folders__find_snapshots(&listing.snapshots);
         live_folders__find_snapshots_beside(&listing.snapshots, &listing.live);
     }
     int status = EXIT_BAD_INPUT;
-    if (!request.is_wrong)
+    if (request.remove && !request.is_wrong)
+        status = remove_orphans(request.given.count ? &request.given : &listing.live);
+    else if (!request.is_wrong)
         status = request.json ? list_json(&listing) : list_text(&listing);
     found_ledgers__release(&listing.live);
     found_ledgers__release(&listing.snapshots);

@@ -123,6 +123,13 @@ class Live(bench.Bench):
         after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         self.assertLess(after, max(before, 100_000))  # KiB
 
+    def test_orphans_are_removed_and_nothing_else(self):
+        """Named, for those of other JVMs on this machine are none of this test's."""
+        orphan, live, plain = self.make_orphan(), self.make_live(), self.make("plain")
+        self.assertEqual(self.treadle("list", "--remove", live, orphan, plain), f"{orphan}\n")
+        self.assertEqual([os.path.exists(self.path(name)) for name in (live, orphan, plain)],
+                         [True, False, True])
+
     def test_files_of_others_are_named_and_not_opened(self):
         name = self.make_orphan()
         if os.geteuid():

@@ -1,0 +1,122 @@
+#include "native/orphan_ledgers.h"
+
+#include "native/ledger_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Of more than these the newest are left for the next time. */
+#define ORPHANS_MAX 4096u
+
+struct orphan {
+    char name[NAME_MAX + 1];
+    uint64_t changed_ns;
+};
+
+void orphan_ledger__lock(int fd)
+{
+    (void)flock(fd, LOCK_SH | LOCK_NB);
+}
+
+/* An open ledger of this user whose process is gone; *changed_ns: when it was written last. */
+static bool is_orphan(int fd, uint64_t *changed_ns)
+{
+    char message[256];
+    const struct ledger_complaint to = {"", message, sizeof message};
+    struct ledger_header header;
+    struct stat file;
+
+    if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_uid != geteuid() ||
+        ledger_file__read_header(fd, &header, &to) != 0 ||
+        ledger_header__life(&header) != LEDGER_IS_ORPHAN || flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return false;
+    *changed_ns = (uint64_t)file.st_mtim.tv_sec * 1000000000u + (uint64_t)file.st_mtim.tv_nsec;
+    return true;
+}
+
+static int open_at(int folder, const char *name)
+{
+    return openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+}
+
+/* If it is one still. */
+static bool remove_at(int folder, const char *name)
+{
+    uint64_t changed_ns;
+    int fd = open_at(folder, name);
+    bool removed = fd >= 0 && is_orphan(fd, &changed_ns) && unlinkat(folder, name, 0) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return removed;
+}
+
+bool orphan_ledger__remove(const char *path)
+{
+    return remove_at(AT_FDCWD, path);
+}
+
+static bool is_live_name(const char *name)
+{
+    size_t length = strlen(name);
+
+    return strncmp(name, "treadle-", 8) == 0 && length > 13 &&
+           strcmp(name + length - 5, ".live") == 0;
+}
+
+static unsigned find_orphans(DIR *folder, struct orphan *orphans)
+{
+    const struct dirent *entry;
+    unsigned count = 0;
+
+    while (count < ORPHANS_MAX && (entry = readdir(folder))) {
+        struct orphan *orphan = &orphans[count];
+        int fd = is_live_name(entry->d_name) ? open_at(dirfd(folder), entry->d_name) : -1;
+
+        if (fd < 0)
+            continue;
+        snprintf(orphan->name, sizeof orphan->name, "%s", entry->d_name);
+        count += is_orphan(fd, &orphan->changed_ns);
+        close(fd);
+    }
+    return count;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct orphan *x = a, *y = b;
+
+    return (x->changed_ns < y->changed_ns) - (x->changed_ns > y->changed_ns);
+}
+
+unsigned orphan_ledgers__tidy(const char *folder)
+{
+    struct orphan *orphans = malloc(ORPHANS_MAX * sizeof *orphans);
+    DIR *directory = orphans ? opendir(folder) : NULL;
+    struct timespec now;
+    unsigned count, removed = 0;
+    uint64_t now_ns;
+
+    if (!directory) {
+        free(orphans);
+        return 0;
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    count = find_orphans(directory, orphans);
+    qsort(orphans, count, sizeof *orphans, newest_first);
+    for (unsigned i = 0; i < count; i++)
+        if (i >= ORPHANS_KEPT || orphans[i].changed_ns + ORPHANS_KEPT_NS < now_ns)
+            removed += remove_at(dirfd(directory), orphans[i].name);
+    closedir(directory);
+    free(orphans);
+    return removed;
+}
