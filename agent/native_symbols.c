@@ -16,8 +16,14 @@ struct image_symbols {
     UT_hash_handle hh;
 };
 
-struct symbol_entry {
+/* Where one image was another may be later. */
+struct symbol_key {
     uint64_t begin;
+    const struct code_image *image; /* NULL: code of the JVM or of the kernel */
+};
+
+struct symbol_entry {
+    struct symbol_key key;
     struct native_symbol symbol;
     UT_hash_handle hh;
 };
@@ -59,6 +65,21 @@ static ledger_ref record_image(const struct native_symbols *symbols, const struc
     return ref;
 }
 
+/* The names in the image's file, unless there is another build by now: an update, under a process
+ * that runs on with the old one. */
+static struct elf_symbols *open_names(const struct code_image *image)
+{
+    const char *build_id = code_image__build_id(image);
+    struct elf_symbols *names;
+
+    if (elf_symbols__open(&names, code_image__path(image)) != 0)
+        return NULL;
+    if (strcmp(elf_symbols__build_id(names), build_id) == 0)
+        return names;
+    elf_symbols__close(names);
+    return NULL;
+}
+
 static struct image_symbols *open_image(struct native_symbols *symbols,
                                         const struct code_image *image)
 {
@@ -76,31 +97,33 @@ static struct image_symbols *open_image(struct native_symbols *symbols,
         free(entry);
         return NULL;
     }
-    if (elf_symbols__open(&entry->names, code_image__path(image)) != 0)
-        entry->names = NULL;
+    entry->names = open_names(image);
     entry->path = string(symbols, code_image__path(image));
     entry->record = record_image(symbols, image, entry->path);
     return entry;
 }
 
-static struct native_symbol *find_entry(const struct native_symbols *symbols, uint64_t begin)
+static struct native_symbol *find_entry(const struct native_symbols *symbols,
+                                        const struct code_image *image, uint64_t begin)
 {
+    const struct symbol_key key = {begin, image};
     struct symbol_entry *entry;
 
-    HASH_FIND(hh, symbols->symbols, &begin, sizeof begin, entry);
+    HASH_FIND(hh, symbols->symbols, &key, sizeof key, entry);
     return entry ? &entry->symbol : NULL;
 }
 
-static struct native_symbol *add_entry(struct native_symbols *symbols, uint64_t begin, uint64_t end,
+static struct native_symbol *add_entry(struct native_symbols *symbols,
+                                       const struct code_image *image, uint64_t begin, uint64_t end,
                                        ledger_ref method)
 {
     struct symbol_entry *entry = calloc(1, sizeof *entry);
 
     if (!entry)
         return NULL;
-    entry->begin = begin;
+    entry->key = (struct symbol_key){begin, image};
     entry->symbol = (struct native_symbol){.method = method, .begin = begin, .end = end};
-    HASH_ADD(hh, symbols->symbols, begin, sizeof entry->begin, entry);
+    HASH_ADD(hh, symbols->symbols, key, sizeof entry->key, entry);
     if (entry->hh.tbl)
         return &entry->symbol;
     free(entry);
@@ -139,7 +162,8 @@ struct native_symbol *native_symbols__find(struct native_symbols *symbols, uint6
         return NULL;
     /* Where the image says what function that is, most samples end here. */
     if (function.size) {
-        known = find_entry(symbols, function.start + code_image__bias(function.image));
+        known =
+            find_entry(symbols, function.image, function.start + code_image__bias(function.image));
         if (known)
             return known;
     }
@@ -159,10 +183,10 @@ struct native_symbol *native_symbols__find(struct native_symbols *symbols, uint6
         }
     }
     start += code_image__bias(function.image);
-    known = find_entry(symbols, start);
+    known = find_entry(symbols, function.image, start);
     if (known)
         return known;
-    return add_entry(symbols, start, start + size,
+    return add_entry(symbols, function.image, start, start + size,
                      record_symbol(symbols, image->path, name, image->record,
                                    start - code_image__bias(function.image), size));
 }
@@ -181,10 +205,10 @@ struct native_symbol *native_symbols__find_kernel(struct native_symbols *symbols
     name = symbols->kernel ? kernel_symbols__find(symbols->kernel, address, &start) : NULL;
     if (!name)
         return NULL;
-    known = find_entry(symbols, start);
+    known = find_entry(symbols, NULL, start);
     if (known)
         return known;
-    return add_entry(symbols, start, start,
+    return add_entry(symbols, NULL, start, start,
                      record_symbol(symbols, string(symbols, "[kernel]"), name, 0, start, 0));
 }
 
@@ -259,6 +283,14 @@ void native_symbols__stub(struct native_symbols *symbols, const char *name, cons
     pthread_mutex_unlock(&symbols->stubs_lock);
 }
 
+static bool is_named(const struct native_symbols *symbols, const struct native_symbol *symbol,
+                     const char *name)
+{
+    const struct ledger_method *method = ledger__at(symbols->ledger, symbol->method);
+
+    return !symbol->method || method->name == string(symbols, name);
+}
+
 struct native_symbol *native_symbols__find_stub(struct native_symbols *symbols, uint64_t address,
                                                 const struct code_blob *blob)
 {
@@ -276,9 +308,17 @@ struct native_symbol *native_symbols__find_stub(struct native_symbols *symbols, 
         snprintf(name, sizeof name, "%s", symbols->stubs[at].name);
     }
     pthread_mutex_unlock(&symbols->stubs_lock);
-    known = find_entry(symbols, begin);
-    if (known)
+    known = find_entry(symbols, NULL, begin);
+    if (known && is_named(symbols, known, name))
         return known;
-    return add_entry(symbols, begin, end,
+    /* Other code was there before. */
+    if (known) {
+        *known = (struct native_symbol){
+            .method = record_symbol(symbols, string(symbols, "[jvm]"), name, 0, begin, end - begin),
+            .begin = begin,
+            .end = end};
+        return known;
+    }
+    return add_entry(symbols, NULL, begin, end,
                      record_symbol(symbols, string(symbols, "[jvm]"), name, 0, begin, end - begin));
 }
