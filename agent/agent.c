@@ -29,6 +29,10 @@
 struct agent treadle_agent;
 
 static bool loaded;
+static bool prepared_for_forks;
+
+/* Two may ask at once; the second finds what the first has made. */
+static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 
 JNIEnv *agent__jni(const struct agent *agent)
 {
@@ -117,7 +121,8 @@ static void choose_clock(struct agent *agent, bool attached)
     int error;
 
     ledger_time__start(&agent->setup.time, attached ? LEDGER_TIME_COMPARE_NS : COMPARE_AT_START_NS);
-    agent->setup.clock = kernel_clock__choose(forced, &agent->setup.time, &error);
+    agent->setup.clock = kernel_clock__choose_and_tell(forced, &agent->setup.time, &error,
+                                                       agent->ledger.header->clock_error);
     if (error)
         log__line(LOG_WARN, "clock=%s does not work here (%s); using %s",
                   kernel_clock__name(forced), strerror(-error),
@@ -209,10 +214,8 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     error = kernel_thread_table__init(&agent->kernel_threads, &agent->setup);
     if (!error)
         error = make_snapshot_pattern(agent);
-    if (error) {
+    if (error)
         log__line(LOG_ERROR, "cannot begin: %s; not profiling", strerror(-error));
-        ledger__unlink(&agent->ledger);
-    }
     return error;
 }
 
@@ -326,6 +329,24 @@ static void leave_to_parent(void)
     (void)ledger__make_private(&agent->ledger);
 }
 
+/* What a beginning has made that came to nothing, and that nobody has used yet: it may be tried
+ * again.
+ */
+static void undo(struct agent *agent)
+{
+    (*agent->jvmti)->DisposeEnvironment(agent->jvmti);
+    agent->jvmti = NULL;
+    kernel_thread_table__destroy(&agent->kernel_threads);
+    hook_quotas__end(&agent->quotas);
+    plan__delete(agent->plan);
+    agent->plan = NULL;
+    memset(&agent->setup, 0, sizeof agent->setup);
+    if (agent->ledger.base) {
+        ledger__unlink(&agent->ledger);
+        ledger__close(&agent->ledger);
+    }
+}
+
 /* From the options, which are read already, to where the JVM runs Java. */
 static int begin(struct agent *agent, JavaVM *vm, const char *options, bool attached)
 {
@@ -338,14 +359,15 @@ static int begin(struct agent *agent, JavaVM *vm, const char *options, bool atta
         return -ENOTSUP;
     }
     error = begin_ledger(agent, options, attached);
-    if (error)
-        return error;
-    error = hear_events(agent);
+    if (!error)
+        error = hear_events(agent);
     if (error) {
-        ledger__unlink(&agent->ledger);
+        undo(agent);
         return error;
     }
-    (void)pthread_atfork(NULL, NULL, leave_to_parent);
+    if (!prepared_for_forks)
+        (void)pthread_atfork(NULL, NULL, leave_to_parent);
+    prepared_for_forks = true;
     log__line(LOG_INFO, "ledger %s, clock %s", agent->ledger.path,
               kernel_clock__name(agent->setup.clock));
     error = housekeeping__start(agent);
@@ -489,10 +511,13 @@ static int answer(struct agent *agent, const char *text)
 JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 {
     struct agent *agent = &treadle_agent;
-    int error = loaded ? answer(agent, text) : attach(agent, vm, text);
+    int error;
 
     (void)reserved;
+    pthread_mutex_lock(&attach_lock);
+    error = loaded ? answer(agent, text) : attach(agent, vm, text);
     log__end_answer();
+    pthread_mutex_unlock(&attach_lock);
     return error ? JNI_ERR : JNI_OK;
 }
 

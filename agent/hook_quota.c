@@ -1,6 +1,7 @@
 #include "agent/hook_quota.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define NS_PER_S  1000000000u
@@ -44,6 +45,15 @@ int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
     quotas->renewed = renewed;
     quotas->methods = methods;
     return 0;
+}
+
+void hook_quotas__end(struct hook_quotas *quotas)
+{
+    if (!quotas->methods)
+        return;
+    munmap(quotas->methods, HOOK_METHODS_MAX * sizeof *quotas->methods);
+    munmap(quotas->left, HOOK_METHODS_MAX * sizeof *quotas->left);
+    memset(quotas, 0, sizeof *quotas);
 }
 
 void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named,

@@ -104,6 +104,9 @@ struct hook_quotas {
 int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
                        const struct ledger_time *time);
 
+/* Nobody has used them yet. */
+void hook_quotas__end(struct hook_quotas *quotas);
+
 /* The method has hooks from now on; the hash is of its code. Not in a hook. */
 void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named,
                       uint32_t code_hash);

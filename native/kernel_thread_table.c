@@ -24,8 +24,7 @@ struct kernel_thread_entry {
 
 __thread struct kernel_thread *kernel_thread_mine __attribute__((tls_model("initial-exec")));
 
-/* There was no room for it once: it is not tried again at each of its events. */
-static __thread bool was_refused __attribute__((tls_model("initial-exec")));
+__thread bool kernel_thread_refused __attribute__((tls_model("initial-exec")));
 
 static struct kernel_thread_entry *entry_of(struct kernel_thread *thread)
 {
@@ -120,10 +119,21 @@ static void sweep(struct kernel_thread_table *table)
 int kernel_thread_table__init(struct kernel_thread_table *table,
                               const struct kernel_thread_setup *setup)
 {
+    int error;
+
     memset(table, 0, sizeof *table);
     pthread_mutex_init(&table->lock, NULL);
     table->setup = setup;
-    return -pthread_key_create(&table->at_thread_end, at_thread_end);
+    error = -pthread_key_create(&table->at_thread_end, at_thread_end);
+    table->has_key = !error;
+    return error;
+}
+
+void kernel_thread_table__destroy(struct kernel_thread_table *table)
+{
+    if (table->has_key)
+        pthread_key_delete(table->at_thread_end);
+    table->has_key = false;
 }
 
 /* Address space, which takes memory as it is used; kept as long as the entry. NULL: none. */
@@ -233,14 +243,14 @@ struct kernel_thread *kernel_thread_table__enter(struct kernel_thread_table *tab
     struct kernel_thread_entry *entry;
     bool adopted;
 
-    if (kernel_thread_mine || was_refused)
+    if (kernel_thread_mine || kernel_thread_refused)
         return kernel_thread_mine;
     pthread_mutex_lock(&table->lock);
     entry = own_entry(table, &adopted);
     pthread_mutex_unlock(&table->lock);
     if (!entry) {
         ledger__count(&table->setup->ledger->header->dropped_threads, 1);
-        was_refused = true;
+        kernel_thread_refused = true;
         return NULL;
     }
     if (adopted)

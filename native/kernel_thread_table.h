@@ -39,6 +39,7 @@ struct kernel_thread_table {
     struct kernel_thread_entry *entries; /* uthash, by tid */
     unsigned ended;                      /* entries whose thread has begun to end */
     struct kernel_thread *spare;         /* of kernel threads that are gone; with their records */
+    bool has_key;
     pthread_key_t at_thread_end;
     struct slow_hooks slow_hooks;        /* of kernel threads that are gone; under the lock */
     struct departed_threads departed[2]; /* since the last sweep, and since the one before */
@@ -48,9 +49,20 @@ struct kernel_thread_table {
  * and no allocation on first use inside a handler. */
 extern __thread struct kernel_thread *kernel_thread_mine __attribute__((tls_model("initial-exec")));
 
+/* There was no room for the calling thread once: it is not tried again at each of its events. */
+extern __thread bool kernel_thread_refused __attribute__((tls_model("initial-exec")));
+
+static inline bool kernel_thread_table__refused_me(void)
+{
+    return kernel_thread_refused;
+}
+
 /* 0 or -errno. The table lives as long as the process: threads may end at any time. */
 int kernel_thread_table__init(struct kernel_thread_table *table,
                               const struct kernel_thread_setup *setup);
+
+/* Of a table that no thread has come by; one that was never made is fine. */
+void kernel_thread_table__destroy(struct kernel_thread_table *table);
 
 /* The calling kernel thread's entry, made on first use and given back when the thread ends. NULL
  * when memory or the ledger is full (counted as a dropped thread). */
