@@ -118,14 +118,26 @@ static int self_test(enum ledger_clock_kind kind, const struct ledger_time *time
     return error;
 }
 
-enum ledger_clock_kind kernel_clock__choose(enum ledger_clock_kind forced,
-                                            const struct ledger_time *time, int *error)
+enum ledger_clock_kind kernel_clock__choose_and_tell(enum ledger_clock_kind forced,
+                                                     const struct ledger_time *time, int *error,
+                                                     int32_t errors[LEDGER_CLOCK_KINDS])
 {
+    memset(errors, 0, LEDGER_CLOCK_KINDS * sizeof *errors);
     *error = forced ? self_test(forced, time) : 0;
     if (forced && !*error)
         return forced;
-    for (unsigned kind = LEDGER_CLOCK_RSEQ; kind > LEDGER_CLOCK_PLAIN; kind--)
-        if (self_test(kind, time) == 0)
+    for (unsigned kind = LEDGER_CLOCK_RSEQ; kind > LEDGER_CLOCK_PLAIN; kind--) {
+        errors[kind] = -self_test(kind, time);
+        if (!errors[kind])
             return kind;
+    }
     return LEDGER_CLOCK_PLAIN;
+}
+
+enum ledger_clock_kind kernel_clock__choose(enum ledger_clock_kind forced,
+                                            const struct ledger_time *time, int *error)
+{
+    int32_t errors[LEDGER_CLOCK_KINDS];
+
+    return kernel_clock__choose_and_tell(forced, time, error, errors);
 }

@@ -44,6 +44,12 @@ struct kernel_clock {
 enum ledger_clock_kind kernel_clock__choose(enum ledger_clock_kind forced,
                                             const struct ledger_time *time, int *error);
 
+/* The same, and with which errno each kind failed that was tried; ENOTSUP: it missed a switch, or
+ * there is no cycle counter to go by. */
+enum ledger_clock_kind kernel_clock__choose_and_tell(enum ledger_clock_kind forced,
+                                                     const struct ledger_time *time, int *error,
+                                                     int32_t errors[LEDGER_CLOCK_KINDS]);
+
 /* "rseq", "perf", "plain"; the kind of that name, or 0. */
 const char *kernel_clock__name(enum ledger_clock_kind kind);
 enum ledger_clock_kind kernel_clock__by_name(const char *name);

@@ -111,6 +111,7 @@ enum ledger_clock_kind {
     LEDGER_CLOCK_PLAIN = 1, /* CLOCK_THREAD_CPUTIME_ID at every event */
     LEDGER_CLOCK_PERF = 2,  /* TSC, switches seen by the lock word of a perf event's page */
     LEDGER_CLOCK_RSEQ = 3,  /* TSC, switches seen by rseq_cs being cleared */
+    LEDGER_CLOCK_KINDS,
 };
 
 #define LEDGER_LEFT_ALONE_SLOTS 24u
@@ -296,6 +297,8 @@ struct ledger_header {
 
     uint32_t recursion; /* recursion=, as started last: levels kept apart; 0: all */
     uint32_t reserved_recursion;
+    int32_t clock_error[LEDGER_CLOCK_KINDS]; /* per enum ledger_clock_kind: the errno with which its
+                                                self-test failed; 0: it did not, or was not tried */
 };
 
 enum ledger_event_mode {

@@ -258,6 +258,21 @@ static void losses_facts(const struct status *status)
         fact_of(status, "positions", "%s", corrected);
 }
 
+/* The clock in use, and why none of the faster ones is. */
+static void clock_fact(const struct status *status)
+{
+    const struct ledger_header *header = &status->ledger.header;
+    char text[300], why[80];
+    int length = snprintf(text, sizeof(text), "%s (%s", report_clock__name(header->clock_kind),
+                          header->clock_forced ? "by option" : "by self-test");
+
+    for (uint32_t kind = LEDGER_CLOCK_RSEQ; kind > LEDGER_CLOCK_PLAIN; kind--)
+        if (report_clock__is_refused(header, kind, why, sizeof(why)))
+            length += snprintf(text + length, sizeof(text) - (size_t)length, "; %s: %s",
+                               report_clock__name(kind), why);
+    fact_of(status, "clock", "%s)", text);
+}
+
 static void show_text(const struct status *status)
 {
     const struct ledger_header *header = &status->ledger.header;
@@ -271,8 +286,7 @@ static void show_text(const struct status *status)
     fact(status, "options", status->ledger.options);
     profiling_fact(status);
     fact_of(status, "events", "%s", report_events__name(header->event_mode));
-    fact_of(status, "clock", "%s (%s)", report_clock__name(header->clock_kind),
-            header->clock_forced ? "by option" : "by self-test");
+    clock_fact(status);
     hooks_facts(status);
     budget_facts(status);
     own_cost_fact(status);
@@ -285,6 +299,17 @@ static void show_text(const struct status *status)
     folded_fact(status);
     losses_facts(status);
     fact_of(status, "snapshots", "%" PRIu32, header->snapshots);
+}
+
+static json_t *refused_clocks_json(const struct ledger_header *header)
+{
+    json_t *object = json_object();
+    char why[80];
+
+    for (uint32_t kind = LEDGER_CLOCK_RSEQ; kind > LEDGER_CLOCK_PLAIN; kind--)
+        if (report_clock__is_refused(header, kind, why, sizeof(why)))
+            json_object_set_new(object, report_clock__name(kind), json_string(why));
+    return object;
 }
 
 static json_t *losses_json(const struct ledger_header *header)
@@ -317,6 +342,7 @@ static void show_json(const struct status *status)
     json_object_set_new(object, "unprofiled_ns", json_row__integer(header->unprofiled_wall_ns));
     json_object_set_new(object, "events", json_string(report_events__name(header->event_mode)));
     json_object_set_new(object, "clock", json_string(report_clock__name(header->clock_kind)));
+    json_object_set_new(object, "refused_clocks", refused_clocks_json(header));
     if (hooks__are_used(header))
         json_object_set_new(object, "hooks", hooks__json(header));
     json_object_set_new(object, "budget", budget_json(status));

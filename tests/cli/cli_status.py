@@ -42,6 +42,13 @@ class Status(bench.Bench):
         self.assertEqual(facts["snapshots"], "1")
         self.assertNotIn("starts", facts)
 
+    def test_why_the_clock_is_a_slow_one(self):
+        self.make_it("slow_clock")
+        self.assertEqual(self.facts()["clock"], "plain (by self-test; rseq: does not tell every switch here; "
+                                                "perf: Permission denied)")
+        self.assertEqual(self.json("status", self.pid)["refused_clocks"],
+                         {"rseq": "does not tell every switch here", "perf": "Permission denied"})
+
     def test_stopped(self):
         self.make_it("stopped")
         facts = self.facts()

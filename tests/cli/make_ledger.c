@@ -481,6 +481,12 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "live") == 0) {
         draw_own(&drawing, (pid_t)number);
         state = LEDGER_LIVE;
+    } else if (strcmp(argv[1], "slow_clock") == 0) {
+        draw_own(&drawing, (pid_t)number);
+        drawing.ledger.header->clock_kind = LEDGER_CLOCK_PLAIN;
+        drawing.ledger.header->clock_error[LEDGER_CLOCK_RSEQ] = ENOTSUP;
+        drawing.ledger.header->clock_error[LEDGER_CLOCK_PERF] = EACCES;
+        state = LEDGER_LIVE;
     } else if (strcmp(argv[1], "spinning") == 0) {
         draw_spinning(&drawing, (pid_t)number);
         state = LEDGER_LIVE;

@@ -2,6 +2,10 @@
 
 #include "native/cost_model.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 static int64_t clamp(__int128 value)
 {
     return value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : (int64_t)value;
@@ -114,6 +118,21 @@ const char *report_clock__name(uint32_t clock_kind)
 {
     static const char *const names[] = {"unknown", "plain", "perf", "rseq"};
     return names[clock_kind <= LEDGER_CLOCK_RSEQ ? clock_kind : 0];
+}
+
+bool report_clock__is_refused(const struct ledger_header *header, uint32_t kind, char *why,
+                              size_t why_bytes)
+{
+    int32_t error = header->clock_error[kind];
+    if (!error || kind <= header->clock_kind)
+        return false;
+    if (error == ENOTSUP)
+        snprintf(why, why_bytes, "does not tell every switch here");
+    else if (error == ENOSYS)
+        snprintf(why, why_bytes, "not registered");
+    else
+        snprintf(why, why_bytes, "%s", strerror(error));
+    return true;
 }
 
 const char *report_events__name(uint32_t event_mode)

@@ -51,6 +51,10 @@ uint64_t report_process__attached_after_ns(const struct ledger_header *header);
 /* "rseq", "perf", "plain", or "unknown". */
 const char *report_clock__name(uint32_t clock_kind);
 
+/* Is it a faster clock than the one in use, that failed its self-test? And why, in a few words. */
+bool report_clock__is_refused(const struct ledger_header *header, uint32_t kind, char *why,
+                              size_t why_bytes);
+
 /* "none", "jvmti", "instrument", or "unknown". */
 const char *report_events__name(uint32_t event_mode);
 
