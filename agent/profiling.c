@@ -110,6 +110,8 @@ static void start_with_process(struct agent *agent, JNIEnv *jni, jthread main)
     set_events(agent, true);
     if (agent->options.events == LEDGER_EVENTS_INSTRUMENT)
         thread_events__adopt_all(agent, jni);
+    else
+        thread_events__note_hosts(agent, jni);
     if (has_hooks(agent))
         class_hooks__insert(agent, jni);
     sampler__start_later(agent);

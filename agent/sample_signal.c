@@ -1,6 +1,7 @@
 #include "agent/sample_signal.h"
 
 #include "agent/agent.h"
+#include "agent/java_host.h"
 #include "native/fault_guard.h"
 #include "native/sample_tree.h"
 
@@ -11,6 +12,15 @@
 #include <unistd.h>
 
 static int installed; /* its number, or 0 */
+
+/* No thread's stack is larger. */
+#define STACK_BYTES_MAX (UINT64_C(1) << 30)
+
+/* How much of an interval looking for a thread's own node may take, and what a step of it takes
+ * where nothing is in the processor's caches. */
+#define CLIMB_PART  4u
+#define CLIMB_NS    100u
+#define CLIMB_LEAST 1024u
 
 /* A timer of the kernel's moves by its ticks, of 10 ms at the most. */
 #define TICK_NS 10000000u
@@ -104,14 +114,20 @@ static uint64_t seen_of(const struct agent *agent, const struct sample *sample, 
     return since_ns;
 }
 
-/* The Java thread that runs here, if its current node is its own; or NULL. */
+/* The Java thread that runs here, if its current node is its own; or NULL, also where that lies too
+ * deep to be found out within the interval: the sample is then one without a home, and counted so.
+ */
 static struct ledger_thread *find_thread(const struct agent *agent,
                                          const struct kernel_thread *mine)
 {
     struct ledger_thread *thread = mine && !mine->idle ? mine->thread : NULL;
     const struct ledger_node *node = mine ? mine->tree.current : NULL;
+    uint64_t steps = agent->sampler.interval_ns / CLIMB_PART / CLIMB_NS;
 
-    return thread && node && sample_tree__is_of(&agent->ledger, node, thread) ? thread : NULL;
+    if (steps < CLIMB_LEAST)
+        steps = CLIMB_LEAST;
+    return thread && node && sample_tree__is_of(&agent->ledger, node, thread, steps) ? thread
+                                                                                     : NULL;
 }
 
 /* The buffers have counted one. */
@@ -164,6 +180,22 @@ static bool may_fault(const ucontext_t *context)
            sigismember(&context->uc_sigmask, SIGBUS) == 0;
 }
 
+/* In a guard: of a thread whose end was not heard of the object may be gone, or another one's,
+ * whose stack lies elsewhere. */
+static void find_java_thread(const struct vm_structs *structs, pid_t tid,
+                             struct stack_position *position)
+{
+    position->java_thread = java_host__here(tid);
+    if (!position->java_thread || structs->thread_stack_base < 0)
+        return;
+    position->end =
+        (uint64_t)(uintptr_t)vm_structs__pointer(position->java_thread, structs->thread_stack_base);
+    if (position->end - position->registers.sp > STACK_BYTES_MAX) {
+        position->java_thread = NULL;
+        position->end = 0;
+    }
+}
+
 static void walk(const struct agent *agent, const ucontext_t *context, struct sample *sample,
                  uint32_t room)
 {
@@ -176,14 +208,10 @@ static void walk(const struct agent *agent, const ucontext_t *context, struct sa
     if (!may_fault(context))
         return;
     read_registers(context, &position);
-    /* Asking for the JNIEnv, the JVM reads a thread-local variable. */
     if (fault_guard__enter(&guard) == 0) {
         position.faulted =
             !(sample->flags & SAMPLE_IS_WALL) && comes_from_fault(context, &sample->modes);
-        position.java_thread = sampler__java_thread(agent, agent__jni(agent));
-        if (position.java_thread && structs->thread_stack_base >= 0)
-            position.end = (uint64_t)(uintptr_t)vm_structs__pointer(position.java_thread,
-                                                                    structs->thread_stack_base);
+        find_java_thread(structs, sample->tid, &position);
         stack_walk__run(&agent->sampler.walker, &position, sample, room);
     } else {
         sample->failure = WALK_FAULT;

@@ -259,7 +259,8 @@ static void watch_all(struct agent *agent)
         return;
     pthread_mutex_lock(&sampler->tasks_lock);
     pass++;
-    while ((entry = readdir(folder))) {
+    /* Whoever stops samples takes all timers away under the lock: none may come afterwards. */
+    while (atomic_load(&sampler->running) && (entry = readdir(folder))) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
         struct sampled_task *task =
             tid > 0 && tid != agent->ledger.header->profiler_tid ? watch(sampler, tid) : NULL;

@@ -1,6 +1,7 @@
 #include "agent/thread_events.h"
 
 #include "agent/housekeeping.h"
+#include "agent/java_host.h"
 #include "agent/log.h"
 #include "agent/virtual_threads.h"
 #include "native/virtual_thread.h"
@@ -227,6 +228,7 @@ static struct kernel_thread *begin(struct agent *agent, JNIEnv *jni, jthread thr
     jvmtiThreadInfo info;
     int error = 0;
 
+    java_host__set(sampler__java_thread(agent, jni));
     if (!mine || !learn(agent, jni, thread, &info, &facts))
         return NULL;
     mine->host = sampler__java_thread(agent, jni);
@@ -269,6 +271,7 @@ void JNICALL thread_events__end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
     struct kernel_thread *mine = kernel_thread_table__find_mine(&agent->kernel_threads);
     jvmtiThreadInfo info;
 
+    java_host__set(NULL);
     if (!atomic_load(&agent->active) || !mine || !mine->thread || mine->idle)
         return;
     if ((*jvmti)->GetThreadInfo(jvmti, thread, &info) == JVMTI_ERROR_NONE) {
@@ -315,10 +318,12 @@ static struct kernel_thread *meet(struct agent *agent, JNIEnv *jni, jthread thre
 
 struct kernel_thread *thread_events__late_start(struct agent *agent, JNIEnv *jni, jthread thread)
 {
-    struct kernel_thread *mine = kernel_thread_table__find_mine(&agent->kernel_threads);
+    struct kernel_thread *mine;
 
-    if (__atomic_load_n(&agent->setup.epoch, __ATOMIC_ACQUIRE) == EPOCH_STOPPED)
+    if (__atomic_load_n(&agent->setup.epoch, __ATOMIC_ACQUIRE) == EPOCH_STOPPED ||
+        kernel_thread_table__refused_me())
         return NULL;
+    mine = kernel_thread_table__find_mine(&agent->kernel_threads);
     /* Adopted, or a carrier. */
     if (mine || is_virtual(agent, jni, thread))
         return meet(agent, jni, thread);
@@ -334,6 +339,8 @@ struct kernel_thread *thread_events__meet(struct agent *agent, JNIEnv *jni)
     struct kernel_thread *mine = kernel_thread_table__mine();
     jthread thread;
 
+    if (!mine && kernel_thread_table__refused_me())
+        return NULL;
     /* A mounted virtual thread that is known to be one; or one that there is no room for. */
     if (mine && (mine->paused || mine->refused) && !kernel_thread__is_unmet(mine))
         return NULL;
@@ -354,10 +361,29 @@ static void adopt(struct agent *agent, JNIEnv *jni, jthread thread)
     if (tid <= 0 || !learn(agent, jni, thread, &info, &facts))
         return;
     facts.host = sampler__java_thread_of(agent, jni, thread);
+    java_host__note(tid, facts.host);
     ref = kernel_thread_table__adopt(&agent->kernel_threads, tid, &facts);
     if (ref && facts.java_id)
         java_thread_table__started(&agent->java_threads, facts.java_id, ref);
     drop_info(agent, jni, &info);
+}
+
+void thread_events__note_hosts(struct agent *agent, JNIEnv *jni)
+{
+    jvmtiEnv *jvmti = agent->jvmti;
+    jthread *threads;
+    jint count;
+
+    if ((*jvmti)->GetAllThreads(jvmti, &count, &threads) != JVMTI_ERROR_NONE)
+        return;
+    for (jint i = 0; i < count; i++) {
+        pid_t tid = java_tid__of(&agent->java_tid, jni, threads[i]);
+
+        if (tid > 0)
+            java_host__note(tid, sampler__java_thread_of(agent, jni, threads[i]));
+        (*jni)->DeleteLocalRef(jni, threads[i]);
+    }
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
 }
 
 void thread_events__adopt_all(struct agent *agent, JNIEnv *jni)
@@ -366,6 +392,7 @@ void thread_events__adopt_all(struct agent *agent, JNIEnv *jni)
     jthread *threads;
     jint count;
 
+    java_host__forget_noted();
     if ((*jvmti)->GetAllThreads(jvmti, &count, &threads) != JVMTI_ERROR_NONE)
         return;
     for (jint i = 0; i < count; i++) {

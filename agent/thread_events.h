@@ -32,7 +32,10 @@ struct java_thread_origin thread_events__here(struct agent *agent, JNIEnv *jni);
  * if it cannot be recorded; events of a virtual thread do not count. */
 struct kernel_thread *thread_events__meet(struct agent *agent, JNIEnv *jni);
 
-/* Opens the books of the Java threads that run already. After each start of profiling. */
+/* The handler of samples is to know the Java threads that run already; see java_host.h. */
+void thread_events__note_hosts(struct agent *agent, JNIEnv *jni);
+
+/* The same, and opens their books. After each start of profiling. */
 void thread_events__adopt_all(struct agent *agent, JNIEnv *jni);
 
 /* The natives of Thread with their wrappers, where they were bound before anybody could hear it:

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE_BYTES 256
+#define LINE_BYTES  256
+#define PARENTS_MAX 65536u
 
 /* What the kernel says of a thread; "" if it is gone. */
 static void read_line(pid_t tid, char line[LINE_BYTES])
@@ -66,7 +67,8 @@ static bool is_there(const struct ledger *ledger, const struct kernel_thread_pla
 {
     const struct ledger_thread *thread = ledger__at(ledger, place->thread);
 
-    return thread->kind && sample_tree__is_of(ledger, ledger__at(ledger, place->node), thread);
+    return thread->kind &&
+           sample_tree__is_of(ledger, ledger__at(ledger, place->node), thread, PARENTS_MAX);
 }
 
 static void count_lost(struct agent *agent, uint32_t turns)

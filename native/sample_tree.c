@@ -1,16 +1,14 @@
 #include "native/sample_tree.h"
 
-#define PARENTS_MAX 1000000u
-
 static struct ledger_node *node_at(const struct record_pool *pool, ledger_ref ref)
 {
     return ledger__at(pool->ledger, ref);
 }
 
 bool sample_tree__is_of(const struct ledger *ledger, const struct ledger_node *node,
-                        const struct ledger_thread *thread)
+                        const struct ledger_thread *thread, uint64_t parents_max)
 {
-    for (unsigned steps = 0; node->parent && steps < PARENTS_MAX; steps++)
+    for (uint64_t steps = 0; node->parent && steps < parents_max; steps++)
         node = ledger__at(ledger, node->parent);
     return thread->root && node == ledger__at(ledger, thread->root);
 }

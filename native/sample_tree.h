@@ -19,9 +19,10 @@ ledger_ref sample_tree__child(struct record_pool *pool, ledger_ref parent,
                               enum ledger_node_kind kind, ledger_ref method, bool self);
 
 /* Is the node one of the thread's tree? It may be another's, where one thread just follows another
- * on a kernel thread; and its record may be used again. Async-signal-safe, in a bounded time. */
+ * on a kernel thread; and its record may be used again. No, too, if it has more than so many
+ * parents, each of which may be a line of memory that is not in the caches. Async-signal-safe. */
 bool sample_tree__is_of(const struct ledger *ledger, const struct ledger_node *node,
-                        const struct ledger_thread *thread);
+                        const struct ledger_thread *thread, uint64_t parents_max);
 
 /* What a place is of, and where in it. */
 struct sample_place {

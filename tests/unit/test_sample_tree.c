@@ -214,9 +214,29 @@ static void a_full_ledger_counts_what_it_drops(void **state)
     ledger__close(&grove->ledger);
 }
 
+/* A handler has no time to look through any number of parents. */
+static void who_has_too_many_parents_is_nobodys(void **state)
+{
+    (void)state;
+    struct ledger ledger;
+    struct ledger_arena arena = {0};
+    assert_int_equal(ledger__create(&ledger, NULL, 1u << 20), 0);
+    ledger_ref parent = ledger__take(&ledger, &arena, LEDGER_NODES, 1);
+    const struct ledger_thread thread = {.root = parent};
+    for (int i = 0; i < 100; i++) {
+        ledger_ref ref = ledger__take(&ledger, &arena, LEDGER_NODES, 1);
+        ((struct ledger_node *)ledger__at(&ledger, ref))->parent = parent;
+        parent = ref;
+    }
+    assert_true(sample_tree__is_of(&ledger, ledger__at(&ledger, parent), &thread, 100));
+    assert_false(sample_tree__is_of(&ledger, ledger__at(&ledger, parent), &thread, 99));
+    ledger__close(&ledger);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_has_too_many_parents_is_nobodys),
         cmocka_unit_test(a_child_is_made_once),
         cmocka_unit_test(places_are_counted),
         cmocka_unit_test(trees_are_added),
