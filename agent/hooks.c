@@ -72,6 +72,10 @@ static jlong JNICALL enter(JNIEnv *jni, jclass class, jint slot)
         count_call(jni, mine, method);
         return (jlong)token;
     }
+    if (mine && method && kernel_thread__push_folded(mine, method, &token)) {
+        count_call(jni, mine, method);
+        return (jlong)token;
+    }
     return enter_slowly(jni, method);
 }
 
@@ -81,7 +85,8 @@ static void JNICALL leave(JNIEnv *jni, jclass class, jlong token)
 
     (void)jni, (void)class;
     if (__builtin_expect(mine != NULL, 1) &&
-        __builtin_expect(!kernel_thread__pop_fast(mine, (uint64_t)token), 0))
+        __builtin_expect(!kernel_thread__pop_fast(mine, (uint64_t)token), 0) &&
+        !kernel_thread__pop_folded(mine, (uint64_t)token))
         leave_slowly(mine, (uint64_t)token);
 }
 

@@ -245,6 +245,8 @@ static ledger_ref node_for(struct call_tree *tree, ledger_ref parent, uint64_t k
 
     if (child_index__is_child(tree->ledger, child, parent, key))
         return child;
+    if (fold_target(tree, parent, key, 1))
+        return parent;
     /* What is remembered may have been folded away since, and used again. */
     if (slot->key == key && slot->parent == parent &&
         child_index__is_child(tree->ledger, slot->node, parent, key))
@@ -382,7 +384,7 @@ void call_tree__lay_floor(struct call_tree *tree, const uint64_t *keys, uint32_t
 }
 
 /* The current frame is left. */
-static void go_back(struct call_tree *tree)
+void call_tree__go_back(struct call_tree *tree)
 {
     const struct ledger_node *node = tree->current;
 
@@ -410,7 +412,7 @@ bool call_tree__leave_floor(struct call_tree *tree, uint64_t key)
 {
     if ((tree->lost_depth & ~CALL_TREE_FOLDED) != CALL_TREE_ON_FLOOR || tree->current->key != key)
         return false;
-    go_back(tree);
+    call_tree__go_back(tree);
     tree->token--;
     tree->floor--;
     if (!tree->floor)
@@ -483,7 +485,7 @@ void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
     if (!found)
         return;
     for (above++; above; above--)
-        go_back(tree);
+        call_tree__go_back(tree);
     if (was_seed)
         tree->floor = tree->current->method ? ledger__ref(tree->ledger, tree->current) : 0;
     tree->unsure = false;
@@ -507,7 +509,7 @@ static void unwind(struct call_tree *tree, uint64_t token)
     if (lost)
         end_folded(tree, lost);
     for (uint64_t left = frames - lost; left && tree->current->method; left--)
-        go_back(tree);
+        call_tree__go_back(tree);
     if (has_floor && depth == tree->floor)
         tree->lost_depth |= CALL_TREE_ON_FLOOR;
 }

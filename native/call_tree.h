@@ -141,6 +141,9 @@ static inline bool call_tree__is_unseen(const struct call_tree *tree)
 void call_tree__enter_slowly(struct call_tree *tree, uint64_t key, bool counted);
 void call_tree__leave_slowly(struct call_tree *tree, uint64_t key);
 
+/* While a frame is folded: the current frame is left. */
+void call_tree__go_back(struct call_tree *tree);
+
 /* Push while the floor is current. */
 uint64_t call_tree__push_from_floor(struct call_tree *tree, uint64_t key);
 

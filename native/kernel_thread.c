@@ -609,6 +609,44 @@ static void end_slowly(struct kernel_thread *kernel_thread, uint64_t began)
     __atomic_store_n(&slow->timed_ticks, slow->timed_ticks + ticks, __ATOMIC_RELAXED);
 }
 
+bool kernel_thread__push_folded(struct kernel_thread *kernel_thread, uint64_t key, uint64_t *token)
+{
+    struct call_tree *tree = &kernel_thread->tree;
+    uint64_t now_ns, began;
+
+    if (tree->lost_depth != CALL_TREE_FOLDED)
+        return false;
+    now_ns = kernel_thread__fast_now_ns(kernel_thread);
+    if (!now_ns)
+        return false;
+    began = begin_slowly(kernel_thread);
+    kernel_thread__charge_cpu(kernel_thread->record, tree->current, now_ns);
+    *token = tree->token++;
+    call_tree__enter_slowly(tree, key, true);
+    kernel_thread__publish(kernel_thread);
+    end_slowly(kernel_thread, began);
+    return true;
+}
+
+bool kernel_thread__pop_folded(struct kernel_thread *kernel_thread, uint64_t token)
+{
+    struct call_tree *tree = &kernel_thread->tree;
+    uint64_t now_ns, began;
+
+    if (tree->lost_depth != CALL_TREE_FOLDED || token + 1 != tree->token)
+        return false;
+    now_ns = kernel_thread__fast_now_ns(kernel_thread);
+    if (!now_ns)
+        return false;
+    began = begin_slowly(kernel_thread);
+    kernel_thread__charge_cpu(kernel_thread->record, tree->current, now_ns);
+    call_tree__go_back(tree);
+    tree->token = token;
+    kernel_thread__publish(kernel_thread);
+    end_slowly(kernel_thread, began);
+    return true;
+}
+
 uint64_t kernel_thread__push_slowly(struct kernel_thread *kernel_thread, uint64_t key)
 {
     uint64_t began, token;

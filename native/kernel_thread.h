@@ -349,6 +349,13 @@ __attribute__((noinline, cold)) uint64_t kernel_thread__push_slowly(
 __attribute__((noinline, cold)) void kernel_thread__pop_slowly(struct kernel_thread *kernel_thread,
                                                                uint64_t token);
 
+/* While a frame is folded (native/call_tree.h), as long as nothing else is uncommon. False: nothing
+ * is done. */
+__attribute__((noinline)) bool kernel_thread__push_folded(struct kernel_thread *kernel_thread,
+                                                          uint64_t key, uint64_t *token);
+__attribute__((noinline)) bool kernel_thread__pop_folded(struct kernel_thread *kernel_thread,
+                                                         uint64_t token);
+
 /* The time, if events count and all time since the last event was CPU time; else 0. */
 static inline uint64_t kernel_thread__fast_now_ns(const struct kernel_thread *kernel_thread)
 {
@@ -372,14 +379,17 @@ static inline bool kernel_thread__push_fast(struct kernel_thread *kernel_thread,
     struct call_tree *tree = &kernel_thread->tree;
     struct ledger_kernel_thread *record = kernel_thread->record;
     struct ledger_node *node = tree->current, *child;
-    uint64_t now_ns = kernel_thread__fast_now_ns(kernel_thread);
+    uint64_t now_ns;
     ledger_ref ref;
 
+    if (__builtin_expect(tree->lost_depth != 0, 0))
+        return false;
+    now_ns = kernel_thread__fast_now_ns(kernel_thread);
     if (__builtin_expect(now_ns == 0, 0))
         return false;
     ref = node->last_hit;
     child = call_tree__node(tree, ref);
-    if (__builtin_expect(child->key != key, 0) || __builtin_expect(tree->lost_depth != 0, 0))
+    if (__builtin_expect(child->key != key, 0))
         return false;
     *token = tree->token;
     tree->current = child;
@@ -404,11 +414,13 @@ static inline bool kernel_thread__pop_fast(struct kernel_thread *kernel_thread, 
     struct call_tree *tree = &kernel_thread->tree;
     struct ledger_kernel_thread *record = kernel_thread->record;
     struct ledger_node *node = tree->current;
-    uint64_t now_ns = kernel_thread__fast_now_ns(kernel_thread);
+    uint64_t now_ns;
     ledger_ref ref;
 
-    if (__builtin_expect(now_ns == 0, 0) || __builtin_expect(token + 1 != tree->token, 0) ||
-        __builtin_expect(tree->lost_depth != 0, 0))
+    if (__builtin_expect(tree->lost_depth != 0, 0))
+        return false;
+    now_ns = kernel_thread__fast_now_ns(kernel_thread);
+    if (__builtin_expect(now_ns == 0, 0) || __builtin_expect(token + 1 != tree->token, 0))
         return false;
     ref = node->parent;
     tree->current = call_tree__node(tree, ref);
