@@ -128,6 +128,26 @@ static void write_trees(struct writer *writer)
     html_block__end(&writer->block);
 }
 
+static void write_levels(struct writer *writer)
+{
+    const struct report_model *model = writer->model;
+    uint64_t between = 0;
+    html_block__begin(&writer->block, writer->out, "levels");
+    for (uint32_t i = 0; i < model->node_count; i++) {
+        const struct report_node *node = &model->nodes[i];
+        if (!writer->selected[node->thread])
+            continue;
+        if (node->level_max == node->level) {
+            between++;
+            continue;
+        }
+        html_block__number(&writer->block, between);
+        html_block__number(&writer->block, node->level_max);
+        between = 0;
+    }
+    html_block__end(&writer->block);
+}
+
 static void write_column(struct writer *writer, enum report_column column)
 {
     const struct report_model *model = writer->model;
@@ -166,6 +186,8 @@ static int write_first(struct writer *writer, const struct html_ledger *html)
     if (error)
         return error;
     write_trees(writer);
+    if (writer->model->header.recursion)
+        write_levels(writer);
     return 0;
 }
 

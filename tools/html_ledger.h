@@ -11,7 +11,9 @@
  *   nodes         for each node, in tree order: its mark, how many levels further up its parent
  *                 stands than the node before it (0: it is its child), its method; of roots, the
  *                 first of each tree, the 0 is a filler
- *   column-NAME   base values that are not 0: how many nodes lie between, the value
+ *   levels        of nodes that stand for deeper levels of recursion than their own: how many nodes
+ * lie between, the highest level column-NAME   base values that are not 0: how many nodes lie
+ * between, the value
  */
 #ifndef TREADLE_HTML_LEDGER_H
 #define TREADLE_HTML_LEDGER_H

@@ -9,6 +9,7 @@
 #include "tests/cli/own_image.h"
 #include "tests/cli/plain_drawing.h"
 #include "tests/cli/quiet_drawing.h"
+#include "tests/cli/recursive_drawing.h"
 #include "tests/cli/sampled_drawing.h"
 #include "tests/cli/server_drawing.h"
 #include "tests/cli/tallied_drawing.h"
@@ -449,6 +450,9 @@ int main(int argc, char **argv)
         draw_losses(&drawing);
     } else if (strcmp(argv[1], "folded") == 0) {
         folded__draw(&drawing, number != 0);
+    } else if (strcmp(argv[1], "recursive") == 0) {
+        plain__describe(&drawing);
+        recursive__draw(&drawing, (uint32_t)number);
     } else if (strcmp(argv[1], "quiet") == 0) {
         plain__describe(&drawing);
         quiet__draw(&drawing, number != 0);

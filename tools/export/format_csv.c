@@ -77,6 +77,8 @@ static void write_node(struct csv_writer *writer, uint32_t index)
     write_values(writer, model->cum, index);
     for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
         view_row__csv_errors(csv, writer->errors[i], index);
+    if (model->header.recursion)
+        csv__integer(csv, node->level_max);
     csv__end_record(csv);
 }
 
@@ -139,6 +141,8 @@ int format_csv__write(const struct export_job *job, FILE *out, const char *path)
     view_row__csv_heads(&writer.csv, job->model, "base");
     view_row__csv_heads(&writer.csv, job->model, "cum");
     write_error_heads(&writer);
+    if (job->model->header.recursion)
+        csv__word(&writer.csv, "recursion_max");
     csv__end_record(&writer.csv);
     for (uint32_t i = 0; i < job->model->thread_count && !ferror(out); i++)
         if (job->selected[i])

@@ -26,6 +26,7 @@ enum note_word {
     NOTE_CUM,
     NOTE_CALLS,
     NOTE_RECURSION,
+    NOTE_RECURSION_MAX,
     NOTE_BASE_ERROR,
     NOTE_CUM_ERROR,
     NOTE_KIND,
@@ -127,6 +128,7 @@ static void write_note_names(struct perfetto_writer *writer)
         [NOTE_CUM] = "cum",
         [NOTE_CALLS] = "calls",
         [NOTE_RECURSION] = "recursion",
+        [NOTE_RECURSION_MAX] = "recursion_max",
         [NOTE_KIND] = "kind",
         [NOTE_TIDS] = "tids",
         [NOTE_BASE_ERROR] = "base_error_ns",
@@ -278,6 +280,8 @@ static void begin_slice(void *context, uint32_t index, uint64_t at)
         add_number(&notes, NOTE_CUM_ERROR, writer->errors->cum[index]);
     if (node->level)
         add_number(&notes, NOTE_RECURSION, node->level);
+    if (node->level_max > node->level)
+        add_number(&notes, NOTE_RECURSION_MAX, node->level_max);
     if (node->depth == 0)
         add_thread_notes(&notes, model, &model->threads[node->thread], tids);
     event.kind = TIMELINE__EVENT_KIND__SLICE_BEGIN;

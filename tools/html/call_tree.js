@@ -183,6 +183,19 @@ export class CallTree {
         return level;
     }
 
+    // The highest level that it stands for, where deeper recursion was folded into it.
+    levelMax(frame) {
+        if (!this.allLevels) {
+            const levels = this.ledger.deepestLevels;
+            this.allLevels = new Uint32Array(this.count);
+            for (let node = 0; levels && node < this.frameOf.length; node++) {
+                const of = this.frameOf[node];
+                if (of !== NONE && levels[node] > this.allLevels[of]) this.allLevels[of] = levels[node];
+            }
+        }
+        return Math.max(this.level(frame), this.allLevels[frame]);
+    }
+
     // The nearest frame above it with the same method, or -1.
     get outer() {
         if (!this.allOuter) {

@@ -53,7 +53,9 @@ export function factsOf(tree, metric, frame) {
     const hooked = tree.kind[frame] === ROOT ? "" : hookedText(tree.ledger, tree.method[frame]);
     if (hooked) facts.push(["hooks", hooked, ""]);
     const level = tree.level(frame);
-    if (level) facts.push(["recursion", `${level} above`, ""]);
+    const levelMax = tree.levelMax(frame);
+    if (levelMax > level) facts.push(["recursion", `levels ${level}–${levelMax}`, "folded into this frame"]);
+    else if (level) facts.push(["recursion", `${level} above`, ""]);
     const source = tree.kind[frame] === ROOT ? "" : tree.ledger.methods[tree.method[frame]].source;
     if (source) facts.push(["source", cut(source, 100), ""]);
     return facts;

@@ -168,9 +168,18 @@ export class Ledger {
         return this.columns.get(name);
     }
 
+    // By node: the highest level of recursion that it stands for, if that is not its own; else 0.
+    get deepestLevels() {
+        this.levels ??= this.readSparse("levels");
+        return this.levels;
+    }
+
     readColumn(name) {
         const [metric, interval] = name.split("@");
-        const block = interval === undefined ? `column-${metric}` : `moment-${interval}-${metric}`;
+        return this.readSparse(interval === undefined ? `column-${metric}` : `moment-${interval}-${metric}`);
+    }
+
+    readSparse(block) {
         const numbers = new Numbers(blockOctets(block));
         const values = new Float64Array(this.nodeCount);
         for (let node = 0; numbers.left; node++) {

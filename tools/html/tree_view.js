@@ -114,7 +114,9 @@ export class TreeView {
         setCell(name, tree.labelWithin(frame, room));
         this.fillNumbers(cells, frame);
         const recursion = tree.level(frame);
-        setCell(cells[cells.length - 1], recursion ? `${level} ×${recursion + 1}` : `${level}`);
+        const most = tree.levelMax(frame);
+        const times = most > recursion ? `${recursion + 1}–${most + 1}` : `${recursion + 1}`;
+        setCell(cells[cells.length - 1], most ? `${level} ×${times}` : `${level}`);
     }
 
     fillNumbers(cells, frame) {
