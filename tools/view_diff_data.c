@@ -24,6 +24,16 @@ static json_t *values_json(const uint64_t values[DIFF_SIDES])
     return object;
 }
 
+/* {"a":…,"b":…,"change":…,"error_ns":…} */
+static json_t *errable_json(const struct diff_view *view, const uint64_t values[DIFF_SIDES],
+                            const double squares[DIFF_SIDES])
+{
+    json_t *object = values_json(values);
+    if (view->diff->has_errors)
+        json_object_set_new(object, "error_ns", json_row__integer(diff_change__error(squares)));
+    return object;
+}
+
 static void begin_json(const struct diff_view *view, const char *what)
 {
     fputc('{', view->screen.out);
@@ -77,8 +87,8 @@ static json_t *node_json(const struct diff_view *view, const struct diff_node *n
                         json_string(state_of(node->present[DIFF_A], node->present[DIFF_B])));
     json_object_set_new(object, "recursion", json_integer(node->level));
     json_object_set_new(object, "calls", values_json(node->calls));
-    json_object_set_new(object, "base", values_json(node->base));
-    json_object_set_new(object, "cum", values_json(node->cum));
+    json_object_set_new(object, "base", errable_json(view, node->base, node->base_squares));
+    json_object_set_new(object, "cum", errable_json(view, node->cum, node->cum_squares));
     return object;
 }
 
@@ -150,8 +160,8 @@ int view_diff_flat__json(const struct diff_view *view)
         json_object_set_new(object, "state",
                             json_string(state_of(row->present[DIFF_A], row->present[DIFF_B])));
         json_object_set_new(object, "calls", values_json(row->calls));
-        json_object_set_new(object, "base", values_json(row->base));
-        json_object_set_new(object, "cum", values_json(row->cum));
+        json_object_set_new(object, "base", errable_json(view, row->base, row->base_squares));
+        json_object_set_new(object, "cum", errable_json(view, row->cum, row->cum_squares));
         fputs(i ? ",\n" : "\n", view->screen.out);
         json_row__write(view->screen.out, object);
     }
@@ -217,12 +227,26 @@ int view_diff_threads__csv(const struct diff_view *view)
     return 0;
 }
 
+/* How far the changes may be off. */
+static void csv_errors(struct csv *csv, const struct diff_view *view,
+                       const double base_squares[DIFF_SIDES], const double cum_squares[DIFF_SIDES])
+{
+    if (!view->diff->has_errors)
+        return;
+    csv__integer(csv, diff_change__error(base_squares));
+    csv__integer(csv, diff_change__error(cum_squares));
+}
+
 static void csv_value_heads(struct csv *csv, const struct diff_view *view)
 {
     const char *unit = report_column__csv_name(view->diff->column);
     csv_heads(csv, "", "calls");
     csv_heads(csv, "base_", unit);
     csv_heads(csv, "cum_", unit);
+    if (view->diff->has_errors) {
+        csv__word(csv, "base_error_ns");
+        csv__word(csv, "cum_error_ns");
+    }
     csv__end_record(csv);
 }
 
@@ -248,6 +272,7 @@ int view_diff_tree__csv(const struct diff_view *view)
         csv_values(&csv, node->calls);
         csv_values(&csv, node->base);
         csv_values(&csv, node->cum);
+        csv_errors(&csv, view, node->base_squares, node->cum_squares);
         csv__end_record(&csv);
     }
     free(shown);
@@ -268,6 +293,7 @@ int view_diff_flat__csv(const struct diff_view *view)
         csv_values(&csv, rows[i].calls);
         csv_values(&csv, rows[i].base);
         csv_values(&csv, rows[i].cum);
+        csv_errors(&csv, view, rows[i].base_squares, rows[i].cum_squares);
         csv__end_record(&csv);
     }
     free(rows);

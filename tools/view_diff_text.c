@@ -3,6 +3,7 @@
 #include "tools/report/quantity.h"
 #include "tools/view.h"
 #include "tools/view_diff.h"
+#include "tools/view_rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 #define LEVEL_COLUMNS  5u
 #define INDENT_COLUMNS 2u
 #define NAME_ROOM_MIN  24u
+
+#define DIFF_COLUMNS_WITH_ERRORS 140u
 
 void view_diff__interval(const struct diff_view *view, unsigned side, const char *before)
 {
@@ -135,35 +138,82 @@ int view_diff_threads__text(const struct diff_view *view)
     return error ? error : view_diff_totals__text(view);
 }
 
-static void write_cells(const struct diff_view *view, const struct quantity *cells)
+/* How far changes may be off stands behind them, where the screen is not narrow. */
+static bool has_errors(const struct diff_view *view)
 {
-    screen__right(&view->screen, cells[0].text, DIFF_CALLS_COLUMNS);
-    for (size_t i = 1; i < 6; i++)
-        screen__right(&view->screen, cells[i].text, DIFF_VALUE_COLUMNS);
+    return view->diff->has_errors &&
+           (!view->screen.columns || view->screen.columns >= DIFF_COLUMNS_WITH_ERRORS);
+}
+
+static size_t number_columns(const struct diff_view *view)
+{
+    return DIFF_NUMBER_COLUMNS + (has_errors(view) ? 2 * DIFF_VALUE_COLUMNS : 0);
+}
+
+enum diff_cell {
+    CELL_CALLS,
+    CELL_A,
+    CELL_B,
+    CELL_MAIN,
+    CELL_MAIN_ERROR,
+    CELL_PERCENT,
+    CELL_OTHER,
+    CELL_OTHER_ERROR,
+    CELLS
+};
+
+static void write_cells(const struct diff_view *view, const struct quantity cells[CELLS])
+{
+    screen__right(&view->screen, cells[CELL_CALLS].text, DIFF_CALLS_COLUMNS);
+    for (unsigned i = CELL_A; i < CELLS; i++)
+        if (has_errors(view) || (i != CELL_MAIN_ERROR && i != CELL_OTHER_ERROR))
+            screen__right(&view->screen, cells[i].text, DIFF_VALUE_COLUMNS);
     fputs("  ", view->screen.out);
 }
 
+static struct quantity error_text(const struct diff_view *view, const double squares[DIFF_SIDES])
+{
+    struct quantity result = {""};
+    uint64_t error = diff_change__error(squares);
+    if (error)
+        snprintf(result.text, sizeof(result.text), "%s%.24s", view_row__plus_minus(),
+                 quantity__of(error, report_column__unit(view->diff->column)).text);
+    return result;
+}
+
+struct diff_amount {
+    const uint64_t *values; /* by side */
+    const double *squares;  /* of their errors */
+};
+
 /* Calls, then A, B, B - A and per cent of `main`, then B - A of `other`. */
 static void write_numbers(const struct diff_view *view, const uint64_t calls[DIFF_SIDES],
-                          const uint64_t main[DIFF_SIDES], const uint64_t other[DIFF_SIDES])
+                          struct diff_amount main, struct diff_amount other)
 {
     enum metric_unit unit = report_column__unit(view->diff->column);
-    const struct quantity cells[] = {
-        view_diff__calls_change(calls),   quantity__of(main[DIFF_A], unit),
-        quantity__of(main[DIFF_B], unit), view_diff__change(view, main),
-        view_diff__percent(main),         view_diff__change(view, other),
+    const struct quantity cells[CELLS] = {
+        [CELL_CALLS] = view_diff__calls_change(calls),
+        [CELL_A] = quantity__of(main.values[DIFF_A], unit),
+        [CELL_B] = quantity__of(main.values[DIFF_B], unit),
+        [CELL_MAIN] = view_diff__change(view, main.values),
+        [CELL_MAIN_ERROR] = error_text(view, main.squares),
+        [CELL_PERCENT] = view_diff__percent(main.values),
+        [CELL_OTHER] = view_diff__change(view, other.values),
+        [CELL_OTHER_ERROR] = error_text(view, other.squares),
     };
     write_cells(view, cells);
 }
 
 static void write_heads(const struct diff_view *view, const char *main, const char *other)
 {
-    struct quantity cells[6] = {{"Calls +-"}};
-    snprintf(cells[1].text, sizeof(cells[1].text), "%s A", main);
-    snprintf(cells[2].text, sizeof(cells[2].text), "%s B", main);
-    snprintf(cells[3].text, sizeof(cells[3].text), "%s +-", main);
-    snprintf(cells[4].text, sizeof(cells[4].text), "%%");
-    snprintf(cells[5].text, sizeof(cells[5].text), "%s +-", other);
+    struct quantity cells[CELLS] = {{"Calls +-"}};
+    snprintf(cells[CELL_A].text, QUANTITY_BYTES, "%s A", main);
+    snprintf(cells[CELL_B].text, QUANTITY_BYTES, "%s B", main);
+    snprintf(cells[CELL_MAIN].text, QUANTITY_BYTES, "%s +-", main);
+    snprintf(cells[CELL_MAIN_ERROR].text, QUANTITY_BYTES, "%s", view_row__plus_minus());
+    snprintf(cells[CELL_PERCENT].text, QUANTITY_BYTES, "%%");
+    snprintf(cells[CELL_OTHER].text, QUANTITY_BYTES, "%s +-", other);
+    snprintf(cells[CELL_OTHER_ERROR].text, QUANTITY_BYTES, "%s", view_row__plus_minus());
     write_cells(view, cells);
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
 }
@@ -191,7 +241,7 @@ static void write_name(const struct diff_view *view, uint32_t method, const char
 /* As in the tree of a report, deep frames are not indented out of sight. */
 static size_t indent_of(const struct diff_view *view, uint32_t depth)
 {
-    size_t taken = LEVEL_COLUMNS + DIFF_NUMBER_COLUMNS;
+    size_t taken = LEVEL_COLUMNS + number_columns(view);
     size_t columns = view->screen.columns ? view->screen.columns : taken + NAME_COLUMNS_MAX;
     size_t room = columns > taken + NAME_ROOM_MIN ? columns - taken - NAME_ROOM_MIN : 0;
     size_t indent = (size_t)depth * INDENT_COLUMNS;
@@ -201,13 +251,14 @@ static size_t indent_of(const struct diff_view *view, uint32_t depth)
 static void write_node(const struct diff_view *view, const struct diff_node *node)
 {
     size_t indent = indent_of(view, node->depth);
-    size_t taken = LEVEL_COLUMNS + DIFF_NUMBER_COLUMNS + indent;
+    size_t taken = LEVEL_COLUMNS + number_columns(view) + indent;
     bool plain = node->kind == NODE_ROOT || node->kind == NODE_EXACT || node->kind == NODE_GAP ||
                  node->kind == NODE_FOLDED;
     char level[24];
     snprintf(level, sizeof(level), "%" PRIu32, node->depth);
     screen__right(&view->screen, level, LEVEL_COLUMNS);
-    write_numbers(view, node->calls, node->cum, node->base);
+    write_numbers(view, node->calls, (struct diff_amount){node->cum, node->cum_squares},
+                  (struct diff_amount){node->base, node->base_squares});
     screen__left(&view->screen, "", indent);
     write_name(view, node->method, plain ? "" : report_node_kind__name(node->kind),
                view_diff__note(node->present[DIFF_A], node->present[DIFF_B]),
@@ -274,7 +325,7 @@ int view_diff_flat__text(const struct diff_view *view)
     uint32_t count;
     uint32_t shown = 0;
     struct diff_flat_row *rows = report_diff__flat(view->diff, &count);
-    size_t taken = DIFF_NUMBER_COLUMNS;
+    size_t taken = number_columns(view);
     size_t room = view->screen.columns > taken + 20 ? view->screen.columns - taken : 0;
     write_paths(view);
     fprintf(view->screen.out, "%sMethods%s, Base and Cum in %s, +- is B - A\n",
@@ -286,7 +337,8 @@ int view_diff_flat__text(const struct diff_view *view)
         const struct diff_flat_row *row = &rows[i];
         if (!is_changed(row))
             continue;
-        write_numbers(view, row->calls, row->base, row->cum);
+        write_numbers(view, row->calls, (struct diff_amount){row->base, row->base_squares},
+                      (struct diff_amount){row->cum, row->cum_squares});
         write_name(view, row->method, "",
                    view_diff__note(row->present[DIFF_A], row->present[DIFF_B]), room);
         shown++;

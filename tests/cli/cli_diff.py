@@ -190,6 +190,33 @@ main  (platform, threads: 1)
         report = self.json("diff", "plain.ledger", "pool.ledger", "--metric", "voluntary_switches")
         self.assertEqual(report["b"]["total"], 12 * 1000)
 
+    def test_what_samples_tell_may_be_off(self):
+        # The root of both sides' squares. In B nothing was sampled; in A, of samples of 10 ms, loop has 10 of 20 on top
+        # and 15 in it, of work's 200 ms: as cli_samples works out, 40.1 and 43.7 ms; work has 5 of these. Scaled to B's
+        # total, 5000 of 650 ms, loop's are 308.8 ms and 336.5 ms.
+        self.make("sampled")
+        def loop(*arguments):
+            report = self.json("diff", "sampled.ledger", "plain.ledger", "-v", "flat", *arguments)
+            row = next(row for row in report["methods"] if row["method"] == "loop")
+            return [round(row[key]["error_ns"] / MS, 1) for key in ("base", "cum")]
+        self.assertEqual(loop(), [40.1, 43.7])
+        self.assertEqual(loop("--normalize"), [308.8, 336.5])
+        both = self.json("diff", "sampled.ledger", "sampled.ledger", "-v", "flat")["methods"]
+        row = next(row for row in both if row["method"] == "loop")
+        self.assertEqual(round(row["base"]["error_ns"] / MS, 1), 56.8)  # 40.141 times the root of two
+        for view in ("flat", "tree"):
+            rows = self.csv("diff", "sampled.ledger", "plain.ledger", "-v", view)
+            row = next(row for row in rows if row["method"] == "loop")
+            self.assertEqual([round(int(row[key]) / MS, 1) for key in ("base_error_ns", "cum_error_ns")], [40.1, 43.7])
+            text = self.treadle("diff", "sampled.ledger", "plain.ledger", "-v", view)
+            shown = next(line for line in text.splitlines() if "demo.Inner.loop" in line).split()
+            errors = [word + " ms" for word in shown if word.startswith("±")]
+            self.assertEqual(errors, ["±40.1 ms", "±43.7 ms"] if view == "flat" else ["±43.7 ms", "±40.1 ms"])
+            narrow = self.treadle("diff", "sampled.ledger", "plain.ledger", "-v", view, env={"COLUMNS": "80"})
+            self.assertNotIn("±", narrow)
+            self.assertNotIn("±", self.treadle("diff", "plain.ledger", "family.ledger", "-v", view))
+        self.assertNotIn("error_ns", json.dumps(self.both("-v", "tree")))
+
     def test_refused(self):
         def refused(*arguments, status=2):
             complaint = self.treadle("diff", *arguments, status=status)

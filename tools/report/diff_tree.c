@@ -2,7 +2,9 @@
 
 #include "tools/report/index_table.h"
 #include "tools/report/memory.h"
+#include "tools/report/report_errors.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,10 +69,19 @@ static uint32_t sprout_for(struct thicket *thicket, const struct diff_node *like
     return index == INDEX_TABLE_NONE ? add_sprout(thicket, like, hash) : index;
 }
 
+static void add_errors(struct diff_node *sum, unsigned side, const struct report_errors *errors,
+                       uint32_t node)
+{
+    sum->base_squares[side] += (double)errors->base[node] * (double)errors->base[node];
+    sum->cum_squares[side] += (double)errors->cum[node] * (double)errors->cum[node];
+}
+
 static void add_side(struct thicket *thicket, const struct report_model *model, unsigned side,
                      const uint32_t *method_of, const uint32_t *row_of)
 {
     uint32_t *sprout_of = memory__zeroed(model->node_count, sizeof(*sprout_of));
+    struct report_errors *errors = report_errors__of_nodes(model, thicket->diff->column);
+    thicket->diff->has_errors |= errors != NULL;
     for (uint32_t i = 0; i < model->node_count; i++) {
         const struct report_node *node = &model->nodes[i];
         bool is_root = node->parent == REPORT_NONE;
@@ -88,7 +99,10 @@ static void add_side(struct thicket *thicket, const struct report_model *model, 
         sum->present[side] = true;
         sum->base[side] += model->base[thicket->diff->column][i];
         sum->calls[side] += model->base[COLUMN_CALLS][i];
+        if (errors)
+            add_errors(sum, side, errors, i);
     }
+    report_errors__free(errors);
     free(sprout_of);
 }
 
@@ -102,10 +116,13 @@ static void scale(struct thicket *thicket)
             total[side] += thicket->sprouts[i].node.base[side];
             calls[side] += thicket->sprouts[i].node.calls[side];
         }
+    double factor = total[DIFF_A] ? (double)total[DIFF_B] / (double)total[DIFF_A] : 1;
     for (uint32_t i = 0; i < thicket->count; i++) {
         struct diff_node *node = &thicket->sprouts[i].node;
         node->base[DIFF_A] = diff_tree__scaled(node->base[DIFF_A], total);
         node->calls[DIFF_A] = diff_tree__scaled(node->calls[DIFF_A], calls);
+        node->base_squares[DIFF_A] *= factor * factor;
+        node->cum_squares[DIFF_A] *= factor * factor;
     }
 }
 
@@ -291,6 +308,11 @@ static int compare_rows(const void *a, const void *b, void *context)
     return order ? order : compare_methods(diff, x->method, y->method);
 }
 
+uint64_t diff_change__error(const double squares[DIFF_SIDES])
+{
+    return (uint64_t)(sqrt(squares[DIFF_A] + squares[DIFF_B]) + 0.5);
+}
+
 struct diff_flat_row *report_diff__flat(const struct report_diff *diff, uint32_t *count)
 {
     struct diff_flat_row *rows = memory__zeroed(diff->method_count, sizeof(*rows));
@@ -301,6 +323,8 @@ struct diff_flat_row *report_diff__flat(const struct report_diff *diff, uint32_t
             row->present[side] |= node->present[side];
             row->base[side] += node->base[side];
             row->calls[side] += node->calls[side];
+            row->base_squares[side] += node->base_squares[side];
+            row->cum_squares[side] += node->level == 0 ? node->cum_squares[side] : 0;
             if (node->level == 0)
                 row->cum[side] += node->cum[side];
         }

@@ -47,6 +47,8 @@ struct diff_node {
     uint64_t base[DIFF_SIDES];
     uint64_t cum[DIFF_SIDES];
     uint64_t calls[DIFF_SIDES];
+    double base_squares[DIFF_SIDES]; /* of how far what samples tell may be off */
+    double cum_squares[DIFF_SIDES];
 };
 
 struct diff_flat_row {
@@ -55,6 +57,8 @@ struct diff_flat_row {
     uint64_t base[DIFF_SIDES];
     uint64_t cum[DIFF_SIDES]; /* of the outermost instances */
     uint64_t calls[DIFF_SIDES];
+    double base_squares[DIFF_SIDES];
+    double cum_squares[DIFF_SIDES];
 };
 
 struct report_diff {
@@ -67,6 +71,7 @@ struct report_diff {
     uint32_t node_count;
     uint64_t total[DIFF_SIDES]; /* of the chosen column, before it was scaled */
     uint64_t total_calls[DIFF_SIDES];
+    bool has_errors; /* samples tell some of the values */
     struct text_store texts;
 };
 
@@ -84,6 +89,9 @@ struct report_diff *report_diff__new(const struct report_model *const models[DIF
 void report_diff__free(struct report_diff *diff);
 
 struct diff_change diff_change__of(const uint64_t values[DIFF_SIDES]);
+
+/* How far a change may be off (95 %): the root of the squares of both sides. */
+uint64_t diff_change__error(const double squares[DIFF_SIDES]);
 
 /* -1, 0, 1: the larger change first. */
 int diff_change__compare(struct diff_change x, struct diff_change y);
