@@ -458,6 +458,8 @@ static int start_again(struct agent *agent, struct agent_options *request)
         agent->sampler.interval_ns = request->interval_ns;
     if (!atomic_load(&agent->profiling) && agent_options__has(request, "sample-clock"))
         agent->sampler.wanted_clock = request->sample_clock;
+    if (!atomic_load(&agent->profiling) && agent_options__has(request, "recursion"))
+        agent->ledger.header->recursion = request->recursion;
     return profiling__start(agent, agent__jni(agent));
 }
 
@@ -465,15 +467,15 @@ static int start_again(struct agent *agent, struct agent_options *request)
 static int check_request(const struct agent_options *request)
 {
     static const char *const of_dump[] = {"file", "answer", NULL};
-    static const char *const of_start[] = {"include",      "exclude", "sample", "interval",
-                                           "sample-clock", "answer",  NULL};
+    static const char *const of_start[] = {"include",      "exclude",   "sample", "interval",
+                                           "sample-clock", "recursion", "answer", NULL};
     static const char *const of_stop[] = {"answer", NULL};
     const char *other = NULL;
 
     if (request->dump + request->start + request->stop != 1) {
         log__line(LOG_ERROR, "loaded already; a running agent takes dump[,file:PATH], "
                              "start[,include:GLOBS,exclude:GLOBS,"
-                             "sample:CLOCK,interval:TIME,sample-clock:KIND] or stop");
+                             "sample:CLOCK,interval:TIME,sample-clock:KIND,recursion:N] or stop");
         return -EINVAL;
     }
     other = agent_options__other(request, request->dump    ? of_dump

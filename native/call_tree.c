@@ -160,17 +160,16 @@ static uint32_t levels_of(const struct call_tree *tree, ledger_ref parent, uint6
     ledger_ref far = 0;
     ledger_ref above = find_above(tree, parent, key, LEVEL_WALK_ANCESTORS, &far);
     const struct ledger_node *node = call_tree__node(tree, above);
-    uint32_t level;
+    uint32_t level = above ? ledger_node__path_level(node) + 1 : 0;
+    uint32_t on_path = level < NODE_PATH_LEVEL_MAX ? level : NODE_PATH_LEVEL_MAX;
 
-    if (!tree->ledger->header->recursion) {
-        if (!above)
-            return far ? NODE_LEVEL_MAX : 0;
-        level = ledger_node__level(node);
-        return level >= NODE_LEVEL_MAX - 1 ? NODE_LEVEL_MAX : level + 1;
-    }
-    level = above ? ledger_node__path_level(node) + 1 : 0;
-    level = level < NODE_PATH_LEVEL_MAX ? level : NODE_PATH_LEVEL_MAX;
-    return level << NODE_PATH_SHIFT | level;
+    if (tree->ledger->header->recursion)
+        level = on_path;
+    else if (level > NODE_PATH_LEVEL_MAX)
+        level = ledger_node__level(node) + 1;
+    else if (far)
+        level = NODE_LEVEL_MAX;
+    return on_path << NODE_PATH_SHIFT | (level < NODE_LEVEL_MAX ? level : NODE_LEVEL_MAX);
 }
 
 static ledger_ref add_method_node(struct call_tree *tree, ledger_ref parent, ledger_ref method,

@@ -35,6 +35,11 @@ static const struct argp_option method_options[] = {
      "what asks for samples of CPU time: timer, perf or auto (default auto: timers from two ticks "
      "of the kernel on, perf events for shorter intervals)",
      0},
+    {"recursion", KEY_RECURSION, "N", 0,
+     "levels of a method on a path that are kept apart, 1 to 16; deeper ones are added to the "
+     "last; "
+     "or all",
+     0},
     {0},
 };
 
@@ -51,11 +56,6 @@ static const struct argp_option ledger_options[] = {
     {"metrics", KEY_METRICS, "LIST", 0, "what to charge: switches,faults,io,delay,... or all", 0},
     {"clock", KEY_CLOCK, "KIND", 0, "rseq, perf or plain instead of what the self-test chooses", 0},
     {"max-mem", KEY_MAX_MEM, "SIZE", 0, "the ledger's bound, such as 256M", 0},
-    {"recursion", KEY_RECURSION, "N", 0,
-     "levels of a method on a path that are kept apart, 1 to 16; deeper ones are added to the "
-     "last; "
-     "or all",
-     0},
     {"log", KEY_LOG, "LEVEL", 0, "what the agent says: error, warn, info or debug", 0},
     {"option", 'O', "KEY=VALUE", 0, "any option of the agent; may be given again", 0},
     {0},
