@@ -2,8 +2,8 @@
 
 #include "agent/agent.h"
 #include "agent/log.h"
+#include "agent/own_thread.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,31 +68,11 @@ static void *run(void *context)
     return NULL;
 }
 
-static bool create_thread(struct agent *agent)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    pthread_t thread;
-    int error;
-
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV);
-    sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&thread, &attributes, run, agent);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return error == 0;
-}
-
 static void wake_thread(struct agent *agent)
 {
     struct hook_renewal *renewal = &agent->renewal;
 
-    renewal->has_thread = renewal->has_thread || create_thread(agent);
+    renewal->has_thread = renewal->has_thread || own_thread__create(run, agent, STACK_BYTES) == 0;
     pthread_mutex_lock(&renewal->lock);
     atomic_store(&renewal->changing, renewal->has_thread);
     pthread_cond_signal(&renewal->wake);

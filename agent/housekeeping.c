@@ -2,13 +2,13 @@
 
 #include "agent/agent.h"
 #include "agent/log.h"
+#include "agent/own_thread.h"
 #include "native/kernel_metrics.h"
 #include "native/orphan_ledgers.h"
 #include "native/unprofiled.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -196,27 +196,6 @@ static void *run(void *context)
     return NULL;
 }
 
-static int create_thread(struct agent *agent)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    pthread_t thread;
-    int error;
-
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all);
-    /* Of a fault in a guarded stretch of code the handler must hear. */
-    sigdelset(&all, SIGSEGV);
-    sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = -pthread_create(&thread, &attributes, run, agent);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return error;
-}
-
 int housekeeping__start(struct agent *agent)
 {
     pthread_condattr_t monotonic;
@@ -229,7 +208,7 @@ int housekeeping__start(struct agent *agent)
     pthread_cond_init(&agent->housekeeping_wake, &monotonic);
     pthread_cond_init(&agent->housekeeping_done, NULL);
     pthread_condattr_destroy(&monotonic);
-    error = create_thread(agent);
+    error = own_thread__create(run, agent, STACK_BYTES);
     agent->housekeeping_over = error != 0;
     return error;
 }

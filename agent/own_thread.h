@@ -1,0 +1,11 @@
+/* Threads of the profiler's own: detached, and without signals but those of faults, which a guarded
+ * stretch of code must hear of. */
+#ifndef TREADLE_OWN_THREAD_H
+#define TREADLE_OWN_THREAD_H
+
+#include <stddef.h>
+
+/* 0 or -errno. Not in hooks. */
+int own_thread__create(void *(*run)(void *context), void *context, size_t stack_bytes);
+
+#endif
