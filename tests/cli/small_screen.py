@@ -1,4 +1,5 @@
 """A terminal for tests: a program on a pseudo-terminal, and what it has drawn, by the sequences of an xterm that curses uses."""
+import codecs
 import fcntl
 import os
 import pty
@@ -11,6 +12,8 @@ import termios
 import time
 
 LIMIT_S = 30
+READ_BYTES = 500  # few, so that sequences and characters come in parts at any time, as they may
+UNFINISHED = re.compile(r"\x1b(\[[?\d;]*|[()])?$")
 SEQUENCE = re.compile(r"\x1b\[(\?)?([\d;]*)([A-Za-z])|\x1b([()].|[=>78MHDE])|([\x00-\x1f])")
 
 
@@ -22,7 +25,8 @@ class SmallScreen:
         self.resize_only(lines, columns)
         self.modes_before = termios.tcgetattr(slave)
         self.slave = slave
-        self.raw = self.last = ""
+        self.raw = self.last = self.unfinished = ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")()
         self.process = subprocess.Popen(command, stdin=slave, stdout=slave,
                                         start_new_session=True, **how)
 
@@ -54,9 +58,12 @@ class SmallScreen:
     def read(self, seconds):
         ready, _, _ = select.select([self.master], [], [], seconds)
         if ready:
-            text = os.read(self.master, 65536).decode("utf-8")
+            text = self.decoder.decode(os.read(self.master, READ_BYTES))
             self.raw += text
-            self.draw(text)
+            text = self.unfinished + text
+            cut = UNFINISHED.search(text)
+            self.unfinished = cut.group() if cut else ""
+            self.draw(text[:cut.start()] if cut else text)
 
     def draw(self, text):
         while text:
@@ -133,6 +140,7 @@ class SmallScreen:
         end = time.monotonic() + LIMIT_S
         while self.process.poll() is None and time.monotonic() < end:
             self.read(0.05)
-        status = self.process.wait(timeout=1)
-        self.read(0.2)
+        status = self.process.wait(timeout=LIMIT_S)
+        while select.select([self.master], [], [], 0.2)[0]:
+            self.read(0)
         return status

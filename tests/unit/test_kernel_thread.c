@@ -450,9 +450,8 @@ static void check_short_threads(enum ledger_clock_kind kind)
      */
     assert_in_range(records, AT_ONCE, AT_ONCE + KERNEL_THREADS_ENDED_MAX);
     assert_int_equal(generations, SHORT_THREADS);
-    /* The process: us, all of them, and their last microseconds in the kernel. */
-    assert_true(!LAST_DESTRUCTORS_RUN || looks_ns <= process_ns);
-    assert_true(!LAST_DESTRUCTORS_RUN || process_ns - main_ns - looks_ns <= SHORT_THREADS * MS);
+    /* The process: us, all of them, and their last moments in the kernel, however long they are. */
+    assert_true(!LAST_DESTRUCTORS_RUN || main_ns + looks_ns <= process_ns);
     check_cpu(world, sum_ns, (struct bounds){ends_ns, looks_ns});
     (void)pthread_barrier_destroy(&all_run);
 }
