@@ -539,6 +539,16 @@ void class_hooks__renew(struct agent *agent, JNIEnv *jni, const uint32_t *method
     pthread_mutex_unlock(&hooks->change_lock);
 }
 
+/* The tries before it do not count any more. */
+static bool end_start(struct agent *agent, uint32_t id)
+{
+    bool ended = end_renewal(agent, id);
+
+    if (ended)
+        agent->quotas.methods[id].renewals = 0;
+    return ended;
+}
+
 /* A new start is a new chance for methods that are off. */
 static void renew_all(struct agent *agent, bool (*step)(struct agent *agent, uint32_t id))
 {
@@ -563,7 +573,7 @@ void class_hooks__insert(struct agent *agent, JNIEnv *jni)
         (void)loaded_classes__transform(agent, jni, is_to_be_hooked, note_refused);
     if (!hooks->everywhere)
         set_event(agent, false);
-    renew_all(agent, end_renewal);
+    renew_all(agent, end_start);
     method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
     pthread_mutex_unlock(&hooks->change_lock);
 }
