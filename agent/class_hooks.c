@@ -5,7 +5,6 @@
 #include "agent/class_rewriter.h"
 #include "agent/hook_class.h"
 #include "agent/hooks.h"
-#include "agent/loaded_classes.h"
 #include "agent/log.h"
 #include "agent/thread_events.h"
 #include "agent/trivial_method.h"
@@ -346,7 +345,7 @@ static bool is_wanted_class(struct agent *agent, JNIEnv *jni, jobject loader, co
     return !hook_class__is_ours(name) && !(class && numbered_class__is(class, CLASS_REFUSED));
 }
 
-static void note_refused(struct agent *agent, const char *name, jvmtiError error)
+void class_hooks__note_refused(struct agent *agent, const char *name, jvmtiError error)
 {
     struct class_text text = {(const uint8_t *)name, (uint32_t)strlen(name)};
     struct numbered_class *class = method_numbers__class(&agent->class_hooks.methods, text);
@@ -376,7 +375,7 @@ static void hook_starts(struct agent *agent, JNIEnv *jni)
     if ((*jni)->ExceptionCheck(jni))
         (*jni)->ExceptionClear(jni);
     if (error)
-        note_refused(agent, VIRTUAL_THREAD_CLASS, error);
+        class_hooks__note_refused(agent, VIRTUAL_THREAD_CLASS, error);
 }
 
 void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class_being_redefined,
@@ -458,14 +457,8 @@ ledger_ref class_hooks__resolve(void *context, uint64_t key)
     return ledger__add_method(&agent->ledger, key, &names, 0);
 }
 
-static void set_event(struct agent *agent, bool on)
-{
-    (*agent->jvmti)
-        ->SetEventNotificationMode(agent->jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE,
-                                   JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, NULL);
-}
-
-static bool is_to_be_hooked(struct agent *agent, JNIEnv *jni, jobject loader, const char *name)
+bool class_hooks__is_to_be_hooked(struct agent *agent, JNIEnv *jni, jobject loader,
+                                  const char *name)
 {
     struct class_hooks *hooks = &agent->class_hooks;
     const struct numbered_class *class = method_numbers__find_class(&hooks->methods, name);
@@ -483,110 +476,4 @@ static bool is_to_be_hooked(struct agent *agent, JNIEnv *jni, jobject loader, co
                       method_filter__admits_some(&agent->options.filter, dotted));
     free(dotted);
     return some;
-}
-
-static bool is_hooked(struct agent *agent, JNIEnv *jni, jobject loader, const char *name)
-{
-    const struct numbered_class *class =
-        method_numbers__find_class(&agent->class_hooks.methods, name);
-
-    (void)jni, (void)loader;
-    return class && numbered_class__is(class, CLASS_HOOKED);
-}
-
-static bool is_renewed(struct agent *agent, JNIEnv *jni, jobject loader, const char *name)
-{
-    const struct numbered_class *class =
-        method_numbers__find_class(&agent->class_hooks.methods, name);
-
-    (void)jni, (void)loader;
-    return class && numbered_class__is(class, CLASS_RENEWED);
-}
-
-static bool begin_renewal(struct agent *agent, uint32_t id)
-{
-    const struct numbered_method *method = method_numbers__get(&agent->class_hooks.methods, id);
-
-    if (!method || !hook_quotas__begin_renewal(&agent->quotas, id))
-        return false;
-    (void)numbered_class__mark(method->class, CLASS_RENEWED);
-    return true;
-}
-
-static bool end_renewal(struct agent *agent, uint32_t id)
-{
-    const struct numbered_method *method = method_numbers__get(&agent->class_hooks.methods, id);
-
-    if (!method || !__atomic_load_n(&agent->quotas.methods[id].is_renewed, __ATOMIC_ACQUIRE))
-        return false;
-    hook_quotas__end_renewal(&agent->quotas, id, numbered_method__is_hooked(method));
-    return true;
-}
-
-void class_hooks__renew(struct agent *agent, JNIEnv *jni, const uint32_t *methods, uint32_t count)
-{
-    struct class_hooks *hooks = &agent->class_hooks;
-
-    pthread_mutex_lock(&hooks->change_lock);
-    if (atomic_load(&hooks->wanted)) {
-        for (uint32_t i = 0; i < count; i++)
-            (void)begin_renewal(agent, methods[i]);
-        (void)loaded_classes__transform(agent, jni, is_renewed, note_refused);
-        for (uint32_t i = 0; i < count; i++)
-            (void)end_renewal(agent, methods[i]);
-        method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
-    }
-    pthread_mutex_unlock(&hooks->change_lock);
-}
-
-/* The tries before it do not count any more. */
-static bool end_start(struct agent *agent, uint32_t id)
-{
-    bool ended = end_renewal(agent, id);
-
-    if (ended)
-        agent->quotas.methods[id].renewals = 0;
-    return ended;
-}
-
-/* A new start is a new chance for methods that are off. */
-static void renew_all(struct agent *agent, bool (*step)(struct agent *agent, uint32_t id))
-{
-    uint32_t methods = __atomic_load_n(&agent->class_hooks.methods.count, __ATOMIC_ACQUIRE);
-
-    for (uint32_t i = 1; agent->quotas.methods && i <= methods && i < HOOK_METHODS_MAX; i++)
-        (void)step(agent, i);
-}
-
-/* Twice: a class whose loading had begun before is not in the JVM's list at first. */
-void class_hooks__insert(struct agent *agent, JNIEnv *jni)
-{
-    struct class_hooks *hooks = &agent->class_hooks;
-
-    pthread_mutex_lock(&hooks->change_lock);
-    renew_all(agent, begin_renewal);
-    method_numbers__unmark(&hooks->methods, CLASS_SEEN);
-    atomic_store(&hooks->wanted, true);
-    set_event(agent, true);
-    if (loaded_classes__transform(agent, jni, is_to_be_hooked, note_refused) > 0 &&
-        hooks->everywhere)
-        (void)loaded_classes__transform(agent, jni, is_to_be_hooked, note_refused);
-    if (!hooks->everywhere)
-        set_event(agent, false);
-    renew_all(agent, end_start);
-    method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
-    pthread_mutex_unlock(&hooks->change_lock);
-}
-
-void class_hooks__remove(struct agent *agent, JNIEnv *jni)
-{
-    struct class_hooks *hooks = &agent->class_hooks;
-
-    pthread_mutex_lock(&hooks->change_lock);
-    atomic_store(&hooks->wanted, false);
-    set_event(agent, true);
-    (void)loaded_classes__transform(agent, jni, is_hooked, note_refused);
-    method_numbers__unmark(&hooks->methods, CLASS_HOOKED);
-    set_event(agent, false);
-    pthread_mutex_unlock(&hooks->change_lock);
 }

@@ -1,8 +1,8 @@
 /*
  * events=instrument: hooks in classes. They are put in as classes are loaded and into those that
  * are loaded already, and taken out again, by rewriting class files (agent/class_rewriter.h) when
- * the JVM asks for it (ClassFileLoadHook, RetransformClasses). The bytes that a class gets back
- * are the ones it had.
+ * the JVM asks for it (ClassFileLoadHook; agent/class_changes.h has it ask). The bytes that a class
+ * gets back are the ones it had.
  *
  * Which methods: include= and exclude=. Without include the default set: no class of the boot and
  * platform loaders (the JDK's own), no trivial accessor. Not for hooks.
@@ -38,14 +38,12 @@ int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives);
 /* Other methods from the next insert on. The filter is exchanged with the one before. */
 void class_hooks__set_filter(struct agent *agent, struct method_filter *filter);
 
-/* Puts them in or takes them out, everywhere. A line says what could not be done. */
-void class_hooks__insert(struct agent *agent, JNIEnv *jni);
-void class_hooks__remove(struct agent *agent, JNIEnv *jni);
+/* Is the loaded class to have hooks that it has not? A choose_class of agent/loaded_classes.h. */
+bool class_hooks__is_to_be_hooked(struct agent *agent, JNIEnv *jni, jobject loader,
+                                  const char *name);
 
-/* Hooks are put back into these methods, which are off: into their classes as they are loaded now,
- * which lose the hooks of those that stay off. Does nothing while classes are to have none. On a
- * thread that may wait. */
-void class_hooks__renew(struct agent *agent, JNIEnv *jni, const uint32_t *methods, uint32_t count);
+/* The JVM does not change the class: that is said, in the ledger and in a line. */
+void class_hooks__note_refused(struct agent *agent, const char *name, jvmtiError error);
 
 /* A call_tree_resolve: context is the struct agent, key the number that the hooks pass. */
 ledger_ref class_hooks__resolve(void *context, uint64_t key);

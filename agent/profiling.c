@@ -1,6 +1,7 @@
 #include "agent/profiling.h"
 
 #include "agent/agent.h"
+#include "agent/class_changes.h"
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
 #include "agent/log.h"
@@ -71,7 +72,7 @@ int profiling__start(struct agent *agent, JNIEnv *jni)
     }
     atomic_store(&agent->profiling, true);
     if (has_hooks(agent))
-        class_hooks__insert(agent, jni);
+        class_changes__insert(agent, jni);
     set_events(agent, true);
     housekeeping__run(agent, note_start, agent);
     thread_events__adopt_all(agent, jni);
@@ -94,7 +95,7 @@ int profiling__stop(struct agent *agent, JNIEnv *jni)
     housekeeping__run(agent, note_stop, agent);
     set_events(agent, false);
     if (has_hooks(agent))
-        class_hooks__remove(agent, jni);
+        class_changes__remove(agent, jni);
     atomic_store(&agent->profiling, false);
     log__line(LOG_INFO, "profiling stopped");
     return 0;
@@ -113,7 +114,7 @@ static void start_with_process(struct agent *agent, JNIEnv *jni, jthread main)
     else
         thread_events__note_hosts(agent, jni);
     if (has_hooks(agent))
-        class_hooks__insert(agent, jni);
+        class_changes__insert(agent, jni);
     sampler__start_later(agent);
 }
 
