@@ -469,21 +469,32 @@ bool kernel_thread__is_silent(const struct kernel_thread *kernel_thread, uint32_
            __atomic_load_n(&kernel_thread->joined, __ATOMIC_RELAXED) != epoch;
 }
 
+/* False: it had an event, and knows best. */
+static bool begin_placing(struct kernel_thread *kernel_thread, uint32_t epoch)
+{
+    kernel_thread__hold(kernel_thread);
+    __atomic_store_n(&kernel_thread->placing, true, __ATOMIC_SEQ_CST);
+    return kernel_thread__is_silent(kernel_thread, epoch);
+}
+
+static void end_placing(struct kernel_thread *kernel_thread)
+{
+    __atomic_store_n(&kernel_thread->placing, false, __ATOMIC_SEQ_CST);
+    kernel_thread__let_go(kernel_thread);
+}
+
 void kernel_thread__place_again(struct kernel_thread *kernel_thread, uint32_t epoch,
                                 const uint64_t *keys, uint32_t count)
 {
     struct call_tree *tree = &kernel_thread->tree;
 
-    kernel_thread__hold(kernel_thread);
-    __atomic_store_n(&kernel_thread->placing, true, __ATOMIC_SEQ_CST);
-    if (kernel_thread__is_silent(kernel_thread, epoch)) {
+    if (begin_placing(kernel_thread, epoch)) {
         kernel_thread__charge_absent(kernel_thread);
         call_tree__go_to(tree, kernel_thread->thread->root, 0);
         call_tree__begin_epoch(tree, epoch);
         kernel_thread__stand_on(kernel_thread, keys, count, true);
     }
-    __atomic_store_n(&kernel_thread->placing, false, __ATOMIC_SEQ_CST);
-    kernel_thread__let_go(kernel_thread);
+    end_placing(kernel_thread);
 }
 
 void kernel_thread__mend_silent(struct kernel_thread *kernel_thread,
@@ -491,12 +502,9 @@ void kernel_thread__mend_silent(struct kernel_thread *kernel_thread,
 {
     uint32_t epoch = __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE);
 
-    kernel_thread__hold(kernel_thread);
-    __atomic_store_n(&kernel_thread->placing, true, __ATOMIC_SEQ_CST);
-    if (kernel_thread__is_silent(kernel_thread, epoch))
+    if (begin_placing(kernel_thread, epoch))
         stand_where_it_stands(kernel_thread, mend);
-    __atomic_store_n(&kernel_thread->placing, false, __ATOMIC_SEQ_CST);
-    kernel_thread__let_go(kernel_thread);
+    end_placing(kernel_thread);
 }
 
 bool kernel_thread__begin_joining(struct kernel_thread *kernel_thread)
