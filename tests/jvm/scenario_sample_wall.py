@@ -7,6 +7,7 @@ import sampled
 MS = 4500
 INTERVAL_MS = 20
 SIGMAS = 4
+SEEN = 3  # samples in each of three waits of the same length: how many come is the machine's load's affair
 WAKINGS = 40  # of a thread, for whatever reasons the JVM has; there are more samples than that
 
 # Where a thread stands, and how its stack must go on at its end.
@@ -47,7 +48,7 @@ def waiting(test, tree, name):
     test.check(all_ - right <= allowed, f"{name}: {all_ - right} of {all_} samples elsewhere: {odd[:5]}")
     for function in NATIVE_TOP.get(name, ()):
         inside = sampled.count(found, lambda path: sampled.follow(path, WAITING[name][-1], function))
-        test.check(inside > all_ // 5, f"{name}: {inside} of {all_} samples in {function}")
+        test.check(inside >= SEEN, f"{name}: {inside} of {all_} samples in {function}")
     return right
 
 
