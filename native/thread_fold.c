@@ -462,50 +462,72 @@ void thread_fold__tidy(struct thread_folder *folder, struct call_tree *tree)
     ledger__count(&ledger->header->kept_threads, 0 - fold_list(folder, tree, &ledger->ended.kept));
 }
 
-static bool same_group(const struct ledger *ledger, const struct ledger_thread *a,
-                       const struct ledger_thread *b)
+/* By kind and name. */
+static int compare_groups(const void *a, const void *b, void *context)
 {
-    const struct ledger_string *left = ledger__at(ledger, a->name);
-    const struct ledger_string *right = ledger__at(ledger, b->name);
+    const struct ledger *copy = context;
+    ledger_ref x = *(const ledger_ref *)a, y = *(const ledger_ref *)b;
+    const struct ledger_thread *left = ledger__at(copy, x), *right = ledger__at(copy, y);
+    const struct ledger_string *name = ledger__at(copy, left->name);
+    const struct ledger_string *other = ledger__at(copy, right->name);
+    int order = (left->kind > right->kind) - (left->kind < right->kind);
 
-    return a->kind == b->kind && a->name && b->name && left->length == right->length &&
-           memcmp((const char *)left + offsetof(struct ledger_string, bytes),
-                  (const char *)right + offsetof(struct ledger_string, bytes), left->length) == 0;
+    if (!order)
+        order = (name->length > other->length) - (name->length < other->length);
+    if (!order)
+        order = memcmp((const char *)name + offsetof(struct ledger_string, bytes),
+                       (const char *)other + offsetof(struct ledger_string, bytes), name->length);
+    return order;
 }
 
-/* The first group of the same name. */
-static ledger_ref first_like(const struct ledger *copy, ledger_ref ref)
+static bool is_named_group(const struct ledger *copy, ledger_ref ref)
 {
-    const struct ledger_thread *group = ledger__at(copy, ref);
-    ledger_ref other = 0;
+    const struct ledger_thread *thread = ledger__at(copy, ref);
 
-    while ((other = ledger__next(copy, LEDGER_THREADS, other)) != ref) {
-        const struct ledger_thread *thread = ledger__at(copy, other);
-
-        if (thread->kind && thread->flags & THREAD_GROUP && same_group(copy, thread, group))
-            return other;
-    }
-    return 0;
+    return thread->kind && thread->flags & THREAD_GROUP && thread->name && thread->root;
 }
 
+/* All groups that have a name, which may be any number. NULL: no memory. */
+static ledger_ref *find_groups(const struct ledger *copy, size_t *count)
+{
+    ledger_ref *groups, ref = 0;
+    size_t room = 1;
+
+    while ((ref = ledger__next(copy, LEDGER_THREADS, ref)))
+        room += is_named_group(copy, ref);
+    groups = calloc(room, sizeof *groups);
+    *count = 0;
+    while (groups && (ref = ledger__next(copy, LEDGER_THREADS, ref)))
+        if (is_named_group(copy, ref))
+            groups[(*count)++] = ref;
+    return groups;
+}
+
+static int compare_groups_by_ref(const void *a, const void *b, void *context)
+{
+    ledger_ref x = *(const ledger_ref *)a, y = *(const ledger_ref *)b;
+    int order = compare_groups(a, b, context);
+
+    return order ? order : (x > y) - (x < y);
+}
+
+/* The first of each name takes the others in. */
 void thread_fold__join_groups(struct ledger *copy)
 {
     struct call_tree *tree = calloc(1, sizeof *tree);
-    ledger_ref ref = 0;
+    size_t count = 0, first = 0;
+    ledger_ref *groups = tree ? find_groups(copy, &count) : NULL;
 
-    if (!tree)
-        return;
-    call_tree__init(tree, copy, NULL, NULL);
-    while ((ref = ledger__next(copy, LEDGER_THREADS, ref))) {
-        const struct ledger_thread *thread = ledger__at(copy, ref);
-        ledger_ref first;
-
-        if (!thread->kind || !(thread->flags & THREAD_GROUP) ||
-            !ledger__holds(copy, thread->root, LEDGER_NODES))
-            continue;
-        first = first_like(copy, ref);
-        if (first)
-            (void)move(tree, ref, first);
+    if (groups) {
+        call_tree__init(tree, copy, NULL, NULL);
+        qsort_r(groups, count, sizeof *groups, compare_groups_by_ref, copy);
     }
+    for (size_t i = 1; groups && i < count; i++) {
+        if (compare_groups(&groups[first], &groups[i], copy) != 0)
+            first = i;
+        else
+            (void)move(tree, groups[i], groups[first]);
+    }
+    free(groups);
     free(tree);
 }
