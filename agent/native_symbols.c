@@ -109,7 +109,9 @@ static struct native_symbol *find_entry(const struct native_symbols *symbols,
     const struct symbol_key key = {begin, image};
     struct symbol_entry *entry;
 
+    /* NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult): all of the key is set */
     HASH_FIND(hh, symbols->symbols, &key, sizeof key, entry);
+    /* NOLINTEND(clang-analyzer-core.UndefinedBinaryOperatorResult) */
     return entry ? &entry->symbol : NULL;
 }
 

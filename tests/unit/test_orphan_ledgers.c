@@ -1,4 +1,5 @@
 /* What killed processes left is removed beyond a number and an age; what may be in use is not. */
+#include "native/kernel_metrics.h"
 #include "native/ledger.h"
 #include "native/orphan_ledgers.h"
 
@@ -95,16 +96,8 @@ static void what_is_no_orphan_stays(void **state)
     struct ledger own = leave(30 * 24 * HOUR), other = leave(30 * 24 * HOUR);
     char path[4096], junk[128], link[128];
     /* The process runs; another format; no ledger; a link. */
-    FILE *stat = fopen("/proc/self/stat", "re");
-    unsigned long long ticks = 0;
-    assert_non_null(stat);
-    (void)!fscanf(stat,
-                  "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-                  "%*d %*d %*d %*d %llu",
-                  &ticks);
-    (void)fclose(stat);
     own.header->pid = getpid();
-    own.header->start_ticks = ticks;
+    assert_int_equal(process_start__read(getpid(), &own.header->start_ticks), 0);
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     assert_true(read(fd, own.header->boot_id, 36) == 36);
     (void)close(fd);
