@@ -86,6 +86,26 @@ static void samples_are_added(void **state)
     assert_int_equal(world->ledger.header->dropped_samples, 0);
 }
 
+/* A node stands for the highest level that it has in any member. */
+static void levels_of_recursion_are_kept(void **state)
+{
+    (void)state;
+    static struct thread_folder folder;
+    struct java_world *world = make();
+    memset(&folder, 0, sizeof folder);
+    world->ledger.header->recursion = 1;
+    ledger_ref one = add(world, "pool-1", 0, 0), two = add(world, "pool-2", 0, 0);
+    play(&mine.tree, "A A A /A /A /A");
+    assert_int_equal(thread_fold__fold(&folder, &mine.tree, one), one);
+    call_tree__go_to(&mine.tree, thread_at(world, one)->root, 0);
+    assert_int_equal(thread_fold__fold(&folder, &mine.tree, two), one);
+    const struct ledger_node *a =
+        ledger__at(&world->ledger, child_of(&world->ledger, thread_at(world, one)->root, 'A'));
+    assert_int_equal(a->calls, 1 + 1 + 3);
+    assert_int_equal(ledger_node__level(a), 2);
+    assert_int_equal(ledger_node__path_level(a), 0);
+}
+
 static void it_waits_for_samples_on_their_way(void **state)
 {
     (void)state;
@@ -293,6 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_added),
+        cmocka_unit_test(levels_of_recursion_are_kept),
         cmocka_unit_test(it_waits_for_samples_on_their_way),
         cmocka_unit_test(any_number_can_wait),
         cmocka_unit_test(kept_rows_are_given_up_when_memory_is_short),
