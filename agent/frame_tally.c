@@ -181,3 +181,14 @@ void frame_tallies__add(struct frame_tallies *tallies, const struct tallied_samp
     if (!fine)
         sample_tree__add(&all->doubtful_ns, ns);
 }
+
+void frame_tallies__release(struct frame_tallies *tallies)
+{
+    struct frame_tally *tally, *next;
+
+    HASH_ITER(hh, tallies->tallies, tally, next)
+    {
+        HASH_DEL(tallies->tallies, tally);
+        free(tally);
+    }
+}

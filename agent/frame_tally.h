@@ -43,6 +43,9 @@ struct tallied_sample {
     struct java_method **room;   /* as much as walked has */
 };
 
+/* Forgets the records, which stay in the ledger. Tests alone do that. */
+void frame_tallies__release(struct frame_tallies *tallies);
+
 void frame_tallies__add(struct frame_tallies *tallies, const struct tallied_sample *sample);
 
 #endif

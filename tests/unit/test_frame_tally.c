@@ -41,6 +41,12 @@ static void make(struct stage *stage, uint32_t levels)
     }
 }
 
+static void unmake(struct stage *stage)
+{
+    frame_tallies__release(&stage->tallies);
+    ledger__close(&stage->ledger);
+}
+
 /* Both oldest first, as letters. */
 static void sample(struct stage *stage, const char *stack, const char *path)
 {
@@ -80,7 +86,7 @@ static void without_folding_all_of_the_stack_counts(void **state)
     sample(&stage, "ABABA", "ABABA");
     assert_int_equal(seen(&stage, 'A'), 1);
     assert_int_equal(seen(&stage, 'B'), 1);
-    ledger__close(&stage.ledger);
+    unmake(&stage);
 }
 
 /* A calls B calls A: the time is A's, and not B's. */
@@ -95,7 +101,7 @@ static void what_a_folded_frame_leaves_behind_does_not_count(void **state)
     sample(&stage, "ABABA", "A");
     assert_int_equal(seen(&stage, 'A'), 4);
     assert_int_equal(seen(&stage, 'B'), 2);
-    ledger__close(&stage.ledger);
+    unmake(&stage);
     /* With two levels kept apart B always stands below the first A. */
     make(&stage, 2);
     sample(&stage, "AB", "AB");
@@ -105,7 +111,7 @@ static void what_a_folded_frame_leaves_behind_does_not_count(void **state)
     assert_int_equal(seen(&stage, 'A'), 4);
     assert_int_equal(seen(&stage, 'B'), 4);
     assert_int_equal(seen(&stage, 'C'), 1);
-    ledger__close(&stage.ledger);
+    unmake(&stage);
 }
 
 /* C is on the stack, above any folded frame, and its exact path does not have it: that is what
@@ -120,7 +126,7 @@ static void what_the_path_lacks_for_another_reason_counts(void **state)
     sample(&stage, "ABAC", "A");
     assert_int_equal(seen(&stage, 'C'), 3);
     assert_int_equal(seen(&stage, 'B'), 1);
-    ledger__close(&stage.ledger);
+    unmake(&stage);
 }
 
 int main(void)
