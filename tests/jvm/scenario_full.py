@@ -1,4 +1,4 @@
-"""Memory runs out: max-mem=1M, and a file system of 256 KiB for the live ledger and for the snapshot. The
+"""Memory runs out: max-mem=2M, and a file system of 256 KiB for the live ledger and for the snapshot. The
 application does not notice. Within max-mem no call is lost: those without room for a node are in (folded), method by
 method. In a full file system, calls and samples are either in the report or counted as dropped."""
 
@@ -14,15 +14,15 @@ ROUNDS = 20  # of the program while it is sampled: a second or more, in which a 
 
 def full(test):
     plain = test.java("ManyNodes")
-    check(test, plain, "max-mem=1M", lossless=True, max_mem="1M")
+    check(test, plain, "max-mem=2M", lossless=True, max_mem="2M")
     size = test.ledger.stat().st_size
-    test.check(size <= (1 << 20) + SETTLED_BYTES, f"max-mem=1M, but the snapshot has {size} bytes")
+    test.check(size <= (2 << 20) + SETTLED_BYTES, f"max-mem=2M, but the snapshot has {size} bytes")
     check_samples(test)
     tiny = test.scratch / "tiny"
     tiny.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "treadle-test", tiny]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        raise harness.Skip("only root may mount a small file system; max-mem=1M was tested")
+        raise harness.Skip("only root may mount a small file system; max-mem=2M was tested")
     try:
         check(test, plain, "live-dir on a full file system", live_dir=tiny)
         test.check(not list(tiny.iterdir()), f"files stay behind: {list(tiny.iterdir())}")
@@ -35,8 +35,8 @@ def full(test):
 
 def check_samples(test):
     """The calls of the first round fill the ledger: there is no node for what is sampled later, nor for its CPU."""
-    what = "max-mem=1M, samples"
-    run(test, test.java("ManyNodes", ROUNDS), what, ROUNDS, max_mem="1M", sample="cpu", interval="1ms")
+    what = "max-mem=2M, samples"
+    run(test, test.java("ManyNodes", ROUNDS), what, ROUNDS, max_mem="2M", sample="cpu", interval="1ms")
     views = test.checked_report(dropped=True, note_allowed=True)
     told = sampled.check_books(test, views, what)
     main_ms, = (row["cpu_ns"] // 1_000_000 for row in views["threads"]["threads"] if row["name"] == "main")
