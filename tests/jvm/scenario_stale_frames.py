@@ -78,9 +78,23 @@ def attached(test, what, left_out=None, corrected=False, **options):
     with running(test, *flags(test), "Phases", *arguments(test)) as program:
         told(test, program, "step")
         program.attach("--include", "Phases*", "--exclude", left_out or exclude(), **options)
+        if "sample" in options:
+            wait_for_samples(test, program)
         follow(test, program, what, True, ())
         count = positions_corrected(test, program)
         test.check((count > 0) == corrected or "sample" in harness.MORE_OPTIONS, f"{what}: {count} positions corrected")
+
+
+def wait_for_samples(test, program):
+    """Samples begin when the profiler's thread has made its tables, beside 26 threads that burn."""
+    for _ in range(100):
+        told(test, program, f"burn {ROUNDS // 10}")
+        program.done("dump", "-o", test.ledger)
+        taken = test.report("threads")["balance"]["samples"]["taken"]
+        test.ledger.unlink()
+        if taken:
+            return
+    test.check(False, "no samples are taken")
 
 
 def flags(test):

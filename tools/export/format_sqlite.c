@@ -342,7 +342,7 @@ static void put_call(struct sqlite_writer *writer,
         put(writer, edge->parent_cum[column]);
     }
     for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++) {
-        if (!report_errors__are_known(writer->job->model, report_error_columns[i]))
+        if (!callers[i] || !report_errors__are_known(writer->job->model, report_error_columns[i]))
             continue;
         put(writer, callers[i]->by_callee[index].base_error);
         put(writer, callers[i]->by_callee[index].parent_error);
