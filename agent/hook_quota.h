@@ -70,7 +70,7 @@ struct method_quota {
     uint32_t code_hash;
     uint32_t slot;      /* atomic: what its hooks pass; 0: its number */
     uint32_t renewals;  /* so many slots it had since */
-    uint32_t weight;    /* samples that found it on a stack, when it was renewed last */
+    uint32_t weight;    /* ppm of the samples found it on a stack, when it was renewed last */
     ledger_ref hooking; /* its record; or none: it was always heard */
     bool is_named;      /* include= names it outright */
     bool is_fresh;      /* it fell silent since the last look at the costs */

@@ -237,6 +237,14 @@ static void add_class(struct agent *agent, const struct candidates *candidates, 
     }
 }
 
+/* Of all samples: weights of different times compare. 0: it is not heavy. */
+static uint32_t weight_ppm(const struct hook_renewal *renewal, const struct candidate *candidate)
+{
+    uint64_t all = renewal->total_weight ? renewal->total_weight : 1;
+
+    return (uint32_t)((uint64_t)candidate->weight * 1000000 / all);
+}
+
 static void choose_batch(struct agent *agent, const struct candidates *candidates, uint32_t methods,
                          uint32_t most)
 {
@@ -251,7 +259,7 @@ static void choose_batch(struct agent *agent, const struct candidates *candidate
 
         if (!method || is_beyond(candidates, one->method) || !may_change(agent, method->class))
             continue;
-        agent->quotas.methods[one->method].weight = one->weight;
+        agent->quotas.methods[one->method].weight = weight_ppm(renewal, one);
         hook_quotas__favour(&agent->quotas.methods[one->method], one->weight != 0);
         if (is_in(&batch, method->class))
             continue;
