@@ -352,7 +352,10 @@ void hook_quotas__end_renewal(struct hook_quotas *quotas, uint32_t method, bool 
     if (has_hooks) {
         quota->from_ns = quota->from_ns ? quota->from_ns : quota->since_ns;
         quota->since_ns = ledger_time__now_ns(quotas->time);
-        quota->saved = 2 * (int64_t)allowed_rate(quotas, quota, quota->since_ns);
+        /* It was too hot when it was heard last: no burst on credit, but for a favoured one. */
+        quota->saved = __atomic_load_n(&quota->is_favoured, __ATOMIC_RELAXED)
+                           ? 2 * (int64_t)allowed_rate(quotas, quota, quota->since_ns)
+                           : 0;
         __atomic_store_n(&quota->judged_ns, 0, __ATOMIC_RELAXED);
         (void)change(quota, HOOKING_OFF, HOOKING_HEARD);
         ledger__count(&quotas->ledger->header->off_methods, (uint64_t)-1);
