@@ -16,17 +16,15 @@
 #define PRICE_LEAST_NS  100000.0
 #define METHODS_LEAST   8u
 #define CLASSES_MOST    8u /* changed at a time: they stop the JVM for a moment */
-#define WEIGHT_PERCENT                                                                             \
-    1u /* of all samples: a method with fewer on its stacks is like any other                      \
-        */
-#define PAUSE_NS     (10ull * NS_PER_S) /* before the first try; six times as long each time */
-#define PAUSE_FACTOR 6u
-#define TRIES_MOST   4u
-#define IDLE_NS      (10ull * NS_PER_S) /* until somebody looks again whether any method is due */
-#define LOADED_NS    (2ull * NS_PER_S)  /* a class may be on its way into the JVM for so long */
-#define RATE_CLASSES 32u
-#define STACK_BYTES  (512u * 1024u)
-#define NAME_BYTES   1024u
+#define WEIGHT_PERCENT  1u /* of all samples: with fewer a method is like any other */
+#define PAUSE_NS        (10ull * NS_PER_S) /* before the first try; six times as long each time */
+#define PAUSE_FACTOR    6u
+#define TRIES_MOST      4u
+#define IDLE_NS         (10ull * NS_PER_S) /* until somebody looks again whether any method is due */
+#define LOADED_NS       (2ull * NS_PER_S)  /* a class may be on its way into the JVM for so long */
+#define RATE_CLASSES    32u
+#define STACK_BYTES     (512u * 1024u)
+#define NAME_BYTES      1024u
 
 void hook_renewal__init(struct hook_renewal *renewal)
 {
@@ -57,8 +55,11 @@ static void *run(void *context)
     JavaVMAttachArgs arguments = {.version = JNI_VERSION_1_8, .name = "treadle class changes"};
     JNIEnv *jni = NULL;
 
-    if ((*agent->vm)->AttachCurrentThreadAsDaemon(agent->vm, (void **)&jni, &arguments) != JNI_OK)
+    if ((*agent->vm)->AttachCurrentThreadAsDaemon(agent->vm, (void **)&jni, &arguments) != JNI_OK) {
+        atomic_store(&renewal->is_over, true);
+        atomic_store(&renewal->changing, false);
         return NULL;
+    }
     for (;;) {
         pthread_mutex_lock(&renewal->lock);
         while (!atomic_load(&renewal->changing))
@@ -73,9 +74,13 @@ static void wake_thread(struct agent *agent)
 {
     struct hook_renewal *renewal = &agent->renewal;
 
-    renewal->has_thread = renewal->has_thread || own_thread__create(run, agent, STACK_BYTES) == 0;
+    if (!renewal->has_thread && own_thread__create(run, agent, STACK_BYTES) != 0) {
+        atomic_store(&renewal->is_over, true);
+        return;
+    }
+    renewal->has_thread = true;
     pthread_mutex_lock(&renewal->lock);
-    atomic_store(&renewal->changing, renewal->has_thread);
+    atomic_store(&renewal->changing, !atomic_load(&renewal->is_over));
     pthread_cond_signal(&renewal->wake);
     pthread_mutex_unlock(&renewal->lock);
 }
@@ -259,14 +264,17 @@ static void choose_batch(struct agent *agent, const struct candidates *candidate
 
         if (!method || is_beyond(candidates, one->method) || !may_change(agent, method->class))
             continue;
-        agent->quotas.methods[one->method].weight = weight_ppm(renewal, one);
-        hook_quotas__favour(&agent->quotas.methods[one->method], one->weight != 0);
-        if (is_in(&batch, method->class))
-            continue;
-        if (batch.class_count == CLASSES_MOST)
-            break;
-        batch.classes[batch.class_count++] = method->class;
-        add_class(agent, candidates, methods, method->class);
+        if (!is_in(&batch, method->class)) {
+            if (batch.class_count == CLASSES_MOST)
+                break;
+            batch.classes[batch.class_count++] = method->class;
+            add_class(agent, candidates, methods, method->class);
+        }
+        /* The rare come after the heavy, and some of these are among them again. */
+        if (one->weight) {
+            agent->quotas.methods[one->method].weight = weight_ppm(renewal, one);
+            hook_quotas__favour(&agent->quotas.methods[one->method], true);
+        }
     }
 }
 
@@ -351,6 +359,8 @@ bool hook_renewal__goes_on(const struct hook_renewal *renewal, uint64_t now_ns)
 {
     uint64_t changed_ns = atomic_load(&renewal->changed_ns);
 
+    if (atomic_load(&renewal->is_over))
+        return false;
     return atomic_load(&renewal->changing) || (changed_ns && now_ns - changed_ns < AFTER_CHANGE_NS);
 }
 
@@ -362,6 +372,8 @@ void hook_renewal__look(struct agent *agent, const struct budget_second *second)
     double methods;
 
     account(renewal, second, after);
+    if (atomic_load(&renewal->is_over))
+        return;
     if (!agent->quotas.is_settled)
         renewal->settled_ns = 0;
     else if (!renewal->settled_ns)

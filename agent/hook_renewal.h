@@ -39,6 +39,7 @@ struct hook_renewal {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     _Atomic bool changing; /* classes are being changed: the list is the thread's */
+    _Atomic bool is_over;  /* there is no thread for it: nothing is changed any more */
     bool has_thread;
     uint32_t methods[HOOK_RENEWAL_MOST];
     uint32_t count;
