@@ -85,7 +85,7 @@ def check_fold(test, what, kind, threads):
 def check_balance(test):
     """Nothing is lost between two carriers. What platform threads consume after their last look is charged to
     none of them, and that would be much here."""
-    told = test.text_report(test.ledger, "--fold", "--check", 5000)
+    told = test.text_report(test.ledger, "--fold", "--check", 1000)
     test.check(told.status == 0 and not told.err, f"{told.err}\n{told.out}")
     balance = test.report("threads", note_allowed=True)["balance"]
     left_ns = balance["kernel_cpu_ns"] - balance["charged_cpu_ns"] + balance["last_moments_ns"]
