@@ -22,9 +22,6 @@
  * fewer: their contexts are new, and they were silent when the program did something else. */
 #define TRY_CALLS 10u
 
-/* Rates are sorted into so many classes, each twice the one before. */
-#define RATE_CLASSES 32u
-
 /* What was heard so far, and since the last look. */
 struct heard {
     struct call_survey all;
@@ -168,11 +165,6 @@ static bool is_due(const struct method_quota *quota, uint64_t now_ns)
            now_ns - quota->since_ns > PAUSE_NS << pauses >> 1;
 }
 
-static unsigned class_of(uint32_t rate)
-{
-    return rate ? RATE_CLASSES - (unsigned)__builtin_clz(rate) - 1 : 0;
-}
-
 /* What muted methods would have made, since the last look; half of a rate is what it was before,
  * but for the burst that silenced the method. */
 static void learn_rates(struct agent *agent, uint32_t methods, uint64_t now_ns)
@@ -203,16 +195,16 @@ static void learn_rates(struct agent *agent, uint32_t methods, uint64_t now_ns)
 static unsigned first_class_beyond(const struct agent *agent, uint32_t methods, uint64_t now_ns,
                                    double room_ns)
 {
-    double ns[RATE_CLASSES] = {0};
+    double ns[HOOK_RATE_CLASSES] = {0};
     unsigned class;
 
     for (uint32_t i = 1; i <= methods; i++) {
         const struct method_quota *quota = &agent->quotas.methods[i];
 
         if (is_due(quota, now_ns))
-            ns[class_of(quota->rate)] += expected_ns(agent, quota->rate + TRY_CALLS);
+            ns[hook_quotas__rate_class(quota->rate)] += expected_ns(agent, quota->rate + TRY_CALLS);
     }
-    for (class = 0; class < RATE_CLASSES && ns[class] <= room_ns; class ++)
+    for (class = 0; class < HOOK_RATE_CLASSES && ns[class] <= room_ns; class ++)
         room_ns -= ns[class];
     return class;
 }
@@ -244,7 +236,7 @@ static void try_again(struct agent *agent, uint32_t methods, uint64_t now_ns, do
     for (uint32_t i = 1; i <= methods; i++) {
         const struct method_quota *quota = &agent->quotas.methods[i];
 
-        if (!is_due(quota, now_ns) || class_of(quota->rate) > end ||
+        if (!is_due(quota, now_ns) || hook_quotas__rate_class(quota->rate) > end ||
             (quota->rate > most && !quota->is_named))
             continue;
         room_ns -= expected_ns(agent, quota->rate + TRY_CALLS);

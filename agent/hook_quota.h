@@ -48,6 +48,9 @@
 #define HOOK_BURST_S   8u     /* so many seconds' calls may be saved up */
 #define HOOK_TRIES_MAX 1024u  /* methods that are to be heard again, waiting for a thread */
 
+/* Rates are sorted into so many classes, each twice the one before. */
+#define HOOK_RATE_CLASSES 32u
+
 /* One method's. What is said to be atomic may be written by any thread in a hook. */
 struct method_quota {
     uint32_t calls;       /* atomic: heard, in steps */
@@ -154,6 +157,11 @@ bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method);
 
 /* Wherever the method is loaded it has hooks: it is heard from now on. Or it is off as before. */
 void hook_quotas__end_renewal(struct hook_quotas *quotas, uint32_t method, bool has_hooks);
+
+static inline unsigned hook_quotas__rate_class(uint32_t rate)
+{
+    return rate ? HOOK_RATE_CLASSES - (unsigned)__builtin_clz(rate) - 1 : 0;
+}
 
 /* May the method, which many samples found on a stack, make HOOK_RATE_MOST? Any thread. */
 static inline void hook_quotas__favour(struct method_quota *quota, bool favoured)

@@ -22,7 +22,6 @@
 #define TRIES_MOST      4u
 #define IDLE_NS         (10ull * NS_PER_S) /* until somebody looks again whether any method is due */
 #define LOADED_NS       (2ull * NS_PER_S)  /* a class may be on its way into the JVM for so long */
-#define RATE_CLASSES    32u
 #define STACK_BYTES     (512u * 1024u)
 #define NAME_BYTES      1024u
 
@@ -172,24 +171,20 @@ static void find_heavy(struct agent *agent, struct candidates *candidates)
     qsort(candidates->all, candidates->count, sizeof *candidates->all, heaviest_first);
 }
 
-static unsigned class_of(uint32_t rate)
-{
-    return rate ? RATE_CLASSES - (unsigned)__builtin_clz(rate) - 1 : 0;
-}
-
 /* And those that were called least when they fell silent, as many as there is room for. */
 static void find_rare(struct agent *agent, struct candidates *candidates, uint32_t methods)
 {
-    uint32_t of_class[RATE_CLASSES] = {0}, room = HOOK_RENEWAL_MOST - candidates->count;
+    uint32_t of_class[HOOK_RATE_CLASSES] = {0}, room = HOOK_RENEWAL_MOST - candidates->count;
     unsigned end = 0;
 
     for (uint32_t i = 1; i <= methods; i++)
         if (is_due(agent, i, candidates->now_ns))
-            of_class[class_of(agent->quotas.methods[i].rate)]++;
-    for (; end < RATE_CLASSES && of_class[end] <= room; end++)
+            of_class[hook_quotas__rate_class(agent->quotas.methods[i].rate)]++;
+    for (; end < HOOK_RATE_CLASSES && of_class[end] <= room; end++)
         room -= of_class[end];
     for (uint32_t i = 1; i <= methods && candidates->count < HOOK_RENEWAL_MOST; i++)
-        if (is_due(agent, i, candidates->now_ns) && class_of(agent->quotas.methods[i].rate) <= end)
+        if (is_due(agent, i, candidates->now_ns) &&
+            hook_quotas__rate_class(agent->quotas.methods[i].rate) <= end)
             candidates->all[candidates->count++] = (struct candidate){.method = i};
 }
 
