@@ -240,6 +240,16 @@ bool virtual_threads__meet(struct agent *agent, JNIEnv *jni, jthread thread)
     return mount(agent, jni, thread, mine);
 }
 
+/* No room for its carrier, and so none for it: each such thread is counted once, however often it mounts. */
+static void refuse(struct agent *agent)
+{
+    ledger__count(&agent->ledger.header->unfollowed_mounts, 1);
+    if (!kernel_thread_table__refused_me() || stored(agent->jvmti, NULL))
+        return;
+    ledger__count(&agent->ledger.header->dropped_threads, 1);
+    (void)(*agent->jvmti)->SetThreadLocalStorage(agent->jvmti, NULL, (void *)(uintptr_t)REFUSED);
+}
+
 /* Nobody tells when a virtual thread gets another name: it is looked up once, at the end. */
 static void note_last_name(struct agent *agent, JNIEnv *jni, jthread thread, ledger_ref ref)
 {
@@ -300,7 +310,7 @@ static void JNICALL on_mount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
     if (!is_profiling(agent))
         return;
     if (!mine || !mine->thread) {
-        ledger__count(&agent->ledger.header->unfollowed_mounts, 1);
+        refuse(agent);
         return;
     }
     if (kernel_thread__is_unmet(mine))
