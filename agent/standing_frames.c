@@ -3,6 +3,7 @@
 #include "agent/agent.h"
 #include "agent/hook_class.h"
 #include "agent/virtual_threads.h"
+#include "native/virtual_thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -243,8 +244,7 @@ struct placing {
     jvmtiFrameInfo *frames;
     uint64_t *keys;
     uint32_t count;
-    const struct ledger_thread
-        *mounted; /* the record of the virtual thread on a carrier, or NULL */
+    ledger_ref mounted; /* the record of the virtual thread on a carrier, or none */
     bool is_silent;
 };
 
@@ -272,19 +272,19 @@ static void stand_there_again(struct kernel_thread *kernel_thread, void *context
 {
     const struct placing *placing = context;
 
-    kernel_thread__place_again(kernel_thread, placing->epoch, placing->keys, placing->count);
+    virtual_thread__place_again(kernel_thread, placing->epoch, placing->mounted, placing->keys,
+                                placing->count);
 }
 
 static void ask_if_silent(struct kernel_thread *kernel_thread, void *context)
 {
     struct placing *placing = context;
 
-    placing->is_silent = kernel_thread__is_silent(kernel_thread, placing->epoch) &&
-                         (placing->mounted ? kernel_thread->thread == placing->mounted
-                                           : !kernel_thread->carrier.thread);
+    placing->is_silent = kernel_thread__is_silent(kernel_thread, placing->epoch);
 }
 
-/* As long as it is silent, it is the one that was placed there. */
+/* As long as it is silent, who is mounted there has been since the epoch began. What is none of the
+ * carrier's own and has no record yet goes to the carrier, until its first event. */
 static void place_if_silent(struct placing *placing, jthread thread)
 {
     struct agent *agent = placing->agent;
@@ -292,11 +292,11 @@ static void place_if_silent(struct placing *placing, jthread thread)
     jthread mounted = tid > 0 ? virtual_threads__mounted_on(agent, placing->jni, thread) : NULL;
 
     placing->is_silent = false;
-    placing->mounted = mounted ? virtual_threads__record(agent, mounted) : NULL;
-    if (tid > 0 && !mounted == !placing->mounted)
+    placing->mounted = mounted ? virtual_threads__record(agent, mounted) : 0;
+    if (tid > 0)
         kernel_thread_table__visit(&agent->kernel_threads, tid, ask_if_silent, placing);
     if (placing->is_silent) {
-        look_at(placing, mounted ? mounted : thread);
+        look_at(placing, placing->mounted ? mounted : thread);
         kernel_thread_table__visit(&agent->kernel_threads, tid, stand_there_again, placing);
     }
     (*placing->jni)->DeleteLocalRef(placing->jni, mounted);

@@ -43,10 +43,9 @@ static ledger_ref stored(jvmtiEnv *jvmti, jthread thread)
     return (ledger_ref)(uintptr_t)data;
 }
 
-/* The current virtual thread's record, or none. */
-static ledger_ref own_record(jvmtiEnv *jvmti)
+ledger_ref virtual_threads__record(const struct agent *agent, jthread thread)
 {
-    ledger_ref ref = stored(jvmti, NULL);
+    ledger_ref ref = stored(agent->jvmti, thread);
 
     return ref == REFUSED ? 0 : ref;
 }
@@ -149,15 +148,6 @@ static ledger_ref begin(struct agent *agent, JNIEnv *jni, jthread thread,
     return ref;
 }
 
-const struct ledger_thread *virtual_threads__record(const struct agent *agent, jthread thread)
-{
-    void *data = NULL;
-
-    if ((*agent->jvmti)->GetThreadLocalStorage(agent->jvmti, thread, &data) != JVMTI_ERROR_NONE)
-        return NULL;
-    return data ? ledger__at(&agent->ledger, (ledger_ref)(uintptr_t)data) : NULL;
-}
-
 struct placing {
     uint32_t epoch;
     const uint64_t *keys;
@@ -230,7 +220,7 @@ static bool mount(struct agent *agent, JNIEnv *jni, jthread thread, struct kerne
 bool virtual_threads__meet(struct agent *agent, JNIEnv *jni, jthread thread)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
-    ledger_ref ref = own_record(agent->jvmti);
+    ledger_ref ref = virtual_threads__record(agent, NULL);
 
     virtual_thread__meet(mine, ref);
     if (kernel_thread__is_unmet(mine))
@@ -240,7 +230,8 @@ bool virtual_threads__meet(struct agent *agent, JNIEnv *jni, jthread thread)
     return mount(agent, jni, thread, mine);
 }
 
-/* No room for its carrier, and so none for it: each such thread is counted once, however often it mounts. */
+/* No room for its carrier, and so none for it: each such thread is counted once, however often it
+ * mounts. */
 static void refuse(struct agent *agent)
 {
     ledger__count(&agent->ledger.header->unfollowed_mounts, 1);
@@ -282,8 +273,9 @@ static bool end_it(struct agent *agent, struct kernel_thread *mine, ledger_ref r
 static void JNICALL on_end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
-    ledger_ref ref = own_record(jvmti);
+    ledger_ref ref = virtual_threads__record(&treadle_agent, NULL);
 
+    (void)jvmti;
     if (!atomic_load(&treadle_agent.active) || !mine || !mine->thread || !ref)
         return;
     if (kernel_thread__is_unmet(mine))

@@ -32,8 +32,8 @@ bool virtual_threads__meet(struct agent *agent, JNIEnv *jni, jthread thread);
 /* The virtual thread that is mounted on a carrier: a local reference; or NULL. */
 jthread virtual_threads__mounted_on(const struct agent *agent, JNIEnv *jni, jthread carrier);
 
-/* The record of a virtual thread; NULL: it has none yet. */
-const struct ledger_thread *virtual_threads__record(const struct agent *agent, jthread thread);
+/* The record of a virtual thread, NULL: the current one; 0: it has none. */
+ledger_ref virtual_threads__record(const struct agent *agent, jthread thread);
 
 /* Before the coming epoch begins, from any thread: where one stands that is mounted there. */
 void virtual_threads__place(struct agent *agent, JNIEnv *jni, jthread thread, pid_t tid,

@@ -447,8 +447,11 @@ void kernel_thread__place(struct kernel_thread *kernel_thread, uint32_t epoch, c
     struct call_tree *tree = &kernel_thread->tree;
 
     kernel_thread__hold(kernel_thread);
-    /* Of a carrier whoever was mounted when profiling was stopped may be gone; it finds out. */
-    if (!kernel_thread->idle && kernel_thread->thread && !kernel_thread->carrier.thread) {
+    if (!kernel_thread->idle && kernel_thread->thread) {
+        if (kernel_thread->carrier.thread) {
+            leave_mounted(kernel_thread);
+            call_tree__go_to(tree, kernel_thread->thread->root, 0);
+        }
         kernel_thread__charge_until_stop(kernel_thread);
         call_tree__go_to(tree, kernel_thread->thread->root, 0);
         call_tree__begin_epoch(tree, epoch);
@@ -461,7 +464,8 @@ void kernel_thread__place(struct kernel_thread *kernel_thread, uint32_t epoch, c
 /* A carrier's first event finds out who is mounted. */
 bool kernel_thread__is_silent(const struct kernel_thread *kernel_thread, uint32_t epoch)
 {
-    bool carries = kernel_thread->carrier.thread != NULL;
+    const struct ledger_thread *thread = kernel_thread->thread;
+    bool carries = kernel_thread->carrier.thread || (thread && thread->kind == THREAD_CARRIER);
 
     return !kernel_thread->idle && kernel_thread__is_unmet(kernel_thread) == carries &&
            kernel_thread->placed == epoch &&
@@ -469,15 +473,14 @@ bool kernel_thread__is_silent(const struct kernel_thread *kernel_thread, uint32_
            __atomic_load_n(&kernel_thread->joined, __ATOMIC_RELAXED) != epoch;
 }
 
-/* False: it had an event, and knows best. */
-static bool begin_placing(struct kernel_thread *kernel_thread, uint32_t epoch)
+bool kernel_thread__begin_placing(struct kernel_thread *kernel_thread, uint32_t epoch)
 {
     kernel_thread__hold(kernel_thread);
     __atomic_store_n(&kernel_thread->placing, true, __ATOMIC_SEQ_CST);
     return kernel_thread__is_silent(kernel_thread, epoch);
 }
 
-static void end_placing(struct kernel_thread *kernel_thread)
+void kernel_thread__end_placing(struct kernel_thread *kernel_thread)
 {
     __atomic_store_n(&kernel_thread->placing, false, __ATOMIC_SEQ_CST);
     kernel_thread__let_go(kernel_thread);
@@ -488,13 +491,13 @@ void kernel_thread__place_again(struct kernel_thread *kernel_thread, uint32_t ep
 {
     struct call_tree *tree = &kernel_thread->tree;
 
-    if (begin_placing(kernel_thread, epoch)) {
+    if (kernel_thread__begin_placing(kernel_thread, epoch)) {
         kernel_thread__charge_absent(kernel_thread);
         call_tree__go_to(tree, kernel_thread->thread->root, 0);
         call_tree__begin_epoch(tree, epoch);
         kernel_thread__stand_on(kernel_thread, keys, count, true);
     }
-    end_placing(kernel_thread);
+    kernel_thread__end_placing(kernel_thread);
 }
 
 void kernel_thread__mend_silent(struct kernel_thread *kernel_thread,
@@ -502,9 +505,9 @@ void kernel_thread__mend_silent(struct kernel_thread *kernel_thread,
 {
     uint32_t epoch = __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE);
 
-    if (begin_placing(kernel_thread, epoch))
+    if (kernel_thread__begin_placing(kernel_thread, epoch))
         stand_where_it_stands(kernel_thread, mend);
-    end_placing(kernel_thread);
+    kernel_thread__end_placing(kernel_thread);
 }
 
 bool kernel_thread__begin_joining(struct kernel_thread *kernel_thread)

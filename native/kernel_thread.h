@@ -196,7 +196,8 @@ bool kernel_thread__join(struct kernel_thread *kernel_thread);
  * place_again: ditto once the epoch has begun, for a thread that was placed and had no event since:
  * it may have gone on in between, and then be silent. Or of a virtual thread that was placed where
  * it is mounted (virtual_thread__place). Neither waits for the other: an event that comes meanwhile
- * does not count, after one the thread is not placed.
+ * does not count, after one the thread is not placed. begin_placing, end_placing: around what else
+ * such a placing changes; false: the thread had an event, and knows best.
  */
 void kernel_thread__stand_at_root(struct kernel_thread *kernel_thread);
 void kernel_thread__stand_on(struct kernel_thread *kernel_thread, const uint64_t *keys,
@@ -205,6 +206,9 @@ void kernel_thread__place(struct kernel_thread *kernel_thread, uint32_t epoch, c
                           uint32_t count);
 void kernel_thread__place_again(struct kernel_thread *kernel_thread, uint32_t epoch,
                                 const uint64_t *keys, uint32_t count);
+
+bool kernel_thread__begin_placing(struct kernel_thread *kernel_thread, uint32_t epoch);
+void kernel_thread__end_placing(struct kernel_thread *kernel_thread);
 
 /* Placed, and without an event since the epoch began. */
 bool kernel_thread__is_silent(const struct kernel_thread *kernel_thread, uint32_t epoch);

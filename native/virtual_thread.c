@@ -191,6 +191,37 @@ ledger_ref virtual_thread__place(struct kernel_thread *carrier, uint32_t epoch, 
     return ref;
 }
 
+static bool runs(const struct kernel_thread *carrier, ledger_ref ref)
+{
+    return ref ? virtual_thread__is_mounted(carrier) &&
+                     carrier->thread == ledger__at(carrier->setup->ledger, ref)
+               : !virtual_thread__is_mounted(carrier);
+}
+
+/* Who was placed there ran elsewhere when the epoch began: all since then is of who runs. */
+void virtual_thread__place_again(struct kernel_thread *carrier, uint32_t epoch, ledger_ref ref,
+                                 const uint64_t *keys, uint32_t count)
+{
+    if (runs(carrier, ref)) {
+        kernel_thread__place_again(carrier, epoch, keys, count);
+        return;
+    }
+    if (!kernel_thread__begin_placing(carrier, epoch)) {
+        kernel_thread__end_placing(carrier);
+        return;
+    }
+    if (ref) {
+        place(carrier, epoch, ref, keys, count);
+    } else {
+        kernel_thread__go_on(carrier, &carrier->carrier);
+        carrier->carrier.thread = NULL;
+        call_tree__go_to(&carrier->tree, carrier->thread->root, 0);
+        call_tree__begin_epoch(&carrier->tree, epoch);
+        kernel_thread__stand_on(carrier, keys, count, true);
+    }
+    kernel_thread__end_placing(carrier);
+}
+
 bool virtual_thread__mount(struct kernel_thread *carrier, ledger_ref ref)
 {
     struct ledger_thread *thread = ledger__at(carrier->setup->ledger, ref);

@@ -31,6 +31,12 @@ ledger_ref virtual_thread__place(struct kernel_thread *carrier, uint32_t epoch, 
                                  const struct java_thread_facts *facts, const uint64_t *keys,
                                  uint32_t count);
 
+/* Once it has begun, on a kernel thread without an event since (kernel_thread__place_again): this
+ * one is mounted there; with 0 none that has a record, and the carrier stands there itself. Another
+ * one may have been when it was placed. */
+void virtual_thread__place_again(struct kernel_thread *carrier, uint32_t epoch, ledger_ref ref,
+                                 const uint64_t *keys, uint32_t count);
+
 /* From here on the virtual thread is current. One that is mounted still is unmounted first. False
  * if events do not count here. */
 bool virtual_thread__mount(struct kernel_thread *carrier, ledger_ref ref);

@@ -227,6 +227,69 @@ static void who_went_on_before_the_epoch_began_is_placed_again(void **state)
     kernel_thread__end(&own);
 }
 
+/*
+ * vt-1 is looked at on the carrier; before the epoch begins vt-2 takes its place, which nobody
+ * tells, and is silent then. Looked at once more, all since the epoch began is vt-2's, where it
+ * stands. The same if it has no record, and the carrier is there in its stead; and if vt-2 comes to
+ * a carrier on which vt-1 was mounted at the stop, and nobody at the first look.
+ */
+static void who_came_before_the_epoch_began_is_placed_again(void **state)
+{
+    (void)state;
+    static const uint64_t keys[] = {'A', 'B', 'C'};
+    char text[DRAWING_BYTES];
+    struct java_world *world = java_world__make(4 * MIB, LEDGER_CLOCK_PLAIN, 0, false);
+    assert_non_null(world);
+    struct kernel_thread own = {0};
+    struct ledger_kernel_thread record = {.tid = gettid(), .generation = 1};
+    call_tree__init(&own.tree, &world->ledger, world->setup.resolve, world->setup.resolve_context);
+    kernel_thread__begin(&own, &world->setup, &record);
+    assert_int_equal(start_java(&own, "carrier-1", 11), 0);
+    own.thread->kind = THREAD_CARRIER;
+    ledger_ref first = begin_virtual(&own, "vt-1", 1), second = begin_virtual(&own, "vt-2", 2);
+    const struct ledger_thread *one = find_thread(&world->ledger, 1);
+    const struct ledger_thread *two = find_thread(&world->ledger, 2);
+    const struct ledger_thread *carrier = find_thread(&world->ledger, 11);
+    assert_true(virtual_thread__mount(&own, first));
+
+    world->setup.epoch = EPOCH_STOPPED;
+    own.unmet = true; /* as of every carrier at a start */
+    assert_int_equal(virtual_thread__place(&own, 2, first, NULL, &keys[0], 1), first);
+    world->setup.epoch = 2;
+    burn_cpu(5 * MS);
+    virtual_thread__place_again(&own, 2, second, &keys[1], 1);
+    burn_cpu(5 * MS);
+    virtual_thread__place_again(&own, 2, second, &keys[1], 1);
+    assert_string_equal(draw(&world->ledger, one->root, text), "root\n  A 0\n");
+    assert_string_equal(draw(&world->ledger, two->root, text), "root\n  B 0\n");
+    assert_int_equal(cpu_at(&world->ledger, one, "A"), 0);
+    assert_true(cpu_at(&world->ledger, two, "B") >= 9 * MS);
+
+    virtual_thread__place_again(&own, 2, 0, &keys[2], 1);
+    burn_cpu(5 * MS);
+    virtual_thread__place_again(&own, 2, 0, &keys[2], 1);
+    assert_string_equal(draw(&world->ledger, carrier->root, text), "root\n  C 0\n");
+    assert_true(cpu_at(&world->ledger, carrier, "C") >= 4 * MS);
+
+    virtual_thread__meet(&own, 0);
+    assert_true(virtual_thread__mount(&own, first));
+    world->setup.epoch = EPOCH_STOPPED;
+    own.unmet = true;
+    kernel_thread__place(&own, 3, &keys[2], 1);
+    world->setup.epoch = 3;
+    burn_cpu(5 * MS);
+    uint64_t before_ns = cpu_at(&world->ledger, two, "B");
+    virtual_thread__place_again(&own, 3, second, &keys[1], 1);
+    virtual_thread__place_again(&own, 3, second, &keys[1], 1);
+    assert_true(cpu_at(&world->ledger, two, "B") >= before_ns + 4 * MS);
+    virtual_thread__meet(&own, second);
+    virtual_thread__place_again(&own, 3, first, &keys[0], 1);
+    kernel_thread__pop(&own, kernel_thread__push(&own, 'D'));
+    assert_string_equal(draw(&world->ledger, one->root, text), "root\n  A 0\n");
+    assert_string_equal(draw(&world->ledger, two->root, text), "root\n  B 0\n    D 1\n");
+    kernel_thread__end(&own);
+}
+
 /* JVMTI's exits of frames that were entered before the stop are no loss, on whatever carrier and
  * after whatever mount; one that cannot be explained so is. */
 static void exits_of_frames_nobody_saw_are_no_loss(void **state)
@@ -536,6 +599,7 @@ int main(void)
         cmocka_unit_test(open_frames_are_found_again_on_any_carrier),
         cmocka_unit_test(who_was_mounted_before_a_stop_may_be_elsewhere),
         cmocka_unit_test(who_went_on_before_the_epoch_began_is_placed_again),
+        cmocka_unit_test(who_came_before_the_epoch_began_is_placed_again),
         cmocka_unit_test(exits_of_frames_nobody_saw_are_no_loss),
         cmocka_unit_test(folded_or_not_the_sums_are_the_same),
         cmocka_unit_test(the_ledger_does_not_grow_with_the_threads),
