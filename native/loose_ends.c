@@ -228,6 +228,104 @@ static void cut_positions(struct cutter *cutter)
     }
 }
 
+/* A link that its record can do without. */
+static void cut_string(const struct cutter *cutter, ledger_ref *link)
+{
+    if (*link && !is_string(cutter, *link))
+        *link = 0;
+}
+
+/* A method without its names is none. */
+static void cut_method(struct cutter *cutter, ledger_ref ref)
+{
+    struct ledger_method *method = ledger__at(cutter->copy, ref);
+
+    cut_string(cutter, &method->source);
+    cut_string(cutter, &method->lines);
+    cut_string(cutter, &method->bytecode);
+    if (!behind(cutter, method->image, LEDGER_IMAGES))
+        method->image = 0;
+    if (!is_method(cutter, ref))
+        method->flags |= METHOD_DEAD;
+}
+
+static void cut_image(struct cutter *cutter, ledger_ref ref)
+{
+    struct ledger_image *image = ledger__at(cutter->copy, ref);
+
+    cut_string(cutter, &image->path);
+    cut_string(cutter, &image->build_id);
+}
+
+static void cut_class(struct cutter *cutter, ledger_ref ref)
+{
+    struct ledger_class *class = ledger__at(cutter->copy, ref);
+
+    cut_string(cutter, &class->name);
+    cut_string(cutter, &class->methods);
+}
+
+static void cut_code(struct cutter *cutter, ledger_ref ref)
+{
+    struct ledger_code *code = ledger__at(cutter->copy, ref);
+
+    cut_string(cutter, &code->bytes);
+    if (!is_method(cutter, code->method))
+        code->method = 0;
+}
+
+/* A code or a method. */
+static bool is_owner(struct cutter *cutter, ledger_ref ref)
+{
+    const struct ledger_code *code = ledger_gate__record(&cutter->gate, ref, LEDGER_CODE);
+
+    return code ? code->method != 0 : is_method(cutter, ref);
+}
+
+static void cut_place(struct cutter *cutter, ledger_ref ref)
+{
+    struct ledger_place *place = ledger__at(cutter->copy, ref);
+
+    if (!is_owner(cutter, place->owner) || (place->method && !is_method(cutter, place->method)))
+        place->owner = 0;
+}
+
+static void cut_hooking(struct cutter *cutter, ledger_ref ref)
+{
+    struct ledger_hooking *hooking = ledger__at(cutter->copy, ref);
+
+    if (!is_method(cutter, hooking->method))
+        hooking->method = 0;
+}
+
+static void cut_tally(struct cutter *cutter, ledger_ref ref)
+{
+    struct ledger_tally *tally = ledger__at(cutter->copy, ref);
+
+    if (tally->method && !is_method(cutter, tally->method))
+        tally->thread = 0;
+}
+
+/* What follows a table in this order is nothing without a record of it. */
+static void cut_tables(struct cutter *cutter)
+{
+    static const struct {
+        enum ledger_table table;
+        void (*cut)(struct cutter *cutter, ledger_ref ref);
+    } tables[] = {
+        {LEDGER_IMAGES, cut_image},  {LEDGER_METHODS, cut_method},   {LEDGER_CODE, cut_code},
+        {LEDGER_PLACES, cut_place},  {LEDGER_HOOKINGS, cut_hooking}, {LEDGER_TALLIES, cut_tally},
+        {LEDGER_CLASSES, cut_class},
+    };
+
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        ledger_ref ref = 0;
+
+        while ((ref = ledger__next(cutter->copy, tables[i].table, ref)))
+            tables[i].cut(cutter, ref);
+    }
+}
+
 static void cut_all(struct cutter *cutter)
 {
     struct ledger *copy = cutter->copy;
@@ -236,6 +334,7 @@ static void cut_all(struct cutter *cutter)
     /* What was mended in the heads is to be written back, too. */
     if (cutter->gate.dropped && copy->touched)
         memset(copy->touched, 1, copy->adopted_chunks);
+    cut_tables(cutter);
     while ((ref = ledger__next(copy, LEDGER_THREADS, ref)))
         cut_thread(cutter, ledger__at(copy, ref));
     cut_positions(cutter);

@@ -13,8 +13,8 @@
 
 #include "native/ledger.h"
 
-/* In all of a copy: chunks; threads, their names and parents, their trees; kernel threads. What no
- * copying explains is counted in its header. 0 or -ENOMEM. */
+/* In all of a copy: chunks; methods, and what belongs to one; threads, their names and parents,
+ * their trees; kernel threads. What no copying explains is counted in its header. 0 or -ENOMEM. */
 int loose_ends__cut(struct ledger *copy);
 
 #endif

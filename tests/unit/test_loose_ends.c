@@ -121,6 +121,56 @@ static void a_method_that_is_not_filled_in(void **state)
     check_tree(&family, "root\n  A 1\n    C 1\n  D 1\n");
 }
 
+static ledger_ref take(const struct family *family, enum ledger_table table, size_t bytes)
+{
+    ledger_ref ref =
+        ledger__take_shared(family->ledger, table, (uint32_t)(bytes / LEDGER_CELL_BYTES));
+    assert_int_not_equal(ref, 0);
+    return ref;
+}
+
+/* While classes are loaded: B's name was not there yet when its place was copied. B is out, and so
+ * is what was sampled in it, and when it had hooks; what C has of these stays. */
+static void a_method_without_its_name_takes_along_what_is_nothing_without(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    ledger_ref method[] = {node_of(&family, family.b)->method, node_of(&family, family.c)->method};
+    struct ledger_hooking *hooking[2];
+    struct ledger_tally *tally[2];
+    struct ledger_code *code[2];
+    struct ledger_place *place[4];
+    for (int i = 0; i < 2; i++) {
+        ledger_ref ref = take(&family, LEDGER_CODE, sizeof **code);
+        hooking[i] = ledger__at(family.ledger, take(&family, LEDGER_HOOKINGS, sizeof **hooking));
+        tally[i] = ledger__at(family.ledger, take(&family, LEDGER_TALLIES, sizeof **tally));
+        code[i] = ledger__at(family.ledger, ref);
+        hooking[i]->method = tally[i]->method = code[i]->method = method[i];
+        tally[i]->thread = ledger__ref(family.ledger, family.parent);
+        for (int j = i; j < 4; j += 2) {
+            place[j] = ledger__at(family.ledger, take(&family, LEDGER_PLACES, sizeof **place));
+            place[j]->owner = j < 2 ? method[i] : ref;
+        }
+    }
+    struct ledger_method *b = ledger__at(family.ledger, method[0]);
+    struct ledger_method *c = ledger__at(family.ledger, method[1]);
+    b->name += NOT_YET - b->name % LEDGER_CHUNK_CELLS;
+    c->lines = c->source = c->bytecode = b->name;
+    c->image = NOWHERE;
+    check_tree(&family, "root\n  A 1\n    C 1\n  D 1\n");
+    assert_int_not_equal(b->flags & METHOD_DEAD, 0);
+    assert_int_equal(c->flags & METHOD_DEAD, 0);
+    assert_int_equal(c->lines | c->source | c->bytecode | c->image, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(hooking[i]->method, i ? method[i] : 0);
+        assert_int_equal(tally[i]->thread != 0, i);
+        assert_int_equal(code[i]->method, i ? method[i] : 0);
+        assert_int_equal(place[i]->owner != 0, i);
+        assert_int_equal(place[i + 2]->owner != 0, i);
+    }
+    assert_int_equal(family.ledger->header->senseless_records, 0);
+}
+
 static void a_thread_without_its_root(void **state)
 {
     (void)state;
@@ -339,6 +389,7 @@ int main(void)
         cmocka_unit_test(a_node_that_is_used_elsewhere),
         cmocka_unit_test(a_link_to_nowhere),
         cmocka_unit_test(a_method_that_is_not_filled_in),
+        cmocka_unit_test(a_method_without_its_name_takes_along_what_is_nothing_without),
         cmocka_unit_test(a_thread_without_its_root),
         cmocka_unit_test(a_thread_without_its_name),
         cmocka_unit_test(a_parent_that_is_another_thread_by_now),

@@ -130,7 +130,9 @@ static void copy_codes(struct ledger_merge *merge, struct merge_input *input)
         const struct ledger_code *record = ledger_reader__code(input->reader, ref);
         ledger_ref method = merge__method(input, record->method);
         if (!method) {
-            merge__skip(input, ref, "ref %" PRIu32 ", expected the code's method", record->method);
+            if (record->method)
+                merge__skip(input, ref, "ref %" PRIu32 ", expected the code's method",
+                            record->method);
             continue;
         }
         ledger_ref to = merge__take(merge, LEDGER_CODE, sizeof(*record));
@@ -185,6 +187,8 @@ static void copy_place(struct ledger_merge *merge, struct merge_input *input, le
     bool of_code = ledger_reader__code(input->reader, like.owner) != NULL;
     ledger_ref owner = of_code ? input->to[like.owner] : merge__method(input, like.owner);
     ledger_ref method = merge__method(input, like.method);
+    if (!like.owner)
+        return;
     if (!owner || (like.method && !method)) {
         merge__skip(input, ref, "a place in ref %" PRIu32 ", expected a method or code",
                     owner ? like.method : like.owner);
@@ -213,7 +217,9 @@ static void copy_hooking(struct ledger_merge *merge, struct merge_input *input, 
     const struct ledger_hooking *record = ledger_reader__hooking(input->reader, ref);
     ledger_ref method = merge__method(input, record->method);
     if (!method) {
-        merge__skip(input, ref, "ref %" PRIu32 ", expected the method of a hook", record->method);
+        if (record->method)
+            merge__skip(input, ref, "ref %" PRIu32 ", expected the method of a hook",
+                        record->method);
         return;
     }
     ledger_ref to = merge__take(merge, LEDGER_HOOKINGS, sizeof(*record));

@@ -67,7 +67,7 @@ void loader__load_hookings(struct loader *loader)
             of_method ? loader__index_or_none(loader, record->method) : (uint32_t)REPORT_NONE;
 
         if (method == REPORT_NONE || record->state > HOOKING_OFF) {
-            if (!loader__is_being_written(loader))
+            if (record->method && !loader__is_being_written(loader))
                 loader__skip(loader, ref, "ref %" PRIu32 ", expected the method of a hook",
                              record->method);
             continue;
