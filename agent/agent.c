@@ -202,6 +202,7 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     agent->setup.admits_all = agent->options.events == LEDGER_EVENTS_INSTRUMENT;
     agent->setup.names_exits = agent->options.events == LEDGER_EVENTS_JVMTI;
     standing_frames__init(&agent->standing);
+    generated_names__init(&agent->generated);
     agent->setup.resolve = agent->options.events == LEDGER_EVENTS_INSTRUMENT
                                ? class_hooks__resolve
                                : method_names__resolve;
@@ -338,6 +339,7 @@ static void undo(struct agent *agent)
     agent->jvmti = NULL;
     kernel_thread_table__destroy(&agent->kernel_threads);
     hook_quotas__end(&agent->quotas);
+    generated_names__end(&agent->generated);
     plan__delete(agent->plan);
     agent->plan = NULL;
     memset(&agent->setup, 0, sizeof agent->setup);

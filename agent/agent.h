@@ -5,6 +5,7 @@
 #define TREADLE_AGENT_H
 
 #include "agent/class_hooks.h"
+#include "agent/generated_names.h"
 #include "agent/hook_budget.h"
 #include "agent/hook_quota.h"
 #include "agent/hook_renewal.h"
@@ -38,6 +39,7 @@ struct agent {
     jfieldID thread_name_field;  /* Thread.name, or NULL */
     jclass virtual_thread_class; /* a global reference, or NULL */
     struct java_tid java_tid;
+    struct generated_names generated;
     struct class_hooks class_hooks;
     struct standing_methods standing;
     struct hook_quotas quotas;

@@ -102,6 +102,7 @@ int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives)
     pthread_rwlock_init(&hooks->filter_lock, NULL);
     pthread_mutex_init(&hooks->change_lock, NULL);
     method_numbers__init(&hooks->methods, agent->options.max_mem / NAMES_PART);
+    hooks->methods.generated = &agent->generated;
     begin_counting(agent);
     hooks->platform_loader = find_platform_loader(jni);
     hooks->everywhere = agent->options.events == LEDGER_EVENTS_INSTRUMENT;

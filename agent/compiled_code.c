@@ -110,6 +110,7 @@ static void forget_places(struct compiled_code *code)
         HASH_DEL(code->places, place);
         free(place);
     }
+    code->place_bytes = 0;
 }
 
 static struct compiled_method *add_code(struct compiled_code *code, uint64_t identity,
@@ -141,11 +142,12 @@ static const struct compiled_place *add_place(struct compiled_code *code,
                                               const struct code_key *key,
                                               struct compiled_method *method)
 {
+    size_t bytes = sizeof(struct known_place) + reading.count * sizeof(struct code_scope);
     struct known_place *place;
 
     if (HASH_COUNT(code->places) >= COMPILED_PLACES_MAX)
         forget_places(code);
-    place = calloc(1, sizeof *place + reading.count * sizeof *place->scopes);
+    place = calloc(1, bytes);
     if (!place)
         return NULL;
     memcpy(place->scopes, reading.scopes, reading.count * sizeof *place->scopes);
@@ -153,8 +155,10 @@ static const struct compiled_place *add_place(struct compiled_code *code,
     place->place = (struct compiled_place){method, reading.count, place->scopes};
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the table has let go of what was freed */
     HASH_ADD(hh, code->places, key, sizeof place->key, place);
-    if (place->hh.tbl)
+    if (place->hh.tbl) {
+        code->place_bytes += bytes;
         return &place->place;
+    }
     free(place);
     return NULL;
 }
@@ -181,4 +185,24 @@ const struct compiled_place *compiled_code__find(struct compiled_code *code, uin
     }
     method = add_code(code, identity, when_ns);
     return method ? add_place(code, &key, method) : NULL;
+}
+
+void compiled_code__tidy(struct compiled_code *code)
+{
+    struct known_code *known, *next;
+
+    if (HASH_COUNT(code->known) < COMPILED_CODES_MAX)
+        return;
+    forget_places(code);
+    HASH_ITER(hh, code->known, known, next)
+    {
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is the table's until it is out of it */
+        HASH_DEL(code->known, known);
+        free(known);
+    }
+}
+
+size_t compiled_code__bytes(const struct compiled_code *code)
+{
+    return HASH_COUNT(code->known) * sizeof(struct known_code) + code->place_bytes;
 }

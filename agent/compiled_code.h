@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #define COMPILED_PLACES_MAX 65536u /* then what is known of addresses is looked up anew */
+#define COMPILED_CODES_MAX  16384u /* … and of pieces of code, ditto */
 
 struct compiled_method {
     uint64_t begin;
@@ -41,7 +42,8 @@ struct compiled_code {
     struct java_methods *java;
     struct known_code *known;   /* uthash, by where the code begins and what it is */
     struct known_place *places; /* uthash, by address and what the code is */
-    uint64_t lost;              /* frames whose code was gone */
+    size_t place_bytes;
+    uint64_t lost; /* frames whose code was gone */
 };
 
 void compiled_code__init(struct compiled_code *code, const struct code_cache *cache,
@@ -52,5 +54,11 @@ void compiled_code__init(struct compiled_code *code, const struct code_cache *ca
  * returned holds until the next call; its `code` for good. */
 const struct compiled_place *compiled_code__find(struct compiled_code *code, uint64_t address,
                                                  uint64_t identity, uint64_t when_ns);
+
+/* Forgets all if it is too much. What was found is gone with it. */
+void compiled_code__tidy(struct compiled_code *code);
+
+/* Memory in use. */
+size_t compiled_code__bytes(const struct compiled_code *code);
 
 #endif

@@ -52,7 +52,8 @@ void hook_quotas__end(struct hook_quotas *quotas)
     if (!quotas->methods)
         return;
     munmap(quotas->methods, HOOK_METHODS_MAX * sizeof *quotas->methods);
-    munmap(quotas->left, HOOK_METHODS_MAX * sizeof *quotas->left);
+    munmap(quotas->left, HOOK_SLOTS_MAX * sizeof *quotas->left);
+    munmap(quotas->renewed, SLOTS_MAX * sizeof *quotas->renewed);
     memset(quotas, 0, sizeof *quotas);
 }
 

@@ -1,6 +1,7 @@
 #include "agent/housekeeping.h"
 
 #include "agent/agent.h"
+#include "agent/held_memory.h"
 #include "agent/log.h"
 #include "agent/own_thread.h"
 #include "native/kernel_metrics.h"
@@ -63,6 +64,8 @@ static void scan_in_turn(struct agent *agent)
     if (now_ns < agent->next_scan_ns)
         return;
     scan(agent);
+    __atomic_store_n(&agent->ledger.header->held_bytes, held_memory__bytes(agent),
+                     __ATOMIC_RELAXED);
     agent->next_scan_ns = ledger_time__now_ns(&agent->setup.time) +
                           rest_after(agent, clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
 }

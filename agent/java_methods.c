@@ -43,6 +43,11 @@ void java_methods__init(struct java_methods *methods, const struct vm_structs *s
     methods->buckets = calloc(BUCKETS, sizeof(struct java_method *));
 }
 
+static struct name name_of(const char *text)
+{
+    return (struct name){text, strlen(text)};
+}
+
 /* FNV-1a [G. Fowler, L. C. Noll, K.-P. Vo]. */
 static uint32_t hash_on(uint32_t hash, struct name name, char separator)
 {
@@ -73,26 +78,30 @@ static char *copy(char **into, struct name name, bool dotted)
     return at;
 }
 
-/* Under the lock. The class's name may have slashes. */
-static struct java_method *get(struct java_methods *methods, struct name class_name,
+/* Under the lock, as all below. The class's name may have slashes. */
+static struct java_method *find(const struct java_methods *methods, uint32_t hash,
+                                struct name class_name, struct name name, struct name signature)
+{
+    struct java_method *method = methods->buckets[hash % BUCKETS];
+
+    while (method && !(method->hash == hash && is_called(method->name, name, false) &&
+                       is_called(method->class_name, class_name, true) &&
+                       is_called(method->signature, signature, false)))
+        method = method->next;
+    return method;
+}
+
+static struct java_method *add(struct java_methods *methods, uint32_t hash, struct name class_name,
                                struct name name, struct name signature)
 {
-    uint32_t hash = hash_on(hash_on(2166136261u, class_name, '.'), name, '(');
-    struct java_method **bucket, *method;
+    struct java_method **bucket = &methods->buckets[hash % BUCKETS], *method;
+    size_t bytes = sizeof *method + class_name.length + name.length + signature.length + 3;
     char *text;
 
-    hash = hash_on(hash, signature, ')');
-    if (!methods->buckets)
-        return NULL;
-    bucket = &methods->buckets[hash % BUCKETS];
-    for (method = *bucket; method; method = method->next)
-        if (method->hash == hash && is_called(method->name, name, false) &&
-            is_called(method->class_name, class_name, true) &&
-            is_called(method->signature, signature, false))
-            return method;
-    method = calloc(1, sizeof *method + class_name.length + name.length + signature.length + 3);
+    method = calloc(1, bytes);
     if (!method)
         return NULL;
+    methods->bytes += bytes;
     text = (char *)(method + 1);
     method->hash = hash;
     method->class_name = copy(&text, class_name, true);
@@ -104,9 +113,29 @@ static struct java_method *get(struct java_methods *methods, struct name class_n
     return method;
 }
 
-static struct name name_of(const char *text)
+static struct java_method *get(struct java_methods *methods, struct name class_name,
+                               struct name name, struct name signature)
 {
-    return (struct name){text, strlen(text)};
+    struct shared_name shared;
+    struct java_method *method;
+    uint32_t hash;
+
+    if (!methods->buckets)
+        return NULL;
+    if (generated_names__shares(methods->generated, class_name.bytes, class_name.length, true,
+                                &shared))
+        class_name = (struct name){shared.text, shared.length};
+    hash = hash_on(hash_on(2166136261u, class_name, '.'), name, '(');
+    hash = hash_on(hash, signature, ')');
+    method = find(methods, hash, class_name, name, signature);
+    if (method)
+        return method;
+    if (methods->bytes < JAVA_METHODS_BYTES_MAX)
+        return add(methods, hash, class_name, name, signature);
+    if (!methods->others)
+        methods->others =
+            add(methods, 0, name_of("(other classes)"), name_of("(other methods)"), name_of("()"));
+    return methods->others;
 }
 
 /* "Ljava/util/Map;" → "java/util/Map". */
@@ -141,16 +170,43 @@ static struct java_method *ask(struct java_methods *methods, jvmtiEnv *jvmti, jm
     return method;
 }
 
+/* Classes that are loaded again and again have other ids and other addresses each time. */
+static void forget_ids(struct java_methods *methods)
+{
+    struct id_entry *entry, *next;
+
+    HASH_ITER(hh, methods->ids, entry, next)
+    {
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is the table's until it is out of it */
+        HASH_DEL(methods->ids, entry);
+        free(entry);
+    }
+}
+
+static void forget_places(struct java_methods *methods)
+{
+    struct address_entry *entry, *next;
+
+    HASH_ITER(hh, methods->places, entry, next)
+    {
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is the table's until it is out of it */
+        HASH_DEL(methods->places, entry);
+        free(entry);
+    }
+}
+
 struct java_method *java_methods__by_id(struct java_methods *methods, jvmtiEnv *jvmti, jmethodID id)
 {
     struct id_entry *entry;
-    struct java_method *method;
+    struct java_method *method = NULL;
 
     pthread_mutex_lock(&methods->lock);
     HASH_FIND_PTR(methods->ids, &id, entry);
-    pthread_mutex_unlock(&methods->lock);
     if (entry)
-        return entry->method;
+        method = entry->method;
+    pthread_mutex_unlock(&methods->lock);
+    if (method)
+        return method;
     method = ask(methods, jvmti, id);
     entry = method ? calloc(1, sizeof *entry) : NULL;
     if (!entry)
@@ -158,6 +214,9 @@ struct java_method *java_methods__by_id(struct java_methods *methods, jvmtiEnv *
     entry->id = id;
     entry->method = method;
     pthread_mutex_lock(&methods->lock);
+    if (HASH_COUNT(methods->ids) >= JAVA_METHODS_PLACES_MAX)
+        forget_ids(methods);
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the table has let go of what was freed */
     HASH_ADD_PTR(methods->ids, id, entry);
     if (!entry->hh.tbl)
         free(entry);
@@ -238,6 +297,9 @@ static struct java_method *note_address(struct java_methods *methods, struct add
         if (!entry)
             return method;
         entry->address = address;
+        if (HASH_COUNT(methods->places) >= JAVA_METHODS_PLACES_MAX)
+            forget_places(methods);
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the table has let go of what was freed */
         HASH_ADD_PTR(methods->places, address, entry);
         if (!entry->hh.tbl) {
             free(entry);
@@ -294,6 +356,19 @@ struct java_method *java_methods__by_name(struct java_methods *methods, const ch
                  (struct name){signature, signature_length});
     pthread_mutex_unlock(&methods->lock);
     return method;
+}
+
+size_t java_methods__bytes(struct java_methods *methods)
+{
+    size_t bytes;
+
+    pthread_mutex_lock(&methods->lock);
+    bytes = methods->bytes + HASH_COUNT(methods->ids) * sizeof(struct id_entry) +
+            HASH_COUNT(methods->places) * sizeof(struct address_entry);
+    if (methods->buckets)
+        bytes += BUCKETS * sizeof(struct java_method *);
+    pthread_mutex_unlock(&methods->lock);
+    return bytes;
 }
 
 void java_methods__each(struct java_methods *methods,

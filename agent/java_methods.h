@@ -1,16 +1,23 @@
 /*
  * Java methods that samples met or may meet, by name: what the JVM names by a jmethodID in one
  * place and by the address of a Method in another is the same method here, once for as long as the
- * process lives. Takes its own lock; not for handlers.
+ * process lives. Classes that differ in a number may share a name (agent/generated_names.h); beyond
+ * JAVA_METHODS_BYTES_MAX of names all methods are one, "(other classes)". Takes its own lock; not
+ * for handlers.
  */
 #ifndef TREADLE_JAVA_METHODS_H
 #define TREADLE_JAVA_METHODS_H
 
+#include "agent/generated_names.h"
 #include "agent/vm_structs.h"
 #include "native/ledger.h"
 
 #include <jvmti.h>
 #include <pthread.h>
+
+#define JAVA_METHODS_BYTES_MAX (32u << 20)
+#define JAVA_METHODS_PLACES_MAX                                                                    \
+    65536u /* then what is known of ids and addresses is looked up anew */
 
 struct java_method {
     struct java_method *next; /* of the same hash */
@@ -25,6 +32,7 @@ struct java_method {
     uint32_t weight;    /* of the last ones most: of who chooses what is to have hooks */
     uint32_t standing;  /* times on the stack, folded; 0 between two samples */
     bool detailed;      /* lines and bytecodes were asked for */
+    uint32_t codes;     /* pieces of compiled code that have records; the merging thread's own */
     char *class_name;   /* with dots */
     char *name;
     char *signature;
@@ -34,8 +42,11 @@ struct java_methods {
     pthread_mutex_t lock;
     struct java_method **buckets;
     uint32_t count;
-    struct id_entry *ids;         /* uthash, by jmethodID */
-    struct address_entry *places; /* uthash, by Method * */
+    size_t bytes;                      /* of names */
+    struct java_method *others;        /* of which no names are kept; NULL: none yet */
+    struct generated_names *generated; /* set after the beginning; NULL: no class shares a name */
+    struct id_entry *ids;              /* uthash, by jmethodID */
+    struct address_entry *places;      /* uthash, by Method * */
     const struct vm_structs *structs;
 };
 
@@ -53,6 +64,9 @@ struct java_method *java_methods__by_address(struct java_methods *methods, const
 struct java_method *java_methods__by_name(struct java_methods *methods, const char *class_name,
                                           size_t class_length, const char *name, size_t name_length,
                                           const char *signature, size_t signature_length);
+
+/* Memory in use. */
+size_t java_methods__bytes(struct java_methods *methods);
 
 /* Calls visit for each method. Under the lock. */
 void java_methods__each(struct java_methods *methods,

@@ -13,6 +13,7 @@ struct numbered_class {
     unsigned marks;        /* atomic; enum class_mark */
     uint64_t rewritten_ns; /* atomic */
     uint32_t listing;      /* the user's; atomic */
+    bool is_shared;        /* it stands for all classes of a kind */
     UT_hash_handle hh;
     char name[];
 };
@@ -30,14 +31,19 @@ static void *take(struct method_numbers *methods, size_t bytes)
     void *memory = methods->bytes + bytes <= methods->bytes_max ? calloc(1, bytes) : NULL;
 
     if (memory)
-        methods->bytes += bytes;
+        __atomic_fetch_add(&methods->bytes, bytes, __ATOMIC_RELAXED);
     return memory;
 }
 
 static void give_back(struct method_numbers *methods, void *memory, size_t bytes)
 {
     free(memory);
-    methods->bytes -= bytes;
+    __atomic_fetch_sub(&methods->bytes, bytes, __ATOMIC_RELAXED);
+}
+
+size_t method_numbers__bytes(const struct method_numbers *methods)
+{
+    return __atomic_load_n(&methods->bytes, __ATOMIC_RELAXED);
 }
 
 static void copy_text(char *to, struct class_text text)
@@ -61,24 +67,42 @@ static struct numbered_class *add_class(struct method_numbers *methods, struct c
     return NULL;
 }
 
+/* Its name, or the one that it shares. */
+static struct class_text known_as(struct method_numbers *methods, struct class_text name,
+                                  bool is_made, struct shared_name *shared)
+{
+    if (!generated_names__shares(methods->generated, (const char *)name.bytes, name.length, is_made,
+                                 shared))
+        return name;
+    return (struct class_text){(const uint8_t *)shared->text, (uint32_t)shared->length};
+}
+
 struct numbered_class *method_numbers__class(struct method_numbers *methods, struct class_text name)
 {
+    struct shared_name shared;
+    struct class_text known = known_as(methods, name, true, &shared);
     struct numbered_class *class;
 
     pthread_mutex_lock(&methods->lock);
-    HASH_FIND(hh, methods->classes, name.bytes, name.length, class);
-    if (!class)
-        class = add_class(methods, name);
+    HASH_FIND(hh, methods->classes, known.bytes, known.length, class);
+    if (!class) {
+        class = add_class(methods, known);
+        if (class)
+            class->is_shared = known.bytes != name.bytes;
+    }
     pthread_mutex_unlock(&methods->lock);
     return class;
 }
 
 struct numbered_class *method_numbers__find_class(struct method_numbers *methods, const char *name)
 {
+    struct class_text text = {(const uint8_t *)name, (uint32_t)strlen(name)};
+    struct shared_name shared;
+    struct class_text known = known_as(methods, text, false, &shared);
     struct numbered_class *class;
 
     pthread_mutex_lock(&methods->lock);
-    HASH_FIND(hh, methods->classes, name, strlen(name), class);
+    HASH_FIND(hh, methods->classes, known.bytes, known.length, class);
     pthread_mutex_unlock(&methods->lock);
     return class;
 }
@@ -202,8 +226,10 @@ uint32_t method_numbers__find_id(struct method_numbers *methods, struct numbered
 void method_numbers__set_hooked(struct method_numbers *methods, struct numbered_class *class,
                                 const uint32_t *ids, uint32_t count)
 {
+    bool others = class->is_shared && numbered_class__is(class, CLASS_SEEN);
+
     pthread_mutex_lock(&methods->lock);
-    for (struct numbered_method *method = class->first; method; method = method->next)
+    for (struct numbered_method *method = class->first; method && !others; method = method->next)
         __atomic_store_n(&method->hooked, false, __ATOMIC_RELEASE);
     for (uint32_t i = 0; i < count; i++) {
         struct numbered_method **chunk = methods->chunk[ids[i] / METHOD_NUMBERS_CHUNK];

@@ -2,7 +2,8 @@
  * The methods that have or had hooks, by the number that the hooks pass. A number belongs to a name
  * (class, method, descriptor) for as long as the process lives: classes that are loaded again, by
  * whatever loader, redefined, or hooked anew get the numbers they had, so that any number of
- * loads, starts and stops needs no more memory than there are names.
+ * loads, starts and stops needs no more memory than there are names. Of classes that differ in a
+ * number only some have names of their own, and the others share one (agent/generated_names.h).
  *
  * method_numbers__get takes no lock and is for hooks; all else takes the table's lock.
  */
@@ -10,6 +11,7 @@
 #define TREADLE_METHOD_NUMBERS_H
 
 #include "agent/constant_pool.h"
+#include "agent/generated_names.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -36,13 +38,15 @@ struct method_numbers {
     struct numbered_class *classes; /* uthash, by name */
     size_t bytes;
     size_t bytes_max;
+    struct generated_names *generated; /* set after the beginning; NULL: no class shares a name */
     uint32_t count;
     struct numbered_method **chunk[METHOD_NUMBERS_CHUNKS]; /* atomic */
 };
 
 void method_numbers__init(struct method_numbers *methods, size_t bytes_max);
 
-/* The class of that internal name, made if need be; NULL: no memory. */
+/* The class of that internal name, or of the one that it shares, made if need be; NULL: no memory.
+ */
 struct numbered_class *method_numbers__class(struct method_numbers *methods,
                                              struct class_text name);
 /* Only if it is there. */
@@ -56,12 +60,16 @@ uint32_t method_numbers__id(struct method_numbers *methods, struct numbered_clas
 uint32_t method_numbers__find_id(struct method_numbers *methods, struct numbered_class *class,
                                  struct class_text name, struct class_text descriptor);
 
-/* These methods of the class have hooks from now on, and no others. */
+/* These methods of the class have hooks from now on, and no others; unless it was seen and is one
+ * of several that share a name. */
 void method_numbers__set_hooked(struct method_numbers *methods, struct numbered_class *class,
                                 const uint32_t *ids, uint32_t count);
 
 /* Does the method have hooks just now? */
 bool numbered_method__is_hooked(const struct numbered_method *method);
+
+/* Memory in use. Any thread. */
+size_t method_numbers__bytes(const struct method_numbers *methods);
 
 /* The method of a number that was given out. Async-signal-safe. */
 const struct numbered_method *method_numbers__get(const struct method_numbers *methods,

@@ -324,3 +324,18 @@ struct native_symbol *native_symbols__find_stub(struct native_symbols *symbols, 
     return add_entry(symbols, NULL, begin, end,
                      record_symbol(symbols, string(symbols, "[jvm]"), name, 0, begin, end - begin));
 }
+
+size_t native_symbols__bytes(struct native_symbols *symbols)
+{
+    const struct image_symbols *image, *next;
+    size_t bytes = HASH_COUNT(symbols->symbols) * sizeof(struct symbol_entry);
+
+    HASH_ITER(hh, symbols->by_image, image, next)
+    {
+        bytes += sizeof *image + (image->names ? elf_symbols__bytes(image->names) : 0);
+    }
+    pthread_mutex_lock(&symbols->stubs_lock);
+    bytes += symbols->stub_room * sizeof *symbols->stubs;
+    pthread_mutex_unlock(&symbols->stubs_lock);
+    return bytes;
+}

@@ -45,6 +45,9 @@ struct native_symbol *native_symbols__find_stub(struct native_symbols *symbols, 
 /* Ditto of the kernel; NULL, too, if it hides its symbols. */
 struct native_symbol *native_symbols__find_kernel(struct native_symbols *symbols, uint64_t address);
 
+/* Memory in use. */
+size_t native_symbols__bytes(struct native_symbols *symbols);
+
 /* JVMTI's DynamicCodeGenerated, from any thread. */
 void native_symbols__stub(struct native_symbols *symbols, const char *name, const void *address,
                           int32_t bytes);

@@ -17,6 +17,10 @@ struct exact_method {
     UT_hash_handle hh;
 };
 
+/* Machine code of one method that is kept: it is compiled again now and then, and where classes
+ * come and go it has code for each. */
+#define CODES_OF_A_METHOD_MAX 32u
+
 #define STACKS_MAX 1024u /* threads whose stacks are known; the oldest is forgotten */
 
 /* The whole stack of a virtual thread at some time, innermost frame first. What lies below a frame
@@ -409,13 +413,37 @@ static ledger_ref record_code(const struct sample_merge *merge, ledger_ref metho
     return ref;
 }
 
+static void place_bytecode(struct sample_merge *merge, const struct named_frame *top,
+                           struct sample_place *place)
+{
+    place->owner = method_record(merge, top->java);
+    place->bci = top->bci;
+    if (place->owner)
+        place->first = &((struct ledger_method *)ledger__at(merge->ledger, place->owner))->places;
+}
+
+/* None: too many of its method are kept already. */
+static ledger_ref code_record(struct sample_merge *merge, struct compiled_method *code)
+{
+    struct java_method *method = code->method;
+
+    if (!code->code && method && method->codes < CODES_OF_A_METHOD_MAX &&
+        method_record(merge, method)) {
+        code->code = record_code(merge, method->ref, code->begin, code->end, code->loaded_ns);
+        method->codes += code->code != 0;
+    }
+    return code->code;
+}
+
 static void place_compiled(struct sample_merge *merge, uint64_t address, struct sample_place *place)
 {
     const struct named_frame *top = &frames.frame[frames.kernel];
     struct compiled_method *code = frames.top_code;
 
-    if (!code->code && code->method && method_record(merge, code->method))
-        code->code = record_code(merge, code->method->ref, code->begin, code->end, code->loaded_ns);
+    if (!code_record(merge, code) && top->java) {
+        place_bytecode(merge, top, place);
+        return;
+    }
     place->owner = code->code;
     place->offset = address - code->begin;
     place->method = top->java ? method_record(merge, top->java) : 0;
@@ -455,10 +483,7 @@ static void count_place(struct sample_merge *merge, const struct sample *sample)
     if (top->symbol && top->symbol->method) {
         place_symbol(merge, raw->where, top->symbol, sample_frame__kind(raw) == FRAME_STUB, &place);
     } else if (top->java && top->interpreted) {
-        place.owner = method_record(merge, top->java);
-        place.bci = top->bci;
-        if (place.owner)
-            place.first = &((struct ledger_method *)ledger__at(merge->ledger, place.owner))->places;
+        place_bytecode(merge, top, &place);
     } else if (frames.top_code) {
         place_compiled(merge, raw->where, &place);
     }
@@ -644,6 +669,7 @@ void sample_merge__add(void *context, const struct sample *sample)
     if (!thread || !thread->root) {
         ledger__count(&header->homeless_samples, 1);
     } else {
+        compiled_code__tidy(merge->code);
         name_frames(merge, sample, thread->kind == THREAD_VIRTUAL);
         if (told.thread && told.flags & SAMPLE_IS_PARTIAL)
             add_known(merge, &told);
@@ -658,4 +684,18 @@ void sample_merge__add(void *context, const struct sample *sample)
     }
     if (thread && sample->thread)
         __atomic_store_n(&thread->merged_samples, thread->merged_samples + 1, __ATOMIC_RELEASE);
+}
+
+size_t sample_merge__bytes(struct sample_merge *merge)
+{
+    const struct known_stack *stack, *next;
+    size_t bytes = HASH_COUNT(merge->exact) * sizeof(struct exact_method) +
+                   compiled_code__bytes(merge->code) + native_symbols__bytes(&merge->symbols) +
+                   java_methods__bytes(merge->methods);
+
+    HASH_ITER(hh, merge->stacks, stack, next)
+    {
+        bytes += sizeof *stack + stack->count * sizeof(struct java_method *);
+    }
+    return bytes;
 }

@@ -47,6 +47,9 @@ void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
                         const struct process_scan *scan, const struct stack_walker *walker,
                         struct java_methods *methods, struct compiled_code *code);
 
+/* Memory in use, with that of the symbols and of the code that samples met. */
+size_t sample_merge__bytes(struct sample_merge *merge);
+
 /* A sample_visit; context: the struct sample_merge. */
 void sample_merge__add(void *context, const struct sample *sample);
 

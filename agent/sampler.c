@@ -147,6 +147,7 @@ static int prepare(struct agent *agent)
         return -ENOMEM;
     sampler->walker.images = sampler->images;
     java_methods__init(&sampler->methods, &sampler->walker.structs);
+    sampler->methods.generated = &agent->generated;
     compiled_code__init(&sampler->code, &sampler->walker.code, &sampler->methods);
     sample_merge__init(&sampler->merge, &agent->ledger, &agent->scan, &sampler->walker,
                        &sampler->methods, &sampler->code);

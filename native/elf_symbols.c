@@ -3,6 +3,7 @@
 #include "native/elf_file.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,4 +238,13 @@ const char *elf_symbols__build_id(const struct elf_symbols *symbols)
 size_t elf_symbols__count(const struct elf_symbols *symbols)
 {
     return symbols->count;
+}
+
+size_t elf_symbols__bytes(const struct elf_symbols *symbols)
+{
+    size_t bytes = sizeof *symbols + malloc_usable_size(symbols->symbols);
+
+    for (unsigned i = 0; i < TABLE_COUNT; i++)
+        bytes += malloc_usable_size(symbols->names[i]);
+    return bytes;
 }

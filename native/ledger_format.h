@@ -299,6 +299,7 @@ struct ledger_header {
     uint32_t reserved_recursion;
     int32_t clock_error[LEDGER_CLOCK_KINDS]; /* per enum ledger_clock_kind: the errno with which its
                                                 self-test failed; 0: it did not, or was not tried */
+    uint64_t held_bytes; /* by the agent beside the ledger, about, at its last look */
 };
 
 enum ledger_event_mode {

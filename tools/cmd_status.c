@@ -294,6 +294,8 @@ static void show_text(const struct status *status)
     fact_of(status, "size", "%s of %s (%s)", quantity__bytes(bytes).text,
             quantity__bytes(header->max_bytes).text,
             quantity__share(bytes, header->max_bytes).text);
+    fact_of(status, "beside", "%s that the agent holds beside the ledger, about",
+            quantity__bytes(header->held_bytes).text);
     fact_of(status, "threads", "%s, of which %s ended", quantity__count(threads).text,
             quantity__count(status->ledger.ended).text);
     folded_fact(status);
@@ -350,6 +352,7 @@ static void show_json(const struct status *status)
     json_object_set_new(object, "path", json_row__text(status->path));
     json_object_set_new(object, "bytes", json_row__integer(ledger_bytes(header)));
     json_object_set_new(object, "max_bytes", json_row__integer(header->max_bytes));
+    json_object_set_new(object, "held_bytes", json_row__integer(header->held_bytes));
     json_object_set_new(object, "threads", json_integer(status->ledger.threads));
     json_object_set_new(object, "ended_threads", json_integer(status->ledger.ended));
     json_object_set_new(object, "folded_threads", json_row__integer(header->folded_threads));

@@ -54,6 +54,7 @@ class Status(bench.Bench):
         facts = self.facts()
         self.assertRegex(facts["state"], r"^stopped since 2023-11-14 22:13:29 \(\d+ d \d+ h\), "
                                          r"attached 500 ms after the process began$")
+        self.assertEqual(facts["beside"], "5.00 MiB that the agent holds beside the ledger, about")
         self.assertEqual(facts["starts"], "2, not profiled for 2.000 s in between")
         entry, = [entry for entry in self.json("list")["ledgers"] if self.pid in entry["path"]]
         self.assertEqual(entry["state"], "stopped")
@@ -65,12 +66,12 @@ class Status(bench.Bench):
         self.assertEqual({key: status[key] for key in (
             "pid", "command", "state", "since_ns", "starts", "attached_after_ns", "unprofiled_ns",
             "events", "clock", "max_bytes", "threads", "ended_threads", "snapshots",
-            "full_errno")}, {
+            "full_errno", "held_bytes")}, {
                 "pid": self.process.pid, "command": "demo.Main --rounds 3", "state": "stopped",
                 "since_ns": 1_700_000_009_000_000_000, "starts": 2, "attached_after_ns": 500 * MS,
                 "unprofiled_ns": 2000 * MS, "events": "instrument", "clock": "rseq",
                 "max_bytes": 64 << 20, "threads": 4, "ended_threads": 1, "snapshots": 1,
-                "full_errno": 0})
+                "full_errno": 0, "held_bytes": 5 << 20})
         self.assertEqual(status["path"], self.path(self.name))
         self.assertEqual(status["bytes"] % 4096, 0)
         self.assertEqual(set(status["losses"].values()), {0})

@@ -169,6 +169,7 @@ static void pause_profiling(struct ledger_header *header)
     header->unprofiled_wall_ns = 2 * S;
     header->unprofiled_cpu_ns = 1 * S;
     header->positions_corrected = 1;
+    header->held_bytes = 5u << 20;
 }
 
 /* A thread whose CPU is `cpu_ms`, its wall time twice that; some of it in that many calls. */

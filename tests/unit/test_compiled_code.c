@@ -214,6 +214,30 @@ static void native_methods_have_no_scopes(void **state)
     assert_string_equal(scopes_at(shelf, 21), "gone");
 }
 
+/* Code is compiled, thrown away and compiled again, for as long as the process lives. */
+static void any_amount_of_code_has_room(void **state)
+{
+    (void)state;
+    static struct fake_method methods[10];
+    struct shelf *shelf = make(17);
+    size_t most = 0;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        fake_method__make(&methods[i], "pkg/Class", "A", "()V");
+    for (uint32_t i = 0; i < COMPILED_CODES_MAX * 5 / 4; i++) {
+        shelf->nmethod->compile_id = (int32_t)(i / 10);
+        shelf->nmethod->method = &methods[i % 10];
+        const struct code_blob blob = {.method = &methods[i % 10], .compile_id = i / 10};
+        compiled_code__tidy(&shelf->code);
+        assert_non_null(compiled_code__find(&shelf->code,
+                                            (uint64_t)(uintptr_t)&shelf->nmethod->code[20],
+                                            code_blob__identity(&blob), WHEN_NS));
+        size_t bytes = compiled_code__bytes(&shelf->code);
+        most = bytes > most ? bytes : most;
+    }
+    assert_in_range(compiled_code__bytes(&shelf->code), 1, most / 2);
+    assert_int_equal(shelf->code.lost, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +247,7 @@ int main(void)
         cmocka_unit_test(code_that_is_compiled_anew),
         cmocka_unit_test(what_makes_no_sense),
         cmocka_unit_test(native_methods_have_no_scopes),
+        cmocka_unit_test(any_amount_of_code_has_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

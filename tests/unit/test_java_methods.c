@@ -163,6 +163,76 @@ static void threads_get_the_same(void **state)
     assert_int_equal(visits, NAMES);
 }
 
+static void generated_classes_share_methods(void **state)
+{
+    (void)state;
+    static struct generated_names names;
+    struct java_methods *methods = make();
+    struct fake_method in_memory;
+    char name[40];
+    generated_names__init(&names);
+    methods->generated = &names;
+    for (unsigned i = 0; i < 3 * GENERATED_NAMES_KEPT; i++) {
+        snprintf(name, sizeof name, "pkg.Made%u", i);
+        assert_non_null(named(methods, name, "run", "()V"));
+    }
+    assert_int_equal(methods->count, GENERATED_NAMES_KEPT + 1);
+    struct java_method *shared = named(methods, "pkg.Made#", "run", "()V");
+    assert_int_equal(methods->count, GENERATED_NAMES_KEPT + 1);
+    assert_string_equal(shared->class_name, "pkg.Made#");
+    fake_method__make(&in_memory, "pkg/Made9999", "run", "()V");
+    assert_ptr_equal(java_methods__by_address(methods, &in_memory), shared);
+    assert_string_equal(named(methods, "pkg.Made7", "run", "()V")->class_name, "pkg.Made7");
+    generated_names__end(&names);
+    methods->generated = NULL;
+}
+
+/* Names that have nothing in common. */
+static void any_number_of_methods_has_room(void **state)
+{
+    (void)state;
+    struct java_methods *methods = make();
+    static char name[4000];
+    unsigned kept = 0;
+    struct java_method *first = NULL, *last = NULL;
+    memset(name, 'x', sizeof name - 1);
+    for (unsigned i = 0; i < 10000; i++) {
+        int digits = snprintf(name, sizeof name, "%u", i);
+        name[digits] = 'x';
+        last = named(methods, "pkg.Class", name, "()V");
+        assert_non_null(last);
+        first = first ? first : last;
+        kept += last->name[0] != '(';
+    }
+    assert_string_equal(last->class_name, "(other classes)");
+    assert_ptr_equal(named(methods, "pkg.Another", "run", "()V"), last);
+    assert_int_equal(methods->count, kept + 1);
+    assert_in_range(java_methods__bytes(methods), JAVA_METHODS_BYTES_MAX,
+                    JAVA_METHODS_BYTES_MAX + (1u << 20));
+    memset(name, 'x', sizeof name - 1);
+    name[0] = '0';
+    assert_ptr_equal(named(methods, "pkg.Class", name, "()V"), first);
+}
+
+/* Classes that are loaded again: the same name, another jmethodID each time. */
+static void any_number_of_ids_has_room(void **state)
+{
+    (void)state;
+    struct java_methods *methods = make();
+    struct fake_id *ids = calloc(JAVA_METHODS_PLACES_MAX + 10, sizeof *ids);
+    struct java_method *method = NULL;
+    assert_non_null(ids);
+    for (unsigned i = 0; i < JAVA_METHODS_PLACES_MAX + 10; i++) {
+        ids[i] = (struct fake_id){"Lpkg/Again;", "run", "()V"};
+        method = java_methods__by_id(methods, &fake_jvmti, id_of(&ids[i]));
+        assert_ptr_equal(method, java_methods__by_id(methods, &fake_jvmti, id_of(&ids[0])));
+    }
+    assert_int_equal(methods->count, 1);
+    /* All were forgotten once: what is held is less than so many would take. */
+    assert_in_range(java_methods__bytes(methods), 1, JAVA_METHODS_PLACES_MAX * 16);
+    free(ids);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +241,9 @@ int main(void)
         cmocka_unit_test(what_is_gone_is_none),
         cmocka_unit_test(another_method_at_the_same_address),
         cmocka_unit_test(threads_get_the_same),
+        cmocka_unit_test(generated_classes_share_methods),
+        cmocka_unit_test(any_number_of_methods_has_room),
+        cmocka_unit_test(any_number_of_ids_has_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,6 +59,45 @@ static void names_have_one_number_each(void **state)
     assert_ptr_equal(method_numbers__find_class(&numbers, "a/B"), method->class);
 }
 
+/* So many methods are enough for any number of classes that differ in a number. */
+static void generated_classes_share_numbers(void **state)
+{
+    (void)state;
+    static struct method_numbers numbers;
+    static struct generated_names names;
+    char name[40];
+    method_numbers__init(&numbers, MIB);
+    generated_names__init(&names);
+    numbers.generated = &names;
+    for (uint32_t i = 1; i <= 3 * GENERATED_NAMES_KEPT; i++) {
+        snprintf(name, sizeof name, "a/Made%u", i);
+        assert_int_equal(number_of(&numbers, name, "run", "()V"),
+                         i <= GENERATED_NAMES_KEPT ? i : GENERATED_NAMES_KEPT + 1);
+    }
+    struct numbered_class *shared = method_numbers__find_class(&numbers, "a/Made2000");
+    assert_non_null(shared);
+    assert_string_equal(numbered_class__name(shared), "a/Made#");
+    assert_ptr_equal(method_numbers__find_class(&numbers, "a/Made3000"), shared);
+    assert_ptr_equal(method_numbers__find_class(&numbers, "a/Made#"), shared);
+    assert_string_equal(numbered_class__name(method_numbers__find_class(&numbers, "a/Made7")),
+                        "a/Made7");
+
+    /* Each class has its methods; all that any of them has hooked are, until the next time. */
+    uint32_t run = number_of(&numbers, "a/Made2000", "run", "()V");
+    uint32_t stop = number_of(&numbers, "a/Made2001", "stop", "()V");
+    const struct numbered_method *method = method_numbers__get(&numbers, run);
+    numbered_class__mark(shared, CLASS_HOOKED);
+    method_numbers__set_hooked(&numbers, shared, &run, 1);
+    numbered_class__mark(shared, CLASS_SEEN);
+    method_numbers__set_hooked(&numbers, shared, &stop, 1);
+    assert_true(numbered_method__is_hooked(method));
+    method_numbers__unmark(&numbers, CLASS_SEEN);
+    method_numbers__set_hooked(&numbers, shared, &stop, 1);
+    assert_false(numbered_method__is_hooked(method));
+    assert_true(numbered_method__is_hooked(method_numbers__get(&numbers, stop)));
+    generated_names__end(&names);
+}
+
 static void a_class_has_a_source_and_marks(void **state)
 {
     (void)state;
@@ -136,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_have_one_number_each),
+        cmocka_unit_test(generated_classes_share_numbers),
         cmocka_unit_test(a_class_has_a_source_and_marks),
         cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(threads_get_the_same_numbers),

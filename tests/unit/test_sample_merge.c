@@ -284,6 +284,41 @@ static void places_of_compiled_code(void **state)
     ledger__close(&stage->ledger);
 }
 
+/* Of one method so much machine code is kept; the places of all other code of it are its own, by
+ * their bytecodes. */
+static void code_of_a_method_is_bounded(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    struct fake_nmethod *nmethod = load_code();
+    ledger_ref code = 0;
+    uint32_t codes = 0, places = 0;
+    for (int32_t i = 0; i < 50; i++) {
+        const struct code_blob blob = {.method = &in_memory['A'], .compile_id = (uint32_t)i + 10};
+        nmethod->compile_id = i + 10;
+        struct sample *sample = fill(stage, "3 M", stage->a);
+        sample->frames[0] =
+            sample_frame__make(FRAME_COMPILED, sample->frames[0].where, code_blob__identity(&blob));
+        sample_merge__add(&stage->merge, sample);
+    }
+    while ((code = ledger__next(&stage->ledger, LEDGER_CODE, code)))
+        codes++;
+    assert_int_equal(codes, 32);
+    const struct java_method *q =
+        java_methods__by_name(&stage->methods, "pkg.Class", 9, "q", 1, "()V", 3);
+    const struct ledger_method *method = ledger__at(&stage->ledger, q->ref);
+    for (ledger_ref ref = method->places; ref; places++) {
+        const struct ledger_place *place = ledger__at(&stage->ledger, ref);
+        assert_int_equal(place->owner, q->ref);
+        assert_int_equal(place->bci, 5);
+        assert_int_equal(place->offset, 0);
+        assert_int_equal(place->cpu_samples, 50 - 32);
+        ref = place->next;
+    }
+    assert_int_equal(places, 1);
+    ledger__close(&stage->ledger);
+}
+
 /* A record that exact and sampled frames share, and the bytecode index 3 in it. */
 static void places_of_interpreted_methods(void **state)
 {
@@ -432,6 +467,7 @@ int main(void)
         cmocka_unit_test(inlined_frames_are_frames),
         cmocka_unit_test(code_that_is_gone_has_its_method),
         cmocka_unit_test(places_of_compiled_code),
+        cmocka_unit_test(code_of_a_method_is_bounded),
         cmocka_unit_test(places_of_interpreted_methods),
         cmocka_unit_test(a_level_of_recursion_that_is_left),
         cmocka_unit_test(levels_of_a_part_of_the_stack),

@@ -1,0 +1,160 @@
+#include "agent/generated_names.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define TABLE_BYTES (GENERATED_NAMES_SLOTS * sizeof(struct generated_name))
+#define FULL        (GENERATED_NAMES_SLOTS / 4 * 3)
+#define HASH_DIGITS 8u /* the shortest word that is taken for a hash, … */
+#define HASH_TENS   3u /* … with so many decimal digits in it at least */
+#define KIND_SEED   0x9e3779b97f4a7c15u
+
+void generated_names__init(struct generated_names *names)
+{
+    void *slots = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    memset(names, 0, sizeof *names);
+    pthread_mutex_init(&names->lock, NULL);
+    names->slots = slots == MAP_FAILED ? NULL : slots;
+}
+
+void generated_names__end(struct generated_names *names)
+{
+    if (names->slots)
+        munmap(names->slots, TABLE_BYTES);
+    memset(names, 0, sizeof *names);
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static size_t hex_run(const char *name, size_t length)
+{
+    size_t run = 0;
+
+    while (run < length && is_hex(name[run]))
+        run++;
+    return run;
+}
+
+/* A word of its own, of one case, with digits in it. */
+static bool is_hash(const char *name, size_t at, size_t run, size_t length)
+{
+    size_t digits = 0, small = 0;
+
+    for (size_t i = at; i < at + run; i++) {
+        digits += is_digit(name[i]);
+        small += name[i] >= 'a';
+    }
+    return run >= HASH_DIGITS && digits >= HASH_TENS && (small == 0 || small + digits == run) &&
+           (at == 0 || !(is_letter(name[at - 1]) || is_digit(name[at - 1]))) &&
+           (at + run == length || !is_letter(name[at + run]));
+}
+
+/* How long the number is that begins there; 0: none does. */
+static size_t number_at(const char *name, size_t at, size_t length)
+{
+    size_t run = hex_run(name + at, length - at), tens = 0;
+
+    if (is_hash(name, at, run, length))
+        return run;
+    while (at + tens < length && is_digit(name[at + tens]))
+        tens++;
+    if (tens != 1 || name[at] != '0' || at + 2 >= length || name[at + 1] != 'x')
+        return tens;
+    run = hex_run(name + at + 2, length - at - 2);
+    return run ? 2 + run : tens;
+}
+
+/* False: there is no number in it, or it is too long. */
+static bool fold(const char *name, size_t length, struct shared_name *shared)
+{
+    bool found = false;
+
+    shared->length = 0;
+    if (length > GENERATED_NAME_MAX)
+        return false;
+    for (size_t at = 0; at < length;) {
+        size_t run = number_at(name, at, length);
+
+        found |= run != 0;
+        shared->text[shared->length++] = run ? '#' : name[at];
+        at += run ? run : 1;
+    }
+    return found;
+}
+
+/* FNV-1a [G. Fowler, L. C. Noll, K.-P. Vo], of 64 bits. Never 0. */
+static uint64_t hash_of(const char *name, size_t length, uint64_t seed)
+{
+    uint64_t hash = 14695981039346656037u ^ seed;
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)(name[i] == '/' ? '.' : name[i])) * 1099511628211u;
+    return hash ? hash : 1;
+}
+
+/* Its slot, or the free one where it would be. */
+static struct generated_name *find(const struct generated_names *names, uint64_t hash)
+{
+    size_t at = (hash ^ hash >> 32) % GENERATED_NAMES_SLOTS;
+
+    while (names->slots[at].hash && names->slots[at].hash != hash)
+        at = (at + 1) % GENERATED_NAMES_SLOTS;
+    return &names->slots[at];
+}
+
+static void take(struct generated_names *names, uint64_t hash)
+{
+    struct generated_name *slot = find(names, hash);
+
+    names->used += slot->hash == 0;
+    slot->hash = hash;
+}
+
+/* Under the lock. */
+static bool is_shared(struct generated_names *names, uint64_t name, uint64_t kind, bool is_made)
+{
+    if (find(names, name)->hash)
+        return false;
+    if (names->used + 2 > FULL || find(names, kind)->count >= GENERATED_NAMES_KEPT)
+        return true;
+    if (is_made) {
+        take(names, kind);
+        find(names, kind)->count++;
+        take(names, name);
+    }
+    return false;
+}
+
+bool generated_names__shares(struct generated_names *names, const char *name, size_t length,
+                             bool is_made, struct shared_name *shared)
+{
+    bool shares;
+
+    if (!names || !names->slots || !fold(name, length, shared))
+        return false;
+    pthread_mutex_lock(&names->lock);
+    shares = is_shared(names, hash_of(name, length, 0),
+                       hash_of(shared->text, shared->length, KIND_SEED), is_made);
+    pthread_mutex_unlock(&names->lock);
+    return shares;
+}
+
+size_t generated_names__bytes(const struct generated_names *names)
+{
+    return __atomic_load_n(&names->used, __ATOMIC_RELAXED) * sizeof(struct generated_name);
+}
