@@ -344,6 +344,7 @@ struct kernel_thread *thread_events__meet(struct agent *agent, JNIEnv *jni)
     /* A mounted virtual thread that is known to be one; or one that there is no room for. */
     if (mine && (mine->paused || mine->refused) && !kernel_thread__is_unmet(mine))
         return NULL;
+    ledger__count(&agent->ledger.header->identified, 1);
     if ((*agent->jvmti)->GetCurrentThread(agent->jvmti, &thread) != JVMTI_ERROR_NONE)
         return NULL;
     mine = meet(agent, jni, thread);

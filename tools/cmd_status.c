@@ -353,6 +353,7 @@ static void show_json(const struct status *status)
     json_object_set_new(object, "bytes", json_row__integer(ledger_bytes(header)));
     json_object_set_new(object, "max_bytes", json_row__integer(header->max_bytes));
     json_object_set_new(object, "held_bytes", json_row__integer(header->held_bytes));
+    json_object_set_new(object, "identified", json_row__integer(header->identified));
     json_object_set_new(object, "threads", json_integer(status->ledger.threads));
     json_object_set_new(object, "ended_threads", json_integer(status->ledger.ended));
     json_object_set_new(object, "folded_threads", json_row__integer(header->folded_threads));
