@@ -40,7 +40,8 @@ static void note_start(void *context)
     struct agent *agent = context;
 
     pthread_mutex_lock(&agent->snapshot_lock);
-    (void)unprofiled_table__start(&agent->unprofiled, ledger_time__now_ns(&agent->setup.time));
+    (void)unprofiled_table__prepare_start(&agent->unprofiled);
+    unprofiled_table__start(&agent->unprofiled, ledger_time__now_ns(&agent->setup.time));
     kernel_thread_table__note_unprofiled(&agent->kernel_threads);
     pthread_mutex_unlock(&agent->snapshot_lock);
 }
@@ -52,8 +53,9 @@ static void note_stop(void *context)
     pthread_mutex_lock(&agent->snapshot_lock);
     (void)process_scan__run(&agent->scan, ledger_time__now_ns(&agent->setup.time), SCAN_ALL);
     own_cost__look(agent, true);
+    (void)unprofiled_table__prepare_stop(&agent->unprofiled);
     __atomic_store_n(&agent->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
-    (void)unprofiled_table__stop(&agent->unprofiled, ledger_time__now_ns(&agent->setup.time));
+    unprofiled_table__stop(&agent->unprofiled, ledger_time__now_ns(&agent->setup.time));
     kernel_thread_table__note_unprofiled(&agent->kernel_threads);
     pthread_mutex_unlock(&agent->snapshot_lock);
 }

@@ -192,39 +192,53 @@ static void look_at_clocks(struct unprofiled_table *table, bool start)
          &header->process_system_ns);
 }
 
-static int look(struct unprofiled_table *table, bool start)
+static int prepare(struct unprofiled_table *table, bool start)
 {
     int error;
 
     pthread_mutex_lock(&table->lock);
     error = look_at_all(table, start);
-    if (!error)
-        look_at_clocks(table, start);
     pthread_mutex_unlock(&table->lock);
     return error;
 }
 
-int unprofiled_table__stop(struct unprofiled_table *table, uint64_t now_ns)
+int unprofiled_table__prepare_stop(struct unprofiled_table *table)
+{
+    return prepare(table, false);
+}
+
+int unprofiled_table__prepare_start(struct unprofiled_table *table)
+{
+    return prepare(table, true);
+}
+
+static void look(struct unprofiled_table *table, bool start)
+{
+    pthread_mutex_lock(&table->lock);
+    look_at_clocks(table, start);
+    pthread_mutex_unlock(&table->lock);
+}
+
+void unprofiled_table__stop(struct unprofiled_table *table, uint64_t now_ns)
 {
     struct ledger_header *header = table->ledger->header;
 
     __atomic_store_n(&header->since_ns, now_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&header->profiling, 0, __ATOMIC_RELEASE);
     header->asof_ns = now_ns;
-    return look(table, false);
+    look(table, false);
 }
 
-int unprofiled_table__start(struct unprofiled_table *table, uint64_t now_ns)
+void unprofiled_table__start(struct unprofiled_table *table, uint64_t now_ns)
 {
     struct ledger_header *header = table->ledger->header;
-    int error = look(table, true);
 
+    look(table, true);
     __atomic_store_n(&header->unprofiled_wall_ns,
                      header->unprofiled_wall_ns + now_ns - header->since_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&header->since_ns, now_ns, __ATOMIC_RELAXED);
     header->starts++;
     __atomic_store_n(&header->profiling, 1, __ATOMIC_RELEASE);
-    return error;
 }
 
 const struct ledger_unprofiled *unprofiled_table__find(struct unprofiled_table *table, pid_t tid,

@@ -30,11 +30,14 @@ void unprofiled_table__init(struct unprofiled_table *table, struct ledger *ledge
                             uint64_t metrics);
 
 /* Reads the totals of all kernel threads of this process and of the process itself as profiling
- * stops, or starts; the first start makes everything up to now unprofiled. Also keeps the header's
- * since_ns, unprofiled_… and process_…; now_ns is the ledger's clock. Takes some 50 µs a thread.
- * Not for hooks. 0 or -errno. */
-int unprofiled_table__stop(struct unprofiled_table *table, uint64_t now_ns);
-int unprofiled_table__start(struct unprofiled_table *table, uint64_t now_ns);
+ * stops, or starts; the first start makes everything up to now unprofiled. What takes long comes
+ * first, some 50 µs a thread: the threads themselves, and all but their CPU clocks. These are read
+ * by stop and start, at now_ns, the ledger's clock; they also keep the header's since_ns,
+ * unprofiled_… and process_…. Not for hooks. 0 or -errno. */
+int unprofiled_table__prepare_stop(struct unprofiled_table *table);
+int unprofiled_table__prepare_start(struct unprofiled_table *table);
+void unprofiled_table__stop(struct unprofiled_table *table, uint64_t now_ns);
+void unprofiled_table__start(struct unprofiled_table *table, uint64_t now_ns);
 
 /* The record of a kernel thread, or NULL: all of it is profiled. */
 const struct ledger_unprofiled *unprofiled_table__find(struct unprofiled_table *table, pid_t tid,

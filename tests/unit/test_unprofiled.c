@@ -52,14 +52,16 @@ static uint64_t now_ns(const struct play *play)
 
 static void stop(struct play *play)
 {
+    assert_int_equal(unprofiled_table__prepare_stop(&play->unprofiled), 0);
     __atomic_store_n(&play->world->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
-    assert_int_equal(unprofiled_table__stop(&play->unprofiled, now_ns(play)), 0);
+    unprofiled_table__stop(&play->unprofiled, now_ns(play));
     kernel_thread_table__note_unprofiled(&play->world->table);
 }
 
 static void start(struct play *play, uint32_t epoch)
 {
-    assert_int_equal(unprofiled_table__start(&play->unprofiled, now_ns(play)), 0);
+    assert_int_equal(unprofiled_table__prepare_start(&play->unprofiled), 0);
+    unprofiled_table__start(&play->unprofiled, now_ns(play));
     kernel_thread_table__note_unprofiled(&play->world->table);
     __atomic_store_n(&play->world->setup.epoch, epoch, __ATOMIC_RELEASE);
 }
