@@ -93,6 +93,38 @@ class Sqlite(bench.Bench):
             self.assertEqual({name: sums for name, *sums in answer}, below[top])
             self.assertEqual(len(answer), len(below[top]))
 
+    def test_errors_below(self):
+        """The root of the sum of the squares of those of the nodes, which no two rows share; added up by the exporter
+        or by whoever asks."""
+        database = self.export("bushy-sampled", number=30_001)
+        squares = {}
+        for parent, name, error in database.execute("SELECT n.parent, m.full_name, n.base_cpu_error_ns FROM nodes n "
+                                                    "JOIN methods m ON m.id = n.method ORDER BY n.id"):
+            if parent is not None:
+                squares[name] = squares.get(name, 0) + error * error
+        self.assertGreater(sum(square > 0 for square in squares.values()), 200)
+        asked = ("SELECT name, sqrt(sum(1.0 * base_cpu_error_ns * base_cpu_error_ns)) FROM below "
+                 "WHERE top_name = ? GROUP BY method")
+        for top, wide in (("(thread)", 1), ("demo.Bushy.m1", 1), ("demo.Bushy.m44", 0)):
+            self.assertEqual(database.execute("SELECT wide FROM methods WHERE full_name = ?", (top,)).fetchone(), (wide,))
+            found = dict(database.execute(asked, (top,)).fetchall())
+            wanted = squares if top == "(thread)" else self.squares_below(database, top)
+            self.assertEqual({n for n, e in found.items() if e}, {n for n, s in wanted.items() if s}, top)
+            for name, error in found.items():
+                self.assertAlmostEqual(error, wanted.get(name, 0) ** 0.5, delta=0.51, msg=(top, name))
+        self.assertEqual([row[1] for row in database.execute("PRAGMA table_info(callers)") if "error" in row[1]],
+                         ["base_cpu_error_ns", "cum_cpu_error_ns", "base_wall_error_ns", "cum_wall_error_ns"])
+
+    def squares_below(self, database, top):
+        squares, inside = {}, {}
+        for node, parent, name, error in database.execute(
+                "SELECT n.id, n.parent, m.full_name, n.base_cpu_error_ns FROM nodes n JOIN methods m ON m.id = n.method "
+                "ORDER BY n.id"):
+            inside[node] = name == top or inside.get(parent, False)
+            if inside[node]:
+                squares[name] = squares.get(name, 0) + error * error
+        return squares
+
     def test_shared_kernel_threads(self):
         database = self.export("virtual")
         question = next(q for q in self.questions() if "group_concat" in q)

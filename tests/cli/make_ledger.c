@@ -325,8 +325,9 @@ static void draw_deep(struct drawing *drawing, unsigned depth)
 }
 
 /* A tree of so many nodes, ten below each, of a thousand methods; calls and CPU follow from the
- * number, so that two of them differ. */
-static void draw_bushy(struct drawing *drawing, unsigned nodes)
+ * number, so that two of them differ. With samples: three in every fourth node, one of them in a
+ * frame below it. */
+static void draw_bushy(struct drawing *drawing, unsigned nodes, bool sampled)
 {
     enum { METHODS = 1000, CHILDREN = 10 };
     ledger_ref methods[METHODS];
@@ -342,6 +343,12 @@ static void draw_bushy(struct drawing *drawing, unsigned nodes)
     for (unsigned i = 1; i <= nodes; i++)
         refs[i] = drawing__call(drawing, refs[(i - 1) / CHILDREN], methods[i % METHODS],
                                 1 + i % (nodes % 7 + 2), (uint64_t)i * nodes % METHODS);
+    for (unsigned i = 1; i <= nodes && sampled; i += 4) {
+        drawing__self(drawing, refs[i], 2, 0);
+        drawing__frame(drawing, refs[i], NODE_SAMPLED, methods[i * 7 % METHODS], 1);
+    }
+    if (sampled)
+        drawing->ledger.header->sample_mode = LEDGER_SAMPLE_CPU;
     free(refs);
 }
 
@@ -430,11 +437,11 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     unsigned number = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
-    bool large = strcmp(argv[1], "bushy") == 0 || strcmp(argv[1], "large") == 0 ||
+    bool large = strncmp(argv[1], "bushy", 5) == 0 || strcmp(argv[1], "large") == 0 ||
                  strcmp(argv[1], "forest") == 0 || strcmp(argv[1], "server") == 0;
     drawing__begin(&drawing, large ? UINT64_C(4) << 30 : 64u << 20);
-    if (strcmp(argv[1], "bushy") == 0) {
-        draw_bushy(&drawing, number);
+    if (strncmp(argv[1], "bushy", 5) == 0) {
+        draw_bushy(&drawing, number, strcmp(argv[1], "bushy-sampled") == 0);
     } else if (strcmp(argv[1], "hostile") == 0) {
         draw_hostile(&drawing);
     } else if (strcmp(argv[1], "semicolons") == 0) {

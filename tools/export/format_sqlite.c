@@ -285,6 +285,9 @@ static void fill_sums_below(struct sqlite_writer *writer, struct subtree_sums *s
             for (enum report_column column = 0; column < COLUMN_COUNT; column++)
                 if (model->base[column])
                     put(writer, subtree_sums__base(sums, methods[i], column));
+            for (size_t column = 0; column < REPORT_ERROR_COLUMNS; column++)
+                if (report_errors__are_known(model, report_error_columns[column]))
+                    put(writer, subtree_sums__error(sums, methods[i], column));
             end_row(writer);
         }
     }
@@ -464,7 +467,8 @@ static void fill(struct sqlite_writer *writer)
     fill_nodes(writer);
     fill_kernel_threads(writer);
     if (writer->result == SQLITE_OK)
-        note(writer, sqlite_schema__make_views(writer->database, model->columns));
+        note(writer,
+             sqlite_schema__make_views(writer->database, model->columns, error_columns(model)));
     run(writer, "COMMIT");
 }
 

@@ -112,26 +112,26 @@ static void append_each(sqlite3_str *statement, uint64_t columns, const char *fo
     }
 }
 
-/* "base_cpu_error_ns" and "cum_cpu_error_ns" */
-static void append_errors(sqlite3_str *statement, uint64_t columns)
+/* `format` once for each of the columns that errors are known of, with its name as both of its
+ * arguments. */
+static void append_errors(sqlite3_str *statement, uint64_t columns, const char *format)
 {
     for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
         const char *name = report_column__name(column);
         if (columns & COLUMN_BIT(column))
-            sqlite3_str_appendf(statement, ", base_%s_error_ns INTEGER, cum_%s_error_ns INTEGER",
-                                name, name);
+            sqlite3_str_appendf(statement, format, name, name);
     }
 }
 
 static int make_table(sqlite3 *database, enum schema_table_id id, uint64_t columns,
-                      const char *format, uint64_t error_columns)
+                      const char *format, uint64_t error_columns, const char *error_format)
 {
     sqlite3_str *statement = sqlite3_str_new(database);
     sqlite3_str_appendf(statement, "CREATE TABLE %s (", tables[id].name);
     for (size_t i = 0; tables[id].columns[i]; i++)
         sqlite3_str_appendf(statement, "%s%s", i ? ", " : "", tables[id].columns[i]);
     append_each(statement, columns, format);
-    append_errors(statement, error_columns);
+    append_errors(statement, error_columns, error_format);
     if (tables[id].key)
         sqlite3_str_appendf(statement, ", PRIMARY KEY (%s)) WITHOUT ROWID", tables[id].key);
     else
@@ -149,12 +149,17 @@ int sqlite_schema__make_tables(sqlite3 *database, uint64_t thread_columns, uint6
         [TABLE_CALLS] = ", base_%s INTEGER, cum_%s INTEGER",
         [TABLE_SUMS_BELOW] = ", base_%s INTEGER",
     };
+    static const char *const error_formats[TABLE_COUNT] = {
+        [TABLE_NODES] = ", base_%s_error_ns INTEGER, cum_%s_error_ns INTEGER",
+        [TABLE_FLAT] = ", base_%s_error_ns INTEGER, cum_%s_error_ns INTEGER",
+        [TABLE_CALLS] = ", base_%s_error_ns INTEGER, cum_%s_error_ns INTEGER",
+        [TABLE_SUMS_BELOW] = ", base_%s_error_ns INTEGER",
+    };
     int result = SQLITE_OK;
     for (enum schema_table_id id = 0; id < TABLE_COUNT && result == SQLITE_OK; id++) {
         uint64_t columns = id == TABLE_THREADS ? thread_columns : node_columns;
-        bool errors = id == TABLE_NODES || id == TABLE_FLAT || id == TABLE_CALLS;
         result = make_table(database, id, formats[id] ? columns : 0, formats[id],
-                            errors ? error_columns : 0);
+                            error_formats[id] ? error_columns : 0, error_formats[id]);
     }
     return result;
 }
@@ -205,13 +210,14 @@ static int make_paths(sqlite3 *database)
         NULL, NULL, NULL);
 }
 
-static int make_callers(sqlite3 *database, uint64_t columns)
+static int make_callers(sqlite3 *database, uint64_t columns, uint64_t error_columns)
 {
     sqlite3_str *statement = sqlite3_str_new(database);
     sqlite3_str_appendall(statement,
                           "CREATE VIEW callers AS SELECT k.caller, c.full_name AS caller_name, "
                           "k.callee, m.full_name AS callee_name");
     append_each(statement, columns, ", k.base_%s, k.cum_%s");
+    append_errors(statement, error_columns, ", k.base_%s_error_ns, k.cum_%s_error_ns");
     sqlite3_str_appendall(statement, " FROM calls k JOIN methods c ON c.id = k.caller "
                                      "JOIN methods m ON m.id = k.callee");
     return run(database, statement);
@@ -219,16 +225,18 @@ static int make_callers(sqlite3 *database, uint64_t columns)
 
 /* Below a wide method are too many nodes to be added up by whoever asks: their sums stand in
  * sums_below. The joins' order is given: it would be slow the other way round. */
-static int make_below(sqlite3 *database, uint64_t columns)
+static int make_below(sqlite3 *database, uint64_t columns, uint64_t error_columns)
 {
     sqlite3_str *statement = sqlite3_str_new(database);
     sqlite3_str_appendall(statement, "CREATE VIEW below AS SELECT t.id AS top, "
                                      "t.full_name AS top_name, s.method, m.full_name AS name");
     append_each(statement, columns, ", s.base_%s");
+    append_errors(statement, error_columns, ", s.base_%s_error_ns");
     sqlite3_str_appendall(statement, " FROM methods t CROSS JOIN sums_below s ON s.top = t.id "
                                      "CROSS JOIN methods m ON m.id = s.method UNION ALL "
                                      "SELECT t.id, t.full_name, b.method, m.full_name");
     append_each(statement, columns, ", b.base_%s");
+    append_errors(statement, error_columns, ", b.base_%s_error_ns");
     sqlite3_str_appendall(
         statement, " FROM methods t CROSS JOIN nodes n ON n.method = t.id AND n.recursion = 0 "
                    "CROSS JOIN nodes b ON b.id BETWEEN n.id AND n.last "
@@ -271,15 +279,15 @@ static int make_indexes(sqlite3 *database, uint64_t node_columns)
     return result == SQLITE_OK ? make_metric_indexes(database, node_columns) : result;
 }
 
-int sqlite_schema__make_views(sqlite3 *database, uint64_t node_columns)
+int sqlite_schema__make_views(sqlite3 *database, uint64_t node_columns, uint64_t error_columns)
 {
     int result = make_indexes(database, node_columns);
     if (result == SQLITE_OK)
         result = make_paths(database);
     if (result == SQLITE_OK)
-        result = make_callers(database, node_columns);
+        result = make_callers(database, node_columns, error_columns);
     if (result == SQLITE_OK)
-        result = make_below(database, node_columns);
+        result = make_below(database, node_columns, error_columns);
     if (result == SQLITE_OK)
         result = sqlite3_exec(database, "PRAGMA analysis_limit = 1000; ANALYZE", NULL, NULL, NULL);
     return result;

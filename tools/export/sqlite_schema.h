@@ -29,7 +29,7 @@ enum schema_table_id {
                          for each of error_columns */
     TABLE_FLAT,       /* as TABLE_NODES */
     TABLE_CALLS,      /* ditto */
-    TABLE_SUMS_BELOW, /* and base_ columns */
+    TABLE_SUMS_BELOW, /* and base_ columns, and their errors */
     TABLE_KERNEL_THREADS,
     TABLE_COUNT,
 };
@@ -39,7 +39,7 @@ int sqlite_schema__make_tables(sqlite3 *database, uint64_t thread_columns, uint6
                                uint64_t error_columns);
 
 /* Indexes and views, once the tables are filled, and what SQLite's planner is to know of them. */
-int sqlite_schema__make_views(sqlite3 *database, uint64_t node_columns);
+int sqlite_schema__make_views(sqlite3 *database, uint64_t node_columns, uint64_t error_columns);
 
 /* A statement that inserts one row into a table: a parameter a column, in their order. */
 int sqlite_schema__prepare_insert(sqlite3 *database, enum schema_table_id table,

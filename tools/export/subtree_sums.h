@@ -10,7 +10,7 @@
 #ifndef TREADLE_SUBTREE_SUMS_H
 #define TREADLE_SUBTREE_SUMS_H
 
-#include "tools/report/report_model.h"
+#include "tools/report/report_errors.h"
 
 #define SUBTREE_NODES 10000u
 
@@ -29,5 +29,9 @@ const uint32_t *subtree_sums__methods(struct subtree_sums *sums, uint32_t top, u
 /* What one of them consumed there itself, at most UINT64_MAX. */
 uint64_t subtree_sums__base(const struct subtree_sums *sums, uint32_t method,
                             enum report_column column);
+
+/* How far that may be off (tools/report/report_errors.h), of a column of report_error_columns that
+ * errors are known of. */
+uint64_t subtree_sums__error(const struct subtree_sums *sums, uint32_t method, size_t column);
 
 #endif
