@@ -39,8 +39,13 @@ def burn(program, millis):
 
 
 def profiler_of(pid):
-    return next(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()
-                if (task / "comm").read_text() == "treadle\n")
+    return next(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir() if name_of(task) == "treadle")
+
+
+def name_of(task):
+    """None of one that is over meanwhile."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return (task / "comm").read_text().rstrip("\n")
 
 
 @contextlib.contextmanager
