@@ -35,7 +35,7 @@ class Screen(bench.Bench):
         screen = self.top()
         text = screen.wait_for(r"(?ms)^> spinner .*demo\.Main\.spin$.*^every ")
         lines = text.split("\n")
-        self.assertRegex(lines[0], rf"^process {self.pid}  demo\.Main --rounds 3  in \d+ ms$")
+        self.assertRegex(lines[0], rf"^process {self.pid}  demo\.Main --rounds 3  in \S+ \S+$")
         self.assertRegex(lines[1], r"^CPU \d+\.\d %, user .*; \d+ threads, 0 began, 0 ended$")
         self.assertRegex(lines[2], r"^balance: kernel .*; nothing lost; 0 calls/s$")
         self.assertEqual(lines[3].split(), ["THREAD", "CPU", "TIME", "WAITING", "CALLS/S",

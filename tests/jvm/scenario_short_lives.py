@@ -11,7 +11,9 @@ from running import running
 THREADS = {"platform": 3000, "virtual": 20_000}
 MANY = int(os.environ.get("TREADLE_THREADS", "0"))  # virtual ones instead
 ALIVE = {"platform": 16, "virtual": 200}
-MAX_MEM = 8 << 20  # of which 200 threads that live take a fifth
+# Of 8 MiB 200 threads that live take a fifth. Sampled ones are folded by the profiler's own thread, which waits for a
+# processor where the machine has something else to do.
+MAX_MEM = {"none": 8 << 20, "cpu": 32 << 20}
 REFUSED = 5000  # with fold=none, of which a MiB has not the room
 SAMPLES = {"none": {"sample": "none"}, "cpu": {"sample": "cpu", "interval": "1ms"}}
 LOST = ("dropped_events", "dropped_threads", "dropped_side_values", "unfollowed_mounts", "skipped_records",
@@ -22,7 +24,7 @@ def short_lives(test):
     for kind in ("platform", "virtual") if test.major >= 21 else ("platform",):
         threads = MANY if kind == "virtual" and MANY else THREADS[kind]
         for mode, options in SAMPLES.items():
-            profile(test, f"{kind}, sample={mode}", kind, threads, options)
+            profile(test, f"{kind}, sample={mode}", kind, threads, options | {"max_mem": MAX_MEM[mode]})
         refuse(test, kind)
 
 
@@ -49,7 +51,7 @@ def refuse(test, kind):
 
 def profile(test, what, kind, threads, options):
     test.ledger.unlink(missing_ok=True)
-    agent = test.agent_option(events="instrument", include="ShortLives$Life.*", fold="auto", max_mem=MAX_MEM, **options)
+    agent = test.agent_option(events="instrument", include="ShortLives$Life.*", fold="auto", **options)
     with running(test, "ShortLives", ALIVE[kind], agent=agent) as program:
         calls = int(program.ask(f"{kind} {threads}"))
         wanted = expected(threads)
@@ -58,7 +60,7 @@ def profile(test, what, kind, threads, options):
         ended = program.end()
     test.check(ended.status == 0, f"{what}: {ended}")
     print(f"{what}: {threads} threads, the ledger has {told['bytes']} bytes")
-    test.check(told["bytes"] < MAX_MEM and not told["full_errno"], f"{what}: {told['bytes']} bytes, {told['full_errno']}")
+    test.check(told["bytes"] < options["max_mem"] and not told["full_errno"], f"{what}: {told['bytes']} bytes, {told['full_errno']}")
     check_row(test, what, kind, threads)
     flat = test.text_report(test.ledger, "--view", "flat", "--thread", "life-*", "--json")
     have = Counter()
