@@ -515,53 +515,76 @@ static struct ledger_thread *row_of(const struct sample_merge *merge, struct sam
     return absent;
 }
 
-/* How often its method stands above a node. */
-static uint32_t level_on_path(const struct sample_merge *merge, const struct ledger_node *node)
-{
-    return merge->ledger->header->recursion ? ledger_node__path_level(node)
-                                            : ledger_node__level(node);
-}
-
-/* Of a recursive method the frame of the node's own level, if all frames are known; of a node that
- * stands for deeper ones too, the first of them. */
-static uint32_t frame_of(struct sample_merge *merge, const struct ledger_node *node, bool is_whole)
-{
-    const struct java_method *method = exact_method(merge, node->method);
-    uint32_t level = is_whole ? level_on_path(merge, node) : 0;
-
-    if (level == 0 || level >= NODE_LEVEL_MAX) {
-        for (uint32_t i = 0; i < frames.walked; i++)
-            if (!method || frames.frame[i].java == method)
-                return i;
-        return frames.walked;
-    }
-    for (uint32_t i = frames.walked; i > 0; i--)
-        if ((!method || frames.frame[i - 1].java == method) && level-- == 0)
-            return i - 1;
-    return frames.walked;
-}
-
 static bool tells_position(const struct sample *sample)
 {
     return sample->thread && (sample->charged_ns || sample->flags & SAMPLE_OF_ABSENT);
+}
+
+/* The youngest frame of an exact node's method; or frames.walked. */
+static uint32_t frame_of(struct sample_merge *merge, const struct ledger_node *node)
+{
+    const struct java_method *method = exact_method(merge, node->method);
+    uint32_t at = 0;
+
+    while (method && at < frames.walked && frames.frame[at].java != method)
+        at++;
+    return at;
+}
+
+/* Of a part of the stack: the sample's node, or the next one above it whose method is there. */
+static ledger_ref standing_in_part(struct sample_merge *merge, ledger_ref ref, uint32_t *at)
+{
+    const struct ledger_node *node = ledger__at(merge->ledger, ref);
+
+    while (ledger_node__kind(node) == NODE_EXACT && node->method) {
+        *at = frame_of(merge, node);
+        if (*at < frames.walked)
+            break;
+        ref = node->parent;
+        node = ledger__at(merge->ledger, ref);
+    }
+    return ref;
+}
+
+/* The whole path is to be on a whole stack, oldest frame first: the sample's node, or the one above
+ * the first that is not. Frames that have no node may stand anywhere between. */
+static ledger_ref standing_in_whole(struct sample_merge *merge, ledger_ref ref, uint32_t *at)
+{
+    static ledger_ref path[FRAMES_MAX];
+    const struct ledger_node *node = ledger__at(merge->ledger, ref);
+    uint32_t depth = 0;
+
+    for (; ledger_node__kind(node) == NODE_EXACT && node->method && depth < FRAMES_MAX; depth++) {
+        path[depth] = ref;
+        ref = node->parent;
+        node = ledger__at(merge->ledger, ref);
+    }
+    for (*at = frames.walked; depth > 0; ref = path[--depth]) {
+        const struct java_method *method;
+        uint32_t below = *at;
+
+        node = ledger__at(merge->ledger, path[depth - 1]);
+        method = exact_method(merge, node->method);
+        while (method && below > 0 && frames.frame[below - 1].java != method)
+            below--;
+        if (method && below == 0)
+            break;
+        *at = method ? below - 1 : *at;
+    }
+    return ref;
 }
 
 /* The sample's node, or the next one above it that is on the stack. None: the walk did not come to
  * any, nor to the end. */
 static ledger_ref standing(struct sample_merge *merge, const struct sample *sample)
 {
-    ledger_ref ref = sample->node;
-    const struct ledger_node *node = ledger__at(merge->ledger, ref);
     bool is_whole = sample->failure == SAMPLE_IS_WHOLE && !(sample->flags & SAMPLE_IS_PARTIAL);
     uint32_t at = 0;
+    ledger_ref ref = is_whole && frames.count < FRAMES_MAX
+                         ? standing_in_whole(merge, sample->node, &at)
+                         : standing_in_part(merge, sample->node, &at);
+    const struct ledger_node *node = ledger__at(merge->ledger, ref);
 
-    while (ledger_node__kind(node) == NODE_EXACT && node->method) {
-        at = frame_of(merge, node, is_whole && frames.count < FRAMES_MAX);
-        if (at < frames.walked)
-            break;
-        ref = node->parent;
-        node = ledger__at(merge->ledger, ref);
-    }
     if (!node->method && !is_whole)
         return 0;
     /* What is inlined where compiled code was interrupted is not certain. */

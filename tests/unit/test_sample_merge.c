@@ -391,6 +391,25 @@ static void levels_of_a_part_of_the_stack(void **state)
     check_corrected(stage, 1, stage->a, "java p 1 0 1\n");
 }
 
+/* B has returned, and A calls C once more, which tells nobody: C is on the stack as before, and
+ * does not stand in B. */
+static void a_frame_in_the_middle_that_is_left(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    ledger_ref in_c = play_on(stage, "B C");
+    merge_thrice(stage, "p C B A M", in_c, 0);
+    check_corrected(stage, 0, in_c, "java p 3 0 3\n");
+    stage = make(THREAD_PLATFORM);
+    in_c = play_on(stage, "B C");
+    merge_thrice(stage, "C q A p M", in_c, 0);
+    check_corrected(stage, 1, stage->a, "java q 0 0 1\n  java C 1 0 1\n");
+    stage = make(THREAD_PLATFORM);
+    in_c = play_on(stage, "B C");
+    merge_thrice(stage, "C A", in_c, SAMPLE_IS_PARTIAL);
+    check_corrected(stage, 0, in_c, "self C 3 0 3\n");
+}
+
 /* The whole stack at some time, innermost method first, as JVMTI tells it. */
 static void tell_stack(struct stage *stage, const char *methods)
 {
@@ -470,6 +489,7 @@ int main(void)
         cmocka_unit_test(code_of_a_method_is_bounded),
         cmocka_unit_test(places_of_interpreted_methods),
         cmocka_unit_test(a_level_of_recursion_that_is_left),
+        cmocka_unit_test(a_frame_in_the_middle_that_is_left),
         cmocka_unit_test(levels_of_a_part_of_the_stack),
         cmocka_unit_test(a_stack_of_another_time_tells_nothing),
         cmocka_unit_test(what_is_inlined_on_top_is_not_certain),
