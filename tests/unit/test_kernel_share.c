@@ -91,6 +91,31 @@ static void the_kernels_frames_have_the_kernels_time(void **state)
 }
 
 /*
+ * An exact node with less wall time than CPU time, for the clocks differ a little: 800 of wall, of
+ * which f has 600 and the kernel the 200 that are its CPU time, too. The kernel is due 500, and f
+ * stays: 1100 are more than there are.
+ */
+static void frames_have_no_more_wall_time_than_there_is(void **state)
+{
+    struct stage stage;
+    (void)state;
+    begin(&stage);
+    add_thread(&stage, 4000, 2000);
+    uint32_t root = add(&stage, REPORT_NONE, NODE_ROOT, 100, 10);
+    uint32_t f = add(&stage, root, NODE_NATIVE, 700, 70);
+    uint32_t kernel = add(&stage, f, NODE_KERNEL, 200, 20);
+    stage.wall[root] = 0;
+    stage.wall[f] = 600;
+
+    kernel_share__fit(&stage.model);
+    assert_in_range(stage.cpu[kernel], 499, 500);
+    assert_in_range(stage.wall[f], 436, 437); /* 800 * 600 / 1100 */
+    assert_in_range(stage.wall[kernel], 362, 364);
+    assert_int_equal(stage.wall[root] + stage.wall[f] + stage.wall[kernel], 800);
+    assert_in_range(stage.wall[root], 0, 1);
+}
+
+/*
  * Two exact nodes of 1000: a has the kernel in half of its samples, b nowhere. The kernel counts
  * 1/8 of 2000: 250, all of it a's, whose user frame so has 750. What an exact node has in all does
  * not change.
@@ -161,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_kernels_frames_have_the_kernels_time),
+        cmocka_unit_test(frames_have_no_more_wall_time_than_there_is),
         cmocka_unit_test(the_time_of_exact_nodes_stays),
         cmocka_unit_test(threads_with_few_samples_are_taken_together),
         cmocka_unit_test(what_cannot_be_fitted_stays),

@@ -151,10 +151,28 @@ static uint64_t wall_of(const struct report_model *model, const struct part *par
     return sum;
 }
 
+/* Frames whose wall time is not their CPU time keep it where the others get more: together they
+ * have what there is, and their exact node the rest. */
+static void settle_wall(const struct report_model *model, const struct part *part, uint64_t whole)
+{
+    uint64_t *wall = model->base[COLUMN_WALL];
+    uint64_t sum = wall_of(model, part);
+    uint64_t counted = 0;
+    uint64_t given = 0;
+    for (uint32_t i = part->first; sum > whole && i < part->end; i++) {
+        counted += wall[i];
+        uint64_t due = (uint64_t)((unsigned __int128)whole * counted / sum);
+        wall[i] = due - given;
+        given = due;
+    }
+    wall[part->owner] = whole - (sum > whole ? given : sum);
+}
+
 static void weigh(const struct report_model *model, const struct part *part, double weight)
 {
     uint64_t whole = part->kernel_ns + part->user_ns;
-    uint64_t wall_before = wall_of(model, part);
+    const uint64_t *wall = model->base[COLUMN_WALL];
+    uint64_t whole_wall = wall ? wall[part->owner] + wall_of(model, part) : 0;
     double kernel = kernel_with(part, weight);
     uint64_t kernel_ns = kernel < (double)whole ? (uint64_t)kernel : whole;
     if (part->kernel_ns == 0 || part->user_ns == 0)
@@ -162,8 +180,8 @@ static void weigh(const struct report_model *model, const struct part *part, dou
     uint64_t rest = scale(model, part, true, kernel_ns, part->kernel_ns);
     rest += scale(model, part, false, whole - kernel_ns, part->user_ns);
     model->base[COLUMN_CPU][part->owner] = rest;
-    if (model->base[COLUMN_WALL])
-        model->base[COLUMN_WALL][part->owner] += wall_before - wall_of(model, part);
+    if (wall)
+        settle_wall(model, part, whole_wall);
 }
 
 static void fit(const struct group *group)
