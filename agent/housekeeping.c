@@ -80,8 +80,8 @@ void housekeeping__warn_of_losses(struct agent *agent)
     agent->warned = true;
     if (header->full_error == ENOMEM)
         log__line(LOG_WARN,
-                  "the ledger is full (max-mem is reached): calls in contexts that are new "
-                  "are folded, a row a method; raise max-mem=, or include= fewer methods");
+                  "the ledger is full (max-mem is reached): the coldest contexts are folded, a "
+                  "row a method; raise max-mem= to keep more, or include= fewer methods");
     else if (header->full_error)
         log__line(LOG_WARN,
                   "the ledger is full (%s): calls in contexts that are new are folded or lost, and "
@@ -89,6 +89,14 @@ void housekeeping__warn_of_losses(struct agent *agent)
                   strerror(header->full_error));
     else
         log__line(LOG_WARN, "some calls or threads are not recorded; reports say how many");
+}
+
+static void note_pruning(struct agent *agent)
+{
+    struct ledger_header *header = agent->ledger.header;
+
+    if (!header->pruned_since_ns && __atomic_load_n(&header->folds_begun, __ATOMIC_RELAXED))
+        header->pruned_since_ns = ledger_time__now_ns(&agent->setup.time);
 }
 
 static void look_after(struct agent *agent)
@@ -108,6 +116,7 @@ static void look_after(struct agent *agent)
         sampler__look_after(agent);
         thread_fold__tidy(&agent->folder, &agent->folder_tree);
         own_cost__look(agent, false);
+        note_pruning(agent);
         housekeeping__warn_of_losses(agent);
         hook_budget__look(agent);
     }

@@ -21,7 +21,8 @@ struct exact_method {
  * come and go it has code for each. */
 #define CODES_OF_A_METHOD_MAX 32u
 
-#define STACKS_MAX 1024u /* threads whose stacks are known; the oldest is forgotten */
+#define STACKS_MAX   1024u    /* threads whose stacks are known; the oldest is forgotten */
+#define PARENTS_MOST 1000000u /* of a node; trees are as deep as stacks get */
 
 /* The whole stack of a virtual thread at some time, innermost frame first. What lies below a frame
  * stays until that frame returns. */
@@ -652,6 +653,33 @@ static void add_below(struct sample_merge *merge, const struct sample *sample,
     count_place(merge, sample);
 }
 
+/* The node of its method below (folded), or the root: the one that was current has been folded. */
+static ledger_ref folded_node(const struct sample_merge *merge, const struct sample *sample,
+                              const struct ledger_thread *thread)
+{
+    const struct ledger_node *top = ledger__at(merge->ledger, thread->folded), *node;
+    ledger_ref ref = thread->folded ? top->first_child : 0;
+
+    for (; ref; ref = node->next_sibling) {
+        node = ledger__at(merge->ledger, ref);
+        if (node->key == sample->key)
+            return ref;
+    }
+    return thread->root;
+}
+
+/* While this thread merges nobody folds. */
+static void find_node(const struct sample_merge *merge, struct sample *sample,
+                      const struct ledger_thread *thread)
+{
+    const struct ledger_node *node = ledger__at(merge->ledger, sample->node);
+
+    if (sample->thread && sample->key &&
+        (node->key != sample->key || ledger_node__kind(node) != NODE_EXACT ||
+         !sample_tree__is_of(merge->ledger, node, thread, PARENTS_MOST)))
+        sample->node = folded_node(merge, sample, thread);
+}
+
 /* Of what found no room for a node nobody knows where it stands. */
 static bool is_folded(const struct sample_merge *merge, const struct sample *sample)
 {
@@ -693,6 +721,7 @@ void sample_merge__add(void *context, const struct sample *sample)
         ledger__count(&header->homeless_samples, 1);
     } else {
         compiled_code__tidy(merge->code);
+        find_node(merge, &told, thread);
         name_frames(merge, sample, thread->kind == THREAD_VIRTUAL);
         if (told.thread && told.flags & SAMPLE_IS_PARTIAL)
             add_known(merge, &told);

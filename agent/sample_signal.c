@@ -158,6 +158,7 @@ static void say_where(const struct agent *agent, struct sample *sample, uint32_t
 
     sample->thread = 0;
     sample->node = 0;
+    sample->key = 0;
     sample->charged_ns = mine && mine->record ? mine->record->charged_cpu_ns : 0;
     sample->event_ns =
         sample->charged_ns ? time_since_event(mine) : clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -170,6 +171,7 @@ static void say_where(const struct agent *agent, struct sample *sample, uint32_t
         return;
     sample->thread = ledger__ref(&agent->ledger, thread);
     sample->node = ledger__ref(&agent->ledger, node);
+    sample->key = node->key;
     __atomic_fetch_add(&thread->samples, turns, __ATOMIC_RELAXED);
 }
 

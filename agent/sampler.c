@@ -500,6 +500,7 @@ void sampler__tell_stack(struct agent *agent, struct ledger_thread *thread)
     sample->seen_ns = 0;
     sample->thread = ledger__ref(&agent->ledger, thread);
     sample->node = thread->root;
+    sample->key = 0;
     sample->frame_count = count < room ? count : room;
     for (uint32_t i = 0; i < sample->frame_count; i++)
         sample->frames[i] = sample_frame__make(FRAME_NAMED, (uint64_t)(uintptr_t)methods[i], 0);
@@ -542,7 +543,10 @@ void sampler__drain(struct agent *agent)
         return;
     if (sampler->clock == LEDGER_SAMPLE_CLOCK_PERF)
         read_kernel_stacks(agent);
+    if (ledger__hold_folding(&agent->ledger) != 0)
+        return; /* the samples can wait */
     sample_buffers__drain(sampler->buffers, merge_turns, &sampler->merge);
+    ledger__let_go_folding(&agent->ledger);
     dropped = sample_buffers__dropped(sampler->buffers);
     ledger__count(&header->samples, dropped - sampler->dropped_before);
     ledger__count(&header->dropped_samples, dropped - sampler->dropped_before);

@@ -110,6 +110,8 @@ static void take_waiting(struct agent *agent, pid_t tid, const char *line,
         place.thread = 0;
     sample->thread = place.thread;
     sample->node = place.node;
+    sample->key =
+        place.node ? ((const struct ledger_node *)ledger__at(&agent->ledger, place.node))->key : 0;
     if (strcmp(line, again) == 0) {
         if (place.thread)
             __atomic_fetch_add(

@@ -2,10 +2,12 @@
 
 #include "native/child_index.h"
 #include "native/folded_calls.h"
+#include "native/tree_pruning.h"
 
 #include <string.h>
 
-#define NEAR_ANCESTORS 16u /* most recursion comes back in fewer steps */
+#define NEAR_ANCESTORS      16u /* most recursion comes back in fewer steps */
+#define RESERVED_NODES_MOST 64u
 
 void call_tree__init(struct call_tree *tree, struct ledger *ledger, call_tree_resolve resolve,
                      void *resolve_context)
@@ -35,8 +37,12 @@ ledger_ref call_tree__add_plain_node(struct call_tree *tree, ledger_ref parent,
     node = call_tree__node(tree, ref);
     node->parent = parent;
     node->kind_and_level = (uint32_t)kind << 24;
+    if (kind == NODE_FOLDED)
+        node->key = LEDGER_FOLDED_KEY;
     if (parent)
         link_child(call_tree__node(tree, parent), node, ref);
+    if (parent && kind == NODE_FOLDED)
+        child_index__add(&tree->pool, parent, ref);
     return ref;
 }
 
@@ -235,6 +241,33 @@ static ledger_ref fold_target(const struct call_tree *tree, ledger_ref parent, u
     return above;
 }
 
+/* A few nodes of the reserved part are for each thread: what begins late, too, has a tree. */
+static ledger_ref add_reserved_node(struct call_tree *tree, ledger_ref parent, ledger_ref method,
+                                    uint64_t key)
+{
+    struct ledger_thread *thread = tree->thread;
+    ledger_ref ref;
+
+    if (!thread || thread->reserved_nodes >= RESERVED_NODES_MOST)
+        return 0;
+    tree->pool.takes_reserved = RESERVE_HALF;
+    ref = add_method_node(tree, parent, method, key);
+    tree->pool.takes_reserved = RESERVE_NONE;
+    thread->reserved_nodes += ref != 0;
+    return ref;
+}
+
+static ledger_ref add_where_tight(struct call_tree *tree, ledger_ref parent, ledger_ref method,
+                                  uint64_t key)
+{
+    ledger_ref ref;
+
+    if (record_pool__lacks_nodes(&tree->pool, PRUNING_SPARE_NODES))
+        (void)tree_pruning__make_room(tree);
+    ref = add_method_node(tree, parent, method, key);
+    return ref ? ref : add_reserved_node(tree, parent, method, key);
+}
+
 /* The child for the key, found or made, or the node above that it is folded into; CONTEXT_EXCLUDED;
  * or none when the ledger is full. */
 static ledger_ref node_for(struct call_tree *tree, ledger_ref parent, uint64_t key)
@@ -264,7 +297,7 @@ static ledger_ref node_for(struct call_tree *tree, ledger_ref parent, uint64_t k
         child = fold_target(tree, parent, key, LEVEL_WALK_ANCESTORS);
         if (child)
             return child;
-        child = add_method_node(tree, parent, method, key);
+        child = add_where_tight(tree, parent, method, key);
         if (!child)
             return 0;
     }
@@ -301,15 +334,19 @@ static void fold_call(struct call_tree *tree, uint64_t key, bool counted)
 
     if (tree->thread && !left_out)
         node = folded_calls__node(tree, tree->thread, method, key);
+    if (!node && tree->thread && method && !left_out && tree_pruning__make_room(tree))
+        node = folded_calls__node(tree, tree->thread, method, key);
     tree->lost_depth++;
     if (!folded_calls__begin(tree, depth, node))
         node = 0;
     if (!counted || (left_out && !tree->admits_all))
         return;
-    if (node)
+    if (node) {
         count_call(call_tree__node(tree, node));
-    else
+        tree->thread->unplaced_calls++;
+    } else {
         count_lost(tree);
+    }
 }
 
 /* The youngest so many of these calls are over. */

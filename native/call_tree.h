@@ -58,6 +58,26 @@ struct context_cache_slot {
  * out, whether or not there is room to note it), or none (full, or the method cannot be named). */
 typedef ledger_ref (*call_tree_resolve)(void *context, uint64_t key);
 
+#define PRUNING_DEPTH       64u
+#define PRUNING_STANDS_BITS 1024u
+
+/* Where pruning stands in a tree; see tree_pruning.h. */
+struct pruning_hand {
+    const struct ledger_thread *of; /* whose tree, … */
+    uint64_t start_ns; /* … and when that began: the record may be another's by now */
+    uint64_t moves;    /* of the thread, up to this hand's last: others may have been there since */
+    ledger_ref at;
+    bool goes_down;                   /* its children are to be looked at first */
+    uint32_t depth;                   /* below the root */
+    uint32_t looked;                  /* at so many nodes in this round, … */
+    uint32_t folded;                  /* … of which so many were folded, … */
+    uint32_t freed;                   /* … and so many are free */
+    uint32_t looks;                   /* of this call */
+    uint32_t rest;                    /* so many calls are not worth it: the tree is too small */
+    ledger_ref before[PRUNING_DEPTH]; /* by depth: the sibling before the hand's, or none known */
+    uint64_t stands[PRUNING_STANDS_BITS / 64]; /* by hash: nodes that frames stand at */
+};
+
 struct call_tree {
     struct ledger *ledger;
     char *base; /* the ledger's, which never moves */
@@ -70,6 +90,7 @@ struct call_tree {
     bool admits_all;              /* what is left out by include=/exclude= has no events at all */
     bool unsure; /* frames came and went unseen: the next mismatch is no surprise */
     struct record_pool pool;
+    struct pruning_hand hand;
     call_tree_resolve resolve;
     void *resolve_context;
     struct ledger_returns returns; /* of the folded frames */

@@ -3,6 +3,8 @@
 #define SLOT_BITS 4u
 #define HASH_BITS 64u
 
+#define WALKED_IN_NEED 64u /* ditto while nodes are folded, which looks at very many once */
+
 static struct ledger_node *node_at(const struct record_pool *pool, ledger_ref ref)
 {
     return ledger__at(pool->ledger, ref);
@@ -44,6 +46,19 @@ static ledger_ref find(const struct record_pool *pool, ledger_ref index, ledger_
     return child_index__is_child(pool->ledger, ref, parent, key) ? ref : 0;
 }
 
+/* An index makes up for the memory it takes where that is scarce, too. */
+static ledger_ref index_note(struct record_pool *pool)
+{
+    enum record_reserve before = pool->takes_reserved;
+    ledger_ref ref;
+
+    if (before == RESERVE_NONE)
+        pool->takes_reserved = RESERVE_HALF;
+    ref = record_pool__note(pool);
+    pool->takes_reserved = before;
+    return ref;
+}
+
 /* Makes a note of two children whose hashes were the same so far, and of more until they differ. */
 static bool part(struct record_pool *pool, ledger_ref *slot, unsigned depth, ledger_ref first,
                  ledger_ref second)
@@ -52,7 +67,7 @@ static bool part(struct record_pool *pool, ledger_ref *slot, unsigned depth, led
     uint64_t other = hash_of(node_at(pool, second)->key);
 
     for (;; depth++) {
-        ledger_ref ref = record_pool__note(pool);
+        ledger_ref ref = index_note(pool);
         struct ledger_note *note = note_at(pool, ref);
 
         if (!ref)
@@ -115,13 +130,13 @@ static struct ledger_side *side_of(struct record_pool *pool, ledger_ref parent)
 static void build(struct record_pool *pool, ledger_ref parent)
 {
     struct ledger_side *side = side_of(pool, parent);
-    ledger_ref ref = side && !side->index ? record_pool__note(pool) : 0;
+    ledger_ref ref = side && !side->index ? index_note(pool) : 0;
 
     if (!ref)
         return;
     side->index = ref | NOTE_IS_NEXT;
     for (ref = node_at(pool, parent)->first_child; ref; ref = node_at(pool, ref)->next_sibling)
-        if (node_at(pool, ref)->method)
+        if (node_at(pool, ref)->method || node_at(pool, ref)->key == LEDGER_FOLDED_KEY)
             child_index__add(pool, parent, ref);
 }
 
@@ -146,7 +161,7 @@ ledger_ref child_index__find(struct record_pool *pool, ledger_ref parent, uint64
     ref = walk(pool, parent, key, &steps);
     if (index && ref)
         child_index__add(pool, parent, ref);
-    else if (steps >= CHILDREN_WALKED)
+    else if (steps >= (pool->takes_reserved == RESERVE_HALF ? WALKED_IN_NEED : CHILDREN_WALKED))
         build(pool, parent);
     return ref;
 }

@@ -25,8 +25,8 @@ static inline bool child_index__is_child(const struct ledger *ledger, ledger_ref
 {
     const struct ledger_node *node = ledger__at(ledger, ref);
 
-    return ref && node->parent == parent && node->key == key && node->method &&
-           ledger_node__kind(node) == NODE_EXACT;
+    return ref && node->parent == parent && node->key == key &&
+           ledger_node__kind(node) == (key == LEDGER_FOLDED_KEY ? NODE_FOLDED : NODE_EXACT);
 }
 
 /* The child of a node for a key, by index or list; none: there is none. */

@@ -14,9 +14,11 @@ static struct ledger_note *note_at(const struct record_pool *pool, ledger_ref re
 ledger_ref folded_calls__top(struct call_tree *tree, struct ledger_thread *thread)
 {
     if (!thread->folded) {
-        tree->pool.takes_reserved = true;
+        enum record_reserve before = tree->pool.takes_reserved;
+
+        tree->pool.takes_reserved = RESERVE_ALL;
         thread->folded = call_tree__add_plain_node(tree, thread->root, NODE_FOLDED);
-        tree->pool.takes_reserved = false;
+        tree->pool.takes_reserved = before;
     }
     return thread->folded;
 }
@@ -29,9 +31,9 @@ ledger_ref folded_calls__node(struct call_tree *tree, struct ledger_thread *thre
 
     if (!top)
         return 0;
-    tree->pool.takes_reserved = true;
+    tree->pool.takes_reserved = RESERVE_ALL;
     node = call_tree__child(tree, top, method, key);
-    tree->pool.takes_reserved = false;
+    tree->pool.takes_reserved = RESERVE_NONE;
     return node;
 }
 
@@ -42,9 +44,9 @@ static bool remember(struct record_pool *pool, struct ledger_thread *thread, led
     if (!thread->folded_path || note->slots[NOTE_COUNT] == NOTE_NODES) {
         ledger_ref ref;
 
-        pool->takes_reserved = true;
+        pool->takes_reserved = RESERVE_ALL;
         ref = record_pool__note(pool);
-        pool->takes_reserved = false;
+        pool->takes_reserved = RESERVE_NONE;
         if (!ref)
             return false;
         note = note_at(pool, ref);

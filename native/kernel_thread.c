@@ -82,9 +82,9 @@ ledger_ref kernel_thread__add_thread(struct kernel_thread *kernel_thread,
     struct ledger_thread *thread;
     ledger_ref root, ref;
 
-    pool->takes_reserved = true;
+    pool->takes_reserved = RESERVE_ALL;
     root = call_tree__add_plain_node(&kernel_thread->tree, 0, NODE_ROOT);
-    pool->takes_reserved = false;
+    pool->takes_reserved = RESERVE_NONE;
     ref = root ? record_pool__thread(pool) : 0;
     if (!ref) {
         record_pool__give_node(pool, root);

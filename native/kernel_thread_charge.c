@@ -39,9 +39,9 @@ static struct ledger_side *folded_side(struct kernel_thread *kernel_thread)
     ledger_ref folded = folded_calls__node(tree, kernel_thread->thread, node->method, node->key);
     struct ledger_side *side;
 
-    tree->pool.takes_reserved = true;
+    tree->pool.takes_reserved = RESERVE_ALL;
     side = side_of(tree, folded ? call_tree__node(tree, folded) : node);
-    tree->pool.takes_reserved = false;
+    tree->pool.takes_reserved = RESERVE_NONE;
     return side;
 }
 

@@ -225,12 +225,30 @@ bool ledger__uses_part(const struct ledger *ledger, uint32_t part)
            atomic_load_explicit(&ledger->full, memory_order_relaxed);
 }
 
-bool ledger__is_tight(const struct ledger *ledger)
+static uint32_t reserved_chunks(uint32_t most)
+{
+    uint32_t part = most / LEDGER_RESERVED_PART, all = most / LEDGER_RESERVED_MOST_PART;
+
+    if (part < LEDGER_RESERVED_CHUNKS)
+        part = LEDGER_RESERVED_CHUNKS;
+    return part < all ? part : all;
+}
+
+static bool leaves_less_than(const struct ledger *ledger, uint32_t chunks)
 {
     uint32_t used = __atomic_load_n(&ledger->header->chunks_used, __ATOMIC_RELAXED);
-    uint32_t most = chunks_max(ledger);
 
-    return !ledger->touched && used >= most - most / LEDGER_RESERVED_PART;
+    return !ledger->touched && used + chunks >= chunks_max(ledger);
+}
+
+bool ledger__is_tight(const struct ledger *ledger)
+{
+    return leaves_less_than(ledger, reserved_chunks(chunks_max(ledger)));
+}
+
+bool ledger__is_nearly_full(const struct ledger *ledger)
+{
+    return leaves_less_than(ledger, reserved_chunks(chunks_max(ledger)) / 2);
 }
 
 void ledger__note_tight(struct ledger *ledger)
@@ -333,25 +351,35 @@ ledger_ref ledger__find_method(const struct ledger *ledger, uint64_t key)
     return find_method_from(ledger, atomic_load(method_bucket(ledger, key)), key);
 }
 
+/* False: there is no room for what names it. */
+static bool name_method(struct ledger *ledger, const struct ledger_method_names *names,
+                        struct ledger_method *named)
+{
+    named->class_name = ledger__string(ledger, names->class_name, strlen(names->class_name));
+    named->name = ledger__string(ledger, names->name, strlen(names->name));
+    named->signature = ledger__string(ledger, names->signature, strlen(names->signature));
+    if (names->source)
+        named->source = ledger__string(ledger, names->source, strlen(names->source));
+    return named->class_name && named->name && named->signature;
+}
+
+/* Names first: a record without would be one of nothing, and so would all nodes of the method. */
 ledger_ref ledger__add_method(struct ledger *ledger, uint64_t key,
                               const struct ledger_method_names *names, uint32_t flags)
 {
     _Atomic(ledger_ref) *bucket = method_bucket(ledger, key);
     ledger_ref head = atomic_load(bucket);
     ledger_ref found = find_method_from(ledger, head, key);
-    ledger_ref ref = found ? 0 : ledger__take_shared(ledger, LEDGER_METHODS, 1);
-    struct ledger_method *method;
+    struct ledger_method named = {.key = key, .flags = flags}, *method;
+    ledger_ref ref;
 
-    if (!ref)
+    if (found || !name_method(ledger, names, &named))
         return found;
+    ref = ledger__take_shared(ledger, LEDGER_METHODS, 1);
+    if (!ref)
+        return 0;
     method = ledger__at(ledger, ref);
-    method->class_name = ledger__string(ledger, names->class_name, strlen(names->class_name));
-    method->name = ledger__string(ledger, names->name, strlen(names->name));
-    method->signature = ledger__string(ledger, names->signature, strlen(names->signature));
-    if (names->source)
-        method->source = ledger__string(ledger, names->source, strlen(names->source));
-    method->flags = flags;
-    method->key = key;
+    *method = named;
     do {
         found = find_method_from(ledger, head, key);
         if (found) {

@@ -63,6 +63,7 @@ struct ledger {
     _Atomic(ledger_ref) *method_buckets;
     struct ledger_free_chains free_chains[LEDGER_FREE_KINDS];
     struct ledger_ended_threads ended;
+    _Atomic uint32_t folding_holders;
     uint8_t *touched; /* an adopted copy's, by chunk; else NULL */
     uint32_t adopted_chunks;
 };
@@ -123,13 +124,29 @@ ledger_ref ledger__take_shared(struct ledger *ledger, enum ledger_table table, u
 
 /* So much of max-mem is not for calling contexts: with them full, there is room for threads that
  * begin, for methods, and for calls that find no room for a context. */
-#define LEDGER_RESERVED_PART 16u
+#define LEDGER_RESERVED_PART      16u
+#define LEDGER_RESERVED_CHUNKS    1024u /* at least, … */
+#define LEDGER_RESERVED_MOST_PART 4u    /* … but never more than this part */
 
-/* Is no more left than that? */
+/* Is no more left than that, or than half of that? */
 bool ledger__is_tight(const struct ledger *ledger);
+bool ledger__is_nearly_full(const struct ledger *ledger);
 
 /* … which is noted in the header, as full_error. */
 void ledger__note_tight(struct ledger *ledger);
+
+/*
+ * Around what moves numbers from one record to another, so that copies have them once: a copy is
+ * whole if as many moves had been done when it began as had begun when it was over. If moves never
+ * pause, whoever copies holds them off for a while. False: they are held off. Neither waits.
+ *
+ * Within the process whoever cannot have them for a moment holds them off, too; this waits for
+ * those that are being done. 0 or -EBUSY: it takes too long, and they are not held off.
+ */
+bool ledger__begin_folding(struct ledger *ledger);
+void ledger__end_folding(struct ledger *ledger);
+int ledger__hold_folding(struct ledger *ledger);
+void ledger__let_go_folding(struct ledger *ledger);
 
 /* Is a part of max-mem in use, or more? So is all of it where the file cannot grow. */
 bool ledger__uses_part(const struct ledger *ledger, uint32_t part);

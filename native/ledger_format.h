@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC          "TREADLE\n"
-#define LEDGER_FORMAT_VERSION 7u
+#define LEDGER_FORMAT_VERSION 8u
 #define LEDGER_BYTE_ORDER     0x01020304u
 #define LEDGER_CELL_BYTES     64u
 #define LEDGER_CHUNK_BYTES    4096u
@@ -292,6 +292,12 @@ struct ledger_header {
 
     uint64_t folded_threads;  /* threads that are over and were folded: in groups' rows */
     uint64_t folded_since_ns; /* when the first of them was over */
+
+    /* Moves of numbers from one record to another, begun and done; see ledger__begin_folding. */
+    uint64_t folds_begun;
+    uint64_t folds_done;
+    uint64_t pruned_since_ns;     /* since when, as far as is known */
+    uint64_t folds_held_until_ns; /* CLOCK_MONOTONIC; none begins before. 0: they may */
     uint64_t
         senseless_records; /* of a snapshot: left out when it was made; no race explains them */
 
@@ -485,6 +491,18 @@ struct ledger_returns {
     uint32_t above;   /* frames that are not folded, above the newest that is */
 };
 
+/* A node that is being folded into another one. While `from` is set, what `to` had before stands
+ * here, and what it has now is that and what `from` has. */
+struct ledger_move {
+    ledger_ref from; /* none: nothing is being moved */
+    ledger_ref to;
+    ledger_ref side; /* of `to`, before */
+    uint32_t reserved;
+    uint64_t calls;
+    uint64_t cpu_ns;
+    uint64_t wait_ns;
+};
+
 struct ledger_thread {
     ledger_ref name;    /* the one it had when it started */
     ledger_ref renames; /* newest first, linked */
@@ -531,11 +549,16 @@ struct ledger_thread {
     ledger_ref next_ended;         /* see thread_fold.h */
     ledger_ref folded;             /* the NODE_FOLDED below its root, or none */
     /* calls that found no room for a node and run still; see folded_calls.h */
-    ledger_ref folded_path;  /* the newest note of their nodes */
-    ledger_ref folded_below; /* the node where the oldest was called */
-    uint32_t folded_depth;   /* how many there are */
-    uint32_t reserved_folded;
-    uint64_t reserved[2];
+    ledger_ref folded_path;   /* the newest note of their nodes */
+    ledger_ref folded_below;  /* the node where the oldest was called */
+    uint32_t folded_depth;    /* how many there are */
+    uint32_t reserved_nodes;  /* of the part that is reserved, for contexts of this thread */
+    struct ledger_move move;  /* its writer's, as cold_ns; see tree_pruning.h */
+    uint64_t cold_ns;         /* contexts with less CPU are folded where there is no room */
+    uint64_t folded_bound_ns; /* CPU that one whose node was folded can have had at the most */
+    uint64_t foldings;        /* how often one was */
+    uint64_t pruning_moves;   /* … and a node was moved for that */
+    uint64_t unplaced_calls;  /* that found no room for a node of their context */
 };
 
 /* What the ledger knows of a kernel thread: enough for anybody to work out what is not yet charged,
@@ -589,15 +612,17 @@ enum ledger_node_kind {
  */
 struct ledger_node {
     union {
-        uint64_t key;      /* the method's key, so that the hot path needs no other line */
-        uint64_t seen_ns;  /* CPU time that the cpu_samples of this sampled frame stand for */
-        uint64_t contexts; /* of a NODE_FOLDED: that were folded into it, as far as is known */
+        uint64_t key;     /* the method's key, so that the hot path needs no other line */
+        uint64_t seen_ns; /* CPU time that the cpu_samples of this sampled frame stand for */
     };
     ledger_ref method; /* none for roots and gaps */
     ledger_ref parent; /* none for roots */
     ledger_ref first_child;
     ledger_ref next_sibling;
-    ledger_ref last_hit;     /* the child entered last; the writer's own, may be stale */
+    union {
+        ledger_ref last_hit; /* the child entered last; the writer's own, may be stale */
+        uint32_t contexts;   /* of a NODE_FOLDED: that were folded into it, as far as is known */
+    };
     ledger_ref sampled;      /* the first sampled child of an exact node, a root or a gap */
     ledger_ref side;         /* metrics that are not zero, or none */
     uint32_t kind_and_level; /* level on its path << 28 | enum ledger_node_kind << 24 | recursion
@@ -626,6 +651,9 @@ struct ledger_node {
 #define NODE_PATH_SHIFT      28u
 #define LEDGER_RECURSION_MAX (NODE_PATH_LEVEL_MAX + 1)
 #define NODE_SELF            1u /* in place of the level: a sampled node that stands for its exact parent */
+
+/* The key of a NODE_FOLDED. */
+#define LEDGER_FOLDED_KEY UINT64_MAX
 
 struct ledger_side {
     ledger_ref node;

@@ -1,6 +1,7 @@
 #include "native/loose_ends.h"
 
 #include "native/ledger_gate.h"
+#include "native/node_move.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -351,6 +352,8 @@ int loose_ends__cut(struct ledger *copy)
     cutter.met = calloc(chunks, sizeof *cutter.met);
     if (!cutter.met)
         error = -ENOMEM;
+    if (!error && node_move__finish_all(&cutter.gate) && copy->touched)
+        memset(copy->touched, 1, copy->adopted_chunks);
     if (!error)
         cut_all(&cutter);
     ledger_gate__close(&cutter.gate);

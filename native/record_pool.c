@@ -133,10 +133,19 @@ static ledger_ref take(struct record_pool *pool, enum record_pool_kind kind)
 /* What is left of the ledger is not for this. */
 static bool is_refused(const struct record_pool *pool)
 {
-    if (pool->takes_reserved)
+    if (pool->takes_reserved == RESERVE_ALL ||
+        (pool->takes_reserved == RESERVE_HALF && !ledger__is_nearly_full(pool->ledger)))
         return false;
     ledger__note_tight(pool->ledger);
     return true;
+}
+
+bool record_pool__lacks_nodes(const struct record_pool *pool, uint32_t spare)
+{
+    const struct record_chain *chains = pool->chains[POOL_NODES];
+
+    return pool->nodes.next == pool->nodes.end && chains[0].count + chains[1].count < spare &&
+           ledger__is_tight(pool->ledger);
 }
 
 ledger_ref record_pool__node(struct record_pool *pool)

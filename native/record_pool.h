@@ -33,15 +33,25 @@ struct record_chain {
     uint32_t count;
 };
 
+/* What of the reserved part may be taken for nodes and what is theirs; see ledger.h. */
+enum record_reserve {
+    RESERVE_NONE,
+    RESERVE_HALF, /* while half of it is left: for what frees more later */
+    RESERVE_ALL,
+};
+
 struct record_pool {
     struct ledger *ledger;
     struct ledger_arena nodes;
     struct ledger_arena reserved_nodes;
-    bool takes_reserved; /* what is reserved may be taken for nodes and what is theirs; see ledger.h
-                          */
+    enum record_reserve takes_reserved;
     struct record_chain chains[POOL_KINDS][2]; /* the one in use, and a whole one or none */
     ledger_ref borrowed[POOL_KINDS];           /* taken from others: of any length, only used up */
 };
+
+/* Would a node be taken from what is reserved, and are there fewer than so many that were given
+ * back? */
+bool record_pool__lacks_nodes(const struct record_pool *pool, uint32_t spare);
 
 /* A zeroed record, or none: the ledger is full. */
 ledger_ref record_pool__node(struct record_pool *pool);

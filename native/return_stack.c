@@ -38,7 +38,9 @@ bool return_stack__push(struct record_pool *pool, struct ledger_returns *returns
     if (run)
         run->repeats = returns->repeats;
     if (!run || returns->used == RUNS_A_NOTE) {
+        pool->takes_reserved = RESERVE_ALL;
         ref = record_pool__note(pool);
+        pool->takes_reserved = RESERVE_NONE;
         if (!ref)
             return false;
         note_at(pool->ledger, ref)->slots[0] = returns->top;

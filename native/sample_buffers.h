@@ -69,7 +69,8 @@ struct sample {
     uint32_t failure; /* enum ledger_walk_failure, or SAMPLE_IS_WHOLE */
     int32_t tid;
     ledger_ref thread;   /* the Java thread that ran, or none */
-    ledger_ref node;     /* its current node */
+    ledger_ref node;     /* its current node; it may have been folded since */
+    uint64_t key;        /* of that node; 0: not known */
     uint64_t charged_ns; /* of its kernel thread, which moves with each event; 0: not known */
     uint64_t event_ns;   /* … and the CPU time since that event; else all that the thread used */
     uint64_t when_ns;    /* ledger's clock */

@@ -1,6 +1,7 @@
 #include "native/snapshot.h"
 
 #include "native/kernel_metrics.h"
+#include "native/late_nodes.h"
 #include "native/ledger.h"
 #include "native/ledger_gate.h"
 #include "native/settle.h"
@@ -8,6 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +21,11 @@
 
 #define COPY_BYTES    (256u * 1024u)
 #define GROWTH_ROUNDS 3
+#define COPIES_UNHELD 2 /* made while numbers may move, … */
+#define COPY_ATTEMPTS 8 /* … and of all; the last one is taken as it is */
+#define HOLD_NS       UINT64_C(2000000000)
+#define AWAIT_STEP_US 200u
+#define AWAIT_STEPS   2500u
 
 /* Rows that the copy gets beyond what the live ledger has: VM threads that were not yet seen. */
 #define ROOM_BYTES (16u * 1024u * 1024u)
@@ -174,19 +182,120 @@ static int copy_growing(int source_fd, int target_fd, uint64_t *bytes)
     return error;
 }
 
+static int read_count(int fd, size_t offset, uint64_t *count)
+{
+    return pread(fd, count, sizeof *count, (off_t)offset) == (ssize_t)sizeof *count ? 0 : -EINVAL;
+}
+
+/* Moves of numbers that were done, and those that were begun. */
+static int read_moves(int fd, uint64_t *done, uint64_t *begun)
+{
+    int error = read_count(fd, offsetof(struct ledger_header, folds_done), done);
+
+    return error ? error : read_count(fd, offsetof(struct ledger_header, folds_begun), begun);
+}
+
+/* From now on for so long nobody begins to move numbers; 0: they may. Without the right to write
+ * the file nothing is changed. */
+static void hold_moves(int source_fd, uint64_t for_ns)
+{
+    char path[64];
+    struct timespec now;
+    uint64_t until_ns = 0;
+    int fd;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (for_ns)
+        until_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + for_ns;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", source_fd);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)!pwrite(fd, &until_ns, sizeof until_ns,
+                  (off_t)offsetof(struct ledger_header, folds_held_until_ns));
+    close(fd);
+}
+
+/* One move takes microseconds, but its thread may not run just then. */
+static void await_moves(int source_fd)
+{
+    uint64_t done, begun;
+
+    for (unsigned step = 0; step < AWAIT_STEPS; step++) {
+        if (read_moves(source_fd, &done, &begun) != 0 || done == begun)
+            return;
+        usleep(AWAIT_STEP_US);
+    }
+}
+
+/* Whatever moved, the copy is of one kind with the ledger, and its lists are whole. */
+static int copy_and_adopt(int source_fd, int target_fd, struct ledger *copy)
+{
+    uint64_t bytes;
+    int error = lseek(target_fd, 0, SEEK_SET) == 0 ? 0 : -errno;
+
+    if (!error)
+        error = copy_growing(source_fd, target_fd, &bytes);
+    if (!error)
+        error = ledger__adopt(copy, target_fd, bytes, ROOM_BYTES);
+    if (error)
+        return error;
+    if (copy->header->folds_begun)
+        error = late_nodes__read(copy, source_fd);
+    if (error)
+        ledger__close(copy);
+    return error;
+}
+
+/* *whole: no numbers moved meanwhile. */
+static int copy_once(int source_fd, int target_fd, struct ledger *copy, bool *whole)
+{
+    uint64_t done, begun;
+    int error = read_count(source_fd, offsetof(struct ledger_header, folds_done), &done);
+
+    if (!error)
+        error = copy_and_adopt(source_fd, target_fd, copy);
+    if (error)
+        return error;
+    error = read_count(source_fd, offsetof(struct ledger_header, folds_begun), &begun);
+    *whole = done == begun;
+    if (error)
+        ledger__close(copy);
+    return error;
+}
+
+/* A copy in which numbers that move stand once. Where they move all the time they are held off. */
+static int copy_between_moves(int source_fd, int target_fd, struct ledger *copy)
+{
+    bool whole = false;
+
+    for (unsigned attempt = 1;; attempt++) {
+        bool holds = attempt > COPIES_UNHELD;
+        int error;
+
+        if (holds) {
+            hold_moves(source_fd, HOLD_NS);
+            await_moves(source_fd);
+        }
+        error = copy_once(source_fd, target_fd, copy, &whole);
+        if (holds)
+            hold_moves(source_fd, 0);
+        if (error || whole || attempt == COPY_ATTEMPTS)
+            return error;
+        ledger__close(copy);
+    }
+}
+
 int snapshot__copy(int source_fd, int target_fd)
 {
     struct ledger_header header;
     struct ledger copy;
-    uint64_t bytes;
     int error = read_header(source_fd, &header);
 
     if (!error)
         error = check_process(&header);
     if (!error)
-        error = copy_growing(source_fd, target_fd, &bytes);
-    if (!error)
-        error = ledger__adopt(&copy, target_fd, bytes, ROOM_BYTES);
+        error = copy_between_moves(source_fd, target_fd, &copy);
     if (error)
         return error;
     error = ledger__settle(&copy);

@@ -204,9 +204,9 @@ static bool add_side(struct call_tree *tree, struct ledger_node *to, ledger_ref 
     if (!from)
         return true;
     if (!ref) {
-        tree->pool.takes_reserved = true;
+        tree->pool.takes_reserved = RESERVE_ALL;
         ref = record_pool__side(&tree->pool);
-        tree->pool.takes_reserved = false;
+        tree->pool.takes_reserved = RESERVE_NONE;
         if (!ref)
             return false;
         into = ledger__at(tree->ledger, ref);
@@ -240,6 +240,13 @@ static bool is_below_folded(const struct call_tree *tree, const struct ledger_no
     return node->parent && ledger_node__kind(call_tree__node(tree, node->parent)) == NODE_FOLDED;
 }
 
+static void add_contexts(struct ledger_node *folded, uint32_t more)
+{
+    uint32_t sum = folded->contexts + more;
+
+    __atomic_store_n(&folded->contexts, sum < more ? UINT32_MAX : sum, __ATOMIC_RELAXED);
+}
+
 /* How many contexts lose their nodes with this one. */
 static void count_contexts(const struct walk *walk)
 {
@@ -249,10 +256,11 @@ static void count_contexts(const struct walk *walk)
     if (!walk->group->folded)
         return;
     if (ledger_node__kind(node) == NODE_FOLDED)
-        add(walk->folded ? &top->contexts : &call_tree__node(walk->tree, walk->to)->contexts,
-            node->contexts);
+        add_contexts(walk->folded ? top : call_tree__node(walk->tree, walk->to), node->contexts);
     else if (walk->folded && !is_below_folded(walk->tree, node))
-        add(&top->contexts, 1);
+        add_contexts(top, 1);
+    if (walk->folded)
+        add(&walk->group->unplaced_calls, node->calls);
 }
 
 static struct walk begin_walk(struct call_tree *tree, const struct ledger_thread *member,
@@ -316,6 +324,9 @@ static void add_facts(struct ledger_thread *group, const struct ledger_thread *m
     add(&group->pinned, member->pinned);
     add(&group->parked_ns, member->parked_ns);
     add(&group->lost_enters, member->lost_enters);
+    add(&group->folded_bound_ns, member->folded_bound_ns);
+    add(&group->foldings, member->foldings);
+    add(&group->unplaced_calls, member->unplaced_calls);
     add(&group->samples, member->samples);
     add(&group->merged_samples, member->merged_samples);
     add(&group->lost_samples, member->lost_samples);

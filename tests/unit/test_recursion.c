@@ -230,8 +230,10 @@ static void without_room_a_folded_call_is_lost(void **state)
     make_world(&world, 64u << 10, 1);
     uint64_t first = call_tree__push(&world.tree, 'A');
     uint64_t second = call_tree__push(&world.tree, 'B');
+    world.tree.pool.takes_reserved = RESERVE_ALL;
     while (record_pool__note(&world.tree.pool))
         ;
+    world.tree.pool.takes_reserved = RESERVE_NONE;
     uint64_t third = call_tree__push(&world.tree, 'A');
     uint64_t fourth = call_tree__push(&world.tree, 'B');
     assert_int_equal(world.ledger.header->dropped_enters, 2);

@@ -1,0 +1,251 @@
+#include "native/node_move.h"
+
+#include "native/child_index.h"
+
+#define SIBLINGS_A_LOOK 8u    /* that are walked for what one look costs */
+#define SIBLINGS_MOST   1024u /* that are walked to find the one before */
+
+static struct ledger_node *node_at(const struct call_tree *tree, ledger_ref ref)
+{
+    return call_tree__node(tree, ref);
+}
+
+static bool is_folded(const struct ledger_node *node)
+{
+    return ledger_node__kind(node) == NODE_FOLDED;
+}
+
+static void store(uint64_t *counter, uint64_t value)
+{
+    __atomic_store_n(counter, value, __ATOMIC_RELAXED);
+}
+
+/* A side record with the sums of two. False: there is no room. */
+static bool join_sides(struct call_tree *tree, ledger_ref from, ledger_ref to, ledger_ref *joined)
+{
+    const struct ledger_side *more = ledger__at(tree->ledger, node_at(tree, from)->side);
+    struct ledger_side *before = ledger__at(tree->ledger, node_at(tree, to)->side);
+    struct ledger_side *side;
+
+    *joined = 0;
+    if (!node_at(tree, from)->side)
+        return true;
+    *joined = record_pool__side(&tree->pool);
+    if (!*joined)
+        return false;
+    side = ledger__at(tree->ledger, *joined);
+    side->node = to;
+    for (unsigned metric = 0; metric < LEDGER_METRIC_SLOTS; metric++)
+        side->value[metric] =
+            more->value[metric] + (node_at(tree, to)->side ? before->value[metric] : 0);
+    return true;
+}
+
+/* The link that leads to a child; `before` is the sibling before it, if that is still so. NULL: it
+ * would take too long to find. */
+static ledger_ref *link_to(struct call_tree *tree, ledger_ref child, ledger_ref before)
+{
+    ledger_ref parent = node_at(tree, child)->parent;
+    ledger_ref *link = &node_at(tree, parent)->first_child;
+    uint32_t steps = 0;
+
+    if (before && node_at(tree, before)->parent == parent &&
+        node_at(tree, before)->next_sibling == child)
+        return &node_at(tree, before)->next_sibling;
+    for (; *link && *link != child; steps++) {
+        if (steps == SIBLINGS_MOST) {
+            tree->hand.looks += steps / SIBLINGS_A_LOOK;
+            return NULL;
+        }
+        link = &node_at(tree, *link)->next_sibling;
+    }
+    tree->hand.looks += steps / SIBLINGS_A_LOOK;
+    return *link ? link : NULL;
+}
+
+static void free_leaf(struct call_tree *tree, ledger_ref ref)
+{
+    record_pool__give_side(&tree->pool, node_at(tree, ref)->side);
+    record_pool__give_node(&tree->pool, ref);
+}
+
+static void unlink_leaf(const struct call_tree *tree, ledger_ref ref, ledger_ref *link)
+{
+    struct ledger_node *parent = node_at(tree, node_at(tree, ref)->parent);
+
+    if (!is_folded(parent) && parent->last_hit == ref)
+        parent->last_hit = 0;
+    __atomic_store_n(link, node_at(tree, ref)->next_sibling, __ATOMIC_RELEASE);
+}
+
+/* Until the note is taken back, `to` is what the note says and what `from` has. */
+static void note_move(struct ledger_move *move, const struct ledger_node *to, ledger_ref from_ref,
+                      ledger_ref to_ref)
+{
+    move->calls = to->calls;
+    move->cpu_ns = to->cpu_ns;
+    move->wait_ns = to->wait_ns;
+    move->side = to->side;
+    move->to = to_ref;
+    __atomic_store_n(&move->from, from_ref, __ATOMIC_RELEASE);
+}
+
+bool node_move__join(struct call_tree *tree, ledger_ref from_ref, ledger_ref to_ref,
+                     ledger_ref before)
+{
+    struct ledger_move *move = &tree->thread->move;
+    const struct ledger_node *from = node_at(tree, from_ref);
+    struct ledger_node *to = node_at(tree, to_ref);
+    ledger_ref *link = link_to(tree, from_ref, before);
+    ledger_ref joined, replaced = to->side;
+
+    if (!link || !join_sides(tree, from_ref, to_ref, &joined))
+        return false;
+    note_move(move, to, from_ref, to_ref);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    store(&to->calls, to->calls + from->calls);
+    store(&to->cpu_ns, to->cpu_ns + from->cpu_ns);
+    store(&to->wait_ns, to->wait_ns + from->wait_ns);
+    if (joined)
+        __atomic_store_n(&to->side, joined, __ATOMIC_RELEASE);
+    unlink_leaf(tree, from_ref, link);
+    __atomic_store_n(&move->from, 0, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (joined)
+        record_pool__give_side(&tree->pool, replaced);
+    free_leaf(tree, from_ref);
+    return true;
+}
+
+bool node_move__relink(struct call_tree *tree, ledger_ref ref, ledger_ref folded, ledger_ref before)
+{
+    struct ledger_move *move = &tree->thread->move;
+    struct ledger_node *node = node_at(tree, ref), *below = node_at(tree, folded);
+    ledger_ref *link = link_to(tree, ref, before);
+
+    if (!link)
+        return false;
+    move->to = folded;
+    move->side = node->parent;
+    __atomic_store_n(&move->from, ref, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    unlink_leaf(tree, ref, link);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    node->parent = folded;
+    node->last_hit = 0;
+    node->kind_and_level = (uint32_t)NODE_EXACT << 24;
+    node->next_sibling = below->first_child;
+    __atomic_store_n(&below->first_child, ref, __ATOMIC_RELEASE);
+    __atomic_store_n(&move->from, 0, __ATOMIC_RELEASE);
+    child_index__add(&tree->pool, folded, ref);
+    return true;
+}
+
+bool node_move__drop(struct call_tree *tree, ledger_ref ref, ledger_ref before)
+{
+    ledger_ref *link = link_to(tree, ref, before);
+
+    if (!link)
+        return false;
+    unlink_leaf(tree, ref, link);
+    free_leaf(tree, ref);
+    return true;
+}
+
+/* ---- in a copy ---- */
+
+static struct ledger_node *node_in(const struct ledger_gate *gate, ledger_ref ref)
+{
+    return (struct ledger_node *)(uintptr_t)ledger_gate__record(gate, ref, LEDGER_NODES);
+}
+
+/* What `to` had before, and what `from` has. */
+static void finish_sums(const struct ledger_move *move, const struct ledger_node *from,
+                        struct ledger_node *to)
+{
+    to->calls = move->calls + from->calls;
+    to->cpu_ns = move->cpu_ns + from->cpu_ns;
+    to->wait_ns = move->wait_ns + from->wait_ns;
+}
+
+static struct ledger_side *side_in(const struct ledger_gate *gate, ledger_ref ref)
+{
+    return (struct ledger_side *)(uintptr_t)ledger_gate__record(gate, ref, LEDGER_SIDES);
+}
+
+/* The sums of both are in place already if `to` has another side record than before. */
+static void finish_side(const struct ledger_gate *gate, const struct ledger_move *move,
+                        const struct ledger_node *from, struct ledger_node *to)
+{
+    struct ledger_side *more = from->side ? side_in(gate, from->side) : NULL;
+    struct ledger_side *side = to->side ? side_in(gate, to->side) : NULL;
+
+    if (!more || to->side != move->side)
+        return;
+    if (!side) {
+        more->node = move->to;
+        to->side = from->side;
+        return;
+    }
+    for (unsigned metric = 0; metric < LEDGER_METRIC_SLOTS; metric++)
+        side->value[metric] += more->value[metric];
+}
+
+/* Out of the list of its parent, if it is there. */
+static void finish_unlink(const struct ledger_gate *gate, ledger_ref ref,
+                          const struct ledger_node *node, ledger_ref parent_ref)
+{
+    struct ledger_node *parent = node_in(gate, parent_ref), *sibling;
+    uint64_t steps_left = (uint64_t)gate->chunks * LEDGER_CHUNK_CELLS;
+    ledger_ref *link = parent ? &parent->first_child : NULL;
+
+    while (link && *link && *link != ref && steps_left--) {
+        sibling = node_in(gate, *link);
+        link = sibling ? &sibling->next_sibling : NULL;
+    }
+    if (link && *link == ref)
+        *link = node->next_sibling;
+}
+
+/* It may be in the one list, in the other, or in none. */
+static void finish_relink(const struct ledger_gate *gate, const struct ledger_move *move,
+                          struct ledger_node *from, struct ledger_node *to)
+{
+    bool is_unlinked = from->parent == move->to;
+
+    if (!is_unlinked)
+        finish_unlink(gate, move->from, from, move->side);
+    else if (to->first_child == move->from)
+        return;
+    from->parent = move->to;
+    from->kind_and_level = (uint32_t)NODE_EXACT << 24;
+    from->next_sibling = to->first_child;
+    to->first_child = move->from;
+}
+
+uint64_t node_move__finish_all(struct ledger_gate *gate)
+{
+    uint64_t finished = 0;
+    ledger_ref ref = 0;
+
+    while ((ref = ledger_gate__next(gate, LEDGER_THREADS, ref))) {
+        struct ledger_thread *thread =
+            (struct ledger_thread *)(uintptr_t)ledger_gate__record(gate, ref, LEDGER_THREADS);
+        const struct ledger_move *move = &thread->move;
+        struct ledger_node *from = move->from ? node_in(gate, move->from) : NULL;
+        struct ledger_node *to = move->from ? node_in(gate, move->to) : NULL;
+
+        if (!from || !to || from == to)
+            continue;
+        if (is_folded(to)) {
+            finish_relink(gate, move, from, to);
+        } else {
+            finish_sums(move, from, to);
+            finish_side(gate, move, from, to);
+            finish_unlink(gate, move->from, from, from->parent);
+        }
+        thread->move.from = 0;
+        finished++;
+    }
+    return finished;
+}

@@ -1,0 +1,341 @@
+#include "native/tree_pruning.h"
+
+#include "native/child_index.h"
+#include "native/folded_calls.h"
+#include "native/node_move.h"
+
+#include <string.h>
+
+#define LOOKS_MOST     128u  /* of one call, … */
+#define LOOKS_IN_NEED  1024u /* … and where there is no free node left */
+#define FREED_ENOUGH   16u   /* nodes */
+#define COLD_FIRST_NS  1000u /* the limit of the first round */
+#define COLD_MOST_NS   (UINT64_C(1) << 56)
+#define ANCESTORS_MOST 256u  /* that are walked to find one that stays */
+#define RETURNS_MOST   4096u /* runs of folded frames; with more nothing is folded */
+#define ROUND_LOOKS    16u   /* rounds of fewer looks say nothing, … */
+#define REST_CALLS     64u   /* … and there is nothing to be had from such a tree for a while */
+#define REST_IN_NEED   8u    /* ditto after many looks for nothing */
+
+static struct ledger_node *node_at(const struct call_tree *tree, ledger_ref ref)
+{
+    return call_tree__node(tree, ref);
+}
+
+static bool is_folded(const struct ledger_node *node)
+{
+    return ledger_node__kind(node) == NODE_FOLDED;
+}
+
+static void store(uint64_t *counter, uint64_t value)
+{
+    __atomic_store_n(counter, value, __ATOMIC_RELAXED);
+}
+
+/* ---- where frames stand ---- */
+
+static uint64_t *stands_word(struct call_tree *tree, ledger_ref ref, uint64_t *bit)
+{
+    uint32_t slot = ref * 2654435761u >> 22;
+
+    _Static_assert(PRUNING_STANDS_BITS == 1u << 10, "a slot has ten bits");
+    *bit = UINT64_C(1) << slot % 64;
+    return &tree->hand.stands[slot / 64];
+}
+
+static void mark(struct call_tree *tree, ledger_ref ref)
+{
+    uint64_t bit, *word = stands_word(tree, ref, &bit);
+
+    *word |= bit;
+}
+
+/* A frame stands there, or at one of the same hash; ancestors of such nodes are no leaves. */
+static bool may_stand(struct call_tree *tree, ledger_ref ref)
+{
+    uint64_t bit;
+
+    return *stands_word(tree, ref, &bit) & bit;
+}
+
+/* Marks the current node and where calls that are folded go back to. False: there are too many. */
+static bool mark_standing(struct call_tree *tree)
+{
+    struct ledger_returns below = tree->returns;
+    uint32_t runs = 0;
+
+    memset(tree->hand.stands, 0, sizeof tree->hand.stands);
+    mark(tree, ledger__ref(tree->ledger, tree->current));
+    if (tree->thread->folded_depth)
+        mark(tree, tree->thread->folded_below);
+    for (; !return_stack__is_empty(&below) && runs < RETURNS_MOST; runs++) {
+        below.repeats = 0;
+        mark(tree, return_stack__look_below(tree->ledger, &below));
+    }
+    return runs < RETURNS_MOST;
+}
+
+/* ---- what may be folded ---- */
+
+static bool is_below(const struct ledger_node *node, uint64_t limit_ns)
+{
+    return node->cpu_ns < limit_ns && node->calls < limit_ns / PRUNING_CALL_NS &&
+           ledger_node__wall_ns(node) < limit_ns * PRUNING_WALL_FACTOR;
+}
+
+/* A root never is. */
+static bool is_cold(const struct call_tree *tree, const struct ledger_node *node)
+{
+    return node->parent && !node->sampled && is_below(node, tree->thread->cold_ns);
+}
+
+/* Of cold ones the warmest, which soon add up to what is not cold. */
+static bool is_tepid(const struct call_tree *tree, const struct ledger_node *node)
+{
+    return !is_below(node, tree->thread->cold_ns / 4);
+}
+
+/* The next one above that is not cold. */
+static ledger_ref staying_above(struct call_tree *tree, const struct ledger_node *leaf)
+{
+    ledger_ref ref = leaf->parent;
+
+    for (uint32_t steps = 0;
+         steps < ANCESTORS_MOST && is_cold(tree, node_at(tree, ref)) && !may_stand(tree, ref);
+         steps++)
+        ref = node_at(tree, ref)->parent;
+    return ref;
+}
+
+/* Of what was freed only: what is reserved is for threads that begin. */
+static ledger_ref make_folded(struct call_tree *tree, ledger_ref above)
+{
+    enum record_reserve before = tree->pool.takes_reserved;
+    ledger_ref ref;
+
+    tree->pool.takes_reserved = RESERVE_NONE;
+    ref = call_tree__add_plain_node(tree, above, NODE_FOLDED);
+    tree->pool.takes_reserved = before;
+    return ref;
+}
+
+/* The (folded) that a leaf goes to. Below a node that stays there is one for the methods that have
+ * much in it; what has little goes below the root, where each method has one node for all. */
+static ledger_ref target_of(struct call_tree *tree, const struct ledger_node *leaf)
+{
+    ledger_ref above = leaf->parent, folded;
+
+    if (is_folded(node_at(tree, above)))
+        return folded_calls__top(tree, tree->thread);
+    above = staying_above(tree, leaf);
+    if (above == tree->thread->root)
+        return folded_calls__top(tree, tree->thread);
+    folded = child_index__find(&tree->pool, above, LEDGER_FOLDED_KEY);
+    if (folded && (is_tepid(tree, leaf) || child_index__find(&tree->pool, folded, leaf->key)))
+        return folded;
+    folded = is_tepid(tree, leaf) ? make_folded(tree, above) : 0;
+    return folded ? folded : folded_calls__top(tree, tree->thread);
+}
+
+static void count_contexts(struct ledger_node *folded, uint32_t more)
+{
+    uint32_t sum = folded->contexts + more;
+
+    __atomic_store_n(&folded->contexts, sum < more ? UINT32_MAX : sum, __ATOMIC_RELAXED);
+}
+
+static void count_move(struct call_tree *tree, bool frees)
+{
+    tree->hand.moves = ++tree->thread->pruning_moves;
+    tree->hand.freed += frees;
+}
+
+/* Of one context a round folds less than its limit, and only once. */
+static void count_folding(struct call_tree *tree, struct ledger_node *folded)
+{
+    struct ledger_thread *thread = tree->thread;
+
+    if (!tree->hand.folded++)
+        store(&thread->folded_bound_ns, thread->folded_bound_ns + thread->cold_ns);
+    store(&thread->foldings, thread->foldings + 1);
+    count_contexts(folded, 1);
+}
+
+/* The last of a (folded) has gone. */
+static bool drop_folded(struct call_tree *tree, ledger_ref ref, ledger_ref before)
+{
+    ledger_ref top = folded_calls__top(tree, tree->thread);
+    uint32_t contexts = node_at(tree, ref)->contexts;
+
+    if (node_at(tree, ref)->first_child || !top || !node_move__drop(tree, ref, before))
+        return false;
+    count_contexts(node_at(tree, top), contexts);
+    count_move(tree, true);
+    return true;
+}
+
+/* True: it has gone from where it was. */
+static bool fold(struct call_tree *tree, ledger_ref ref, ledger_ref before)
+{
+    const struct ledger_node *node = node_at(tree, ref);
+    bool was_folded = is_folded(node_at(tree, node->parent));
+    ledger_ref folded, to;
+
+    if (is_folded(node))
+        return drop_folded(tree, ref, before);
+    if (!node->method || node->first_child || !is_cold(tree, node) || may_stand(tree, ref))
+        return false;
+    folded = target_of(tree, node);
+    to = folded ? child_index__find(&tree->pool, folded, node->key) : 0;
+    if (!folded || !(to ? node_move__join(tree, ref, to, before)
+                        : node_move__relink(tree, ref, folded, before)))
+        return false;
+    count_move(tree, to != 0);
+    if (!was_folded)
+        count_folding(tree, node_at(tree, folded));
+    return true;
+}
+
+/* ---- the hand ---- */
+
+/* All that is below it has come to where it stays. */
+static ledger_ref skip_top(const struct call_tree *tree, ledger_ref ref, ledger_ref *before)
+{
+    if (!ref || ref != tree->thread->folded)
+        return ref;
+    *before = ref;
+    return node_at(tree, ref)->next_sibling;
+}
+
+static void set_before(struct pruning_hand *hand, ledger_ref before)
+{
+    if (hand->depth < PRUNING_DEPTH)
+        hand->before[hand->depth] = before;
+}
+
+static ledger_ref before_of(const struct pruning_hand *hand)
+{
+    return hand->depth < PRUNING_DEPTH ? hand->before[hand->depth] : 0;
+}
+
+static void begin_round(struct call_tree *tree)
+{
+    struct pruning_hand *hand = &tree->hand;
+    struct ledger_thread *thread = tree->thread;
+
+    if (!thread->cold_ns)
+        thread->cold_ns = COLD_FIRST_NS;
+    else if (hand->looked >= ROUND_LOOKS && hand->freed < hand->looked / 4 &&
+             thread->cold_ns < COLD_MOST_NS)
+        thread->cold_ns += thread->cold_ns / 2;
+    if (hand->of && !hand->freed && hand->looked < ROUND_LOOKS)
+        hand->rest = REST_CALLS;
+    hand->of = thread;
+    hand->start_ns = thread->start_ns;
+    hand->moves = thread->pruning_moves;
+    hand->at = thread->root;
+    hand->goes_down = true;
+    hand->depth = hand->looked = hand->folded = hand->freed = 0;
+    memset(hand->before, 0, sizeof hand->before);
+}
+
+/* On to the next node, children before their parents. */
+static void go_on(struct call_tree *tree, ledger_ref next_sibling, ledger_ref parent,
+                  ledger_ref before)
+{
+    struct pruning_hand *hand = &tree->hand;
+    ledger_ref next = skip_top(tree, next_sibling, &before);
+
+    if (next) {
+        set_before(hand, before);
+        hand->at = next;
+        hand->goes_down = true;
+        return;
+    }
+    hand->at = parent;
+    hand->goes_down = false;
+    hand->depth--;
+}
+
+static void look(struct call_tree *tree)
+{
+    struct pruning_hand *hand = &tree->hand;
+    const struct ledger_node *node = node_at(tree, hand->at);
+    ledger_ref before = 0, child, next, parent, ref = hand->at;
+    bool gone;
+
+    hand->looks++;
+    if (hand->goes_down) {
+        child = skip_top(tree, node->first_child, &before);
+        hand->goes_down = child != 0;
+        if (child) {
+            hand->at = child;
+            hand->depth++;
+            set_before(hand, before);
+        }
+        return;
+    }
+    if (ref == tree->thread->root) {
+        begin_round(tree);
+        return;
+    }
+    next = node->next_sibling;
+    parent = node->parent;
+    before = before_of(hand);
+    hand->looked++;
+    gone = fold(tree, ref, before);
+    go_on(tree, next, parent, gone ? before : ref);
+}
+
+static bool is_of_thread(const struct call_tree *tree)
+{
+    return tree->hand.of == tree->thread && tree->hand.start_ns == tree->thread->start_ns &&
+           tree->hand.moves == tree->thread->pruning_moves && tree->hand.at;
+}
+
+static bool fold_some(struct call_tree *tree)
+{
+    struct pruning_hand *hand = &tree->hand;
+    uint32_t freed = 0;
+    uint32_t looks_most = record_pool__lacks_nodes(&tree->pool, 1) ? LOOKS_IN_NEED : LOOKS_MOST;
+
+    hand->looks = 0;
+    if (!is_of_thread(tree)) {
+        hand->of = NULL;
+        hand->looked = hand->freed = 0;
+        begin_round(tree);
+    }
+    if (!mark_standing(tree)) {
+        hand->rest = REST_CALLS;
+        return false;
+    }
+    tree->pool.takes_reserved = RESERVE_HALF;
+    while (hand->looks < looks_most && freed < FREED_ENOUGH && !hand->rest) {
+        uint32_t before = hand->freed;
+
+        look(tree);
+        freed += hand->freed > before;
+    }
+    tree->pool.takes_reserved = RESERVE_NONE;
+    if (!freed && looks_most == LOOKS_IN_NEED && !hand->rest)
+        hand->rest = REST_IN_NEED;
+    return freed != 0;
+}
+
+bool tree_pruning__make_room(struct call_tree *tree)
+{
+    bool folded;
+
+    if (!tree->thread)
+        return false;
+    if (tree->hand.rest && is_of_thread(tree)) {
+        tree->hand.rest--;
+        return false;
+    }
+    tree->hand.rest = 0;
+    if (!ledger__begin_folding(tree->ledger))
+        return false;
+    folded = fold_some(tree);
+    ledger__end_folding(tree->ledger);
+    return folded;
+}
