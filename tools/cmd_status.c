@@ -11,6 +11,7 @@
 #include "tools/pid_argument.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
+#include "tools/report/report_folded.h"
 #include "tools/report/report_losses.h"
 #include "tools/text_table.h"
 #include "tools/view_budget.h"
@@ -202,20 +203,11 @@ static json_t *budget_json(const struct status *status)
     return budget;
 }
 
-/* Calls that are in contexts without nodes of their own. */
-static uint64_t folded_calls(const struct report_model *model)
-{
-    uint64_t calls = 0;
-
-    for (uint32_t i = 0; i < model->node_count; i++)
-        if (model->nodes[i].kind == NODE_FOLDED)
-            calls += model->cum[COLUMN_CALLS][i];
-    return calls;
-}
-
 static void folded_fact(const struct status *status)
 {
     const struct ledger_header *header = &status->ledger.header;
+    uint64_t times = report_folded__times(status->model);
+    uint64_t calls = report_folded__calls(status->model);
     const char *name = "folded";
 
     if (header->folded_threads) {
@@ -224,9 +216,15 @@ static void folded_fact(const struct status *status)
                 quantity__moment(header->epoch_ns + header->folded_since_ns).text);
         name = "";
     }
-    if (folded_calls(status->model))
-        fact_of(status, name, "%s calls, into a row a method: their contexts found no room",
-                quantity__count(folded_calls(status->model)).text);
+    if (times) {
+        fact_of(status, name, "a cold context %s times, since %s, to make room for others",
+                quantity__count(times).text,
+                quantity__moment(header->epoch_ns + header->pruned_since_ns).text);
+        name = "";
+    }
+    if (calls)
+        fact_of(status, name, "%s calls, into a row a method: their contexts have no room",
+                quantity__count(calls).text);
 }
 
 static void losses_facts(const struct status *status)
@@ -361,7 +359,13 @@ static void show_json(const struct status *status)
                         header->folded_threads
                             ? json_row__integer(header->epoch_ns + header->folded_since_ns)
                             : json_null());
-    json_object_set_new(object, "folded_calls", json_row__integer(folded_calls(status->model)));
+    json_object_set_new(object, "folded_calls",
+                        json_row__integer(report_folded__calls(status->model)));
+    json_object_set_new(object, "foldings", json_row__integer(report_folded__times(status->model)));
+    json_object_set_new(object, "pruned_since_ns",
+                        header->pruned_since_ns
+                            ? json_row__integer(header->epoch_ns + header->pruned_since_ns)
+                            : json_null());
     json_object_set_new(object, "losses", losses_json(header));
     json_object_set_new(object, "positions_corrected",
                         json_row__integer(header->positions_corrected));

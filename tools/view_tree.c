@@ -2,6 +2,7 @@
 #include "tools/json_rows.h"
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
+#include "tools/report/report_folded.h"
 #include "tools/report/report_order.h"
 #include "tools/view_rows.h"
 #include "tools/view_samples.h"
@@ -154,6 +155,7 @@ static void write_thread(const struct forest *forest, uint32_t thread)
     const struct report_thread *row = &view->model->threads[thread];
     uint32_t count = row->end_node - row->first_node;
     uint32_t hidden = 0;
+    uint64_t folded_ns = report_folded__most_cpu_ns(view->model, row);
     if (count && !forest->kept[row->first_node])
         return;
     view_row__thread(view, row);
@@ -164,6 +166,10 @@ static void write_thread(const struct forest *forest, uint32_t thread)
         else
             hidden++;
     }
+    if (folded_ns)
+        fprintf(view->screen.out,
+                "(no folded context of this thread had more than %s, %s of its CPU)\n",
+                quantity__ns(folded_ns).text, quantity__share(folded_ns, row->cpu_ns).text);
     if (hidden)
         fprintf(view->screen.out, "(%" PRIu32 " lighter contexts of this thread, not shown)\n",
                 hidden);
@@ -254,6 +260,7 @@ static json_t *thread_members(const struct view *view, const struct report_threa
 {
     json_t *object = json_object();
     json_t *tids = json_array();
+    uint64_t folded_ns = report_folded__most_cpu_ns(view->model, thread);
     for (uint32_t i = 0; i < thread->tid_count && i < LEDGER_THREAD_TIDS; i++)
         json_array_append_new(tids, json_integer(thread->tids[i]));
     json_object_set_new(object, "name", json_row__text(thread->name));
@@ -265,6 +272,8 @@ static json_t *thread_members(const struct view *view, const struct report_threa
     json_object_set_new(object, "cpu_ns", json_row__integer(thread->cpu_ns));
     json_object_set_new(object, "wall_ns", json_row__integer(thread->wall_ns));
     json_object_set_new(object, "calls", json_row__integer(thread->calls));
+    if (folded_ns)
+        json_object_set_new(object, "folded_most_cpu_ns", json_row__integer(folded_ns));
     return object;
 }
 

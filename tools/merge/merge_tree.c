@@ -108,9 +108,10 @@ static ledger_ref copy_node(struct walk *walk, const struct ledger_node *record,
     node->method = merge__method(walk->input, record->method);
     if (ledger_node__is_sampled(record))
         node->seen_ns = record->seen_ns;
-    else if (ledger_node__kind(record) == NODE_FOLDED)
+    else if (ledger_node__kind(record) == NODE_FOLDED) {
+        node->key = LEDGER_FOLDED_KEY;
         node->contexts = record->contexts;
-    else if (node->method)
+    } else if (node->method)
         node->key = ((const struct ledger_method *)ledger__at(&merge->ledger, node->method))->key;
     if (!node->method && needs_method(record))
         merge__skip(walk->input, ref, "ref %" PRIu32 ", expected a method", record->method);

@@ -44,6 +44,9 @@ static void load_thread(struct loader *loader, const struct ledger_thread *recor
         .start_ns = record->start_ns,
         .end_ns = record->end_ns,
         .lost_enters = record->lost_enters,
+        .folded_bound_ns = record->folded_bound_ns,
+        .foldings = record->foldings,
+        .unplaced_calls = record->unplaced_calls,
         .left_cpu_ns = record->left_cpu_ns,
         .moded_cpu_ns = record->moded_cpu_ns,
         .moded_system_ns = record->moded_system_ns < record->moded_cpu_ns ? record->moded_system_ns

@@ -108,7 +108,7 @@ static uint32_t contexts_of(const struct ledger_node *record)
 {
     if (ledger_node__kind(record) != NODE_FOLDED)
         return 0;
-    return record->contexts < UINT32_MAX ? (uint32_t)record->contexts : UINT32_MAX;
+    return record->contexts;
 }
 
 /* Of the frames that a node stands for the deepest, where recursion was folded. */

@@ -69,6 +69,9 @@ static void add_thread(struct report_thread *pool, struct report_thread *thread)
         *sums[i] += values[i];
     for (size_t metric = 0; metric < METRIC_COUNT; metric++)
         pool->totals[metric] += more->totals[metric];
+    pool->folded_bound_ns += more->folded_bound_ns;
+    pool->foldings += more->foldings;
+    pool->unplaced_calls += more->unplaced_calls;
     pool->is_partial |= more->is_partial;
     if (more->start_ns < pool->start_ns)
         pool->start_ns = more->start_ns;

@@ -1,6 +1,7 @@
 #include "tools/report/report_losses.h"
 
 #include "tools/report/quantity.h"
+#include "tools/report/report_folded.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -55,10 +56,38 @@ void report_losses__corrected(const struct ledger_header *header, char text[CORR
                  quantity__count(count).text, count == 1 ? "" : "s");
 }
 
-static void add_full(struct list *list, const struct ledger_header *header)
+/* The thread of whose CPU a context that is not shown may have had the largest share. */
+static const struct report_thread *least_known(const struct report_model *model, uint64_t *most_ns)
 {
+    const struct report_thread *found = NULL;
+    *most_ns = 0;
+    for (uint32_t i = 0; i < model->thread_count; i++) {
+        const struct report_thread *thread = &model->threads[i];
+        uint64_t ns = report_folded__most_cpu_ns(model, thread);
+        if (ns && thread->cpu_ns &&
+            (!found ||
+             (double)ns / (double)thread->cpu_ns > (double)*most_ns / (double)found->cpu_ns)) {
+            found = thread;
+            *most_ns = ns;
+        }
+    }
+    return found;
+}
+
+static void add_full(struct list *list, const struct report_model *model)
+{
+    const struct ledger_header *header = &model->header;
     int error = header->full_error;
-    if (error == ENOMEM)
+    uint64_t most_ns;
+    const struct report_thread *thread = least_known(model, &most_ns);
+    if (error == ENOMEM && report_folded__times(model) && thread)
+        add(list, "full", "full", 0,
+            "the ledger reached max-mem (%s): cold contexts were folded %s times, none with more "
+            "than %s of its thread's CPU; raise it to keep more",
+            quantity__bytes(header->max_bytes).text,
+            quantity__count(report_folded__times(model)).text,
+            quantity__share(most_ns, thread->cpu_ns).text);
+    else if (error == ENOMEM)
         add(list, "full", "full", 0,
             "the ledger reached max-mem (%s): raise it, or include fewer methods",
             quantity__bytes(header->max_bytes).text);
@@ -94,7 +123,7 @@ size_t report_losses__of(const struct report_model *model,
         add(&list, "lost", "skipped_records", model->skipped,
             "%s records unreadable, the first at %s", quantity__count(model->skipped).text,
             model->skipped_where);
-    add_full(&list, &model->header);
+    add_full(&list, model);
     return list.count;
 }
 

@@ -84,6 +84,9 @@ struct report_thread {
     uint64_t cpu_samples; /* where there are both kinds; else 0, as are wall_samples */
     uint64_t wall_samples;
     uint64_t lost_enters;
+    uint64_t folded_bound_ns; /* CPU that a context which was folded can have had at the most */
+    uint64_t foldings;        /* how often one was */
+    uint64_t unplaced_calls;  /* in contexts that never had a node */
     uint64_t left_cpu_ns;     /* charged to it when its kernel thread left it; 0: not known */
     uint64_t moded_cpu_ns;    /* up to its samples, as the kernel divides it by ticks … */
     uint64_t moded_system_ns; /* … of these, in the kernel */
