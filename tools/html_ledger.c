@@ -3,6 +3,7 @@
 #include "tools/html_block.h"
 #include "tools/html_content.h"
 #include "tools/json_rows.h"
+#include "tools/report/memory.h"
 #include "tools/report/thread_rows.h"
 #include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
@@ -148,6 +149,20 @@ static void write_levels(struct writer *writer)
     html_block__end(&writer->block);
 }
 
+/* How far what no sample saw may be off: the page cannot work that out from samples. */
+static void write_unseen_errors(struct writer *writer)
+{
+    const struct report_model *model = writer->model;
+    uint64_t *errors = memory__zeroed(model->node_count, sizeof(*errors));
+    for (uint32_t i = 0; i < model->node_count; i++)
+        if (model->nodes[i].kind == NODE_UNSEEN)
+            errors[i] = model->samples[i].seen_ns;
+    html_block__begin(&writer->block, writer->out, "unseen-errors");
+    html_content__values(&writer->block, model, writer->selected, errors);
+    html_block__end(&writer->block);
+    free(errors);
+}
+
 static void write_column(struct writer *writer, enum report_column column)
 {
     const struct report_model *model = writer->model;
@@ -188,6 +203,8 @@ static int write_first(struct writer *writer, const struct html_ledger *html)
     write_trees(writer);
     if (writer->model->header.recursion)
         write_levels(writer);
+    if (writer->model->samples)
+        write_unseen_errors(writer);
     return 0;
 }
 

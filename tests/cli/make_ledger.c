@@ -352,6 +352,22 @@ static void draw_bushy(struct drawing *drawing, unsigned nodes, bool sampled)
     free(refs);
 }
 
+/* Samples began late: they stand for 100 of work's 1000 ms. */
+static void draw_unseen_samples(struct drawing *drawing)
+{
+    struct ledger_header *header = drawing->ledger.header;
+    ledger_ref work = drawing__method(drawing, "demo.Main", "work", "()V");
+    ledger_ref loop = drawing__method(drawing, "demo.Main", "loop", "()V");
+    plain__describe(drawing);
+    header->process_cpu_ns = 1000 * MS;
+    header->sample_mode = LEDGER_SAMPLE_CPU;
+    header->sample_interval_ns = 10 * MS;
+    ledger_ref root = drawing__root(drawing, drawing__thread(drawing, "main", THREAD_PLATFORM, 0));
+    ledger_ref node = drawing__call(drawing, root, work, 4, 1000 * MS);
+    ledger_ref frame = drawing__frame(drawing, node, NODE_SAMPLED, loop, 10);
+    drawing__node_at(drawing, frame)->seen_ns = 100 * MS;
+}
+
 static void belong_to(struct drawing *drawing, pid_t pid)
 {
     struct ledger_header *header = drawing->ledger.header;
@@ -549,6 +565,8 @@ int main(int argc, char **argv)
         snprintf(command, sizeof(command), "/opt/%0300d/lib.jar demo.Main --last 7", 0);
         plain__draw(&drawing);
         drawing.ledger.header->command = drawing__string(&drawing, command);
+    } else if (strcmp(argv[1], "unseen_samples") == 0) {
+        draw_unseen_samples(&drawing);
     } else if (strcmp(argv[1], "mixed_samples") == 0) {
         plain__describe(&drawing);
         drawing.ledger.header->process_cpu_ns = 100 * MS;

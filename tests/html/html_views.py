@@ -261,8 +261,8 @@ class Errors(page.Page):
         for frame in range(count):
             line = self.run_js(f"(treadle.views.flame.plugin.focused = {frame}, treadle.views.flame.describe(), "
                                "document.getElementById('frame').textContent)").replace("\u202f", " ")
-            name = next(part for part in ("demo.Main.main", "demo.Main.work", "demo.Inner.loop", "HashMap.put", "main", "")
-                        if part in line)
+            parts = ("(not sampled)", "demo.Main.main", "demo.Main.work", "demo.Inner.loop", "HashMap.put", "main", "")
+            name = next(part for part in parts if part in line)
             lines.setdefault(name, line)
         return lines
 
@@ -278,6 +278,14 @@ class Errors(page.Page):
         self.run_js("treadle.change({ metric: 'wall' })")
         self.browser.drawn()
         self.assertRegex(self.lines()["HashMap.put"], r"cum 50\.0 ms ± 43\.7 ms \(")
+
+    def test_what_no_sample_saw(self):
+        """10 samples stand for 100 of 1000 ms, to within one sample; so do they for what they leave out."""
+        self.show("unseen_samples", "#tab=methods")
+        rows = {row[0]: row[1:] for row in self.rows("method-table")}
+        self.assertEqual(rows["(not sampled)"], ["", "900 ms", "10.0 ms", "900 ms", "10.0 ms"])
+        self.show("unseen_samples", "#tab=flame&threads=0")
+        self.assertRegex(self.lines()["(not sampled)"], r"cum 900 ms ± 10\.0 ms \(")
 
     def test_methods(self):
         """spin has 4 of 10 samples of main's 100 ms (0.1682 to 0.6873 of them, 28.7 ms off at most) and 4 of 20 of work's

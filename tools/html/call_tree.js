@@ -109,6 +109,19 @@ export class CallTree {
         return this.sums.get(metric);
     }
 
+    // By frame: of several nodes the root of the sum of the squares.
+    get unseenErrors() {
+        if (!this.unseen) {
+            const values = this.ledger.unseenErrors;
+            const squares = new Float64Array(this.count);
+            for (const { first, end } of this.threads)
+                for (let node = first; node < end; node++)
+                    if (values[node]) squares[this.frameOf[node]] += values[node] ** 2;
+            this.unseen = squares.map(Math.sqrt);
+        }
+        return this.unseen;
+    }
+
     base(metric) {
         return this.sum(metric).base;
     }

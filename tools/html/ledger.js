@@ -174,6 +174,12 @@ export class Ledger {
         return this.levels;
     }
 
+    // By node: how far what no sample saw may be off; else 0.
+    get unseenErrors() {
+        this.unseen ??= this.readSparse("unseen-errors");
+        return this.unseen;
+    }
+
     readColumn(name) {
         const [metric, interval] = name.split("@");
         return this.readSparse(interval === undefined ? `column-${metric}` : `moment-${interval}-${metric}`);

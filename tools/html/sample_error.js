@@ -2,7 +2,7 @@
 // of all samples of the same exact frame, of its own and of those below it. A row of several such
 // parts has the root of the sum of their squares (report_errors.h).
 
-import { isSampled } from "./kinds.js";
+import { isSampled, UNSEEN } from "./kinds.js";
 
 const Z = 1.96;
 const NONE = { base: 0, cum: 0 };
@@ -51,6 +51,12 @@ function errorsWithin(shared, tree, column, frame) {
     return { base: of(samples.base[frame]), cum: isSampled(tree.kind[frame]) ? of(samples.cum[frame]) : 0 };
 }
 
+// What no sample saw: the ledger tells how far that may be off.
+function errorsUnseen(tree, frame) {
+    const error = tree.unseenErrors[frame];
+    return { base: error, cum: error };
+}
+
 // The column of a table with them.
 export function errorColumn(key, what) {
     return { key, title: "±", hint: `how far ${what} may be off (95 %)`, rem: 5.2 };
@@ -59,6 +65,7 @@ export function errorColumn(key, what) {
 // Of a frame's base and cum, in the metric's unit; 0: it has none.
 export function errorsOf(tree, metric, frame) {
     if (!hasErrors(tree.ledger, metric)) return NONE;
+    if (tree.kind[frame] === UNSEEN) return errorsUnseen(tree, frame);
     let exact = frame;
     while (isSampled(tree.kind[exact])) exact = tree.parent[exact];
     const shared = sharedOf(tree, metric.column, exact);
@@ -72,7 +79,8 @@ export function errorsOfFrames(tree, { column }) {
     for (let frame = 0; frame < tree.count; frame++) {
         const inside = isSampled(tree.kind[frame]);
         shared[frame] = inside ? shared[tree.parent[frame]] : sharedOf(tree, column, frame);
-        errors[frame] = shared[frame] ? errorsWithin(shared[frame], tree, column, frame) : NONE;
+        if (tree.kind[frame] === UNSEEN) errors[frame] = errorsUnseen(tree, frame);
+        else errors[frame] = shared[frame] ? errorsWithin(shared[frame], tree, column, frame) : NONE;
     }
     return errors;
 }
