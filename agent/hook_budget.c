@@ -14,6 +14,8 @@
 #define PART_OF_ONE     0.05        /* of the room: what one method may take */
 #define COLD_RATE       200u        /* calls a second, at most, that cost HOOK_PRICE_NS more */
 #define RATE_LEAST      20u
+#define STARTING_NS     15000000000ull /* compilers that are busy for longer, … */
+#define STARTING_CPU_NS 30000000000ull /* … and for more of the process's CPU, are so always */
 #define NAMED_RATE_MOST (1u << 24)
 #define PAUSE_NS        2000000000ull /* before the first try; doubles up to 64 times */
 #define PAUSES_MAX      6u
@@ -129,17 +131,28 @@ static bool give_up_one(struct hook_budget *budget, const struct heard *heard)
     return true;
 }
 
+/* While a program starts its methods are called in bursts, each in its turn, and most of what the
+ * profiler costs passes by itself: to silence rare methods for it would save next to nothing. */
+static uint32_t least_rate(const struct agent *agent)
+{
+    const struct hook_budget *budget = &agent->budget;
+    bool is_young = budget->looked_ns - budget->began_ns < STARTING_NS ||
+                    budget->cpu_ns - budget->began_cpu_ns < STARTING_CPU_NS;
+
+    return is_young && !agent->quotas.is_settled ? HOOK_RATE_FIRST : RATE_LEAST;
+}
+
 /* Of the room that the budget leaves, so much is taken: more than 1 is too much. */
 static void set_rates(struct agent *agent, double taken, double room_ns)
 {
     struct hook_quotas *quotas = &agent->quotas;
     uint32_t rate = quotas->rate_max, named = quotas->named_rate_max;
-    uint32_t most = most_of_one(agent, room_ns);
+    uint32_t most = most_of_one(agent, room_ns), least = least_rate(agent);
 
-    if (taken > 1 && rate > RATE_LEAST) {
+    if (taken > 1 && rate > least) {
         rate = (uint32_t)(rate * (taken > 4 ? 0.25 : 1 / taken));
-        rate = rate < RATE_LEAST ? RATE_LEAST : rate;
-    } else if (taken > 1) {
+        rate = rate < least ? least : rate;
+    } else if (taken > (least == RATE_LEAST ? 1 : 4)) {
         named = named > NAMED_RATE_MOST ? NAMED_RATE_MOST : named / 2;
         named = named < RATE_LEAST ? RATE_LEAST : named;
     } else if (taken < 0.5 && named < NAMED_RATE_MOST) {
@@ -278,6 +291,10 @@ void hook_budget__look(struct agent *agent)
     budget->looked_ns = now_ns;
     methods = methods < HOOK_METHODS_MAX ? methods : HOOK_METHODS_MAX - 1;
     cpu_ns = step(&budget->cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    if (!budget->began_ns) {
+        budget->began_ns = now_ns;
+        budget->began_cpu_ns = budget->cpu_ns;
+    }
     __atomic_store_n(&agent->quotas.cpu_ns, budget->cpu_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&agent->quotas.cpu_at_ns, now_ns, __ATOMIC_RELAXED);
     /* Class changes are paid from what was saved up for them. */

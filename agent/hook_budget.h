@@ -16,6 +16,8 @@
 struct agent;
 
 struct hook_budget {
+    uint64_t began_ns;     /* the first look */
+    uint64_t began_cpu_ns; /* … and the process's CPU then */
     uint64_t looked_ns;
     uint64_t cpu_ns;            /* of the process, as looked at last; and the rest as well */
     uint64_t used_ns;           /* by all of the profiler but the next two */

@@ -163,7 +163,7 @@ static bool is_hot(const struct hook_quotas *quotas, const struct method_quota *
     if (quota->renewals)
         return rate > HOOK_RATE_MOST;
     return rate > (is_settled(quotas) ? __atomic_load_n(&quotas->hot_rate, __ATOMIC_RELAXED)
-                                      : HOOK_RATE_FIRST);
+                                      : HOOK_RATE_NEW);
 }
 
 static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t rate,

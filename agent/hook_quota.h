@@ -38,9 +38,10 @@
 /* Calls a second of a muted method, from which on it is off: where the budget has no room. */
 #define HOOK_RATE_HOT 4000u
 /* While the compilers are busy, as when a program starts, code is new, and interpreted: muted
- * methods are off before C1 looks at them (after 200 calls), unless they are rare. */
+ * methods are off before C1 looks at them (after 200 calls), but for rarer ones than that. */
 #define HOOK_START_CALLS 128u
-#define HOOK_RATE_FIRST  20u /* calls a second of a method before the first look at the costs */
+#define HOOK_RATE_NEW    20u
+#define HOOK_RATE_FIRST  200u /* calls a second of a method before the first look at the costs */
 #define HOOK_RATE_SPARE                                                                            \
     2000u /* while little of the budget is used: calls cost PRICE_NS each at first */
 #define HOOK_PRICE_NS  500u

@@ -16,6 +16,7 @@ ROUNDS = 20_000
 LEAST_CALLS = 48  # of a method before it can fall silent: agent/hook_quota.h
 NAMED = "hotThrower"  # some ten thousand calls a second, each with an exception or ten thousand calls below
 RARE = {"rare", "thrower", "recursion", "middle", "run"}  # at most some hundred calls a second, at all speeds
+LIMITED = {"silenced", "muted", "again"}  # for good, for now, or for a time
 HOT = {"hot", "warm", "hotRecursion"}  # tens of thousands at least
 
 
@@ -42,7 +43,7 @@ def first(test):
     had = Counter(hooks.get(name) for name in RARE)
     test.check(had["always"] >= len(RARE) - 1 and had["always"] + had["again"] == len(RARE),
                f"first: rare methods do not have their hooks always: {hooks}")
-    test.check(all(hooks[name] == "silenced" for name in HOT), f"first: hot methods were not silenced: {hooks}")
+    test.check(all(hooks[name] in LIMITED for name in HOT), f"first: hot methods were not silenced: {hooks}")
 
 
 def named(test):
@@ -56,7 +57,7 @@ def named(test):
     hooks = check(test, "named", counts)
     check_kinds(test, "named", get="never_called", never="excluded")
     test.check([name for name, row in explained(test).items() if row["named"]] == [NAMED], f"named: {explained(test)}")
-    test.check(hooks[NAMED] == "always" and hooks["hot"] == hooks["hotRecursion"] == "silenced", f"named: {hooks}")
+    test.check(hooks[NAMED] == "always" and {hooks["hot"], hooks["hotRecursion"]} <= LIMITED, f"named: {hooks}")
 
 
 def planned(test):
