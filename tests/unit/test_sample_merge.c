@@ -2,6 +2,8 @@
 #include "agent/sample_merge.h"
 #include "drawn_samples.h"
 #include "fake_jvm.h"
+#include "native/folded_calls.h"
+#include "native/node_move.h"
 
 /* cmocka.h needs the others before it. */
 /* clang-format off */
@@ -460,6 +462,26 @@ static void what_is_inlined_on_top_is_not_certain(void **state)
     check_corrected(stage, 1, m, "java A 1 0 0\n");
 }
 
+/* The sample was taken before its node was folded, and is merged after. */
+static void a_sample_of_a_folded_node_goes_where_that_went(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    const struct ledger_node *a = node_at(&stage->ledger, stage->a);
+    struct sample *sample = fill(stage, "q A M", stage->a);
+    ledger_ref folded;
+    sample->key = a->key;
+    stage->tree.thread = thread_of(stage);
+    call_tree__go_to(&stage->tree, stage->root, 0);
+    folded = folded_calls__node(&stage->tree, thread_of(stage), a->method, a->key);
+    assert_int_not_equal(folded, 0);
+    assert_true(node_move__join(&stage->tree, stage->a, folded, 0));
+    sample_merge__add(&stage->merge, sample);
+    assert_int_equal(stage->ledger.header->dropped_samples, 0);
+    assert_int_equal(node_at(&stage->ledger, stage->a)->sampled, 0);
+    check(stage, folded, "java q 1 0 1\n");
+}
+
 static void a_full_ledger_drops_samples(void **state)
 {
     (void)state;
@@ -493,6 +515,7 @@ int main(void)
         cmocka_unit_test(levels_of_a_part_of_the_stack),
         cmocka_unit_test(a_stack_of_another_time_tells_nothing),
         cmocka_unit_test(what_is_inlined_on_top_is_not_certain),
+        cmocka_unit_test(a_sample_of_a_folded_node_goes_where_that_went),
         cmocka_unit_test(a_full_ledger_drops_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
