@@ -13,7 +13,7 @@
 #define HOT_PART        2           /* of its cost in a loop: a call in warm code, in place */
 #define PART_OF_ONE     0.05        /* of the room: what one method may take */
 #define COLD_RATE       200u        /* calls a second, at most, that cost HOOK_PRICE_NS more */
-#define RATE_LEAST      20u
+#define RATE_LEAST      200u
 #define STARTING_NS     15000000000ull /* compilers that are busy for longer, … */
 #define STARTING_CPU_NS 30000000000ull /* … and for more of the process's CPU, are so always */
 #define NAMED_RATE_MOST (1u << 24)
