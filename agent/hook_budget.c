@@ -136,10 +136,11 @@ static bool give_up_one(struct hook_budget *budget, const struct heard *heard)
 static uint32_t least_rate(const struct agent *agent)
 {
     const struct hook_budget *budget = &agent->budget;
-    bool is_young = budget->looked_ns - budget->began_ns < STARTING_NS ||
-                    budget->cpu_ns - budget->began_cpu_ns < STARTING_CPU_NS;
 
-    return is_young && !agent->quotas.is_settled ? HOOK_RATE_FIRST : RATE_LEAST;
+    if (agent->quotas.is_settled || (budget->looked_ns - budget->began_ns > STARTING_NS &&
+                                     budget->cpu_ns - budget->began_cpu_ns > STARTING_CPU_NS))
+        return RATE_LEAST;
+    return HOOK_RATE_FIRST;
 }
 
 /* Of the room that the budget leaves, so much is taken: more than 1 is too much. */
