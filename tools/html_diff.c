@@ -220,6 +220,29 @@ static void write_column(struct writer *writer, const struct report_diff *diff, 
     html_block__end(&writer->block);
 }
 
+/* How far a change may be off, of what samples tell: the page has both sides' values, and adds up
+ * squares. */
+static void write_errors(struct writer *writer, const struct report_diff *diff, const char *part,
+                         bool of_cum)
+{
+    char name[64];
+    uint64_t between = 0;
+    snprintf(name, sizeof(name), "%s-errors-%s", part, report_column__name(diff->column));
+    html_block__begin(&writer->block, writer->out, name);
+    for (uint32_t i = 0; i < diff->node_count; i++) {
+        const struct diff_node *node = &diff->nodes[i];
+        uint64_t error = diff_change__error(of_cum ? node->cum_squares : node->base_squares);
+        if (error) {
+            html_block__number(&writer->block, between);
+            html_block__number(&writer->block, error);
+            between = 0;
+        } else {
+            between++;
+        }
+    }
+    html_block__end(&writer->block);
+}
+
 static int write_columns(struct writer *writer, const struct symbol_names *names)
 {
     uint64_t left = writer->columns;
@@ -233,6 +256,10 @@ static int write_columns(struct writer *writer, const struct symbol_names *names
             error = write_first(writer, &overlay);
         for (unsigned side = DIFF_A; side < DIFF_SIDES && !error; side++)
             write_column(writer, overlay.diff, side);
+        if (!error && overlay.diff->has_errors) {
+            write_errors(writer, overlay.diff, "base", false);
+            write_errors(writer, overlay.diff, "cum", true);
+        }
         release(&overlay);
         first = false;
         left &= ~COLUMN_BIT(column);

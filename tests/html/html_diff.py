@@ -162,6 +162,27 @@ class Tables(DiffPage):
         self.assertEqual(gone[1:8], ["2.55 s", "0", "−2.55 s", "−100.0 %", "−2.35 s", "−4", "gone"])
 
 
+    def test_errors_of_changes(self):
+        """Of loop 10 of 20 samples of 200 ms are its own (0.2993 to 0.7007 of them: 40.14 ms off at most) and 15 are in
+        its cum (0.5313 to 0.8881: 43.74 ms), in A and in B: a change has the root of both squares, 56.8 and 61.9 ms.
+        work's cum was measured; 5 of 20 are its own (0.1119 to 0.4687: 43.7 ms), with the other thread's none."""
+        self.show_diff("#tab=methods", kinds=("sampled", "sampled"))
+        rows = {row[0]: row[1:] for row in self.rows("method-table")}
+        self.assertEqual(rows["demo.Inner.loop"], ["100 ms", "100 ms", "0", "56.8 ms", "0", "61.9 ms", "0"])
+        self.assertEqual(rows["demo.Main.work"][3:6], ["61.9 ms", "0", ""])
+        self.click_row("method-table", "Inner.loop", 0)
+        self.assertEqual(self.rows("parent-table"),
+                         [["demo.Main.work", "100 ms", "100 ms", "0", "56.8 ms", "0", "61.9 ms", "0"]])
+        self.show_diff("#tab=tree&by=method", kinds=("sampled", "sampled"))
+        self.assertEqual(self.run_js("[...document.querySelectorAll('#tree-table .head > *')].map((one) => one.innerText)"),
+                         ["Frame", "CPU cum A", "CPU cum B", "Δ cum", "±", "of A", "Δ base", "±", "Δ calls", "", "level"])
+        # Nothing changed, so that no row is open: the frame's errors, in ms.
+        errors = self.run_js("(({ tree, metric }) => { const errors = tree.changeErrors(metric); return "
+                             "[...Array(tree.count).keys()].filter((frame) => tree.label(frame).includes('Inner.loop'))"
+                             ".map((frame) => [errors[frame].cum, errors[frame].base]); })(treadle)")
+        self.assertEqual([[round(error / MS, 1) for error in pair] for pair in errors], [[61.9, 56.8]])
+
+
 class Numbers(DiffPage):
     """Every node of every thread, against `treadle diff --json`."""
 

@@ -4,7 +4,7 @@ import { inflateSync } from "fflate";
 
 // What the first view needs. The browser inflates it fastest, but says when it is done; what is asked
 // for later is inflated here.
-const FIRST = /^(?!column-|moment-)|^column-(cpu|calls)(-[ab])?$/;
+const FIRST = /^(?!column-|moment-|base-errors-|cum-errors-)|^column-(cpu|calls)(-[ab])?$/;
 const inflated = new Map();
 
 export async function readFirstBlocks() {
@@ -19,6 +19,10 @@ export async function readFirstBlocks() {
                 inflated.set(name, new Uint8Array(await octets.arrayBuffer()));
             }),
     );
+}
+
+export function hasBlock(name) {
+    return inflated.has(name) || document.querySelector(`script[data-block="${name}"]`) !== null;
 }
 
 export function blockOctets(name) {

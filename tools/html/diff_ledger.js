@@ -1,6 +1,6 @@
 // Two ledgers laid over each other, see html_diff.h: every node has values of A and of B.
 
-import { blockOctets, Numbers } from "./blocks.js";
+import { blockOctets, hasBlock, Numbers } from "./blocks.js";
 import { CallTree } from "./call_tree.js";
 import { Ledger } from "./ledger.js";
 
@@ -41,6 +41,17 @@ export class DiffLedger extends Ledger {
         };
     }
 
+    // By node: how far a change of the metric may be off, as the samples of both sides tell; null:
+    // nothing of the metric is sampled.
+    changeErrors({ name }) {
+        const [base, cum] = [`base-errors-${name}`, `cum-errors-${name}`];
+        return hasBlock(base) ? { base: this.column(base), cum: this.column(cum) } : null;
+    }
+
+    readColumn(name) {
+        return /^(base|cum)-errors-/.test(name) ? this.readSparse(name) : super.readColumn(name);
+    }
+
     treeOf(threads, how) {
         return new DiffTree(this, threads, how);
     }
@@ -57,6 +68,21 @@ class DiffTree extends CallTree {
         const sizes = (of) => a[of].map((value, frame) => Math.abs(b[of][frame] - value));
         this.sums.set(column, { base: sizes("base"), cum: sizes("cum") });
         return this.sums.get(column);
+    }
+
+    // By frame: {base, cum}, how far its change may be off; of several nodes the root of the sum of
+    // the squares. null: nothing of the metric is sampled.
+    changeErrors(metric) {
+        const ofNodes = this.ledger.changeErrors(metric);
+        if (!ofNodes) return null;
+        const squares = Array.from({ length: this.count }, () => ({ base: 0, cum: 0 }));
+        for (const { first, end } of this.threads)
+            for (let node = first; node < end; node++) {
+                const sum = squares[this.frameOf[node]];
+                sum.base += ofNodes.base[node] ** 2;
+                sum.cum += ofNodes.cum[node] ** 2;
+            }
+        return squares.map(({ base, cum }) => ({ base: Math.sqrt(base), cum: Math.sqrt(cum) }));
     }
 
     // By frame: IN_A, IN_B or both.

@@ -7,6 +7,7 @@ import { callersOf, flatRows } from "./methods.js";
 import { MethodsView } from "./methods_view.js";
 import { printable } from "./names.js";
 import { quantity } from "./quantity.js";
+import { errorColumn, errorsOfMethods } from "./sample_error.js";
 import { showLosses } from "./summary.js";
 import { setCell } from "./table.js";
 import { ThreadsView } from "./threads_view.js";
@@ -41,7 +42,7 @@ export class DiffThreadsView extends ThreadsView {
         return [
             of(`${name}_a`, "A", ({ a }) => a),
             of(`${name}_b`, "B", ({ b }) => b),
-            of(name, "±", ({ a, b }) => Math.abs(b - a), ({ a, b }) => changeText(a, b, unit)),
+            of(name, "Δ", ({ a, b }) => Math.abs(b - a), ({ a, b }) => changeText(a, b, unit)),
         ];
     }
 
@@ -51,15 +52,19 @@ export class DiffThreadsView extends ThreadsView {
 }
 
 export class DiffTreeView extends TreeView {
-    columns({ title }) {
+    columns(metric) {
+        const { title } = metric;
+        const errors = this.app.ledger.changeErrors(metric);
         return [
             { key: "name", title: "Frame", rem: 15, grow: true, className: "name frame" },
             { key: "a", title: `${title} cum A`, rem: 7 },
             { key: "b", title: `${title} cum B`, rem: 7 },
-            { key: "change", title: "± cum", hint: "B less A", rem: 6.5 },
+            { key: "change", title: "Δ cum", hint: "B less A", rem: 6.5 },
+            ...(errors ? [errorColumn("cumError", "the change of cum")] : []),
             { key: "percent", title: "of A", hint: "the change, in per cent of A", rem: 5.5 },
-            { key: "base", title: "± base", hint: "B less A", rem: 6.5 },
-            { key: "calls", title: "± calls", hint: "B less A", rem: 6.5 },
+            { key: "base", title: "Δ base", hint: "B less A", rem: 6.5 },
+            ...(errors ? [errorColumn("baseError", "the change of base")] : []),
+            { key: "calls", title: "Δ calls", hint: "B less A", rem: 6.5 },
             { key: "note", title: "", rem: 3.5, className: "word" },
             { key: "level", title: "level", rem: 4, hint: "how deep it stands; ×n: recursion" },
         ];
@@ -73,14 +78,33 @@ export class DiffTreeView extends TreeView {
         const [from, to] = [a.cum[frame], b.cum[frame]];
         const most = Math.max(a.cum[0], b.cum[0]);
         const calls = [tree.base("calls-a")[frame], tree.base("calls-b")[frame]];
-        setCell(cells[1], quantity(from, metric.unit), from / most);
-        setCell(cells[2], quantity(to, metric.unit), to / most);
-        setCell(cells[3], changeText(from, to, metric.unit), Math.abs(to - from) / most);
-        setCell(cells[4], percentText(from, to));
-        setCell(cells[5], changeText(a.base[frame], b.base[frame], metric.unit));
-        setCell(cells[6], hasCalls(tree.kind[frame]) ? changeText(...calls, "count") : "");
-        setCell(cells[7], noteOf(tree.sides[frame]));
+        const errors = this.errorsOf(tree, metric)?.[frame];
+        const left = [...cells].slice(1);
+        const set = (...value) => setCell(left.shift(), ...value);
+        set(quantity(from, metric.unit), from / most);
+        set(quantity(to, metric.unit), to / most);
+        set(changeText(from, to, metric.unit), Math.abs(to - from) / most);
+        if (errors) set(errorText(errors.cum, metric));
+        set(percentText(from, to));
+        set(changeText(a.base[frame], b.base[frame], metric.unit));
+        if (errors) set(errorText(errors.base, metric));
+        set(hasCalls(tree.kind[frame]) ? changeText(...calls, "count") : "");
+        set(noteOf(tree.sides[frame]));
     }
+
+    // By frame; worked out once for a tree and a metric.
+    errorsOf(tree, metric) {
+        if (this.errorsFor !== tree || this.errorsName !== metric.name) {
+            this.errorsFor = tree;
+            this.errorsName = metric.name;
+            this.errors = tree.changeErrors(metric);
+        }
+        return this.errors;
+    }
+}
+
+function errorText(error, metric) {
+    return Math.round(error) ? quantity(Math.round(error), metric.unit) : "";
 }
 
 // Rows of A and of B stand in the same order: both are met on the same way through the tree.
@@ -97,6 +121,8 @@ function laidOver(rowsOfA, rowsOfB) {
             baseChange: Math.abs(b.base - a.base),
             cumChange: Math.abs(b.cum - a.cum),
             callsChange: Math.abs(b.calls - a.calls),
+            baseError: b.baseError ?? 0,
+            cumError: b.cumError ?? 0,
         };
     });
 }
@@ -107,24 +133,35 @@ export class DiffMethodsView extends MethodsView {
         this.order = { key: "baseChange", direction: "down" };
     }
 
-    columns({ title }) {
+    columnsOf(metric) {
+        const { title } = metric;
+        const errors = this.app.ledger.changeErrors(metric);
         return [
             { key: "name", title: "Method", rem: 9, grow: true, className: "name frame" },
             { key: "baseA", title: `${title} base A`, rem: 6 },
             { key: "baseB", title: "base B", rem: 5.5 },
-            { key: "baseChange", title: "± base", hint: "B less A", rem: 5.5 },
-            { key: "cumChange", title: "± cum", hint: "B less A", rem: 6 },
-            { key: "callsChange", title: "± calls", hint: "B less A", rem: 6 },
+            { key: "baseChange", title: "Δ base", hint: "B less A", rem: 5.5 },
+            ...(errors ? [errorColumn("baseError", "the change of base")] : []),
+            { key: "cumChange", title: "Δ cum", hint: "B less A", rem: 6 },
+            ...(errors ? [errorColumn("cumError", "the change of cum")] : []),
+            { key: "callsChange", title: "Δ calls", hint: "B less A", rem: 6 },
         ];
     }
 
+    // Errors of a change stand in the rows of B.
     rowsOf(tree, metric) {
-        return laidOver(flatRows(tree, metric.a, "calls-a"), flatRows(tree, metric.b, "calls-b"));
+        this.errors = tree.changeErrors(metric);
+        const ofMethods = this.errors && errorsOfMethods(tree, this.errors);
+        const rowsOfB = flatRows(tree, metric.b, "calls-b").map((row) => {
+            const { base, cum } = ofMethods?.get(row.method) ?? { base: 0, cum: 0 };
+            return { ...row, baseError: base, cumError: cum };
+        });
+        return laidOver(flatRows(tree, metric.a, "calls-a"), rowsOfB);
     }
 
     stanzaOf(tree, metric, method) {
         const a = callersOf(tree, metric.a, method, "calls-a");
-        const b = callersOf(tree, metric.b, method, "calls-b");
+        const b = callersOf(tree, metric.b, method, "calls-b", this.errors);
         return {
             parents: laidOver(a.parents, b.parents),
             children: laidOver(a.children, b.children),
@@ -148,14 +185,18 @@ export class DiffMethodsView extends MethodsView {
         return parts.join(" · ");
     }
 
-    fillNumbers(cells, { a, b, baseChange }) {
+    fillNumbers(cells, { a, b, baseChange, baseError, cumError }) {
         const { metric, tree } = this.app;
         const most = Math.max(tree.cum(metric.a)[0], tree.cum(metric.b)[0]);
-        setCell(cells[1], quantity(a.base, metric.unit), a.base / most);
-        setCell(cells[2], quantity(b.base, metric.unit), b.base / most);
-        setCell(cells[3], changeText(a.base, b.base, metric.unit), baseChange / most);
-        setCell(cells[4], changeText(a.cum, b.cum, metric.unit));
-        setCell(cells[5], changeText(a.calls, b.calls, "count"));
+        const left = [...cells].slice(1);
+        const set = (...value) => setCell(left.shift(), ...value);
+        set(quantity(a.base, metric.unit), a.base / most);
+        set(quantity(b.base, metric.unit), b.base / most);
+        set(changeText(a.base, b.base, metric.unit), baseChange / most);
+        if (this.errors) set(errorText(baseError, metric));
+        set(changeText(a.cum, b.cum, metric.unit));
+        if (this.errors) set(errorText(cumError, metric));
+        set(changeText(a.calls, b.calls, "count"));
     }
 }
 
