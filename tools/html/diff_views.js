@@ -107,6 +107,11 @@ function errorText(error, metric) {
     return Math.round(error) ? quantity(Math.round(error), metric.unit) : "";
 }
 
+// Half of the window has to do for the methods.
+function narrowErrors(key, what) {
+    return { ...errorColumn(key, what), rem: 5 };
+}
+
 // Rows of A and of B stand in the same order: both are met on the same way through the tree.
 function laidOver(rowsOfA, rowsOfB) {
     return rowsOfA.map((a, i) => {
@@ -137,14 +142,14 @@ export class DiffMethodsView extends MethodsView {
         const { title } = metric;
         const errors = this.app.ledger.changeErrors(metric);
         return [
-            { key: "name", title: "Method", rem: 9, grow: true, className: "name frame" },
+            { key: "name", title: "Method", rem: 6, grow: true, className: "name frame" },
             { key: "baseA", title: `${title} base A`, rem: 6 },
-            { key: "baseB", title: "base B", rem: 5.5 },
-            { key: "baseChange", title: "Δ base", hint: "B less A", rem: 5.5 },
-            ...(errors ? [errorColumn("baseError", "the change of base")] : []),
-            { key: "cumChange", title: "Δ cum", hint: "B less A", rem: 6 },
-            ...(errors ? [errorColumn("cumError", "the change of cum")] : []),
-            { key: "callsChange", title: "Δ calls", hint: "B less A", rem: 6 },
+            { key: "baseB", title: "base B", rem: 5 },
+            { key: "baseChange", title: "Δ base", hint: "B less A", rem: 5.8 },
+            ...(errors ? [narrowErrors("baseError", "the change of base")] : []),
+            { key: "cumChange", title: "Δ cum", hint: "B less A", rem: 5.8 },
+            ...(errors ? [narrowErrors("cumError", "the change of cum")] : []),
+            { key: "callsChange", title: "Δ calls", hint: "B less A", rem: 4.4 },
         ];
     }
 
