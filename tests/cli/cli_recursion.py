@@ -1,6 +1,8 @@
 """Recursion that was folded, as every view and export tells it. The drawing is tests/cli/recursive_drawing.h."""
+import contextlib
 import csv
 import io
+import sqlite3
 
 import bench
 
@@ -38,6 +40,13 @@ class Recursion(bench.Bench):
                      list(csv.DictReader(io.StringIO(exported)))):
             have = [(row["recursion"], row["recursion_max"]) for row in rows if row["class"]]
             self.assertEqual(have, [("0", "0"), ("1", "2")])
+
+    def test_sqlite(self):
+        self.treadle("export", "-f", "sqlite", "-o", "x.sqlite", "folded.ledger")
+        with contextlib.closing(sqlite3.connect(self.path("x.sqlite"))) as database:
+            have = database.execute("SELECT n.recursion, n.recursion_max FROM nodes n JOIN methods m ON m.id = n.method "
+                                    "WHERE m.name = 'fib' ORDER BY n.id").fetchall()
+        self.assertEqual(have, [(0, 0), (1, 2)])
 
     def test_sums_are_the_same(self):
         for ledger in ("folded.ledger", "whole.ledger"):

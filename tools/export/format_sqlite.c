@@ -407,6 +407,7 @@ static void fill_nodes(struct sqlite_writer *writer)
         put_word(writer, report_node_kind__name(node->kind));
         put(writer, node->depth);
         put(writer, node->level);
+        put(writer, node->level_max);
         for (size_t column = 0; column < COLUMN_COUNT; column++) {
             if (!model->base[column])
                 continue;

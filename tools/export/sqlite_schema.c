@@ -60,10 +60,11 @@ static const char *const methods_columns[] = {
     "signature TEXT",         "source TEXT",  "native INTEGER",
     "full_name TEXT",         "wide INTEGER", NULL};
 
-static const char *const nodes_columns[] = {
-    "id INTEGER PRIMARY KEY", "parent INTEGER",    "last INTEGER",
-    "thread INTEGER",         "method INTEGER",    "kind TEXT",
-    "depth INTEGER",          "recursion INTEGER", NULL};
+static const char *const nodes_columns[] = {"id INTEGER PRIMARY KEY", "parent INTEGER",
+                                            "last INTEGER",           "thread INTEGER",
+                                            "method INTEGER",         "kind TEXT",
+                                            "depth INTEGER",          "recursion INTEGER",
+                                            "recursion_max INTEGER",  NULL};
 
 static const char *const flat_columns[] = {"method INTEGER PRIMARY KEY", "name TEXT",
                                            "nodes INTEGER", "deepest INTEGER", NULL};
