@@ -1,6 +1,7 @@
 """A working folder with ledgers in it, and `treadle` run there."""
 import base64
 import csv
+import faulthandler
 import io
 import json
 import os
@@ -15,6 +16,7 @@ import zlib
 
 TREADLE = os.environ["TREADLE"]
 MAKE_LEDGER = os.environ["MAKE_LEDGER"]
+SECONDS = 110
 NO_PLACE = "; this format has no place to say so"
 
 
@@ -81,7 +83,8 @@ class Bench(unittest.TestCase):
 
 def main():
     """Runs the tests with room on the stack: trees are as deep as Java stacks, and Python's JSON
-    reader is recursive."""
+    reader is recursive. A test that hangs says where, before ctest ends it without a word."""
+    faulthandler.dump_traceback_later(SECONDS, exit=True)
     sys.setrecursionlimit(1_000_000)
     threading.stack_size(512 << 20)
     result = []
