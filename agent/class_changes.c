@@ -2,6 +2,7 @@
 
 #include "agent/agent.h"
 #include "agent/class_hooks.h"
+#include "agent/interface_hooks.h"
 #include "agent/loaded_classes.h"
 
 static void set_event(struct agent *agent, bool on)
@@ -33,7 +34,8 @@ static bool begin_renewal(struct agent *agent, uint32_t id)
 {
     const struct numbered_method *method = method_numbers__get(&agent->class_hooks.methods, id);
 
-    if (!method || !hook_quotas__begin_renewal(&agent->quotas, id))
+    if (!method || numbered_class__is(method->class, CLASS_KEPT) ||
+        !hook_quotas__begin_renewal(&agent->quotas, id))
         return false;
     (void)numbered_class__mark(method->class, CLASS_RENEWED);
     return true;
@@ -57,7 +59,7 @@ void class_changes__renew(struct agent *agent, JNIEnv *jni, const uint32_t *meth
     if (atomic_load(&hooks->wanted)) {
         for (uint32_t i = 0; i < count; i++)
             (void)begin_renewal(agent, methods[i]);
-        (void)loaded_classes__transform(agent, jni, is_renewed, class_hooks__note_refused);
+        (void)loaded_classes__transform(agent, jni, is_renewed, class_hooks__note_refused, NULL);
         for (uint32_t i = 0; i < count; i++)
             (void)end_renewal(agent, methods[i]);
         method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
@@ -88,6 +90,7 @@ static void renew_all(struct agent *agent, bool (*step)(struct agent *agent, uin
 void class_changes__insert(struct agent *agent, JNIEnv *jni)
 {
     struct class_hooks *hooks = &agent->class_hooks;
+    struct listed_classes listed = {0};
 
     pthread_mutex_lock(&hooks->change_lock);
     renew_all(agent, begin_renewal);
@@ -95,12 +98,14 @@ void class_changes__insert(struct agent *agent, JNIEnv *jni)
     atomic_store(&hooks->wanted, true);
     set_event(agent, true);
     if (loaded_classes__transform(agent, jni, class_hooks__is_to_be_hooked,
-                                  class_hooks__note_refused) > 0 &&
+                                  class_hooks__note_refused, &listed) > 0 &&
         hooks->everywhere)
         (void)loaded_classes__transform(agent, jni, class_hooks__is_to_be_hooked,
-                                        class_hooks__note_refused);
+                                        class_hooks__note_refused, &listed);
+    listed_classes__release(&listed);
     if (!hooks->everywhere)
         set_event(agent, false);
+    interface_hooks__release(agent, jni);
     renew_all(agent, end_start);
     method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
     pthread_mutex_unlock(&hooks->change_lock);
@@ -113,7 +118,8 @@ void class_changes__remove(struct agent *agent, JNIEnv *jni)
     pthread_mutex_lock(&hooks->change_lock);
     atomic_store(&hooks->wanted, false);
     set_event(agent, true);
-    (void)loaded_classes__transform(agent, jni, is_hooked, class_hooks__note_refused);
+    (void)loaded_classes__transform(agent, jni, is_hooked, class_hooks__note_refused, NULL);
+    interface_hooks__hold(agent, jni);
     method_numbers__unmark(&hooks->methods, CLASS_HOOKED);
     set_event(agent, false);
     pthread_mutex_unlock(&hooks->change_lock);

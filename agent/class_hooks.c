@@ -5,6 +5,7 @@
 #include "agent/class_rewriter.h"
 #include "agent/hook_class.h"
 #include "agent/hooks.h"
+#include "agent/interface_hooks.h"
 #include "agent/log.h"
 #include "agent/thread_events.h"
 #include "agent/trivial_method.h"
@@ -346,16 +347,30 @@ static bool is_wanted_class(struct agent *agent, JNIEnv *jni, jobject loader, co
     return !hook_class__is_ours(name) && !(class && numbered_class__is(class, CLASS_REFUSED));
 }
 
-void class_hooks__note_refused(struct agent *agent, const char *name, jvmtiError error)
+/* Once, as the mark tells. */
+static void note_unchanged(struct agent *agent, const char *name, enum ledger_left_alone reason,
+                           enum class_mark mark, const struct class_listing *listing)
 {
     struct class_text text = {(const uint8_t *)name, (uint32_t)strlen(name)};
     struct numbered_class *class = method_numbers__class(&agent->class_hooks.methods, text);
+
+    if (!class || !numbered_class__mark(class, mark))
+        return;
+    ledger__count(&agent->ledger.header->left_alone[reason], 1);
+    class_listing__write(listing, &agent->ledger, class, 1 + (uint32_t)reason);
+}
+
+void class_hooks__note_interface(struct agent *agent, const char *name,
+                                 const struct class_listing *listing)
+{
+    note_unchanged(agent, name, LEFT_ALONE_INTERFACE, CLASS_COUNTED, listing);
+}
+
+void class_hooks__note_refused(struct agent *agent, const char *name, jvmtiError error)
+{
     const struct class_listing nothing = {0};
 
-    if (class && numbered_class__mark(class, CLASS_REFUSED)) {
-        ledger__count(&agent->ledger.header->left_alone[LEFT_ALONE_REFUSED], 1);
-        class_listing__write(&nothing, &agent->ledger, class, 1 + LEFT_ALONE_REFUSED);
-    }
+    note_unchanged(agent, name, LEFT_ALONE_REFUSED, CLASS_REFUSED, &nothing);
     log__line(LOG_INFO, "the JVM does not transform %s (JVMTI error %d)", name, (int)error);
 }
 
@@ -411,6 +426,8 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
                                        rewrite.hooked_count);
         if (!error && rewrite.bytes && look.class) {
             numbered_class__mark(look.class, CLASS_HOOKED);
+            if (rewrite.is_interface)
+                interface_hooks__keep(agent, look.class, look.is_jdk);
             hand_over(jvmti, &rewrite, new_length, new_bytes);
         }
         if (look.class) {
@@ -461,16 +478,13 @@ ledger_ref class_hooks__resolve(void *context, uint64_t key)
 bool class_hooks__is_to_be_hooked(struct agent *agent, JNIEnv *jni, jobject loader,
                                   const char *name)
 {
-    struct class_hooks *hooks = &agent->class_hooks;
-    const struct numbered_class *class = method_numbers__find_class(&hooks->methods, name);
     struct class_text text = {(const uint8_t *)name, (uint32_t)strlen(name)};
     char *dotted;
     bool some;
 
     if (makes_virtual_threads(loader, name))
         hook_starts(agent, jni);
-    if (!is_wanted_class(agent, jni, loader, name) ||
-        (class && numbered_class__is(class, CLASS_SEEN)))
+    if (!is_wanted_class(agent, jni, loader, name))
         return false;
     dotted = dotted_name(text);
     some = dotted && (strcmp(name, VIRTUAL_THREAD_CLASS) == 0 ||

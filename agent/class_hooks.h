@@ -20,6 +20,7 @@
 #include <stdbool.h>
 
 struct agent;
+struct class_listing;
 
 struct class_hooks {
     struct method_numbers methods;
@@ -30,6 +31,7 @@ struct class_hooks {
     jclass virtual_thread; /* that class, a global reference; NULL: there is none */
     _Atomic bool starts_wanted; /* it is to have hooks: somebody may make virtual threads */
     _Atomic bool wanted;        /* classes are to have hooks */
+    bool interfaces_may_change; /* nothing is loaded beside yet */
 };
 
 /* Once, when the JVM can run Java. 0 or -errno: a line was said. */
@@ -38,12 +40,18 @@ int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives);
 /* Other methods from the next insert on. The filter is exchanged with the one before. */
 void class_hooks__set_filter(struct agent *agent, struct method_filter *filter);
 
-/* Is the loaded class to have hooks that it has not? A choose_class of agent/loaded_classes.h. */
+/* Is the loaded class to have hooks, if it has none yet? A choose_class of agent/loaded_classes.h.
+ */
 bool class_hooks__is_to_be_hooked(struct agent *agent, JNIEnv *jni, jobject loader,
                                   const char *name);
 
 /* The JVM does not change the class: that is said, in the ledger and in a line. */
 void class_hooks__note_refused(struct agent *agent, const char *name, jvmtiError error);
+
+/* The class is an interface that is not changed any more: that is said in the ledger, with the
+ * methods that have no hooks for that. */
+void class_hooks__note_interface(struct agent *agent, const char *name,
+                                 const struct class_listing *listing);
 
 /* A call_tree_resolve: context is the struct agent, key the number that the hooks pass. */
 ledger_ref class_hooks__resolve(void *context, uint64_t key);

@@ -14,6 +14,7 @@
 #define CODE_HEAD_BYTES 8u /* of a Code attribute's content, before the code */
 #define ACC_STATIC      0x0008u
 #define ACC_ABSTRACT    0x0400u
+#define ACC_INTERFACE   0x0200u /* of a class */
 
 struct rewriting {
     struct class_reader reader;
@@ -252,7 +253,7 @@ static void read_names(struct rewriting *rewriting)
     size_t offset = reader->at + 2;
 
     rewriting->pool_end = rewriting->copied = reader->at;
-    class_reader__skip(reader, 2);
+    rewriting->rewrite->is_interface = class_reader__u2(reader) & ACC_INTERFACE;
     rewriting->code.this_class = class_reader__u2(reader);
     if (!constant_pool__class_name(&rewriting->pool, rewriting->code.this_class,
                                    &rewriting->class_name))

@@ -51,6 +51,7 @@ struct class_rewrite {
     uint32_t methods[METHOD_OUTCOMES]; /* counted by enum method_outcome */
     uint32_t *hooked;                  /* the numbers of those with hooks; the caller's to free */
     uint32_t hooked_count;             /* … that is, METHOD_HOOKED of the above */
+    bool is_interface;
     struct class_error error;          /* what was malformed, if anything */
     struct class_text source_file;     /* in the bytes that were given; empty if it is not known */
 };

@@ -145,6 +145,11 @@ static bool is_settled(const struct hook_quotas *quotas)
     return __atomic_load_n(&quotas->is_settled, __ATOMIC_RELAXED);
 }
 
+static bool is_held(const struct method_quota *quota)
+{
+    return __atomic_load_n(&quota->is_held, __ATOMIC_ACQUIRE);
+}
+
 static void count_silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
 {
     struct method_quota *quota = &quotas->methods[number];
@@ -217,8 +222,9 @@ void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t slot)
     if (!__atomic_compare_exchange_n(&quota->counted_ns, &since_ns, now_ns, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    quota->rate = rate_of(quota->counting, now_ns - since_ns);
-    if (is_hot(quotas, quota) && !quota->is_named)
+    if (!is_held(quota))
+        quota->rate = rate_of(quota->counting, now_ns - since_ns);
+    if (!is_held(quota) && is_hot(quotas, quota) && !quota->is_named)
         turn_off(quotas, jni, method);
     else
         count_silent(quotas, jni, method);
@@ -328,7 +334,23 @@ static void hear(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
     quota->saved = 2 * (int64_t)allowed_rate(quotas, quota, quota->since_ns);
     ledger__count(&quotas->ledger->header->muted_methods, (uint64_t)-1);
     tell(quotas, number, HOOKING_HEARD);
-    hook_class__unmute(jni, hook_quotas__slot(quotas, number));
+    if (!is_held(quota))
+        hook_class__unmute(jni, hook_quotas__slot(quotas, number));
+}
+
+void hook_quotas__hold(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method, bool held)
+{
+    struct method_quota *quota = quotas->methods ? &quotas->methods[method] : NULL;
+    uint32_t slot = hook_quotas__slot(quotas, method);
+
+    if (quota)
+        __atomic_store_n(&quota->is_held, held, __ATOMIC_RELEASE);
+    if (!hook_quotas__hear(quotas, method))
+        return;
+    if (held)
+        hook_class__mute(jni, slot, INT16_MAX);
+    else
+        hook_class__unmute(jni, slot);
 }
 
 bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method)

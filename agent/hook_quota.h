@@ -80,6 +80,7 @@ struct method_quota {
     bool is_fresh;      /* it fell silent since the last look at the costs */
     bool is_favoured;   /* atomic: for its weight it may make HOOK_RATE_MOST */
     bool is_renewed;    /* atomic: it is off, and its class is being changed */
+    bool is_held;       /* atomic: it is not to be heard, whatever its state */
 };
 
 struct hook_quotas {
@@ -187,6 +188,10 @@ static inline uint32_t hook_quotas__silent_calls(const struct hook_quotas *quota
 
 /* Does what was asked for. By a thread that may call JNI. */
 void hook_quotas__apply(struct hook_quotas *quotas, JNIEnv *jni);
+
+/* A method whose hooks cannot be taken out is not heard while it is held, whatever it costs; then
+ * as its state says. Any thread that may call JNI; not in hooks. */
+void hook_quotas__hold(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method, bool held);
 
 /* Are the calls of a hooked method heard just now? */
 static inline bool hook_quotas__hear(const struct hook_quotas *quotas, uint32_t method)

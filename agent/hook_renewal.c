@@ -209,6 +209,7 @@ static bool may_change(const struct agent *agent, const struct numbered_class *c
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
 
     return numbered_class__is(class, CLASS_HOOKED) && !numbered_class__is(class, CLASS_REFUSED) &&
+           !numbered_class__is(class, CLASS_KEPT) &&
            now_ns - numbered_class__rewritten_ns(class) > LOADED_NS;
 }
 

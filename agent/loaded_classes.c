@@ -1,6 +1,7 @@
 #include "agent/loaded_classes.h"
 
 #include "agent/agent.h"
+#include "agent/interface_hooks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,8 @@ static bool is_chosen(struct agent *agent, JNIEnv *jni, choose_class choose, jcl
     bool chosen = false;
 
     if (name && (*jvmti)->GetClassLoader(jvmti, class, &loader) == JVMTI_ERROR_NONE)
-        chosen = choose(agent, jni, loader, name) && is_modifiable(jvmti, class);
+        chosen = choose(agent, jni, loader, name) && is_modifiable(jvmti, class) &&
+                 !interface_hooks__must_stay(agent, class, name);
     if (loader)
         (*jni)->DeleteLocalRef(jni, loader);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
@@ -84,20 +86,67 @@ static void transform_batch(const struct transformation *transformation, const j
         (*transformation->jni)->DeleteLocalRef(transformation->jni, classes[i]);
 }
 
+static int by_value(const void *left, const void *right)
+{
+    jint a = *(const jint *)left, b = *(const jint *)right;
+
+    return (a > b) - (a < b);
+}
+
+static jint hash_of(jvmtiEnv *jvmti, jclass class)
+{
+    jint hash = 0;
+
+    (void)(*jvmti)->GetObjectHashCode(jvmti, class, &hash);
+    return hash;
+}
+
+static bool is_listed(const struct listed_classes *listed, jvmtiEnv *jvmti, jclass class)
+{
+    jint hash;
+
+    if (!listed || !listed->hashes)
+        return false;
+    hash = hash_of(jvmti, class);
+    return bsearch(&hash, listed->hashes, (size_t)listed->count, sizeof hash, by_value) != NULL;
+}
+
+/* Without memory none is known: some are transformed twice. */
+static jint *hashes_of(jvmtiEnv *jvmti, const jclass *classes, jint count)
+{
+    jint *hashes = malloc((size_t)count * sizeof *hashes);
+
+    for (jint i = 0; hashes && i < count; i++)
+        hashes[i] = hash_of(jvmti, classes[i]);
+    if (hashes)
+        qsort(hashes, (size_t)count, sizeof *hashes, by_value);
+    return hashes;
+}
+
+void listed_classes__release(struct listed_classes *listed)
+{
+    free(listed->hashes);
+    *listed = (struct listed_classes){0};
+}
+
 jint loaded_classes__transform(struct agent *agent, JNIEnv *jni, choose_class choose,
                                void (*refused)(struct agent *agent, const char *name,
-                                               jvmtiError error))
+                                               jvmtiError error),
+                               struct listed_classes *listed)
 {
     struct transformation transformation = {.agent = agent, .jni = jni, .refused = refused};
     jvmtiEnv *jvmti = agent->jvmti;
+    struct listed_classes now = {0};
     jclass *classes;
-    jint count, chosen = 0;
+    jint chosen = 0;
     uint64_t began;
 
-    if ((*jvmti)->GetLoadedClasses(jvmti, &count, &classes) != JVMTI_ERROR_NONE)
+    if ((*jvmti)->GetLoadedClasses(jvmti, &now.count, &classes) != JVMTI_ERROR_NONE)
         return 0;
-    for (jint i = 0; i < count; i++) {
-        if (is_chosen(agent, jni, choose, classes[i]))
+    if (listed)
+        now.hashes = hashes_of(jvmti, classes, now.count);
+    for (jint i = 0; i < now.count; i++) {
+        if (!is_listed(listed, jvmti, classes[i]) && is_chosen(agent, jni, choose, classes[i]))
             classes[chosen++] = classes[i];
         else
             (*jni)->DeleteLocalRef(jni, classes[i]);
@@ -108,5 +157,9 @@ jint loaded_classes__transform(struct agent *agent, JNIEnv *jni, choose_class ch
                         chosen - done < BATCH ? chosen - done : BATCH);
     own_cost__end_classes(agent, began);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)classes);
+    if (listed) {
+        listed_classes__release(listed);
+        *listed = now;
+    }
     return chosen;
 }

@@ -240,6 +240,28 @@ void method_numbers__set_hooked(struct method_numbers *methods, struct numbered_
     pthread_mutex_unlock(&methods->lock);
 }
 
+void method_numbers__keep(struct method_numbers *methods, struct numbered_class *class)
+{
+    pthread_mutex_lock(&methods->lock);
+    for (struct numbered_method *method = class->first; method; method = method->next)
+        __atomic_store_n(&method->kept, __atomic_load_n(&method->hooked, __ATOMIC_RELAXED),
+                         __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&methods->lock);
+}
+
+void method_numbers__hear_kept(const struct method_numbers *methods, uint32_t id, bool heard)
+{
+    struct numbered_method **chunk =
+        __atomic_load_n(&methods->chunk[id / METHOD_NUMBERS_CHUNK], __ATOMIC_ACQUIRE);
+
+    __atomic_store_n(&chunk[id % METHOD_NUMBERS_CHUNK]->hooked, heard, __ATOMIC_RELEASE);
+}
+
+bool numbered_method__is_kept(const struct numbered_method *method)
+{
+    return __atomic_load_n(&method->kept, __ATOMIC_ACQUIRE);
+}
+
 bool numbered_method__is_hooked(const struct numbered_method *method)
 {
     return __atomic_load_n(&method->hooked, __ATOMIC_ACQUIRE) &&

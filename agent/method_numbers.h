@@ -29,6 +29,7 @@ struct numbered_method {
     uint32_t id;
     uint32_t hash;
     bool hooked; /* atomic; its class has hooks, if it has any, here as well */
+    bool kept;   /* atomic; its hooks stay for good, heard or not (agent/interface_hooks.h) */
     char *name;  /* NUL-terminated, as the descriptor, in one allocation with this */
     char *descriptor;
 };
@@ -65,6 +66,15 @@ uint32_t method_numbers__find_id(struct method_numbers *methods, struct numbered
 void method_numbers__set_hooked(struct method_numbers *methods, struct numbered_class *class,
                                 const uint32_t *ids, uint32_t count);
 
+/* The hooked methods of the class keep their hooks. */
+void method_numbers__keep(struct method_numbers *methods, struct numbered_class *class);
+
+/* Whether the hooks that the method keeps are heard. */
+void method_numbers__hear_kept(const struct method_numbers *methods, uint32_t id, bool heard);
+
+/* Does the method keep its hooks? */
+bool numbered_method__is_kept(const struct numbered_method *method);
+
 /* Does the method have hooks just now? */
 bool numbered_method__is_hooked(const struct numbered_method *method);
 
@@ -95,6 +105,8 @@ enum class_mark {
     CLASS_REFUSED = 4,  /* the JVM refused it with hooks */
     CLASS_SEEN = 8,     /* looked at since the last insert */
     CLASS_RENEWED = 16, /* some of its methods are to be hooked anew */
+    CLASS_KEPT = 32,    /* an interface: its class file is not changed any more */
+    CLASS_OF_JDK = 64,  /* … of the boot or platform loader */
 };
 
 bool numbered_class__is(const struct numbered_class *class, enum class_mark mark);

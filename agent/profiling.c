@@ -115,8 +115,10 @@ static void start_with_process(struct agent *agent, JNIEnv *jni, jthread main)
         thread_events__adopt_all(agent, jni);
     else
         thread_events__note_hosts(agent, jni);
+    agent->class_hooks.interfaces_may_change = true;
     if (has_hooks(agent))
         class_changes__insert(agent, jni);
+    agent->class_hooks.interfaces_may_change = false;
     sampler__start_later(agent);
 }
 

@@ -131,6 +131,7 @@ enum ledger_left_alone {
     LEFT_ALONE_MALFORMED, /* classes from here on */
     LEFT_ALONE_VERSION,
     LEFT_ALONE_REFUSED,
+    LEFT_ALONE_INTERFACE, /* it was loaded before it was to have hooks */
     LEFT_ALONE_COUNT,
 };
 

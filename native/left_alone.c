@@ -18,6 +18,7 @@ static const struct {
     [LEFT_ALONE_MALFORMED] = {"malformed", "malformed class file"},
     [LEFT_ALONE_VERSION] = {"version", "class file version out of 45 to 69"},
     [LEFT_ALONE_REFUSED] = {"refused", "the JVM refused the change"},
+    [LEFT_ALONE_INTERFACE] = {"interface", "interfaces that are loaded are not changed"},
 };
 
 static bool is_known(enum ledger_left_alone reason)

@@ -1,0 +1,165 @@
+#include "agent/interface_hooks.h"
+
+#include "agent/agent.h"
+#include "agent/class_hooks.h"
+#include "agent/class_listing.h"
+#include "agent/hook_class.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ACC_ABSTRACT 0x0400
+
+static struct class_text text_of(const char *text)
+{
+    return (struct class_text){(const uint8_t *)text, (uint32_t)strlen(text)};
+}
+
+/* If hooks could be in it. */
+static void list_method(jvmtiEnv *jvmti, jmethodID method, struct class_listing *listing)
+{
+    jint modifiers = ACC_ABSTRACT;
+    char *name = NULL, *descriptor = NULL;
+
+    if ((*jvmti)->GetMethodModifiers(jvmti, method, &modifiers) != JVMTI_ERROR_NONE ||
+        modifiers & ACC_ABSTRACT ||
+        (*jvmti)->GetMethodName(jvmti, method, &name, &descriptor, NULL) != JVMTI_ERROR_NONE)
+        return;
+    if (strcmp(name, "<clinit>") != 0)
+        class_listing__add(listing, (uint8_t)(CHOICE_LEFT_ALONE + LEFT_ALONE_INTERFACE),
+                           text_of(name), text_of(descriptor));
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)descriptor);
+}
+
+/* The ledger says so if there is anything that hooks could be in. */
+static void note(struct agent *agent, jclass class, const char *name)
+{
+    jvmtiEnv *jvmti = agent->jvmti;
+    struct class_listing listing = {0};
+    jmethodID *methods;
+    jint count;
+
+    if ((*jvmti)->GetClassMethods(jvmti, class, &count, &methods) != JVMTI_ERROR_NONE)
+        return;
+    for (jint i = 0; i < count; i++)
+        list_method(jvmti, methods[i], &listing);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)methods);
+    if (listing.length)
+        class_hooks__note_interface(agent, name, &listing);
+    class_listing__release(&listing);
+}
+
+bool interface_hooks__must_stay(struct agent *agent, jclass class, const char *name)
+{
+    struct class_hooks *hooks = &agent->class_hooks;
+    const struct numbered_class *known = method_numbers__find_class(&hooks->methods, name);
+    jboolean is_interface = JNI_FALSE;
+
+    if (hooks->interfaces_may_change ||
+        (*agent->jvmti)->IsInterface(agent->jvmti, class, &is_interface) != JVMTI_ERROR_NONE ||
+        !is_interface)
+        return false;
+    if (!known ||
+        (!numbered_class__is(known, CLASS_KEPT) && !numbered_class__is(known, CLASS_COUNTED)))
+        note(agent, class, name);
+    return true;
+}
+
+void interface_hooks__keep(struct agent *agent, struct numbered_class *class, bool is_jdk)
+{
+    method_numbers__keep(&agent->class_hooks.methods, class);
+    (void)numbered_class__mark(class, CLASS_KEPT);
+    if (is_jdk)
+        (void)numbered_class__mark(class, CLASS_OF_JDK);
+}
+
+/* The method of that number, if its hooks are kept; or NULL. */
+static const struct numbered_method *find_kept(struct agent *agent, uint32_t id)
+{
+    const struct numbered_method *method = method_numbers__get(&agent->class_hooks.methods, id);
+
+    return method && numbered_method__is_kept(method) ? method : NULL;
+}
+
+static void hear(struct agent *agent, JNIEnv *jni, const struct numbered_method *method, bool heard)
+{
+    method_numbers__hear_kept(&agent->class_hooks.methods, method->id, heard);
+    hook_quotas__hold(&agent->quotas, jni, method->id, !heard);
+}
+
+static uint32_t numbers(const struct agent *agent)
+{
+    uint32_t count = __atomic_load_n(&agent->class_hooks.methods.count, __ATOMIC_ACQUIRE);
+
+    return count < HOOK_METHODS_MAX ? count : HOOK_METHODS_MAX - 1;
+}
+
+void interface_hooks__hold(struct agent *agent, JNIEnv *jni)
+{
+    for (uint32_t id = 1; id <= numbers(agent); id++) {
+        const struct numbered_method *method = find_kept(agent, id);
+
+        if (method)
+            hear(agent, jni, method, false);
+    }
+}
+
+static bool is_admitted(const struct method_filter *filter, const struct numbered_method *method)
+{
+    char *class_name;
+    bool admitted;
+
+    if (!filter->include && numbered_class__is(method->class, CLASS_OF_JDK))
+        return false;
+    class_name = strdup(numbered_class__name(method->class));
+    for (char *at = class_name; at && *at; at++)
+        if (*at == '/')
+            *at = '.';
+    admitted = class_name && method_filter__admits(filter, class_name, method->name);
+    free(class_name);
+    return admitted;
+}
+
+/* The methods of a class have numbers side by side, or nearly so. */
+static void count_method(struct ledger_header *header, const struct numbered_method *method,
+                         bool admitted)
+{
+    if (!admitted)
+        ledger__count(&header->filtered_methods, 1);
+    else
+        ledger__count(&header->hooked_methods, 1);
+    if (admitted && numbered_class__mark(method->class, CLASS_HOOKED))
+        ledger__count(&header->hooked_classes, 1);
+}
+
+static void release(struct agent *agent, JNIEnv *jni, const struct numbered_method *method)
+{
+    bool admitted = is_admitted(&agent->options.filter, method);
+
+    if (!numbered_class__is(method->class, CLASS_COUNTED))
+        count_method(agent->ledger.header, method, admitted);
+    if (admitted)
+        (void)numbered_class__mark(method->class, CLASS_HOOKED);
+    hear(agent, jni, method, admitted);
+}
+
+void interface_hooks__release(struct agent *agent, JNIEnv *jni)
+{
+    uint32_t count = numbers(agent);
+
+    pthread_rwlock_rdlock(&agent->class_hooks.filter_lock);
+    for (uint32_t id = 1; id <= count; id++) {
+        const struct numbered_method *method = find_kept(agent, id);
+
+        if (method)
+            release(agent, jni, method);
+    }
+    for (uint32_t id = 1; id <= count; id++) {
+        const struct numbered_method *method = find_kept(agent, id);
+
+        if (method)
+            (void)numbered_class__mark(method->class, CLASS_COUNTED);
+    }
+    pthread_rwlock_unlock(&agent->class_hooks.filter_lock);
+}

@@ -1,0 +1,37 @@
+/*
+ * Hooks in interfaces stay as they are once other threads may load classes. While HotSpot (17 and
+ * 25, and any in between) defines a class, it keeps pointers to the methods of the interfaces that
+ * the class implements; to change such an interface at that moment frees these methods, and the JVM
+ * crashes in DefaultMethods::generate_default_methods. So
+ *
+ *   - an interface gets hooks as it is loaded, or before the program's first thread runs, or never;
+ *   - while profiling is stopped, and where a later filter leaves a method out, its hooks are muted
+ *     (agent/hook_class.h): a call then costs some loads, and is not heard.
+ *
+ * For the thread that changes classes, under class_hooks.change_lock. Not for hooks.
+ */
+#ifndef TREADLE_INTERFACE_HOOKS_H
+#define TREADLE_INTERFACE_HOOKS_H
+
+#include "agent/method_numbers.h"
+
+#include <jvmti.h>
+#include <stdbool.h>
+
+struct agent;
+
+/* Is the loaded class an interface that must not be changed? One that has code and no hooks is
+ * noted as left alone; name is internal. */
+bool interface_hooks__must_stay(struct agent *agent, jclass class, const char *name);
+
+/* The interface got the hooks that method_numbers__set_hooked was told of. Any thread. */
+void interface_hooks__keep(struct agent *agent, struct numbered_class *class, bool is_jdk);
+
+/* None is heard from here on. */
+void interface_hooks__hold(struct agent *agent, JNIEnv *jni);
+
+/* Those are heard that the filter admits, and counted in the ledger's header if the filter is new.
+ */
+void interface_hooks__release(struct agent *agent, JNIEnv *jni);
+
+#endif
