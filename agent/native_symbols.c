@@ -1,8 +1,8 @@
 #include "agent/native_symbols.h"
 
-#include "native/elf_symbols.h"
 #include "native/hash_table.h"
 #include "native/kernel_symbols.h"
+#include "native/unwind/elf_symbols.h"
 
 #include <stdio.h>
 #include <stdlib.h>

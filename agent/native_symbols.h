@@ -6,8 +6,8 @@
 #define TREADLE_NATIVE_SYMBOLS_H
 
 #include "agent/code_cache.h"
-#include "native/code_images.h"
 #include "native/ledger.h"
+#include "native/unwind/code_images.h"
 
 #include <pthread.h>
 

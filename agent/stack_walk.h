@@ -9,8 +9,8 @@
 #define TREADLE_STACK_WALK_H
 
 #include "agent/code_cache.h"
-#include "native/code_images.h"
 #include "native/sample_buffers.h"
+#include "native/unwind/code_images.h"
 
 #include <stdbool.h>
 #include <stdint.h>

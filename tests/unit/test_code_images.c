@@ -1,5 +1,5 @@
 /* Walks through all kinds of frames, against libunwind's of the same stack. */
-#include "native/code_images.h"
+#include "native/unwind/code_images.h"
 #include "tests/unit/unwound_code.h"
 #include "tests/unit/walk_oracle.h"
 

@@ -1,5 +1,5 @@
 /* Names of functions, against those that the dynamic linker finds in the same objects. */
-#include "native/elf_symbols.h"
+#include "native/unwind/elf_symbols.h"
 
 #include <dlfcn.h>
 #include <errno.h>

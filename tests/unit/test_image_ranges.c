@@ -1,6 +1,6 @@
 /* Which image an address is in, asked without pause while the answer changes. */
-#include "native/code_images.h"
-#include "native/image_ranges.h"
+#include "native/unwind/code_images.h"
+#include "native/unwind/image_ranges.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* Every row of the images that a JVM runs most, against binutils' reading of the same file; and
  * tables made of damaged bytes. */
-#include "native/call_frame_info.h"
-#include "native/code_images.h"
-#include "native/unwind_table.h"
+#include "native/unwind/call_frame_info.h"
+#include "native/unwind/code_images.h"
+#include "native/unwind/unwind_table.h"
 #include "tests/unit/readelf_rows.h"
 
 #include <dlfcn.h>

@@ -2,7 +2,7 @@
 #ifndef TREADLE_TEST_WALK_ORACLE_H
 #define TREADLE_TEST_WALK_ORACLE_H
 
-#include "native/code_images.h"
+#include "native/unwind/code_images.h"
 
 #define UNW_LOCAL_ONLY
 #include <dlfcn.h>

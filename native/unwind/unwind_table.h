@@ -5,7 +5,7 @@
 #ifndef TREADLE_UNWIND_TABLE_H
 #define TREADLE_UNWIND_TABLE_H
 
-#include "native/unwind_rule.h"
+#include "native/unwind/unwind_rule.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "native/image_ranges.h"
+#include "native/unwind/image_ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef TREADLE_UNWIND_TABLE_FORMAT_H
 #define TREADLE_UNWIND_TABLE_FORMAT_H
 
-#include "native/unwind_table.h"
+#include "native/unwind/unwind_table.h"
 
 /* Rows count from their function's start in 16 bits: longer functions are several stretches. */
 #define STRETCH_BYTES UINT32_C(0x10000)

@@ -1,6 +1,6 @@
-#include "native/build_id.h"
+#include "native/unwind/build_id.h"
 
-#include "native/byte_cursor.h"
+#include "native/unwind/byte_cursor.h"
 
 #include <elf.h>
 

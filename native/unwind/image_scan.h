@@ -3,8 +3,8 @@
 #ifndef TREADLE_IMAGE_SCAN_H
 #define TREADLE_IMAGE_SCAN_H
 
-#include "native/build_id.h"
-#include "native/call_frame_info.h"
+#include "native/unwind/build_id.h"
+#include "native/unwind/call_frame_info.h"
 
 struct scanned_image {
     uint64_t bias;

@@ -1,4 +1,4 @@
-#include "native/image_scan.h"
+#include "native/unwind/image_scan.h"
 
 #include <errno.h>
 #include <link.h>

@@ -1,8 +1,8 @@
-#include "native/code_images.h"
+#include "native/unwind/code_images.h"
 
-#include "native/code_image.h"
-#include "native/image_ranges.h"
-#include "native/image_scan.h"
+#include "native/unwind/code_image.h"
+#include "native/unwind/image_ranges.h"
+#include "native/unwind/image_scan.h"
 
 #include <errno.h>
 #include <limits.h>

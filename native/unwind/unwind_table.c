@@ -1,4 +1,4 @@
-#include "native/unwind_table_format.h"
+#include "native/unwind/unwind_table_format.h"
 
 #include <stdlib.h>
 

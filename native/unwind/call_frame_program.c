@@ -1,5 +1,5 @@
-#include "native/call_frame_info.h"
-#include "native/encoded_pointer.h"
+#include "native/unwind/call_frame_info.h"
+#include "native/unwind/encoded_pointer.h"
 
 /* A program may remember so many states at once; compilers stay far below. */
 #define REMEMBERED_MAX 16u

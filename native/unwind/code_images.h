@@ -5,7 +5,7 @@
 #ifndef TREADLE_CODE_IMAGES_H
 #define TREADLE_CODE_IMAGES_H
 
-#include "native/unwind_rule.h"
+#include "native/unwind/unwind_rule.h"
 
 #include <stdbool.h>
 #include <stddef.h>

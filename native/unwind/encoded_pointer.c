@@ -1,4 +1,4 @@
-#include "native/encoded_pointer.h"
+#include "native/unwind/encoded_pointer.h"
 
 /* The low four bits say how it is written, the next three what it is counted from. */
 #define FORMAT 0x0fu

@@ -1,4 +1,4 @@
-#include "native/elf_file.h"
+#include "native/unwind/elf_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 #ifndef TREADLE_CODE_IMAGE_H
 #define TREADLE_CODE_IMAGE_H
 
-#include "native/code_images.h"
-#include "native/unwind_table.h"
+#include "native/unwind/code_images.h"
+#include "native/unwind/unwind_table.h"
 
 struct code_image {
     char *path;

@@ -1,6 +1,6 @@
-#include "native/call_frame_info.h"
+#include "native/unwind/call_frame_info.h"
 
-#include "native/encoded_pointer.h"
+#include "native/unwind/encoded_pointer.h"
 
 #include <errno.h>
 

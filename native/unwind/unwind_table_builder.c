@@ -1,6 +1,6 @@
 /* Makes an unwind table: gathers the functions, sorts them, runs each one's program. */
-#include "native/call_frame_info.h"
-#include "native/unwind_table_format.h"
+#include "native/unwind/call_frame_info.h"
+#include "native/unwind/unwind_table_format.h"
 
 #include <errno.h>
 #include <stdbool.h>

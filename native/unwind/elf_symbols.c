@@ -1,6 +1,6 @@
-#include "native/elf_symbols.h"
+#include "native/unwind/elf_symbols.h"
 
-#include "native/elf_file.h"
+#include "native/unwind/elf_file.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -5,7 +5,7 @@
 #ifndef TREADLE_ELF_FILE_H
 #define TREADLE_ELF_FILE_H
 
-#include "native/build_id.h"
+#include "native/unwind/build_id.h"
 
 #include <elf.h>
 

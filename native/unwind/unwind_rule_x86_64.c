@@ -1,7 +1,7 @@
 #if defined(__x86_64__)
 
-#include "native/call_frame_info.h"
-#include "native/unwind_rule.h"
+#include "native/unwind/call_frame_info.h"
+#include "native/unwind/unwind_rule.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Processors whose frames nobody has described here: no step. */
 #if !defined(__x86_64__)
 
-#include "native/call_frame_info.h"
-#include "native/unwind_rule.h"
+#include "native/unwind/call_frame_info.h"
+#include "native/unwind/unwind_rule.h"
 
 /* Numbers that no register has. */
 const struct tracked_registers tracked_registers = {.number = {UINT64_MAX, UINT64_MAX}};

@@ -3,7 +3,7 @@
 #ifndef TREADLE_ENCODED_POINTER_H
 #define TREADLE_ENCODED_POINTER_H
 
-#include "native/byte_cursor.h"
+#include "native/unwind/byte_cursor.h"
 
 #define POINTER_OMITTED 0xffu
 
