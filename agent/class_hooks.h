@@ -12,7 +12,7 @@
 
 #include "agent/method_filter.h"
 #include "agent/method_numbers.h"
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <jvmti.h>
 #include <pthread.h>

@@ -7,7 +7,7 @@
 
 #include "agent/constant_pool.h"
 #include "agent/method_numbers.h"
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 
 #include <stdbool.h>
 #include <stddef.h>

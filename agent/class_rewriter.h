@@ -10,7 +10,7 @@
 #include "agent/class_file.h"
 #include "agent/code_rewriter.h"
 #include "agent/constant_pool.h"
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #define CLASS_VERSION_LEAST 45u
 #define CLASS_VERSION_MOST  69u
@@ -52,8 +52,8 @@ struct class_rewrite {
     uint32_t *hooked;                  /* the numbers of those with hooks; the caller's to free */
     uint32_t hooked_count;             /* … that is, METHOD_HOOKED of the above */
     bool is_interface;
-    struct class_error error;          /* what was malformed, if anything */
-    struct class_text source_file;     /* in the bytes that were given; empty if it is not known */
+    struct class_error error;      /* what was malformed, if anything */
+    struct class_text source_file; /* in the bytes that were given; empty if it is not known */
 };
 
 /* 0, also if there was nothing to hook; -EBADMSG: malformed; -ENOTSUP: of another version, which is

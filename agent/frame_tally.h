@@ -17,7 +17,7 @@
 #define TREADLE_FRAME_TALLY_H
 
 #include "agent/java_methods.h"
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 
 #include <stdbool.h>
 

@@ -24,8 +24,8 @@
 #define TREADLE_HOOK_QUOTA_H
 
 #include "agent/hook_class.h"
-#include "native/ledger.h"
-#include "native/ledger_time.h"
+#include "native/ledger/ledger.h"
+#include "native/ledger/ledger_time.h"
 
 #include <jni.h>
 #include <stdbool.h>

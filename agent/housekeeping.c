@@ -5,7 +5,7 @@
 #include "agent/log.h"
 #include "agent/own_thread.h"
 #include "native/kernel_metrics.h"
-#include "native/orphan_ledgers.h"
+#include "native/ledger/orphan_ledgers.h"
 #include "native/unprofiled.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 
 #include "agent/generated_names.h"
 #include "agent/vm_structs.h"
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 
 #include <jvmti.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@
 #ifndef TREADLE_JAVA_THREAD_TABLE_H
 #define TREADLE_JAVA_THREAD_TABLE_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <pthread.h>
 #include <stdint.h>

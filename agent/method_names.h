@@ -3,7 +3,7 @@
 #ifndef TREADLE_METHOD_NAMES_H
 #define TREADLE_METHOD_NAMES_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
 #define TREADLE_NATIVE_SYMBOLS_H
 
 #include "agent/code_cache.h"
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 #include "native/unwind/code_images.h"
 
 #include <pthread.h>

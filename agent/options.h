@@ -7,7 +7,7 @@
 
 #include "agent/log.h"
 #include "agent/method_filter.h"
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <limits.h>
 #include <stdbool.h>

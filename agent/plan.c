@@ -1,7 +1,7 @@
 #include "agent/plan.h"
 
 #include "native/hash_table.h"
-#include "native/ledger_reader.h"
+#include "native/ledger/ledger_reader.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -14,8 +14,8 @@
 #include "agent/stack_walk.h"
 #include "native/kernel_stacks.h"
 #include "native/kernel_thread_table.h"
+#include "native/ledger/record_pool.h"
 #include "native/process_scan.h"
-#include "native/record_pool.h"
 #include "native/sample_buffers.h"
 #include "native/sample_time.h"
 

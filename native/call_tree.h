@@ -34,9 +34,9 @@
 #ifndef TREADLE_CALL_TREE_H
 #define TREADLE_CALL_TREE_H
 
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
+#include "native/ledger/record_pool.h"
 #include "native/left_frames.h"
-#include "native/record_pool.h"
 #include "native/return_stack.h"
 
 #include <stdbool.h>

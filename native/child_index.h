@@ -12,7 +12,7 @@
 #ifndef TREADLE_CHILD_INDEX_H
 #define TREADLE_CHILD_INDEX_H
 
-#include "native/record_pool.h"
+#include "native/ledger/record_pool.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -15,7 +15,7 @@
 #ifndef TREADLE_COST_MODEL_H
 #define TREADLE_COST_MODEL_H
 
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -21,8 +21,8 @@
 #ifndef TREADLE_KERNEL_CLOCK_H
 #define TREADLE_KERNEL_CLOCK_H
 
-#include "native/ledger_format.h"
-#include "native/ledger_time.h"
+#include "native/ledger/ledger_format.h"
+#include "native/ledger/ledger_time.h"
 #include "native/perf_page.h"
 
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #ifndef TREADLE_KERNEL_METRICS_H
 #define TREADLE_KERNEL_METRICS_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 #include "native/taskstats.h"
 
 #include <stdbool.h>

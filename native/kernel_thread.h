@@ -12,8 +12,8 @@
 #include "native/call_tree.h"
 #include "native/kernel_clock.h"
 #include "native/kernel_metrics.h"
-#include "native/ledger.h"
-#include "native/ledger_time.h"
+#include "native/ledger/ledger.h"
+#include "native/ledger/ledger_time.h"
 #include "native/thread_fold.h"
 #include "native/unprofiled.h"
 

@@ -1,6 +1,6 @@
 #include "native/late_nodes.h"
 
-#include "native/ledger_gate.h"
+#include "native/ledger/ledger_gate.h"
 
 #include <errno.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef TREADLE_LATE_NODES_H
 #define TREADLE_LATE_NODES_H
 
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 
 /* Into an adopted copy; nothing else may have been read from its trees before. 0 or -errno. */
 int late_nodes__read(struct ledger *copy, int source_fd);

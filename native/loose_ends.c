@@ -1,6 +1,6 @@
 #include "native/loose_ends.h"
 
-#include "native/ledger_gate.h"
+#include "native/ledger/ledger_gate.h"
 #include "native/node_move.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #ifndef TREADLE_LOOSE_ENDS_H
 #define TREADLE_LOOSE_ENDS_H
 
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 
 /* In all of a copy: chunks; methods, and what belongs to one; threads, their names and parents,
  * their trees; kernel threads. What no copying explains is counted in its header. 0 or -ENOMEM. */

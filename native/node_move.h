@@ -11,7 +11,7 @@
 #define TREADLE_NODE_MOVE_H
 
 #include "native/call_tree.h"
-#include "native/ledger_gate.h"
+#include "native/ledger/ledger_gate.h"
 
 #include <stdbool.h>
 

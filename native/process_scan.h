@@ -9,8 +9,8 @@
 #ifndef TREADLE_PROCESS_SCAN_H
 #define TREADLE_PROCESS_SCAN_H
 
-#include "native/ledger.h"
-#include "native/ledger_time.h"
+#include "native/ledger/ledger.h"
+#include "native/ledger/ledger_time.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

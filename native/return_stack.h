@@ -11,7 +11,7 @@
 #ifndef TREADLE_RETURN_STACK_H
 #define TREADLE_RETURN_STACK_H
 
-#include "native/record_pool.h"
+#include "native/ledger/record_pool.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 #ifndef TREADLE_SAMPLE_BUFFERS_H
 #define TREADLE_SAMPLE_BUFFERS_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 #include "native/mode_times.h"
 
 #include <stdbool.h>

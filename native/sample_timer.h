@@ -16,7 +16,7 @@
 #define TREADLE_SAMPLE_TIMER_H
 
 #include "native/kernel_stacks.h"
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #ifndef TREADLE_SAMPLE_TREE_H
 #define TREADLE_SAMPLE_TREE_H
 
-#include "native/record_pool.h"
+#include "native/ledger/record_pool.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 
 #include "native/call_tree.h"
 #include "native/kernel_metrics.h"
-#include "native/ledger_time.h"
+#include "native/ledger/ledger_time.h"
 #include "native/loose_ends.h"
 #include "native/process_scan.h"
 #include "native/thread_fold.h"

@@ -5,7 +5,7 @@
 #ifndef TREADLE_SETTLE_H
 #define TREADLE_SETTLE_H
 
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 
 /* Settles and closes `copy`, whose process must be running and may be the caller's own. The copy
  * was made while the threads ran: a node that was being linked meanwhile is passed over. Not for

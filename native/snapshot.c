@@ -2,8 +2,8 @@
 
 #include "native/kernel_metrics.h"
 #include "native/late_nodes.h"
-#include "native/ledger.h"
-#include "native/ledger_gate.h"
+#include "native/ledger/ledger.h"
+#include "native/ledger/ledger_gate.h"
 #include "native/settle.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #ifndef TREADLE_TASKSTATS_H
 #define TREADLE_TASKSTATS_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <stddef.h>
 #include <stdint.h>

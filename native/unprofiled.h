@@ -9,7 +9,7 @@
 #ifndef TREADLE_UNPROFILED_H
 #define TREADLE_UNPROFILED_H
 
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 
 #include <pthread.h>
 #include <stdbool.h>

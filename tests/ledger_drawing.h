@@ -4,7 +4,7 @@
 #ifndef TREADLE_TESTS_LEDGER_DRAWING_H
 #define TREADLE_TESTS_LEDGER_DRAWING_H
 
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef TREADLE_AGENT_REQUEST_H
 #define TREADLE_AGENT_REQUEST_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 #include "tools/agent_options.h"
 #include "tools/jvm_process.h"
 

@@ -1,5 +1,5 @@
 /* treadle list: which ledgers there are. */
-#include "native/orphan_ledgers.h"
+#include "native/ledger/orphan_ledgers.h"
 #include "tools/command.h"
 #include "tools/json_rows.h"
 #include "tools/ledger_summary.h"

@@ -1,5 +1,5 @@
 /* treadle top: which threads burn the machine now, and in which call path. */
-#include "native/ledger_time.h"
+#include "native/ledger/ledger_time.h"
 #include "tools/command.h"
 #include "tools/ledger_summary.h"
 #include "tools/live_folders.h"

@@ -1,6 +1,6 @@
 #include "tools/hooks.h"
 
-#include "native/left_alone.h"
+#include "native/ledger/left_alone.h"
 #include "tools/json_rows.h"
 #include "tools/report/quantity.h"
 

@@ -2,7 +2,7 @@
 #ifndef TREADLE_HOOKS_H
 #define TREADLE_HOOKS_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <jansson.h>
 #include <stdbool.h>

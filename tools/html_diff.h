@@ -15,7 +15,7 @@
 #ifndef TREADLE_HTML_DIFF_H
 #define TREADLE_HTML_DIFF_H
 
-#include "native/ledger_reader.h"
+#include "native/ledger/ledger_reader.h"
 #include "tools/html_page.h"
 #include "tools/report/report_diff.h"
 

@@ -9,7 +9,7 @@
 #ifndef TREADLE_HTML_MOMENTS_H
 #define TREADLE_HTML_MOMENTS_H
 
-#include "native/ledger_reader.h"
+#include "native/ledger/ledger_reader.h"
 #include "tools/html_block.h"
 #include "tools/report/report_model.h"
 

@@ -1,8 +1,8 @@
 #include "tools/ledger_summary.h"
 
-#include "native/ledger.h"
-#include "native/ledger_file.h"
-#include "native/ledger_gate.h"
+#include "native/ledger/ledger.h"
+#include "native/ledger/ledger_file.h"
+#include "native/ledger/ledger_gate.h"
 
 #include <stdlib.h>
 #include <string.h>

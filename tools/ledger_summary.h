@@ -4,7 +4,7 @@
 #ifndef TREADLE_LEDGER_SUMMARY_H
 #define TREADLE_LEDGER_SUMMARY_H
 
-#include "native/ledger_reader.h"
+#include "native/ledger/ledger_reader.h"
 #include "tools/report/text.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "tools/live_ledger.h"
 
-#include "native/ledger_file.h"
+#include "native/ledger/ledger_file.h"
 #include "native/snapshot.h"
 #include "tools/command.h"
 #include "tools/ledger_summary.h"

@@ -4,7 +4,7 @@
 #ifndef TREADLE_LIVE_LEDGER_H
 #define TREADLE_LIVE_LEDGER_H
 
-#include "native/ledger_reader.h"
+#include "native/ledger/ledger_reader.h"
 
 #include <stddef.h>
 #include <sys/types.h>

@@ -5,7 +5,7 @@
 #ifndef TREADLE_PARTIAL_ARGUMENT_H
 #define TREADLE_PARTIAL_ARGUMENT_H
 
-#include "native/ledger_reader.h"
+#include "native/ledger/ledger_reader.h"
 
 #include <argp.h>
 #include <stdbool.h>

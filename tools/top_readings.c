@@ -1,6 +1,6 @@
 #include "tools/top_readings.h"
 
-#include "native/ledger_time.h"
+#include "native/ledger/ledger_time.h"
 #include "tools/live_ledger.h"
 
 #include <malloc.h>

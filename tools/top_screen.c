@@ -1,6 +1,6 @@
 #include "tools/top_screen.h"
 
-#include "native/ledger_time.h"
+#include "native/ledger/ledger_time.h"
 #include "tools/command.h"
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"

@@ -1,6 +1,6 @@
 #include "tools/view_explain.h"
 
-#include "native/left_alone.h"
+#include "native/ledger/left_alone.h"
 #include "tools/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/view_losses.h"

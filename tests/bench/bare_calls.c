@@ -1,5 +1,5 @@
 /* The floor for hooks: native methods that read the cycle counter and do nothing else. */
-#include "native/cycle_counter.h"
+#include "native/ledger/cycle_counter.h"
 
 #include <jni.h>
 

@@ -6,7 +6,7 @@
 #ifndef TREADLE_FUZZED_LEDGER_H
 #define TREADLE_FUZZED_LEDGER_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* libFuzzer: any bytes as a ledger, merged with itself; what comes of that can be read, and has
  * nothing to skip. */
-#include "native/ledger_reader.h"
+#include "native/ledger/ledger_reader.h"
 #include "tests/fuzz/fuzzed_ledger.h"
 #include "tools/merge/ledger_merge.h"
 #include "tools/report/report_model.h"

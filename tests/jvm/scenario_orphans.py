@@ -4,7 +4,7 @@ orphans=keep all stay. `treadle list --remove` removes them by hand."""
 import harness
 
 KILLED = 20
-KEPT = 10  # native/orphan_ledgers.h
+KEPT = 10  # native/ledger/orphan_ledgers.h
 
 
 def orphans(test):

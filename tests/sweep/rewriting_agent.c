@@ -19,7 +19,7 @@
  * does nothing.
  */
 #include "agent/class_rewriter.h"
-#include "native/left_alone.h"
+#include "native/ledger/left_alone.h"
 
 #include <errno.h>
 #include <jvmti.h>

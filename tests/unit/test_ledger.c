@@ -1,6 +1,6 @@
 /* The ledger's writer: making the file, growing it, handing out records, when nothing is left. */
 #include "child.h"
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 #include "small_disk.h"
 
 #include <errno.h>

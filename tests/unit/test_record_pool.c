@@ -1,5 +1,5 @@
 /* Records that are free, in the hands of several kernel threads. */
-#include "native/record_pool.h"
+#include "native/ledger/record_pool.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include "burn.h"
 #include "child.h"
 #include "java_world.h"
-#include "native/ledger_reader.h"
+#include "native/ledger/ledger_reader.h"
 #include "native/process_scan.h"
 #include "native/snapshot.h"
 #include "small_disk.h"

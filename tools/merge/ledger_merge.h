@@ -16,7 +16,7 @@
 #ifndef TREADLE_LEDGER_MERGE_H
 #define TREADLE_LEDGER_MERGE_H
 
-#include "native/ledger_reader.h"
+#include "native/ledger/ledger_reader.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
 #ifndef TREADLE_MERGE_PARTS_H
 #define TREADLE_MERGE_PARTS_H
 
-#include "native/ledger.h"
-#include "native/ledger_reader.h"
+#include "native/ledger/ledger.h"
+#include "native/ledger/ledger_reader.h"
 #include "tools/report/index_table.h"
 
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #define TREADLE_REPORT_COLUMNS_H
 
 #include "native/kernel_metrics.h"
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #ifndef TREADLE_REPORT_HOOKINGS_H
 #define TREADLE_REPORT_HOOKINGS_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #ifndef TREADLE_REPORT_METHOD_H
 #define TREADLE_REPORT_METHOD_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 #include "tools/report/text.h"
 
 #include <stdbool.h>

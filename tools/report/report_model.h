@@ -12,8 +12,8 @@
 #ifndef TREADLE_REPORT_MODEL_H
 #define TREADLE_REPORT_MODEL_H
 
-#include "native/ledger_format.h"
-#include "native/ledger_reader.h"
+#include "native/ledger/ledger_format.h"
+#include "native/ledger/ledger_reader.h"
 #include "tools/report/report_columns.h"
 #include "tools/report/report_hookings.h"
 #include "tools/report/report_method.h"

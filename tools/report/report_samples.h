@@ -5,7 +5,7 @@
 #ifndef TREADLE_REPORT_SAMPLES_H
 #define TREADLE_REPORT_SAMPLES_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <stdint.h>
 

@@ -9,8 +9,8 @@
 #ifndef TREADLE_LEDGER_READER_H
 #define TREADLE_LEDGER_READER_H
 
-#include "native/ledger_file.h"
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_file.h"
+#include "native/ledger/ledger_format.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-#include "native/orphan_ledgers.h"
+#include "native/ledger/orphan_ledgers.h"
 
-#include "native/ledger_file.h"
+#include "native/ledger/ledger_file.h"
 
 #include <dirent.h>
 #include <fcntl.h>

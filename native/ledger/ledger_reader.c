@@ -1,7 +1,7 @@
-#include "native/ledger_reader.h"
+#include "native/ledger/ledger_reader.h"
 
-#include "native/ledger_file.h"
-#include "native/ledger_gate.h"
+#include "native/ledger/ledger_file.h"
+#include "native/ledger/ledger_gate.h"
 #include "native/node_move.h"
 
 #include <errno.h>

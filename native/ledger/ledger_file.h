@@ -5,7 +5,7 @@
 #ifndef TREADLE_LEDGER_FILE_H
 #define TREADLE_LEDGER_FILE_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "native/left_alone.h"
+#include "native/ledger/left_alone.h"
 
 static const struct {
     const char *key;

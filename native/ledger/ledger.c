@@ -1,6 +1,6 @@
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 
-#include "native/orphan_ledgers.h"
+#include "native/ledger/orphan_ledgers.h"
 
 #include <errno.h>
 #include <fcntl.h>

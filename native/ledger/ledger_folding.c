@@ -1,5 +1,5 @@
 /* Moves of numbers within a ledger, and those that cannot have them; see ledger.h. */
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -5,7 +5,7 @@
 #ifndef TREADLE_LEDGER_TIME_H
 #define TREADLE_LEDGER_TIME_H
 
-#include "native/cycle_counter.h"
+#include "native/ledger/cycle_counter.h"
 
 #include <stdint.h>
 #include <time.h>

@@ -12,7 +12,7 @@
 #ifndef TREADLE_LEDGER_GATE_H
 #define TREADLE_LEDGER_GATE_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "native/ledger_time.h"
+#include "native/ledger/ledger_time.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #ifndef TREADLE_LEDGER_H
 #define TREADLE_LEDGER_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "native/ledger_gate.h"
+#include "native/ledger/ledger_gate.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 #ifndef TREADLE_RECORD_POOL_H
 #define TREADLE_RECORD_POOL_H
 
-#include "native/ledger.h"
+#include "native/ledger/ledger.h"
 
 #include <stdbool.h>
 

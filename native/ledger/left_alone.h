@@ -2,7 +2,7 @@
 #ifndef TREADLE_LEFT_ALONE_H
 #define TREADLE_LEFT_ALONE_H
 
-#include "native/ledger_format.h"
+#include "native/ledger/ledger_format.h"
 
 #include <stdbool.h>
 

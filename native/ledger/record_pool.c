@@ -1,4 +1,4 @@
-#include "native/record_pool.h"
+#include "native/ledger/record_pool.h"
 
 #include <string.h>
 
