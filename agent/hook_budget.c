@@ -2,7 +2,7 @@
 
 #include "agent/agent.h"
 #include "agent/hook_class.h"
-#include "native/cost_model.h"
+#include "native/cost/cost_model.h"
 
 #define LOOK_NS         1000000000u
 #define LEAST_CPU_NS    20000000u /* of a second in which less was consumed nothing is said */

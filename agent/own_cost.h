@@ -1,5 +1,5 @@
 /*
- * The account of what the profiler itself costs the process: gathers what native/cost_model.h
+ * The account of what the profiler itself costs the process: gathers what native/cost/cost_model.h
  * needs, and keeps header->own_cost up to date, for reports, `treadle status` and the agent's own
  * budget.
  *
@@ -8,7 +8,7 @@
 #ifndef TREADLE_OWN_COST_H
 #define TREADLE_OWN_COST_H
 
-#include "native/cost_model.h"
+#include "native/cost/cost_model.h"
 
 #include <stdbool.h>
 #include <stdint.h>

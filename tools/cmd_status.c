@@ -1,6 +1,6 @@
 /* treadle status: whether and how a JVM is profiled, from its mapped ledger. The JVM is not asked.
  */
-#include "native/cost_model.h"
+#include "native/cost/cost_model.h"
 #include "tools/command.h"
 #include "tools/hooks.h"
 #include "tools/json_rows.h"

@@ -1,6 +1,6 @@
 #include "tools/own_cost.h"
 
-#include "native/cost_model.h"
+#include "native/cost/cost_model.h"
 #include "tools/json_rows.h"
 #include "tools/report/quantity.h"
 

@@ -163,7 +163,7 @@ enum ledger_sample_clock {
 };
 
 /* What the profiler itself costs, in ns of the process's CPU while profiling was on; as of the last
- * look. All of it is in other numbers of the ledger as well. See native/cost_model.h. */
+ * look. All of it is in other numbers of the ledger as well. See native/cost/cost_model.h. */
 struct ledger_own_cost {
     uint64_t hooks_ns;   /* on the threads that call them: an estimate */
     uint64_t samples_ns; /* signals and their handler, in place */

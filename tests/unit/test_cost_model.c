@@ -1,7 +1,7 @@
 /* The account of the profiler's own cost: what is counted in the trees, and that every part of the
  * facts comes out in its own part of the sum. */
 #include "drawn_tree.h"
-#include "native/cost_model.h"
+#include "native/cost/cost_model.h"
 
 /* cmocka.h needs the others before it. */
 /* clang-format off */

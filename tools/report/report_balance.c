@@ -1,6 +1,6 @@
 #include "tools/report/report_balance.h"
 
-#include "native/cost_model.h"
+#include "native/cost/cost_model.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "native/cost_model.h"
+#include "native/cost/cost_model.h"
 
 #include <errno.h>
 #include <stdlib.h>
