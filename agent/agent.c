@@ -13,7 +13,7 @@
 #include "agent/thread_events.h"
 #include "agent/virtual_threads.h"
 #include "native/kernel_clock.h"
-#include "native/kernel_metrics.h"
+#include "native/metrics/kernel_metrics.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "agent/held_memory.h"
 #include "agent/log.h"
 #include "agent/own_thread.h"
-#include "native/kernel_metrics.h"
 #include "native/ledger/orphan_ledgers.h"
+#include "native/metrics/kernel_metrics.h"
 #include "native/unprofiled.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include "agent/unit_number.h"
 #include "native/kernel_clock.h"
-#include "native/kernel_metrics.h"
+#include "native/metrics/kernel_metrics.h"
 #include "native/nearest_name.h"
 #include "native/snapshot.h"
 

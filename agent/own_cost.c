@@ -1,7 +1,7 @@
 #include "agent/own_cost.h"
 
 #include "agent/agent.h"
-#include "native/kernel_metrics.h"
+#include "native/metrics/kernel_metrics.h"
 
 #include <signal.h>
 #include <string.h>

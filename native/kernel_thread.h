@@ -11,9 +11,9 @@
 
 #include "native/call_tree.h"
 #include "native/kernel_clock.h"
-#include "native/kernel_metrics.h"
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_time.h"
+#include "native/metrics/kernel_metrics.h"
 #include "native/thread_fold.h"
 #include "native/unprofiled.h"
 

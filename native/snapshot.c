@@ -1,9 +1,9 @@
 #include "native/snapshot.h"
 
-#include "native/kernel_metrics.h"
 #include "native/late_nodes.h"
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_gate.h"
+#include "native/metrics/kernel_metrics.h"
 #include "native/settle.h"
 
 #include <errno.h>

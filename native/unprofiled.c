@@ -1,7 +1,7 @@
 #include "native/unprofiled.h"
 
 #include "native/hash_table.h"
-#include "native/kernel_metrics.h"
+#include "native/metrics/kernel_metrics.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 #ifndef TREADLE_TESTS_SERVER_DRAWING_H
 #define TREADLE_TESTS_SERVER_DRAWING_H
 
-#include "native/kernel_metrics.h"
+#include "native/metrics/kernel_metrics.h"
 #include "tests/ledger_drawing.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The tables of metrics and sources, the probe, and a thread's reading of its own metrics. */
-#include "native/kernel_metrics.h"
+#include "native/metrics/kernel_metrics.h"
 
 #include <errno.h>
 #include <fcntl.h>

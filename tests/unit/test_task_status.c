@@ -1,6 +1,6 @@
 /* What /proc says of other threads and processes, against what those say of themselves. */
-#include "native/kernel_metrics.h"
-#include "native/task_file.h"
+#include "native/metrics/kernel_metrics.h"
+#include "native/metrics/task_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

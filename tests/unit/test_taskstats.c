@@ -1,6 +1,6 @@
 /* Replies of taskstats as kernels of each layout send them, and the running kernel's. */
-#include "native/kernel_metrics.h"
-#include "native/taskstats.h"
+#include "native/metrics/kernel_metrics.h"
+#include "native/metrics/taskstats.h"
 
 #include <errno.h>
 #include <linux/netlink.h>

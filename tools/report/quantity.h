@@ -5,7 +5,7 @@
 #ifndef TREADLE_REPORT_QUANTITY_H
 #define TREADLE_REPORT_QUANTITY_H
 
-#include "native/kernel_metrics.h"
+#include "native/metrics/kernel_metrics.h"
 
 #include <stddef.h>
 #include <stdint.h>

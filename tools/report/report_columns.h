@@ -4,8 +4,8 @@
 #ifndef TREADLE_REPORT_COLUMNS_H
 #define TREADLE_REPORT_COLUMNS_H
 
-#include "native/kernel_metrics.h"
 #include "native/ledger/ledger_format.h"
+#include "native/metrics/kernel_metrics.h"
 
 #include <stdbool.h>
 #include <stddef.h>

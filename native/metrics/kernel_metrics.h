@@ -11,7 +11,7 @@
 #define TREADLE_KERNEL_METRICS_H
 
 #include "native/ledger/ledger_format.h"
-#include "native/taskstats.h"
+#include "native/metrics/taskstats.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "native/taskstats.h"
+#include "native/metrics/taskstats.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>

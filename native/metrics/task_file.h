@@ -7,7 +7,7 @@
 #ifndef TREADLE_TASK_FILE_H
 #define TREADLE_TASK_FILE_H
 
-#include "native/kernel_metrics.h"
+#include "native/metrics/kernel_metrics.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "native/task_file.h"
+#include "native/metrics/task_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

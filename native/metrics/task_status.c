@@ -1,5 +1,5 @@
-#include "native/kernel_metrics.h"
-#include "native/task_file.h"
+#include "native/metrics/kernel_metrics.h"
+#include "native/metrics/task_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
