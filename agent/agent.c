@@ -12,7 +12,7 @@
 #include "agent/profiling.h"
 #include "agent/thread_events.h"
 #include "agent/virtual_threads.h"
-#include "native/kernel_clock.h"
+#include "native/clock/kernel_clock.h"
 #include "native/metrics/kernel_metrics.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "agent/options.h"
 
 #include "agent/unit_number.h"
-#include "native/kernel_clock.h"
+#include "native/clock/kernel_clock.h"
 #include "native/metrics/kernel_metrics.h"
 #include "native/nearest_name.h"
 #include "native/snapshot.h"

@@ -10,7 +10,7 @@
 #define TREADLE_KERNEL_THREAD_H
 
 #include "native/call_tree.h"
-#include "native/kernel_clock.h"
+#include "native/clock/kernel_clock.h"
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_time.h"
 #include "native/metrics/kernel_metrics.h"

@@ -3,7 +3,7 @@
 #define TREADLE_TEST_JAVA_WORLD_H
 
 #include "drawn_tree.h"
-#include "native/kernel_clock.h"
+#include "native/clock/kernel_clock.h"
 #include "native/kernel_thread_table.h"
 #include "native/metrics/kernel_metrics.h"
 

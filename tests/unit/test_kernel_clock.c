@@ -9,7 +9,7 @@
  * stolen, which /proc/stat tells. A switch that went unseen would show as wait that is charged.
  */
 #include "burn.h"
-#include "native/kernel_clock.h"
+#include "native/clock/kernel_clock.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -21,9 +21,9 @@
 #ifndef TREADLE_KERNEL_CLOCK_H
 #define TREADLE_KERNEL_CLOCK_H
 
+#include "native/clock/perf_page.h"
 #include "native/ledger/ledger_format.h"
 #include "native/ledger/ledger_time.h"
-#include "native/perf_page.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "native/perf_page.h"
+#include "native/clock/perf_page.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -1,6 +1,6 @@
-#include "native/kernel_clock.h"
+#include "native/clock/kernel_clock.h"
 
-#include "native/rseq_flag.h"
+#include "native/clock/rseq_flag.h"
 
 #include <errno.h>
 #include <stddef.h>

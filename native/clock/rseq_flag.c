@@ -1,4 +1,4 @@
-#include "native/rseq_flag.h"
+#include "native/clock/rseq_flag.h"
 
 #include <stddef.h>
 
