@@ -1,7 +1,7 @@
 #include "agent/frame_tally.h"
 
 #include "native/hash_table.h"
-#include "native/sample_tree.h"
+#include "native/tree/sample_tree.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "native/fault_guard.h"
 #include "native/hash_table.h"
-#include "native/sample_tree.h"
+#include "native/tree/sample_tree.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "agent/agent.h"
 #include "agent/java_host.h"
 #include "native/fault_guard.h"
-#include "native/sample_tree.h"
+#include "native/tree/sample_tree.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /*
  * Frames that were entered before their events counted: before the agent came, while profiling was
  * stopped, or before their class had hooks. JVMTI tells which stand on a thread's stack; those
- * whose methods have nodes become its floor (native/call_tree.h).
+ * whose methods have nodes become its floor (native/tree/call_tree.h).
  *
  * Nobody tells when such a frame returns. So at each call from the youngest of them the stack is
  * looked at again, unless the call comes from a place on the stack that was looked at already; and

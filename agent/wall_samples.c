@@ -3,7 +3,7 @@
 #include "agent/agent.h"
 #include "agent/running_thread.h"
 #include "native/fault_guard.h"
-#include "native/sample_tree.h"
+#include "native/tree/sample_tree.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -9,12 +9,12 @@
 #ifndef TREADLE_KERNEL_THREAD_H
 #define TREADLE_KERNEL_THREAD_H
 
-#include "native/call_tree.h"
 #include "native/clock/kernel_clock.h"
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_time.h"
 #include "native/metrics/kernel_metrics.h"
 #include "native/thread_fold.h"
+#include "native/tree/call_tree.h"
 #include "native/unprofiled.h"
 
 #include <stdbool.h>
@@ -353,8 +353,8 @@ __attribute__((noinline, cold)) uint64_t kernel_thread__push_slowly(
 __attribute__((noinline, cold)) void kernel_thread__pop_slowly(struct kernel_thread *kernel_thread,
                                                                uint64_t token);
 
-/* While a frame is folded (native/call_tree.h), as long as nothing else is uncommon. False: nothing
- * is done. */
+/* While a frame is folded (native/tree/call_tree.h), as long as nothing else is uncommon. False:
+ * nothing is done. */
 __attribute__((noinline)) bool kernel_thread__push_folded(struct kernel_thread *kernel_thread,
                                                           uint64_t key, uint64_t *token);
 __attribute__((noinline)) bool kernel_thread__pop_folded(struct kernel_thread *kernel_thread,

@@ -1,7 +1,7 @@
 /* What a kernel thread consumed, charged to the node that is current, where the straight line of
  * the header does not do. */
-#include "native/folded_calls.h"
 #include "native/kernel_thread.h"
+#include "native/tree/folded_calls.h"
 
 #include <unistd.h>
 

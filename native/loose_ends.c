@@ -1,7 +1,7 @@
 #include "native/loose_ends.h"
 
 #include "native/ledger/ledger_gate.h"
-#include "native/node_move.h"
+#include "native/tree/node_move.h"
 
 #include <errno.h>
 #include <inttypes.h>

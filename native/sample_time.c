@@ -1,7 +1,7 @@
 #include "native/sample_time.h"
 
 #include "native/hash_table.h"
-#include "native/sample_tree.h"
+#include "native/tree/sample_tree.h"
 
 #include <signal.h>
 #include <stdlib.h>

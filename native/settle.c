@@ -1,11 +1,11 @@
 #include "native/settle.h"
 
-#include "native/call_tree.h"
 #include "native/ledger/ledger_time.h"
 #include "native/loose_ends.h"
 #include "native/metrics/kernel_metrics.h"
 #include "native/process_scan.h"
 #include "native/thread_fold.h"
+#include "native/tree/call_tree.h"
 #include "native/unprofiled.h"
 
 #include <errno.h>

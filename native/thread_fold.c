@@ -1,7 +1,7 @@
 #include "native/thread_fold.h"
 
-#include "native/folded_calls.h"
-#include "native/sample_tree.h"
+#include "native/tree/folded_calls.h"
+#include "native/tree/sample_tree.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #ifndef TREADLE_THREAD_FOLD_H
 #define TREADLE_THREAD_FOLD_H
 
-#include "native/call_tree.h"
+#include "native/tree/call_tree.h"
 
 #include <stdbool.h>
 #include <stdint.h>

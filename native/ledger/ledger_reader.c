@@ -2,7 +2,7 @@
 
 #include "native/ledger/ledger_file.h"
 #include "native/ledger/ledger_gate.h"
-#include "native/node_move.h"
+#include "native/tree/node_move.h"
 
 #include <errno.h>
 #include <inttypes.h>

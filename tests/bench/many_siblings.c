@@ -4,7 +4,7 @@
  *
  *     many_siblings [CALLS]
  */
-#include "native/call_tree.h"
+#include "native/tree/call_tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #ifndef TREADLE_TEST_DRAWN_TREE_H
 #define TREADLE_TEST_DRAWN_TREE_H
 
-#include "native/call_tree.h"
+#include "native/tree/call_tree.h"
 
 #include <stdio.h>
 #include <string.h>

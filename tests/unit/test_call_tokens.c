@@ -4,7 +4,7 @@
  * with that token; `^2` catches an exception there. What is drawn beside it is what must come out.
  */
 #include "drawn_tree.h"
-#include "native/call_tree.h"
+#include "native/tree/call_tree.h"
 
 /* cmocka.h needs the others before it. */
 /* clang-format off */

@@ -1,6 +1,6 @@
 /* The cursor in the call tree: what is drawn beside each program is what must come out. */
 #include "drawn_tree.h"
-#include "native/call_tree.h"
+#include "native/tree/call_tree.h"
 
 #include <errno.h>
 #include <pthread.h>

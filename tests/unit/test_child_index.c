@@ -1,6 +1,6 @@
 /* A node's children by method, where they are many: each is there once, whatever their keys. */
-#include "native/call_tree.h"
-#include "native/child_index.h"
+#include "native/tree/call_tree.h"
+#include "native/tree/child_index.h"
 
 #include <stdlib.h>
 

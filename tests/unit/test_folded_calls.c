@@ -2,8 +2,8 @@
  * that runs, every method has the calls that were made, and all that was charged stands in the
  * tree. */
 #include "java_world.h"
-#include "native/folded_calls.h"
 #include "native/thread_fold.h"
+#include "native/tree/folded_calls.h"
 #include "native/virtual_thread.h"
 
 #include <errno.h>

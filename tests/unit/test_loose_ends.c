@@ -3,7 +3,7 @@
 #include "drawn_samples.h"
 #include "java_world.h"
 #include "native/loose_ends.h"
-#include "native/sample_tree.h"
+#include "native/tree/sample_tree.h"
 
 /* cmocka.h needs the others before it. */
 /* clang-format off */

@@ -5,7 +5,7 @@
  * methods and of tokens, on several threads that take turns, beside a model that keeps all frames.
  */
 #include "drawn_tree.h"
-#include "native/call_tree.h"
+#include "native/tree/call_tree.h"
 
 #include <stdlib.h>
 

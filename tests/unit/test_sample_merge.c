@@ -2,8 +2,8 @@
 #include "agent/sample_merge.h"
 #include "drawn_samples.h"
 #include "fake_jvm.h"
-#include "native/folded_calls.h"
-#include "native/node_move.h"
+#include "native/tree/folded_calls.h"
+#include "native/tree/node_move.h"
 
 /* cmocka.h needs the others before it. */
 /* clang-format off */

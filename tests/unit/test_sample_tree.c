@@ -1,6 +1,6 @@
 /* Sampled frames below exact nodes: made once, counted, added to another tree, freed. */
 #include "drawn_samples.h"
-#include "native/sample_tree.h"
+#include "native/tree/sample_tree.h"
 
 /* cmocka.h needs the others before it. */
 /* clang-format off */

@@ -3,8 +3,8 @@
 #include "drawn_samples.h"
 #include "java_world.h"
 #include "native/process_scan.h"
-#include "native/sample_tree.h"
 #include "native/thread_fold.h"
+#include "native/tree/sample_tree.h"
 
 /* cmocka.h needs the others before it. */
 /* clang-format off */

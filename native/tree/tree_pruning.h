@@ -20,7 +20,7 @@
 #ifndef TREADLE_TREE_PRUNING_H
 #define TREADLE_TREE_PRUNING_H
 
-#include "native/call_tree.h"
+#include "native/tree/call_tree.h"
 
 #include <stdbool.h>
 

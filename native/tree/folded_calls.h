@@ -14,7 +14,7 @@
 #ifndef TREADLE_FOLDED_CALLS_H
 #define TREADLE_FOLDED_CALLS_H
 
-#include "native/call_tree.h"
+#include "native/tree/call_tree.h"
 
 #include <stdbool.h>
 #include <stdint.h>

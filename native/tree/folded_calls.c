@@ -1,4 +1,4 @@
-#include "native/folded_calls.h"
+#include "native/tree/folded_calls.h"
 
 /* A note of a path: the one with the older nodes, how many it has itself, and these. */
 #define NOTE_OLDER 0u

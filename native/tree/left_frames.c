@@ -1,4 +1,4 @@
-#include "native/left_frames.h"
+#include "native/tree/left_frames.h"
 
 #include <stdbool.h>
 #include <string.h>

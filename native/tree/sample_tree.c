@@ -1,4 +1,4 @@
-#include "native/sample_tree.h"
+#include "native/tree/sample_tree.h"
 
 static struct ledger_node *node_at(const struct record_pool *pool, ledger_ref ref)
 {

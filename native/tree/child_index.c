@@ -1,4 +1,4 @@
-#include "native/child_index.h"
+#include "native/tree/child_index.h"
 
 #define SLOT_BITS 4u
 #define HASH_BITS 64u

@@ -1,6 +1,6 @@
-#include "native/node_move.h"
+#include "native/tree/node_move.h"
 
-#include "native/child_index.h"
+#include "native/tree/child_index.h"
 
 #define SIBLINGS_A_LOOK 8u    /* that are walked for what one look costs */
 #define SIBLINGS_MOST   1024u /* that are walked to find the one before */

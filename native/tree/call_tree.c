@@ -1,8 +1,8 @@
-#include "native/call_tree.h"
+#include "native/tree/call_tree.h"
 
-#include "native/child_index.h"
-#include "native/folded_calls.h"
-#include "native/tree_pruning.h"
+#include "native/tree/child_index.h"
+#include "native/tree/folded_calls.h"
+#include "native/tree/tree_pruning.h"
 
 #include <string.h>
 

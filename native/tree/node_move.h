@@ -10,8 +10,8 @@
 #ifndef TREADLE_NODE_MOVE_H
 #define TREADLE_NODE_MOVE_H
 
-#include "native/call_tree.h"
 #include "native/ledger/ledger_gate.h"
+#include "native/tree/call_tree.h"
 
 #include <stdbool.h>
 

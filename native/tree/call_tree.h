@@ -36,8 +36,8 @@
 
 #include "native/ledger/ledger.h"
 #include "native/ledger/record_pool.h"
-#include "native/left_frames.h"
-#include "native/return_stack.h"
+#include "native/tree/left_frames.h"
+#include "native/tree/return_stack.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "native/return_stack.h"
+#include "native/tree/return_stack.h"
 
 #define RUNS_A_NOTE 5u
 
