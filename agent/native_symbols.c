@@ -1,7 +1,7 @@
 #include "agent/native_symbols.h"
 
 #include "native/hash_table.h"
-#include "native/kernel_symbols.h"
+#include "native/sampling/kernel_symbols.h"
 #include "native/unwind/elf_symbols.h"
 
 #include <stdio.h>

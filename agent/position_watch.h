@@ -10,7 +10,7 @@
 #define TREADLE_POSITION_WATCH_H
 
 #include "native/kernel_thread_table.h"
-#include "native/sample_buffers.h"
+#include "native/sampling/sample_buffers.h"
 
 #include <stdbool.h>
 

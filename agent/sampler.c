@@ -7,7 +7,7 @@
 #include "agent/wall_samples.h"
 #include "native/fault_guard.h"
 #include "native/hash_table.h"
-#include "native/kernel_symbols.h"
+#include "native/sampling/kernel_symbols.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -13,8 +13,8 @@
 #include "agent/running_thread.h"
 #include "agent/sample_merge.h"
 #include "agent/stack_walk.h"
-#include "native/sample_buffers.h"
-#include "native/sample_timer.h"
+#include "native/sampling/sample_buffers.h"
+#include "native/sampling/sample_timer.h"
 
 #include <jvmti.h>
 #include <pthread.h>

@@ -9,7 +9,7 @@
 #define TREADLE_STACK_WALK_H
 
 #include "agent/code_cache.h"
-#include "native/sample_buffers.h"
+#include "native/sampling/sample_buffers.h"
 #include "native/unwind/code_images.h"
 
 #include <stdbool.h>

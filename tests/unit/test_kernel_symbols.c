@@ -1,5 +1,5 @@
 /* Names of the kernel's functions: a table as /proc/kallsyms has it. */
-#include "native/kernel_symbols.h"
+#include "native/sampling/kernel_symbols.h"
 
 #include <errno.h>
 #include <stdio.h>

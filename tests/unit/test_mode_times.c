@@ -1,6 +1,6 @@
 /* How the kernel divides a thread's CPU time: what it is told in pieces adds up to what it says in
  * all. */
-#include "native/mode_times.h"
+#include "native/sampling/mode_times.h"
 
 #include <sys/resource.h>
 #include <time.h>

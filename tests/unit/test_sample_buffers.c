@@ -1,5 +1,5 @@
 /* Samples between handlers and the drainer: none lost, none twice, what is dropped is counted. */
-#include "native/sample_buffers.h"
+#include "native/sampling/sample_buffers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* What time samples stand for, worked out on paper. */
-#include "native/sample_time.h"
+#include "native/sampling/sample_time.h"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* Timers on the CPU clock of one thread: the thread that consumes is asked, as often as it should
  * be, and nobody else. */
 #include "burn.h"
-#include "native/sample_timer.h"
+#include "native/sampling/sample_timer.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -10,7 +10,7 @@
 #define TREADLE_SAMPLE_BUFFERS_H
 
 #include "native/ledger/ledger_format.h"
-#include "native/mode_times.h"
+#include "native/sampling/mode_times.h"
 
 #include <stdbool.h>
 #include <stddef.h>

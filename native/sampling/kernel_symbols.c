@@ -1,4 +1,4 @@
-#include "native/kernel_symbols.h"
+#include "native/sampling/kernel_symbols.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "native/sample_time.h"
+#include "native/sampling/sample_time.h"
 
 #include "native/hash_table.h"
 #include "native/tree/sample_tree.h"

@@ -8,7 +8,7 @@
 #ifndef TREADLE_SAMPLE_TIME_H
 #define TREADLE_SAMPLE_TIME_H
 
-#include "native/sample_buffers.h"
+#include "native/sampling/sample_buffers.h"
 
 struct sample_time {
     uint64_t since_ns;       /* when samples were started last, of the ledger's clock; atomic */

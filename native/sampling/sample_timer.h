@@ -15,8 +15,8 @@
 #ifndef TREADLE_SAMPLE_TIMER_H
 #define TREADLE_SAMPLE_TIMER_H
 
-#include "native/kernel_stacks.h"
 #include "native/ledger/ledger_format.h"
+#include "native/sampling/kernel_stacks.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "native/sample_timer.h"
+#include "native/sampling/sample_timer.h"
 
 #include <errno.h>
 #include <fcntl.h>

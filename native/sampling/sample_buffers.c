@@ -1,4 +1,4 @@
-#include "native/sample_buffers.h"
+#include "native/sampling/sample_buffers.h"
 
 #include <sched.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-#include "native/kernel_stacks.h"
+#include "native/sampling/kernel_stacks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "native/mode_times.h"
+#include "native/sampling/mode_times.h"
 
 #include <time.h>
 
