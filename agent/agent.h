@@ -16,9 +16,9 @@
 #include "agent/plan.h"
 #include "agent/sampler.h"
 #include "agent/standing_frames.h"
-#include "native/kernel_thread_table.h"
 #include "native/ledger/ledger.h"
 #include "native/process_scan.h"
+#include "native/thread/kernel_thread_table.h"
 
 #include <jvmti.h>
 #include <limits.h>

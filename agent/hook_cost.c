@@ -1,7 +1,7 @@
 #include "agent/hook_cost.h"
 
 #include "agent/hooks.h"
-#include "native/kernel_thread_table.h"
+#include "native/thread/kernel_thread_table.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #ifndef TREADLE_HOOK_COST_H
 #define TREADLE_HOOK_COST_H
 
-#include "native/kernel_thread.h"
+#include "native/thread/kernel_thread.h"
 
 #include <stdint.h>
 

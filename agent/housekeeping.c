@@ -6,7 +6,7 @@
 #include "agent/own_thread.h"
 #include "native/ledger/orphan_ledgers.h"
 #include "native/metrics/kernel_metrics.h"
-#include "native/unprofiled.h"
+#include "native/thread/unprofiled.h"
 
 #include <errno.h>
 #include <limits.h>

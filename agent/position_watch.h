@@ -9,8 +9,8 @@
 #ifndef TREADLE_POSITION_WATCH_H
 #define TREADLE_POSITION_WATCH_H
 
-#include "native/kernel_thread_table.h"
 #include "native/sampling/sample_buffers.h"
+#include "native/thread/kernel_thread_table.h"
 
 #include <stdbool.h>
 

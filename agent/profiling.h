@@ -1,7 +1,7 @@
 /*
  * Profiling is started and stopped, any number of times: events and hooks come and go, the books
- * stay. What is consumed meanwhile belongs to nobody (native/unprofiled.h). One caller at a time:
- * VMInit, or whoever attaches.
+ * stay. What is consumed meanwhile belongs to nobody (native/thread/unprofiled.h). One caller at a
+ * time: VMInit, or whoever attaches.
  */
 #ifndef TREADLE_PROFILING_H
 #define TREADLE_PROFILING_H

@@ -3,7 +3,7 @@
 #include "agent/agent.h"
 #include "agent/hook_class.h"
 #include "agent/virtual_threads.h"
-#include "native/virtual_thread.h"
+#include "native/thread/virtual_thread.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #ifndef TREADLE_STANDING_FRAMES_H
 #define TREADLE_STANDING_FRAMES_H
 
-#include "native/kernel_thread.h"
+#include "native/thread/kernel_thread.h"
 
 #include <jvmti.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
 #include "agent/java_host.h"
 #include "agent/log.h"
 #include "agent/virtual_threads.h"
-#include "native/virtual_thread.h"
+#include "native/thread/virtual_thread.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "agent/agent.h"
 #include "agent/log.h"
 #include "agent/thread_events.h"
-#include "native/virtual_thread.h"
+#include "native/thread/virtual_thread.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
  * Virtual threads (JDK 21 and later): JVMTI's and HotSpot's events about them, see
- * native/virtual_thread.h. Which record is a virtual thread's stands in its JVMTI thread-local
- * storage. One for which there is no room pauses its carrier while it is mounted; such mounts are
- * counted and reported.
+ * native/thread/virtual_thread.h. Which record is a virtual thread's stands in its JVMTI
+ * thread-local storage. One for which there is no room pauses its carrier while it is mounted; such
+ * mounts are counted and reported.
  */
 #ifndef TREADLE_VIRTUAL_THREADS_H
 #define TREADLE_VIRTUAL_THREADS_H

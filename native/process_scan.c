@@ -2,7 +2,7 @@
 
 #include "native/hash_table.h"
 #include "native/metrics/kernel_metrics.h"
-#include "native/unprofiled.h"
+#include "native/thread/unprofiled.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,9 +4,9 @@
 #include "native/loose_ends.h"
 #include "native/metrics/kernel_metrics.h"
 #include "native/process_scan.h"
-#include "native/thread_fold.h"
+#include "native/thread/thread_fold.h"
+#include "native/thread/unprofiled.h"
 #include "native/tree/call_tree.h"
-#include "native/unprofiled.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
 
 #include "drawn_tree.h"
 #include "native/clock/kernel_clock.h"
-#include "native/kernel_thread_table.h"
 #include "native/metrics/kernel_metrics.h"
+#include "native/thread/kernel_thread_table.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

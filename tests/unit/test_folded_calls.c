@@ -2,9 +2,9 @@
  * that runs, every method has the calls that were made, and all that was charged stands in the
  * tree. */
 #include "java_world.h"
-#include "native/thread_fold.h"
+#include "native/thread/thread_fold.h"
+#include "native/thread/virtual_thread.h"
 #include "native/tree/folded_calls.h"
-#include "native/virtual_thread.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "drawn_samples.h"
 #include "java_world.h"
 #include "native/process_scan.h"
-#include "native/thread_fold.h"
+#include "native/thread/thread_fold.h"
 #include "native/tree/sample_tree.h"
 
 /* cmocka.h needs the others before it. */

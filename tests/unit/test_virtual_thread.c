@@ -6,7 +6,7 @@
 #include "burn.h"
 #include "java_world.h"
 #include "native/snapshot.h"
-#include "native/virtual_thread.h"
+#include "native/thread/virtual_thread.h"
 
 #include <pthread.h>
 #include <sys/mman.h>

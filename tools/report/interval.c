@@ -1,6 +1,6 @@
 #include "tools/report/interval.h"
 
-#include "native/thread_fold.h"
+#include "native/thread/thread_fold.h"
 #include "tools/report/memory.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "tools/report/report_moments.h"
 
-#include "native/thread_fold.h"
+#include "native/thread/thread_fold.h"
 #include "tools/report/index_table.h"
 #include "tools/report/interval.h"
 #include "tools/report/memory.h"

@@ -1,6 +1,6 @@
 /* What a kernel thread consumed, charged to the node that is current, where the straight line of
  * the header does not do. */
-#include "native/kernel_thread.h"
+#include "native/thread/kernel_thread.h"
 #include "native/tree/folded_calls.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "native/unprofiled.h"
+#include "native/thread/unprofiled.h"
 
 #include "native/hash_table.h"
 #include "native/metrics/kernel_metrics.h"

@@ -13,9 +13,9 @@
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_time.h"
 #include "native/metrics/kernel_metrics.h"
-#include "native/thread_fold.h"
+#include "native/thread/thread_fold.h"
+#include "native/thread/unprofiled.h"
 #include "native/tree/call_tree.h"
-#include "native/unprofiled.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,7 +11,7 @@
 #ifndef TREADLE_VIRTUAL_THREAD_H
 #define TREADLE_VIRTUAL_THREAD_H
 
-#include "native/kernel_thread.h"
+#include "native/thread/kernel_thread.h"
 
 /* A record for one that is mounted for the first time. None when the ledger is full (counted). */
 ledger_ref virtual_thread__begin(struct kernel_thread *carrier,

@@ -1,4 +1,4 @@
-#include "native/kernel_thread_table.h"
+#include "native/thread/kernel_thread_table.h"
 
 #include "native/hash_table.h"
 

@@ -1,4 +1,4 @@
-#include "native/kernel_thread.h"
+#include "native/thread/kernel_thread.h"
 
 #include <errno.h>
 #include <sched.h>

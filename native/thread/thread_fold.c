@@ -1,4 +1,4 @@
-#include "native/thread_fold.h"
+#include "native/thread/thread_fold.h"
 
 #include "native/tree/folded_calls.h"
 #include "native/tree/sample_tree.h"

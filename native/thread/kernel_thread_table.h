@@ -11,7 +11,7 @@
 #ifndef TREADLE_KERNEL_THREAD_TABLE_H
 #define TREADLE_KERNEL_THREAD_TABLE_H
 
-#include "native/kernel_thread.h"
+#include "native/thread/kernel_thread.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "native/virtual_thread.h"
+#include "native/thread/virtual_thread.h"
 
 #include <sched.h>
 
