@@ -17,7 +17,7 @@
 #include "agent/sampler.h"
 #include "agent/standing_frames.h"
 #include "native/ledger/ledger.h"
-#include "native/process_scan.h"
+#include "native/snapshot/process_scan.h"
 #include "native/thread/kernel_thread_table.h"
 
 #include <jvmti.h>

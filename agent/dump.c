@@ -5,7 +5,7 @@
 #include "agent/log.h"
 #include "agent/method_details.h"
 #include "agent/thread_events.h"
-#include "native/snapshot.h"
+#include "native/snapshot/snapshot.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "native/clock/kernel_clock.h"
 #include "native/metrics/kernel_metrics.h"
 #include "native/nearest_name.h"
-#include "native/snapshot.h"
+#include "native/snapshot/snapshot.h"
 
 #include <errno.h>
 #include <stdio.h>

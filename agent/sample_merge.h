@@ -13,10 +13,10 @@
 #include "agent/position_watch.h"
 #include "agent/stack_walk.h"
 #include "native/ledger/record_pool.h"
-#include "native/process_scan.h"
 #include "native/sampling/kernel_stacks.h"
 #include "native/sampling/sample_buffers.h"
 #include "native/sampling/sample_time.h"
+#include "native/snapshot/process_scan.h"
 #include "native/thread/kernel_thread_table.h"
 
 /* What is known of the kernel's side of a sample that this kernel thread took then (in the ledger's

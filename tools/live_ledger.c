@@ -1,7 +1,7 @@
 #include "tools/live_ledger.h"
 
 #include "native/ledger/ledger_file.h"
-#include "native/snapshot.h"
+#include "native/snapshot/snapshot.h"
 #include "tools/command.h"
 #include "tools/ledger_summary.h"
 #include "tools/live_folders.h"

@@ -2,7 +2,7 @@
  * that laid out. */
 #include "native/ledger/ledger_reader.h"
 #include "native/metrics/kernel_metrics.h"
-#include "native/snapshot.h"
+#include "native/snapshot/snapshot.h"
 #include "tests/fuzz/fuzzed_ledger.h"
 #include "tools/report/report_model.h"
 

@@ -2,7 +2,7 @@
  * cut, and nothing else. */
 #include "drawn_samples.h"
 #include "java_world.h"
-#include "native/loose_ends.h"
+#include "native/snapshot/loose_ends.h"
 #include "native/tree/sample_tree.h"
 
 /* cmocka.h needs the others before it. */

@@ -17,7 +17,7 @@
  * ledger and all that is in memory: the sequences are walked as a tree.
  */
 #include "mount_model.h"
-#include "native/snapshot.h"
+#include "native/snapshot/snapshot.h"
 
 #include <sys/mman.h>
 

@@ -4,8 +4,8 @@
 #include "child.h"
 #include "java_world.h"
 #include "native/ledger/ledger_reader.h"
-#include "native/process_scan.h"
-#include "native/snapshot.h"
+#include "native/snapshot/process_scan.h"
+#include "native/snapshot/snapshot.h"
 #include "small_disk.h"
 
 #include <errno.h>

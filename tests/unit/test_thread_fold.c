@@ -2,7 +2,7 @@
  * its way loses its node. */
 #include "drawn_samples.h"
 #include "java_world.h"
-#include "native/process_scan.h"
+#include "native/snapshot/process_scan.h"
 #include "native/thread/thread_fold.h"
 #include "native/tree/sample_tree.h"
 

@@ -2,8 +2,8 @@
  * are its own account's, what is hot has its node, and nothing is taken from under who stands on
  * it. A copy that is made at any moment has the same sums, and so has what a kill leaves. */
 #include "java_world.h"
-#include "native/loose_ends.h"
-#include "native/snapshot.h"
+#include "native/snapshot/loose_ends.h"
+#include "native/snapshot/snapshot.h"
 #include "native/tree/folded_calls.h"
 #include "native/tree/node_move.h"
 #include "native/tree/tree_pruning.h"

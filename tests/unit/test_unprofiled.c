@@ -4,8 +4,8 @@
  */
 #include "burn.h"
 #include "java_world.h"
-#include "native/settle.h"
-#include "native/snapshot.h"
+#include "native/snapshot/settle.h"
+#include "native/snapshot/snapshot.h"
 
 #include <pthread.h>
 #include <sys/mman.h>

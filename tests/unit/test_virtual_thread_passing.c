@@ -4,7 +4,7 @@
  */
 #include "burn.h"
 #include "java_world.h"
-#include "native/snapshot.h"
+#include "native/snapshot/snapshot.h"
 #include "native/thread/virtual_thread.h"
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
-#include "native/settle.h"
+#include "native/snapshot/settle.h"
 
 #include "native/ledger/ledger_time.h"
-#include "native/loose_ends.h"
 #include "native/metrics/kernel_metrics.h"
-#include "native/process_scan.h"
+#include "native/snapshot/loose_ends.h"
+#include "native/snapshot/process_scan.h"
 #include "native/thread/thread_fold.h"
 #include "native/thread/unprofiled.h"
 #include "native/tree/call_tree.h"

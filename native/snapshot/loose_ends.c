@@ -1,4 +1,4 @@
-#include "native/loose_ends.h"
+#include "native/snapshot/loose_ends.h"
 
 #include "native/ledger/ledger_gate.h"
 #include "native/tree/node_move.h"

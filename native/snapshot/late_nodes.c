@@ -1,4 +1,4 @@
-#include "native/late_nodes.h"
+#include "native/snapshot/late_nodes.h"
 
 #include "native/ledger/ledger_gate.h"
 

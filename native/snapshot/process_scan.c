@@ -1,4 +1,4 @@
-#include "native/process_scan.h"
+#include "native/snapshot/process_scan.h"
 
 #include "native/hash_table.h"
 #include "native/metrics/kernel_metrics.h"

@@ -1,10 +1,10 @@
-#include "native/snapshot.h"
+#include "native/snapshot/snapshot.h"
 
-#include "native/late_nodes.h"
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_gate.h"
 #include "native/metrics/kernel_metrics.h"
-#include "native/settle.h"
+#include "native/snapshot/late_nodes.h"
+#include "native/snapshot/settle.h"
 
 #include <errno.h>
 #include <fcntl.h>
