@@ -2,13 +2,13 @@
 
 #include "agent/agent.h"
 #include "agent/class_listing.h"
-#include "agent/class_rewriter.h"
+#include "agent/classfile/class_rewriter.h"
+#include "agent/classfile/trivial_method.h"
 #include "agent/hook_class.h"
 #include "agent/hooks.h"
 #include "agent/interface_hooks.h"
 #include "agent/log.h"
 #include "agent/thread_events.h"
-#include "agent/trivial_method.h"
 #include "agent/virtual_threads.h"
 
 #include <errno.h>

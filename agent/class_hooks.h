@@ -1,8 +1,8 @@
 /*
  * events=instrument: hooks in classes. They are put in as classes are loaded and into those that
- * are loaded already, and taken out again, by rewriting class files (agent/class_rewriter.h) when
- * the JVM asks for it (ClassFileLoadHook; agent/class_changes.h has it ask). The bytes that a class
- * gets back are the ones it had.
+ * are loaded already, and taken out again, by rewriting class files
+ * (agent/classfile/class_rewriter.h) when the JVM asks for it (ClassFileLoadHook;
+ * agent/class_changes.h has it ask). The bytes that a class gets back are the ones it had.
  *
  * Which methods: include= and exclude=. Without include the default set: no class of the boot and
  * platform loaders (the JDK's own), no trivial accessor. Not for hooks.

@@ -5,7 +5,7 @@
 #ifndef TREADLE_CLASS_LISTING_H
 #define TREADLE_CLASS_LISTING_H
 
-#include "agent/constant_pool.h"
+#include "agent/classfile/constant_pool.h"
 #include "agent/method_numbers.h"
 #include "native/ledger/ledger.h"
 

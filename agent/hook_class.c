@@ -1,8 +1,8 @@
 #include "agent/hook_class.h"
 
-#include "agent/bytecode.h"
-#include "agent/class_file.h"
-#include "agent/constant_pool.h"
+#include "agent/classfile/bytecode.h"
+#include "agent/classfile/class_file.h"
+#include "agent/classfile/constant_pool.h"
 
 #include <errno.h>
 #include <string.h>

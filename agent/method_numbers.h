@@ -10,7 +10,7 @@
 #ifndef TREADLE_METHOD_NUMBERS_H
 #define TREADLE_METHOD_NUMBERS_H
 
-#include "agent/constant_pool.h"
+#include "agent/classfile/constant_pool.h"
 #include "agent/generated_names.h"
 
 #include <pthread.h>

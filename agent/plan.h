@@ -7,7 +7,7 @@
 #ifndef TREADLE_PLAN_H
 #define TREADLE_PLAN_H
 
-#include "agent/class_rewriter.h"
+#include "agent/classfile/class_rewriter.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #ifndef TREADLE_VIRTUAL_THREADS_H
 #define TREADLE_VIRTUAL_THREADS_H
 
-#include "agent/class_rewriter.h"
+#include "agent/classfile/class_rewriter.h"
 
 #include <jvmti.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* libFuzzer: any bytes as a class file. What is rewritten can be rewritten again, the same methods
  * chosen: its structure is sound. Unless methods were left alone: those are not looked at to their
  * end, and what they name in vain may exist once the constant pool has grown. */
-#include "agent/class_rewriter.h"
-#include "agent/trivial_method.h"
+#include "agent/classfile/class_rewriter.h"
+#include "agent/classfile/trivial_method.h"
 
 #include <stdlib.h>
 #include <time.h>

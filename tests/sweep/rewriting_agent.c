@@ -18,7 +18,7 @@
  * A token is a call's number in its thread and its depth: leaving a call that has been left already
  * does nothing.
  */
-#include "agent/class_rewriter.h"
+#include "agent/classfile/class_rewriter.h"
 #include "native/ledger/left_alone.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 #ifndef TREADLE_TESTS_DRAWN_CLASS_H
 #define TREADLE_TESTS_DRAWN_CLASS_H
 
-#include "agent/class_rewriter.h"
+#include "agent/classfile/class_rewriter.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The instruction table, against the chapter of the specification read once more. */
-#include "agent/bytecode.h"
+#include "agent/classfile/bytecode.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Constructors: where `this` is initialised on every path, where it is on none, and where it cannot
  * be told. Each expected text has a letter for each instruction: i, u or a dash. */
-#include "agent/code_layout.h"
-#include "agent/constructor_flow.h"
+#include "agent/classfile/code_layout.h"
+#include "agent/classfile/constructor_flow.h"
 #include "tests/unit/drawn_class.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Which methods are trivial: rows of code and answer. */
-#include "agent/trivial_method.h"
+#include "agent/classfile/trivial_method.h"
 #include "tests/unit/drawn_class.h"
 
 static bool is_trivial(const char *hex, uint16_t access_flags)

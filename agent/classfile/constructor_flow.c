@@ -1,7 +1,7 @@
-#include "agent/constructor_flow.h"
+#include "agent/classfile/constructor_flow.h"
 
-#include "agent/bytecode.h"
-#include "agent/descriptor.h"
+#include "agent/classfile/bytecode.h"
+#include "agent/classfile/descriptor.h"
 
 #include <errno.h>
 #include <stdlib.h>

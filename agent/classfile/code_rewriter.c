@@ -1,10 +1,10 @@
-#include "agent/code_rewriter.h"
+#include "agent/classfile/code_rewriter.h"
 
-#include "agent/bytecode.h"
-#include "agent/code_attributes.h"
-#include "agent/code_layout.h"
-#include "agent/constructor_flow.h"
-#include "agent/stack_map.h"
+#include "agent/classfile/bytecode.h"
+#include "agent/classfile/code_attributes.h"
+#include "agent/classfile/code_layout.h"
+#include "agent/classfile/constructor_flow.h"
+#include "agent/classfile/stack_map.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,15 +1,16 @@
 /*
  * Puts hooks into the methods of a class file, of version 45 to 69: calls of three static methods
- * `enter(I)J`, `leave(J)V` and `caught(J)V` of one class (agent/code_rewriter.h says where). All
- * else of the class stays as it was; the constant pool is only appended to. Knows no JVM, touches
- * nothing but its arguments, takes time about linear in the class's size. Any thread; not in hooks.
+ * `enter(I)J`, `leave(J)V` and `caught(J)V` of one class (agent/classfile/code_rewriter.h says
+ * where). All else of the class stays as it was; the constant pool is only appended to. Knows no
+ * JVM, touches nothing but its arguments, takes time about linear in the class's size. Any thread;
+ * not in hooks.
  */
 #ifndef TREADLE_CLASS_REWRITER_H
 #define TREADLE_CLASS_REWRITER_H
 
-#include "agent/class_file.h"
-#include "agent/code_rewriter.h"
-#include "agent/constant_pool.h"
+#include "agent/classfile/class_file.h"
+#include "agent/classfile/code_rewriter.h"
+#include "agent/classfile/constant_pool.h"
 #include "native/ledger/ledger_format.h"
 
 #define CLASS_VERSION_LEAST 45u

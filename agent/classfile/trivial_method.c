@@ -1,6 +1,6 @@
-#include "agent/trivial_method.h"
+#include "agent/classfile/trivial_method.h"
 
-#include "agent/bytecode.h"
+#include "agent/classfile/bytecode.h"
 
 #define TRIVIAL_BYTES_MAX 8u
 #define ACC_SYNCHRONIZED  0x0020u

@@ -5,7 +5,7 @@
 #ifndef TREADLE_METHOD_CODE_H
 #define TREADLE_METHOD_CODE_H
 
-#include "agent/class_file.h"
+#include "agent/classfile/class_file.h"
 
 #define METHOD_CODE_BYTES_MAX 65535u
 

@@ -2,8 +2,8 @@
 #ifndef TREADLE_ANNOTATIONS_H
 #define TREADLE_ANNOTATIONS_H
 
-#include "agent/class_file.h"
-#include "agent/constant_pool.h"
+#include "agent/classfile/class_file.h"
+#include "agent/classfile/constant_pool.h"
 
 /* The reader knows whether it was well-formed. */
 void annotation__skip(struct class_reader *reader);

@@ -2,7 +2,7 @@
 #ifndef TREADLE_DESCRIPTOR_H
 #define TREADLE_DESCRIPTOR_H
 
-#include "agent/constant_pool.h"
+#include "agent/classfile/constant_pool.h"
 
 /* The types of a method descriptor's arguments, one after the other. */
 struct descriptor_arguments {

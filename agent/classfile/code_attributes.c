@@ -1,6 +1,6 @@
-#include "agent/code_attributes.h"
+#include "agent/classfile/code_attributes.h"
 
-#include "agent/annotations.h"
+#include "agent/classfile/annotations.h"
 
 /* A table that is read from the class file while its copy, in the writer already, is corrected. */
 struct table {

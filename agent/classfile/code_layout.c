@@ -1,6 +1,6 @@
-#include "agent/code_layout.h"
+#include "agent/classfile/code_layout.h"
 
-#include "agent/bytecode.h"
+#include "agent/classfile/bytecode.h"
 
 #include <errno.h>
 #include <stdlib.h>

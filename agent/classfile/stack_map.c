@@ -1,6 +1,6 @@
-#include "agent/stack_map.h"
+#include "agent/classfile/stack_map.h"
 
-#include "agent/descriptor.h"
+#include "agent/classfile/descriptor.h"
 
 #include <errno.h>
 #include <stdlib.h>

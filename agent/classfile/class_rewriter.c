@@ -1,8 +1,8 @@
-#include "agent/class_rewriter.h"
+#include "agent/classfile/class_rewriter.h"
 
-#include "agent/annotations.h"
-#include "agent/constructor_flow.h"
-#include "agent/stack_map.h"
+#include "agent/classfile/annotations.h"
+#include "agent/classfile/constructor_flow.h"
+#include "agent/classfile/stack_map.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #ifndef TREADLE_CONSTRUCTOR_FLOW_H
 #define TREADLE_CONSTRUCTOR_FLOW_H
 
-#include "agent/code_layout.h"
-#include "agent/constant_pool.h"
+#include "agent/classfile/code_layout.h"
+#include "agent/classfile/constant_pool.h"
 
 #define CONSTRUCTOR_FLOW_STEPS (1u << 22) /* enough for all constructors of any sane class */
 

@@ -18,8 +18,8 @@
 #ifndef TREADLE_CODE_LAYOUT_H
 #define TREADLE_CODE_LAYOUT_H
 
-#include "agent/class_file.h"
-#include "agent/method_code.h"
+#include "agent/classfile/class_file.h"
+#include "agent/classfile/method_code.h"
 
 #define CODE_HOOK_BYTES_MAX 14u
 

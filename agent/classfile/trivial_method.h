@@ -2,7 +2,7 @@
 #ifndef TREADLE_TRIVIAL_METHOD_H
 #define TREADLE_TRIVIAL_METHOD_H
 
-#include "agent/class_rewriter.h"
+#include "agent/classfile/class_rewriter.h"
 
 /* Getters, setters, constants and empty methods: at most 8 bytes of code from the first instruction
  * to a return, without calls, new objects, jumps, throws or monitors. */

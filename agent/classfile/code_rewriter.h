@@ -24,9 +24,9 @@
 #ifndef TREADLE_CODE_REWRITER_H
 #define TREADLE_CODE_REWRITER_H
 
-#include "agent/class_file.h"
-#include "agent/constant_pool.h"
-#include "agent/method_code.h"
+#include "agent/classfile/class_file.h"
+#include "agent/classfile/constant_pool.h"
+#include "agent/classfile/method_code.h"
 
 enum method_outcome {
     METHOD_HOOKED,

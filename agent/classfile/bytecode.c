@@ -1,6 +1,6 @@
-#include "agent/bytecode.h"
+#include "agent/classfile/bytecode.h"
 
-#include "agent/class_file.h"
+#include "agent/classfile/class_file.h"
 
 #define PLAIN(length, pops, pushes)                                                                \
     {                                                                                              \

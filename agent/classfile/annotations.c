@@ -1,4 +1,4 @@
-#include "agent/annotations.h"
+#include "agent/classfile/annotations.h"
 
 #define VALUE_DEPTH_MAX 64u /* annotations in annotations */
 

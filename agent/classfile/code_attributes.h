@@ -5,9 +5,9 @@
 #ifndef TREADLE_CODE_ATTRIBUTES_H
 #define TREADLE_CODE_ATTRIBUTES_H
 
-#include "agent/class_file.h"
-#include "agent/code_layout.h"
-#include "agent/constant_pool.h"
+#include "agent/classfile/class_file.h"
+#include "agent/classfile/code_layout.h"
+#include "agent/classfile/constant_pool.h"
 
 /* Copies all attributes but the stack map, with new offsets. StackMap, CharacterRangeTable and
  * CoverageTable, which hold offsets that no JVM reads, are left out; others of unknown name are

@@ -1,4 +1,4 @@
-#include "agent/constant_pool.h"
+#include "agent/classfile/constant_pool.h"
 
 #include <errno.h>
 #include <stdlib.h>

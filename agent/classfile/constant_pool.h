@@ -6,7 +6,7 @@
 #ifndef TREADLE_CONSTANT_POOL_H
 #define TREADLE_CONSTANT_POOL_H
 
-#include "agent/class_file.h"
+#include "agent/classfile/class_file.h"
 
 enum constant_tag {
     CONSTANT_UTF8 = 1,

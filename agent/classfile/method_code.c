@@ -1,4 +1,4 @@
-#include "agent/method_code.h"
+#include "agent/classfile/method_code.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "agent/class_file.h"
+#include "agent/classfile/class_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 #ifndef TREADLE_STACK_MAP_H
 #define TREADLE_STACK_MAP_H
 
-#include "agent/class_file.h"
-#include "agent/code_layout.h"
-#include "agent/constant_pool.h"
+#include "agent/classfile/class_file.h"
+#include "agent/classfile/code_layout.h"
+#include "agent/classfile/constant_pool.h"
 
 /* The two catch-alls that a method may have behind its own code. */
 enum stack_map_handler {

@@ -1,4 +1,4 @@
-#include "agent/descriptor.h"
+#include "agent/classfile/descriptor.h"
 
 #include <string.h>
 
