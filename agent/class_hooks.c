@@ -6,8 +6,8 @@
 #include "agent/classfile/trivial_method.h"
 #include "agent/hook_class.h"
 #include "agent/hooks.h"
+#include "agent/host/log.h"
 #include "agent/interface_hooks.h"
-#include "agent/log.h"
 #include "agent/thread_events.h"
 #include "agent/virtual_threads.h"
 

@@ -1,8 +1,8 @@
 #include "agent/dump.h"
 
 #include "agent/agent.h"
+#include "agent/host/log.h"
 #include "agent/housekeeping.h"
-#include "agent/log.h"
 #include "agent/method_details.h"
 #include "agent/thread_events.h"
 #include "native/snapshot/snapshot.h"

@@ -2,8 +2,8 @@
 
 #include "agent/agent.h"
 #include "agent/class_changes.h"
-#include "agent/log.h"
-#include "agent/own_thread.h"
+#include "agent/host/log.h"
+#include "agent/host/own_thread.h"
 
 #include <stdlib.h>
 #include <string.h>

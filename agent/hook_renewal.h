@@ -7,9 +7,9 @@
  * for as many class changes as it has methods, not for as long as it runs.
  *
  * What a change costs is measured: the time of the change itself, and what the compilers do more in
- * the seconds after it. That is in the account (agent/own_cost.h), and the next change waits until
- * the budget has saved up as much. What their calls will cost is not known: no more heavy methods
- * are hooked at once than the budget has room for if each is as hot as a method may be.
+ * the seconds after it. That is in the account (agent/host/own_cost.h), and the next change waits
+ * until the budget has saved up as much. What their calls will cost is not known: no more heavy
+ * methods are hooked at once than the budget has room for if each is as hot as a method may be.
  *
  * The housekeeping thread chooses; a Java thread of the profiler's own changes classes. It is made
  * when it is needed first, a daemon, named "treadle class changes".

@@ -2,8 +2,8 @@
 
 #include "agent/agent.h"
 #include "agent/held_memory.h"
-#include "agent/log.h"
-#include "agent/own_thread.h"
+#include "agent/host/log.h"
+#include "agent/host/own_thread.h"
 #include "native/ledger/orphan_ledgers.h"
 #include "native/metrics/kernel_metrics.h"
 #include "native/thread/unprofiled.h"

@@ -5,7 +5,7 @@
 #ifndef TREADLE_OPTIONS_H
 #define TREADLE_OPTIONS_H
 
-#include "agent/log.h"
+#include "agent/host/log.h"
 #include "agent/method_filter.h"
 #include "native/ledger/ledger_format.h"
 

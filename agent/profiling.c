@@ -2,9 +2,9 @@
 
 #include "agent/agent.h"
 #include "agent/class_changes.h"
+#include "agent/host/log.h"
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
-#include "agent/log.h"
 #include "agent/thread_events.h"
 #include "agent/virtual_threads.h"
 

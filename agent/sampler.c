@@ -1,8 +1,8 @@
 #include "agent/sampler.h"
 
 #include "agent/agent.h"
+#include "agent/host/log.h"
 #include "agent/housekeeping.h"
-#include "agent/log.h"
 #include "agent/sample_signal.h"
 #include "agent/wall_samples.h"
 #include "native/fault_guard.h"

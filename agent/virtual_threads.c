@@ -1,7 +1,7 @@
 #include "agent/virtual_threads.h"
 
 #include "agent/agent.h"
-#include "agent/log.h"
+#include "agent/host/log.h"
 #include "agent/thread_events.h"
 #include "native/thread/virtual_thread.h"
 

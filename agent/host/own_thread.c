@@ -1,4 +1,4 @@
-#include "agent/own_thread.h"
+#include "agent/host/own_thread.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "agent/log.h"
+#include "agent/host/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

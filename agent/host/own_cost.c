@@ -1,4 +1,4 @@
-#include "agent/own_cost.h"
+#include "agent/host/own_cost.h"
 
 #include "agent/agent.h"
 #include "native/metrics/kernel_metrics.h"
