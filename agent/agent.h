@@ -5,15 +5,15 @@
 #define TREADLE_AGENT_H
 
 #include "agent/class_hooks.h"
-#include "agent/generated_names.h"
 #include "agent/hook_budget.h"
-#include "agent/hook_quota.h"
 #include "agent/hook_renewal.h"
 #include "agent/host/own_cost.h"
 #include "agent/java_thread_table.h"
 #include "agent/java_tid.h"
+#include "agent/methods/generated_names.h"
+#include "agent/methods/hook_quota.h"
+#include "agent/methods/plan.h"
 #include "agent/options.h"
-#include "agent/plan.h"
 #include "agent/sampler.h"
 #include "agent/standing_frames.h"
 #include "native/ledger/ledger.h"

@@ -4,10 +4,10 @@
 #include "agent/class_listing.h"
 #include "agent/classfile/class_rewriter.h"
 #include "agent/classfile/trivial_method.h"
-#include "agent/hook_class.h"
 #include "agent/hooks.h"
 #include "agent/host/log.h"
 #include "agent/interface_hooks.h"
+#include "agent/methods/hook_class.h"
 #include "agent/thread_events.h"
 #include "agent/virtual_threads.h"
 

@@ -10,8 +10,8 @@
 #ifndef TREADLE_CLASS_HOOKS_H
 #define TREADLE_CLASS_HOOKS_H
 
-#include "agent/method_filter.h"
-#include "agent/method_numbers.h"
+#include "agent/methods/method_filter.h"
+#include "agent/methods/method_numbers.h"
 #include "native/ledger/ledger_format.h"
 
 #include <jvmti.h>

@@ -6,7 +6,7 @@
 #define TREADLE_CLASS_LISTING_H
 
 #include "agent/classfile/constant_pool.h"
-#include "agent/method_numbers.h"
+#include "agent/methods/method_numbers.h"
 #include "native/ledger/ledger.h"
 
 #include <stdbool.h>

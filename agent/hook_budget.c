@@ -1,7 +1,7 @@
 #include "agent/hook_budget.h"
 
 #include "agent/agent.h"
-#include "agent/hook_class.h"
+#include "agent/methods/hook_class.h"
 #include "native/cost/cost_model.h"
 
 #define LOOK_NS         1000000000u

@@ -1,10 +1,10 @@
 /*
  * Keeps what Treadle costs within overhead=: each second the cost of the hooks' calls is compared
- * with what the budget leaves for them, and the rate that one method may have (agent/hook_quota.h)
- * follows, and the rate from which on the hooks of a muted one are off. Below the budget, muted
- * methods are heard again: those first that are called least, for their silent calls are counted,
- * and no more of them than what their calls will cost leaves room for; each after a pause that
- * doubles every time that the method falls silent.
+ * with what the budget leaves for them, and the rate that one method may have
+ * (agent/methods/hook_quota.h) follows, and the rate from which on the hooks of a muted one are
+ * off. Below the budget, muted methods are heard again: those first that are called least, for
+ * their silent calls are counted, and no more of them than what their calls will cost leaves room
+ * for; each after a pause that doubles every time that the method falls silent.
  *
  * For the housekeeping thread.
  */

@@ -1,10 +1,10 @@
 /*
- * Puts hooks back into methods that are off (agent/hook_quota.h): once the compilers have little to
- * do and the budget has room, a few classes at a time are changed. First the methods that many
- * samples found on a stack, outer ones above all: with these exact, most of the CPU lies inside
- * exact calls. Then those that were called least when they fell silent. Methods that fall silent
- * again are tried again later, each time after a longer pause, and only a few times: a program pays
- * for as many class changes as it has methods, not for as long as it runs.
+ * Puts hooks back into methods that are off (agent/methods/hook_quota.h): once the compilers have
+ * little to do and the budget has room, a few classes at a time are changed. First the methods that
+ * many samples found on a stack, outer ones above all: with these exact, most of the CPU lies
+ * inside exact calls. Then those that were called least when they fell silent. Methods that fall
+ * silent again are tried again later, each time after a longer pause, and only a few times: a
+ * program pays for as many class changes as it has methods, not for as long as it runs.
  *
  * What a change costs is measured: the time of the change itself, and what the compilers do more in
  * the seconds after it. That is in the account (agent/host/own_cost.h), and the next change waits

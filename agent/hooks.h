@@ -2,7 +2,7 @@
 #ifndef TREADLE_HOOKS_H
 #define TREADLE_HOOKS_H
 
-#include "agent/hook_class.h"
+#include "agent/methods/hook_class.h"
 
 /* To be registered. */
 extern const JNINativeMethod hooks__natives[HOOK_COUNT];

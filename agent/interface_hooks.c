@@ -3,7 +3,7 @@
 #include "agent/agent.h"
 #include "agent/class_hooks.h"
 #include "agent/class_listing.h"
-#include "agent/hook_class.h"
+#include "agent/methods/hook_class.h"
 
 #include <stdlib.h>
 #include <string.h>

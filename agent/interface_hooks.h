@@ -6,14 +6,14 @@
  *
  *   - an interface gets hooks as it is loaded, or before the program's first thread runs, or never;
  *   - while profiling is stopped, and where a later filter leaves a method out, its hooks are muted
- *     (agent/hook_class.h): a call then costs some loads, and is not heard.
+ *     (agent/methods/hook_class.h): a call then costs some loads, and is not heard.
  *
  * For the thread that changes classes, under class_hooks.change_lock. Not for hooks.
  */
 #ifndef TREADLE_INTERFACE_HOOKS_H
 #define TREADLE_INTERFACE_HOOKS_H
 
-#include "agent/method_numbers.h"
+#include "agent/methods/method_numbers.h"
 
 #include <jvmti.h>
 #include <stdbool.h>

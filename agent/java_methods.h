@@ -1,14 +1,14 @@
 /*
  * Java methods that samples met or may meet, by name: what the JVM names by a jmethodID in one
  * place and by the address of a Method in another is the same method here, once for as long as the
- * process lives. Classes that differ in a number may share a name (agent/generated_names.h); beyond
- * JAVA_METHODS_BYTES_MAX of names all methods are one, "(other classes)". Takes its own lock; not
- * for handlers.
+ * process lives. Classes that differ in a number may share a name
+ * (agent/methods/generated_names.h); beyond JAVA_METHODS_BYTES_MAX of names all methods are one,
+ * "(other classes)". Takes its own lock; not for handlers.
  */
 #ifndef TREADLE_JAVA_METHODS_H
 #define TREADLE_JAVA_METHODS_H
 
-#include "agent/generated_names.h"
+#include "agent/methods/generated_names.h"
 #include "agent/vm_structs.h"
 #include "native/ledger/ledger.h"
 

@@ -1,7 +1,7 @@
 #include "agent/method_names.h"
 
 #include "agent/agent.h"
-#include "agent/method_filter.h"
+#include "agent/methods/method_filter.h"
 #include "agent/virtual_threads.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #define TREADLE_OPTIONS_H
 
 #include "agent/host/log.h"
-#include "agent/method_filter.h"
+#include "agent/methods/method_filter.h"
 #include "native/ledger/ledger_format.h"
 
 #include <limits.h>

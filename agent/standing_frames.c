@@ -1,7 +1,7 @@
 #include "agent/standing_frames.h"
 
 #include "agent/agent.h"
-#include "agent/hook_class.h"
+#include "agent/methods/hook_class.h"
 #include "agent/virtual_threads.h"
 #include "native/thread/virtual_thread.h"
 

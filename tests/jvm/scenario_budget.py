@@ -13,7 +13,7 @@ from running import running
 CLASS = "Budget$Worker"
 KINDS = "Budget$Kinds"  # loaded, and not called
 ROUNDS = 20_000
-LEAST_CALLS = 48  # of a method before it can fall silent: agent/hook_quota.h
+LEAST_CALLS = 48  # of a method before it can fall silent: agent/methods/hook_quota.h
 NAMED = "hotThrower"  # some ten thousand calls a second, each with an exception or ten thousand calls below
 RARE = {"rare", "thrower", "recursion", "middle", "run"}  # at most some hundred calls a second, at all speeds
 LIMITED = {"silenced", "muted", "again"}  # for good, for now, or for a time

@@ -6,7 +6,7 @@ import json
 import harness
 from running import running
 
-LEAST_CALLS = 48  # of a method before it can fall silent: agent/hook_quota.h
+LEAST_CALLS = 48  # of a method before it can fall silent: agent/methods/hook_quota.h
 TRIES = 60
 
 

@@ -1,6 +1,6 @@
 /* Names of generated classes: which are alike, how many of a kind keep their own, and that any
  * number of them needs no more memory than there are slots. */
-#include "agent/generated_names.h"
+#include "agent/methods/generated_names.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Quotas of methods: when one falls silent, for how long, and what the ledger says of it. The time
  * is the test's own, and so is the class of the hooks. */
-#include "agent/hook_class.h"
-#include "agent/hook_quota.h"
+#include "agent/methods/hook_class.h"
+#include "agent/methods/hook_quota.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "agent/method_filter.h"
+#include "agent/methods/method_filter.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Numbers of methods: one for each name, whatever is asked, by however many threads. */
-#include "agent/method_numbers.h"
+#include "agent/methods/method_numbers.h"
 
 #include <pthread.h>
 #include <stdio.h>

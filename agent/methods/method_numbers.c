@@ -1,4 +1,4 @@
-#include "agent/method_numbers.h"
+#include "agent/methods/method_numbers.h"
 
 #include "native/hash_table.h"
 

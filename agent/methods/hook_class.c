@@ -1,4 +1,4 @@
-#include "agent/hook_class.h"
+#include "agent/methods/hook_class.h"
 
 #include "agent/classfile/bytecode.h"
 #include "agent/classfile/class_file.h"

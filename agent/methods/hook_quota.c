@@ -1,4 +1,4 @@
-#include "agent/hook_quota.h"
+#include "agent/methods/hook_quota.h"
 
 #include <errno.h>
 #include <string.h>

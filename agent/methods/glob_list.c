@@ -1,4 +1,4 @@
-#include "agent/glob_list.h"
+#include "agent/methods/glob_list.h"
 
 #include "native/hash_table.h"
 

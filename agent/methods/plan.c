@@ -1,4 +1,4 @@
-#include "agent/plan.h"
+#include "agent/methods/plan.h"
 
 #include "native/hash_table.h"
 #include "native/ledger/ledger_reader.h"

@@ -7,7 +7,8 @@
  *     muted   called too often for now: its calls are only counted, until a later try
  *     off     as many silent calls came that HotSpot's compilers are about to look at it, at a rate
  *             that no budget would bear: not heard in the classes that are loaded, and nothing is
- *             left of its hooks in what the compilers make from then on (agent/hook_class.h)
+ *             left of its hooks in what the compilers make from then on
+ * (agent/methods/hook_class.h)
  *
  * A hot method is off before C2 looks at it, which so compiles it once, without hooks; what is
  * called often while a program starts is off before C1 does. Calls that are open when their method
@@ -23,7 +24,7 @@
 #ifndef TREADLE_HOOK_QUOTA_H
 #define TREADLE_HOOK_QUOTA_H
 
-#include "agent/hook_class.h"
+#include "agent/methods/hook_class.h"
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_time.h"
 

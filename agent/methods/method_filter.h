@@ -3,7 +3,7 @@
 #ifndef TREADLE_METHOD_FILTER_H
 #define TREADLE_METHOD_FILTER_H
 
-#include "agent/glob_list.h"
+#include "agent/methods/glob_list.h"
 
 /* Owns its lists. All zero: every method. */
 struct method_filter {

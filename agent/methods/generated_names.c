@@ -1,4 +1,4 @@
-#include "agent/generated_names.h"
+#include "agent/methods/generated_names.h"
 
 #include <string.h>
 #include <sys/mman.h>

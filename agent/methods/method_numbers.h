@@ -3,7 +3,8 @@
  * (class, method, descriptor) for as long as the process lives: classes that are loaded again, by
  * whatever loader, redefined, or hooked anew get the numbers they had, so that any number of
  * loads, starts and stops needs no more memory than there are names. Of classes that differ in a
- * number only some have names of their own, and the others share one (agent/generated_names.h).
+ * number only some have names of their own, and the others share one
+ * (agent/methods/generated_names.h).
  *
  * method_numbers__get takes no lock and is for hooks; all else takes the table's lock.
  */
@@ -11,7 +12,7 @@
 #define TREADLE_METHOD_NUMBERS_H
 
 #include "agent/classfile/constant_pool.h"
-#include "agent/generated_names.h"
+#include "agent/methods/generated_names.h"
 
 #include <pthread.h>
 #include <stdbool.h>

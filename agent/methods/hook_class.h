@@ -27,7 +27,7 @@
  *     public static native void pinned(Object virtualThread);     it blocks its carrier
  *
  * A slot is what hooks pass: the number of their method, or one beyond all numbers if the method's
- * hooks were put in again after its first slot was off for good (agent/hook_quota.h).
+ * hooks were put in again after its first slot was off for good (agent/methods/hook_quota.h).
  */
 #ifndef TREADLE_HOOK_CLASS_H
 #define TREADLE_HOOK_CLASS_H
