@@ -1,6 +1,6 @@
 #include "agent/compiled_code.h"
 
-#include "agent/code_scopes.h"
+#include "agent/hotspot/code_scopes.h"
 #include "native/fault_guard.h"
 #include "native/hash_table.h"
 

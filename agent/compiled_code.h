@@ -8,7 +8,7 @@
 #ifndef TREADLE_COMPILED_CODE_H
 #define TREADLE_COMPILED_CODE_H
 
-#include "agent/code_cache.h"
+#include "agent/hotspot/code_cache.h"
 #include "agent/java_methods.h"
 
 #include <stdint.h>

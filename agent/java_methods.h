@@ -8,8 +8,8 @@
 #ifndef TREADLE_JAVA_METHODS_H
 #define TREADLE_JAVA_METHODS_H
 
+#include "agent/hotspot/vm_structs.h"
 #include "agent/methods/generated_names.h"
-#include "agent/vm_structs.h"
 #include "native/ledger/ledger.h"
 
 #include <jvmti.h>

@@ -5,7 +5,7 @@
 #ifndef TREADLE_NATIVE_SYMBOLS_H
 #define TREADLE_NATIVE_SYMBOLS_H
 
-#include "agent/code_cache.h"
+#include "agent/hotspot/code_cache.h"
 #include "native/ledger/ledger.h"
 #include "native/unwind/code_images.h"
 

@@ -8,10 +8,10 @@
 
 #include "agent/compiled_code.h"
 #include "agent/frame_tally.h"
+#include "agent/hotspot/stack_walk.h"
 #include "agent/java_methods.h"
 #include "agent/native_symbols.h"
 #include "agent/position_watch.h"
-#include "agent/stack_walk.h"
 #include "native/ledger/record_pool.h"
 #include "native/sampling/kernel_stacks.h"
 #include "native/sampling/sample_buffers.h"

@@ -1,7 +1,7 @@
 #include "agent/sample_signal.h"
 
 #include "agent/agent.h"
-#include "agent/java_host.h"
+#include "agent/hotspot/java_host.h"
 #include "native/fault_guard.h"
 #include "native/tree/sample_tree.h"
 

@@ -9,10 +9,10 @@
 #define TREADLE_SAMPLER_H
 
 #include "agent/compiled_code.h"
+#include "agent/hotspot/stack_walk.h"
 #include "agent/java_methods.h"
 #include "agent/running_thread.h"
 #include "agent/sample_merge.h"
-#include "agent/stack_walk.h"
 #include "native/sampling/sample_buffers.h"
 #include "native/sampling/sample_timer.h"
 

@@ -1,8 +1,8 @@
 #include "agent/thread_events.h"
 
 #include "agent/host/log.h"
+#include "agent/hotspot/java_host.h"
 #include "agent/housekeeping.h"
-#include "agent/java_host.h"
 #include "agent/virtual_threads.h"
 #include "native/thread/virtual_thread.h"
 

@@ -5,7 +5,7 @@
 #ifndef TREADLE_TEST_FAKE_JVM_H
 #define TREADLE_TEST_FAKE_JVM_H
 
-#include "agent/code_cache.h"
+#include "agent/hotspot/code_cache.h"
 
 #include <jvmti.h>
 #include <jvmticmlr.h>

@@ -1,4 +1,4 @@
-#include "agent/code_scopes.h"
+#include "agent/hotspot/code_scopes.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "agent/stack_walk.h"
+#include "agent/hotspot/stack_walk.h"
 
 /*
  * The layout of frames on x86-64, the same since JDK 9. An interpreted frame:

@@ -1,4 +1,4 @@
-#include "agent/vm_structs.h"
+#include "agent/hotspot/vm_structs.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

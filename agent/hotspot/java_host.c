@@ -1,4 +1,4 @@
-#include "agent/java_host.h"
+#include "agent/hotspot/java_host.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

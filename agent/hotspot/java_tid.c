@@ -1,4 +1,4 @@
-#include "agent/java_tid.h"
+#include "agent/hotspot/java_tid.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #ifndef TREADLE_CODE_SCOPES_H
 #define TREADLE_CODE_SCOPES_H
 
-#include "agent/code_cache.h"
+#include "agent/hotspot/code_cache.h"
 
 #include <stdint.h>
 

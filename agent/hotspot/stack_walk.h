@@ -8,7 +8,7 @@
 #ifndef TREADLE_STACK_WALK_H
 #define TREADLE_STACK_WALK_H
 
-#include "agent/code_cache.h"
+#include "agent/hotspot/code_cache.h"
 #include "native/sampling/sample_buffers.h"
 #include "native/unwind/code_images.h"
 

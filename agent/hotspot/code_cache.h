@@ -5,7 +5,7 @@
 #ifndef TREADLE_CODE_CACHE_H
 #define TREADLE_CODE_CACHE_H
 
-#include "agent/vm_structs.h"
+#include "agent/hotspot/vm_structs.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "agent/code_cache.h"
+#include "agent/hotspot/code_cache.h"
 
 #include <string.h>
 
