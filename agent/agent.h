@@ -14,7 +14,7 @@
 #include "agent/methods/hook_quota.h"
 #include "agent/methods/plan.h"
 #include "agent/options.h"
-#include "agent/sampler.h"
+#include "agent/sampling/sampler.h"
 #include "agent/standing_frames.h"
 #include "native/ledger/ledger.h"
 #include "native/snapshot/process_scan.h"

@@ -3,7 +3,7 @@
 #include "agent/agent.h"
 #include "agent/host/log.h"
 #include "agent/housekeeping.h"
-#include "agent/method_details.h"
+#include "agent/sampling/method_details.h"
 #include "agent/thread_events.h"
 #include "native/snapshot/snapshot.h"
 

@@ -1,6 +1,6 @@
 /* Code of the JIT compilers: whose an address is, and what is inlined there, as it stands in
  * memory. */
-#include "agent/compiled_code.h"
+#include "agent/sampling/compiled_code.h"
 #include "fake_jvm.h"
 
 #include <stdio.h>

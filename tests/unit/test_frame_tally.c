@@ -2,7 +2,7 @@
  * Samples that find methods with hooks on stacks, counted as recursion=N folds their frames: a
  * method that only a folded frame left behind has no exact time for that sample, and no tally.
  */
-#include "agent/frame_tally.h"
+#include "agent/sampling/frame_tally.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Java methods by name, by jmethodID and by address: one method is one, however it is met. */
-#include "agent/java_methods.h"
+#include "agent/sampling/java_methods.h"
 #include "fake_jvm.h"
 #include "native/fault_guard.h"
 

@@ -2,7 +2,7 @@
  * Samples of a thread whose path ends in root, M, A, B, while its stack says something else; and
  * what the thread is then asked to do. Times are CPU since the last event, in ns.
  */
-#include "agent/position_watch.h"
+#include "agent/sampling/position_watch.h"
 #include "burn.h"
 #include "java_world.h"
 

@@ -1,5 +1,5 @@
 /* Raw samples become sampled nodes: what lies above the current exact node, and nothing else. */
-#include "agent/sample_merge.h"
+#include "agent/sampling/sample_merge.h"
 #include "drawn_samples.h"
 #include "fake_jvm.h"
 #include "native/tree/folded_calls.h"

@@ -16,7 +16,7 @@
 #ifndef TREADLE_FRAME_TALLY_H
 #define TREADLE_FRAME_TALLY_H
 
-#include "agent/java_methods.h"
+#include "agent/sampling/java_methods.h"
 #include "native/ledger/ledger.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "agent/java_methods.h"
+#include "agent/sampling/java_methods.h"
 
 #include "native/fault_guard.h"
 #include "native/hash_table.h"

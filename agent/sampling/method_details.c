@@ -1,4 +1,4 @@
-#include "agent/method_details.h"
+#include "agent/sampling/method_details.h"
 
 #include "agent/agent.h"
 #include "native/hash_table.h"

@@ -1,4 +1,4 @@
-#include "agent/running_thread.h"
+#include "agent/sampling/running_thread.h"
 
 /* The kernel's own encoding of the CPU clock of a thread: CPUCLOCK_PERTHREAD_MASK, CPUCLOCK_SCHED.
  */

@@ -1,4 +1,4 @@
-#include "agent/compiled_code.h"
+#include "agent/sampling/compiled_code.h"
 
 #include "agent/hotspot/code_scopes.h"
 #include "native/fault_guard.h"

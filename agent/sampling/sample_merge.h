@@ -6,12 +6,12 @@
 #ifndef TREADLE_SAMPLE_MERGE_H
 #define TREADLE_SAMPLE_MERGE_H
 
-#include "agent/compiled_code.h"
-#include "agent/frame_tally.h"
 #include "agent/hotspot/stack_walk.h"
-#include "agent/java_methods.h"
-#include "agent/native_symbols.h"
-#include "agent/position_watch.h"
+#include "agent/sampling/compiled_code.h"
+#include "agent/sampling/frame_tally.h"
+#include "agent/sampling/java_methods.h"
+#include "agent/sampling/native_symbols.h"
+#include "agent/sampling/position_watch.h"
 #include "native/ledger/record_pool.h"
 #include "native/sampling/kernel_stacks.h"
 #include "native/sampling/sample_buffers.h"

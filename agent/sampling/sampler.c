@@ -1,10 +1,10 @@
-#include "agent/sampler.h"
+#include "agent/sampling/sampler.h"
 
 #include "agent/agent.h"
 #include "agent/host/log.h"
 #include "agent/housekeeping.h"
-#include "agent/sample_signal.h"
-#include "agent/wall_samples.h"
+#include "agent/sampling/sample_signal.h"
+#include "agent/sampling/wall_samples.h"
 #include "native/fault_guard.h"
 #include "native/hash_table.h"
 #include "native/sampling/kernel_symbols.h"

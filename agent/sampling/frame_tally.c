@@ -1,4 +1,4 @@
-#include "agent/frame_tally.h"
+#include "agent/sampling/frame_tally.h"
 
 #include "native/hash_table.h"
 #include "native/tree/sample_tree.h"

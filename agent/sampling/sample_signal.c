@@ -1,4 +1,4 @@
-#include "agent/sample_signal.h"
+#include "agent/sampling/sample_signal.h"
 
 #include "agent/agent.h"
 #include "agent/hotspot/java_host.h"

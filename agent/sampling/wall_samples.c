@@ -1,7 +1,7 @@
-#include "agent/wall_samples.h"
+#include "agent/sampling/wall_samples.h"
 
 #include "agent/agent.h"
-#include "agent/running_thread.h"
+#include "agent/sampling/running_thread.h"
 #include "native/fault_guard.h"
 #include "native/tree/sample_tree.h"
 

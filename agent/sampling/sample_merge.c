@@ -1,4 +1,4 @@
-#include "agent/sample_merge.h"
+#include "agent/sampling/sample_merge.h"
 
 #include "native/fault_guard.h"
 #include "native/hash_table.h"

@@ -1,4 +1,4 @@
-#include "agent/native_symbols.h"
+#include "agent/sampling/native_symbols.h"
 
 #include "native/hash_table.h"
 #include "native/sampling/kernel_symbols.h"

@@ -1,4 +1,4 @@
-#include "agent/position_watch.h"
+#include "agent/sampling/position_watch.h"
 
 #include "native/hash_table.h"
 

@@ -9,7 +9,7 @@
 #define TREADLE_COMPILED_CODE_H
 
 #include "agent/hotspot/code_cache.h"
-#include "agent/java_methods.h"
+#include "agent/sampling/java_methods.h"
 
 #include <stdint.h>
 

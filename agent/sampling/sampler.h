@@ -8,11 +8,11 @@
 #ifndef TREADLE_SAMPLER_H
 #define TREADLE_SAMPLER_H
 
-#include "agent/compiled_code.h"
 #include "agent/hotspot/stack_walk.h"
-#include "agent/java_methods.h"
-#include "agent/running_thread.h"
-#include "agent/sample_merge.h"
+#include "agent/sampling/compiled_code.h"
+#include "agent/sampling/java_methods.h"
+#include "agent/sampling/running_thread.h"
+#include "agent/sampling/sample_merge.h"
 #include "native/sampling/sample_buffers.h"
 #include "native/sampling/sample_timer.h"
 
