@@ -10,8 +10,8 @@
 #include "agent/method_names.h"
 #include "agent/methods/hook_class.h"
 #include "agent/profiling.h"
-#include "agent/thread_events.h"
-#include "agent/virtual_threads.h"
+#include "agent/threads/thread_events.h"
+#include "agent/threads/virtual_threads.h"
 #include "native/clock/kernel_clock.h"
 #include "native/metrics/kernel_metrics.h"
 

@@ -8,8 +8,8 @@
 #include "agent/host/log.h"
 #include "agent/interface_hooks.h"
 #include "agent/methods/hook_class.h"
-#include "agent/thread_events.h"
-#include "agent/virtual_threads.h"
+#include "agent/threads/thread_events.h"
+#include "agent/threads/virtual_threads.h"
 
 #include <errno.h>
 #include <stdlib.h>

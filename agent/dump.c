@@ -4,7 +4,7 @@
 #include "agent/host/log.h"
 #include "agent/housekeeping.h"
 #include "agent/sampling/method_details.h"
-#include "agent/thread_events.h"
+#include "agent/threads/thread_events.h"
 #include "native/snapshot/snapshot.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 #include "agent/hooks.h"
 
 #include "agent/agent.h"
-#include "agent/thread_events.h"
-#include "agent/virtual_threads.h"
+#include "agent/threads/thread_events.h"
+#include "agent/threads/virtual_threads.h"
 
 /* Two methods that are called from one depth are called from two places. */
 #define METHOD_SHIFT 20

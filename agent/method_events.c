@@ -1,7 +1,7 @@
 #include "agent/method_events.h"
 
 #include "agent/agent.h"
-#include "agent/thread_events.h"
+#include "agent/threads/thread_events.h"
 
 /* Two methods that are called from one depth are called from two places. */
 #define METHOD_SHIFT 20

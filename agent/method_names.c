@@ -2,7 +2,7 @@
 
 #include "agent/agent.h"
 #include "agent/methods/method_filter.h"
-#include "agent/virtual_threads.h"
+#include "agent/threads/virtual_threads.h"
 
 #include <string.h>
 

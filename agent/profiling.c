@@ -5,8 +5,8 @@
 #include "agent/host/log.h"
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
-#include "agent/thread_events.h"
-#include "agent/virtual_threads.h"
+#include "agent/threads/thread_events.h"
+#include "agent/threads/virtual_threads.h"
 
 #include <errno.h>
 

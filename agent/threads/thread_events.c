@@ -1,9 +1,9 @@
-#include "agent/thread_events.h"
+#include "agent/threads/thread_events.h"
 
 #include "agent/host/log.h"
 #include "agent/hotspot/java_host.h"
 #include "agent/housekeeping.h"
-#include "agent/virtual_threads.h"
+#include "agent/threads/virtual_threads.h"
 #include "native/thread/virtual_thread.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-#include "agent/java_thread_table.h"
+#include "agent/threads/java_thread_table.h"
 
 #include "native/hash_table.h"
 

@@ -1,8 +1,8 @@
-#include "agent/standing_frames.h"
+#include "agent/threads/standing_frames.h"
 
 #include "agent/agent.h"
 #include "agent/methods/hook_class.h"
-#include "agent/virtual_threads.h"
+#include "agent/threads/virtual_threads.h"
 #include "native/thread/virtual_thread.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-#include "agent/virtual_threads.h"
+#include "agent/threads/virtual_threads.h"
 
 #include "agent/agent.h"
 #include "agent/host/log.h"
-#include "agent/thread_events.h"
+#include "agent/threads/thread_events.h"
 #include "native/thread/virtual_thread.h"
 
 #include <stdio.h>
