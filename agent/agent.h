@@ -4,9 +4,9 @@
 #ifndef TREADLE_AGENT_H
 #define TREADLE_AGENT_H
 
-#include "agent/class_hooks.h"
 #include "agent/hook_budget.h"
 #include "agent/hook_renewal.h"
+#include "agent/hooks/class_hooks.h"
 #include "agent/host/own_cost.h"
 #include "agent/hotspot/java_tid.h"
 #include "agent/methods/generated_names.h"

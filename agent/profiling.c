@@ -1,7 +1,7 @@
 #include "agent/profiling.h"
 
 #include "agent/agent.h"
-#include "agent/class_changes.h"
+#include "agent/hooks/class_changes.h"
 #include "agent/host/log.h"
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"

@@ -30,7 +30,7 @@ struct numbered_method {
     uint32_t id;
     uint32_t hash;
     bool hooked; /* atomic; its class has hooks, if it has any, here as well */
-    bool kept;   /* atomic; its hooks stay for good, heard or not (agent/interface_hooks.h) */
+    bool kept;   /* atomic; its hooks stay for good, heard or not (agent/hooks/interface_hooks.h) */
     char *name;  /* NUL-terminated, as the descriptor, in one allocation with this */
     char *descriptor;
 };

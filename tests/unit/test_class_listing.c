@@ -1,5 +1,5 @@
 /* What the ledger keeps of the classes that were looked at. */
-#include "agent/class_listing.h"
+#include "agent/hooks/class_listing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

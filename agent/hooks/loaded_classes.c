@@ -1,7 +1,7 @@
-#include "agent/loaded_classes.h"
+#include "agent/hooks/loaded_classes.h"
 
 #include "agent/agent.h"
-#include "agent/interface_hooks.h"
+#include "agent/hooks/interface_hooks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "agent/method_names.h"
+#include "agent/hooks/method_names.h"
 
 #include "agent/agent.h"
 #include "agent/methods/method_filter.h"

@@ -1,8 +1,8 @@
-#include "agent/interface_hooks.h"
+#include "agent/hooks/interface_hooks.h"
 
 #include "agent/agent.h"
-#include "agent/class_hooks.h"
-#include "agent/class_listing.h"
+#include "agent/hooks/class_hooks.h"
+#include "agent/hooks/class_listing.h"
 #include "agent/methods/hook_class.h"
 
 #include <stdlib.h>

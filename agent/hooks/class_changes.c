@@ -1,9 +1,9 @@
-#include "agent/class_changes.h"
+#include "agent/hooks/class_changes.h"
 
 #include "agent/agent.h"
-#include "agent/class_hooks.h"
-#include "agent/interface_hooks.h"
-#include "agent/loaded_classes.h"
+#include "agent/hooks/class_hooks.h"
+#include "agent/hooks/interface_hooks.h"
+#include "agent/hooks/loaded_classes.h"
 
 static void set_event(struct agent *agent, bool on)
 {

@@ -1,6 +1,6 @@
-#include "agent/hook_cost.h"
+#include "agent/hooks/hook_cost.h"
 
-#include "agent/hooks.h"
+#include "agent/hooks/hooks.h"
 #include "native/thread/kernel_thread_table.h"
 
 #include <stdlib.h>

@@ -17,7 +17,7 @@ struct listed_classes {
     jint count;
 };
 
-/* But for interfaces, see agent/interface_hooks.h, and for those that are listed; these are
+/* But for interfaces, see agent/hooks/interface_hooks.h, and for those that are listed; these are
  * all that there are afterwards. `listed`: NULL, or begins as zeros. How many were transformed;
  * those that the JVM refused, each alone, are told to `refused`. */
 jint loaded_classes__transform(struct agent *agent, JNIEnv *jni, choose_class choose,

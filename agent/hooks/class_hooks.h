@@ -2,7 +2,7 @@
  * events=instrument: hooks in classes. They are put in as classes are loaded and into those that
  * are loaded already, and taken out again, by rewriting class files
  * (agent/classfile/class_rewriter.h) when the JVM asks for it (ClassFileLoadHook;
- * agent/class_changes.h has it ask). The bytes that a class gets back are the ones it had.
+ * agent/hooks/class_changes.h has it ask). The bytes that a class gets back are the ones it had.
  *
  * Which methods: include= and exclude=. Without include the default set: no class of the boot and
  * platform loaders (the JDK's own), no trivial accessor. Not for hooks.
@@ -40,7 +40,8 @@ int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives);
 /* Other methods from the next insert on. The filter is exchanged with the one before. */
 void class_hooks__set_filter(struct agent *agent, struct method_filter *filter);
 
-/* Is the loaded class to have hooks, if it has none yet? A choose_class of agent/loaded_classes.h.
+/* Is the loaded class to have hooks, if it has none yet? A choose_class of
+ * agent/hooks/loaded_classes.h.
  */
 bool class_hooks__is_to_be_hooked(struct agent *agent, JNIEnv *jni, jobject loader,
                                   const char *name);

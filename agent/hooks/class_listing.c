@@ -1,4 +1,4 @@
-#include "agent/class_listing.h"
+#include "agent/hooks/class_listing.h"
 
 #include <stdlib.h>
 #include <string.h>
