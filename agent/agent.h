@@ -4,8 +4,8 @@
 #ifndef TREADLE_AGENT_H
 #define TREADLE_AGENT_H
 
-#include "agent/hook_budget.h"
-#include "agent/hook_renewal.h"
+#include "agent/budget/hook_budget.h"
+#include "agent/budget/hook_renewal.h"
 #include "agent/hooks/class_hooks.h"
 #include "agent/host/own_cost.h"
 #include "agent/hotspot/java_tid.h"

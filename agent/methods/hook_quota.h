@@ -14,8 +14,8 @@
  * called often while a program starts is off before C1 does. Calls that are open when their method
  * falls silent are popped as they came.
  *
- * A method that is off is heard again only by changing its class (agent/hook_renewal.h): the hooks
- * that are put in then pass another slot than those before, which stay off.
+ * A method that is off is heard again only by changing its class (agent/budget/hook_renewal.h): the
+ * hooks that are put in then pass another slot than those before, which stay off.
  *
  * Since when and until when a method was heard is kept, and told in the ledger where that was not
  * always (struct ledger_hooking). hook_quotas__step, __silent and __apply are for threads in hooks:

@@ -1,4 +1,4 @@
-#include "agent/hook_renewal.h"
+#include "agent/budget/hook_renewal.h"
 
 #include "agent/agent.h"
 #include "agent/hooks/class_changes.h"

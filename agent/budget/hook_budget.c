@@ -1,4 +1,4 @@
-#include "agent/hook_budget.h"
+#include "agent/budget/hook_budget.h"
 
 #include "agent/agent.h"
 #include "agent/methods/hook_class.h"
