@@ -1,10 +1,10 @@
 /* treadle annotate: a method's samples beside its lines, its bytecode, its machine code. */
 #include "tools/annotate/annotation_view.h"
 #include "tools/command.h"
-#include "tools/json_rows.h"
 #include "tools/ledger_argument.h"
 #include "tools/live_ledger.h"
 #include "tools/option_values.h"
+#include "tools/output/json_rows.h"
 #include "tools/partial_argument.h"
 #include "tools/report/memory.h"
 #include "tools/report/nearest.h"

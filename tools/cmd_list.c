@@ -1,12 +1,12 @@
 /* treadle list: which ledgers there are. */
 #include "native/ledger/orphan_ledgers.h"
 #include "tools/command.h"
-#include "tools/json_rows.h"
 #include "tools/ledger_summary.h"
 #include "tools/live_folders.h"
+#include "tools/output/json_rows.h"
+#include "tools/output/text_table.h"
 #include "tools/partial_argument.h"
 #include "tools/report/quantity.h"
-#include "tools/text_table.h"
 #include "tools/view_losses.h"
 
 #include <errno.h>

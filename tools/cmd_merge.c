@@ -2,11 +2,11 @@
 #include "tools/command.h"
 #include "tools/live_ledger.h"
 #include "tools/merge/ledger_merge.h"
+#include "tools/output/whole_file.h"
 #include "tools/partial_argument.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_columns.h"
 #include "tools/rights.h"
-#include "tools/whole_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "tools/html_content.h"
 
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_losses.h"
 

@@ -1,7 +1,7 @@
 #include "tools/own_cost.h"
 
 #include "native/cost/cost_model.h"
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"
 
 #include <inttypes.h>

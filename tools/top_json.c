@@ -1,6 +1,6 @@
 #include "tools/top_json.h"
 
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/report_balance.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #include "tools/top_lines.h"
 
+#include "tools/output/text_table.h"
 #include "tools/report/interval_order.h"
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
-#include "tools/text_table.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

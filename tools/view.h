@@ -4,8 +4,8 @@
 #ifndef TREADLE_VIEW_H
 #define TREADLE_VIEW_H
 
+#include "tools/output/text_table.h"
 #include "tools/report/report_model.h"
-#include "tools/text_table.h"
 
 struct view {
     const struct report_model *model;

@@ -1,6 +1,6 @@
 #include "tools/view_budget.h"
 
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/own_cost.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"

@@ -1,5 +1,5 @@
 /* The callers view: a stanza a method, its parents above, its children below. */
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_callers.h"

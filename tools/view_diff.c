@@ -1,7 +1,7 @@
 /* What the views of a diff have in common: how a change looks, and the totals of both sides. */
 #include "tools/view_diff.h"
 
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/report_balance.h"
 #include "tools/view_losses.h"
 

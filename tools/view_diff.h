@@ -4,9 +4,9 @@
 #ifndef TREADLE_VIEW_DIFF_H
 #define TREADLE_VIEW_DIFF_H
 
+#include "tools/output/text_table.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_diff.h"
-#include "tools/text_table.h"
 
 #include <jansson.h>
 

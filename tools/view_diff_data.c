@@ -1,6 +1,6 @@
 /* The views of a diff for programs: JSON, CSV, and stacks for differential flame graphs. */
-#include "tools/csv.h"
-#include "tools/json_rows.h"
+#include "tools/output/csv.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/memory.h"
 #include "tools/view_diff.h"
 

@@ -1,7 +1,7 @@
 #include "tools/view_explain.h"
 
 #include "native/ledger/left_alone.h"
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/view_losses.h"
 #include "tools/view_rows.h"

@@ -1,5 +1,5 @@
 /* The flat view: what each method cost, whoever called it. */
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_flat.h"

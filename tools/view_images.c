@@ -1,5 +1,5 @@
 /* The images view: in whose code the samples were. */
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_images.h"

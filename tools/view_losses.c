@@ -1,7 +1,7 @@
 #include "tools/view_losses.h"
 
 #include "tools/command.h"
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/report_losses.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The procedures view: which methods and functions the samples found on top. */
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_flat.h"

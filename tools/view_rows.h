@@ -4,7 +4,7 @@
 #ifndef TREADLE_VIEW_ROWS_H
 #define TREADLE_VIEW_ROWS_H
 
-#include "tools/csv.h"
+#include "tools/output/csv.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_errors.h"
 #include "tools/view.h"

@@ -1,7 +1,7 @@
 /* How the samples were taken, what became of them, and how sure what they say is. */
 #include "tools/view_samples.h"
 
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_samples.h"
 #include "tools/view_budget.h"

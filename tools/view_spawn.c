@@ -1,6 +1,6 @@
 /* The spawn view: each thread below the one that started it, and what they consumed together. */
-#include "tools/csv.h"
-#include "tools/json_rows.h"
+#include "tools/output/csv.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/report/spawn_tree.h"
 #include "tools/view_rows.h"

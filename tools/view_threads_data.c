@@ -1,7 +1,7 @@
 /* The threads view for programs: JSON and CSV. */
-#include "tools/csv.h"
 #include "tools/hooks.h"
-#include "tools/json_rows.h"
+#include "tools/output/csv.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/thread_rows.h"
 #include "tools/view_budget.h"

@@ -1,5 +1,5 @@
 /* The tree view: each thread's calling contexts. */
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_folded.h"

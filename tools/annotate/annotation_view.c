@@ -1,6 +1,6 @@
 #include "tools/annotate/annotation_view.h"
 
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"
 
 #include <inttypes.h>

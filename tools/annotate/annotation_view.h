@@ -5,7 +5,7 @@
 #define TREADLE_ANNOTATION_VIEW_H
 
 #include "tools/annotate/annotation.h"
-#include "tools/text_table.h"
+#include "tools/output/text_table.h"
 
 #include <jansson.h>
 

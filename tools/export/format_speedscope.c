@@ -5,7 +5,7 @@
 #include "tools/export/export_format.h"
 #include "tools/export/frame_names.h"
 #include "tools/export/icicle.h"
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_losses.h"
 #include "tools/report/report_order.h"

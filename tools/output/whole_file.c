@@ -1,4 +1,4 @@
-#include "tools/whole_file.h"
+#include "tools/output/whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "tools/text_table.h"
+#include "tools/output/text_table.h"
 
 #include <stdlib.h>
 #include <string.h>

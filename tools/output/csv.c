@@ -1,4 +1,4 @@
-#include "tools/csv.h"
+#include "tools/output/csv.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

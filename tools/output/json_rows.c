@@ -1,4 +1,4 @@
-#include "tools/json_rows.h"
+#include "tools/output/json_rows.h"
 
 json_t *json_row__integer(uint64_t value)
 {
