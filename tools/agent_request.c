@@ -1,7 +1,7 @@
 #include "tools/agent_request.h"
 
 #include "tools/command.h"
-#include "tools/jvm_attach.h"
+#include "tools/jvm/jvm_attach.h"
 #include "tools/live_ledger.h"
 #include "tools/report/memory.h"
 

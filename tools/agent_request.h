@@ -7,7 +7,7 @@
 
 #include "native/ledger/ledger_format.h"
 #include "tools/agent_options.h"
-#include "tools/jvm_process.h"
+#include "tools/jvm/jvm_process.h"
 
 /* Has the agent in a JVM do what the options say; `library` is its path as the JVM sees it. What
  * the agent says goes to stderr. 0, or EXIT_BAD_INPUT after a line that says why not. */

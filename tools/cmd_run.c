@@ -2,7 +2,7 @@
 #include "tools/agent_arguments.h"
 #include "tools/agent_receipt.h"
 #include "tools/command.h"
-#include "tools/watched_program.h"
+#include "tools/jvm/watched_program.h"
 
 #include <errno.h>
 #include <stdbool.h>

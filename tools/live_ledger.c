@@ -3,9 +3,9 @@
 #include "native/ledger/ledger_file.h"
 #include "native/snapshot/snapshot.h"
 #include "tools/command.h"
+#include "tools/jvm/process_status.h"
 #include "tools/ledger_summary.h"
 #include "tools/live_folders.h"
-#include "tools/process_status.h"
 #include "tools/report/report_losses.h"
 #include "tools/rights.h"
 

@@ -1,4 +1,4 @@
-#include "tools/watched_program.h"
+#include "tools/jvm/watched_program.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
-#include "tools/jvm_process.h"
+#include "tools/jvm/jvm_process.h"
 
 #include "tools/command.h"
-#include "tools/jvm_arguments.h"
+#include "tools/jvm/jvm_arguments.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-#include "tools/jvm_arguments.h"
+#include "tools/jvm/jvm_arguments.h"
 
 #include "tools/report/memory.h"
 

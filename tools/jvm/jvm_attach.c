@@ -1,4 +1,4 @@
-#include "tools/jvm_attach.h"
+#include "tools/jvm/jvm_attach.h"
 
 #include "tools/command.h"
 

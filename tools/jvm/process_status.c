@@ -1,4 +1,4 @@
-#include "tools/process_status.h"
+#include "tools/jvm/process_status.h"
 
 #include <errno.h>
 #include <signal.h>

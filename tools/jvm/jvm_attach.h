@@ -9,7 +9,7 @@
 #ifndef TREADLE_JVM_ATTACH_H
 #define TREADLE_JVM_ATTACH_H
 
-#include "tools/jvm_process.h"
+#include "tools/jvm/jvm_process.h"
 
 #include <stddef.h>
 

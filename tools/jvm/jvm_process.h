@@ -4,7 +4,7 @@
 #ifndef TREADLE_JVM_PROCESS_H
 #define TREADLE_JVM_PROCESS_H
 
-#include "tools/process_status.h"
+#include "tools/jvm/process_status.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
