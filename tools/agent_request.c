@@ -2,7 +2,7 @@
 
 #include "tools/command.h"
 #include "tools/jvm/jvm_attach.h"
-#include "tools/live_ledger.h"
+#include "tools/ledgers/live_ledger.h"
 #include "tools/report/memory.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "tools/annotate/annotation_view.h"
 #include "tools/command.h"
 #include "tools/ledger_argument.h"
-#include "tools/live_ledger.h"
+#include "tools/ledgers/live_ledger.h"
 #include "tools/option_values.h"
 #include "tools/output/json_rows.h"
 #include "tools/partial_argument.h"

@@ -3,7 +3,7 @@
 #include "tools/agent_request.h"
 #include "tools/command.h"
 #include "tools/hooks.h"
-#include "tools/live_ledger.h"
+#include "tools/ledgers/live_ledger.h"
 #include "tools/pid_argument.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* treadle dump: a snapshot of a running JVM, made from its mapped ledger. The JVM is not asked. */
 #include "tools/command.h"
-#include "tools/live_ledger.h"
+#include "tools/ledgers/live_ledger.h"
 #include "tools/pid_argument.h"
 
 #include <stdlib.h>

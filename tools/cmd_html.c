@@ -3,9 +3,9 @@
 #include "tools/html_ledger.h"
 #include "tools/html_output.h"
 #include "tools/ledger_argument.h"
+#include "tools/ledgers/rights.h"
 #include "tools/partial_argument.h"
 #include "tools/report/memory.h"
-#include "tools/rights.h"
 #include "tools/since_argument.h"
 #include "tools/thread_filter.h"
 

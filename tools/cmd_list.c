@@ -1,8 +1,8 @@
 /* treadle list: which ledgers there are. */
 #include "native/ledger/orphan_ledgers.h"
 #include "tools/command.h"
-#include "tools/ledger_summary.h"
-#include "tools/live_folders.h"
+#include "tools/ledgers/ledger_summary.h"
+#include "tools/ledgers/live_folders.h"
 #include "tools/output/json_rows.h"
 #include "tools/output/text_table.h"
 #include "tools/partial_argument.h"

@@ -1,7 +1,7 @@
 /* treadle report: shows a ledger. */
 #include "tools/command.h"
 #include "tools/ledger_argument.h"
-#include "tools/live_ledger.h"
+#include "tools/ledgers/live_ledger.h"
 #include "tools/option_values.h"
 #include "tools/partial_argument.h"
 #include "tools/report/quantity.h"

@@ -3,7 +3,7 @@
 #include "tools/command.h"
 #include "tools/html_content.h"
 #include "tools/ledger_argument.h"
-#include "tools/live_ledger.h"
+#include "tools/ledgers/live_ledger.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_balance.h"

@@ -1,9 +1,9 @@
 #include "tools/ledger_argument.h"
 
 #include "tools/command.h"
-#include "tools/live_folders.h"
-#include "tools/live_ledger.h"
-#include "tools/run_process.h"
+#include "tools/ledgers/live_folders.h"
+#include "tools/ledgers/live_ledger.h"
+#include "tools/ledgers/run_process.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "tools/pid_argument.h"
 
 #include "tools/command.h"
-#include "tools/run_process.h"
+#include "tools/ledgers/run_process.h"
 
 #include <stdint.h>
 #include <stdlib.h>

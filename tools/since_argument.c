@@ -1,7 +1,7 @@
 #include "tools/since_argument.h"
 
 #include "tools/command.h"
-#include "tools/live_ledger.h"
+#include "tools/ledgers/live_ledger.h"
 #include "tools/partial_argument.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_since.h"

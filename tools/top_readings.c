@@ -1,7 +1,7 @@
 #include "tools/top_readings.h"
 
 #include "native/ledger/ledger_time.h"
-#include "tools/live_ledger.h"
+#include "tools/ledgers/live_ledger.h"
 
 #include <malloc.h>
 #include <stdio.h>

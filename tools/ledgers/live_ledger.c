@@ -1,13 +1,13 @@
-#include "tools/live_ledger.h"
+#include "tools/ledgers/live_ledger.h"
 
 #include "native/ledger/ledger_file.h"
 #include "native/snapshot/snapshot.h"
 #include "tools/command.h"
 #include "tools/jvm/process_status.h"
-#include "tools/ledger_summary.h"
-#include "tools/live_folders.h"
+#include "tools/ledgers/ledger_summary.h"
+#include "tools/ledgers/live_folders.h"
+#include "tools/ledgers/rights.h"
 #include "tools/report/report_losses.h"
-#include "tools/rights.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
-#include "tools/run_process.h"
+#include "tools/ledgers/run_process.h"
 
 #include "tools/command.h"
 #include "tools/jvm/process_status.h"
-#include "tools/live_ledger.h"
+#include "tools/ledgers/live_ledger.h"
 
 #include <dirent.h>
 #include <fcntl.h>

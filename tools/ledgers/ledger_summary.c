@@ -1,4 +1,4 @@
-#include "tools/ledger_summary.h"
+#include "tools/ledgers/ledger_summary.h"
 
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_file.h"

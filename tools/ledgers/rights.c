@@ -1,4 +1,4 @@
-#include "tools/rights.h"
+#include "tools/ledgers/rights.h"
 
 #include <errno.h>
 #include <grp.h>

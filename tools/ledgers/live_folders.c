@@ -1,4 +1,4 @@
-#include "tools/live_folders.h"
+#include "tools/ledgers/live_folders.h"
 
 #include "tools/report/memory.h"
 
