@@ -1,6 +1,6 @@
 /* treadle attach: begins to profile a JVM that runs already. */
-#include "tools/agent_arguments.h"
-#include "tools/agent_request.h"
+#include "tools/agent/agent_arguments.h"
+#include "tools/agent/agent_request.h"
 #include "tools/command.h"
 #include "tools/hooks.h"
 #include "tools/ledgers/live_ledger.h"

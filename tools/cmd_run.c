@@ -1,6 +1,6 @@
 /* treadle run: starts a JVM with the agent. */
-#include "tools/agent_arguments.h"
-#include "tools/agent_receipt.h"
+#include "tools/agent/agent_arguments.h"
+#include "tools/agent/agent_receipt.h"
 #include "tools/command.h"
 #include "tools/jvm/watched_program.h"
 

@@ -1,6 +1,6 @@
 /* treadle start: goes on profiling a JVM after treadle stop. */
-#include "tools/agent_arguments.h"
-#include "tools/agent_request.h"
+#include "tools/agent/agent_arguments.h"
+#include "tools/agent/agent_request.h"
 #include "tools/command.h"
 #include "tools/hooks.h"
 #include "tools/ledgers/live_ledger.h"

@@ -1,5 +1,5 @@
 /* treadle stop: takes the hooks out of a JVM; its books stay. */
-#include "tools/agent_request.h"
+#include "tools/agent/agent_request.h"
 #include "tools/command.h"
 #include "tools/ledgers/live_ledger.h"
 #include "tools/pid_argument.h"

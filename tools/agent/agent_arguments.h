@@ -5,7 +5,7 @@
 #ifndef TREADLE_AGENT_ARGUMENTS_H
 #define TREADLE_AGENT_ARGUMENTS_H
 
-#include "tools/agent_options.h"
+#include "tools/agent/agent_options.h"
 
 #include <argp.h>
 

@@ -6,7 +6,7 @@
 #define TREADLE_AGENT_REQUEST_H
 
 #include "native/ledger/ledger_format.h"
-#include "tools/agent_options.h"
+#include "tools/agent/agent_options.h"
 #include "tools/jvm/jvm_process.h"
 
 /* Has the agent in a JVM do what the options say; `library` is its path as the JVM sees it. What

@@ -1,4 +1,4 @@
-#include "tools/agent_receipt.h"
+#include "tools/agent/agent_receipt.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "tools/agent_request.h"
+#include "tools/agent/agent_request.h"
 
 #include "tools/command.h"
 #include "tools/jvm/jvm_attach.h"

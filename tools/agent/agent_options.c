@@ -1,4 +1,4 @@
-#include "tools/agent_options.h"
+#include "tools/agent/agent_options.h"
 
 #include <errno.h>
 #include <limits.h>

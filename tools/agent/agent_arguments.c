@@ -1,4 +1,4 @@
-#include "tools/agent_arguments.h"
+#include "tools/agent/agent_arguments.h"
 
 #include "tools/command.h"
 
