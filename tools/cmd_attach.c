@@ -1,10 +1,10 @@
 /* treadle attach: begins to profile a JVM that runs already. */
 #include "tools/agent/agent_arguments.h"
 #include "tools/agent/agent_request.h"
+#include "tools/arguments/pid_argument.h"
 #include "tools/command.h"
 #include "tools/hooks.h"
 #include "tools/ledgers/live_ledger.h"
-#include "tools/pid_argument.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* treadle diff: what changed from one ledger to another. */
+#include "tools/arguments/option_values.h"
+#include "tools/arguments/partial_argument.h"
+#include "tools/arguments/since_argument.h"
+#include "tools/arguments/thread_filter.h"
 #include "tools/command.h"
 #include "tools/html_diff.h"
 #include "tools/html_output.h"
 #include "tools/ledgers/live_ledger.h"
 #include "tools/ledgers/rights.h"
-#include "tools/option_values.h"
-#include "tools/partial_argument.h"
-#include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
-#include "tools/thread_filter.h"
 #include "tools/view_diff.h"
 #include "tools/view_losses.h"
 

@@ -1,7 +1,7 @@
 /* treadle dump: a snapshot of a running JVM, made from its mapped ledger. The JVM is not asked. */
+#include "tools/arguments/pid_argument.h"
 #include "tools/command.h"
 #include "tools/ledgers/live_ledger.h"
-#include "tools/pid_argument.h"
 
 #include <stdlib.h>
 

@@ -1,15 +1,15 @@
 /* treadle export: a ledger in the formats of other programs. */
+#include "tools/arguments/ledger_argument.h"
+#include "tools/arguments/option_values.h"
+#include "tools/arguments/partial_argument.h"
+#include "tools/arguments/since_argument.h"
+#include "tools/arguments/thread_filter.h"
 #include "tools/command.h"
 #include "tools/export/export_format.h"
 #include "tools/export/output_file.h"
-#include "tools/ledger_argument.h"
 #include "tools/ledgers/live_ledger.h"
 #include "tools/ledgers/rights.h"
-#include "tools/option_values.h"
-#include "tools/partial_argument.h"
-#include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
-#include "tools/thread_filter.h"
 
 #include <stdio.h>
 #include <stdlib.h>

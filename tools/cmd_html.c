@@ -1,13 +1,13 @@
 /* treadle html: a ledger as one HTML file to look at in a browser. */
+#include "tools/arguments/ledger_argument.h"
+#include "tools/arguments/partial_argument.h"
+#include "tools/arguments/since_argument.h"
+#include "tools/arguments/thread_filter.h"
 #include "tools/command.h"
 #include "tools/html_ledger.h"
 #include "tools/html_output.h"
-#include "tools/ledger_argument.h"
 #include "tools/ledgers/rights.h"
-#include "tools/partial_argument.h"
 #include "tools/report/memory.h"
-#include "tools/since_argument.h"
-#include "tools/thread_filter.h"
 
 #include <errno.h>
 #include <stdlib.h>

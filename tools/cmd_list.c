@@ -1,11 +1,11 @@
 /* treadle list: which ledgers there are. */
 #include "native/ledger/orphan_ledgers.h"
+#include "tools/arguments/partial_argument.h"
 #include "tools/command.h"
 #include "tools/ledgers/ledger_summary.h"
 #include "tools/ledgers/live_folders.h"
 #include "tools/output/json_rows.h"
 #include "tools/output/text_table.h"
-#include "tools/partial_argument.h"
 #include "tools/report/quantity.h"
 #include "tools/view_losses.h"
 

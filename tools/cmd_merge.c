@@ -1,10 +1,10 @@
 /* treadle merge: the ledgers of several processes in one. */
+#include "tools/arguments/partial_argument.h"
 #include "tools/command.h"
 #include "tools/ledgers/live_ledger.h"
 #include "tools/ledgers/rights.h"
 #include "tools/merge/ledger_merge.h"
 #include "tools/output/whole_file.h"
-#include "tools/partial_argument.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_columns.h"
 

@@ -1,10 +1,10 @@
 /* treadle start: goes on profiling a JVM after treadle stop. */
 #include "tools/agent/agent_arguments.h"
 #include "tools/agent/agent_request.h"
+#include "tools/arguments/pid_argument.h"
 #include "tools/command.h"
 #include "tools/hooks.h"
 #include "tools/ledgers/live_ledger.h"
-#include "tools/pid_argument.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* treadle status: whether and how a JVM is profiled, from its mapped ledger. The JVM is not asked.
  */
 #include "native/cost/cost_model.h"
+#include "tools/arguments/partial_argument.h"
+#include "tools/arguments/pid_argument.h"
 #include "tools/command.h"
 #include "tools/hooks.h"
 #include "tools/ledgers/ledger_summary.h"
@@ -8,8 +10,6 @@
 #include "tools/output/json_rows.h"
 #include "tools/output/text_table.h"
 #include "tools/own_cost.h"
-#include "tools/partial_argument.h"
-#include "tools/pid_argument.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_folded.h"

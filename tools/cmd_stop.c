@@ -1,8 +1,8 @@
 /* treadle stop: takes the hooks out of a JVM; its books stay. */
 #include "tools/agent/agent_request.h"
+#include "tools/arguments/pid_argument.h"
 #include "tools/command.h"
 #include "tools/ledgers/live_ledger.h"
-#include "tools/pid_argument.h"
 #include "tools/report/quantity.h"
 
 #include <stdio.h>

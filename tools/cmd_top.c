@@ -1,5 +1,6 @@
 /* treadle top: which threads burn the machine now, and in which call path. */
 #include "native/ledger/ledger_time.h"
+#include "tools/arguments/thread_filter.h"
 #include "tools/command.h"
 #include "tools/ledgers/ledger_summary.h"
 #include "tools/ledgers/live_folders.h"
@@ -9,7 +10,6 @@
 #include "tools/report/memory.h"
 #include "tools/report/nearest.h"
 #include "tools/report/quantity.h"
-#include "tools/thread_filter.h"
 #include "tools/top_json.h"
 #include "tools/top_screen.h"
 

@@ -1,11 +1,11 @@
 #include "tools/html_ledger.h"
 
+#include "tools/arguments/since_argument.h"
 #include "tools/html_block.h"
 #include "tools/html_content.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/memory.h"
 #include "tools/report/thread_rows.h"
-#include "tools/since_argument.h"
 #include "tools/symbols/native_symbols.h"
 #include "tools/view.h"
 

@@ -1,8 +1,8 @@
 #include "tools/html_moments.h"
 
+#include "tools/arguments/ledger_argument.h"
 #include "tools/command.h"
 #include "tools/html_content.h"
-#include "tools/ledger_argument.h"
 #include "tools/ledgers/live_ledger.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/memory.h"

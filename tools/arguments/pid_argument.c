@@ -1,4 +1,4 @@
-#include "tools/pid_argument.h"
+#include "tools/arguments/pid_argument.h"
 
 #include "tools/command.h"
 #include "tools/ledgers/run_process.h"

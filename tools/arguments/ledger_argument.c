@@ -1,4 +1,4 @@
-#include "tools/ledger_argument.h"
+#include "tools/arguments/ledger_argument.h"
 
 #include "tools/command.h"
 #include "tools/ledgers/live_folders.h"

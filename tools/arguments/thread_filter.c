@@ -1,4 +1,4 @@
-#include "tools/thread_filter.h"
+#include "tools/arguments/thread_filter.h"
 
 #include "tools/command.h"
 #include "tools/report/memory.h"

@@ -1,8 +1,8 @@
-#include "tools/since_argument.h"
+#include "tools/arguments/since_argument.h"
 
+#include "tools/arguments/partial_argument.h"
 #include "tools/command.h"
 #include "tools/ledgers/live_ledger.h"
-#include "tools/partial_argument.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_since.h"
 #include "tools/symbols/native_symbols.h"

@@ -1,4 +1,4 @@
-#include "tools/partial_argument.h"
+#include "tools/arguments/partial_argument.h"
 
 #include "tools/command.h"
 #include "tools/report/report_losses.h"

@@ -1,4 +1,4 @@
-#include "tools/option_values.h"
+#include "tools/arguments/option_values.h"
 
 #include "tools/command.h"
 #include "tools/report/nearest.h"
