@@ -10,7 +10,7 @@
 #include "tools/report/nearest.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_errors.h"
-#include "tools/view_losses.h"
+#include "tools/views/view_losses.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>

@@ -9,8 +9,8 @@
 #include "tools/ledgers/live_ledger.h"
 #include "tools/ledgers/rights.h"
 #include "tools/symbols/native_symbols.h"
-#include "tools/view_diff.h"
-#include "tools/view_losses.h"
+#include "tools/views/view_diff.h"
+#include "tools/views/view_losses.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "tools/output/json_rows.h"
 #include "tools/output/text_table.h"
 #include "tools/report/quantity.h"
-#include "tools/view_losses.h"
+#include "tools/views/view_losses.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -12,8 +12,8 @@
 #include "tools/report/report_fold.h"
 #include "tools/report/report_inside.h"
 #include "tools/symbols/native_symbols.h"
-#include "tools/view_explain.h"
-#include "tools/view_losses.h"
+#include "tools/views/view_explain.h"
+#include "tools/views/view_losses.h"
 
 #include <inttypes.h>
 #include <stdio.h>

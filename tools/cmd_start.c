@@ -3,8 +3,8 @@
 #include "tools/agent/agent_request.h"
 #include "tools/arguments/pid_argument.h"
 #include "tools/command.h"
-#include "tools/hooks.h"
 #include "tools/ledgers/live_ledger.h"
+#include "tools/views/hooks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,18 +4,18 @@
 #include "tools/arguments/partial_argument.h"
 #include "tools/arguments/pid_argument.h"
 #include "tools/command.h"
-#include "tools/hooks.h"
 #include "tools/ledgers/ledger_summary.h"
 #include "tools/ledgers/live_ledger.h"
 #include "tools/output/json_rows.h"
 #include "tools/output/text_table.h"
-#include "tools/own_cost.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_folded.h"
 #include "tools/report/report_losses.h"
-#include "tools/view_budget.h"
-#include "tools/view_losses.h"
+#include "tools/views/hooks.h"
+#include "tools/views/own_cost.h"
+#include "tools/views/view_budget.h"
+#include "tools/views/view_losses.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include "tools/html_content.h"
 #include "tools/output/json_rows.h"
 #include "tools/symbols/native_symbols.h"
-#include "tools/view_diff.h"
+#include "tools/views/view_diff.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "tools/report/memory.h"
 #include "tools/report/thread_rows.h"
 #include "tools/symbols/native_symbols.h"
-#include "tools/view.h"
+#include "tools/views/view.h"
 
 #include <errno.h>
 #include <stdlib.h>

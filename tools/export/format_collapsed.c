@@ -5,7 +5,7 @@
 #include "tools/export/call_path.h"
 #include "tools/export/export_format.h"
 #include "tools/export/frame_names.h"
-#include "tools/view_losses.h"
+#include "tools/views/view_losses.h"
 
 #include <inttypes.h>
 

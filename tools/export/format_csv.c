@@ -4,8 +4,8 @@
 #include "tools/export/frame_names.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_errors.h"
-#include "tools/view_losses.h"
-#include "tools/view_rows.h"
+#include "tools/views/view_losses.h"
+#include "tools/views/view_rows.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "tools/output/csv.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/memory.h"
-#include "tools/view_diff.h"
+#include "tools/views/view_diff.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

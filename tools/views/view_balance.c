@@ -1,12 +1,12 @@
 /* What stands above and below the threads table: the process, and whether to believe the numbers.
  */
-#include "tools/hooks.h"
-#include "tools/own_cost.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_losses.h"
-#include "tools/view_budget.h"
-#include "tools/view_samples.h"
+#include "tools/views/hooks.h"
+#include "tools/views/own_cost.h"
+#include "tools/views/view_budget.h"
+#include "tools/views/view_samples.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

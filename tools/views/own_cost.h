@@ -2,8 +2,8 @@
 #ifndef TREADLE_TOOLS_OWN_COST_H
 #define TREADLE_TOOLS_OWN_COST_H
 
-#include "tools/hooks.h"
 #include "tools/report/report_balance.h"
+#include "tools/views/hooks.h"
 
 #include <jansson.h>
 

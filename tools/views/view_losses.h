@@ -4,7 +4,7 @@
 #ifndef TREADLE_VIEW_LOSSES_H
 #define TREADLE_VIEW_LOSSES_H
 
-#include "tools/view.h"
+#include "tools/views/view.h"
 
 #include <jansson.h>
 

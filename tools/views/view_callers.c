@@ -4,8 +4,8 @@
 #include "tools/report/quantity.h"
 #include "tools/report/report_callers.h"
 #include "tools/report/report_flat.h"
-#include "tools/view_rows.h"
-#include "tools/view_samples.h"
+#include "tools/views/view_rows.h"
+#include "tools/views/view_samples.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #define TREADLE_VIEW_EXPLAIN_H
 
 #include "tools/report/report_explain.h"
-#include "tools/view.h"
+#include "tools/views/view.h"
 
 /* A paragraph a method. */
 void view_explain__text(const struct view *view, const struct explanations *explanations);

@@ -3,8 +3,8 @@
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_images.h"
-#include "tools/view_rows.h"
-#include "tools/view_samples.h"
+#include "tools/views/view_rows.h"
+#include "tools/views/view_samples.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #ifndef TREADLE_VIEW_BUDGET_H
 #define TREADLE_VIEW_BUDGET_H
 
-#include "tools/hooks.h"
 #include "tools/report/report_model.h"
+#include "tools/views/hooks.h"
 
 #include <jansson.h>
 

@@ -1,10 +1,10 @@
-#include "tools/view_budget.h"
+#include "tools/views/view_budget.h"
 
 #include "tools/output/json_rows.h"
-#include "tools/own_cost.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_resolution.h"
+#include "tools/views/own_cost.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* The views of a diff for people. */
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
-#include "tools/view.h"
-#include "tools/view_diff.h"
-#include "tools/view_rows.h"
+#include "tools/views/view.h"
+#include "tools/views/view_diff.h"
+#include "tools/views/view_rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

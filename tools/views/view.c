@@ -1,4 +1,4 @@
-#include "tools/view.h"
+#include "tools/views/view.h"
 
 #include "tools/report/quantity.h"
 

@@ -1,9 +1,9 @@
 /* What the views of a diff have in common: how a change looks, and the totals of both sides. */
-#include "tools/view_diff.h"
+#include "tools/views/view_diff.h"
 
 #include "tools/output/json_rows.h"
 #include "tools/report/report_balance.h"
-#include "tools/view_losses.h"
+#include "tools/views/view_losses.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "tools/report/quantity.h"
 #include "tools/report/report_folded.h"
 #include "tools/report/report_order.h"
-#include "tools/view_rows.h"
-#include "tools/view_samples.h"
+#include "tools/views/view_rows.h"
+#include "tools/views/view_samples.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

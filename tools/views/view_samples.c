@@ -1,11 +1,11 @@
 /* How the samples were taken, what became of them, and how sure what they say is. */
-#include "tools/view_samples.h"
+#include "tools/views/view_samples.h"
 
 #include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_samples.h"
-#include "tools/view_budget.h"
-#include "tools/view_losses.h"
+#include "tools/views/view_budget.h"
+#include "tools/views/view_losses.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "tools/view_losses.h"
+#include "tools/views/view_losses.h"
 
 #include "tools/command.h"
 #include "tools/output/json_rows.h"

@@ -2,7 +2,7 @@
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/report/thread_rows.h"
-#include "tools/view_rows.h"
+#include "tools/views/view_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>

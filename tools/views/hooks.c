@@ -1,4 +1,4 @@
-#include "tools/hooks.h"
+#include "tools/views/hooks.h"
 
 #include "native/ledger/left_alone.h"
 #include "tools/output/json_rows.h"

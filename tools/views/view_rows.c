@@ -1,4 +1,4 @@
-#include "tools/view_rows.h"
+#include "tools/views/view_rows.h"
 
 #include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"

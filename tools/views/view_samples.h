@@ -5,7 +5,7 @@
 #ifndef TREADLE_VIEW_SAMPLES_H
 #define TREADLE_VIEW_SAMPLES_H
 
-#include "tools/view.h"
+#include "tools/views/view.h"
 
 #include <jansson.h>
 

@@ -3,8 +3,8 @@
 #include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/report/spawn_tree.h"
-#include "tools/view_rows.h"
-#include "tools/view_samples.h"
+#include "tools/views/view_rows.h"
+#include "tools/views/view_samples.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

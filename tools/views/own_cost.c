@@ -1,4 +1,4 @@
-#include "tools/own_cost.h"
+#include "tools/views/own_cost.h"
 
 #include "native/cost/cost_model.h"
 #include "tools/output/json_rows.h"

@@ -7,7 +7,7 @@
 #include "tools/output/csv.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_errors.h"
-#include "tools/view.h"
+#include "tools/views/view.h"
 
 #include <jansson.h>
 

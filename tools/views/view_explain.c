@@ -1,11 +1,11 @@
-#include "tools/view_explain.h"
+#include "tools/views/view_explain.h"
 
 #include "native/ledger/left_alone.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"
-#include "tools/view_losses.h"
-#include "tools/view_rows.h"
-#include "tools/view_samples.h"
+#include "tools/views/view_losses.h"
+#include "tools/views/view_rows.h"
+#include "tools/views/view_samples.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

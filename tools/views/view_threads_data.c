@@ -1,13 +1,13 @@
 /* The threads view for programs: JSON and CSV. */
-#include "tools/hooks.h"
 #include "tools/output/csv.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/thread_rows.h"
-#include "tools/view_budget.h"
-#include "tools/view_losses.h"
-#include "tools/view_rows.h"
-#include "tools/view_samples.h"
+#include "tools/views/hooks.h"
+#include "tools/views/view_budget.h"
+#include "tools/views/view_losses.h"
+#include "tools/views/view_rows.h"
+#include "tools/views/view_samples.h"
 
 #include <string.h>
 
