@@ -4,9 +4,9 @@
 #include "tools/arguments/since_argument.h"
 #include "tools/arguments/thread_filter.h"
 #include "tools/command.h"
-#include "tools/html_ledger.h"
-#include "tools/html_output.h"
 #include "tools/ledgers/rights.h"
+#include "tools/page/html_ledger.h"
+#include "tools/page/html_output.h"
 #include "tools/report/memory.h"
 
 #include <errno.h>

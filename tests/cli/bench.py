@@ -70,7 +70,7 @@ class Bench(unittest.TestCase):
         return json.loads(self.treadle(*arguments, "--json"), parse_float=self.fail)
 
     def blocks(self, page):
-        """The blocks of a page of `treadle html`, see tools/html_block.h, by name."""
+        """The blocks of a page of `treadle html`, see tools/page/html_block.h, by name."""
         with open(self.path(page), encoding="utf-8") as file:
             found = re.findall(r'<script type="application/octet-stream" data-block="([a-z0-9_-]+)">'
                                r"([A-Za-z0-9+/=]*)</script>", file.read())

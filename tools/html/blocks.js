@@ -1,4 +1,4 @@
-// The octets of a block of the page, see tools/html_block.h.
+// The octets of a block of the page, see tools/page/html_block.h.
 
 import { inflateSync } from "fflate";
 

@@ -1,4 +1,4 @@
-#include "tools/html_block.h"
+#include "tools/page/html_block.h"
 
 #include "tools/report/memory.h"
 

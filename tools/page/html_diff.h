@@ -16,7 +16,7 @@
 #define TREADLE_HTML_DIFF_H
 
 #include "native/ledger/ledger_reader.h"
-#include "tools/html_page.h"
+#include "tools/page/html_page.h"
 #include "tools/report/report_diff.h"
 
 #include <stdio.h>

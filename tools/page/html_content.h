@@ -4,7 +4,7 @@
 #ifndef TREADLE_HTML_CONTENT_H
 #define TREADLE_HTML_CONTENT_H
 
-#include "tools/html_block.h"
+#include "tools/page/html_block.h"
 #include "tools/report/report_model.h"
 
 #include <jansson.h>

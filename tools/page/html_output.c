@@ -1,4 +1,4 @@
-#include "tools/html_output.h"
+#include "tools/page/html_output.h"
 
 #include "tools/command.h"
 

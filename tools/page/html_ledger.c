@@ -1,9 +1,9 @@
-#include "tools/html_ledger.h"
+#include "tools/page/html_ledger.h"
 
 #include "tools/arguments/since_argument.h"
-#include "tools/html_block.h"
-#include "tools/html_content.h"
 #include "tools/output/json_rows.h"
+#include "tools/page/html_block.h"
+#include "tools/page/html_content.h"
 #include "tools/report/memory.h"
 #include "tools/report/thread_rows.h"
 #include "tools/symbols/native_symbols.h"

@@ -1,4 +1,4 @@
-#include "tools/html_content.h"
+#include "tools/page/html_content.h"
 
 #include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"

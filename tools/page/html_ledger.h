@@ -18,8 +18,8 @@
 #ifndef TREADLE_HTML_LEDGER_H
 #define TREADLE_HTML_LEDGER_H
 
-#include "tools/html_moments.h"
-#include "tools/html_page.h"
+#include "tools/page/html_moments.h"
+#include "tools/page/html_page.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
-#include "tools/html_diff.h"
+#include "tools/page/html_diff.h"
 
 #include "tools/arguments/since_argument.h"
-#include "tools/html_block.h"
-#include "tools/html_content.h"
 #include "tools/output/json_rows.h"
+#include "tools/page/html_block.h"
+#include "tools/page/html_content.h"
 #include "tools/symbols/native_symbols.h"
 #include "tools/views/view_diff.h"
 

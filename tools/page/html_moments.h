@@ -10,7 +10,7 @@
 #define TREADLE_HTML_MOMENTS_H
 
 #include "native/ledger/ledger_reader.h"
-#include "tools/html_block.h"
+#include "tools/page/html_block.h"
 #include "tools/report/report_model.h"
 
 struct html_moment {

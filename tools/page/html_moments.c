@@ -1,10 +1,10 @@
-#include "tools/html_moments.h"
+#include "tools/page/html_moments.h"
 
 #include "tools/arguments/ledger_argument.h"
 #include "tools/command.h"
-#include "tools/html_content.h"
 #include "tools/ledgers/live_ledger.h"
 #include "tools/output/json_rows.h"
+#include "tools/page/html_content.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_moments.h"
