@@ -10,8 +10,8 @@
 #include "tools/report/memory.h"
 #include "tools/report/nearest.h"
 #include "tools/report/quantity.h"
-#include "tools/top_json.h"
-#include "tools/top_screen.h"
+#include "tools/top/top_json.h"
+#include "tools/top/top_screen.h"
 
 #include <errno.h>
 #include <inttypes.h>

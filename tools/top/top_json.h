@@ -4,7 +4,7 @@
 #ifndef TREADLE_TOP_JSON_H
 #define TREADLE_TOP_JSON_H
 
-#include "tools/top_lines.h"
+#include "tools/top/top_lines.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "tools/top_lines.h"
+#include "tools/top/top_lines.h"
 
 #include "tools/output/text_table.h"
 #include "tools/report/interval_order.h"

@@ -1,4 +1,4 @@
-#include "tools/top_readings.h"
+#include "tools/top/top_readings.h"
 
 #include "native/ledger/ledger_time.h"
 #include "tools/ledgers/live_ledger.h"

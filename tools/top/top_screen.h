@@ -6,7 +6,7 @@
 #define TREADLE_TOP_SCREEN_H
 
 #include "tools/report/interval_order.h"
-#include "tools/top_readings.h"
+#include "tools/top/top_readings.h"
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "tools/terminal_guard.h"
+#include "tools/top/terminal_guard.h"
 
 #include <curses.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "tools/top_json.h"
+#include "tools/top/top_json.h"
 
 #include "tools/output/json_rows.h"
 #include "tools/report/report_balance.h"

@@ -1,11 +1,11 @@
-#include "tools/top_screen.h"
+#include "tools/top/top_screen.h"
 
 #include "native/ledger/ledger_time.h"
 #include "tools/command.h"
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
-#include "tools/terminal_guard.h"
-#include "tools/top_lines.h"
+#include "tools/top/terminal_guard.h"
+#include "tools/top/top_lines.h"
 
 #include <curses.h>
 #include <signal.h>
