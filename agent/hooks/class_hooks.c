@@ -37,7 +37,8 @@ static void begin_counting(struct agent *agent)
     struct ledger_header *header = agent->ledger.header;
 
     header->default_filter = agent->options.filter.include == NULL;
-    header->filters++;
+    if (header->filters++)
+        header->filter_since_ns = ledger_time__now_ns(&agent->setup.time);
     header->hooked_classes = header->hooked_methods = header->filtered_methods = 0;
     memset(header->left_alone, 0, sizeof header->left_alone);
     method_numbers__unmark(&agent->class_hooks.methods, CLASS_COUNTED);

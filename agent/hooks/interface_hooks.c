@@ -129,18 +129,20 @@ static void count_method(struct ledger_header *header, const struct numbered_met
         ledger__count(&header->filtered_methods, 1);
     else
         ledger__count(&header->hooked_methods, 1);
-    if (admitted && numbered_class__mark(method->class, CLASS_HOOKED))
+    if (admitted && !numbered_class__is(method->class, CLASS_HOOKED))
         ledger__count(&header->hooked_classes, 1);
 }
 
 static void release(struct agent *agent, JNIEnv *jni, const struct numbered_method *method)
 {
     bool admitted = is_admitted(&agent->options.filter, method);
+    const struct class_listing nothing = {0};
 
     if (!numbered_class__is(method->class, CLASS_COUNTED))
         count_method(agent->ledger.header, method, admitted);
-    if (admitted)
-        (void)numbered_class__mark(method->class, CLASS_HOOKED);
+    if (admitted && numbered_class__mark(method->class, CLASS_HOOKED) &&
+        !numbered_class__is(method->class, CLASS_COUNTED))
+        class_listing__write(&nothing, &agent->ledger, method->class, 0);
     hear(agent, jni, method, admitted);
 }
 

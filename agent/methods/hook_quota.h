@@ -42,7 +42,7 @@
  * methods are off before C1 looks at them (after 200 calls), but for rarer ones than that. */
 #define HOOK_START_CALLS 128u
 #define HOOK_RATE_NEW    20u
-#define HOOK_RATE_FIRST  200u /* calls a second of a method before the first look at the costs */
+#define HOOK_RATE_FIRST  20u /* calls a second of a method before the first look at the costs */
 #define HOOK_RATE_SPARE                                                                            \
     2000u /* while little of the budget is used: calls cost PRICE_NS each at first */
 #define HOOK_PRICE_NS  500u

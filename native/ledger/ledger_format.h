@@ -306,8 +306,9 @@ struct ledger_header {
     uint32_t reserved_recursion;
     int32_t clock_error[LEDGER_CLOCK_KINDS]; /* per enum ledger_clock_kind: the errno with which its
                                                 self-test failed; 0: it did not, or was not tried */
-    uint64_t held_bytes; /* by the agent beside the ledger, about, at its last look */
-    uint64_t identified; /* times that a hook asked the JVM which Java thread runs */
+    uint64_t held_bytes;      /* by the agent beside the ledger, about, at its last look */
+    uint64_t identified;      /* times that a hook asked the JVM which Java thread runs */
+    uint64_t filter_since_ns; /* when include= and exclude= were set last; 0: at the beginning */
 };
 
 enum ledger_event_mode {

@@ -10,7 +10,7 @@ import java.util.TreeMap;
  * counts so far. Between two answers no thread but main is there.
  */
 public class Budget {
-    static final int RARE = 1000; // rounds
+    static final int RARE = 10_000; // rounds
     static final Map<String, Long> COUNTS = new TreeMap<>();
     static volatile int result;
 

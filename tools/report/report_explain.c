@@ -234,16 +234,18 @@ static enum explained_hook hook_of(const struct search *search, const struct fac
         [CHOICE_ABSTRACT] = EXPLAINED_ABSTRACT,
     };
     const struct report_model *model = search->model;
-    bool has_record = one->method != REPORT_NONE && report_hooking__of(model, one->method);
+    const struct report_hooking *record =
+        one->method == REPORT_NONE ? NULL : report_hooking__of(model, one->method);
     if (model->header.event_mode != LEDGER_EVENTS_INSTRUMENT)
         return model->header.event_mode == LEDGER_EVENTS_JVMTI ? EXPLAINED_JVMTI
                                                                : EXPLAINED_NO_EVENTS;
     one->is_named = fact->choice == CHOICE_NAMED;
-    if (!has_record && is_left_out_since(fact, one))
+    if ((!record || record->is_left_out || record->state == HOOKING_HEARD) &&
+        is_left_out_since(fact, one))
         return EXPLAINED_LEFT_SINCE;
     one->left_alone = (enum ledger_left_alone)(fact->left_alone ? fact->left_alone - 1
                                                                 : fact->choice - CHOICE_LEFT_ALONE);
-    if (one->calls || has_record)
+    if (one->calls || record)
         return of_hooked(search, one);
     if (fact->left_alone || fact->choice >= CHOICE_LEFT_ALONE)
         return EXPLAINED_LEFT_ALONE;

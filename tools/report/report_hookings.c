@@ -2,6 +2,7 @@
 
 #include "tools/report/loader.h"
 #include "tools/report/memory.h"
+#include "tools/report/report_explain.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -83,6 +84,36 @@ void loader__load_hookings(struct loader *loader)
         mark_threads(model);
 }
 
+static void leave_out(struct report_hooking *hooking, uint64_t since_ns, uint64_t asof_ns)
+{
+    uint64_t silent_ns = since(since_ns, asof_ns);
+
+    if (!hooking->is_partial)
+        *hooking = (struct report_hooking){
+            .is_partial = true, .from_ns = 1, .heard_ns = asof_ns, .span_ns = asof_ns};
+    hooking->heard_ns = since(silent_ns, hooking->heard_ns);
+    hooking->until_ns = hooking->since_ns = since_ns;
+    hooking->state = HOOKING_OFF;
+    hooking->is_left_out = true;
+}
+
+void report_hookings__leave_out(struct report_model *model, const struct ledger_reader *reader)
+{
+    struct explanations *all;
+
+    if (!model->header.filter_since_ns)
+        return;
+    all = explanations__new(model, reader, "*");
+    if (!model->hookings)
+        model->hookings = memory__zeroed(model->method_count, sizeof(*model->hookings));
+    for (size_t i = 0; i < all->count; i++)
+        if (all->all[i].hook == EXPLAINED_LEFT_SINCE && all->all[i].calls)
+            leave_out(&model->hookings[all->all[i].method], model->header.filter_since_ns,
+                      report_model__profiled_to_ns(model));
+    explanations__free(all);
+    mark_threads(model);
+}
+
 const struct report_hooking *report_hooking__of(const struct report_model *model, uint32_t method)
 {
     return model->hookings && model->hookings[method].is_partial ? &model->hookings[method] : NULL;
@@ -162,7 +193,7 @@ struct report_hookings_count report_hookings__count(const struct report_model *m
 
     for (uint32_t i = 0; model->hookings && i < model->method_count; i++) {
         const struct report_hooking *hooking = report_hooking__of(model, i);
-        if (!hooking)
+        if (!hooking || hooking->is_left_out)
             continue;
         count.planned += hooking->from_ns == 0;
         count.silent += hooking->from_ns && hooking->state != HOOKING_HEARD;

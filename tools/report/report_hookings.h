@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ledger_reader;
 struct report_model;
 struct loader;
 
@@ -18,6 +19,7 @@ struct loader;
  * Times are on the ledger's clock. */
 struct report_hooking {
     bool is_partial;   /* not heard all of the time; else the rest means nothing */
+    bool is_left_out;  /* it has no hooks since include= and exclude= were set anew */
     uint32_t state;    /* enum ledger_hooking_state, the best of its records' */
     uint64_t from_ns;  /* when hooks were put in first; 0: never, a plan left the method out */
     uint64_t until_ns; /* when it fell silent last; 0: it is heard */
@@ -32,6 +34,10 @@ struct report_hooking {
 
 /* Into model->hookings; methods must be there. */
 void loader__load_hookings(struct loader *loader);
+
+/* Methods that had hooks, and calls, before include= and exclude= were set anew, and have none
+ * since. When all else of the model is there. */
+void report_hookings__leave_out(struct report_model *model, const struct ledger_reader *reader);
 
 /* The method's, or NULL: it was heard from its class's loading on, or never had hooks. */
 const struct report_hooking *report_hooking__of(const struct report_model *model, uint32_t method);

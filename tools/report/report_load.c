@@ -174,6 +174,7 @@ struct report_model *report_model__load_named(const struct ledger_reader *reader
     kernel_share__fit(model);
     open_circles(&loader);
     sum_up(model);
+    report_hookings__leave_out(model, reader);
     free(loader.index_of);
     free(loader.active);
     free(loader.path);
