@@ -18,7 +18,7 @@ from pathlib import Path
 
 SKIPPED = 77
 VIEWS = ("threads", "tree", "flat", "callers")
-UNSEEN_NS = 5_000_000
+UNSEEN_NS = 10_000_000
 ANY_PPM = 4_294_967_295
 LIMIT_S = 240  # for one process; ctest has its own limit for the test
 
