@@ -158,6 +158,7 @@ static void add_clocks(struct agent *agent, bool counts)
     cost->switches = now_switches;
     cost->facts.compilers_ns = agent->scan.compilers_cpu_ns;
     cost->facts.recompiled_ns = agent->renewal.recompiled_ns;
+    cost->facts.silenced_methods = __atomic_load_n(&agent->quotas.silenced, __ATOMIC_RELAXED);
     cost->facts.classes_ns = __atomic_load_n(&cost->classes_ns, __ATOMIC_RELAXED);
 }
 

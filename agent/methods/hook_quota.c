@@ -187,7 +187,8 @@ static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, ui
     quota->is_fresh = true;
     quota->limit = limit;
     quota->silent_at = __atomic_load_n(&quota->calls, __ATOMIC_RELAXED);
-    quota->mutes++;
+    if (!quota->mutes++)
+        __atomic_fetch_add(&quotas->silenced, 1, __ATOMIC_RELAXED);
     quota->heard_ns += now_ns - quota->since_ns;
     quota->since_ns = now_ns;
     tell(quotas, number, HOOKING_MUTED);

@@ -97,6 +97,7 @@ struct hook_quotas {
     uint32_t price_ns;       /* atomic: of a call */
     bool is_settled;         /* atomic: the compilers have little to do */
     uint64_t heard;          /* atomic: calls of all methods, in steps */
+    uint64_t silenced;       /* atomic: methods that fell silent at some time */
     uint32_t tries[HOOK_TRIES_MAX];
     uint32_t try_count;   /* atomic: of tries that wait */
     bool applying;        /* atomic */

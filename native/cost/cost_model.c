@@ -11,6 +11,8 @@
 #define COLD_CALL_PERCENT     1200u   /* of a call from interpreted code, besides */
 #define FIRST_CALL_PERCENT    400000u /* of a method that is called: C1 compiles what is larger */
 #define HOT_METHOD_PERCENT    33000000u /* of one that C2 compiles, wherever it would inline it */
+/* Of one that fell silent within a budget, C1 and C2 compile it with what is left of its hooks. */
+#define SILENCED_METHOD_PERCENT 1200000u
 
 /* Hooks are never all that the compilers have to do. */
 #define COMPILERS_PART_MOST_PERCENT 75u
@@ -92,7 +94,8 @@ uint64_t cost_model__hooks_ns(const struct cost_facts *facts)
 static uint64_t compilers_ns(const struct cost_facts *facts)
 {
     uint64_t ns = price_ns(facts, facts->survey.methods, FIRST_CALL_PERCENT) +
-                  price_ns(facts, facts->survey.hot_methods, HOT_METHOD_PERCENT);
+                  price_ns(facts, facts->survey.hot_methods, HOT_METHOD_PERCENT) +
+                  price_ns(facts, facts->silenced_methods, SILENCED_METHOD_PERCENT);
     uint64_t most_ns = facts->compilers_ns / 100 * COMPILERS_PART_MOST_PERCENT;
 
     return ns < most_ns ? ns : most_ns;

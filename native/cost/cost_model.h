@@ -10,7 +10,8 @@
  * Not measurable in place: what is no longer inlined, hooks in code that is interpreted still, and
  * what hooks give the compilers to do. Their prices come from paired runs of fop and sunflow on JDK
  * 25 (tests/bench/own_cost.py makes such pairs): CPU with hooks less CPU without, by kind of
- * thread. What a hooked method costs once differs most between programs.
+ * thread; that of a silenced method from runs of ecj, fop and javac with the defaults. What a
+ * hooked method costs once differs most between programs.
  */
 #ifndef TREADLE_COST_MODEL_H
 #define TREADLE_COST_MODEL_H
@@ -47,18 +48,19 @@ void method_calls__free(struct method_calls *methods);
 /* All since profiling began, and only while it was on. */
 struct cost_facts {
     struct call_survey survey;
-    uint64_t call_ps;        /* the hooks of one call, in a loop; 0: there are none */
-    uint64_t slow_ns;        /* more, in place, for hooks that left that straight line */
-    uint64_t silent_calls;   /* of methods that are muted: their hooks only count them */
-    uint64_t handler_ns;     /* in the handler of samples' signals */
-    uint64_t signals;        /* that it had */
-    uint64_t delivery_ns;    /* the kernel's part of one */
-    uint64_t event_switches; /* context switches while threads had perf events */
-    uint64_t threads_ns;     /* the profiler's own kernel threads */
-    uint64_t classes_ns;     /* rewriting and retransforming classes */
-    uint64_t compilers_ns;   /* C1 and C2, all that they do */
-    uint64_t service_ns;     /* the JVM's Service Thread, while it tells of compiled methods */
-    uint64_t recompiled_ns;  /* C1 and C2, because classes were changed while the program ran */
+    uint64_t call_ps;          /* the hooks of one call, in a loop; 0: there are none */
+    uint64_t slow_ns;          /* more, in place, for hooks that left that straight line */
+    uint64_t silent_calls;     /* of methods that are muted: their hooks only count them */
+    uint64_t silenced_methods; /* methods that fell silent at some time */
+    uint64_t handler_ns;       /* in the handler of samples' signals */
+    uint64_t signals;          /* that it had */
+    uint64_t delivery_ns;      /* the kernel's part of one */
+    uint64_t event_switches;   /* context switches while threads had perf events */
+    uint64_t threads_ns;       /* the profiler's own kernel threads */
+    uint64_t classes_ns;       /* rewriting and retransforming classes */
+    uint64_t compilers_ns;     /* C1 and C2, all that they do */
+    uint64_t service_ns;       /* the JVM's Service Thread, while it tells of compiled methods */
+    uint64_t recompiled_ns;    /* C1 and C2, because classes were changed while the program ran */
 };
 
 /* What hooks cost where they are called: of the survey only calls and cold calls matter. */
