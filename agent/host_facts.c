@@ -1,7 +1,7 @@
 #include "agent/host_facts.h"
 
 #include "agent/agent.h"
-#include "native/metrics/kernel_metrics.h"
+#include "native/proc/process_stat.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "agent/host/log.h"
 #include "agent/host/own_thread.h"
 #include "native/ledger/orphan_ledgers.h"
-#include "native/metrics/kernel_metrics.h"
 #include "native/thread/unprofiled.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "agent/host/own_cost.h"
 
 #include "agent/agent.h"
-#include "native/metrics/kernel_metrics.h"
+#include "native/metrics/task_status.h"
 
 #include <signal.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "native/ledger/ledger_file.h"
 
 #include "native/ledger/ledger_gate.h"
-#include "native/metrics/kernel_metrics.h"
+#include "native/proc/process_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 #include "native/metrics/kernel_metrics.h"
 
-#include "native/metrics/task_file.h"
+#include "native/metrics/metric_reader.h"
+#include "native/proc/task_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,9 @@
+#include "native/metrics/task_status.h"
+
 #include "native/metrics/kernel_metrics.h"
-#include "native/metrics/task_file.h"
+#include "native/metrics/task_lines.h"
+#include "native/proc/process_stat.h"
+#include "native/proc/task_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,18 +76,6 @@ static int load_stat(int folder_fd, const char *path, struct task_stat *stat, ui
         return length;
     *bytes += (uint64_t)length;
     return task_stat__parse(text, stat);
-}
-
-static int load_process_stat(pid_t pid, struct task_stat *stat)
-{
-    char path[PATH_BYTES];
-    if (pid <= 0)
-        return -EINVAL;
-    int length = snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (length < 0 || (size_t)length >= sizeof path)
-        return -EINVAL;
-    uint64_t bytes = 0;
-    return load_stat(AT_FDCWD, path, stat, &bytes);
 }
 
 static void put(struct task_status *status, uint64_t bits, enum ledger_metric metric,
@@ -268,20 +260,11 @@ int process_cpu__read(pid_t pid, uint64_t *cpu_ns, uint64_t *user_ns, uint64_t *
         *system_ns = timeval_ns(usage.ru_stime);
     } else {
         struct task_stat stat;
-        int error = load_process_stat(pid, &stat);
+        int error = process_stat__load(pid, &stat);
         if (error != 0)
             return error;
         *user_ns = ticks_ns(stat.user_ticks);
         *system_ns = ticks_ns(stat.system_ticks);
     }
     return read_clock(process_clock(pid), cpu_ns);
-}
-
-int process_start__read(pid_t pid, uint64_t *start_ticks)
-{
-    struct task_stat stat;
-    int error = load_process_stat(pid, &stat);
-    if (error == 0)
-        *start_ticks = stat.start_ticks;
-    return error;
 }

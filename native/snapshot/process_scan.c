@@ -1,7 +1,7 @@
 #include "native/snapshot/process_scan.h"
 
 #include "native/hash_table.h"
-#include "native/metrics/kernel_metrics.h"
+#include "native/metrics/task_status.h"
 #include "native/thread/unprofiled.h"
 
 #include <dirent.h>

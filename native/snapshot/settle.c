@@ -1,7 +1,7 @@
 #include "native/snapshot/settle.h"
 
 #include "native/ledger/ledger_time.h"
-#include "native/metrics/kernel_metrics.h"
+#include "native/metrics/task_status.h"
 #include "native/snapshot/loose_ends.h"
 #include "native/snapshot/process_scan.h"
 #include "native/thread/thread_fold.h"

@@ -2,7 +2,7 @@
 
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_gate.h"
-#include "native/metrics/kernel_metrics.h"
+#include "native/proc/process_stat.h"
 #include "native/snapshot/late_nodes.h"
 #include "native/snapshot/settle.h"
 

@@ -1,5 +1,8 @@
 #include "native/thread/kernel_thread.h"
 
+#include "native/metrics/kernel_metrics.h"
+#include "native/metrics/task_status.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <string.h>

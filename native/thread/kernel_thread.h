@@ -12,7 +12,7 @@
 #include "native/clock/kernel_clock.h"
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_time.h"
-#include "native/metrics/kernel_metrics.h"
+#include "native/metrics/metric_reader.h"
 #include "native/thread/thread_fold.h"
 #include "native/thread/unprofiled.h"
 #include "native/tree/call_tree.h"

@@ -1,5 +1,8 @@
 /* What a kernel thread consumed, charged to the node that is current, where the straight line of
  * the header does not do. */
+#include "native/metrics/kernel_metrics.h"
+#include "native/metrics/metric_reader.h"
+#include "native/metrics/task_status.h"
 #include "native/thread/kernel_thread.h"
 #include "native/tree/folded_calls.h"
 

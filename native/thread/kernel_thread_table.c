@@ -1,6 +1,8 @@
 #include "native/thread/kernel_thread_table.h"
 
 #include "native/hash_table.h"
+#include "native/metrics/metric_reader.h"
+#include "native/metrics/task_status.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "native/thread/unprofiled.h"
 
 #include "native/hash_table.h"
-#include "native/metrics/kernel_metrics.h"
+#include "native/metrics/task_status.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
  * Makes the ledgers that the tests of the command line read: make_ledger KIND FILE [NUMBER].
  */
-#include "native/metrics/kernel_metrics.h"
+#include "native/proc/process_stat.h"
 #include "tests/cli/budget_drawing.h"
 #include "tests/cli/folded_drawing.h"
 #include "tests/cli/forest_drawing.h"

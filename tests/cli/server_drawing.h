@@ -4,7 +4,6 @@
 #ifndef TREADLE_TESTS_SERVER_DRAWING_H
 #define TREADLE_TESTS_SERVER_DRAWING_H
 
-#include "native/metrics/kernel_metrics.h"
 #include "tests/ledger_drawing.h"
 
 #include <stdio.h>

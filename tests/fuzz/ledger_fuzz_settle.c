@@ -1,7 +1,7 @@
 /* libFuzzer: any bytes as the live ledger of this very process: copied, settled, and what comes of
  * that laid out. */
 #include "native/ledger/ledger_reader.h"
-#include "native/metrics/kernel_metrics.h"
+#include "native/proc/process_stat.h"
 #include "native/snapshot/snapshot.h"
 #include "tests/fuzz/fuzzed_ledger.h"
 #include "tools/report/report_model.h"

@@ -5,6 +5,7 @@
 #include "drawn_tree.h"
 #include "native/clock/kernel_clock.h"
 #include "native/metrics/kernel_metrics.h"
+#include "native/proc/process_stat.h"
 #include "native/thread/kernel_thread_table.h"
 
 #include <fcntl.h>

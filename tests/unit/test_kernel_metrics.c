@@ -1,5 +1,6 @@
 /* The tables of metrics and sources, the probe, and a thread's reading of its own metrics. */
 #include "native/metrics/kernel_metrics.h"
+#include "native/metrics/metric_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Reading ledgers: what is written comes back; what is damaged gives one line, never a crash. */
 #include "native/ledger/ledger_reader.h"
-#include "native/metrics/kernel_metrics.h"
+#include "native/proc/process_stat.h"
 #include "tests/ledger_drawing.h"
 #include "tools/report/report_callers.h"
 #include "tools/report/report_flat.h"

@@ -1,6 +1,5 @@
 /* The agent's options: text in, settings or one line of complaint out. */
 #include "agent/options.h"
-#include "native/metrics/kernel_metrics.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* What killed processes left is removed beyond a number and an age; what may be in use is not. */
 #include "native/ledger/ledger.h"
 #include "native/ledger/orphan_ledgers.h"
-#include "native/metrics/kernel_metrics.h"
+#include "native/proc/process_stat.h"
 
 #include <dirent.h>
 #include <fcntl.h>

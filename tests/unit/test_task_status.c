@@ -1,6 +1,8 @@
 /* What /proc says of other threads and processes, against what those say of themselves. */
 #include "native/metrics/kernel_metrics.h"
-#include "native/metrics/task_file.h"
+#include "native/metrics/task_status.h"
+#include "native/proc/process_stat.h"
+#include "native/proc/task_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

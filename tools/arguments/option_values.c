@@ -1,5 +1,6 @@
 #include "tools/arguments/option_values.h"
 
+#include "native/metrics/kernel_metrics.h"
 #include "tools/command.h"
 #include "tools/report/nearest.h"
 

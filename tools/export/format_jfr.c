@@ -12,6 +12,7 @@
  * Java frames on top make jdk.ExecutionSample; native ones, the kernel's, and what is in no method
  * make jdk.NativeMethodSample.
  */
+#include "native/metrics/kernel_metrics.h"
 #include "tools/export/export_format.h"
 #include "tools/export/frame_names.h"
 #include "tools/export/jfr_chunk.h"

@@ -5,6 +5,7 @@
  * The profile is written in parts of one message each, which the format takes for one whole: so no
  * more than one sample is in memory at a time.
  */
+#include "native/metrics/kernel_metrics.h"
 #include "profile.pb-c.h"
 #include "tools/export/call_path.h"
 #include "tools/export/export_format.h"

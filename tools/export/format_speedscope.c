@@ -2,6 +2,7 @@
  * speedscope's JSON: one profile a thread, the heaviest first, its tree as frames that open and
  * close along the chosen metric, see icicle.h.
  */
+#include "native/metrics/kernel_metrics.h"
 #include "tools/export/export_format.h"
 #include "tools/export/frame_names.h"
 #include "tools/export/icicle.h"

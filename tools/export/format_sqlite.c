@@ -2,6 +2,7 @@
  * A database for SQLite: see sqlite_schema.h. Written in one transaction without a journal, for the
  * file is thrown away if anything fails.
  */
+#include "native/metrics/kernel_metrics.h"
 #include "tools/export/export_format.h"
 #include "tools/export/frame_names.h"
 #include "tools/export/sqlite_schema.h"

@@ -1,5 +1,6 @@
 #include "tools/page/html_content.h"
 
+#include "native/metrics/kernel_metrics.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_losses.h"

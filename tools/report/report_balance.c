@@ -1,6 +1,7 @@
 #include "tools/report/report_balance.h"
 
 #include "native/cost/cost_model.h"
+#include "native/metrics/kernel_metrics.h"
 
 #include <errno.h>
 #include <stdio.h>

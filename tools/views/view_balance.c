@@ -1,5 +1,6 @@
 /* What stands above and below the threads table: the process, and whether to believe the numbers.
  */
+#include "native/metrics/kernel_metrics.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_losses.h"

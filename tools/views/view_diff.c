@@ -1,6 +1,7 @@
 /* What the views of a diff have in common: how a change looks, and the totals of both sides. */
 #include "tools/views/view_diff.h"
 
+#include "native/metrics/kernel_metrics.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/report_balance.h"
 #include "tools/views/view_losses.h"

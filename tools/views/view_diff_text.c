@@ -1,4 +1,5 @@
 /* The views of a diff for people. */
+#include "native/metrics/kernel_metrics.h"
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/views/view.h"

@@ -1,4 +1,5 @@
 /* The threads view for programs: JSON and CSV. */
+#include "native/metrics/kernel_metrics.h"
 #include "tools/output/csv.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/report_balance.h"

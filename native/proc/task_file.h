@@ -7,8 +7,7 @@
 #ifndef TREADLE_TASK_FILE_H
 #define TREADLE_TASK_FILE_H
 
-#include "native/metrics/kernel_metrics.h"
-
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +22,11 @@ int task_file__read(int fd, char text[TASK_FILE_BYTES]);
 
 /* Opens, reads and closes. */
 int task_file__load(int folder_fd, const char *path, char text[TASK_FILE_BYTES]);
+
+/* Takes the number at *text, blanks before it left out, and moves *text behind it. */
+bool task_file__take_number(const char **text, uint64_t *number);
+
+#define TASK_NAME_BYTES 64
 
 /* Of stat; see proc_pid_stat(5). */
 struct task_stat {
@@ -44,9 +48,5 @@ struct task_schedstat {
 /* 0, or -EBADMSG; schedstat also -ENODATA: all zero, a kernel that does not keep them. */
 int task_stat__parse(const char *text, struct task_stat *stat);
 int task_schedstat__parse(const char *text, struct task_schedstat *schedstat);
-
-/* Lines of "key: number", as in io and status: the metrics of `bits` among them go into value[].
- * Returns the bits that were found. */
-uint64_t task_lines__parse(const char *text, uint64_t bits, uint64_t value[LEDGER_METRIC_SLOTS]);
 
 #endif
