@@ -2,7 +2,7 @@
 
 #include "native/ledger/ledger_file.h"
 #include "native/ledger/ledger_gate.h"
-#include "native/tree/node_move.h"
+#include "native/ledger/unfinished_moves.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -101,7 +101,7 @@ struct ledger_reader *ledger_reader__open_fd(int fd, const char *path, char *mes
         ledger_complaint__say(&to, "%s", strerror(ENOMEM));
         goto fail;
     }
-    (void)node_move__finish_all(&reader->gate);
+    (void)unfinished_moves__finish(&reader->gate);
     reader->life = ledger_header__life(ledger_reader__header(reader));
     return reader;
 fail:

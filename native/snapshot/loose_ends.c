@@ -1,7 +1,7 @@
 #include "native/snapshot/loose_ends.h"
 
 #include "native/ledger/ledger_gate.h"
-#include "native/tree/node_move.h"
+#include "native/ledger/unfinished_moves.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -352,7 +352,7 @@ int loose_ends__cut(struct ledger *copy)
     cutter.met = calloc(chunks, sizeof *cutter.met);
     if (!cutter.met)
         error = -ENOMEM;
-    if (!error && node_move__finish_all(&cutter.gate) && copy->touched)
+    if (!error && unfinished_moves__finish(&cutter.gate) && copy->touched)
         memset(copy->touched, 1, copy->adopted_chunks);
     if (!error)
         cut_all(&cutter);

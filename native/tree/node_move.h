@@ -1,16 +1,16 @@
 /*
  * One move of a leaf of a call tree: what was counted at it goes to another node, or it goes below
  * another one itself. Each is one step for whoever comes after a kill: the thread's record says
- * what is being moved before it is, and a reader finishes that in its copy. The stores are made in
- * the order that they are written in; nobody but a kill comes in between, since copies of a live
- * ledger are made between moves, see ledger__begin_folding.
+ * what is being moved before it is, and a reader finishes that in its copy
+ * (native/ledger/unfinished_moves.h). The stores are made in the order that they are written in;
+ * nobody but a kill comes in between, since copies of a live ledger are made between moves, see
+ * ledger__begin_folding.
  *
  * For the tree's writer. Nothing here locks or blocks.
  */
 #ifndef TREADLE_NODE_MOVE_H
 #define TREADLE_NODE_MOVE_H
 
-#include "native/ledger/ledger_gate.h"
 #include "native/tree/call_tree.h"
 
 #include <stdbool.h>
@@ -27,8 +27,5 @@ bool node_move__relink(struct call_tree *tree, ledger_ref ref, ledger_ref folded
 
 /* One that has nothing to move is given back. False: ditto. */
 bool node_move__drop(struct call_tree *tree, ledger_ref ref, ledger_ref before);
-
-/* In a private copy of a ledger: what was being moved stands in one place only. How many were. */
-uint64_t node_move__finish_all(struct ledger_gate *gate);
 
 #endif

@@ -1,0 +1,97 @@
+#include "native/ledger/unfinished_moves.h"
+
+static struct ledger_node *node_in(const struct ledger_gate *gate, ledger_ref ref)
+{
+    return (struct ledger_node *)(uintptr_t)ledger_gate__record(gate, ref, LEDGER_NODES);
+}
+
+/* What `to` had before, and what `from` has. */
+static void finish_sums(const struct ledger_move *move, const struct ledger_node *from,
+                        struct ledger_node *to)
+{
+    to->calls = move->calls + from->calls;
+    to->cpu_ns = move->cpu_ns + from->cpu_ns;
+    to->wait_ns = move->wait_ns + from->wait_ns;
+}
+
+static struct ledger_side *side_in(const struct ledger_gate *gate, ledger_ref ref)
+{
+    return (struct ledger_side *)(uintptr_t)ledger_gate__record(gate, ref, LEDGER_SIDES);
+}
+
+/* The sums of both are in place already if `to` has another side record than before. */
+static void finish_side(const struct ledger_gate *gate, const struct ledger_move *move,
+                        const struct ledger_node *from, struct ledger_node *to)
+{
+    struct ledger_side *more = from->side ? side_in(gate, from->side) : NULL;
+    struct ledger_side *side = to->side ? side_in(gate, to->side) : NULL;
+
+    if (!more || to->side != move->side)
+        return;
+    if (!side) {
+        more->node = move->to;
+        to->side = from->side;
+        return;
+    }
+    for (unsigned metric = 0; metric < LEDGER_METRIC_SLOTS; metric++)
+        side->value[metric] += more->value[metric];
+}
+
+/* Out of the list of its parent, if it is there. */
+static void finish_unlink(const struct ledger_gate *gate, ledger_ref ref,
+                          const struct ledger_node *node, ledger_ref parent_ref)
+{
+    struct ledger_node *parent = node_in(gate, parent_ref), *sibling;
+    uint64_t steps_left = (uint64_t)gate->chunks * LEDGER_CHUNK_CELLS;
+    ledger_ref *link = parent ? &parent->first_child : NULL;
+
+    while (link && *link && *link != ref && steps_left--) {
+        sibling = node_in(gate, *link);
+        link = sibling ? &sibling->next_sibling : NULL;
+    }
+    if (link && *link == ref)
+        *link = node->next_sibling;
+}
+
+/* It may be in the one list, in the other, or in none. */
+static void finish_relink(const struct ledger_gate *gate, const struct ledger_move *move,
+                          struct ledger_node *from, struct ledger_node *to)
+{
+    bool is_unlinked = from->parent == move->to;
+
+    if (!is_unlinked)
+        finish_unlink(gate, move->from, from, move->side);
+    else if (to->first_child == move->from)
+        return;
+    from->parent = move->to;
+    from->kind_and_level = (uint32_t)NODE_EXACT << 24;
+    from->next_sibling = to->first_child;
+    to->first_child = move->from;
+}
+
+uint64_t unfinished_moves__finish(struct ledger_gate *gate)
+{
+    uint64_t finished = 0;
+    ledger_ref ref = 0;
+
+    while ((ref = ledger_gate__next(gate, LEDGER_THREADS, ref))) {
+        struct ledger_thread *thread =
+            (struct ledger_thread *)(uintptr_t)ledger_gate__record(gate, ref, LEDGER_THREADS);
+        const struct ledger_move *move = &thread->move;
+        struct ledger_node *from = move->from ? node_in(gate, move->from) : NULL;
+        struct ledger_node *to = move->from ? node_in(gate, move->to) : NULL;
+
+        if (!from || !to || from == to)
+            continue;
+        if (ledger_node__kind(to) == NODE_FOLDED) {
+            finish_relink(gate, move, from, to);
+        } else {
+            finish_sums(move, from, to);
+            finish_side(gate, move, from, to);
+            finish_unlink(gate, move->from, from, from->parent);
+        }
+        thread->move.from = 0;
+        finished++;
+    }
+    return finished;
+}
