@@ -11,7 +11,6 @@
 #include "agent/classfile/class_file.h"
 #include "agent/classfile/code_rewriter.h"
 #include "agent/classfile/constant_pool.h"
-#include "native/ledger/ledger_format.h"
 
 #define CLASS_VERSION_LEAST 45u
 #define CLASS_VERSION_MOST  69u
@@ -66,8 +65,5 @@ int class_rewriter__rewrite(const uint8_t *bytes, size_t length, const char *hoo
 int class_rewriter__rewrite_and_tell(const uint8_t *bytes, size_t length, const char *hook_class,
                                      choose_method choose, tell_method tell, void *context,
                                      struct class_rewrite *rewrite);
-
-/* Why the method was left alone; false: it was not. */
-bool method_outcome__left_alone(enum method_outcome outcome, enum ledger_left_alone *reason);
 
 #endif

@@ -8,6 +8,7 @@
 #include "agent/hooks/interface_hooks.h"
 #include "agent/host/log.h"
 #include "agent/methods/hook_class.h"
+#include "agent/methods/unhooked_method.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/virtual_threads.h"
 
@@ -268,7 +269,7 @@ static void list(void *context, const struct class_method *method, uint32_t id,
         return;
     if (without_code)
         choice = method->access_flags & ACC_NATIVE ? CHOICE_NATIVE : CHOICE_ABSTRACT;
-    else if (method_outcome__left_alone(outcome, &reason))
+    else if (unhooked_method__reason(outcome, &reason))
         choice = (enum ledger_choice)(CHOICE_LEFT_ALONE + (unsigned)reason);
     look->listing.is_wanted |=
         !without_code && choice != CHOICE_NOT_INCLUDED && choice != CHOICE_JDK;
@@ -299,7 +300,7 @@ static void count_class(const struct class_look *look, const struct class_rewrit
     for (unsigned i = 0; i < LEFT_ALONE_COUNT; i++)
         ledger__count(&header->left_alone[i], look->left_alone[i]);
     for (unsigned outcome = 0; outcome < METHOD_OUTCOMES; outcome++)
-        if (method_outcome__left_alone(outcome, &reason))
+        if (unhooked_method__reason(outcome, &reason))
             ledger__count(&header->left_alone[reason], rewrite->methods[outcome]);
 }
 

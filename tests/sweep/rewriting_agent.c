@@ -19,6 +19,7 @@
  * does nothing.
  */
 #include "agent/classfile/class_rewriter.h"
+#include "agent/methods/unhooked_method.h"
 #include "native/ledger/left_alone.h"
 
 #include <errno.h>
@@ -306,7 +307,7 @@ static const char *outcome_text(enum method_outcome outcome)
     };
     enum ledger_left_alone reason;
 
-    return method_outcome__left_alone(outcome, &reason) ? left_alone__text(reason) : texts[outcome];
+    return unhooked_method__reason(outcome, &reason) ? left_alone__text(reason) : texts[outcome];
 }
 
 static void JNICALL on_death(jvmtiEnv *jvmti, JNIEnv *jni)

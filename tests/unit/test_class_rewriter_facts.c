@@ -168,33 +168,6 @@ static void the_source_file_is_known(void **state)
     }
 }
 
-static void outcomes_have_reasons(void **state)
-{
-    static const struct {
-        enum method_outcome outcome;
-        enum ledger_left_alone reason;
-    } rows[] = {
-        {METHOD_CODE_TOO_LARGE, LEFT_ALONE_CODE_TOO_LARGE},
-        {METHOD_POOL_FULL, LEFT_ALONE_POOL_FULL},
-        {METHOD_BRANCH_OUT_OF_REACH, LEFT_ALONE_BRANCH_OUT_OF_REACH},
-        {METHOD_TOO_MANY_HANDLERS, LEFT_ALONE_TOO_MANY_HANDLERS},
-        {METHOD_STACK_TOO_DEEP, LEFT_ALONE_STACK_TOO_DEEP},
-        {METHOD_LOCALS_FULL, LEFT_ALONE_LOCALS_FULL},
-        {METHOD_CONSTRUCTOR_UNCLEAR, LEFT_ALONE_CONSTRUCTOR_UNCLEAR},
-    };
-    enum ledger_left_alone reason;
-
-    (void)state;
-    assert_false(method_outcome__left_alone(METHOD_HOOKED, &reason));
-    assert_false(method_outcome__left_alone(METHOD_NOT_CHOSEN, &reason));
-    assert_false(method_outcome__left_alone(METHOD_WITHOUT_CODE, &reason));
-    assert_int_equal(sizeof rows / sizeof *rows, METHOD_OUTCOMES - METHOD_CODE_TOO_LARGE);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        assert_true(method_outcome__left_alone(rows[i].outcome, &reason));
-        assert_int_equal(reason, rows[i].reason);
-    }
-}
-
 struct told {
     struct heard heard; /* as listen wants it */
     unsigned count;
@@ -241,7 +214,6 @@ int main(void)
         cmocka_unit_test(what_became_of_a_method_is_told),
         cmocka_unit_test(intrinsics_are_known_by_their_annotation),
         cmocka_unit_test(the_source_file_is_known),
-        cmocka_unit_test(outcomes_have_reasons),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,13 @@
+/* What became of a method that was to have hooks, as the ledger says it. Any thread. */
+#ifndef TREADLE_UNHOOKED_METHOD_H
+#define TREADLE_UNHOOKED_METHOD_H
+
+#include "agent/classfile/code_rewriter.h"
+#include "native/ledger/ledger_format.h"
+
+#include <stdbool.h>
+
+/* Why the rewriter put no hooks into a method; false: it did, or was not to. */
+bool unhooked_method__reason(enum method_outcome outcome, enum ledger_left_alone *reason);
+
+#endif
