@@ -1,5 +1,6 @@
 #include "agent/threads/thread_events.h"
 
+#include "agent/agent.h"
 #include "agent/host/log.h"
 #include "agent/hotspot/java_host.h"
 #include "agent/housekeeping.h"

@@ -2,9 +2,13 @@
 #ifndef TREADLE_THREAD_EVENTS_H
 #define TREADLE_THREAD_EVENTS_H
 
-#include "agent/agent.h"
+#include "agent/threads/java_thread_table.h"
+#include "native/ledger/ledger_format.h"
 
 #include <jvmti.h>
+
+struct agent;
+struct kernel_thread;
 
 /* JVMTI callbacks, on the thread in question. */
 void JNICALL thread_events__start(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread);

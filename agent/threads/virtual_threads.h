@@ -8,6 +8,7 @@
 #define TREADLE_VIRTUAL_THREADS_H
 
 #include "agent/classfile/class_rewriter.h"
+#include "native/ledger/ledger_format.h"
 
 #include <jvmti.h>
 #include <stdbool.h>
