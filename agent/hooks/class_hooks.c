@@ -27,7 +27,7 @@ struct class_look {
     bool is_boot;
     bool is_jdk; /* of the boot or platform loader */
     uint32_t filtered;
-    uint32_t left_alone[LEFT_ALONE_COUNT];
+    uint32_t unhooked[UNHOOKED_COUNT];
     struct class_listing listing;
     enum ledger_choice choice; /* of the method that is looked at */
 };
@@ -41,7 +41,7 @@ static void begin_counting(struct agent *agent)
     if (header->filters++)
         header->filter_since_ns = ledger_time__now_ns(&agent->setup.time);
     header->hooked_classes = header->hooked_methods = header->filtered_methods = 0;
-    memset(header->left_alone, 0, sizeof header->left_alone);
+    memset(header->unhooked, 0, sizeof header->unhooked);
     method_numbers__unmark(&agent->class_hooks.methods, CLASS_COUNTED);
 }
 
@@ -203,10 +203,10 @@ static uint32_t apply_budget(struct class_look *look, const struct class_method 
     return 0;
 }
 
-static uint32_t leave_alone(struct class_look *look, enum ledger_left_alone reason)
+static uint32_t leave_unhooked(struct class_look *look, enum unhooked_reason reason)
 {
-    look->left_alone[reason]++;
-    look->choice = (enum ledger_choice)(CHOICE_LEFT_ALONE + (unsigned)reason);
+    look->unhooked[reason]++;
+    look->choice = (enum ledger_choice)(CHOICE_UNHOOKED + (unsigned)reason);
     return 0;
 }
 
@@ -219,14 +219,14 @@ static uint32_t number(struct class_look *look, const struct class_method *metho
     if (!look->agent->class_hooks.everywhere)
         return 0;
     if (!look->dotted)
-        return leave_alone(look, LEFT_ALONE_NO_MEMORY);
+        return leave_unhooked(look, UNHOOKED_NO_MEMORY);
     look->choice = is_pinning(look, method) ? CHOICE_HOOKED : filter_choice(look, method);
     if (look->choice != CHOICE_HOOKED) {
         look->filtered++;
         return 0;
     }
     if (look->is_boot && method->is_intrinsic)
-        return leave_alone(look, LEFT_ALONE_INTRINSIC);
+        return leave_unhooked(look, UNHOOKED_INTRINSIC);
     if (is_named(look, method))
         look->choice = CHOICE_NAMED;
     if (look->class)
@@ -235,7 +235,7 @@ static uint32_t number(struct class_look *look, const struct class_method *metho
     if (id >= HOOK_METHODS_MAX)
         id = 0;
     if (!id)
-        return leave_alone(look, LEFT_ALONE_NO_MEMORY);
+        return leave_unhooked(look, UNHOOKED_NO_MEMORY);
     return look->agent->quotas.methods ? apply_budget(look, method, id) : id;
 }
 
@@ -262,7 +262,7 @@ static void list(void *context, const struct class_method *method, uint32_t id,
     struct class_look *look = context;
     bool without_code = outcome == METHOD_WITHOUT_CODE;
     enum ledger_choice choice = look->choice;
-    enum ledger_left_alone reason;
+    enum unhooked_reason reason;
 
     (void)id;
     if (!look->agent->class_hooks.everywhere)
@@ -270,26 +270,26 @@ static void list(void *context, const struct class_method *method, uint32_t id,
     if (without_code)
         choice = method->access_flags & ACC_NATIVE ? CHOICE_NATIVE : CHOICE_ABSTRACT;
     else if (unhooked_method__reason(outcome, &reason))
-        choice = (enum ledger_choice)(CHOICE_LEFT_ALONE + (unsigned)reason);
+        choice = (enum ledger_choice)(CHOICE_UNHOOKED + (unsigned)reason);
     look->listing.is_wanted |=
         !without_code && choice != CHOICE_NOT_INCLUDED && choice != CHOICE_JDK;
     class_listing__add(&look->listing, (uint8_t)choice, method->name, method->descriptor);
 }
 
 static void write_listing(const struct class_look *look, struct numbered_class *class,
-                          uint32_t left_alone)
+                          uint32_t unhooked)
 {
     bool is_own = !look->agent->options.filter.include && !look->is_jdk;
 
-    if (class && (left_alone || is_own || look->listing.is_wanted ||
+    if (class && (unhooked || is_own || look->listing.is_wanted ||
                   __atomic_load_n(numbered_class__listing(class), __ATOMIC_RELAXED)))
-        class_listing__write(&look->listing, &look->agent->ledger, class, left_alone);
+        class_listing__write(&look->listing, &look->agent->ledger, class, unhooked);
 }
 
 static void count_class(const struct class_look *look, const struct class_rewrite *rewrite)
 {
     struct ledger_header *header = look->agent->ledger.header;
-    enum ledger_left_alone reason;
+    enum unhooked_reason reason;
 
     if (!look->class || !numbered_class__mark(look->class, CLASS_COUNTED))
         return;
@@ -297,23 +297,23 @@ static void count_class(const struct class_look *look, const struct class_rewrit
     ledger__count(&header->filtered_methods, look->filtered);
     ledger__count(&header->hooked_methods, rewrite->methods[METHOD_HOOKED]);
     ledger__count(&header->hooked_classes, rewrite->methods[METHOD_HOOKED] > 0);
-    for (unsigned i = 0; i < LEFT_ALONE_COUNT; i++)
-        ledger__count(&header->left_alone[i], look->left_alone[i]);
+    for (unsigned i = 0; i < UNHOOKED_COUNT; i++)
+        ledger__count(&header->unhooked[i], look->unhooked[i]);
     for (unsigned outcome = 0; outcome < METHOD_OUTCOMES; outcome++)
         if (unhooked_method__reason(outcome, &reason))
-            ledger__count(&header->left_alone[reason], rewrite->methods[outcome]);
+            ledger__count(&header->unhooked[reason], rewrite->methods[outcome]);
 }
 
 static void count_failure(const struct class_look *look, const char *name, int error,
                           const struct class_rewrite *rewrite)
 {
     struct class_hooks *hooks = &look->agent->class_hooks;
-    enum ledger_left_alone reason = error == -ENOMEM    ? LEFT_ALONE_NO_MEMORY
-                                    : error == -ENOTSUP ? LEFT_ALONE_VERSION
-                                                        : LEFT_ALONE_MALFORMED;
+    enum unhooked_reason reason = error == -ENOMEM    ? UNHOOKED_NO_MEMORY
+                                  : error == -ENOTSUP ? UNHOOKED_VERSION
+                                                      : UNHOOKED_MALFORMED;
     struct class_text text = {(const uint8_t *)name, name ? (uint32_t)strlen(name) : 0};
 
-    ledger__count(&look->agent->ledger.header->left_alone[reason], 1);
+    ledger__count(&look->agent->ledger.header->unhooked[reason], 1);
     if (name && hooks->everywhere)
         write_listing(look, method_numbers__class(&hooks->methods, text), 1 + (uint32_t)reason);
     log__line(LOG_DEBUG, "class %s has no hooks: at byte %zu expected %s", name ? name : "?",
@@ -350,7 +350,7 @@ static bool is_wanted_class(struct agent *agent, JNIEnv *jni, jobject loader, co
 }
 
 /* Once, as the mark tells. */
-static void note_unchanged(struct agent *agent, const char *name, enum ledger_left_alone reason,
+static void note_unchanged(struct agent *agent, const char *name, enum unhooked_reason reason,
                            enum class_mark mark, const struct class_listing *listing)
 {
     struct class_text text = {(const uint8_t *)name, (uint32_t)strlen(name)};
@@ -358,21 +358,21 @@ static void note_unchanged(struct agent *agent, const char *name, enum ledger_le
 
     if (!class || !numbered_class__mark(class, mark))
         return;
-    ledger__count(&agent->ledger.header->left_alone[reason], 1);
+    ledger__count(&agent->ledger.header->unhooked[reason], 1);
     class_listing__write(listing, &agent->ledger, class, 1 + (uint32_t)reason);
 }
 
 void class_hooks__note_interface(struct agent *agent, const char *name,
                                  const struct class_listing *listing)
 {
-    note_unchanged(agent, name, LEFT_ALONE_INTERFACE, CLASS_COUNTED, listing);
+    note_unchanged(agent, name, UNHOOKED_INTERFACE, CLASS_COUNTED, listing);
 }
 
 void class_hooks__note_refused(struct agent *agent, const char *name, jvmtiError error)
 {
     const struct class_listing nothing = {0};
 
-    note_unchanged(agent, name, LEFT_ALONE_REFUSED, CLASS_REFUSED, &nothing);
+    note_unchanged(agent, name, UNHOOKED_REFUSED, CLASS_REFUSED, &nothing);
     log__line(LOG_INFO, "the JVM does not transform %s (JVMTI error %d)", name, (int)error);
 }
 

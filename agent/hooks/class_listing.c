@@ -89,7 +89,7 @@ static ledger_ref new_record(struct ledger *ledger, struct numbered_class *class
 }
 
 void class_listing__write(const struct class_listing *listing, struct ledger *ledger,
-                          struct numbered_class *class, uint32_t left_alone)
+                          struct numbered_class *class, uint32_t unhooked)
 {
     ledger_ref ref = __atomic_load_n(numbered_class__listing(class), __ATOMIC_ACQUIRE);
     ledger_ref methods = 0;
@@ -106,7 +106,7 @@ void class_listing__write(const struct class_listing *listing, struct ledger *le
     if (!ref)
         return;
     record = ledger__at(ledger, ref);
-    record->left_alone = left_alone;
+    record->unhooked = unhooked;
     record->filter = ledger->header->filters;
     if (!listing->length)
         return;

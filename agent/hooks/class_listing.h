@@ -29,10 +29,10 @@ void class_listing__add(struct class_listing *listing, uint8_t choice, struct cl
                         struct class_text descriptor);
 void class_listing__release(struct class_listing *listing);
 
-/* Writes the class's record, or the one that it has anew; left_alone: as in the record. A listing
+/* Writes the class's record, or the one that it has anew; unhooked: as in the record. A listing
  * of no method leaves the record's as it is. What finds no room is counted. By one thread at a time
  * for a class. */
 void class_listing__write(const struct class_listing *listing, struct ledger *ledger,
-                          struct numbered_class *class, uint32_t left_alone);
+                          struct numbered_class *class, uint32_t unhooked);
 
 #endif

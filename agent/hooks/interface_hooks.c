@@ -26,8 +26,8 @@ static void list_method(jvmtiEnv *jvmti, jmethodID method, struct class_listing 
         (*jvmti)->GetMethodName(jvmti, method, &name, &descriptor, NULL) != JVMTI_ERROR_NONE)
         return;
     if (strcmp(name, "<clinit>") != 0)
-        class_listing__add(listing, (uint8_t)(CHOICE_LEFT_ALONE + LEFT_ALONE_INTERFACE),
-                           text_of(name), text_of(descriptor));
+        class_listing__add(listing, (uint8_t)(CHOICE_UNHOOKED + UNHOOKED_INTERFACE), text_of(name),
+                           text_of(descriptor));
     (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)descriptor);
 }

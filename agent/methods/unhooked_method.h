@@ -8,6 +8,6 @@
 #include <stdbool.h>
 
 /* Why the rewriter put no hooks into a method; false: it did, or was not to. */
-bool unhooked_method__reason(enum method_outcome outcome, enum ledger_left_alone *reason);
+bool unhooked_method__reason(enum method_outcome outcome, enum unhooked_reason *reason);
 
 #endif

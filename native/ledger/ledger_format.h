@@ -114,25 +114,25 @@ enum ledger_clock_kind {
     LEDGER_CLOCK_KINDS,
 };
 
-#define LEDGER_LEFT_ALONE_SLOTS 24u
+#define LEDGER_UNHOOKED_SLOTS 24u
 
 /* Why something that was to have hooks has none. The numbers are part of the format. */
-enum ledger_left_alone {
-    LEFT_ALONE_CODE_TOO_LARGE, /* methods, down to the one that says so */
-    LEFT_ALONE_POOL_FULL,
-    LEFT_ALONE_BRANCH_OUT_OF_REACH,
-    LEFT_ALONE_TOO_MANY_HANDLERS,
-    LEFT_ALONE_STACK_TOO_DEEP,
-    LEFT_ALONE_LOCALS_FULL,
-    LEFT_ALONE_CONSTRUCTOR_UNCLEAR,
-    LEFT_ALONE_INTRINSIC,
-    LEFT_ALONE_NO_MEMORY,
-    LEFT_ALONE_LAST_OF_METHODS = LEFT_ALONE_NO_MEMORY,
-    LEFT_ALONE_MALFORMED, /* classes from here on */
-    LEFT_ALONE_VERSION,
-    LEFT_ALONE_REFUSED,
-    LEFT_ALONE_INTERFACE, /* it was loaded before it was to have hooks */
-    LEFT_ALONE_COUNT,
+enum unhooked_reason {
+    UNHOOKED_CODE_TOO_LARGE, /* methods, down to the one that says so */
+    UNHOOKED_POOL_FULL,
+    UNHOOKED_BRANCH_OUT_OF_REACH,
+    UNHOOKED_TOO_MANY_HANDLERS,
+    UNHOOKED_STACK_TOO_DEEP,
+    UNHOOKED_LOCALS_FULL,
+    UNHOOKED_CONSTRUCTOR_UNCLEAR,
+    UNHOOKED_INTRINSIC,
+    UNHOOKED_NO_MEMORY,
+    UNHOOKED_LAST_OF_METHODS = UNHOOKED_NO_MEMORY,
+    UNHOOKED_MALFORMED, /* classes from here on */
+    UNHOOKED_VERSION,
+    UNHOOKED_REFUSED,
+    UNHOOKED_INTERFACE, /* it was loaded before it was to have hooks */
+    UNHOOKED_COUNT,
 };
 
 #define LEDGER_WALK_FAILURE_SLOTS 16u
@@ -237,7 +237,7 @@ struct ledger_header {
     uint64_t hooked_classes;
     uint64_t hooked_methods;
     uint64_t filtered_methods; /* of these classes and others looked at: the filter left them out */
-    uint64_t left_alone[LEDGER_LEFT_ALONE_SLOTS]; /* per enum ledger_left_alone */
+    uint64_t unhooked[LEDGER_UNHOOKED_SLOTS]; /* per enum unhooked_reason */
     uint32_t default_filter; /* 1: neither JDK classes nor trivial accessors were to have hooks */
     uint32_t fold_none;      /* 1: fold=none */
     uint64_t kept_threads;   /* threads that are over and have rows of their own */
@@ -421,7 +421,7 @@ struct ledger_hooking {
 };
 
 /* What became of a method of a class that was looked at. The numbers are part of the format; from
- * CHOICE_LEFT_ALONE on they are that plus an enum ledger_left_alone. */
+ * CHOICE_UNHOOKED on they are that plus an enum unhooked_reason. */
 enum ledger_choice {
     CHOICE_HOOKED = 1,
     CHOICE_NAMED,        /* hooked; include= names it, or all of its class */
@@ -432,18 +432,18 @@ enum ledger_choice {
     CHOICE_TRIVIAL,      /* without include=: a trivial accessor */
     CHOICE_NATIVE,
     CHOICE_ABSTRACT,
-    CHOICE_LEFT_ALONE = 64,
+    CHOICE_UNHOOKED = 64,
 };
 
 /* A class that was looked at, and what became of its methods: so one that was never called can be
  * told from one that was never there. */
 struct ledger_class {
-    ledger_ref name;     /* as its methods have it */
-    ledger_ref methods;  /* string: of each a byte of enum ledger_choice, its name, a NUL, its
-                            signature, a NUL; or none */
-    uint32_t left_alone; /* 1 + the enum ledger_left_alone for which the class has no hooks; or 0 */
-    uint32_t is_cut;     /* 1: the string has not all of its methods */
-    uint32_t filter;     /* the header's filters when it was looked at */
+    ledger_ref name;    /* as its methods have it */
+    ledger_ref methods; /* string: of each a byte of enum ledger_choice, its name, a NUL, its
+                           signature, a NUL; or none */
+    uint32_t unhooked;  /* 1 + the enum unhooked_reason for which the class has no hooks; or 0 */
+    uint32_t is_cut;    /* 1: the string has not all of its methods */
+    uint32_t filter;    /* the header's filters when it was looked at */
     uint32_t reserved[11];
 };
 

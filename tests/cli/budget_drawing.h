@@ -47,7 +47,7 @@ static inline void budget__classes(struct drawing *drawing)
         {CHOICE_PLANNED, "planned"},    {CHOICE_HOOKED, "never"},
         {CHOICE_NOT_INCLUDED, "other"}, {CHOICE_EXCLUDED, "secret"},
         {CHOICE_TRIVIAL, "get"},        {CHOICE_NATIVE, "read0"},
-        {CHOICE_ABSTRACT, "todo"},      {CHOICE_LEFT_ALONE + LEFT_ALONE_CODE_TOO_LARGE, "huge"},
+        {CHOICE_ABSTRACT, "todo"},      {CHOICE_UNHOOKED + UNHOOKED_CODE_TOO_LARGE, "huge"},
     };
     struct budget_listing listing = {.length = 0}, one = {.length = 0};
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
@@ -55,7 +55,7 @@ static inline void budget__classes(struct drawing *drawing)
     budget__list(&listing, CHOICE_TRIVIAL, "get", "(I)V");
     budget__class(drawing, "app.Main", &listing);
     budget__list(&one, CHOICE_HOOKED, "x", "()V");
-    budget__class(drawing, "app.Broken", &one)->left_alone = 1 + LEFT_ALONE_MALFORMED;
+    budget__class(drawing, "app.Broken", &one)->unhooked = 1 + UNHOOKED_MALFORMED;
     budget__class(drawing, "app.Gone", &one)->filter = 1;
 }
 

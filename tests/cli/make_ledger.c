@@ -155,8 +155,8 @@ static void draw_hooks(struct drawing *drawing)
     header->hooked_methods = 5231;
     header->filtered_methods = 77001;
     header->default_filter = 1;
-    header->left_alone[LEFT_ALONE_CODE_TOO_LARGE] = 3;
-    header->left_alone[LEFT_ALONE_MALFORMED] = 1;
+    header->unhooked[UNHOOKED_CODE_TOO_LARGE] = 3;
+    header->unhooked[UNHOOKED_MALFORMED] = 1;
 }
 
 /* Attached 500 ms after the process began, profiled for 4 s, not for 2 s, and again for 3 s. */

@@ -28,7 +28,7 @@ static bool choose(void *context, const struct class_method *method, struct meth
     return ++*count % 8 != 0;
 }
 
-static bool left_alone(const struct class_rewrite *rewrite)
+static bool unhooked(const struct class_rewrite *rewrite)
 {
     for (int i = METHOD_CODE_TOO_LARGE; i < METHOD_OUTCOMES; i++)
         if (rewrite->methods[i])
@@ -56,7 +56,7 @@ static void rewrite_twice(const uint8_t *bytes, size_t length)
         count = 0;
         error =
             class_rewriter__rewrite(rewrite.bytes, rewrite.length, HOOKS, choose, &count, &again);
-        if (error && !left_alone(&rewrite))
+        if (error && !unhooked(&rewrite))
             abort();
         free(again.bytes);
         free(again.hooked);

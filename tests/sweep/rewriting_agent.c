@@ -20,7 +20,7 @@
  */
 #include "agent/classfile/class_rewriter.h"
 #include "agent/methods/unhooked_method.h"
-#include "native/ledger/left_alone.h"
+#include "native/ledger/unhooked_reason.h"
 
 #include <errno.h>
 #include <jvmti.h>
@@ -305,9 +305,10 @@ static const char *outcome_text(enum method_outcome outcome)
         [METHOD_NOT_CHOSEN] = "not chosen",
         [METHOD_WITHOUT_CODE] = "native or abstract",
     };
-    enum ledger_left_alone reason;
+    enum unhooked_reason reason;
 
-    return unhooked_method__reason(outcome, &reason) ? left_alone__text(reason) : texts[outcome];
+    return unhooked_method__reason(outcome, &reason) ? unhooked_reason__text(reason)
+                                                     : texts[outcome];
 }
 
 static void JNICALL on_death(jvmtiEnv *jvmti, JNIEnv *jni)

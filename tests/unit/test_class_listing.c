@@ -73,13 +73,13 @@ static void a_class_has_one_record(void **state)
     check_string(&bench, record->name, "app.Main$A", 10);
     check_string(&bench, record->methods, first, sizeof(first));
     assert_int_equal(record->filter, 3);
-    assert_int_equal(record->left_alone, 0);
+    assert_int_equal(record->unhooked, 0);
     assert_int_equal(record->is_cut, 0);
 
     /* The JVM refuses the class: what is known of its methods stays. */
-    class_listing__write(&none, &bench.ledger, class, 1 + LEFT_ALONE_REFUSED);
+    class_listing__write(&none, &bench.ledger, class, 1 + UNHOOKED_REFUSED);
     check_string(&bench, record->methods, first, sizeof(first));
-    assert_int_equal(record->left_alone, 1 + LEFT_ALONE_REFUSED);
+    assert_int_equal(record->unhooked, 1 + UNHOOKED_REFUSED);
 
     /* Another filter. */
     bench.ledger.header->filters = 4;

@@ -33,7 +33,7 @@ static uint32_t next_random(uint64_t *seed)
 
 /* Such methods are not looked at to their end, and what they name in vain may exist once the
  * constant pool has grown. */
-static bool left_alone(const struct class_rewrite *rewrite)
+static bool unhooked(const struct class_rewrite *rewrite)
 {
     for (int i = METHOD_CODE_TOO_LARGE; i < METHOD_OUTCOMES; i++)
         if (rewrite->methods[i])
@@ -58,7 +58,7 @@ static bool rewrite_copy(const uint8_t *bytes, size_t length)
     if (rewrite.bytes) {
         int again_error = class_rewriter__rewrite(rewrite.bytes, rewrite.length, DRAWN_HOOKS,
                                                   drawn_choice, NULL, &again);
-        assert_true(again_error == 0 || left_alone(&rewrite));
+        assert_true(again_error == 0 || unhooked(&rewrite));
         free(again.bytes);
         free(again.hooked);
     }

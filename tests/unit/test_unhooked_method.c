@@ -14,17 +14,17 @@ static void outcomes_have_reasons(void **state)
 {
     static const struct {
         enum method_outcome outcome;
-        enum ledger_left_alone reason;
+        enum unhooked_reason reason;
     } rows[] = {
-        {METHOD_CODE_TOO_LARGE, LEFT_ALONE_CODE_TOO_LARGE},
-        {METHOD_POOL_FULL, LEFT_ALONE_POOL_FULL},
-        {METHOD_BRANCH_OUT_OF_REACH, LEFT_ALONE_BRANCH_OUT_OF_REACH},
-        {METHOD_TOO_MANY_HANDLERS, LEFT_ALONE_TOO_MANY_HANDLERS},
-        {METHOD_STACK_TOO_DEEP, LEFT_ALONE_STACK_TOO_DEEP},
-        {METHOD_LOCALS_FULL, LEFT_ALONE_LOCALS_FULL},
-        {METHOD_CONSTRUCTOR_UNCLEAR, LEFT_ALONE_CONSTRUCTOR_UNCLEAR},
+        {METHOD_CODE_TOO_LARGE, UNHOOKED_CODE_TOO_LARGE},
+        {METHOD_POOL_FULL, UNHOOKED_POOL_FULL},
+        {METHOD_BRANCH_OUT_OF_REACH, UNHOOKED_BRANCH_OUT_OF_REACH},
+        {METHOD_TOO_MANY_HANDLERS, UNHOOKED_TOO_MANY_HANDLERS},
+        {METHOD_STACK_TOO_DEEP, UNHOOKED_STACK_TOO_DEEP},
+        {METHOD_LOCALS_FULL, UNHOOKED_LOCALS_FULL},
+        {METHOD_CONSTRUCTOR_UNCLEAR, UNHOOKED_CONSTRUCTOR_UNCLEAR},
     };
-    enum ledger_left_alone reason;
+    enum unhooked_reason reason;
 
     (void)state;
     assert_false(unhooked_method__reason(METHOD_HOOKED, &reason));

@@ -69,8 +69,8 @@ static void join_fields(struct ledger_header *sum, const struct ledger_header *o
 
 static void join_lists(struct ledger_header *sum, const struct ledger_header *more)
 {
-    for (unsigned i = 0; i < LEDGER_LEFT_ALONE_SLOTS; i++)
-        sum->left_alone[i] += more->left_alone[i];
+    for (unsigned i = 0; i < LEDGER_UNHOOKED_SLOTS; i++)
+        sum->unhooked[i] += more->unhooked[i];
     for (unsigned i = 0; i < LEDGER_WALK_FAILURE_SLOTS; i++)
         sum->walk_failures[i] += more->walk_failures[i];
     for (unsigned i = 0; i < sizeof(sum->source_error) / sizeof(sum->source_error[0]); i++)

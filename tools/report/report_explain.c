@@ -18,8 +18,8 @@
 struct fact {
     struct report_method names;
     uint32_t method;
-    uint32_t choice;     /* enum ledger_choice, 0: none */
-    uint32_t left_alone; /* of its class, as in the record */
+    uint32_t choice;   /* enum ledger_choice, 0: none */
+    uint32_t unhooked; /* of its class, as in the record */
 };
 
 struct search {
@@ -135,7 +135,7 @@ static void look_at_class(struct search *search, const struct ledger_class *clas
     const char *at = ledger_reader__string(search->reader, class->methods, &length);
     const char *end = at ? at + length : NULL;
     bool is_old = class->filter != search->model->header.filters;
-    struct fact fact = {.method = REPORT_NONE, .left_alone = class->left_alone};
+    struct fact fact = {.method = REPORT_NONE, .unhooked = class->unhooked};
     fact.names.class_name = string_of(search, class->name);
     while (at && at < end) {
         uint32_t choice = (unsigned char)*at++;
@@ -186,8 +186,8 @@ static void join(struct fact *sum, const struct fact *more)
     }
     if (!sum->choice)
         sum->choice = more->choice;
-    if (!sum->left_alone)
-        sum->left_alone = more->left_alone;
+    if (!sum->unhooked)
+        sum->unhooked = more->unhooked;
 }
 
 static void join_equals(struct search *search)
@@ -221,7 +221,7 @@ static enum explained_hook of_hooked(const struct search *search, const struct e
 static bool is_left_out_since(const struct fact *fact, const struct explanation *one)
 {
     bool is_filtered = fact->choice >= CHOICE_NOT_INCLUDED && fact->choice <= CHOICE_TRIVIAL;
-    return !fact->left_alone && (fact->choice == CHOICE_OLD || (one->calls && is_filtered));
+    return !fact->unhooked && (fact->choice == CHOICE_OLD || (one->calls && is_filtered));
 }
 
 static enum explained_hook hook_of(const struct search *search, const struct fact *fact,
@@ -243,11 +243,11 @@ static enum explained_hook hook_of(const struct search *search, const struct fac
     if ((!record || record->is_left_out || record->state == HOOKING_HEARD) &&
         is_left_out_since(fact, one))
         return EXPLAINED_LEFT_SINCE;
-    one->left_alone = (enum ledger_left_alone)(fact->left_alone ? fact->left_alone - 1
-                                                                : fact->choice - CHOICE_LEFT_ALONE);
+    one->unhooked = (enum unhooked_reason)(fact->unhooked ? fact->unhooked - 1
+                                                          : fact->choice - CHOICE_UNHOOKED);
     if (one->calls || record)
         return of_hooked(search, one);
-    if (fact->left_alone || fact->choice >= CHOICE_LEFT_ALONE)
+    if (fact->unhooked || fact->choice >= CHOICE_UNHOOKED)
         return EXPLAINED_LEFT_ALONE;
     if (fact->choice == CHOICE_HOOKED || one->is_named)
         return EXPLAINED_NEVER_CALLED;

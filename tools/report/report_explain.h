@@ -33,8 +33,8 @@ struct explanation {
     struct report_method names;
     uint32_t method; /* of the model, or REPORT_NONE: it has neither calls nor samples */
     enum explained_hook hook;
-    bool is_named;                     /* include= names it, or all of its class */
-    enum ledger_left_alone left_alone; /* of EXPLAINED_LEFT_ALONE */
+    bool is_named;                 /* include= names it, or all of its class */
+    enum unhooked_reason unhooked; /* of EXPLAINED_LEFT_ALONE */
     uint64_t calls;
     uint64_t exact_ns;   /* CPU of its calls with all that they called; recursive ones count once */
     uint64_t sampled_ns; /* of its sampled frames, ditto */

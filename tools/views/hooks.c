@@ -1,6 +1,6 @@
 #include "tools/views/hooks.h"
 
-#include "native/ledger/left_alone.h"
+#include "native/ledger/unhooked_reason.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"
 
@@ -43,16 +43,16 @@ void hooks__left_alone(const struct ledger_header *header, char text[HOOKS_TEXT_
     size_t used = 0;
 
     text[0] = '\0';
-    for (unsigned i = 0; i < LEDGER_LEFT_ALONE_SLOTS && used < HOOKS_TEXT_BYTES; i++) {
-        enum ledger_left_alone reason = (enum ledger_left_alone)i;
-        uint64_t count = header->left_alone[i];
-        const char *plural = left_alone__counts_classes(reason) ? "classes" : "methods";
-        const char *single = left_alone__counts_classes(reason) ? "class" : "method";
+    for (unsigned i = 0; i < LEDGER_UNHOOKED_SLOTS && used < HOOKS_TEXT_BYTES; i++) {
+        enum unhooked_reason reason = (enum unhooked_reason)i;
+        uint64_t count = header->unhooked[i];
+        const char *plural = unhooked_reason__counts_classes(reason) ? "classes" : "methods";
+        const char *single = unhooked_reason__counts_classes(reason) ? "class" : "method";
 
         if (count)
             used += (size_t)snprintf(text + used, HOOKS_TEXT_BYTES - used, "%s%s %s (%s)",
                                      used ? ", " : "", quantity__count(count).text,
-                                     count == 1 ? single : plural, left_alone__text(reason));
+                                     count == 1 ? single : plural, unhooked_reason__text(reason));
     }
 }
 
@@ -62,15 +62,16 @@ static json_t *left_alone_json(const struct ledger_header *header)
     json_t *object = json_object();
     uint64_t unknown = 0;
 
-    for (unsigned i = 0; i < LEDGER_LEFT_ALONE_SLOTS; i++) {
-        if (i < LEFT_ALONE_COUNT)
-            json_object_set_new(object, left_alone__key((enum ledger_left_alone)i),
-                                json_row__integer(header->left_alone[i]));
+    for (unsigned i = 0; i < LEDGER_UNHOOKED_SLOTS; i++) {
+        if (i < UNHOOKED_COUNT)
+            json_object_set_new(object, unhooked_reason__key((enum unhooked_reason)i),
+                                json_row__integer(header->unhooked[i]));
         else
-            unknown += header->left_alone[i];
+            unknown += header->unhooked[i];
     }
     if (unknown)
-        json_object_set_new(object, left_alone__key(LEFT_ALONE_COUNT), json_row__integer(unknown));
+        json_object_set_new(object, unhooked_reason__key(UNHOOKED_COUNT),
+                            json_row__integer(unknown));
     return object;
 }
 

@@ -1,6 +1,6 @@
 #include "tools/views/view_explain.h"
 
-#include "native/ledger/left_alone.h"
+#include "native/ledger/unhooked_reason.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/views/view_losses.h"
@@ -112,9 +112,9 @@ static void reason_text(const struct report_model *model, const struct explanati
         planned_reason(model, one, text);
     else if (one->hook == EXPLAINED_LEFT_ALONE)
         snprintf(text, REASON_BYTES, "not hooked: %s%s",
-                 left_alone__counts_classes(one->left_alone) ? "its class could not be changed: "
-                                                             : "",
-                 left_alone__text(one->left_alone));
+                 unhooked_reason__counts_classes(one->unhooked) ? "its class could not be changed: "
+                                                                : "",
+                 unhooked_reason__text(one->unhooked));
     else if (one->hook == EXPLAINED_NOT_LOOKED_AT)
         not_looked_at_reason(model, text);
     else
@@ -212,7 +212,7 @@ static json_t *explanation_json(const struct report_model *model, const struct e
     json_object_set_new(object, "reason", json_string(reason));
     json_object_set_new(object, "named", json_boolean(one->is_named));
     if (one->hook == EXPLAINED_LEFT_ALONE)
-        json_object_set_new(object, "left_alone", json_string(left_alone__key(one->left_alone)));
+        json_object_set_new(object, "left_alone", json_string(unhooked_reason__key(one->unhooked)));
     json_object_set_new(object, "calls", json_row__integer(one->calls));
     if (hooking) {
         view_row__add_hooked(object, model, one->method);
