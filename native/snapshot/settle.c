@@ -2,7 +2,7 @@
 
 #include "native/ledger/ledger_time.h"
 #include "native/metrics/task_status.h"
-#include "native/snapshot/loose_ends.h"
+#include "native/snapshot/dangling_refs.h"
 #include "native/snapshot/process_scan.h"
 #include "native/thread/thread_fold.h"
 #include "native/thread/unprofiled.h"
@@ -426,7 +426,7 @@ int ledger__settle(struct ledger *copy)
     struct scan_java java = {
         .knows = knows_java, .unprofiled = find_unprofiled, .context = &settlement};
     struct process_scan scan;
-    int error = loose_ends__cut(copy);
+    int error = dangling_refs__cut(copy);
 
     if (error)
         return error;

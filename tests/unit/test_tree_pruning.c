@@ -2,7 +2,7 @@
  * are its own account's, what is hot has its node, and nothing is taken from under who stands on
  * it. A copy that is made at any moment has the same sums, and so has what a kill leaves. */
 #include "java_world.h"
-#include "native/snapshot/loose_ends.h"
+#include "native/snapshot/dangling_refs.h"
 #include "native/snapshot/snapshot.h"
 #include "native/tree/folded_calls.h"
 #include "native/tree/node_move.h"
@@ -226,7 +226,7 @@ static void check_copy(const struct java_world *world, uint64_t key, uint64_t ca
     assert_int_equal(ledger__adopt(&copy, world->ledger.fd,
                                    (uint64_t)world->ledger.header->chunks_used * 4096, 1 << 20),
                      0);
-    assert_int_equal(loose_ends__cut(&copy), 0);
+    assert_int_equal(dangling_refs__cut(&copy), 0);
     sum_up(&copy, find_thread(&copy, 1)->root, &totals);
     assert_int_equal(totals.calls[key - FIRST_KEY], calls);
     assert_int_equal(totals.cpu_ns[key - FIRST_KEY], cpu_ns);
@@ -340,7 +340,7 @@ static uint64_t sum_calls(struct ledger *copy)
 {
     struct totals totals = {0};
     uint64_t calls = 0;
-    assert_int_equal(loose_ends__cut(copy), 0);
+    assert_int_equal(dangling_refs__cut(copy), 0);
     assert_int_equal(copy->header->senseless_records, 0);
     sum_up(copy, find_thread(copy, 1)->root, &totals);
     assert_int_equal(find_thread(copy, 1)->lost_enters, 0);

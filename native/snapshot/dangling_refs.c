@@ -1,4 +1,4 @@
-#include "native/snapshot/loose_ends.h"
+#include "native/snapshot/dangling_refs.h"
 
 #include "native/ledger/ledger_gate.h"
 #include "native/ledger/unfinished_moves.h"
@@ -342,7 +342,7 @@ static void cut_all(struct cutter *cutter)
     copy->header->senseless_records += cutter->gate.dropped;
 }
 
-int loose_ends__cut(struct ledger *copy)
+int dangling_refs__cut(struct ledger *copy)
 {
     struct cutter cutter = {.copy = copy};
     uint32_t chunks = copy->header->chunks_used;

@@ -8,13 +8,13 @@
  *
  * One thread at a time; nobody else may use the copy.
  */
-#ifndef TREADLE_LOOSE_ENDS_H
-#define TREADLE_LOOSE_ENDS_H
+#ifndef TREADLE_DANGLING_REFS_H
+#define TREADLE_DANGLING_REFS_H
 
 #include "native/ledger/ledger.h"
 
 /* In all of a copy: chunks; methods, and what belongs to one; threads, their names and parents,
  * their trees; kernel threads. What no copying explains is counted in its header. 0 or -ENOMEM. */
-int loose_ends__cut(struct ledger *copy);
+int dangling_refs__cut(struct ledger *copy);
 
 #endif

@@ -2,7 +2,7 @@
  * cut, and nothing else. */
 #include "drawn_samples.h"
 #include "java_world.h"
-#include "native/snapshot/loose_ends.h"
+#include "native/snapshot/dangling_refs.h"
 #include "native/tree/sample_tree.h"
 
 /* cmocka.h needs the others before it. */
@@ -72,7 +72,7 @@ static struct ledger_node *node_of(const struct family *family, ledger_ref ref)
 static void check_tree(const struct family *family, const char *drawn)
 {
     char text[DRAWING_BYTES];
-    loose_ends__cut(family->ledger);
+    dangling_refs__cut(family->ledger);
     assert_string_equal(draw(family->ledger, family->parent->root, text), drawn);
 }
 
@@ -176,7 +176,7 @@ static void a_thread_without_its_root(void **state)
     (void)state;
     struct family family = make_family();
     node_of(&family, family.parent->root)->kind_and_level = 0;
-    loose_ends__cut(family.ledger);
+    dangling_refs__cut(family.ledger);
     assert_int_equal(family.parent->kind, 0);
     assert_int_equal(family.parent->root, 0);
     assert_int_equal(family.child->kind, THREAD_VIRTUAL);
@@ -188,7 +188,7 @@ static void a_thread_without_its_name(void **state)
     (void)state;
     struct family family = make_family();
     family.child->name = family.child->name - family.child->name % LEDGER_CHUNK_CELLS + NOT_YET;
-    loose_ends__cut(family.ledger);
+    dangling_refs__cut(family.ledger);
     assert_int_equal(family.child->kind, 0);
     assert_int_equal(family.parent->kind, THREAD_VIRTUAL);
 }
@@ -199,7 +199,7 @@ static void a_parent_that_is_another_thread_by_now(void **state)
     (void)state;
     struct family family = make_family();
     family.parent->java_id = 99;
-    loose_ends__cut(family.ledger);
+    dangling_refs__cut(family.ledger);
     assert_int_equal(family.child->parent, 0);
     assert_int_equal(family.parent->kind, THREAD_VIRTUAL);
 }
@@ -229,7 +229,7 @@ static void a_name_that_is_longer_than_its_chunk(void **state)
     (void)state;
     struct family family = make_family();
     ((struct ledger_string *)ledger__at(family.ledger, family.child->name))->length = UINT32_MAX;
-    loose_ends__cut(family.ledger);
+    dangling_refs__cut(family.ledger);
     assert_int_equal(family.child->kind, 0);
     assert_int_equal(family.parent->kind, THREAD_VIRTUAL);
 }
@@ -250,7 +250,7 @@ static void renames_in_a_circle(void **state)
     assert_int_equal(((struct ledger_rename *)ledger__at(family.ledger, second))->older, first);
     oldest->older = second;
     family.parent->rename_count = UINT32_MAX;
-    loose_ends__cut(family.ledger);
+    dangling_refs__cut(family.ledger);
     assert_int_equal(family.parent->renames, second);
     assert_int_equal(oldest->older, 0);
     assert_int_equal(family.ledger->header->senseless_records, 1);
@@ -275,13 +275,13 @@ static void a_position_in_no_tree(void **state)
     (void)state;
     struct family family = make_family();
     family.parent->current = family.a;
-    loose_ends__cut(family.ledger);
+    dangling_refs__cut(family.ledger);
     assert_int_equal(family.parent->current, family.a);
     family = make_family();
     family.parent->current = family.parent->root;
     node_of(&family, family.parent->root)->first_child = 0;
     family.parent->current = family.a;
-    loose_ends__cut(family.ledger);
+    dangling_refs__cut(family.ledger);
     assert_int_equal(family.parent->current, family.parent->root);
 }
 
