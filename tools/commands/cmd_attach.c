@@ -4,7 +4,7 @@
 #include "tools/arguments/pid_argument.h"
 #include "tools/command.h"
 #include "tools/ledgers/live_ledger.h"
-#include "tools/views/hooks.h"
+#include "tools/views/hook_summary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,8 +92,8 @@ static int report_success(pid_t pid)
         return command__fail("the agent is in process %d, but its ledger is not to be found",
                              (int)pid);
     free(path);
-    if (hooks__are_used(&header))
-        hooks__count(&header, hooks);
+    if (hook_summary__are_used(&header))
+        hook_summary__count(&header, hooks);
     else
         snprintf(hooks, sizeof(hooks), "threads only, no calls");
     printf("attached to %d: %s; treadle report %d, treadle stop %d\n", (int)pid, hooks, (int)pid,

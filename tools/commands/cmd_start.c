@@ -4,7 +4,7 @@
 #include "tools/arguments/pid_argument.h"
 #include "tools/command.h"
 #include "tools/ledgers/live_ledger.h"
-#include "tools/views/hooks.h"
+#include "tools/views/hook_summary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,8 +46,8 @@ static int start(const struct request *request)
 
     if (status)
         return status;
-    if (hooks__are_used(&header))
-        hooks__count(&header, hooks);
+    if (hook_summary__are_used(&header))
+        hook_summary__count(&header, hooks);
     printf("profiling %d again: %s; treadle report %d, treadle stop %d\n", (int)request->pid, hooks,
            (int)request->pid, (int)request->pid);
     return EXIT_FINE;

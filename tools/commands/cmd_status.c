@@ -12,7 +12,7 @@
 #include "tools/report/report_balance.h"
 #include "tools/report/report_folded.h"
 #include "tools/report/report_losses.h"
-#include "tools/views/hooks.h"
+#include "tools/views/hook_summary.h"
 #include "tools/views/own_cost.h"
 #include "tools/views/view_budget.h"
 #include "tools/views/view_losses.h"
@@ -151,13 +151,13 @@ static void hooks_facts(const struct status *status)
     const struct ledger_header *header = &status->ledger.header;
     char text[HOOKS_TEXT_BYTES];
 
-    if (!hooks__are_used(header))
+    if (!hook_summary__are_used(header))
         return;
-    hooks__count(header, text);
+    hook_summary__count(header, text);
     fact_of(status, "hooks", "%s", text);
-    hooks__rule(header, text);
+    hook_summary__rule(header, text);
     fact_of(status, "", "%s", text);
-    hooks__left_alone(header, text);
+    hook_summary__left_alone(header, text);
     if (text[0])
         fact_of(status, "left alone", "%s", text);
 }
@@ -343,8 +343,8 @@ static void show_json(const struct status *status)
     json_object_set_new(object, "events", json_string(report_events__name(header->event_mode)));
     json_object_set_new(object, "clock", json_string(report_clock__name(header->clock_kind)));
     json_object_set_new(object, "refused_clocks", refused_clocks_json(header));
-    if (hooks__are_used(header))
-        json_object_set_new(object, "hooks", hooks__json(header));
+    if (hook_summary__are_used(header))
+        json_object_set_new(object, "hooks", hook_summary__json(header));
     json_object_set_new(object, "budget", budget_json(status));
     json_object_set_new(object, "resolution", view_budget__resolution_json(status->model));
     json_object_set_new(object, "path", json_row__text(status->path));

@@ -3,7 +3,7 @@
 #define TREADLE_TOOLS_OWN_COST_H
 
 #include "tools/report/report_balance.h"
-#include "tools/views/hooks.h"
+#include "tools/views/hook_summary.h"
 
 #include <jansson.h>
 

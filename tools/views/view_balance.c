@@ -4,7 +4,7 @@
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_losses.h"
-#include "tools/views/hooks.h"
+#include "tools/views/hook_summary.h"
 #include "tools/views/own_cost.h"
 #include "tools/views/view_budget.h"
 #include "tools/views/view_samples.h"
@@ -180,14 +180,14 @@ static void hooks_lines(const struct view *view)
 {
     const struct ledger_header *header = &view->model->header;
     char count[HOOKS_TEXT_BYTES], rule[HOOKS_TEXT_BYTES], text[2 * HOOKS_TEXT_BYTES + 16];
-    if (!hooks__are_used(header))
+    if (!hook_summary__are_used(header))
         return;
-    hooks__count(header, count);
-    hooks__rule(header, rule);
+    hook_summary__count(header, count);
+    hook_summary__rule(header, rule);
     snprintf(text, sizeof(text), "%s; %s", count, rule);
     label(view, "hooks");
     paragraph(view, LABEL_COLUMNS, text);
-    hooks__left_alone(header, count);
+    hook_summary__left_alone(header, count);
     if (!count[0])
         return;
     snprintf(text, sizeof(text), "left alone: %s", count);

@@ -6,7 +6,7 @@
 #define TREADLE_VIEW_BUDGET_H
 
 #include "tools/report/report_model.h"
-#include "tools/views/hooks.h"
+#include "tools/views/hook_summary.h"
 
 #include <jansson.h>
 

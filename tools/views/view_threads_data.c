@@ -4,7 +4,7 @@
 #include "tools/output/json_rows.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/thread_rows.h"
-#include "tools/views/hooks.h"
+#include "tools/views/hook_summary.h"
 #include "tools/views/view_budget.h"
 #include "tools/views/view_losses.h"
 #include "tools/views/view_rows.h"
@@ -243,9 +243,9 @@ int view_threads__json(const struct view *view)
     view_budget__add_to(budget, view->model);
     fputs(",\n", out);
     json_row__write_members(out, budget);
-    if (hooks__are_used(&view->model->header)) {
+    if (hook_summary__are_used(&view->model->header)) {
         fputs(",\n\"hooks\":", out);
-        json_row__write(out, hooks__json(&view->model->header));
+        json_row__write(out, hook_summary__json(&view->model->header));
     }
     view_losses__add_json(view);
     fputs("}\n", out);

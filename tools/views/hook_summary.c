@@ -1,4 +1,4 @@
-#include "tools/views/hooks.h"
+#include "tools/views/hook_summary.h"
 
 #include "native/ledger/unhooked_reason.h"
 #include "tools/output/json_rows.h"
@@ -6,12 +6,12 @@
 
 #include <stdio.h>
 
-bool hooks__are_used(const struct ledger_header *header)
+bool hook_summary__are_used(const struct ledger_header *header)
 {
     return header->event_mode == LEDGER_EVENTS_INSTRUMENT;
 }
 
-void hooks__count(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
+void hook_summary__count(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
 {
     bool one = header->hooked_methods == 1;
     bool stopped = ledger_header__is_stopped(header);
@@ -25,7 +25,7 @@ void hooks__count(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES
                      : "have");
 }
 
-void hooks__rule(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
+void hook_summary__rule(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
 {
     size_t used = (size_t)snprintf(
         text, HOOKS_TEXT_BYTES, "%s",
@@ -38,7 +38,7 @@ void hooks__rule(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES]
                  quantity__count(header->filtered_methods).text);
 }
 
-void hooks__left_alone(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
+void hook_summary__left_alone(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
 {
     size_t used = 0;
 
@@ -75,7 +75,7 @@ static json_t *left_alone_json(const struct ledger_header *header)
     return object;
 }
 
-json_t *hooks__json(const struct ledger_header *header)
+json_t *hook_summary__json(const struct ledger_header *header)
 {
     json_t *object = json_object();
 

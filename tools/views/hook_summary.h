@@ -1,6 +1,6 @@
 /* What a ledger's header tells about the hooks in the classes, in words and for programs. */
-#ifndef TREADLE_HOOKS_H
-#define TREADLE_HOOKS_H
+#ifndef TREADLE_HOOK_SUMMARY_H
+#define TREADLE_HOOK_SUMMARY_H
 
 #include "native/ledger/ledger_format.h"
 
@@ -11,18 +11,18 @@
 #define HOOKS_TEXT_BYTES 1024u
 
 /* Whether there are any to tell of. */
-bool hooks__are_used(const struct ledger_header *header);
+bool hook_summary__are_used(const struct ledger_header *header);
 
 /* "5 231 methods of 402 classes have hooks", or had, if profiling was stopped. */
-void hooks__count(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES]);
+void hook_summary__count(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES]);
 
 /* What the others are: by the rule that holds without include= and exclude=, or by these. */
-void hooks__rule(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES]);
+void hook_summary__rule(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES]);
 
 /* "3 methods (the code would be too large), 1 class (malformed class file)", or "". */
-void hooks__left_alone(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES]);
+void hook_summary__left_alone(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES]);
 
 /* {"classes","methods","filtered_methods","default_filter","left_alone":{key:count}} */
-json_t *hooks__json(const struct ledger_header *header);
+json_t *hook_summary__json(const struct ledger_header *header);
 
 #endif
