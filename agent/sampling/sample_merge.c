@@ -39,8 +39,8 @@ struct named_frame {
     enum ledger_node_kind kind;
     bool interpreted;
     int32_t bci;
-    struct java_method *java;     /* of NODE_SAMPLED */
-    struct native_symbol *symbol; /* of NODE_NATIVE */
+    struct java_method *java;      /* of NODE_SAMPLED */
+    struct sampled_symbol *symbol; /* of NODE_NATIVE */
 };
 
 struct frames {
@@ -68,7 +68,7 @@ void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
     merge->pool.ledger = ledger;
     merge->positions.ledger = ledger;
     merge->tallies.ledger = ledger;
-    native_symbols__init(&merge->symbols, ledger, walker->images);
+    sampled_symbols__init(&merge->symbols, ledger, walker->images);
 }
 
 static struct named_frame *add_frame(enum ledger_node_kind kind)
@@ -110,7 +110,7 @@ static void add_compiled(const struct sample_merge *merge, const struct sample *
         add_java(place->scopes[i].method, place->scopes[i].bci, false);
 }
 
-static void add_native(struct native_symbol *symbol)
+static void add_native(struct sampled_symbol *symbol)
 {
     struct named_frame *frame = symbol && symbol->method ? add_frame(NODE_NATIVE) : NULL;
 
@@ -136,7 +136,7 @@ static void add_raw(struct sample_merge *merge, const struct sample *sample,
 
     switch (sample_frame__kind(raw)) {
     case FRAME_NATIVE:
-        add_native(native_symbols__find(&merge->symbols, raw->where));
+        add_native(sampled_symbols__find(&merge->symbols, raw->where));
         break;
     case FRAME_COMPILED:
         add_compiled(merge, sample, raw);
@@ -150,7 +150,7 @@ static void add_raw(struct sample_merge *merge, const struct sample *sample,
             break;
         if (frames.count == frames.kernel)
             frames.top_stub = blob;
-        add_native(native_symbols__find_stub(&merge->symbols, raw->where, &blob));
+        add_native(sampled_symbols__find_stub(&merge->symbols, raw->where, &blob));
         break;
     case FRAME_KERNEL:
     case FRAME_NAMED:
@@ -172,8 +172,8 @@ static void add_kernel(struct sample_merge *merge, const struct sample *sample)
     if (!found)
         return;
     for (uint32_t i = 0; i < stack.count; i++) {
-        struct native_symbol *symbol =
-            native_symbols__find_kernel(&merge->symbols, stack.frames[i]);
+        struct sampled_symbol *symbol =
+            sampled_symbols__find_kernel(&merge->symbols, stack.frames[i]);
         struct named_frame *frame = symbol && symbol->method ? add_frame(NODE_KERNEL) : NULL;
 
         if (frame)
@@ -455,8 +455,8 @@ static void place_compiled(struct sample_merge *merge, uint64_t address, struct 
         place->first = &((struct ledger_code *)ledger__at(merge->ledger, code->code))->places;
 }
 
-static void place_symbol(struct sample_merge *merge, uint64_t address, struct native_symbol *symbol,
-                         bool is_stub, struct sample_place *place)
+static void place_symbol(struct sample_merge *merge, uint64_t address,
+                         struct sampled_symbol *symbol, bool is_stub, struct sample_place *place)
 {
     place->bci = -1;
     place->offset = address - symbol->begin;
@@ -742,7 +742,7 @@ size_t sample_merge__bytes(struct sample_merge *merge)
 {
     const struct known_stack *stack, *next;
     size_t bytes = HASH_COUNT(merge->exact) * sizeof(struct exact_method) +
-                   compiled_code__bytes(merge->code) + native_symbols__bytes(&merge->symbols) +
+                   compiled_code__bytes(merge->code) + sampled_symbols__bytes(&merge->symbols) +
                    java_methods__bytes(merge->methods);
 
     HASH_ITER(hh, merge->stacks, stack, next)

@@ -10,8 +10,8 @@
 #include "agent/sampling/compiled_code.h"
 #include "agent/sampling/frame_tally.h"
 #include "agent/sampling/java_methods.h"
-#include "agent/sampling/native_symbols.h"
 #include "agent/sampling/position_watch.h"
+#include "agent/sampling/sampled_symbols.h"
 #include "native/ledger/record_pool.h"
 #include "native/sampling/kernel_stacks.h"
 #include "native/sampling/sample_buffers.h"
@@ -31,7 +31,7 @@ struct sample_merge {
     const struct stack_walker *walker;
     struct java_methods *methods;
     struct compiled_code *code;
-    struct native_symbols symbols;
+    struct sampled_symbols symbols;
     struct record_pool pool;
     struct exact_method *exact; /* uthash, by record */
     struct position_watches positions;

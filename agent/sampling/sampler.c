@@ -40,7 +40,7 @@ void sampler__ask(jvmtiCapabilities *capabilities)
 static void JNICALL on_generated(jvmtiEnv *jvmti, const char *name, const void *address, jint bytes)
 {
     (void)jvmti;
-    native_symbols__stub(&treadle_agent.sampler.merge.symbols, name, address, bytes);
+    sampled_symbols__stub(&treadle_agent.sampler.merge.symbols, name, address, bytes);
 }
 
 void sampler__add_callbacks(jvmtiEventCallbacks *callbacks)

@@ -1,6 +1,6 @@
 /* Names of native functions as the agent finds them: of the build that is mapped, whatever lies
  * under its path by now, and of the image that is mapped there now. */
-#include "agent/sampling/native_symbols.h"
+#include "agent/sampling/sampled_symbols.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -64,7 +64,7 @@ static void install(const char *other_than)
 struct world {
     struct ledger ledger;
     struct code_images *images;
-    struct native_symbols symbols;
+    struct sampled_symbols symbols;
 };
 
 static void begin(struct world *world)
@@ -72,15 +72,15 @@ static void begin(struct world *world)
     assert_int_equal(ledger__create(&world->ledger, NULL, 1u << 20), 0);
     world->images = code_images__new();
     assert_non_null(world->images);
-    native_symbols__init(&world->symbols, &world->ledger, world->images);
+    sampled_symbols__init(&world->symbols, &world->ledger, world->images);
 }
 
 /* "" if it has none. */
 static const char *name_at(struct world *world, const void *address)
 {
     static char text[64];
-    const struct native_symbol *symbol =
-        native_symbols__find(&world->symbols, (uint64_t)(uintptr_t)address);
+    const struct sampled_symbol *symbol =
+        sampled_symbols__find(&world->symbols, (uint64_t)(uintptr_t)address);
     assert_non_null(symbol);
     const struct ledger_method *method = ledger__at(&world->ledger, symbol->method);
     const struct ledger_string *name = ledger__at(&world->ledger, method->name);

@@ -2,8 +2,8 @@
  * Functions of native images and stubs of the JVM that samples met, as records of the ledger. One
  * user at a time; not for handlers.
  */
-#ifndef TREADLE_NATIVE_SYMBOLS_H
-#define TREADLE_NATIVE_SYMBOLS_H
+#ifndef TREADLE_SAMPLED_SYMBOLS_H
+#define TREADLE_SAMPLED_SYMBOLS_H
 
 #include "agent/hotspot/code_cache.h"
 #include "native/ledger/ledger.h"
@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-struct native_symbols {
+struct sampled_symbols {
     struct ledger *ledger;
     const struct code_images *images;
     struct image_symbols *by_image; /* uthash */
@@ -25,31 +25,32 @@ struct native_symbols {
 };
 
 /* A function that an address is in. */
-struct native_symbol {
+struct sampled_symbol {
     ledger_ref method; /* its record; none: the ledger is full */
     ledger_ref code;   /* of a stub: that of its code, made when asked for */
     uint64_t begin;    /* the address of its first byte */
     uint64_t end;      /* one behind the last; begin: not known */
 };
 
-void native_symbols__init(struct native_symbols *symbols, struct ledger *ledger,
-                          const struct code_images *images);
+void sampled_symbols__init(struct sampled_symbols *symbols, struct ledger *ledger,
+                           const struct code_images *images);
 
 /* The function of an image that an address is in; NULL: in no image, or no memory. */
-struct native_symbol *native_symbols__find(struct native_symbols *symbols, uint64_t address);
+struct sampled_symbol *sampled_symbols__find(struct sampled_symbols *symbols, uint64_t address);
 
 /* Ditto of a stub, in a blob. */
-struct native_symbol *native_symbols__find_stub(struct native_symbols *symbols, uint64_t address,
-                                                const struct code_blob *blob);
+struct sampled_symbol *sampled_symbols__find_stub(struct sampled_symbols *symbols, uint64_t address,
+                                                  const struct code_blob *blob);
 
 /* Ditto of the kernel; NULL, too, if it hides its symbols. */
-struct native_symbol *native_symbols__find_kernel(struct native_symbols *symbols, uint64_t address);
+struct sampled_symbol *sampled_symbols__find_kernel(struct sampled_symbols *symbols,
+                                                    uint64_t address);
 
 /* Memory in use. */
-size_t native_symbols__bytes(struct native_symbols *symbols);
+size_t sampled_symbols__bytes(struct sampled_symbols *symbols);
 
 /* JVMTI's DynamicCodeGenerated, from any thread. */
-void native_symbols__stub(struct native_symbols *symbols, const char *name, const void *address,
-                          int32_t bytes);
+void sampled_symbols__stub(struct sampled_symbols *symbols, const char *name, const void *address,
+                           int32_t bytes);
 
 #endif

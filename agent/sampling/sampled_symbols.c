@@ -1,4 +1,4 @@
-#include "agent/sampling/native_symbols.h"
+#include "agent/sampling/sampled_symbols.h"
 
 #include "native/hash_table.h"
 #include "native/sampling/kernel_symbols.h"
@@ -24,7 +24,7 @@ struct symbol_key {
 
 struct symbol_entry {
     struct symbol_key key;
-    struct native_symbol symbol;
+    struct sampled_symbol symbol;
     UT_hash_handle hh;
 };
 
@@ -34,8 +34,8 @@ struct stub_name {
     char *name;
 };
 
-void native_symbols__init(struct native_symbols *symbols, struct ledger *ledger,
-                          const struct code_images *images)
+void sampled_symbols__init(struct sampled_symbols *symbols, struct ledger *ledger,
+                           const struct code_images *images)
 {
     memset(symbols, 0, sizeof *symbols);
     pthread_mutex_init(&symbols->stubs_lock, NULL);
@@ -43,13 +43,13 @@ void native_symbols__init(struct native_symbols *symbols, struct ledger *ledger,
     symbols->images = images;
 }
 
-static ledger_ref string(const struct native_symbols *symbols, const char *text)
+static ledger_ref string(const struct sampled_symbols *symbols, const char *text)
 {
     return *text ? ledger__string(symbols->ledger, text, strlen(text)) : 0;
 }
 
-static ledger_ref record_image(const struct native_symbols *symbols, const struct code_image *image,
-                               ledger_ref path)
+static ledger_ref record_image(const struct sampled_symbols *symbols,
+                               const struct code_image *image, ledger_ref path)
 {
     ledger_ref ref = ledger__take_shared(symbols->ledger, LEDGER_IMAGES, 1);
     struct ledger_image *record;
@@ -80,7 +80,7 @@ static struct elf_symbols *open_names(const struct code_image *image)
     return NULL;
 }
 
-static struct image_symbols *open_image(struct native_symbols *symbols,
+static struct image_symbols *open_image(struct sampled_symbols *symbols,
                                         const struct code_image *image)
 {
     struct image_symbols *entry;
@@ -103,8 +103,8 @@ static struct image_symbols *open_image(struct native_symbols *symbols,
     return entry;
 }
 
-static struct native_symbol *find_entry(const struct native_symbols *symbols,
-                                        const struct code_image *image, uint64_t begin)
+static struct sampled_symbol *find_entry(const struct sampled_symbols *symbols,
+                                         const struct code_image *image, uint64_t begin)
 {
     const struct symbol_key key = {begin, image};
     struct symbol_entry *entry;
@@ -115,16 +115,16 @@ static struct native_symbol *find_entry(const struct native_symbols *symbols,
     return entry ? &entry->symbol : NULL;
 }
 
-static struct native_symbol *add_entry(struct native_symbols *symbols,
-                                       const struct code_image *image, uint64_t begin, uint64_t end,
-                                       ledger_ref method)
+static struct sampled_symbol *add_entry(struct sampled_symbols *symbols,
+                                        const struct code_image *image, uint64_t begin,
+                                        uint64_t end, ledger_ref method)
 {
     struct symbol_entry *entry = calloc(1, sizeof *entry);
 
     if (!entry)
         return NULL;
     entry->key = (struct symbol_key){begin, image};
-    entry->symbol = (struct native_symbol){.method = method, .begin = begin, .end = end};
+    entry->symbol = (struct sampled_symbol){.method = method, .begin = begin, .end = end};
     HASH_ADD(hh, symbols->symbols, key, sizeof entry->key, entry);
     if (entry->hh.tbl)
         return &entry->symbol;
@@ -133,7 +133,7 @@ static struct native_symbol *add_entry(struct native_symbols *symbols,
 }
 
 /* A record of a symbol; it is found by nobody but here. */
-static ledger_ref record_symbol(const struct native_symbols *symbols, ledger_ref owner,
+static ledger_ref record_symbol(const struct sampled_symbols *symbols, ledger_ref owner,
                                 const char *name, ledger_ref image, uint64_t address,
                                 uint64_t bytes)
 {
@@ -152,11 +152,11 @@ static ledger_ref record_symbol(const struct native_symbols *symbols, ledger_ref
     return ref;
 }
 
-struct native_symbol *native_symbols__find(struct native_symbols *symbols, uint64_t address)
+struct sampled_symbol *sampled_symbols__find(struct sampled_symbols *symbols, uint64_t address)
 {
     struct code_function function;
     struct image_symbols *image;
-    struct native_symbol *known;
+    struct sampled_symbol *known;
     const char *name = "";
     uint64_t start, size;
 
@@ -193,9 +193,10 @@ struct native_symbol *native_symbols__find(struct native_symbols *symbols, uint6
                                    start - code_image__bias(function.image), size));
 }
 
-struct native_symbol *native_symbols__find_kernel(struct native_symbols *symbols, uint64_t address)
+struct sampled_symbol *sampled_symbols__find_kernel(struct sampled_symbols *symbols,
+                                                    uint64_t address)
 {
-    struct native_symbol *known;
+    struct sampled_symbol *known;
     const char *name;
     uint64_t start;
 
@@ -215,7 +216,7 @@ struct native_symbol *native_symbols__find_kernel(struct native_symbols *symbols
 }
 
 /* The index of the first stub that ends behind the address. */
-static uint32_t stub_position(const struct native_symbols *symbols, uint64_t address)
+static uint32_t stub_position(const struct sampled_symbols *symbols, uint64_t address)
 {
     uint32_t low = 0, high = symbols->stub_count;
 
@@ -230,7 +231,7 @@ static uint32_t stub_position(const struct native_symbols *symbols, uint64_t add
     return low;
 }
 
-static bool make_room(struct native_symbols *symbols)
+static bool make_room(struct sampled_symbols *symbols)
 {
     uint32_t wider = symbols->stub_room ? symbols->stub_room * 2 : 1024;
     struct stub_name *grown;
@@ -246,7 +247,8 @@ static bool make_room(struct native_symbols *symbols)
 }
 
 /* Under the lock. */
-static void add_stub(struct native_symbols *symbols, const char *name, uint64_t begin, uint64_t end)
+static void add_stub(struct sampled_symbols *symbols, const char *name, uint64_t begin,
+                     uint64_t end)
 {
     uint32_t at = stub_position(symbols, begin);
     char *copy;
@@ -273,8 +275,8 @@ static void add_stub(struct native_symbols *symbols, const char *name, uint64_t 
     symbols->stub_count++;
 }
 
-void native_symbols__stub(struct native_symbols *symbols, const char *name, const void *address,
-                          int32_t bytes)
+void sampled_symbols__stub(struct sampled_symbols *symbols, const char *name, const void *address,
+                           int32_t bytes)
 {
     uint64_t begin = (uint64_t)(uintptr_t)address;
 
@@ -285,7 +287,7 @@ void native_symbols__stub(struct native_symbols *symbols, const char *name, cons
     pthread_mutex_unlock(&symbols->stubs_lock);
 }
 
-static bool is_named(const struct native_symbols *symbols, const struct native_symbol *symbol,
+static bool is_named(const struct sampled_symbols *symbols, const struct sampled_symbol *symbol,
                      const char *name)
 {
     const struct ledger_method *method = ledger__at(symbols->ledger, symbol->method);
@@ -293,11 +295,11 @@ static bool is_named(const struct native_symbols *symbols, const struct native_s
     return !symbol->method || method->name == string(symbols, name);
 }
 
-struct native_symbol *native_symbols__find_stub(struct native_symbols *symbols, uint64_t address,
-                                                const struct code_blob *blob)
+struct sampled_symbol *sampled_symbols__find_stub(struct sampled_symbols *symbols, uint64_t address,
+                                                  const struct code_blob *blob)
 {
     uint64_t begin = blob->code, end = blob->end;
-    struct native_symbol *known;
+    struct sampled_symbol *known;
     char name[256];
     uint32_t at;
 
@@ -315,7 +317,7 @@ struct native_symbol *native_symbols__find_stub(struct native_symbols *symbols, 
         return known;
     /* Other code was there before. */
     if (known) {
-        *known = (struct native_symbol){
+        *known = (struct sampled_symbol){
             .method = record_symbol(symbols, string(symbols, "[jvm]"), name, 0, begin, end - begin),
             .begin = begin,
             .end = end};
@@ -325,7 +327,7 @@ struct native_symbol *native_symbols__find_stub(struct native_symbols *symbols, 
                      record_symbol(symbols, string(symbols, "[jvm]"), name, 0, begin, end - begin));
 }
 
-size_t native_symbols__bytes(struct native_symbols *symbols)
+size_t sampled_symbols__bytes(struct sampled_symbols *symbols)
 {
     const struct image_symbols *image, *next;
     size_t bytes = HASH_COUNT(symbols->symbols) * sizeof(struct symbol_entry);
