@@ -279,7 +279,7 @@ static int add_capabilities(struct agent *agent)
 
     virtual_threads__ask(agent, &capabilities);
     if (agent->options.sample != LEDGER_SAMPLE_NONE)
-        sampler__ask(&capabilities);
+        sampler__add_capabilities(&capabilities);
     return (int)(*agent->jvmti)->AddCapabilities(agent->jvmti, &capabilities);
 }
 
@@ -325,7 +325,7 @@ static void leave_to_parent(void)
     atomic_store(&agent->profiling, false);
     atomic_store(&agent->active, false);
     atomic_store(&agent->class_hooks.wanted, false);
-    sampler__leave(agent);
+    sampler__disable_in_child(agent);
     kernel_thread_table__abandon(&agent->kernel_threads);
     (void)ledger__make_private(&agent->ledger);
 }

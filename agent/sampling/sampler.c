@@ -30,7 +30,7 @@ struct sampled_task {
     UT_hash_handle hh;
 };
 
-void sampler__ask(jvmtiCapabilities *capabilities)
+void sampler__add_capabilities(jvmtiCapabilities *capabilities)
 {
     capabilities->can_get_line_numbers = 1;
     capabilities->can_get_bytecodes = 1;
@@ -136,7 +136,7 @@ static int prepare(struct agent *agent)
 
     if (sampler->ready)
         return 0;
-    sampler__ask(&capabilities);
+    sampler__add_capabilities(&capabilities);
     if ((*agent->jvmti)->AddCapabilities(agent->jvmti, &capabilities) != JVMTI_ERROR_NONE)
         log__line(LOG_WARN, "this JVM does not tell lines and bytecodes: none in treadle annotate");
     if (!sampler->images)
@@ -480,16 +480,16 @@ static uint32_t name_stack(struct sampler *sampler, jvmtiEnv *jvmti,
     return named;
 }
 
-void sampler__tell_stack(struct agent *agent, struct ledger_thread *thread)
+void sampler__record_stack(struct agent *agent, struct ledger_thread *thread)
 {
     struct sampler *sampler = &agent->sampler;
     const struct java_method *methods[STACK_FRAMES];
     uint32_t room, count;
     struct sample *sample;
 
-    if (thread->partial_samples == thread->told_samples || !atomic_load(&sampler->running))
+    if (thread->partial_samples == thread->recorded_samples || !atomic_load(&sampler->running))
         return;
-    thread->told_samples = thread->partial_samples;
+    thread->recorded_samples = thread->partial_samples;
     count = name_stack(sampler, agent->jvmti, methods);
     sample = count ? sample_buffers__claim(sampler->buffers, (unsigned)gettid(), &room) : NULL;
     if (!sample)
@@ -583,7 +583,7 @@ uint64_t sampler__rest_ns(const struct agent *agent)
     return sampler->interval_ns < SLOW_NS ? DRAIN_NS : SLOW_DRAIN_NS;
 }
 
-void sampler__leave(struct agent *agent)
+void sampler__disable_in_child(struct agent *agent)
 {
     atomic_store(&agent->sampler.running, false);
 }

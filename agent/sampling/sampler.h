@@ -59,7 +59,7 @@ struct sampler {
 };
 
 /* The capabilities and callbacks that it needs; before the events are set. */
-void sampler__ask(jvmtiCapabilities *capabilities);
+void sampler__add_capabilities(jvmtiCapabilities *capabilities);
 void sampler__add_callbacks(jvmtiEventCallbacks *callbacks);
 
 /* Samples from now on, as sampler->mode and interval_ns say; nothing if the mode is NONE. 0 or
@@ -89,7 +89,7 @@ void sampler__watch_me(struct agent *agent);
 
 /* A virtual thread is about to be unmounted, on its carrier: if samples of it did not come down to
  * where it began, since most of its stack is not on its carrier's, what JVMTI says of it helps. */
-void sampler__tell_stack(struct agent *agent, struct ledger_thread *thread);
+void sampler__record_stack(struct agent *agent, struct ledger_thread *thread);
 
 /* By the housekeeping thread, under the snapshot lock: timers for threads that came, and what was
  * sampled into the trees. */
@@ -100,6 +100,6 @@ void sampler__drain(struct agent *agent);
 uint64_t sampler__rest_ns(const struct agent *agent);
 
 /* In the child of a fork. Async-signal-safe. */
-void sampler__leave(struct agent *agent);
+void sampler__disable_in_child(struct agent *agent);
 
 #endif

@@ -539,9 +539,9 @@ struct ledger_thread {
     uint64_t left_cpu_ns; /* CPU in its tree when its kernel thread left it; 0: not known */
     uint64_t samples; /* taken while it ran: counted by whoever takes them, on its kernel thread */
     uint64_t merged_samples; /* … of these, in its tree or dropped; the profiler's own thread's */
-    uint64_t partial_samples; /* … of these, not down to where a virtual thread began */
-    uint64_t told_samples;    /* partial_samples when its whole stack was told last */
-    uint64_t lost_samples;    /* CPU samples that were due and found no room, in a buffer or here */
+    uint64_t partial_samples;  /* … of these, not down to where a virtual thread began */
+    uint64_t recorded_samples; /* partial_samples when its whole stack was told last */
+    uint64_t lost_samples; /* CPU samples that were due and found no room, in a buffer or here */
     uint64_t
         seen_wall_ns; /* wall time that its wall samples stand for; of CPU time the nodes say */
     uint64_t moded_cpu_ns; /* up to its samples, as the kernel divides it by modes: by ticks; … */
