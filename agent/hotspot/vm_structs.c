@@ -36,7 +36,7 @@ struct line {
 
 typedef void (*line_visit)(void *context, const struct line *line);
 
-enum wish_kind {
+enum field_kind {
     OFFSET,   /* of a field */
     ADDRESS,  /* of a static */
     SIZE_OF,  /* of a type */
@@ -52,8 +52,8 @@ static const struct {
     const char *type;
     const char *name; /* NULL: the type itself */
     size_t field;
-    enum wish_kind kind;
-} wishes[] = {
+    enum field_kind kind;
+} fields[] = {
     {"CodeCache", "_heaps", FIELD(code_cache_heaps), ADDRESS},
     {"StubRoutines", "_call_stub_return_address", FIELD(call_stub_return_address), ADDRESS},
     {"GrowableArrayBase", "_len", FIELD(array_length), OFFSET},
@@ -111,10 +111,10 @@ static const struct {
     {"JavaFrameAnchor", "_last_Java_fp", FIELD(anchor_fp), OPTIONAL},
 };
 
-#define WISHES (sizeof wishes / sizeof *wishes)
+#define FIELD_COUNT (sizeof fields / sizeof *fields)
 
 /* What libjvm says of its tables' layout. */
-static uint64_t told(const char *name)
+static uint64_t exported(const char *name)
 {
     const uint64_t *value = dlsym(RTLD_DEFAULT, name);
 
@@ -135,7 +135,7 @@ static uint64_t word_at(const char *entry, uint64_t offset)
 
 static uint64_t column(const char *name)
 {
-    return name ? told(name) : NO_COLUMN;
+    return name ? exported(name) : NO_COLUMN;
 }
 
 static const char *text_cell(const char *line, uint64_t offset)
@@ -151,7 +151,7 @@ static uint64_t word_cell(const char *line, uint64_t offset)
 static void walk_table(const struct table *table, line_visit visit, void *context)
 {
     const char *const *lines = dlsym(RTLD_DEFAULT, table->lines);
-    uint64_t stride = told(table->stride);
+    uint64_t stride = exported(table->stride);
     uint64_t type = column(table->type), field = column(table->field);
     uint64_t type_string = column(table->type_string), offset = column(table->offset);
     uint64_t address = column(table->address), size = column(table->size);
@@ -191,27 +191,27 @@ static int32_t bytes_of(const struct line *line)
                : 4;
 }
 
-static void grant(struct vm_structs *structs, size_t wish, const struct line *line)
+static void resolve(struct vm_structs *structs, size_t row, const struct line *line)
 {
-    char *field = (char *)structs + wishes[wish].field;
-    enum wish_kind kind = wishes[wish].kind;
+    char *field = (char *)structs + fields[row].field;
+    enum field_kind kind = fields[row].kind;
 
     if (kind == ADDRESS || kind == OPTIONAL_ADDRESS)
         *(uint64_t *)(void *)field = line->address;
     else
         *(int32_t *)(void *)field =
             (int32_t)(kind == SIZE_OF || kind == OPTIONAL_SIZE_OF ? line->size : line->offset);
-    if (wishes[wish].field == FIELD(blob_frame_complete))
+    if (fields[row].field == FIELD(blob_frame_complete))
         structs->blob_frame_complete_bytes = bytes_of(line);
-    if (wishes[wish].field == FIELD(nmethod_metadata_offset))
+    if (fields[row].field == FIELD(nmethod_metadata_offset))
         structs->nmethod_metadata_offset_bytes = bytes_of(line);
 }
 
-static void grant_wishes(void *structs, const struct line *line)
+static void resolve_fields(void *structs, const struct line *line)
 {
-    for (size_t i = 0; i < WISHES; i++)
-        if (is_line_of(line, wishes[i].type, wishes[i].name))
-            grant(structs, i, line);
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        if (is_line_of(line, fields[i].type, fields[i].name))
+            resolve(structs, i, line);
 }
 
 #define FLAG_ORIGIN 15 /* bits of a flag's state: who set it; 0: nobody */
@@ -297,14 +297,14 @@ bool vm_structs__read(struct vm_structs *structs, const char **missing)
     structs->code_cache_heaps = NULL;
     structs->call_stub_return_address = NULL;
     structs->vm_major_version = NULL;
-    walk_tables(grant_wishes, structs);
-    for (size_t i = 0; i < WISHES; i++) {
-        const char *field = (const char *)structs + wishes[i].field;
-        bool there = wishes[i].kind == ADDRESS ? *(const uint64_t *)(const void *)field != 0
+    walk_tables(resolve_fields, structs);
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        const char *field = (const char *)structs + fields[i].field;
+        bool there = fields[i].kind == ADDRESS ? *(const uint64_t *)(const void *)field != 0
                                                : *(const int32_t *)(const void *)field >= 0;
 
-        *missing = wishes[i].name ? wishes[i].name : wishes[i].type;
-        if (!there && wishes[i].kind < OPTIONAL)
+        *missing = fields[i].name ? fields[i].name : fields[i].type;
+        if (!there && fields[i].kind < OPTIONAL)
             return false;
     }
     *missing = structs->blob_code_begin < 0 && structs->blob_code_offset < 0 ? "_code_begin"
