@@ -140,7 +140,8 @@ static void charge_beginning(struct kernel_thread *kernel_thread)
     }
 }
 
-void kernel_thread__go_on(struct kernel_thread *kernel_thread, const struct java_position *position)
+void kernel_thread__switch_to(struct kernel_thread *kernel_thread,
+                              const struct java_position *position)
 {
     uint32_t epoch = __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE);
     bool is_of_epoch = epoch == EPOCH_STOPPED || token__is_of_epoch(position->token, epoch);

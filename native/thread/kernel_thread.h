@@ -167,8 +167,8 @@ ledger_ref kernel_thread__add_thread(struct kernel_thread *kernel_thread,
 /* Another Java thread is current from here on, where the position says, or at its root if that is
  * of another epoch. Everything must be charged. The position's returns are the tree's from then on.
  */
-void kernel_thread__go_on(struct kernel_thread *kernel_thread,
-                          const struct java_position *position);
+void kernel_thread__switch_to(struct kernel_thread *kernel_thread,
+                              const struct java_position *position);
 
 /* Events do not count until resumed: somebody runs on the Java thread's kernel thread who could not
  * be recorded. What is consumed meanwhile still goes to the current node. */

@@ -109,7 +109,7 @@ static void meet(struct kernel_thread *carrier, ledger_ref ref)
     if (!virtual_thread__is_mounted(carrier) ||
         (thread && carrier->thread == thread && !thread->unmounted_ns))
         return;
-    kernel_thread__go_on(carrier, &carrier->carrier);
+    kernel_thread__switch_to(carrier, &carrier->carrier);
     carrier->carrier.thread = NULL;
 }
 
@@ -149,7 +149,7 @@ static void place(struct kernel_thread *carrier, uint32_t epoch, ledger_ref ref,
         virtual_thread__is_mounted(carrier) && carrier->thread == thread && !thread->unmounted_ns;
 
     if (virtual_thread__is_mounted(carrier) && !stays) {
-        kernel_thread__go_on(carrier, &carrier->carrier);
+        kernel_thread__switch_to(carrier, &carrier->carrier);
         carrier->carrier.thread = NULL;
     }
     kernel_thread__charge_until_stop(carrier);
@@ -213,7 +213,7 @@ void virtual_thread__place_again(struct kernel_thread *carrier, uint32_t epoch, 
     if (ref) {
         place(carrier, epoch, ref, keys, count);
     } else {
-        kernel_thread__go_on(carrier, &carrier->carrier);
+        kernel_thread__switch_to(carrier, &carrier->carrier);
         carrier->carrier.thread = NULL;
         call_tree__go_to(&carrier->tree, carrier->thread->root, 0);
         call_tree__begin_epoch(&carrier->tree, epoch);
@@ -247,7 +247,7 @@ bool virtual_thread__mount(struct kernel_thread *carrier, ledger_ref ref)
     thread->returns = (struct ledger_returns){0};
     carrier->carrier = take_position(carrier);
     carrier->record->carries = 1;
-    kernel_thread__go_on(carrier, &position);
+    kernel_thread__switch_to(carrier, &position);
     carrier->look.parked_ns = parked_ns;
     return true;
 }
@@ -273,7 +273,7 @@ void virtual_thread__unmount(struct kernel_thread *carrier)
     thread->unsure = position.unsure;
     thread->unprofiled_wall_ns = unprofiled_wall_ns(carrier);
     thread->unmounted_ns = ledger_kernel_thread__last_ns(carrier->record);
-    kernel_thread__go_on(carrier, &carrier->carrier);
+    kernel_thread__switch_to(carrier, &carrier->carrier);
     carrier->carrier.thread = NULL;
 }
 
