@@ -42,18 +42,18 @@ JNIEnv *agent__jni(const struct agent *agent)
     return jni;
 }
 
-static bool knows_java(void *context, pid_t tid)
+static bool runs_java(void *context, pid_t tid)
 {
     struct agent *agent = context;
 
-    return kernel_thread_table__knows(&agent->kernel_threads, tid);
+    return kernel_thread_table__runs_java(&agent->kernel_threads, tid);
 }
 
-static bool knew_java(void *context, pid_t tid, uint64_t start_ticks)
+static bool ran_java(void *context, pid_t tid, uint64_t start_ticks)
 {
     struct agent *agent = context;
 
-    return kernel_thread_table__knew(&agent->kernel_threads, tid, start_ticks);
+    return kernel_thread_table__ran_java(&agent->kernel_threads, tid, start_ticks);
 }
 
 static void forget_gone(void *context)
@@ -171,8 +171,8 @@ static void begin_budget(struct agent *agent)
 
 static int begin_ledger(struct agent *agent, const char *options, bool attached)
 {
-    struct scan_java java = {.knows = knows_java,
-                             .knew = knew_java,
+    struct scan_java java = {.runs_java = runs_java,
+                             .ran_java = ran_java,
                              .unprofiled = find_unprofiled,
                              .forget_gone = forget_gone,
                              .context = agent};

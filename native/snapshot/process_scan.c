@@ -253,9 +253,9 @@ static void hide_row(struct process_scan *scan, struct scanned_row *row)
  * that is gone would make it forgotten. */
 static bool ran_java(const struct process_scan *scan, const struct scanned_row *row)
 {
-    if (scan->java.knew)
-        return scan->java.knew(scan->java.context, row->tid, row->start_ticks);
-    return scan->java.knows(scan->java.context, row->tid);
+    if (scan->java.ran_java)
+        return scan->java.ran_java(scan->java.context, row->tid, row->start_ticks);
+    return scan->java.runs_java(scan->java.context, row->tid);
 }
 
 /* Its kernel thread is gone. If a Java thread ran on it after all, that one has the books. */
@@ -307,7 +307,7 @@ static void look_closely(struct process_scan *scan, struct scanned_row *row, pid
     row->status = status;
     row->pass = scan->pass;
     row->looks++;
-    if (!row->thread && (row->looks > 1 || !scan->java.knew))
+    if (!row->thread && (row->looks > 1 || !scan->java.ran_java))
         (void)enter_row(scan, row);
     if (row->thread)
         book_row(scan, row, now_ns);
@@ -318,7 +318,7 @@ static void look_at(struct process_scan *scan, pid_t tid, uint64_t now_ns, enum 
     struct scanned_row *row;
 
     HASH_FIND_INT(scan->rows, &tid, row);
-    if (scan->java.knows(scan->java.context, tid)) {
+    if (scan->java.runs_java(scan->java.context, tid)) {
         if (row)
             hide_row(scan, row);
         return;

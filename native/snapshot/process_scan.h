@@ -20,10 +20,10 @@ struct scanned_row;
 /* Which kernel threads are none of a scan's business. `context` comes back in each call. */
 struct scan_java {
     /* Does or did a Java thread run on the kernel thread that has that tid now? */
-    bool (*knows)(void *context, pid_t tid);
+    bool (*runs_java)(void *context, pid_t tid);
     /* Did one run on that kernel thread, which is gone by now? NULL for a copy, in which nothing
      * begins: a thread then gets its row at the first look, else at the second or when it ends. */
-    bool (*knew)(void *context, pid_t tid, uint64_t start_ticks);
+    bool (*ran_java)(void *context, pid_t tid, uint64_t start_ticks);
     /* What of it is not profiled, or NULL. */
     const struct ledger_unprofiled *(*unprofiled)(void *context, pid_t tid, uint64_t start_ticks);
     /* A scan is done: the answers for threads that are gone are needed no more. NULL for a copy. */

@@ -38,7 +38,7 @@ static int compare_tids(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static bool knows_java(void *context, pid_t tid)
+static bool runs_java(void *context, pid_t tid)
 {
     const struct settlement *settlement = context;
 
@@ -424,7 +424,7 @@ int ledger__settle(struct ledger *copy)
                  .monotonic_zero_ns = header->monotonic_ns},
     };
     struct scan_java java = {
-        .knows = knows_java, .unprofiled = find_unprofiled, .context = &settlement};
+        .runs_java = runs_java, .unprofiled = find_unprofiled, .context = &settlement};
     struct process_scan scan;
     int error = dangling_refs__cut(copy);
 

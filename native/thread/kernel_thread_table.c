@@ -266,7 +266,7 @@ struct kernel_thread *kernel_thread_table__enter(struct kernel_thread_table *tab
 
 struct kernel_thread *kernel_thread_table__find_mine(struct kernel_thread_table *table)
 {
-    if (!kernel_thread_mine && kernel_thread_table__knows(table, gettid()))
+    if (!kernel_thread_mine && kernel_thread_table__runs_java(table, gettid()))
         return kernel_thread_table__enter(table);
     return kernel_thread_mine;
 }
@@ -319,7 +319,7 @@ void kernel_thread_table__note_unprofiled(struct kernel_thread_table *table)
     pthread_mutex_unlock(&table->lock);
 }
 
-bool kernel_thread_table__knows(struct kernel_thread_table *table, pid_t tid)
+bool kernel_thread_table__runs_java(struct kernel_thread_table *table, pid_t tid)
 {
     struct kernel_thread_entry *entry;
 
@@ -333,18 +333,19 @@ bool kernel_thread_table__knows(struct kernel_thread_table *table, pid_t tid)
     return entry != NULL;
 }
 
-bool kernel_thread_table__knew(struct kernel_thread_table *table, pid_t tid, uint64_t start_ticks)
+bool kernel_thread_table__ran_java(struct kernel_thread_table *table, pid_t tid,
+                                   uint64_t start_ticks)
 {
     struct kernel_thread_entry *entry;
-    bool knew;
+    bool ran;
 
     pthread_mutex_lock(&table->lock);
     HASH_FIND_INT(table->entries, &tid, entry);
-    knew = (entry && entry->thread.record->start_ticks == start_ticks) ||
-           has_departed(&table->departed[0], tid, start_ticks) ||
-           has_departed(&table->departed[1], tid, start_ticks);
+    ran = (entry && entry->thread.record->start_ticks == start_ticks) ||
+          has_departed(&table->departed[0], tid, start_ticks) ||
+          has_departed(&table->departed[1], tid, start_ticks);
     pthread_mutex_unlock(&table->lock);
-    return knew;
+    return ran;
 }
 
 struct slow_hooks kernel_thread_table__slow_hooks(struct kernel_thread_table *table)

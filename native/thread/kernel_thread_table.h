@@ -114,11 +114,12 @@ void kernel_thread_table__note_unprofiled(struct kernel_thread_table *table);
 
 /* Does or did a Java thread run on the kernel thread that now has that tid? True until it is gone,
  * for it consumes CPU to its very end. */
-bool kernel_thread_table__knows(struct kernel_thread_table *table, pid_t tid);
+bool kernel_thread_table__runs_java(struct kernel_thread_table *table, pid_t tid);
 
 /* Did one run on the kernel thread of that tid and start, which may be gone since the last sweep
  * but one? */
-bool kernel_thread_table__knew(struct kernel_thread_table *table, pid_t tid, uint64_t start_ticks);
+bool kernel_thread_table__ran_java(struct kernel_thread_table *table, pid_t tid,
+                                   uint64_t start_ticks);
 
 /* Of all kernel threads, those that are gone included. */
 struct slow_hooks kernel_thread_table__slow_hooks(struct kernel_thread_table *table);

@@ -375,7 +375,7 @@ static void *run_short_thread(void *context)
         kernel_thread__leave(kernel_thread, 'A' + i % 5);
     }
     burn_cpu(MS / 2);
-    thread->known = kernel_thread_table__knows(&thread->world->table, thread->tid);
+    thread->known = kernel_thread_table__runs_java(&thread->world->table, thread->tid);
     EVENT(thread->end, kernel_thread__end_java(kernel_thread));
     thread->last_look_ns = thread->end.after + 10 * MS;
     return NULL;
@@ -436,7 +436,7 @@ static void check_short_threads(enum ledger_clock_kind kind)
     process_ns = process_cpu_ns() - process_ns;
     for (unsigned i = 0; i < SHORT_THREADS; i++) {
         check_short_thread(world, &threads[i]);
-        assert_false(kernel_thread_table__knows(&world->table, threads[i].tid));
+        assert_false(kernel_thread_table__runs_java(&world->table, threads[i].tid));
         sum_ns += sum_cpu_ns(&world->ledger, find_thread(&world->ledger, i + 1)->root);
         ends_ns += threads[i].end.after;
         looks_ns += threads[i].last_look_ns;

@@ -279,7 +279,7 @@ static void the_place_of_a_kernel_thread(void **state)
     assert_false(kernel_thread_table__place(&world->table, 0x3fffffff, &place));
 }
 
-static bool knows_nobody(void *context, pid_t tid)
+static bool runs_no_java(void *context, pid_t tid)
 {
     (void)context, (void)tid;
     return false;
@@ -296,7 +296,7 @@ static void the_row_of_a_kernel_thread(void **state)
 {
     (void)state;
     struct java_world *world = java_world__make(4 * MIB, LEDGER_CLOCK_PLAIN, 0, false);
-    const struct scan_java java = {.knows = knows_nobody, .unprofiled = none_unprofiled};
+    const struct scan_java java = {.runs_java = runs_no_java, .unprofiled = none_unprofiled};
     struct process_scan scan;
     assert_non_null(world);
     process_scan__init(&scan, &world->ledger, getpid(), 0, &java);

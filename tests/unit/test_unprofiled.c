@@ -196,7 +196,7 @@ static void what_was_done_before_is_nobodys(void **state)
     start(&play, 1);
     assert_int_not_equal(kernel_thread_table__adopt(&play.world->table, play.tid, &facts), 0);
     assert_int_equal(kernel_thread_table__adopt(&play.world->table, play.tid, &facts), 0);
-    assert_true(kernel_thread_table__knows(&play.world->table, play.tid));
+    assert_true(kernel_thread_table__runs_java(&play.world->table, play.tid));
     meet(&play);
     meet(&play);
     check_near(settled_cpu_ns(&play, 2), play.worked_ns[1]);
