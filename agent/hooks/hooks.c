@@ -17,7 +17,7 @@ static struct kernel_thread *ready(JNIEnv *jni, uintptr_t place, bool stays)
     if (__atomic_load_n(&agent->setup.epoch, __ATOMIC_ACQUIRE) == EPOCH_STOPPED)
         return NULL;
     if (!mine || !kernel_thread__counts(mine))
-        mine = thread_events__meet(agent, jni);
+        mine = thread_events__identify(agent, jni);
     if (!mine || !kernel_thread__counts(mine))
         return NULL;
     standing_frames__check(agent, mine, place, stays);

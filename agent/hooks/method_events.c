@@ -9,8 +9,8 @@
 static bool is_known(const struct kernel_thread *mine)
 {
     return mine && mine->epoch == __atomic_load_n(&mine->setup->epoch, __ATOMIC_RELAXED) &&
-           !__atomic_load_n(&mine->unmet, __ATOMIC_RELAXED) && !call_tree__is_unseen(&mine->tree) &&
-           !call_tree__is_on_seed(&mine->tree);
+           !__atomic_load_n(&mine->unidentified, __ATOMIC_RELAXED) &&
+           !call_tree__is_unseen(&mine->tree) && !call_tree__is_on_seed(&mine->tree);
 }
 
 /* One that ran before profiling was started, or begins to run in another epoch, or stands on a
@@ -24,7 +24,7 @@ static __attribute__((noinline, cold)) struct kernel_thread *ready(JNIEnv *jni, 
     struct kernel_thread *mine = kernel_thread_table__mine();
     struct agent *agent = &treadle_agent;
 
-    if (!mine || kernel_thread__is_unmet(mine))
+    if (!mine || kernel_thread__is_unidentified(mine))
         mine = thread_events__late_start(agent, jni, thread);
     if (!mine || !kernel_thread__counts(mine))
         return NULL;

@@ -53,8 +53,8 @@ static const struct kernel_thread *current(struct agent *agent, JNIEnv *jni)
     if (mine && !kernel_thread__is_profiling(mine)) {
         if (mine->record->carries)
             return NULL;
-    } else if (mine && kernel_thread__is_unmet(mine)) {
-        mine = thread_events__meet(agent, jni);
+    } else if (mine && kernel_thread__is_unidentified(mine)) {
+        mine = thread_events__identify(agent, jni);
     }
     return mine && mine->thread && !mine->idle && !mine->paused ? mine : NULL;
 }
@@ -293,27 +293,27 @@ static bool is_virtual(const struct agent *agent, JNIEnv *jni, jthread thread)
 
 /* The books of the kernel thread are opened under its carrier's name by thread_events__adopt_all,
  * or when the carrier starts: a mounted thread cannot tell who carries it. */
-static struct kernel_thread *meet(struct agent *agent, JNIEnv *jni, jthread thread)
+static struct kernel_thread *identify(struct agent *agent, JNIEnv *jni, jthread thread)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
     bool mounted = is_virtual(agent, jni, thread);
 
     if (mounted) {
         mine = kernel_thread_table__find_mine(&agent->kernel_threads);
-        return mine && virtual_threads__meet(agent, jni, thread) ? mine : NULL;
+        return mine && virtual_threads__identify(agent, jni, thread) ? mine : NULL;
     }
-    if (!mine || mine->idle || kernel_thread__is_unmet(mine)) {
-        if (mine && mine->refused && !kernel_thread__is_unmet(mine))
+    if (!mine || mine->idle || kernel_thread__is_unidentified(mine)) {
+        if (mine && mine->refused && !kernel_thread__is_unidentified(mine))
             return NULL;
         /* What was mounted when profiling was stopped is not what is about to begin or over. */
         if (mine)
-            virtual_thread__meet(mine, 0);
+            virtual_thread__identify(mine, 0);
         mine = begin(agent, jni, thread, 0);
         if (mine)
             kernel_thread__doubt(mine);
     }
     if (mine)
-        virtual_thread__meet(mine, 0);
+        virtual_thread__identify(mine, 0);
     return mine;
 }
 
@@ -327,7 +327,7 @@ struct kernel_thread *thread_events__late_start(struct agent *agent, JNIEnv *jni
     mine = kernel_thread_table__find_mine(&agent->kernel_threads);
     /* Adopted, or a carrier. */
     if (mine || is_virtual(agent, jni, thread))
-        return meet(agent, jni, thread);
+        return identify(agent, jni, thread);
     /* None: over already, or it could not be recorded when it started. */
     mine = begin(agent, jni, thread, 0);
     if (mine)
@@ -335,7 +335,7 @@ struct kernel_thread *thread_events__late_start(struct agent *agent, JNIEnv *jni
     return mine;
 }
 
-struct kernel_thread *thread_events__meet(struct agent *agent, JNIEnv *jni)
+struct kernel_thread *thread_events__identify(struct agent *agent, JNIEnv *jni)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
     jthread thread;
@@ -343,12 +343,12 @@ struct kernel_thread *thread_events__meet(struct agent *agent, JNIEnv *jni)
     if (!mine && kernel_thread_table__refused_me())
         return NULL;
     /* A mounted virtual thread that is known to be one; or one that there is no room for. */
-    if (mine && (mine->paused || mine->refused) && !kernel_thread__is_unmet(mine))
+    if (mine && (mine->paused || mine->refused) && !kernel_thread__is_unidentified(mine))
         return NULL;
     ledger__count(&agent->ledger.header->identified, 1);
     if ((*agent->jvmti)->GetCurrentThread(agent->jvmti, &thread) != JVMTI_ERROR_NONE)
         return NULL;
-    mine = meet(agent, jni, thread);
+    mine = identify(agent, jni, thread);
     (*jni)->DeleteLocalRef(jni, thread);
     return mine && !mine->paused ? mine : NULL;
 }

@@ -34,7 +34,7 @@ struct java_thread_origin thread_events__here(struct agent *agent, JNIEnv *jni);
 
 /* A hook's: finds out who runs on the calling kernel thread, and records it if it is not yet. NULL
  * if it cannot be recorded; events of a virtual thread do not count. */
-struct kernel_thread *thread_events__meet(struct agent *agent, JNIEnv *jni);
+struct kernel_thread *thread_events__identify(struct agent *agent, JNIEnv *jni);
 
 /* The handler of samples is to know the Java threads that run already; see java_host.h. */
 void thread_events__note_hosts(struct agent *agent, JNIEnv *jni);

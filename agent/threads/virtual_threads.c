@@ -217,13 +217,13 @@ static bool mount(struct agent *agent, JNIEnv *jni, jthread thread, struct kerne
     return false;
 }
 
-bool virtual_threads__meet(struct agent *agent, JNIEnv *jni, jthread thread)
+bool virtual_threads__identify(struct agent *agent, JNIEnv *jni, jthread thread)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
     ledger_ref ref = virtual_threads__record(agent, NULL);
 
-    virtual_thread__meet(mine, ref);
-    if (kernel_thread__is_unmet(mine))
+    virtual_thread__identify(mine, ref);
+    if (kernel_thread__is_unidentified(mine))
         return false;
     if (kernel_thread__counts(mine) && ref && mine->thread == ledger__at(&agent->ledger, ref))
         return true;
@@ -278,8 +278,8 @@ static void JNICALL on_end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
     (void)jvmti;
     if (!atomic_load(&treadle_agent.active) || !mine || !mine->thread || !ref)
         return;
-    if (kernel_thread__is_unmet(mine))
-        virtual_thread__meet(mine, ref);
+    if (kernel_thread__is_unidentified(mine))
+        virtual_thread__identify(mine, ref);
     if (end_it(&treadle_agent, mine, ref))
         note_last_name(&treadle_agent, jni, thread, ref);
 }
@@ -305,9 +305,9 @@ static void JNICALL on_mount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
         refuse(agent);
         return;
     }
-    if (kernel_thread__is_unmet(mine))
-        virtual_thread__meet(mine, 0);
-    if (!kernel_thread__is_unmet(mine) && mount(agent, jni, thread, mine))
+    if (kernel_thread__is_unidentified(mine))
+        virtual_thread__identify(mine, 0);
+    if (!kernel_thread__is_unidentified(mine) && mount(agent, jni, thread, mine))
         standing_frames__check_mounted(agent, mine);
 }
 
@@ -320,9 +320,9 @@ static void JNICALL on_unmount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
     (void)jvmti;
     if (!mine || !mine->thread || !is_profiling(agent))
         return;
-    if (kernel_thread__is_unmet(mine))
-        (void)virtual_threads__meet(agent, jni, thread);
-    if (kernel_thread__is_unmet(mine))
+    if (kernel_thread__is_unidentified(mine))
+        (void)virtual_threads__identify(agent, jni, thread);
+    if (kernel_thread__is_unidentified(mine))
         return;
     if (mine->paused)
         kernel_thread__resume(mine);
@@ -338,7 +338,8 @@ static struct kernel_thread *mine_met(struct agent *agent, JNIEnv *jni)
 {
     struct kernel_thread *mine = kernel_thread_table__find_mine(&agent->kernel_threads);
 
-    return mine && kernel_thread__is_unmet(mine) ? thread_events__meet(agent, jni) : mine;
+    return mine && kernel_thread__is_unidentified(mine) ? thread_events__identify(agent, jni)
+                                                        : mine;
 }
 
 void JNICALL virtual_threads__starting(JNIEnv *jni, jclass hooks, jobject thread)

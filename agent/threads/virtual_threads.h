@@ -28,7 +28,7 @@ void virtual_threads__add_callbacks(union event_callbacks *callbacks);
 
 /* The current thread is a virtual one, which may be mounted since before anybody listened: it is
  * made current. False if it cannot be recorded. */
-bool virtual_threads__meet(struct agent *agent, JNIEnv *jni, jthread thread);
+bool virtual_threads__identify(struct agent *agent, JNIEnv *jni, jthread thread);
 
 /* The virtual thread that is mounted on a carrier: a local reference; or NULL. */
 jthread virtual_threads__mounted_on(const struct agent *agent, JNIEnv *jni, jthread carrier);

@@ -33,12 +33,12 @@ static void set_up(struct kernel_thread *kernel_thread, const struct kernel_thre
     kernel_thread->record = record;
     kernel_thread->thread = NULL;
     kernel_thread->unprofiled = NULL;
-    kernel_thread->unmet = false;
+    kernel_thread->unidentified = false;
     kernel_thread->idle = true;
     kernel_thread->refused = false;
     kernel_thread->paused = false;
     kernel_thread->carrier.thread = NULL;
-    kernel_thread->met = EPOCH_STOPPED;
+    kernel_thread->identified = EPOCH_STOPPED;
     kernel_thread->epoch = EPOCH_NONE;
     kernel_thread->joined = EPOCH_STOPPED;
     kernel_thread->placed = EPOCH_STOPPED;
@@ -318,7 +318,7 @@ static void begin_epoch(struct kernel_thread *kernel_thread, uint32_t epoch)
     struct call_tree *tree = &kernel_thread->tree;
 
     kernel_thread__pass_over_metrics(kernel_thread);
-    if (kernel_thread->carrier.thread && kernel_thread->met != epoch) {
+    if (kernel_thread->carrier.thread && kernel_thread->identified != epoch) {
         leave_mounted(kernel_thread);
         call_tree__go_to(tree, kernel_thread->thread->root, 0);
     }
@@ -471,7 +471,7 @@ bool kernel_thread__is_silent(const struct kernel_thread *kernel_thread, uint32_
     const struct ledger_thread *thread = kernel_thread->thread;
     bool carries = kernel_thread->carrier.thread || (thread && thread->kind == THREAD_CARRIER);
 
-    return !kernel_thread->idle && kernel_thread__is_unmet(kernel_thread) == carries &&
+    return !kernel_thread->idle && kernel_thread__is_unidentified(kernel_thread) == carries &&
            kernel_thread->placed == epoch &&
            !__atomic_load_n(&kernel_thread->joining, __ATOMIC_SEQ_CST) &&
            __atomic_load_n(&kernel_thread->joined, __ATOMIC_RELAXED) != epoch;
@@ -533,7 +533,7 @@ bool kernel_thread__join(struct kernel_thread *kernel_thread)
     uint32_t epoch = __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE);
 
     if (kernel_thread->idle || kernel_thread->paused || epoch == EPOCH_STOPPED ||
-        kernel_thread__is_unmet(kernel_thread))
+        kernel_thread__is_unidentified(kernel_thread))
         return false;
     if (kernel_thread->joined != epoch) {
         if (!kernel_thread__begin_joining(kernel_thread))

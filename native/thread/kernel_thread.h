@@ -94,18 +94,19 @@ struct kernel_thread {
     const struct ledger_unprofiled *unprofiled; /* atomic; or NULL */
     struct ledger_thread *thread; /* the Java thread that runs, or the last that did; or NULL */
     const void *host;             /* what the host calls the platform thread that it is; or NULL */
-    uint32_t epoch;  /* events count while it is the setup's; EPOCH_NONE if idle or paused */
-    uint32_t joined; /* the last epoch that it took part in */
-    uint32_t placed; /* the last epoch at whose start somebody else looked where it stands */
-    bool held;       /* atomic; see kernel_thread__place */
-    bool placing;    /* atomic; see kernel_thread__place_again: no event counts meanwhile */
-    bool joining;    /* atomic; it takes part in the epoch from here on: it is not placed again */
-    bool unmet;      /* atomic; who runs must be found out first: a start or end may be missed */
-    bool idle;       /* no Java thread runs */
-    bool refused;    /* for the one that does there was no room: counted, not tried again */
-    bool paused;     /* a virtual thread is mounted that could not be recorded */
+    uint32_t epoch;    /* events count while it is the setup's; EPOCH_NONE if idle or paused */
+    uint32_t joined;   /* the last epoch that it took part in */
+    uint32_t placed;   /* the last epoch at whose start somebody else looked where it stands */
+    bool held;         /* atomic; see kernel_thread__place */
+    bool placing;      /* atomic; see kernel_thread__place_again: no event counts meanwhile */
+    bool joining;      /* atomic; it takes part in the epoch from here on: it is not placed again */
+    bool unidentified; /* atomic; who runs must be found out first: a start or end may be missed */
+    bool idle;         /* no Java thread runs */
+    bool refused;      /* for the one that does there was no room: counted, not tried again */
+    bool paused;       /* a virtual thread is mounted that could not be recorded */
     struct java_position carrier; /* the carrier's own while a virtual thread is mounted */
-    uint32_t met; /* the last epoch in which it was found out who is mounted at its beginning */
+    uint32_t
+        identified; /* the last epoch in which it was found out who is mounted at its beginning */
     struct kernel_clock clock;
     uint64_t metrics_read_ns;
     uint64_t metrics_on_interval; /* bits: to be read without a switch too, every so often */
@@ -177,7 +178,7 @@ void kernel_thread__resume(struct kernel_thread *kernel_thread);
 
 /* Whether events count, where the epoch says that they may not: takes part in a new epoch, whose
  * calls begin at the thread's root. A virtual thread that was mounted in an earlier one is so no
- * more, unless virtual_thread__meet has found it here: nobody told whether it was unmounted. */
+ * more, unless virtual_thread__identify has found it here: nobody told whether it was unmounted. */
 bool kernel_thread__join(struct kernel_thread *kernel_thread);
 
 /*
@@ -311,9 +312,9 @@ static inline bool kernel_thread__is_profiling(const struct kernel_thread *kerne
 }
 
 /* Who runs must be found out first. */
-static inline bool kernel_thread__is_unmet(const struct kernel_thread *kernel_thread)
+static inline bool kernel_thread__is_unidentified(const struct kernel_thread *kernel_thread)
 {
-    return __atomic_load_n(&kernel_thread->unmet, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&kernel_thread->unidentified, __ATOMIC_ACQUIRE);
 }
 
 static inline bool kernel_thread__counts(struct kernel_thread *kernel_thread)

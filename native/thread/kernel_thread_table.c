@@ -277,7 +277,7 @@ static void check_who_runs(struct kernel_thread_entry *entry, const struct java_
     const struct ledger_thread *thread = entry->thread.thread;
 
     if (facts->kind == THREAD_CARRIER || !thread || thread->java_id != facts->java_id)
-        __atomic_store_n(&entry->thread.unmet, true, __ATOMIC_RELEASE);
+        __atomic_store_n(&entry->thread.unidentified, true, __ATOMIC_RELEASE);
 }
 
 ledger_ref kernel_thread_table__adopt(struct kernel_thread_table *table, pid_t tid,

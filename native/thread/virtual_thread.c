@@ -98,12 +98,12 @@ static uint64_t charge_parked(const struct kernel_thread *carrier, struct ledger
     return later_ns;
 }
 
-static void meet(struct kernel_thread *carrier, ledger_ref ref)
+static void identify(struct kernel_thread *carrier, ledger_ref ref)
 {
     const struct ledger_thread *thread = ref ? ledger__at(carrier->setup->ledger, ref) : NULL;
 
-    __atomic_store_n(&carrier->unmet, false, __ATOMIC_RELEASE);
-    carrier->met = __atomic_load_n(&carrier->setup->epoch, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&carrier->unidentified, false, __ATOMIC_RELEASE);
+    carrier->identified = __atomic_load_n(&carrier->setup->epoch, __ATOMIC_ACQUIRE);
     if (carrier->paused)
         kernel_thread__resume(carrier);
     if (!virtual_thread__is_mounted(carrier) ||
@@ -113,7 +113,7 @@ static void meet(struct kernel_thread *carrier, ledger_ref ref)
     carrier->carrier.thread = NULL;
 }
 
-void virtual_thread__meet(struct kernel_thread *carrier, ledger_ref ref)
+void virtual_thread__identify(struct kernel_thread *carrier, ledger_ref ref)
 {
     if (!kernel_thread__is_profiling(carrier))
         return;
@@ -122,7 +122,7 @@ void virtual_thread__meet(struct kernel_thread *carrier, ledger_ref ref)
             return;
         sched_yield();
     }
-    meet(carrier, ref);
+    identify(carrier, ref);
     kernel_thread__end_joining(carrier);
 }
 

@@ -22,7 +22,7 @@ ledger_ref virtual_thread__begin(struct kernel_thread *carrier,
  * now, or be over and its record another's: nothing is saved in it or charged to it any more. While
  * profiling is stopped nothing is done; nor, but for a while, where it is being placed just then:
  * it stays unmet. */
-void virtual_thread__meet(struct kernel_thread *carrier, ledger_ref ref);
+void virtual_thread__identify(struct kernel_thread *carrier, ledger_ref ref);
 
 /* Before the coming epoch begins: this one, or one of these facts that has no record yet, is
  * mounted here, unless that is heard to be over; the frames as for kernel_thread__place, which see.

@@ -101,16 +101,16 @@ static void mount(int carrier, int thread)
 
 /* At the first call since profiling was started again: the JVM is asked who runs. Whether that one
  * was mounted anew nobody can tell. */
-static void meet(int carrier)
+static void identify(int carrier)
 {
     struct kernel_thread *kernel_thread = &now.carriers[carrier];
     int thread = runner(carrier);
     if (thread == carrier) {
-        virtual_thread__meet(kernel_thread, 0);
+        virtual_thread__identify(kernel_thread, 0);
         return;
     }
     struct model_thread *model = &now.model.threads[thread];
-    virtual_thread__meet(kernel_thread, now.refs[thread]);
+    virtual_thread__identify(kernel_thread, now.refs[thread]);
     if (now.refs[thread] == 0 || kernel_thread->thread != thread_of(&world->ledger, thread))
         mount(carrier, thread);
     model->waits = false;
@@ -124,8 +124,8 @@ static void step_mount(const struct step *step)
         now.model.virtuals++;
     if (!now.model.profiling)
         return;
-    if (now.carriers[step->carrier].unmet)
-        virtual_thread__meet(&now.carriers[step->carrier], 0);
+    if (now.carriers[step->carrier].unidentified)
+        virtual_thread__identify(&now.carriers[step->carrier], 0);
     mount(step->carrier, step->thread);
     now.model.threads[step->thread].mounts++;
 }
@@ -134,8 +134,8 @@ static void step_mount(const struct step *step)
 static bool prepare_to_leave(const struct step *step, int thread)
 {
     struct kernel_thread *kernel_thread = &now.carriers[step->carrier];
-    if (kernel_thread->unmet)
-        virtual_thread__meet(kernel_thread, now.refs[thread]);
+    if (kernel_thread->unidentified)
+        virtual_thread__identify(kernel_thread, now.refs[thread]);
     bool known = virtual_thread__is_mounted(kernel_thread) && now.refs[thread] != 0 &&
                  kernel_thread->thread == thread_of(&world->ledger, thread);
     assert_true(known || !now.model.met[step->carrier]);
@@ -179,7 +179,7 @@ static void step_call(const struct step *step)
     uint64_t key = 'A' + (uint64_t)model->depth;
     uint64_t token = kernel_thread__push(kernel_thread, key);
     if (token == CALL_TOKEN_NONE && now.model.profiling) {
-        meet(step->carrier);
+        identify(step->carrier);
         token = kernel_thread__push(kernel_thread, key);
     }
     assert_true((token != CALL_TOKEN_NONE) == now.model.profiling);
@@ -209,7 +209,7 @@ static void step_stop_or_start(const struct step *step)
     if (now.model.profiling) {
         header->unprofiled_wall_ns += now_ns - header->since_ns;
         for (int k = 0; k < CARRIERS; k++) {
-            now.carriers[k].unmet = true;
+            now.carriers[k].unidentified = true;
             now.model.met[k] = false;
         }
         for (int t = 0; t < THREADS; t++)

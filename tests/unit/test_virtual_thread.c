@@ -197,14 +197,14 @@ static void who_went_on_before_the_epoch_began_is_placed_again(void **state)
     (void)kernel_thread__push(&own, 'A');
 
     world->setup.epoch = EPOCH_STOPPED;
-    own.unmet = true; /* as of every carrier at a start */
+    own.unidentified = true; /* as of every carrier at a start */
     assert_int_equal(virtual_thread__place(&own, 2, virtual, NULL, keys, 1), virtual);
     world->setup.epoch = 2;
     burn_cpu(5 * MS);
     assert_true(kernel_thread__is_silent(&own, 2));
     kernel_thread__place_again(&own, 2, keys, 2);
     burn_cpu(10 * MS);
-    virtual_thread__meet(&own, virtual);
+    virtual_thread__identify(&own, virtual);
     assert_false(kernel_thread__is_silent(&own, 2));
     kernel_thread__place_again(&own, 2, keys, 1);
     kernel_thread__pop(&own, kernel_thread__push(&own, 'C'));
@@ -217,13 +217,13 @@ static void who_went_on_before_the_epoch_began_is_placed_again(void **state)
     assert_in_range(cpu_at(&world->ledger, thread, "A"), 4 * MS, all_ns - 10 * MS);
     assert_true(cpu_at(&world->ledger, thread, "AB") >= 9 * MS);
 
-    own.unmet = true;
+    own.unidentified = true;
     own.placing = true;
-    virtual_thread__meet(&own, virtual);
-    assert_true(kernel_thread__is_unmet(&own));
+    virtual_thread__identify(&own, virtual);
+    assert_true(kernel_thread__is_unidentified(&own));
     own.placing = false;
-    virtual_thread__meet(&own, virtual);
-    assert_false(kernel_thread__is_unmet(&own));
+    virtual_thread__identify(&own, virtual);
+    assert_false(kernel_thread__is_unidentified(&own));
     kernel_thread__end(&own);
 }
 
@@ -253,7 +253,7 @@ static void who_came_before_the_epoch_began_is_placed_again(void **state)
     assert_true(virtual_thread__mount(&own, first));
 
     world->setup.epoch = EPOCH_STOPPED;
-    own.unmet = true; /* as of every carrier at a start */
+    own.unidentified = true; /* as of every carrier at a start */
     assert_int_equal(virtual_thread__place(&own, 2, first, NULL, &keys[0], 1), first);
     world->setup.epoch = 2;
     burn_cpu(5 * MS);
@@ -271,10 +271,10 @@ static void who_came_before_the_epoch_began_is_placed_again(void **state)
     assert_string_equal(draw(&world->ledger, carrier->root, text), "root\n  C 0\n");
     assert_true(cpu_at(&world->ledger, carrier, "C") >= 4 * MS);
 
-    virtual_thread__meet(&own, 0);
+    virtual_thread__identify(&own, 0);
     assert_true(virtual_thread__mount(&own, first));
     world->setup.epoch = EPOCH_STOPPED;
-    own.unmet = true;
+    own.unidentified = true;
     kernel_thread__place(&own, 3, &keys[2], 1);
     world->setup.epoch = 3;
     burn_cpu(5 * MS);
@@ -282,7 +282,7 @@ static void who_came_before_the_epoch_began_is_placed_again(void **state)
     virtual_thread__place_again(&own, 3, second, &keys[1], 1);
     virtual_thread__place_again(&own, 3, second, &keys[1], 1);
     assert_true(cpu_at(&world->ledger, two, "B") >= before_ns + 4 * MS);
-    virtual_thread__meet(&own, second);
+    virtual_thread__identify(&own, second);
     virtual_thread__place_again(&own, 3, first, &keys[0], 1);
     kernel_thread__pop(&own, kernel_thread__push(&own, 'D'));
     assert_string_equal(draw(&world->ledger, one->root, text), "root\n  A 0\n");
