@@ -71,7 +71,7 @@ struct kernel_thread *kernel_thread_table__enter(struct kernel_thread_table *tab
 /* Opens the books of a kernel thread that runs a Java thread already, unless it has some: the table
  * then knows it until it comes by itself. Its record of the Java thread, or none: it has one
  * already, is gone, or cannot be recorded (counted). One that has books of another Java thread, or
- * a carrier, is to find out who runs before its next event counts (unmet). */
+ * a carrier, is to find out who runs before its next event counts (unidentified). */
 ledger_ref kernel_thread_table__adopt(struct kernel_thread_table *table, pid_t tid,
                                       const struct java_thread_facts *facts);
 

@@ -21,7 +21,7 @@ ledger_ref virtual_thread__begin(struct kernel_thread *carrier,
  * with 0 the carrier itself. What was mounted before, if it is not this one, may run elsewhere by
  * now, or be over and its record another's: nothing is saved in it or charged to it any more. While
  * profiling is stopped nothing is done; nor, but for a while, where it is being placed just then:
- * it stays unmet. */
+ * it stays unidentified. */
 void virtual_thread__identify(struct kernel_thread *carrier, ledger_ref ref);
 
 /* Before the coming epoch begins: this one, or one of these facts that has no record yet, is

@@ -57,7 +57,7 @@ void hook_summary__left_alone(const struct ledger_header *header, char text[HOOK
 }
 
 /* A reason that this version does not know has no name; it counts all the same. */
-static json_t *left_alone_json(const struct ledger_header *header)
+static json_t *unhooked_json(const struct ledger_header *header)
 {
     json_t *object = json_object();
     uint64_t unknown = 0;
@@ -83,6 +83,6 @@ json_t *hook_summary__json(const struct ledger_header *header)
     json_object_set_new(object, "methods", json_row__integer(header->hooked_methods));
     json_object_set_new(object, "filtered_methods", json_row__integer(header->filtered_methods));
     json_object_set_new(object, "default_filter", json_boolean(header->default_filter));
-    json_object_set_new(object, "left_alone", left_alone_json(header));
+    json_object_set_new(object, "left_alone", unhooked_json(header));
     return object;
 }
