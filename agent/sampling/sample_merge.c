@@ -261,7 +261,6 @@ static struct java_method *exact_method(struct sample_merge *merge, ledger_ref r
     const struct ledger_string *text[3] = {ledger__at(merge->ledger, method->class_name),
                                            ledger__at(merge->ledger, method->name),
                                            ledger__at(merge->ledger, method->signature)};
-    size_t bytes = offsetof(struct ledger_string, bytes);
     struct java_method *found;
     struct exact_method *entry;
 
@@ -273,9 +272,9 @@ static struct java_method *exact_method(struct sample_merge *merge, ledger_ref r
         return NULL;
     entry->record = record;
     entry->method =
-        java_methods__by_name(merge->methods, (const char *)text[0] + bytes, text[0]->length,
-                              (const char *)text[1] + bytes, text[1]->length,
-                              (const char *)text[2] + bytes, text[2]->length);
+        java_methods__by_name(merge->methods, ledger_string__bytes(text[0]), text[0]->length,
+                              ledger_string__bytes(text[1]), text[1]->length,
+                              ledger_string__bytes(text[2]), text[2]->length);
     /* The records of exact and sampled frames are the same. */
     if (entry->method && !entry->method->ref)
         entry->method->ref = record;

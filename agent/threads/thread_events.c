@@ -27,7 +27,7 @@ static uint64_t java_id(const struct agent *agent, JNIEnv *jni, jthread thread)
 static bool is_of_jdk(const struct ledger *ledger, const struct ledger_method *method)
 {
     const struct ledger_string *class_name = ledger__at(ledger, method->class_name);
-    const char *name = (const char *)class_name + offsetof(struct ledger_string, bytes);
+    const char *name = ledger_string__bytes(class_name);
 
     return class_name->length > 5 &&
            (memcmp(name, "java.", 5) == 0 || memcmp(name, "jdk.", 4) == 0);

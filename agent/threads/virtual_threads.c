@@ -61,11 +61,6 @@ static int string_length(const struct ledger_string *string)
     return string->length < START_NAME_MAX ? (int)string->length : START_NAME_MAX;
 }
 
-static const char *string_bytes(const struct ledger_string *string)
-{
-    return (const char *)string + offsetof(struct ledger_string, bytes);
-}
-
 /* Threads without a name are told apart by where they were started. */
 static ledger_ref name_group(struct ledger *ledger, struct java_thread_origin origin)
 {
@@ -78,8 +73,9 @@ static ledger_ref name_group(struct ledger *ledger, struct java_thread_origin or
         return 0;
     class_name = ledger__at(ledger, method->class_name);
     name = ledger__at(ledger, method->name);
-    length = snprintf(text, sizeof text, "(started in %.*s.%.*s)", string_length(class_name),
-                      string_bytes(class_name), string_length(name), string_bytes(name));
+    length =
+        snprintf(text, sizeof text, "(started in %.*s.%.*s)", string_length(class_name),
+                 ledger_string__bytes(class_name), string_length(name), ledger_string__bytes(name));
     return length > 0 ? ledger__string(ledger, text, (size_t)length) : 0;
 }
 

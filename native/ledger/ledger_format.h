@@ -19,6 +19,7 @@
 #ifndef TREADLE_LEDGER_FORMAT_H
 #define TREADLE_LEDGER_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define LEDGER_MAGIC          "TREADLE\n"
@@ -758,6 +759,12 @@ static inline uint64_t ledger_node__wall_ns(const struct ledger_node *node)
 static inline uint64_t ledger_kernel_thread__last_ns(const struct ledger_kernel_thread *record)
 {
     return record->charged_cpu_ns + record->waited_ns;
+}
+
+/* Its bytes go on behind the record: not a field to the compiler, which knows that one's end. */
+static inline const char *ledger_string__bytes(const struct ledger_string *string)
+{
+    return (const char *)string + offsetof(struct ledger_string, bytes);
 }
 
 static inline uint32_t ledger_node__kind(const struct ledger_node *node)

@@ -174,7 +174,7 @@ const char *ledger_reader__string(const struct ledger_reader *reader, ledger_ref
     if (!string)
         return NULL;
     *length = string->length;
-    return (const char *)string + offsetof(struct ledger_string, bytes);
+    return ledger_string__bytes(string);
 }
 
 const struct ledger_method *ledger_reader__method(const struct ledger_reader *reader,

@@ -57,7 +57,7 @@ static size_t group_name(const struct call_tree *tree, const struct ledger_threa
     if (!member->group_name)
         return fold_digits(ledger__at(tree->ledger, member->name), name);
     length = given->length < FOLD_NAME_BYTES ? given->length : FOLD_NAME_BYTES;
-    memcpy(name, (const char *)given + offsetof(struct ledger_string, bytes), length);
+    memcpy(name, ledger_string__bytes(given), length);
     return length;
 }
 
@@ -70,8 +70,7 @@ static bool become_group(struct call_tree *tree, struct ledger_thread *thread, c
     const struct ledger_string *own = ledger__at(tree->ledger, own_name);
     ledger_ref shared;
 
-    if (own->length != length ||
-        memcmp((const char *)own + offsetof(struct ledger_string, bytes), name, length) != 0) {
+    if (own->length != length || memcmp(ledger_string__bytes(own), name, length) != 0) {
         shared = ledger__string(tree->ledger, name, length);
         if (!shared)
             return false;
@@ -486,8 +485,7 @@ static int compare_groups(const void *a, const void *b, void *context)
     if (!order)
         order = (name->length > other->length) - (name->length < other->length);
     if (!order)
-        order = memcmp((const char *)name + offsetof(struct ledger_string, bytes),
-                       (const char *)other + offsetof(struct ledger_string, bytes), name->length);
+        order = memcmp(ledger_string__bytes(name), ledger_string__bytes(other), name->length);
     return order;
 }
 
