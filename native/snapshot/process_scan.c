@@ -1,6 +1,7 @@
 #include "native/snapshot/process_scan.h"
 
 #include "native/hash_table.h"
+#include "native/metrics/metric_bits.h"
 #include "native/metrics/task_status.h"
 #include "native/thread/unprofiled.h"
 
@@ -196,13 +197,14 @@ static void book_row(struct process_scan *scan, struct scanned_row *row, uint64_
     const struct ledger_unprofiled *unprofiled = unprofiled_of(scan, row);
     const struct task_status *status = &row->status;
     struct ledger_thread *thread = thread_of(scan, row);
+    uint64_t left = status->bits;
+    unsigned metric;
 
     if (strcmp(status->name, "VM Thread") == 0)
         __atomic_store_n(&scan->vm_thread, row->tid, __ATOMIC_RELAXED);
     set_row_times(scan, row, status->cpu_ns, now_ns);
     set_row_name(scan, thread, status->name);
-    for (uint64_t left = status->bits; left; left &= left - 1) {
-        unsigned metric = (unsigned)__builtin_ctzll(left);
+    while (metric_bits__take(&left, &metric)) {
         uint64_t value = unprofiled__value(unprofiled, scan->ledger->header->profiling, metric,
                                            status->value[metric]);
 

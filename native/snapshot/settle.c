@@ -1,6 +1,7 @@
 #include "native/snapshot/settle.h"
 
 #include "native/ledger/ledger_time.h"
+#include "native/metrics/metric_bits.h"
 #include "native/metrics/task_status.h"
 #include "native/snapshot/dangling_refs.h"
 #include "native/snapshot/process_scan.h"
@@ -148,12 +149,13 @@ static void settle_metrics(const struct settlement *settlement, struct ledger_th
     const struct ledger_unprofiled *unprofiled =
         find_unprofiled((void *)(uintptr_t)settlement, record->tid, record->start_ticks);
     struct ledger_side *side = node->side ? ledger__at(copy, node->side) : NULL;
+    uint64_t left = status->bits;
+    unsigned metric;
 
     if (status->value[METRIC_READ_BYTES] >= record->own_read_bytes)
         status->value[METRIC_READ_BYTES] -= record->own_read_bytes;
 
-    for (uint64_t left = status->bits; left; left &= left - 1) {
-        unsigned metric = (unsigned)__builtin_ctzll(left);
+    while (metric_bits__take(&left, &metric)) {
         uint64_t value =
             unprofiled__value(unprofiled, copy->header->profiling, metric, status->value[metric]);
         uint64_t delta = value - record->readings[metric];

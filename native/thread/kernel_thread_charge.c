@@ -1,6 +1,7 @@
 /* What a kernel thread consumed, charged to the node that is current, where the straight line of
  * the header does not do. */
 #include "native/metrics/kernel_metrics.h"
+#include "native/metrics/metric_bits.h"
 #include "native/metrics/metric_reader.h"
 #include "native/metrics/task_status.h"
 #include "native/thread/kernel_thread.h"
@@ -75,9 +76,9 @@ static void consume(struct kernel_thread *kernel_thread, uint64_t bits,
                     const uint64_t value[LEDGER_METRIC_SLOTS])
 {
     uint64_t *reading = kernel_thread->record->readings;
+    unsigned metric;
 
-    for (uint64_t left = bits; left; left &= left - 1) {
-        unsigned metric = (unsigned)__builtin_ctzll(left);
+    while (metric_bits__take(&bits, &metric)) {
         uint64_t delta = value[metric] - reading[metric];
 
         /* Totals that the kernel scales (user, system) may step back for a moment. */
@@ -95,12 +96,11 @@ static void take_off_unprofiled(const struct kernel_thread *kernel_thread, uint6
 {
     const struct ledger_unprofiled *unprofiled = unprofiled_of(kernel_thread);
     bool profiling = kernel_thread__is_profiling(kernel_thread);
+    uint64_t left = unprofiled ? bits : 0;
+    unsigned metric;
 
-    for (uint64_t left = unprofiled ? bits : 0; left; left &= left - 1) {
-        unsigned metric = (unsigned)__builtin_ctzll(left);
-
+    while (metric_bits__take(&left, &metric))
         value[metric] = unprofiled__value(unprofiled, profiling, metric, value[metric]);
-    }
 }
 
 static void charge_metrics(struct kernel_thread *kernel_thread, bool switched, uint64_t now_ns)
@@ -243,10 +243,11 @@ void kernel_thread__pass_over_metrics(struct kernel_thread *kernel_thread)
     uint64_t bits = kernel_thread->reader.wanted & ~kernel_metrics__of_others();
     uint64_t *reading = kernel_thread->record->readings;
     uint64_t value[LEDGER_METRIC_SLOTS];
+    unsigned metric;
 
     if (!unprofiled_of(kernel_thread))
         return;
     bits = metric_reader__read(&kernel_thread->reader, bits, value);
-    for (; bits; bits &= bits - 1)
-        reading[__builtin_ctzll(bits)] = value[__builtin_ctzll(bits)];
+    while (metric_bits__take(&bits, &metric))
+        reading[metric] = value[metric];
 }

@@ -1,6 +1,7 @@
 #include "native/thread/unprofiled.h"
 
 #include "native/hash_table.h"
+#include "native/metrics/metric_bits.h"
 #include "native/metrics/task_status.h"
 
 #include <dirent.h>
@@ -107,6 +108,7 @@ static void look_at(struct unprofiled_table *table, pid_t tid, bool start)
 {
     struct unprofiled_entry *entry;
     struct task_status status;
+    unsigned metric;
 
     if (task_status__read(&status, getpid(), tid, table->metrics) != 0)
         return;
@@ -114,9 +116,7 @@ static void look_at(struct unprofiled_table *table, pid_t tid, bool start)
     if (!entry)
         return;
     entry->seen = true;
-    for (uint64_t left = status.bits; left; left &= left - 1) {
-        unsigned metric = (unsigned)__builtin_ctzll(left);
-
+    while (metric_bits__take(&status.bits, &metric)) {
         note(status.value[metric], start, &entry->record->value[metric],
              &entry->record->stopped_value[metric]);
     }
