@@ -4,6 +4,7 @@
 #include "agent/hooks/class_changes.h"
 #include "agent/host/log.h"
 #include "agent/host/own_thread.h"
+#include "agent/methods/class_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,8 +128,8 @@ static uint32_t number_of(struct agent *agent, const struct java_method *method)
 
     if (length >= sizeof slashed)
         return 0;
-    for (size_t i = 0; i <= length; i++)
-        slashed[i] = method->class_name[i] == '.' ? '/' : method->class_name[i];
+    memcpy(slashed, method->class_name, length + 1);
+    class_name__to_slashes(slashed, length);
     class = method_numbers__find_class(numbers, slashed);
     return class ? method_numbers__find_id(numbers, class, name, type) : 0;
 }

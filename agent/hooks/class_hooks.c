@@ -7,6 +7,7 @@
 #include "agent/hooks/hooks.h"
 #include "agent/hooks/interface_hooks.h"
 #include "agent/host/log.h"
+#include "agent/methods/class_name.h"
 #include "agent/methods/hook_class.h"
 #include "agent/methods/unhooked_method.h"
 #include "agent/threads/thread_events.h"
@@ -133,8 +134,8 @@ static char *dotted_name(struct class_text name)
 
     if (!dotted)
         return NULL;
-    for (uint32_t i = 0; i < name.length; i++)
-        dotted[i] = name.bytes[i] == '/' ? '.' : (char)name.bytes[i];
+    memcpy(dotted, name.bytes, name.length);
+    class_name__to_dots(dotted, name.length);
     dotted[name.length] = '\0';
     return dotted;
 }

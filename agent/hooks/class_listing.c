@@ -1,5 +1,7 @@
 #include "agent/hooks/class_listing.h"
 
+#include "agent/methods/class_name.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,9 +72,7 @@ static ledger_ref name_of(struct ledger *ledger, const struct numbered_class *cl
 
     if (!name)
         return 0;
-    for (size_t i = 0; i < length; i++)
-        if (name[i] == '/')
-            name[i] = '.';
+    class_name__to_dots(name, length);
     ref = ledger__string(ledger, name, length);
     free(name);
     return ref;

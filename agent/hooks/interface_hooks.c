@@ -3,6 +3,7 @@
 #include "agent/agent.h"
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/class_listing.h"
+#include "agent/methods/class_name.h"
 #include "agent/methods/hook_class.h"
 
 #include <stdlib.h>
@@ -113,10 +114,10 @@ static bool is_admitted(const struct method_filter *filter, const struct numbere
     if (!filter->include && numbered_class__is(method->class, CLASS_OF_JDK))
         return false;
     class_name = strdup(numbered_class__name(method->class));
-    for (char *at = class_name; at && *at; at++)
-        if (*at == '/')
-            *at = '.';
-    admitted = class_name && method_filter__admits(filter, class_name, method->name);
+    if (!class_name)
+        return false;
+    class_name__to_dots(class_name, strlen(class_name));
+    admitted = method_filter__admits(filter, class_name, method->name);
     free(class_name);
     return admitted;
 }

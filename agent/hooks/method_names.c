@@ -1,6 +1,7 @@
 #include "agent/hooks/method_names.h"
 
 #include "agent/agent.h"
+#include "agent/methods/class_name.h"
 #include "agent/methods/method_filter.h"
 #include "agent/threads/virtual_threads.h"
 
@@ -11,9 +12,7 @@ static const char *dotted(char *signature)
 {
     size_t length = strlen(signature);
 
-    for (char *c = signature; *c; c++)
-        if (*c == '/')
-            *c = '.';
+    class_name__to_dots(signature, length);
     if (length < 2 || signature[0] != 'L' || signature[length - 1] != ';')
         return signature;
     signature[length - 1] = '\0';

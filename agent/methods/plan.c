@@ -1,5 +1,6 @@
 #include "agent/methods/plan.h"
 
+#include "agent/methods/class_name.h"
 #include "native/hash_table.h"
 #include "native/ledger/ledger_reader.h"
 
@@ -135,9 +136,7 @@ uint32_t plan__silenced(const struct plan *plan, const struct class_method *meth
     if (!plan || !plan->methods ||
         !add_text(name, &length, (const char *)method->class_name.bytes, method->class_name.length))
         return 0;
-    for (size_t i = 0; i < length; i++)
-        if (name[i] == '/')
-            name[i] = '.';
+    class_name__to_dots(name, length);
     if (!add_text(name, &length, ".", 1) ||
         !add_text(name, &length, (const char *)method->name.bytes, method->name.length) ||
         !add_text(name, &length, (const char *)method->descriptor.bytes, method->descriptor.length))

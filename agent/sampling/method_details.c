@@ -1,6 +1,7 @@
 #include "agent/sampling/method_details.h"
 
 #include "agent/agent.h"
+#include "agent/methods/class_name.h"
 #include "native/hash_table.h"
 
 #include <stdlib.h>
@@ -119,8 +120,8 @@ static char *signature_of(const char *class_name)
     if (!signature)
         return NULL;
     signature[0] = 'L';
-    for (size_t i = 0; i <= length; i++)
-        signature[i + 1] = class_name[i] == '.' ? '/' : class_name[i];
+    memcpy(signature + 1, class_name, length);
+    class_name__to_slashes(signature + 1, length);
     signature[length + 1] = ';';
     signature[length + 2] = '\0';
     return signature;

@@ -1,0 +1,25 @@
+/* A class's name, as class files have it (`java/util/Map`) and as people write it
+ * (`java.util.Map`). */
+#ifndef TREADLE_CLASS_NAME_H
+#define TREADLE_CLASS_NAME_H
+
+#include <stddef.h>
+
+static inline void class_name__replace(char *name, size_t length, char old, char new)
+{
+    for (size_t i = 0; i < length; i++)
+        if (name[i] == old)
+            name[i] = new;
+}
+
+static inline void class_name__to_dots(char *name, size_t length)
+{
+    class_name__replace(name, length, '/', '.');
+}
+
+static inline void class_name__to_slashes(char *name, size_t length)
+{
+    class_name__replace(name, length, '.', '/');
+}
+
+#endif
