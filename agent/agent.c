@@ -5,6 +5,7 @@
 #include "agent/hooks/hook_cost.h"
 #include "agent/hooks/method_events.h"
 #include "agent/hooks/method_names.h"
+#include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
@@ -228,11 +229,6 @@ static void give_up(struct agent *agent)
     ledger__unlink(&agent->ledger);
 }
 
-static void set_event(struct agent *agent, jvmtiEvent event)
-{
-    (*agent->jvmti)->SetEventNotificationMode(agent->jvmti, JVMTI_ENABLE, event, NULL);
-}
-
 static void JNICALL on_vm_init(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
 {
     struct agent *agent = &treadle_agent;
@@ -307,10 +303,10 @@ static int hear_events(struct agent *agent)
         log__line(LOG_ERROR, "the JVM refuses the events (JVMTI error %d); not profiling", error);
         return -ENOTSUP;
     }
-    set_event(agent, JVMTI_EVENT_VM_INIT);
-    set_event(agent, JVMTI_EVENT_VM_DEATH);
-    set_event(agent, JVMTI_EVENT_DATA_DUMP_REQUEST);
-    set_event(agent, JVMTI_EVENT_NATIVE_METHOD_BIND);
+    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_VM_INIT, true);
+    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_VM_DEATH, true);
+    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_DATA_DUMP_REQUEST, true);
+    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_NATIVE_METHOD_BIND, true);
     virtual_threads__find_events(agent);
     return 0;
 }

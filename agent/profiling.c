@@ -2,6 +2,7 @@
 
 #include "agent/agent.h"
 #include "agent/hooks/class_changes.h"
+#include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
@@ -10,21 +11,15 @@
 
 #include <errno.h>
 
-static void set_event(struct agent *agent, jvmtiEvent event, bool on)
-{
-    (*agent->jvmti)
-        ->SetEventNotificationMode(agent->jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE, event, NULL);
-}
-
 /* All but those of classes, which come with the hooks. */
 static void set_events(struct agent *agent, bool on)
 {
-    set_event(agent, JVMTI_EVENT_THREAD_START, on);
-    set_event(agent, JVMTI_EVENT_THREAD_END, on);
+    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_THREAD_START, on);
+    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_THREAD_END, on);
     virtual_threads__hear(agent, on);
     if (agent->options.events == LEDGER_EVENTS_JVMTI) {
-        set_event(agent, JVMTI_EVENT_METHOD_ENTRY, on);
-        set_event(agent, JVMTI_EVENT_METHOD_EXIT, on);
+        (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_METHOD_ENTRY, on);
+        (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_METHOD_EXIT, on);
     }
 }
 

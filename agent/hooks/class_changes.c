@@ -4,12 +4,11 @@
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/interface_hooks.h"
 #include "agent/hooks/loaded_classes.h"
+#include "agent/host/jvmti_event.h"
 
 static void set_event(struct agent *agent, bool on)
 {
-    (*agent->jvmti)
-        ->SetEventNotificationMode(agent->jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE,
-                                   JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, NULL);
+    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, on);
 }
 
 static bool is_hooked(struct agent *agent, JNIEnv *jni, jobject loader, const char *name)

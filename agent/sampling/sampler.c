@@ -1,6 +1,7 @@
 #include "agent/sampling/sampler.h"
 
 #include "agent/agent.h"
+#include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
 #include "agent/housekeeping.h"
 #include "agent/sampling/sample_signal.h"
@@ -178,8 +179,7 @@ static void hear(const struct agent *agent, bool on)
 {
     jvmtiEnv *jvmti = agent->jvmti;
 
-    (*jvmti)->SetEventNotificationMode(jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE,
-                                       JVMTI_EVENT_DYNAMIC_CODE_GENERATED, NULL);
+    (void)jvmti_event__set(jvmti, JVMTI_EVENT_DYNAMIC_CODE_GENERATED, on);
     if (on)
         (*jvmti)->GenerateEvents(jvmti, JVMTI_EVENT_DYNAMIC_CODE_GENERATED);
 }

@@ -1,6 +1,7 @@
 #include "agent/threads/virtual_threads.h"
 
 #include "agent/agent.h"
+#include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
 #include "agent/threads/thread_events.h"
 #include "native/thread/virtual_thread.h"
@@ -482,14 +483,10 @@ void virtual_threads__hear(struct agent *agent, bool on)
         if (on)
             heard &= (*jvmti)->SetExtensionEventCallback(jvmti, events[i].index,
                                                          events[i].callback) == JVMTI_ERROR_NONE;
-        heard &= (*jvmti)->SetEventNotificationMode(jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE,
-                                                    (jvmtiEvent)events[i].index,
-                                                    NULL) == JVMTI_ERROR_NONE;
+        heard &= jvmti_event__set(jvmti, (jvmtiEvent)events[i].index, on);
     }
     if (events[0].index)
-        heard &= (*jvmti)->SetEventNotificationMode(jvmti, on ? JVMTI_ENABLE : JVMTI_DISABLE,
-                                                    (jvmtiEvent)EVENT_VIRTUAL_THREAD_END,
-                                                    NULL) == JVMTI_ERROR_NONE;
+        heard &= jvmti_event__set(jvmti, (jvmtiEvent)EVENT_VIRTUAL_THREAD_END, on);
     if (!heard)
         log__line(LOG_WARN, "this JVM does not tell when virtual threads mount");
 }
