@@ -1,5 +1,6 @@
 #include "native/snapshot/snapshot.h"
 
+#include "native/full_write.h"
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_gate.h"
 #include "native/proc/process_stat.h"
@@ -71,21 +72,6 @@ int snapshot__path(char *path, size_t path_bytes, const char *pattern, int pid, 
     return 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t left)
-{
-    while (left) {
-        ssize_t wrote = write(fd, bytes, left);
-
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote < 0)
-            return -errno;
-        bytes += wrote;
-        left -= (size_t)wrote;
-    }
-    return 0;
-}
-
 static int copy_bytes(int source_fd, int target_fd, uint64_t from, uint64_t to)
 {
     char *buffer = malloc(COPY_BYTES);
@@ -101,7 +87,7 @@ static int copy_bytes(int source_fd, int target_fd, uint64_t from, uint64_t to)
         if (got <= 0)
             error = got < 0 ? -errno : -EINVAL;
         else
-            error = write_all(target_fd, buffer, (size_t)got);
+            error = full_write__run(target_fd, buffer, (size_t)got);
         if (!error)
             done += (size_t)got;
     }

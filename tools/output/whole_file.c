@@ -1,5 +1,7 @@
 #include "tools/output/whole_file.h"
 
+#include "native/full_write.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,20 +24,6 @@ static int temporary_path(char *temporary, size_t bytes, const char *path)
     return length < 0 || (size_t)length >= bytes ? -ENAMETOOLONG : 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t left)
-{
-    while (left) {
-        ssize_t wrote = write(fd, bytes, left);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote < 0)
-            return -errno;
-        bytes += wrote;
-        left -= (size_t)wrote;
-    }
-    return 0;
-}
-
 int whole_file__write(const char *path, const char *bytes, size_t count)
 {
     char temporary[PATH_MAX + 64];
@@ -45,7 +33,7 @@ int whole_file__write(const char *path, const char *bytes, size_t count)
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
-    error = write_all(fd, bytes, count);
+    error = full_write__run(fd, bytes, count);
     if (close(fd) != 0 && !error)
         error = -errno;
     if (!error && rename(temporary, path) != 0)
