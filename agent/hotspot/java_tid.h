@@ -17,7 +17,7 @@ struct java_tid {
     uint64_t id;        /* offset of the tid in that */
 };
 
-/* Looks up what of_thread needs. thread_class: java.lang.Thread. Leaves no exception. */
+/* Looks up what java_tid__of needs. thread_class: java.lang.Thread. Leaves no exception. */
 void java_tid__prepare(struct java_tid *java_tid, JNIEnv *jni, jclass thread_class);
 
 /* The tid, or 0: it does not run, or cannot be found out. */

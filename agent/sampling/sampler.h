@@ -1,7 +1,8 @@
 /*
  * Stack samples: a timer on each kernel thread's CPU clock interrupts it after so much CPU time,
  * and the signal's handler walks its stack into a buffer; the housekeeping thread merges what is
- * there into the call trees every tenth of a second.
+ * there into the call trees every tenth of a second, and every 50 ms where intervals are shorter
+ * than 5 ms.
  *
  * The handler is async-signal-safe and takes no lock. Everything else here is not for handlers.
  */
