@@ -131,9 +131,9 @@ static bool give_up_one(struct hook_budget *budget, const struct heard *heard)
     return true;
 }
 
-/* While a program starts its code is new, and a method that keeps its hooks costs the most: with 200
- * calls a second allowed a run of ecj took 1.18 times the CPU, with 60 1.13, with 20 1.08 (whole
- * runs on JDK 25, pairs side by side). */
+/* While a program starts its code is new, and a method that keeps its hooks costs the most: with
+ * 200 calls a second allowed a run of ecj took 1.18 times the CPU, with 60 1.13, with 20 1.08
+ * (whole runs on JDK 25, pairs side by side). */
 static uint32_t least_rate(const struct agent *agent)
 {
     const struct hook_budget *budget = &agent->budget;
