@@ -12,7 +12,7 @@
 #define FIRST_CALL_PERCENT    400000u /* of a method that is called: C1 compiles what is larger */
 #define HOT_METHOD_PERCENT    33000000u /* of one that C2 compiles, wherever it would inline it */
 /* Of one that fell silent within a budget, C1 and C2 compile it with what is left of its hooks. */
-#define SILENCED_METHOD_PERCENT 1200000u
+#define SILENCED_METHOD_PERCENT 1000000u
 
 /* Hooks are never all that the compilers have to do. */
 #define COMPILERS_PART_MOST_PERCENT 75u
