@@ -160,21 +160,21 @@ static enum step step_compiled(struct walk *walk, const struct code_blob *blob)
 /* Is that a Method? Whatever reads like one: with code, constants and a class that has a name. */
 static bool is_method(const struct vm_structs *structs, const void *method)
 {
-    const void *constant, *pool, *holder, *name;
+    const void *const_method, *pool, *holder, *name;
 
     if (!method || (uintptr_t)method % 8 != 0)
         return false;
-    constant = vm_structs__pointer(method, structs->method_const);
-    if (!constant || (uintptr_t)constant % 8 != 0)
+    const_method = vm_structs__pointer(method, structs->method_const);
+    if (!const_method || (uintptr_t)const_method % 8 != 0)
         return false;
-    pool = vm_structs__pointer(constant, structs->const_constants);
+    pool = vm_structs__pointer(const_method, structs->const_constants);
     if (!pool || (uintptr_t)pool % 8 != 0)
         return false;
     holder = vm_structs__pointer(pool, structs->pool_holder);
     if (!holder || (uintptr_t)holder % 8 != 0)
         return false;
     name = vm_structs__pointer(holder, structs->klass_name);
-    return name && vm_structs__short(constant, structs->const_name) <
+    return name && vm_structs__short(const_method, structs->const_name) <
                        vm_structs__int(pool, structs->pool_length);
 }
 
@@ -182,9 +182,9 @@ static bool is_method(const struct vm_structs *structs, const void *method)
 static uint64_t bytecode_index(const struct vm_structs *structs, const void *method,
                                uint64_t bytecode)
 {
-    const char *constant = vm_structs__pointer(method, structs->method_const);
-    uint64_t begin = (uint64_t)(uintptr_t)(constant + structs->const_bytes);
-    uint16_t size = vm_structs__short(constant, structs->const_code_size);
+    const char *const_method = vm_structs__pointer(method, structs->method_const);
+    uint64_t begin = (uint64_t)(uintptr_t)(const_method + structs->const_bytes);
+    uint16_t size = vm_structs__short(const_method, structs->const_code_size);
 
     return bytecode >= begin && bytecode - begin < size ? bytecode - begin + 1 : 0;
 }

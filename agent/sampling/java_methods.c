@@ -17,7 +17,7 @@ struct id_entry {
 
 /* What stood there when the method was named: if it still does, it is that method still. */
 struct address_identity {
-    const void *constant;
+    const void *const_method;
     const void *holder;
     const void *name;
     const void *signature;
@@ -234,14 +234,14 @@ static struct name symbol(const struct vm_structs *structs, const void *of)
 static void identify(const struct vm_structs *structs, const void *method,
                      struct address_identity *identity)
 {
-    const char *constant = vm_structs__pointer(method, structs->method_const);
-    const char *pool = vm_structs__pointer(constant, structs->const_constants);
+    const char *const_method = vm_structs__pointer(method, structs->method_const);
+    const char *pool = vm_structs__pointer(const_method, structs->const_constants);
     const void *const *entries = (const void *const *)(const void *)(pool + structs->pool_bytes);
 
-    identity->constant = constant;
+    identity->const_method = const_method;
     identity->holder = vm_structs__pointer(pool, structs->pool_holder);
-    identity->name = entries[vm_structs__short(constant, structs->const_name)];
-    identity->signature = entries[vm_structs__short(constant, structs->const_signature)];
+    identity->name = entries[vm_structs__short(const_method, structs->const_name)];
+    identity->signature = entries[vm_structs__short(const_method, structs->const_signature)];
 }
 
 /* Copies of the three names, since what they are read from may go any time. */

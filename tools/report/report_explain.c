@@ -53,7 +53,7 @@ const char *explained_hook__key(enum explained_hook hook)
         [EXPLAINED_TRIVIAL] = "trivial",
         [EXPLAINED_NATIVE] = "native",
         [EXPLAINED_ABSTRACT] = "abstract",
-        [EXPLAINED_LEFT_ALONE] = "left_alone",
+        [EXPLAINED_UNHOOKED] = "left_alone",
         [EXPLAINED_LEFT_SINCE] = "left_since",
         [EXPLAINED_NOT_LOOKED_AT] = "not_looked_at",
     };
@@ -248,7 +248,7 @@ static enum explained_hook hook_of(const struct search *search, const struct fac
     if (one->calls || record)
         return of_hooked(search, one);
     if (fact->unhooked || fact->choice >= CHOICE_UNHOOKED)
-        return EXPLAINED_LEFT_ALONE;
+        return EXPLAINED_UNHOOKED;
     if (fact->choice == CHOICE_HOOKED || one->is_named)
         return EXPLAINED_NEVER_CALLED;
     return fact->choice && fact->choice < sizeof(hooks) / sizeof(hooks[0])

@@ -22,7 +22,7 @@ enum explained_hook {
     EXPLAINED_TRIVIAL,      /* a trivial accessor, without include= */
     EXPLAINED_NATIVE,
     EXPLAINED_ABSTRACT,
-    EXPLAINED_LEFT_ALONE, /* could not be given any */
+    EXPLAINED_UNHOOKED,   /* could not be given any */
     EXPLAINED_LEFT_SINCE, /* its class was looked at with an earlier filter; this one leaves it out
                            */
     EXPLAINED_NOT_LOOKED_AT, /* the agent never looked at its class */
@@ -34,7 +34,7 @@ struct explanation {
     uint32_t method; /* of the model, or REPORT_NONE: it has neither calls nor samples */
     enum explained_hook hook;
     bool is_named;                 /* include= names it, or all of its class */
-    enum unhooked_reason unhooked; /* of EXPLAINED_LEFT_ALONE */
+    enum unhooked_reason unhooked; /* of EXPLAINED_UNHOOKED */
     uint64_t calls;
     uint64_t exact_ns;   /* CPU of its calls with all that they called; recursive ones count once */
     uint64_t sampled_ns; /* of its sampled frames, ditto */

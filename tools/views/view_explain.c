@@ -110,7 +110,7 @@ static void reason_text(const struct report_model *model, const struct explanati
         snprintf(text, REASON_BYTES, "%s", reasons[one->hook]);
     else if (one->hook == EXPLAINED_PLANNED)
         planned_reason(model, one, text);
-    else if (one->hook == EXPLAINED_LEFT_ALONE)
+    else if (one->hook == EXPLAINED_UNHOOKED)
         snprintf(text, REASON_BYTES, "not hooked: %s%s",
                  unhooked_reason__counts_classes(one->unhooked) ? "its class could not be changed: "
                                                                 : "",
@@ -211,7 +211,7 @@ static json_t *explanation_json(const struct report_model *model, const struct e
     json_object_set_new(object, "hook", json_string(explained_hook__key(one->hook)));
     json_object_set_new(object, "reason", json_string(reason));
     json_object_set_new(object, "named", json_boolean(one->is_named));
-    if (one->hook == EXPLAINED_LEFT_ALONE)
+    if (one->hook == EXPLAINED_UNHOOKED)
         json_object_set_new(object, "left_alone", json_string(unhooked_reason__key(one->unhooked)));
     json_object_set_new(object, "calls", json_row__integer(one->calls));
     if (hooking) {
