@@ -148,6 +148,12 @@ bool record_pool__lacks_nodes(const struct record_pool *pool, uint32_t spare)
            ledger__is_tight(pool->ledger);
 }
 
+bool record_pool__shares_nodes(const struct record_pool *pool)
+{
+    return atomic_load_explicit(&pool->ledger->free_chains[POOL_NODES].filled,
+                                memory_order_relaxed) != 0;
+}
+
 ledger_ref record_pool__node(struct record_pool *pool)
 {
     ledger_ref ref = take(pool, POOL_NODES);

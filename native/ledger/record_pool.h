@@ -53,6 +53,9 @@ struct record_pool {
  * back? */
 bool record_pool__lacks_nodes(const struct record_pool *pool, uint32_t spare);
 
+/* Are there any that this pool or another handed over, as far as is known? */
+bool record_pool__shares_nodes(const struct record_pool *pool);
+
 /* A zeroed record, or none: the ledger is full. */
 ledger_ref record_pool__node(struct record_pool *pool);
 ledger_ref record_pool__side(struct record_pool *pool);

@@ -262,7 +262,7 @@ static ledger_ref add_where_tight(struct call_tree *tree, ledger_ref parent, led
 {
     ledger_ref ref;
 
-    if (record_pool__lacks_nodes(&tree->pool, PRUNING_SPARE_NODES))
+    if (tree_pruning__is_wanted(tree))
         (void)tree_pruning__make_room(tree);
     ref = add_method_node(tree, parent, method, key);
     return ref ? ref : add_reserved_node(tree, parent, method, key);

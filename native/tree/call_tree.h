@@ -67,12 +67,16 @@ struct pruning_hand {
     uint64_t start_ns; /* … and when that began: the record may be another's by now */
     uint64_t moves;    /* of the thread, up to this hand's last: others may have been there since */
     ledger_ref at;
-    bool goes_down;                   /* its children are to be looked at first */
-    uint32_t depth;                   /* below the root */
-    uint32_t looked;                  /* at so many nodes in this round, … */
-    uint32_t folded;                  /* … of which so many were folded, … */
-    uint32_t freed;                   /* … and so many are free */
-    uint32_t looks;                   /* of this call */
+    bool goes_down;     /* its children are to be looked at first */
+    uint32_t depth;     /* below the root */
+    uint32_t looked;    /* at so many nodes in this round, … */
+    uint32_t freed;     /* … of which so many are free */
+    uint32_t nodes;     /* that the round before looked at */
+    uint64_t most_ns;   /* the limit of what this round folded; 0: nothing yet */
+    uint32_t looks;     /* of this call */
+    uint32_t rounds;    /* ditto, begun */
+    ledger_ref coldest; /* of the leaves that this call met and did not fold */
+    uint64_t coldest_ns;
     uint32_t rest;                    /* so many calls are not worth it: the tree is too small */
     ledger_ref before[PRUNING_DEPTH]; /* by depth: the sibling before the hand's, or none known */
     uint64_t stands[PRUNING_STANDS_BITS / 64]; /* by hash: nodes that frames stand at */

@@ -7,12 +7,20 @@
 #include <string.h>
 
 #define LOOKS_MOST     128u  /* of one call, … */
-#define LOOKS_IN_NEED  1024u /* … and where there is no free node left */
+#define LOOKS_IN_NEED  4096u /* … and where there is no free node left */
+#define TRIES_IN_NEED  3u
 #define FREED_ENOUGH   16u   /* nodes */
 #define COLD_FIRST_NS  1000u /* the limit of the first round */
 #define COLD_MOST_NS   (UINT64_C(1) << 56)
+#define SMALL_TREE     256u  /* nodes: of fewer none is folded that is not cold */
+#define SPARE_PART     256u  /* a tree's writer keeps a free node for so many of its nodes, … */
+#define SPARE_LEAST    64u   /* … so many at least, … */
+#define SPARE_MOST     384u  /* … and at most: what a pool keeps to itself */
+#define SHARED_FROM    1024u /* nodes: from a tree of so many others get some, too */
 #define ANCESTORS_MOST 256u  /* that are walked to find one that stays */
 #define RETURNS_MOST   4096u /* runs of folded frames; with more nothing is folded */
+#define FREED_LEAST    8u    /* a round that frees less than this part raises the limit */
+#define ROUNDS_MOST    2u    /* of one call that finds nothing to fold */
 #define ROUND_LOOKS    16u   /* rounds of fewer looks say nothing, … */
 #define REST_CALLS     64u   /* … and there is nothing to be had from such a tree for a while */
 #define REST_IN_NEED   8u    /* ditto after many looks for nothing */
@@ -77,22 +85,34 @@ static bool mark_standing(struct call_tree *tree)
 
 /* ---- what may be folded ---- */
 
-static bool is_below(const struct ledger_node *node, uint64_t limit_ns)
+/* How much it has, by the metric that it has most of. */
+static uint64_t warmth_ns(const struct ledger_node *node)
 {
-    return node->cpu_ns < limit_ns && node->calls < limit_ns / PRUNING_CALL_NS &&
-           ledger_node__wall_ns(node) < limit_ns * PRUNING_WALL_FACTOR;
+    uint64_t warmth_ns = node->cpu_ns, wall_ns = ledger_node__wall_ns(node) / PRUNING_WALL_FACTOR;
+
+    if (warmth_ns < wall_ns)
+        warmth_ns = wall_ns;
+    if (warmth_ns / PRUNING_CALL_NS < node->calls)
+        warmth_ns = node->calls * PRUNING_CALL_NS;
+    return warmth_ns;
 }
 
 /* A root never is. */
 static bool is_cold(const struct call_tree *tree, const struct ledger_node *node)
 {
-    return node->parent && !node->sampled && is_below(node, tree->thread->cold_ns);
+    return node->parent && !node->sampled && warmth_ns(node) < tree->thread->cold_ns;
 }
 
 /* Of cold ones the warmest, which soon add up to what is not cold. */
 static bool is_tepid(const struct call_tree *tree, const struct ledger_node *node)
 {
-    return !is_below(node, tree->thread->cold_ns / 4);
+    return warmth_ns(node) >= tree->thread->cold_ns / 4;
+}
+
+/* A context without anything below it, and where nobody stands. */
+static bool is_free_leaf(struct call_tree *tree, ledger_ref ref, const struct ledger_node *node)
+{
+    return node->method && !node->first_child && !node->sampled && !may_stand(tree, ref);
 }
 
 /* The next one above that is not cold. */
@@ -150,13 +170,17 @@ static void count_move(struct call_tree *tree, bool frees)
     tree->hand.freed += frees;
 }
 
-/* Of one context a round folds less than its limit, and only once. */
-static void count_folding(struct call_tree *tree, struct ledger_node *folded)
+/* Of one context a round folds no more than its limit, or than the warmest that it folded in need,
+ * and only once. */
+static void count_folding(struct call_tree *tree, struct ledger_node *folded, uint64_t cpu_ns)
 {
     struct ledger_thread *thread = tree->thread;
+    uint64_t most_ns = cpu_ns > thread->cold_ns ? cpu_ns : thread->cold_ns;
 
-    if (!tree->hand.folded++)
-        store(&thread->folded_bound_ns, thread->folded_bound_ns + thread->cold_ns);
+    if (most_ns > tree->hand.most_ns) {
+        store(&thread->folded_bound_ns, thread->folded_bound_ns + most_ns - tree->hand.most_ns);
+        tree->hand.most_ns = most_ns;
+    }
     store(&thread->foldings, thread->foldings + 1);
     count_contexts(folded, 1);
 }
@@ -175,16 +199,13 @@ static bool drop_folded(struct call_tree *tree, ledger_ref ref, ledger_ref befor
 }
 
 /* True: it has gone from where it was. */
-static bool fold(struct call_tree *tree, ledger_ref ref, ledger_ref before)
+static bool fold_leaf(struct call_tree *tree, ledger_ref ref, ledger_ref before)
 {
     const struct ledger_node *node = node_at(tree, ref);
     bool was_folded = is_folded(node_at(tree, node->parent));
+    uint64_t cpu_ns = node->cpu_ns;
     ledger_ref folded, to;
 
-    if (is_folded(node))
-        return drop_folded(tree, ref, before);
-    if (!node->method || node->first_child || !is_cold(tree, node) || may_stand(tree, ref))
-        return false;
     folded = target_of(tree, node);
     to = folded ? child_index__find(&tree->pool, folded, node->key) : 0;
     if (!folded || !(to ? node_move__join(tree, ref, to, before)
@@ -192,8 +213,34 @@ static bool fold(struct call_tree *tree, ledger_ref ref, ledger_ref before)
         return false;
     count_move(tree, to != 0);
     if (!was_folded)
-        count_folding(tree, node_at(tree, folded));
+        count_folding(tree, node_at(tree, folded), cpu_ns);
     return true;
+}
+
+static void note_leaf(struct call_tree *tree, ledger_ref ref, uint64_t warmth_ns)
+{
+    struct pruning_hand *hand = &tree->hand;
+
+    if (hand->coldest && warmth_ns >= hand->coldest_ns)
+        return;
+    hand->coldest = ref;
+    hand->coldest_ns = warmth_ns;
+}
+
+/* True: it has gone from where it was. */
+static bool fold(struct call_tree *tree, ledger_ref ref, ledger_ref before)
+{
+    const struct ledger_node *node = node_at(tree, ref);
+
+    if (is_folded(node))
+        return drop_folded(tree, ref, before);
+    if (!is_free_leaf(tree, ref, node))
+        return false;
+    if (is_cold(tree, node))
+        return fold_leaf(tree, ref, before);
+    if (!is_folded(node_at(tree, node->parent)))
+        note_leaf(tree, ref, warmth_ns(node));
+    return false;
 }
 
 /* ---- the hand ---- */
@@ -225,7 +272,7 @@ static void begin_round(struct call_tree *tree)
 
     if (!thread->cold_ns)
         thread->cold_ns = COLD_FIRST_NS;
-    else if (hand->looked >= ROUND_LOOKS && hand->freed < hand->looked / 4 &&
+    else if (hand->looked >= ROUND_LOOKS && hand->freed < hand->looked / FREED_LEAST &&
              thread->cold_ns < COLD_MOST_NS)
         thread->cold_ns += thread->cold_ns / 2;
     if (hand->of && !hand->freed && hand->looked < ROUND_LOOKS)
@@ -235,7 +282,11 @@ static void begin_round(struct call_tree *tree)
     hand->moves = thread->pruning_moves;
     hand->at = thread->root;
     hand->goes_down = true;
-    hand->depth = hand->looked = hand->folded = hand->freed = 0;
+    hand->nodes = hand->looked;
+    hand->rounds++;
+    hand->depth = hand->looked = hand->freed = 0;
+    hand->most_ns = 0;
+    hand->coldest = 0;
     memset(hand->before, 0, sizeof hand->before);
 }
 
@@ -289,17 +340,64 @@ static void look(struct call_tree *tree)
 
 static bool is_of_thread(const struct call_tree *tree)
 {
-    return tree->hand.of == tree->thread && tree->hand.start_ns == tree->thread->start_ns &&
+    return tree->thread && tree->hand.of == tree->thread &&
+           tree->hand.start_ns == tree->thread->start_ns &&
            tree->hand.moves == tree->thread->pruning_moves && tree->hand.at;
+}
+
+/* How many nodes are free after so many looks. */
+static uint32_t fold_cold(struct call_tree *tree, uint32_t looks_most)
+{
+    struct pruning_hand *hand = &tree->hand;
+    uint32_t freed = 0;
+
+    hand->looks = hand->rounds = hand->coldest = 0;
+    while (hand->looks < looks_most && freed < FREED_ENOUGH && !hand->rest &&
+           (freed || hand->rounds < ROUNDS_MOST)) {
+        uint32_t before = hand->freed;
+
+        look(tree);
+        freed += hand->freed > before;
+    }
+    return freed;
+}
+
+/* The hand met nothing cold: the coldest that it met. In a small tree that would be one of its few.
+ * False: it stays. */
+static bool fold_coldest(struct call_tree *tree)
+{
+    const struct pruning_hand *hand = &tree->hand;
+    bool is_small = hand->nodes < SMALL_TREE && hand->looked < SMALL_TREE;
+
+    return !is_small && hand->coldest && hand->coldest != hand->at &&
+           fold_leaf(tree, hand->coldest, 0);
+}
+
+/* There is no free node. What is folded the first time in its method frees none. */
+static uint32_t fold_in_need(struct call_tree *tree)
+{
+    struct pruning_hand *hand = &tree->hand;
+    uint32_t freed = 0;
+
+    for (unsigned tries = 0; !freed && tries < TRIES_IN_NEED; tries++) {
+        uint32_t before;
+
+        freed = fold_cold(tree, LOOKS_IN_NEED);
+        before = hand->freed;
+        if (!freed && !fold_coldest(tree))
+            break;
+        freed += hand->freed - before;
+    }
+    if (!freed && !hand->rest)
+        hand->rest = REST_IN_NEED;
+    return freed;
 }
 
 static bool fold_some(struct call_tree *tree)
 {
     struct pruning_hand *hand = &tree->hand;
-    uint32_t freed = 0;
-    uint32_t looks_most = record_pool__lacks_nodes(&tree->pool, 1) ? LOOKS_IN_NEED : LOOKS_MOST;
+    uint32_t freed;
 
-    hand->looks = 0;
     if (!is_of_thread(tree)) {
         hand->of = NULL;
         hand->looked = hand->freed = 0;
@@ -310,16 +408,21 @@ static bool fold_some(struct call_tree *tree)
         return false;
     }
     tree->pool.takes_reserved = RESERVE_HALF;
-    while (hand->looks < looks_most && freed < FREED_ENOUGH && !hand->rest) {
-        uint32_t before = hand->freed;
-
-        look(tree);
-        freed += hand->freed > before;
-    }
+    freed =
+        record_pool__lacks_nodes(&tree->pool, 1) ? fold_in_need(tree) : fold_cold(tree, LOOKS_MOST);
     tree->pool.takes_reserved = RESERVE_NONE;
-    if (!freed && looks_most == LOOKS_IN_NEED && !hand->rest)
-        hand->rest = REST_IN_NEED;
     return freed != 0;
+}
+
+bool tree_pruning__is_wanted(const struct call_tree *tree)
+{
+    uint32_t nodes = is_of_thread(tree) ? tree->hand.nodes : 0, spare = nodes / SPARE_PART;
+
+    if (nodes >= SHARED_FROM && !record_pool__shares_nodes(&tree->pool))
+        return record_pool__lacks_nodes(&tree->pool, 2 * RECORD_POOL_CHAIN);
+    if (spare < SPARE_LEAST)
+        spare = SPARE_LEAST;
+    return record_pool__lacks_nodes(&tree->pool, spare < SPARE_MOST ? spare : SPARE_MOST);
 }
 
 bool tree_pruning__make_room(struct call_tree *tree)

@@ -9,7 +9,8 @@
  * a summary: it goes around the tree, children before parents, and folds what consumed less than a
  * limit, which is raised when too few nodes were freed. In one round a context is folded once at
  * most, so what one that has no node can have had is the sum of the rounds' limits:
- * folded_bound_ns.
+ * folded_bound_ns. Where no node is left and the hand meets nothing cold for long, it folds the
+ * coldest that it met, which counts in place of the round's limit.
  *
  * Leaves only are folded, and none that a frame stands at or that has samples. Each is moved in one
  * step, see node_move.h.
@@ -30,8 +31,10 @@
 /* A call counts for so much at least, whatever it took: hooks that only count know no time. */
 #define PRUNING_CALL_NS 16u
 
-/* A tree's writer keeps so many free nodes, for when nothing may be folded for a moment. */
-#define PRUNING_SPARE_NODES 64u
+/* Are there fewer free nodes than a tree's writer keeps for when the hand meets nothing cold, or
+ * nothing may be folded for a moment; or, if its tree is large, none for other threads and for
+ * samples? */
+bool tree_pruning__is_wanted(const struct call_tree *tree);
 
 /* False: nothing was folded. */
 bool tree_pruning__make_room(struct call_tree *tree);

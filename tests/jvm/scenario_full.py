@@ -35,16 +35,16 @@ def full(test):
 
 
 def check_samples(test):
-    """The calls of the first round fill the ledger: there is no node for what is sampled later, nor for its CPU."""
+    """The calls of the first round fill the ledger: what is sampled later finds nodes that cold contexts had."""
     what = "max-mem=2M, samples"
     run(test, test.java("ManyNodes", ROUNDS), what, ROUNDS, max_mem="2M", sample="cpu", interval="1ms")
     views = test.checked_report(dropped=True, note_allowed=True)
     told = sampled.check_books(test, views, what)
-    main_ms, = (row["cpu_ns"] // 1_000_000 for row in views["threads"]["threads"] if row["name"] == "main")
-    test.check(told["dropped"] >= main_ms // 2, f"{what}: main ran for {main_ms} ms, and no more were dropped: {told}")
+    test.check(told["dropped"] <= told["taken"] // 2, f"{what}: most were dropped: {told}")
     test.close_balance(views)
     shown = [line.replace(" ", "") for line in test.text_report(test.ledger).out.splitlines() if "of which dropped" in line]
-    test.check(len(shown) == 1 and f"noroom{told['dropped']}" in shown[0], f"{what}: {told}, shown {shown}")
+    test.check(bool(shown) == bool(told["dropped"]) and all(f"noroom{told['dropped']}" in line for line in shown),
+               f"{what}: {told}, shown {shown}")
 
 
 def run(test, plain, what, *arguments, **options):

@@ -31,6 +31,7 @@
 #define HOT_NS    2000000u
 #define KILLS     100u
 #define COPIES    40u
+#define CONTEXTS  (1u << 20)
 
 struct story {
     uint64_t keys[DEPTH_MAX];
@@ -39,6 +40,14 @@ struct story {
     uint64_t calls[METHODS];
     uint64_t cpu_ns[METHODS];
     uint64_t seed;
+    uint64_t hashes[DEPTH_MAX]; /* of the paths to the frames, … */
+    struct context *contexts;   /* … whose own account this is, if it is kept */
+};
+
+/* By hash of the path. */
+struct context {
+    uint64_t hash;
+    uint64_t cpu_ns;
 };
 
 static struct kernel_thread mine;
@@ -66,6 +75,20 @@ static uint64_t draw_number(struct story *story, uint64_t below)
     return (z ^ z >> 31) % below;
 }
 
+static uint64_t hash_of(uint64_t above, uint64_t key)
+{
+    return (above ^ key) * 0x9e3779b97f4a7c15u + 1;
+}
+
+static struct context *context_at(struct story *story, uint64_t hash)
+{
+    uint64_t at = hash >> 40;
+    while (story->contexts[at % CONTEXTS].hash && story->contexts[at % CONTEXTS].hash != hash)
+        at++;
+    story->contexts[at % CONTEXTS].hash = hash;
+    return &story->contexts[at % CONTEXTS];
+}
+
 static void spend(struct story *story, uint64_t ns)
 {
     uint64_t key = story->depth ? story->keys[story->depth - 1] : 0;
@@ -74,6 +97,8 @@ static void spend(struct story *story, uint64_t ns)
         return;
     mine.tree.current->cpu_ns += ns;
     story->cpu_ns[key - FIRST_KEY] += ns;
+    if (story->contexts)
+        context_at(story, story->hashes[story->depth - 1])->cpu_ns += ns;
 }
 
 /* With recursion=2 few methods: most paths come to frames that are folded. */
@@ -85,6 +110,7 @@ static uint64_t draw_key(struct story *story)
 static void enter(struct story *story, uint64_t key, uint64_t ns)
 {
     story->keys[story->depth] = key;
+    story->hashes[story->depth] = hash_of(story->depth ? story->hashes[story->depth - 1] : 0, key);
     story->tokens[story->depth++] = call_tree__push(&mine.tree, key);
     story->calls[key - FIRST_KEY]++;
     spend(story, ns);
@@ -97,17 +123,22 @@ static void leave_to(struct story *story, unsigned depth)
     story->depth = depth;
 }
 
-static void wander(struct story *story, unsigned steps)
+static void wander_at(struct story *story, unsigned steps, uint64_t least_ns, uint64_t range_ns)
 {
     while (steps-- > 0) {
         bool deeper = draw_number(story, 100) < (story->depth < 12 ? 65 : 45);
         if (story->depth == 0 || (deeper && story->depth < DEPTH_MAX))
-            enter(story, draw_key(story), draw_number(story, 300));
+            enter(story, draw_key(story), least_ns + draw_number(story, range_ns));
         else
             leave_to(story, draw_number(story, 10) == 0 ? (unsigned)draw_number(story, story->depth)
                                                         : story->depth - 1);
     }
     leave_to(story, 0);
+}
+
+static void wander(struct story *story, unsigned steps)
+{
+    wander_at(story, steps, 0, 300);
 }
 
 /* A path that takes much time, again and again. */
@@ -179,6 +210,60 @@ static void totals_stay_and_what_is_hot(void **state)
         print_message("seed %d: %llu foldings, limit %llu ns, bound %llu ns\n", (int)seed,
                       (unsigned long long)thread->foldings, (unsigned long long)thread->cold_ns,
                       (unsigned long long)thread->folded_bound_ns);
+        kernel_thread__end(&mine);
+    }
+}
+
+/* ---- the bound ---- */
+
+/* Takes off the account what has a node. */
+static void take_off(struct story *story, const struct ledger *ledger, ledger_ref ref,
+                     uint64_t above)
+{
+    for (; ref; ref = node_at(ledger, ref)->next_sibling) {
+        const struct ledger_node *node = node_at(ledger, ref);
+        uint64_t hash = hash_of(above, node->key);
+        if (ledger_node__kind(node) == NODE_FOLDED)
+            continue;
+        assert_true(context_at(story, hash)->cpu_ns >= node->cpu_ns);
+        context_at(story, hash)->cpu_ns -= node->cpu_ns;
+        take_off(story, ledger, node->first_child, hash);
+    }
+}
+
+/* However much each context takes, and whether or not some are cold: all calls have a node of their
+ * own for a while, and none lacks more than the thread's record says; that of the hottest story is
+ * looked at when the first contexts have been folded. */
+static void the_bound_holds(void **state)
+{
+    static const struct {
+        uint64_t least_ns;
+        uint64_t range_ns;
+        uint64_t foldings;
+    } stories[] = {{0, 300, 100000}, {0, 100000, 100000}, {50000, 50000, 1}};
+    (void)state;
+    for (unsigned i = 0; i < sizeof stories / sizeof *stories; i++) {
+        struct story story = {.seed = 31 + i, .contexts = calloc(CONTEXTS, sizeof(struct context))};
+        struct java_world *world = make(1024 * KIB);
+        const struct ledger_thread *thread = mine.thread;
+        uint64_t lacks_ns = 0;
+        assert_non_null(story.contexts);
+        for (unsigned round = 0; round < 20000 && thread->foldings < stories[i].foldings; round++)
+            wander_at(&story, 50, stories[i].least_ns, stories[i].range_ns);
+        check_totals(&world->ledger, thread, &story);
+        assert_true(thread->foldings >= stories[i].foldings);
+        take_off(&story, &world->ledger, node_at(&world->ledger, thread->root)->first_child, 0);
+        for (unsigned at = 0; at < CONTEXTS; at++)
+            if (story.contexts[at].cpu_ns > lacks_ns)
+                lacks_ns = story.contexts[at].cpu_ns;
+        print_message("%llu foldings, bound %llu ns, most %llu ns, %llu calls without a node\n",
+                      (unsigned long long)thread->foldings,
+                      (unsigned long long)thread->folded_bound_ns, (unsigned long long)lacks_ns,
+                      (unsigned long long)thread->unplaced_calls);
+        assert_int_equal(thread->unplaced_calls, 0);
+        assert_true(lacks_ns > 0);
+        assert_true(lacks_ns <= thread->folded_bound_ns);
+        free(story.contexts);
         kernel_thread__end(&mine);
     }
 }
@@ -432,11 +517,9 @@ static void a_reader_beside_sees_all_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(totals_stay_and_what_is_hot),
-        cmocka_unit_test(metrics_are_moved_too),
-        cmocka_unit_test(a_join_is_there_or_not),
-        cmocka_unit_test(a_leaf_is_here_or_there),
-        cmocka_unit_test(a_kill_leaves_all),
+        cmocka_unit_test(totals_stay_and_what_is_hot),   cmocka_unit_test(the_bound_holds),
+        cmocka_unit_test(metrics_are_moved_too),         cmocka_unit_test(a_join_is_there_or_not),        cmocka_unit_test(a_leaf_is_here_or_there),
+        cmocka_unit_test(a_frame_is_here_or_there),      cmocka_unit_test(a_kill_leaves_all),
         cmocka_unit_test(a_reader_beside_sees_all_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
