@@ -499,11 +499,16 @@ struct ledger_returns {
 struct ledger_move {
     ledger_ref from; /* none: nothing is being moved */
     ledger_ref to;
-    ledger_ref side; /* of `to`, before */
-    uint32_t reserved;
-    uint64_t calls;
-    uint64_t cpu_ns;
-    uint64_t wait_ns;
+    union {
+        struct {
+            ledger_ref side; /* of `to`, before */
+            uint32_t reserved;
+        };
+        uint64_t seen_ns; /* ditto, of a sampled frame */
+    };
+    uint64_t calls;   /* or of a sampled frame what stands in their place */
+    uint64_t cpu_ns;  /* ditto */
+    uint64_t wait_ns; /* ditto */
 };
 
 struct ledger_thread {

@@ -12,6 +12,8 @@ static void finish_sums(const struct ledger_move *move, const struct ledger_node
     to->calls = move->calls + from->calls;
     to->cpu_ns = move->cpu_ns + from->cpu_ns;
     to->wait_ns = move->wait_ns + from->wait_ns;
+    if (ledger_node__is_sampled(from))
+        to->seen_ns = move->seen_ns + from->seen_ns;
 }
 
 static struct ledger_side *side_in(const struct ledger_gate *gate, ledger_ref ref)
@@ -43,7 +45,8 @@ static void finish_unlink(const struct ledger_gate *gate, ledger_ref ref,
 {
     struct ledger_node *parent = node_in(gate, parent_ref), *sibling;
     uint64_t steps_left = (uint64_t)gate->chunks * LEDGER_CHUNK_CELLS;
-    ledger_ref *link = parent ? &parent->first_child : NULL;
+    bool is_top = parent && ledger_node__is_sampled(node) && !ledger_node__is_sampled(parent);
+    ledger_ref *link = !parent ? NULL : is_top ? &parent->sampled : &parent->first_child;
 
     while (link && *link && *link != ref && steps_left--) {
         sibling = node_in(gate, *link);
@@ -87,7 +90,8 @@ uint64_t unfinished_moves__finish(struct ledger_gate *gate)
             finish_relink(gate, move, from, to);
         } else {
             finish_sums(move, from, to);
-            finish_side(gate, move, from, to);
+            if (!ledger_node__is_sampled(from))
+                finish_side(gate, move, from, to);
             finish_unlink(gate, move->from, from, from->parent);
         }
         thread->move.from = 0;

@@ -1,9 +1,11 @@
 #include "native/tree/node_move.h"
 
 #include "native/tree/child_index.h"
+#include "native/tree/sample_tree.h"
 
 #define SIBLINGS_A_LOOK 8u    /* that are walked for what one look costs */
 #define SIBLINGS_MOST   1024u /* that are walked to find the one before */
+#define FRAMES_MOST     1024u /* of samples, that are moved for one leaf */
 
 static struct ledger_node *node_at(const struct call_tree *tree, ledger_ref ref)
 {
@@ -115,6 +117,66 @@ bool node_move__join(struct call_tree *tree, ledger_ref from_ref, ledger_ref to_
         record_pool__give_side(&tree->pool, replaced);
     free_leaf(tree, from_ref);
     return true;
+}
+
+/* Where the children that samples made are linked. */
+static ledger_ref *sampled_children(struct ledger_node *node)
+{
+    return ledger_node__is_sampled(node) ? &node->first_child : &node->sampled;
+}
+
+/* A frame that is the first of its list and has nothing below it. */
+static void join_frame(struct call_tree *tree, ledger_ref from_ref, ledger_ref to_ref)
+{
+    struct ledger_move *move = &tree->thread->move;
+    const struct ledger_node *from = node_at(tree, from_ref);
+    struct ledger_node *to = node_at(tree, to_ref);
+
+    move->calls = to->cpu_samples;
+    move->cpu_ns = to->interpreted;
+    move->wait_ns = to->wall_samples;
+    move->seen_ns = to->seen_ns;
+    move->to = to_ref;
+    __atomic_store_n(&move->from, from_ref, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    sample_tree__add(&to->cpu_samples, from->cpu_samples);
+    sample_tree__add(&to->interpreted, from->interpreted);
+    sample_tree__add(&to->wall_samples, from->wall_samples);
+    sample_tree__add(&to->seen_ns, from->seen_ns);
+    __atomic_store_n(sampled_children(node_at(tree, from->parent)), from->next_sibling,
+                     __ATOMIC_RELEASE);
+    __atomic_store_n(&move->from, 0, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    record_pool__give_node(&tree->pool, from_ref);
+}
+
+bool node_move__samples(struct call_tree *tree, ledger_ref from_ref, ledger_ref to_ref)
+{
+    ledger_ref at = from_ref, to = to_ref;
+
+    for (uint32_t steps = 0; steps < FRAMES_MOST; steps++) {
+        struct ledger_node *node = node_at(tree, at);
+        ledger_ref above = node->parent, child = *sampled_children(node);
+
+        tree->hand.looks++;
+        if (child) {
+            const struct ledger_node *frame = node_at(tree, child);
+
+            to =
+                sample_tree__child(&tree->pool, to, (enum ledger_node_kind)ledger_node__kind(frame),
+                                   frame->method, ledger_node__is_self(frame));
+            if (!to)
+                return false;
+            at = child;
+            continue;
+        }
+        if (at == from_ref)
+            return true;
+        join_frame(tree, at, to);
+        at = above;
+        to = node_at(tree, to)->parent;
+    }
+    return false;
 }
 
 bool node_move__relink(struct call_tree *tree, ledger_ref ref, ledger_ref folded, ledger_ref before)

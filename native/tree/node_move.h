@@ -21,6 +21,11 @@
 bool node_move__join(struct call_tree *tree, ledger_ref from_ref, ledger_ref to_ref,
                      ledger_ref before);
 
+/* All that was sampled below the leaf goes below `to`, a frame at a time, and each frame is given
+ * back. So many frames at most, counted as looks of the hand. False: some are left; they are too
+ * many, or there is no room. While nobody merges samples. */
+bool node_move__samples(struct call_tree *tree, ledger_ref from_ref, ledger_ref to_ref);
+
 /* The leaf itself goes below a (folded), where its method has no node yet. False: ditto. */
 bool node_move__relink(struct call_tree *tree, ledger_ref ref, ledger_ref folded,
                        ledger_ref before);

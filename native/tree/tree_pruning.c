@@ -100,7 +100,7 @@ static uint64_t warmth_ns(const struct ledger_node *node)
 /* A root never is. */
 static bool is_cold(const struct call_tree *tree, const struct ledger_node *node)
 {
-    return node->parent && !node->sampled && warmth_ns(node) < tree->thread->cold_ns;
+    return node->parent && warmth_ns(node) < tree->thread->cold_ns;
 }
 
 /* Of cold ones the warmest, which soon add up to what is not cold. */
@@ -112,7 +112,7 @@ static bool is_tepid(const struct call_tree *tree, const struct ledger_node *nod
 /* A context without anything below it, and where nobody stands. */
 static bool is_free_leaf(struct call_tree *tree, ledger_ref ref, const struct ledger_node *node)
 {
-    return node->method && !node->first_child && !node->sampled && !may_stand(tree, ref);
+    return node->method && !node->first_child && !may_stand(tree, ref);
 }
 
 /* The next one above that is not cold. */
@@ -208,8 +208,9 @@ static bool fold_leaf(struct call_tree *tree, ledger_ref ref, ledger_ref before)
 
     folded = target_of(tree, node);
     to = folded ? child_index__find(&tree->pool, folded, node->key) : 0;
-    if (!folded || !(to ? node_move__join(tree, ref, to, before)
-                        : node_move__relink(tree, ref, folded, before)))
+    if (!folded || (to && !node_move__samples(tree, ref, to)) ||
+        !(to ? node_move__join(tree, ref, to, before)
+             : node_move__relink(tree, ref, folded, before)))
         return false;
     count_move(tree, to != 0);
     if (!was_folded)

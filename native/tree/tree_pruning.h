@@ -12,8 +12,8 @@
  * folded_bound_ns. Where no node is left and the hand meets nothing cold for long, it folds the
  * coldest that it met, which counts in place of the round's limit.
  *
- * Leaves only are folded, and none that a frame stands at or that has samples. Each is moved in one
- * step, see node_move.h.
+ * Leaves only are folded, and none that a frame stands at. Each is moved in one step, see
+ * node_move.h; what was sampled below it is moved before, a frame at a time.
  *
  * By the tree's writer, in an event that finds no room; a bounded number of looks. Nothing here
  * allocates memory but in the ledger, locks or blocks.

@@ -6,6 +6,7 @@
 #include "native/snapshot/snapshot.h"
 #include "native/tree/folded_calls.h"
 #include "native/tree/node_move.h"
+#include "native/tree/sample_tree.h"
 #include "native/tree/tree_pruning.h"
 
 #include <errno.h>
@@ -300,6 +301,96 @@ static void metrics_are_moved_too(void **state)
     kernel_thread__end(&mine);
 }
 
+/* ---- samples ---- */
+
+#define FRAMES 6u
+
+/* The profiler's own: what it makes is folded by another. */
+static struct record_pool profiler;
+
+/* A sample of so many frames above the current node, each an own method. False: there is no room.
+ */
+static bool take_sample(const struct story *story, unsigned frames, uint64_t seen_ns)
+{
+    ledger_ref ref = ledger__ref(mine.tree.ledger, mine.tree.current);
+    struct ledger_node *top;
+    profiler.ledger = mine.tree.ledger;
+    profiler.takes_reserved = RESERVE_ALL;
+    for (unsigned i = 0; i < frames && ref; i++)
+        ref = sample_tree__child(
+            &profiler, ref, NODE_SAMPLED,
+            ledger__find_method(mine.tree.ledger, story->keys[(story->depth + i) % 3]), false);
+    top = ledger__at(mine.tree.ledger, ref);
+    if (!ref)
+        return false;
+    sample_tree__add(&top->cpu_samples, 1);
+    sample_tree__add(&top->wall_samples, 2);
+    sample_tree__add(&top->interpreted, 3);
+    sample_tree__add(&top->seen_ns, seen_ns);
+    return true;
+}
+
+/* All samples below exact nodes of a method: of each frame the four numbers, added up. */
+static void sum_samples(const struct ledger *ledger, ledger_ref ref, uint64_t sums[4])
+{
+    for (; ref; ref = node_at(ledger, ref)->next_sibling) {
+        const struct ledger_node *node = node_at(ledger, ref);
+        sums[0] += node->cpu_samples;
+        sums[1] += node->wall_samples;
+        sums[2] += node->interpreted;
+        sums[3] += node->seen_ns;
+        sum_samples(ledger, node->first_child, sums);
+    }
+}
+
+static void sum_all_samples(const struct ledger *ledger, ledger_ref ref, uint64_t sums[METHODS][4])
+{
+    for (; ref; ref = node_at(ledger, ref)->next_sibling) {
+        const struct ledger_node *node = node_at(ledger, ref);
+        if (node->method)
+            sum_samples(ledger, node->sampled, sums[node->key - FIRST_KEY]);
+        sum_all_samples(ledger, node->first_child, sums);
+    }
+}
+
+/* Where each context that comes is sampled at once, there is room for others all the same. */
+static void samples_are_moved_too(void **state)
+{
+    (void)state;
+    struct story story = {.seed = 5};
+    struct java_world *world = make(1024 * KIB);
+    struct ledger_thread *thread = mine.thread;
+    uint64_t samples[METHODS] = {0}, seen_ns[METHODS] = {0}, found[METHODS][4] = {{0}};
+    unsigned taken = 0;
+    profiler = (struct record_pool){0};
+    for (unsigned round = 0; round < 20000; round++) {
+        uint64_t ns = draw_number(&story, 1000);
+        while (story.depth < 3)
+            enter(&story, FIRST_KEY + draw_number(&story, METHODS), 10);
+        if (take_sample(&story, 1 + (unsigned)draw_number(&story, FRAMES), ns)) {
+            samples[story.keys[2] - FIRST_KEY]++;
+            seen_ns[story.keys[2] - FIRST_KEY] += ns;
+            taken++;
+        }
+        leave_to(&story, (unsigned)draw_number(&story, 3));
+    }
+    leave_to(&story, 0);
+    check_totals(&world->ledger, thread, &story);
+    sum_all_samples(&world->ledger, thread->root, found);
+    for (unsigned i = 0; i < METHODS; i++) {
+        assert_int_equal(found[i][0], samples[i]);
+        assert_int_equal(found[i][1], 2 * samples[i]);
+        assert_int_equal(found[i][2], 3 * samples[i]);
+        assert_int_equal(found[i][3], seen_ns[i]);
+    }
+    print_message("%u samples, %llu foldings, %llu calls without a node\n", taken,
+                  (unsigned long long)thread->foldings, (unsigned long long)thread->unplaced_calls);
+    assert_true(thread->foldings > 1000);
+    assert_int_equal(thread->unplaced_calls, 0);
+    assert_int_equal(thread->lost_enters, 0);
+    kernel_thread__end(&mine);
+}
+
 /* ---- readers beside, and kills ---- */
 
 /* What a reader makes of the ledger as it is: calls and CPU time of a method. */
@@ -392,6 +483,69 @@ static void a_leaf_is_here_or_there(void **state)
         mine.thread->move =
             (struct ledger_move){.from = ref, .to = top_ref, .side = leaf_before.parent};
         check_copy(world, FIRST_KEY + 1, 3, 30);
+    }
+}
+
+static void check_samples_of_copy(const struct java_world *world, uint64_t samples,
+                                  uint64_t seen_ns)
+{
+    uint64_t found[METHODS][4] = {{0}}, sums[4] = {0};
+    struct ledger copy;
+    assert_int_equal(ledger__adopt(&copy, world->ledger.fd,
+                                   (uint64_t)world->ledger.header->chunks_used * 4096, 1 << 20),
+                     0);
+    assert_int_equal(dangling_refs__cut(&copy), 0);
+    sum_all_samples(&copy, find_thread(&copy, 1)->root, found);
+    for (unsigned i = 0; i < METHODS; i++)
+        for (unsigned number = 0; number < 4; number++)
+            sums[number] += found[i][number];
+    assert_int_equal(sums[0], samples);
+    assert_int_equal(sums[1], 2 * samples);
+    assert_int_equal(sums[2], 3 * samples);
+    assert_int_equal(sums[3], seen_ns);
+    ledger__close(&copy);
+}
+
+/* Ditto of a sampled frame, with three samples, that is added to one with two. */
+static void a_frame_is_here_or_there(void **state)
+{
+    (void)state;
+    struct java_world *world = make(1024 * KIB);
+    struct story story = {.keys = {FIRST_KEY, FIRST_KEY, FIRST_KEY}};
+    struct ledger_node *leaf, *folded, *from, *to;
+    ledger_ref leaf_ref = make_leaf(&leaf), folded_ref, from_ref, to_ref;
+    folded_ref = folded_calls__node(&mine.tree, mine.thread, leaf->method, leaf->key);
+    folded = ledger__at(&world->ledger, folded_ref);
+    profiler = (struct record_pool){0};
+    for (unsigned i = 0; i < 5; i++) {
+        mine.tree.current = i < 3 ? leaf : folded;
+        assert_true(take_sample(&story, 1, 100));
+    }
+    call_tree__go_to(&mine.tree, mine.thread->root, 0);
+    from_ref = leaf->sampled;
+    to_ref = folded->sampled;
+    from = ledger__at(&world->ledger, from_ref);
+    to = ledger__at(&world->ledger, to_ref);
+    struct ledger_node from_before = *from, to_before = *to;
+    assert_true(node_move__samples(&mine.tree, leaf_ref, folded_ref));
+    assert_int_equal(leaf->sampled, 0);
+    check_samples_of_copy(world, 5, 500);
+    struct ledger_node to_after = *to;
+    for (unsigned stores = 0; stores <= 5; stores++) {
+        *from = from_before;
+        *to = to_before;
+        to->cpu_samples = stores >= 1 ? to_after.cpu_samples : to->cpu_samples;
+        to->interpreted = stores >= 2 ? to_after.interpreted : to->interpreted;
+        to->wall_samples = stores >= 3 ? to_after.wall_samples : to->wall_samples;
+        to->seen_ns = stores >= 4 ? to_after.seen_ns : to->seen_ns;
+        leaf->sampled = stores >= 5 ? 0 : from_ref;
+        mine.thread->move = (struct ledger_move){.from = from_ref,
+                                                 .to = to_ref,
+                                                 .seen_ns = to_before.seen_ns,
+                                                 .calls = to_before.cpu_samples,
+                                                 .cpu_ns = to_before.interpreted,
+                                                 .wait_ns = to_before.wall_samples};
+        check_samples_of_copy(world, 5, 500);
     }
 }
 
@@ -518,7 +672,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(totals_stay_and_what_is_hot),   cmocka_unit_test(the_bound_holds),
-        cmocka_unit_test(metrics_are_moved_too),         cmocka_unit_test(a_join_is_there_or_not),        cmocka_unit_test(a_leaf_is_here_or_there),
+        cmocka_unit_test(metrics_are_moved_too),         cmocka_unit_test(samples_are_moved_too),
+        cmocka_unit_test(a_join_is_there_or_not),        cmocka_unit_test(a_leaf_is_here_or_there),
         cmocka_unit_test(a_frame_is_here_or_there),      cmocka_unit_test(a_kill_leaves_all),
         cmocka_unit_test(a_reader_beside_sees_all_once),
     };
