@@ -352,19 +352,20 @@ static void free_thread(struct call_tree *tree, ledger_ref ref)
     record_pool__give_thread(&tree->pool, ref);
 }
 
-/* Both must be whole: what a reader sees in between is neither twice nor not at all but for the
- * moment that the numbers move. */
+/* Both must be whole. Copies are made before or after, see ledger__begin_folding. False: there is
+ * no room, or one is being made. */
 static bool move(struct call_tree *tree, ledger_ref from, ledger_ref to)
 {
     struct ledger_thread *member = thread_at(tree, from);
     struct ledger_thread *group = thread_at(tree, to);
 
-    if (!has_room(tree, member, group))
+    if (!has_room(tree, member, group) || !ledger__begin_folding(tree->ledger))
         return false;
     __atomic_store_n(&member->kind, 0, __ATOMIC_RELEASE);
     add_tree(tree, member, group);
     add_facts(group, member);
     free_thread(tree, from);
+    ledger__end_folding(tree->ledger);
     return true;
 }
 

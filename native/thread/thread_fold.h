@@ -9,7 +9,8 @@
  * elsewhere: THREADS_KEPT of them at most, and none any more once a KEPT_PART of max-mem is in use.
  * Once a GIVEN_UP_PART is, those that were kept are folded after all. With fold=none all keep their
  * rows. One of which samples are on their way still is folded when they are merged: whoever merges
- * them needs its nodes where they are. So is one for which there is no room in a group.
+ * them needs its nodes where they are. So is one for which there is no room in a group, or that is
+ * over while the ledger is copied.
  *
  * Called on the kernel thread that ran the thread last, but for thread_fold__tidy; nothing here
  * allocates (but in the ledger), locks or blocks.

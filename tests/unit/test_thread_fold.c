@@ -150,6 +150,31 @@ static unsigned count_rows(const struct java_world *world)
 }
 
 /* Any number can wait, and none keeps its row for that. */
+/* The copy has its numbers in one place. */
+static void it_waits_while_the_ledger_is_copied(void **state)
+{
+    (void)state;
+    static struct thread_folder folder, tidier;
+    struct java_world *world = make();
+    memset(&folder, 0, sizeof folder);
+    memset(&tidier, 0, sizeof tidier);
+    ledger_ref one = add(world, "pool-1", 5, 0), late = add(world, "pool-2", 7, 0);
+    assert_int_equal(thread_fold__fold(&folder, &mine.tree, one), one);
+    assert_int_equal(ledger__hold_folding(&world->ledger), 0);
+    assert_int_equal(thread_fold__fold(&folder, &mine.tree, late), 0);
+    assert_int_equal(thread_at(world, late)->kind, THREAD_PLATFORM);
+    assert_int_equal(thread_at(world, one)->members, 1);
+    check_samples(&world->ledger, thread_at(world, one), "java p 5 0 0\nself A 0 1 0\n");
+    check_samples(&world->ledger, thread_at(world, late), "java p 7 0 0\nself A 0 1 0\n");
+    ledger__let_go_folding(&world->ledger);
+    assert_int_equal(thread_fold__fold(&folder, &mine.tree, add(world, "pool-3", 1, 0)), one);
+    assert_int_equal(thread_at(world, one)->members, 2);
+    thread_fold__tidy(&tidier, &mine.tree);
+    assert_int_equal(world->ledger.ended.waiting, 0);
+    assert_int_equal(world->ledger.header->folded_threads, 3);
+    assert_int_equal(world->ledger.header->folds_begun, world->ledger.header->folds_done);
+}
+
 static void any_number_can_wait(void **state)
 {
     (void)state;
@@ -315,6 +340,7 @@ int main(void)
         cmocka_unit_test(samples_are_added),
         cmocka_unit_test(levels_of_recursion_are_kept),
         cmocka_unit_test(it_waits_for_samples_on_their_way),
+        cmocka_unit_test(it_waits_while_the_ledger_is_copied),
         cmocka_unit_test(any_number_can_wait),
         cmocka_unit_test(kept_rows_are_given_up_when_memory_is_short),
         cmocka_unit_test(any_number_of_names_fits),
