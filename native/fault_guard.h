@@ -1,11 +1,11 @@
 /*
- * Reading memory that may not be there: a fault in a guarded stretch of code ends the stretch
+ * Reading memory that may not be mapped: a fault in a guarded stretch of code ends the stretch
  * instead of the process.
  *
- * One handler for SIGSEGV and SIGBUS stands before the host's; every fault outside a guarded
- * stretch, and every other thread's, goes on to the host's as if ours were not there; and so do
- * these signals where somebody sent them. Where a thread blocks them a fault ends the process,
- * guarded or not: it must not enter.
+ * One handler for SIGSEGV and SIGBUS runs before the host's handler. It passes on to the host's
+ * handler: every fault outside a guarded stretch, every fault of a thread without a guard, and
+ * every SIGSEGV or SIGBUS that was sent with kill(2) and the like. A thread that blocks these
+ * signals must not enter a guarded stretch: a fault there would end the process.
  *
  *     struct fault_guard guard;
  *
@@ -15,8 +15,8 @@
  *         … there was a fault …
  *     fault_guard__leave(&guard);
  *
- * What the stretch changed in local variables is lost after a fault unless they are volatile.
- * enter and leave are async-signal-safe; they may nest.
+ * Changes that the stretch made to local variables are lost after a fault unless the variables are
+ * volatile. enter and leave are async-signal-safe; guards may nest.
  */
 #ifndef TREADLE_FAULT_GUARD_H
 #define TREADLE_FAULT_GUARD_H
@@ -28,15 +28,15 @@ struct fault_guard {
     struct fault_guard *outer;
 };
 
-/* Puts the handler before the host's, or takes it out again if nobody has put another before it.
- * Once at a time, not in handlers. 0 or -errno: -EBUSY if it was there and somebody has put another
- * before it since. */
+/* Installs the handler before the host's, or removes it if no other handler was installed before it
+ * since. One caller at a time; not in signal handlers. 0 or -errno; -EBUSY: the handler is
+ * installed already, and another handler was installed before it since. */
 int fault_guard__install(void);
 void fault_guard__remove(void);
 
 extern __thread struct fault_guard *fault_guard_current __attribute__((tls_model("initial-exec")));
 
-/* 0, and again another number if there was a fault. */
+/* Returns 0; returns a second time, with another number, after a fault. */
 #define fault_guard__enter(guard)                                                                  \
     ((guard)->outer = fault_guard_current, fault_guard_current = (guard),                          \
      sigsetjmp((guard)->point, 1))

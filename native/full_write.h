@@ -1,4 +1,4 @@
-/* Writing all of it, however often the kernel takes a part. */
+/* Writes a whole buffer, with as many write calls as the kernel needs. */
 #ifndef TREADLE_FULL_WRITE_H
 #define TREADLE_FULL_WRITE_H
 

@@ -1,5 +1,6 @@
-/* uthash, which by default ends the process when memory is short: here it does not. Include this,
- * never uthash.h. After HASH_ADD look whether the entry is really in: element->hh.tbl != NULL. */
+/* uthash with non-fatal allocation failure: plain uthash ends the process when memory runs out.
+ * Include this header, never uthash.h. After HASH_ADD check that the entry was added:
+ * element->hh.tbl != NULL. */
 #ifndef TREADLE_HASH_TABLE_H
 #define TREADLE_HASH_TABLE_H
 

@@ -8,8 +8,8 @@
  * words longer than 63 bytes count as far from everything. */
 unsigned name__distance(const char *a, const char *b);
 
-/* The name nearest to `word` among `count` names, capitals or not, or NULL if there are none. Names
- * may be NULL (passed over). */
+/* Returns the name nearest to `word` among `count` names, ignoring case, or NULL if there is none.
+ * NULL names are skipped. */
 const char *name__nearest(const char *word, const char *const *names, size_t count);
 
 #endif

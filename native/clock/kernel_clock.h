@@ -38,36 +38,40 @@ struct kernel_clock {
     struct perf_page perf;
 };
 
-/* The best clock that passes its self-test on the calling thread: every one of a few sleeps must be
- * seen. `forced` is a kind to insist on, or 0; one that does not work here gives the best that
- * does, and *error the reason (0 if all is well). A few milliseconds. */
+/* Returns the best clock that passes its self-test on the calling thread. The self-test is a few
+ * sleeps, each of which the clock must notice. `forced` insists on one kind; 0 leaves the choice
+ * open. If the forced kind does not work here, the best kind that does is returned and *error says
+ * why; otherwise *error is 0. Takes a few milliseconds. */
 enum ledger_clock_kind kernel_clock__choose(enum ledger_clock_kind forced,
                                             const struct ledger_time *time, int *error);
 
-/* The same, and with which errno each kind failed that was tried; ENOTSUP: it missed a switch, or
- * there is no cycle counter to go by. */
+/* The same; also returns the errno with which each kind that was tried failed. ENOTSUP: the kind
+ * missed a switch, or there is no usable cycle counter. */
 enum ledger_clock_kind kernel_clock__choose_and_tell(enum ledger_clock_kind forced,
                                                      const struct ledger_time *time, int *error,
                                                      int32_t errors[LEDGER_CLOCK_KINDS]);
 
-/* "rseq", "perf", "plain"; the kind of that name, or 0. */
+/* The name of a kind ("rseq", "perf", "plain"), and the kind of a name; 0: no kind has that name.
+ */
 const char *kernel_clock__name(enum ledger_clock_kind kind);
 enum ledger_clock_kind kernel_clock__by_name(const char *name);
 
-/* Begins on the calling thread. A thread that cannot have the kind (no descriptor left) gets the
- * plain clock. */
+/* Starts the clock on the calling thread. A thread for which the kind is not available (no file
+ * descriptor left) gets the plain clock. */
 void kernel_clock__start(struct kernel_clock *clock, enum ledger_clock_kind kind);
 void kernel_clock__stop(struct kernel_clock *clock);
 
-/* Was the thread on its processor all the time since the last sync, as of now_ns (read before)? */
+/* True if the thread was on its processor all the time from the last sync to now_ns, which the
+ * caller read before the call. */
 static inline bool kernel_clock__ran_through(const struct kernel_clock *clock, uint64_t now_ns)
 {
     return *clock->word == clock->expected && now_ns < clock->suspect_after_ns;
 }
 
-/* Rearms the word, then reads the thread's CPU clock, then the time: what happens in between is
- * seen by the next look at the word. Returns the CPU time in ns, and whether there was a switch
- * since the last sync as far as the word can tell (the plain clock cannot: always true). */
+/* Rearms the word, then reads the thread's CPU clock, then the time. A switch between these steps
+ * is seen by the next look at the word. Returns the CPU time in ns, and whether there was a switch
+ * since the last sync as far as the word can tell. The plain clock cannot tell and always says
+ * true. */
 uint64_t kernel_clock__sync(struct kernel_clock *clock, const struct ledger_time *time,
                             uint64_t *now_ns, bool *switched);
 

@@ -14,12 +14,12 @@ struct perf_page {
     struct perf_event_mmap_page *page;
 };
 
-/* For the calling thread. 0, or -errno: -EACCES or -EPERM where perf is refused, -EMFILE rather
- * than take the upper half of the process's descriptors. */
+/* Opens the event for the calling thread. 0 or -errno: -EACCES or -EPERM where perf is refused;
+ * -EMFILE if the descriptor would come from the upper half of the process's descriptor limit. */
 int perf_page__open(struct perf_page *page);
 void perf_page__close(struct perf_page *page);
 
-/* The word that holds the lock; changes with every switch. */
+/* The lock word; its value changes with every switch. */
 const volatile uint64_t *perf_page__word(const struct perf_page *page);
 
 #endif

@@ -11,13 +11,13 @@
 /* The calling thread's rseq_cs, or NULL where no rseq is registered. */
 const volatile uint64_t *rseq_flag__word(void);
 
-/* What rseq_cs holds while armed: the address of our descriptor. Another user of rseq may have put
- * its own there, so compare with this, never with zero. */
+/* The value of rseq_cs while armed: the address of our descriptor. Another user of rseq may have
+ * stored a descriptor of its own, so compare with this value, never with zero. */
 uint64_t rseq_flag__armed_value(void);
 
 void rseq_flag__arm(void);
 
-/* Takes our descriptor out again, if it is still there. */
+/* Removes our descriptor from rseq_cs if it is still there. */
 void rseq_flag__disarm(void);
 
 #endif

@@ -18,7 +18,7 @@ static inline uint64_t cycle_counter__read(void)
     return __builtin_ia32_rdtsc();
 }
 
-/* Does it run at one rate, in every power state (CPUID 80000007H, EDX bit 8)? */
+/* True if the counter runs at one rate in every power state (CPUID 80000007H, EDX bit 8). */
 static inline bool cycle_counter__is_invariant(void)
 {
     unsigned a, b, c, d;

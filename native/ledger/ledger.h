@@ -24,10 +24,11 @@
 #define LEDGER_STRING_BUCKETS 16384u
 #define LEDGER_METHOD_BUCKETS 16384u
 #define LEDGER_RENAMES_MAX    8u
-#define LEDGER_STRING_MAX     65535u /* longer ones are cut, at a byte */
+#define LEDGER_STRING_MAX     65535u /* longer strings are cut, if need be within a character */
 
-/* The run of cells that records are being taken from; one per table and writer. Zero it to begin.
- * One owner at a time, except ledger->shared, which is used by all. */
+/* The run of cells from which records are being allocated; one per table and writer. Zero the
+ * struct to begin. An arena has one owner at a time, except ledger->shared, which all writers use.
+ */
 struct ledger_arena {
     uint32_t next;
     uint32_t end;
@@ -37,17 +38,17 @@ struct ledger_arena {
 #define LEDGER_FREE_KINDS 8u
 #define LEDGER_FREE_SLOTS 64u
 
-/* Chains of records of one kind that are free, for all; see record_pool.h. */
+/* Chains of free records of one kind, shared by all kernel threads; see record_pool.h. */
 struct ledger_free_chains {
-    _Atomic uint64_t filled; /* by slot; one that is not may be marked, never the other way round */
+    _Atomic uint64_t filled; /* bit n: slot n may hold a chain. An empty slot may be marked; a
+                                filled slot always is */
     _Atomic(ledger_ref) heads[LEDGER_FREE_SLOTS];
 };
 
-/* Threads that are over and whose rows somebody is to look at again, linked; see thread_fold.h. */
+/* Ended threads whose rows may still be folded, in linked lists; see thread_fold.h. */
 struct ledger_ended_threads {
-    _Atomic(ledger_ref) kept; /* they have rows of their own until memory is short */
-    _Atomic(ledger_ref)
-        waiting; /* they are folded when their samples are merged, or there is room */
+    _Atomic(ledger_ref) kept;    /* have rows of their own until memory is short */
+    _Atomic(ledger_ref) waiting; /* to be folded once their samples are merged or there is room */
 };
 
 struct ledger {
@@ -76,34 +77,35 @@ struct ledger {
  */
 int ledger__create(struct ledger *ledger, const char *folder, uint64_t max_bytes);
 
-/* A writer for a finished copy of a ledger, of `bytes` bytes, in `fd`: the tables can be changed
- * and grow by up to room_bytes, in private memory. The file itself is not written, so a full disk
- * cannot hurt; ledger__write_back does that. Does not keep fd. 0 or -errno. */
+/* Makes a writer for a finished copy of a ledger, of `bytes` bytes, in `fd`. The tables can be
+ * changed and can grow by up to room_bytes, in private memory. The file itself is written by
+ * ledger__write_back only, so a full disk cannot cause a SIGBUS. Does not keep fd. 0 or -errno. */
 int ledger__adopt(struct ledger *ledger, int fd, uint64_t bytes, uint64_t room_bytes);
 
-/* Writes what was changed since ledger__adopt to the file in `fd`. 0 or -errno. */
+/* Writes the changes since ledger__adopt to the file in `fd`. 0 or -errno. */
 int ledger__write_back(const struct ledger *ledger, int fd);
 
-/* In an adopted copy, a node that is changed in place must be named here, or it is not written
- * back. Everything else is written back anyway. */
+/* Marks a node of an adopted copy as changed in place: without the mark ledger__write_back does not
+ * write the change. Every other kind of change is always written. */
 static inline void ledger__touch(struct ledger *ledger, const struct ledger_node *node)
 {
     if (ledger->touched)
         ledger->touched[(size_t)((const char *)node - ledger->base) / LEDGER_CHUNK_BYTES] = 1;
 }
 
-/* Unmaps and closes; the file stays. Nobody may use the ledger or its records any more. */
+/* Unmaps and closes the ledger; the file stays. No thread may use the ledger or its records
+ * afterwards. */
 void ledger__close(struct ledger *ledger);
 
-/* In the child of a fork: what it writes from here on is its own, not the parent's, whose file it
- * no longer names. Async-signal-safe. 0 or -errno. */
+/* To be called in the child of a fork. What the child writes from here on goes to private memory,
+ * not to the parent's file, whose name the child forgets. Async-signal-safe. 0 or -errno. */
 int ledger__make_private(struct ledger *ledger);
 
-/* Removes the file's name, if it still has the one that it was made with. */
+/* Removes the file's name, if the file still has the name under which it was made. */
 void ledger__unlink(struct ledger *ledger);
 
-/* Reserves so that at least `bytes` beyond what is used can be taken without a system call. Called
- * by a housekeeping thread. 0, or -errno (the ledger then is as large as it was). */
+/* Reserves space so that at least `bytes` more can be allocated without a system call. Called by a
+ * housekeeping thread. 0, or -errno: the ledger is as large as before. */
 int ledger__reserve_ahead(struct ledger *ledger, uint64_t bytes);
 
 static inline void *ledger__at(const struct ledger *ledger, ledger_ref ref)
@@ -116,54 +118,59 @@ static inline ledger_ref ledger__ref(const struct ledger *ledger, const void *re
     return (ledger_ref)((size_t)((const char *)record - ledger->base) / LEDGER_CELL_BYTES);
 }
 
-/* A zeroed record of `cells` cells, or none when the ledger is full (which is noted in the header:
- * full_error). From the caller's own arena, or from the one all share. */
+/* Returns a zeroed record of `cells` cells, or none when the ledger is full (noted in the header's
+ * full_error). One function takes the cells from the caller's own arena, the other from the shared
+ * arena. */
 ledger_ref ledger__take(struct ledger *ledger, struct ledger_arena *arena, enum ledger_table table,
                         uint32_t cells);
 ledger_ref ledger__take_shared(struct ledger *ledger, enum ledger_table table, uint32_t cells);
 
-/* So much of max-mem is not for calling contexts: with them full, there is room for threads that
- * begin, for methods, and for calls that find no room for a context. */
+/* The part of max-mem that is reserved: calling contexts may not use it. When contexts have used up
+ * the rest, there is still room for new threads, for methods, and for the nodes that stand for
+ * calls without a context of their own. */
 #define LEDGER_RESERVED_PART      16u
 #define LEDGER_RESERVED_CHUNKS    1024u /* at least, … */
 #define LEDGER_RESERVED_MOST_PART 4u    /* … but never more than this part */
 
-/* Is no more left than that, or than half of that? */
+/* is_tight: no more than the reserved part is left. is_nearly_full: no more than half of the
+ * reserved part is left. */
 bool ledger__is_tight(const struct ledger *ledger);
 bool ledger__is_nearly_full(const struct ledger *ledger);
 
-/* … which is noted in the header, as full_error. */
+/* Notes in the header's full_error that the ledger is tight. */
 void ledger__note_tight(struct ledger *ledger);
 
 /*
- * Around what moves numbers from one record to another, so that copies have them once: a copy is
- * whole if as many moves had been done when it began as had begun when it was over. If moves never
- * pause, whoever copies holds them off for a while. False: they are held off. Neither waits.
+ * Moves of numbers from one record to another are bracketed by begin and end, so that a copy of the
+ * ledger has each number once. A copy is consistent if the number of moves done when the copy began
+ * equals the number of moves begun when the copy ended. If moves never pause, the process that
+ * copies holds moves off for a while. begin returns false while moves are held off. begin and end
+ * do not wait.
  *
- * Within the process whoever cannot have them for a moment holds them off, too; this waits for
- * those that are being done. 0 or -EBUSY: it takes too long, and they are not held off.
+ * Threads of the profiled process hold moves off with hold_folding, which waits for the moves that
+ * are under way. 0 or -EBUSY: the wait took too long, and moves are not held off.
  */
 bool ledger__begin_folding(struct ledger *ledger);
 void ledger__end_folding(struct ledger *ledger);
 int ledger__hold_folding(struct ledger *ledger);
 void ledger__let_go_folding(struct ledger *ledger);
 
-/* Is a part of max-mem in use, or more? So is all of it where the file cannot grow. */
+/* True if at least 1/part of max-mem is in use. Always true when the file cannot grow. */
 bool ledger__uses_part(const struct ledger *ledger, uint32_t part);
 
-/* The string's record; equal strings share one (best effort when two threads race). None if the
- * ledger is full. */
+/* Returns the string's record; equal strings share one record (best effort: two racing threads may
+ * make two). None if the ledger is full. */
 ledger_ref ledger__string(struct ledger *ledger, const char *bytes, size_t length);
 
-/* For strings that are shared with nobody: how many cells one of so many bytes takes, and its
- * content (its length is at most LEDGER_STRING_MAX). */
+/* For strings whose record is not shared: the number of cells for a string of so many bytes, and
+ * filling the record (length at most LEDGER_STRING_MAX). */
 uint32_t ledger__string_cells(size_t length);
 void ledger__fill_string(struct ledger_string *string, const char *bytes, size_t length);
 
-/* The method with that key, or none. */
+/* Returns the method with that key, or none. */
 ledger_ref ledger__find_method(const struct ledger *ledger, uint64_t key);
 
-/* What a new method's record is filled with. */
+/* The contents of a new method record. */
 struct ledger_method_names {
     const char *class_name; /* with dots: "java.util.HashMap$Node" */
     const char *name;
@@ -171,16 +178,18 @@ struct ledger_method_names {
     const char *source; /* NULL if unknown */
 };
 
-/* The method with that key, made if need be; the first of racing threads wins. None if full. */
+/* Returns the method with that key and makes the record if there is none; the first of racing
+ * threads wins. None if the ledger is full. */
 ledger_ref ledger__add_method(struct ledger *ledger, uint64_t key,
                               const struct ledger_method_names *names, uint32_t flags);
 
-/* The records of a table of fixed-size records, in the file's order: 0 first, then the last result;
- * 0 at the end. For a ledger of our own making: it is not checked. */
+/* Iterates over the records of a table of fixed-size records in the file's order: pass 0 first,
+ * then the last result; returns 0 at the end. For a ledger that this process made: nothing is
+ * checked. */
 ledger_ref ledger__next(const struct ledger *ledger, enum ledger_table table, ledger_ref previous);
 
-/* Is that the ref of a record of the table? In a copy that was made while the ledger was written, a
- * ref may lead to where nothing is yet. Tables of fixed-size records. */
+/* True if the ref is that of a record of the table. In a copy that was made while the ledger was
+ * written, a ref may lead to a cell that is not filled yet. For tables of fixed-size records. */
 bool ledger__holds(const struct ledger *ledger, ledger_ref ref, enum ledger_table table);
 
 /* Appends to the thread's renames unless the name is its latest already (by its hash). Pools rename

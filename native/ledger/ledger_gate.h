@@ -26,16 +26,16 @@ struct ledger_gate {
     uint32_t chunks;
     uint32_t *run_of_chunk; /* the first chunk of the run that a chunk belongs to; 0: none */
     uint64_t dropped;
-    char where[LEDGER_GATE_WHERE_BYTES]; /* the first that was dropped, a line for people; or "" */
+    char where[LEDGER_GATE_WHERE_BYTES]; /* one line about the first dropped record, or "" */
 };
 
-/* Brings all heads into bounds; zero the gate first. 0 or -ENOMEM. Close it in either case; that
- * leaves the bytes. */
+/* Brings all chunk heads into bounds; zero the gate first. 0 or -ENOMEM. Close the gate in either
+ * case; closing leaves the bytes as they are. */
 int ledger_gate__open(struct ledger_gate *gate, char *base, uint32_t chunks);
 void ledger_gate__close(struct ledger_gate *gate);
 
-/* For who reads heads one by one: is it one at all, and what it may say with so many chunks from
- * its own on. */
+/* For code that reads chunk heads one by one: whether this is a chunk head, and bringing the head's
+ * values into bounds when so many chunks are left, its own included. */
 bool ledger_chunk__is_head(const struct ledger_chunk *chunk);
 void ledger_chunk__bound(struct ledger_chunk *head, uint32_t chunks_left);
 
@@ -43,29 +43,29 @@ void ledger_chunk__bound(struct ledger_chunk *head, uint32_t chunks_left);
 __attribute__((format(printf, 2, 3))) void ledger_gate__drop(struct ledger_gate *gate,
                                                              const char *format, ...);
 
-/* Cells of one record of a table; strings have no fixed size, and at least one. */
+/* Cells of one record of a table. For strings, which have no fixed size: 1, the least. */
 uint32_t ledger_gate__record_cells(enum ledger_table table);
 
-/* The record behind a ref, or NULL: none, out of range, or of another table. */
+/* Returns the record behind a ref, or NULL if the ref is none, out of range or of another table. */
 const void *ledger_gate__record(const struct ledger_gate *gate, ledger_ref ref,
                                 enum ledger_table table);
 
-/* A string that ends in its run, or NULL. */
+/* Returns a string that ends within its run, or NULL. */
 const struct ledger_string *ledger_gate__string(const struct ledger_gate *gate, ledger_ref ref);
 
-/* May there be such a record in a ledger that was written on while its copy was made? Where this
- * says no, no copying explains the ref. */
+/* True if a ledger that was written while its copy was made may have such a record. If false, no
+ * race with a writer explains the ref. */
 bool ledger_gate__may_be_late(const struct ledger_gate *gate, ledger_ref ref,
                               enum ledger_table table);
 
-/* The records of a table in the order of their refs: 0 first, then the last result; 0 at the end.
- * Strings cannot be walked. */
+/* Iterates over the records of a table in the order of their refs: pass 0 first, then the last
+ * result; returns 0 at the end. Strings cannot be iterated over. */
 ledger_ref ledger_gate__next(const struct ledger_gate *gate, enum ledger_table table,
                              ledger_ref previous);
 
-/* Would so many bytes of the file take much more memory than the file takes on its disk? A ledger's
- * chunks are allocated before they are used; a file system that compresses makes them smaller, but
- * not by this factor. */
+/* True if so many bytes of the file would take much more memory than the file takes on disk. A
+ * ledger's chunks are allocated before they are used; a file system that compresses makes them
+ * smaller, but not by this factor. */
 #define LEDGER_GATE_SPARSE 16u
 bool ledger_gate__is_too_sparse(const struct stat *file, uint64_t bytes);
 

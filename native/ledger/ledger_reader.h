@@ -1,10 +1,10 @@
 /*
  * Reading a ledger: live, closed or orphaned, whole or damaged.
  *
- * The file is copied into memory first, so nothing that its writer or anybody else does to it
- * afterwards can hurt. Every ref is checked before it is followed. A file that cannot be understood
- * gives one line that says what is wrong and at which byte; damage that leaves the rest readable
- * (a node that was being written when the process was killed) is skipped and counted.
+ * The file is copied into memory first, so later changes to the file do no harm. Every ref is
+ * checked before it is followed. A file that cannot be understood gives one line that says what is
+ * wrong and at which byte. Damage that leaves the rest readable, such as a node that was being
+ * written when the process was killed, is skipped and counted.
  */
 #ifndef TREADLE_LEDGER_READER_H
 #define TREADLE_LEDGER_READER_H
@@ -18,8 +18,9 @@
 
 struct ledger_reader;
 
-/* Reads a ledger from an open file (which it leaves open), or from the file at `path`. On failure
- * returns NULL and writes one line without newline to message: what, where, what was expected. */
+/* Reads a ledger from an open file (which stays open), or from the file at `path`. On failure
+ * returns NULL and writes one line without newline to message: what is wrong, where, and what was
+ * expected. */
 struct ledger_reader *ledger_reader__open_fd(int fd, const char *path, char *message,
                                              size_t message_bytes);
 struct ledger_reader *ledger_reader__open(const char *path, char *message, size_t message_bytes);
@@ -28,18 +29,18 @@ void ledger_reader__close(struct ledger_reader *reader);
 const struct ledger_header *ledger_reader__header(const struct ledger_reader *reader);
 enum ledger_life ledger_reader__life(const struct ledger_reader *reader);
 
-/* Records that were skipped since they were unfinished or made no sense, and where the first of
- * them stands (a line for people, "" if none). */
+/* The number of records that were skipped because they were unfinished or made no sense, and a line
+ * that says where the first of them is ("" if there is none). */
 uint64_t ledger_reader__skipped(const struct ledger_reader *reader);
 const char *ledger_reader__skipped_where(const struct ledger_reader *reader);
 
-/* How much of the file is there, and how much is missing of what its header says, or was missing of
- * the ledgers that it was merged from; 0: it is whole. */
+/* How many bytes of the file there are, and how many bytes are missing: of what the file's header
+ * says, or of the ledgers from which the file was merged. 0 missing: the file is whole. */
 uint64_t ledger_reader__present_bytes(const struct ledger_reader *reader);
 uint64_t ledger_reader__missing_bytes(const struct ledger_reader *reader);
 
-/* The record behind a ref, or NULL if the ref is none, out of range or of another table. A string's
- * bytes are not NUL-terminated and stay the reader's. */
+/* Returns the record behind a ref, or NULL if the ref is none, out of range or of another table.
+ * The bytes of a string are not NUL-terminated and are valid as long as the reader. */
 const char *ledger_reader__string(const struct ledger_reader *reader, ledger_ref ref,
                                   size_t *length);
 const struct ledger_method *ledger_reader__method(const struct ledger_reader *reader,
@@ -60,8 +61,8 @@ const struct ledger_tally *ledger_reader__tally(const struct ledger_reader *read
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref);
 
-/* All records of one table in the file's order: pass 0 first, then the last result; 0 at the end.
- * Strings cannot be walked. */
+/* Iterates over the records of one table in the file's order: pass 0 first, then the last result;
+ * returns 0 at the end. Strings cannot be iterated over. */
 ledger_ref ledger_reader__next(const struct ledger_reader *reader, enum ledger_table table,
                                ledger_ref previous);
 

@@ -1,9 +1,9 @@
 /*
- * Orphans: live ledgers whose process is gone, a JVM that was killed. They lie in memory-backed
- * storage, where each takes memory until somebody removes it.
+ * Orphans: live ledgers whose process is gone, such as that of a JVM that was killed. Orphans lie
+ * in memory-backed storage and take memory until they are removed.
  *
- * A ledger is an orphan if its process is gone and nobody holds the lock that its writer holds: the
- * process of another pid namespace may look gone.
+ * A ledger is an orphan if its process is gone and no process holds the writer's lock. The lock is
+ * needed because a process of another pid namespace may look gone.
  */
 #ifndef TREADLE_ORPHAN_LEDGERS_H
 #define TREADLE_ORPHAN_LEDGERS_H
@@ -14,14 +14,15 @@
 #define ORPHANS_KEPT    10u
 #define ORPHANS_KEPT_NS (7u * UINT64_C(86400000000000)) /* a week */
 
-/* The writer's lock on an open ledger, held as long as the file is open. */
+/* Takes the writer's lock on an open ledger; the lock is held as long as the file is open. */
 void orphan_ledger__lock(int fd);
 
 /* Removes the ledger at `path` if it is an orphan of this process's user. */
 bool orphan_ledger__remove(const char *path);
 
-/* Removes the orphans of this process's user in a folder, but for the newest ORPHANS_KEPT that are
- * no older than ORPHANS_KEPT_NS. How many. Not for hooks. */
+/* Removes the orphans in a folder that belong to this process's user. Keeps the newest ORPHANS_KEPT
+ * of them if they are no older than ORPHANS_KEPT_NS. Returns how many were removed. Not for hooks.
+ */
 unsigned orphan_ledgers__tidy(const char *folder);
 
 #endif

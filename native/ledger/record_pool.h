@@ -1,9 +1,9 @@
 /*
- * Records of threads that are over and were folded, to be used again: nodes, side records, threads
- * and their names. One pool a kernel thread; what it has too much of it hands over to others a
- * chain at a time, without a lock, and what it has not it takes from them, else from the ledger. A
- * record is used again for its own kind only, and is all zero in between but for the link: a reader
- * of a live ledger may meet one and must see that it is nothing.
+ * Free records of ended and folded threads, for reuse: nodes, side records, threads and their
+ * names. Each kernel thread has one pool. A pool hands surplus records over to other pools a chain
+ * at a time, without a lock. A pool that is empty takes records from other pools, else from the
+ * ledger. A record is reused for its own kind only. A free record is all zero but for its link, so
+ * that a reader of a live ledger recognizes it as free.
  */
 #ifndef TREADLE_RECORD_POOL_H
 #define TREADLE_RECORD_POOL_H
@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-#define RECORD_POOL_CHAIN        256u /* records that are handed over together */
-#define RECORD_POOL_STRING_CELLS 4u   /* longer names are not used again */
+#define RECORD_POOL_CHAIN        256u /* records handed over together */
+#define RECORD_POOL_STRING_CELLS 4u   /* longer names are not reused */
 
 enum record_pool_kind {
     POOL_NODES,
@@ -26,17 +26,17 @@ enum record_pool_kind {
 
 _Static_assert(POOL_KINDS <= LEDGER_FREE_KINDS, "a chain for each kind");
 
-/* Linked by their heads; the tail is the first that came. */
+/* Linked through the records' first words; the tail is the record that was freed first. */
 struct record_chain {
     ledger_ref head;
     ledger_ref tail;
     uint32_t count;
 };
 
-/* What of the reserved part may be taken for nodes and what is theirs; see ledger.h. */
+/* How much of the reserved part may be used for nodes and their side records; see ledger.h. */
 enum record_reserve {
     RESERVE_NONE,
-    RESERVE_HALF, /* while half of it is left: for what frees more later */
+    RESERVE_HALF, /* while half of the reserved part is left: for moves that free more later */
     RESERVE_ALL,
 };
 
@@ -45,27 +45,28 @@ struct record_pool {
     struct ledger_arena nodes;
     struct ledger_arena reserved_nodes;
     enum record_reserve takes_reserved;
-    struct record_chain chains[POOL_KINDS][2]; /* the one in use, and a whole one or none */
-    ledger_ref borrowed[POOL_KINDS];           /* taken from others: of any length, only used up */
+    struct record_chain chains[POOL_KINDS][2]; /* the chain in use, and a full chain or none */
+    ledger_ref borrowed[POOL_KINDS]; /* chains taken from other pools, of any length; records are
+                                        only taken from them */
 };
 
-/* Would a node be taken from what is reserved, and are there fewer than so many that were given
- * back? */
+/* True if the next node would come from the reserved part, and fewer than so many freed nodes are
+ * at hand. */
 bool record_pool__lacks_nodes(const struct record_pool *pool, uint32_t spare);
 
-/* Are there any that this pool or another handed over, as far as is known? */
+/* True if nodes that this pool or another handed over are probably available. */
 bool record_pool__shares_nodes(const struct record_pool *pool);
 
-/* A zeroed record, or none: the ledger is full. */
+/* Returns a zeroed record, or none if the ledger is full. */
 ledger_ref record_pool__node(struct record_pool *pool);
 ledger_ref record_pool__side(struct record_pool *pool);
 ledger_ref record_pool__thread(struct record_pool *pool);
 ledger_ref record_pool__note(struct record_pool *pool);
-/* A string of its own. */
+/* Returns a string record that is not shared. */
 ledger_ref record_pool__string(struct record_pool *pool, const char *bytes, size_t length);
 
-/* Back into the pool; none is fine. Nothing may lead to the record any more. With a side record
- * goes the index that it has. */
+/* Puts a record back into the pool; none is allowed. No link may lead to the record any more. A
+ * side record's child index is put back, too. */
 void record_pool__give_node(struct record_pool *pool, ledger_ref ref);
 void record_pool__give_side(struct record_pool *pool, ledger_ref ref);
 void record_pool__give_thread(struct record_pool *pool, ledger_ref ref);

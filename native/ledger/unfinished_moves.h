@@ -1,6 +1,7 @@
 /*
- * Moves of nodes that a kill, or the making of a copy, came in between. The thread's record says
- * what is being moved (struct ledger_move), and native/tree/node_move.h in which order.
+ * Moves of nodes that were interrupted by a kill or by the making of a copy. The thread's record
+ * says what was being moved (struct ledger_move); native/tree/node_move.h gives the order of the
+ * steps.
  */
 #ifndef TREADLE_UNFINISHED_MOVES_H
 #define TREADLE_UNFINISHED_MOVES_H
@@ -9,7 +10,8 @@
 
 #include <stdint.h>
 
-/* In a private copy of a ledger: what was being moved stands in one place only. How many were. */
+/* In a private copy of a ledger: finishes every move that was under way, so that each number is
+ * counted once. Returns how many there were. */
 uint64_t unfinished_moves__finish(struct ledger_gate *gate);
 
 #endif

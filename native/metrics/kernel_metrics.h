@@ -2,10 +2,10 @@
  * Kernel metrics: what can be accumulated per kernel thread, where it is read, and what it needs.
  *
  * A reading is the kernel's running total for one kernel thread since that thread began. The
- * difference of two readings is a delta; the callers keep the readings (struct
- * ledger_kernel_thread) and charge the deltas. A reading may fall short of the one before for a
- * moment (user and system time are scaled, a signal handler may read in between): such a delta is
- * left out, the next one makes up for it.
+ * difference of two readings is a delta. The callers keep the readings (struct
+ * ledger_kernel_thread) and charge the deltas. A reading may be smaller than the one before for a
+ * moment, because the kernel scales user and system time and because a signal handler may read in
+ * between. A negative delta is left out; the next delta makes up for it.
  */
 #ifndef TREADLE_KERNEL_METRICS_H
 #define TREADLE_KERNEL_METRICS_H
@@ -47,31 +47,31 @@ struct kernel_metric_source {
 const struct kernel_metric *kernel_metric__get(enum ledger_metric id);
 const struct kernel_metric_source *kernel_metric_source__get(enum ledger_metric_source id);
 
-/* The row of that name, or NULL. */
+/* Returns the row of that name, or NULL. */
 const struct kernel_metric *kernel_metric__by_name(const char *name);
 
-/* The bits (1 << enum ledger_metric) of a group or of one metric ("faults", "minor_faults", "all");
- * *known says whether there is such a name. "wall" is known and has no bits: CPU and wall time are
- * charged by the clock, always; "cpu" stands for their division into user and system. What
- * the JVM tells is always charged and has no name here. */
+/* Returns the bits (1 << enum ledger_metric) of a group or of one metric ("faults", "minor_faults",
+ * "all"); *known says whether the name exists. "wall" exists and has no bits: the clock always
+ * charges CPU and wall time. "cpu" stands for the division of CPU time into user and system.
+ * Metrics that the JVM reports are always charged and have no name here. */
 uint64_t kernel_metrics__bits(const char *name, size_t length, bool *known);
 
 /* The metrics of the sources that change only on a switch. Async-signal-safe. */
 uint64_t kernel_metrics__of_switches(void);
 
-/* The metrics that task_status__read knows of other threads. Async-signal-safe. */
+/* The metrics that task_status__read can read of another thread. Async-signal-safe. */
 uint64_t kernel_metrics__of_others(void);
 
 /* A comma-separated list of the groups that metrics= accepts, for messages; a constant. */
 const char *kernel_metrics__groups(void);
 
 /*
- * Which metrics this machine and these privileges give for threads of this process, but for those
- * of SOURCE_JVM, which no machine can tell. Fills error[SOURCE_COUNT] with 0 or the errno that says
- * why not, and returns the bits of the metrics that work. What the kernel has but does not account
- * counts as missing, with ENODATA: taskstats with kernel.task_delayacct=0, schedstat without
- * scheduler information. Opens and closes what it needs, from the descriptors that
- * metric_reader__open may use; not for hooks.
+ * Finds out which metrics this machine and these privileges give for threads of this process.
+ * SOURCE_JVM is not covered: its metrics do not depend on the machine. Fills error[SOURCE_COUNT]
+ * with 0 or with the errno that says why a source does not work. Returns the bits of the metrics
+ * that work. A metric that the kernel has but does not account counts as missing, with ENODATA:
+ * taskstats with kernel.task_delayacct=0, schedstat without scheduler information. Opens and closes
+ * what it needs, from the descriptors that metric_reader__open may use; not for hooks.
  */
 uint64_t kernel_metrics__probe(int32_t error[SOURCE_COUNT]);
 

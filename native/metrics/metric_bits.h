@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Takes the least metric out of the set. False: the set is empty. */
+/* Takes the lowest bit out of the set. False: the set is empty. */
 static inline bool metric_bits__take(uint64_t *bits, unsigned *metric)
 {
     if (!*bits)

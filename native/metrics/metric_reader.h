@@ -8,8 +8,9 @@
 #include <sys/types.h>
 
 /*
- * A reader of the calling thread's own metrics: holds the descriptors that some sources need, so
- * that a read neither opens nor allocates. One per kernel thread, used by that thread only.
+ * A reader of the calling thread's own metrics. The reader keeps the descriptors that some sources
+ * need open, so that a read neither opens nor allocates. One reader per kernel thread, used by that
+ * thread only.
  */
 struct metric_reader {
     uint64_t wanted;  /* bits that read() fills */
@@ -21,10 +22,11 @@ struct metric_reader {
 };
 
 /*
- * Opens what `wanted` needs, on the calling thread, and reads it once: what cannot be opened or
- * read (descriptor limit, privileges, not in this kernel) is taken out of reader->wanted. Leaves
- * the process at least half of its descriptor limit: beyond that nothing is opened (EMFILE). 0, or
- * -errno of the first source that was refused; the reader is usable and to be closed either way.
+ * Opens what `wanted` needs, on the calling thread, and reads each source once. A source that
+ * cannot be opened or read (descriptor limit, privileges, not in this kernel) is taken out of
+ * reader->wanted. The process keeps at least half of its descriptor limit: beyond that nothing is
+ * opened (EMFILE). 0, or -errno of the first source that was refused. The reader is usable, and
+ * must be closed, in either case.
  */
 int metric_reader__open(struct metric_reader *reader, uint64_t wanted);
 void metric_reader__close(struct metric_reader *reader);

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* The metrics of `bits` that the text has go into value[]. Returns the bits that were found. Does
- * not allocate; async-signal-safe. */
+/* Reads those metrics of `bits` that the text contains into value[]. Returns the bits that were
+ * found. Does not allocate; async-signal-safe. */
 uint64_t task_lines__parse(const char *text, uint64_t bits, uint64_t value[LEDGER_METRIC_SLOTS]);
 
 #endif

@@ -1,4 +1,5 @@
-/* What /proc and the kernel's clocks say of any thread or process, the caller's own or another. */
+/* CPU time and metrics of any thread or process, the caller's own or another, from /proc and the
+ * kernel's clocks. */
 #ifndef TREADLE_TASK_STATUS_H
 #define TREADLE_TASK_STATUS_H
 
@@ -8,35 +9,36 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What /proc says of one kernel thread of any process that we may look at. */
+/* What /proc contains about one kernel thread of a process that this process may inspect. */
 struct task_status {
     char name[TASK_NAME_BYTES]; /* comm, as it is: not always UTF-8 */
     uint64_t start_ticks;       /* field 22 of stat: clock ticks since boot */
     uint64_t cpu_ns;            /* schedstat's run time, else the ticks of stat */
-    uint64_t bits;              /* which of value[] were read */
+    uint64_t bits;              /* which of value[] are valid */
     uint64_t value[LEDGER_METRIC_SLOTS];
-    uint64_t own_read_bytes; /* what this reading itself has read; not in a thread's own value[] */
+    uint64_t own_read_bytes; /* bytes that this call itself has read; not subtracted from a thread's
+                                own value[] */
 };
 
 /*
- * Reads /proc/PID/task/TID for the metrics in `bits`, as far as it has them: no block_inputs, no
- * block_outputs, and taskstats is never read here. With pid == getpid() the CPU time comes from the
- * thread's own clock, exact to the moment; otherwise from schedstat, which may lag a running thread
- * by a scheduler tick. User and system time move in clock ticks. All files are of one thread, even
- * if its tid is reused meanwhile. 0, or -errno (ENOENT, ESRCH: no such thread any more). Does not
- * allocate; not for hooks.
+ * Reads /proc/PID/task/TID for those metrics in `bits` that the files contain: no block_inputs, no
+ * block_outputs, and nothing from taskstats. With pid == getpid() the CPU time comes from the
+ * thread's own clock and is exact; otherwise it comes from schedstat, which may lag behind a
+ * running thread by a scheduler tick. User and system time move in clock ticks. All values are of
+ * one thread, even if its tid is reused meanwhile. 0, or -errno (ENOENT, ESRCH: the thread is
+ * gone). Does not allocate; not for hooks.
  */
 int task_status__read(struct task_status *status, pid_t pid, pid_t tid, uint64_t bits);
 
-/* Only the CPU time of one kernel thread, in ns, at the price of one clock read for a thread of
- * this process. 0 or -errno. */
+/* Reads only the CPU time of one kernel thread, in ns. For a thread of this process this costs one
+ * clock read. 0 or -errno. */
 int task_cpu__read(pid_t pid, pid_t tid, uint64_t *cpu_ns);
 
-/* The process's own totals, in ns: CPU (exact), user and system (in clock ticks, of the calling
- * process in microseconds). 0 or -errno (ENOENT, ESRCH: no such process any more). */
+/* Reads the process's own totals, in ns: CPU time (exact), user and system time (in clock ticks;
+ * for the calling process in microseconds). 0 or -errno (ENOENT, ESRCH: the process is gone). */
 int process_cpu__read(pid_t pid, uint64_t *cpu_ns, uint64_t *user_ns, uint64_t *system_ns);
 
-/* When one kernel thread started: task_status's start_ticks alone. 0 or -errno. */
+/* Reads when one kernel thread started: only the start_ticks of struct task_status. 0 or -errno. */
 int task_start__read(pid_t pid, pid_t tid, uint64_t *start_ticks);
 
 #endif

@@ -23,20 +23,21 @@ struct taskstats_socket {
     uint32_t sequence; /* of the last request */
 };
 
-/* Opens the socket and asks for the family's number. 0, or -errno (ENOENT: a kernel without
- * CONFIG_TASKSTATS, or one that hides it in a network namespace); then taskstats->fd is -1. */
+/* Opens the socket and asks for the number of the TASKSTATS family. 0, or -errno (ENOENT: a kernel
+ * without CONFIG_TASKSTATS, or a network namespace that hides the family); after an error
+ * taskstats->fd is -1. */
 int taskstats__open(struct taskstats_socket *taskstats);
 void taskstats__close(struct taskstats_socket *taskstats);
 
 /*
- * Reads the delays of one thread: those of `bits` that this kernel's version has go into value[],
- * their bits into *read_bits. 0 or -errno (EPERM; ESRCH: no such thread; ENODATA: a kernel that
+ * Reads the delays of one thread: those of `bits` that this kernel's version has, into value[];
+ * their bits into *read_bits. 0 or -errno (EPERM; ESRCH: the thread is gone; ENODATA: a kernel that
  * accounts no delays). Does not allocate, lock or wait; async-signal-safe.
  */
 int taskstats__read(struct taskstats_socket *taskstats, pid_t tid, uint64_t bits,
                     uint64_t *read_bits, uint64_t value[LEDGER_METRIC_SLOTS]);
 
-/* The part of a reply that stands behind its generic netlink header, at any alignment and of any
+/* Parses the part of a reply behind its generic netlink header, at any alignment and with any
  * content: taskstats__read without a kernel. EBADMSG: not a reply. */
 int taskstats__parse(const void *attributes, size_t length, uint64_t bits, uint64_t *read_bits,
                      uint64_t value[LEDGER_METRIC_SLOTS]);

@@ -9,7 +9,8 @@
 /* /proc/PID/stat, of the process as a whole. 0 or -errno. */
 int process_stat__load(pid_t pid, struct task_stat *stat);
 
-/* Field 22 of it, in clock ticks since boot: names a process together with its pid. 0 or -errno. */
+/* Reads field 22 of /proc/PID/stat, the start in clock ticks since boot: with the pid, it
+ * identifies a process. 0 or -errno. */
 int process_start__read(pid_t pid, uint64_t *start_ticks);
 
 #endif

@@ -17,9 +17,9 @@ struct mode_times {
     uint64_t system_ns;
 };
 
-/* Of the calling thread since it asked last in the same round, at least MODE_TIMES_LEAST_NS before;
- * both 0 if it did not, or if the kernel does not tell. now_ns: any clock of wall time that all
- * calls read. Async-signal-safe. */
+/* Returns the calling thread's times since its last call in the same round, at least
+ * MODE_TIMES_LEAST_NS before. Both are 0 if there was no such call, or if the kernel does not
+ * divide. now_ns: any clock of wall time, the same in all calls. Async-signal-safe. */
 #define MODE_TIMES_LEAST_NS 4000000u
 void mode_times__since_last(struct mode_times *times, uint64_t now_ns, uint32_t round);
 

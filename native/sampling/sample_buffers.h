@@ -1,10 +1,10 @@
 /*
  * Raw samples on their way from signal handlers to the profiler's own thread.
  *
- * Memory is fixed: so many lanes, each of two buffers, one that is written and one that is drained;
- * draining rotates them. A handler claims a lane that nobody writes, fills the sample in where it
- * will be read, and lets go of the lane. It never waits: where no lane is free or has room the
- * sample is dropped, and counted.
+ * Memory is fixed: a number of lanes with two buffers each. One buffer is written while the other
+ * is drained; draining swaps them. A handler claims a lane that no other handler writes, fills the
+ * sample in in place, and releases the lane. A handler never waits: if no lane is free or has room,
+ * the sample is dropped and counted.
  */
 #ifndef TREADLE_SAMPLE_BUFFERS_H
 #define TREADLE_SAMPLE_BUFFERS_H
@@ -18,7 +18,7 @@
 
 #define SAMPLE_LANES        16u
 #define SAMPLE_BUFFER_BYTES (512u * 1024u)
-#define SAMPLE_FRAMES_MAX   4096u /* innermost first; more are not walked */
+#define SAMPLE_FRAMES_MAX   4096u /* innermost first; deeper stacks are cut */
 #define SAMPLE_FRAMES_LEAST                                                                        \
     128u /* if there is no lane with room for all, one for so many will do */
 
@@ -54,11 +54,10 @@ static inline uint64_t sample_frame__detail(const struct sample_frame *frame)
 }
 
 enum sample_flag {
-    SAMPLE_IS_WALL = 1, /* else of CPU time */
-    SAMPLE_IS_PARTIAL =
-        2,                /* frames below the last lie elsewhere: in an unmounted part of a stack */
-    SAMPLE_IS_STACK = 4,  /* no sample: the whole stack of a thread that had partial ones */
-    SAMPLE_OF_ABSENT = 8, /* the handler did not know the Java thread, which had no event yet */
+    SAMPLE_IS_WALL = 1,    /* else of CPU time */
+    SAMPLE_IS_PARTIAL = 2, /* the frames below the last one are in an unmounted part of the stack */
+    SAMPLE_IS_STACK = 4,   /* not a sample: the whole stack of a thread that had partial samples */
+    SAMPLE_OF_ABSENT = 8,  /* the handler did not know the Java thread, which had had no event */
 };
 
 #define SAMPLE_IS_WHOLE WALK_FAILURE_COUNT
@@ -69,7 +68,7 @@ struct sample {
     uint32_t failure; /* enum ledger_walk_failure, or SAMPLE_IS_WHOLE */
     int32_t tid;
     ledger_ref thread;   /* the Java thread that ran, or none */
-    ledger_ref node;     /* its current node; it may have been folded since */
+    ledger_ref node;     /* the thread's current node; may have been folded since */
     uint64_t key;        /* of that node; 0: not known */
     uint64_t charged_ns; /* of its kernel thread, which moves with each event; 0: not known */
     uint64_t event_ns;   /* … and the CPU time since that event; else all that the thread used */
@@ -88,9 +87,9 @@ struct sample_buffers;
 struct sample_buffers *sample_buffers__new(void);
 void sample_buffers__delete(struct sample_buffers *buffers);
 
-/* A sample to be filled in, with room for so many frames, or NULL: dropped, which is counted. Each
- * is to be committed, or given up, at once. `lane` is where to look first. Async-signal-safe, from
- * any thread. */
+/* Returns a sample to be filled in, with room for so many frames, or NULL: the sample is dropped
+ * and counted. The caller commits the sample, or gives it up, at once. `lane` is the lane to try
+ * first. Async-signal-safe, from any thread. */
 struct sample *sample_buffers__claim(struct sample_buffers *buffers, unsigned lane,
                                      uint32_t *room_frames);
 void sample_buffers__give_up(struct sample_buffers *buffers, struct sample *sample);
@@ -98,12 +97,13 @@ void sample_buffers__commit(struct sample_buffers *buffers, struct sample *sampl
 
 typedef void (*sample_visit)(void *context, const struct sample *sample);
 
-/* Every sample that was committed before, to `visit`. One caller at a time; not for handlers. */
+/* Passes every sample committed before the call to `visit`. One caller at a time; not for handlers.
+ */
 void sample_buffers__drain(struct sample_buffers *buffers, sample_visit visit, void *context);
 
-/* Since the beginning. */
+/* Counts since the beginning. */
 uint64_t sample_buffers__dropped(const struct sample_buffers *buffers);
-/* The most bytes that any buffer held when it was drained. */
+/* The highest fill level, in bytes, of any buffer when it was drained. */
 uint64_t sample_buffers__fill_bytes(const struct sample_buffers *buffers);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * What time a sample stands for. A CPU sample comes with the CPU time since the one before it on
- * its kernel thread. A wall sample stands for the wall time since the kernel thread's turn before,
- * or since samples were started, or since its thread was, whichever came last.
+ * What time a sample stands for. A CPU sample carries the CPU time since the previous CPU sample on
+ * its kernel thread. A wall sample stands for the wall time since the kernel thread's previous
+ * turn, since sampling was started, or since the kernel thread started, whichever is latest.
  *
- * By the one thread that merges samples; but sample_time__start is for any.
+ * Called by the one thread that merges samples; sample_time__start may be called by any thread.
  */
 #ifndef TREADLE_SAMPLE_TIME_H
 #define TREADLE_SAMPLE_TIME_H
@@ -13,13 +13,13 @@
 struct sample_time {
     uint64_t since_ns;       /* when samples were started last, of the ledger's clock; atomic */
     struct wall_turn *turns; /* uthash, by tid: kernel threads that had a turn */
-    unsigned swept;          /* how many were left when those of ended threads were taken out */
+    unsigned swept;          /* entries left after the last removal of ended threads */
 };
 
-/* Samples are taken from now on. */
+/* Notes that sampling starts now. */
 void sample_time__start(struct sample_time *time, uint64_t now_ns);
 
-/* Counts a sample of the thread at the sampled node that was on top, with its time. */
+/* Counts a sample of the thread, with the sample's time, at the sampled node of its top frame. */
 void sample_time__count(struct sample_time *time, const struct sample *sample,
                         struct ledger_thread *thread, struct ledger_node *top);
 

@@ -1,11 +1,11 @@
 /*
- * A snapshot: a closed copy of a live ledger, with what its threads had consumed but not yet
- * charged put where it belongs, and the process's own totals of the same moment. The running
- * threads are neither stopped nor asked: everything they have not charged can be worked out from
- * the kernel's totals and the ledger's.
+ * A snapshot: a closed copy of a live ledger. What threads had consumed but not yet charged is
+ * charged in the copy, and the copy has the process's own totals of the same moment. Running
+ * threads are neither stopped nor asked: their uncharged time is the kernel's totals less the
+ * ledger's.
  *
- * The same code serves the JVM that owns the ledger and any process that may read its file.
- * Not for hooks. Allocates some 256 KiB.
+ * The same code serves the JVM that owns the ledger and any process that may read its file. Not for
+ * hooks. Allocates some 256 KiB.
  */
 #ifndef TREADLE_SNAPSHOT_H
 #define TREADLE_SNAPSHOT_H
@@ -17,15 +17,16 @@
  * 0, or -EINVAL (unknown letter), -ENAMETOOLONG. */
 int snapshot__path(char *path, size_t path_bytes, const char *pattern, int pid, unsigned sequence);
 
-/* Copies the live ledger in `source_fd` into the open, empty file `target_fd` and settles it. Both
- * stay open. 0 or -errno: -ENOSPC, -EIO, -EINVAL if the source is no ledger of a live process. */
+/* Copies the live ledger in `source_fd` into the open, empty file `target_fd` and settles the copy.
+ * Both files stay open. 0 or -errno: -ENOSPC, -EIO, -EINVAL if the source is not the ledger of a
+ * running process. */
 int snapshot__copy(int source_fd, int target_fd);
 
-/* The same into a file that appears whole or not at all (a temporary file in the same folder, then
- * rename). 0 or -errno. */
+/* The same, into a file that appears complete or not at all (a temporary file in the same folder,
+ * then rename). 0 or -errno. */
 int snapshot__write(int source_fd, const char *path);
 
-/* The same, copied by another function than snapshot__copy. */
+/* The same, with another copy function than snapshot__copy. */
 typedef int snapshot_copy(int source_fd, int target_fd);
 int snapshot__write_with(snapshot_copy *copy, int source_fd, const char *path);
 
