@@ -41,7 +41,7 @@ void sampler__add_capabilities(jvmtiCapabilities *capabilities)
 static void JNICALL on_generated(jvmtiEnv *jvmti, const char *name, const void *address, jint bytes)
 {
     (void)jvmti;
-    sampled_symbols__stub(&treadle_agent.sampler.merge.symbols, name, address, bytes);
+    sampled_symbols__stub(&treadle_agent.sampler.merge.names.symbols, name, address, bytes);
 }
 
 void sampler__add_callbacks(jvmtiEventCallbacks *callbacks)
@@ -153,9 +153,9 @@ static int prepare(struct agent *agent)
     sample_merge__init(&sampler->merge, &agent->ledger, &agent->scan, &sampler->walker,
                        &sampler->methods, &sampler->code);
     sampler->merge.threads = &agent->kernel_threads;
-    sampler->merge.kernel_stack = find_kernel_stack;
-    sampler->merge.kernel_context = sampler;
-    sampler->merge.keys_are_ids = agent->options.events == LEDGER_EVENTS_JVMTI;
+    sampler->merge.names.kernel_stack = find_kernel_stack;
+    sampler->merge.names.kernel_context = sampler;
+    sampler->merge.names.keys_are_ids = agent->options.events == LEDGER_EVENTS_JVMTI;
     pthread_mutex_init(&sampler->tasks_lock, NULL);
     sampler->ready = true;
     return 0;
