@@ -1,5 +1,5 @@
 /*
- * The agent in one JVM: everything it has, in one place. The one instance is `treadle_agent`.
+ * The agent in one JVM: all of its state. The one instance is `treadle_agent`.
  */
 #ifndef TREADLE_AGENT_H
 #define TREADLE_AGENT_H
@@ -48,11 +48,11 @@ struct agent {
     struct plan *plan; /* or NULL */
     struct sampler sampler;
     struct own_cost own_cost;
-    struct thread_folder folder; /* the housekeeping thread's own, as the next */
+    struct thread_folder folder; /* for the housekeeping thread only, as is the next */
     struct call_tree folder_tree;
 
-    /* Held by whoever writes rows of VM threads or a snapshot: never by a thread in an event of a
-     * method. Order: snapshot_lock, then the locks of the two tables. */
+    /* Held while rows of VM threads or a snapshot are written; never taken by a thread in a method
+     * event. Order: snapshot_lock, then the locks of the two tables. */
     pthread_mutex_t snapshot_lock;
     struct process_scan scan;
     pthread_mutex_t names_lock;      /* held while the name of a running thread is recorded */
@@ -64,18 +64,18 @@ struct agent {
     pthread_cond_t housekeeping_done;
     struct housekeeping_job *housekeeping_job; /* under its lock, as the next */
     bool housekeeping_over;
-    uint64_t all_metrics_ns; /* the housekeeping thread's own, as the next */
+    uint64_t all_metrics_ns; /* for the housekeeping thread only, as is the next */
     uint64_t next_scan_ns;
-    bool warned; /* of losses, on stderr */
+    bool warned; /* losses have been reported on stderr */
 
-    _Atomic bool active;    /* from when the JVM runs Java to the last snapshot */
+    _Atomic bool active;    /* from the first Java code of the JVM to the last snapshot */
     _Atomic bool profiling; /* started, and not stopped */
-    uint32_t epochs;        /* so many starts */
+    uint32_t epochs;        /* number of starts */
 };
 
 extern struct agent treadle_agent;
 
-/* The env of the calling thread, or NULL if it is not attached. */
+/* The JNI environment of the calling thread, or NULL if the thread is not attached. */
 JNIEnv *agent__jni(const struct agent *agent);
 
 #endif

@@ -6,11 +6,11 @@
 
 struct agent;
 
-/* Writes a snapshot to `pattern` (see snapshot__path), or to the agent's own with NULL. One line on
- * stderr if it cannot. 0 or -errno. */
+/* Writes a snapshot to `pattern` (see snapshot__path); NULL: to the agent's own pattern. Writes one
+ * line to stderr if the snapshot fails. 0 or -errno. */
 int dump__now(struct agent *agent, JNIEnv *jni, const char *pattern);
 
-/* The last snapshot; then the live ledger goes, unless that snapshot could not be written. */
+/* Writes the last snapshot, then removes the live ledger unless the snapshot failed. */
 void dump__at_exit(struct agent *agent, JNIEnv *jni);
 
 #endif

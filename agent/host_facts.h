@@ -1,13 +1,13 @@
-/* What the ledger's header says of the machine, the process and the JVM. */
+/* What the ledger's header says about the machine, the process and the JVM. */
 #ifndef TREADLE_HOST_FACTS_H
 #define TREADLE_HOST_FACTS_H
 
 struct agent;
 
-/* All but the JVM, when the ledger is made. */
+/* Everything except the JVM; called when the ledger is made. */
 void host_facts__record(struct agent *agent, const char *options);
 
-/* The JVM's name and version, once it can tell. */
+/* The JVM's name and version; called once the JVM can report them. */
 void host_facts__record_jvm(struct agent *agent);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The instruction set (JVMS chapter 6): lengths, where control goes, what the operand stack gains
- * and loses. Pure functions over code bytes; after bytecode__length has found an instruction whole,
- * the other functions may be asked about it.
+ * The instruction set (JVMS chapter 6): lengths, control flow, effects on the operand stack. Pure
+ * functions over code bytes. The other functions may be called for an instruction once
+ * bytecode__length has found it complete.
  */
 #ifndef TREADLE_BYTECODE_H
 #define TREADLE_BYTECODE_H
@@ -11,11 +11,11 @@
 
 enum bytecode_kind {
     BYTECODE_INVALID,
-    BYTECODE_PLAIN,       /* stack effect is all there is to say */
+    BYTECODE_PLAIN,       /* no property but the stack effect */
     BYTECODE_LOAD,        /* aload: a reference from a local variable */
     BYTECODE_STORE,       /* any type */
     BYTECODE_SHUFFLE,     /* dup… and swap */
-    BYTECODE_CONDITIONAL, /* jumps or goes on */
+    BYTECODE_CONDITIONAL, /* jumps or falls through */
     BYTECODE_GOTO,
     BYTECODE_JSR,
     BYTECODE_RET,
@@ -93,16 +93,16 @@ enum opcode {
 #define ARRAY_OF_SHORTS 9u
 
 struct bytecode {
-    uint8_t length; /* 0: it depends on the operands */
+    uint8_t length; /* 0: depends on the operands */
     uint8_t kind;   /* enum bytecode_kind */
     uint8_t pops;   /* operand stack slots, where they do not depend on the constant pool */
     uint8_t pushes;
 };
 
-/* Never NULL; of kind BYTECODE_INVALID for what no class file may hold. */
+/* Never NULL. The kind is BYTECODE_INVALID for opcodes that no class file may contain. */
 const struct bytecode *bytecode__of(uint8_t opcode);
 
-/* Bytes of the instruction at pc, 0 if it is none or does not end before `end`. */
+/* Bytes of the instruction at pc; 0 if there is none or if it does not end before `end`. */
 uint32_t bytecode__length(const uint8_t *code, uint32_t end, uint32_t pc);
 
 /* Jump targets as absolute offsets that may lie anywhere; a switch's first one is its default. */
@@ -115,10 +115,10 @@ static inline uint32_t bytecode__switch_operands(uint32_t pc)
     return (pc & ~3u) + 4;
 }
 
-/* Whether the next instruction is reached from this one. */
+/* True if control can fall through to the next instruction. */
 bool bytecode__goes_on(uint8_t opcode);
 
-/* The conditional jump that jumps when this one goes on. */
+/* The conditional jump with the opposite condition. */
 uint8_t bytecode__inverse(uint8_t opcode);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * Class files are read and written here: big-endian numbers, every read checked against the end of
- * what it is part of (JVMS chapter 4). Nothing here knows a JVM.
+ * Reading and writing class files: big-endian numbers, every read checked against the end of the
+ * part that contains it (JVMS chapter 4). Independent of any JVM.
  *
- * A reader remembers its first failure and yields zeroes from then on, so that a caller may read a
- * whole structure and ask once. A writer does the same with memory. Any thread; not in hooks.
+ * A reader remembers its first failure and returns zeroes from then on, so that a caller may read a
+ * whole structure and check once. A writer treats failed allocations the same way. Any thread; not
+ * in hooks.
  */
 #ifndef TREADLE_CLASS_FILE_H
 #define TREADLE_CLASS_FILE_H
@@ -12,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is wrong with a class file: expected is NULL while nothing is. */
+/* What is wrong with a class file; expected is NULL while nothing is wrong. */
 struct class_error {
     size_t offset;
     const char *expected;
@@ -27,15 +28,15 @@ struct class_reader {
 };
 
 bool class_reader__ok(const struct class_reader *reader);
-/* Records the first failure only; reading goes on as if at the end. */
+/* Records the first failure only; later reads behave as at the end of the part. */
 void class_reader__fail(struct class_reader *reader, size_t offset, const char *expected);
 
 uint8_t class_reader__u1(struct class_reader *reader);
 uint16_t class_reader__u2(struct class_reader *reader);
 uint32_t class_reader__u4(struct class_reader *reader);
-/* What was skipped, or NULL. */
+/* Returns the bytes that were skipped, or NULL. */
 const uint8_t *class_reader__skip(struct class_reader *reader, size_t bytes);
-/* The next bytes as a reader of their own; the reader goes on behind them. */
+/* Returns a reader of the next bytes; the given reader continues behind them. */
 struct class_reader class_reader__part(struct class_reader *reader, size_t bytes);
 
 static inline uint16_t big_endian_u2(const uint8_t *bytes)
@@ -48,7 +49,7 @@ static inline uint32_t big_endian_u4(const uint8_t *bytes)
     return (uint32_t)big_endian_u2(bytes) << 16 | big_endian_u2(bytes + 2);
 }
 
-/* A buffer that grows; all zero is empty. Once memory has failed it takes no more. */
+/* A buffer that grows; all zero is empty. After a failed allocation nothing more is written. */
 struct class_writer {
     uint8_t *bytes;
     size_t length;

@@ -9,14 +9,14 @@
 #include "agent/classfile/code_layout.h"
 #include "agent/classfile/constant_pool.h"
 
-/* Copies all attributes but the stack map, with new offsets. StackMap, CharacterRangeTable and
- * CoverageTable, which hold offsets that no JVM reads, are left out; others of unknown name are
- * copied as they are. *count: how many were written. The method's reader of attributes knows
+/* Copies all attributes except the stack map, with new offsets. StackMap, CharacterRangeTable and
+ * CoverageTable, which contain offsets that no JVM reads, are left out; attributes of unknown names
+ * are copied as they are. *count: how many were written. The method's reader of attributes records
  * whether all were well-formed. */
 void code_attributes__write(const struct code_layout *layout, const struct constant_pool *pool,
                             struct class_writer *writer, uint16_t *count);
 
-/* The content of the StackMapTable; false: there is none. */
+/* Finds the content of the StackMapTable; false: there is none. */
 bool code_attributes__find_stack_map(const struct method_code *method,
                                      const struct constant_pool *pool,
                                      struct class_reader *stack_map);

@@ -35,16 +35,16 @@ struct code_hooks {
 };
 
 struct code_trampoline {
-    uint32_t gap;      /* the pc it stands before */
-    uint32_t target;   /* the pc it leads to */
-    uint32_t position; /* its own */
+    uint32_t gap;      /* the pc of the instruction behind it */
+    uint32_t target;   /* the pc of its target */
+    uint32_t position; /* its own position */
 };
 
 struct code_layout {
     const struct method_code *method;
     uint8_t *flags;     /* enum code_flag for each pc */
-    uint32_t *label;    /* for each pc, its end included: where a branch to it leads now */
-    uint32_t *position; /* for each pc: where the instruction itself stands now */
+    uint32_t *label;    /* for each pc, its end included: the new target of branches to it */
+    uint32_t *position; /* for each pc: the new position of the instruction itself */
     const struct code_hooks *hooks;
     uint32_t end; /* the position behind the last instruction */
     bool framed;
@@ -55,33 +55,34 @@ struct code_layout {
 };
 
 enum code_flag {
-    CODE_INSTRUCTION = 1, /* one begins here */
+    CODE_INSTRUCTION = 1, /* an instruction begins here */
     CODE_RETURN = 2,
     CODE_FAR = 4,       /* a branch that no longer reaches its target */
-    CODE_UNCOVERED = 8, /* not to be covered by the catch-all: `this` may be uninitialised */
-    CODE_GAP = 16,      /* a trampoline may stand before it */
+    CODE_UNCOVERED = 8, /* the catch-all must not cover it: `this` may be uninitialised */
+    CODE_GAP = 16,      /* a trampoline may be placed before it */
     CODE_TRAMPOLINE = 32,
     CODE_CAUGHT = 64, /* an exception handler that gets a hook */
-    CODE_EARLY = 128, /* for the other catch-all: local 0 is the uninitialised `this` */
+    CODE_EARLY = 128, /* covered by the other catch-all: local 0 is the uninitialised `this` */
 };
 
-/* Finds the instructions. 0, -ENOMEM or -EBADMSG; the latter's reason is in the reader. The method
- * must outlive the layout; nothing is left to close after a failure. */
+/* Finds the instructions. 0, -ENOMEM or -EBADMSG, whose reason is in the reader. The method must
+ * outlive the layout. After a failure there is nothing to close. */
 int code_layout__open(struct code_layout *layout, const struct method_code *method,
                       struct class_reader *reader);
 void code_layout__close(struct code_layout *layout);
 
-/* Finds the places. 0; -E2BIG: more than 65535 bytes; -ERANGE: a branch cannot be made to reach;
- * -ENOMEM. The hooks must outlive the layout. `framed`: the method has a stack map. */
+/* Computes the positions. 0; -E2BIG: more than 65535 bytes; -ERANGE: a branch cannot be made to
+ * reach its target; -ENOMEM. The hooks must outlive the layout. `framed`: the method has a stack
+ * map. */
 int code_layout__place(struct code_layout *layout, const struct code_hooks *hooks, bool framed);
 
-/* Whether pc is where an instruction begins. */
+/* True if an instruction begins at pc. */
 bool code_layout__is_instruction(const struct code_layout *layout, uint32_t pc);
-/* Where what the debugger's tables say of pc is now: pc may be any, offset 0 stays 0. */
+/* The new position of what a debugger's table says about pc. pc may be any; offset 0 stays 0. */
 uint32_t code_layout__start(const struct code_layout *layout, uint32_t pc);
-/* Where a range is over that ended before pc; pc may be any. */
+/* The new end of a range that ended before pc. pc may be any. */
 uint32_t code_layout__range_end(const struct code_layout *layout, uint32_t pc);
-/* The position of an instruction, hooks and trampolines before it left out. pc may be any. */
+/* The position of an instruction itself, behind hooks and trampolines. pc may be any. */
 uint32_t code_layout__instruction(const struct code_layout *layout, uint32_t pc);
 /* The pc behind the instruction at pc. */
 uint32_t code_layout__next(const struct code_layout *layout, uint32_t pc);

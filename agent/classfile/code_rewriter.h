@@ -1,6 +1,7 @@
 /*
- * Puts the hooks into one method's Code attribute. `enter` gives a token, which stays in a local
- * variable of its own, behind all others, for the other hooks to tell which call they belong to:
+ * Puts the hooks into one method's Code attribute. `enter` returns a token. The token stays in a
+ * local variable of its own, behind all others, and tells the other hooks which call they belong
+ * to:
  *
  *     [aload this; invokestatic first]
  *     ldc id; invokestatic enter; lstore token
@@ -9,17 +10,18 @@
  *     lload token; invokestatic leave; athrow
  *
  * The last line handles everything thrown from behind the enter hook on, hooks and returns
- * included: leaving twice must do no harm. Its exception ranges stand last in the table: it sees
- * only what leaves the frame, and the method's own entries keep their indices.
+ * included, so leaving twice must be harmless. Its exception ranges are the last in the table: they
+ * see only what leaves the frame, and the method's own entries keep their indices.
  *
- * A constructor with a stack map has that line twice, as a frame tells whether `this` is
- * initialised: once for where it surely is, once for where it surely is not (constructor_flow.h).
- * What its call of another constructor throws leaves it without a hook. So does what the
- * constructor of java.lang.Object throws (class_rewriter.c).
+ * A constructor with a stack map has the last line twice, because a frame says whether `this` is
+ * initialised: once for code in which `this` surely is, once for code in which it surely is not
+ * (constructor_flow.h). An exception thrown by the constructor's call of another constructor leaves
+ * without a hook. So does an exception thrown by the constructor of java.lang.Object
+ * (class_rewriter.c).
  *
- * `caught` is there for the hooks that were missed below: an exception of the JVM's own (a stack
- * overflow in the call of a hook) may take frames away without their leave. Not every handler can
- * have it; code_layout.c says which cannot. One thread at a time.
+ * `caught` corrects for hooks that were missed below: an exception of the JVM's own (a stack
+ * overflow in the call of a hook) may end frames without their leave. Not every handler can have a
+ * `caught`; code_layout.c says which cannot. One thread at a time.
  */
 #ifndef TREADLE_CODE_REWRITER_H
 #define TREADLE_CODE_REWRITER_H
@@ -32,7 +34,7 @@ enum method_outcome {
     METHOD_HOOKED,
     METHOD_NOT_CHOSEN,
     METHOD_WITHOUT_CODE,
-    /* left alone, because: */
+    /* not hooked, because: */
     METHOD_CODE_TOO_LARGE,
     METHOD_POOL_FULL,
     METHOD_BRANCH_OUT_OF_REACH,
@@ -64,19 +66,19 @@ struct hooked_method {
     struct method_code code;
     struct class_text descriptor;
     bool is_static;
-    bool is_constructor; /* one whose `this` is not initialised at first */
-    bool is_uncovered;   /* no handler: what it throws does not leave */
+    bool is_constructor; /* `this` is not initialised at first */
+    bool is_uncovered;   /* no catch-all: exceptions leave without a hook */
     uint32_t id;
     const char *first; /* a method of the hooks' class that is called with `this` first; or NULL */
 };
 
-/* Adds what all hooked methods share to the pool, once, even if that is in vain: methods that are
- * left alone take back what is theirs only. */
+/* Adds the constants that all hooked methods share to the pool, once, even if no method uses them:
+ * a method that is not hooked takes back only its own constants. */
 void code_rewriter__prepare(struct code_rewriter *rewriter);
 
-/* After that: writes the content of the new Code attribute; on any outcome but METHOD_HOOKED what
- * it wrote is of no use. 0, -ENOMEM, or -EBADMSG: the reader, of the old content, knows what is
- * malformed. */
+/* Writes the content of the new Code attribute; call the function above first. On any outcome but
+ * METHOD_HOOKED what was written is useless. 0, -ENOMEM, or -EBADMSG: the reader of the old content
+ * says what is malformed. */
 int code_rewriter__rewrite(struct code_rewriter *rewriter, const struct hooked_method *method,
                            struct class_reader *reader, struct class_writer *writer,
                            enum method_outcome *outcome);

@@ -1,7 +1,7 @@
 /*
- * The constant pool of a class file (JVMS 4.4): what it has stays as it is and where it is, new
- * entries are appended behind. Text is what the file holds: modified UTF-8, no NUL at its end.
- * One thread at a time.
+ * The constant pool of a class file (JVMS 4.4). Existing entries stay as they are and where they
+ * are; new entries are appended. Text is in the file's encoding: modified UTF-8 without a NUL at
+ * the end. One thread at a time.
  */
 #ifndef TREADLE_CONSTANT_POOL_H
 #define TREADLE_CONSTANT_POOL_H
@@ -35,15 +35,16 @@ struct class_text {
 
 bool class_text__is(struct class_text text, const char *word);
 
-/* An entry that is found by what it says: a text or a class. */
+/* An entry that is looked up by its content: a text or a class. */
 struct constant_pool_slot {
     uint32_t index; /* 0: the slot is empty */
-    uint32_t at;    /* of its tag, in the file or, from the file's count on, in what was added */
+    uint32_t at;    /* offset of its tag: in the file, or, for indices from the file's count on, in
+                       `added` */
 };
 
 struct constant_pool {
     const uint8_t *bytes;             /* the whole class file */
-    uint32_t *offset;                 /* of an entry's tag; 0 for indices that name nothing */
+    uint32_t *offset;                 /* of an entry's tag; 0 for unused indices */
     uint32_t count;                   /* of the file, the unused index 0 included */
     uint32_t next;                    /* the index of the next new entry */
     struct class_writer added;        /* the new entries */
@@ -53,26 +54,28 @@ struct constant_pool {
     uint32_t filled_count;
 };
 
-/* How far the new entries went, to be able to go back. */
+/* A mark in the new entries, to return to. */
 struct constant_pool_mark {
     uint32_t next;
     size_t bytes;
 };
 
-/* Reads the pool from its count on. The reader knows whether it was well-formed; -ENOMEM or 0. */
+/* Reads the pool, beginning at its count. 0 or -ENOMEM; the reader records whether the pool was
+ * well-formed. */
 int constant_pool__read(struct constant_pool *pool, struct class_reader *reader);
 void constant_pool__close(struct constant_pool *pool);
 
-/* Of the file's own entries. false: there is no such entry, or not of that kind. */
+/* For the file's own entries. false: there is no such entry, or it is of another kind. */
 bool constant_pool__text(const struct constant_pool *pool, uint32_t index, struct class_text *text);
 bool constant_pool__class_name(const struct constant_pool *pool, uint32_t index,
                                struct class_text *name);
-/* Of a field, a method, an interface's method or a dynamic call site. */
+/* The name and type of a field, a method, an interface's method or a dynamic call site. */
 bool constant_pool__member(const struct constant_pool *pool, uint32_t index,
                            struct class_text *name, struct class_text *descriptor);
 
-/* Each gives the new entry's index, or 0: the pool is full, or was when one of its parts was added.
- * Texts and classes that are there already are found. Memory that failed is in added. */
+/* Each returns the new entry's index, or 0: the pool is full, or was full when one of the entry's
+ * parts was added. Existing texts and classes are reused. A failed allocation is recorded in
+ * `added`. */
 uint32_t constant_pool__add_text(struct constant_pool *pool, struct class_text text);
 uint32_t constant_pool__add_class(struct constant_pool *pool, struct class_text name);
 uint32_t constant_pool__add_integer(struct constant_pool *pool, uint32_t value);

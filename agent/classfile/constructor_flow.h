@@ -1,12 +1,12 @@
 /*
- * Where in a constructor `this` is surely initialised: behind an invokespecial of an <init> on it,
- * on every path; and where it surely is not, and still in local variable 0. Found by following the
- * code with just as much state as tells whether a call is on `this` or on another object: which
- * local variables and stack slots hold the uninitialised `this`. Paths that join with and without
- * it stay "maybe", which no later call mends. One thread at a time.
+ * Where in a constructor `this` is surely initialised: behind an invokespecial of an <init> on
+ * `this`, on every path; and where `this` surely is not initialised and still is in local variable
+ * 0. The code is interpreted with one fact per local variable and stack slot: whether it holds the
+ * uninitialised `this`. Where paths join with and without initialisation the state is "maybe", and
+ * no later call changes that. One thread at a time.
  *
- * The call itself is neither: HotSpot checks a handler's frame with `this` as it is before the call
- * and, where the call goes on, as it is behind, and no frame suits both.
+ * The call of the <init> itself belongs to neither: HotSpot checks a handler's frame with `this`
+ * both as before the call and, if the call completes, as behind it, and no frame suits both.
  */
 #ifndef TREADLE_CONSTRUCTOR_FLOW_H
 #define TREADLE_CONSTRUCTOR_FLOW_H
@@ -14,11 +14,11 @@
 #include "agent/classfile/code_layout.h"
 #include "agent/classfile/constant_pool.h"
 
-#define CONSTRUCTOR_FLOW_STEPS (1u << 22) /* enough for all constructors of any sane class */
+#define CONSTRUCTOR_FLOW_STEPS (1u << 22) /* enough for all constructors of any plausible class */
 
-/* Sets CODE_EARLY on instructions of the second kind, CODE_UNCOVERED on those of neither, and takes
- * what it needed from *steps_left. 0, -ENOMEM, or -EDOM: the code cannot be followed (no verifier
- * would take it, or no steps are left). */
+/* Sets CODE_EARLY on instructions where `this` surely is not initialised, CODE_UNCOVERED on
+ * instructions of neither kind, and subtracts the steps it took from *steps_left. 0, -ENOMEM, or
+ * -EDOM: the code cannot be followed (no verifier would accept it, or no steps are left). */
 int constructor_flow__mark(struct code_layout *layout, const struct constant_pool *pool,
                            uint32_t *steps_left);
 

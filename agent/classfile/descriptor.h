@@ -4,15 +4,15 @@
 
 #include "agent/classfile/constant_pool.h"
 
-/* The types of a method descriptor's arguments, one after the other. */
+/* The types of a method descriptor's arguments, in order. */
 struct descriptor_arguments {
     struct class_text text;
     uint32_t at;
 };
 
-/* false: not a method's descriptor. */
+/* false: not a method descriptor. */
 bool descriptor__begin(struct descriptor_arguments *arguments, struct class_text text);
-/* The next argument's type; a zero length behind the last one. false: malformed. */
+/* Returns the next argument's type; its length is zero behind the last one. false: malformed. */
 bool descriptor__next(struct descriptor_arguments *arguments, struct class_text *type);
 
 /* Slots of a local variable or the operand stack. */

@@ -1,6 +1,6 @@
 /*
- * A method's Code attribute (JVMS 4.7.3), split into its parts, which stay where they are in the
- * class file. One thread at a time.
+ * A method's Code attribute (JVMS 4.7.3), split into its parts. The parts point into the class
+ * file. One thread at a time.
  */
 #ifndef TREADLE_METHOD_CODE_H
 #define TREADLE_METHOD_CODE_H
@@ -28,12 +28,12 @@ struct exception_range {
     uint16_t catch_type;
 };
 
-/* The reader holds the attribute's content and knows whether it was well-formed. */
+/* The reader holds the attribute's content and records whether it was well-formed. */
 void method_code__read(struct method_code *method, struct class_reader *reader);
 
 struct exception_range method_code__exception(const struct method_code *method, uint32_t index);
 
-/* Of the code byte at pc in the class file, for messages. */
+/* The offset in the class file of the code byte at pc, for messages. */
 size_t method_code__offset(const struct method_code *method, uint32_t pc);
 
 #endif

@@ -1,4 +1,4 @@
-/* Methods that a hook would cost more than they do themselves. Any thread. */
+/* Methods that do less work than a hook. Any thread. */
 #ifndef TREADLE_TRIVIAL_METHOD_H
 #define TREADLE_TRIVIAL_METHOD_H
 

@@ -1,7 +1,7 @@
 /*
- * Changes of classes that are loaded already (RetransformClasses): hooks are put into them, put
- * back, or taken out. One change at a time; each stops the JVM for some milliseconds. On a thread
- * that may run Java and wait.
+ * Changes of loaded classes (RetransformClasses): hooks are put in, put back, or taken out. One
+ * change at a time; each stops the JVM for some milliseconds. For a thread that may run Java and
+ * wait.
  */
 #ifndef TREADLE_CLASS_CHANGES_H
 #define TREADLE_CLASS_CHANGES_H
@@ -11,13 +11,14 @@
 
 struct agent;
 
-/* Puts them in or takes them out, everywhere; a new start is a new chance for methods that are off.
- * A line says what could not be done. */
+/* Puts hooks into all chosen classes, or takes all hooks out. A new start also puts hooks back into
+ * methods that are off. A log line says which changes failed. */
 void class_changes__insert(struct agent *agent, JNIEnv *jni);
 void class_changes__remove(struct agent *agent, JNIEnv *jni);
 
-/* Hooks are put back into these methods, which are off: into their classes as they are loaded now,
- * which lose the hooks of those that stay off. Does nothing while classes are to have none. */
+/* Puts hooks back into these methods, which are off, in all loaded classes that have them; hooks of
+ * methods that stay off are removed from these classes. Does nothing while no class is to have
+ * hooks. */
 void class_changes__renew(struct agent *agent, JNIEnv *jni, const uint32_t *methods,
                           uint32_t count);
 

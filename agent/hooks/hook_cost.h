@@ -1,6 +1,6 @@
 /*
  * What a call with hooks costs on this machine: measured when the agent begins, so that a report
- * can tell how much of the CPU time is the profiler's own.
+ * can say how much of the CPU time is the profiler's own.
  */
 #ifndef TREADLE_HOOK_COST_H
 #define TREADLE_HOOK_COST_H

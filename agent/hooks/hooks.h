@@ -4,7 +4,7 @@
 
 #include "agent/methods/hook_class.h"
 
-/* To be registered. */
+/* The native methods to register. */
 extern const JNINativeMethod hooks__natives[HOOK_COUNT];
 
 #endif

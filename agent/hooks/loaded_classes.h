@@ -1,5 +1,5 @@
-/* Classes that are loaded already: given to the JVM to be transformed again, those that hooks are
- * to be put into or taken out of. Takes its time; not for hooks. */
+/* Retransformation of loaded classes: the classes into which hooks are to be put, or out of which
+ * they are to be taken, are passed to the JVM. Slow; not for hooks. */
 #ifndef TREADLE_LOADED_CLASSES_H
 #define TREADLE_LOADED_CLASSES_H
 
@@ -11,7 +11,8 @@ struct agent;
 /* Whether the loaded class is to be transformed; name is internal, without L and ;. */
 typedef bool (*choose_class)(struct agent *agent, JNIEnv *jni, jobject loader, const char *name);
 
-/* Classes that were in the JVM's list: by identity, since loaders have classes of one name. */
+/* The classes in the JVM's list, by identity, since several loaders may have classes of one name.
+ */
 struct listed_classes {
     jint *hashes; /* sorted */
     jint count;

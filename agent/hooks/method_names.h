@@ -1,5 +1,5 @@
-/* Methods by jmethodID: their names from JVMTI, their place in the ledger, and whether they are
- * left out. Called on the Java thread that meets a method for the first time. */
+/* Methods by jmethodID: their names from JVMTI, their records in the ledger, and whether the filter
+ * leaves them out. Called on the Java thread that is the first to enter a method. */
 #ifndef TREADLE_METHOD_NAMES_H
 #define TREADLE_METHOD_NAMES_H
 

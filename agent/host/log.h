@@ -12,11 +12,11 @@ enum log_level {
 void log__set_level(enum log_level level);
 void log__line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What the calling thread says from here to the end also goes to the file of whoever asked, which
- * is there already; NULL: nobody asked. */
+/* Copies what the calling thread logs from here to the end to an existing file, that of the user
+ * who sent the request; NULL: no file. */
 void log__begin_answer(const char *path);
 
-/* Only to that file. */
+/* Writes to that file only. */
 void log__answer(const char *line);
 void log__end_answer(void);
 

@@ -1,5 +1,5 @@
-/* Threads of the profiler's own: detached, and without signals but those of faults, which a guarded
- * stretch of code must hear of. */
+/* Threads of the profiler's own: detached, with all signals blocked except those of faults, which a
+ * fault guard needs. */
 #ifndef TREADLE_OWN_THREAD_H
 #define TREADLE_OWN_THREAD_H
 

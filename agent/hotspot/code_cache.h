@@ -1,6 +1,6 @@
 /*
- * HotSpot's code cache: which piece of code an address lies in. Everything here only reads, is
- * async-signal-safe and must be called in a fault guard: what is read may change meanwhile.
+ * HotSpot's code cache: which piece of code contains an address. Everything here only reads, is
+ * async-signal-safe and must be called in a fault guard: the memory may change while it is read.
  */
 #ifndef TREADLE_CODE_CACHE_H
 #define TREADLE_CODE_CACHE_H
@@ -16,14 +16,14 @@ struct code_cache {
     const struct vm_structs *structs;
     uint32_t heap_count;
     const char *heaps[CODE_HEAPS_MAX];
-    uint64_t low, high; /* all heaps lie between, grown as far as they may be */
+    uint64_t low, high; /* all heaps lie between, at their largest size */
 };
 
 enum blob_kind {
     BLOB_METHOD,        /* a compiled method */
-    BLOB_NATIVE_METHOD, /* what calls a native method from compiled code */
+    BLOB_NATIVE_METHOD, /* the wrapper that calls a native method from compiled code */
     BLOB_INTERPRETER,
-    BLOB_OTHER, /* other code of the JVM's own; frame_bytes 0: whether it has a frame differs */
+    BLOB_OTHER, /* other code of the JVM; frame_bytes 0: it may or may not have a frame */
 };
 
 struct code_blob {
@@ -33,14 +33,14 @@ struct code_blob {
     uint64_t code;     /* first instruction */
     uint64_t end;
     uint64_t frame_bytes;
-    uint64_t frame_complete; /* from `code` on, so far it has not set up its frame */
+    uint64_t frame_complete; /* offset from `code`; before it, the frame is not set up */
     const void *method;      /* Method *, of methods */
     int8_t level;            /* 1 to 3: C1; 4: C2; else -1 */
     uint32_t compile_id;     /* of methods: the compilation's number; else 0 */
 };
 
-/* What tells one compilation of a method from another at the same address: its Method, and the
- * compilation's number as far as there is room. 56 bits. */
+/* Distinguishes compilations at the same address: the Method, and as many bits of the compilation's
+ * number as fit. 56 bits. */
 #define CODE_IDENTITY_METHOD_BITS 44u /* of addresses of 47 bits, the last three of them zero */
 
 static inline uint64_t code_blob__identity(const struct code_blob *blob)
@@ -57,7 +57,7 @@ static inline const void *code_identity__method(uint64_t identity)
     return (const void *)(uintptr_t)(method << 3);
 }
 
-/* Not async-signal-safe; when the JVM runs. False: it cannot be read. */
+/* Not async-signal-safe; call it when the JVM runs. False: the code cache cannot be read. */
 bool code_cache__open(struct code_cache *cache, const struct vm_structs *structs);
 
 static inline bool code_cache__may_hold(const struct code_cache *cache, uint64_t address)
@@ -65,7 +65,7 @@ static inline bool code_cache__may_hold(const struct code_cache *cache, uint64_t
     return address >= cache->low && address < cache->high;
 }
 
-/* False: in none. */
+/* False: the address is in no piece of code. */
 bool code_cache__find(const struct code_cache *cache, uint64_t address, struct code_blob *blob);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * From where a thread stands to where it began: native frames by their unwind tables, frames of
- * compiled methods by the sizes that the JVM's code says, interpreted ones by their layout.
+ * Walks a stack from the current frame to the thread's first frame: native frames by their unwind
+ * tables, frames of compiled methods by the frame sizes in the JVM's code cache, interpreted frames
+ * by their layout.
  *
- * The JVM's AsyncGetCallTrace could do the Java part, but fails for one sample in eight where code
- * is compiled (no last Java frame, not walkable), and it cannot start in the middle.
+ * The JVM's AsyncGetCallTrace could walk the Java frames, but it fails for one sample in eight in
+ * compiled code (no last Java frame, not walkable), and it cannot start in the middle of a stack.
  */
 #ifndef TREADLE_STACK_WALK_H
 #define TREADLE_STACK_WALK_H
@@ -21,23 +22,24 @@ struct stack_walker {
     const struct code_images *images;
 };
 
-/* Where a thread stands. */
+/* The registers and stack from which a walk starts. */
 struct stack_position {
     struct frame_registers registers;
-    uint64_t bytecode;       /* what the interpreter keeps its bytecode pointer in; 0: not known */
-    const void *java_thread; /* its JavaThread, or NULL: runs no Java */
+    uint64_t bytecode; /* the register in which the interpreter keeps its bytecode pointer; 0: not
+                          known */
+    const void *java_thread; /* the thread's JavaThread, or NULL: it runs no Java */
     uint64_t end;            /* of the stack; 0: not known */
-    bool faulted;            /* the kernel was entered by a fault of the instruction there */
+    bool faulted;            /* a fault of the instruction at pc entered the kernel */
 };
 
-/* When the JVM runs; images: refreshed. False, with what is missing: no Java frames can be walked.
- */
+/* To be called when the JVM runs; images: refreshed. False: Java frames cannot be walked; the
+ * missing structure is named. */
 bool stack_walker__open(struct stack_walker *walker, const struct code_images *images,
                         const char **missing);
 
-/* Innermost frame first, into sample->frames (room: at least 2): sets frame_count, failure and
- * SAMPLE_IS_PARTIAL. Native frames below the first Java frame are left out. Async-signal-safe; to
- * be called in a fault guard. What was walked before a fault is in the sample. */
+/* Walks into sample->frames, innermost frame first (room: at least 2). Sets frame_count, failure
+ * and SAMPLE_IS_PARTIAL. Native frames below the first Java frame are left out. Async-signal-safe;
+ * to be called in a fault guard. After a fault the frames walked so far are in the sample. */
 void stack_walk__run(const struct stack_walker *walker, const struct stack_position *position,
                      struct sample *sample, uint32_t room);
 

@@ -1,7 +1,7 @@
 /*
- * Where HotSpot keeps what a stack walk must read: offsets of fields and addresses of statics, from
- * the tables that libjvm exports for the serviceability agent (gHotSpotVMStructs, gHotSpotVMTypes).
- * So nothing here is compiled in from one version of the JVM.
+ * Where HotSpot keeps what a stack walk reads: offsets of fields and addresses of statics, from the
+ * tables that libjvm exports for the serviceability agent (gHotSpotVMStructs, gHotSpotVMTypes).
+ * Nothing here is compiled in from one version of the JVM.
  */
 #ifndef TREADLE_VM_STRUCTS_H
 #define TREADLE_VM_STRUCTS_H
@@ -11,7 +11,7 @@
 
 /* Offsets in bytes unless a name says otherwise; -1: this JVM has no such field. */
 struct vm_structs {
-    /* statics: where they stand */
+    /* statics: their addresses */
     const void *code_cache_heaps;
     const void *call_stub_return_address;
     const int32_t *vm_major_version; /* or NULL */
@@ -77,20 +77,20 @@ struct vm_structs {
     int32_t anchor_fp;
 };
 
-/* Fills it in. False, with the first that is missing in *missing, if this JVM does not tell enough.
- */
+/* Fills the struct in. False if this JVM does not export enough; *missing is the first missing
+ * entry. */
 bool vm_structs__read(struct vm_structs *structs, const char **missing);
 
-/* Can it be told from these what is inlined in compiled code? */
+/* True if these suffice to find out what is inlined in compiled code. */
 bool vm_structs__tells_scopes(const struct vm_structs *structs);
 
-/* Is that flag of the JVM there and on? A bool. */
+/* True if the JVM has that boolean flag and the flag is on. */
 bool vm_structs__flag(const char *name);
 
-/* Sets it, unless somebody has set it by an option of the JVM. True if it was the other way. */
+/* Sets the flag unless a JVM option has set it. True if that changed it. */
 bool vm_structs__set_flag(const char *name, bool on);
 
-/* The fields of that offset. */
+/* Each returns the field at that offset. */
 static inline const void *vm_structs__pointer(const void *of, int32_t offset)
 {
     return *(const void *const *)(const void *)((const char *)of + offset);

@@ -1,10 +1,11 @@
 /*
- * A kernel thread at work: its clock, its metrics, the Java thread that it runs and where in that
- * thread's call tree it stands. Every event passes through here in three steps: charge what was
- * consumed since the last event to the current node, move, publish where it stands now.
+ * A kernel thread at work: its clock, its metrics, the Java thread that it runs, and the position
+ * in that Java thread's call tree. Every event passes through here in three steps: charge what was
+ * consumed since the last event to the current node, move to another node, publish the new
+ * position.
  *
- * A kernel_thread is used by the kernel thread that it describes, and by nobody else while that one
- * lives. enter, leave and charge do not allocate (but nodes in the ledger), lock, block or log.
+ * While a kernel thread lives, only that thread uses its kernel_thread. enter, leave and charge do
+ * not lock, block or log, and allocate nothing but nodes in the ledger.
  */
 #ifndef TREADLE_KERNEL_THREAD_H
 #define TREADLE_KERNEL_THREAD_H
@@ -22,11 +23,11 @@
 
 #define METRICS_INTERVAL_NS 10000000u
 
-/* While profiling is stopped no events count. Each start begins a new epoch. */
+/* No events count while profiling is stopped. Each start begins a new epoch. */
 #define EPOCH_STOPPED 0u
 #define EPOCH_FIRST   1u
 
-/* What all kernel threads of a process share; constant once the agent runs, but for the epoch. */
+/* What all kernel threads of a process share. Constant once the agent runs, except the epoch. */
 struct kernel_thread_setup {
     uint32_t epoch; /* atomic; EPOCH_STOPPED, or counted up from 1 */
     struct ledger *ledger;
@@ -34,33 +35,33 @@ struct kernel_thread_setup {
     struct ledger_time time;
     enum ledger_clock_kind clock;
     uint64_t metrics_charged; /* bits: charged to nodes */
-    uint64_t metrics_totals;  /* bits: known per thread, read when it ends */
+    uint64_t metrics_totals;  /* bits: known per thread, read when the thread ends */
     bool reuse_new;           /* reuse=new */
     bool admits_all;          /* see struct call_tree */
-    bool names_exits;         /* every exit is heard, with its method: a frame needs no token */
-    uint32_t counted_keys;    /* so many keys, from 0 on, have their pushes counted; or 0 */
+    bool names_exits; /* every exit has an event that names its method, so frames need no tokens */
+    uint32_t counted_keys; /* the pushes of this many keys, from 0 on, are counted; 0: none */
     call_tree_resolve resolve;
     void *resolve_context;
 };
 
-/* In a token: the epoch, and how often in it the thread was found to stand elsewhere. */
+/* In a token: the epoch, and how often in that epoch the thread was found at another position. */
 #define EPOCH_BITS 20
 
-/* The epoch of a kernel thread whose events do not count just now. */
+/* The epoch of a kernel thread whose events do not count now. */
 #define EPOCH_NONE UINT32_MAX
 
-/* Where a Java thread stands that does not run just now. */
+/* The position of a Java thread that is not running. */
 struct java_position {
-    struct ledger_thread *thread; /* NULL: there is none */
+    struct ledger_thread *thread; /* NULL: there is no thread */
     ledger_ref node;
     uint64_t token;
     uint64_t lost_depth;
     uint64_t floor;
-    struct ledger_returns returns; /* its own, if there is a thread */
+    struct ledger_returns returns; /* owned by this position if there is a thread */
     bool unsure;                   /* see struct call_tree */
 };
 
-/* Hooks that left the straight line, and what that took: one in so many is timed. */
+/* Hooks that left the fast path, and the time they took; one in so many is timed. */
 #define SLOW_HOOKS_TIMED 32u
 
 struct slow_hooks {
@@ -71,52 +72,58 @@ struct slow_hooks {
 
 #define FLOOR_CALLERS 8u
 
-/* How its host found out what the thread stands on. */
+/* What the host learned from looking at the thread's stack. */
 struct floor_look {
-    uintptr_t callers[FLOOR_CALLERS]; /* places on its stack that called from the floor, since */
+    uintptr_t callers[FLOOR_CALLERS]; /* places on the stack that have called from the floor since
+                                         the look */
     uint64_t cost_ns;                 /* of all looks in this epoch */
-    uint64_t begin_ns;                /* its CPU when the epoch began */
-    uint64_t parked_ns; /* since the epoch began, by a virtual thread that nobody looked at yet */
+    uint64_t begin_ns;                /* the thread's CPU time when the epoch began */
+    uint64_t parked_ns; /* time parked since the epoch began, by a virtual thread that was not
+                           looked at yet */
 };
 
-/* Samples found a thread elsewhere than its path says, and no event since. */
+/* A position mend: samples found the thread at another position than its path says, and the thread
+ * has had no event since. */
 struct position_mend {
-    bool ready;          /* atomic: the rest is there */
-    ledger_ref from;     /* where it seemed to stand */
-    ledger_ref to;       /* where it stands: above that */
-    uint64_t charged_ns; /* its record's, while that was so */
-    uint64_t agreed_ns;  /* … CPU since, in which samples agreed */
+    bool ready;          /* atomic: the other fields are filled in */
+    ledger_ref from;     /* the position that the path says */
+    ledger_ref to;       /* the true position, further up */
+    uint64_t charged_ns; /* the record's charged_cpu_ns while `from` was current */
+    uint64_t agreed_ns;  /* CPU time since then in which samples agreed */
 };
 
 struct kernel_thread {
     const struct kernel_thread_setup *setup;
     struct ledger_kernel_thread *record;
     const struct ledger_unprofiled *unprofiled; /* atomic; or NULL */
-    struct ledger_thread *thread; /* the Java thread that runs, or the last that did; or NULL */
-    const void *host;             /* what the host calls the platform thread that it is; or NULL */
-    uint32_t epoch;    /* events count while it is the setup's; EPOCH_NONE if idle or paused */
-    uint32_t joined;   /* the last epoch that it took part in */
-    uint32_t placed;   /* the last epoch at whose start somebody else looked where it stands */
-    bool held;         /* atomic; see kernel_thread__place */
-    bool placing;      /* atomic; see kernel_thread__place_again: no event counts meanwhile */
-    bool joining;      /* atomic; it takes part in the epoch from here on: it is not placed again */
-    bool unidentified; /* atomic; who runs must be found out first: a start or end may be missed */
+    struct ledger_thread *thread; /* the Java thread that runs, or the last one that did; or NULL */
+    const void *host;             /* the host's handle of the platform thread; or NULL */
+    uint32_t epoch;  /* events count while it equals the setup's; EPOCH_NONE if idle or paused */
+    uint32_t joined; /* the last epoch in which the thread took part */
+    uint32_t placed; /* the last epoch at whose start another thread placed it */
+    bool held;       /* atomic; see kernel_thread__place */
+    bool placing;    /* atomic; see kernel_thread__place_again: events do not count meanwhile */
+    bool joining; /* atomic; the thread takes part in the epoch from here on and is not placed again
+                   */
+    bool unidentified; /* atomic; a start or end may have been missed, so the host must find out
+                          which Java thread runs */
     bool idle;         /* no Java thread runs */
-    bool refused;      /* for the one that does there was no room: counted, not tried again */
-    bool paused;       /* a virtual thread is mounted that could not be recorded */
-    struct java_position carrier; /* the carrier's own while a virtual thread is mounted */
-    uint32_t
-        identified; /* the last epoch in which it was found out who is mounted at its beginning */
+    bool refused;      /* there was no room for the running Java thread: counted, not tried again */
+    bool paused;       /* a virtual thread that could not be recorded is mounted */
+    struct java_position carrier; /* the carrier's own position while a virtual thread is mounted */
+    uint32_t identified; /* the last epoch for which the thread mounted at the epoch's beginning was
+                            identified */
     struct kernel_clock clock;
     uint64_t metrics_read_ns;
-    uint64_t metrics_on_interval; /* bits: to be read without a switch too, every so often */
+    uint64_t metrics_on_interval; /* bits: also read without a switch, at intervals */
     struct metric_reader reader;
     struct call_tree tree;
     struct floor_look look;
     struct position_mend mend;
-    uint8_t *key_pushes; /* for the host: of each key, by this thread; wraps; NULL: not counted */
+    uint8_t
+        *key_pushes; /* for the host: this thread's pushes by key, wrapping; NULL: not counted */
     struct thread_folder folder;
-    struct slow_hooks slow_hooks; /* its own to write, anybody's to read */
+    struct slow_hooks slow_hooks; /* written by this thread only, read by any */
     struct kernel_thread *next_spare;
 };
 
@@ -129,76 +136,86 @@ struct java_thread_facts {
     uint32_t flags; /* enum ledger_thread_flag */
     uint64_t java_id;
     ledger_ref parent;
-    bool may_stand;   /* of a virtual thread: on frames that were entered before it was seen */
-    const void *host; /* of one that is adopted; see struct kernel_thread */
+    bool may_stand;   /* of a virtual thread: may have frames that were entered before the agent saw
+                         it */
+    const void *host; /* of an adopted thread; see struct kernel_thread */
 };
 
-/* Begins for the calling kernel thread, whose record is zeroed but for tid and generation. Keys are
- * never 0: that is what roots and gaps have. */
+/* Initializes the struct for the calling kernel thread. The record is zeroed except tid and
+ * generation. Keys are never 0: roots and gaps have key 0. */
 void kernel_thread__begin(struct kernel_thread *kernel_thread,
                           const struct kernel_thread_setup *setup,
                           struct ledger_kernel_thread *record);
 
-/* On behalf of a kernel thread that runs a Java thread already: the books open now, in its absence.
- * It takes them over when it comes by itself. 0 or -errno (-ESRCH: it is gone). */
+/* Initializes the struct for another kernel thread, which runs a Java thread already. The accounts
+ * open now, in the thread's absence; the thread takes them over at its own first event. 0 or -errno
+ * (-ESRCH: the thread is gone). */
 int kernel_thread__begin_absent(struct kernel_thread *kernel_thread,
                                 const struct kernel_thread_setup *setup,
                                 struct ledger_kernel_thread *record,
                                 const struct java_thread_facts *facts);
 void kernel_thread__take_over(struct kernel_thread *kernel_thread);
 
-/* After each stop and start: what of it is profiled from here on. From any thread. */
+/* To be called after each stop and start: sets what of the thread's consumption is profiled from
+ * here on. From any thread. */
 void kernel_thread__note_unprofiled(struct kernel_thread *kernel_thread);
 
-/* The kernel thread is about to end: the last delta is charged. */
+/* To be called when the kernel thread is about to end: charges the last delta. */
 void kernel_thread__end(struct kernel_thread *kernel_thread);
 
-/* A Java thread begins to run here: rules 2 and 3 of the ledger. 0, or -ENOMEM when the ledger is
- * full (counted once until `refused` is cleared; the thread's events are then ignored). */
+/* A Java thread begins to run on this kernel thread. On a new kernel thread, all that the kernel
+ * thread has consumed goes to the Java thread. On a reused kernel thread, what was consumed since
+ * the last event goes to the previous Java thread, or with reuse=new to the new one. 0, or -ENOMEM
+ * when the ledger is full (counted once until `refused` is cleared; the thread's events are then
+ * ignored). */
 int kernel_thread__start_java(struct kernel_thread *kernel_thread,
                               const struct java_thread_facts *facts);
 
-/* The Java thread is over: rule 4. */
+/* The Java thread has ended: the last delta goes to its current node, and the thread is flagged as
+ * terminated. */
 void kernel_thread__end_java(struct kernel_thread *kernel_thread);
 
-/* A record and a root for a Java thread that is about to run here; none if the ledger is full. */
+/* Makes a record and a root for a Java thread that is about to run here; none if the ledger is
+ * full. */
 ledger_ref kernel_thread__add_thread(struct kernel_thread *kernel_thread,
                                      const struct java_thread_facts *facts);
 
-/* Another Java thread is current from here on, where the position says, or at its root if that is
- * of another epoch. Everything must be charged. The position's returns are the tree's from then on.
+/* Makes another Java thread current, at the given position, or at the thread's root if the position
+ * is of another epoch. Everything must have been charged. The position's returns become the tree's.
  */
 void kernel_thread__switch_to(struct kernel_thread *kernel_thread,
                               const struct java_position *position);
 
-/* Events do not count until resumed: somebody runs on the Java thread's kernel thread who could not
- * be recorded. What is consumed meanwhile still goes to the current node. */
+/* Pauses events until resumed, because a Java thread that could not be recorded runs on this kernel
+ * thread. What is consumed meanwhile is still charged to the current node. */
 void kernel_thread__pause(struct kernel_thread *kernel_thread);
 void kernel_thread__resume(struct kernel_thread *kernel_thread);
 
-/* Whether events count, where the epoch says that they may not: takes part in a new epoch, whose
- * calls begin at the thread's root. A virtual thread that was mounted in an earlier one is so no
- * more, unless virtual_thread__identify has found it here: nobody told whether it was unmounted. */
+/* True if events count. Called when the epoch says that they may not: the thread then takes part in
+ * the new epoch, with calls that begin at the thread's root. A virtual thread that was mounted in
+ * an earlier epoch is no longer taken for mounted, because its unmount may have been missed, unless
+ * virtual_thread__identify has found it here. */
 bool kernel_thread__join(struct kernel_thread *kernel_thread);
 
 /*
- * Where a thread stands whose frames were entered before the epoch. The methods of these that have
- * nodes are told by key, oldest first.
+ * Placing a thread whose frames were entered before the epoch. The frames' methods that have nodes
+ * are passed by key, oldest first.
  *
- * stand_at_root: on the thread itself, whose stack its host is about to tell: its open tokens count
- * no more. What was consumed until here is charged to where it stood. stand_on: these next; any
- * number of times, up to the last.
+ * stand_at_root: called on the thread itself, whose stack the host is about to report. The thread's
+ * open tokens become invalid. What was consumed until here is charged to the old position.
+ * stand_on: passes the next frames, any number of times, up to the youngest frame.
  *
- * place: before the coming epoch begins, while no events count, from any thread: what was consumed
- * until the stop is charged to where it stood then, and the epoch begins where the frames say. The
- * thread itself looks anew at its first event. Not for hooks; waits for a start or end of a Java
- * thread there.
+ * place: called before the coming epoch begins, while no events count, from any thread. What was
+ * consumed until the stop is charged to the position at the stop, and the epoch begins at the
+ * position that the frames say. The thread itself looks again at its first event. Not for hooks;
+ * waits for a start or end of a Java thread on the kernel thread.
  *
- * place_again: ditto once the epoch has begun, for a thread that was placed and had no event since:
- * it may have gone on in between, and then be silent. Or of a virtual thread that was placed where
- * it is mounted (virtual_thread__place). Neither waits for the other: an event that comes meanwhile
- * does not count, after one the thread is not placed. begin_placing, end_placing: around what else
- * such a placing changes; false: the thread had an event, and knows best.
+ * place_again: the same once the epoch has begun, for a thread that was placed and has had no event
+ * since: the thread may have moved between the two and may then stay silent. Also for a virtual
+ * thread that was placed where it is mounted (virtual_thread__place). Neither the placing thread
+ * nor the placed thread waits for the other: an event during the placing does not count, and a
+ * thread that has had an event is not placed. begin_placing, end_placing: bracket other changes of
+ * such a placing; false: the thread has had an event, and its own position is right.
  */
 void kernel_thread__stand_at_root(struct kernel_thread *kernel_thread);
 void kernel_thread__stand_on(struct kernel_thread *kernel_thread, const uint64_t *keys,
@@ -211,26 +228,29 @@ void kernel_thread__place_again(struct kernel_thread *kernel_thread, uint32_t ep
 bool kernel_thread__begin_placing(struct kernel_thread *kernel_thread, uint32_t epoch);
 void kernel_thread__end_placing(struct kernel_thread *kernel_thread);
 
-/* Placed, and without an event since the epoch began. */
+/* True if the thread was placed and has had no event since the epoch began. */
 bool kernel_thread__is_silent(const struct kernel_thread *kernel_thread, uint32_t epoch);
 
-/* Around what its first event in an epoch changes. False: it is being placed just now. */
+/* Bracket what the thread's first event in an epoch changes. False: the thread is being placed now.
+ */
 bool kernel_thread__begin_joining(struct kernel_thread *kernel_thread);
 void kernel_thread__end_joining(struct kernel_thread *kernel_thread);
 
-/* The Java thread that runs was there before anybody saw it start: it may stand on frames. */
+/* The running Java thread existed before the agent saw it start, so it may have older frames. */
 void kernel_thread__doubt(struct kernel_thread *kernel_thread);
 
 /* See call_tree__leave_floor; the events count. */
 bool kernel_thread__leave_floor(struct kernel_thread *kernel_thread, uint64_t key);
 
-/* Asks for a mend; by one other thread only. It is done by the thread itself, in a signal handler
- * that did not interrupt an event, unless an event came first: those find out by themselves. */
+/* Requests a mend; for one other thread only. The thread itself applies the mend, in a signal
+ * handler that did not interrupt an event. An event that comes first cancels the mend, because
+ * events find the position by themselves. */
 void kernel_thread__ask_to_mend(struct kernel_thread *kernel_thread,
                                 const struct position_mend *mend);
 void kernel_thread__mend(struct kernel_thread *kernel_thread);
 
-/* The same by another thread, and now, of one that was placed and is silent since. */
+/* Applies a mend at once, from another thread, to a thread that was placed and has had no event
+ * since. */
 void kernel_thread__mend_silent(struct kernel_thread *kernel_thread,
                                 const struct position_mend *mend);
 
@@ -239,15 +259,15 @@ static inline bool kernel_thread__is_to_be_mended(const struct kernel_thread *ke
     return __atomic_load_n(&kernel_thread->mend.ready, __ATOMIC_ACQUIRE);
 }
 
-/* Nobody can tell what it stands on. */
+/* The thread's older frames cannot be found out. */
 __attribute__((noinline, cold)) void kernel_thread__stand_on_nothing(
     struct kernel_thread *kernel_thread);
 
-/* While another kernel thread must not place it. */
+/* Holds off, and allows again, placing by another kernel thread. */
 void kernel_thread__hold(struct kernel_thread *kernel_thread);
 void kernel_thread__let_go(struct kernel_thread *kernel_thread);
 
-/* What was consumed until profiling was stopped last goes to the current node. */
+/* Charges what was consumed until the last stop of profiling to the current node. */
 void kernel_thread__charge_until_stop(struct kernel_thread *kernel_thread);
 
 static inline bool token__is_of_epoch(uint64_t token, uint32_t epoch)
@@ -255,24 +275,26 @@ static inline bool token__is_of_epoch(uint64_t token, uint32_t epoch)
     return ((token >> 32 ^ epoch) & ((1u << EPOCH_BITS) - 1)) == 0;
 }
 
-/* By another thread, while the thread itself must not: what it consumed until now. */
+/* Charges what the thread has consumed until now. Called by another thread, while the thread itself
+ * must not charge. */
 void kernel_thread__charge_absent(struct kernel_thread *kernel_thread);
 
-/* Adds to a metric of the current node and its thread that is counted rather than read. */
+/* Adds to a metric of the current node and its thread, for metrics that are counted rather than
+ * read. */
 void kernel_thread__count(struct kernel_thread *kernel_thread, enum ledger_metric metric);
 
-/* Where something happened that the fast charge cannot account for: CPU by the kernel's clock, and
- * the metrics if they can have changed. */
+/* Charges where the fast charge does not suffice: CPU time by the kernel's clock, and the metrics
+ * if they can have changed. */
 void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread);
 
-/* The metrics that are charged to nodes, as if there had been a switch. */
+/* Charges the metrics that are charged to nodes, as if there had been a switch. */
 void kernel_thread__charge_metrics(struct kernel_thread *kernel_thread);
 
-/* CPU and every metric, those that are only known per thread too. */
+/* Charges CPU time and every metric, also those that are known per thread only. */
 void kernel_thread__charge_all(struct kernel_thread *kernel_thread);
 
-/* What only a thread itself can read is not known of the time that was not profiled: nobody gets
- * it. */
+/* Skips what was consumed while profiling was stopped, for metrics that only the thread itself can
+ * read: that part is charged to no node. */
 void kernel_thread__pass_over_metrics(struct kernel_thread *kernel_thread);
 
 /* All of the time since the last event was CPU time: the waiting so far tells the thread's CPU
@@ -287,7 +309,7 @@ static inline void kernel_thread__charge_cpu(struct ledger_kernel_thread *record
     __atomic_store_n(&record->charged_cpu_ns, cpu_ns, __ATOMIC_RELAXED);
 }
 
-/* The delta since the last event goes to the current node. */
+/* Charges the delta since the last event to the current node. */
 static inline void kernel_thread__charge(struct kernel_thread *kernel_thread)
 {
     uint64_t now_ns = ledger_time__now_ns(&kernel_thread->setup->time);
@@ -324,7 +346,7 @@ static inline bool kernel_thread__counts(struct kernel_thread *kernel_thread)
     return __builtin_expect(kernel_thread->epoch == epoch, 1) || kernel_thread__join(kernel_thread);
 }
 
-/* JVMTI's events: see call_tree.h. */
+/* The events of JVMTI: see call_tree.h. */
 static inline void kernel_thread__enter(struct kernel_thread *kernel_thread, uint64_t key)
 {
     if (!kernel_thread__counts(kernel_thread))
@@ -347,21 +369,21 @@ static inline void kernel_thread__leave(struct kernel_thread *kernel_thread, uin
     kernel_thread__publish(kernel_thread);
 }
 
-/* The hooks'. Each has a straight line for the common case, without a call in it, and does all else
- * in another function. */
+/* The events of hooks. Each has a fast path for the common case, without a call in it, and leaves
+ * all other cases to a separate function. */
 __attribute__((noinline, cold)) uint64_t kernel_thread__push_slowly(
     struct kernel_thread *kernel_thread, uint64_t key);
 __attribute__((noinline, cold)) void kernel_thread__pop_slowly(struct kernel_thread *kernel_thread,
                                                                uint64_t token);
 
-/* While a frame is folded (native/tree/call_tree.h), as long as nothing else is uncommon. False:
- * nothing is done. */
+/* The fast path while a frame is folded (native/tree/call_tree.h) and nothing else is uncommon.
+ * False: nothing was done. */
 __attribute__((noinline)) bool kernel_thread__push_folded(struct kernel_thread *kernel_thread,
                                                           uint64_t key, uint64_t *token);
 __attribute__((noinline)) bool kernel_thread__pop_folded(struct kernel_thread *kernel_thread,
                                                          uint64_t token);
 
-/* The time, if events count and all time since the last event was CPU time; else 0. */
+/* Returns the time if events count and all time since the last event was CPU time; else 0. */
 static inline uint64_t kernel_thread__fast_now_ns(const struct kernel_thread *kernel_thread)
 {
     const struct kernel_thread_setup *setup = kernel_thread->setup;
@@ -377,7 +399,7 @@ static inline uint64_t kernel_thread__fast_now_ns(const struct kernel_thread *ke
     return __builtin_expect(now_ns < kernel_thread->clock.suspect_after_ns, 1) ? now_ns : 0;
 }
 
-/* False: nothing is done, this is not the common case. */
+/* False: nothing was done; this is not the common case. */
 static inline bool kernel_thread__push_fast(struct kernel_thread *kernel_thread, uint64_t key,
                                             uint64_t *token)
 {

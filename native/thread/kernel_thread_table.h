@@ -1,12 +1,12 @@
 /*
- * The kernel thread table: tid → kernel thread → the Java thread that it runs or last ran.
+ * The kernel thread table: tid → kernel thread → the Java thread that runs on it or last ran on it.
  *
  * Kernel threads are reused: by pools, by native code that attaches and detaches, by the kernel's
- * recycling of tids. The entry of a tid is looked up when a Java thread starts on it, and given a
- * new generation when the kernel thread behind it is another one.
+ * recycling of tids. When a Java thread starts on a tid, the entry of the tid is looked up, and
+ * gets a new generation if the tid now belongs to another kernel thread.
  *
- * The calling thread finds its own entry in one load (kernel_thread_table__mine); everything else
- * takes the table's lock, is called when threads start and end, and is not for hooks.
+ * The calling thread finds its own entry with one load (kernel_thread_table__mine). All other
+ * functions take the table's lock, are called when threads start and end, and are not for hooks.
  */
 #ifndef TREADLE_KERNEL_THREAD_TABLE_H
 #define TREADLE_KERNEL_THREAD_TABLE_H
@@ -16,15 +16,16 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* So many ended threads are kept at the most before entries are used again. */
+/* At most this many ended threads are kept before entries are reused. */
 #define KERNEL_THREADS_ENDED_MAX 64u
 
-/* Beyond so many between two sweeps, any thread that is gone may have run Java. */
+/* If more threads than this end between two sweeps, any ended thread is taken for one that may have
+ * run Java. */
 #define KERNEL_THREADS_DEPARTED_MAX 2048u
 
 struct kernel_thread_entry;
 
-/* Kernel threads that are gone and whose entries were taken out between two sweeps. */
+/* Ended kernel threads whose entries were removed between two sweeps. */
 struct departed_threads {
     unsigned count; /* may be more than there is room for */
     struct {
@@ -38,18 +39,18 @@ struct kernel_thread_table {
     const struct kernel_thread_setup *setup;
     struct kernel_thread_entry *entries; /* uthash, by tid */
     unsigned ended;                      /* entries whose thread has begun to end */
-    struct kernel_thread *spare;         /* of kernel threads that are gone; with their records */
+    struct kernel_thread *spare; /* of ended kernel threads; their records are kept with them */
     bool has_key;
     pthread_key_t at_thread_end;
-    struct slow_hooks slow_hooks;        /* of kernel threads that are gone; under the lock */
-    struct departed_threads departed[2]; /* since the last sweep, and since the one before */
+    struct slow_hooks slow_hooks;        /* sums of ended kernel threads; under the lock */
+    struct departed_threads departed[2]; /* since the last sweep, and since the sweep before */
 };
 
-/* The calling kernel thread's own, or NULL: the one thread-local pointer. initial-exec: one load,
- * and no allocation on first use inside a handler. */
+/* The calling kernel thread's own entry, or NULL: the one thread-local pointer. initial-exec: one
+ * load, and no allocation on first use inside a signal handler. */
 extern __thread struct kernel_thread *kernel_thread_mine __attribute__((tls_model("initial-exec")));
 
-/* There was no room for the calling thread once: it is not tried again at each of its events. */
+/* There was once no room for the calling thread; its events do not try again. */
 extern __thread bool kernel_thread_refused __attribute__((tls_model("initial-exec")));
 
 static inline bool kernel_thread_table__refused_me(void)
@@ -57,46 +58,49 @@ static inline bool kernel_thread_table__refused_me(void)
     return kernel_thread_refused;
 }
 
-/* 0 or -errno. The table lives as long as the process: threads may end at any time. */
+/* 0 or -errno. The table lives as long as the process, because threads may end at any time. */
 int kernel_thread_table__init(struct kernel_thread_table *table,
                               const struct kernel_thread_setup *setup);
 
-/* Of a table that no thread has come by; one that was never made is fine. */
+/* Frees a table that no thread has used yet; an all-zero table is allowed. */
 void kernel_thread_table__destroy(struct kernel_thread_table *table);
 
-/* The calling kernel thread's entry, made on first use and given back when the thread ends. NULL
- * when memory or the ledger is full (counted as a dropped thread). */
+/* Returns the calling kernel thread's entry, which is made on first use and released when the
+ * thread ends. NULL when memory or the ledger is full (counted as a dropped thread). */
 struct kernel_thread *kernel_thread_table__enter(struct kernel_thread_table *table);
 
-/* Opens the books of a kernel thread that runs a Java thread already, unless it has some: the table
- * then knows it until it comes by itself. Its record of the Java thread, or none: it has one
- * already, is gone, or cannot be recorded (counted). One that has books of another Java thread, or
- * a carrier, is to find out who runs before its next event counts (unidentified). */
+/* Adopts a kernel thread that runs a Java thread already: opens accounts in the thread's absence,
+ * unless it has some. The thread takes the accounts over at its own first event. Returns the record
+ * of the Java thread. Returns none if the kernel thread has accounts already, is gone, or cannot be
+ * recorded (counted). A kernel thread whose accounts are of another Java thread, or that is a
+ * carrier, is marked as unidentified: the running Java thread must be identified before the next
+ * event counts. */
 ledger_ref kernel_thread_table__adopt(struct kernel_thread_table *table, pid_t tid,
                                       const struct java_thread_facts *facts);
 
-/* The calling kernel thread's entry if it has one, its own or one that was opened in its absence,
- * which is its own from here on. NULL: none. */
+/* Returns the calling kernel thread's entry, or NULL if it has none. An entry that was made in the
+ * thread's absence becomes the thread's own. */
 struct kernel_thread *kernel_thread_table__find_mine(struct kernel_thread_table *table);
 
-/* Where the Java thread stands that runs on a kernel thread. */
+/* The position of the Java thread that runs on a kernel thread. */
 struct kernel_thread_place {
     ledger_ref thread;
     ledger_ref node;
-    const void *host; /* what the host calls it, see struct kernel_thread; or NULL */
+    const void *host; /* the host's handle of the thread, see struct kernel_thread; or NULL */
 };
 
-/* False: none runs there, or it is not known. It may have moved on when this returns. */
+/* False: no Java thread runs there, or it is not known. The thread may have moved on when this
+ * returns. */
 bool kernel_thread_table__place(struct kernel_thread_table *table, pid_t tid,
                                 struct kernel_thread_place *place);
 
-/* Before the coming epoch begins: calls visit for the kernel thread of that tid, under the lock;
- * not if it has no books. */
+/* Before the coming epoch begins: calls visit, under the lock, for the kernel thread of that tid if
+ * it has accounts. */
 void kernel_thread_table__visit(struct kernel_thread_table *table, pid_t tid,
                                 void (*visit)(struct kernel_thread *kernel_thread, void *context),
                                 void *context);
 
-/* Where the Java thread stands of a kernel thread that was adopted and never came by. */
+/* The position of the Java thread on a kernel thread that was adopted and has had no event. */
 struct absent_place {
     ledger_ref thread;
     ledger_ref node;
@@ -108,27 +112,27 @@ struct absent_place {
 bool kernel_thread_table__absent(struct kernel_thread_table *table, pid_t tid,
                                  struct absent_place *place);
 
-/* After each stop and start; see kernel_thread__note_unprofiled. Threads that were adopted, never
- * came by and are gone are taken out. */
+/* To be called after each stop and start; see kernel_thread__note_unprofiled. Removes adopted
+ * threads that have ended without an event. */
 void kernel_thread_table__note_unprofiled(struct kernel_thread_table *table);
 
-/* Does or did a Java thread run on the kernel thread that now has that tid? True until it is gone,
- * for it consumes CPU to its very end. */
+/* True if a Java thread runs or ran on the kernel thread that has that tid now. True until the
+ * kernel thread has ended, because it consumes CPU time to its very end. */
 bool kernel_thread_table__runs_java(struct kernel_thread_table *table, pid_t tid);
 
-/* Did one run on the kernel thread of that tid and start, which may be gone since the last sweep
- * but one? */
+/* True if a Java thread ran on the kernel thread with that tid and start, which may have ended
+ * since the last sweep but one. */
 bool kernel_thread_table__ran_java(struct kernel_thread_table *table, pid_t tid,
                                    uint64_t start_ticks);
 
-/* Of all kernel threads, those that are gone included. */
+/* Sums over all kernel threads, ended ones included. */
 struct slow_hooks kernel_thread_table__slow_hooks(struct kernel_thread_table *table);
 
-/* Takes out the kernel threads that are gone, for others to use their entries. */
+/* Removes the entries of ended kernel threads for reuse. */
 void kernel_thread_table__sweep(struct kernel_thread_table *table);
 
-/* The calling kernel thread, the only one of a forked process, will end without giving its entry
- * back, whose lock somebody may have held. Async-signal-safe. */
+/* For the only thread of a forked child: the thread will end without releasing its entry, because
+ * another thread of the parent may have held the table's lock. Async-signal-safe. */
 void kernel_thread_table__abandon(struct kernel_thread_table *table);
 
 static inline struct kernel_thread *kernel_thread_table__mine(void)

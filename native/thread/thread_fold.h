@@ -1,19 +1,18 @@
 /*
- * Folding: when many threads come and go, one that is over is added to the row of its group, and
- * its records are used again, so that the ledger does not grow with their number. Totals are the
- * same before and after. The group is the thread's name with each run of digits as one `#`, of
- * threads of one kind; each kernel thread has groups of its own, so that nothing is shared, and a
- * snapshot makes one row of them.
+ * Folding of threads: when many threads come and go, an ended thread is added to the row of its
+ * group, and its records are reused, so that the ledger does not grow with the number of threads.
+ * Totals are the same before and after. A group is the threads of one kind whose names are equal
+ * once each run of digits is replaced by one `#`. Each kernel thread has groups of its own, so that
+ * nothing is shared; a snapshot merges equal groups into one row.
  *
- * Threads that are over keep rows of their own while there are few of them and memory is not needed
- * elsewhere: THREADS_KEPT of them at most, and none any more once a KEPT_PART of max-mem is in use.
- * Once a GIVEN_UP_PART is, those that were kept are folded after all. With fold=none all keep their
- * rows. One of which samples are on their way still is folded when they are merged: whoever merges
- * them needs its nodes where they are. So is one for which there is no room in a group, or that is
- * over while the ledger is copied.
+ * Ended threads keep rows of their own while there are few of them and memory is plentiful: at most
+ * THREADS_KEPT threads, and no further ones once a KEPT_PART of max-mem is in use. Once a
+ * GIVEN_UP_PART is in use, the kept threads are folded, too. With fold=none all threads keep their
+ * rows. Folding waits in three cases: samples of the thread are not merged yet, because merging
+ * needs the thread's nodes where they are; there is no room in a group; the ledger is being copied.
  *
- * Called on the kernel thread that ran the thread last, but for thread_fold__tidy; nothing here
- * allocates (but in the ledger), locks or blocks.
+ * Called on the kernel thread that ran the thread last, except thread_fold__tidy. Nothing here
+ * locks or blocks, or allocates memory outside the ledger.
  */
 #ifndef TREADLE_THREAD_FOLD_H
 #define TREADLE_THREAD_FOLD_H
@@ -23,10 +22,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define THREADS_KEPT    4096u
-#define KEPT_PART       8u
-#define GIVEN_UP_PART   4u
-#define FOLD_GROUPS     64u /* of a kernel thread; what has other names is in a group of its kind */
+#define THREADS_KEPT  4096u
+#define KEPT_PART     8u
+#define GIVEN_UP_PART 4u
+#define FOLD_GROUPS                                                                                \
+    64u /* of a kernel thread; threads with further names go to a group of their kind */
 #define FOLD_NAME_BYTES 256u /* of a group; longer names are cut */
 
 struct fold_group {
@@ -37,22 +37,22 @@ struct fold_group {
 struct thread_folder {
     struct fold_group groups[FOLD_GROUPS];
     uint32_t group_count;
-    /* The thread that was over last and was not folded, or none. Its kernel thread may use its
-     * record still; so others see it when the next thread is over there. */
+    /* The last ended thread that was not folded, or none. Its kernel thread may still use the
+     * record, so other threads see the record only after the next thread has ended there. */
     ledger_ref last;
-    bool last_is_kept; /* it has a row of its own; else it waits */
+    bool last_is_kept; /* the thread keeps its row; else it waits to be folded */
 };
 
-/* Adds the thread, which is over and which nobody runs, to its group, and frees its records. The
- * group's ref; none: the thread keeps its row for now. */
+/* Adds an ended thread, which no kernel thread runs, to its group, and frees its records. Returns
+ * the group's ref; none: the thread keeps its row for now. */
 ledger_ref thread_fold__fold(struct thread_folder *folder, struct call_tree *tree,
                              ledger_ref thread);
 
-/* Folds threads that had to wait and need not any more, and where memory is short those that have
- * rows of their own. For whoever merges samples, and nobody else. */
+/* Folds threads that waited and no longer need to, and, where memory is short, threads that kept
+ * rows of their own. Only for the thread that merges samples. */
 void thread_fold__tidy(struct thread_folder *folder, struct call_tree *tree);
 
-/* In a copy: groups of the same name and kind become one. */
+/* In a copy: merges groups of the same name and kind. */
 void thread_fold__join_groups(struct ledger *copy);
 
 #endif

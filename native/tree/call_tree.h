@@ -1,35 +1,37 @@
 /*
- * The calling context tree of the Java thread that a kernel thread runs: where it stands, and how
- * it moves. A node is one method in one calling context [G. Ammons, T. Ball, J. Larus: Exploiting
- * Hardware Performance Counters with Flow and Context Sensitive Profiling, PLDI 1997].
+ * The calling context tree of the Java thread that a kernel thread runs, and a cursor: the thread's
+ * position in the tree. A node is one method in one calling context [G. Ammons, T. Ball, J. Larus:
+ * Exploiting Hardware Performance Counters with Flow and Context Sensitive Profiling, PLDI 1997].
  *
- * Enter and leave take constant time: the child entered last is looked at first, then a small
- * direct-mapped cache, and only then the list of children or, where they are many, their index. A
- * cursor is used by one kernel thread at a time. Nothing here allocates memory but in the ledger,
- * locks or blocks.
+ * Enter and leave take constant time: the lookup tries the child entered last, then a small
+ * direct-mapped cache, and only then the list of children or, for nodes with many children, their
+ * index. A cursor is used by one kernel thread at a time. Nothing here locks or blocks, or
+ * allocates memory outside the ledger.
  *
- * Events name what they enter and leave in one of two ways. JVMTI's name the method, by its key:
- * enter and leave. Hooks in classes get a token when they enter and give it back when they leave:
- * push and pop. A token says how deep the frame lies, and in which epoch (between a start and a
- * stop of profiling) it was entered. So an exit whose hook could not run (the stack was full) is
- * made good by the next event of any frame below, and frames of an earlier epoch do not count.
+ * Events name what they enter and leave in one of two ways. JVMTI events name the method by its
+ * key: enter and leave. Hooks in classes get a token at entry and return the token at exit: push
+ * and pop. A token contains the frame's depth and the epoch (between a start and a stop of
+ * profiling) in which the frame was entered. So when an exit hook could not run (the stack was
+ * full), the next event of any frame below corrects the position, and frames of an earlier epoch do
+ * not count.
  *
- * Frames that stood on the stack when an epoch began have nodes, but no call and no token of the
- * epoch: the floor. Nobody need tell when they return. So while the youngest of them is current,
- * every push takes the slow way, for the host to look whether they still stand; they count in the
- * depth, as if they had tokens. Where events name methods the host asks at each event whether such
- * a frame, a seed, is current.
+ * The floor is the set of frames that were on the stack when an epoch began. These frames have
+ * nodes, but no call and no token of the epoch. No event reports their return. So while the
+ * youngest of them is current, every push takes the slow path, and the host looks whether the
+ * frames are still there. Floor frames count in the depth as if they had tokens. Where events name
+ * methods, the host checks at each event whether such a frame, a seed, is current.
  *
- * With recursion=N a path has a method N times at most: an entry of it below that continues at the
- * node of its N-th frame, as often as it comes; it is folded. What its caller's node was, which
- * then is no parent of the current one, is in the tree's returns. Depths count frames, not nodes,
- * so tokens say the same as ever. While a frame is folded, nothing takes the fast ways.
+ * With recursion=N a path has a method at most N times. A further entry of the method continues at
+ * the node of the method's N-th frame: the new frame is folded. The node of the folded frame's
+ * caller is then not the parent of the current node; the tree's returns remember the caller's node.
+ * Depths count frames, not nodes, so tokens mean the same as without folding. While a frame is
+ * folded, no event takes the fast paths.
  *
- * Three things happen beside plain nodes. A method that include=/exclude= leaves out has no node:
- * entering and leaving it does not move the cursor. When there is no room for a node the call is
- * counted and charged elsewhere, see folded_calls.h, and so is all that is called below it, until
- * it returns. And when an exit names a method that is not the current one (a frame went without an
- * event), the cursor goes up to where that method is.
+ * Three cases do not follow the plain tree. A method that include=/exclude= leaves out has no node:
+ * entering and leaving such a method does not move the cursor. A call for whose node there is no
+ * room is counted and charged elsewhere, see folded_calls.h, with all calls below it, until it
+ * returns. An exit that names a method other than the current one (a frame ended without an event)
+ * moves the cursor up to the node of the named method.
  */
 #ifndef TREADLE_CALL_TREE_H
 #define TREADLE_CALL_TREE_H
@@ -53,9 +55,10 @@ struct context_cache_slot {
 
 #define CONTEXT_EXCLUDED UINT32_MAX
 
-/* Makes a method of a key that was not seen before: names it and decides whether it is left out.
- * Called on the thread that enters it, once a method as a rule. The ref, CONTEXT_EXCLUDED (left
- * out, whether or not there is room to note it), or none (full, or the method cannot be named). */
+/* Makes the record of a method whose key is new: names the method and decides whether the filter
+ * leaves it out. Called on the thread that enters the method, once per method as a rule. Returns
+ * the ref, CONTEXT_EXCLUDED (left out, whether or not there is room to note that), or none (the
+ * ledger is full, or the method has no name). */
 typedef ledger_ref (*call_tree_resolve)(void *context, uint64_t key);
 
 #define PRUNING_DEPTH       64u
@@ -102,15 +105,14 @@ struct call_tree {
     struct context_cache_slot cache[CONTEXT_CACHE_SLOTS];
 };
 
-/* The youngest frame of the floor is current. A bit of lost_depth: that is what all fast ways look
- * at. */
+/* A flag of lost_depth, which all fast paths check: the youngest frame of the floor is current. */
 #define CALL_TREE_ON_FLOOR (UINT64_C(1) << 63)
 
-/* Ditto: frames may stand there that nobody has looked for yet. The host is to look before the next
- * event; if it cannot, there are none. */
+/* A flag of lost_depth: there may be older frames that were not looked for yet. The host looks
+ * before the next event; if the host cannot, there are none. */
 #define CALL_TREE_UNSEEN (UINT64_C(1) << 62)
 
-/* Ditto: a frame is folded. */
+/* A flag of lost_depth: a frame is folded. */
 #define CALL_TREE_FOLDED (UINT64_C(1) << 61)
 
 #define CALL_TREE_FLAGS (CALL_TREE_ON_FLOOR | CALL_TREE_UNSEEN | CALL_TREE_FOLDED)
@@ -118,38 +120,38 @@ struct call_tree {
 void call_tree__init(struct call_tree *tree, struct ledger *ledger, call_tree_resolve resolve,
                      void *resolve_context);
 
-/* A new root or gap node, linked below parent if there is one. None if the ledger is full. */
+/* Makes a root or gap node, linked below parent if there is one. None if the ledger is full. */
 ledger_ref call_tree__add_plain_node(struct call_tree *tree, ledger_ref parent,
                                      enum ledger_node_kind kind);
 
-/* The child of that method, found or made, with no call counted; none if the ledger is full. */
+/* Finds or makes the child of that method, without counting a call; none if the ledger is full. */
 ledger_ref call_tree__child(struct call_tree *tree, ledger_ref parent, ledger_ref method,
                             uint64_t key);
 
 /* The token of no frame: popping it does nothing. */
 #define CALL_TOKEN_NONE UINT64_MAX
 
-/* From here on tokens are of that epoch (not UINT32_MAX), and the current node is at depth 0. */
+/* Begins an epoch (not UINT32_MAX): new tokens are of that epoch, and the current node is at depth
+ * 0. */
 void call_tree__begin_epoch(struct call_tree *tree, uint32_t epoch);
 
-/* Points the cursor at a node of tree->thread, which is current from now on. There is no floor, and
- * no frame is folded into one further up. With a lost_depth of 0 no call that found no room runs
- * any more. */
+/* Moves the cursor to a node of tree->thread. Afterwards there is no floor, and no frame is folded.
+ * With a lost_depth of 0, no calls without room for a node are open. */
 void call_tree__go_to(struct call_tree *tree, ledger_ref node, uint64_t lost_depth);
 
-/* The folded frames are over. Async-signal-safe between two events. */
+/* Forgets the folded frames. Async-signal-safe between two events. */
 void call_tree__forget_returns(struct call_tree *tree);
 
-/* The tree's returns are somebody else's from here on, and after call_tree__go_to it has others. */
+/* The tree's returns have another owner from here on; call_tree__go_to gives the tree new ones. */
 struct ledger_returns call_tree__yield_returns(struct call_tree *tree);
 void call_tree__resume_returns(struct call_tree *tree, const struct ledger_returns *returns);
 
-/* The frames of these methods, oldest first, are the floor: below what was laid before, or below
- * the node that the cursor was pointed at last. */
+/* Adds the frames of these methods, oldest first, to the floor: below the frames added before, or
+ * below the node to which the cursor was last moved. */
 void call_tree__lay_floor(struct call_tree *tree, const uint64_t *keys, uint32_t count);
 
-/* The youngest frame of the floor, which is current, is left. False: that is of another method, or
- * lost. */
+/* Leaves the youngest frame of the floor, which is current. False: that frame is of another method,
+ * or calls without a node are open above it. */
 bool call_tree__leave_floor(struct call_tree *tree, uint64_t key);
 
 static inline bool call_tree__is_on_floor(const struct call_tree *tree)
@@ -162,17 +164,18 @@ static inline bool call_tree__is_unseen(const struct call_tree *tree)
     return tree->lost_depth & CALL_TREE_UNSEEN;
 }
 
-/* Enter and leave where the common case did not apply. */
+/* Enter and leave outside the common case. */
 void call_tree__enter_slowly(struct call_tree *tree, uint64_t key, bool counted);
 void call_tree__leave_slowly(struct call_tree *tree, uint64_t key);
 
-/* While a frame is folded: the current frame is left. */
+/* Leaves the current frame while a frame is folded. */
 void call_tree__go_back(struct call_tree *tree);
 
 /* Push while the floor is current. */
 uint64_t call_tree__push_from_floor(struct call_tree *tree, uint64_t key);
 
-/* Pop and catch where the common case did not apply: exits were missed, or the call was lost. */
+/* Pop and catch outside the common case: exits were missed, or the call found no room for a node.
+ */
 void call_tree__pop_slowly(struct call_tree *tree, uint64_t token);
 void call_tree__catch_slowly(struct call_tree *tree, uint64_t token);
 
@@ -195,16 +198,16 @@ static inline void call_tree__enter(struct call_tree *tree, uint64_t key)
     call_tree__enter_slowly(tree, key, true);
 }
 
-/* A frame that was there before events began: a node, but no call. */
+/* A frame that existed before events began: a node, but no call. */
 void call_tree__seed(struct call_tree *tree, uint64_t key);
 
-/* The youngest of these is current: it may have returned, and its exit not been told. */
+/* True if the youngest of these frames is current: it may have returned without an event. */
 static inline bool call_tree__is_on_seed(const struct call_tree *tree)
 {
     return tree->floor && tree->current == call_tree__node(tree, (ledger_ref)tree->floor);
 }
 
-/* Has the method no nodes? Events name methods. */
+/* True if the filter leaves the method out. For events that name methods. */
 bool call_tree__leaves_out(struct call_tree *tree, uint64_t key);
 
 static inline void call_tree__leave(struct call_tree *tree, uint64_t key)
@@ -219,7 +222,7 @@ static inline void call_tree__leave(struct call_tree *tree, uint64_t key)
     call_tree__leave_slowly(tree, key);
 }
 
-/* Entry of a method by a hook. The charge up to now must be done. */
+/* Entry of a method, from a hook. Everything up to now must have been charged. */
 static inline uint64_t call_tree__push(struct call_tree *tree, uint64_t key)
 {
     uint64_t token = tree->token;
@@ -231,7 +234,7 @@ static inline uint64_t call_tree__push(struct call_tree *tree, uint64_t key)
     return token;
 }
 
-/* The frame that got the token is left. Twice is the same as once. */
+/* Leaves the frame with this token. A second call with the token does nothing. */
 static inline void call_tree__pop(struct call_tree *tree, uint64_t token)
 {
     if (__builtin_expect(token + 1 == tree->token && tree->lost_depth == 0, 1)) {
@@ -242,7 +245,7 @@ static inline void call_tree__pop(struct call_tree *tree, uint64_t token)
     call_tree__pop_slowly(tree, token);
 }
 
-/* The frame that got the token goes on; those above it are over. */
+/* The frame with this token continues; the frames above it have ended. */
 static inline void call_tree__catch(struct call_tree *tree, uint64_t token)
 {
     if (__builtin_expect(token + 1 != tree->token, 0))

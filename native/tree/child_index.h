@@ -19,7 +19,7 @@
 
 #define CHILDREN_WALKED 8u
 
-/* Is the ref that of a node's child for that key? It may be another record by now. */
+/* True if the ref is that of a node's child for that key. The record may have been reused. */
 static inline bool child_index__is_child(const struct ledger *ledger, ledger_ref ref,
                                          ledger_ref parent, uint64_t key)
 {
@@ -29,10 +29,11 @@ static inline bool child_index__is_child(const struct ledger *ledger, ledger_ref
            ledger_node__kind(node) == (key == LEDGER_FOLDED_KEY ? NODE_FOLDED : NODE_EXACT);
 }
 
-/* The child of a node for a key, by index or list; none: there is none. */
+/* Finds the child of a node for a key, by index or list; none: there is none. */
 ledger_ref child_index__find(struct record_pool *pool, ledger_ref parent, uint64_t key);
 
-/* A child that was just linked; what there is no room for is found in the list. */
+/* Adds a child that was just linked. A child for which the index has no room is found in the list.
+ */
 void child_index__add(struct record_pool *pool, ledger_ref parent, ledger_ref child);
 
 #endif

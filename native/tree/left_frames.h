@@ -1,10 +1,11 @@
 /*
- * Frames that stand, but not on the path of the current node: where a folded frame continued at a
- * node further up, its callers below that node were left there. How many of each method, so that a
- * new frame's recursion level is known: those on its path, and these.
+ * Left frames: frames that are on the stack but not on the path of the current node. When a folded
+ * frame continues at a node further up, its callers below that node are left. Their number per
+ * method is kept, because a new frame's recursion level is the number of frames of its method on
+ * its path plus the left frames.
  *
- * Of more than LEFT_METHODS_MAX methods at once the others' levels are taken for those of their
- * paths.
+ * At most LEFT_METHODS_MAX methods are kept at once. For other methods the level is that of the
+ * path alone.
  */
 #ifndef TREADLE_LEFT_FRAMES_H
 #define TREADLE_LEFT_FRAMES_H
@@ -22,10 +23,10 @@ struct left_frames {
     } slots[LEFT_METHOD_SLOTS];
 };
 
-/* … of a method. */
+/* The left frames of one method. */
 uint64_t left_frames__of(const struct left_frames *left, uint64_t key);
 
-/* So many more, one less. */
+/* Adds so many left frames; removes one. */
 void left_frames__add(struct left_frames *left, uint64_t key, uint64_t frames);
 void left_frames__take(struct left_frames *left, uint64_t key);
 

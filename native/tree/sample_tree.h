@@ -1,9 +1,9 @@
 /*
- * Samples in the call trees: the frames that a sample met hang under the exact node that was
- * current, merged from the bottom up along equal frames, with a count at the top frame.
+ * Samples in the call trees: the frames of a sample hang under the exact node that was current,
+ * merged from the bottom up along equal frames, with a count at the top frame.
  *
- * One writer for all sampled nodes and places of a ledger, the profiler's own thread, but for the
- * trees of threads that are over and folded. Nothing here locks or blocks; memory is the ledger's.
+ * The profiler's own thread is the only writer of sampled nodes and places, except in trees of
+ * ended and folded threads. Nothing here locks or blocks; memory comes from the ledger.
  */
 #ifndef TREADLE_SAMPLE_TREE_H
 #define TREADLE_SAMPLE_TREE_H
@@ -13,27 +13,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The sampled child of a node, exact or sampled: found or made, with no sample counted. method: of
- * NODE_KERNEL none. self: it stands for the exact parent itself. None if the ledger is full. */
+/* Finds or makes the sampled child of an exact or sampled node, without counting a sample. method:
+ * none for NODE_KERNEL. self: the child stands for the exact parent itself. None if the ledger is
+ * full. */
 ledger_ref sample_tree__child(struct record_pool *pool, ledger_ref parent,
                               enum ledger_node_kind kind, ledger_ref method, bool self);
 
-/* Is the node one of the thread's tree? It may be another's, where one thread just follows another
- * on a kernel thread; and its record may be used again. No, too, if it has more than so many
- * parents, each of which may be a line of memory that is not in the caches. Async-signal-safe. */
+/* True if the node is in the thread's tree. It may be in another thread's tree when one thread has
+ * just followed another on a kernel thread, and its record may have been reused. Also false if the
+ * node has more than so many ancestors, since each may cost a cache miss. Async-signal-safe. */
 bool sample_tree__is_of(const struct ledger *ledger, const struct ledger_node *node,
                         const struct ledger_thread *thread, uint64_t parents_max);
 
-/* What a place is of, and where in it. */
+/* What a place belongs to, and where in it the place is. */
 struct sample_place {
     ledger_ref owner;  /* a method or a code */
-    ledger_ref *first; /* … and where its places are linked */
+    ledger_ref *first; /* the owner's list of places */
     uint64_t offset;
     int32_t bci;
     ledger_ref method;
 };
 
-/* Counts a sample at a place, made if need be. False: the ledger is full. */
+/* Counts a sample at a place, which is made if need be. False: the ledger is full. */
 bool sample_tree__count_place(struct ledger *ledger, const struct sample_place *place, bool wall);
 
 static inline void sample_tree__add(uint64_t *counter, uint64_t more)
@@ -41,11 +42,11 @@ static inline void sample_tree__add(uint64_t *counter, uint64_t more)
     __atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
 }
 
-/* Adds all that was sampled below a node of one thread to that of another: what there is no room
- * for is counted as dropped. */
+/* Adds all samples below a node of one thread to a node of another thread. Samples without room are
+ * counted as dropped. */
 void sample_tree__add_all(struct record_pool *pool, ledger_ref from, ledger_ref to);
 
-/* Frees all that was sampled below a node. */
+/* Frees all sampled nodes below a node. */
 void sample_tree__free_all(struct record_pool *pool, ledger_ref node);
 
 #endif

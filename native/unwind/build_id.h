@@ -8,13 +8,13 @@
 
 #define BUILD_ID_BYTES_MAX 64u
 
-/* In hexadecimal, ends with 0. */
+/* in hexadecimal, NUL-terminated */
 struct build_id {
     char text[2 * BUILD_ID_BYTES_MAX + 1];
 };
 
-/* What a segment or section of notes says; align is its alignment. False: no build id in it. Trusts
- * no byte. */
+/* Finds the build id in a segment or section of notes; align is the alignment of the notes. False:
+ * there is none. Trusts no byte. */
 bool build_id__of_notes(struct build_id *id, const uint8_t *notes, size_t length, size_t align);
 
 #endif

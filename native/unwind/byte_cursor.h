@@ -1,5 +1,5 @@
-/* Reads numbers from bytes of which none is trusted: beyond the end everything is 0 and `failed`
- * stays set. In the machine's own byte order. */
+/* Reads numbers from untrusted bytes, in the machine's own byte order. Beyond the end every number
+ * is 0 and `failed` stays set. */
 #ifndef TREADLE_BYTE_CURSOR_H
 #define TREADLE_BYTE_CURSOR_H
 
@@ -24,7 +24,7 @@ static inline size_t byte_cursor__left(const struct byte_cursor *cursor)
     return (size_t)(cursor->end - cursor->at);
 }
 
-/* The next bytes; NULL if there are not so many. */
+/* Returns the next bytes; NULL if there are fewer. */
 static inline const uint8_t *byte_cursor__take(struct byte_cursor *cursor, uint64_t length)
 {
     const uint8_t *taken = cursor->at;
@@ -38,7 +38,7 @@ static inline const uint8_t *byte_cursor__take(struct byte_cursor *cursor, uint6
     return taken;
 }
 
-/* A number of 1, 2, 4 or 8 bytes, without its sign. */
+/* Reads an unsigned number of 1, 2, 4 or 8 bytes. */
 static inline uint64_t byte_cursor__number(struct byte_cursor *cursor, size_t bytes)
 {
     const uint8_t *taken = byte_cursor__take(cursor, bytes);

@@ -1,4 +1,4 @@
-/* What a code image is: between the list of them and who looks into one. */
+/* What a code image is: shared by the list of images and by the lookups in one image. */
 #ifndef TREADLE_CODE_IMAGE_H
 #define TREADLE_CODE_IMAGE_H
 

@@ -16,13 +16,13 @@ struct code_image;
 
 struct code_images *code_images__new(void); /* NULL: no memory */
 
-/* No handler may be walking any more; images that were found are gone with it. */
+/* No signal handler may be walking any more; all images found so far become invalid. */
 void code_images__delete(struct code_images *images);
 
-/* Looks which images are mapped now and prepares those that are new. Costs next to nothing if
- * nothing came or went since the last time. Not in a signal handler; one caller at a time. Others
- * may walk meanwhile: images that went are kept until delete. 0 or -errno: then the images are
- * those of the last time. */
+/* Finds out which images are mapped now and prepares new ones. Costs next to nothing if no image
+ * was mapped or unmapped since the last refresh. Not in a signal handler; one caller at a time.
+ * Other threads may walk meanwhile: unmapped images are kept until delete. 0 or -errno; after an
+ * error the images are those of the last refresh. */
 int code_images__refresh(struct code_images *images);
 
 struct code_function {
@@ -31,16 +31,16 @@ struct code_function {
     uint32_t size;  /* 0: the image does not say what function that is */
 };
 
-/* One step towards the caller. is_return_address: pc was pushed by a call, so it is the code before
- * it that counts; after a step that is !registers->interrupted. function gets what the frame that
- * is left is in; may be NULL. The registers change only with UNWIND_STEPPED. Async-signal-safe:
- * takes no lock, allocates nothing, reads the stack in [sp, stack_end) only. */
+/* One step towards the caller. is_return_address: a call pushed pc, so the code before pc counts;
+ * after a step this is !registers->interrupted. function receives the function of the frame that is
+ * left; may be NULL. The registers change only with UNWIND_STEPPED. Async-signal-safe: takes no
+ * lock, allocates nothing, reads the stack in [sp, stack_end) only. */
 enum unwind_result code_images__step(const struct code_images *images,
                                      struct frame_registers *registers, uint64_t stack_end,
                                      bool is_return_address, struct code_function *function);
 
-/* Which image and function an address is in; function may be NULL. False: none. Async-signal-safe.
- */
+/* Finds the image and function that contain an address; function may be NULL. False: no image does.
+ * Async-signal-safe. */
 bool code_images__find(const struct code_images *images, uint64_t address,
                        struct code_function *function);
 
@@ -50,17 +50,17 @@ const char *code_image__build_id(const struct code_image *image); /* hexadecimal
 uint64_t code_image__start(const struct code_image *image);       /* first byte mapped */
 uint64_t code_image__end(const struct code_image *image);         /* one after the last */
 
-/* An address less this is the address that the image's headers count by. */
+/* An address less this is the address in the image's own headers. */
 uint64_t code_image__bias(const struct code_image *image);
 
 struct code_images_count {
     size_t mapped;  /* images, as of the last refresh */
     size_t gone;    /* kept although no more mapped */
-    size_t dropped; /* have no table for want of memory or of room under the bounds */
+    size_t dropped; /* without a table, for want of memory or of room under the bounds */
     size_t bytes;   /* of all tables */
 };
 
-/* By the one that refreshes. */
+/* For the thread that refreshes. */
 struct code_images_count code_images__count(const struct code_images *images);
 
 #endif

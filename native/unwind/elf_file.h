@@ -18,12 +18,12 @@ struct elf_file {
     size_t section_count;
 };
 
-/* 0, -errno, or -ENOEXEC: no such object as this machine runs. "[vdso]": this process's. */
+/* 0, -errno, or -ENOEXEC: not an object for this machine. "[vdso]" is this process's vdso. */
 int elf_file__open(struct elf_file *file, const char *path);
 void elf_file__close(struct elf_file *file);
 
-/* A copy of some bytes, with a 0 behind them, to be freed. NULL: they are not in the file, or no
- * memory. */
+/* Returns a copy of some bytes, followed by a 0 byte; the caller frees it. NULL: the bytes are not
+ * in the file, or there is no memory. */
 void *elf_file__copy(const struct elf_file *file, uint64_t offset, uint64_t length);
 
 void elf_file__read_build_id(const struct elf_file *file, struct build_id *id);

@@ -1,6 +1,6 @@
 /*
- * The names that an ELF object of 64 bits has for its code, from both of its symbol tables. Trusts
- * no byte of it. Not for signal handlers; an open one may be read by several threads at once.
+ * The names that a 64-bit ELF object has for its code, from both of its symbol tables. Trusts no
+ * byte of the object. Not for signal handlers. Several threads may read one open object at once.
  */
 #ifndef TREADLE_ELF_SYMBOLS_H
 #define TREADLE_ELF_SYMBOLS_H
@@ -11,19 +11,18 @@
 
 struct elf_symbols;
 
-/* "[vdso]" is the one of this process. 0; -errno of the file; -ENOEXEC: no such ELF object as this
- * machine runs, or its headers are damaged. An object without symbols is none of that: it has no
- * names. */
+/* "[vdso]" is this process's vdso. 0; -errno of the file; -ENOEXEC: not an ELF object for this
+ * machine, or its headers are damaged. An object without symbols is no error: it has no names. */
 int elf_symbols__open(struct elf_symbols **symbols, const char *path);
 void elf_symbols__close(struct elf_symbols *symbols);
 
-/* The function that an address, as the object's headers count, is in. A function of which the
- * object does not say how long it is reaches to the next one. name is mangled, and valid until
- * close. False: in none. */
+/* Finds the function that contains an address, given as in the object's headers. A function without
+ * a size extends to the next function. name is mangled, and valid until close. False: no function.
+ */
 bool elf_symbols__find(const struct elf_symbols *symbols, uint64_t address, const char **name,
                        uint64_t *start, uint64_t *size);
 
-/* Hexadecimal; "" if it has none. */
+/* The build id in hexadecimal; "" if there is none. */
 const char *elf_symbols__build_id(const struct elf_symbols *symbols);
 
 /* Memory in use. */

@@ -7,18 +7,18 @@
 
 #define POINTER_OMITTED 0xffu
 
-/* What pointers are counted from. */
+/* The bases from which pointers are counted. */
 struct pointer_bases {
     const uint8_t *bytes; /* a byte ... */
     uint64_t address;     /* ... and its address, for those relative to themselves */
     uint64_t data;        /* for those relative to the header */
 };
 
-/* An encoding that cannot be followed sets the cursor's `failed`. */
+/* Reads one pointer. An unknown encoding sets the cursor's `failed`. */
 uint64_t encoded_pointer__read(struct byte_cursor *cursor, uint8_t encoding,
                                const struct pointer_bases *bases);
 
-/* Bytes that one takes, 0 if they vary. */
+/* The size of an encoded pointer in bytes, 0 if it varies. */
 size_t encoded_pointer__bytes(uint8_t encoding);
 
 #endif

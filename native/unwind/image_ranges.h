@@ -1,8 +1,9 @@
 /*
- * Which image an address is in, while the images change: sorted arrays, each published whole. One
- * writer; readers on any thread and in signal handlers, who wait for nobody. An array is written
- * anew when it was the eighth last; who still searches it notices by its sequence number, as in a
- * seqlock, and begins again with the current one. So the memory is bounded and none is freed.
+ * Which image contains an address, while the images change: sorted arrays, each published as a
+ * whole. One writer; readers on any thread and in signal handlers, which never wait. An array is
+ * overwritten when it is the eighth last. A reader that still searches it notices that by its
+ * sequence number, as in a seqlock, and starts again with the current array. So the memory is
+ * bounded and none is freed.
  */
 #ifndef TREADLE_IMAGE_RANGES_H
 #define TREADLE_IMAGE_RANGES_H
@@ -27,14 +28,15 @@ struct image_range {
     const struct code_image *image;
 };
 
-/* The image with that address; NULL: none. Async-signal-safe. */
+/* Returns the image that contains the address; NULL: none. Async-signal-safe. */
 const struct code_image *image_ranges__find(const struct image_ranges *ranges, uint64_t address);
 
-/* The ranges, by start, which do not overlap. 0 or -ENOMEM: then it is as it was. */
+/* Sets the ranges, which are sorted by start and do not overlap. 0 or -ENOMEM: nothing has changed.
+ */
 int image_ranges__publish(struct image_ranges *ranges, const struct image_range *sorted,
                           size_t count);
 
-/* Nobody may read any more. */
+/* No reader may be left. */
 void image_ranges__free(struct image_ranges *ranges);
 
 #endif

@@ -1,5 +1,6 @@
-/* Which images the dynamic linker has mapped. Not for signal handlers. What is done under the
- * linker's lock takes no other one: a thread that allocates may be waiting for it. */
+/* Which images the dynamic linker has mapped. Not for signal handlers. Code that runs under the
+ * linker's lock takes no other lock, because a thread that allocates may be waiting for the
+ * linker's lock. */
 #ifndef TREADLE_IMAGE_SCAN_H
 #define TREADLE_IMAGE_SCAN_H
 
@@ -19,22 +20,22 @@ struct image_scan {
     size_t count, room;
     char *names;
     size_t names_bytes, names_room;
-    unsigned long long adds, subs; /* how many came and went in this process's life */
+    unsigned long long adds, subs; /* images mapped and unmapped in this process's life */
 };
 
-/* True if images came or went since that scan. */
+/* True if images were mapped or unmapped since that scan. */
 bool image_scan__is_old(const struct image_scan *scan);
 
-/* Fills it anew; begin with one of zeros. 0 or -ENOMEM. */
+/* Scans again; the struct is zeroed before the first scan. 0 or -ENOMEM. */
 int image_scan__run(struct image_scan *scan);
 void image_scan__free(struct image_scan *scan);
 
-/* Where the image's file is, in the caller's room; "[vdso]" for the kernel's. */
+/* Writes the path of the image's file into the caller's buffer; "[vdso]" for the vdso. */
 void image_scan__path(const struct image_scan *scan, const struct scanned_image *image, char *path,
                       size_t room);
 
-/* Copies of the image's frame sections, which stay when it is unmapped. 0, -ENOENT if it is gone or
- * has none, -ENOMEM. */
+/* Copies the image's frame sections, so that they survive its unmapping. 0, -ENOENT if the image is
+ * gone or has no such sections, -ENOMEM. */
 struct frame_copy {
     struct frame_section header, eh_frame;
 };

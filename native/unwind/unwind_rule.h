@@ -1,8 +1,8 @@
 /*
- * How one frame is left, in eight bytes: what a row of call frame information (DWARF 5, 6.4) comes
- * to for the registers that a walk needs, and the step that follows it. All that is of one
- * processor stands behind these two functions (unwind_rule_x86_64.c); elsewhere no rule says
- * anything.
+ * How to leave one frame, in eight bytes: a row of call frame information (DWARF 5, 6.4) reduced to
+ * the registers that a walk needs, and the step that applies the rule. Everything specific to a
+ * processor is behind these functions (unwind_rule_x86_64.c). On other processors every rule is
+ * UNWIND_RULE_NONE.
  */
 #ifndef TREADLE_UNWIND_RULE_H
 #define TREADLE_UNWIND_RULE_H
@@ -36,13 +36,13 @@ struct unwind_rule {
     int32_t cfa_offset; /* bytes */
 };
 
-/* No step with this one: UNWIND_NO_TABLE. All zeros. */
+/* UNWIND_RULE_NONE, all zeros: a step with this rule gives UNWIND_NO_TABLE. */
 #define UNWIND_RULE_NONE ((struct unwind_rule){0})
 
-/* The registers that rules are about. */
+/* The registers with which rules deal. */
 extern const struct tracked_registers tracked_registers;
 
-/* The rule a row comes to; UNWIND_RULE_NONE if it needs more than a walk knows. */
+/* Converts a row to a rule; UNWIND_RULE_NONE if the row needs more than a walk knows. */
 struct unwind_rule unwind_rule__of(const struct call_frame_row *row);
 
 /* One step towards the caller; the registers change only with UNWIND_STEPPED. Reads the stack in
@@ -50,11 +50,11 @@ struct unwind_rule unwind_rule__of(const struct call_frame_row *row);
 enum unwind_result unwind_rule__step(const struct unwind_rule *rule,
                                      struct frame_registers *registers, uint64_t stack_end);
 
-/* The step where there is no rule but fp may begin a chain of frames: the return address that it
- * would lead to, 0 if it cannot be one. Async-signal-safe. */
+/* For code without a rule, where fp may begin a chain of frames: returns the return address of the
+ * next frame in the chain, 0 if there is no valid one. Async-signal-safe. */
 uint64_t unwind_rule__chained_pc(const struct frame_registers *registers, uint64_t stack_end);
 
-/* Takes that step. Only if unwind_rule__chained_pc gave an address. */
+/* Takes the step to that frame. Only if unwind_rule__chained_pc gave an address. */
 void unwind_rule__step_chain(struct frame_registers *registers);
 
 #endif

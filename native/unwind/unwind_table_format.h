@@ -1,4 +1,5 @@
-/* How an unwind table is packed: between what makes one and what looks into it. */
+/* The packed format of an unwind table: shared by the code that makes tables and the code that
+ * looks up in them. */
 #ifndef TREADLE_UNWIND_TABLE_FORMAT_H
 #define TREADLE_UNWIND_TABLE_FORMAT_H
 
