@@ -418,7 +418,7 @@ static int attach(struct agent *agent, JavaVM *vm, const char *text)
     int error = read_options(&agent->options, text);
 
     if (!error && agent->options.events == LEDGER_EVENTS_JVMTI) {
-        log__line(LOG_ERROR, "events=jvmti is to be had from the JVM's start only: -agentpath:...");
+        log__line(LOG_ERROR, "events=jvmti works only from the JVM's start: -agentpath:...");
         error = -ENOTSUP;
     }
     if (!error && agent->options.stop) {
@@ -445,7 +445,8 @@ static int start_again(struct agent *agent, struct agent_options *request)
     if (agent->options.events == LEDGER_EVENTS_INSTRUMENT &&
         (agent_options__has(request, "include") || agent_options__has(request, "exclude"))) {
         if (atomic_load(&agent->profiling)) {
-            log__line(LOG_ERROR, "profiling is running already: stop it before other methods");
+            log__line(LOG_ERROR,
+                      "profiling is running: stop it before you change include= or exclude=");
             return -EALREADY;
         }
         class_hooks__set_filter(agent, &request->filter);

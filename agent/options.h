@@ -1,6 +1,6 @@
 /*
- * The agent's options: `key=value,key=value` after -agentpath:…, every `=` also as `:` (jcmd cuts
- * its argument at the first `=`). One table says what there is.
+ * The agent's options: `key=value,key=value` after -agentpath:…, where every `=` may also be `:`
+ * (jcmd cuts its argument at the first `=`). One table lists all options.
  */
 #ifndef TREADLE_OPTIONS_H
 #define TREADLE_OPTIONS_H
@@ -25,38 +25,39 @@
 
 struct agent_options {
     char *file;     /* pattern of snapshots' paths; see snapshot__path */
-    char *live_dir; /* where the live ledger lies, or NULL: a memory file system */
+    char *live_dir; /* folder of the live ledger; NULL: a memory file system */
     struct method_filter filter;
     enum ledger_event_mode events;
     uint64_t metrics; /* bits asked for, to be charged to call paths */
     enum ledger_sample_mode sample;
-    uint32_t overhead_ppm;                 /* what it may cost of the process's CPU; 0: any */
-    bool samples_by_budget;                /* sample= was not given */
-    char *plan;                            /* a ledger of an earlier run, or NULL */
-    uint64_t interval_ns;                  /* between two samples: SAMPLE_INTERVAL_NS_… */
+    uint32_t overhead_ppm;  /* limit of the agent's cost, of the process's CPU; 0: none */
+    bool samples_by_budget; /* sample= was not given */
+    char *plan;             /* a ledger of an earlier run, or NULL */
+    uint64_t interval_ns;   /* between two samples: SAMPLE_INTERVAL_NS_… */
     enum ledger_sample_clock sample_clock; /* TIMER, PERF, or NONE: as the interval needs */
     bool reuse_new;
     bool fold_none;
-    bool keep_orphans;  /* what killed JVMs left is not removed */
+    bool keep_orphans;  /* orphans of killed JVMs are not removed */
     uint32_t recursion; /* levels kept apart; 0: all */
     uint64_t max_mem;   /* bytes */
     enum log_level log;
     enum ledger_clock_kind clock; /* 0: the best */
     bool strict;
-    bool strict_options; /* the same, where it is an option that is wrong */
-    char *answer; /* a file of the one who asks, for what is said while it is done; or NULL */
+    bool strict_options; /* the same for wrong options */
+    char *answer; /* a file of the requesting user, for the messages of this request; or NULL */
 
-    /* only to an agent that is loaded */
+    /* only for an agent that is loaded already */
     bool dump; /* write a snapshot */
     bool start;
     bool stop;
     uint32_t given; /* bits: options by their place in the table */
 };
 
-/* Is the option of that name in the text that was read? */
+/* True if the option of that name was in the text. */
 bool agent_options__has(const struct agent_options *options, const char *name);
 
-/* The first one given that is neither in `names` (NULL-terminated) nor a flag; or NULL. */
+/* Returns the first given option that is neither in `names` (NULL-terminated) nor a flag; or NULL.
+ */
 const char *agent_options__other(const struct agent_options *options, const char *const *names);
 
 /* Reads `text` (NULL is empty), and the files of globs that it names, into options, which then owns

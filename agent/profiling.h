@@ -1,7 +1,7 @@
 /*
- * Profiling is started and stopped, any number of times: events and hooks come and go, the books
- * stay. What is consumed meanwhile belongs to nobody (native/thread/unprofiled.h). One caller at a
- * time: VMInit, or whoever attaches.
+ * Profiling is started and stopped any number of times: events and hooks are enabled and disabled,
+ * the accounts stay. What is consumed while profiling is stopped is charged to no thread
+ * (native/thread/unprofiled.h). One caller at a time: VMInit, or the thread that attaches.
  */
 #ifndef TREADLE_PROFILING_H
 #define TREADLE_PROFILING_H
@@ -10,11 +10,11 @@
 
 struct agent;
 
-/* The JVM has begun to run Java, on its main thread; or it runs it already (attached: NULL). Starts
- * it for the first time. 0 or -errno: a line was said. */
+/* Starts profiling for the first time: when the JVM begins to run Java, on its main thread, or in a
+ * running JVM (attached: NULL). 0 or -errno with a log line. */
 int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main);
 
-/* 0, or -EALREADY: a line was said. */
+/* 0, or -EALREADY with a log line. */
 int profiling__start(struct agent *agent, JNIEnv *jni);
 int profiling__stop(struct agent *agent, JNIEnv *jni);
 

@@ -313,7 +313,7 @@ static int write_stack_map(struct rewriting *rewriting)
     return error;
 }
 
-/* 0 or an errno that the caller understands. */
+/* 0 or a negative errno, which the caller turns into a method_outcome or returns. */
 static int write_all(struct rewriting *rewriting)
 {
     struct class_writer *writer = rewriting->writer;

@@ -1,5 +1,5 @@
-/* A class's name, as class files have it (`java/util/Map`) and as people write it
- * (`java.util.Map`). */
+/* Conversion of class names between the form of class files (`java/util/Map`) and the form that
+ * people write (`java.util.Map`). */
 #ifndef TREADLE_CLASS_NAME_H
 #define TREADLE_CLASS_NAME_H
 

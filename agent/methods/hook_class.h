@@ -38,13 +38,14 @@
 
 #define HOOK_CLASS "java/lang/TreadleHooks"
 
-/* The token of a frame that was not pushed: its method is muted, or its thread is not profiled. */
+/* The token of a frame that was not pushed, because its method is muted or its thread is not
+ * profiled. */
 #define HOOK_TOKEN_NONE (-1)
 
 #define HOOK_SLOTS_MAX (1u << 18)
 
-/* Numbers of methods that have hooks are below that; slots from there on are of methods whose hooks
- * were put in again. */
+/* Numbers of methods with hooks are below this limit. Slots from the limit on belong to methods
+ * whose hooks were put back. */
 #define HOOK_METHODS_MAX (3u << 16)
 
 enum hook {
@@ -57,35 +58,35 @@ enum hook {
     HOOK_COUNT,
 };
 
-/* Natives to bind in other classes of the boot loader, while we are at it. */
+/* Native methods to bind in other classes of the boot loader at the same time. */
 struct bound_natives {
     jclass class;
     const JNINativeMethod *methods;
     jint count;
 };
 
-/* Defines the class and links it to the hooks. `more`: or NULL. 0, or -ENOTSUP when the JVM
- * refuses. Once a JVM; any thread that may run Java. */
+/* Defines the class and links it to the hooks. `more` may be NULL. 0, or -ENOTSUP when the JVM
+ * refuses. Once per JVM; any thread that may run Java. */
 int hook_class__define(JNIEnv *jni, const JNINativeMethod hooks[HOOK_COUNT],
                        const struct bound_natives *more);
 
-/* From here on calls in that slot are not heard; calls that are open leave as they came. After so
- * many calls (at most INT16_MAX) the hook `hot` is called, again and again. The calling thread runs
- * in native code, as for the others; it may wait for a safepoint to be over. */
+/* Mutes a slot: later calls are not pushed; open calls leave with the tokens they have. After so
+ * many silent calls (at most INT16_MAX) the hook `hot` is called, repeatedly. The calling thread
+ * must be in native code, as for the other functions; it may wait for the end of a safepoint. */
 void hook_class__mute(JNIEnv *jni, uint32_t slot, uint16_t calls);
 void hook_class__unmute(JNIEnv *jni, uint32_t slot);
 
-/* How many of them are left; none, or less, once `hot` is due. */
+/* The silent calls left until `hot` is called; zero or negative once `hot` is due. */
 int hook_class__silent_left(JNIEnv *jni, uint32_t slot);
 
-/* That of `count` slots; of those that were never muted, 0. */
+/* The same for `count` slots; 0 for slots that were never muted. */
 void hook_class__read_silent(JNIEnv *jni, int16_t *to, uint32_t first, uint32_t count);
 
-/* Calls in that slot are never heard again. The compilers know that for good: of the hooks
- * nothing is left in what they make from now on. */
+/* Turns a slot off for good. The compilers treat that as a constant: code compiled from now on
+ * contains nothing of the slot's hooks. */
 void hook_class__turn_off(JNIEnv *jni, uint32_t slot);
 
-/* Is that internal name one of ours? */
+/* True if the internal name is that of one of our classes. */
 bool hook_class__is_ours(const char *class_name);
 
 #endif

@@ -1,25 +1,27 @@
 /*
- * Which methods' calls are heard. Hooks cost by the call, and a few methods have nearly all of the
- * calls; so each method has a rate of calls that it may make, and saves up what it did not use for
- * a burst. Its calls are counted in steps, and judged at every quota's end:
+ * Which methods' calls are recorded. The cost of hooks is proportional to the calls, and a few
+ * methods make nearly all of the calls. So each method has a rate of calls that it may make, and
+ * may save unused calls for a burst. Calls are counted in steps, and the method is judged each time
+ * a quota of calls is used up:
  *
  *     heard   every call is pushed and popped
  *     muted   called too often for now: its calls are only counted, until a later try
- *     off     as many silent calls came that HotSpot's compilers are about to look at it, at a rate
- *             that no budget would bear: not heard in the classes that are loaded, and nothing is
- *             left of its hooks in what the compilers make from then on
+ *     off     the method has made so many silent calls that HotSpot's compilers are about to
+ * compile it, at a rate that no budget allows: its calls are not recorded in loaded classes, and
+ *             code compiled from then on contains nothing of its hooks
  * (agent/methods/hook_class.h)
  *
- * A hot method is off before C2 looks at it, which so compiles it once, without hooks; what is
- * called often while a program starts is off before C1 does. Calls that are open when their method
- * falls silent are popped as they came.
+ * A hot method is turned off before C2 compiles it, so C2 compiles it once, without hooks. A method
+ * that is called often while a program starts is turned off before C1 compiles it. Calls that are
+ * open when their method is silenced are popped as usual.
  *
- * A method that is off is heard again only by changing its class (agent/budget/hook_renewal.h): the
- * hooks that are put in then pass another slot than those before, which stay off.
+ * A method that is off can be heard again only by a change of its class
+ * (agent/budget/hook_renewal.h): the new hooks pass another slot than the old hooks, which stay
+ * off.
  *
- * Since when and until when a method was heard is kept, and told in the ledger where that was not
- * always (struct ledger_hooking). hook_quotas__step, __silent and __apply are for threads in hooks:
- * they do not allocate but in the ledger, nor block. No lock is held by anybody.
+ * The times at which a method was heard are recorded in the ledger if it was not heard always
+ * (struct ledger_hooking). hook_quotas__step, __silent and __apply are for threads in hooks: they
+ * do not block, and allocate in the ledger only. No function holds a lock.
  */
 #ifndef TREADLE_HOOK_QUOTA_H
 #define TREADLE_HOOK_QUOTA_H
@@ -33,111 +35,115 @@
 #include <stdint.h>
 
 #define HOOK_QUOTA_STEP  16u /* calls of one method by one thread; a power of two, at most 128 */
-#define HOOK_QUOTA_CALLS 48u /* a method is judged whenever so many were heard */
+#define HOOK_QUOTA_CALLS 48u /* a method is judged each time this many calls were heard */
 #define HOOK_SILENT_CALLS                                                                          \
-    2000u /* of a muted method, until its rate is looked at; below INT16_MAX */
-/* Calls a second of a muted method, from which on it is off: where the budget has no room. */
+    2000u /* silent calls of a muted method until its rate is checked; below INT16_MAX */
+/* Calls a second from which on a muted method is turned off when the budget has no room. */
 #define HOOK_RATE_HOT 4000u
-/* While the compilers are busy, as when a program starts, code is new, and interpreted: muted
- * methods are off before C1 looks at them (after 200 calls), but for rarer ones than that. */
+/* While the compilers are busy, as when a program starts, code is new and interpreted. Muted
+ * methods are then turned off before C1 compiles them (after 200 calls), unless they are called
+ * less often than these limits. */
 #define HOOK_START_CALLS 128u
 #define HOOK_RATE_NEW    20u
-#define HOOK_RATE_FIRST  20u /* calls a second of a method before the first look at the costs */
-#define HOOK_RATE_SPARE                                                                            \
-    2000u /* while little of the budget is used: calls cost PRICE_NS each at first */
+#define HOOK_RATE_FIRST  20u   /* calls a second of a method before the costs are first evaluated */
+#define HOOK_RATE_SPARE  2000u /* while little of the budget is used, at PRICE_NS a call at first  \
+                                */
 #define HOOK_PRICE_NS  500u
-#define HOOK_RATE_MOST 40000u /* of one that many samples found on a stack, too */
-#define HOOK_BURST_S   8u     /* so many seconds' calls may be saved up */
-#define HOOK_TRIES_MAX 1024u  /* methods that are to be heard again, waiting for a thread */
+#define HOOK_RATE_MOST 40000u /* also for a method that many samples found on a stack */
+#define HOOK_BURST_S   8u     /* a method may save this many seconds' calls */
+#define HOOK_TRIES_MAX 1024u  /* methods waiting to be heard again */
 
-/* Rates are sorted into so many classes, each twice the one before. */
+/* Rates are sorted into this many classes; each class has twice the rate of the one before. */
 #define HOOK_RATE_CLASSES 32u
 
-/* One method's. What is said to be atomic may be written by any thread in a hook. */
+/* The quota of one method. Fields marked atomic may be written by any thread in a hook. */
 struct method_quota {
-    uint32_t calls;       /* atomic: heard, in steps */
-    uint32_t judged;      /* atomic: of these, when it was judged last */
-    uint64_t judged_ns;   /* atomic: when; 0: no step yet */
-    int64_t saved;        /* calls beyond the rate that it may make; by the thread that judges */
-    uint64_t counted_ns;  /* atomic: silent calls are counted since */
+    uint32_t calls;     /* atomic: heard, in steps */
+    uint32_t judged;    /* atomic: of these, when it was judged last */
+    uint64_t judged_ns; /* atomic: when; 0: no step yet */
+    int64_t saved; /* calls beyond its rate that the method may make; written by the thread that
+                      judges */
+    uint64_t counted_ns;  /* atomic: since when silent calls have been counted */
     uint32_t silent;      /* atomic: silent calls, with those that LEFT counts down still */
-    uint32_t silent_seen; /* all of them, at the last look at the costs; only that look's */
-    uint32_t calls_seen;  /* ditto of the heard ones */
-    uint16_t counting;    /* silent calls that LEFT counted down from last */
-    uint64_t from_ns;     /* when hooks were put in first; 0: it has none */
-    uint64_t since_ns;    /* heard since; or silent since */
-    uint64_t heard_ns;    /* heard before that */
+    uint32_t silent_seen; /* silent calls at the last evaluation of the costs; used by the
+                             evaluation only */
+    uint32_t calls_seen;  /* ditto, of heard calls */
+    uint16_t counting;    /* the number from which LEFT last counted down */
+    uint64_t from_ns;     /* when hooks were first put in; 0: never */
+    uint64_t since_ns;    /* since when the method has been heard, or silent */
+    uint64_t heard_ns;    /* total time heard before since_ns */
     uint32_t state;       /* atomic; enum ledger_hooking_state */
     uint32_t rate;        /* calls a second, as judged last or, of a muted one, as looked at last */
     uint32_t limit;       /* … that were allowed then; and when it fell silent it had heard … */
     uint32_t silent_at;   /* … so many calls */
-    uint32_t mutes;       /* how often it fell silent */
+    uint32_t mutes;       /* how often the method was silenced */
     uint32_t code_hash;
-    uint32_t slot;      /* atomic: what its hooks pass; 0: its number */
-    uint32_t renewals;  /* so many slots it had since */
-    uint32_t weight;    /* ppm of the samples found it on a stack, when it was renewed last */
-    ledger_ref hooking; /* its record; or none: it was always heard */
+    uint32_t slot;      /* atomic: the slot that its hooks pass; 0: its number */
+    uint32_t renewals;  /* number of slots it has had since */
+    uint32_t weight;    /* ppm of the samples that found it on a stack at its last renewal */
+    ledger_ref hooking; /* its record in the ledger; none: it was always heard */
     bool is_named;      /* include= names it outright */
-    bool is_fresh;      /* it fell silent since the last look at the costs */
-    bool is_favoured;   /* atomic: for its weight it may make HOOK_RATE_MOST */
-    bool is_renewed;    /* atomic: it is off, and its class is being changed */
-    bool is_held;       /* atomic: it is not to be heard, whatever its state */
+    bool is_fresh;      /* silenced since the last evaluation of the costs */
+    bool is_favoured; /* atomic: because of its weight it may make HOOK_RATE_MOST calls a second */
+    bool is_renewed;  /* atomic: off, and its class is being changed */
+    bool is_held;     /* atomic: not to be heard, whatever its state */
 };
 
 struct hook_quotas {
     struct method_quota *methods; /* by number, HOOK_METHODS_MAX; NULL: every call is heard */
     struct ledger *ledger;
     const struct ledger_time *time;
-    uint32_t rate_max;       /* atomic: calls a second of one method; UINT32_MAX: any */
-    uint32_t named_rate_max; /* atomic: of one that include= names */
-    uint32_t hot_rate;       /* atomic: of a muted one, from which on it is off */
-    uint32_t overhead_ppm;   /* of the process's CPU: less than half of it used is little */
-    uint64_t cpu_ns;         /* atomic: the process's, as looked at last; or a guess */
+    uint32_t rate_max;       /* atomic: limit for one method, in calls a second; UINT32_MAX: none */
+    uint32_t named_rate_max; /* atomic: the same for methods that include= names */
+    uint32_t hot_rate;       /* atomic: calls a second from which on a muted method is turned off */
+    uint32_t overhead_ppm;   /* of the process's CPU; less than half of it counts as little */
+    uint64_t cpu_ns;         /* atomic: the process's CPU time as last read, or a guess */
     uint64_t cpu_at_ns;      /* atomic: when that was */
     uint32_t price_ns;       /* atomic: of a call */
     bool is_settled;         /* atomic: the compilers have little to do */
     uint64_t heard;          /* atomic: calls of all methods, in steps */
-    uint64_t silenced;       /* atomic: methods that fell silent at some time */
+    uint64_t silenced;       /* atomic: methods that were silenced at some time */
     uint32_t tries[HOOK_TRIES_MAX];
-    uint32_t try_count;   /* atomic: of tries that wait */
-    bool applying;        /* atomic */
-    int16_t *left;        /* silent calls until the next look at a muted method, by slot */
-    uint32_t left_wanted; /* atomic: so many are to be read; 0: they have been */
-    uint32_t *renewed;    /* methods by slot, from HOOK_METHODS_MAX on */
-    uint32_t slots;       /* atomic: so many of these */
+    uint32_t try_count; /* atomic: number of waiting tries */
+    bool applying;      /* atomic */
+    int16_t *left;      /* silent calls until the next check of a muted method, by slot */
+    uint32_t
+        left_wanted;   /* atomic: how many counts of LEFT are to be read; 0: they have been read */
+    uint32_t *renewed; /* the methods of the slots from HOOK_METHODS_MAX on */
+    uint32_t slots;    /* atomic: number of these slots */
 };
 
-/* Takes address space, and memory as methods are called. 0 or -ENOMEM. Once. */
+/* Reserves address space; memory is used as methods are called. 0 or -ENOMEM. Once. */
 int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
                        const struct ledger_time *time);
 
-/* Nobody has used them yet. */
+/* Frees quotas that no thread has used yet. */
 void hook_quotas__end(struct hook_quotas *quotas);
 
-/* The method has hooks from now on; the hash is of its code. Not in a hook. */
+/* The method has hooks from now on; the hash is that of its code. Not in a hook. */
 void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named,
                       uint32_t code_hash);
 
-/* The method is known to be hot, at so many calls a second: it has no hooks at all. Not in a hook;
- * its record in the ledger is made if need be. */
+/* The method is known to be hot, with so many calls a second, and gets no hooks at all. Makes its
+ * record in the ledger if need be. Not in a hook. */
 void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_t rate,
                             uint32_t code_hash);
 
-/* HOOK_QUOTA_STEP calls more were heard by the calling thread. */
+/* The calling thread has heard HOOK_QUOTA_STEP more calls of the method. */
 void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
 
-/* As many silent calls of a muted method were made as were to be counted: turns it off, or counts
- * on. */
+/* A muted method has made as many silent calls as were to be counted: turns it off, or continues to
+ * count. */
 void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t slot);
 
-/* The method of the hooks that pass that slot. For hooks. */
+/* Returns the method whose hooks pass this slot. For hooks. */
 static inline uint32_t hook_quotas__method(const struct hook_quotas *quotas, uint32_t slot)
 {
     return __builtin_expect(slot < HOOK_METHODS_MAX, 1) ? slot
                                                         : quotas->renewed[slot - HOOK_METHODS_MAX];
 }
 
-/* What the method's hooks pass. */
+/* Returns the slot that the method's hooks pass. */
 static inline uint32_t hook_quotas__slot(const struct hook_quotas *quotas, uint32_t method)
 {
     uint32_t slot =
@@ -146,7 +152,7 @@ static inline uint32_t hook_quotas__slot(const struct hook_quotas *quotas, uint3
     return slot ? slot : method;
 }
 
-/* Is the method to have no hooks, since nobody would hear them? */
+/* True if the method is to have no hooks, because its calls would not be recorded. */
 static inline bool hook_quotas__is_off(const struct hook_quotas *quotas, uint32_t method)
 {
     return quotas->methods &&
@@ -154,12 +160,13 @@ static inline bool hook_quotas__is_off(const struct hook_quotas *quotas, uint32_
            !__atomic_load_n(&quotas->methods[method].is_renewed, __ATOMIC_ACQUIRE);
 }
 
-/* A method that is off gets another slot: hooks that are put in from here on pass that one. To be
- * followed by hook_quotas__end_renewal. False: it is not off, or there are no slots any more. For
- * one thread at a time; not in hooks. */
+/* Gives a method that is off another slot, which hooks put in from here on pass. Must be followed
+ * by hook_quotas__end_renewal. False: the method is not off, or there are no slots left. One thread
+ * at a time; not in hooks. */
 bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method);
 
-/* Wherever the method is loaded it has hooks: it is heard from now on. Or it is off as before. */
+/* Ends a renewal. If the method has its hooks wherever it is loaded, it is heard from now on;
+ * otherwise it stays off. */
 void hook_quotas__end_renewal(struct hook_quotas *quotas, uint32_t method, bool has_hooks);
 
 static inline unsigned hook_quotas__rate_class(uint32_t rate)
@@ -167,35 +174,36 @@ static inline unsigned hook_quotas__rate_class(uint32_t rate)
     return rate ? HOOK_RATE_CLASSES - (unsigned)__builtin_clz(rate) - 1 : 0;
 }
 
-/* May the method, which many samples found on a stack, make HOOK_RATE_MOST? Any thread. */
+/* Sets whether the method, which many samples found on a stack, may make HOOK_RATE_MOST calls a
+ * second. Any thread. */
 static inline void hook_quotas__favour(struct method_quota *quota, bool favoured)
 {
     __atomic_store_n(&quota->is_favoured, favoured, __ATOMIC_RELAXED);
 }
 
-/* For the housekeeping thread: asks for muted methods to be heard again, by the next thread that
- * comes by. False: there is no room now. */
+/* For the housekeeping thread: requests that a muted method be heard again; the next thread in a
+ * hook applies the request. False: there is no room for another request. */
 bool hook_quotas__try_again(struct hook_quotas *quotas, uint32_t method);
 
-/* For the housekeeping thread: asks for the silent calls of the methods below that number to be
- * read. What was asked for last has been when left_wanted is 0. */
+/* For the housekeeping thread: requests the silent calls of all methods below that number. The
+ * request is done when left_wanted is 0. */
 void hook_quotas__want_silent(struct hook_quotas *quotas, uint32_t methods);
 
-/* The silent calls of a muted method so far, as read last. */
+/* The silent calls of a muted method so far, as last read. */
 static inline uint32_t hook_quotas__silent_calls(const struct hook_quotas *quotas, uint32_t method)
 {
     return (uint32_t)((int32_t)__atomic_load_n(&quotas->methods[method].silent, __ATOMIC_RELAXED) -
                       quotas->left[hook_quotas__slot(quotas, method)]);
 }
 
-/* Does what was asked for. By a thread that may call JNI. */
+/* Applies the requests. For a thread that may call JNI. */
 void hook_quotas__apply(struct hook_quotas *quotas, JNIEnv *jni);
 
-/* A method whose hooks cannot be taken out is not heard while it is held, whatever it costs; then
- * as its state says. Any thread that may call JNI; not in hooks. */
+/* Holds a method whose hooks cannot be taken out: it is not heard while it is held, whatever that
+ * costs, and afterwards as its state says. Any thread that may call JNI; not in hooks. */
 void hook_quotas__hold(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method, bool held);
 
-/* Are the calls of a hooked method heard just now? */
+/* True if the calls of a hooked method are recorded now. */
 static inline bool hook_quotas__hear(const struct hook_quotas *quotas, uint32_t method)
 {
     return !quotas->methods ||

@@ -1,5 +1,5 @@
 /* Which methods have nodes: include= and exclude=, lists of globs over `pkg.Class.method`. Without
- * include every method is in; exclude then takes out. Any thread; not in hooks. */
+ * include= every method is included; exclude= then leaves methods out. Any thread; not in hooks. */
 #ifndef TREADLE_METHOD_FILTER_H
 #define TREADLE_METHOD_FILTER_H
 
@@ -13,15 +13,16 @@ struct method_filter {
 
 void method_filter__release(struct method_filter *filter);
 
-/* Class names have dots. A name of more than a kilobyte needs memory; without it, false. */
+/* Class names have dots. A name of more than a kilobyte needs an allocation; if that fails, the
+ * result is false. */
 bool method_filter__admits(const struct method_filter *filter, const char *class_name,
                            const char *method_name);
 
-/* Whether include= names the method, or all of its class. */
+/* True if include= names the method, or all of its class. */
 bool method_filter__names(const struct method_filter *filter, const char *class_name,
                           const char *method_name);
 
-/* Whether they can admit any method of the class: false spares the look at it. */
+/* True if the filter can admit any method of the class; false saves a look at the class. */
 bool method_filter__admits_some(const struct method_filter *filter, const char *class_name);
 
 #endif

@@ -1,12 +1,11 @@
 /*
  * The methods that have or had hooks, by the number that the hooks pass. A number belongs to a name
- * (class, method, descriptor) for as long as the process lives: classes that are loaded again, by
- * whatever loader, redefined, or hooked anew get the numbers they had, so that any number of
- * loads, starts and stops needs no more memory than there are names. Of classes that differ in a
- * number only some have names of their own, and the others share one
- * (agent/methods/generated_names.h).
+ * (class, method, descriptor) for the life of the process: a class that is loaded again, by any
+ * loader, redefined, or hooked again gets the numbers that it had. So memory grows with the number
+ * of names, not with loads, starts and stops. Of classes whose names differ in a number only, some
+ * have names of their own and the others share one name (agent/methods/generated_names.h).
  *
- * method_numbers__get takes no lock and is for hooks; all else takes the table's lock.
+ * method_numbers__get takes no lock and is for hooks; all other functions take the table's lock.
  */
 #ifndef TREADLE_METHOD_NUMBERS_H
 #define TREADLE_METHOD_NUMBERS_H
@@ -26,12 +25,13 @@ struct numbered_class;
 
 struct numbered_method {
     struct numbered_class *class;
-    struct numbered_method *next; /* of the class */
+    struct numbered_method *next; /* the next method of the class */
     uint32_t id;
     uint32_t hash;
-    bool hooked; /* atomic; its class has hooks, if it has any, here as well */
-    bool kept;   /* atomic; its hooks stay for good, heard or not (agent/hooks/interface_hooks.h) */
-    char *name;  /* NUL-terminated, as the descriptor, in one allocation with this */
+    bool hooked; /* atomic; if its class has hooks, this method has them */
+    bool kept;  /* atomic; its hooks cannot be removed, heard or not (agent/hooks/interface_hooks.h)
+                 */
+    char *name; /* NUL-terminated, as the descriptor, in one allocation with this */
     char *descriptor;
 };
 
@@ -47,42 +47,42 @@ struct method_numbers {
 
 void method_numbers__init(struct method_numbers *methods, size_t bytes_max);
 
-/* The class of that internal name, or of the one that it shares, made if need be; NULL: no memory.
+/* Finds or makes the class of that internal name, or of the name that it shares; NULL: no memory.
  */
 struct numbered_class *method_numbers__class(struct method_numbers *methods,
                                              struct class_text name);
-/* Only if it is there. */
+/* The same without making it. */
 struct numbered_class *method_numbers__find_class(struct method_numbers *methods, const char *name);
 
-/* The number of a method of the class; 0: no memory. */
+/* Finds or makes the number of a method of the class; 0: no memory. */
 uint32_t method_numbers__id(struct method_numbers *methods, struct numbered_class *class,
                             struct class_text name, struct class_text descriptor);
 
-/* Only if it is there; else 0. */
+/* The same without making it; 0: there is none. */
 uint32_t method_numbers__find_id(struct method_numbers *methods, struct numbered_class *class,
                                  struct class_text name, struct class_text descriptor);
 
-/* These methods of the class have hooks from now on, and no others; unless it was seen and is one
- * of several that share a name. */
+/* Exactly these methods of the class have hooks from now on. Exception: if the class was seen
+ * already and several classes share its name, methods are only added. */
 void method_numbers__set_hooked(struct method_numbers *methods, struct numbered_class *class,
                                 const uint32_t *ids, uint32_t count);
 
-/* The hooked methods of the class keep their hooks. */
+/* Marks the hooked methods of the class as keeping their hooks. */
 void method_numbers__keep(struct method_numbers *methods, struct numbered_class *class);
 
-/* Whether the hooks that the method keeps are heard. */
+/* Sets whether kept hooks of the method are heard. */
 void method_numbers__hear_kept(const struct method_numbers *methods, uint32_t id, bool heard);
 
-/* Does the method keep its hooks? */
+/* True if the method keeps its hooks. */
 bool numbered_method__is_kept(const struct numbered_method *method);
 
-/* Does the method have hooks just now? */
+/* True if the method has hooks now. */
 bool numbered_method__is_hooked(const struct numbered_method *method);
 
 /* Memory in use. Any thread. */
 size_t method_numbers__bytes(const struct method_numbers *methods);
 
-/* The method of a number that was given out. Async-signal-safe. */
+/* Returns the method with a number that was given out. Async-signal-safe. */
 const struct numbered_method *method_numbers__get(const struct method_numbers *methods,
                                                   uint32_t id);
 
@@ -92,28 +92,28 @@ const char *numbered_class__source(const struct numbered_class *class);
 void numbered_class__set_source(struct method_numbers *methods, struct numbered_class *class,
                                 struct class_text source);
 
-/* A word for the table's user, 0 at first: to be read and written atomically. */
+/* A word for the user of the table, 0 at first; read and written atomically. */
 uint32_t *numbered_class__listing(struct numbered_class *class);
 
-/* When its class file was rewritten last, in the ledger's time; 0: never. */
+/* When the class file was last rewritten, in the ledger's time; 0: never. */
 uint64_t numbered_class__rewritten_ns(const struct numbered_class *class);
 void numbered_class__set_rewritten(struct numbered_class *class, uint64_t now_ns);
 
-/* Marks for the table's user. */
+/* Marks for the user of the table. */
 enum class_mark {
-    CLASS_HOOKED = 1,   /* it was given hooks */
-    CLASS_COUNTED = 2,  /* in the header's numbers */
-    CLASS_REFUSED = 4,  /* the JVM refused it with hooks */
-    CLASS_SEEN = 8,     /* looked at since the last insert */
-    CLASS_RENEWED = 16, /* some of its methods are to be hooked anew */
-    CLASS_KEPT = 32,    /* an interface: its class file is not changed any more */
-    CLASS_OF_JDK = 64,  /* … of the boot or platform loader */
+    CLASS_HOOKED = 1,   /* the class was given hooks */
+    CLASS_COUNTED = 2,  /* counted in the header's numbers */
+    CLASS_REFUSED = 4,  /* the JVM refused the class with hooks */
+    CLASS_SEEN = 8,     /* examined since the last insert */
+    CLASS_RENEWED = 16, /* some of its methods are to be hooked again */
+    CLASS_KEPT = 32,    /* an interface whose class file is not changed any more */
+    CLASS_OF_JDK = 64,  /* of the boot or platform loader */
 };
 
 bool numbered_class__is(const struct numbered_class *class, enum class_mark mark);
-/* Sets it; true if it was not set. */
+/* Sets a mark; true if it was not set before. */
 bool numbered_class__mark(struct numbered_class *class, enum class_mark mark);
-/* Takes it off all classes. */
+/* Clears a mark of all classes. */
 void method_numbers__unmark(struct method_numbers *methods, enum class_mark mark);
 
 #endif

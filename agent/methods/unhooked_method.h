@@ -1,4 +1,4 @@
-/* What became of a method that was to have hooks, as the ledger says it. Any thread. */
+/* The outcome for a method that was to have hooks, as the ledger states it. Any thread. */
 #ifndef TREADLE_UNHOOKED_METHOD_H
 #define TREADLE_UNHOOKED_METHOD_H
 
@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 
-/* Why the rewriter put no hooks into a method; false: it did, or was not to. */
+/* Finds why the rewriter put no hooks into a method; false: it did, or the method was not to have
+ * hooks. */
 bool unhooked_method__reason(enum method_outcome outcome, enum unhooked_reason *reason);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * The code that the JIT compilers made, as samples meet it: whose it is, and which methods are
- * inlined at an address. Read from the JVM's own structures when a sample needs it, and kept.
+ * The code that the JIT compilers made, for samples in it: its method, and the methods that are
+ * inlined at an address. Read from the JVM's own structures when a sample needs it, and cached.
  *
- * Code may be thrown away between a sample and its merging; then only the method is known that the
- * sample itself names. One user at a time; not for handlers.
+ * Code may be freed between a sample and its merging; then only the method is known that the sample
+ * itself names. One user at a time; not for handlers.
  */
 #ifndef TREADLE_COMPILED_CODE_H
 #define TREADLE_COMPILED_CODE_H
@@ -13,8 +13,8 @@
 
 #include <stdint.h>
 
-#define COMPILED_PLACES_MAX 65536u /* then what is known of addresses is looked up anew */
-#define COMPILED_CODES_MAX  16384u /* … and of pieces of code, ditto */
+#define COMPILED_PLACES_MAX 65536u /* beyond this the cache of addresses is cleared */
+#define COMPILED_CODES_MAX  16384u /* ditto, of pieces of code */
 
 struct compiled_method {
     uint64_t begin;
@@ -30,7 +30,7 @@ struct code_scope {
     int32_t bci; /* -1: not known */
 };
 
-/* An address, and the scopes there: one at least, innermost first. */
+/* An address and the scopes there, innermost first; at least one. */
 struct compiled_place {
     struct compiled_method *code;
     uint32_t scope_count;
@@ -43,19 +43,19 @@ struct compiled_code {
     struct known_code *known;   /* uthash, by where the code begins and what it is */
     struct known_place *places; /* uthash, by address and what the code is */
     size_t place_bytes;
-    uint64_t lost; /* frames whose code was gone */
+    uint64_t lost; /* frames whose code had been freed */
 };
 
 void compiled_code__init(struct compiled_code *code, const struct code_cache *cache,
                          struct java_methods *java);
 
-/* What is at an address of the code of that identity (code_blob__identity), which a sample met at
- * that moment (ledger's clock). NULL: it is gone, which is counted, or there is no memory. What is
- * returned holds until the next call; its `code` for good. */
+/* Finds what is at an address of the code with that identity (code_blob__identity), for a sample
+ * taken at that time (ledger's clock). NULL: the code has been freed, which is counted, or there is
+ * no memory. The result is valid until the next call; its `code` for good. */
 const struct compiled_place *compiled_code__find(struct compiled_code *code, uint64_t address,
                                                  uint64_t identity, uint64_t when_ns);
 
-/* Forgets all if it is too much. What was found is gone with it. */
+/* Clears the caches if they are too large. Earlier results become invalid. */
 void compiled_code__tidy(struct compiled_code *code);
 
 /* Memory in use. */

@@ -1,4 +1,4 @@
-/* What is needed to show samples inside a method: its line numbers and its bytecodes. */
+/* What a report needs to show samples inside a method: its line numbers and its bytecodes. */
 #ifndef TREADLE_METHOD_DETAILS_H
 #define TREADLE_METHOD_DETAILS_H
 
@@ -6,8 +6,8 @@
 
 struct agent;
 
-/* Of all methods that samples met on top, into their records, as far as it is not there yet. On a
- * thread that may call JVMTI, in the live phase. */
+/* Writes the details of all methods that were the top frame of a sample into their records, where
+ * they are missing. On a thread that may call JVMTI, in the live phase. */
 void method_details__record(struct agent *agent, JNIEnv *jni);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * Do samples agree with where threads' paths say that they stand? A path changes with events only;
- * a frame without hooks may return without one. So a thread that samples find elsewhere again and
- * again, with no event in between, is put where its stack says, and that is counted.
+ * Compares samples with the positions that threads' paths say. A path changes with events only, but
+ * a frame without hooks may return without an event. So a thread that samples find at another
+ * position repeatedly, with no event in between, is moved to the position that its stack says, and
+ * the correction is counted.
  *
- * One sample alone proves nothing: of compiled code that was interrupted, inlined methods are known
- * near its calls only. By the profiler's own thread.
+ * One sample alone proves nothing: where compiled code was interrupted, inlined methods are known
+ * near its calls only. For the profiler's own thread.
  */
 #ifndef TREADLE_POSITION_WATCH_H
 #define TREADLE_POSITION_WATCH_H
@@ -22,8 +23,8 @@ struct position_watches {
     struct position_watch *watches; /* uthash, by thread */
 };
 
-/* A sample of CPU time, or of wall time of a thread that ran, and the node that stands on its
- * stack: the sample's, or one above. True if it is certain that the sample belongs there. */
+/* Examines a sample of CPU time, or of wall time of a running thread, and the node that is on its
+ * stack: the sample's node, or an ancestor. True if the sample certainly belongs to that node. */
 bool position_watch__note(struct position_watches *watches, const struct sample *sample,
                           ledger_ref stands);
 

@@ -1,6 +1,6 @@
 /*
- * Functions of native images and stubs of the JVM that samples met, as records of the ledger. One
- * user at a time; not for handlers.
+ * Functions of native images and stubs of the JVM in which samples were taken, as records of the
+ * ledger. One user at a time; not for handlers.
  */
 #ifndef TREADLE_SAMPLED_SYMBOLS_H
 #define TREADLE_SAMPLED_SYMBOLS_H
@@ -16,7 +16,7 @@ struct sampled_symbols {
     const struct code_images *images;
     struct image_symbols *by_image; /* uthash */
     struct symbol_entry *symbols;   /* uthash, by first address */
-    struct kernel_symbols *kernel;  /* read when they are needed first */
+    struct kernel_symbols *kernel;  /* read when first needed */
     bool kernel_read;
     pthread_mutex_t stubs_lock;
     struct stub_name *stubs; /* by address */
@@ -24,10 +24,10 @@ struct sampled_symbols {
     uint32_t stub_room;
 };
 
-/* A function that an address is in. */
+/* The function that contains an address. */
 struct sampled_symbol {
     ledger_ref method; /* its record; none: the ledger is full */
-    ledger_ref code;   /* of a stub: that of its code, made when asked for */
+    ledger_ref code;   /* of a stub: the record of its code, made on request */
     uint64_t begin;    /* the address of its first byte */
     uint64_t end;      /* one behind the last; begin: not known */
 };
@@ -35,14 +35,15 @@ struct sampled_symbol {
 void sampled_symbols__init(struct sampled_symbols *symbols, struct ledger *ledger,
                            const struct code_images *images);
 
-/* The function of an image that an address is in; NULL: in no image, or no memory. */
+/* Finds the function of an image that contains an address; NULL: no image contains it, or no
+ * memory. */
 struct sampled_symbol *sampled_symbols__find(struct sampled_symbols *symbols, uint64_t address);
 
-/* Ditto of a stub, in a blob. */
+/* The same for a stub in a blob. */
 struct sampled_symbol *sampled_symbols__find_stub(struct sampled_symbols *symbols, uint64_t address,
                                                   const struct code_blob *blob);
 
-/* Ditto of the kernel; NULL, too, if it hides its symbols. */
+/* The same for the kernel; also NULL if the kernel hides its symbols. */
 struct sampled_symbol *sampled_symbols__find_kernel(struct sampled_symbols *symbols,
                                                     uint64_t address);
 

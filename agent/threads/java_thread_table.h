@@ -1,6 +1,6 @@
 /*
- * Java threads by their Thread.threadId(): which record is theirs, and who started one that has not
- * begun to run. Takes its own lock; for events of threads, not of methods.
+ * Java threads by their Thread.threadId(): their records, and the origin of threads that have been
+ * started but do not run yet. Takes its own lock; for thread events, not for method events.
  */
 #ifndef TREADLE_JAVA_THREAD_TABLE_H
 #define TREADLE_JAVA_THREAD_TABLE_H
@@ -19,24 +19,25 @@ struct java_thread_table {
 
 void java_thread_table__init(struct java_thread_table *table);
 
-/* Where a thread comes from; refs, or none where it is not known. */
+/* Where a thread was started; refs, or none if not known. */
 struct java_thread_origin {
     ledger_ref parent; /* the thread that started it */
-    ledger_ref method; /* … in that method */
+    ledger_ref method; /* the method in which it was started */
 };
 
-/* The thread with that id is about to be started there, or could not be. */
+/* starting: the thread with this id is about to be started, from this origin. not_started: the
+ * start failed. */
 void java_thread_table__starting(struct java_thread_table *table, uint64_t id,
                                  struct java_thread_origin origin);
 void java_thread_table__not_started(struct java_thread_table *table, uint64_t id);
 
 struct java_thread_origin java_thread_table__origin(struct java_thread_table *table, uint64_t id);
 
-/* It runs now, with that record; it is over. */
+/* started: the thread runs now and has this record. ended: the thread has ended. */
 void java_thread_table__started(struct java_thread_table *table, uint64_t id, ledger_ref thread);
 void java_thread_table__ended(struct java_thread_table *table, uint64_t id);
 
-/* The record of a thread that runs, or none. */
+/* Returns the record of a running thread, or none. */
 ledger_ref java_thread_table__find(struct java_thread_table *table, uint64_t id);
 
 #endif

@@ -1,4 +1,4 @@
-/* Java threads: start, end, names, parents, and the ones that were there before events began. */
+/* Java threads: start, end, names, parents, and threads that existed before events began. */
 #ifndef TREADLE_THREAD_EVENTS_H
 #define TREADLE_THREAD_EVENTS_H
 
@@ -14,39 +14,40 @@ struct kernel_thread;
 void JNICALL thread_events__start(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread);
 void JNICALL thread_events__end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread);
 
-/* Native methods of Thread are bound: those that start and rename get a wrapper of ours. */
+/* JVMTI binds native methods of Thread: the methods that start and rename threads get a wrapper of
+ * ours. */
 void JNICALL thread_events__native_bound(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread,
                                          jmethodID method, void *address, void **new_address);
 
-/* Looks up what needs a running JVM. On VMInit. */
+/* Looks up classes and fields that need a running JVM. On VMInit. */
 void thread_events__prepare(struct agent *agent, JNIEnv *jni);
 
-/* The name that the thread has by now, if it is another one than before. Takes a lock: not for
- * hooks. */
+/* Records the thread's present name if it has changed. Takes a lock: not for hooks. */
 void thread_events__record_name(struct agent *agent, ledger_ref ref, const char *name);
 
-/* The first event of a thread whose start was not seen: a record. If its kernel thread is known but
- * not who runs there, only that is found out. NULL if it cannot be recorded. */
+/* Makes a record at the first event of a thread whose start was not seen. If the kernel thread is
+ * known and only its Java thread is not, only the Java thread is identified. NULL if the thread
+ * cannot be recorded. */
 struct kernel_thread *thread_events__late_start(struct agent *agent, JNIEnv *jni, jthread thread);
 
-/* Where the calling thread stands, for a thread that it starts. */
+/* The calling thread's position, as the origin of a thread that it starts. */
 struct java_thread_origin thread_events__here(struct agent *agent, JNIEnv *jni);
 
-/* A hook's: finds out who runs on the calling kernel thread, and records it if it is not yet. NULL
- * if it cannot be recorded; events of a virtual thread do not count. */
+/* For hooks: identifies the Java thread on the calling kernel thread, and records it if it has no
+ * record. NULL if it cannot be recorded; events of a virtual thread then do not count. */
 struct kernel_thread *thread_events__identify(struct agent *agent, JNIEnv *jni);
 
-/* The handler of samples is to know the Java threads that run already; see java_host.h. */
+/* Tells the handler of samples which Java threads run already; see java_host.h. */
 void thread_events__note_hosts(struct agent *agent, JNIEnv *jni);
 
-/* The same, and opens their books. After each start of profiling. */
+/* The same, and opens accounts for these threads. After each start of profiling. */
 void thread_events__adopt_all(struct agent *agent, JNIEnv *jni);
 
-/* The natives of Thread with their wrappers, where they were bound before anybody could hear it:
- * to be registered anew. methods: room for two. How many. */
+/* Returns the native methods of Thread that were bound before the agent listened, with their
+ * wrappers, to be registered again. methods: room for two. Returns how many. */
 jint thread_events__rebind(JNIEnv *jni, jclass *thread_class, JNINativeMethod *methods);
 
-/* Records the names that running threads have now, where they are other than before. */
+/* Records the present names of running threads that have been renamed. */
 void thread_events__record_names(struct agent *agent, JNIEnv *jni);
 
 #endif

@@ -177,7 +177,8 @@ struct open_account {
     bool is_read;      /* rest_ns and the record's kernel_cpu_ns, which may be 0 */
 };
 
-/* The node that the rest goes to: the current one, or the root if the copy has it not whole. */
+/* The node to which the uncharged rest goes: the current node, or the root if the current node is
+ * incomplete in the copy. */
 static struct ledger_node *open_node(const struct ledger *copy,
                                      const struct ledger_kernel_thread *record,
                                      const struct ledger_thread *thread)

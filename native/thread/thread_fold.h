@@ -22,11 +22,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define THREADS_KEPT  4096u
-#define KEPT_PART     8u
-#define GIVEN_UP_PART 4u
-#define FOLD_GROUPS                                                                                \
-    64u /* of a kernel thread; threads with further names go to a group of their kind */
+#define THREADS_KEPT    4096u
+#define KEPT_PART       8u
+#define GIVEN_UP_PART   4u
+#define FOLD_GROUPS     64u  /* of a kernel thread; further names go to a group of their kind */
 #define FOLD_NAME_BYTES 256u /* of a group; longer names are cut */
 
 struct fold_group {

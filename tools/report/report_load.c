@@ -63,7 +63,8 @@ uint32_t loader__thread_or_none(const struct loader *loader, ledger_ref ref)
                                                       : REPORT_NONE;
 }
 
-/* No thread starts one of those that it comes from: who is said to has no known parent. */
+/* Breaks cycles of parents, which only damage explains, since no thread can start one of its
+ * ancestors. One thread of each cycle then has no known parent. */
 static void open_circles(struct loader *loader)
 {
     struct report_model *model = loader->model;
