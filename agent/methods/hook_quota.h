@@ -41,17 +41,16 @@
 /* Calls a second from which on a muted method is turned off when the budget has no room. */
 #define HOOK_RATE_HOT 4000u
 /* While the compilers are busy, as when a program starts, code is new and interpreted. Muted
- * methods are then turned off before C1 compiles them (after 200 calls), unless they are called
- * less often than these limits. */
+ * methods are then turned off before C1 compiles them (after 200 calls), unless they make
+ * fewer than HOOK_RATE_NEW calls a second. */
 #define HOOK_START_CALLS 128u
 #define HOOK_RATE_NEW    20u
 #define HOOK_RATE_FIRST  20u   /* calls a second of a method before the costs are first evaluated */
-#define HOOK_RATE_SPARE  2000u /* while little of the budget is used, at PRICE_NS a call at first  \
-                                */
-#define HOOK_PRICE_NS  500u
-#define HOOK_RATE_MOST 40000u /* also for a method that many samples found on a stack */
-#define HOOK_BURST_S   8u     /* a method may save this many seconds' calls */
-#define HOOK_TRIES_MAX 1024u  /* methods waiting to be heard again */
+#define HOOK_RATE_SPARE  2000u /* while little of the budget is used */
+#define HOOK_PRICE_NS    500u  /* of a call, before the first evaluation */
+#define HOOK_RATE_MOST   40000u /* also for a method that many samples found on a stack */
+#define HOOK_BURST_S     8u     /* a method may save this many seconds' calls */
+#define HOOK_TRIES_MAX   1024u  /* methods waiting to be heard again */
 
 /* Rates are sorted into this many classes; each class has twice the rate of the one before. */
 #define HOOK_RATE_CLASSES 32u
