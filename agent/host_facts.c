@@ -50,7 +50,8 @@ static ledger_ref command(struct ledger *ledger)
     return used ? ledger__string(ledger, line, used) : 0;
 }
 
-/* As given, but for the file of the one who attached, which is none of the profile's. */
+/* The options as given, without the file for the attaching user's answer, which is not part of the
+ * profile. */
 static ledger_ref given_options(struct ledger *ledger, const char *options)
 {
     char text[COMMAND_MAX];

@@ -21,7 +21,7 @@
 #define PAUSE_NS        (10ull * NS_PER_S) /* before the first try; six times as long each time */
 #define PAUSE_FACTOR    6u
 #define TRIES_MOST      4u
-#define IDLE_NS         (10ull * NS_PER_S) /* until somebody looks again whether any method is due */
+#define IDLE_NS         (10ull * NS_PER_S) /* until the next look whether any method is due */
 #define LOADED_NS       (2ull * NS_PER_S)  /* a class may be on its way into the JVM for so long */
 #define STACK_BYTES     (512u * 1024u)
 #define NAME_BYTES      1024u

@@ -140,7 +140,8 @@ static int hook_code(struct rewriting *rewriting, struct class_method *method,
     return error;
 }
 
-/* Looks ahead over the method's attributes, whose errors are for those who read them later. */
+/* Looks ahead over the method's attributes; their errors are reported when the attributes are read
+ * later. */
 static bool is_intrinsic(const struct rewriting *rewriting)
 {
     static const char *const types[] = {

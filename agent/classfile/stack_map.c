@@ -43,7 +43,7 @@ struct item_list {
     uint32_t capacity;
 };
 
-/* A frame as it is after the changes that one entry of the table makes to the one before. */
+/* A frame after the changes that one entry of the table makes to the previous frame. */
 struct frame {
     uint8_t type;
     uint32_t pc;

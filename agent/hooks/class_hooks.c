@@ -382,8 +382,8 @@ static bool makes_virtual_threads(jobject loader, const char *name)
     return !loader && name && strcmp(name, VIRTUAL_THREAD_BUILDERS) == 0;
 }
 
-/* Whoever makes a virtual thread loads the builders first. To change the class of virtual threads
- * takes 2 ms, which programs without any need not wait for when they start. */
+/* A program that makes virtual threads loads the builders first. Changing the class of virtual
+ * threads takes 2 ms, which programs without virtual threads need not spend at their start. */
 static void hook_starts(struct agent *agent, JNIEnv *jni)
 {
     struct class_hooks *hooks = &agent->class_hooks;

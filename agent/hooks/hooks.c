@@ -7,8 +7,8 @@
 /* Two methods that are called from one depth are called from two places. */
 #define METHOD_SHIFT 20
 
-/* Before an event that is not the common one: the calling thread's, once it is known who runs there
- * and what it stands on. NULL: the event does not count. */
+/* To be called before an event outside the common case: returns the calling thread's entry once its
+ * Java thread is identified and its older frames are known. NULL: the event does not count. */
 static struct kernel_thread *ready(JNIEnv *jni, uintptr_t place, bool stays)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();

@@ -214,7 +214,7 @@ static void resolve_fields(void *structs, const struct line *line)
             resolve(structs, i, line);
 }
 
-#define FLAG_ORIGIN 15 /* bits of a flag's state: who set it; 0: nobody */
+#define FLAG_ORIGIN 15 /* bits of a flag's state: who set the flag; 0: no option did */
 
 /* The lines that say what a flag of the JVM is. */
 struct flag_lines {

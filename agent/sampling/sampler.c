@@ -260,7 +260,7 @@ static void watch_all(struct agent *agent)
         return;
     pthread_mutex_lock(&sampler->tasks_lock);
     pass++;
-    /* Whoever stops samples takes all timers away under the lock: none may come afterwards. */
+    /* Stopping samples deletes all timers under the lock: no timer may be added afterwards. */
     while (atomic_load(&sampler->running) && (entry = readdir(folder))) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
         struct sampled_task *task =

@@ -283,8 +283,9 @@ static void ask_if_silent(struct kernel_thread *kernel_thread, void *context)
     placing->is_silent = kernel_thread__is_silent(kernel_thread, placing->epoch);
 }
 
-/* As long as it is silent, who is mounted there has been since the epoch began. What is none of the
- * carrier's own and has no record yet goes to the carrier, until its first event. */
+/* As long as the kernel thread has had no event, the virtual thread mounted there has been mounted
+ * since the epoch began. A mounted virtual thread without a record is charged to the carrier until
+ * the virtual thread's first event. */
 static void place_if_silent(struct placing *placing, jthread thread)
 {
     struct agent *agent = placing->agent;

@@ -291,8 +291,8 @@ static bool is_virtual(const struct agent *agent, JNIEnv *jni, jthread thread)
            (*jni)->IsInstanceOf(jni, thread, agent->virtual_thread_class);
 }
 
-/* The books of the kernel thread are opened under its carrier's name by thread_events__adopt_all,
- * or when the carrier starts: a mounted thread cannot tell who carries it. */
+/* The kernel thread's accounts are opened under its carrier's name by thread_events__adopt_all, or
+ * when the carrier starts: a mounted virtual thread does not know its carrier. */
 static struct kernel_thread *identify(struct agent *agent, JNIEnv *jni, jthread thread)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();

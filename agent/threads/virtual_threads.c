@@ -51,7 +51,7 @@ ledger_ref virtual_threads__record(const struct agent *agent, jthread thread)
     return ref == REFUSED ? 0 : ref;
 }
 
-/* As Thread.toString has it for those without a name. */
+/* As Thread.toString prints threads without a name. */
 static void name_unnamed(char *text, size_t text_bytes, uint64_t java_id)
 {
     snprintf(text, text_bytes, "VirtualThread[#%llu]", (unsigned long long)java_id);
@@ -254,7 +254,7 @@ static bool is_profiling(const struct agent *agent)
     return __atomic_load_n(&agent->setup.epoch, __ATOMIC_ACQUIRE) != EPOCH_STOPPED;
 }
 
-/* Before an epoch begins somebody may be about to place it. */
+/* Another thread may be placing this virtual thread before an epoch begins. */
 static bool end_it(struct agent *agent, struct kernel_thread *mine, ledger_ref ref)
 {
     bool kept;
@@ -288,8 +288,9 @@ void virtual_threads__add_callbacks(union event_callbacks *callbacks)
     callbacks->number[EVENT_VIRTUAL_THREAD_END - JVMTI_MIN_EVENT_TYPE_VAL] = (void *)(uintptr_t)end;
 }
 
-/* Mounted on a carrier whose start was seen, or that was adopted: the event itself says who runs.
- * Where profiling is about to start, the carriers may not be known yet, and nothing counts. */
+/* Mounted on a carrier whose start was seen, or that was adopted: the event itself names the
+ * virtual thread. When profiling is about to start, the carriers may not be known yet, and no
+ * events count. */
 static void JNICALL on_mount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
 {
     struct agent *agent = &treadle_agent;
@@ -330,7 +331,7 @@ static void JNICALL on_unmount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
     virtual_thread__unmount(mine);
 }
 
-/* The calling kernel thread's, once it is known who runs there. */
+/* Returns the calling kernel thread's entry once its Java thread is identified. */
 static struct kernel_thread *mine_met(struct agent *agent, JNIEnv *jni)
 {
     struct kernel_thread *mine = kernel_thread_table__find_mine(&agent->kernel_threads);

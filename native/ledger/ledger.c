@@ -664,7 +664,7 @@ int ledger__make_private(struct ledger *ledger)
     return 0;
 }
 
-/* Only the file that was made, should somebody have put another one under its name. */
+/* Removes only the file that was made: another file may have the name by now. */
 void ledger__unlink(struct ledger *ledger)
 {
     struct stat ours, named;

@@ -77,7 +77,7 @@ static int copy_file(struct ledger_reader *reader, int fd, const struct ledger_c
             return -1;
         header.chunks_used = later.chunks_used;
     }
-    /* Whoever writes the file may have changed since what was checked. */
+    /* The writer may have changed the file since the check. */
     memcpy(reader->bytes, &header, offsetof(struct ledger_header, max_bytes));
     return 0;
 }

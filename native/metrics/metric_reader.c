@@ -177,7 +177,8 @@ static const struct opened_source sources[] = {
 
 #define OPENED_SOURCES (sizeof sources / sizeof sources[0])
 
-/* A first read, too: some sources can be opened by anybody and read by few. *works: its bits. */
+/* Includes a first read: some sources can be opened by any user but read by few. *works: the
+ * source's bits. */
 static int try_source(struct metric_reader *reader, const struct opened_source *source,
                       uint64_t bits, uint64_t *works)
 {

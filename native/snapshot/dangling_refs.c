@@ -190,7 +190,7 @@ static void cut_thread(struct cutter *cutter, struct ledger_thread *thread)
         thread->group_name = 0;
 }
 
-/* A thread's record may also be another one's by now than that of who started it. */
+/* The parent's record may also have been reused for another thread. */
 static bool is_parent(struct cutter *cutter, const struct ledger_thread *thread)
 {
     const struct ledger_thread *parent = behind(cutter, thread->parent, LEDGER_THREADS);

@@ -213,7 +213,7 @@ static void book_row(struct process_scan *scan, struct scanned_row *row, uint64_
     }
 }
 
-/* Samples that the hidden row has are in no thread that anybody will see. */
+/* Samples of the hidden row are in no visible thread. */
 static void make_homeless(const struct process_scan *scan, const struct ledger_thread *thread)
 {
     const struct ledger_node *node = ledger__at(scan->ledger, thread->root);
@@ -260,7 +260,8 @@ static bool ran_java(const struct process_scan *scan, const struct scanned_row *
     return scan->java.runs_java(scan->java.context, row->tid);
 }
 
-/* Its kernel thread is gone. If a Java thread ran on it after all, that one has the books. */
+/* The row's kernel thread is gone. If a Java thread ran on it after all, the Java thread has the
+ * accounts. */
 static void end_row(struct process_scan *scan, struct scanned_row *row, uint64_t now_ns)
 {
     struct ledger_thread *thread;

@@ -196,7 +196,7 @@ static bool open_account(const struct settlement *settlement, struct ledger_kern
     struct ledger_thread *thread = ledger__at(copy, record->thread);
     struct task_status status;
 
-    /* A recycled tid's clock is somebody else's. */
+    /* The clock of a recycled tid is another thread's. */
     if (task_status__read(&status, settlement->pid, record->tid, copy->header->metrics_totals) !=
             0 ||
         (record->start_ticks && record->start_ticks != status.start_ticks))
@@ -344,9 +344,9 @@ static uint64_t booked_cpu_ns(const struct ledger *copy)
     return sum_ns;
 }
 
-/* A kernel thread consumes CPU after anybody could last look at it: its stack is given back, its
- * memory accounts are closed. When it is gone, only the process's total tells. That remainder gets
- * a row of its own, so that all rows together are the process. */
+/* A kernel thread still consumes CPU after its last possible reading, while the kernel frees its
+ * stack and closes its memory accounts. Once the thread is gone, only the process's total contains
+ * that time. This remainder gets a row of its own, so that all rows together are the process. */
 static void book_last_moments(const struct settlement *settlement)
 {
     struct ledger *copy = settlement->copy;

@@ -311,8 +311,8 @@ static void leave_mounted(struct kernel_thread *kernel_thread)
                      __ATOMIC_RELEASE);
 }
 
-/* The end of the last epoch is charged to whoever ran then, if it runs still. The new one begins
- * where somebody saw the thread stand, or else at its root. */
+/* The end of the last epoch is charged to the Java thread that ran then, if it still runs. The new
+ * epoch begins at the position where another thread placed this one, or else at the root. */
 static void begin_epoch(struct kernel_thread *kernel_thread, uint32_t epoch)
 {
     struct call_tree *tree = &kernel_thread->tree;

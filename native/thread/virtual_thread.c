@@ -198,7 +198,8 @@ static bool runs(const struct kernel_thread *carrier, ledger_ref ref)
                : !virtual_thread__is_mounted(carrier);
 }
 
-/* Who was placed there ran elsewhere when the epoch began: all since then is of who runs. */
+/* The virtual thread that was placed here ran elsewhere when the epoch began: all time since then
+ * belongs to the one that runs here. */
 void virtual_thread__place_again(struct kernel_thread *carrier, uint32_t epoch, ledger_ref ref,
                                  const uint64_t *keys, uint32_t count)
 {

@@ -483,8 +483,8 @@ static bool is_seed(const struct call_tree *tree, const struct ledger_node *node
     return tree->floor && node == call_tree__node(tree, (ledger_ref)tree->floor);
 }
 
-/* How many frames above the youngest one of the method there are, and in *was_seed whether one of
- * them or that one is a seed. False: there is no frame of the method. */
+/* Counts the frames above the youngest frame of the method; *was_seed says whether one of them or
+ * that frame is a seed. False: there is no frame of the method. */
 static bool find_frame(const struct call_tree *tree, uint64_t key, uint64_t *above, bool *was_seed)
 {
     const struct ledger_node *node = tree->current;

@@ -91,8 +91,8 @@ static ledger_ref counterpart(struct record_pool *pool, ledger_ref to,
                               from->method, ledger_node__is_self(from));
 }
 
-/* The node behind the whole subtree of one: its next sibling, or that of who is above it; none at
- * the end. `to` goes along if it is there. */
+/* The node behind the whole subtree of a node: its next sibling, or the next sibling of its nearest
+ * ancestor that has one; none at the end. `to` moves along if it is there. */
 static ledger_ref behind(const struct record_pool *pool, ledger_ref ref, ledger_ref above,
                          ledger_ref *to)
 {

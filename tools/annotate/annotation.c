@@ -60,7 +60,7 @@ void annotation__drop_last(struct annotation *annotation)
     release_listing(&annotation->listings[--annotation->listing_count]);
 }
 
-/* A place in code of which nobody knows whose line it is belongs to whom the code belongs to. */
+/* A place in code without a known line belongs to the method that owns the code. */
 static bool belongs_to(const struct report_places *places, const struct report_place *place,
                        uint32_t method)
 {

@@ -296,7 +296,7 @@ static void look_inside(const struct request *request, const struct report_model
         report_inside__text(model, &inside, place, PLACE_BYTES);
 }
 
-/* Text shows one metric, so only that one is loaded; programs get them all. */
+/* Text shows one metric, so only that metric is loaded; JSON and CSV get all metrics. */
 static uint64_t columns_of(const struct request *request)
 {
     bool all = request->json || request->csv;

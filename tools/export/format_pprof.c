@@ -51,8 +51,8 @@ static void write_part(struct pprof_writer *writer, const Pprof__Profile *part)
         writer->error = errno ? -errno : -EIO;
 }
 
-/* The place of a text, which is written; the empty one is always the first. Most who read these
- * files print what they read to a terminal, so control characters are escaped. */
+/* The index of a text, which is written; the empty text is always the first. Most programs that
+ * read these files print the texts to a terminal, so control characters are escaped. */
 static int64_t add_text(struct pprof_writer *writer, struct text text)
 {
     if (text.length == 0 && writer->texts > 0)

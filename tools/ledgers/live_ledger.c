@@ -261,7 +261,7 @@ struct ledger_reader *live_ledger__read_running(const char *path, char *message,
     return reader;
 }
 
-/* snapshot__copy, by a child process with the rights of who wrote the ledger. */
+/* snapshot__copy in a child process with the rights of the user who wrote the ledger. */
 static int copy_as_owner(int source_fd, int target_fd)
 {
     int status = 0;

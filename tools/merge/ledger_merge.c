@@ -74,7 +74,7 @@ ledger_ref merge__prefixed(struct ledger_merge *merge, struct merge_input *input
         length = 0;
     if (length > LEDGER_STRING_MAX - prefix)
         length = LEDGER_STRING_MAX - prefix;
-    /* What was merged before has it already. */
+    /* A ledger that is itself the result of a merge has the prefix already. */
     if (bytes && length >= prefix && memcmp(bytes, input->prefix, prefix) == 0)
         prefix = 0;
     char *name = memory__zeroed(prefix + length, 1);

@@ -171,8 +171,8 @@ static int compare_threads(const void *a, const void *b, void *context)
     return order ? order : x->kind < y->kind ? -1 : x->kind > y->kind;
 }
 
-/* The rows' order is known only when they are full; who came first says so in first_node, which
- * nobody else needs yet. */
+/* The rows' order is known only when they are complete; until then first_node, which is not needed
+ * yet, keeps which row came first. */
 static void sort_threads(struct report_diff *diff, const struct report_model *const models[],
                          uint32_t *row_of[DIFF_SIDES], const struct diff_request *request)
 {

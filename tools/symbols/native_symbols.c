@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The demangler of libsupc++ that gives out its text piece by piece, as __cxa_demangle's callers do
- * not see it: that one first takes as much memory as the text needs. It has no header. 0 if it
- * worked. */
+/* The demangler of libsupc++ that returns its text piece by piece. It has no header. __cxa_demangle
+ * first allocates as much memory as the whole text needs, which a hostile symbol can make huge. 0
+ * if it worked. */
 int __gcclibcxx_demangle_callback(const char *mangled,
                                   void (*piece)(const char *text, size_t length, void *context),
                                   void *context);
