@@ -51,13 +51,20 @@ static void run_snapshot(void *context)
     pthread_mutex_unlock(&job->agent->snapshot_lock);
 }
 
+/* Methods are known only if there were samples. */
+static void record_details(struct agent *agent, JNIEnv *jni)
+{
+    if (agent->sampler.ready)
+        method_details__record(&agent->sampler.methods, &agent->ledger, agent->jvmti, jni);
+}
+
 int dump__now(struct agent *agent, JNIEnv *jni, const char *pattern)
 {
     struct snapshot_job job = {.agent = agent,
                                .pattern = pattern ? pattern : agent->snapshot_pattern};
 
     thread_events__record_names(agent, jni);
-    method_details__record(agent, jni);
+    record_details(agent, jni);
     housekeeping__run(agent, run_snapshot, &job);
     if (job.error)
         log__line(LOG_ERROR, "snapshot %s: cannot be written: %s",
@@ -73,7 +80,7 @@ void dump__at_exit(struct agent *agent, JNIEnv *jni)
 
     thread_events__record_names(agent, jni);
     sampler__stop(agent);
-    method_details__record(agent, jni);
+    record_details(agent, jni);
     housekeeping__run(agent, run_snapshot, &job);
     if (job.error) {
         log__line(LOG_ERROR,

@@ -1,6 +1,5 @@
 #include "agent/sampling/method_details.h"
 
-#include "agent/agent.h"
 #include "agent/methods/class_name.h"
 #include "native/hash_table.h"
 
@@ -16,7 +15,7 @@ struct sought {
 };
 
 struct details {
-    struct agent *agent;
+    const struct ledger *ledger;
     struct java_method **methods; /* that lack them */
     size_t count;
     size_t room;
@@ -34,7 +33,7 @@ static void collect(void *context, struct java_method *method)
 {
     struct details *details = context;
 
-    if (method->detailed || !was_on_top(&details->agent->ledger, method))
+    if (method->detailed || !was_on_top(details->ledger, method))
         return;
     if (details->count == details->room) {
         size_t wider = details->room ? details->room * 2 : 256;
@@ -49,14 +48,14 @@ static void collect(void *context, struct java_method *method)
     details->methods[details->count++] = method;
 }
 
-static ledger_ref lines_of(struct agent *agent, jmethodID id)
+static ledger_ref lines_of(struct ledger *ledger, jvmtiEnv *jvmti, jmethodID id)
 {
     jvmtiLineNumberEntry *table = NULL;
     ledger_ref ref = 0;
     uint16_t *pairs;
     jint count = 0;
 
-    if ((*agent->jvmti)->GetLineNumberTable(agent->jvmti, id, &count, &table) != JVMTI_ERROR_NONE)
+    if ((*jvmti)->GetLineNumberTable(jvmti, id, &count, &table) != JVMTI_ERROR_NONE)
         return 0;
     pairs = calloc((size_t)count, 2 * sizeof *pairs);
     for (jint i = 0; pairs && i < count; i++) {
@@ -64,52 +63,52 @@ static ledger_ref lines_of(struct agent *agent, jmethodID id)
         pairs[2 * i + 1] = (uint16_t)table[i].line_number;
     }
     if (pairs && count)
-        ref =
-            ledger__string(&agent->ledger, (const char *)pairs, (size_t)count * 2 * sizeof *pairs);
+        ref = ledger__string(ledger, (const char *)pairs, (size_t)count * 2 * sizeof *pairs);
     free(pairs);
-    (*agent->jvmti)->Deallocate(agent->jvmti, (unsigned char *)table);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)table);
     return ref;
 }
 
-static ledger_ref bytecodes_of(struct agent *agent, jmethodID id)
+static ledger_ref bytecodes_of(struct ledger *ledger, jvmtiEnv *jvmti, jmethodID id)
 {
     unsigned char *bytecodes = NULL;
     ledger_ref ref = 0;
     jint count = 0;
 
-    if ((*agent->jvmti)->GetBytecodes(agent->jvmti, id, &count, &bytecodes) != JVMTI_ERROR_NONE)
+    if ((*jvmti)->GetBytecodes(jvmti, id, &count, &bytecodes) != JVMTI_ERROR_NONE)
         return 0;
     if (count)
-        ref = ledger__string(&agent->ledger, (const char *)bytecodes, (size_t)count);
-    (*agent->jvmti)->Deallocate(agent->jvmti, bytecodes);
+        ref = ledger__string(ledger, (const char *)bytecodes, (size_t)count);
+    (*jvmti)->Deallocate(jvmti, bytecodes);
     return ref;
 }
 
-static ledger_ref source_of(struct agent *agent, JNIEnv *jni, jmethodID id)
+static ledger_ref source_of(struct ledger *ledger, jvmtiEnv *jvmti, JNIEnv *jni, jmethodID id)
 {
     char *source = NULL;
     ledger_ref ref = 0;
     jclass class;
 
-    if ((*agent->jvmti)->GetMethodDeclaringClass(agent->jvmti, id, &class) != JVMTI_ERROR_NONE)
+    if ((*jvmti)->GetMethodDeclaringClass(jvmti, id, &class) != JVMTI_ERROR_NONE)
         return 0;
-    if ((*agent->jvmti)->GetSourceFileName(agent->jvmti, class, &source) == JVMTI_ERROR_NONE) {
-        ref = ledger__string(&agent->ledger, source, strlen(source));
-        (*agent->jvmti)->Deallocate(agent->jvmti, (unsigned char *)source);
+    if ((*jvmti)->GetSourceFileName(jvmti, class, &source) == JVMTI_ERROR_NONE) {
+        ref = ledger__string(ledger, source, strlen(source));
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)source);
     }
     (*jni)->DeleteLocalRef(jni, class);
     return ref;
 }
 
-static void record(struct agent *agent, JNIEnv *jni, struct java_method *method)
+static void record(struct ledger *ledger, jvmtiEnv *jvmti, JNIEnv *jni, struct java_method *method)
 {
-    struct ledger_method *into = ledger__at(&agent->ledger, method->ref);
+    struct ledger_method *into = ledger__at(ledger, method->ref);
 
     method->detailed = true;
-    __atomic_store_n(&into->lines, lines_of(agent, method->id), __ATOMIC_RELEASE);
-    __atomic_store_n(&into->bytecode, bytecodes_of(agent, method->id), __ATOMIC_RELEASE);
+    __atomic_store_n(&into->lines, lines_of(ledger, jvmti, method->id), __ATOMIC_RELEASE);
+    __atomic_store_n(&into->bytecode, bytecodes_of(ledger, jvmti, method->id), __ATOMIC_RELEASE);
     if (!into->source)
-        __atomic_store_n(&into->source, source_of(agent, jni, method->id), __ATOMIC_RELEASE);
+        __atomic_store_n(&into->source, source_of(ledger, jvmti, jni, method->id),
+                         __ATOMIC_RELEASE);
 }
 
 static char *signature_of(const char *class_name)
@@ -157,9 +156,8 @@ static void seek(struct sought **all, struct java_method *method)
     }
 }
 
-static void match_methods(struct agent *agent, jclass class, const struct sought *first)
+static void match_methods(jvmtiEnv *jvmti, jclass class, const struct sought *first)
 {
-    jvmtiEnv *jvmti = agent->jvmti;
     jmethodID *ids = NULL;
     jint count = 0;
 
@@ -180,33 +178,31 @@ static void match_methods(struct agent *agent, jclass class, const struct sought
     (*jvmti)->Deallocate(jvmti, (unsigned char *)ids);
 }
 
-static void match_class(struct agent *agent, jclass class, struct sought *all)
+static void match_class(jvmtiEnv *jvmti, jclass class, struct sought *all)
 {
     struct sought *sought;
     char *signature = NULL;
 
-    if ((*agent->jvmti)->GetClassSignature(agent->jvmti, class, &signature, NULL) !=
-        JVMTI_ERROR_NONE)
+    if ((*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) != JVMTI_ERROR_NONE)
         return;
     HASH_FIND_STR(all, signature, sought);
     if (sought)
-        match_methods(agent, class, sought);
-    (*agent->jvmti)->Deallocate(agent->jvmti, (unsigned char *)signature);
+        match_methods(jvmti, class, sought);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
 }
 
-static void match_loaded(struct agent *agent, JNIEnv *jni, struct sought *all)
+static void match_loaded(jvmtiEnv *jvmti, JNIEnv *jni, struct sought *all)
 {
     jclass *classes = NULL;
     jint count = 0;
 
-    if (!all ||
-        (*agent->jvmti)->GetLoadedClasses(agent->jvmti, &count, &classes) != JVMTI_ERROR_NONE)
+    if (!all || (*jvmti)->GetLoadedClasses(jvmti, &count, &classes) != JVMTI_ERROR_NONE)
         return;
     for (jint i = 0; i < count; i++) {
-        match_class(agent, classes[i], all);
+        match_class(jvmti, classes[i], all);
         (*jni)->DeleteLocalRef(jni, classes[i]);
     }
-    (*agent->jvmti)->Deallocate(agent->jvmti, (unsigned char *)classes);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)classes);
 }
 
 static void drop(struct sought *all)
@@ -227,21 +223,20 @@ static void drop(struct sought *all)
     }
 }
 
-void method_details__record(struct agent *agent, JNIEnv *jni)
+void method_details__record(struct java_methods *methods, struct ledger *ledger, jvmtiEnv *jvmti,
+                            JNIEnv *jni)
 {
-    struct details details = {.agent = agent};
+    struct details details = {.ledger = ledger};
     struct sought *all = NULL;
 
-    if (!agent->sampler.ready)
-        return;
-    java_methods__each(&agent->sampler.methods, collect, &details);
+    java_methods__each(methods, collect, &details);
     for (size_t i = 0; i < details.count; i++)
         if (!details.methods[i]->id)
             seek(&all, details.methods[i]);
-    match_loaded(agent, jni, all);
+    match_loaded(jvmti, jni, all);
     for (size_t i = 0; i < details.count; i++)
         if (details.methods[i]->id)
-            record(agent, jni, details.methods[i]);
+            record(ledger, jvmti, jni, details.methods[i]);
     drop(all);
     free(details.methods);
 }

@@ -2,12 +2,14 @@
 #ifndef TREADLE_METHOD_DETAILS_H
 #define TREADLE_METHOD_DETAILS_H
 
-#include <jvmti.h>
+#include "agent/sampling/java_methods.h"
+#include "native/ledger/ledger.h"
 
-struct agent;
+#include <jvmti.h>
 
 /* Writes the details of all methods that were the top frame of a sample into their records, where
  * they are missing. On a thread that may call JVMTI, in the live phase. */
-void method_details__record(struct agent *agent, JNIEnv *jni);
+void method_details__record(struct java_methods *methods, struct ledger *ledger, jvmtiEnv *jvmti,
+                            JNIEnv *jni);
 
 #endif
