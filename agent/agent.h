@@ -7,6 +7,7 @@
 #include "agent/budget/hook_budget.h"
 #include "agent/budget/hook_renewal.h"
 #include "agent/hooks/class_hooks.h"
+#include "agent/host/job_handoff.h"
 #include "agent/host/own_cost.h"
 #include "agent/hotspot/java_tid.h"
 #include "agent/methods/generated_names.h"
@@ -59,11 +60,7 @@ struct agent {
     char snapshot_pattern[PATH_MAX]; /* absolute */
     _Atomic bool over;               /* the last snapshot is written */
 
-    pthread_mutex_t housekeeping_lock;
-    pthread_cond_t housekeeping_wake;
-    pthread_cond_t housekeeping_done;
-    struct housekeeping_job *housekeeping_job; /* under its lock, as the next */
-    bool housekeeping_over;
+    struct job_handoff jobs; /* of other threads, for the housekeeping thread */
     uint64_t all_metrics_ns; /* for the housekeeping thread only, as is the next */
     uint64_t next_scan_ns;
     bool warned; /* losses have been reported on stderr */

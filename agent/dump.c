@@ -65,7 +65,7 @@ int dump__now(struct agent *agent, JNIEnv *jni, const char *pattern)
 
     thread_events__record_names(agent, jni);
     record_details(agent, jni);
-    housekeeping__run(agent, run_snapshot, &job);
+    job_handoff__run(&agent->jobs, run_snapshot, &job);
     if (job.error)
         log__line(LOG_ERROR, "snapshot %s: cannot be written: %s",
                   *job.path ? job.path : job.pattern, strerror(-job.error));
@@ -81,7 +81,7 @@ void dump__at_exit(struct agent *agent, JNIEnv *jni)
     thread_events__record_names(agent, jni);
     sampler__stop(agent);
     record_details(agent, jni);
-    housekeeping__run(agent, run_snapshot, &job);
+    job_handoff__run(&agent->jobs, run_snapshot, &job);
     if (job.error) {
         log__line(LOG_ERROR,
                   "snapshot %s: cannot be written: %s; the live ledger stays: treadle report %s",

@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* How long it rests: so many times as long as it worked, within bounds. While a JVM starts it looks
@@ -122,51 +121,6 @@ static void look_after(struct agent *agent)
     pthread_mutex_unlock(&agent->snapshot_lock);
 }
 
-struct housekeeping_job {
-    void (*run)(void *context);
-    void *context;
-    bool done;
-};
-
-/* Under the lock, which it lets go of while the job runs. */
-static void run_job(struct agent *agent)
-{
-    struct housekeeping_job *job = agent->housekeeping_job;
-
-    pthread_mutex_unlock(&agent->housekeeping_lock);
-    job->run(job->context);
-    pthread_mutex_lock(&agent->housekeeping_lock);
-    job->done = true;
-    agent->housekeeping_job = NULL;
-    pthread_cond_broadcast(&agent->housekeeping_done);
-}
-
-/* True when it is time to end. */
-static bool rest(struct agent *agent, uint64_t for_ns)
-{
-    struct timespec until;
-    bool over;
-    int error = 0;
-
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(((uint64_t)until.tv_nsec + for_ns) / 1000000000u);
-    until.tv_nsec = (long)(((uint64_t)until.tv_nsec + for_ns) % 1000000000u);
-    pthread_mutex_lock(&agent->housekeeping_lock);
-    while (!agent->housekeeping_over && !error) {
-        if (agent->housekeeping_job)
-            run_job(agent);
-        else
-            error = pthread_cond_timedwait(&agent->housekeeping_wake, &agent->housekeeping_lock,
-                                           &until);
-    }
-    over = agent->housekeeping_over;
-    /* Somebody waits for what was asked before the end; after it nobody can ask. */
-    while (agent->housekeeping_job)
-        run_job(agent);
-    pthread_mutex_unlock(&agent->housekeeping_lock);
-    return over;
-}
-
 static uint64_t rest_ns(const struct agent *agent)
 {
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
@@ -202,45 +156,21 @@ static void *run(void *context)
     pthread_setname_np(pthread_self(), "treadle");
     agent->ledger.header->profiler_tid = gettid();
     tidy_up(agent);
-    while (!rest(agent, rest_ns(agent)))
+    while (!job_handoff__rest(&agent->jobs, rest_ns(agent)))
         look_after(agent);
     return NULL;
 }
 
 int housekeeping__start(struct agent *agent)
 {
-    pthread_condattr_t monotonic;
     int error;
 
     call_tree__init(&agent->folder_tree, &agent->ledger, NULL, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&agent->housekeeping_lock, NULL);
-    pthread_cond_init(&agent->housekeeping_wake, &monotonic);
-    pthread_cond_init(&agent->housekeeping_done, NULL);
-    pthread_condattr_destroy(&monotonic);
+    job_handoff__init(&agent->jobs);
     error = own_thread__create(run, agent, STACK_BYTES);
-    agent->housekeeping_over = error != 0;
+    if (error)
+        job_handoff__end(&agent->jobs);
     return error;
-}
-
-void housekeeping__run(struct agent *agent, void (*work)(void *context), void *context)
-{
-    struct housekeeping_job job = {.run = work, .context = context};
-
-    pthread_mutex_lock(&agent->housekeeping_lock);
-    while (agent->housekeeping_job && !agent->housekeeping_over)
-        pthread_cond_wait(&agent->housekeeping_done, &agent->housekeeping_lock);
-    if (agent->housekeeping_over) {
-        pthread_mutex_unlock(&agent->housekeeping_lock);
-        work(context);
-        return;
-    }
-    agent->housekeeping_job = &job;
-    pthread_cond_signal(&agent->housekeeping_wake);
-    while (!job.done)
-        pthread_cond_wait(&agent->housekeeping_done, &agent->housekeeping_lock);
-    pthread_mutex_unlock(&agent->housekeeping_lock);
 }
 
 static void look(void *context)
@@ -255,13 +185,10 @@ static void look(void *context)
 
 void housekeeping__look(struct agent *agent)
 {
-    housekeeping__run(agent, look, agent);
+    job_handoff__run(&agent->jobs, look, agent);
 }
 
 void housekeeping__stop(struct agent *agent)
 {
-    pthread_mutex_lock(&agent->housekeeping_lock);
-    agent->housekeeping_over = true;
-    pthread_cond_signal(&agent->housekeeping_wake);
-    pthread_mutex_unlock(&agent->housekeeping_lock);
+    job_handoff__end(&agent->jobs);
 }

@@ -4,6 +4,9 @@
  * is killed, and merges samples. It is not a Java thread and takes no signals. Once the JVM has
  * started, its looks at other threads take a thousandth of a processor, or more if one look takes
  * over 5 ms. Merging takes CPU time in proportion to the samples.
+ *
+ * Other threads hand it jobs (agent->jobs), whose CPU time so counts as the profiler's and not as
+ * theirs.
  */
 #ifndef TREADLE_HOUSEKEEPING_H
 #define TREADLE_HOUSEKEEPING_H
@@ -12,10 +15,6 @@ struct agent;
 
 /* 0 or -errno. Without the thread the ledger still grows, in the threads that need space. */
 int housekeeping__start(struct agent *agent);
-
-/* Runs a job on the thread and waits until the job is done, so that its CPU time counts as the
- * profiler's and not the caller's. Without the thread, the caller runs the job. */
-void housekeeping__run(struct agent *agent, void (*work)(void *context), void *context);
 
 /* Scans the VM threads now and waits for that, because the JVM is about to end some of them. */
 void housekeeping__look(struct agent *agent);

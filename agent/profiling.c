@@ -5,7 +5,6 @@
 #include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
 #include "agent/host_facts.h"
-#include "agent/housekeeping.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/virtual_threads.h"
 
@@ -71,7 +70,7 @@ int profiling__start(struct agent *agent, JNIEnv *jni)
     if (has_hooks(agent))
         class_changes__insert(agent, jni);
     set_events(agent, true);
-    housekeeping__run(agent, note_start, agent);
+    job_handoff__run(&agent->jobs, note_start, agent);
     thread_events__adopt_all(agent, jni);
     standing_frames__place_all(agent, jni, agent->epochs + 1);
     begin_epoch(agent);
@@ -89,7 +88,7 @@ int profiling__stop(struct agent *agent, JNIEnv *jni)
     }
     thread_events__record_names(agent, jni);
     sampler__stop(agent);
-    housekeeping__run(agent, note_stop, agent);
+    job_handoff__run(&agent->jobs, note_stop, agent);
     set_events(agent, false);
     if (has_hooks(agent))
         class_changes__remove(agent, jni);

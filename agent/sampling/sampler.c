@@ -3,7 +3,6 @@
 #include "agent/agent.h"
 #include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
-#include "agent/housekeeping.h"
 #include "agent/sampling/sample_signal.h"
 #include "agent/sampling/wall_samples.h"
 #include "native/fault_guard.h"
@@ -414,7 +413,7 @@ int sampler__start(struct agent *agent)
     error = start_at(agent, ledger_time__now_ns(&agent->setup.time));
     if (error)
         return error;
-    housekeeping__run(agent, start_now, agent);
+    job_handoff__run(&agent->jobs, start_now, agent);
     return agent->sampler.start_error;
 }
 

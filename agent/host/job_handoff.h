@@ -1,0 +1,36 @@
+/*
+ * A thread of ours that rests, and does the jobs that other threads hand over meanwhile. A thread
+ * that hands over a job waits until the job is done. After the end of the resting thread each
+ * thread does its jobs itself.
+ */
+#ifndef TREADLE_JOB_HANDOFF_H
+#define TREADLE_JOB_HANDOFF_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct handed_job;
+
+struct job_handoff {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    pthread_cond_t done;
+    struct handed_job *job; /* under the lock, as is the next */
+    bool is_over;           /* the resting thread ends, or there is none */
+};
+
+void job_handoff__init(struct job_handoff *handoff);
+
+/* Runs work in the resting thread and waits for its end. The caller may hold no lock that work
+ * takes. */
+void job_handoff__run(struct job_handoff *handoff, void (*work)(void *context), void *context);
+
+/* For the resting thread: rests so long, and does what is handed over. True when the thread is to
+ * end. */
+bool job_handoff__rest(struct job_handoff *handoff, uint64_t for_ns);
+
+/* Asks the resting thread to end; does not wait. Also for where no such thread could be made. */
+void job_handoff__end(struct job_handoff *handoff);
+
+#endif
