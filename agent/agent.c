@@ -195,6 +195,8 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     choose_metrics(agent);
     if (agent->options.events == LEDGER_EVENTS_INSTRUMENT)
         agent->ledger.header->hook_cost_ps = hook_cost__measure_ps(&agent->setup);
+    own_cost__init(&agent->own_cost, &agent->ledger, &agent->setup.time, &agent->scan,
+                   &agent->kernel_threads);
     unprofiled_table__init(&agent->unprofiled, &agent->ledger, agent->setup.metrics_totals);
     begin_budget(agent);
     agent->setup.ledger = &agent->ledger;

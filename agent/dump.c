@@ -32,7 +32,7 @@ static int write_snapshot(struct snapshot_job *job)
         (void)process_scan__run(&agent->scan, ledger_time__now_ns(&agent->setup.time), SCAN_CPU);
     sampler__drain(agent);
     thread_fold__tidy(&agent->folder, &agent->folder_tree);
-    own_cost__look(agent, true);
+    housekeeping__look_at_cost(agent, true);
     header->snapshots++;
     return snapshot__write(agent->ledger.fd, job->path);
 }

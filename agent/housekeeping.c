@@ -89,6 +89,19 @@ void housekeeping__warn_of_losses(struct agent *agent)
         log__line(LOG_WARN, "some calls or threads are not recorded; reports say how many");
 }
 
+void housekeeping__look_at_cost(struct agent *agent, bool all)
+{
+    const struct sampler *sampler = &agent->sampler;
+    const struct own_cost_causes causes = {
+        .samples = atomic_load(&sampler->running),
+        .perf_events = sampler->clock == LEDGER_SAMPLE_CLOCK_PERF,
+        .recompiled_ns = agent->renewal.recompiled_ns,
+        .silenced_methods = __atomic_load_n(&agent->quotas.silenced, __ATOMIC_RELAXED),
+    };
+
+    own_cost__look(&agent->own_cost, &causes, all);
+}
+
 static void note_pruning(struct agent *agent)
 {
     struct ledger_header *header = agent->ledger.header;
@@ -113,7 +126,7 @@ static void look_after(struct agent *agent)
         scan_in_turn(agent);
         sampler__look_after(agent);
         thread_fold__tidy(&agent->folder, &agent->folder_tree);
-        own_cost__look(agent, false);
+        housekeeping__look_at_cost(agent, false);
         note_pruning(agent);
         housekeeping__warn_of_losses(agent);
         hook_budget__look(agent);

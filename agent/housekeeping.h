@@ -11,6 +11,8 @@
 #ifndef TREADLE_HOUSEKEEPING_H
 #define TREADLE_HOUSEKEEPING_H
 
+#include <stdbool.h>
+
 struct agent;
 
 /* 0 or -errno. Without the thread the ledger still grows, in the threads that need space. */
@@ -18,6 +20,9 @@ int housekeeping__start(struct agent *agent);
 
 /* Scans the VM threads now and waits for that, because the JVM is about to end some of them. */
 void housekeeping__look(struct agent *agent);
+
+/* own_cost__look, under the snapshot lock. */
+void housekeeping__look_at_cost(struct agent *agent, bool all);
 
 /* Writes one line to stderr when the ledger first has losses. With the snapshot lock held. */
 void housekeeping__warn_of_losses(struct agent *agent);

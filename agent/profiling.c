@@ -5,6 +5,7 @@
 #include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
 #include "agent/host_facts.h"
+#include "agent/housekeeping.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/virtual_threads.h"
 
@@ -46,7 +47,7 @@ static void note_stop(void *context)
 
     pthread_mutex_lock(&agent->snapshot_lock);
     (void)process_scan__run(&agent->scan, ledger_time__now_ns(&agent->setup.time), SCAN_ALL);
-    own_cost__look(agent, true);
+    housekeeping__look_at_cost(agent, true);
     (void)unprofiled_table__prepare_stop(&agent->unprofiled);
     __atomic_store_n(&agent->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
     unprofiled_table__stop(&agent->unprofiled, ledger_time__now_ns(&agent->setup.time));

@@ -413,7 +413,7 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
     (void)class_being_redefined, (void)protection_domain;
     if (!atomic_load(&hooks->wanted) || !jni)
         return;
-    began = own_cost__begin_classes(agent, false);
+    began = own_cost__begin_classes(&agent->own_cost, false);
     pthread_rwlock_rdlock(&hooks->filter_lock);
     if (is_wanted_class(agent, jni, loader, name)) {
         error = class_rewriter__rewrite_and_tell(bytes, (size_t)length, HOOK_CLASS, choose, list,
@@ -445,7 +445,7 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
     pthread_rwlock_unlock(&hooks->filter_lock);
     if (makes_virtual_threads(loader, name))
         hook_starts(agent, jni);
-    own_cost__end_classes(agent, began);
+    own_cost__end_classes(&agent->own_cost, began);
     if (hook_quotas__have_work(&agent->quotas))
         hook_quotas__apply(&agent->quotas, jni);
 }

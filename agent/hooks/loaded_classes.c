@@ -151,11 +151,11 @@ jint loaded_classes__transform(struct agent *agent, JNIEnv *jni, choose_class ch
         else
             (*jni)->DeleteLocalRef(jni, classes[i]);
     }
-    began = own_cost__begin_classes(agent, true);
+    began = own_cost__begin_classes(&agent->own_cost, true);
     for (jint done = 0; done < chosen; done += BATCH)
         transform_batch(&transformation, classes + done,
                         chosen - done < BATCH ? chosen - done : BATCH);
-    own_cost__end_classes(agent, began);
+    own_cost__end_classes(&agent->own_cost, began);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)classes);
     if (listed) {
         listed_classes__release(listed);

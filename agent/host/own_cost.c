@@ -1,7 +1,7 @@
 #include "agent/host/own_cost.h"
 
-#include "agent/agent.h"
 #include "native/metrics/task_status.h"
+#include "native/thread/unprofiled.h"
 
 #include <signal.h>
 #include <string.h>
@@ -22,6 +22,13 @@
 /* Work on classes goes on, on this thread. */
 static __thread unsigned depth __attribute__((tls_model("initial-exec")));
 static __thread uint64_t vm_thread_began_ns __attribute__((tls_model("initial-exec")));
+
+void own_cost__init(struct own_cost *cost, struct ledger *ledger, const struct ledger_time *time,
+                    const struct process_scan *scan, struct kernel_thread_table *kernel_threads)
+{
+    *cost = (struct own_cost){
+        .ledger = ledger, .time = time, .scan = scan, .kernel_threads = kernel_threads};
+}
 
 void own_cost__count_signal(struct own_cost *cost, unsigned lane, uint64_t ns)
 {
@@ -55,31 +62,31 @@ void own_cost__measure_delivery(struct own_cost *cost, int signal)
 }
 
 /* What the JVM does at a safepoint for those who ask, its VM Thread does. */
-static uint64_t vm_thread_ns(const struct agent *agent)
+static uint64_t vm_thread_ns(const struct own_cost *cost)
 {
-    pid_t tid = __atomic_load_n(&agent->scan.vm_thread, __ATOMIC_RELAXED);
+    pid_t tid = __atomic_load_n(&cost->scan->vm_thread, __ATOMIC_RELAXED);
     uint64_t cpu_ns = 0;
 
     return tid && task_cpu__read(getpid(), tid, &cpu_ns) == 0 ? cpu_ns : 0;
 }
 
-uint64_t own_cost__begin_classes(const struct agent *agent, bool stops_jvm)
+uint64_t own_cost__begin_classes(const struct own_cost *cost, bool stops_jvm)
 {
     if (depth++)
         return 0;
-    vm_thread_began_ns = stops_jvm ? vm_thread_ns(agent) : 0;
+    vm_thread_began_ns = stops_jvm ? vm_thread_ns(cost) : 0;
     return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-void own_cost__end_classes(struct agent *agent, uint64_t began)
+void own_cost__end_classes(struct own_cost *cost, uint64_t began)
 {
     uint64_t vm_ns = 0;
 
-    if (--depth || !began || !agent->ledger.header->profiling)
+    if (--depth || !began || !cost->ledger->header->profiling)
         return;
     if (vm_thread_began_ns)
-        vm_ns = unprofiled__less(vm_thread_ns(agent), vm_thread_began_ns);
-    ledger__count(&agent->own_cost.classes_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began + vm_ns);
+        vm_ns = unprofiled__less(vm_thread_ns(cost), vm_thread_began_ns);
+    ledger__count(&cost->classes_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began + vm_ns);
 }
 
 /* Every call without a time of its own took what the others did. */
@@ -112,18 +119,17 @@ static uint64_t counter_ticks(void)
 }
 
 /* Besides the straight line's half of a call, which is in the price of every call. */
-static void add_slow_hooks(struct agent *agent)
+static void add_slow_hooks(struct own_cost *cost)
 {
-    struct slow_hooks slow = kernel_thread_table__slow_hooks(&agent->kernel_threads);
-    struct own_cost *cost = &agent->own_cost;
+    struct slow_hooks slow = kernel_thread_table__slow_hooks(cost->kernel_threads);
     uint64_t ticks, ns;
 
     if (!cost->counter_ticks)
         cost->counter_ticks = counter_ticks();
     ticks = slow.timed ? unprofiled__less(slow.timed_ticks / slow.timed, cost->counter_ticks) : 0;
-    ns = (uint64_t)((unsigned __int128)ticks * agent->setup.time.tsc_mult >> 64);
+    ns = (uint64_t)((unsigned __int128)ticks * cost->time->tsc_mult >> 64);
     cost->facts.slow_ns =
-        slow.calls * unprofiled__less(ns, agent->ledger.header->hook_cost_ps / 2000);
+        slow.calls * unprofiled__less(ns, cost->ledger->header->hook_cost_ps / 2000);
 }
 
 static uint64_t switches(void)
@@ -136,39 +142,35 @@ static uint64_t switches(void)
 }
 
 /* What grew since the last look, if it is the profiler's doing. */
-static void add_clocks(struct agent *agent, bool counts)
+static void add_clocks(struct own_cost *cost, const struct own_cost_causes *causes, bool counts)
 {
-    struct own_cost *cost = &agent->own_cost;
-    const struct sampler *sampler = &agent->sampler;
-    bool sampling = atomic_load(&sampler->running);
     uint64_t thread_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    uint64_t service_ns = agent->scan.service_cpu_ns;
+    uint64_t service_ns = cost->scan->service_cpu_ns;
     uint64_t now_switches = switches();
-    bool is_own_thread = agent->ledger.header->profiler_tid == gettid();
+    bool is_own_thread = cost->ledger->header->profiler_tid == gettid();
 
     if (counts && is_own_thread)
         cost->facts.threads_ns += thread_ns - cost->thread_ns;
-    if (counts && sampling)
+    if (counts && causes->samples)
         cost->facts.service_ns += service_ns - cost->service_ns;
-    if (counts && sampling && sampler->clock == LEDGER_SAMPLE_CLOCK_PERF)
+    if (counts && causes->samples && causes->perf_events)
         cost->facts.event_switches += now_switches - cost->switches;
     if (is_own_thread)
         cost->thread_ns = thread_ns;
     cost->service_ns = service_ns;
     cost->switches = now_switches;
-    cost->facts.compilers_ns = agent->scan.compilers_cpu_ns;
-    cost->facts.recompiled_ns = agent->renewal.recompiled_ns;
-    cost->facts.silenced_methods = __atomic_load_n(&agent->quotas.silenced, __ATOMIC_RELAXED);
+    cost->facts.compilers_ns = cost->scan->compilers_cpu_ns;
+    cost->facts.recompiled_ns = causes->recompiled_ns;
+    cost->facts.silenced_methods = causes->silenced_methods;
     cost->facts.classes_ns = __atomic_load_n(&cost->classes_ns, __ATOMIC_RELAXED);
 }
 
-static void survey(struct agent *agent, uint64_t now_ns)
+static void survey(struct own_cost *cost, uint64_t now_ns)
 {
-    struct own_cost *cost = &agent->own_cost;
     uint64_t took_ns;
 
-    (void)call_survey__take(&cost->facts.survey, &agent->ledger, &cost->methods);
-    took_ns = ledger_time__now_ns(&agent->setup.time) - now_ns;
+    (void)call_survey__take(&cost->facts.survey, cost->ledger, &cost->methods);
+    took_ns = ledger_time__now_ns(cost->time) - now_ns;
     cost->next_survey_ns = now_ns + (took_ns * SURVEY_COST > SURVEY_LEAST_NS ? took_ns * SURVEY_COST
                                                                              : SURVEY_LEAST_NS);
 }
@@ -183,10 +185,10 @@ static void publish(struct ledger_own_cost *to, const struct ledger_own_cost *co
 }
 
 /* The few seconds that are over last: what was used long ago does not hide what is used now. */
-static void note_recent(struct agent *agent, uint64_t now_ns)
+static void note_recent(struct own_cost *cost, uint64_t now_ns)
 {
-    struct cost_reading *before = &agent->own_cost.recent;
-    struct ledger_header *header = agent->ledger.header;
+    struct cost_reading *before = &cost->recent;
+    struct ledger_header *header = cost->ledger->header;
     struct cost_reading now = {now_ns, 0, ledger_own_cost__sum(&header->own_cost)};
 
     if (now_ns - before->wall_ns < RECENT_NS)
@@ -200,26 +202,25 @@ static void note_recent(struct agent *agent, uint64_t now_ns)
     *before = now;
 }
 
-void own_cost__look(struct agent *agent, bool all)
+void own_cost__look(struct own_cost *cost, const struct own_cost_causes *causes, bool all)
 {
-    struct own_cost *cost = &agent->own_cost;
-    struct ledger_header *header = agent->ledger.header;
-    uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
+    struct ledger_header *header = cost->ledger->header;
+    uint64_t now_ns = ledger_time__now_ns(cost->time);
     bool profiling = header->profiling;
     struct ledger_own_cost sum;
 
     if (!all && now_ns < cost->next_look_ns)
         return;
     cost->next_look_ns = now_ns + LOOK_NS;
-    add_clocks(agent, profiling);
+    add_clocks(cost, causes, profiling);
     if (!profiling)
         return;
     add_signals(cost);
-    add_slow_hooks(agent);
+    add_slow_hooks(cost);
     cost->facts.call_ps = header->hook_cost_ps;
     if (header->hook_cost_ps && (all || now_ns >= cost->next_survey_ns))
-        survey(agent, now_ns);
+        survey(cost, now_ns);
     sum = cost_model__of(&cost->facts);
     publish(&header->own_cost, &sum);
-    note_recent(agent, now_ns);
+    note_recent(cost, now_ns);
 }

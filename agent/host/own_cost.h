@@ -9,13 +9,15 @@
 #define TREADLE_OWN_COST_H
 
 #include "native/cost/cost_model.h"
+#include "native/ledger/ledger.h"
+#include "native/ledger/ledger_time.h"
+#include "native/snapshot/process_scan.h"
+#include "native/thread/kernel_thread_table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define OWN_COST_LANES 16u
-
-struct agent;
 
 /* In a cache line of its own: signals of different threads seldom meet. */
 struct signal_lane {
@@ -32,7 +34,19 @@ struct cost_reading {
     uint64_t own_ns;
 };
 
+/* What causes costs that are counted elsewhere, at the moment of a look. */
+struct own_cost_causes {
+    bool samples;           /* samples are taken */
+    bool perf_events;       /* … by events of the kernel's */
+    uint64_t recompiled_ns; /* the compilers' additional CPU time after changes of classes */
+    uint64_t silenced_methods;
+};
+
 struct own_cost {
+    struct ledger *ledger;
+    const struct ledger_time *time;
+    const struct process_scan *scan;
+    struct kernel_thread_table *kernel_threads;
     struct signal_lane lanes[OWN_COST_LANES];
     uint64_t delivery_ns; /* of one signal, by the kernel; 0: not measured */
     uint64_t classes_ns;  /* atomic */
@@ -48,10 +62,14 @@ struct own_cost {
     uint64_t counter_ticks; /* between two readings of the counter, one after the other */
 };
 
+/* All of these are read, and the ledger's header is written. */
+void own_cost__init(struct own_cost *cost, struct ledger *ledger, const struct ledger_time *time,
+                    const struct process_scan *scan, struct kernel_thread_table *kernel_threads);
+
 /* Brings header->own_cost up to date: at most every tenth of a second, and the calls of all hooks
  * as seldom as their survey takes a thousandth of the time; `all`: both now. Under the snapshot
  * lock. */
-void own_cost__look(struct agent *agent, bool all);
+void own_cost__look(struct own_cost *cost, const struct own_cost_causes *causes, bool all);
 
 /* A signal was handled in so many ns. Async-signal-safe; `lane`: any number that differs by thread.
  */
@@ -63,7 +81,7 @@ void own_cost__measure_delivery(struct own_cost *cost, int signal);
 
 /* Around work on classes, on the thread that does it, and on the JVM's VM Thread if it stops the
  * JVM for it; what lies within another pair is counted once. Any thread. */
-uint64_t own_cost__begin_classes(const struct agent *agent, bool stops_jvm);
-void own_cost__end_classes(struct agent *agent, uint64_t began);
+uint64_t own_cost__begin_classes(const struct own_cost *cost, bool stops_jvm);
+void own_cost__end_classes(struct own_cost *cost, uint64_t began);
 
 #endif
