@@ -1,15 +1,15 @@
 #include "agent/agent.h"
 
 #include "agent/dump.h"
+#include "agent/hooks.h"
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/hook_cost.h"
-#include "agent/hooks/method_events.h"
 #include "agent/hooks/method_names.h"
 #include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
-#include "agent/methods/hook_class.h"
+#include "agent/method_events.h"
 #include "agent/profiling.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/virtual_threads.h"
@@ -194,7 +194,7 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     choose_clock(agent, attached);
     choose_metrics(agent);
     if (agent->options.events == LEDGER_EVENTS_INSTRUMENT)
-        agent->ledger.header->hook_cost_ps = hook_cost__measure_ps(&agent->setup);
+        agent->ledger.header->hook_cost_ps = hook_cost__measure_ps(&agent->setup, hooks__natives);
     own_cost__init(&agent->own_cost, &agent->ledger, &agent->setup.time, &agent->scan,
                    &agent->kernel_threads);
     unprofiled_table__init(&agent->unprofiled, &agent->ledger, agent->setup.metrics_totals);

@@ -1,6 +1,7 @@
 #include "agent/profiling.h"
 
 #include "agent/agent.h"
+#include "agent/hooks.h"
 #include "agent/hooks/class_changes.h"
 #include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
@@ -117,6 +118,17 @@ static void start_with_process(struct agent *agent, JNIEnv *jni, jthread main)
     sampler__start_later(agent);
 }
 
+/* Natives of Thread that were bound before the agent came are bound again, to their wrappers. */
+static int begin_hooks(struct agent *agent, JNIEnv *jni, bool rebind_natives)
+{
+    JNINativeMethod natives[2];
+    struct bound_natives more = {.methods = natives};
+
+    if (rebind_natives)
+        more.count = thread_events__rebind(jni, &more.class, natives);
+    return class_hooks__begin(agent, jni, hooks__natives, more.count ? &more : NULL);
+}
+
 int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
 {
     int error = 0;
@@ -127,7 +139,7 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
     if (agent->virtual_thread_class)
         agent->ledger.header->metrics_charged |= 1ull << METRIC_PINNED;
     if (has_hooks(agent))
-        error = class_hooks__begin(agent, jni, !main);
+        error = begin_hooks(agent, jni, !main);
     if (error)
         return error;
     atomic_store(&agent->active, true);

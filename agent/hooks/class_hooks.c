@@ -4,7 +4,6 @@
 #include "agent/classfile/class_rewriter.h"
 #include "agent/classfile/trivial_method.h"
 #include "agent/hooks/class_listing.h"
-#include "agent/hooks/hooks.h"
 #include "agent/hooks/interface_hooks.h"
 #include "agent/host/log.h"
 #include "agent/methods/class_name.h"
@@ -96,11 +95,10 @@ static jclass load_virtual_thread_class(JNIEnv *jni)
     return loaded ? (*jni)->NewGlobalRef(jni, loaded) : NULL;
 }
 
-int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives)
+int class_hooks__begin(struct agent *agent, JNIEnv *jni, const JNINativeMethod natives[HOOK_COUNT],
+                       const struct bound_natives *more)
 {
     struct class_hooks *hooks = &agent->class_hooks;
-    JNINativeMethod natives[2];
-    struct bound_natives more = {.methods = natives};
     int error;
 
     pthread_rwlock_init(&hooks->filter_lock, NULL);
@@ -113,9 +111,7 @@ int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives)
     if (agent->virtual_thread_class)
         hooks->virtual_thread = load_virtual_thread_class(jni);
     atomic_store(&hooks->starts_wanted, !hooks->everywhere);
-    if (rebind_natives)
-        more.count = thread_events__rebind(jni, &more.class, natives);
-    error = hook_class__define(jni, hooks__natives, more.count ? &more : NULL);
+    error = hook_class__define(jni, natives, more);
     if (error)
         log__line(LOG_ERROR, "the JVM refuses the hooks' class; no calls are recorded");
     return error;

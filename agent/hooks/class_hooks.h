@@ -11,6 +11,7 @@
 #ifndef TREADLE_CLASS_HOOKS_H
 #define TREADLE_CLASS_HOOKS_H
 
+#include "agent/methods/hook_class.h"
 #include "agent/methods/method_filter.h"
 #include "agent/methods/method_numbers.h"
 #include "native/ledger/ledger_format.h"
@@ -37,8 +38,10 @@ struct class_hooks {
     bool interfaces_may_change; /* no other thread can be loading classes yet */
 };
 
-/* To be called once, when the JVM can run Java. 0 or -errno, with a log line. */
-int class_hooks__begin(struct agent *agent, JNIEnv *jni, bool rebind_natives);
+/* To be called once, when the JVM can run Java. The natives become those of the hook class, see
+ * hook_class__define. 0 or -errno, with a log line. */
+int class_hooks__begin(struct agent *agent, JNIEnv *jni, const JNINativeMethod natives[HOOK_COUNT],
+                       const struct bound_natives *more);
 
 /* Sets the methods to be hooked from the next insert on. The two filters are swapped. */
 void class_hooks__set_filter(struct agent *agent, struct method_filter *filter);

@@ -1,6 +1,5 @@
 #include "agent/hooks/hook_cost.h"
 
-#include "agent/hooks/hooks.h"
 #include "native/thread/kernel_thread_table.h"
 
 #include <stdlib.h>
@@ -58,10 +57,10 @@ static uint64_t ticks_of_calls(enter_hook enter, leave_hook leave)
     return cycle_counter__read() - before;
 }
 
-static uint64_t least_ticks(void)
+static uint64_t least_ticks(const JNINativeMethod hooks[HOOK_COUNT])
 {
-    enter_hook enter = (enter_hook)hooks__natives[HOOK_ENTER].fnPtr;
-    leave_hook leave = (leave_hook)hooks__natives[HOOK_LEAVE].fnPtr;
+    enter_hook enter = (enter_hook)hooks[HOOK_ENTER].fnPtr;
+    leave_hook leave = (leave_hook)hooks[HOOK_LEAVE].fnPtr;
     uint64_t least = UINT64_MAX;
 
     for (unsigned i = 0; i < TRIES; i++) {
@@ -80,7 +79,8 @@ static ledger_ref resolve(void *context, uint64_t key)
     return ledger__add_method(context, key, &names, 0);
 }
 
-static uint64_t measure(const struct kernel_thread_setup *setup)
+static uint64_t measure(const struct kernel_thread_setup *setup,
+                        const JNINativeMethod hooks[HOOK_COUNT])
 {
     const struct java_thread_facts facts = {.name = "", .kind = THREAD_PLATFORM};
     struct kernel_thread *thread = calloc(1, sizeof *thread);
@@ -93,7 +93,7 @@ static uint64_t measure(const struct kernel_thread_setup *setup)
     kernel_thread__begin(thread, setup, &record);
     if (kernel_thread__start_java(thread, &facts) == 0) {
         kernel_thread_mine = thread;
-        ticks = least_ticks();
+        ticks = least_ticks(hooks);
         kernel_thread_mine = NULL;
     }
     kernel_thread__end(thread);
@@ -101,7 +101,8 @@ static uint64_t measure(const struct kernel_thread_setup *setup)
     return (uint64_t)((unsigned __int128)ticks * setup->time.tsc_mult * 1000 >> 64) / CALLS;
 }
 
-uint64_t hook_cost__measure_ps(const struct kernel_thread_setup *setup)
+uint64_t hook_cost__measure_ps(const struct kernel_thread_setup *setup,
+                               const JNINativeMethod hooks[HOOK_COUNT])
 {
     struct kernel_thread_setup own = {
         .epoch = 1,
@@ -119,7 +120,7 @@ uint64_t hook_cost__measure_ps(const struct kernel_thread_setup *setup)
         return 0;
     own.ledger = &ledger;
     own.resolve_context = &ledger;
-    cost_ps = measure(&own);
+    cost_ps = measure(&own, hooks);
     ledger__close(&ledger);
     return cost_ps;
 }

@@ -5,6 +5,7 @@
 #ifndef TREADLE_HOOK_COST_H
 #define TREADLE_HOOK_COST_H
 
+#include "agent/methods/hook_class.h"
 #include "native/thread/kernel_thread.h"
 
 #include <stdint.h>
@@ -13,6 +14,7 @@
  * thread's state goes to native and back, with a full fence. The least of a few tries; on a tree of
  * its own, with that clock and time. 0: it could not be measured. A fraction of a millisecond, on a
  * thread that has no entry in the kernel thread table. */
-uint64_t hook_cost__measure_ps(const struct kernel_thread_setup *setup);
+uint64_t hook_cost__measure_ps(const struct kernel_thread_setup *setup,
+                               const JNINativeMethod hooks[HOOK_COUNT]);
 
 #endif

@@ -1,4 +1,5 @@
-/* What the hooks in classes call: the native methods of the hook class. */
+/* What the hooks in classes call: the native methods of the hook class. They find the
+ * agent by themselves, for the JVM passes them nothing of ours. */
 #ifndef TREADLE_HOOKS_H
 #define TREADLE_HOOKS_H
 

@@ -1,4 +1,4 @@
-#include "agent/hooks/hooks.h"
+#include "agent/hooks.h"
 
 #include "agent/agent.h"
 #include "agent/threads/thread_events.h"

@@ -1,4 +1,4 @@
-#include "agent/hooks/method_events.h"
+#include "agent/method_events.h"
 
 #include "agent/agent.h"
 #include "agent/threads/thread_events.h"
