@@ -4,7 +4,6 @@
 #include "agent/hooks.h"
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/hook_cost.h"
-#include "agent/hooks/method_names.h"
 #include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
 #include "agent/host_facts.h"
@@ -170,6 +169,26 @@ static void begin_budget(struct agent *agent)
         log__line(LOG_WARN, "plan=%s; this run learns anew", message);
 }
 
+/* What each module works with. */
+static void connect(struct agent *agent)
+{
+    agent->method_names = (struct method_names){
+        .jvmti = agent->jvmti, .ledger = &agent->ledger, .filter = &agent->options.filter};
+    agent->class_hooks = (struct class_hooks){
+        .jvmti = agent->jvmti,
+        .ledger = &agent->ledger,
+        .time = &agent->setup.time,
+        .filter = &agent->options.filter,
+        .quotas = &agent->quotas,
+        .generated = &agent->generated,
+        .own_cost = &agent->own_cost,
+        .max_mem = agent->options.max_mem,
+        .everywhere = agent->options.events == LEDGER_EVENTS_INSTRUMENT,
+    };
+    own_cost__init(&agent->own_cost, &agent->ledger, &agent->setup.time, &agent->scan,
+                   &agent->kernel_threads);
+}
+
 static int begin_ledger(struct agent *agent, const char *options, bool attached)
 {
     struct scan_java java = {.runs_java = runs_java,
@@ -195,8 +214,6 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     choose_metrics(agent);
     if (agent->options.events == LEDGER_EVENTS_INSTRUMENT)
         agent->ledger.header->hook_cost_ps = hook_cost__measure_ps(&agent->setup, hooks__natives);
-    own_cost__init(&agent->own_cost, &agent->ledger, &agent->setup.time, &agent->scan,
-                   &agent->kernel_threads);
     unprofiled_table__init(&agent->unprofiled, &agent->ledger, agent->setup.metrics_totals);
     begin_budget(agent);
     agent->setup.ledger = &agent->ledger;
@@ -206,10 +223,13 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     agent->setup.names_exits = agent->options.events == LEDGER_EVENTS_JVMTI;
     standing_frames__init(&agent->standing);
     generated_names__init(&agent->generated);
-    agent->setup.resolve = agent->options.events == LEDGER_EVENTS_INSTRUMENT
-                               ? class_hooks__resolve
-                               : method_names__resolve;
-    agent->setup.resolve_context = agent;
+    if (agent->options.events == LEDGER_EVENTS_INSTRUMENT) {
+        agent->setup.resolve = class_hooks__resolve;
+        agent->setup.resolve_context = &agent->class_hooks;
+    } else {
+        agent->setup.resolve = method_names__resolve;
+        agent->setup.resolve_context = &agent->method_names;
+    }
     pthread_mutex_init(&agent->snapshot_lock, NULL);
     pthread_mutex_init(&agent->names_lock, NULL);
     java_thread_table__init(&agent->java_threads);
@@ -263,6 +283,16 @@ static void JNICALL on_data_dump(jvmtiEnv *jvmti)
         (void)dump__now(agent, agent__jni(agent), NULL);
 }
 
+static void JNICALL on_class_file(jvmtiEnv *jvmti, JNIEnv *jni, jclass redefined, jobject loader,
+                                  const char *name, jobject domain, jint length,
+                                  const unsigned char *bytes, jint *new_length,
+                                  unsigned char **new_bytes)
+{
+    (void)jvmti, (void)redefined, (void)domain;
+    class_hooks__file_loaded(&treadle_agent.class_hooks, jni, loader, name, length, bytes,
+                             new_length, new_bytes);
+}
+
 static int add_capabilities(struct agent *agent)
 {
     enum ledger_event_mode mode = agent->options.events;
@@ -292,7 +322,7 @@ static int hear_events(struct agent *agent)
                                            .NativeMethodBind = thread_events__native_bound,
                                            .MethodEntry = method_events__entry,
                                            .MethodExit = method_events__exit,
-                                           .ClassFileLoadHook = class_hooks__file_loaded,
+                                           .ClassFileLoadHook = on_class_file,
                                        }};
     int error = add_capabilities(agent);
 
@@ -358,6 +388,7 @@ static int begin(struct agent *agent, JavaVM *vm, const char *options, bool atta
         log__line(LOG_ERROR, "this JVM has no JVMTI 11; not profiling");
         return -ENOTSUP;
     }
+    connect(agent);
     error = begin_ledger(agent, options, attached);
     if (!error)
         error = hear_events(agent);
@@ -451,7 +482,7 @@ static int start_again(struct agent *agent, struct agent_options *request)
                       "profiling is running: stop it before you change include= or exclude=");
             return -EALREADY;
         }
-        class_hooks__set_filter(agent, &request->filter);
+        class_hooks__set_filter(&agent->class_hooks, &request->filter);
     }
     if (!atomic_load(&agent->profiling) && agent_options__has(request, "sample"))
         agent->sampler.mode = request->sample;

@@ -7,6 +7,7 @@
 #include "agent/budget/hook_budget.h"
 #include "agent/budget/hook_renewal.h"
 #include "agent/hooks/class_hooks.h"
+#include "agent/hooks/method_names.h"
 #include "agent/host/job_handoff.h"
 #include "agent/host/own_cost.h"
 #include "agent/hotspot/java_tid.h"
@@ -42,6 +43,7 @@ struct agent {
     struct java_tid java_tid;
     struct generated_names generated;
     struct class_hooks class_hooks;
+    struct method_names method_names;
     struct standing_methods standing;
     struct hook_quotas quotas;
     struct hook_budget budget;

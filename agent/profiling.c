@@ -70,7 +70,7 @@ int profiling__start(struct agent *agent, JNIEnv *jni)
     }
     atomic_store(&agent->profiling, true);
     if (has_hooks(agent))
-        class_changes__insert(agent, jni);
+        class_changes__insert(&agent->class_hooks, jni);
     set_events(agent, true);
     job_handoff__run(&agent->jobs, note_start, agent);
     thread_events__adopt_all(agent, jni);
@@ -93,7 +93,7 @@ int profiling__stop(struct agent *agent, JNIEnv *jni)
     job_handoff__run(&agent->jobs, note_stop, agent);
     set_events(agent, false);
     if (has_hooks(agent))
-        class_changes__remove(agent, jni);
+        class_changes__remove(&agent->class_hooks, jni);
     atomic_store(&agent->profiling, false);
     log__line(LOG_INFO, "profiling stopped");
     return 0;
@@ -113,7 +113,7 @@ static void start_with_process(struct agent *agent, JNIEnv *jni, jthread main)
         thread_events__note_hosts(agent, jni);
     agent->class_hooks.interfaces_may_change = true;
     if (has_hooks(agent))
-        class_changes__insert(agent, jni);
+        class_changes__insert(&agent->class_hooks, jni);
     agent->class_hooks.interfaces_may_change = false;
     sampler__start_later(agent);
 }
@@ -126,7 +126,9 @@ static int begin_hooks(struct agent *agent, JNIEnv *jni, bool rebind_natives)
 
     if (rebind_natives)
         more.count = thread_events__rebind(jni, &more.class, natives);
-    return class_hooks__begin(agent, jni, hooks__natives, more.count ? &more : NULL);
+    agent->class_hooks.plan = agent->plan;
+    agent->class_hooks.has_virtual_threads = agent->virtual_thread_class != NULL;
+    return class_hooks__begin(&agent->class_hooks, jni, hooks__natives, more.count ? &more : NULL);
 }
 
 int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)

@@ -41,7 +41,7 @@ static void change(struct agent *agent, JNIEnv *jni)
     struct hook_renewal *renewal = &agent->renewal;
     uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-    class_changes__renew(agent, jni, renewal->methods, renewal->count);
+    class_changes__renew(&agent->class_hooks, jni, renewal->methods, renewal->count);
     atomic_fetch_add(&renewal->took_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
     atomic_store(&renewal->changed_ns, ledger_time__now_ns(&agent->setup.time));
     atomic_store(&renewal->changing, false);

@@ -9,17 +9,17 @@
 #include <jni.h>
 #include <stdint.h>
 
-struct agent;
+struct class_hooks;
 
 /* Puts hooks into all chosen classes, or takes all hooks out. A new start also puts hooks back into
  * methods that are off. A log line says which changes failed. */
-void class_changes__insert(struct agent *agent, JNIEnv *jni);
-void class_changes__remove(struct agent *agent, JNIEnv *jni);
+void class_changes__insert(struct class_hooks *hooks, JNIEnv *jni);
+void class_changes__remove(struct class_hooks *hooks, JNIEnv *jni);
 
 /* Puts hooks back into these methods, which are off, in all loaded classes that have them; hooks of
  * methods that stay off are removed from these classes. Does nothing while no class is to have
  * hooks. */
-void class_changes__renew(struct agent *agent, JNIEnv *jni, const uint32_t *methods,
+void class_changes__renew(struct class_hooks *hooks, JNIEnv *jni, const uint32_t *methods,
                           uint32_t count);
 
 #endif

@@ -1,6 +1,5 @@
 #include "agent/hooks/class_hooks.h"
 
-#include "agent/agent.h"
 #include "agent/classfile/class_rewriter.h"
 #include "agent/classfile/trivial_method.h"
 #include "agent/hooks/class_listing.h"
@@ -9,7 +8,6 @@
 #include "agent/methods/class_name.h"
 #include "agent/methods/hook_class.h"
 #include "agent/methods/unhooked_method.h"
-#include "agent/threads/thread_events.h"
 #include "agent/threads/virtual_threads.h"
 
 #include <errno.h>
@@ -21,7 +19,7 @@
 
 /* What becomes of one class that is looked at. */
 struct class_look {
-    struct agent *agent;
+    struct class_hooks *hooks;
     struct numbered_class *class; /* NULL: no memory for it */
     char *dotted;                 /* the class's name as filters have it */
     bool is_boot;
@@ -33,27 +31,27 @@ struct class_look {
 };
 
 /* Nothing has been seen yet of what the filter admits. */
-static void begin_counting(struct agent *agent)
+static void begin_counting(struct class_hooks *hooks)
 {
-    struct ledger_header *header = agent->ledger.header;
+    struct ledger_header *header = hooks->ledger->header;
 
-    header->default_filter = agent->options.filter.include == NULL;
+    header->default_filter = hooks->filter->include == NULL;
     if (header->filters++)
-        header->filter_since_ns = ledger_time__now_ns(&agent->setup.time);
+        header->filter_since_ns = ledger_time__now_ns(hooks->time);
     header->hooked_classes = header->hooked_methods = header->filtered_methods = 0;
     memset(header->unhooked, 0, sizeof header->unhooked);
-    method_numbers__unmark(&agent->class_hooks.methods, CLASS_COUNTED);
+    method_numbers__unmark(&hooks->methods, CLASS_COUNTED);
 }
 
-void class_hooks__set_filter(struct agent *agent, struct method_filter *filter)
+void class_hooks__set_filter(struct class_hooks *hooks, struct method_filter *filter)
 {
-    struct method_filter before = agent->options.filter;
+    struct method_filter before = *hooks->filter;
 
-    pthread_rwlock_wrlock(&agent->class_hooks.filter_lock);
-    agent->options.filter = *filter;
+    pthread_rwlock_wrlock(&hooks->filter_lock);
+    *hooks->filter = *filter;
     *filter = before;
-    begin_counting(agent);
-    pthread_rwlock_unlock(&agent->class_hooks.filter_lock);
+    begin_counting(hooks);
+    pthread_rwlock_unlock(&hooks->filter_lock);
 }
 
 /* A reference to the platform class loader; NULL where the JVM has none. */
@@ -95,20 +93,18 @@ static jclass load_virtual_thread_class(JNIEnv *jni)
     return loaded ? (*jni)->NewGlobalRef(jni, loaded) : NULL;
 }
 
-int class_hooks__begin(struct agent *agent, JNIEnv *jni, const JNINativeMethod natives[HOOK_COUNT],
-                       const struct bound_natives *more)
+int class_hooks__begin(struct class_hooks *hooks, JNIEnv *jni,
+                       const JNINativeMethod natives[HOOK_COUNT], const struct bound_natives *more)
 {
-    struct class_hooks *hooks = &agent->class_hooks;
     int error;
 
     pthread_rwlock_init(&hooks->filter_lock, NULL);
     pthread_mutex_init(&hooks->change_lock, NULL);
-    method_numbers__init(&hooks->methods, agent->options.max_mem / NAMES_PART);
-    hooks->methods.generated = &agent->generated;
-    begin_counting(agent);
+    method_numbers__init(&hooks->methods, hooks->max_mem / NAMES_PART);
+    hooks->methods.generated = hooks->generated;
+    begin_counting(hooks);
     hooks->platform_loader = find_platform_loader(jni);
-    hooks->everywhere = agent->options.events == LEDGER_EVENTS_INSTRUMENT;
-    if (agent->virtual_thread_class)
+    if (hooks->has_virtual_threads)
         hooks->virtual_thread = load_virtual_thread_class(jni);
     atomic_store(&hooks->starts_wanted, !hooks->everywhere);
     error = hook_class__define(jni, natives, more);
@@ -140,7 +136,7 @@ static char *dotted_name(struct class_text name)
 static enum ledger_choice filter_choice(const struct class_look *look,
                                         const struct class_method *method)
 {
-    const struct method_filter *filter = &look->agent->options.filter;
+    const struct method_filter *filter = look->hooks->filter;
     const struct method_filter included = {.include = filter->include};
     enum ledger_choice choice = CHOICE_HOOKED;
     char *name;
@@ -162,7 +158,7 @@ static enum ledger_choice filter_choice(const struct class_look *look,
 /* Names that include= has in full. */
 static bool is_named(const struct class_look *look, const struct class_method *method)
 {
-    const struct method_filter *filter = &look->agent->options.filter;
+    const struct method_filter *filter = look->hooks->filter;
     char *name =
         filter->include ? strndup((const char *)method->name.bytes, method->name.length) : NULL;
     bool named = name && method_filter__names(filter, look->dotted, name);
@@ -182,20 +178,20 @@ static bool is_pinning(const struct class_look *look, const struct class_method 
 static uint32_t apply_budget(struct class_look *look, const struct class_method *method,
                              uint32_t id)
 {
-    struct agent *agent = look->agent;
+    struct class_hooks *hooks = look->hooks;
     bool named = look->choice == CHOICE_NAMED;
     uint32_t hash = plan__code_hash(method);
-    uint32_t rate = named ? 0 : plan__silenced(agent->plan, method);
+    uint32_t rate = named ? 0 : plan__silenced(hooks->plan, method);
 
-    if (hook_quotas__is_off(&agent->quotas, id))
+    if (hook_quotas__is_off(hooks->quotas, id))
         return 0;
-    if (!rate || hook_quotas__slot(&agent->quotas, id) != id) {
-        hook_quotas__add(&agent->quotas, id, named, hash);
+    if (!rate || hook_quotas__slot(hooks->quotas, id) != id) {
+        hook_quotas__add(hooks->quotas, id, named, hash);
         return id;
     }
-    if (!ledger__find_method(&agent->ledger, id))
-        (void)class_hooks__resolve(agent, id);
-    hook_quotas__leave_out(&agent->quotas, id, rate, hash);
+    if (!ledger__find_method(hooks->ledger, id))
+        (void)class_hooks__resolve(hooks, id);
+    hook_quotas__leave_out(hooks->quotas, id, rate, hash);
     look->choice = CHOICE_PLANNED;
     return 0;
 }
@@ -213,7 +209,7 @@ static uint32_t number(struct class_look *look, const struct class_method *metho
     uint32_t id = 0;
 
     /* JVMTI's events make the nodes. */
-    if (!look->agent->class_hooks.everywhere)
+    if (!look->hooks->everywhere)
         return 0;
     if (!look->dotted)
         return leave_unhooked(look, UNHOOKED_NO_MEMORY);
@@ -227,20 +223,20 @@ static uint32_t number(struct class_look *look, const struct class_method *metho
     if (is_named(look, method))
         look->choice = CHOICE_NAMED;
     if (look->class)
-        id = method_numbers__id(&look->agent->class_hooks.methods, look->class, method->name,
+        id = method_numbers__id(&look->hooks->methods, look->class, method->name,
                                 method->descriptor);
     if (id >= HOOK_METHODS_MAX)
         id = 0;
     if (!id)
         return leave_unhooked(look, UNHOOKED_NO_MEMORY);
-    return look->agent->quotas.methods ? apply_budget(look, method, id) : id;
+    return look->hooks->quotas->methods ? apply_budget(look, method, id) : id;
 }
 
 /* A choose_method: the class's first method makes the class known. */
 static bool choose(void *context, const struct class_method *method, struct method_choice *choice)
 {
     struct class_look *look = context;
-    struct method_numbers *methods = &look->agent->class_hooks.methods;
+    struct method_numbers *methods = &look->hooks->methods;
 
     if (!look->dotted) {
         look->dotted = dotted_name(method->class_name);
@@ -248,7 +244,7 @@ static bool choose(void *context, const struct class_method *method, struct meth
     }
     choice->first = look->is_boot ? virtual_threads__first_hook(method) : NULL;
     choice->id = number(look, method);
-    choice->slot = hook_quotas__slot(&look->agent->quotas, choice->id);
+    choice->slot = hook_quotas__slot(look->hooks->quotas, choice->id);
     return choice->id || choice->first;
 }
 
@@ -262,7 +258,7 @@ static void list(void *context, const struct class_method *method, uint32_t id,
     enum unhooked_reason reason;
 
     (void)id;
-    if (!look->agent->class_hooks.everywhere)
+    if (!look->hooks->everywhere)
         return;
     if (without_code)
         choice = method->access_flags & ACC_NATIVE ? CHOICE_NATIVE : CHOICE_ABSTRACT;
@@ -276,16 +272,16 @@ static void list(void *context, const struct class_method *method, uint32_t id,
 static void write_listing(const struct class_look *look, struct numbered_class *class,
                           uint32_t unhooked)
 {
-    bool is_own = !look->agent->options.filter.include && !look->is_jdk;
+    bool is_own = !look->hooks->filter->include && !look->is_jdk;
 
     if (class && (unhooked || is_own || look->listing.is_wanted ||
                   __atomic_load_n(numbered_class__listing(class), __ATOMIC_RELAXED)))
-        class_listing__write(&look->listing, &look->agent->ledger, class, unhooked);
+        class_listing__write(&look->listing, look->hooks->ledger, class, unhooked);
 }
 
 static void count_class(const struct class_look *look, const struct class_rewrite *rewrite)
 {
-    struct ledger_header *header = look->agent->ledger.header;
+    struct ledger_header *header = look->hooks->ledger->header;
     enum unhooked_reason reason;
 
     if (!look->class || !numbered_class__mark(look->class, CLASS_COUNTED))
@@ -304,13 +300,13 @@ static void count_class(const struct class_look *look, const struct class_rewrit
 static void count_failure(const struct class_look *look, const char *name, int error,
                           const struct class_rewrite *rewrite)
 {
-    struct class_hooks *hooks = &look->agent->class_hooks;
+    struct class_hooks *hooks = look->hooks;
     enum unhooked_reason reason = error == -ENOMEM    ? UNHOOKED_NO_MEMORY
                                   : error == -ENOTSUP ? UNHOOKED_VERSION
                                                       : UNHOOKED_MALFORMED;
     struct class_text text = {(const uint8_t *)name, name ? (uint32_t)strlen(name) : 0};
 
-    ledger__count(&look->agent->ledger.header->unhooked[reason], 1);
+    ledger__count(&look->hooks->ledger->header->unhooked[reason], 1);
     if (name && hooks->everywhere)
         write_listing(look, method_numbers__class(&hooks->methods, text), 1 + (uint32_t)reason);
     log__line(LOG_DEBUG, "class %s has no hooks: at byte %zu expected %s", name ? name : "?",
@@ -330,15 +326,15 @@ static void hand_over(jvmtiEnv *jvmti, const struct class_rewrite *rewrite, jint
     *new_bytes = copy;
 }
 
-static bool is_wanted_class(struct agent *agent, JNIEnv *jni, jobject loader, const char *name)
+static bool is_wanted_class(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
+                            const char *name)
 {
-    struct class_hooks *hooks = &agent->class_hooks;
     const struct numbered_class *class;
 
     if (!loader && name && strcmp(name, VIRTUAL_THREAD_CLASS) == 0 &&
         atomic_load(&hooks->starts_wanted))
         return true;
-    if (!hooks->everywhere || (!agent->options.filter.include && is_jdk_loader(hooks, jni, loader)))
+    if (!hooks->everywhere || (!hooks->filter->include && is_jdk_loader(hooks, jni, loader)))
         return false;
     if (!name)
         return true;
@@ -347,29 +343,29 @@ static bool is_wanted_class(struct agent *agent, JNIEnv *jni, jobject loader, co
 }
 
 /* Once, as the mark tells. */
-static void note_unchanged(struct agent *agent, const char *name, enum unhooked_reason reason,
+static void note_unchanged(struct class_hooks *hooks, const char *name, enum unhooked_reason reason,
                            enum class_mark mark, const struct class_listing *listing)
 {
     struct class_text text = {(const uint8_t *)name, (uint32_t)strlen(name)};
-    struct numbered_class *class = method_numbers__class(&agent->class_hooks.methods, text);
+    struct numbered_class *class = method_numbers__class(&hooks->methods, text);
 
     if (!class || !numbered_class__mark(class, mark))
         return;
-    ledger__count(&agent->ledger.header->unhooked[reason], 1);
-    class_listing__write(listing, &agent->ledger, class, 1 + (uint32_t)reason);
+    ledger__count(&hooks->ledger->header->unhooked[reason], 1);
+    class_listing__write(listing, hooks->ledger, class, 1 + (uint32_t)reason);
 }
 
-void class_hooks__note_interface(struct agent *agent, const char *name,
+void class_hooks__note_interface(struct class_hooks *hooks, const char *name,
                                  const struct class_listing *listing)
 {
-    note_unchanged(agent, name, UNHOOKED_INTERFACE, CLASS_COUNTED, listing);
+    note_unchanged(hooks, name, UNHOOKED_INTERFACE, CLASS_COUNTED, listing);
 }
 
-void class_hooks__note_refused(struct agent *agent, const char *name, jvmtiError error)
+void class_hooks__note_refused(struct class_hooks *hooks, const char *name, jvmtiError error)
 {
     const struct class_listing nothing = {0};
 
-    note_unchanged(agent, name, UNHOOKED_REFUSED, CLASS_REFUSED, &nothing);
+    note_unchanged(hooks, name, UNHOOKED_REFUSED, CLASS_REFUSED, &nothing);
     log__line(LOG_INFO, "the JVM does not transform %s (JVMTI error %d)", name, (int)error);
 }
 
@@ -380,38 +376,33 @@ static bool makes_virtual_threads(jobject loader, const char *name)
 
 /* A program that makes virtual threads loads the builders first. Changing the class of virtual
  * threads takes 2 ms, which programs without virtual threads need not spend at their start. */
-static void hook_starts(struct agent *agent, JNIEnv *jni)
+static void hook_starts(struct class_hooks *hooks, JNIEnv *jni)
 {
-    struct class_hooks *hooks = &agent->class_hooks;
     jvmtiError error = JVMTI_ERROR_NONE;
 
     if (!atomic_exchange(&hooks->starts_wanted, true) && hooks->virtual_thread)
-        error = (*agent->jvmti)->RetransformClasses(agent->jvmti, 1, &hooks->virtual_thread);
+        error = (*hooks->jvmti)->RetransformClasses(hooks->jvmti, 1, &hooks->virtual_thread);
     if ((*jni)->ExceptionCheck(jni))
         (*jni)->ExceptionClear(jni);
     if (error)
-        class_hooks__note_refused(agent, VIRTUAL_THREAD_CLASS, error);
+        class_hooks__note_refused(hooks, VIRTUAL_THREAD_CLASS, error);
 }
 
-void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class_being_redefined,
-                                      jobject loader, const char *name, jobject protection_domain,
-                                      jint length, const unsigned char *bytes, jint *new_length,
-                                      unsigned char **new_bytes)
+void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
+                              const char *name, jint length, const unsigned char *bytes,
+                              jint *new_length, unsigned char **new_bytes)
 {
-    struct agent *agent = &treadle_agent;
-    struct class_hooks *hooks = &agent->class_hooks;
     struct class_look look = {
-        .agent = agent, .is_boot = loader == NULL, .is_jdk = is_jdk_loader(hooks, jni, loader)};
+        .hooks = hooks, .is_boot = loader == NULL, .is_jdk = is_jdk_loader(hooks, jni, loader)};
     struct class_rewrite rewrite;
     uint64_t began;
     int error;
 
-    (void)class_being_redefined, (void)protection_domain;
     if (!atomic_load(&hooks->wanted) || !jni)
         return;
-    began = own_cost__begin_classes(&agent->own_cost, false);
+    began = own_cost__begin_classes(hooks->own_cost, false);
     pthread_rwlock_rdlock(&hooks->filter_lock);
-    if (is_wanted_class(agent, jni, loader, name)) {
+    if (is_wanted_class(hooks, jni, loader, name)) {
         error = class_rewriter__rewrite_and_tell(bytes, (size_t)length, HOOK_CLASS, choose, list,
                                                  &look, &rewrite);
         if (error)
@@ -426,12 +417,12 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
         if (!error && rewrite.bytes && look.class) {
             numbered_class__mark(look.class, CLASS_HOOKED);
             if (rewrite.is_interface)
-                interface_hooks__keep(agent, look.class, look.is_jdk);
-            hand_over(jvmti, &rewrite, new_length, new_bytes);
+                interface_hooks__keep(hooks, look.class, look.is_jdk);
+            hand_over(hooks->jvmti, &rewrite, new_length, new_bytes);
         }
         if (look.class) {
             numbered_class__mark(look.class, CLASS_SEEN);
-            numbered_class__set_rewritten(look.class, ledger_time__now_ns(&agent->setup.time));
+            numbered_class__set_rewritten(look.class, ledger_time__now_ns(hooks->time));
         }
         free(rewrite.bytes);
         free(rewrite.hooked);
@@ -440,25 +431,16 @@ void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class
     }
     pthread_rwlock_unlock(&hooks->filter_lock);
     if (makes_virtual_threads(loader, name))
-        hook_starts(agent, jni);
-    own_cost__end_classes(&agent->own_cost, began);
-    if (hook_quotas__have_work(&agent->quotas))
-        hook_quotas__apply(&agent->quotas, jni);
-}
-
-/* "java.util.HashMap" of "java/util/HashMap", in place. */
-static void make_dotted(char *name)
-{
-    for (; *name; name++)
-        if (*name == '/')
-            *name = '.';
+        hook_starts(hooks, jni);
+    own_cost__end_classes(hooks->own_cost, began);
+    if (hook_quotas__have_work(hooks->quotas))
+        hook_quotas__apply(hooks->quotas, jni);
 }
 
 ledger_ref class_hooks__resolve(void *context, uint64_t key)
 {
-    struct agent *agent = context;
-    const struct numbered_method *method =
-        method_numbers__get(&agent->class_hooks.methods, (uint32_t)key);
+    struct class_hooks *hooks = context;
+    const struct numbered_method *method = method_numbers__get(&hooks->methods, (uint32_t)key);
     struct ledger_method_names names;
     char class_name[1024];
 
@@ -466,15 +448,15 @@ ledger_ref class_hooks__resolve(void *context, uint64_t key)
         return 0;
     strncpy(class_name, numbered_class__name(method->class), sizeof class_name - 1);
     class_name[sizeof class_name - 1] = '\0';
-    make_dotted(class_name);
+    class_name__to_dots(class_name, strlen(class_name));
     names = (struct ledger_method_names){.class_name = class_name,
                                          .name = method->name,
                                          .signature = method->descriptor,
                                          .source = numbered_class__source(method->class)};
-    return ledger__add_method(&agent->ledger, key, &names, 0);
+    return ledger__add_method(hooks->ledger, key, &names, 0);
 }
 
-bool class_hooks__is_to_be_hooked(struct agent *agent, JNIEnv *jni, jobject loader,
+bool class_hooks__is_to_be_hooked(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
                                   const char *name)
 {
     struct class_text text = {(const uint8_t *)name, (uint32_t)strlen(name)};
@@ -482,12 +464,12 @@ bool class_hooks__is_to_be_hooked(struct agent *agent, JNIEnv *jni, jobject load
     bool some;
 
     if (makes_virtual_threads(loader, name))
-        hook_starts(agent, jni);
-    if (!is_wanted_class(agent, jni, loader, name))
+        hook_starts(hooks, jni);
+    if (!is_wanted_class(hooks, jni, loader, name))
         return false;
     dotted = dotted_name(text);
     some = dotted && (strcmp(name, VIRTUAL_THREAD_CLASS) == 0 ||
-                      method_filter__admits_some(&agent->options.filter, dotted));
+                      method_filter__admits_some(hooks->filter, dotted));
     free(dotted);
     return some;
 }

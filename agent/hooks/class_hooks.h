@@ -11,26 +11,42 @@
 #ifndef TREADLE_CLASS_HOOKS_H
 #define TREADLE_CLASS_HOOKS_H
 
+#include "agent/host/own_cost.h"
+#include "agent/methods/generated_names.h"
 #include "agent/methods/hook_class.h"
+#include "agent/methods/hook_quota.h"
 #include "agent/methods/method_filter.h"
 #include "agent/methods/method_numbers.h"
-#include "native/ledger/ledger_format.h"
+#include "agent/methods/plan.h"
+#include "native/ledger/ledger.h"
+#include "native/ledger/ledger_time.h"
 
 #include <jvmti.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
-struct agent;
 struct class_listing;
 
 struct class_hooks {
+    /* what the hooks work with; set before they begin */
+    jvmtiEnv *jvmti;
+    struct ledger *ledger;
+    const struct ledger_time *time;
+    struct method_filter *filter;
+    struct hook_quotas *quotas;
+    const struct plan *plan; /* or NULL */
+    struct generated_names *generated;
+    struct own_cost *own_cost;
+    uint64_t max_mem; /* the ledger's bound */
+    bool everywhere;  /* else hooks only in the JDK's class of virtual threads, for their starts */
+    bool has_virtual_threads;
+
     struct method_numbers methods;
     jobject platform_loader;      /* a global reference, or NULL */
-    pthread_rwlock_t filter_lock; /* of the filter in the agent's options */
+    pthread_rwlock_t filter_lock; /* of the filter */
     pthread_mutex_t
-        change_lock; /* held while loaded classes are changed; taken before the other locks */
-    bool everywhere; /* else hooks only in the JDK's class of virtual threads, for their starts */
+        change_lock;       /* held while loaded classes are changed; taken before the other locks */
     jclass virtual_thread; /* a global reference to that class; NULL: there is none */
     _Atomic bool
         starts_wanted;   /* that class is to have hooks: the program may make virtual threads */
@@ -40,32 +56,32 @@ struct class_hooks {
 
 /* To be called once, when the JVM can run Java. The natives become those of the hook class, see
  * hook_class__define. 0 or -errno, with a log line. */
-int class_hooks__begin(struct agent *agent, JNIEnv *jni, const JNINativeMethod natives[HOOK_COUNT],
-                       const struct bound_natives *more);
+int class_hooks__begin(struct class_hooks *hooks, JNIEnv *jni,
+                       const JNINativeMethod natives[HOOK_COUNT], const struct bound_natives *more);
 
 /* Sets the methods to be hooked from the next insert on. The two filters are swapped. */
-void class_hooks__set_filter(struct agent *agent, struct method_filter *filter);
+void class_hooks__set_filter(struct class_hooks *hooks, struct method_filter *filter);
 
 /* True if the loaded class is to have hooks and has none yet. A choose_class of
  * agent/hooks/loaded_classes.h. */
-bool class_hooks__is_to_be_hooked(struct agent *agent, JNIEnv *jni, jobject loader,
+bool class_hooks__is_to_be_hooked(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
                                   const char *name);
 
 /* The JVM refuses to change the class: noted in the ledger and in a log line. */
-void class_hooks__note_refused(struct agent *agent, const char *name, jvmtiError error);
+void class_hooks__note_refused(struct class_hooks *hooks, const char *name, jvmtiError error);
 
 /* The class is an interface that is not changed any more: noted in the ledger, with the methods
  * that have no hooks for this reason. */
-void class_hooks__note_interface(struct agent *agent, const char *name,
+void class_hooks__note_interface(struct class_hooks *hooks, const char *name,
                                  const struct class_listing *listing);
 
-/* A call_tree_resolve; context is the struct agent, key is the number that the hooks pass. */
+/* A call_tree_resolve; context is the struct class_hooks, key is the number that the hooks pass. */
 ledger_ref class_hooks__resolve(void *context, uint64_t key);
 
-/* A JVMTI callback. */
-void JNICALL class_hooks__file_loaded(jvmtiEnv *jvmti, JNIEnv *jni, jclass class_being_redefined,
-                                      jobject loader, const char *name, jobject protection_domain,
-                                      jint length, const unsigned char *bytes, jint *new_length,
-                                      unsigned char **new_bytes);
+/* The JVM loads a class, or a class is being changed: the new bytes, if there are any, are in the
+ * JVM's memory. */
+void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
+                              const char *name, jint length, const unsigned char *bytes,
+                              jint *new_length, unsigned char **new_bytes);
 
 #endif

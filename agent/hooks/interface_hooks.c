@@ -1,6 +1,5 @@
 #include "agent/hooks/interface_hooks.h"
 
-#include "agent/agent.h"
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/class_listing.h"
 #include "agent/methods/class_name.h"
@@ -34,9 +33,9 @@ static void list_method(jvmtiEnv *jvmti, jmethodID method, struct class_listing 
 }
 
 /* The ledger says so if there is anything that hooks could be in. */
-static void note(struct agent *agent, jclass class, const char *name)
+static void note(struct class_hooks *hooks, jclass class, const char *name)
 {
-    jvmtiEnv *jvmti = agent->jvmti;
+    jvmtiEnv *jvmti = hooks->jvmti;
     struct class_listing listing = {0};
     jmethodID *methods;
     jint count;
@@ -47,62 +46,62 @@ static void note(struct agent *agent, jclass class, const char *name)
         list_method(jvmti, methods[i], &listing);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)methods);
     if (listing.length)
-        class_hooks__note_interface(agent, name, &listing);
+        class_hooks__note_interface(hooks, name, &listing);
     class_listing__release(&listing);
 }
 
-bool interface_hooks__must_stay(struct agent *agent, jclass class, const char *name)
+bool interface_hooks__must_stay(struct class_hooks *hooks, jclass class, const char *name)
 {
-    struct class_hooks *hooks = &agent->class_hooks;
     const struct numbered_class *known = method_numbers__find_class(&hooks->methods, name);
     jboolean is_interface = JNI_FALSE;
 
     if (hooks->interfaces_may_change ||
-        (*agent->jvmti)->IsInterface(agent->jvmti, class, &is_interface) != JVMTI_ERROR_NONE ||
+        (*hooks->jvmti)->IsInterface(hooks->jvmti, class, &is_interface) != JVMTI_ERROR_NONE ||
         !is_interface)
         return false;
     if (!known ||
         (!numbered_class__is(known, CLASS_KEPT) && !numbered_class__is(known, CLASS_COUNTED)))
-        note(agent, class, name);
+        note(hooks, class, name);
     return true;
 }
 
-void interface_hooks__keep(struct agent *agent, struct numbered_class *class, bool is_jdk)
+void interface_hooks__keep(struct class_hooks *hooks, struct numbered_class *class, bool is_jdk)
 {
-    method_numbers__keep(&agent->class_hooks.methods, class);
+    method_numbers__keep(&hooks->methods, class);
     (void)numbered_class__mark(class, CLASS_KEPT);
     if (is_jdk)
         (void)numbered_class__mark(class, CLASS_OF_JDK);
 }
 
 /* The method of that number, if its hooks are kept; or NULL. */
-static const struct numbered_method *find_kept(struct agent *agent, uint32_t id)
+static const struct numbered_method *find_kept(struct class_hooks *hooks, uint32_t id)
 {
-    const struct numbered_method *method = method_numbers__get(&agent->class_hooks.methods, id);
+    const struct numbered_method *method = method_numbers__get(&hooks->methods, id);
 
     return method && numbered_method__is_kept(method) ? method : NULL;
 }
 
-static void hear(struct agent *agent, JNIEnv *jni, const struct numbered_method *method, bool heard)
+static void hear(struct class_hooks *hooks, JNIEnv *jni, const struct numbered_method *method,
+                 bool heard)
 {
-    method_numbers__hear_kept(&agent->class_hooks.methods, method->id, heard);
-    hook_quotas__hold(&agent->quotas, jni, method->id, !heard);
+    method_numbers__hear_kept(&hooks->methods, method->id, heard);
+    hook_quotas__hold(hooks->quotas, jni, method->id, !heard);
 }
 
-static uint32_t numbers(const struct agent *agent)
+static uint32_t numbers(const struct class_hooks *hooks)
 {
-    uint32_t count = __atomic_load_n(&agent->class_hooks.methods.count, __ATOMIC_ACQUIRE);
+    uint32_t count = __atomic_load_n(&hooks->methods.count, __ATOMIC_ACQUIRE);
 
     return count < HOOK_METHODS_MAX ? count : HOOK_METHODS_MAX - 1;
 }
 
-void interface_hooks__hold(struct agent *agent, JNIEnv *jni)
+void interface_hooks__hold(struct class_hooks *hooks, JNIEnv *jni)
 {
-    for (uint32_t id = 1; id <= numbers(agent); id++) {
-        const struct numbered_method *method = find_kept(agent, id);
+    for (uint32_t id = 1; id <= numbers(hooks); id++) {
+        const struct numbered_method *method = find_kept(hooks, id);
 
         if (method)
-            hear(agent, jni, method, false);
+            hear(hooks, jni, method, false);
     }
 }
 
@@ -134,35 +133,35 @@ static void count_method(struct ledger_header *header, const struct numbered_met
         ledger__count(&header->hooked_classes, 1);
 }
 
-static void release(struct agent *agent, JNIEnv *jni, const struct numbered_method *method)
+static void release(struct class_hooks *hooks, JNIEnv *jni, const struct numbered_method *method)
 {
-    bool admitted = is_admitted(&agent->options.filter, method);
+    bool admitted = is_admitted(hooks->filter, method);
     const struct class_listing nothing = {0};
 
     if (!numbered_class__is(method->class, CLASS_COUNTED))
-        count_method(agent->ledger.header, method, admitted);
+        count_method(hooks->ledger->header, method, admitted);
     if (admitted && numbered_class__mark(method->class, CLASS_HOOKED) &&
         !numbered_class__is(method->class, CLASS_COUNTED))
-        class_listing__write(&nothing, &agent->ledger, method->class, 0);
-    hear(agent, jni, method, admitted);
+        class_listing__write(&nothing, hooks->ledger, method->class, 0);
+    hear(hooks, jni, method, admitted);
 }
 
-void interface_hooks__release(struct agent *agent, JNIEnv *jni)
+void interface_hooks__release(struct class_hooks *hooks, JNIEnv *jni)
 {
-    uint32_t count = numbers(agent);
+    uint32_t count = numbers(hooks);
 
-    pthread_rwlock_rdlock(&agent->class_hooks.filter_lock);
+    pthread_rwlock_rdlock(&hooks->filter_lock);
     for (uint32_t id = 1; id <= count; id++) {
-        const struct numbered_method *method = find_kept(agent, id);
+        const struct numbered_method *method = find_kept(hooks, id);
 
         if (method)
-            release(agent, jni, method);
+            release(hooks, jni, method);
     }
     for (uint32_t id = 1; id <= count; id++) {
-        const struct numbered_method *method = find_kept(agent, id);
+        const struct numbered_method *method = find_kept(hooks, id);
 
         if (method)
             (void)numbered_class__mark(method->class, CLASS_COUNTED);
     }
-    pthread_rwlock_unlock(&agent->class_hooks.filter_lock);
+    pthread_rwlock_unlock(&hooks->filter_lock);
 }

@@ -18,20 +18,20 @@
 #include <jvmti.h>
 #include <stdbool.h>
 
-struct agent;
+struct class_hooks;
 
 /* Is the loaded class an interface that must not be changed? One that has code and no hooks is
  * noted as left alone; name is internal. */
-bool interface_hooks__must_stay(struct agent *agent, jclass class, const char *name);
+bool interface_hooks__must_stay(struct class_hooks *hooks, jclass class, const char *name);
 
 /* The interface got the hooks that method_numbers__set_hooked was told of. Any thread. */
-void interface_hooks__keep(struct agent *agent, struct numbered_class *class, bool is_jdk);
+void interface_hooks__keep(struct class_hooks *hooks, struct numbered_class *class, bool is_jdk);
 
 /* None is heard from here on. */
-void interface_hooks__hold(struct agent *agent, JNIEnv *jni);
+void interface_hooks__hold(struct class_hooks *hooks, JNIEnv *jni);
 
 /* Those are heard that the filter admits, and counted in the ledger's header if the filter is new.
  */
-void interface_hooks__release(struct agent *agent, JNIEnv *jni);
+void interface_hooks__release(struct class_hooks *hooks, JNIEnv *jni);
 
 #endif

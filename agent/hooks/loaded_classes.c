@@ -1,6 +1,6 @@
 #include "agent/hooks/loaded_classes.h"
 
-#include "agent/agent.h"
+#include "agent/hooks/class_hooks.h"
 #include "agent/hooks/interface_hooks.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #define BATCH 64
 
 struct transformation {
-    struct agent *agent;
+    struct class_hooks *hooks;
     JNIEnv *jni;
-    void (*refused)(struct agent *agent, const char *name, jvmtiError error);
+    void (*refused)(struct class_hooks *hooks, const char *name, jvmtiError error);
 };
 
 /* The internal name of a class, to be deallocated; NULL: of an array. */
@@ -40,16 +40,16 @@ static bool is_modifiable(jvmtiEnv *jvmti, jclass class)
     return (*jvmti)->IsModifiableClass(jvmti, class, &modifiable) == JVMTI_ERROR_NONE && modifiable;
 }
 
-static bool is_chosen(struct agent *agent, JNIEnv *jni, choose_class choose, jclass class)
+static bool is_chosen(struct class_hooks *hooks, JNIEnv *jni, choose_class choose, jclass class)
 {
-    jvmtiEnv *jvmti = agent->jvmti;
+    jvmtiEnv *jvmti = hooks->jvmti;
     jobject loader = NULL;
     char *name = name_of(jvmti, class);
     bool chosen = false;
 
     if (name && (*jvmti)->GetClassLoader(jvmti, class, &loader) == JVMTI_ERROR_NONE)
-        chosen = choose(agent, jni, loader, name) && is_modifiable(jvmti, class) &&
-                 !interface_hooks__must_stay(agent, class, name);
+        chosen = choose(hooks, jni, loader, name) && is_modifiable(jvmti, class) &&
+                 !interface_hooks__must_stay(hooks, class, name);
     if (loader)
         (*jni)->DeleteLocalRef(jni, loader);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
@@ -61,7 +61,7 @@ static bool is_chosen(struct agent *agent, JNIEnv *jni, choose_class choose, jcl
 static void transform(const struct transformation *transformation, const jclass *classes,
                       jint count)
 {
-    jvmtiEnv *jvmti = transformation->agent->jvmti;
+    jvmtiEnv *jvmti = transformation->hooks->jvmti;
     jvmtiError error = (*jvmti)->RetransformClasses(jvmti, count, classes);
 
     if (error == JVMTI_ERROR_NONE)
@@ -72,7 +72,7 @@ static void transform(const struct transformation *transformation, const jclass 
     } else {
         char *name = name_of(jvmti, classes[0]);
 
-        transformation->refused(transformation->agent, name ? name : "?", error);
+        transformation->refused(transformation->hooks, name ? name : "?", error);
         (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
     }
 }
@@ -129,13 +129,13 @@ void listed_classes__release(struct listed_classes *listed)
     *listed = (struct listed_classes){0};
 }
 
-jint loaded_classes__transform(struct agent *agent, JNIEnv *jni, choose_class choose,
-                               void (*refused)(struct agent *agent, const char *name,
+jint loaded_classes__transform(struct class_hooks *hooks, JNIEnv *jni, choose_class choose,
+                               void (*refused)(struct class_hooks *hooks, const char *name,
                                                jvmtiError error),
                                struct listed_classes *listed)
 {
-    struct transformation transformation = {.agent = agent, .jni = jni, .refused = refused};
-    jvmtiEnv *jvmti = agent->jvmti;
+    struct transformation transformation = {.hooks = hooks, .jni = jni, .refused = refused};
+    jvmtiEnv *jvmti = hooks->jvmti;
     struct listed_classes now = {0};
     jclass *classes;
     jint chosen = 0;
@@ -146,16 +146,16 @@ jint loaded_classes__transform(struct agent *agent, JNIEnv *jni, choose_class ch
     if (listed)
         now.hashes = hashes_of(jvmti, classes, now.count);
     for (jint i = 0; i < now.count; i++) {
-        if (!is_listed(listed, jvmti, classes[i]) && is_chosen(agent, jni, choose, classes[i]))
+        if (!is_listed(listed, jvmti, classes[i]) && is_chosen(hooks, jni, choose, classes[i]))
             classes[chosen++] = classes[i];
         else
             (*jni)->DeleteLocalRef(jni, classes[i]);
     }
-    began = own_cost__begin_classes(&agent->own_cost, true);
+    began = own_cost__begin_classes(hooks->own_cost, true);
     for (jint done = 0; done < chosen; done += BATCH)
         transform_batch(&transformation, classes + done,
                         chosen - done < BATCH ? chosen - done : BATCH);
-    own_cost__end_classes(&agent->own_cost, began);
+    own_cost__end_classes(hooks->own_cost, began);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)classes);
     if (listed) {
         listed_classes__release(listed);

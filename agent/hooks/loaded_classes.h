@@ -6,10 +6,11 @@
 #include <jvmti.h>
 #include <stdbool.h>
 
-struct agent;
+struct class_hooks;
 
 /* Whether the loaded class is to be transformed; name is internal, without L and ;. */
-typedef bool (*choose_class)(struct agent *agent, JNIEnv *jni, jobject loader, const char *name);
+typedef bool (*choose_class)(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
+                             const char *name);
 
 /* The classes in the JVM's list, by identity, since several loaders may have classes of one name.
  */
@@ -21,8 +22,8 @@ struct listed_classes {
 /* But for interfaces, see agent/hooks/interface_hooks.h, and for those that are listed; these are
  * all that there are afterwards. `listed`: NULL, or begins as zeros. How many were transformed;
  * those that the JVM refused, each alone, are told to `refused`. */
-jint loaded_classes__transform(struct agent *agent, JNIEnv *jni, choose_class choose,
-                               void (*refused)(struct agent *agent, const char *name,
+jint loaded_classes__transform(struct class_hooks *hooks, JNIEnv *jni, choose_class choose,
+                               void (*refused)(struct class_hooks *hooks, const char *name,
                                                jvmtiError error),
                                struct listed_classes *listed);
 

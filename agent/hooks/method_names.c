@@ -1,9 +1,8 @@
 #include "agent/hooks/method_names.h"
 
-#include "agent/agent.h"
 #include "agent/methods/class_name.h"
-#include "agent/methods/method_filter.h"
 #include "agent/threads/virtual_threads.h"
+#include "native/tree/call_tree.h"
 
 #include <string.h>
 
@@ -19,31 +18,31 @@ static const char *dotted(char *signature)
     return signature + 1;
 }
 
-static ledger_ref add(struct agent *agent, jmethodID method, const char *class_name,
+static ledger_ref add(const struct method_names *names, jmethodID method, const char *class_name,
                       const char *name, const char *signature, const char *source)
 {
-    struct ledger_method_names names = {
+    struct ledger_method_names texts = {
         .class_name = class_name, .name = name, .signature = signature, .source = source};
     jboolean is_native = JNI_FALSE;
     uint32_t flags = 0;
     ledger_ref ref;
 
-    (*agent->jvmti)->IsMethodNative(agent->jvmti, method, &is_native);
+    (*names->jvmti)->IsMethodNative(names->jvmti, method, &is_native);
     if (is_native)
         flags |= METHOD_NATIVE;
     if (strcmp(class_name, "java.lang.TreadleHooks") == 0 ||
         (!virtual_threads__is_pinning(class_name, name) &&
-         !method_filter__admits(&agent->options.filter, class_name, name)))
+         !method_filter__admits(names->filter, class_name, name)))
         flags |= METHOD_EXCLUDED;
-    ref = ledger__add_method(&agent->ledger, (uint64_t)(uintptr_t)method, &names, flags);
+    ref = ledger__add_method(names->ledger, (uint64_t)(uintptr_t)method, &texts, flags);
     return flags & METHOD_EXCLUDED ? CONTEXT_EXCLUDED : ref;
 }
 
 /* The local reference to the class goes when the callback returns. */
-static ledger_ref add_in_class(struct agent *agent, jmethodID method, const char *name,
+static ledger_ref add_in_class(const struct method_names *names, jmethodID method, const char *name,
                                const char *signature)
 {
-    jvmtiEnv *jvmti = agent->jvmti;
+    jvmtiEnv *jvmti = names->jvmti;
     char *class_signature = NULL, *source = NULL;
     ledger_ref ref = 0;
     jclass declaring;
@@ -53,7 +52,7 @@ static ledger_ref add_in_class(struct agent *agent, jmethodID method, const char
     if ((*jvmti)->GetClassSignature(jvmti, declaring, &class_signature, NULL) == JVMTI_ERROR_NONE) {
         if ((*jvmti)->GetSourceFileName(jvmti, declaring, &source) != JVMTI_ERROR_NONE)
             source = NULL;
-        ref = add(agent, method, dotted(class_signature), name, signature, source);
+        ref = add(names, method, dotted(class_signature), name, signature, source);
         (*jvmti)->Deallocate(jvmti, (unsigned char *)source);
         (*jvmti)->Deallocate(jvmti, (unsigned char *)class_signature);
     }
@@ -62,15 +61,15 @@ static ledger_ref add_in_class(struct agent *agent, jmethodID method, const char
 
 ledger_ref method_names__resolve(void *context, uint64_t key)
 {
-    struct agent *agent = context;
-    jvmtiEnv *jvmti = agent->jvmti;
+    const struct method_names *names = context;
+    jvmtiEnv *jvmti = names->jvmti;
     jmethodID method = (jmethodID)(uintptr_t)key;
     char *name = NULL, *signature = NULL;
     ledger_ref ref;
 
     if ((*jvmti)->GetMethodName(jvmti, method, &name, &signature, NULL) != JVMTI_ERROR_NONE)
         return 0;
-    ref = add_in_class(agent, method, name, signature);
+    ref = add_in_class(names, method, name, signature);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
     return ref;

@@ -3,11 +3,20 @@
 #ifndef TREADLE_METHOD_NAMES_H
 #define TREADLE_METHOD_NAMES_H
 
-#include "native/ledger/ledger_format.h"
+#include "agent/methods/method_filter.h"
+#include "native/ledger/ledger.h"
 
+#include <jvmti.h>
 #include <stdint.h>
 
-/* A call_tree_resolve: context is the struct agent, key the jmethodID. */
+/* What methods are looked up with. */
+struct method_names {
+    jvmtiEnv *jvmti;
+    struct ledger *ledger;
+    const struct method_filter *filter;
+};
+
+/* A call_tree_resolve: context is the struct method_names, key the jmethodID. */
 ledger_ref method_names__resolve(void *context, uint64_t key);
 
 #endif
