@@ -169,26 +169,6 @@ static void begin_budget(struct agent *agent)
         log__line(LOG_WARN, "plan=%s; this run learns anew", message);
 }
 
-/* What each module works with. */
-static void connect(struct agent *agent)
-{
-    agent->method_names = (struct method_names){
-        .jvmti = agent->jvmti, .ledger = &agent->ledger, .filter = &agent->options.filter};
-    agent->class_hooks = (struct class_hooks){
-        .jvmti = agent->jvmti,
-        .ledger = &agent->ledger,
-        .time = &agent->setup.time,
-        .filter = &agent->options.filter,
-        .quotas = &agent->quotas,
-        .generated = &agent->generated,
-        .own_cost = &agent->own_cost,
-        .max_mem = agent->options.max_mem,
-        .everywhere = agent->options.events == LEDGER_EVENTS_INSTRUMENT,
-    };
-    own_cost__init(&agent->own_cost, &agent->ledger, &agent->setup.time, &agent->scan,
-                   &agent->kernel_threads);
-}
-
 static int begin_ledger(struct agent *agent, const char *options, bool attached)
 {
     struct scan_java java = {.runs_java = runs_java,
@@ -293,6 +273,19 @@ static void JNICALL on_class_file(jvmtiEnv *jvmti, JNIEnv *jni, jclass redefined
                              new_length, new_bytes);
 }
 
+static void JNICALL on_generated_code(jvmtiEnv *jvmti, const char *name, const void *address,
+                                      jint bytes)
+{
+    (void)jvmti;
+    sampler__code_generated(&treadle_agent.sampler, name, address, bytes);
+}
+
+static void on_sample_signal(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    sample_signal__take(&treadle_agent.sampler, info, context);
+}
+
 static int add_capabilities(struct agent *agent)
 {
     enum ledger_event_mode mode = agent->options.events;
@@ -323,11 +316,11 @@ static int hear_events(struct agent *agent)
                                            .MethodEntry = method_events__entry,
                                            .MethodExit = method_events__exit,
                                            .ClassFileLoadHook = on_class_file,
+                                           .DynamicCodeGenerated = on_generated_code,
                                        }};
     int error = add_capabilities(agent);
 
     virtual_threads__add_callbacks(&callbacks);
-    sampler__add_callbacks(&callbacks.named);
     if (!error)
         error = (int)(*agent->jvmti)
                     ->SetEventCallbacks(agent->jvmti, &callbacks.named, (jint)sizeof callbacks);
@@ -353,9 +346,55 @@ static void leave_to_parent(void)
     atomic_store(&agent->profiling, false);
     atomic_store(&agent->active, false);
     atomic_store(&agent->class_hooks.wanted, false);
-    sampler__disable_in_child(agent);
+    sampler__disable_in_child(&agent->sampler);
     kernel_thread_table__abandon(&agent->kernel_threads);
     (void)ledger__make_private(&agent->ledger);
+}
+
+static void connect_class_hooks(struct agent *agent)
+{
+    struct class_hooks *hooks = &agent->class_hooks;
+
+    hooks->jvmti = agent->jvmti;
+    hooks->ledger = &agent->ledger;
+    hooks->time = &agent->setup.time;
+    hooks->filter = &agent->options.filter;
+    hooks->quotas = &agent->quotas;
+    hooks->generated = &agent->generated;
+    hooks->own_cost = &agent->own_cost;
+    hooks->max_mem = agent->options.max_mem;
+    hooks->everywhere = agent->options.events == LEDGER_EVENTS_INSTRUMENT;
+}
+
+static void connect_sampler(struct agent *agent)
+{
+    struct sampler *sampler = &agent->sampler;
+
+    sampler->jvmti = agent->jvmti;
+    sampler->ledger = &agent->ledger;
+    sampler->time = &agent->setup.time;
+    sampler->scan = &agent->scan;
+    sampler->kernel_threads = &agent->kernel_threads;
+    sampler->own_cost = &agent->own_cost;
+    sampler->generated = &agent->generated;
+    sampler->jobs = &agent->jobs;
+    sampler->on_signal = on_sample_signal;
+    sampler->keys_are_ids = agent->options.events == LEDGER_EVENTS_JVMTI;
+    sampler->is_by_budget = agent->options.samples_by_budget;
+    sampler->mode = agent->options.sample;
+    sampler->interval_ns = agent->options.interval_ns;
+    sampler->wanted_clock = agent->options.sample_clock;
+}
+
+/* Each module gets what it works with. */
+static void connect(struct agent *agent)
+{
+    agent->method_names = (struct method_names){
+        .jvmti = agent->jvmti, .ledger = &agent->ledger, .filter = &agent->options.filter};
+    own_cost__init(&agent->own_cost, &agent->ledger, &agent->setup.time, &agent->scan,
+                   &agent->kernel_threads);
+    connect_class_hooks(agent);
+    connect_sampler(agent);
 }
 
 /* What a beginning has made that came to nothing, and that nobody has used yet: it may be tried

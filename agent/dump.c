@@ -30,7 +30,7 @@ static int write_snapshot(struct snapshot_job *job)
         return error;
     if (header->profiling)
         (void)process_scan__run(&agent->scan, ledger_time__now_ns(&agent->setup.time), SCAN_CPU);
-    sampler__drain(agent);
+    sampler__drain(&agent->sampler);
     thread_fold__tidy(&agent->folder, &agent->folder_tree);
     housekeeping__look_at_cost(agent, true);
     header->snapshots++;
@@ -79,7 +79,7 @@ void dump__at_exit(struct agent *agent, JNIEnv *jni)
     struct snapshot_job job = {.agent = agent, .pattern = agent->snapshot_pattern, .last = true};
 
     thread_events__record_names(agent, jni);
-    sampler__stop(agent);
+    sampler__stop(&agent->sampler);
     record_details(agent, jni);
     job_handoff__run(&agent->jobs, run_snapshot, &job);
     if (job.error) {

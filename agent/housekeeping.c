@@ -118,13 +118,13 @@ static void look_after(struct agent *agent)
     (void)ledger__reserve_ahead(&agent->ledger, AHEAD_BYTES + used / AHEAD_PART);
     /* Takes its time, for which an exit need not wait: not under the lock. */
     if (!atomic_load(&agent->over))
-        sampler__start_if_due(agent);
+        sampler__start_if_due(&agent->sampler);
     /* A snapshot that is being written scans too: no need to wait for it. */
     if (pthread_mutex_trylock(&agent->snapshot_lock) != 0)
         return;
     if (!atomic_load(&agent->over)) {
         scan_in_turn(agent);
-        sampler__look_after(agent);
+        sampler__look_after(&agent->sampler);
         thread_fold__tidy(&agent->folder, &agent->folder_tree);
         housekeeping__look_at_cost(agent, false);
         note_pruning(agent);
@@ -138,7 +138,7 @@ static uint64_t rest_ns(const struct agent *agent)
 {
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
     uint64_t scan_ns = agent->next_scan_ns > now_ns ? agent->next_scan_ns - now_ns : 0;
-    uint64_t sampler_ns = sampler__rest_ns(agent);
+    uint64_t sampler_ns = sampler__rest_ns(&agent->sampler);
 
     if (sampler_ns && sampler_ns < scan_ns)
         return sampler_ns;

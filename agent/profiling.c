@@ -77,7 +77,7 @@ int profiling__start(struct agent *agent, JNIEnv *jni)
     standing_frames__place_all(agent, jni, agent->epochs + 1);
     begin_epoch(agent);
     standing_frames__place_silent(agent, jni, agent->epochs);
-    (void)sampler__start(agent);
+    (void)sampler__start(&agent->sampler);
     log__line(LOG_INFO, "profiling started");
     return 0;
 }
@@ -89,7 +89,7 @@ int profiling__stop(struct agent *agent, JNIEnv *jni)
         return -EALREADY;
     }
     thread_events__record_names(agent, jni);
-    sampler__stop(agent);
+    sampler__stop(&agent->sampler);
     job_handoff__run(&agent->jobs, note_stop, agent);
     set_events(agent, false);
     if (has_hooks(agent))
@@ -115,7 +115,7 @@ static void start_with_process(struct agent *agent, JNIEnv *jni, jthread main)
     if (has_hooks(agent))
         class_changes__insert(&agent->class_hooks, jni);
     agent->class_hooks.interfaces_may_change = false;
-    sampler__start_later(agent);
+    sampler__start_later(&agent->sampler);
 }
 
 /* Natives of Thread that were bound before the agent came are bound again, to their wrappers. */
@@ -136,7 +136,7 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
     int error = 0;
 
     host_facts__record_jvm(agent);
-    sampler__prepare(agent, jni);
+    sampler__prepare(&agent->sampler, jni);
     thread_events__prepare(agent, jni);
     if (agent->virtual_thread_class)
         agent->ledger.header->metrics_charged |= 1ull << METRIC_PINNED;

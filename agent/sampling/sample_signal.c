@@ -1,7 +1,7 @@
 #include "agent/sampling/sample_signal.h"
 
-#include "agent/agent.h"
 #include "agent/hotspot/java_host.h"
+#include "agent/sampling/sampler.h"
 #include "native/fault_guard.h"
 #include "native/tree/sample_tree.h"
 
@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <ucontext.h>
 #include <unistd.h>
-
-static int installed; /* its number, or 0 */
 
 /* No thread's stack is larger. */
 #define STACK_BYTES_MAX (UINT64_C(1) << 30)
@@ -88,13 +86,13 @@ static bool comes_from_fault(const ucontext_t *context, const struct mode_times 
 #endif
 
 /* The CPU time since the sample before; of the first one, what its timer was set to. */
-static uint64_t time_since_last(const struct agent *agent, const siginfo_t *info)
+static uint64_t time_since_last(const struct sampler *sampler, const siginfo_t *info)
 {
-    uint32_t round = atomic_load(&agent->sampler.round);
+    uint32_t round = atomic_load(&sampler->round);
     uint64_t missed = info->si_code == SI_TIMER ? (uint64_t)info->si_overrun : 0;
     uint64_t now_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t since_ns = last_sample.round == round ? now_ns - last_sample.cpu_ns
-                                                   : (1 + missed) * agent->sampler.interval_ns;
+                                                   : (1 + missed) * sampler->interval_ns;
 
     last_sample.cpu_ns = now_ns;
     last_sample.round = round;
@@ -103,9 +101,10 @@ static uint64_t time_since_last(const struct agent *agent, const siginfo_t *info
 
 /* A thread that ran on in its own code while the signal could not come was not seen there: only a
  * system call is one place for any time. */
-static uint64_t seen_of(const struct agent *agent, const struct sample *sample, uint64_t since_ns)
+static uint64_t seen_of(const struct sampler *sampler, const struct sample *sample,
+                        uint64_t since_ns)
 {
-    uint64_t interval_ns = agent->sampler.interval_ns;
+    uint64_t interval_ns = sampler->interval_ns;
     uint64_t most_ns = 2 * (interval_ns > TICK_NS ? interval_ns : TICK_NS);
     bool in_kernel = sample->frame_count > 0 && sample_frame__kind(sample->frames) == FRAME_KERNEL;
 
@@ -117,27 +116,27 @@ static uint64_t seen_of(const struct agent *agent, const struct sample *sample, 
 /* The Java thread that runs here, if its current node is its own; or NULL, also where that lies too
  * deep to be found out within the interval: the sample is then one without a home, and counted so.
  */
-static struct ledger_thread *find_thread(const struct agent *agent,
+static struct ledger_thread *find_thread(const struct sampler *sampler,
                                          const struct kernel_thread *mine)
 {
     struct ledger_thread *thread = mine && !mine->idle ? mine->thread : NULL;
     const struct ledger_node *node = mine ? mine->tree.current : NULL;
-    uint64_t steps = agent->sampler.interval_ns / CLIMB_PART / CLIMB_NS;
+    uint64_t steps = sampler->interval_ns / CLIMB_PART / CLIMB_NS;
 
     if (steps < CLIMB_LEAST)
         steps = CLIMB_LEAST;
-    return thread && node && sample_tree__is_of(&agent->ledger, node, thread, steps) ? thread
-                                                                                     : NULL;
+    return thread && node && sample_tree__is_of(sampler->ledger, node, thread, steps) ? thread
+                                                                                      : NULL;
 }
 
 /* The buffers have counted one. */
-static void count_lost(const struct agent *agent, uint32_t turns)
+static void count_lost(const struct sampler *sampler, uint32_t turns)
 {
-    struct ledger_thread *thread = find_thread(agent, kernel_thread_table__mine());
+    struct ledger_thread *thread = find_thread(sampler, kernel_thread_table__mine());
 
-    ledger__count(&agent->ledger.header->samples, turns - 1);
-    ledger__count(&agent->ledger.header->dropped_samples, turns - 1);
-    if (thread && agent->sampler.mode == LEDGER_SAMPLE_CPU)
+    ledger__count(&sampler->ledger->header->samples, turns - 1);
+    ledger__count(&sampler->ledger->header->dropped_samples, turns - 1);
+    if (thread && sampler->mode == LEDGER_SAMPLE_CPU)
         __atomic_fetch_add(&thread->lost_samples, 1, __ATOMIC_RELAXED);
 }
 
@@ -150,11 +149,11 @@ static uint64_t time_since_event(const struct kernel_thread *mine)
     return unprofiled__less(cpu_ns, mine->record->charged_cpu_ns);
 }
 
-static void say_where(const struct agent *agent, struct sample *sample, uint32_t turns)
+static void say_where(const struct sampler *sampler, struct sample *sample, uint32_t turns)
 {
     const struct kernel_thread *mine = kernel_thread_table__mine();
     const struct ledger_node *node = mine ? mine->tree.current : NULL;
-    struct ledger_thread *thread = find_thread(agent, mine);
+    struct ledger_thread *thread = find_thread(sampler, mine);
 
     sample->thread = 0;
     sample->node = 0;
@@ -163,14 +162,14 @@ static void say_where(const struct agent *agent, struct sample *sample, uint32_t
     sample->event_ns =
         sample->charged_ns ? time_since_event(mine) : clock_ns(CLOCK_THREAD_CPUTIME_ID);
     sample->tid = mine && mine->record ? mine->record->tid : gettid();
-    sample->when_ns = ledger_time__now_ns(&agent->setup.time);
+    sample->when_ns = ledger_time__now_ns(sampler->time);
     sample->modes = (struct mode_times){0};
     if (!(sample->flags & SAMPLE_IS_WALL))
-        mode_times__since_last(&sample->modes, sample->when_ns, atomic_load(&agent->sampler.round));
+        mode_times__since_last(&sample->modes, sample->when_ns, atomic_load(&sampler->round));
     if (!thread)
         return;
-    sample->thread = ledger__ref(&agent->ledger, thread);
-    sample->node = ledger__ref(&agent->ledger, node);
+    sample->thread = ledger__ref(sampler->ledger, thread);
+    sample->node = ledger__ref(sampler->ledger, node);
     sample->key = node->key;
     __atomic_fetch_add(&thread->samples, turns, __ATOMIC_RELAXED);
 }
@@ -198,10 +197,10 @@ static void find_java_thread(const struct vm_structs *structs, pid_t tid,
     }
 }
 
-static void walk(const struct agent *agent, const ucontext_t *context, struct sample *sample,
+static void walk(const struct sampler *sampler, const ucontext_t *context, struct sample *sample,
                  uint32_t room)
 {
-    const struct vm_structs *structs = &agent->sampler.walker.structs;
+    const struct vm_structs *structs = &sampler->walker.structs;
     struct stack_position position = {0};
     struct fault_guard guard;
 
@@ -214,16 +213,16 @@ static void walk(const struct agent *agent, const ucontext_t *context, struct sa
         position.faulted =
             !(sample->flags & SAMPLE_IS_WALL) && comes_from_fault(context, &sample->modes);
         find_java_thread(structs, sample->tid, &position);
-        stack_walk__run(&agent->sampler.walker, &position, sample, room);
+        stack_walk__run(&sampler->walker, &position, sample, room);
     } else {
         sample->failure = WALK_FAULT;
     }
     fault_guard__leave(&guard);
 }
 
-static void note_partial(const struct agent *agent, const struct sample *sample)
+static void note_partial(const struct sampler *sampler, const struct sample *sample)
 {
-    struct ledger_thread *thread = ledger__at(&agent->ledger, sample->thread);
+    struct ledger_thread *thread = ledger__at(sampler->ledger, sample->thread);
 
     if (sample->flags & SAMPLE_IS_PARTIAL && sample->thread)
         thread->partial_samples++;
@@ -255,38 +254,36 @@ static void mend(const struct sample *sample)
         kernel_thread__mend(mine);
 }
 
-static void on_signal(int number, siginfo_t *info, void *context)
+void sample_signal__take(struct sampler *sampler, const siginfo_t *info, const void *context)
 {
-    struct agent *agent = &treadle_agent;
-    bool wall = agent->sampler.mode == LEDGER_SAMPLE_WALL;
+    bool wall = sampler->mode == LEDGER_SAMPLE_WALL;
     int error = errno;
     uint64_t began_ns, since_ns;
     uint32_t room, turns;
     struct sample *sample;
 
-    (void)number;
-    if (!atomic_load(&agent->sampler.running))
+    if (!atomic_load(&sampler->running))
         return;
-    turns = wall ? running_threads__answer(&agent->sampler.running_threads, info) : 1;
+    turns = wall ? running_threads__answer(&sampler->running_threads, info) : 1;
     if (!turns)
         return;
-    began_ns = ledger_time__now_ns(&agent->setup.time);
-    since_ns = wall ? 0 : time_since_last(agent, info);
-    sample = sample_buffers__claim(agent->sampler.buffers,
+    began_ns = ledger_time__now_ns(sampler->time);
+    since_ns = wall ? 0 : time_since_last(sampler, info);
+    sample = sample_buffers__claim(sampler->buffers,
                                    (unsigned)((uintptr_t)&fault_guard_current >> 12), &room);
     if (sample) {
         sample->flags = wall ? SAMPLE_IS_WALL : 0;
-        say_where(agent, sample, turns);
-        walk(agent, context, sample, room);
-        sample->seen_ns = wall ? turns : seen_of(agent, sample, since_ns);
-        note_partial(agent, sample);
+        say_where(sampler, sample, turns);
+        walk(sampler, context, sample, room);
+        sample->seen_ns = wall ? turns : seen_of(sampler, sample, since_ns);
+        note_partial(sampler, sample);
         mend(sample);
-        sample_buffers__commit(agent->sampler.buffers, sample);
+        sample_buffers__commit(sampler->buffers, sample);
     } else {
-        count_lost(agent, turns);
+        count_lost(sampler, turns);
     }
-    own_cost__count_signal(&agent->own_cost, (unsigned)((uintptr_t)&fault_guard_current >> 12),
-                           ledger_time__now_ns(&agent->setup.time) - began_ns);
+    own_cost__count_signal(sampler->own_cost, (unsigned)((uintptr_t)&fault_guard_current >> 12),
+                           ledger_time__now_ns(sampler->time) - began_ns);
     errno = error;
 }
 
@@ -321,21 +318,20 @@ static void block_others(sigset_t *mask)
         sigdelset(mask, faults[i]);
 }
 
-int sample_signal__install(int *number)
+int sample_signal__install(int *number, sample_handler handler)
 {
-    struct sigaction action = {.sa_sigaction = on_signal,
+    struct sigaction action = {.sa_sigaction = handler,
                                .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    int chosen;
 
-    if (!installed) {
-        int chosen = choose();
-
-        if (!chosen)
-            return -EBUSY;
-        block_others(&action.sa_mask);
-        if (sigaction(chosen, &action, NULL) != 0)
-            return -errno;
-        installed = chosen;
-    }
-    *number = installed;
+    if (*number)
+        return 0;
+    chosen = choose();
+    if (!chosen)
+        return -EBUSY;
+    block_others(&action.sa_mask);
+    if (sigaction(chosen, &action, NULL) != 0)
+        return -errno;
+    *number = chosen;
     return 0;
 }

@@ -1,6 +1,5 @@
 #include "agent/sampling/sampler.h"
 
-#include "agent/agent.h"
 #include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
 #include "agent/sampling/sample_signal.h"
@@ -37,15 +36,10 @@ void sampler__add_capabilities(jvmtiCapabilities *capabilities)
     capabilities->can_get_source_file_name = 1;
 }
 
-static void JNICALL on_generated(jvmtiEnv *jvmti, const char *name, const void *address, jint bytes)
+void sampler__code_generated(struct sampler *sampler, const char *name, const void *address,
+                             jint bytes)
 {
-    (void)jvmti;
-    sampled_symbols__stub(&treadle_agent.sampler.merge.names.symbols, name, address, bytes);
-}
-
-void sampler__add_callbacks(jvmtiEventCallbacks *callbacks)
-{
-    callbacks->DynamicCodeGenerated = on_generated;
+    sampled_symbols__stub(&sampler->merge.names.symbols, name, address, bytes);
 }
 
 static jfieldID find_java_thread_field(JNIEnv *jni)
@@ -59,21 +53,21 @@ static jfieldID find_java_thread_field(JNIEnv *jni)
     return field;
 }
 
-const void *sampler__java_thread_of(const struct agent *agent, JNIEnv *jni, jthread thread)
+const void *sampler__java_thread_of(const struct sampler *sampler, JNIEnv *jni, jthread thread)
 {
-    jfieldID field = agent->sampler.java_thread_field;
+    jfieldID field = sampler->java_thread_field;
 
     return field ? (const void *)(uintptr_t)(*jni)->GetLongField(jni, thread, field) : NULL;
 }
 
 /* A thread's JNIEnv lies in its JavaThread. */
-static uintptr_t find_jni_offset(const struct agent *agent, JNIEnv *jni)
+static uintptr_t find_jni_offset(const struct sampler *sampler, JNIEnv *jni)
 {
     jthread thread = NULL;
     uintptr_t offset = 0;
 
-    if ((*agent->jvmti)->GetCurrentThread(agent->jvmti, &thread) == JVMTI_ERROR_NONE) {
-        uintptr_t java_thread = (uintptr_t)sampler__java_thread_of(agent, jni, thread);
+    if ((*sampler->jvmti)->GetCurrentThread(sampler->jvmti, &thread) == JVMTI_ERROR_NONE) {
+        uintptr_t java_thread = (uintptr_t)sampler__java_thread_of(sampler, jni, thread);
 
         if (java_thread && (uintptr_t)jni > java_thread && (uintptr_t)jni - java_thread < 65536)
             offset = (uintptr_t)jni - java_thread;
@@ -82,9 +76,8 @@ static uintptr_t find_jni_offset(const struct agent *agent, JNIEnv *jni)
     return offset;
 }
 
-static void look_into_jvm(struct agent *agent)
+static void look_into_jvm(struct sampler *sampler)
 {
-    struct sampler *sampler = &agent->sampler;
     const char *missing;
 
     sampler->sees_java = stack_walker__open(&sampler->walker, sampler->images, &missing);
@@ -93,19 +86,16 @@ static void look_into_jvm(struct agent *agent)
                   missing);
 }
 
-void sampler__prepare(struct agent *agent, JNIEnv *jni)
+void sampler__prepare(struct sampler *sampler, JNIEnv *jni)
 {
-    pthread_mutex_init(&agent->sampler.start_lock, NULL);
-    agent->sampler.mode = agent->options.sample;
-    agent->sampler.interval_ns = agent->options.interval_ns;
-    agent->sampler.wanted_clock = agent->options.sample_clock;
-    agent->sampler.java_thread_field = find_java_thread_field(jni);
-    agent->sampler.jni_offset = find_jni_offset(agent, jni);
+    pthread_mutex_init(&sampler->start_lock, NULL);
+    sampler->java_thread_field = find_java_thread_field(jni);
+    sampler->jni_offset = find_jni_offset(sampler, jni);
 }
 
-const void *sampler__java_thread(const struct agent *agent, const JNIEnv *jni)
+const void *sampler__java_thread(const struct sampler *sampler, const JNIEnv *jni)
 {
-    uintptr_t offset = agent->sampler.jni_offset;
+    uintptr_t offset = sampler->jni_offset;
 
     return jni && offset ? (const char *)jni - offset : NULL;
 }
@@ -129,15 +119,14 @@ static bool find_kernel_stack(void *context, int32_t tid, uint64_t when_ns,
 }
 
 /* What samples need and takes next to no time; once. */
-static int prepare(struct agent *agent)
+static int prepare(struct sampler *sampler)
 {
-    struct sampler *sampler = &agent->sampler;
     jvmtiCapabilities capabilities = {0};
 
     if (sampler->ready)
         return 0;
     sampler__add_capabilities(&capabilities);
-    if ((*agent->jvmti)->AddCapabilities(agent->jvmti, &capabilities) != JVMTI_ERROR_NONE)
+    if ((*sampler->jvmti)->AddCapabilities(sampler->jvmti, &capabilities) != JVMTI_ERROR_NONE)
         log__line(LOG_WARN, "this JVM does not tell lines and bytecodes: none in treadle annotate");
     if (!sampler->images)
         sampler->images = code_images__new();
@@ -147,14 +136,14 @@ static int prepare(struct agent *agent)
         return -ENOMEM;
     sampler->walker.images = sampler->images;
     java_methods__init(&sampler->methods, &sampler->walker.structs);
-    sampler->methods.generated = &agent->generated;
+    sampler->methods.generated = sampler->generated;
     compiled_code__init(&sampler->code, &sampler->walker.code, &sampler->methods);
-    sample_merge__init(&sampler->merge, &agent->ledger, &agent->scan, &sampler->walker,
+    sample_merge__init(&sampler->merge, sampler->ledger, sampler->scan, &sampler->walker,
                        &sampler->methods, &sampler->code);
-    sampler->merge.threads = &agent->kernel_threads;
+    sampler->merge.threads = sampler->kernel_threads;
     sampler->merge.names.kernel_stack = find_kernel_stack;
     sampler->merge.names.kernel_context = sampler;
-    sampler->merge.names.keys_are_ids = agent->options.events == LEDGER_EVENTS_JVMTI;
+    sampler->merge.names.keys_are_ids = sampler->keys_are_ids;
     pthread_mutex_init(&sampler->tasks_lock, NULL);
     sampler->ready = true;
     return 0;
@@ -174,9 +163,9 @@ static void describe_all_code(struct sampler *sampler, bool on)
 }
 
 /* Names of the JVM's own stubs. */
-static void hear(const struct agent *agent, bool on)
+static void hear(const struct sampler *sampler, bool on)
 {
-    jvmtiEnv *jvmti = agent->jvmti;
+    jvmtiEnv *jvmti = sampler->jvmti;
 
     (void)jvmti_event__set(jvmti, JVMTI_EVENT_DYNAMIC_CODE_GENERATED, on);
     if (on)
@@ -226,10 +215,8 @@ static struct sampled_task *watch(struct sampler *sampler, pid_t tid)
     return task ? task : add_task(sampler, tid);
 }
 
-void sampler__watch_me(struct agent *agent)
+void sampler__watch_me(struct sampler *sampler)
 {
-    struct sampler *sampler = &agent->sampler;
-
     if (!atomic_load(&sampler->running) || sampler->mode != LEDGER_SAMPLE_CPU)
         return;
     pthread_mutex_lock(&sampler->tasks_lock);
@@ -248,10 +235,9 @@ static void forget_gone(struct sampler *sampler, unsigned pass)
 }
 
 /* All kernel threads but the profiler's own have a timer. */
-static void watch_all(struct agent *agent)
+static void watch_all(struct sampler *sampler)
 {
     static unsigned pass;
-    struct sampler *sampler = &agent->sampler;
     DIR *folder = opendir("/proc/self/task");
     const struct dirent *entry;
 
@@ -263,7 +249,7 @@ static void watch_all(struct agent *agent)
     while (atomic_load(&sampler->running) && (entry = readdir(folder))) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
         struct sampled_task *task =
-            tid > 0 && tid != agent->ledger.header->profiler_tid ? watch(sampler, tid) : NULL;
+            tid > 0 && tid != sampler->ledger->header->profiler_tid ? watch(sampler, tid) : NULL;
 
         if (task)
             task->pass = pass;
@@ -274,24 +260,21 @@ static void watch_all(struct agent *agent)
 }
 
 /* Java threads come by themselves, others are looked for: less often where that takes longer. */
-static void watch_in_turn(struct agent *agent)
+static void watch_in_turn(struct sampler *sampler)
 {
-    struct sampler *sampler = &agent->sampler;
     uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), rest_ns;
 
-    if (ledger_time__now_ns(&agent->setup.time) < sampler->next_watch_ns)
+    if (ledger_time__now_ns(sampler->time) < sampler->next_watch_ns)
         return;
-    watch_all(agent);
+    watch_all(sampler);
     rest_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) * WATCH_COST;
     sampler->next_watch_ns =
-        ledger_time__now_ns(&agent->setup.time) + (rest_ns < WATCH_NS_MAX ? rest_ns : WATCH_NS_MAX);
+        ledger_time__now_ns(sampler->time) + (rest_ns < WATCH_NS_MAX ? rest_ns : WATCH_NS_MAX);
 }
 
-static void note(struct agent *agent, int clock_error)
+static void note(struct sampler *sampler, int clock_error)
 {
-    struct ledger_header *header = agent->ledger.header;
-    const struct sampler *sampler = &agent->sampler;
-
+    struct ledger_header *header = sampler->ledger->header;
     header->sample_mode = sampler->mode;
     header->sample_modes |= 1u << sampler->mode;
     header->sample_clock = sampler->clock;
@@ -303,15 +286,13 @@ static void note(struct agent *agent, int clock_error)
 }
 
 /* False: there are to be none, or there cannot be any. */
-static bool may_start(struct agent *agent)
+static bool may_start(struct sampler *sampler)
 {
-    const struct sampler *sampler = &agent->sampler;
-
     if (sampler->mode == LEDGER_SAMPLE_NONE || sampler->due_ns || atomic_load(&sampler->running))
         return false;
     /* Of a handler that stands before its own, this JVM would complain to the user. */
     if (vm_structs__flag("CheckJNICalls")) {
-        if (!agent->options.samples_by_budget)
+        if (!sampler->is_by_budget)
             log__line(LOG_WARN, "no samples under -Xcheck:jni");
         return false;
     }
@@ -319,10 +300,9 @@ static bool may_start(struct agent *agent)
 }
 
 /* On a thread that the JVM knows. */
-static int get_ready(struct agent *agent)
+static int get_ready(struct sampler *sampler)
 {
-    struct sampler *sampler = &agent->sampler;
-    int clock_error = 0, error = prepare(agent);
+    int clock_error = 0, error = prepare(sampler);
 
     if (error)
         return error;
@@ -330,44 +310,42 @@ static int get_ready(struct agent *agent)
         sampler->mode == LEDGER_SAMPLE_WALL
             ? LEDGER_SAMPLE_CLOCK_WALL
             : sample_timer__choose(sampler->wanted_clock, sampler->interval_ns, &clock_error);
-    note(agent, clock_error);
+    note(sampler, clock_error);
     describe_all_code(sampler, true);
-    hear(agent, true);
+    hear(sampler, true);
     return 0;
 }
 
 /* What takes its time; one thread at a time. */
-static int look_around(struct agent *agent)
+static int look_around(struct sampler *sampler)
 {
-    struct sampler *sampler = &agent->sampler;
     int error = code_images__refresh(sampler->images);
 
     if (error)
         return error;
     if (!sampler->looked)
-        look_into_jvm(agent);
+        look_into_jvm(sampler);
     sampler->looked = true;
     return 0;
 }
 
 /* Under the lock. */
-static int begin(struct agent *agent)
+static int begin(struct sampler *sampler)
 {
-    struct sampler *sampler = &agent->sampler;
     int error = fault_guard__install();
 
     sampler->due_ns = 0;
     if (!error)
-        error = sample_signal__install(&sampler->signal);
+        error = sample_signal__install(&sampler->signal, sampler->on_signal);
     if (error)
         return error;
     sampler->running_threads.signal = sampler->signal;
-    own_cost__measure_delivery(&agent->own_cost, sampler->signal);
-    sample_time__start(&sampler->merge.time, ledger_time__now_ns(&agent->setup.time));
+    own_cost__measure_delivery(sampler->own_cost, sampler->signal);
+    sample_time__start(&sampler->merge.time, ledger_time__now_ns(sampler->time));
     atomic_fetch_add(&sampler->round, 1);
     atomic_store(&sampler->running, true);
     if (sampler->mode == LEDGER_SAMPLE_CPU)
-        watch_all(agent);
+        watch_all(sampler);
     return 0;
 }
 
@@ -381,69 +359,65 @@ static int complain(int error)
 /* In the housekeeping thread, which looks for new images, too. */
 static void start_now(void *context)
 {
-    struct agent *agent = context;
-    struct sampler *sampler = &agent->sampler;
-    int error = look_around(agent);
+    struct sampler *sampler = context;
+    int error = look_around(sampler);
 
     pthread_mutex_lock(&sampler->start_lock);
     if (!error && sampler->due_ns)
-        error = begin(agent);
+        error = begin(sampler);
     sampler->due_ns = 0;
     sampler->start_error = error;
     pthread_mutex_unlock(&sampler->start_lock);
     (void)complain(error);
 }
 
-static int start_at(struct agent *agent, uint64_t when_ns)
+static int start_at(struct sampler *sampler, uint64_t when_ns)
 {
-    int error = complain(get_ready(agent));
+    int error = complain(get_ready(sampler));
 
-    pthread_mutex_lock(&agent->sampler.start_lock);
-    agent->sampler.due_ns = error ? 0 : when_ns;
-    pthread_mutex_unlock(&agent->sampler.start_lock);
+    pthread_mutex_lock(&sampler->start_lock);
+    sampler->due_ns = error ? 0 : when_ns;
+    pthread_mutex_unlock(&sampler->start_lock);
     return error;
 }
 
-int sampler__start(struct agent *agent)
+int sampler__start(struct sampler *sampler)
 {
     int error;
 
-    if (!may_start(agent))
-        return agent->sampler.mode == LEDGER_SAMPLE_NONE ? 0 : -ENOTSUP;
-    error = start_at(agent, ledger_time__now_ns(&agent->setup.time));
+    if (!may_start(sampler))
+        return sampler->mode == LEDGER_SAMPLE_NONE ? 0 : -ENOTSUP;
+    error = start_at(sampler, ledger_time__now_ns(sampler->time));
     if (error)
         return error;
-    job_handoff__run(&agent->jobs, start_now, agent);
-    return agent->sampler.start_error;
+    job_handoff__run(sampler->jobs, start_now, sampler);
+    return sampler->start_error;
 }
 
-void sampler__start_later(struct agent *agent)
+void sampler__start_later(struct sampler *sampler)
 {
-    if (may_start(agent))
-        (void)start_at(agent, ledger_time__now_ns(&agent->setup.time) + STARTED_NS);
+    if (may_start(sampler))
+        (void)start_at(sampler, ledger_time__now_ns(sampler->time) + STARTED_NS);
 }
 
-static bool is_due(struct agent *agent)
+static bool is_due(struct sampler *sampler)
 {
-    struct sampler *sampler = &agent->sampler;
     uint64_t due_ns;
 
     pthread_mutex_lock(&sampler->start_lock);
     due_ns = sampler->due_ns;
     pthread_mutex_unlock(&sampler->start_lock);
-    return due_ns && ledger_time__now_ns(&agent->setup.time) >= due_ns;
+    return due_ns && ledger_time__now_ns(sampler->time) >= due_ns;
 }
 
-void sampler__start_if_due(struct agent *agent)
+void sampler__start_if_due(struct sampler *sampler)
 {
-    if (agent->sampler.ready && is_due(agent))
-        start_now(agent);
+    if (sampler->ready && is_due(sampler))
+        start_now(sampler);
 }
 
-void sampler__stop(struct agent *agent)
+void sampler__stop(struct sampler *sampler)
 {
-    struct sampler *sampler = &agent->sampler;
-
     bool was_due, was_running;
 
     pthread_mutex_lock(&sampler->start_lock);
@@ -456,9 +430,9 @@ void sampler__stop(struct agent *agent)
     pthread_mutex_lock(&sampler->tasks_lock);
     while (sampler->tasks)
         forget_task(sampler, sampler->tasks);
-    wall_samples__end(agent);
+    wall_samples__end(sampler);
     pthread_mutex_unlock(&sampler->tasks_lock);
-    hear(agent, false);
+    hear(sampler, false);
     describe_all_code(sampler, false);
 }
 
@@ -479,9 +453,8 @@ static uint32_t name_stack(struct sampler *sampler, jvmtiEnv *jvmti,
     return named;
 }
 
-void sampler__record_stack(struct agent *agent, struct ledger_thread *thread)
+void sampler__record_stack(struct sampler *sampler, struct ledger_thread *thread)
 {
-    struct sampler *sampler = &agent->sampler;
     const struct java_method *methods[STACK_FRAMES];
     uint32_t room, count;
     struct sample *sample;
@@ -489,7 +462,7 @@ void sampler__record_stack(struct agent *agent, struct ledger_thread *thread)
     if (thread->partial_samples == thread->recorded_samples || !atomic_load(&sampler->running))
         return;
     thread->recorded_samples = thread->partial_samples;
-    count = name_stack(sampler, agent->jvmti, methods);
+    count = name_stack(sampler, sampler->jvmti, methods);
     sample = count ? sample_buffers__claim(sampler->buffers, (unsigned)gettid(), &room) : NULL;
     if (!sample)
         return;
@@ -497,7 +470,7 @@ void sampler__record_stack(struct agent *agent, struct ledger_thread *thread)
     sample->modes = (struct mode_times){0};
     sample->failure = SAMPLE_IS_WHOLE;
     sample->seen_ns = 0;
-    sample->thread = ledger__ref(&agent->ledger, thread);
+    sample->thread = ledger__ref(sampler->ledger, thread);
     sample->node = thread->root;
     sample->key = 0;
     sample->frame_count = count < room ? count : room;
@@ -507,16 +480,15 @@ void sampler__record_stack(struct agent *agent, struct ledger_thread *thread)
     sample_buffers__commit(sampler->buffers, sample);
 }
 
-static void read_kernel_stacks(struct agent *agent)
+static void read_kernel_stacks(struct sampler *sampler)
 {
-    struct sampler *sampler = &agent->sampler;
     struct sampled_task *task, *next;
     struct timespec now;
 
     pthread_mutex_lock(&sampler->tasks_lock);
     clock_gettime(CLOCK_MONOTONIC, &now);
     sampler->monotonic_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec -
-                            ledger_time__now_ns(&agent->setup.time);
+                            ledger_time__now_ns(sampler->time);
     HASH_ITER(hh, sampler->tasks, task, next)
     if (task->timer.stacks)
         kernel_stacks__read(task->timer.stacks);
@@ -532,20 +504,19 @@ static void merge_turns(void *context, const struct sample *sample)
         sample_merge__add(context, sample);
 }
 
-void sampler__drain(struct agent *agent)
+void sampler__drain(struct sampler *sampler)
 {
-    struct sampler *sampler = &agent->sampler;
-    struct ledger_header *header = agent->ledger.header;
-    uint64_t dropped, now_ns = ledger_time__now_ns(&agent->setup.time);
+    struct ledger_header *header = sampler->ledger->header;
+    uint64_t dropped, now_ns = ledger_time__now_ns(sampler->time);
 
     if (!sampler->ready)
         return;
     if (sampler->clock == LEDGER_SAMPLE_CLOCK_PERF)
-        read_kernel_stacks(agent);
-    if (ledger__hold_folding(&agent->ledger) != 0)
+        read_kernel_stacks(sampler);
+    if (ledger__hold_folding(sampler->ledger) != 0)
         return; /* the samples can wait */
     sample_buffers__drain(sampler->buffers, merge_turns, &sampler->merge);
-    ledger__let_go_folding(&agent->ledger);
+    ledger__let_go_folding(sampler->ledger);
     dropped = sample_buffers__dropped(sampler->buffers);
     ledger__count(&header->samples, dropped - sampler->dropped_before);
     ledger__count(&header->dropped_samples, dropped - sampler->dropped_before);
@@ -555,26 +526,22 @@ void sampler__drain(struct agent *agent)
     sampler->drained_ns = now_ns;
 }
 
-void sampler__look_after(struct agent *agent)
+void sampler__look_after(struct sampler *sampler)
 {
-    struct sampler *sampler = &agent->sampler;
-
     if (!sampler->ready)
         return;
     if (atomic_load(&sampler->running)) {
         (void)code_images__refresh(sampler->images);
         if (sampler->mode == LEDGER_SAMPLE_CPU)
-            watch_in_turn(agent);
+            watch_in_turn(sampler);
         else
-            wall_samples__take(agent);
+            wall_samples__take(sampler);
     }
-    sampler__drain(agent);
+    sampler__drain(sampler);
 }
 
-uint64_t sampler__rest_ns(const struct agent *agent)
+uint64_t sampler__rest_ns(const struct sampler *sampler)
 {
-    const struct sampler *sampler = &agent->sampler;
-
     if (!atomic_load(&sampler->running))
         return sampler->due_ns ? STARTED_NS : 0;
     if (sampler->mode == LEDGER_SAMPLE_WALL && sampler->interval_ns < DRAIN_NS)
@@ -582,7 +549,7 @@ uint64_t sampler__rest_ns(const struct agent *agent)
     return sampler->interval_ns < SLOW_NS ? DRAIN_NS : SLOW_DRAIN_NS;
 }
 
-void sampler__disable_in_child(struct agent *agent)
+void sampler__disable_in_child(struct sampler *sampler)
 {
-    atomic_store(&agent->sampler.running, false);
+    atomic_store(&sampler->running, false);
 }

@@ -10,11 +10,14 @@
 #ifndef TREADLE_SAMPLER_H
 #define TREADLE_SAMPLER_H
 
+#include "agent/host/job_handoff.h"
+#include "agent/host/own_cost.h"
 #include "agent/hotspot/stack_walk.h"
 #include "agent/sampling/compiled_code.h"
 #include "agent/sampling/java_methods.h"
 #include "agent/sampling/running_thread.h"
 #include "agent/sampling/sample_merge.h"
+#include "agent/sampling/sample_signal.h"
 #include "native/sampling/sample_buffers.h"
 #include "native/sampling/sample_timer.h"
 
@@ -24,10 +27,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct agent;
 struct sampled_task;
 
 struct sampler {
+    /* what the sampler works with; set before the JVM runs Java */
+    jvmtiEnv *jvmti;
+    struct ledger *ledger;
+    const struct ledger_time *time;
+    const struct process_scan *scan;
+    struct kernel_thread_table *kernel_threads;
+    struct own_cost *own_cost;
+    struct generated_names *generated;
+    struct job_handoff *jobs; /* for the thread that merges samples */
+    sample_handler on_signal; /* calls sample_signal__take with the sampler */
+    bool keys_are_ids;        /* the keys of nodes are jmethodIDs */
+    bool is_by_budget;        /* nobody has asked for samples */
+
     _Atomic bool running; /* samples are taken */
     pthread_mutex_t start_lock;
     uint64_t due_ns;     /* when samples are to begin; 0: no start is pending. Under its lock */
@@ -60,50 +75,53 @@ struct sampler {
     pid_t turn;              /* wall samples: the thread of the last turn */
 };
 
-/* Adds the capabilities and callbacks that the sampler needs; before the events are enabled. */
+/* Adds the capabilities that the sampler needs; before the events are enabled. */
 void sampler__add_capabilities(jvmtiCapabilities *capabilities);
-void sampler__add_callbacks(jvmtiEventCallbacks *callbacks);
+
+/* The JVM has made a stub of that name (DynamicCodeGenerated). */
+void sampler__code_generated(struct sampler *sampler, const char *name, const void *address,
+                             jint bytes);
 
 /* Starts samples, as sampler->mode and interval_ns say; does nothing if the mode is NONE. 0 or
  * -errno, with the reason logged. */
-int sampler__start(struct agent *agent);
+int sampler__start(struct sampler *sampler);
 
 /* Starts samples as soon as the JVM has probably started. A program that has ended by then is
  * spared the set-up of sampling, above all the tables of images, and other programs need not wait
  * for it. */
-void sampler__start_later(struct agent *agent);
+void sampler__start_later(struct sampler *sampler);
 
 /* For the housekeeping thread, without a lock: starts samples when they are due. */
-void sampler__start_if_due(struct agent *agent);
+void sampler__start_if_due(struct sampler *sampler);
 
-void sampler__stop(struct agent *agent);
+void sampler__stop(struct sampler *sampler);
 
 /* Sets up what needs a running JVM; before threads begin. */
-void sampler__prepare(struct agent *agent, JNIEnv *jni);
+void sampler__prepare(struct sampler *sampler, JNIEnv *jni);
 
 /* The JavaThread of a JNIEnv, or NULL: not known. Async-signal-safe. */
-const void *sampler__java_thread(const struct agent *agent, const JNIEnv *jni);
+const void *sampler__java_thread(const struct sampler *sampler, const JNIEnv *jni);
 
 /* The JavaThread of a platform thread, from any thread; or NULL. */
-const void *sampler__java_thread_of(const struct agent *agent, JNIEnv *jni, jthread thread);
+const void *sampler__java_thread_of(const struct sampler *sampler, JNIEnv *jni, jthread thread);
 
 /* The calling thread is a kernel thread that the sampler may not know yet. */
-void sampler__watch_me(struct agent *agent);
+void sampler__watch_me(struct sampler *sampler);
 
 /* A virtual thread is about to be unmounted; called on its carrier. If its samples did not reach
  * its first frame, because most of its stack is not on the carrier's stack, its whole stack is
  * recorded with JVMTI. */
-void sampler__record_stack(struct agent *agent, struct ledger_thread *thread);
+void sampler__record_stack(struct sampler *sampler, struct ledger_thread *thread);
 
 /* For the housekeeping thread, under the snapshot lock: sets timers for new threads and merges
  * samples into the trees. */
-void sampler__look_after(struct agent *agent);
-void sampler__drain(struct agent *agent);
+void sampler__look_after(struct sampler *sampler);
+void sampler__drain(struct sampler *sampler);
 
 /* How long the housekeeping thread may sleep at most; 0: no limit. */
-uint64_t sampler__rest_ns(const struct agent *agent);
+uint64_t sampler__rest_ns(const struct sampler *sampler);
 
 /* In the child of a fork. Async-signal-safe. */
-void sampler__disable_in_child(struct agent *agent);
+void sampler__disable_in_child(struct sampler *sampler);
 
 #endif

@@ -1,7 +1,7 @@
 #include "agent/sampling/wall_samples.h"
 
-#include "agent/agent.h"
 #include "agent/sampling/running_thread.h"
+#include "agent/sampling/sampler.h"
 #include "native/fault_guard.h"
 #include "native/tree/sample_tree.h"
 
@@ -50,14 +50,14 @@ static bool find_place(const char *line, struct frame_registers *registers)
     return registers->sp != 0 && registers->pc != 0;
 }
 
-static void walk(const struct agent *agent, const struct stack_position *position,
+static void walk(const struct sampler *sampler, const struct stack_position *position,
                  struct sample *sample, uint32_t room)
 {
     struct fault_guard guard;
 
     sample->frame_count = 0;
     if (fault_guard__enter(&guard) == 0)
-        stack_walk__run(&agent->sampler.walker, position, sample, room);
+        stack_walk__run(&sampler->walker, position, sample, room);
     else
         sample->failure = WALK_FAULT;
     fault_guard__leave(&guard);
@@ -71,19 +71,19 @@ static bool is_there(const struct ledger *ledger, const struct kernel_thread_pla
            sample_tree__is_of(ledger, ledger__at(ledger, place->node), thread, PARENTS_MAX);
 }
 
-static void count_lost(struct agent *agent, uint32_t turns)
+static void count_lost(struct sampler *sampler, uint32_t turns)
 {
-    ledger__count(&agent->ledger.header->samples, turns);
-    ledger__count(&agent->ledger.header->dropped_samples, turns);
+    ledger__count(&sampler->ledger->header->samples, turns);
+    ledger__count(&sampler->ledger->header->dropped_samples, turns);
 }
 
-static void ask_running(struct agent *agent, pid_t tid)
+static void ask_running(struct sampler *sampler, pid_t tid)
 {
-    count_lost(agent, running_threads__ask(&agent->sampler.running_threads, tid));
+    count_lost(sampler, running_threads__ask(&sampler->running_threads, tid));
 }
 
 /* The sample counts only if the thread has not moved meanwhile. */
-static void take_waiting(struct agent *agent, pid_t tid, const char *line,
+static void take_waiting(struct sampler *sampler, pid_t tid, const char *line,
                          const struct frame_registers *registers)
 {
     struct stack_position position = {.registers = *registers};
@@ -92,9 +92,9 @@ static void take_waiting(struct agent *agent, pid_t tid, const char *line,
     struct sample *sample;
     char again[LINE_BYTES];
 
-    if (kernel_thread_table__place(&agent->kernel_threads, tid, &place))
+    if (kernel_thread_table__place(sampler->kernel_threads, tid, &place))
         position.java_thread = place.host;
-    sample = sample_buffers__claim(agent->sampler.buffers, (unsigned)tid, &room);
+    sample = sample_buffers__claim(sampler->buffers, (unsigned)tid, &room);
     if (!sample)
         return;
     sample->flags = SAMPLE_IS_WALL;
@@ -103,41 +103,41 @@ static void take_waiting(struct agent *agent, pid_t tid, const char *line,
     sample->event_ns = 0;
     sample->tid = tid;
     sample->modes = (struct mode_times){0};
-    sample->when_ns = ledger_time__now_ns(&agent->setup.time);
-    walk(agent, &position, sample, room);
+    sample->when_ns = ledger_time__now_ns(sampler->time);
+    walk(sampler, &position, sample, room);
     read_line(tid, again);
-    if (place.thread && !is_there(&agent->ledger, &place))
+    if (place.thread && !is_there(sampler->ledger, &place))
         place.thread = 0;
     sample->thread = place.thread;
     sample->node = place.node;
     sample->key =
-        place.node ? ((const struct ledger_node *)ledger__at(&agent->ledger, place.node))->key : 0;
+        place.node ? ((const struct ledger_node *)ledger__at(sampler->ledger, place.node))->key : 0;
     if (strcmp(line, again) == 0) {
         if (place.thread)
             __atomic_fetch_add(
-                &((struct ledger_thread *)ledger__at(&agent->ledger, place.thread))->samples, 1,
+                &((struct ledger_thread *)ledger__at(sampler->ledger, place.thread))->samples, 1,
                 __ATOMIC_RELAXED);
-        sample_buffers__commit(agent->sampler.buffers, sample);
+        sample_buffers__commit(sampler->buffers, sample);
         return;
     }
-    sample_buffers__give_up(agent->sampler.buffers, sample);
-    ask_running(agent, tid);
+    sample_buffers__give_up(sampler->buffers, sample);
+    ask_running(sampler, tid);
 }
 
-static void take(struct agent *agent, pid_t tid)
+static void take(struct sampler *sampler, pid_t tid)
 {
     struct frame_registers registers;
     char line[LINE_BYTES];
 
     read_line(tid, line);
     if (find_place(line, &registers))
-        take_waiting(agent, tid, line, &registers);
+        take_waiting(sampler, tid, line, &registers);
     else
-        ask_running(agent, tid);
+        ask_running(sampler, tid);
 }
 
 /* The tids that follow the one whose turn it was last, around the end of the list. */
-static unsigned choose(const struct agent *agent, pid_t tids[WALL_SAMPLES_AT_ONCE])
+static unsigned choose(const struct sampler *sampler, pid_t tids[WALL_SAMPLES_AT_ONCE])
 {
     DIR *folder = opendir("/proc/self/task");
     const struct dirent *entry;
@@ -149,9 +149,9 @@ static unsigned choose(const struct agent *agent, pid_t tids[WALL_SAMPLES_AT_ONC
     while (count < WALL_SAMPLES_AT_ONCE && (entry = readdir(folder))) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-        if (tid <= 0 || tid == agent->ledger.header->profiler_tid)
+        if (tid <= 0 || tid == sampler->ledger->header->profiler_tid)
             continue;
-        if (tid > agent->sampler.turn)
+        if (tid > sampler->turn)
             tids[count++] = tid;
         else if (firsts < WALL_SAMPLES_AT_ONCE)
             first[firsts++] = tid;
@@ -162,20 +162,20 @@ static unsigned choose(const struct agent *agent, pid_t tids[WALL_SAMPLES_AT_ONC
     return count;
 }
 
-void wall_samples__take(struct agent *agent)
+void wall_samples__take(struct sampler *sampler)
 {
     pid_t tids[WALL_SAMPLES_AT_ONCE];
-    unsigned count = choose(agent, tids);
+    unsigned count = choose(sampler, tids);
 
-    pthread_mutex_lock(&agent->sampler.tasks_lock);
-    for (unsigned i = 0; i < count && atomic_load(&agent->sampler.running); i++)
-        take(agent, tids[i]);
-    pthread_mutex_unlock(&agent->sampler.tasks_lock);
+    pthread_mutex_lock(&sampler->tasks_lock);
+    for (unsigned i = 0; i < count && atomic_load(&sampler->running); i++)
+        take(sampler, tids[i]);
+    pthread_mutex_unlock(&sampler->tasks_lock);
     if (count)
-        agent->sampler.turn = tids[count - 1];
+        sampler->turn = tids[count - 1];
 }
 
-void wall_samples__end(struct agent *agent)
+void wall_samples__end(struct sampler *sampler)
 {
-    count_lost(agent, running_threads__release(&agent->sampler.running_threads));
+    count_lost(sampler, running_threads__release(&sampler->running_threads));
 }

@@ -9,12 +9,12 @@
 
 #define WALL_SAMPLES_AT_ONCE 16u
 
-struct agent;
+struct sampler;
 
 /* For the housekeeping thread. */
-void wall_samples__take(struct agent *agent);
+void wall_samples__take(struct sampler *sampler);
 
 /* Stops asking threads. Under the lock of the sampler's tasks. */
-void wall_samples__end(struct agent *agent);
+void wall_samples__end(struct sampler *sampler);
 
 #endif

@@ -229,11 +229,11 @@ static struct kernel_thread *begin(struct agent *agent, JNIEnv *jni, jthread thr
     jvmtiThreadInfo info;
     int error = 0;
 
-    java_host__set(sampler__java_thread(agent, jni));
+    java_host__set(sampler__java_thread(&agent->sampler, jni));
     if (!mine || !learn(agent, jni, thread, &info, &facts))
         return NULL;
-    mine->host = sampler__java_thread(agent, jni);
-    sampler__watch_me(agent);
+    mine->host = sampler__java_thread(&agent->sampler, jni);
+    sampler__watch_me(&agent->sampler);
     /* It may have been adopted. */
     if (mine->idle || mine->thread->java_id != facts.java_id)
         error = kernel_thread__start_java(mine, &facts);
@@ -362,7 +362,7 @@ static void adopt(struct agent *agent, JNIEnv *jni, jthread thread)
 
     if (tid <= 0 || !learn(agent, jni, thread, &info, &facts))
         return;
-    facts.host = sampler__java_thread_of(agent, jni, thread);
+    facts.host = sampler__java_thread_of(&agent->sampler, jni, thread);
     java_host__note(tid, facts.host);
     ref = kernel_thread_table__adopt(&agent->kernel_threads, tid, &facts);
     if (ref && facts.java_id)
@@ -382,7 +382,7 @@ void thread_events__note_hosts(struct agent *agent, JNIEnv *jni)
         pid_t tid = java_tid__of(&agent->java_tid, jni, threads[i]);
 
         if (tid > 0)
-            java_host__note(tid, sampler__java_thread_of(agent, jni, threads[i]));
+            java_host__note(tid, sampler__java_thread_of(&agent->sampler, jni, threads[i]));
         (*jni)->DeleteLocalRef(jni, threads[i]);
     }
     (*jvmti)->Deallocate(jvmti, (unsigned char *)threads);

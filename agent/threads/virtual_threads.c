@@ -327,7 +327,7 @@ static void JNICALL on_unmount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
     if (virtual_thread__is_mounted(mine) && kernel_thread__counts(mine))
         standing_frames__check_mounted(agent, mine);
     if (virtual_thread__is_mounted(mine))
-        sampler__record_stack(agent, mine->thread);
+        sampler__record_stack(&agent->sampler, mine->thread);
     virtual_thread__unmount(mine);
 }
 
