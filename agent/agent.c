@@ -1,14 +1,13 @@
 #include "agent/agent.h"
 
+#include "agent/callbacks.h"
 #include "agent/dump.h"
 #include "agent/hooks.h"
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/hook_cost.h"
-#include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
-#include "agent/method_events.h"
 #include "agent/profiling.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/virtual_threads.h"
@@ -201,7 +200,6 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     agent->setup.reuse_new = agent->options.reuse_new;
     agent->setup.admits_all = agent->options.events == LEDGER_EVENTS_INSTRUMENT;
     agent->setup.names_exits = agent->options.events == LEDGER_EVENTS_JVMTI;
-    standing_frames__init(&agent->standing);
     generated_names__init(&agent->generated);
     if (agent->options.events == LEDGER_EVENTS_INSTRUMENT) {
         agent->setup.resolve = class_hooks__resolve;
@@ -211,8 +209,7 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
         agent->setup.resolve_context = &agent->method_names;
     }
     pthread_mutex_init(&agent->snapshot_lock, NULL);
-    pthread_mutex_init(&agent->names_lock, NULL);
-    java_thread_table__init(&agent->java_threads);
+    thread_events__init(&agent->java_threads);
     process_scan__init(&agent->scan, &agent->ledger, getpid(), agent->setup.metrics_totals, &java);
     host_facts__record(agent, options);
     error = kernel_thread_table__init(&agent->kernel_threads, &agent->setup);
@@ -221,119 +218,6 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     if (error)
         log__line(LOG_ERROR, "cannot begin: %s; not profiling", strerror(-error));
     return error;
-}
-
-/* After the ledger was made, and nothing comes of it. */
-static void give_up(struct agent *agent)
-{
-    atomic_store(&agent->active, false);
-    housekeeping__stop(agent);
-    ledger__unlink(&agent->ledger);
-}
-
-static void JNICALL on_vm_init(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
-{
-    struct agent *agent = &treadle_agent;
-
-    (void)jvmti;
-    if (profiling__begin(agent, jni, thread) != 0)
-        give_up(agent);
-    else
-        log__answer("profiling \n");
-    log__end_answer();
-}
-
-static void JNICALL on_vm_death(jvmtiEnv *jvmti, JNIEnv *jni)
-{
-    struct agent *agent = &treadle_agent;
-
-    (void)jvmti;
-    if (!atomic_load(&agent->active))
-        return;
-    dump__at_exit(agent, jni);
-    housekeeping__stop(agent);
-}
-
-static void JNICALL on_data_dump(jvmtiEnv *jvmti)
-{
-    struct agent *agent = &treadle_agent;
-
-    (void)jvmti;
-    if (atomic_load(&agent->active))
-        (void)dump__now(agent, agent__jni(agent), NULL);
-}
-
-static void JNICALL on_class_file(jvmtiEnv *jvmti, JNIEnv *jni, jclass redefined, jobject loader,
-                                  const char *name, jobject domain, jint length,
-                                  const unsigned char *bytes, jint *new_length,
-                                  unsigned char **new_bytes)
-{
-    (void)jvmti, (void)redefined, (void)domain;
-    class_hooks__file_loaded(&treadle_agent.class_hooks, jni, loader, name, length, bytes,
-                             new_length, new_bytes);
-}
-
-static void JNICALL on_generated_code(jvmtiEnv *jvmti, const char *name, const void *address,
-                                      jint bytes)
-{
-    (void)jvmti;
-    sampler__code_generated(&treadle_agent.sampler, name, address, bytes);
-}
-
-static void on_sample_signal(int number, siginfo_t *info, void *context)
-{
-    (void)number;
-    sample_signal__take(&treadle_agent.sampler, info, context);
-}
-
-static int add_capabilities(struct agent *agent)
-{
-    enum ledger_event_mode mode = agent->options.events;
-    jvmtiCapabilities capabilities = {
-        .can_generate_method_entry_events = mode == LEDGER_EVENTS_JVMTI,
-        .can_generate_method_exit_events = mode == LEDGER_EVENTS_JVMTI,
-        .can_get_source_file_name = mode == LEDGER_EVENTS_JVMTI,
-        .can_generate_all_class_hook_events = 1,
-        .can_retransform_classes = 1,
-        .can_generate_native_method_bind_events = 1,
-    };
-
-    virtual_threads__ask(agent, &capabilities);
-    if (agent->options.sample != LEDGER_SAMPLE_NONE)
-        sampler__add_capabilities(&capabilities);
-    return (int)(*agent->jvmti)->AddCapabilities(agent->jvmti, &capabilities);
-}
-
-static int hear_events(struct agent *agent)
-{
-    union event_callbacks callbacks = {.named = {
-                                           .VMInit = on_vm_init,
-                                           .VMDeath = on_vm_death,
-                                           .DataDumpRequest = on_data_dump,
-                                           .ThreadStart = thread_events__start,
-                                           .ThreadEnd = thread_events__end,
-                                           .NativeMethodBind = thread_events__native_bound,
-                                           .MethodEntry = method_events__entry,
-                                           .MethodExit = method_events__exit,
-                                           .ClassFileLoadHook = on_class_file,
-                                           .DynamicCodeGenerated = on_generated_code,
-                                       }};
-    int error = add_capabilities(agent);
-
-    virtual_threads__add_callbacks(&callbacks);
-    if (!error)
-        error = (int)(*agent->jvmti)
-                    ->SetEventCallbacks(agent->jvmti, &callbacks.named, (jint)sizeof callbacks);
-    if (error) {
-        log__line(LOG_ERROR, "the JVM refuses the events (JVMTI error %d); not profiling", error);
-        return -ENOTSUP;
-    }
-    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_VM_INIT, true);
-    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_VM_DEATH, true);
-    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_DATA_DUMP_REQUEST, true);
-    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_NATIVE_METHOD_BIND, true);
-    virtual_threads__find_events(agent);
-    return 0;
 }
 
 /* The child of a fork has one thread, whose hooks go on; what it does is not this process's. It
@@ -378,12 +262,28 @@ static void connect_sampler(struct agent *agent)
     sampler->own_cost = &agent->own_cost;
     sampler->generated = &agent->generated;
     sampler->jobs = &agent->jobs;
-    sampler->on_signal = on_sample_signal;
     sampler->keys_are_ids = agent->options.events == LEDGER_EVENTS_JVMTI;
     sampler->is_by_budget = agent->options.samples_by_budget;
     sampler->mode = agent->options.sample;
     sampler->interval_ns = agent->options.interval_ns;
     sampler->wanted_clock = agent->options.sample_clock;
+}
+
+static void connect_threads(struct agent *agent)
+{
+    struct java_threads *threads = &agent->java_threads;
+
+    threads->vm = agent->vm;
+    threads->jvmti = agent->jvmti;
+    threads->ledger = &agent->ledger;
+    threads->setup = &agent->setup;
+    threads->kernel_threads = &agent->kernel_threads;
+    threads->sampler = &agent->sampler;
+    threads->methods = &agent->class_hooks.methods;
+    threads->quotas = &agent->quotas;
+    threads->events = agent->options.events;
+    threads->active = &agent->active;
+    threads->epochs = &agent->epochs;
 }
 
 /* Each module gets what it works with. */
@@ -395,6 +295,7 @@ static void connect(struct agent *agent)
                    &agent->kernel_threads);
     connect_class_hooks(agent);
     connect_sampler(agent);
+    connect_threads(agent);
 }
 
 /* What a beginning has made that came to nothing, and that nobody has used yet: it may be tried
@@ -430,7 +331,7 @@ static int begin(struct agent *agent, JavaVM *vm, const char *options, bool atta
     connect(agent);
     error = begin_ledger(agent, options, attached);
     if (!error)
-        error = hear_events(agent);
+        error = callbacks__set(agent);
     if (error) {
         undo(agent);
         return error;
@@ -506,7 +407,7 @@ static int attach(struct agent *agent, JavaVM *vm, const char *text)
     loaded = true;
     error = profiling__begin(agent, agent__jni(agent), NULL);
     if (error)
-        give_up(agent);
+        profiling__give_up(agent);
     else if (agent->options.dump)
         error = dump__now(agent, agent__jni(agent), NULL);
     return error;

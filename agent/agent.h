@@ -10,14 +10,12 @@
 #include "agent/hooks/method_names.h"
 #include "agent/host/job_handoff.h"
 #include "agent/host/own_cost.h"
-#include "agent/hotspot/java_tid.h"
 #include "agent/methods/generated_names.h"
 #include "agent/methods/hook_quota.h"
 #include "agent/methods/plan.h"
 #include "agent/options.h"
 #include "agent/sampling/sampler.h"
-#include "agent/threads/java_thread_table.h"
-#include "agent/threads/standing_frames.h"
+#include "agent/threads/java_threads.h"
 #include "native/ledger/ledger.h"
 #include "native/snapshot/process_scan.h"
 #include "native/thread/kernel_thread_table.h"
@@ -36,15 +34,10 @@ struct agent {
     struct kernel_thread_setup setup;
     struct unprofiled_table unprofiled;
     struct kernel_thread_table kernel_threads;
-    struct java_thread_table java_threads;
-    jfieldID thread_id_field;    /* Thread.tid, or NULL */
-    jfieldID thread_name_field;  /* Thread.name, or NULL */
-    jclass virtual_thread_class; /* a global reference, or NULL */
-    struct java_tid java_tid;
+    struct java_threads java_threads;
     struct generated_names generated;
     struct class_hooks class_hooks;
     struct method_names method_names;
-    struct standing_methods standing;
     struct hook_quotas quotas;
     struct hook_budget budget;
     struct hook_renewal renewal;
@@ -58,7 +51,6 @@ struct agent {
      * event. Order: snapshot_lock, then the locks of the two tables. */
     pthread_mutex_t snapshot_lock;
     struct process_scan scan;
-    pthread_mutex_t names_lock;      /* held while the name of a running thread is recorded */
     char snapshot_pattern[PATH_MAX]; /* absolute */
     _Atomic bool over;               /* the last snapshot is written */
 

@@ -63,7 +63,7 @@ int dump__now(struct agent *agent, JNIEnv *jni, const char *pattern)
     struct snapshot_job job = {.agent = agent,
                                .pattern = pattern ? pattern : agent->snapshot_pattern};
 
-    thread_events__record_names(agent, jni);
+    thread_events__record_names(&agent->java_threads, jni);
     record_details(agent, jni);
     job_handoff__run(&agent->jobs, run_snapshot, &job);
     if (job.error)
@@ -78,7 +78,7 @@ void dump__at_exit(struct agent *agent, JNIEnv *jni)
 {
     struct snapshot_job job = {.agent = agent, .pattern = agent->snapshot_pattern, .last = true};
 
-    thread_events__record_names(agent, jni);
+    thread_events__record_names(&agent->java_threads, jni);
     sampler__stop(&agent->sampler);
     record_details(agent, jni);
     job_handoff__run(&agent->jobs, run_snapshot, &job);

@@ -1,6 +1,7 @@
 #include "agent/hooks.h"
 
 #include "agent/agent.h"
+#include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/virtual_threads.h"
 
@@ -17,10 +18,10 @@ static struct kernel_thread *ready(JNIEnv *jni, uintptr_t place, bool stays)
     if (__atomic_load_n(&agent->setup.epoch, __ATOMIC_ACQUIRE) == EPOCH_STOPPED)
         return NULL;
     if (!mine || !kernel_thread__counts(mine))
-        mine = thread_events__identify(agent, jni);
+        mine = thread_events__identify(&agent->java_threads, jni);
     if (!mine || !kernel_thread__counts(mine))
         return NULL;
-    standing_frames__check(agent, mine, place, stays);
+    standing_frames__check(&agent->java_threads, mine, place, stays);
     return mine;
 }
 
@@ -54,7 +55,7 @@ static __attribute__((noinline, cold)) void leave_slowly(struct kernel_thread *m
 {
     if (token != CALL_TOKEN_NONE && token >> 32 != mine->tree.token >> 32 &&
         kernel_thread__counts(mine))
-        standing_frames__leave_old(&treadle_agent, mine);
+        standing_frames__leave_old(&treadle_agent.java_threads, mine);
     else
         kernel_thread__pop_slowly(mine, token);
 }
@@ -105,12 +106,23 @@ static void JNICALL hot(JNIEnv *jni, jclass class, jint slot)
     hook_quotas__silent(&treadle_agent.quotas, jni, (uint32_t)slot);
 }
 
+static void JNICALL starting(JNIEnv *jni, jclass class, jobject thread)
+{
+    (void)class;
+    virtual_threads__starting(&treadle_agent.java_threads, jni, thread);
+}
+
+static void JNICALL pinned(JNIEnv *jni, jclass class, jobject thread)
+{
+    (void)class, (void)thread;
+    virtual_threads__pinned(&treadle_agent.java_threads, jni);
+}
+
 const JNINativeMethod hooks__natives[HOOK_COUNT] = {
     [HOOK_ENTER] = {"push", "(I)J", (void *)(uintptr_t)enter},
     [HOOK_LEAVE] = {"pop", "(J)V", (void *)(uintptr_t)leave},
     [HOOK_CAUGHT] = {"resume", "(J)V", (void *)(uintptr_t)caught},
     [HOOK_HOT] = {"hot", "(I)V", (void *)(uintptr_t)hot},
-    [HOOK_STARTING] = {"starting", "(Ljava/lang/Object;)V",
-                       (void *)(uintptr_t)virtual_threads__starting},
-    [HOOK_PINNED] = {"pinned", "(Ljava/lang/Object;)V", (void *)(uintptr_t)virtual_threads__pinned},
+    [HOOK_STARTING] = {"starting", "(Ljava/lang/Object;)V", (void *)(uintptr_t)starting},
+    [HOOK_PINNED] = {"pinned", "(Ljava/lang/Object;)V", (void *)(uintptr_t)pinned},
 };

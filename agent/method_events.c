@@ -1,6 +1,7 @@
 #include "agent/method_events.h"
 
 #include "agent/agent.h"
+#include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
 
 /* Two methods that are called from one depth are called from two places. */
@@ -25,17 +26,17 @@ static __attribute__((noinline, cold)) struct kernel_thread *ready(JNIEnv *jni, 
     struct agent *agent = &treadle_agent;
 
     if (!mine || kernel_thread__is_unidentified(mine))
-        mine = thread_events__late_start(agent, jni, thread);
+        mine = thread_events__late_start(&agent->java_threads, jni, thread);
     if (!mine || !kernel_thread__counts(mine))
         return NULL;
     if (call_tree__is_unseen(&mine->tree))
-        standing_frames__find(agent, mine, is_exit ? 0 : 1);
+        standing_frames__find(&agent->java_threads, mine, is_exit ? 0 : 1);
     else if (!call_tree__is_on_seed(&mine->tree) || call_tree__leaves_out(&mine->tree, key))
         return mine;
     else if (is_exit && mine->tree.current->key != key)
-        standing_frames__find(agent, mine, 0);
+        standing_frames__find(&agent->java_threads, mine, 0);
     else
-        standing_frames__check(agent, mine, place, is_exit);
+        standing_frames__check(&agent->java_threads, mine, place, is_exit);
     return mine;
 }
 

@@ -7,6 +7,7 @@
 #include "agent/host/log.h"
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
+#include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/virtual_threads.h"
 
@@ -17,7 +18,7 @@ static void set_events(struct agent *agent, bool on)
 {
     (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_THREAD_START, on);
     (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_THREAD_END, on);
-    virtual_threads__hear(agent, on);
+    virtual_threads__hear(&agent->java_threads, on);
     if (agent->options.events == LEDGER_EVENTS_JVMTI) {
         (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_METHOD_ENTRY, on);
         (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_METHOD_EXIT, on);
@@ -58,7 +59,8 @@ static void note_stop(void *context)
 
 static bool has_hooks(const struct agent *agent)
 {
-    return agent->options.events == LEDGER_EVENTS_INSTRUMENT || agent->virtual_thread_class;
+    return agent->options.events == LEDGER_EVENTS_INSTRUMENT ||
+           agent->java_threads.virtual_thread_class;
 }
 
 /* Hooks are put in before their events count: everything begins at one moment. */
@@ -73,10 +75,10 @@ int profiling__start(struct agent *agent, JNIEnv *jni)
         class_changes__insert(&agent->class_hooks, jni);
     set_events(agent, true);
     job_handoff__run(&agent->jobs, note_start, agent);
-    thread_events__adopt_all(agent, jni);
-    standing_frames__place_all(agent, jni, agent->epochs + 1);
+    thread_events__adopt_all(&agent->java_threads, jni);
+    standing_frames__place_all(&agent->java_threads, jni, agent->epochs + 1);
     begin_epoch(agent);
-    standing_frames__place_silent(agent, jni, agent->epochs);
+    standing_frames__place_silent(&agent->java_threads, jni, agent->epochs);
     (void)sampler__start(&agent->sampler);
     log__line(LOG_INFO, "profiling started");
     return 0;
@@ -88,7 +90,7 @@ int profiling__stop(struct agent *agent, JNIEnv *jni)
         log__line(LOG_ERROR, "profiling is stopped already");
         return -EALREADY;
     }
-    thread_events__record_names(agent, jni);
+    thread_events__record_names(&agent->java_threads, jni);
     sampler__stop(&agent->sampler);
     job_handoff__run(&agent->jobs, note_stop, agent);
     set_events(agent, false);
@@ -105,12 +107,12 @@ static void start_with_process(struct agent *agent, JNIEnv *jni, jthread main)
     agent->ledger.header->tsc_mult = agent->setup.time.tsc_mult;
     atomic_store(&agent->profiling, true);
     begin_epoch(agent);
-    thread_events__start(agent->jvmti, jni, main);
+    thread_events__start(&agent->java_threads, jni, main);
     set_events(agent, true);
     if (agent->options.events == LEDGER_EVENTS_INSTRUMENT)
-        thread_events__adopt_all(agent, jni);
+        thread_events__adopt_all(&agent->java_threads, jni);
     else
-        thread_events__note_hosts(agent, jni);
+        thread_events__note_hosts(&agent->java_threads, jni);
     agent->class_hooks.interfaces_may_change = true;
     if (has_hooks(agent))
         class_changes__insert(&agent->class_hooks, jni);
@@ -125,9 +127,9 @@ static int begin_hooks(struct agent *agent, JNIEnv *jni, bool rebind_natives)
     struct bound_natives more = {.methods = natives};
 
     if (rebind_natives)
-        more.count = thread_events__rebind(jni, &more.class, natives);
+        more.count = thread_events__rebind(&agent->java_threads, jni, &more.class, natives);
     agent->class_hooks.plan = agent->plan;
-    agent->class_hooks.has_virtual_threads = agent->virtual_thread_class != NULL;
+    agent->class_hooks.has_virtual_threads = agent->java_threads.virtual_thread_class != NULL;
     return class_hooks__begin(&agent->class_hooks, jni, hooks__natives, more.count ? &more : NULL);
 }
 
@@ -137,8 +139,8 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
 
     host_facts__record_jvm(agent);
     sampler__prepare(&agent->sampler, jni);
-    thread_events__prepare(agent, jni);
-    if (agent->virtual_thread_class)
+    thread_events__prepare(&agent->java_threads, jni);
+    if (agent->java_threads.virtual_thread_class)
         agent->ledger.header->metrics_charged |= 1ull << METRIC_PINNED;
     if (has_hooks(agent))
         error = begin_hooks(agent, jni, !main);
@@ -150,4 +152,11 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
         return 0;
     }
     return profiling__start(agent, jni);
+}
+
+void profiling__give_up(struct agent *agent)
+{
+    atomic_store(&agent->active, false);
+    housekeeping__stop(agent);
+    ledger__unlink(&agent->ledger);
 }

@@ -18,4 +18,7 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main);
 int profiling__start(struct agent *agent, JNIEnv *jni);
 int profiling__stop(struct agent *agent, JNIEnv *jni);
 
+/* To be called if the first start failed: the agent does nothing more, and the ledger goes. */
+void profiling__give_up(struct agent *agent);
+
 #endif

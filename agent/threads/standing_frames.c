@@ -1,6 +1,5 @@
 #include "agent/threads/standing_frames.h"
 
-#include "agent/agent.h"
 #include "agent/methods/hook_class.h"
 #include "agent/threads/virtual_threads.h"
 #include "native/thread/virtual_thread.h"
@@ -27,10 +26,10 @@ static struct class_text text_of(const char *text, size_t length)
 }
 
 /* signature: "Ljava/lang/String;". */
-static uint64_t number_of(struct agent *agent, const char *signature, const char *name,
+static uint64_t number_of(struct java_threads *threads, const char *signature, const char *name,
                           const char *descriptor)
 {
-    struct method_numbers *methods = &agent->class_hooks.methods;
+    struct method_numbers *methods = threads->methods;
     size_t length = strlen(signature);
     char *class_name = length > 2 ? strndup(signature + 1, length - 2) : NULL;
     struct numbered_class *class;
@@ -48,15 +47,23 @@ static uint64_t number_of(struct agent *agent, const char *signature, const char
                                      text_of(descriptor, strlen(descriptor)));
     free(class_name);
     return id && numbered_method__is_hooked(method_numbers__get(methods, id)) &&
-                   hook_quotas__hear(&agent->quotas, id)
+                   hook_quotas__hear(threads->quotas, id)
                ? id
                : 0;
 }
 
-static uint64_t resolve(struct agent *agent, jmethodID method)
+static JNIEnv *jni_of(const struct java_threads *threads)
 {
-    jvmtiEnv *jvmti = agent->jvmti;
-    JNIEnv *jni = agent__jni(agent);
+    JNIEnv *jni = NULL;
+
+    (*threads->vm)->GetEnv(threads->vm, (void **)&jni, JNI_VERSION_1_8);
+    return jni;
+}
+
+static uint64_t resolve(struct java_threads *threads, jmethodID method)
+{
+    jvmtiEnv *jvmti = threads->jvmti;
+    JNIEnv *jni = jni_of(threads);
     char *name = NULL, *descriptor = NULL, *signature = NULL;
     jclass class = NULL;
     uint64_t key = 0;
@@ -65,7 +72,7 @@ static uint64_t resolve(struct agent *agent, jmethodID method)
         return 0;
     if ((*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) == JVMTI_ERROR_NONE &&
         (*jvmti)->GetMethodName(jvmti, method, &name, &descriptor, NULL) == JVMTI_ERROR_NONE)
-        key = number_of(agent, signature, name, descriptor);
+        key = number_of(threads, signature, name, descriptor);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)descriptor);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
@@ -75,20 +82,20 @@ static uint64_t resolve(struct agent *agent, jmethodID method)
 }
 
 /* Of its node; 0: it has none. JVMTI's events name all methods, and know which have none. */
-static uint64_t key_of(struct agent *agent, jmethodID method, uint32_t epoch)
+static uint64_t key_of(struct java_threads *threads, jmethodID method, uint32_t epoch)
 {
-    struct standing_methods *methods = &agent->standing;
+    struct standing_methods *methods = &threads->standing;
     size_t slot = ((uintptr_t)method >> 3) % STANDING_METHODS;
     struct standing_method known;
 
-    if (agent->options.events == LEDGER_EVENTS_JVMTI)
+    if (threads->events == LEDGER_EVENTS_JVMTI)
         return (uint64_t)(uintptr_t)method;
     pthread_mutex_lock(&methods->lock);
     known = methods->known[slot];
     pthread_mutex_unlock(&methods->lock);
     if (known.method == method && known.epoch == epoch)
         return known.key;
-    known = (struct standing_method){method, epoch, resolve(agent, method)};
+    known = (struct standing_method){method, epoch, resolve(threads, method)};
     pthread_mutex_lock(&methods->lock);
     methods->known[slot] = known;
     pthread_mutex_unlock(&methods->lock);
@@ -96,13 +103,13 @@ static uint64_t key_of(struct agent *agent, jmethodID method, uint32_t epoch)
 }
 
 /* Keys of frames, which come youngest first, oldest first. How many have nodes. */
-static uint32_t keys_of(struct agent *agent, uint32_t epoch, const jvmtiFrameInfo *frames,
+static uint32_t keys_of(struct java_threads *threads, uint32_t epoch, const jvmtiFrameInfo *frames,
                         jint count, uint64_t *keys)
 {
     uint32_t found = 0;
 
     while (count > 0) {
-        uint64_t key = key_of(agent, frames[--count].method, epoch);
+        uint64_t key = key_of(threads, frames[--count].method, epoch);
 
         if (key && key != KEY_OF_HOOKS)
             keys[found++] = key;
@@ -110,25 +117,25 @@ static uint32_t keys_of(struct agent *agent, uint32_t epoch, const jvmtiFrameInf
     return found;
 }
 
-jint standing_frames__of_hook(struct agent *agent)
+jint standing_frames__of_hook(struct java_threads *threads)
 {
-    jvmtiEnv *jvmti = agent->jvmti;
+    jvmtiEnv *jvmti = threads->jvmti;
     jvmtiFrameInfo frames[4];
-    uint32_t epoch = agent->epochs;
+    uint32_t epoch = *threads->epochs;
     jint count = 0, hooks = 0;
 
-    if (agent->options.events != LEDGER_EVENTS_INSTRUMENT ||
+    if (threads->events != LEDGER_EVENTS_INSTRUMENT ||
         (*jvmti)->GetStackTrace(jvmti, NULL, 0, 4, frames, &count) != JVMTI_ERROR_NONE)
         return 0;
-    while (hooks < count && key_of(agent, frames[hooks].method, epoch) == KEY_OF_HOOKS)
+    while (hooks < count && key_of(threads, frames[hooks].method, epoch) == KEY_OF_HOOKS)
         hooks++;
     return hooks ? hooks + 1 : 0;
 }
 
 /* A few at a time: a stack may be deep. */
-void standing_frames__find(struct agent *agent, struct kernel_thread *mine, jint top)
+void standing_frames__find(struct java_threads *threads, struct kernel_thread *mine, jint top)
 {
-    jvmtiEnv *jvmti = agent->jvmti;
+    jvmtiEnv *jvmti = threads->jvmti;
     jvmtiFrameInfo frames[FRAMES_AT_ONCE];
     uint64_t keys[FRAMES_AT_ONCE];
     jint left, got;
@@ -145,7 +152,8 @@ void standing_frames__find(struct agent *agent, struct kernel_thread *mine, jint
                 JVMTI_ERROR_NONE ||
             got != left - from)
             break;
-        kernel_thread__stand_on(mine, keys, keys_of(agent, mine->epoch, frames, got, keys), false);
+        kernel_thread__stand_on(mine, keys, keys_of(threads, mine->epoch, frames, got, keys),
+                                false);
         left = from;
     }
     kernel_thread__stand_on(mine, keys, 0, true);
@@ -161,22 +169,22 @@ static bool may_look(const struct kernel_thread *mine)
 
 /* Its cost by the CPU clock: on a busy machine the thread may wait for a processor meanwhile. Where
  * it stands as before, the places that were looked at before are as good as they were. */
-static void look(struct agent *agent, struct kernel_thread *mine, jint top)
+static void look(struct java_threads *threads, struct kernel_thread *mine, jint top)
 {
     uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     const struct ledger_node *node = mine->tree.current;
     uintptr_t callers[FLOOR_CALLERS];
 
     memcpy(callers, mine->look.callers, sizeof callers);
-    standing_frames__find(agent, mine, top);
+    standing_frames__find(threads, mine, top);
     if (mine->tree.current == node)
         memcpy(mine->look.callers, callers, sizeof callers);
     mine->look.cost_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 }
 
-static jint top_frames(struct agent *agent, bool stays)
+static jint top_frames(struct java_threads *threads, bool stays)
 {
-    jint top = agent->options.events == LEDGER_EVENTS_JVMTI ? 1 : standing_frames__of_hook(agent);
+    jint top = threads->events == LEDGER_EVENTS_JVMTI ? 1 : standing_frames__of_hook(threads);
 
     return top && stays ? top - 1 : top;
 }
@@ -187,58 +195,59 @@ static bool is_on_floor(const struct kernel_thread *mine)
                                     : call_tree__is_on_floor(&mine->tree);
 }
 
-void standing_frames__check(struct agent *agent, struct kernel_thread *mine, uintptr_t place,
-                            bool stays)
+void standing_frames__check(struct java_threads *threads, struct kernel_thread *mine,
+                            uintptr_t place, bool stays)
 {
     uintptr_t *known = &mine->look.callers[(place >> 4) % FLOOR_CALLERS];
 
     if (call_tree__is_unseen(&mine->tree)) {
-        look(agent, mine, top_frames(agent, stays));
+        look(threads, mine, top_frames(threads, stays));
     } else if (is_on_floor(mine) && *known != place && may_look(mine)) {
-        look(agent, mine, top_frames(agent, stays));
+        look(threads, mine, top_frames(threads, stays));
         *known = place;
     }
 }
 
-void standing_frames__check_mounted(struct agent *agent, struct kernel_thread *mine)
+void standing_frames__check_mounted(struct java_threads *threads, struct kernel_thread *mine)
 {
     if (call_tree__is_unseen(&mine->tree))
-        standing_frames__find(agent, mine, 0);
+        standing_frames__find(threads, mine, 0);
     else if (is_on_floor(mine) && may_look(mine))
-        look(agent, mine, 0);
+        look(threads, mine, 0);
 }
 
 /* The key of the method that calls the running hook. */
-static uint64_t key_of_caller(struct agent *agent, const struct kernel_thread *mine, jint top)
+static uint64_t key_of_caller(struct java_threads *threads, const struct kernel_thread *mine,
+                              jint top)
 {
     jvmtiFrameInfo frame;
     jint count = 0;
 
     if (!top ||
-        (*agent->jvmti)->GetStackTrace(agent->jvmti, NULL, top - 1, 1, &frame, &count) !=
+        (*threads->jvmti)->GetStackTrace(threads->jvmti, NULL, top - 1, 1, &frame, &count) !=
             JVMTI_ERROR_NONE ||
         count != 1)
         return 0;
-    return key_of(agent, frame.method, mine->epoch);
+    return key_of(threads, frame.method, mine->epoch);
 }
 
 /* As a rule it is the floor's youngest; one whose method has no hooks any more is not of it. */
-void standing_frames__leave_old(struct agent *agent, struct kernel_thread *mine)
+void standing_frames__leave_old(struct java_threads *threads, struct kernel_thread *mine)
 {
-    jint top = standing_frames__of_hook(agent);
+    jint top = standing_frames__of_hook(threads);
 
     if (!call_tree__is_unseen(&mine->tree)) {
-        uint64_t key = key_of_caller(agent, mine, top);
+        uint64_t key = key_of_caller(threads, mine, top);
 
         if (!key || kernel_thread__leave_floor(mine, key) || !may_look(mine))
             return;
     }
-    look(agent, mine, top);
+    look(threads, mine, top);
 }
 
 /* A thread that another one looks at. */
 struct placing {
-    struct agent *agent;
+    struct java_threads *threads;
     JNIEnv *jni;
     uint32_t epoch;
     jvmtiFrameInfo *frames;
@@ -251,14 +260,15 @@ struct placing {
 /* Of a deeper stack the oldest frames are not known: that is as good as unseen. */
 static void look_at(struct placing *placing, jthread thread)
 {
-    jvmtiEnv *jvmti = placing->agent->jvmti;
+    jvmtiEnv *jvmti = placing->threads->jvmti;
     jint count = 0;
 
     if ((*jvmti)->GetStackTrace(jvmti, thread, 0, FRAMES_MAX, placing->frames, &count) !=
             JVMTI_ERROR_NONE ||
         count == FRAMES_MAX)
         count = 0;
-    placing->count = keys_of(placing->agent, placing->epoch, placing->frames, count, placing->keys);
+    placing->count =
+        keys_of(placing->threads, placing->epoch, placing->frames, count, placing->keys);
 }
 
 static void stand_there(struct kernel_thread *kernel_thread, void *context)
@@ -288,69 +298,69 @@ static void ask_if_silent(struct kernel_thread *kernel_thread, void *context)
  * the virtual thread's first event. */
 static void place_if_silent(struct placing *placing, jthread thread)
 {
-    struct agent *agent = placing->agent;
-    pid_t tid = java_tid__of(&agent->java_tid, placing->jni, thread);
-    jthread mounted = tid > 0 ? virtual_threads__mounted_on(agent, placing->jni, thread) : NULL;
+    struct java_threads *threads = placing->threads;
+    pid_t tid = java_tid__of(&threads->java_tid, placing->jni, thread);
+    jthread mounted = tid > 0 ? virtual_threads__mounted_on(threads, placing->jni, thread) : NULL;
 
     placing->is_silent = false;
-    placing->mounted = mounted ? virtual_threads__record(agent, mounted) : 0;
+    placing->mounted = mounted ? virtual_threads__record(threads, mounted) : 0;
     if (tid > 0)
-        kernel_thread_table__visit(&agent->kernel_threads, tid, ask_if_silent, placing);
+        kernel_thread_table__visit(threads->kernel_threads, tid, ask_if_silent, placing);
     if (placing->is_silent) {
         look_at(placing, placing->mounted ? mounted : thread);
-        kernel_thread_table__visit(&agent->kernel_threads, tid, stand_there_again, placing);
+        kernel_thread_table__visit(threads->kernel_threads, tid, stand_there_again, placing);
     }
     (*placing->jni)->DeleteLocalRef(placing->jni, mounted);
 }
 
 static void place(struct placing *placing, jthread thread)
 {
-    struct agent *agent = placing->agent;
-    pid_t tid = java_tid__of(&agent->java_tid, placing->jni, thread);
-    jthread mounted = tid > 0 ? virtual_threads__mounted_on(agent, placing->jni, thread) : NULL;
+    struct java_threads *threads = placing->threads;
+    pid_t tid = java_tid__of(&threads->java_tid, placing->jni, thread);
+    jthread mounted = tid > 0 ? virtual_threads__mounted_on(threads, placing->jni, thread) : NULL;
 
     if (tid <= 0)
         return;
     look_at(placing, mounted ? mounted : thread);
     if (mounted) {
-        virtual_threads__place(agent, placing->jni, mounted, tid, placing->epoch, placing->keys,
+        virtual_threads__place(threads, placing->jni, mounted, tid, placing->epoch, placing->keys,
                                placing->count);
         (*placing->jni)->DeleteLocalRef(placing->jni, mounted);
     } else {
-        kernel_thread_table__visit(&agent->kernel_threads, tid, stand_there, placing);
+        kernel_thread_table__visit(threads->kernel_threads, tid, stand_there, placing);
     }
 }
 
-static void visit_all(struct agent *agent, JNIEnv *jni, uint32_t epoch,
+static void visit_all(struct java_threads *threads, JNIEnv *jni, uint32_t epoch,
                       void (*visit)(struct placing *placing, jthread thread))
 {
-    jvmtiEnv *jvmti = agent->jvmti;
-    struct placing placing = {.agent = agent,
+    jvmtiEnv *jvmti = threads->jvmti;
+    struct placing placing = {.threads = threads,
                               .jni = jni,
                               .epoch = epoch,
                               .frames = malloc(FRAMES_MAX * sizeof *placing.frames),
                               .keys = malloc(FRAMES_MAX * sizeof *placing.keys)};
-    jthread *threads;
+    jthread *all;
     jint count;
 
     if (placing.frames && placing.keys &&
-        (*jvmti)->GetAllThreads(jvmti, &count, &threads) == JVMTI_ERROR_NONE) {
+        (*jvmti)->GetAllThreads(jvmti, &count, &all) == JVMTI_ERROR_NONE) {
         for (jint i = 0; i < count; i++) {
-            visit(&placing, threads[i]);
-            (*jni)->DeleteLocalRef(jni, threads[i]);
+            visit(&placing, all[i]);
+            (*jni)->DeleteLocalRef(jni, all[i]);
         }
-        (*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)all);
     }
     free(placing.frames);
     free(placing.keys);
 }
 
-void standing_frames__place_all(struct agent *agent, JNIEnv *jni, uint32_t epoch)
+void standing_frames__place_all(struct java_threads *threads, JNIEnv *jni, uint32_t epoch)
 {
-    visit_all(agent, jni, epoch, place);
+    visit_all(threads, jni, epoch, place);
 }
 
-void standing_frames__place_silent(struct agent *agent, JNIEnv *jni, uint32_t epoch)
+void standing_frames__place_silent(struct java_threads *threads, JNIEnv *jni, uint32_t epoch)
 {
-    visit_all(agent, jni, epoch, place_if_silent);
+    visit_all(threads, jni, epoch, place_if_silent);
 }

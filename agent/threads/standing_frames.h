@@ -11,56 +11,41 @@
 #ifndef TREADLE_STANDING_FRAMES_H
 #define TREADLE_STANDING_FRAMES_H
 
+#include "agent/threads/java_threads.h"
 #include "native/thread/kernel_thread.h"
 
 #include <jvmti.h>
-#include <pthread.h>
-
-struct agent;
-
-#define STANDING_METHODS 1024u
-
-/* Methods found on stacks, and the keys of their nodes in one epoch. */
-struct standing_methods {
-    pthread_mutex_t placing; /* held while a virtual thread is placed, or ends before an epoch */
-    pthread_mutex_t lock;
-    struct standing_method {
-        jmethodID method;
-        uint32_t epoch;
-        uint64_t key; /* 0: the method has no nodes */
-    } known[STANDING_METHODS];
-};
 
 void standing_frames__init(struct standing_methods *methods);
 
 /* Sets the floor of the current thread to the frames on its stack, except the `top` youngest
  * frames. */
-void standing_frames__find(struct agent *agent, struct kernel_thread *mine, jint top);
+void standing_frames__find(struct java_threads *threads, struct kernel_thread *mine, jint top);
 
 /* The number of frames that a running hook has on top of the stack: its own frame and that of the
  * method that calls it. */
-jint standing_frames__of_hook(struct agent *agent);
+jint standing_frames__of_hook(struct java_threads *threads);
 
 /* Called before an event is counted. Finds the current thread's older frames if that was not done
  * yet, or checks its floor if the floor is current and may have returned. place: the hook's
  * position on the stack in bytes, combined with the method's number; or JVMTI's callback's
  * position. `stays`: the method that calls the hook is not being entered or left; or JVMTI reports
  * the exit of a frame that is still on the stack. */
-void standing_frames__check(struct agent *agent, struct kernel_thread *mine, uintptr_t place,
-                            bool stays);
+void standing_frames__check(struct java_threads *threads, struct kernel_thread *mine,
+                            uintptr_t place, bool stays);
 
 /* The same for a virtual thread that was just mounted or is about to be unmounted: its older frames
  * may have returned since, or before, without an event. */
-void standing_frames__check_mounted(struct agent *agent, struct kernel_thread *mine);
+void standing_frames__check_mounted(struct java_threads *threads, struct kernel_thread *mine);
 
 /* A frame whose token is of an earlier epoch is about to be left. */
-void standing_frames__leave_old(struct agent *agent, struct kernel_thread *mine);
+void standing_frames__leave_old(struct java_threads *threads, struct kernel_thread *mine);
 
 /* Before the coming epoch begins: places all platform threads, waiting or running. */
-void standing_frames__place_all(struct agent *agent, JNIEnv *jni, uint32_t epoch);
+void standing_frames__place_all(struct java_threads *threads, JNIEnv *jni, uint32_t epoch);
 
 /* After the epoch has begun: places again the threads that have had no event yet, since they may
  * have moved; for carriers, also finds the mounted virtual thread. */
-void standing_frames__place_silent(struct agent *agent, JNIEnv *jni, uint32_t epoch);
+void standing_frames__place_silent(struct java_threads *threads, JNIEnv *jni, uint32_t epoch);
 
 #endif

@@ -1,9 +1,8 @@
 #include "agent/threads/thread_events.h"
 
-#include "agent/agent.h"
 #include "agent/host/log.h"
 #include "agent/hotspot/java_host.h"
-#include "agent/housekeeping.h"
+#include "agent/threads/standing_frames.h"
 #include "agent/threads/virtual_threads.h"
 #include "native/thread/virtual_thread.h"
 
@@ -14,14 +13,11 @@
 
 #define JNI_VERSION_WITH_VIRTUAL_THREADS 0x00130000 /* 19 */
 
-static void (*start_native)(JNIEnv *jni, jobject thread);
-static void (*set_name_native)(JNIEnv *jni, jobject thread, jstring name);
-
-static uint64_t java_id(const struct agent *agent, JNIEnv *jni, jthread thread)
+static uint64_t java_id(const struct java_threads *threads, JNIEnv *jni, jthread thread)
 {
-    if (!agent->thread_id_field)
+    if (!threads->id_field)
         return 0;
-    return (uint64_t)(*jni)->GetLongField(jni, thread, agent->thread_id_field);
+    return (uint64_t)(*jni)->GetLongField(jni, thread, threads->id_field);
 }
 
 static bool is_of_jdk(const struct ledger *ledger, const struct ledger_method *method)
@@ -34,77 +30,75 @@ static bool is_of_jdk(const struct ledger *ledger, const struct ledger_method *m
 }
 
 /* The innermost method that is not the JDK's own: pools and builders start threads for others. */
-static ledger_ref starting_method(const struct agent *agent, const struct ledger_node *node)
+static ledger_ref starting_method(const struct java_threads *threads,
+                                  const struct ledger_node *node)
 {
     for (unsigned steps = 0; node->method && steps < START_FRAMES; steps++) {
-        if (!is_of_jdk(&agent->ledger, ledger__at(&agent->ledger, node->method)))
+        if (!is_of_jdk(threads->ledger, ledger__at(threads->ledger, node->method)))
             return node->method;
-        node = ledger__at(&agent->ledger, node->parent);
+        node = ledger__at(threads->ledger, node->parent);
     }
     return 0;
 }
 
 /* Whose thread runs here, if that is known: while profiling is stopped nobody tells which of the
  * virtual threads a carrier carries. */
-static const struct kernel_thread *current(struct agent *agent, JNIEnv *jni)
+static const struct kernel_thread *current(struct java_threads *threads, JNIEnv *jni)
 {
-    struct kernel_thread *mine = kernel_thread_table__find_mine(&agent->kernel_threads);
+    struct kernel_thread *mine = kernel_thread_table__find_mine(threads->kernel_threads);
 
     if (mine && !kernel_thread__is_profiling(mine)) {
         if (mine->record->carries)
             return NULL;
     } else if (mine && kernel_thread__is_unidentified(mine)) {
-        mine = thread_events__identify(agent, jni);
+        mine = thread_events__identify(threads, jni);
     }
     return mine && mine->thread && !mine->idle && !mine->paused ? mine : NULL;
 }
 
-struct java_thread_origin thread_events__here(struct agent *agent, JNIEnv *jni)
+struct java_thread_origin thread_events__here(struct java_threads *threads, JNIEnv *jni)
 {
-    const struct kernel_thread *mine = current(agent, jni);
+    const struct kernel_thread *mine = current(threads, jni);
     struct java_thread_origin origin = {0, 0};
 
     if (!mine)
         return origin;
-    origin.parent = ledger__ref(&agent->ledger, mine->thread);
-    origin.method = starting_method(agent, mine->tree.current);
+    origin.parent = ledger__ref(threads->ledger, mine->thread);
+    origin.method = starting_method(threads, mine->tree.current);
     return origin;
 }
 
-/* Thread.start0: whoever calls it is the parent. */
-static void JNICALL start_wrapper(JNIEnv *jni, jobject thread)
+void thread_events__start_native(struct java_threads *threads, JNIEnv *jni, jobject thread)
 {
-    struct agent *agent = &treadle_agent;
-    uint64_t id = atomic_load(&agent->active) ? java_id(agent, jni, thread) : 0;
+    uint64_t id = atomic_load(threads->active) ? java_id(threads, jni, thread) : 0;
 
     if (id)
-        java_thread_table__starting(&agent->java_threads, id, thread_events__here(agent, jni));
-    start_native(jni, thread);
+        java_thread_table__starting(&threads->table, id, thread_events__here(threads, jni));
+    threads->start_native(jni, thread);
     if (id && (*jni)->ExceptionCheck(jni))
-        java_thread_table__not_started(&agent->java_threads, id);
+        java_thread_table__not_started(&threads->table, id);
 }
 
-void thread_events__record_name(struct agent *agent, ledger_ref ref, const char *name)
+void thread_events__record_name(struct java_threads *threads, ledger_ref ref, const char *name)
 {
     if (!ref || !name)
         return;
-    pthread_mutex_lock(&agent->names_lock);
-    ledger__rename_thread(&agent->ledger, ledger__at(&agent->ledger, ref), name, strlen(name),
-                          ledger_time__now_ns(&agent->setup.time));
-    pthread_mutex_unlock(&agent->names_lock);
+    pthread_mutex_lock(&threads->names_lock);
+    ledger__rename_thread(threads->ledger, ledger__at(threads->ledger, ref), name, strlen(name),
+                          ledger_time__now_ns(&threads->setup->time));
+    pthread_mutex_unlock(&threads->names_lock);
 }
 
-/* Thread.setNativeName: called by setName on a thread that runs. */
-static void JNICALL set_name_wrapper(JNIEnv *jni, jobject thread, jstring name)
+void thread_events__set_native_name(struct java_threads *threads, JNIEnv *jni, jobject thread,
+                                    jstring name)
 {
-    struct agent *agent = &treadle_agent;
-    uint64_t id = atomic_load(&agent->active) ? java_id(agent, jni, thread) : 0;
+    uint64_t id = atomic_load(threads->active) ? java_id(threads, jni, thread) : 0;
 
-    set_name_native(jni, thread, name);
+    threads->set_name_native(jni, thread, name);
     if (id && name && !(*jni)->ExceptionCheck(jni)) {
         const char *bytes = (*jni)->GetStringUTFChars(jni, name, NULL);
 
-        thread_events__record_name(agent, java_thread_table__find(&agent->java_threads, id), bytes);
+        thread_events__record_name(threads, java_thread_table__find(&threads->table, id), bytes);
         if (bytes)
             (*jni)->ReleaseStringUTFChars(jni, name, bytes);
     }
@@ -124,48 +118,55 @@ static bool is_before_halt(jvmtiEnv *jvmti, jmethodID method)
 }
 
 /* By address rather than by name: the binding happens before JVMTI tells names. */
-void JNICALL thread_events__native_bound(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread,
-                                         jmethodID method, void *address, void **new_address)
+void thread_events__native_bound(struct java_threads *threads, jmethodID method, void *address,
+                                 void **new_address)
 {
-    (void)jni, (void)thread;
-    if (atomic_load(&treadle_agent.active) && is_before_halt(jvmti, method))
-        housekeeping__look(&treadle_agent);
+    if (atomic_load(threads->active) && is_before_halt(threads->jvmti, method))
+        threads->before_end(threads->context);
     if (address == dlsym(RTLD_DEFAULT, "JVM_StartThread")) {
-        memcpy(&start_native, &address, sizeof address);
-        *new_address = (void *)(uintptr_t)start_wrapper;
+        memcpy(&threads->start_native, &address, sizeof address);
+        *new_address = (void *)(uintptr_t)threads->start_wrapper;
     } else if (address == dlsym(RTLD_DEFAULT, "JVM_SetNativeThreadName")) {
-        memcpy(&set_name_native, &address, sizeof address);
-        *new_address = (void *)(uintptr_t)set_name_wrapper;
+        memcpy(&threads->set_name_native, &address, sizeof address);
+        *new_address = (void *)(uintptr_t)threads->set_name_wrapper;
     }
 }
 
-void thread_events__prepare(struct agent *agent, JNIEnv *jni)
+void thread_events__init(struct java_threads *threads)
+{
+    pthread_mutex_init(&threads->names_lock, NULL);
+    java_thread_table__init(&threads->table);
+    standing_frames__init(&threads->standing);
+}
+
+void thread_events__prepare(struct java_threads *threads, JNIEnv *jni)
 {
     jclass class = (*jni)->FindClass(jni, "java/lang/Thread");
 
     if (class)
-        agent->thread_id_field = (*jni)->GetFieldID(jni, class, "tid", "J");
+        threads->id_field = (*jni)->GetFieldID(jni, class, "tid", "J");
     if ((*jni)->ExceptionCheck(jni))
         (*jni)->ExceptionClear(jni);
     if (class)
-        agent->thread_name_field = (*jni)->GetFieldID(jni, class, "name", "Ljava/lang/String;");
+        threads->name_field = (*jni)->GetFieldID(jni, class, "name", "Ljava/lang/String;");
     if ((*jni)->ExceptionCheck(jni))
         (*jni)->ExceptionClear(jni);
-    java_tid__prepare(&agent->java_tid, jni, class);
+    java_tid__prepare(&threads->java_tid, jni, class);
     /* Not tried in vain: a debugger that waits for exceptions would stop there. */
     class = (*jni)->GetVersion(jni) >= JNI_VERSION_WITH_VIRTUAL_THREADS
                 ? (*jni)->FindClass(jni, "java/lang/BaseVirtualThread")
                 : NULL;
     if (class)
-        agent->virtual_thread_class = (*jni)->NewGlobalRef(jni, class);
+        threads->virtual_thread_class = (*jni)->NewGlobalRef(jni, class);
     if ((*jni)->ExceptionCheck(jni))
         (*jni)->ExceptionClear(jni);
-    if (!agent->thread_id_field)
+    if (!threads->id_field)
         log__line(LOG_WARN, "this JVM's Thread has no field tid: parents and renames of threads "
                             "are not recorded");
 }
 
-jint thread_events__rebind(JNIEnv *jni, jclass *thread_class, JNINativeMethod *methods)
+jint thread_events__rebind(struct java_threads *threads, JNIEnv *jni, jclass *thread_class,
+                           JNINativeMethod *methods)
 {
     void *start = dlsym(RTLD_DEFAULT, "JVM_StartThread");
     void *set_name = dlsym(RTLD_DEFAULT, "JVM_SetNativeThreadName");
@@ -173,33 +174,34 @@ jint thread_events__rebind(JNIEnv *jni, jclass *thread_class, JNINativeMethod *m
     *thread_class = (*jni)->FindClass(jni, "java/lang/Thread");
     if (!*thread_class || !start || !set_name)
         return 0;
-    memcpy(&start_native, &start, sizeof start);
-    memcpy(&set_name_native, &set_name, sizeof set_name);
-    methods[0] = (JNINativeMethod){"start0", "()V", (void *)(uintptr_t)start_wrapper};
+    memcpy(&threads->start_native, &start, sizeof start);
+    memcpy(&threads->set_name_native, &set_name, sizeof set_name);
+    methods[0] = (JNINativeMethod){"start0", "()V", (void *)(uintptr_t)threads->start_wrapper};
     methods[1] = (JNINativeMethod){"setNativeName", "(Ljava/lang/String;)V",
-                                   (void *)(uintptr_t)set_name_wrapper};
+                                   (void *)(uintptr_t)threads->set_name_wrapper};
     return 2;
 }
 
-static enum ledger_thread_kind kind_of(const struct agent *agent, JNIEnv *jni, jthread thread)
+static enum ledger_thread_kind kind_of(const struct java_threads *threads, JNIEnv *jni,
+                                       jthread thread)
 {
     jclass class = (*jni)->GetObjectClass(jni, thread);
     enum ledger_thread_kind kind = THREAD_PLATFORM;
     char *signature = NULL;
 
-    if ((*agent->jvmti)->GetClassSignature(agent->jvmti, class, &signature, NULL) ==
+    if ((*threads->jvmti)->GetClassSignature(threads->jvmti, class, &signature, NULL) ==
         JVMTI_ERROR_NONE) {
         if (strcmp(signature, "Ljdk/internal/misc/CarrierThread;") == 0)
             kind = THREAD_CARRIER;
-        (*agent->jvmti)->Deallocate(agent->jvmti, (unsigned char *)signature);
+        (*threads->jvmti)->Deallocate(threads->jvmti, (unsigned char *)signature);
     }
     (*jni)->DeleteLocalRef(jni, class);
     return kind;
 }
 
-static void drop_info(const struct agent *agent, JNIEnv *jni, jvmtiThreadInfo *info)
+static void drop_info(const struct java_threads *threads, JNIEnv *jni, jvmtiThreadInfo *info)
 {
-    (*agent->jvmti)->Deallocate(agent->jvmti, (unsigned char *)info->name);
+    (*threads->jvmti)->Deallocate(threads->jvmti, (unsigned char *)info->name);
     if (info->thread_group)
         (*jni)->DeleteLocalRef(jni, info->thread_group);
     if (info->context_class_loader)
@@ -207,100 +209,99 @@ static void drop_info(const struct agent *agent, JNIEnv *jni, jvmtiThreadInfo *i
 }
 
 /* What is known of a thread; info is to be dropped afterwards. False if it is over. */
-static bool learn(struct agent *agent, JNIEnv *jni, jthread thread, jvmtiThreadInfo *info,
+static bool learn(struct java_threads *threads, JNIEnv *jni, jthread thread, jvmtiThreadInfo *info,
                   struct java_thread_facts *facts)
 {
-    if ((*agent->jvmti)->GetThreadInfo(agent->jvmti, thread, info) != JVMTI_ERROR_NONE)
+    if ((*threads->jvmti)->GetThreadInfo(threads->jvmti, thread, info) != JVMTI_ERROR_NONE)
         return false;
     facts->name = info->name ? info->name : "";
     facts->name_length = strlen(facts->name);
-    facts->kind = kind_of(agent, jni, thread);
+    facts->kind = kind_of(threads, jni, thread);
     facts->flags |= info->is_daemon ? THREAD_DAEMON : 0;
-    facts->java_id = java_id(agent, jni, thread);
-    facts->parent = java_thread_table__origin(&agent->java_threads, facts->java_id).parent;
+    facts->java_id = java_id(threads, jni, thread);
+    facts->parent = java_thread_table__origin(&threads->table, facts->java_id).parent;
     return true;
 }
 
 /* The thread's record begins, on its own kernel thread. NULL if it cannot. */
-static struct kernel_thread *begin(struct agent *agent, JNIEnv *jni, jthread thread, uint32_t flags)
+static struct kernel_thread *begin(struct java_threads *threads, JNIEnv *jni, jthread thread,
+                                   uint32_t flags)
 {
-    struct kernel_thread *mine = kernel_thread_table__enter(&agent->kernel_threads);
+    struct kernel_thread *mine = kernel_thread_table__enter(threads->kernel_threads);
     struct java_thread_facts facts = {.flags = flags};
     jvmtiThreadInfo info;
     int error = 0;
 
-    java_host__set(sampler__java_thread(&agent->sampler, jni));
-    if (!mine || !learn(agent, jni, thread, &info, &facts))
+    java_host__set(sampler__java_thread(threads->sampler, jni));
+    if (!mine || !learn(threads, jni, thread, &info, &facts))
         return NULL;
-    mine->host = sampler__java_thread(&agent->sampler, jni);
-    sampler__watch_me(&agent->sampler);
+    mine->host = sampler__java_thread(threads->sampler, jni);
+    sampler__watch_me(threads->sampler);
     /* It may have been adopted. */
     if (mine->idle || mine->thread->java_id != facts.java_id)
         error = kernel_thread__start_java(mine, &facts);
     if (strcmp(facts.name, "DestroyJavaVM") == 0)
-        housekeeping__look(agent);
-    drop_info(agent, jni, &info);
+        threads->before_end(threads->context);
+    drop_info(threads, jni, &info);
     if (error)
         return NULL;
     if (facts.java_id)
-        java_thread_table__started(&agent->java_threads, facts.java_id,
-                                   ledger__ref(&agent->ledger, mine->thread));
+        java_thread_table__started(&threads->table, facts.java_id,
+                                   ledger__ref(threads->ledger, mine->thread));
     return mine;
 }
 
-void JNICALL thread_events__start(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
+void thread_events__start(struct java_threads *threads, JNIEnv *jni, jthread thread)
 {
-    struct agent *agent = &treadle_agent;
     struct kernel_thread *mine = kernel_thread_table__mine();
 
-    (void)jvmti;
-    if (!atomic_load(&agent->active))
+    if (!atomic_load(threads->active))
         return;
     /* That was another thread. */
     if (mine)
         mine->refused = false;
     /* A method event may have come first; the thread that runs is then this one already. */
     if (mine && !mine->idle && mine->thread->java_id &&
-        mine->thread->java_id == java_id(agent, jni, thread))
+        mine->thread->java_id == java_id(threads, jni, thread))
         return;
-    (void)begin(agent, jni, thread, 0);
+    (void)begin(threads, jni, thread, 0);
 }
 
-void JNICALL thread_events__end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
+void thread_events__end(struct java_threads *threads, JNIEnv *jni, jthread thread)
 {
-    struct agent *agent = &treadle_agent;
-    struct kernel_thread *mine = kernel_thread_table__find_mine(&agent->kernel_threads);
+    jvmtiEnv *jvmti = threads->jvmti;
+    struct kernel_thread *mine = kernel_thread_table__find_mine(threads->kernel_threads);
     jvmtiThreadInfo info;
 
     java_host__set(NULL);
-    if (!atomic_load(&agent->active) || !mine || !mine->thread || mine->idle)
+    if (!atomic_load(threads->active) || !mine || !mine->thread || mine->idle)
         return;
     if ((*jvmti)->GetThreadInfo(jvmti, thread, &info) == JVMTI_ERROR_NONE) {
-        thread_events__record_name(agent, ledger__ref(&agent->ledger, mine->thread), info.name);
-        drop_info(agent, jni, &info);
+        thread_events__record_name(threads, ledger__ref(threads->ledger, mine->thread), info.name);
+        drop_info(threads, jni, &info);
     }
     if (mine->thread->java_id)
-        java_thread_table__ended(&agent->java_threads, mine->thread->java_id);
+        java_thread_table__ended(&threads->table, mine->thread->java_id);
     kernel_thread__end_java(mine);
 }
 
 /* Is the current thread a virtual one, mounted on the carrier that this kernel thread is? */
-static bool is_virtual(const struct agent *agent, JNIEnv *jni, jthread thread)
+static bool is_virtual(const struct java_threads *threads, JNIEnv *jni, jthread thread)
 {
-    return agent->virtual_thread_class &&
-           (*jni)->IsInstanceOf(jni, thread, agent->virtual_thread_class);
+    return threads->virtual_thread_class &&
+           (*jni)->IsInstanceOf(jni, thread, threads->virtual_thread_class);
 }
 
 /* The kernel thread's accounts are opened under its carrier's name by thread_events__adopt_all, or
  * when the carrier starts: a mounted virtual thread does not know its carrier. */
-static struct kernel_thread *identify(struct agent *agent, JNIEnv *jni, jthread thread)
+static struct kernel_thread *identify(struct java_threads *threads, JNIEnv *jni, jthread thread)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
-    bool mounted = is_virtual(agent, jni, thread);
+    bool mounted = is_virtual(threads, jni, thread);
 
     if (mounted) {
-        mine = kernel_thread_table__find_mine(&agent->kernel_threads);
-        return mine && virtual_threads__identify(agent, jni, thread) ? mine : NULL;
+        mine = kernel_thread_table__find_mine(threads->kernel_threads);
+        return mine && virtual_threads__identify(threads, jni, thread) ? mine : NULL;
     }
     if (!mine || mine->idle || kernel_thread__is_unidentified(mine)) {
         if (mine && mine->refused && !kernel_thread__is_unidentified(mine))
@@ -308,7 +309,7 @@ static struct kernel_thread *identify(struct agent *agent, JNIEnv *jni, jthread 
         /* What was mounted when profiling was stopped is not what is about to begin or over. */
         if (mine)
             virtual_thread__identify(mine, 0);
-        mine = begin(agent, jni, thread, 0);
+        mine = begin(threads, jni, thread, 0);
         if (mine)
             kernel_thread__doubt(mine);
     }
@@ -317,25 +318,26 @@ static struct kernel_thread *identify(struct agent *agent, JNIEnv *jni, jthread 
     return mine;
 }
 
-struct kernel_thread *thread_events__late_start(struct agent *agent, JNIEnv *jni, jthread thread)
+struct kernel_thread *thread_events__late_start(struct java_threads *threads, JNIEnv *jni,
+                                                jthread thread)
 {
     struct kernel_thread *mine;
 
-    if (__atomic_load_n(&agent->setup.epoch, __ATOMIC_ACQUIRE) == EPOCH_STOPPED ||
+    if (__atomic_load_n(&threads->setup->epoch, __ATOMIC_ACQUIRE) == EPOCH_STOPPED ||
         kernel_thread_table__refused_me())
         return NULL;
-    mine = kernel_thread_table__find_mine(&agent->kernel_threads);
+    mine = kernel_thread_table__find_mine(threads->kernel_threads);
     /* Adopted, or a carrier. */
-    if (mine || is_virtual(agent, jni, thread))
-        return identify(agent, jni, thread);
+    if (mine || is_virtual(threads, jni, thread))
+        return identify(threads, jni, thread);
     /* None: over already, or it could not be recorded when it started. */
-    mine = begin(agent, jni, thread, 0);
+    mine = begin(threads, jni, thread, 0);
     if (mine)
         kernel_thread__doubt(mine);
     return mine;
 }
 
-struct kernel_thread *thread_events__identify(struct agent *agent, JNIEnv *jni)
+struct kernel_thread *thread_events__identify(struct java_threads *threads, JNIEnv *jni)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
     jthread thread;
@@ -345,83 +347,82 @@ struct kernel_thread *thread_events__identify(struct agent *agent, JNIEnv *jni)
     /* A mounted virtual thread that is known to be one; or one that there is no room for. */
     if (mine && (mine->paused || mine->refused) && !kernel_thread__is_unidentified(mine))
         return NULL;
-    ledger__count(&agent->ledger.header->identified, 1);
-    if ((*agent->jvmti)->GetCurrentThread(agent->jvmti, &thread) != JVMTI_ERROR_NONE)
+    ledger__count(&threads->ledger->header->identified, 1);
+    if ((*threads->jvmti)->GetCurrentThread(threads->jvmti, &thread) != JVMTI_ERROR_NONE)
         return NULL;
-    mine = identify(agent, jni, thread);
+    mine = identify(threads, jni, thread);
     (*jni)->DeleteLocalRef(jni, thread);
     return mine && !mine->paused ? mine : NULL;
 }
 
-static void adopt(struct agent *agent, JNIEnv *jni, jthread thread)
+static void adopt(struct java_threads *threads, JNIEnv *jni, jthread thread)
 {
     struct java_thread_facts facts = {0};
-    pid_t tid = java_tid__of(&agent->java_tid, jni, thread);
+    pid_t tid = java_tid__of(&threads->java_tid, jni, thread);
     jvmtiThreadInfo info;
     ledger_ref ref;
 
-    if (tid <= 0 || !learn(agent, jni, thread, &info, &facts))
+    if (tid <= 0 || !learn(threads, jni, thread, &info, &facts))
         return;
-    facts.host = sampler__java_thread_of(&agent->sampler, jni, thread);
+    facts.host = sampler__java_thread_of(threads->sampler, jni, thread);
     java_host__note(tid, facts.host);
-    ref = kernel_thread_table__adopt(&agent->kernel_threads, tid, &facts);
+    ref = kernel_thread_table__adopt(threads->kernel_threads, tid, &facts);
     if (ref && facts.java_id)
-        java_thread_table__started(&agent->java_threads, facts.java_id, ref);
-    drop_info(agent, jni, &info);
+        java_thread_table__started(&threads->table, facts.java_id, ref);
+    drop_info(threads, jni, &info);
 }
 
-void thread_events__note_hosts(struct agent *agent, JNIEnv *jni)
+void thread_events__note_hosts(struct java_threads *threads, JNIEnv *jni)
 {
-    jvmtiEnv *jvmti = agent->jvmti;
-    jthread *threads;
+    jvmtiEnv *jvmti = threads->jvmti;
+    jthread *all;
     jint count;
 
-    if ((*jvmti)->GetAllThreads(jvmti, &count, &threads) != JVMTI_ERROR_NONE)
+    if ((*jvmti)->GetAllThreads(jvmti, &count, &all) != JVMTI_ERROR_NONE)
         return;
     for (jint i = 0; i < count; i++) {
-        pid_t tid = java_tid__of(&agent->java_tid, jni, threads[i]);
+        pid_t tid = java_tid__of(&threads->java_tid, jni, all[i]);
 
         if (tid > 0)
-            java_host__note(tid, sampler__java_thread_of(&agent->sampler, jni, threads[i]));
-        (*jni)->DeleteLocalRef(jni, threads[i]);
+            java_host__note(tid, sampler__java_thread_of(threads->sampler, jni, all[i]));
+        (*jni)->DeleteLocalRef(jni, all[i]);
     }
-    (*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)all);
 }
 
-void thread_events__adopt_all(struct agent *agent, JNIEnv *jni)
+void thread_events__adopt_all(struct java_threads *threads, JNIEnv *jni)
 {
-    jvmtiEnv *jvmti = agent->jvmti;
-    jthread *threads;
+    jvmtiEnv *jvmti = threads->jvmti;
+    jthread *all;
     jint count;
 
     java_host__forget_noted();
-    if ((*jvmti)->GetAllThreads(jvmti, &count, &threads) != JVMTI_ERROR_NONE)
+    if ((*jvmti)->GetAllThreads(jvmti, &count, &all) != JVMTI_ERROR_NONE)
         return;
     for (jint i = 0; i < count; i++) {
-        adopt(agent, jni, threads[i]);
-        (*jni)->DeleteLocalRef(jni, threads[i]);
+        adopt(threads, jni, all[i]);
+        (*jni)->DeleteLocalRef(jni, all[i]);
     }
-    (*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)all);
 }
 
-void thread_events__record_names(struct agent *agent, JNIEnv *jni)
+void thread_events__record_names(struct java_threads *threads, JNIEnv *jni)
 {
-    jvmtiEnv *jvmti = agent->jvmti;
-    jthread *threads;
+    jvmtiEnv *jvmti = threads->jvmti;
+    jthread *all;
     jint count;
 
-    if ((*jvmti)->GetAllThreads(jvmti, &count, &threads) != JVMTI_ERROR_NONE)
+    if ((*jvmti)->GetAllThreads(jvmti, &count, &all) != JVMTI_ERROR_NONE)
         return;
     for (jint i = 0; i < count; i++) {
-        ledger_ref ref =
-            java_thread_table__find(&agent->java_threads, java_id(agent, jni, threads[i]));
+        ledger_ref ref = java_thread_table__find(&threads->table, java_id(threads, jni, all[i]));
         jvmtiThreadInfo info;
 
-        if (ref && (*jvmti)->GetThreadInfo(jvmti, threads[i], &info) == JVMTI_ERROR_NONE) {
-            thread_events__record_name(agent, ref, info.name);
-            drop_info(agent, jni, &info);
+        if (ref && (*jvmti)->GetThreadInfo(jvmti, all[i], &info) == JVMTI_ERROR_NONE) {
+            thread_events__record_name(threads, ref, info.name);
+            drop_info(threads, jni, &info);
         }
-        (*jni)->DeleteLocalRef(jni, threads[i]);
+        (*jni)->DeleteLocalRef(jni, all[i]);
     }
-    (*jvmti)->Deallocate(jvmti, (unsigned char *)threads);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)all);
 }

@@ -8,14 +8,17 @@
 #define TREADLE_VIRTUAL_THREADS_H
 
 #include "agent/classfile/class_rewriter.h"
+#include "agent/threads/java_threads.h"
 #include "native/ledger/ledger_format.h"
 
 #include <jvmti.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct agent;
 struct kernel_thread;
+
+/* What jvmti.h of JDK 21 and later has; the one that this is built with may be older. */
+#define EVENT_VIRTUAL_THREAD_END 88
 
 /* Callbacks by name, and by the number of their event less the number of the first event. Includes
  * events that are newer than the jvmti.h of this build. */
@@ -24,30 +27,35 @@ union event_callbacks {
     void *number[64];
 };
 
-void virtual_threads__add_callbacks(union event_callbacks *callbacks);
+/* A virtual thread ends, was mounted on its carrier, or is about to be unmounted: called on the
+ * carrier. */
+void virtual_threads__end(struct java_threads *threads, JNIEnv *jni, jthread thread);
+void virtual_threads__mount(struct java_threads *threads, JNIEnv *jni, jthread thread);
+void virtual_threads__unmount(struct java_threads *threads, JNIEnv *jni, jthread thread);
 
 /* The current thread is a virtual thread, perhaps mounted before the agent listened: makes it
  * current. False if it cannot be recorded. */
-bool virtual_threads__identify(struct agent *agent, JNIEnv *jni, jthread thread);
+bool virtual_threads__identify(struct java_threads *threads, JNIEnv *jni, jthread thread);
 
 /* Returns a local reference to the virtual thread mounted on a carrier; or NULL. */
-jthread virtual_threads__mounted_on(const struct agent *agent, JNIEnv *jni, jthread carrier);
+jthread virtual_threads__mounted_on(const struct java_threads *threads, JNIEnv *jni,
+                                    jthread carrier);
 
 /* Returns the record of a virtual thread (NULL: the current one); 0: it has none. */
-ledger_ref virtual_threads__record(const struct agent *agent, jthread thread);
+ledger_ref virtual_threads__record(const struct java_threads *threads, jthread thread);
 
 /* Before the coming epoch begins, from any thread: places a virtual thread that is mounted there.
  */
-void virtual_threads__place(struct agent *agent, JNIEnv *jni, jthread thread, pid_t tid,
+void virtual_threads__place(struct java_threads *threads, JNIEnv *jni, jthread thread, pid_t tid,
                             uint32_t epoch, const uint64_t *keys, uint32_t count);
 
 /* Adds the capability if this JVM has virtual threads. */
-void virtual_threads__ask(const struct agent *agent, jvmtiCapabilities *capabilities);
+void virtual_threads__add_capabilities(jvmtiEnv *jvmti, jvmtiCapabilities *capabilities);
 
-/* Native methods of the hook class: the caller is about to start the virtual thread; the current
- * virtual thread is about to block its carrier. */
-void JNICALL virtual_threads__starting(JNIEnv *jni, jclass hooks, jobject thread);
-void JNICALL virtual_threads__pinned(JNIEnv *jni, jclass hooks, jobject thread);
+/* What native methods of the hook class do: the caller is about to start the virtual thread; the
+ * current virtual thread is about to block its carrier. */
+void virtual_threads__starting(struct java_threads *threads, JNIEnv *jni, jobject thread);
+void virtual_threads__pinned(struct java_threads *threads, JNIEnv *jni);
 
 /* The native method that this JDK method is to call first; NULL: none. */
 const char *virtual_threads__first_hook(const struct class_method *method);
@@ -60,9 +68,9 @@ bool virtual_threads__is_pinning(const char *class_name, const char *method_name
 #define VIRTUAL_THREAD_BUILDERS "java/lang/ThreadBuilders"
 
 /* Finds the mount and unmount events, which are extension events of HotSpot, by name. */
-void virtual_threads__find_events(struct agent *agent);
+void virtual_threads__find_events(struct java_threads *threads);
 
 /* Enables or disables the mount and unmount events. */
-void virtual_threads__hear(struct agent *agent, bool on);
+void virtual_threads__hear(struct java_threads *threads, bool on);
 
 #endif

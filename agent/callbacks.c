@@ -1,0 +1,185 @@
+#include "agent/callbacks.h"
+
+#include "agent/agent.h"
+#include "agent/dump.h"
+#include "agent/host/jvmti_event.h"
+#include "agent/host/log.h"
+#include "agent/housekeeping.h"
+#include "agent/method_events.h"
+#include "agent/profiling.h"
+#include "agent/threads/thread_events.h"
+#include "agent/threads/virtual_threads.h"
+
+#include <errno.h>
+
+static void JNICALL on_vm_init(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
+{
+    struct agent *agent = &treadle_agent;
+
+    (void)jvmti;
+    if (profiling__begin(agent, jni, thread) != 0)
+        profiling__give_up(agent);
+    else
+        log__answer("profiling \n");
+    log__end_answer();
+}
+
+static void JNICALL on_vm_death(jvmtiEnv *jvmti, JNIEnv *jni)
+{
+    struct agent *agent = &treadle_agent;
+
+    (void)jvmti;
+    if (!atomic_load(&agent->active))
+        return;
+    dump__at_exit(agent, jni);
+    housekeeping__stop(agent);
+}
+
+static void JNICALL on_data_dump(jvmtiEnv *jvmti)
+{
+    struct agent *agent = &treadle_agent;
+
+    (void)jvmti;
+    if (atomic_load(&agent->active))
+        (void)dump__now(agent, agent__jni(agent), NULL);
+}
+
+static void JNICALL on_class_file(jvmtiEnv *jvmti, JNIEnv *jni, jclass redefined, jobject loader,
+                                  const char *name, jobject domain, jint length,
+                                  const unsigned char *bytes, jint *new_length,
+                                  unsigned char **new_bytes)
+{
+    (void)jvmti, (void)redefined, (void)domain;
+    class_hooks__file_loaded(&treadle_agent.class_hooks, jni, loader, name, length, bytes,
+                             new_length, new_bytes);
+}
+
+static void JNICALL on_generated_code(jvmtiEnv *jvmti, const char *name, const void *address,
+                                      jint bytes)
+{
+    (void)jvmti;
+    sampler__code_generated(&treadle_agent.sampler, name, address, bytes);
+}
+
+static void JNICALL on_thread_start(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
+{
+    (void)jvmti;
+    thread_events__start(&treadle_agent.java_threads, jni, thread);
+}
+
+static void JNICALL on_thread_end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
+{
+    (void)jvmti;
+    thread_events__end(&treadle_agent.java_threads, jni, thread);
+}
+
+static void JNICALL on_native_bound(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread, jmethodID method,
+                                    void *address, void **new_address)
+{
+    (void)jvmti, (void)jni, (void)thread;
+    thread_events__native_bound(&treadle_agent.java_threads, method, address, new_address);
+}
+
+static void JNICALL on_virtual_thread_end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
+{
+    (void)jvmti;
+    virtual_threads__end(&treadle_agent.java_threads, jni, thread);
+}
+
+static void JNICALL on_mount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
+{
+    (void)jvmti;
+    virtual_threads__mount(&treadle_agent.java_threads, jni, thread);
+}
+
+static void JNICALL on_unmount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
+{
+    (void)jvmti;
+    virtual_threads__unmount(&treadle_agent.java_threads, jni, thread);
+}
+
+static void JNICALL start_wrapper(JNIEnv *jni, jobject thread)
+{
+    thread_events__start_native(&treadle_agent.java_threads, jni, thread);
+}
+
+static void JNICALL set_name_wrapper(JNIEnv *jni, jobject thread, jstring name)
+{
+    thread_events__set_native_name(&treadle_agent.java_threads, jni, thread, name);
+}
+
+static void on_sample_signal(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    sample_signal__take(&treadle_agent.sampler, info, context);
+}
+
+static void before_end(void *context)
+{
+    housekeeping__look(context);
+}
+
+static int add_capabilities(struct agent *agent)
+{
+    bool by_jvmti = agent->options.events == LEDGER_EVENTS_JVMTI;
+    jvmtiCapabilities capabilities = {
+        .can_generate_method_entry_events = by_jvmti,
+        .can_generate_method_exit_events = by_jvmti,
+        .can_get_source_file_name = by_jvmti,
+        .can_generate_all_class_hook_events = 1,
+        .can_retransform_classes = 1,
+        .can_generate_native_method_bind_events = 1,
+    };
+
+    virtual_threads__add_capabilities(agent->jvmti, &capabilities);
+    if (agent->options.sample != LEDGER_SAMPLE_NONE)
+        sampler__add_capabilities(&capabilities);
+    return (int)(*agent->jvmti)->AddCapabilities(agent->jvmti, &capabilities);
+}
+
+static int add_callbacks(struct agent *agent)
+{
+    void(JNICALL * virtual_thread_end)(jvmtiEnv *, JNIEnv *, jthread) = on_virtual_thread_end;
+    union event_callbacks callbacks = {.named = {
+                                           .VMInit = on_vm_init,
+                                           .VMDeath = on_vm_death,
+                                           .DataDumpRequest = on_data_dump,
+                                           .ThreadStart = on_thread_start,
+                                           .ThreadEnd = on_thread_end,
+                                           .NativeMethodBind = on_native_bound,
+                                           .MethodEntry = method_events__entry,
+                                           .MethodExit = method_events__exit,
+                                           .ClassFileLoadHook = on_class_file,
+                                           .DynamicCodeGenerated = on_generated_code,
+                                       }};
+
+    callbacks.number[EVENT_VIRTUAL_THREAD_END - JVMTI_MIN_EVENT_TYPE_VAL] =
+        (void *)(uintptr_t)virtual_thread_end;
+    agent->java_threads.mount.callback = (jvmtiExtensionEvent)on_mount;
+    agent->java_threads.unmount.callback = (jvmtiExtensionEvent)on_unmount;
+    agent->java_threads.start_wrapper = start_wrapper;
+    agent->java_threads.set_name_wrapper = set_name_wrapper;
+    agent->java_threads.before_end = before_end;
+    agent->java_threads.context = agent;
+    agent->sampler.on_signal = on_sample_signal;
+    return (int)(*agent->jvmti)
+        ->SetEventCallbacks(agent->jvmti, &callbacks.named, (jint)sizeof callbacks);
+}
+
+int callbacks__set(struct agent *agent)
+{
+    int error = add_capabilities(agent);
+
+    if (!error)
+        error = add_callbacks(agent);
+    if (error) {
+        log__line(LOG_ERROR, "the JVM refuses the events (JVMTI error %d); not profiling", error);
+        return -ENOTSUP;
+    }
+    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_VM_INIT, true);
+    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_VM_DEATH, true);
+    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_DATA_DUMP_REQUEST, true);
+    (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_NATIVE_METHOD_BIND, true);
+    virtual_threads__find_events(&agent->java_threads);
+    return 0;
+}

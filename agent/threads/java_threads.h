@@ -1,0 +1,78 @@
+/*
+ * What the modules of this folder share: what they work with, set at the top of the agent before
+ * the JVM runs Java, and what they know of Java threads. Each field is written by the module named.
+ */
+#ifndef TREADLE_JAVA_THREADS_H
+#define TREADLE_JAVA_THREADS_H
+
+#include "agent/hotspot/java_tid.h"
+#include "agent/methods/hook_quota.h"
+#include "agent/methods/method_numbers.h"
+#include "agent/sampling/sampler.h"
+#include "agent/threads/java_thread_table.h"
+#include "native/ledger/ledger.h"
+#include "native/thread/kernel_thread_table.h"
+
+#include <jvmti.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define STANDING_METHODS 1024u
+
+/* Methods found on stacks, and the keys of their nodes in one epoch. */
+struct standing_methods {
+    pthread_mutex_t placing; /* held while a virtual thread is placed, or ends before an epoch */
+    pthread_mutex_t lock;
+    struct standing_method {
+        jmethodID method;
+        uint32_t epoch;
+        uint64_t key; /* 0: the method has no nodes */
+    } known[STANDING_METHODS];
+};
+
+/* An event of HotSpot that JVMTI itself does not have. */
+struct extension_event {
+    jvmtiExtensionEvent callback;
+    jint index; /* in this JVM; 0: the JVM does not have the event */
+};
+
+struct java_threads {
+    JavaVM *vm;
+    jvmtiEnv *jvmti;
+    struct ledger *ledger;
+    const struct kernel_thread_setup *setup;
+    struct kernel_thread_table *kernel_threads;
+    struct sampler *sampler;
+    struct method_numbers *methods;
+    struct hook_quotas *quotas;
+    enum ledger_event_mode events;
+    const _Atomic bool *active; /* events of threads are recorded */
+    const uint32_t *epochs;     /* how often profiling was started */
+    /* wrappers of native methods of Thread, which call thread_events__start_native and
+     * thread_events__set_native_name */
+    void(JNICALL *start_wrapper)(JNIEnv *jni, jobject thread);
+    void(JNICALL *set_name_wrapper)(JNIEnv *jni, jobject thread, jstring name);
+    void (*before_end)(void *context); /* the JVM is about to end some of its own threads */
+    void *context;
+
+    /* agent/threads/thread_events.c */
+    jfieldID id_field;           /* Thread.tid, or NULL */
+    jfieldID name_field;         /* Thread.name, or NULL */
+    jclass virtual_thread_class; /* a global reference, or NULL */
+    struct java_tid java_tid;
+    struct java_thread_table table;
+    pthread_mutex_t names_lock; /* held while the name of a running thread is recorded */
+    void(JNICALL *start_native)(JNIEnv *jni, jobject thread);
+    void(JNICALL *set_name_native)(JNIEnv *jni, jobject thread, jstring name);
+
+    /* agent/threads/virtual_threads.c */
+    struct extension_event mount; /* the callbacks are set with the fields above */
+    struct extension_event unmount;
+    jvmtiExtensionFunction get_virtual_thread; /* or NULL: this JVM has none */
+
+    /* agent/threads/standing_frames.c */
+    struct standing_methods standing;
+};
+
+#endif
