@@ -8,6 +8,7 @@
 #include "agent/host/log.h"
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
+#include "agent/modules.h"
 #include "agent/profiling.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/virtual_threads.h"
@@ -235,69 +236,6 @@ static void leave_to_parent(void)
     (void)ledger__make_private(&agent->ledger);
 }
 
-static void connect_class_hooks(struct agent *agent)
-{
-    struct class_hooks *hooks = &agent->class_hooks;
-
-    hooks->jvmti = agent->jvmti;
-    hooks->ledger = &agent->ledger;
-    hooks->time = &agent->setup.time;
-    hooks->filter = &agent->options.filter;
-    hooks->quotas = &agent->quotas;
-    hooks->generated = &agent->generated;
-    hooks->own_cost = &agent->own_cost;
-    hooks->max_mem = agent->options.max_mem;
-    hooks->everywhere = agent->options.events == LEDGER_EVENTS_INSTRUMENT;
-}
-
-static void connect_sampler(struct agent *agent)
-{
-    struct sampler *sampler = &agent->sampler;
-
-    sampler->jvmti = agent->jvmti;
-    sampler->ledger = &agent->ledger;
-    sampler->time = &agent->setup.time;
-    sampler->scan = &agent->scan;
-    sampler->kernel_threads = &agent->kernel_threads;
-    sampler->own_cost = &agent->own_cost;
-    sampler->generated = &agent->generated;
-    sampler->jobs = &agent->jobs;
-    sampler->keys_are_ids = agent->options.events == LEDGER_EVENTS_JVMTI;
-    sampler->is_by_budget = agent->options.samples_by_budget;
-    sampler->mode = agent->options.sample;
-    sampler->interval_ns = agent->options.interval_ns;
-    sampler->wanted_clock = agent->options.sample_clock;
-}
-
-static void connect_threads(struct agent *agent)
-{
-    struct java_threads *threads = &agent->java_threads;
-
-    threads->vm = agent->vm;
-    threads->jvmti = agent->jvmti;
-    threads->ledger = &agent->ledger;
-    threads->setup = &agent->setup;
-    threads->kernel_threads = &agent->kernel_threads;
-    threads->sampler = &agent->sampler;
-    threads->methods = &agent->class_hooks.methods;
-    threads->quotas = &agent->quotas;
-    threads->events = agent->options.events;
-    threads->active = &agent->active;
-    threads->epochs = &agent->epochs;
-}
-
-/* Each module gets what it works with. */
-static void connect(struct agent *agent)
-{
-    agent->method_names = (struct method_names){
-        .jvmti = agent->jvmti, .ledger = &agent->ledger, .filter = &agent->options.filter};
-    own_cost__init(&agent->own_cost, &agent->ledger, &agent->setup.time, &agent->scan,
-                   &agent->kernel_threads);
-    connect_class_hooks(agent);
-    connect_sampler(agent);
-    connect_threads(agent);
-}
-
 /* What a beginning has made that came to nothing, and that nobody has used yet: it may be tried
  * again.
  */
@@ -328,7 +266,7 @@ static int begin(struct agent *agent, JavaVM *vm, const char *options, bool atta
         log__line(LOG_ERROR, "this JVM has no JVMTI 11; not profiling");
         return -ENOTSUP;
     }
-    connect(agent);
+    modules__connect(agent);
     error = begin_ledger(agent, options, attached);
     if (!error)
         error = callbacks__set(agent);

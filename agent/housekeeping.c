@@ -129,7 +129,7 @@ static void look_after(struct agent *agent)
         housekeeping__look_at_cost(agent, false);
         note_pruning(agent);
         housekeeping__warn_of_losses(agent);
-        hook_budget__look(agent);
+        hook_budget__look(&agent->budget);
     }
     pthread_mutex_unlock(&agent->snapshot_lock);
 }

@@ -1,6 +1,5 @@
 #include "agent/budget/hook_budget.h"
 
-#include "agent/agent.h"
 #include "agent/methods/hook_class.h"
 #include "native/cost/cost_model.h"
 
@@ -60,11 +59,10 @@ static uint64_t step(uint64_t *before, uint64_t now)
 }
 
 /* What the calls of hooks took since the last look. */
-static double hooks_ns(struct agent *agent, const struct heard *heard)
+static double hooks_ns(struct hook_budget *budget, const struct heard *heard)
 {
-    struct hook_budget *budget = &agent->budget;
-    struct cost_facts facts = {.call_ps = agent->ledger.header->hook_cost_ps,
-                               .slow_ns = agent->own_cost.facts.slow_ns,
+    struct cost_facts facts = {.call_ps = budget->ledger->header->hook_cost_ps,
+                               .slow_ns = budget->own_cost->facts.slow_ns,
                                .silent_calls = budget->silent_calls};
     double ns;
 
@@ -74,43 +72,42 @@ static double hooks_ns(struct agent *agent, const struct heard *heard)
         double price_ns = ns / (double)heard->calls;
 
         budget->price_ns = budget->price_ns > 0 ? (budget->price_ns + price_ns) / 2 : price_ns;
-        __atomic_store_n(&agent->quotas.price_ns, (uint32_t)budget->price_ns, __ATOMIC_RELAXED);
+        __atomic_store_n(&budget->quotas->price_ns, (uint32_t)budget->price_ns, __ATOMIC_RELAXED);
     }
     return ns;
 }
 
 /* What a method's calls in a second will take: some of them find cold caches and new contexts. */
-static double expected_ns(const struct agent *agent, uint32_t rate)
+static double expected_ns(const struct hook_budget *budget, uint32_t rate)
 {
-    double hot_ns = (double)agent->ledger.header->hook_cost_ps / 1000 * HOT_PART;
+    double hot_ns = (double)budget->ledger->header->hook_cost_ps / 1000 * HOT_PART;
 
     return rate * hot_ns + (rate < COLD_RATE ? rate : COLD_RATE) * (double)HOOK_PRICE_NS;
 }
 
 /* The compilers' CPU is read every now and then, not every second. What they do after a change of
  * classes does not make the program's code new. */
-static uint64_t look_at_compilers(struct agent *agent, uint64_t now_ns, uint64_t cpu_ns)
+static uint64_t look_at_compilers(struct hook_budget *budget, uint64_t now_ns, uint64_t cpu_ns)
 {
-    struct hook_budget *budget = &agent->budget;
-    uint64_t compilers_ns = step(&budget->compilers_ns, agent->scan.compilers_cpu_ns);
+    uint64_t compilers_ns = step(&budget->compilers_ns, budget->scan->compilers_cpu_ns);
 
     budget->recent_cpu_ns = budget->recent_cpu_ns * RECENT_PART + (double)cpu_ns;
     budget->recent_compilers_ns = budget->recent_compilers_ns * RECENT_PART + (double)compilers_ns;
-    if (hook_renewal__goes_on(&agent->renewal, now_ns)) {
+    if (hook_renewal__goes_on(budget->renewal, now_ns)) {
         budget->recent_cpu_ns = budget->recent_compilers_ns = 0;
         return compilers_ns;
     }
-    __atomic_store_n(&agent->quotas.is_settled,
+    __atomic_store_n(&budget->quotas->is_settled,
                      budget->recent_compilers_ns < budget->recent_cpu_ns * SETTLED_PART,
                      __ATOMIC_RELAXED);
     return compilers_ns;
 }
 
 /* One method is to take a small part of the room only. */
-static uint32_t most_of_one(const struct agent *agent, double room_ns)
+static uint32_t most_of_one(const struct hook_budget *budget, double room_ns)
 {
     double rate = room_ns * PART_OF_ONE /
-                  (expected_ns(agent, 1000 + COLD_RATE) - expected_ns(agent, COLD_RATE)) * 1000;
+                  (expected_ns(budget, 1000 + COLD_RATE) - expected_ns(budget, COLD_RATE)) * 1000;
 
     return rate < HOOK_RATE_SPARE  ? HOOK_RATE_SPARE
            : rate > HOOK_RATE_MOST ? HOOK_RATE_MOST
@@ -134,22 +131,20 @@ static bool give_up_one(struct hook_budget *budget, const struct heard *heard)
 /* While a program starts its code is new, and a method that keeps its hooks costs the most: with
  * 200 calls a second allowed a run of ecj took 1.18 times the CPU, with 60 1.13, with 20 1.08
  * (whole runs on JDK 25, pairs side by side). */
-static uint32_t least_rate(const struct agent *agent)
+static uint32_t least_rate(const struct hook_budget *budget)
 {
-    const struct hook_budget *budget = &agent->budget;
-
-    if (agent->quotas.is_settled || (budget->looked_ns - budget->began_ns > STARTING_NS &&
-                                     budget->cpu_ns - budget->began_cpu_ns > STARTING_CPU_NS))
+    if (budget->quotas->is_settled || (budget->looked_ns - budget->began_ns > STARTING_NS &&
+                                       budget->cpu_ns - budget->began_cpu_ns > STARTING_CPU_NS))
         return RATE_LEAST;
     return HOOK_RATE_FIRST;
 }
 
 /* Of the room that the budget leaves, so much is taken: more than 1 is too much. */
-static void set_rates(struct agent *agent, double taken, double room_ns)
+static void set_rates(struct hook_budget *budget, double taken, double room_ns)
 {
-    struct hook_quotas *quotas = &agent->quotas;
+    struct hook_quotas *quotas = budget->quotas;
     uint32_t rate = quotas->rate_max, named = quotas->named_rate_max;
-    uint32_t most = most_of_one(agent, room_ns), least = least_rate(agent);
+    uint32_t most = most_of_one(budget, room_ns), least = least_rate(budget);
 
     if (taken > 1 && rate > least) {
         rate = (uint32_t)(rate * (taken > 4 ? 0.25 : 1 / taken));
@@ -169,7 +164,7 @@ static void set_rates(struct agent *agent, double taken, double room_ns)
                      __ATOMIC_RELAXED);
     __atomic_store_n(&quotas->rate_max, rate, __ATOMIC_RELAXED);
     __atomic_store_n(&quotas->named_rate_max, named, __ATOMIC_RELAXED);
-    agent->ledger.header->rate_max = rate;
+    budget->ledger->header->rate_max = rate;
 }
 
 static bool is_due(const struct method_quota *quota, uint64_t now_ns)
@@ -182,11 +177,11 @@ static bool is_due(const struct method_quota *quota, uint64_t now_ns)
 
 /* What muted methods would have made, since the last look; half of a rate is what it was before,
  * but for the burst that silenced the method. */
-static void learn_rates(struct agent *agent, uint32_t methods, uint64_t now_ns)
+static void learn_rates(struct hook_budget *budget, uint32_t methods, uint64_t now_ns)
 {
     uint64_t silent_calls = 0;
-    struct hook_quotas *quotas = &agent->quotas;
-    uint64_t ns = now_ns - agent->budget.silent_ns;
+    struct hook_quotas *quotas = budget->quotas;
+    uint64_t ns = now_ns - budget->silent_ns;
 
     for (uint32_t i = 1; i <= methods; i++) {
         struct method_quota *quota = &quotas->methods[i];
@@ -202,22 +197,23 @@ static void learn_rates(struct agent *agent, uint32_t methods, uint64_t now_ns)
         quota->rate = quota->is_fresh ? rate : quota->rate / 2 + rate / 2;
         quota->is_fresh = false;
     }
-    agent->budget.silent_calls += silent_calls;
-    agent->own_cost.facts.silent_calls = agent->budget.silent_calls;
+    budget->silent_calls += silent_calls;
+    budget->own_cost->facts.silent_calls = budget->silent_calls;
 }
 
 /* The lowest class of rates whose methods are too many to be heard in that room. */
-static unsigned first_class_beyond(const struct agent *agent, uint32_t methods, uint64_t now_ns,
-                                   double room_ns)
+static unsigned first_class_beyond(const struct hook_budget *budget, uint32_t methods,
+                                   uint64_t now_ns, double room_ns)
 {
     double ns[HOOK_RATE_CLASSES] = {0};
     unsigned class;
 
     for (uint32_t i = 1; i <= methods; i++) {
-        const struct method_quota *quota = &agent->quotas.methods[i];
+        const struct method_quota *quota = &budget->quotas->methods[i];
 
         if (is_due(quota, now_ns))
-            ns[hook_quotas__rate_class(quota->rate)] += expected_ns(agent, quota->rate + TRY_CALLS);
+            ns[hook_quotas__rate_class(quota->rate)] +=
+                expected_ns(budget, quota->rate + TRY_CALLS);
     }
     for (class = 0; class < HOOK_RATE_CLASSES && ns[class] <= room_ns; class ++)
         room_ns -= ns[class];
@@ -226,14 +222,15 @@ static unsigned first_class_beyond(const struct agent *agent, uint32_t methods, 
 
 /* Methods that many samples found on a stack, muted now, are favoured again if there is room for
  * all their calls. What room is left. */
-static double favour_again(struct agent *agent, uint32_t methods, uint64_t now_ns, double room_ns)
+static double favour_again(struct hook_budget *budget, uint32_t methods, uint64_t now_ns,
+                           double room_ns)
 {
     for (uint32_t i = 1; i <= methods; i++) {
-        struct method_quota *quota = &agent->quotas.methods[i];
-        double ns = expected_ns(agent, quota->rate + TRY_CALLS);
+        struct method_quota *quota = &budget->quotas->methods[i];
+        double ns = expected_ns(budget, quota->rate + TRY_CALLS);
 
         if (!quota->weight || ns > room_ns || quota->rate > HOOK_RATE_MOST / 2 ||
-            !is_due(quota, now_ns) || !hook_quotas__try_again(&agent->quotas, i))
+            !is_due(quota, now_ns) || !hook_quotas__try_again(budget->quotas, i))
             continue;
         hook_quotas__favour(quota, true);
         room_ns -= ns;
@@ -243,52 +240,51 @@ static double favour_again(struct agent *agent, uint32_t methods, uint64_t now_n
 
 /* Methods in rates below that class are heard again, and of the class itself as many as there is
  * room for. */
-static void try_again(struct agent *agent, uint32_t methods, uint64_t now_ns, double room_ns)
+static void try_again(struct hook_budget *budget, uint32_t methods, uint64_t now_ns, double room_ns)
 {
-    unsigned end = first_class_beyond(agent, methods, now_ns, room_ns);
-    uint32_t most = agent->quotas.rate_max / 2;
+    unsigned end = first_class_beyond(budget, methods, now_ns, room_ns);
+    uint32_t most = budget->quotas->rate_max / 2;
 
     for (uint32_t i = 1; i <= methods; i++) {
-        const struct method_quota *quota = &agent->quotas.methods[i];
+        const struct method_quota *quota = &budget->quotas->methods[i];
 
         if (!is_due(quota, now_ns) || hook_quotas__rate_class(quota->rate) > end ||
             (quota->rate > most && !quota->is_named))
             continue;
-        room_ns -= expected_ns(agent, quota->rate + TRY_CALLS);
-        if (room_ns < 0 || !hook_quotas__try_again(&agent->quotas, i))
+        room_ns -= expected_ns(budget, quota->rate + TRY_CALLS);
+        if (room_ns < 0 || !hook_quotas__try_again(budget->quotas, i))
             return;
     }
 }
 
 /* Silent calls are read by the threads of the program, when one comes by. */
-static void look_at_silent(struct agent *agent, uint32_t methods, uint64_t now_ns, double room_ns)
+static void look_at_silent(struct hook_budget *budget, uint32_t methods, uint64_t now_ns,
+                           double room_ns)
 {
-    struct hook_budget *budget = &agent->budget;
-    struct hook_quotas *quotas = &agent->quotas;
+    struct hook_quotas *quotas = budget->quotas;
 
     if (__atomic_load_n(&quotas->left_wanted, __ATOMIC_ACQUIRE))
         return;
     if (budget->silent_ns) {
-        learn_rates(agent, methods, now_ns);
+        learn_rates(budget, methods, now_ns);
         if (room_ns > 0)
-            try_again(agent, methods, now_ns, favour_again(agent, methods, now_ns, room_ns));
+            try_again(budget, methods, now_ns, favour_again(budget, methods, now_ns, room_ns));
     }
     budget->silent_ns = now_ns;
     hook_quotas__want_silent(quotas, methods + 1);
 }
 
-void hook_budget__look(struct agent *agent)
+void hook_budget__look(struct hook_budget *budget)
 {
-    struct hook_budget *budget = &agent->budget;
-    const struct ledger_own_cost *cost = &agent->ledger.header->own_cost;
-    uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
-    uint32_t methods = __atomic_load_n(&agent->class_hooks.methods.count, __ATOMIC_ACQUIRE);
+    const struct ledger_own_cost *cost = &budget->ledger->header->own_cost;
+    uint64_t now_ns = ledger_time__now_ns(budget->time);
+    uint32_t methods = __atomic_load_n(&budget->methods->count, __ATOMIC_ACQUIRE);
     struct budget_second second = {.now_ns = now_ns};
     struct heard heard = {.calls = 0};
     uint64_t cpu_ns, others_ns, once_ns;
     double room_ns, calls_ns;
 
-    if (!agent->quotas.methods || now_ns - budget->looked_ns < LOOK_NS)
+    if (!budget->quotas->methods || now_ns - budget->looked_ns < LOOK_NS)
         return;
     budget->looked_ns = now_ns;
     methods = methods < HOOK_METHODS_MAX ? methods : HOOK_METHODS_MAX - 1;
@@ -297,26 +293,26 @@ void hook_budget__look(struct agent *agent)
         budget->began_ns = now_ns;
         budget->began_cpu_ns = budget->cpu_ns;
     }
-    __atomic_store_n(&agent->quotas.cpu_ns, budget->cpu_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&agent->quotas.cpu_at_ns, now_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&budget->quotas->cpu_ns, budget->cpu_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&budget->quotas->cpu_at_ns, now_ns, __ATOMIC_RELAXED);
     /* Class changes are paid from what was saved up for them. */
-    once_ns = hook_renewal__cost_ns(&agent->renewal);
+    once_ns = hook_renewal__cost_ns(budget->renewal);
     others_ns = step(&budget->used_ns,
                      unprofiled__less(ledger_own_cost__sum(cost) - cost->hooks_ns, once_ns));
-    count_heard(&agent->quotas, methods, &heard);
-    calls_ns = hooks_ns(agent, &heard);
+    count_heard(budget->quotas, methods, &heard);
+    calls_ns = hooks_ns(budget, &heard);
     second.cpu_ns = cpu_ns;
-    second.compilers_ns = look_at_compilers(agent, now_ns, cpu_ns);
+    second.compilers_ns = look_at_compilers(budget, now_ns, cpu_ns);
     if (cpu_ns < LEAST_CPU_NS)
         return;
-    room_ns = (double)cpu_ns * agent->options.overhead_ppm / 1000000;
+    room_ns = (double)cpu_ns * budget->quotas->overhead_ppm / 1000000;
     second.left_ns =
         room_ns - (double)others_ns - calls_ns - (double)step(&budget->once_ns, once_ns);
     /* Whatever the rest costs, some exactness is kept. */
     room_ns = (double)others_ns < room_ns * 0.75 ? room_ns - (double)others_ns : room_ns / 4;
     second.room_ns = room_ns * 0.75 - calls_ns;
     if (calls_ns <= room_ns || !give_up_one(budget, &heard))
-        set_rates(agent, room_ns > 0 ? calls_ns / room_ns : 1, room_ns);
-    look_at_silent(agent, methods, now_ns, (room_ns * 0.75 - calls_ns) / 2);
-    hook_renewal__look(agent, &second);
+        set_rates(budget, room_ns > 0 ? calls_ns / room_ns : 1, room_ns);
+    look_at_silent(budget, methods, now_ns, (room_ns * 0.75 - calls_ns) / 2);
+    hook_renewal__look(budget->renewal, &second);
 }

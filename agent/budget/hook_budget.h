@@ -11,11 +11,23 @@
 #ifndef TREADLE_HOOK_BUDGET_H
 #define TREADLE_HOOK_BUDGET_H
 
+#include "agent/budget/hook_renewal.h"
+#include "agent/host/own_cost.h"
+#include "agent/methods/hook_quota.h"
+#include "agent/methods/method_numbers.h"
+
 #include <stdint.h>
 
-struct agent;
-
 struct hook_budget {
+    /* what the budget is kept with; set before the JVM runs Java */
+    struct hook_quotas *quotas;
+    const struct method_numbers *methods;
+    struct hook_renewal *renewal;
+    struct own_cost *own_cost;
+    struct ledger *ledger;
+    const struct ledger_time *time;
+    const struct process_scan *scan;
+
     uint64_t began_ns;     /* the first look */
     uint64_t began_cpu_ns; /* … and the process's CPU then */
     uint64_t looked_ns;
@@ -33,6 +45,6 @@ struct hook_budget {
 };
 
 /* Does nothing within a second of the last time, or where there is no budget. */
-void hook_budget__look(struct agent *agent);
+void hook_budget__look(struct hook_budget *budget);
 
 #endif

@@ -1,6 +1,5 @@
 #include "agent/budget/hook_renewal.h"
 
-#include "agent/agent.h"
 #include "agent/hooks/class_changes.h"
 #include "agent/host/log.h"
 #include "agent/host/own_thread.h"
@@ -28,7 +27,6 @@
 
 void hook_renewal__init(struct hook_renewal *renewal)
 {
-    memset(renewal, 0, sizeof *renewal);
     pthread_mutex_init(&renewal->lock, NULL);
     pthread_cond_init(&renewal->wake, NULL);
     renewal->price_ns = PRICE_NS;
@@ -36,26 +34,25 @@ void hook_renewal__init(struct hook_renewal *renewal)
 
 /* ---- the thread that changes classes ---- */
 
-static void change(struct agent *agent, JNIEnv *jni)
+static void change(struct hook_renewal *renewal, JNIEnv *jni)
 {
-    struct hook_renewal *renewal = &agent->renewal;
     uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-    class_changes__renew(&agent->class_hooks, jni, renewal->methods, renewal->count);
+    class_changes__renew(renewal->hooks, jni, renewal->methods, renewal->count);
     atomic_fetch_add(&renewal->took_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
-    atomic_store(&renewal->changed_ns, ledger_time__now_ns(&agent->setup.time));
+    atomic_store(&renewal->changed_ns, ledger_time__now_ns(renewal->time));
     atomic_store(&renewal->changing, false);
 }
 
 /* It waits in native code: safepoints do not wait for it. */
 static void *run(void *context)
 {
-    struct agent *agent = context;
-    struct hook_renewal *renewal = &agent->renewal;
+    struct hook_renewal *renewal = context;
     JavaVMAttachArgs arguments = {.version = JNI_VERSION_1_8, .name = "treadle class changes"};
     JNIEnv *jni = NULL;
 
-    if ((*agent->vm)->AttachCurrentThreadAsDaemon(agent->vm, (void **)&jni, &arguments) != JNI_OK) {
+    if ((*renewal->vm)->AttachCurrentThreadAsDaemon(renewal->vm, (void **)&jni, &arguments) !=
+        JNI_OK) {
         atomic_store(&renewal->is_over, true);
         atomic_store(&renewal->changing, false);
         return NULL;
@@ -65,16 +62,14 @@ static void *run(void *context)
         while (!atomic_load(&renewal->changing))
             pthread_cond_wait(&renewal->wake, &renewal->lock);
         pthread_mutex_unlock(&renewal->lock);
-        change(agent, jni);
+        change(renewal, jni);
     }
     return NULL;
 }
 
-static void wake_thread(struct agent *agent)
+static void wake_thread(struct hook_renewal *renewal)
 {
-    struct hook_renewal *renewal = &agent->renewal;
-
-    if (!renewal->has_thread && own_thread__create(run, agent, STACK_BYTES) != 0) {
+    if (!renewal->has_thread && own_thread__create(run, renewal, STACK_BYTES) != 0) {
         atomic_store(&renewal->is_over, true);
         return;
     }
@@ -93,7 +88,7 @@ struct candidate {
 };
 
 struct candidates {
-    struct agent *agent;
+    struct hook_renewal *renewal;
     uint32_t heavy; /* so many samples found: the first; … */
     uint32_t room;  /* … and so many of these may be hooked */
     uint64_t least; /* weight */
@@ -102,13 +97,13 @@ struct candidates {
     uint32_t count;
 };
 
-static bool is_due(const struct agent *agent, uint32_t method, uint64_t now_ns)
+static bool is_due(const struct hook_renewal *renewal, uint32_t method, uint64_t now_ns)
 {
-    const struct method_quota *quota = &agent->quotas.methods[method];
+    const struct method_quota *quota = &renewal->quotas->methods[method];
     uint32_t tries = quota->renewals + !quota->from_ns; /* a plan has tried it once */
     uint64_t pause_ns = PAUSE_NS;
 
-    if (quota->renewals >= TRIES_MOST || !hook_quotas__is_off(&agent->quotas, method))
+    if (quota->renewals >= TRIES_MOST || !hook_quotas__is_off(renewal->quotas, method))
         return false;
     for (uint32_t i = 0; i < tries; i++)
         pause_ns *= PAUSE_FACTOR;
@@ -116,9 +111,9 @@ static bool is_due(const struct agent *agent, uint32_t method, uint64_t now_ns)
 }
 
 /* The number of a method that samples found; 0: it never had hooks. */
-static uint32_t number_of(struct agent *agent, const struct java_method *method)
+static uint32_t number_of(struct hook_renewal *renewal, const struct java_method *method)
 {
-    struct method_numbers *numbers = &agent->class_hooks.methods;
+    struct method_numbers *numbers = &renewal->hooks->methods;
     struct class_text name = {(const uint8_t *)method->name, (uint32_t)strlen(method->name)};
     struct class_text type = {(const uint8_t *)method->signature,
                               (uint32_t)strlen(method->signature)};
@@ -144,9 +139,9 @@ static void weigh(void *context, struct java_method *method)
     method->samples = 0;
     if (method->weight < candidates->least || candidates->count == HOOK_RENEWAL_MOST)
         return;
-    number = number_of(candidates->agent, method);
+    number = number_of(candidates->renewal, method);
     if (!number || number >= HOOK_METHODS_MAX ||
-        !is_due(candidates->agent, number, candidates->now_ns))
+        !is_due(candidates->renewal, number, candidates->now_ns))
         return;
     candidates->all[candidates->count++] = (struct candidate){number, method->weight};
 }
@@ -159,33 +154,32 @@ static int heaviest_first(const void *left, const void *right)
 }
 
 /* Those that samples found most. */
-static void find_heavy(struct agent *agent, struct candidates *candidates)
+static void find_heavy(struct hook_renewal *renewal, struct candidates *candidates)
 {
-    struct hook_renewal *renewal = &agent->renewal;
-    uint64_t samples = agent->sampler.merge.tallies.samples;
+    uint64_t samples = renewal->sampler->merge.tallies.samples;
 
     renewal->total_weight = renewal->total_weight / 2 + samples - renewal->samples;
     renewal->samples = samples;
     candidates->least = renewal->total_weight * WEIGHT_PERCENT / 100 + 1;
-    java_methods__each(&agent->sampler.methods, weigh, candidates);
+    java_methods__each(&renewal->sampler->methods, weigh, candidates);
     candidates->heavy = candidates->count;
     qsort(candidates->all, candidates->count, sizeof *candidates->all, heaviest_first);
 }
 
 /* And those that were called least when they fell silent, as many as there is room for. */
-static void find_rare(struct agent *agent, struct candidates *candidates, uint32_t methods)
+static void find_rare(struct hook_renewal *renewal, struct candidates *candidates, uint32_t methods)
 {
     uint32_t of_class[HOOK_RATE_CLASSES] = {0}, room = HOOK_RENEWAL_MOST - candidates->count;
     unsigned end = 0;
 
     for (uint32_t i = 1; i <= methods; i++)
-        if (is_due(agent, i, candidates->now_ns))
-            of_class[hook_quotas__rate_class(agent->quotas.methods[i].rate)]++;
+        if (is_due(renewal, i, candidates->now_ns))
+            of_class[hook_quotas__rate_class(renewal->quotas->methods[i].rate)]++;
     for (; end < HOOK_RATE_CLASSES && of_class[end] <= room; end++)
         room -= of_class[end];
     for (uint32_t i = 1; i <= methods && candidates->count < HOOK_RENEWAL_MOST; i++)
-        if (is_due(agent, i, candidates->now_ns) &&
-            hook_quotas__rate_class(agent->quotas.methods[i].rate) <= end)
+        if (is_due(renewal, i, candidates->now_ns) &&
+            hook_quotas__rate_class(renewal->quotas->methods[i].rate) <= end)
             candidates->all[candidates->count++] = (struct candidate){.method = i};
 }
 
@@ -205,9 +199,9 @@ static bool is_in(const struct batch *batch, const struct numbered_class *class)
 }
 
 /* A class that was rewritten just now may have copies on their way that nobody could change. */
-static bool may_change(const struct agent *agent, const struct numbered_class *class)
+static bool may_change(const struct hook_renewal *renewal, const struct numbered_class *class)
 {
-    uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
+    uint64_t now_ns = ledger_time__now_ns(renewal->time);
 
     return numbered_class__is(class, CLASS_HOOKED) && !numbered_class__is(class, CLASS_REFUSED) &&
            !numbered_class__is(class, CLASS_KEPT) &&
@@ -225,15 +219,13 @@ static bool is_beyond(const struct candidates *candidates, uint32_t method)
 
 /* A class is changed as a whole, and its code thrown away: all its methods that are due come with
  * it. */
-static void add_class(struct agent *agent, const struct candidates *candidates, uint32_t methods,
-                      const struct numbered_class *class)
+static void add_class(struct hook_renewal *renewal, const struct candidates *candidates,
+                      uint32_t methods, const struct numbered_class *class)
 {
-    struct hook_renewal *renewal = &agent->renewal;
-
     for (uint32_t i = 1; i <= methods && renewal->count < HOOK_RENEWAL_MOST; i++) {
-        const struct numbered_method *method = method_numbers__get(&agent->class_hooks.methods, i);
+        const struct numbered_method *method = method_numbers__get(&renewal->hooks->methods, i);
 
-        if (method && method->class == class && is_due(agent, i, candidates->now_ns) &&
+        if (method && method->class == class && is_due(renewal, i, candidates->now_ns) &&
             !is_beyond(candidates, i))
             renewal->methods[renewal->count++] = i;
     }
@@ -247,66 +239,65 @@ static uint32_t weight_ppm(const struct hook_renewal *renewal, const struct cand
     return (uint32_t)((uint64_t)candidate->weight * 1000000 / all);
 }
 
-static void choose_batch(struct agent *agent, const struct candidates *candidates, uint32_t methods,
-                         uint32_t most)
+static void choose_batch(struct hook_renewal *renewal, const struct candidates *candidates,
+                         uint32_t methods, uint32_t most)
 {
-    struct hook_renewal *renewal = &agent->renewal;
     struct batch batch = {.class_count = 0};
 
     renewal->count = 0;
     for (uint32_t i = 0; i < candidates->count && renewal->count < most; i++) {
         const struct candidate *one = &candidates->all[i];
         const struct numbered_method *method =
-            method_numbers__get(&agent->class_hooks.methods, one->method);
+            method_numbers__get(&renewal->hooks->methods, one->method);
 
-        if (!method || is_beyond(candidates, one->method) || !may_change(agent, method->class))
+        if (!method || is_beyond(candidates, one->method) || !may_change(renewal, method->class))
             continue;
         if (!is_in(&batch, method->class)) {
             if (batch.class_count == CLASSES_MOST)
                 break;
             batch.classes[batch.class_count++] = method->class;
-            add_class(agent, candidates, methods, method->class);
+            add_class(renewal, candidates, methods, method->class);
         }
         /* The rare come after the heavy, and some of these are among them again. */
         if (one->weight) {
-            agent->quotas.methods[one->method].weight = weight_ppm(renewal, one);
-            hook_quotas__favour(&agent->quotas.methods[one->method], true);
+            renewal->quotas->methods[one->method].weight = weight_ppm(renewal, one);
+            hook_quotas__favour(&renewal->quotas->methods[one->method], true);
         }
     }
 }
 
 /* If each is called as often as it may be. */
-static uint32_t heavy_room(const struct agent *agent, double room_ns)
+static uint32_t heavy_room(const struct hook_renewal *renewal, double room_ns)
 {
-    double one_ns = (double)agent->ledger.header->hook_cost_ps / 1000 * 2 * HOOK_RATE_MOST / 2;
+    double one_ns = (double)renewal->ledger->header->hook_cost_ps / 1000 * 2 * HOOK_RATE_MOST / 2;
     double room = one_ns > 0 ? room_ns / one_ns : 0;
 
     return room < 1 ? 1 : room < HOOK_RENEWAL_MOST ? (uint32_t)room : HOOK_RENEWAL_MOST;
 }
 
-static void renew(struct agent *agent, const struct budget_second *second, uint32_t most)
+static void renew(struct hook_renewal *renewal, const struct budget_second *second, uint32_t most)
 {
     uint64_t now_ns = second->now_ns;
-    uint32_t methods = __atomic_load_n(&agent->class_hooks.methods.count, __ATOMIC_ACQUIRE);
+    uint32_t methods = __atomic_load_n(&renewal->hooks->methods.count, __ATOMIC_ACQUIRE);
     struct candidates *candidates = calloc(1, sizeof *candidates);
 
     if (!candidates)
         return;
     methods = methods < HOOK_METHODS_MAX ? methods : HOOK_METHODS_MAX - 1;
-    candidates->agent = agent;
+    candidates->renewal = renewal;
     candidates->now_ns = now_ns;
-    find_heavy(agent, candidates);
-    candidates->room = heavy_room(agent, second->room_ns);
-    find_rare(agent, candidates, methods);
-    choose_batch(agent, candidates, methods, most);
+    find_heavy(renewal, candidates);
+    candidates->room = heavy_room(renewal, second->room_ns);
+    find_rare(renewal, candidates, methods);
+    choose_batch(renewal, candidates, methods, most);
     free(candidates);
-    if (!agent->renewal.count) {
-        agent->renewal.idle_until_ns = now_ns + IDLE_NS;
+    if (!renewal->count) {
+        renewal->idle_until_ns = now_ns + IDLE_NS;
         return;
     }
-    agent->renewal.is_new = true;
-    agent->renewal.recompiled_once = 0;
-    wake_thread(agent);
+    renewal->is_new = true;
+    renewal->recompiled_once = 0;
+    wake_thread(renewal);
 }
 
 /* ---- what it costs ---- */
@@ -361,9 +352,8 @@ bool hook_renewal__goes_on(const struct hook_renewal *renewal, uint64_t now_ns)
     return atomic_load(&renewal->changing) || (changed_ns && now_ns - changed_ns < AFTER_CHANGE_NS);
 }
 
-void hook_renewal__look(struct agent *agent, const struct budget_second *second)
+void hook_renewal__look(struct hook_renewal *renewal, const struct budget_second *second)
 {
-    struct hook_renewal *renewal = &agent->renewal;
     uint64_t now_ns = second->now_ns;
     bool after = hook_renewal__goes_on(renewal, now_ns);
     double methods;
@@ -371,7 +361,7 @@ void hook_renewal__look(struct agent *agent, const struct budget_second *second)
     account(renewal, second, after);
     if (atomic_load(&renewal->is_over))
         return;
-    if (!agent->quotas.is_settled)
+    if (!renewal->quotas->is_settled)
         renewal->settled_ns = 0;
     else if (!renewal->settled_ns)
         renewal->settled_ns = now_ns;
@@ -379,13 +369,13 @@ void hook_renewal__look(struct agent *agent, const struct budget_second *second)
         renewal->saved_ns = 0;
         return;
     }
-    save(renewal, second, (double)second->cpu_ns * agent->options.overhead_ppm / 1000000);
+    save(renewal, second, (double)second->cpu_ns * renewal->quotas->overhead_ppm / 1000000);
     if (after)
         return;
     if (renewal->is_new)
         learn_price(renewal);
     methods = renewal->saved_ns / renewal->price_ns;
     if (methods >= METHODS_LEAST && second->room_ns > 0 && now_ns >= renewal->idle_until_ns &&
-        atomic_load(&agent->profiling))
-        renew(agent, second, methods < HOOK_RENEWAL_MOST ? (uint32_t)methods : HOOK_RENEWAL_MOST);
+        atomic_load(renewal->profiling))
+        renew(renewal, second, methods < HOOK_RENEWAL_MOST ? (uint32_t)methods : HOOK_RENEWAL_MOST);
 }

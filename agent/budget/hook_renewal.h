@@ -19,14 +19,17 @@
 #ifndef TREADLE_HOOK_RENEWAL_H
 #define TREADLE_HOOK_RENEWAL_H
 
+#include "agent/hooks/class_hooks.h"
+#include "agent/methods/hook_quota.h"
+#include "agent/sampling/sampler.h"
+
+#include <jni.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define HOOK_RENEWAL_MOST 512u /* methods at a time */
-
-struct agent;
 
 /* One second of the process's life, in ns of CPU. */
 struct budget_second {
@@ -38,6 +41,15 @@ struct budget_second {
 };
 
 struct hook_renewal {
+    /* what methods are hooked again with; set before hook_renewal__init, the rest being zero */
+    JavaVM *vm;
+    struct class_hooks *hooks;
+    struct hook_quotas *quotas;
+    struct sampler *sampler;
+    const struct ledger *ledger;
+    const struct ledger_time *time;
+    const _Atomic bool *profiling;
+
     pthread_mutex_t lock;
     pthread_cond_t wake;
     _Atomic bool changing; /* classes are being changed: the list belongs to the changing thread */
@@ -71,6 +83,6 @@ uint64_t hook_renewal__cost_ns(const struct hook_renewal *renewal);
 bool hook_renewal__goes_on(const struct hook_renewal *renewal, uint64_t now_ns);
 
 /* To be called once a second by the housekeeping thread. */
-void hook_renewal__look(struct agent *agent, const struct budget_second *second);
+void hook_renewal__look(struct hook_renewal *renewal, const struct budget_second *second);
 
 #endif
