@@ -1,6 +1,5 @@
 #include "agent/sampling/compiled_code.h"
 
-#include "agent/hotspot/code_scopes.h"
 #include "native/fault_guard.h"
 #include "native/hash_table.h"
 
@@ -25,16 +24,6 @@ struct known_place {
     struct code_scope scopes[];
 };
 
-/* What was read from the JVM's memory, to be believed if the code is there still. */
-struct reading {
-    struct code_blob blob;
-    struct raw_scope raw[CODE_SCOPES_MAX];
-    struct code_scope scopes[CODE_SCOPES_MAX];
-    uint32_t count;
-};
-
-static struct reading reading; /* the one user's; too large for its stack */
-
 void compiled_code__init(struct compiled_code *code, const struct code_cache *cache,
                          struct java_methods *java)
 {
@@ -53,17 +42,17 @@ static bool find_blob(const struct compiled_code *code, const struct code_key *k
 }
 
 /* False: it is not there. */
-static bool read_raw(const struct compiled_code *code, const struct code_key *key)
+static bool read_raw(struct compiled_code *code, const struct code_key *key)
 {
     struct fault_guard guard;
     volatile bool found = false;
 
-    reading.count = 0;
+    code->reading.count = 0;
     if (fault_guard__enter(&guard) == 0) {
-        found = find_blob(code, key, &reading.blob);
-        if (found && reading.blob.kind == BLOB_METHOD)
-            reading.count =
-                code_scopes__read(code->cache->structs, &reading.blob, key->address, reading.raw);
+        found = find_blob(code, key, &code->reading.blob);
+        if (found && code->reading.blob.kind == BLOB_METHOD)
+            code->reading.count = code_scopes__read(code->cache->structs, &code->reading.blob,
+                                                    key->address, code->reading.raw);
     }
     fault_guard__leave(&guard);
     return found;
@@ -76,27 +65,27 @@ static bool is_there_still(const struct compiled_code *code, const struct code_k
     volatile bool found = false;
 
     if (fault_guard__enter(&guard) == 0)
-        found = find_blob(code, key, &blob) && blob.begin == reading.blob.begin;
+        found = find_blob(code, key, &blob) && blob.begin == code->reading.blob.begin;
     fault_guard__leave(&guard);
     return found;
 }
 
 /* Where one has no name, all that is known is what was compiled. */
-static void name_scopes(const struct compiled_code *code)
+static void name_scopes(struct compiled_code *code)
 {
     struct java_method *method = NULL;
 
-    for (uint32_t i = 0; i < reading.count; i++) {
-        method = java_methods__by_address(code->java, reading.raw[i].method);
+    for (uint32_t i = 0; i < code->reading.count; i++) {
+        method = java_methods__by_address(code->java, code->reading.raw[i].method);
         if (!method)
             break;
-        reading.scopes[i] = (struct code_scope){method, reading.raw[i].bci};
+        code->reading.scopes[i] = (struct code_scope){method, code->reading.raw[i].bci};
     }
     if (method)
         return;
-    method = java_methods__by_address(code->java, reading.blob.method);
-    reading.count = method != NULL;
-    reading.scopes[0] = (struct code_scope){method, -1};
+    method = java_methods__by_address(code->java, code->reading.blob.method);
+    code->reading.count = method != NULL;
+    code->reading.scopes[0] = (struct code_scope){method, -1};
 }
 
 /* The addresses are few in which samples are taken again and again. */
@@ -116,7 +105,7 @@ static void forget_places(struct compiled_code *code)
 static struct compiled_method *add_code(struct compiled_code *code, uint64_t identity,
                                         uint64_t when_ns)
 {
-    struct code_key key = {reading.blob.code, identity};
+    struct code_key key = {code->reading.blob.code, identity};
     struct known_code *known;
 
     /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): uthash's hash */
@@ -127,10 +116,11 @@ static struct compiled_method *add_code(struct compiled_code *code, uint64_t ide
     if (!known)
         return NULL;
     known->key = key;
-    known->method = (struct compiled_method){.begin = reading.blob.code,
-                                             .end = reading.blob.end,
-                                             .loaded_ns = when_ns,
-                                             .method = reading.scopes[reading.count - 1].method};
+    known->method =
+        (struct compiled_method){.begin = code->reading.blob.code,
+                                 .end = code->reading.blob.end,
+                                 .loaded_ns = when_ns,
+                                 .method = code->reading.scopes[code->reading.count - 1].method};
     HASH_ADD(hh, code->known, key, sizeof known->key, known);
     if (known->hh.tbl)
         return &known->method;
@@ -142,7 +132,7 @@ static const struct compiled_place *add_place(struct compiled_code *code,
                                               const struct code_key *key,
                                               struct compiled_method *method)
 {
-    size_t bytes = sizeof(struct known_place) + reading.count * sizeof(struct code_scope);
+    size_t bytes = sizeof(struct known_place) + code->reading.count * sizeof(struct code_scope);
     struct known_place *place;
 
     if (HASH_COUNT(code->places) >= COMPILED_PLACES_MAX)
@@ -150,9 +140,9 @@ static const struct compiled_place *add_place(struct compiled_code *code,
     place = calloc(1, bytes);
     if (!place)
         return NULL;
-    memcpy(place->scopes, reading.scopes, reading.count * sizeof *place->scopes);
+    memcpy(place->scopes, code->reading.scopes, code->reading.count * sizeof *place->scopes);
     place->key = *key;
-    place->place = (struct compiled_place){method, reading.count, place->scopes};
+    place->place = (struct compiled_place){method, code->reading.count, place->scopes};
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the table has let go of what was freed */
     HASH_ADD(hh, code->places, key, sizeof place->key, place);
     if (place->hh.tbl) {
@@ -179,7 +169,7 @@ const struct compiled_place *compiled_code__find(struct compiled_code *code, uin
         return NULL;
     }
     name_scopes(code);
-    if (!reading.count || !is_there_still(code, &key)) {
+    if (!code->reading.count || !is_there_still(code, &key)) {
         code->lost++;
         return NULL;
     }

@@ -9,6 +9,7 @@
 #define TREADLE_COMPILED_CODE_H
 
 #include "agent/hotspot/code_cache.h"
+#include "agent/hotspot/code_scopes.h"
 #include "agent/sampling/java_methods.h"
 
 #include <stdint.h>
@@ -37,13 +38,22 @@ struct compiled_place {
     const struct code_scope *scopes;
 };
 
+/* What was read from the JVM's memory, to be believed if the code is there still. */
+struct code_reading {
+    struct code_blob blob;
+    struct raw_scope raw[CODE_SCOPES_MAX];
+    struct code_scope scopes[CODE_SCOPES_MAX];
+    uint32_t count;
+};
+
 struct compiled_code {
     const struct code_cache *cache;
     struct java_methods *java;
     struct known_code *known;   /* uthash, by where the code begins and what it is */
     struct known_place *places; /* uthash, by address and what the code is */
     size_t place_bytes;
-    uint64_t lost; /* frames whose code had been freed */
+    uint64_t lost;               /* frames whose code had been freed */
+    struct code_reading reading; /* of the running call; too large for the stack */
 };
 
 void compiled_code__init(struct compiled_code *code, const struct code_cache *cache,

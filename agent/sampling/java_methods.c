@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS        16384u
-#define NAME_MAX_BYTES 4096u
+#define BUCKETS 16384u
 
 struct id_entry {
     jmethodID id;
@@ -244,12 +243,6 @@ static void identify(const struct vm_structs *structs, const void *method,
     identity->signature = entries[vm_structs__short(const_method, structs->const_signature)];
 }
 
-/* Copies of the three names, since what they are read from may go any time. */
-struct name_copies {
-    char bytes[3][NAME_MAX_BYTES];
-    size_t length[3];
-};
-
 /* Of a hidden class the JVM itself has "Name+0x…", and tells everybody "Name.0x…". */
 static void show_hidden(struct name_copies *copies)
 {
@@ -267,7 +260,7 @@ static bool copy_names(const struct vm_structs *structs, const struct address_id
         symbol(structs, identity->name), symbol(structs, identity->signature)};
 
     for (int i = 0; i < 3; i++) {
-        if (names[i].length == 0 || names[i].length > NAME_MAX_BYTES)
+        if (names[i].length == 0 || names[i].length > JAVA_NAME_BYTES_MAX)
             return false;
         memcpy(copies->bytes[i], names[i].bytes, names[i].length);
         copies->length[i] = names[i].length;
@@ -330,17 +323,17 @@ static bool read_names(const struct vm_structs *structs, const void *address,
 
 struct java_method *java_methods__by_address(struct java_methods *methods, const void *address)
 {
-    static struct name_copies copies; /* under the lock */
+    struct name_copies *copies = &methods->copies;
     struct address_identity identity = {0};
     struct java_method *method = NULL;
     struct address_entry *entry;
 
     pthread_mutex_lock(&methods->lock);
     HASH_FIND_PTR(methods->places, &address, entry);
-    if (read_names(methods->structs, address, entry, &identity, &copies))
+    if (read_names(methods->structs, address, entry, &identity, copies))
         method = entry && memcmp(&entry->identity, &identity, sizeof identity) == 0
                      ? entry->method
-                     : note_address(methods, entry, address, &identity, &copies);
+                     : note_address(methods, entry, address, &identity, copies);
     pthread_mutex_unlock(&methods->lock);
     return method;
 }

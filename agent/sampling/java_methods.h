@@ -17,6 +17,7 @@
 
 #define JAVA_METHODS_BYTES_MAX  (32u << 20)
 #define JAVA_METHODS_PLACES_MAX 65536u /* beyond it the caches of ids and addresses are cleared */
+#define JAVA_NAME_BYTES_MAX     4096u  /* a method with a longer name is not known */
 
 struct java_method {
     struct java_method *next; /* of the same hash */
@@ -38,6 +39,12 @@ struct java_method {
     char *signature;
 };
 
+/* Copies of the three names of a method, since what they are read from may go any time. */
+struct name_copies {
+    char bytes[3][JAVA_NAME_BYTES_MAX];
+    size_t length[3];
+};
+
 struct java_methods {
     pthread_mutex_t lock;
     struct java_method **buckets;
@@ -49,6 +56,7 @@ struct java_methods {
     struct id_entry *ids;              /* uthash, by jmethodID */
     struct address_entry *places;      /* uthash, by Method * */
     const struct vm_structs *structs;
+    struct name_copies copies; /* of the running call; under the lock */
 };
 
 void java_methods__init(struct java_methods *methods, const struct vm_structs *structs);

@@ -225,26 +225,25 @@ void sampler__watch_me(struct sampler *sampler)
     pthread_mutex_unlock(&sampler->tasks_lock);
 }
 
-static void forget_gone(struct sampler *sampler, unsigned pass)
+static void forget_gone(struct sampler *sampler)
 {
     struct sampled_task *task, *next;
 
     HASH_ITER(hh, sampler->tasks, task, next)
-    if (task->pass != pass)
+    if (task->pass != sampler->pass)
         forget_task(sampler, task);
 }
 
 /* All kernel threads but the profiler's own have a timer. */
 static void watch_all(struct sampler *sampler)
 {
-    static unsigned pass;
     DIR *folder = opendir("/proc/self/task");
     const struct dirent *entry;
 
     if (!folder)
         return;
     pthread_mutex_lock(&sampler->tasks_lock);
-    pass++;
+    sampler->pass++;
     /* Stopping samples deletes all timers under the lock: no timer may be added afterwards. */
     while (atomic_load(&sampler->running) && (entry = readdir(folder))) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
@@ -252,9 +251,9 @@ static void watch_all(struct sampler *sampler)
             tid > 0 && tid != sampler->ledger->header->profiler_tid ? watch(sampler, tid) : NULL;
 
         if (task)
-            task->pass = pass;
+            task->pass = sampler->pass;
     }
-    forget_gone(sampler, pass);
+    forget_gone(sampler);
     pthread_mutex_unlock(&sampler->tasks_lock);
     closedir(folder);
 }

@@ -66,6 +66,7 @@ struct sampler {
     struct sample_merge merge;
     pthread_mutex_t tasks_lock;
     struct sampled_task *tasks;             /* uthash, by tid; under its lock */
+    unsigned pass;                          /* of the look for threads; under the same lock */
     struct running_threads running_threads; /* of wall samples; under the same lock */
     uint64_t next_watch_ns;                 /* for the housekeeping thread only, as is the next */
     int start_error;
