@@ -38,6 +38,7 @@ struct agent {
     struct generated_names generated;
     struct class_hooks class_hooks;
     struct method_names method_names;
+    struct hook_class hook_class;
     struct hook_quotas quotas;
     struct hook_budget budget;
     struct hook_renewal renewal;

@@ -11,6 +11,8 @@ static void connect_class_hooks(struct agent *agent)
     hooks->time = &agent->setup.time;
     hooks->filter = &agent->options.filter;
     hooks->quotas = &agent->quotas;
+    hooks->hook_class = &agent->hook_class;
+    agent->quotas.hook_class = &agent->hook_class;
     hooks->generated = &agent->generated;
     hooks->own_cost = &agent->own_cost;
     hooks->max_mem = agent->options.max_mem;

@@ -35,6 +35,7 @@ struct class_hooks {
     const struct ledger_time *time;
     struct method_filter *filter;
     struct hook_quotas *quotas;
+    struct hook_class *hook_class;
     const struct plan *plan; /* or NULL */
     struct generated_names *generated;
     struct own_cost *own_cost;

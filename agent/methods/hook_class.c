@@ -94,10 +94,6 @@ static struct {
     jint error;
 } linking;
 
-/* The class's own arrays, global references. */
-static jbyteArray off, muted;
-static jshortArray left;
-
 static void add_text(struct class_writer *out, const char *text)
 {
     class_writer__u1(out, CONSTANT_UTF8);
@@ -451,12 +447,12 @@ static jobject find_array(JNIEnv *jni, jclass class, const char *name, const cha
     return array ? (*jni)->NewGlobalRef(jni, array) : NULL;
 }
 
-static int find_arrays(JNIEnv *jni, jclass class)
+static int find_arrays(struct hook_class *class, JNIEnv *jni, jclass defined)
 {
-    off = find_array(jni, class, "OFF", "[B");
-    muted = find_array(jni, class, "MUTED", "[B");
-    left = find_array(jni, class, "LEFT", "[S");
-    return off && muted && left ? 0 : -ENOTSUP;
+    class->off = find_array(jni, defined, "OFF", "[B");
+    class->muted = find_array(jni, defined, "MUTED", "[B");
+    class->left = find_array(jni, defined, "LEFT", "[S");
+    return class->off && class->muted && class->left ? 0 : -ENOTSUP;
 }
 
 static void set(JNIEnv *jni, jbyteArray array, uint32_t slot, jbyte value)
@@ -465,42 +461,43 @@ static void set(JNIEnv *jni, jbyteArray array, uint32_t slot, jbyte value)
         (*jni)->SetByteArrayRegion(jni, array, (jsize)slot, 1, &value);
 }
 
-void hook_class__mute(JNIEnv *jni, uint32_t slot, uint16_t calls)
+void hook_class__mute(const struct hook_class *class, JNIEnv *jni, uint32_t slot, uint16_t calls)
 {
     const jshort count = (jshort)calls;
 
     if (slot < HOOK_SLOTS_MAX)
-        (*jni)->SetShortArrayRegion(jni, left, (jsize)slot, 1, &count);
-    set(jni, muted, slot, 1);
+        (*jni)->SetShortArrayRegion(jni, class->left, (jsize)slot, 1, &count);
+    set(jni, class->muted, slot, 1);
 }
 
-void hook_class__unmute(JNIEnv *jni, uint32_t slot)
+void hook_class__unmute(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
 {
-    set(jni, muted, slot, 0);
+    set(jni, class->muted, slot, 0);
 }
 
-int hook_class__silent_left(JNIEnv *jni, uint32_t slot)
+int hook_class__silent_left(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
 {
     jshort count = 0;
 
     if (slot < HOOK_SLOTS_MAX)
-        (*jni)->GetShortArrayRegion(jni, left, (jsize)slot, 1, &count);
+        (*jni)->GetShortArrayRegion(jni, class->left, (jsize)slot, 1, &count);
     return count;
 }
 
-void hook_class__read_silent(JNIEnv *jni, int16_t *to, uint32_t first, uint32_t count)
+void hook_class__read_silent(const struct hook_class *class, JNIEnv *jni, int16_t *to,
+                             uint32_t first, uint32_t count)
 {
     if (first <= HOOK_SLOTS_MAX && count <= HOOK_SLOTS_MAX - first)
-        (*jni)->GetShortArrayRegion(jni, left, (jsize)first, (jsize)count, to);
+        (*jni)->GetShortArrayRegion(jni, class->left, (jsize)first, (jsize)count, to);
 }
 
-void hook_class__turn_off(JNIEnv *jni, uint32_t slot)
+void hook_class__turn_off(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
 {
-    set(jni, off, slot, 1);
+    set(jni, class->off, slot, 1);
 }
 
-int hook_class__define(JNIEnv *jni, const JNINativeMethod hooks[HOOK_COUNT],
-                       const struct bound_natives *more)
+int hook_class__define(struct hook_class *class, JNIEnv *jni,
+                       const JNINativeMethod hooks[HOOK_COUNT], const struct bound_natives *more)
 {
     int error = -ENOTSUP;
 
@@ -510,7 +507,7 @@ int hook_class__define(JNIEnv *jni, const JNINativeMethod hooks[HOOK_COUNT],
     if (linking.class)
         error = run_linker(jni);
     if (!error)
-        error = find_arrays(jni, linking.class);
+        error = find_arrays(class, jni, linking.class);
     if ((*jni)->ExceptionCheck(jni))
         (*jni)->ExceptionClear(jni);
     linking.class = NULL;

@@ -65,26 +65,34 @@ struct bound_natives {
     jint count;
 };
 
+/* The class's own arrays, global references. */
+struct hook_class {
+    jbyteArray off;
+    jbyteArray muted;
+    jshortArray left;
+};
+
 /* Defines the class and links it to the hooks. `more` may be NULL. 0, or -ENOTSUP when the JVM
  * refuses. Once per JVM; any thread that may run Java. */
-int hook_class__define(JNIEnv *jni, const JNINativeMethod hooks[HOOK_COUNT],
-                       const struct bound_natives *more);
+int hook_class__define(struct hook_class *class, JNIEnv *jni,
+                       const JNINativeMethod hooks[HOOK_COUNT], const struct bound_natives *more);
 
 /* Mutes a slot: later calls are not pushed; open calls leave with the tokens they have. After so
  * many silent calls (at most INT16_MAX) the hook `hot` is called, repeatedly. The calling thread
  * must be in native code, as for the other functions; it may wait for the end of a safepoint. */
-void hook_class__mute(JNIEnv *jni, uint32_t slot, uint16_t calls);
-void hook_class__unmute(JNIEnv *jni, uint32_t slot);
+void hook_class__mute(const struct hook_class *class, JNIEnv *jni, uint32_t slot, uint16_t calls);
+void hook_class__unmute(const struct hook_class *class, JNIEnv *jni, uint32_t slot);
 
 /* The silent calls left until `hot` is called; zero or negative once `hot` is due. */
-int hook_class__silent_left(JNIEnv *jni, uint32_t slot);
+int hook_class__silent_left(const struct hook_class *class, JNIEnv *jni, uint32_t slot);
 
 /* The same for `count` slots; 0 for slots that were never muted. */
-void hook_class__read_silent(JNIEnv *jni, int16_t *to, uint32_t first, uint32_t count);
+void hook_class__read_silent(const struct hook_class *class, JNIEnv *jni, int16_t *to,
+                             uint32_t first, uint32_t count);
 
 /* Turns a slot off for good. The compilers treat that as a constant: code compiled from now on
  * contains nothing of the slot's hooks. */
-void hook_class__turn_off(JNIEnv *jni, uint32_t slot);
+void hook_class__turn_off(const struct hook_class *class, JNIEnv *jni, uint32_t slot);
 
 /* True if the internal name is that of one of our classes. */
 bool hook_class__is_ours(const char *class_name);

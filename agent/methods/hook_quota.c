@@ -156,7 +156,7 @@ static void count_silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t numbe
 
     quota->counting = is_settled(quotas) ? HOOK_SILENT_CALLS : HOOK_START_CALLS;
     __atomic_fetch_add(&quota->silent, quota->counting, __ATOMIC_RELAXED);
-    hook_class__mute(jni, hook_quotas__slot(quotas, number), quota->counting);
+    hook_class__mute(quotas->hook_class, jni, hook_quotas__slot(quotas, number), quota->counting);
 }
 
 /* A class was changed to hear a renewed method: to count its calls costs less than to do that
@@ -202,7 +202,7 @@ static void turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
     if (!change(&quotas->methods[method], HOOKING_MUTED, HOOKING_OFF))
         return;
     hook_quotas__favour(&quotas->methods[method], false);
-    hook_class__turn_off(jni, hook_quotas__slot(quotas, method));
+    hook_class__turn_off(quotas->hook_class, jni, hook_quotas__slot(quotas, method));
     tell(quotas, method, HOOKING_OFF);
     ledger__count(&header->muted_methods, (uint64_t)-1);
     ledger__count(&header->off_methods, 1);
@@ -217,7 +217,7 @@ void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t slot)
     uint64_t now_ns;
 
     if (!quota || hook_quotas__slot(quotas, method) != slot ||
-        hook_class__silent_left(jni, slot) > 0)
+        hook_class__silent_left(quotas->hook_class, jni, slot) > 0)
         return;
     now_ns = ledger_time__now_ns(quotas->time);
     if (!__atomic_compare_exchange_n(&quota->counted_ns, &since_ns, now_ns, false, __ATOMIC_ACQ_REL,
@@ -336,7 +336,7 @@ static void hear(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
     ledger__count(&quotas->ledger->header->muted_methods, (uint64_t)-1);
     tell(quotas, number, HOOKING_HEARD);
     if (!is_held(quota))
-        hook_class__unmute(jni, hook_quotas__slot(quotas, number));
+        hook_class__unmute(quotas->hook_class, jni, hook_quotas__slot(quotas, number));
 }
 
 void hook_quotas__hold(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method, bool held)
@@ -349,9 +349,9 @@ void hook_quotas__hold(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
     if (!hook_quotas__hear(quotas, method))
         return;
     if (held)
-        hook_class__mute(jni, slot, INT16_MAX);
+        hook_class__mute(quotas->hook_class, jni, slot, INT16_MAX);
     else
-        hook_class__unmute(jni, slot);
+        hook_class__unmute(quotas->hook_class, jni, slot);
 }
 
 bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method)
@@ -394,10 +394,10 @@ static void read_left(struct hook_quotas *quotas, JNIEnv *jni)
 
     if (!wanted)
         return;
-    hook_class__read_silent(jni, quotas->left, 0,
+    hook_class__read_silent(quotas->hook_class, jni, quotas->left, 0,
                             wanted < HOOK_METHODS_MAX ? wanted : HOOK_METHODS_MAX);
-    hook_class__read_silent(jni, quotas->left + HOOK_METHODS_MAX, HOOK_METHODS_MAX,
-                            __atomic_load_n(&quotas->slots, __ATOMIC_ACQUIRE));
+    hook_class__read_silent(quotas->hook_class, jni, quotas->left + HOOK_METHODS_MAX,
+                            HOOK_METHODS_MAX, __atomic_load_n(&quotas->slots, __ATOMIC_ACQUIRE));
     __atomic_store_n(&quotas->left_wanted, 0, __ATOMIC_RELEASE);
 }
 

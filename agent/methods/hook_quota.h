@@ -110,6 +110,7 @@ struct hook_quotas {
         left_wanted;   /* atomic: how many counts of LEFT are to be read; 0: they have been read */
     uint32_t *renewed; /* the methods of the slots from HOOK_METHODS_MAX on */
     uint32_t slots;    /* atomic: number of these slots */
+    const struct hook_class *hook_class; /* set before the beginning */
 };
 
 /* Reserves address space; memory is used as methods are called. 0 or -ENOMEM. Once. */

@@ -26,35 +26,35 @@ static struct {
     uint16_t left;
 } hooks[HOOK_SLOTS_MAX];
 
-void hook_class__mute(JNIEnv *jni, uint32_t slot, uint16_t calls)
+void hook_class__mute(const struct hook_class *class, JNIEnv *jni, uint32_t slot, uint16_t calls)
 {
-    (void)jni;
+    (void)class, (void)jni;
     hooks[slot].muted = true;
     hooks[slot].left = calls;
 }
 
-void hook_class__unmute(JNIEnv *jni, uint32_t slot)
+void hook_class__unmute(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
 {
-    (void)jni;
+    (void)class, (void)jni;
     hooks[slot].muted = false;
 }
 
-int hook_class__silent_left(JNIEnv *jni, uint32_t slot)
+int hook_class__silent_left(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
 {
-    (void)jni;
+    (void)class, (void)jni;
     return (int16_t)hooks[slot].left;
 }
 
-void hook_class__read_silent(JNIEnv *jni, int16_t *to, uint32_t first, uint32_t count)
+void hook_class__read_silent(const struct hook_class *class, JNIEnv *jni, int16_t *to, uint32_t first, uint32_t count)
 {
-    (void)jni;
+    (void)class, (void)jni;
     for (uint32_t i = 0; i < count; i++)
         to[i] = (int16_t)hooks[first + i].left;
 }
 
-void hook_class__turn_off(JNIEnv *jni, uint32_t slot)
+void hook_class__turn_off(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
 {
-    (void)jni;
+    (void)class, (void)jni;
     hooks[slot].off = true;
 }
 
