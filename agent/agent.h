@@ -43,6 +43,7 @@ struct agent {
     struct hook_budget budget;
     struct hook_renewal renewal;
     struct plan *plan; /* or NULL */
+    struct java_hosts java_hosts;
     struct sampler sampler;
     struct own_cost own_cost;
     struct thread_folder folder; /* for the housekeeping thread only, as is the next */

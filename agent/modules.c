@@ -29,6 +29,7 @@ static void connect_sampler(struct agent *agent)
     sampler->scan = &agent->scan;
     sampler->kernel_threads = &agent->kernel_threads;
     sampler->own_cost = &agent->own_cost;
+    sampler->hosts = &agent->java_hosts;
     sampler->generated = &agent->generated;
     sampler->jobs = &agent->jobs;
     sampler->keys_are_ids = agent->options.events == LEDGER_EVENTS_JVMTI;

@@ -1,6 +1,6 @@
 #include "agent/sampling/sample_signal.h"
 
-#include "agent/hotspot/java_host.h"
+#include "agent/hotspot/java_hosts.h"
 #include "agent/sampling/sampler.h"
 #include "native/fault_guard.h"
 #include "native/tree/sample_tree.h"
@@ -183,10 +183,12 @@ static bool may_fault(const ucontext_t *context)
 
 /* In a guard: of a thread whose end was not heard of the object may be gone, or another one's,
  * whose stack lies elsewhere. */
-static void find_java_thread(const struct vm_structs *structs, pid_t tid,
+static void find_java_thread(const struct sampler *sampler, pid_t tid,
                              struct stack_position *position)
 {
-    position->java_thread = java_host__here(tid);
+    const struct vm_structs *structs = &sampler->walker.structs;
+
+    position->java_thread = java_hosts__here(sampler->hosts, tid);
     if (!position->java_thread || structs->thread_stack_base < 0)
         return;
     position->end =
@@ -200,7 +202,6 @@ static void find_java_thread(const struct vm_structs *structs, pid_t tid,
 static void walk(const struct sampler *sampler, const ucontext_t *context, struct sample *sample,
                  uint32_t room)
 {
-    const struct vm_structs *structs = &sampler->walker.structs;
     struct stack_position position = {0};
     struct fault_guard guard;
 
@@ -212,7 +213,7 @@ static void walk(const struct sampler *sampler, const ucontext_t *context, struc
     if (fault_guard__enter(&guard) == 0) {
         position.faulted =
             !(sample->flags & SAMPLE_IS_WALL) && comes_from_fault(context, &sample->modes);
-        find_java_thread(structs, sample->tid, &position);
+        find_java_thread(sampler, sample->tid, &position);
         stack_walk__run(&sampler->walker, &position, sample, room);
     } else {
         sample->failure = WALK_FAULT;

@@ -12,6 +12,7 @@
 
 #include "agent/host/job_handoff.h"
 #include "agent/host/own_cost.h"
+#include "agent/hotspot/java_hosts.h"
 #include "agent/hotspot/stack_walk.h"
 #include "agent/sampling/compiled_code.h"
 #include "agent/sampling/java_methods.h"
@@ -37,6 +38,7 @@ struct sampler {
     const struct process_scan *scan;
     struct kernel_thread_table *kernel_threads;
     struct own_cost *own_cost;
+    struct java_hosts *hosts;
     struct generated_names *generated;
     struct job_handoff *jobs; /* for the thread that merges samples */
     sample_handler on_signal; /* calls sample_signal__take with the sampler */

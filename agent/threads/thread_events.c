@@ -1,7 +1,7 @@
 #include "agent/threads/thread_events.h"
 
 #include "agent/host/log.h"
-#include "agent/hotspot/java_host.h"
+#include "agent/hotspot/java_hosts.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/virtual_threads.h"
 #include "native/thread/virtual_thread.h"
@@ -232,7 +232,7 @@ static struct kernel_thread *begin(struct java_threads *threads, JNIEnv *jni, jt
     jvmtiThreadInfo info;
     int error = 0;
 
-    java_host__set(sampler__java_thread(threads->sampler, jni));
+    java_hosts__set(threads->sampler->hosts, sampler__java_thread(threads->sampler, jni));
     if (!mine || !learn(threads, jni, thread, &info, &facts))
         return NULL;
     mine->host = sampler__java_thread(threads->sampler, jni);
@@ -273,7 +273,7 @@ void thread_events__end(struct java_threads *threads, JNIEnv *jni, jthread threa
     struct kernel_thread *mine = kernel_thread_table__find_mine(threads->kernel_threads);
     jvmtiThreadInfo info;
 
-    java_host__set(NULL);
+    java_hosts__set(threads->sampler->hosts, NULL);
     if (!atomic_load(threads->active) || !mine || !mine->thread || mine->idle)
         return;
     if ((*jvmti)->GetThreadInfo(jvmti, thread, &info) == JVMTI_ERROR_NONE) {
@@ -365,7 +365,7 @@ static void adopt(struct java_threads *threads, JNIEnv *jni, jthread thread)
     if (tid <= 0 || !learn(threads, jni, thread, &info, &facts))
         return;
     facts.host = sampler__java_thread_of(threads->sampler, jni, thread);
-    java_host__note(tid, facts.host);
+    java_hosts__note(threads->sampler->hosts, tid, facts.host);
     ref = kernel_thread_table__adopt(threads->kernel_threads, tid, &facts);
     if (ref && facts.java_id)
         java_thread_table__started(&threads->table, facts.java_id, ref);
@@ -384,7 +384,8 @@ void thread_events__note_hosts(struct java_threads *threads, JNIEnv *jni)
         pid_t tid = java_tid__of(&threads->java_tid, jni, all[i]);
 
         if (tid > 0)
-            java_host__note(tid, sampler__java_thread_of(threads->sampler, jni, all[i]));
+            java_hosts__note(threads->sampler->hosts, tid,
+                             sampler__java_thread_of(threads->sampler, jni, all[i]));
         (*jni)->DeleteLocalRef(jni, all[i]);
     }
     (*jvmti)->Deallocate(jvmti, (unsigned char *)all);
@@ -396,7 +397,7 @@ void thread_events__adopt_all(struct java_threads *threads, JNIEnv *jni)
     jthread *all;
     jint count;
 
-    java_host__forget_noted();
+    java_hosts__forget_noted(threads->sampler->hosts);
     if ((*jvmti)->GetAllThreads(jvmti, &count, &all) != JVMTI_ERROR_NONE)
         return;
     for (jint i = 0; i < count; i++) {

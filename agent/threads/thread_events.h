@@ -45,7 +45,7 @@ struct java_thread_origin thread_events__here(struct java_threads *threads, JNIE
  * record. NULL if it cannot be recorded; events of a virtual thread then do not count. */
 struct kernel_thread *thread_events__identify(struct java_threads *threads, JNIEnv *jni);
 
-/* Tells the handler of samples which Java threads run already; see java_host.h. */
+/* Tells the handler of samples which Java threads run already; see java_hosts.h. */
 void thread_events__note_hosts(struct java_threads *threads, JNIEnv *jni);
 
 /* The same, and opens accounts for these threads. After each start of profiling. */
