@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Noreturn void option_value__refuse(struct argp_state *state, const char *what, const char *given,
                                     const char *const *valid, size_t count)
@@ -22,6 +23,15 @@ _Noreturn void option_value__refuse(struct argp_state *state, const char *what, 
         argp_failure(state, 0, 0, "no %s '%s'; there are %s", what, given, list);
     }
     exit(EXIT_BAD_USAGE);
+}
+
+size_t option_value__among(struct argp_state *state, const char *what, const char *given,
+                           const char *const *valid, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(given, valid[i]) == 0)
+            return i;
+    option_value__refuse(state, what, given, valid, count);
 }
 
 uint32_t option_value__number(const char *option, const char *text, uint32_t least,

@@ -15,6 +15,10 @@
 _Noreturn void option_value__refuse(struct argp_state *state, const char *what, const char *given,
                                     const char *const *valid, size_t count);
 
+/* The place of the given one among `count` valid ones. */
+size_t option_value__among(struct argp_state *state, const char *what, const char *given,
+                           const char *const *valid, size_t count);
+
 /* A whole number, at least `least`. `option` is what it is called: "--top". */
 uint32_t option_value__number(const char *option, const char *text, uint32_t least,
                               struct argp_state *state);

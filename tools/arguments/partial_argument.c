@@ -1,6 +1,7 @@
 #include "tools/arguments/partial_argument.h"
 
 #include "tools/command.h"
+#include "tools/ledgers/live_ledger.h"
 #include "tools/report/report_losses.h"
 
 enum option_key {
@@ -41,4 +42,15 @@ int partial_argument__judge(const struct ledger_reader *reader, const char *path
     return partial_argument__judge_bytes(ledger_reader__header(reader),
                                          ledger_reader__present_bytes(reader),
                                          ledger_reader__missing_bytes(reader), path, allowed);
+}
+
+struct ledger_reader *partial_argument__read(const char *path, bool allowed, int *judged)
+{
+    char message[512];
+    struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
+    if (!reader)
+        command__fail("%s", message);
+    else if (partial_argument__judge(reader, path, allowed))
+        *judged = EXIT_BAD_INPUT;
+    return reader;
 }

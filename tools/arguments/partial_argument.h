@@ -13,6 +13,10 @@
 /* --partial: for the `children` of a command's argp; the input is the bool that it sets. */
 extern const struct argp partial_argument;
 
+/* The ledger's reader, to be closed; NULL after a line that says why not, and *judged is
+ * EXIT_BAD_INPUT if the ledger is not whole and that is not `allowed`. */
+struct ledger_reader *partial_argument__read(const char *path, bool allowed, int *judged);
+
 /* EXIT_FINE of a ledger that is whole, or after a line that says what is missing; EXIT_BAD_INPUT
  * after that line unless `allowed`. What the command then does goes on as ever. */
 int partial_argument__judge(const struct ledger_reader *reader, const char *path, bool allowed);

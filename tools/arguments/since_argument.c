@@ -166,17 +166,6 @@ char *since_argument__find(const char *option, const char *given, const char *pa
     return search.best;
 }
 
-static int judge(const char *since, bool partial)
-{
-    char message[512];
-    struct ledger_reader *reader = live_ledger__read(since, message, sizeof(message));
-    if (!reader)
-        return command__fail("%s", message);
-    int judged = partial_argument__judge(reader, since, partial);
-    ledger_reader__close(reader);
-    return judged;
-}
-
 int since_argument__resolve(const struct since_options *given, char **path, char **since,
                             bool partial, int *judged)
 {
@@ -192,8 +181,10 @@ int since_argument__resolve(const struct since_options *given, char **path, char
     *since = since_argument__find("--since", given->since, *path);
     if (!*since)
         return EXIT_BAD_INPUT;
-    *judged = partial_argument__status(judge(*since, partial), *judged);
-    return EXIT_FINE;
+    struct ledger_reader *reader = partial_argument__read(*since, partial, judged);
+    int status = reader ? EXIT_FINE : EXIT_BAD_INPUT;
+    ledger_reader__close(reader);
+    return status;
 }
 
 static int refuse(const char *path, const char *since)

@@ -3,8 +3,8 @@
 #include "tools/arguments/ledger_argument.h"
 #include "tools/arguments/option_values.h"
 #include "tools/arguments/partial_argument.h"
+#include "tools/arguments/shared_options.h"
 #include "tools/command.h"
-#include "tools/ledgers/live_ledger.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/memory.h"
 #include "tools/report/nearest.h"
@@ -23,15 +23,12 @@ struct request {
     const char *method;
     const char *ledger; /* FILE or PID, or NULL */
     struct annotation_wish wish;
-    enum report_column column;
-    bool column_given;
-    bool json;
+    struct shared_options shared;
     bool partial;
 };
 
 enum option_key {
     KEY_CODE = 256,
-    KEY_JSON,
 };
 
 static const struct argp_option options[] = {
@@ -76,15 +73,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 's':
         request->wish.source = argument;
         break;
-    case 'm':
-        request->column = metric_of(argument, state);
-        request->column_given = true;
+    case KEY_METRIC:
+        request->shared.column = metric_of(argument, state);
+        request->shared.column_given = true;
         break;
     case KEY_CODE:
         request->wish.code = true;
-        break;
-    case KEY_JSON:
-        request->json = true;
         break;
     case ARGP_KEY_ARG:
         if (state->arg_num == 0)
@@ -103,7 +97,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
                        request->method, request->method);
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return shared_option__parse(key, argument, state, &request->shared);
     }
     return 0;
 }
@@ -205,14 +199,14 @@ static int show(const struct request *request, struct report_places *places,
     char message[512];
     const struct view of_model = {.model = model, .screen = screen};
     bool both = report_columns__has_both_samples(&model->header);
-    bool wall = request->column == COLUMN_WALL;
-    if (!request->json)
+    bool wall = request->shared.column == COLUMN_WALL;
+    if (!request->shared.json)
         view_losses__text(&screen, model, "");
-    if (!request->json && both)
+    if (!request->shared.json && both)
         fprintf(screen.out, "samples of %s; --metric %s: those of %s\n\n",
                 wall ? "wall time" : "CPU time", wall ? "cpu" : "wall",
                 wall ? "CPU time" : "wall time");
-    if (request->json)
+    if (request->shared.json)
         fputs("{\"methods\":[", screen.out);
     else if (found->count > 1)
         list_matches(found, model, &screen);
@@ -221,7 +215,7 @@ static int show(const struct request *request, struct report_places *places,
                                                         &request->wish, message, sizeof(message));
         if (!annotation)
             return command__fail("%s", message);
-        if (request->json) {
+        if (request->shared.json) {
             fputs(i ? ",\n" : "\n", screen.out);
             json_row__write(screen.out, annotation_view__json(annotation, model));
         } else {
@@ -230,9 +224,9 @@ static int show(const struct request *request, struct report_places *places,
         }
         annotation__free(annotation);
     }
-    if (request->json) {
+    if (request->shared.json) {
         fprintf(screen.out, "],\n\"metric\":\"%s\",\n\"skipped_records\":%" PRIu64,
-                report_column__name(request->column), model->skipped + places->skipped);
+                report_column__name(request->shared.column), model->skipped + places->skipped);
         view_losses__add_json(&of_model);
         fputs("}\n", screen.out);
     } else if (model->skipped + places->skipped) {
@@ -244,18 +238,17 @@ static int show(const struct request *request, struct report_places *places,
 
 static int annotate(struct request *request, const char *path)
 {
-    char message[512];
-    struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
+    int judged = EXIT_FINE;
+    struct ledger_reader *reader = partial_argument__read(path, request->partial, &judged);
     if (!reader)
-        return command__fail("%s", message);
-    int judged = partial_argument__judge(reader, path, request->partial);
+        return EXIT_BAD_INPUT;
     struct native_symbols *symbols = native_symbols__new();
     const struct ledger_header *header = ledger_reader__header(reader);
-    if (!request->column_given || !report_columns__has_both_samples(header))
-        request->column = report_errors__column(header);
+    if (!request->shared.column_given || !report_columns__has_both_samples(header))
+        request->shared.column = report_errors__column(header);
     struct symbol_names names = native_symbols__names(symbols);
     struct report_model *model = report_model__load_named(reader, 0, &names);
-    struct report_places *places = report_places__load(model, reader, request->column);
+    struct report_places *places = report_places__load(model, reader, request->shared.column);
     struct matching found = find(places, request->method);
     int status = EXIT_FINE;
     if (!report_columns__has_samples(&model->header))

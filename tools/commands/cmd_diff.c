@@ -1,10 +1,10 @@
 /* treadle diff: what changed from one ledger to another. */
 #include "tools/arguments/option_values.h"
 #include "tools/arguments/partial_argument.h"
+#include "tools/arguments/shared_options.h"
 #include "tools/arguments/since_argument.h"
 #include "tools/arguments/thread_filter.h"
 #include "tools/command.h"
-#include "tools/ledgers/live_ledger.h"
 #include "tools/ledgers/rights.h"
 #include "tools/page/html_diff.h"
 #include "tools/page/html_output.h"
@@ -17,27 +17,21 @@
 
 struct request {
     const struct diff_view_kind *view;
-    enum report_column column;
+    struct shared_options shared;
     char *paths[DIFF_SIDES];
     char *since[DIFF_SIDES]; /* an earlier snapshot, which is taken off; or NULL */
     struct since_options moments;
     unsigned path_count;
-    const char *threads;
     const char *html; /* where the page goes, or NULL */
-    uint32_t top;
     bool normalize;
     bool collapsed;
     bool view_given;
-    bool json;
-    bool csv;
     bool partial;
-    bool is_partial; /* one of the ledgers, and nobody allowed it */
+    int judged; /* EXIT_BAD_INPUT: the end of one of them is cut off, and nobody allowed it */
 };
 
 enum option_key {
-    KEY_JSON = 256,
-    KEY_CSV,
-    KEY_COLLAPSED,
+    KEY_COLLAPSED = 256,
     KEY_NORMALIZE,
     KEY_HTML,
 };
@@ -75,26 +69,22 @@ static const char doc[] =
     "\vThreads are the same if their kinds are and their names but for digits; contexts are the "
     "same if the methods from the root down to them are, by class, name and signature.";
 
-static void parse_view(struct request *request, const char *name, struct argp_state *state)
+static const struct diff_view_kind *parse_view(const char *name, struct argp_state *state)
 {
     const char *names[8];
-    for (size_t i = 0; i < diff_view_kind_count; i++) {
+    for (size_t i = 0; i < diff_view_kind_count; i++)
         names[i] = diff_view_kinds[i].name;
-        if (strcmp(name, names[i]) == 0) {
-            request->view = &diff_view_kinds[i];
-            return;
-        }
-    }
-    option_value__refuse(state, "view", name, names, diff_view_kind_count);
+    return &diff_view_kinds[option_value__among(state, "view", name, names, diff_view_kind_count)];
 }
 
 static void check_all(const struct request *request, struct argp_state *state)
 {
     if (request->path_count < DIFF_SIDES)
         argp_error(state, "two ledgers are needed, A and B");
-    if (request->json + request->csv + request->collapsed + (request->html != NULL) > 1)
+    if (request->shared.json + request->shared.csv + request->collapsed + (request->html != NULL) >
+        1)
         argp_error(state, "--json, --csv, --collapsed or --html, not several");
-    if (request->html && (request->view_given || request->top))
+    if (request->html && (request->view_given || request->shared.top))
         argp_error(state, "neither --view nor --top with --html: the page has all of them");
 }
 
@@ -108,28 +98,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         break;
     case 'v':
         request->view_given = true;
-        parse_view(request, argument, state);
-        break;
-    case 'm':
-        request->column = option_value__metric(argument, state);
-        break;
-    case 't':
-        request->threads = argument;
-        break;
-    case 'n':
-        request->top = option_value__number("--top", argument, 1, state);
+        request->view = parse_view(argument, state);
         break;
     case KEY_NORMALIZE:
         request->normalize = true;
         break;
     case KEY_COLLAPSED:
         request->collapsed = true;
-        break;
-    case KEY_JSON:
-        request->json = true;
-        break;
-    case KEY_CSV:
-        request->csv = true;
         break;
     case KEY_HTML:
         request->html = argument;
@@ -143,7 +118,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         check_all(request, state);
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return shared_option__parse(key, argument, state, &request->shared);
     }
     return 0;
 }
@@ -157,18 +132,14 @@ static bool of_threads(const struct request *request)
 static struct report_model *load(struct request *request, unsigned side)
 {
     const char *path = request->paths[side];
-    char message[512];
-    struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
-    if (!reader) {
-        command__fail("%s", message);
+    struct ledger_reader *reader = partial_argument__read(path, request->partial, &request->judged);
+    if (!reader)
         return NULL;
-    }
-    request->is_partial |= partial_argument__judge(reader, path, request->partial) != 0;
-    uint64_t columns = of_threads(request) ? 0 : COLUMN_BIT(request->column);
+    uint64_t columns = of_threads(request) ? 0 : COLUMN_BIT(request->shared.column);
     struct report_model *model = native_symbols__load_model(reader, columns);
     ledger_reader__close(reader);
-    int status =
-        option_value__check_metric(request->column, &model->header, of_threads(request), path);
+    int status = option_value__check_metric(request->shared.column, &model->header,
+                                            of_threads(request), path);
     if (status == EXIT_FINE && request->since[side])
         status = since_argument__subtract(model, path, request->since[side], columns);
     if (status == EXIT_FINE)
@@ -190,8 +161,8 @@ static int refuse_filter(const struct request *request,
     char *both = NULL;
     if (asprintf(&both, "%s, %s", request->paths[DIFF_A], request->paths[DIFF_B]) < 0)
         both = NULL;
-    int status = thread_filter__refuse(both ? both : request->paths[DIFF_B], request->threads,
-                                       models, DIFF_SIDES);
+    int status = thread_filter__refuse(both ? both : request->paths[DIFF_B],
+                                       request->shared.threads, models, DIFF_SIDES);
     free(both);
     return status;
 }
@@ -211,21 +182,22 @@ static int show(const struct request *request, const struct report_model *const 
                 bool *const selected[DIFF_SIDES])
 {
     const struct diff_view_kind *kind = request->view;
-    const struct diff_request wanted = {
-        .column = request->column, .trees = !of_threads(request), .normalize = request->normalize};
+    const struct diff_request wanted = {.column = request->shared.column,
+                                        .trees = !of_threads(request),
+                                        .normalize = request->normalize};
     struct report_diff *diff = report_diff__new(models, (const bool *const *)selected, &wanted);
     struct diff_view view = {
         .diff = diff,
         .models = {models[DIFF_A], models[DIFF_B]},
         .paths = {request->paths[DIFF_A], request->paths[DIFF_B]},
-        .top = request->top,
+        .top = request->shared.top,
         .normalized = request->normalize,
         .screen = screen__stdout(),
     };
-    diff_form *form = request->collapsed ? view_diff__collapsed
-                      : request->json    ? kind->json
-                      : request->csv     ? kind->csv
-                                         : kind->text;
+    diff_form *form = request->collapsed     ? view_diff__collapsed
+                      : request->shared.json ? kind->json
+                      : request->shared.csv  ? kind->csv
+                                             : kind->text;
     show_losses(&view, form == kind->text);
     int error = form(&view);
     for (unsigned side = DIFF_A; side < DIFF_SIDES && form == kind->csv; side++)
@@ -242,9 +214,9 @@ static int show_selected(const struct request *request,
                          const struct report_model *const models[DIFF_SIDES])
 {
     bool *selected[DIFF_SIDES];
-    bool any = !request->threads;
+    bool any = !request->shared.threads;
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
-        selected[side] = report_model__select(models[side], request->threads);
+        selected[side] = report_model__select(models[side], request->shared.threads);
         any |= thread_filter__selects_any(selected[side], models[side]->thread_count);
     }
     int status = any ? show(request, models, selected) : refuse_filter(request, models);
@@ -263,7 +235,7 @@ static int write_html(const struct request *request, const struct html_diff *htm
     static const char hint[] = "name another one with --html";
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
         const struct ledger_header *header = ledger_reader__header(html->readers[side]);
-        if (option_value__check_metric(request->column, header, false, html->paths[side]))
+        if (option_value__check_metric(request->shared.column, header, false, html->paths[side]))
             return EXIT_BAD_INPUT;
         if (!html_output__check(request->html, html->paths[side], hint))
             return EXIT_BAD_INPUT;
@@ -272,8 +244,7 @@ static int write_html(const struct request *request, const struct html_diff *htm
     if (error == -ESRCH)
         return refuse_filter_of_page(request, html);
     if (error)
-        return command__fail("%s: cannot be written: %s%s", request->html, strerror(-error),
-                             rights__given_up());
+        return rights__refuse_output(request->html, error);
     printf("%s\n", request->html);
     return EXIT_FINE;
 }
@@ -283,17 +254,15 @@ static int make_page(struct request *request)
     struct ledger_reader *readers[DIFF_SIDES] = {NULL};
     struct html_page page;
     const char *missing;
-    char message[512];
     int status = EXIT_FINE;
     if (!html_page__get(&page, &missing))
         return command__fail("this treadle was built without the page of `treadle diff --html`: %s",
                              missing);
     for (unsigned side = DIFF_A; side < DIFF_SIDES && status == EXIT_FINE; side++) {
-        readers[side] = live_ledger__read(request->paths[side], message, sizeof(message));
+        readers[side] =
+            partial_argument__read(request->paths[side], request->partial, &request->judged);
         if (!readers[side])
-            status = command__fail("%s", message);
-        else if (partial_argument__judge(readers[side], request->paths[side], request->partial))
-            request->is_partial = true;
+            status = EXIT_BAD_INPUT;
         if (status == EXIT_FINE && request->since[side])
             status = since_argument__check(request->paths[side], request->since[side]);
     }
@@ -302,8 +271,8 @@ static int make_page(struct request *request)
         .page = &page,
         .paths = {request->paths[DIFF_A], request->paths[DIFF_B]},
         .since = {request->since[DIFF_A], request->since[DIFF_B]},
-        .threads = request->threads,
-        .column = request->column,
+        .threads = request->shared.threads,
+        .column = request->shared.column,
         .normalize = request->normalize,
     };
     if (status == EXIT_FINE)
@@ -327,12 +296,10 @@ static int show_both(struct request *request)
 /* A time is seen from each ledger's own end. */
 static int resolve_moments(struct request *request)
 {
-    int judged = EXIT_FINE;
     int status = EXIT_FINE;
     for (unsigned side = DIFF_A; side < DIFF_SIDES && status == EXIT_FINE; side++)
         status = since_argument__resolve(&request->moments, &request->paths[side],
-                                         &request->since[side], request->partial, &judged);
-    request->is_partial |= judged != EXIT_FINE;
+                                         &request->since[side], request->partial, &request->judged);
     return status;
 }
 
@@ -350,5 +317,5 @@ int cmd_diff(int argc, char **argv)
         free(request.paths[side]);
         free(request.since[side]);
     }
-    return partial_argument__status(status, request.is_partial ? EXIT_BAD_INPUT : EXIT_FINE);
+    return partial_argument__status(status, request.judged);
 }

@@ -1,13 +1,11 @@
 /* treadle export: a ledger in the formats of other programs. */
-#include "tools/arguments/ledger_argument.h"
+#include "tools/arguments/ledger_selection.h"
 #include "tools/arguments/option_values.h"
-#include "tools/arguments/partial_argument.h"
-#include "tools/arguments/since_argument.h"
+#include "tools/arguments/shared_options.h"
 #include "tools/arguments/thread_filter.h"
 #include "tools/command.h"
 #include "tools/export/export_format.h"
 #include "tools/export/output_file.h"
-#include "tools/ledgers/live_ledger.h"
 #include "tools/ledgers/rights.h"
 #include "tools/symbols/native_symbols.h"
 
@@ -18,13 +16,8 @@
 
 struct request {
     const struct export_format *format;
-    enum report_column column;
-    bool has_column;
-    const char *source; /* FILE or PID, or NULL */
-    const char *threads;
-    const char *output;
-    struct since_options moments;
-    bool partial;
+    struct ledger_selection ledger;
+    struct shared_options shared;
 };
 
 static const struct argp_option options[] = {
@@ -42,8 +35,7 @@ static const struct argp_option options[] = {
 };
 
 static const struct argp_child children[] = {
-    {&partial_argument, 0, NULL, 0},
-    {&since_argument, 0, NULL, 0},
+    {&ledger_selection, 0, NULL, 0},
     {0},
 };
 
@@ -53,21 +45,12 @@ static const char doc[] =
     "\vWith no FILE or PID: the newest *.ledger in the working folder. "
     "Exit status 0 fine, 1 bad input or an output that cannot be written, 2 bad usage.";
 
-static size_t format_names(const char *names[])
-{
-    for (size_t i = 0; i < export_format_count; i++)
-        names[i] = export_formats[i].name;
-    return export_format_count;
-}
-
 static const struct export_format *parse_format(const char *name, struct argp_state *state)
 {
     const char *names[16];
-    size_t count = format_names(names);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(name, names[i]) == 0)
-            return &export_formats[i];
-    option_value__refuse(state, "format", name, names, count);
+    for (size_t i = 0; i < export_format_count; i++)
+        names[i] = export_formats[i].name;
+    return &export_formats[option_value__among(state, "format", name, names, export_format_count)];
 }
 
 static void check_usage(const struct request *request, struct argp_state *state)
@@ -77,9 +60,10 @@ static void check_usage(const struct request *request, struct argp_state *state)
         argp_error(state,
                    "which --format? there are pprof, collapsed, speedscope, perfetto, jfr, csv, "
                    "sqlite");
-    else if (request->has_column && !format->takes_metric)
+    else if (request->shared.column_given && !format->takes_metric)
         argp_error(state, "%s has all metrics, so there is no --metric for it", format->name);
-    else if (format->needs_file && (!request->output || strcmp(request->output, "-") == 0))
+    else if (format->needs_file &&
+             (!request->shared.output || strcmp(request->shared.output, "-") == 0))
         argp_error(state, "%s needs a file: --output FILE", format->name);
 }
 
@@ -88,49 +72,31 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct request *request = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &request->partial;
-        state->child_inputs[1] = &request->moments;
+        state->child_inputs[0] = &request->ledger;
         break;
     case 'f':
         request->format = parse_format(argument, state);
-        break;
-    case 'm':
-        request->column = option_value__metric(argument, state);
-        request->has_column = true;
-        break;
-    case 't':
-        request->threads = argument;
-        break;
-    case 'o':
-        request->output = argument;
-        break;
-    case ARGP_KEY_ARG:
-        if (request->source)
-            argp_error(state, "one FILE or PID, not more");
-        request->source = argument;
         break;
     case ARGP_KEY_END:
         check_usage(request, state);
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return shared_option__parse(key, argument, state, &request->shared);
     }
     return 0;
 }
 
 static int fail_output(const struct request *request, int error)
 {
-    bool is_standard = !request->output || strcmp(request->output, "-") == 0;
-    return command__fail("%s: cannot be written: %s%s",
-                         is_standard ? "standard output" : request->output, strerror(-error),
-                         rights__given_up());
+    bool is_standard = !request->shared.output || strcmp(request->shared.output, "-") == 0;
+    return rights__refuse_output(is_standard ? "standard output" : request->shared.output, error);
 }
 
 static int write_output(const struct request *request, const struct export_job *job)
 {
     const struct export_format *format = request->format;
     struct output_file file;
-    int error = output_file__open(&file, request->output);
+    int error = output_file__open(&file, request->shared.output);
     if (error)
         return fail_output(request, error);
     if (format->is_binary && isatty(fileno(file.stream))) {
@@ -141,7 +107,7 @@ static int write_output(const struct request *request, const struct export_job *
     }
     if (format->needs_file && !output_file__is_regular(&file)) {
         output_file__finish(&file, -EINVAL);
-        return command__fail("%s: is no regular file, which %s needs", request->output,
+        return command__fail("%s: is no regular file, which %s needs", request->shared.output,
                              format->name);
     }
     error = output_file__finish(&file, format->write(job, file.stream, file.partial));
@@ -151,32 +117,32 @@ static int write_output(const struct request *request, const struct export_job *
 static int export_model(const struct request *request, const struct report_model *model,
                         struct report_places *places, const char *path)
 {
-    bool *selected = report_model__select(model, request->threads);
-    struct export_job job = {model, selected, request->column, path, places};
+    bool *selected = report_model__select(model, request->shared.threads);
+    struct export_job job = {model, selected, request->shared.column, path, places};
     int status = EXIT_FINE;
     if (thread_filter__selects_any(selected, model->thread_count))
         status = write_output(request, &job);
-    else if (request->threads)
-        status = thread_filter__refuse(path, request->threads, &model, 1);
+    else if (request->shared.threads)
+        status = thread_filter__refuse(path, request->shared.threads, &model, 1);
     else
         status = command__fail("%s: has no threads to export", path);
     free(selected);
     return status;
 }
 
-static int export_ledger(const struct request *request, const char *path, const char *since)
+static int export_ledger(struct request *request)
 {
-    char message[512];
-    struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
+    const char *path = request->ledger.path, *since = request->ledger.since;
+    struct ledger_reader *reader = ledger_selection__read(&request->ledger);
     if (!reader)
-        return command__fail("%s", message);
-    int judged = partial_argument__judge(reader, path, request->partial);
+        return EXIT_BAD_INPUT;
     bool all = request->format->has_all_metrics;
-    uint64_t columns = all ? ~UINT64_C(0) : COLUMN_BIT(request->column);
+    uint64_t columns = all ? ~UINT64_C(0) : COLUMN_BIT(request->shared.column);
     struct report_model *model = native_symbols__load_model(reader, columns);
-    struct report_places *places =
-        request->format->takes_places ? report_places__load(model, reader, request->column) : NULL;
-    int status = option_value__check_metric(request->column, &model->header, false, path);
+    struct report_places *places = request->format->takes_places
+                                       ? report_places__load(model, reader, request->shared.column)
+                                       : NULL;
+    int status = option_value__check_metric(request->shared.column, &model->header, false, path);
     if (status == EXIT_FINE && since)
         status = since_argument__subtract(model, path, since, columns);
     if (status == EXIT_FINE)
@@ -185,7 +151,7 @@ static int export_ledger(const struct request *request, const char *path, const 
         report_places__free(places);
     report_model__free(model);
     ledger_reader__close(reader);
-    return partial_argument__status(status, judged);
+    return status;
 }
 
 int cmd_export(int argc, char **argv)
@@ -195,18 +161,11 @@ int cmd_export(int argc, char **argv)
                                      .args_doc = "[FILE|PID]",
                                      .doc = doc,
                                      .children = children};
-    struct request request = {.column = COLUMN_CPU};
+    struct request request = {.shared = {.column = COLUMN_CPU}};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
-    char *path = ledger_argument__path(request.source);
-    char *since = NULL;
-    int judged = EXIT_FINE;
-    int status = EXIT_BAD_INPUT;
-    if (path)
-        status = since_argument__resolve(&request.moments, &path, &since, request.partial, &judged);
+    int status = ledger_selection__resolve(&request.ledger);
     if (status == EXIT_FINE)
-        status = partial_argument__status(export_ledger(&request, path, since), judged);
-    free(since);
-    free(path);
-    return status;
+        status = export_ledger(&request);
+    return ledger_selection__finish(&request.ledger, status);
 }

@@ -1,6 +1,7 @@
 /* treadle html: a ledger as one HTML file to look at in a browser. */
 #include "tools/arguments/ledger_argument.h"
 #include "tools/arguments/partial_argument.h"
+#include "tools/arguments/shared_options.h"
 #include "tools/arguments/since_argument.h"
 #include "tools/arguments/thread_filter.h"
 #include "tools/command.h"
@@ -16,8 +17,7 @@
 struct request {
     char **sources; /* FILEs or PIDs; none: the newest */
     uint32_t count;
-    const char *output; /* or NULL */
-    const char *threads;
+    struct shared_options shared;
     struct since_options moments;
     bool partial;
 };
@@ -50,12 +50,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->child_inputs[0] = &request->partial;
         state->child_inputs[1] = &request->moments;
         break;
-    case 'o':
-        request->output = argument;
-        break;
-    case 't':
-        request->threads = argument;
-        break;
     case ARGP_KEY_ARG:
         request->sources[request->count++] = argument;
         break;
@@ -65,7 +59,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
                               "their moments");
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return shared_option__parse(key, argument, state, &request->shared);
     }
     return 0;
 }
@@ -102,8 +96,7 @@ static int complain(const struct html_ledger *html, const char *output, int erro
 {
     if (error == -ESRCH)
         return refuse_filter(html);
-    return command__fail("%s: cannot be written: %s%s", output, strerror(-error),
-                         rights__given_up());
+    return rights__refuse_output(output, error);
 }
 
 static int write_page(const void *html, FILE *out)
@@ -146,9 +139,9 @@ static int html(const struct request *request, char *const *sources, uint32_t co
     int judged = judge(moments, request->partial);
     const char *path = html_moments__last(moments)->path;
     struct html_ledger ledger = {
-        .moments = moments, .page = page, .threads = request->threads, .since = since};
-    char *chosen = request->output ? NULL : default_output(request, path);
-    const char *output = request->output ? request->output : chosen;
+        .moments = moments, .page = page, .threads = request->shared.threads, .since = since};
+    char *chosen = request->shared.output ? NULL : default_output(request, path);
+    const char *output = request->shared.output ? request->shared.output : chosen;
     int status =
         output ? write_output(&ledger, output) : command__fail("%s: %s", path, strerror(ENOMEM));
     free(chosen);

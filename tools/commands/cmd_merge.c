@@ -1,7 +1,7 @@
 /* treadle merge: the ledgers of several processes in one. */
 #include "tools/arguments/partial_argument.h"
+#include "tools/arguments/shared_options.h"
 #include "tools/command.h"
-#include "tools/ledgers/live_ledger.h"
 #include "tools/ledgers/rights.h"
 #include "tools/merge/ledger_merge.h"
 #include "tools/output/whole_file.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct request {
-    const char *output;
+    struct shared_options shared;
     char **paths;
     size_t count;
     bool partial;
@@ -43,9 +43,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
         break;
-    case 'o':
-        request->output = argument;
-        break;
     case ARGP_KEY_ARGS:
         request->paths = state->argv + state->next;
         request->count = (size_t)(state->argc - state->next);
@@ -54,8 +51,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         argp_error(state, "no ledgers to merge");
         break;
     default:
-        (void)argument;
-        return ARGP_ERR_UNKNOWN;
+        return shared_option__parse(key, argument, state, &request->shared);
     }
     return 0;
 }
@@ -120,10 +116,10 @@ static int merge_and_write(const struct request *request, struct ledger_reader *
     size_t bytes;
     int error = ledger_merge__new(&merge, readers, request->count);
     if (error)
-        return command__fail("%s: cannot be made: %s; merge fewer ledgers", request->output,
+        return command__fail("%s: cannot be made: %s; merge fewer ledgers", request->shared.output,
                              strerror(-error));
     const char *content = ledger_merge__bytes(merge, &bytes);
-    error = whole_file__write(request->output, content, bytes);
+    error = whole_file__write(request->shared.output, content, bytes);
     if (!error) {
         note_same_processes(request, readers);
         note_partial_metrics(request, readers);
@@ -132,9 +128,8 @@ static int merge_and_write(const struct request *request, struct ledger_reader *
     }
     ledger_merge__free(merge);
     if (error)
-        return command__fail("%s: cannot be written: %s%s", request->output, strerror(-error),
-                             rights__given_up());
-    puts(request->output);
+        return rights__refuse_output(request->shared.output, error);
+    puts(request->shared.output);
     return EXIT_FINE;
 }
 
@@ -145,19 +140,16 @@ int cmd_merge(int argc, char **argv)
                                      .args_doc = "LEDGER...",
                                      .doc = doc,
                                      .children = children};
-    struct request request = {.output = "treadle-merged.ledger"};
-    char message[512];
+    struct request request = {.shared = {.output = "treadle-merged.ledger"}};
     int status = EXIT_FINE;
     int judged = EXIT_FINE;
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     struct ledger_reader **readers = memory__zeroed(request.count, sizeof(struct ledger_reader *));
     for (size_t i = 0; i < request.count && status == EXIT_FINE; i++) {
-        readers[i] = live_ledger__read(request.paths[i], message, sizeof(message));
+        readers[i] = partial_argument__read(request.paths[i], request.partial, &judged);
         if (!readers[i])
-            status = command__fail("%s", message);
-        else if (partial_argument__judge(readers[i], request.paths[i], request.partial))
-            judged = EXIT_BAD_INPUT;
+            status = EXIT_BAD_INPUT;
     }
     if (status == EXIT_FINE)
         status = merge_and_write(&request, readers);

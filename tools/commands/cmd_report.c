@@ -1,11 +1,9 @@
 /* treadle report: shows a ledger. */
-#include "tools/arguments/ledger_argument.h"
+#include "tools/arguments/ledger_selection.h"
 #include "tools/arguments/option_values.h"
-#include "tools/arguments/partial_argument.h"
-#include "tools/arguments/since_argument.h"
+#include "tools/arguments/shared_options.h"
 #include "tools/arguments/thread_filter.h"
 #include "tools/command.h"
-#include "tools/ledgers/live_ledger.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_errors.h"
@@ -23,27 +21,18 @@
 #define KEYS_MAX (COLUMN_COUNT + 8u)
 
 struct request {
+    struct ledger_selection ledger;
+    struct shared_options shared; /* without --metric, the column is what the view shows */
     const struct view_kind *view;
-    enum report_column column; /* --metric, or what the view shows if there is none */
-    bool column_given;
-    const char *source; /* FILE or PID, or NULL */
-    const char *threads;
     const char *sort;
     const char *explain; /* METHOD, or NULL */
-    struct since_options moments;
-    uint32_t top;
     uint32_t check_ppm;
     bool check;
     bool fold;
-    bool json;
-    bool csv;
-    bool partial;
 };
 
 enum option_key {
-    KEY_JSON = 256,
-    KEY_CSV,
-    KEY_FOLD,
+    KEY_FOLD = 256,
     KEY_CHECK,
     KEY_EXPLAIN,
 };
@@ -85,8 +74,7 @@ static const struct argp_option options[] = {
 };
 
 static const struct argp_child children[] = {
-    {&partial_argument, 0, NULL, 0},
-    {&since_argument, 0, NULL, 0},
+    {&ledger_selection, 0, NULL, 0},
     {0},
 };
 
@@ -95,17 +83,12 @@ static const char doc[] =
     "\vWith no FILE or PID: the newest *.ledger in the working folder. "
     "Exit status 0 fine, 1 bad input or a balance that --check does not let pass, 2 bad usage.";
 
-static void parse_view(struct request *request, const char *name, struct argp_state *state)
+static const struct view_kind *parse_view(const char *name, struct argp_state *state)
 {
     const char *names[8];
-    for (size_t i = 0; i < view_kind_count; i++) {
+    for (size_t i = 0; i < view_kind_count; i++)
         names[i] = view_kinds[i].name;
-        if (strcmp(name, names[i]) == 0) {
-            request->view = &view_kinds[i];
-            return;
-        }
-    }
-    option_value__refuse(state, "view", name, names, view_kind_count);
+    return &view_kinds[option_value__among(state, "view", name, names, view_kind_count)];
 }
 
 static bool is_among(const char *name, const char *const *names, size_t count)
@@ -128,8 +111,7 @@ static void check_sort(const struct request *request, struct argp_state *state)
     for (const char *const *key = request->view->sort_keys; *key; key++)
         if (!is_among(*key, names, count))
             names[count++] = *key;
-    if (!is_among(request->sort, names, count))
-        option_value__refuse(state, "sort key", request->sort, names, count);
+    (void)option_value__among(state, "sort key", request->sort, names, count);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -137,21 +119,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct request *request = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &request->partial;
-        state->child_inputs[1] = &request->moments;
+        state->child_inputs[0] = &request->ledger;
         break;
     case 'v':
-        parse_view(request, argument, state);
-        break;
-    case 'm':
-        request->column = option_value__metric(argument, state);
-        request->column_given = true;
-        break;
-    case 't':
-        request->threads = argument;
-        break;
-    case 'n':
-        request->top = option_value__number("--top", argument, 1, state);
+        request->view = parse_view(argument, state);
         break;
     case 's':
         request->sort = argument;
@@ -166,26 +137,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_EXPLAIN:
         request->explain = argument;
         break;
-    case KEY_JSON:
-        request->json = true;
-        break;
-    case KEY_CSV:
-        request->csv = true;
-        break;
-    case ARGP_KEY_ARG:
-        if (request->source)
-            argp_error(state, "one FILE or PID, not more");
-        request->source = argument;
-        break;
     case ARGP_KEY_END:
-        if (request->json && request->csv)
-            argp_error(state, "--json or --csv, not both");
-        if (request->explain && request->csv)
+        if (request->explain && request->shared.csv)
             argp_error(state, "--explain has text and --json, not --csv");
         check_sort(request, state);
-        break;
+        return shared_option__parse(key, argument, state, &request->shared);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return shared_option__parse(key, argument, state, &request->shared);
     }
     return 0;
 }
@@ -199,7 +157,7 @@ static int check_columns(const struct request *request, const struct report_mode
     if (request->view->of_samples)
         status = option_value__check_metric(COLUMN_SAMPLES, &model->header, threads, path);
     if (status == EXIT_FINE)
-        status = option_value__check_metric(request->column, &model->header, threads, path);
+        status = option_value__check_metric(request->shared.column, &model->header, threads, path);
     if (status == EXIT_FINE && threads && sort < COLUMN_COUNT)
         status = option_value__check_metric(sort, &model->header, threads, path);
     return status;
@@ -215,14 +173,16 @@ static int show_selected(const struct request *request, struct report_model *mod
         .model = model,
         .path = path,
         .selected = selected,
-        .column = request->column,
-        .whole = kind->of_threads ? 0 : view__whole(model, selected, request->column),
+        .column = request->shared.column,
+        .whole = kind->of_threads ? 0 : view__whole(model, selected, request->shared.column),
         .sort = request->sort,
-        .top = request->top,
+        .top = request->shared.top,
         .fold = request->fold,
         .screen = screen__stdout(),
     };
-    view_form *form = request->json ? kind->json : request->csv ? kind->csv : kind->text;
+    view_form *form = request->shared.json  ? kind->json
+                      : request->shared.csv ? kind->csv
+                                            : kind->text;
     if (form == kind->text)
         view_losses__text(&view.screen, model, "");
     int error = form(&view);
@@ -236,10 +196,11 @@ static int show_selected(const struct request *request, struct report_model *mod
 static int show(const struct request *request, struct report_model *model, const char *path)
 {
     const struct report_model *const models[] = {model};
-    bool *selected = report_model__select(model, request->threads);
-    int status = request->threads && !thread_filter__selects_any(selected, model->thread_count)
-                     ? thread_filter__refuse(path, request->threads, models, 1)
-                     : show_selected(request, model, selected, path);
+    bool *selected = report_model__select(model, request->shared.threads);
+    int status =
+        request->shared.threads && !thread_filter__selects_any(selected, model->thread_count)
+            ? thread_filter__refuse(path, request->shared.threads, models, 1)
+            : show_selected(request, model, selected, path);
     free(selected);
     return status;
 }
@@ -250,7 +211,7 @@ static int explain(const struct request *request, const struct report_model *mod
     struct explanations *found = explanations__new(model, reader, request->explain);
     struct view view = {.model = model, .path = path, .screen = screen__stdout()};
     int status = EXIT_FINE;
-    if (found->count && request->json)
+    if (found->count && request->shared.json)
         view_explain__json(&view, found);
     else if (found->count)
         view_explain__text(&view, found);
@@ -299,26 +260,26 @@ static void look_inside(const struct request *request, const struct report_model
 /* Text shows one metric, so only that metric is loaded; JSON and CSV get all metrics. */
 static uint64_t columns_of(const struct request *request)
 {
-    bool all = request->json || request->csv;
+    bool all = request->shared.json || request->shared.csv;
     if (request->view->of_threads)
         return 0;
-    return all ? ~UINT64_C(0) : COLUMN_BIT(request->column);
+    return all ? ~UINT64_C(0) : COLUMN_BIT(request->shared.column);
 }
 
 /* Where all samples are of wall time, it is what the views of trees show. */
 static void choose_column(struct request *request, const struct ledger_header *header)
 {
-    if (!request->column_given && !request->view->of_threads && report_columns__has_samples(header))
-        request->column = report_errors__column(header);
+    if (!request->shared.column_given && !request->view->of_threads &&
+        report_columns__has_samples(header))
+        request->shared.column = report_errors__column(header);
 }
 
-static int report(struct request *request, const char *path, const char *since)
+static int report(struct request *request)
 {
-    char message[512];
-    struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
+    const char *path = request->ledger.path, *since = request->ledger.since;
+    struct ledger_reader *reader = ledger_selection__read(&request->ledger);
     if (!reader)
-        return command__fail("%s", message);
-    int judged = partial_argument__judge(reader, path, request->partial);
+        return EXIT_BAD_INPUT;
     choose_column(request, ledger_reader__header(reader));
     struct report_model *model = native_symbols__load_model(reader, columns_of(request));
     int status = EXIT_FINE;
@@ -339,7 +300,7 @@ static int report(struct request *request, const char *path, const char *since)
     if (status == EXIT_FINE && place[0])
         status = command__fail("%s: %s", path, place);
     report_model__free(model);
-    return partial_argument__status(status, judged);
+    return status;
 }
 
 int cmd_report(int argc, char **argv)
@@ -352,15 +313,8 @@ int cmd_report(int argc, char **argv)
     struct request request = {.view = &view_kinds[0]};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
-    char *path = ledger_argument__path(request.source);
-    char *since = NULL;
-    int judged = EXIT_FINE;
-    int status = EXIT_BAD_INPUT;
-    if (path)
-        status = since_argument__resolve(&request.moments, &path, &since, request.partial, &judged);
+    int status = ledger_selection__resolve(&request.ledger);
     if (status == EXIT_FINE)
-        status = partial_argument__status(report(&request, path, since), judged);
-    free(since);
-    free(path);
-    return status;
+        status = report(&request);
+    return ledger_selection__finish(&request.ledger, status);
 }

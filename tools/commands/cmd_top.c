@@ -1,5 +1,7 @@
 /* treadle top: which threads burn the machine now, and in which call path. */
 #include "native/ledger/ledger_time.h"
+#include "tools/arguments/option_values.h"
+#include "tools/arguments/shared_options.h"
 #include "tools/arguments/thread_filter.h"
 #include "tools/command.h"
 #include "tools/ledgers/ledger_summary.h"
@@ -25,8 +27,7 @@
 #define LISTED_MOST         6u
 
 enum option_key {
-    KEY_JSON = 256,
-    KEY_ONCE,
+    KEY_ONCE = 256,
 };
 
 static const struct argp_option options[] = {
@@ -53,6 +54,7 @@ static const char doc[] =
 
 struct arguments {
     struct top_request request;
+    struct shared_options shared;
     const char *source; /* PID or FILE, or NULL */
 };
 
@@ -75,32 +77,13 @@ static uint64_t parse_interval(const char *text, struct argp_state *state)
     return ms * NS_PER_MS;
 }
 
-static uint32_t parse_count(const char *text, struct argp_state *state)
-{
-    char *end;
-    unsigned long number = strtoul(text, &end, 10);
-    if (*end || text[0] < '0' || text[0] > '9' || !number || number > UINT32_MAX) {
-        argp_failure(state, 0, 0, "--count '%s'; expected a whole number from 1 to %" PRIu32, text,
-                     UINT32_MAX);
-        exit(EXIT_BAD_USAGE);
-    }
-    return (uint32_t)number;
-}
-
 static const struct interval_sort *parse_sort(const char *name, struct argp_state *state)
 {
     const char *names[16];
-    for (size_t i = 0; i < interval_sort_count; i++) {
+    for (size_t i = 0; i < interval_sort_count; i++)
         names[i] = interval_sorts[i].name;
-        if (strcmp(name, names[i]) == 0)
-            return &interval_sorts[i];
-    }
-    const char *near = nearest__of(name, names, interval_sort_count);
-    argp_failure(state, 0, 0,
-                 near ? "no sort key '%s'; did you mean '%s'?"
-                      : "no sort key '%s'; `treadle top --help` lists them",
-                 name, near);
-    exit(EXIT_BAD_USAGE);
+    return &interval_sorts[option_value__among(state, "sort key", name, names,
+                                               interval_sort_count)];
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -112,31 +95,27 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         request->interval_ns = parse_interval(argument, state);
         break;
     case 'n':
-        request->count = parse_count(argument, state);
+        request->count = option_value__number("--count", argument, 1, state);
         break;
     case 's':
         request->sort = parse_sort(argument, state);
         break;
-    case 't':
-        request->threads = argument;
-        break;
     case KEY_ONCE:
         request->once = true;
         break;
-    case KEY_JSON:
-        request->json = true;
-        break;
     case ARGP_KEY_ARG:
         if (arguments->source)
-            argp_error(state, "one PID or FILE, not more");
+            argp_error(state, "one FILE or PID, not more");
         arguments->source = argument;
         break;
     case ARGP_KEY_END:
         if (request->once && request->count > 1)
             argp_error(state, "--once or --count, not both");
+        request->threads = arguments->shared.threads;
+        request->json = arguments->shared.json;
         break;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return shared_option__parse(key, argument, state, &arguments->shared);
     }
     return 0;
 }

@@ -1,8 +1,11 @@
 #include "tools/ledgers/rights.h"
 
+#include "tools/command.h"
+
 #include <errno.h>
 #include <grp.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,9 +31,11 @@ int rights__become_owner(int fd)
     return rights__become(file.st_uid, file.st_gid);
 }
 
-const char *rights__given_up(void)
+int rights__refuse_output(const char *output, int error)
 {
-    return gave_up ? "; what a JVM of another user writes is read with that user's rights, so "
-                     "write to standard output, or take a snapshot first: treadle dump"
-                   : "";
+    return command__fail("%s: cannot be written: %s%s", output, strerror(-error),
+                         gave_up ? "; what a JVM of another user writes is read with that user's "
+                                   "rights, so write to standard output, or take a snapshot "
+                                   "first: treadle dump"
+                                 : "");
 }

@@ -14,7 +14,7 @@ int rights__become(uid_t uid, gid_t gid);
 /* The same for the owner of an open file. */
 int rights__become_owner(int fd);
 
-/* What to add to a line that says that something cannot be written; "" if nothing was given up. */
-const char *rights__given_up(void);
+/* Says that the output cannot be written, and why; -errno is given. EXIT_BAD_INPUT. */
+int rights__refuse_output(const char *output, int error);
 
 #endif

@@ -1,0 +1,34 @@
+/*
+ * The arguments by which a command selects one ledger: [FILE|PID], --since, --until and --partial.
+ */
+#ifndef TREADLE_LEDGER_SELECTION_H
+#define TREADLE_LEDGER_SELECTION_H
+
+#include "tools/arguments/since_argument.h"
+
+#include <argp.h>
+#include <stdbool.h>
+
+struct ledger_selection {
+    const char *given; /* FILE or PID, or NULL: the newest here */
+    struct since_options moments;
+    bool partial;
+    /* from ledger_selection__resolve on */
+    char *path;  /* of the ledger */
+    char *since; /* of the earlier snapshot that is taken off, or NULL */
+    int judged;  /* EXIT_BAD_INPUT: the end of one of them is cut off, and nobody allowed it */
+};
+
+/* For the `children` of a command's argp; the input is a struct ledger_selection. */
+extern const struct argp ledger_selection;
+
+/* Finds the files. 0, or the exit status after a line. */
+int ledger_selection__resolve(struct ledger_selection *selection);
+
+/* The ledger's reader, to be closed; NULL after a line. */
+struct ledger_reader *ledger_selection__read(struct ledger_selection *selection);
+
+/* The exit status of the command, which did its part with `status`. */
+int ledger_selection__finish(struct ledger_selection *selection, int status);
+
+#endif
