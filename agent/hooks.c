@@ -35,7 +35,7 @@ static inline void count_call(JNIEnv *jni, const struct kernel_thread *mine, uin
 }
 
 /* All but the common case: a context that was not the last one, a switch since, or a thread that
- * was not met, for it ran before profiling was started. */
+ * was not identified, for it ran before profiling was started. */
 static __attribute__((noinline, cold)) jlong enter_slowly(JNIEnv *jni, uint32_t method)
 {
     /* Number 0: a method that is hooked for other reasons than a node. */

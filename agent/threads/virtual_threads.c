@@ -322,7 +322,7 @@ void virtual_threads__unmount(struct java_threads *threads, JNIEnv *jni, jthread
 }
 
 /* Returns the calling kernel thread's entry once its Java thread is identified. */
-static struct kernel_thread *mine_met(struct java_threads *threads, JNIEnv *jni)
+static struct kernel_thread *identified_mine(struct java_threads *threads, JNIEnv *jni)
 {
     struct kernel_thread *mine = kernel_thread_table__find_mine(threads->kernel_threads);
 
@@ -346,7 +346,7 @@ void virtual_threads__starting(struct java_threads *threads, JNIEnv *jni, jobjec
 
 void virtual_threads__pinned(struct java_threads *threads, JNIEnv *jni)
 {
-    struct kernel_thread *mine = is_profiling(threads) ? mine_met(threads, jni) : NULL;
+    struct kernel_thread *mine = is_profiling(threads) ? identified_mine(threads, jni) : NULL;
 
     if (mine && kernel_thread__counts(mine) && virtual_thread__is_mounted(mine))
         virtual_thread__pinned(mine);

@@ -11,23 +11,23 @@
 struct cutter {
     struct ledger *copy;
     struct ledger_gate gate;
-    uint64_t *met; /* by cell, a bit: a link led to the record there */
+    uint64_t *visited; /* by cell, a bit: a link led to the record there */
 };
 
 static bool was_met(const struct cutter *cutter, ledger_ref ref)
 {
-    return cutter->met[ref / 64] >> ref % 64 & 1;
+    return cutter->visited[ref / 64] >> ref % 64 & 1;
 }
 
-/* False: it was met before. */
-static bool meet(struct cutter *cutter, ledger_ref ref)
+/* False: it was visited before. */
+static bool mark_visited(struct cutter *cutter, ledger_ref ref)
 {
     if (was_met(cutter, ref)) {
         ledger_gate__drop(&cutter->gate, "byte %" PRIu64 ": a record that was met before",
                           (uint64_t)ref * LEDGER_CELL_BYTES);
         return false;
     }
-    cutter->met[ref / 64] |= UINT64_C(1) << ref % 64;
+    cutter->visited[ref / 64] |= UINT64_C(1) << ref % 64;
     return true;
 }
 
@@ -71,7 +71,7 @@ static bool is_node_below(struct cutter *cutter, ledger_ref ref, ledger_ref pare
 
     return kind && kind <= NODE_KERNEL && node->parent == parent && is_root(node) == !parent &&
            ledger_node__is_sampled(node) == sampled &&
-           (!node->method || is_method(cutter, node->method)) && meet(cutter, ref);
+           (!node->method || is_method(cutter, node->method)) && mark_visited(cutter, ref);
 }
 
 /* The link, or none. */
@@ -121,7 +121,7 @@ static void cut_sampled(struct cutter *cutter, struct ledger_node *above)
     }
 }
 
-/* A tree whose root was met. */
+/* A tree whose root was visited. */
 static void cut_tree(struct cutter *cutter, ledger_ref root)
 {
     struct ledger *copy = cutter->copy;
@@ -168,7 +168,7 @@ static void cut_renames(struct cutter *cutter, struct ledger_thread *thread)
     while (*link) {
         const struct ledger_rename *rename = behind(cutter, *link, LEDGER_RENAMES);
 
-        if (!rename || !is_string(cutter, rename->name) || !meet(cutter, *link))
+        if (!rename || !is_string(cutter, rename->name) || !mark_visited(cutter, *link))
             *link = 0;
         else
             link = &((struct ledger_rename *)ledger__at(cutter->copy, *link))->older;
@@ -349,14 +349,14 @@ int dangling_refs__cut(struct ledger *copy)
     int error = ledger_gate__open(&cutter.gate, copy->base, chunks);
 
     _Static_assert(LEDGER_CHUNK_CELLS == 64, "a word of bits for each chunk");
-    cutter.met = calloc(chunks, sizeof *cutter.met);
-    if (!cutter.met)
+    cutter.visited = calloc(chunks, sizeof *cutter.visited);
+    if (!cutter.visited)
         error = -ENOMEM;
     if (!error && unfinished_moves__finish(&cutter.gate) && copy->touched)
         memset(copy->touched, 1, copy->adopted_chunks);
     if (!error)
         cut_all(&cutter);
     ledger_gate__close(&cutter.gate);
-    free(cutter.met);
+    free(cutter.visited);
     return error;
 }

@@ -110,7 +110,7 @@ static void add_plan(struct agent_options *options, struct argp_state *state, co
     free(absolute);
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_agent_option(int key, char *argument, struct argp_state *state)
 {
     static const struct {
         int key;
@@ -149,5 +149,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-const struct argp agent_arguments__methods = {.options = method_options, .parser = parse};
-const struct argp agent_arguments__ledger = {.options = ledger_options, .parser = parse};
+const struct argp agent_arguments__methods = {.options = method_options,
+                                              .parser = parse_agent_option};
+const struct argp agent_arguments__ledger = {.options = ledger_options,
+                                             .parser = parse_agent_option};

@@ -12,7 +12,7 @@ static const struct argp_child children[] = {
     {0},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_selection(int key, char *argument, struct argp_state *state)
 {
     struct ledger_selection *selection = state->input;
     switch (key) {
@@ -30,7 +30,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-const struct argp ledger_selection = {.parser = parse, .children = children};
+const struct argp ledger_selection = {.parser = parse_selection, .children = children};
 
 int ledger_selection__resolve(struct ledger_selection *selection)
 {

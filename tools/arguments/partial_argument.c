@@ -14,7 +14,7 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_partial(int key, char *argument, struct argp_state *state)
 {
     bool *allowed = state->input;
     (void)argument;
@@ -24,7 +24,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-const struct argp partial_argument = {.options = options, .parser = parse};
+const struct argp partial_argument = {.options = options, .parser = parse_partial};
 
 int partial_argument__judge_bytes(const struct ledger_header *header, uint64_t present_bytes,
                                   uint64_t missing_bytes, const char *path, bool allowed)

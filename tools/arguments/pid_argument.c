@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_pid(int key, char *argument, struct argp_state *state)
 {
     pid_t *pid = state->input;
     char *end;
@@ -31,4 +31,4 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-const struct argp pid_argument = {.parser = parse, .args_doc = "PID"};
+const struct argp pid_argument = {.parser = parse_pid, .args_doc = "PID"};

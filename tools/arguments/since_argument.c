@@ -30,7 +30,7 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_moment(int key, char *argument, struct argp_state *state)
 {
     struct since_options *given = state->input;
     if (key != KEY_SINCE && key != KEY_UNTIL)
@@ -39,7 +39,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-const struct argp since_argument = {.options = options, .parser = parse};
+const struct argp since_argument = {.options = options, .parser = parse_moment};
 
 #define SECOND_NS UINT64_C(1000000000)
 #define DAY_S     86400

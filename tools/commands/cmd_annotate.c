@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct request {
+struct annotate_request {
     const char *method;
     const char *ledger; /* FILE or PID, or NULL */
     struct annotation_wish wish;
@@ -63,9 +63,9 @@ static enum report_column metric_of(const char *name, struct argp_state *state)
     return column;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_annotate_option(int key, char *argument, struct argp_state *state)
 {
-    struct request *request = state->input;
+    struct annotate_request *request = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
@@ -191,7 +191,7 @@ static void list_matches(const struct matching *found, const struct report_model
     fputc('\n', screen->out);
 }
 
-static int show(const struct request *request, struct report_places *places,
+static int show(const struct annotate_request *request, struct report_places *places,
                 struct native_symbols *symbols, const struct matching *found)
 {
     const struct report_model *model = places->model;
@@ -236,7 +236,7 @@ static int show(const struct request *request, struct report_places *places,
     return EXIT_FINE;
 }
 
-static int annotate(struct request *request, const char *path)
+static int annotate(struct annotate_request *request, const char *path)
 {
     int judged = EXIT_FINE;
     struct ledger_reader *reader = partial_argument__read(path, request->partial, &judged);
@@ -268,11 +268,11 @@ static int annotate(struct request *request, const char *path)
 int cmd_annotate(int argc, char **argv)
 {
     static const struct argp argp = {.options = options,
-                                     .parser = parse,
+                                     .parser = parse_annotate_option,
                                      .args_doc = "METHOD [FILE|PID]",
                                      .doc = doc,
                                      .children = children};
-    struct request request = {0};
+    struct annotate_request request = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     char *path = ledger_argument__path(request.ledger);

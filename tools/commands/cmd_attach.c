@@ -33,14 +33,14 @@ static const char doc[] =
     "The agent is $TREADLE_AGENT, or libtreadle.so where this program was built or installed; the "
     "JVM must see it at the same path.";
 
-struct request {
+struct attach_request {
     struct agent_options options;
     pid_t pid;
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_attach_option(int key, char *argument, struct argp_state *state)
 {
-    struct request *request = state->input;
+    struct attach_request *request = state->input;
 
     switch (key) {
     case ARGP_KEY_INIT:
@@ -101,7 +101,7 @@ static int report_success(pid_t pid)
     return EXIT_FINE;
 }
 
-static int attach(const struct request *request)
+static int attach(const struct attach_request *request)
 {
     struct jvm_process process;
     char *library;
@@ -128,8 +128,8 @@ static int already_there(pid_t pid, bool stopped)
 int cmd_attach(int argc, char **argv)
 {
     static const struct argp argp = {
-        .options = options, .parser = parse, .doc = doc, .children = children};
-    struct request request = {0};
+        .options = options, .parser = parse_attach_option, .doc = doc, .children = children};
+    struct attach_request request = {0};
     struct ledger_header header;
     char *present;
     int status;

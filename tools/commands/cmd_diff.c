@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct request {
+struct diff_arguments {
     const struct diff_view_kind *view;
     struct shared_options shared;
     char *paths[DIFF_SIDES];
@@ -77,7 +77,7 @@ static const struct diff_view_kind *parse_view(const char *name, struct argp_sta
     return &diff_view_kinds[option_value__among(state, "view", name, names, diff_view_kind_count)];
 }
 
-static void check_all(const struct request *request, struct argp_state *state)
+static void check_all(const struct diff_arguments *request, struct argp_state *state)
 {
     if (request->path_count < DIFF_SIDES)
         argp_error(state, "two ledgers are needed, A and B");
@@ -88,9 +88,9 @@ static void check_all(const struct request *request, struct argp_state *state)
         argp_error(state, "neither --view nor --top with --html: the page has all of them");
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_diff_option(int key, char *argument, struct argp_state *state)
 {
-    struct request *request = state->input;
+    struct diff_arguments *request = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
@@ -123,13 +123,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-static bool of_threads(const struct request *request)
+static bool of_threads(const struct diff_arguments *request)
 {
     return request->view->of_threads && !request->collapsed;
 }
 
 /* NULL after a line that says why. */
-static struct report_model *load(struct request *request, unsigned side)
+static struct report_model *load(struct diff_arguments *request, unsigned side)
 {
     const char *path = request->paths[side];
     struct ledger_reader *reader = partial_argument__read(path, request->partial, &request->judged);
@@ -155,7 +155,7 @@ static void show_losses(const struct diff_view *view, bool is_text)
         view_losses__text(&view->screen, view->models[side], of[side]);
 }
 
-static int refuse_filter(const struct request *request,
+static int refuse_filter(const struct diff_arguments *request,
                          const struct report_model *const models[DIFF_SIDES])
 {
     char *both = NULL;
@@ -167,7 +167,7 @@ static int refuse_filter(const struct request *request,
     return status;
 }
 
-static int refuse_filter_of_page(const struct request *request, const struct html_diff *html)
+static int refuse_filter_of_page(const struct diff_arguments *request, const struct html_diff *html)
 {
     struct report_model *a = report_model__load(html->readers[DIFF_A], 0);
     struct report_model *b = report_model__load(html->readers[DIFF_B], 0);
@@ -178,7 +178,8 @@ static int refuse_filter_of_page(const struct request *request, const struct htm
     return status;
 }
 
-static int show(const struct request *request, const struct report_model *const models[DIFF_SIDES],
+static int show(const struct diff_arguments *request,
+                const struct report_model *const models[DIFF_SIDES],
                 bool *const selected[DIFF_SIDES])
 {
     const struct diff_view_kind *kind = request->view;
@@ -210,7 +211,7 @@ static int show(const struct request *request, const struct report_model *const 
     return EXIT_FINE;
 }
 
-static int show_selected(const struct request *request,
+static int show_selected(const struct diff_arguments *request,
                          const struct report_model *const models[DIFF_SIDES])
 {
     bool *selected[DIFF_SIDES];
@@ -230,7 +231,7 @@ static int write_page(const void *html, FILE *out)
     return html_diff__write(html, out);
 }
 
-static int write_html(const struct request *request, const struct html_diff *html)
+static int write_html(const struct diff_arguments *request, const struct html_diff *html)
 {
     static const char hint[] = "name another one with --html";
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
@@ -249,7 +250,7 @@ static int write_html(const struct request *request, const struct html_diff *htm
     return EXIT_FINE;
 }
 
-static int make_page(struct request *request)
+static int make_page(struct diff_arguments *request)
 {
     struct ledger_reader *readers[DIFF_SIDES] = {NULL};
     struct html_page page;
@@ -282,7 +283,7 @@ static int make_page(struct request *request)
     return status;
 }
 
-static int show_both(struct request *request)
+static int show_both(struct diff_arguments *request)
 {
     struct report_model *a = load(request, DIFF_A);
     struct report_model *b = a ? load(request, DIFF_B) : NULL;
@@ -294,7 +295,7 @@ static int show_both(struct request *request)
 }
 
 /* A time is seen from each ledger's own end. */
-static int resolve_moments(struct request *request)
+static int resolve_moments(struct diff_arguments *request)
 {
     int status = EXIT_FINE;
     for (unsigned side = DIFF_A; side < DIFF_SIDES && status == EXIT_FINE; side++)
@@ -305,9 +306,12 @@ static int resolve_moments(struct request *request)
 
 int cmd_diff(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "A B", .doc = doc, .children = children};
-    struct request request = {.view = &diff_view_kinds[0]};
+    static const struct argp argp = {.options = options,
+                                     .parser = parse_diff_option,
+                                     .args_doc = "A B",
+                                     .doc = doc,
+                                     .children = children};
+    struct diff_arguments request = {.view = &diff_view_kinds[0]};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     int status = resolve_moments(&request);

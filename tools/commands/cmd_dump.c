@@ -17,14 +17,14 @@ static const char doc[] =
     "complete or not there at all. Prints the path. The same from inside the JVM: "
     "`jcmd PID JVMTI.data_dump`.";
 
-struct request {
+struct dump_request {
     const char *pattern;
     pid_t pid;
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_dump_option(int key, char *argument, struct argp_state *state)
 {
-    struct request *request = state->input;
+    struct dump_request *request = state->input;
 
     switch (key) {
     case ARGP_KEY_INIT:
@@ -43,8 +43,8 @@ int cmd_dump(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&pid_argument, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        .options = options, .parser = parse, .doc = doc, .children = children};
-    struct request request = {.pattern = "treadle-%p.ledger"};
+        .options = options, .parser = parse_dump_option, .doc = doc, .children = children};
+    struct dump_request request = {.pattern = "treadle-%p.ledger"};
     char *live_path;
     int status;
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct request {
+struct export_request {
     const struct export_format *format;
     struct ledger_selection ledger;
     struct shared_options shared;
@@ -53,7 +53,7 @@ static const struct export_format *parse_format(const char *name, struct argp_st
     return &export_formats[option_value__among(state, "format", name, names, export_format_count)];
 }
 
-static void check_usage(const struct request *request, struct argp_state *state)
+static void check_usage(const struct export_request *request, struct argp_state *state)
 {
     const struct export_format *format = request->format;
     if (!format)
@@ -67,9 +67,9 @@ static void check_usage(const struct request *request, struct argp_state *state)
         argp_error(state, "%s needs a file: --output FILE", format->name);
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_export_option(int key, char *argument, struct argp_state *state)
 {
-    struct request *request = state->input;
+    struct export_request *request = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->ledger;
@@ -86,13 +86,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-static int fail_output(const struct request *request, int error)
+static int fail_output(const struct export_request *request, int error)
 {
     bool is_standard = !request->shared.output || strcmp(request->shared.output, "-") == 0;
     return rights__refuse_output(is_standard ? "standard output" : request->shared.output, error);
 }
 
-static int write_output(const struct request *request, const struct export_job *job)
+static int write_output(const struct export_request *request, const struct export_job *job)
 {
     const struct export_format *format = request->format;
     struct output_file file;
@@ -114,7 +114,7 @@ static int write_output(const struct request *request, const struct export_job *
     return error ? fail_output(request, error) : EXIT_FINE;
 }
 
-static int export_model(const struct request *request, const struct report_model *model,
+static int export_model(const struct export_request *request, const struct report_model *model,
                         struct report_places *places, const char *path)
 {
     bool *selected = report_model__select(model, request->shared.threads);
@@ -130,7 +130,7 @@ static int export_model(const struct request *request, const struct report_model
     return status;
 }
 
-static int export_ledger(struct request *request)
+static int export_ledger(struct export_request *request)
 {
     const char *path = request->ledger.path, *since = request->ledger.since;
     struct ledger_reader *reader = ledger_selection__read(&request->ledger);
@@ -157,11 +157,11 @@ static int export_ledger(struct request *request)
 int cmd_export(int argc, char **argv)
 {
     static const struct argp argp = {.options = options,
-                                     .parser = parse,
+                                     .parser = parse_export_option,
                                      .args_doc = "[FILE|PID]",
                                      .doc = doc,
                                      .children = children};
-    struct request request = {.shared = {.column = COLUMN_CPU}};
+    struct export_request request = {.shared = {.column = COLUMN_CPU}};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     int status = ledger_selection__resolve(&request.ledger);

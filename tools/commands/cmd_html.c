@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct request {
+struct html_request {
     char **sources; /* FILEs or PIDs; none: the newest */
     uint32_t count;
     struct shared_options shared;
@@ -42,9 +42,9 @@ static const char doc[] =
     "\vWith no FILE or PID: the newest *.ledger in the working folder. Prints the path. "
     "Exit status 0 fine, 1 bad input, 2 bad usage.";
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_html_option(int key, char *argument, struct argp_state *state)
 {
-    struct request *request = state->input;
+    struct html_request *request = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
@@ -65,7 +65,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 /* "app.ledger" gives "app.html", a process "treadle-PID.html"; both in the working folder. */
-static char *default_output(const struct request *request, const char *path)
+static char *default_output(const struct html_request *request, const char *path)
 {
     static const char suffix[] = ".ledger";
     const char *slash = strrchr(path, '/');
@@ -130,7 +130,7 @@ static int judge(const struct html_moments *moments, bool partial)
     return judged;
 }
 
-static int html(const struct request *request, char *const *sources, uint32_t count,
+static int html(const struct html_request *request, char *const *sources, uint32_t count,
                 const char *since, const struct html_page *page)
 {
     struct html_moments *moments = html_moments__open(sources, count);
@@ -150,7 +150,7 @@ static int html(const struct request *request, char *const *sources, uint32_t co
 }
 
 /* Of one ledger, what is of an interval of it. */
-static int html_of_one(const struct request *request, const struct html_page *page)
+static int html_of_one(const struct html_request *request, const struct html_page *page)
 {
     char *path = ledger_argument__path(request->count ? request->sources[0] : NULL);
     char *since = NULL;
@@ -171,11 +171,11 @@ static int html_of_one(const struct request *request, const struct html_page *pa
 int cmd_html(int argc, char **argv)
 {
     static const struct argp argp = {.options = options,
-                                     .parser = parse,
+                                     .parser = parse_html_option,
                                      .args_doc = "[FILE|PID]...",
                                      .doc = doc,
                                      .children = children};
-    struct request request = {.sources = memory__zeroed((size_t)argc, sizeof(char *))};
+    struct html_request request = {.sources = memory__zeroed((size_t)argc, sizeof(char *))};
     struct html_page page;
     const char *missing;
     int status;

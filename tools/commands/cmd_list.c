@@ -36,7 +36,7 @@ static const char doc[] =
     "\vLive ledgers are looked for in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR and /tmp. Those of other "
     "users are named there, and opened only where FILE names them; then nothing else is listed.";
 
-struct request {
+struct list_request {
     bool json;
     bool remove;
     bool partial;
@@ -49,9 +49,9 @@ static const struct argp_child children[] = {
     {0},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_list_option(int key, char *argument, struct argp_state *state)
 {
-    struct request *request = state->input;
+    struct list_request *request = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
@@ -249,12 +249,12 @@ static int remove_orphans(const struct found_ledgers *live)
 int cmd_list(int argc, char **argv)
 {
     static const struct argp argp = {.options = options,
-                                     .parser = parse,
+                                     .parser = parse_list_option,
                                      .args_doc = "[FILE]...",
                                      .doc = doc,
                                      .children = children};
     struct listing listing = {0};
-    struct request request = {0};
+    struct list_request request = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     listing.allows_partial = request.partial;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct request {
+struct merge_request {
     struct shared_options shared;
     char **paths;
     size_t count;
@@ -36,9 +36,9 @@ static const char doc[] =
     "are those of the processes together. The file is complete or not there at all; prints its "
     "path.";
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_merge_option(int key, char *argument, struct argp_state *state)
 {
-    struct request *request = state->input;
+    struct merge_request *request = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
@@ -57,7 +57,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 /* What both have would be counted twice; whoever wants that is told. */
-static void note_same_processes(const struct request *request, struct ledger_reader *const *readers)
+static void note_same_processes(const struct merge_request *request,
+                                struct ledger_reader *const *readers)
 {
     for (size_t i = 1; i < request->count; i++)
         for (size_t j = 0; j < i; j++) {
@@ -72,7 +73,7 @@ static void note_same_processes(const struct request *request, struct ledger_rea
 }
 
 /* What some ledgers lack counts as 0 in the sums. */
-static void note_partial_metrics(const struct request *request,
+static void note_partial_metrics(const struct merge_request *request,
                                  struct ledger_reader *const *readers)
 {
     uint64_t some = 0;
@@ -92,7 +93,8 @@ static void note_partial_metrics(const struct request *request,
         command__note("not known of all, and 0 where it is not: %s", names);
 }
 
-static void note_unknown_totals(const struct request *request, struct ledger_reader *const *readers)
+static void note_unknown_totals(const struct merge_request *request,
+                                struct ledger_reader *const *readers)
 {
     for (size_t i = 0; request->count > 1 && i < request->count; i++)
         if (ledger_reader__header(readers[i])->process_cpu_ns == 0)
@@ -101,7 +103,7 @@ static void note_unknown_totals(const struct request *request, struct ledger_rea
                           request->paths[i]);
 }
 
-static void note_skipped(const struct request *request, const struct ledger_merge *merge)
+static void note_skipped(const struct merge_request *request, const struct ledger_merge *merge)
 {
     for (size_t i = 0; i < request->count; i++)
         if (ledger_merge__skipped(merge, i))
@@ -110,7 +112,8 @@ static void note_skipped(const struct request *request, const struct ledger_merg
                           ledger_merge__skipped_where(merge, i));
 }
 
-static int merge_and_write(const struct request *request, struct ledger_reader *const *readers)
+static int merge_and_write(const struct merge_request *request,
+                           struct ledger_reader *const *readers)
 {
     struct ledger_merge *merge;
     size_t bytes;
@@ -136,11 +139,11 @@ static int merge_and_write(const struct request *request, struct ledger_reader *
 int cmd_merge(int argc, char **argv)
 {
     static const struct argp argp = {.options = options,
-                                     .parser = parse,
+                                     .parser = parse_merge_option,
                                      .args_doc = "LEDGER...",
                                      .doc = doc,
                                      .children = children};
-    struct request request = {.shared = {.output = "treadle-merged.ledger"}};
+    struct merge_request request = {.shared = {.output = "treadle-merged.ledger"}};
     int status = EXIT_FINE;
     int judged = EXIT_FINE;
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)

@@ -20,7 +20,7 @@
 
 #define KEYS_MAX (COLUMN_COUNT + 8u)
 
-struct request {
+struct report_request {
     struct ledger_selection ledger;
     struct shared_options shared; /* without --metric, the column is what the view shows */
     const struct view_kind *view;
@@ -100,7 +100,7 @@ static bool is_among(const char *name, const char *const *names, size_t count)
 }
 
 /* Which keys are valid depends on the view, which may come after --sort. */
-static void check_sort(const struct request *request, struct argp_state *state)
+static void check_sort(const struct report_request *request, struct argp_state *state)
 {
     const char *names[KEYS_MAX];
     size_t count = 0;
@@ -114,9 +114,9 @@ static void check_sort(const struct request *request, struct argp_state *state)
     (void)option_value__among(state, "sort key", request->sort, names, count);
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_report_option(int key, char *argument, struct argp_state *state)
 {
-    struct request *request = state->input;
+    struct report_request *request = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->ledger;
@@ -148,7 +148,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-static int check_columns(const struct request *request, const struct report_model *model,
+static int check_columns(const struct report_request *request, const struct report_model *model,
                          const char *path)
 {
     bool threads = request->view->of_threads;
@@ -163,8 +163,8 @@ static int check_columns(const struct request *request, const struct report_mode
     return status;
 }
 
-static int show_selected(const struct request *request, struct report_model *model, bool *selected,
-                         const char *path)
+static int show_selected(const struct report_request *request, struct report_model *model,
+                         bool *selected, const char *path)
 {
     const struct view_kind *kind = request->view;
     if (request->fold && kind->folds_trees)
@@ -193,7 +193,7 @@ static int show_selected(const struct request *request, struct report_model *mod
     return EXIT_FINE;
 }
 
-static int show(const struct request *request, struct report_model *model, const char *path)
+static int show(const struct report_request *request, struct report_model *model, const char *path)
 {
     const struct report_model *const models[] = {model};
     bool *selected = report_model__select(model, request->shared.threads);
@@ -205,7 +205,7 @@ static int show(const struct request *request, struct report_model *model, const
     return status;
 }
 
-static int explain(const struct request *request, const struct report_model *model,
+static int explain(const struct report_request *request, const struct report_model *model,
                    const struct ledger_reader *reader, const char *path)
 {
     struct explanations *found = explanations__new(model, reader, request->explain);
@@ -225,7 +225,7 @@ static int explain(const struct request *request, const struct report_model *mod
     return status;
 }
 
-static int check_balance(const struct request *request, const struct report_model *model,
+static int check_balance(const struct report_request *request, const struct report_model *model,
                          const char *path)
 {
     struct report_balance balance = report_balance__of(model);
@@ -246,7 +246,7 @@ static int check_balance(const struct request *request, const struct report_mode
 
 /* What is wrong inside of threads, or nothing: of the whole ledger as it is, for an interval has no
  * tallies, and folded threads are not those that were sampled. */
-static void look_inside(const struct request *request, const struct report_model *model,
+static void look_inside(const struct report_request *request, const struct report_model *model,
                         char place[PLACE_BYTES])
 {
     struct report_inside inside = {.fault = INSIDE_FINE};
@@ -258,7 +258,7 @@ static void look_inside(const struct request *request, const struct report_model
 }
 
 /* Text shows one metric, so only that metric is loaded; JSON and CSV get all metrics. */
-static uint64_t columns_of(const struct request *request)
+static uint64_t columns_of(const struct report_request *request)
 {
     bool all = request->shared.json || request->shared.csv;
     if (request->view->of_threads)
@@ -267,14 +267,14 @@ static uint64_t columns_of(const struct request *request)
 }
 
 /* Where all samples are of wall time, it is what the views of trees show. */
-static void choose_column(struct request *request, const struct ledger_header *header)
+static void choose_column(struct report_request *request, const struct ledger_header *header)
 {
     if (!request->shared.column_given && !request->view->of_threads &&
         report_columns__has_samples(header))
         request->shared.column = report_errors__column(header);
 }
 
-static int report(struct request *request)
+static int report(struct report_request *request)
 {
     const char *path = request->ledger.path, *since = request->ledger.since;
     struct ledger_reader *reader = ledger_selection__read(&request->ledger);
@@ -306,11 +306,11 @@ static int report(struct request *request)
 int cmd_report(int argc, char **argv)
 {
     static const struct argp argp = {.options = options,
-                                     .parser = parse,
+                                     .parser = parse_report_option,
                                      .args_doc = "[FILE|PID]",
                                      .doc = doc,
                                      .children = children};
-    struct request request = {.view = &view_kinds[0]};
+    struct report_request request = {.view = &view_kinds[0]};
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     int status = ledger_selection__resolve(&request.ledger);

@@ -46,7 +46,7 @@ static const char doc[] =
     "The agent is $TREADLE_AGENT, or libtreadle.so where this program was built or installed. "
     "Exit status 127 when the program is not found, 1 when the agent is not, 2 bad usage.";
 
-struct request {
+struct run_request {
     struct agent_options options;
     char **program; /* argv of what to run */
     bool best_effort;
@@ -55,14 +55,14 @@ struct request {
 
 /* What a child becomes. */
 struct run {
-    const struct request *request;
+    const struct run_request *request;
     const char *library;
     const char *receipt; /* "" without */
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_run_option(int key, char *argument, struct argp_state *state)
 {
-    struct request *request = state->input;
+    struct run_request *request = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = state->child_inputs[1] = &request->options;
@@ -157,7 +157,7 @@ static int start_with_environment(char **program, const char *argument)
 /* A wrong option stops a JVM unless that is what --best-effort is for. */
 static char *agent_text(const struct run *run)
 {
-    const struct request *request = run->request;
+    const struct run_request *request = run->request;
     bool strict = !request->best_effort && !request->strict;
     const char *parts[] = {run->receipt[0] ? "answer=" : "", run->receipt,
                            strict ? "strict=options" : "",
@@ -172,7 +172,7 @@ static char *agent_text(const struct run *run)
 static int become(void *context)
 {
     const struct run *run = context;
-    const struct request *request = run->request;
+    const struct run_request *request = run->request;
     const char *name = base_name(request->program[0]);
     char *text = agent_text(run);
     bool tool = takes_j_options(name);
@@ -189,7 +189,7 @@ static int become(void *context)
 }
 
 /* A program that could not be started has said why. */
-static int judge(const struct request *request, const struct agent_receipt *receipt, int status)
+static int judge(const struct run_request *request, const struct agent_receipt *receipt, int status)
 {
     if (status == EXIT_NOT_FOUND || status == EXIT_NOT_EXECUTABLE ||
         agent_receipt__is_signed(receipt))
@@ -201,7 +201,7 @@ static int judge(const struct request *request, const struct agent_receipt *rece
     return status ? status : EXIT_BAD_INPUT;
 }
 
-static int run(const struct request *request, const char *library)
+static int run(const struct run_request *request, const char *library)
 {
     struct agent_receipt receipt = {.fd = -1};
     struct run run = {request, library, receipt.path};
@@ -218,11 +218,11 @@ static int run(const struct request *request, const char *library)
 int cmd_run(int argc, char **argv)
 {
     static const struct argp argp = {.options = options,
-                                     .parser = parse,
+                                     .parser = parse_run_option,
                                      .args_doc = "[--] PROGRAM [ARGUMENT...]",
                                      .doc = doc,
                                      .children = children};
-    struct request request = {0};
+    struct run_request request = {0};
     char tried[8192];
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request) != 0)
         return EXIT_BAD_USAGE;

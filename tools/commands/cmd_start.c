@@ -21,14 +21,14 @@ static const char doc[] =
     "\vWithout --include and --exclude the same methods get hooks as before. A JVM without the "
     "agent gets it from treadle attach.";
 
-struct request {
+struct start_request {
     struct agent_options options;
     pid_t pid;
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_start_option(int key, char *argument, struct argp_state *state)
 {
-    struct request *request = state->input;
+    struct start_request *request = state->input;
 
     (void)argument;
     if (key != ARGP_KEY_INIT)
@@ -38,7 +38,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-static int start(const struct request *request)
+static int start(const struct start_request *request)
 {
     struct ledger_header header;
     char hooks[HOOKS_TEXT_BYTES] = "threads only, no calls";
@@ -55,8 +55,9 @@ static int start(const struct request *request)
 
 int cmd_start(int argc, char **argv)
 {
-    static const struct argp argp = {.parser = parse, .doc = doc, .children = children};
-    struct request request = {0};
+    static const struct argp argp = {
+        .parser = parse_start_option, .doc = doc, .children = children};
+    struct start_request request = {0};
     struct ledger_header header;
     int status;
 

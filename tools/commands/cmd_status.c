@@ -46,7 +46,7 @@ static const char doc[] =
     "ledger is, what was lost."
     "\vAll of it stands in the ledger, which is read without touching the JVM.";
 
-struct request {
+struct status_request {
     pid_t pid;
     bool json;
     bool partial;
@@ -60,9 +60,9 @@ struct status {
     struct screen screen;
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_status_option(int key, char *argument, struct argp_state *state)
 {
-    struct request *request = state->input;
+    struct status_request *request = state->input;
 
     (void)argument;
     switch (key) {
@@ -379,7 +379,7 @@ static void show_json(const struct status *status)
     fputc('\n', status->screen.out);
 }
 
-static int show(const struct request *request, const char *path)
+static int show(const struct status_request *request, const char *path)
 {
     struct status status = {.screen = screen__stdout()};
     struct ledger_reader *reader;
@@ -427,8 +427,8 @@ static int explain(pid_t pid)
 int cmd_status(int argc, char **argv)
 {
     static const struct argp argp = {
-        .options = options, .parser = parse, .doc = doc, .children = children};
-    struct request request = {0};
+        .options = options, .parser = parse_status_option, .doc = doc, .children = children};
+    struct status_request request = {0};
     struct ledger_header header;
     int status;
 

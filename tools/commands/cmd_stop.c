@@ -21,14 +21,14 @@ static const char doc[] =
     "\vWhat was charged stays: treadle report PID and treadle dump PID show and keep it, treadle "
     "start PID goes on.";
 
-struct request {
+struct stop_request {
     const char *pattern; /* of the snapshot, or NULL */
     pid_t pid;
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_stop_option(int key, char *argument, struct argp_state *state)
 {
-    struct request *request = state->input;
+    struct stop_request *request = state->input;
 
     switch (key) {
     case ARGP_KEY_INIT:
@@ -65,8 +65,8 @@ static int stop(pid_t pid, const struct ledger_header *before)
 int cmd_stop(int argc, char **argv)
 {
     static const struct argp argp = {
-        .options = options, .parser = parse, .doc = doc, .children = children};
-    struct request request = {0};
+        .options = options, .parser = parse_stop_option, .doc = doc, .children = children};
+    struct stop_request request = {0};
     struct ledger_header header;
     int status;
 

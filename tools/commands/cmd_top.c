@@ -86,7 +86,7 @@ static const struct interval_sort *parse_sort(const char *name, struct argp_stat
                                                interval_sort_count)];
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_top_option(int key, char *argument, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     struct top_request *request = &arguments->request;
@@ -333,7 +333,7 @@ static int top(const struct top_request *request)
 int cmd_top(int argc, char **argv)
 {
     static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "[PID|FILE]", .doc = doc};
+        .options = options, .parser = parse_top_option, .args_doc = "[PID|FILE]", .doc = doc};
     struct arguments arguments = {
         .request = {.interval_ns = INTERVAL_DEFAULT_NS, .sort = &interval_sorts[0]}};
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
