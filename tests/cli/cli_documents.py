@@ -43,8 +43,8 @@ class Documents(bench.Bench):
                 self.assertRegex(page, rf" -{option}\b", f"treadle {command}")
 
     def test_manual_renders(self):
-        for command in self.commands():
-            page = os.path.join(TOOLS, "man", f"treadle-{command}.1")
+        for name in ("treadle.1", "treadle-agent.7", *(f"treadle-{c}.1" for c in self.commands())):
+            page = os.path.join(TOOLS, "man", name)
             try:
                 done = subprocess.run(["man", "--warnings", "-l", page], text=True, check=False,
                                       capture_output=True, env=self.environment(MANPAGER="cat"))
