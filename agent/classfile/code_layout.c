@@ -305,7 +305,7 @@ static int add_trampoline(struct code_layout *layout, uint32_t pc)
         return -ENOMEM;
     gap = nearest_gap(layout, pc);
     if (gap == 0 || layout->trampoline_count == TRAMPOLINES_MAX)
-        return -ERANGE;
+        return LIMIT_BRANCH_REACH;
     grown = realloc(layout->trampolines, (layout->trampoline_count + 1) * sizeof *grown);
     if (!grown)
         return -ENOMEM;
@@ -354,7 +354,7 @@ int code_layout__place(struct code_layout *layout, const struct code_hooks *hook
 
         measure(layout);
         if (layout->end > METHOD_CODE_BYTES_MAX)
-            return -E2BIG;
+            return LIMIT_CODE_LENGTH;
         if (layout->end <= REACH)
             return 0;
         for (uint32_t pc = 0; pc < layout->method->length; pc = code_layout__next(layout, pc)) {
@@ -367,7 +367,7 @@ int code_layout__place(struct code_layout *layout, const struct code_hooks *hook
         if (state == 0)
             return 0;
     }
-    return -ERANGE;
+    return LIMIT_BRANCH_REACH;
 }
 
 /* The instruction that pc is in. */

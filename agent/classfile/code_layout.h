@@ -54,6 +54,16 @@ struct code_layout {
     uint32_t trampoline_count;
 };
 
+/* Why sound code cannot have hooks: what the steps of rewriting return beside 0 and -errno. */
+enum code_limit {
+    LIMIT_CODE_LENGTH = -0x10000, /* no errno is as small */
+    LIMIT_BRANCH_REACH,
+    LIMIT_POOL,            /* there is no room for more constants */
+    LIMIT_STACK_MAP_BYTES, /* the class's frames take too many bytes */
+    LIMIT_LOCALS,          /* a frame has more local variables than its method */
+    LIMIT_FLOW,            /* no verifier would accept the code, or no steps are left */
+};
+
 enum code_flag {
     CODE_INSTRUCTION = 1, /* an instruction begins here */
     CODE_RETURN = 2,
@@ -71,9 +81,9 @@ int code_layout__open(struct code_layout *layout, const struct method_code *meth
                       struct class_reader *reader);
 void code_layout__close(struct code_layout *layout);
 
-/* Computes the positions. 0; -E2BIG: more than 65535 bytes; -ERANGE: a branch cannot be made to
- * reach its target; -ENOMEM. The hooks must outlive the layout. `framed`: the method has a stack
- * map. */
+/* Computes the positions. 0; LIMIT_CODE_LENGTH: more than 65535 bytes; LIMIT_BRANCH_REACH: a branch
+ * cannot be made to reach its target; -ENOMEM. The hooks must outlive the layout. `framed`: the
+ * method has a stack map. */
 int code_layout__place(struct code_layout *layout, const struct code_hooks *hooks, bool framed);
 
 /* True if an instruction begins at pc. */

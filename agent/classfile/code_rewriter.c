@@ -207,7 +207,7 @@ static enum method_outcome arrange(struct rewriting *rewriting)
     switch (code_layout__place(layout, &rewriting->hooks, rewriting->wants_stack_map)) {
     case 0:
         break;
-    case -E2BIG:
+    case LIMIT_CODE_LENGTH:
         return METHOD_CODE_TOO_LARGE;
     default:
         return METHOD_BRANCH_OUT_OF_REACH;
@@ -313,7 +313,7 @@ static int write_stack_map(struct rewriting *rewriting)
     return error;
 }
 
-/* 0 or a negative errno, which the caller turns into a method_outcome or returns. */
+/* 0; an enum code_limit, which the caller turns into a method_outcome; or -errno. */
 static int write_all(struct rewriting *rewriting)
 {
     struct class_writer *writer = rewriting->writer;
@@ -354,13 +354,13 @@ static int rewrite_opened(struct rewriting *rewriting, enum method_outcome *outc
         error = *outcome == METHOD_HOOKED ? write_all(rewriting) : 0;
     }
     switch (error) {
-    case -EDOM:
+    case LIMIT_FLOW:
         *outcome = METHOD_CONSTRUCTOR_UNCLEAR;
         return 0;
-    case -ENOSPC:
+    case LIMIT_POOL:
         *outcome = METHOD_POOL_FULL;
         return 0;
-    case -EOVERFLOW:
+    case LIMIT_STACK_MAP_BYTES:
         *outcome = METHOD_LOCALS_FULL;
         return 0;
     default:

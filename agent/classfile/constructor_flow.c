@@ -364,7 +364,7 @@ int constructor_flow__mark(struct code_layout *layout, const struct constant_poo
     if (!error)
         run(&flow);
     if (!error && flow.failed)
-        error = -EDOM;
+        error = LIMIT_FLOW;
     for (uint32_t pc = 0; pc < length && !error; pc = code_layout__next(layout, pc))
         layout->flags[pc] |= cover_at(&flow, pc);
     *steps_left = flow.steps_left;

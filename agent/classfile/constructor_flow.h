@@ -18,7 +18,7 @@
 
 /* Sets CODE_EARLY on instructions where `this` surely is not initialised, CODE_UNCOVERED on
  * instructions of neither kind, and subtracts the steps it took from *steps_left. 0, -ENOMEM, or
- * -EDOM: the code cannot be followed (no verifier would accept it, or no steps are left). */
+ * LIMIT_FLOW: the code cannot be followed. */
 int constructor_flow__mark(struct code_layout *layout, const struct constant_pool *pool,
                            uint32_t *steps_left);
 

@@ -165,7 +165,7 @@ static uint32_t slots_of(const struct item_list *locals)
     return slots;
 }
 
-/* With the token behind the frame's own. -ERANGE: those are more than the method has. */
+/* With the token behind the frame's own. LIMIT_LOCALS: those are more than the method has. */
 static int write_locals(struct frame_writer *writer, const struct item_list *locals)
 {
     uint32_t slots = slots_of(locals);
@@ -173,9 +173,9 @@ static int write_locals(struct frame_writer *writer, const struct item_list *loc
     uint32_t bytes = 3 * slots + token_local;
 
     if (slots > token_local)
-        return -ERANGE;
+        return LIMIT_LOCALS;
     if (bytes > *writer->method->bytes_left)
-        return -EOVERFLOW;
+        return LIMIT_STACK_MAP_BYTES;
     *writer->method->bytes_left -= bytes;
     class_writer__u2(writer->out, locals->count + (token_local - slots) + 1);
     write_items(writer, locals->items, locals->count);
@@ -241,7 +241,7 @@ static int item_of_argument(struct constant_pool *pool, struct class_text type, 
     }
     if (item->tag == ITEM_OBJECT)
         item->value = (uint16_t)constant_pool__add_class(pool, type);
-    return item->tag != ITEM_OBJECT || item->value ? 0 : -ENOSPC;
+    return item->tag != ITEM_OBJECT || item->value ? 0 : LIMIT_POOL;
 }
 
 /* The locals that the method starts with, which no table holds (JVMS 4.10.1.6). */
@@ -335,7 +335,7 @@ static int write_frames(struct frame_writer *writer, struct class_reader *reader
         else if (!error)
             error = write_full(writer, &frame, layout->label[frame.pc]);
     }
-    if (error == -ERANGE) {
+    if (error == LIMIT_LOCALS) {
         class_reader__fail(reader, reader->at, "at most max_locals variables");
         error = -EBADMSG;
     }

@@ -34,8 +34,8 @@ struct stack_map_method {
 #define STACK_MAP_BYTES (16u << 20)
 
 /* Writes the attribute's content. The reader holds the old content (NULL if there was none) and
- * records whether it was well-formed. 0, -ENOMEM, -EBADMSG, -ENOSPC: the pool is full, or
- * -EOVERFLOW: no bytes are left. */
+ * records whether it was well-formed. 0, -ENOMEM, -EBADMSG, LIMIT_POOL, or
+ * LIMIT_STACK_MAP_BYTES. */
 int stack_map__write(const struct stack_map_method *method, struct class_reader *reader,
                      struct class_writer *writer);
 
