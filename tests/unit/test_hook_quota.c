@@ -45,7 +45,8 @@ int hook_class__silent_left(const struct hook_class *class, JNIEnv *jni, uint32_
     return (int16_t)hooks[slot].left;
 }
 
-void hook_class__read_silent(const struct hook_class *class, JNIEnv *jni, int16_t *to, uint32_t first, uint32_t count)
+void hook_class__read_silent(const struct hook_class *class, JNIEnv *jni, int16_t *to,
+                             uint32_t first, uint32_t count)
 {
     (void)class, (void)jni;
     for (uint32_t i = 0; i < count; i++)
