@@ -247,3 +247,17 @@ ledger_ref ledger_reader__next(const struct ledger_reader *reader, enum ledger_t
 {
     return ledger_gate__next(&reader->gate, table, previous);
 }
+
+uint64_t ledger_header__profiled_life_ns(const struct ledger_header *header, uint64_t start_ns,
+                                         uint64_t end_ns, uint64_t asof_ns)
+{
+    bool stopped = ledger_header__is_stopped(header);
+    bool after_pauses = !stopped && start_ns >= header->since_ns;
+    uint64_t pauses_ns = after_pauses ? 0 : header->unprofiled_wall_ns;
+    uint64_t life_ns;
+
+    if (!end_ns || (stopped && end_ns > asof_ns))
+        end_ns = asof_ns;
+    life_ns = end_ns > start_ns ? end_ns - start_ns : 0;
+    return life_ns > pauses_ns ? life_ns - pauses_ns : 0;
+}

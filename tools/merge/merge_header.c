@@ -216,15 +216,3 @@ void merge_header__finish(struct ledger_merge *merge)
     if (merge->input_count > 1)
         merge->ledger.header->hook_cost_ps = calls ? (uint64_t)(cost_ps / calls) : 0;
 }
-
-uint64_t merge_header__life_ns(const struct ledger_header *header, uint64_t start_ns,
-                               uint64_t end_ns, uint64_t asof_ns)
-{
-    bool stopped = ledger_header__is_stopped(header);
-    bool after_pauses = !stopped && start_ns >= header->since_ns;
-    uint64_t pauses_ns = after_pauses ? 0 : header->unprofiled_wall_ns;
-    if (!end_ns || (stopped && end_ns > asof_ns))
-        end_ns = asof_ns;
-    uint64_t life_ns = end_ns > start_ns ? end_ns - start_ns : 0;
-    return life_ns > pauses_ns ? life_ns - pauses_ns : 0;
-}

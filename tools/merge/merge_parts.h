@@ -72,10 +72,6 @@ void merge_prefix__set(const struct ledger_merge *merge, struct merge_input *inp
 void merge_header__fill(struct ledger_merge *merge);
 /* What is known only when the trees are in. */
 void merge_header__finish(struct ledger_merge *merge);
-/* Begin to end without the time that nothing was profiled, as a report has it; end_ns 0: it runs.
- */
-uint64_t merge_header__life_ns(const struct ledger_header *header, uint64_t start_ns,
-                               uint64_t end_ns, uint64_t asof_ns);
 
 /* The merged header's `filters`: classes that the inputs' filters were set anew for have another.
  */

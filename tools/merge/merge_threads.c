@@ -56,11 +56,12 @@ static void set_times(struct ledger_merge *merge, const struct merge_input *inpu
 {
     const struct ledger_header *header = merge->ledger.header;
     uint64_t asof_ns = ledger_header__is_stopped(header) ? header->since_ns : header->asof_ns;
-    uint64_t life_ns =
-        merge_header__life_ns(input->header, record->start_ns, record->end_ns, input->asof_ns);
+    uint64_t life_ns = ledger_header__profiled_life_ns(input->header, record->start_ns,
+                                                       record->end_ns, input->asof_ns);
     thread->start_ns = record->start_ns + input->shift_ns;
     thread->end_ns = record->end_ns ? record->end_ns + input->shift_ns : 0;
-    if (merge_header__life_ns(header, thread->start_ns, thread->end_ns, asof_ns) == life_ns)
+    if (ledger_header__profiled_life_ns(header, thread->start_ns, thread->end_ns, asof_ns) ==
+        life_ns)
         return;
     thread->end_ns = thread->start_ns + life_ns;
     if (thread->end_ns == 0)

@@ -87,23 +87,6 @@ static void open_circles(struct loader *loader)
     free(passed);
 }
 
-/* From a thread's begin to its end, without the time that nothing was profiled. How much of that
- * came before the thread began is known only if it began after the last start: else this is the
- * least that it can be. */
-static uint64_t profiled_life_ns(const struct report_model *model,
-                                 const struct report_thread *thread, uint64_t asof_ns)
-{
-    const struct ledger_header *header = &model->header;
-    bool stopped = ledger_header__is_stopped(header);
-    bool after_pauses = !stopped && thread->start_ns >= header->since_ns;
-    uint64_t pauses_ns = after_pauses ? 0 : header->unprofiled_wall_ns;
-    uint64_t end_ns = thread->end_ns ? thread->end_ns : asof_ns;
-    if (stopped && end_ns > asof_ns)
-        end_ns = asof_ns;
-    uint64_t life_ns = end_ns > thread->start_ns ? end_ns - thread->start_ns : 0;
-    return life_ns > pauses_ns ? life_ns - pauses_ns : 0;
-}
-
 static void sum_up(struct report_model *model)
 {
     for (size_t column = 0; column < COLUMN_COUNT; column++) {
@@ -120,7 +103,8 @@ static void sum_up(struct report_model *model)
     uint64_t asof_ns = report_model__profiled_to_ns(model);
     for (uint32_t i = 0; i < model->thread_count; i++) {
         struct report_thread *thread = &model->threads[i];
-        uint64_t life_ns = profiled_life_ns(model, thread, asof_ns);
+        uint64_t life_ns = ledger_header__profiled_life_ns(&model->header, thread->start_ns,
+                                                           thread->end_ns, asof_ns);
         /* The tree's sum has what came after the thread's end too; a killed process's has not what
          * was never charged. */
         if (life_ns > thread->wall_ns)
