@@ -12,6 +12,12 @@ static inline void class_name__replace(char *name, size_t length, char old, char
             name[i] = new;
 }
 
+/* A character of a name in either form, as people write it. */
+static inline char class_name__dotted(char c)
+{
+    return c == '/' ? '.' : c;
+}
+
 static inline void class_name__to_dots(char *name, size_t length)
 {
     class_name__replace(name, length, '/', '.');

@@ -1,5 +1,7 @@
 #include "agent/methods/generated_names.h"
 
+#include "agent/methods/class_name.h"
+
 #include <string.h>
 #include <sys/mman.h>
 
@@ -103,7 +105,7 @@ static uint64_t hash_of(const char *name, size_t length, uint64_t seed)
     uint64_t hash = 14695981039346656037u ^ seed;
 
     for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)(name[i] == '/' ? '.' : name[i])) * 1099511628211u;
+        hash = (hash ^ (unsigned char)class_name__dotted(name[i])) * 1099511628211u;
     return hash ? hash : 1;
 }
 

@@ -1,5 +1,6 @@
 #include "agent/sampling/java_methods.h"
 
+#include "agent/methods/class_name.h"
 #include "native/fault_guard.h"
 #include "native/hash_table.h"
 
@@ -51,14 +52,14 @@ static struct name name_of(const char *text)
 static uint32_t hash_on(uint32_t hash, struct name name, char separator)
 {
     for (size_t i = 0; i < name.length; i++)
-        hash = (hash ^ (unsigned char)(name.bytes[i] == '/' ? '.' : name.bytes[i])) * 16777619u;
+        hash = (hash ^ (unsigned char)class_name__dotted(name.bytes[i])) * 16777619u;
     return (hash ^ (unsigned char)separator) * 16777619u;
 }
 
 static bool is_called(const char *text, struct name name, bool dotted)
 {
     for (size_t i = 0; i < name.length; i++) {
-        char c = dotted && name.bytes[i] == '/' ? '.' : name.bytes[i];
+        char c = dotted ? class_name__dotted(name.bytes[i]) : name.bytes[i];
 
         if (text[i] != c)
             return false;
@@ -71,7 +72,7 @@ static char *copy(char **into, struct name name, bool dotted)
     char *at = *into;
 
     for (size_t i = 0; i < name.length; i++)
-        at[i] = dotted && name.bytes[i] == '/' ? '.' : name.bytes[i];
+        at[i] = dotted ? class_name__dotted(name.bytes[i]) : name.bytes[i];
     at[name.length] = '\0';
     *into += name.length + 1;
     return at;
