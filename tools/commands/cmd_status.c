@@ -157,7 +157,7 @@ static void hooks_facts(const struct status *status)
     fact_of(status, "hooks", "%s", text);
     hook_summary__rule(header, text);
     fact_of(status, "", "%s", text);
-    hook_summary__left_alone(header, text);
+    hook_summary__unhooked_reasons(header, text);
     if (text[0])
         fact_of(status, "left alone", "%s", text);
 }

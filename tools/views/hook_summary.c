@@ -38,7 +38,7 @@ void hook_summary__rule(const struct ledger_header *header, char text[HOOKS_TEXT
                  quantity__count(header->filtered_methods).text);
 }
 
-void hook_summary__left_alone(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
+void hook_summary__unhooked_reasons(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
 {
     size_t used = 0;
 

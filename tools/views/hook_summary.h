@@ -20,7 +20,8 @@ void hook_summary__count(const struct ledger_header *header, char text[HOOKS_TEX
 void hook_summary__rule(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES]);
 
 /* "3 methods (the code would be too large), 1 class (malformed class file)", or "". */
-void hook_summary__left_alone(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES]);
+void hook_summary__unhooked_reasons(const struct ledger_header *header,
+                                    char text[HOOKS_TEXT_BYTES]);
 
 /* {"classes","methods","filtered_methods","default_filter","left_alone":{key:count}} */
 json_t *hook_summary__json(const struct ledger_header *header);

@@ -187,7 +187,7 @@ static void hooks_lines(const struct view *view)
     snprintf(text, sizeof(text), "%s; %s", count, rule);
     label(view, "hooks");
     paragraph(view, LABEL_COLUMNS, text);
-    hook_summary__left_alone(header, count);
+    hook_summary__unhooked_reasons(header, count);
     if (!count[0])
         return;
     snprintf(text, sizeof(text), "left alone: %s", count);
