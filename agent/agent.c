@@ -28,9 +28,6 @@
 
 struct agent treadle_agent;
 
-static bool loaded;
-static bool prepared_for_forks;
-
 /* Two may ask at once; the second finds what the first has made. */
 static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -275,9 +272,9 @@ static int begin(struct agent *agent, JavaVM *vm, const char *options, bool atta
         undo(agent);
         return error;
     }
-    if (!prepared_for_forks)
+    if (!agent->prepared_for_forks)
         (void)pthread_atfork(NULL, NULL, leave_to_parent);
-    prepared_for_forks = true;
+    agent->prepared_for_forks = true;
     log__line(LOG_INFO, "ledger %s, clock %s", agent->ledger.path,
               kernel_clock__name(agent->setup.clock));
     error = housekeeping__start(agent);
@@ -287,14 +284,14 @@ static int begin(struct agent *agent, JavaVM *vm, const char *options, bool atta
     return 0;
 }
 
-static int read_options(struct agent_options *options, const char *text)
+static int read_options(const struct agent *agent, struct agent_options *options, const char *text)
 {
     char message[MESSAGE_BYTES];
     int error = agent_options__parse(options, text, message, sizeof message);
 
     log__begin_answer(options->answer);
     if (error)
-        log__line(LOG_ERROR, "%s%s", message, loaded ? "" : " (not profiling)");
+        log__line(LOG_ERROR, "%s%s", message, agent->loaded ? "" : " (not profiling)");
     return error;
 }
 
@@ -305,12 +302,12 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
     int error;
 
     (void)reserved;
-    if (loaded) {
+    if (agent->loaded) {
         log__line(LOG_WARN, "loaded already; the second -agentpath is ignored");
         return JNI_OK;
     }
-    error = read_options(&agent->options, options);
-    loaded = true;
+    error = read_options(agent, &agent->options, options);
+    agent->loaded = true;
     strict |= error && agent->options.strict_options;
     strict |= agent->options.strict;
     if (!error)
@@ -327,7 +324,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 /* To a JVM that runs and has not the agent yet. It may be tried again after a failure. */
 static int attach(struct agent *agent, JavaVM *vm, const char *text)
 {
-    int error = read_options(&agent->options, text);
+    int error = read_options(agent, &agent->options, text);
 
     if (!error && agent->options.events == LEDGER_EVENTS_JVMTI) {
         log__line(LOG_ERROR, "events=jvmti works only from the JVM's start: -agentpath:...");
@@ -343,7 +340,7 @@ static int attach(struct agent *agent, JavaVM *vm, const char *text)
         agent_options__free(&agent->options);
         return error;
     }
-    loaded = true;
+    agent->loaded = true;
     error = profiling__begin(agent, agent__jni(agent), NULL);
     if (error)
         profiling__give_up(agent);
@@ -401,7 +398,7 @@ static int check_request(const struct agent_options *request)
 static int answer(struct agent *agent, const char *text)
 {
     struct agent_options request;
-    int error = read_options(&request, text);
+    int error = read_options(agent, &request, text);
 
     if (!error && !atomic_load(&agent->active)) {
         log__line(LOG_ERROR, "the agent is loaded in this JVM, but does not profile it");
@@ -428,7 +425,7 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 
     (void)reserved;
     pthread_mutex_lock(&attach_lock);
-    error = loaded ? answer(agent, text) : attach(agent, vm, text);
+    error = agent->loaded ? answer(agent, text) : attach(agent, vm, text);
     log__end_answer();
     pthread_mutex_unlock(&attach_lock);
     return error ? JNI_ERR : JNI_OK;

@@ -61,9 +61,11 @@ struct agent {
     uint64_t next_scan_ns;
     bool warned; /* losses have been reported on stderr */
 
-    _Atomic bool active;    /* from the first Java code of the JVM to the last snapshot */
-    _Atomic bool profiling; /* started, and not stopped */
-    uint32_t epochs;        /* number of starts */
+    bool loaded;             /* the options were read; under the lock of attach requests */
+    bool prepared_for_forks; /* ditto: what the child of a fork does is registered */
+    _Atomic bool active;     /* from the first Java code of the JVM to the last snapshot */
+    _Atomic bool profiling;  /* started, and not stopped */
+    uint32_t epochs;         /* number of starts */
 };
 
 extern struct agent treadle_agent;
