@@ -6,7 +6,8 @@ import subprocess
 
 import bench
 
-CHUNKS_USED = 28  # in the header
+STATE, CHUNKS_USED = 24, 28  # in the header
+CLOSED = 2
 GONE = 4_194_999  # beyond the largest pid
 
 
@@ -145,6 +146,23 @@ class Live(bench.Bench):
             file.write(b"junk")
         self.assertEqual(self.run_treadle("list").stderr, b"")
 
+    def test_top_names_processes_of_others_and_opens_nothing(self):
+        if os.geteuid():
+            self.skipTest("takes root: a process of another user")
+        self.make_live()
+        with subprocess.Popen(["sleep", "300"], user=65534, group=65534) as process:
+            try:
+                name = self.path(f"tmp/treadle-{process.pid}-0123456789abcdef.live")
+                with open(name, "wb") as file:
+                    file.write(b"junk")
+                os.chown(name, 65534, 65534)
+                complaint = self.treadle("top", status=1)
+            finally:
+                process.kill()
+        # Other JVMs may run on this machine.
+        self.assertIn(f"{process.pid} (of user 65534)", complaint)
+        self.assertIn(f"{self.pid} (demo.Main --rounds 3)", complaint)
+
     def test_what_is_no_file_is_an_error_at_once(self):
         os.mkfifo(self.path("fifo.ledger"))
         for name in ("fifo.ledger", "/dev/null", "."):
@@ -174,8 +192,17 @@ class Live(bench.Bench):
                 self.treadle("dump", pid)  # only the copy is made as the user
                 self.assertEqual(os.stat(self.path(f"treadle-{pid}.ledger")).st_uid, 0)
                 self.treadle("export", f"treadle-{pid}.ledger", "-f", "csv", "-o", "x.csv")
+                self.says_that_it_is_closed(name)
+                for command in (["html", pid, "-o", "x.html"], ["export", name, "-f", "csv", "-o", "y.csv"]):
+                    self.assertIn("is read with that user's rights", self.treadle(*command, status=1, env=env))
             finally:
                 process.kill()
+
+    def says_that_it_is_closed(self, name):
+        """The header is the other user's, too: what it says decides nothing."""
+        with open(self.path(name), "r+b") as file:
+            file.seek(STATE)
+            file.write(struct.pack("=I", CLOSED))
 
 
 if __name__ == "__main__":

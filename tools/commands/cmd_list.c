@@ -115,7 +115,7 @@ static struct entry look_at(const struct found_ledger *found, struct listing *li
         .found = found, .state = "unreadable", .pid = (int32_t)found->pid, .command = {"", 0}};
     char message[512];
     struct ledger_summary summary;
-    if (!found->is_given && found->owner != geteuid()) {
+    if (!found->is_given && found_ledger__is_foreign(found)) {
         name_owner(&entry, texts);
         return entry;
     }

@@ -4,6 +4,7 @@
 #include "tools/arguments/shared_options.h"
 #include "tools/arguments/thread_filter.h"
 #include "tools/command.h"
+#include "tools/jvm/process_status.h"
 #include "tools/ledgers/ledger_summary.h"
 #include "tools/ledgers/live_folders.h"
 #include "tools/ledgers/live_ledger.h"
@@ -128,17 +129,39 @@ struct candidates {
     size_t count;
 };
 
+/* Of another user's the name and the owner tell all that is asked here: the file is not opened. */
 static bool is_live(const struct found_ledger *found)
 {
     struct text_store texts = {0};
     struct ledger_summary summary;
+    struct process_status status;
     char message[512];
-    bool live =
-        found_ledger__is_trusted(found) &&
-        ledger_summary__read(&summary, &texts, found->path, message, sizeof(message)) == 0 &&
-        summary.life == LEDGER_IS_LIVE;
+    bool live;
+    if (!found_ledger__is_trusted(found))
+        return false;
+    if (found_ledger__is_foreign(found))
+        return geteuid() == 0 && process_status__read(&status, found->pid) == 0 && !status.ended;
+    live = ledger_summary__read(&summary, &texts, found->path, message, sizeof(message)) == 0 &&
+           summary.life == LEDGER_IS_LIVE;
     text_store__release(&texts);
     return live;
+}
+
+/* What a person knows the process by, to be freed; NULL if nothing is known. */
+static char *describe(const struct found_ledger *found)
+{
+    struct text_store texts = {0};
+    struct ledger_summary summary;
+    char message[512];
+    char *text = NULL;
+    if (found_ledger__is_foreign(found)) {
+        if (asprintf(&text, "of user %u", (unsigned)found->owner) < 0)
+            text = NULL;
+    } else if (ledger_summary__read(&summary, &texts, found->path, message, sizeof(message)) == 0) {
+        text = text__printable_middle(summary.command, 30);
+    }
+    text_store__release(&texts);
+    return text;
 }
 
 /* Of several ledgers of one process the newest, which comes last. */
@@ -159,17 +182,9 @@ static void fail_with_list(const struct candidates *candidates)
     size_t bytes;
     FILE *out = open_memstream(&line, &bytes);
     for (size_t i = 0; out && i < candidates->count && i < LISTED_MOST; i++) {
-        struct text_store texts = {0};
-        struct ledger_summary summary;
-        char message[512];
-        char *command = NULL;
-        if (ledger_summary__read(&summary, &texts, candidates->live[i]->path, message,
-                                 sizeof(message)) == 0)
-            command = text__printable_middle(summary.command, 30);
-        fprintf(out, "%s%d (%s)", i ? ", " : "", (int)candidates->live[i]->pid,
-                command ? command : "?");
-        free(command);
-        text_store__release(&texts);
+        char *what = describe(candidates->live[i]);
+        fprintf(out, "%s%d (%s)", i ? ", " : "", (int)candidates->live[i]->pid, what ? what : "?");
+        free(what);
     }
     if (out)
         (void)fclose(out);

@@ -160,6 +160,17 @@ void found_ledgers__release(struct found_ledgers *found)
     *found = (struct found_ledgers){0};
 }
 
+bool live_folders__names_live(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return pid_in_name(slash ? slash + 1 : path) != 0;
+}
+
+bool found_ledger__is_foreign(const struct found_ledger *ledger)
+{
+    return ledger->owner != geteuid();
+}
+
 bool found_ledger__is_trusted(const struct found_ledger *ledger)
 {
     char path[32];

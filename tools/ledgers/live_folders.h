@@ -41,6 +41,12 @@ void live_folders__find_snapshots_beside(struct found_ledgers *found,
 bool found_ledgers__add(struct found_ledgers *found, const char *path);
 void found_ledgers__release(struct found_ledgers *found);
 
+/* Whether a path ends in the name of a live ledger, whatever the file is. */
+bool live_folders__names_live(const char *path);
+
+/* Whether the file is another user's. Its bytes may be made to hurt whoever reads them. */
+bool found_ledger__is_foreign(const struct found_ledger *ledger);
+
 /* Whether a file that claims to be a process's ledger is owned by who runs that process (or by us,
  * when it is gone): anybody can put a file of that name into /tmp. */
 bool found_ledger__is_trusted(const struct found_ledger *ledger);

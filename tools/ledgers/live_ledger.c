@@ -143,6 +143,14 @@ static int settled_copy(int source_fd)
     return copy_fd;
 }
 
+/* Whether the file, which has another owner, is to be read with no more than that owner's rights.
+ * The owner writes the header, too: a live ledger's name decides, whatever state the header says.
+ */
+static bool takes_owners_rights(const char *path, const struct ledger_header *header)
+{
+    return header->state == LEDGER_LIVE || live_folders__names_live(path);
+}
+
 /* The file, open; what a JVM of another user writes is looked into with that user's rights only. -1
  * after a line in message. */
 static int open_ledger(const char *path, char *message, size_t message_bytes)
@@ -157,7 +165,7 @@ static int open_ledger(const char *path, char *message, size_t message_bytes)
         close(fd);
         return -1;
     }
-    if (header.state == LEDGER_LIVE)
+    if (takes_owners_rights(path, &header))
         error = rights__become_owner(fd);
     if (!error)
         return fd;
