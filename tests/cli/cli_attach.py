@@ -170,6 +170,26 @@ class Attach(bench.Bench):
             with self.subTest(java):
                 self.check_refusals(java, user=NOBODY, group=NOBODY, extra_groups=[])
 
+    @unittest.skipUnless(os.geteuid() == 0, "takes root to be another user")
+    def test_root_that_attaches_has_no_supplementary_groups(self):
+        """While it talks: the JVM is suspended, so that it talks until the JVM goes on."""
+        for java in javas()[:1]:
+            process = self.start_java(java, user=NOBODY, group=NOBODY, extra_groups=[])
+            self.refused("attach", process.pid)  # from then on the JVM listens
+            process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+            with subprocess.Popen([bench.TREADLE, "attach", str(process.pid)], extra_groups=[4242],
+                                  env=self.environment(TREADLE_AGENT=self.agent), stderr=subprocess.PIPE) as talker:
+                effective = groups = []
+                while talker.poll() is None and effective != [str(NOBODY)]:
+                    time.sleep(0.005)
+                    with open(f"/proc/{talker.pid}/status", encoding="ascii") as file:
+                        lines = dict(line.rstrip("\n").split(":", 1) for line in file)
+                    effective, groups = lines["Uid"].split()[1:2], lines["Groups"].split()
+                process.send_signal(signal.SIGCONT)
+                self.assertIn(b"file too short", talker.communicate()[1])
+            self.assertEqual((effective, groups), ([str(NOBODY)], []))
+
     def test_jvms_that_let_nobody_in(self):
         for java in javas():
             with self.subTest(java):

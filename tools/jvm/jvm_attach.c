@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,14 +40,26 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* Files that root could open and the JVM's user could not are opened before. */
-static int take_ids(const struct jvm_conversation *conversation)
+static bool give_up_groups(struct jvm_conversation *conversation)
+{
+    int count = getgroups(0, NULL);
+
+    conversation->own_groups = calloc((size_t)(count > 0 ? count : 0) + 1, sizeof(gid_t));
+    if (!conversation->own_groups || count < 0)
+        return false;
+    conversation->own_group_count = getgroups(count, conversation->own_groups);
+    return conversation->own_group_count == count && setgroups(0, NULL) == 0;
+}
+
+/* Files that root could open and the JVM's user could not are opened before. Root that attaches to
+ * root's JVM stays what it is. */
+static int take_ids(struct jvm_conversation *conversation)
 {
     const struct process_status *status = &conversation->process->status;
 
-    if (conversation->own_uid != 0)
+    if (conversation->own_uid != 0 || (status->uid == 0 && status->gid == conversation->own_gid))
         return 0;
-    if (setegid(status->gid) == 0 && seteuid(status->uid) == 0)
+    if (give_up_groups(conversation) && setegid(status->gid) == 0 && seteuid(status->uid) == 0)
         return 0;
     return command__fail("process %d runs as %u:%u, which we cannot become: %s",
                          (int)conversation->process->pid, (unsigned)status->uid,
@@ -70,12 +84,21 @@ int jvm_attach__begin(struct jvm_conversation *conversation, const struct jvm_pr
     return error;
 }
 
+static bool take_own_ids_back(const struct jvm_conversation *conversation)
+{
+    return seteuid(0) == 0 && setegid(conversation->own_gid) == 0 &&
+           (!conversation->own_groups ||
+            setgroups((size_t)conversation->own_group_count, conversation->own_groups) == 0);
+}
+
 void jvm_attach__end(struct jvm_conversation *conversation)
 {
     close_fd(&conversation->socket_fd);
     close_fd(&conversation->temporary_fd);
-    if (conversation->own_uid == 0 && (seteuid(0) != 0 || setegid(conversation->own_gid) != 0))
+    if (conversation->own_uid == 0 && !take_own_ids_back(conversation))
         command__fail("cannot become root again: %s", strerror(errno));
+    free(conversation->own_groups);
+    conversation->own_groups = NULL;
 }
 
 /* Another user may have put a socket of that name there. */

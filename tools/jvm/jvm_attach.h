@@ -4,7 +4,8 @@
  * a SIGQUIT and finds a trigger file. SIGQUIT kills a process that does not catch it, so that is
  * looked at first. Everything has its time limit.
  *
- * A JVM answers its own user and group only, and root: while it talks, root takes their ids.
+ * A JVM answers its own user and group only, and root: while it talks, root takes their ids, and
+ * has no supplementary groups.
  */
 #ifndef TREADLE_JVM_ATTACH_H
 #define TREADLE_JVM_ATTACH_H
@@ -19,6 +20,8 @@ struct jvm_conversation {
     int socket_fd;    /* -1 until it is connected */
     uid_t own_uid;
     gid_t own_gid;
+    gid_t *own_groups; /* root's supplementary groups, which it does not have while it talks */
+    int own_group_count;
 };
 
 /* Takes the JVM's ids. 0, or EXIT_BAD_INPUT after a line that says why not. */
