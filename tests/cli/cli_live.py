@@ -159,9 +159,10 @@ class Live(bench.Bench):
                 complaint = self.treadle("top", status=1)
             finally:
                 process.kill()
-        # Other JVMs may run on this machine.
-        self.assertIn(f"{process.pid} (of user 65534)", complaint)
-        self.assertIn(f"{self.pid} (demo.Main --rounds 3)", complaint)
+        self.assertIn("which process? there are ", complaint)
+        if "and more" not in complaint:  # so many other JVMs run on this machine
+            self.assertIn(f"{process.pid} (of user 65534)", complaint)
+            self.assertIn(f"{self.pid} (demo.Main --rounds 3)", complaint)
 
     def test_what_is_no_file_is_an_error_at_once(self):
         os.mkfifo(self.path("fifo.ledger"))
