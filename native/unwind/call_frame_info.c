@@ -162,19 +162,49 @@ int frame_header__read(const struct frame_section *section, struct frame_header 
     return 0;
 }
 
-uint64_t frame_header__description(const struct frame_section *section,
-                                   const struct frame_header *header, uint64_t index)
+/* How many entries the section really has room for. */
+static uint64_t entries(const struct frame_section *section, const struct frame_header *header)
+{
+    size_t bytes = encoded_pointer__bytes(header->table_encoding);
+    uint64_t room = bytes ? (section->length - header->table) / (2 * bytes) : 0;
+
+    return header->count < room ? header->count : room;
+}
+
+/* Of an entry: 0: the function's address, 1: its description's. */
+static uint64_t entry_part(const struct frame_section *section, const struct frame_header *header,
+                           uint64_t index, unsigned part)
 {
     struct pointer_bases bases = bases_of(section);
     size_t bytes = encoded_pointer__bytes(header->table_encoding);
-    uint64_t last = (section->length - header->table) / (2 * bytes);
-    struct byte_cursor cursor;
+    struct byte_cursor cursor =
+        byte_cursor__of(section->bytes + header->table, section->length - header->table);
     uint64_t address;
 
-    if (index >= header->count || index >= last)
-        return 0;
-    cursor = byte_cursor__of(section->bytes + header->table, section->length - header->table);
-    (void)byte_cursor__take(&cursor, (2 * index + 1) * bytes);
+    (void)byte_cursor__take(&cursor, (2 * index + part) * bytes);
     address = encoded_pointer__read(&cursor, header->table_encoding, &bases);
     return cursor.failed ? 0 : address;
+}
+
+uint64_t frame_header__description(const struct frame_section *section,
+                                   const struct frame_header *header, uint64_t index)
+{
+    return index < entries(section, header) ? entry_part(section, header, index, 1) : 0;
+}
+
+bool frame_header__find(const struct frame_section *section, const struct frame_header *header,
+                        uint64_t address, uint64_t *index)
+{
+    uint64_t low = 0, high = entries(section, header);
+
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (entry_part(section, header, middle, 0) <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *index = low - 1;
+    return low > 0;
 }

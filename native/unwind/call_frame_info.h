@@ -1,6 +1,7 @@
 /*
  * Call frame information as it stands in .eh_frame (LSB core, "Exception Frames"; DWARF 5, 6.4):
- * which functions there are and what their rows say. Trusts no byte. Not for signal handlers.
+ * which functions there are and what their rows say. Trusts no byte. All functions only read their
+ * arguments: they are async-signal-safe, but running a program may take long.
  */
 #ifndef TREADLE_CALL_FRAME_INFO_H
 #define TREADLE_CALL_FRAME_INFO_H
@@ -102,5 +103,9 @@ int frame_header__read(const struct frame_section *section, struct frame_header 
 /* The address of a table's entry's description; 0 if the table ends before. */
 uint64_t frame_header__description(const struct frame_section *section,
                                    const struct frame_header *header, uint64_t index);
+
+/* Finds the table's last entry that begins at or before an address. False: there is none. */
+bool frame_header__find(const struct frame_section *section, const struct frame_header *header,
+                        uint64_t address, uint64_t *index);
 
 #endif

@@ -3,6 +3,7 @@
 #define TREADLE_CODE_IMAGE_H
 
 #include "native/unwind/code_images.h"
+#include "native/unwind/libunwind_walker.h"
 #include "native/unwind/unwind_table.h"
 
 struct code_image {
@@ -13,6 +14,7 @@ struct code_image {
     uint64_t bias;
     const struct unwind_table *table; /* may be NULL */
     struct unwind_table *own_table;   /* the same, unless an image of the same build has it */
+    struct image_frames frames;       /* for the walker on libunwind */
     bool mapped;                      /* as of the last refresh */
     struct code_image *next;
 };

@@ -3,6 +3,7 @@
 #include "native/unwind/code_image.h"
 #include "native/unwind/image_ranges.h"
 #include "native/unwind/image_scan.h"
+#include "native/unwind/libunwind_walker.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,13 +18,52 @@
 struct code_images {
     struct image_ranges ranges;
     struct image_scan scan;
-    struct code_image *known; /* every one ever seen, linked */
+    enum unwind_engine engine;
+    struct libunwind_walker *walker; /* NULL unless the engine is libunwind */
+    struct code_image *known;        /* every one ever seen, linked */
     struct code_images_count count;
 };
 
+/* Whether rows become rules here. */
+static bool has_tables(void)
+{
+    return tracked_registers.number[TRACKED_FP] != UINT64_MAX;
+}
+
+enum unwind_engine unwind_engine__default(void)
+{
+    return has_tables() ? UNWIND_WITH_TABLES : UNWIND_WITH_LIBUNWIND;
+}
+
 struct code_images *code_images__new(void)
 {
-    return calloc(1, sizeof(struct code_images));
+    struct code_images *images = calloc(1, sizeof *images);
+
+    if (images)
+        images->engine = has_tables() ? UNWIND_WITH_TABLES : UNWIND_WITH_NOTHING;
+    return images;
+}
+
+int code_images__use(struct code_images *images, enum unwind_engine engine)
+{
+    struct libunwind_walker *walker = NULL;
+    int error = 0;
+
+    if (engine == UNWIND_WITH_TABLES && !has_tables())
+        return -ENOTSUP;
+    if (engine == UNWIND_WITH_LIBUNWIND)
+        error = libunwind_walker__open(&walker);
+    if (error)
+        return error;
+    libunwind_walker__close(images->walker);
+    images->walker = walker;
+    images->engine = engine;
+    return 0;
+}
+
+enum unwind_engine code_images__engine(const struct code_images *images)
+{
+    return images->engine;
 }
 
 static void delete_image(struct code_image *image)
@@ -31,6 +71,7 @@ static void delete_image(struct code_image *image)
     if (!image)
         return;
     unwind_table__delete(image->own_table);
+    frame_copy__free(&image->frames.copy);
     free(image->path);
     free(image->build_id);
     free(image);
@@ -46,6 +87,7 @@ void code_images__delete(struct code_images *images)
         images->known = image->next;
         delete_image(image);
     }
+    libunwind_walker__close(images->walker);
     image_ranges__free(&images->ranges);
     image_scan__free(&images->scan);
     free(images);
@@ -110,6 +152,22 @@ static void give_table(struct code_images *images, struct code_image *image,
         make_table(images, image, scanned);
 }
 
+/* The walker reads the sections where this image is mapped: no other image has the same. */
+static void keep_frames(struct code_images *images, struct code_image *image,
+                        const struct scanned_image *scanned)
+{
+    struct image_frames *frames = &image->frames;
+    int error =
+        images->count.bytes < TABLE_BYTES_MAX ? frame_copy__take(&frames->copy, scanned) : -ENOMEM;
+
+    if (error == -ENOMEM)
+        images->count.dropped++;
+    if (error)
+        return;
+    images->count.bytes += frames->copy.header.length + frames->copy.eh_frame.length;
+    (void)frame_header__read(&frames->copy.header, &frames->header);
+}
+
 static struct code_image *add_image(struct code_images *images, const struct scanned_image *scanned,
                                     const char *path)
 {
@@ -129,6 +187,8 @@ static struct code_image *add_image(struct code_images *images, const struct sca
     image->code_start = scanned->code_start;
     image->code_end = scanned->code_end;
     give_table(images, image, scanned);
+    if (images->walker)
+        keep_frames(images, image, scanned);
     image->next = images->known;
     images->known = image;
     return image;
@@ -249,22 +309,39 @@ static enum unwind_result step_chain(const struct code_images *images,
     return UNWIND_STEPPED;
 }
 
+static enum unwind_result step_in(const struct code_images *images, const struct code_image *image,
+                                  const struct unwind_rule *rule, struct frame_registers *registers,
+                                  uint64_t stack_end, bool is_return_address)
+{
+    enum unwind_result result = UNWIND_NO_TABLE;
+
+    if (images->walker)
+        result = libunwind_walker__step(images->walker, &image->frames, registers, stack_end,
+                                        is_return_address);
+    else if (rule)
+        return unwind_rule__step(rule, registers, stack_end);
+    return result == UNWIND_NO_TABLE ? step_chain(images, registers, stack_end) : result;
+}
+
 enum unwind_result code_images__step(const struct code_images *images,
                                      struct frame_registers *registers, uint64_t stack_end,
                                      bool is_return_address, struct code_function *function)
 {
     uint64_t address = registers->pc - is_return_address;
     const struct code_image *image = image_ranges__find(&images->ranges, address);
-    const struct unwind_rule *rule;
 
     if (!image) {
         if (function)
             *function = (struct code_function){0};
         return UNWIND_UNKNOWN_CODE;
     }
-    rule = rule_at(image, address, function);
-    return rule ? unwind_rule__step(rule, registers, stack_end)
-                : step_chain(images, registers, stack_end);
+    return step_in(images, image, rule_at(image, address, function), registers, stack_end,
+                   is_return_address);
+}
+
+void code_images__abandon_step(const struct code_images *images)
+{
+    libunwind_walker__abandon(images->walker);
 }
 
 bool code_images__find(const struct code_images *images, uint64_t address,

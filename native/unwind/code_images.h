@@ -14,7 +14,29 @@
 struct code_images;
 struct code_image;
 
-struct code_images *code_images__new(void); /* NULL: no memory */
+/*
+ * Two engines take the steps. Both are async-signal-safe, know each stack the same way, and switch
+ * from frame to frame, so that a walk may go through other code than that of images in between.
+ */
+enum unwind_engine {
+    UNWIND_WITH_NOTHING,   /* every step ends with UNWIND_NO_TABLE */
+    UNWIND_WITH_TABLES,    /* native/unwind/unwind_table.h: on x86-64; takes no lock */
+    UNWIND_WITH_LIBUNWIND, /* native/unwind/libunwind_walker.h: on x86-64 and arm64; one thread at
+                              a time, and a step waits for another thread's some microseconds */
+    UNWIND_ENGINES,
+};
+
+/* The engine of a processor for which no other one is asked for. */
+enum unwind_engine unwind_engine__default(void);
+
+/* With the processor's default engine, tables or nothing. NULL: no memory. */
+struct code_images *code_images__new(void);
+
+/* Sets the engine, before the first refresh. 0; -ENOMEM; -ENOTSUP: this processor's frames have no
+ * tables here; -ELIBACC: libunwind is not installed. After an error the engine is the one before.
+ */
+int code_images__use(struct code_images *images, enum unwind_engine engine);
+enum unwind_engine code_images__engine(const struct code_images *images);
 
 /* No signal handler may be walking any more; all images found so far become invalid. */
 void code_images__delete(struct code_images *images);
@@ -34,10 +56,15 @@ struct code_function {
 /* One step towards the caller. is_return_address: a call pushed pc, so the code before pc counts;
  * after a step this is !registers->interrupted. function receives the function of the frame that is
  * left; may be NULL. The registers change only with UNWIND_STEPPED. Async-signal-safe: takes no
- * lock, allocates nothing, reads the stack in [sp, stack_end) only. */
+ * lock, allocates nothing, reads the stack in [sp, stack_end) only. To be called in a fault guard
+ * if the end of the stack is not known. */
 enum unwind_result code_images__step(const struct code_images *images,
                                      struct frame_registers *registers, uint64_t stack_end,
                                      bool is_return_address, struct code_function *function);
+
+/* The calling thread left a step with siglongjmp, after a fault. Does nothing if it did not.
+ * Async-signal-safe. */
+void code_images__abandon_step(const struct code_images *images);
 
 /* Finds the image and function that contain an address; function may be NULL. False: no image does.
  * Async-signal-safe. */

@@ -7,19 +7,13 @@
 #ifndef TREADLE_UNWIND_RULE_H
 #define TREADLE_UNWIND_RULE_H
 
+#include "native/unwind/frame_registers.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 struct call_frame_row;
 struct tracked_registers;
-
-/* Registers of a frame. */
-struct frame_registers {
-    uint64_t pc, sp, fp; /* fp: rbp */
-    bool fp_known;
-    bool interrupted; /* out, by a step: a signal came at pc. Nothing was called from there, so pc
-                         is no return address */
-};
 
 enum unwind_result {
     UNWIND_STEPPED,
@@ -27,6 +21,7 @@ enum unwind_result {
     UNWIND_UNKNOWN_CODE, /* pc in no image */
     UNWIND_NO_TABLE,     /* an image that does not say how to unwind there */
     UNWIND_BAD_FRAME,    /* its end not above sp, beyond the stack, or fp needed and not known */
+    UNWIND_BUSY,         /* another thread was in libunwind */
 };
 
 struct unwind_rule {

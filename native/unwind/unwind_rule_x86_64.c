@@ -2,6 +2,7 @@
 
 #include "native/unwind/call_frame_info.h"
 #include "native/unwind/unwind_rule.h"
+#include "native/unwind/walked_stack.h"
 
 #include <string.h>
 
@@ -33,7 +34,7 @@ enum fp_rule {
  * a signal handler returns to. */
 enum { UCONTEXT_RBP = 120, UCONTEXT_RSP = 160, UCONTEXT_RIP = 168 };
 
-enum { WORD = 8, PLT_ENTRY = 16 };
+enum { WORD = STACK_WORD, PLT_ENTRY = 16 };
 
 /* Opcodes of expressions, DWARF 5, 7.7.1. */
 enum {
@@ -139,34 +140,18 @@ struct unwind_rule unwind_rule__of(const struct call_frame_row *row)
     return rule;
 }
 
-/* The stack that the walk may look at. */
-struct stack {
-    uint64_t sp, end;
-};
-
-static bool holds(const struct stack *stack, uint64_t address)
-{
-    return address >= stack->sp && address < stack->end && stack->end - address >= WORD &&
-           address % WORD == 0;
-}
-
-/* The sanitizer calls it an error to read what a frame below keeps. */
-__attribute__((no_sanitize_address, no_sanitize_thread)) static uint64_t load(uint64_t address)
-{
-    return *(const uint64_t *)address;
-}
-
-static enum unwind_result step_signal(struct frame_registers *registers, const struct stack *stack)
+static enum unwind_result step_signal(struct frame_registers *registers,
+                                      const struct walked_stack *stack)
 {
     uint64_t context = registers->sp, sp;
 
-    if (!holds(stack, context) || !holds(stack, context + UCONTEXT_RIP))
+    if (!walked_stack__holds(stack, context) || !walked_stack__holds(stack, context + UCONTEXT_RIP))
         return UNWIND_BAD_FRAME;
-    sp = load(context + UCONTEXT_RSP);
+    sp = walked_stack__load(context + UCONTEXT_RSP);
     if (sp <= context || sp > stack->end || sp % WORD)
         return UNWIND_BAD_FRAME;
-    registers->pc = load(context + UCONTEXT_RIP);
-    registers->fp = load(context + UCONTEXT_RBP);
+    registers->pc = walked_stack__load(context + UCONTEXT_RIP);
+    registers->fp = walked_stack__load(context + UCONTEXT_RBP);
     registers->fp_known = true;
     registers->sp = sp;
     registers->interrupted = true;
@@ -175,7 +160,7 @@ static enum unwind_result step_signal(struct frame_registers *registers, const s
 
 /* Where the frame ends, 0 if that cannot be said. */
 static uint64_t frame_end(const struct unwind_rule *rule, const struct frame_registers *registers,
-                          const struct stack *stack)
+                          const struct walked_stack *stack)
 {
     uint64_t offset = (uint64_t)(int64_t)rule->cfa_offset;
 
@@ -185,8 +170,8 @@ static uint64_t frame_end(const struct unwind_rule *rule, const struct frame_reg
     case FRAME_FP:
         return registers->fp_known ? registers->fp + offset : 0;
     case FRAME_FP_LOADED:
-        return registers->fp_known && holds(stack, registers->fp + offset)
-                   ? load(registers->fp + offset)
+        return registers->fp_known && walked_stack__holds(stack, registers->fp + offset)
+                   ? walked_stack__load(registers->fp + offset)
                    : 0;
     case FRAME_PLT:
         return registers->sp + WORD + (registers->pc % PLT_ENTRY >= offset ? WORD : 0);
@@ -198,7 +183,7 @@ static uint64_t frame_end(const struct unwind_rule *rule, const struct frame_reg
 /* False if it should be on the stack and cannot be. Compilers do not say that the register has its
  * old value back between `pop` and `ret`: a slot that sp has passed is such a one. */
 static bool step_fp(const struct unwind_rule *rule, struct frame_registers *registers, uint64_t cfa,
-                    const struct stack *stack)
+                    const struct walked_stack *stack)
 {
     uint64_t slot = rule->fp == FP_AT_CFA ? cfa : registers->fp;
 
@@ -211,9 +196,9 @@ static bool step_fp(const struct unwind_rule *rule, struct frame_registers *regi
     slot += (uint64_t)(int64_t)rule->fp_offset;
     if (slot < stack->sp)
         return true;
-    if (!holds(stack, slot))
+    if (!walked_stack__holds(stack, slot))
         return false;
-    registers->fp = load(slot);
+    registers->fp = walked_stack__load(slot);
     registers->fp_known = true;
     return true;
 }
@@ -221,7 +206,7 @@ static bool step_fp(const struct unwind_rule *rule, struct frame_registers *regi
 enum unwind_result unwind_rule__step(const struct unwind_rule *rule,
                                      struct frame_registers *registers, uint64_t stack_end)
 {
-    const struct stack stack = {registers->sp, stack_end};
+    const struct walked_stack stack = {registers->sp, stack_end};
     struct frame_registers caller = *registers;
     uint64_t cfa;
 
@@ -232,10 +217,10 @@ enum unwind_result unwind_rule__step(const struct unwind_rule *rule,
     if (rule->frame == FRAME_SIGNAL)
         return step_signal(registers, &stack);
     cfa = frame_end(rule, registers, &stack);
-    if (cfa <= stack.sp || cfa > stack.end || !holds(&stack, cfa - WORD) ||
+    if (cfa <= stack.sp || cfa > stack.end || !walked_stack__holds(&stack, cfa - WORD) ||
         !step_fp(rule, &caller, cfa, &stack))
         return UNWIND_BAD_FRAME;
-    caller.pc = load(cfa - WORD);
+    caller.pc = walked_stack__load(cfa - WORD);
     caller.sp = cfa;
     caller.interrupted = false;
     if (caller.pc == 0)
@@ -246,20 +231,20 @@ enum unwind_result unwind_rule__step(const struct unwind_rule *rule,
 
 uint64_t unwind_rule__chained_pc(const struct frame_registers *registers, uint64_t stack_end)
 {
-    const struct stack stack = {registers->sp, stack_end};
+    const struct walked_stack stack = {registers->sp, stack_end};
 
-    if (!registers->fp_known || !holds(&stack, registers->fp) ||
-        !holds(&stack, registers->fp + WORD))
+    if (!registers->fp_known || !walked_stack__holds(&stack, registers->fp) ||
+        !walked_stack__holds(&stack, registers->fp + WORD))
         return 0;
-    return load(registers->fp + WORD);
+    return walked_stack__load(registers->fp + WORD);
 }
 
 void unwind_rule__step_chain(struct frame_registers *registers)
 {
     uint64_t frame = registers->fp;
 
-    registers->fp = load(frame);
-    registers->pc = load(frame + WORD);
+    registers->fp = walked_stack__load(frame);
+    registers->pc = walked_stack__load(frame + WORD);
     registers->sp = frame + 2 * WORD;
     registers->interrupted = false;
 }

@@ -1,4 +1,4 @@
-/* Walks through all kinds of frames, against libunwind's of the same stack. */
+/* Walks through all kinds of frames with each engine, against libunwind's of the same stack. */
 #include "native/unwind/code_images.h"
 #include "tests/unit/unwound_code.h"
 #include "tests/unit/walk_oracle.h"
@@ -28,6 +28,7 @@
 #define HANDLERS_RUN_AT_ONCE 1
 #endif
 
+static enum unwind_engine engine;
 static struct code_images *images;
 static struct walks walks;
 static void *library;
@@ -345,6 +346,8 @@ static int begin(void **state)
     (void)state;
     images = code_images__new();
     assert_non_null(images);
+    assert_int_equal(code_images__use(images, engine), 0);
+    assert_int_equal(code_images__engine(images), engine);
     assert_int_equal(code_images__refresh(images), 0);
     library = dlopen(UNWOUND_CODE, RTLD_LAZY);
     assert_non_null(library);
@@ -365,6 +368,11 @@ static int end(void **state)
     return dlclose(library);
 }
 
+static const char *const engines[] = {
+    [UNWIND_WITH_TABLES] = "tables",
+    [UNWIND_WITH_LIBUNWIND] = "libunwind",
+};
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,5 +387,9 @@ int main(void)
         cmocka_unit_test(the_vdso_is_an_image),
         cmocka_unit_test(libraries_come_and_go),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    int failed = 0;
+    for (engine = UNWIND_WITH_TABLES; engine <= UNWIND_WITH_LIBUNWIND; engine++)
+        if (engine != UNWIND_WITH_TABLES || unwind_engine__default() == UNWIND_WITH_TABLES)
+            failed += cmocka_run_group_tests_name(engines[engine], tests, begin, end);
+    return failed;
 }

@@ -118,7 +118,7 @@ static void *look_up(void *context)
     uint64_t wrong = 0;
 
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-        struct frame_registers registers = {own, low, low, true, false};
+        struct frame_registers registers = {own, low, low, true, false, NULL};
         struct code_function function;
 
         if (!code_images__find(images, own, &function) ||

@@ -95,8 +95,8 @@ static void compare_at(const struct comparison *comparison, const struct printed
                        uint64_t address)
 {
     struct expected_step expected = expected_of(row);
-    struct frame_registers registers = {address + comparison->bias, low(), stack_middle(), true,
-                                        false};
+    struct frame_registers registers = {
+        address + comparison->bias, low(), stack_middle(), true, false, NULL};
     struct code_function function;
     enum unwind_result result =
         code_images__step(comparison->images, &registers, stack_end(), false, &function);
@@ -262,7 +262,7 @@ static void make_and_look(const struct frame_section *header, const struct frame
         return;
     }
     for (uint64_t at = 0; at < code_bytes + 2000; at += 37) {
-        struct frame_registers registers = {at, low(), stack_middle(), true, false};
+        struct frame_registers registers = {at, low(), stack_middle(), true, false, NULL};
         uint32_t start, size;
         const struct unwind_rule *rule = unwind_table__find(table, at, &start, &size);
 
