@@ -37,6 +37,7 @@ static void connect_sampler(struct agent *agent)
     sampler->mode = agent->options.sample;
     sampler->interval_ns = agent->options.interval_ns;
     sampler->wanted_clock = agent->options.sample_clock;
+    sampler->wanted_unwind = agent->options.unwind;
 }
 
 static void connect_threads(struct agent *agent)

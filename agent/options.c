@@ -216,6 +216,16 @@ static int read_sample_clock(struct agent_options *options, const char *value,
     return chosen < 0 ? chosen : 0;
 }
 
+static int read_unwind(struct agent_options *options, const char *value, struct refusal *refusal)
+{
+    static const char *const names[] = {"tables", "libunwind"};
+    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
+
+    if (chosen >= 0)
+        options->unwind = chosen ? LEDGER_UNWIND_LIBUNWIND : LEDGER_UNWIND_TABLES;
+    return chosen < 0 ? chosen : 0;
+}
+
 /* "2%", "0.5%": parts in a million, or 0 if it is no such number. */
 static uint32_t read_percent(const char *value)
 {
@@ -368,25 +378,16 @@ static const struct {
     const char *name;
     read_value read;
 } with_value[] = {
-    {"file", read_file},
-    {"live-dir", read_live_dir},
-    {"include", read_include},
-    {"exclude", read_exclude},
-    {"events", read_events},
-    {"metrics", read_metrics},
-    {"reuse", read_reuse},
-    {"max-mem", read_max_mem},
-    {"log", read_log},
-    {"clock", read_clock},
-    {"answer", read_answer},
-    {"fold", read_fold},
-    {"strict", read_strict},
-    {"sample", read_sample},
-    {"interval", read_interval},
-    {"sample-clock", read_sample_clock},
-    {"overhead", read_overhead},
-    {"plan", read_plan},
-    {"recursion", read_recursion},
+    {"file", read_file},         {"live-dir", read_live_dir},
+    {"include", read_include},   {"exclude", read_exclude},
+    {"events", read_events},     {"metrics", read_metrics},
+    {"reuse", read_reuse},       {"max-mem", read_max_mem},
+    {"log", read_log},           {"clock", read_clock},
+    {"answer", read_answer},     {"fold", read_fold},
+    {"strict", read_strict},     {"sample", read_sample},
+    {"interval", read_interval}, {"sample-clock", read_sample_clock},
+    {"unwind", read_unwind},     {"overhead", read_overhead},
+    {"plan", read_plan},         {"recursion", read_recursion},
     {"orphans", read_orphans},
 };
 

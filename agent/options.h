@@ -35,6 +35,7 @@ struct agent_options {
     char *plan;             /* a ledger of an earlier run, or NULL */
     uint64_t interval_ns;   /* between two samples: SAMPLE_INTERVAL_NS_… */
     enum ledger_sample_clock sample_clock; /* TIMER, PERF, or NONE: as the interval needs */
+    enum ledger_unwind unwind;             /* UNKNOWN: the processor's */
     bool reuse_new;
     bool fold_none;
     bool keep_orphans;  /* orphans of killed JVMs are not removed */

@@ -1,9 +1,11 @@
 #include "agent/hotspot/stack_walk.h"
 
+#include "agent/hotspot/machine_code.h"
+
 /*
- * The layout of frames on x86-64, the same since JDK 9. An interpreted frame:
+ * The layout of frames on x86-64 and arm64, the same since JDK 9. An interpreted frame:
  *     fp + 8 return address, fp saved fp, fp - 8 the caller's sp, fp - 24 Method *,
- *     fp - 64 bytecode pointer (where the interpreter calls; else it is in r13)
+ *     fp - 64 bytecode pointer (where the interpreter calls; else it is in a register)
  * A compiled one, of so many bytes from sp on: the last two words are saved fp and return address.
  */
 #define INTERPRETED_SENDER_SP 8
@@ -18,6 +20,7 @@ struct walk {
     struct sample *sample;
     uint32_t room;
     struct frame_registers at;
+    struct preserved_registers preserved; /* of at */
     uint64_t end;
     bool top;       /* nothing was called from here: the address is the one that is executed */
     bool java;      /* a Java frame was met */
@@ -57,22 +60,6 @@ static uint64_t load(const struct walk *walk, uint64_t address)
     return is_on_stack(walk, address) ? *(const uint64_t *)(uintptr_t)address : 0;
 }
 
-/* Does a call end there? As the processor's manual has them: E8 and four bytes; FF /2 in two to
- * seven. */
-static bool follows_call(uint64_t address)
-{
-    const uint8_t *end = (const uint8_t *)(uintptr_t)address;
-
-    if (address < 8)
-        return false;
-    if (end[-5] == 0xe8)
-        return true;
-    for (int length = 2; length <= 7; length++)
-        if (end[-length] == 0xff && (end[1 - length] & 0x38) == 0x10)
-            return true;
-    return false;
-}
-
 /* Can that be where a call returns to? */
 static bool is_return_address(const struct walk *walk, uint64_t address)
 {
@@ -81,8 +68,9 @@ static bool is_return_address(const struct walk *walk, uint64_t address)
 
     if (code_cache__may_hold(&walk->walker->code, address))
         return code_cache__find(&walk->walker->code, address, &blob) && address > blob.code &&
-               follows_call(address);
-    return code_images__find(walk->walker->images, address, &function) && follows_call(address);
+               machine_code__follows_call(address);
+    return code_images__find(walk->walker->images, address, &function) &&
+           machine_code__follows_call(address);
 }
 
 /* To the frame whose return address and saved fp stand there. */
@@ -93,6 +81,7 @@ static enum step go_to(struct walk *walk, uint64_t pc, uint64_t sp, uint64_t fp)
     walk->at.pc = pc;
     walk->at.sp = sp;
     walk->at.fp = fp;
+    walk->preserved = (struct preserved_registers){0}; /* Java code keeps none for its caller */
     walk->top = false;
     return STEP_ON;
 }
@@ -118,27 +107,17 @@ static bool return_early(struct walk *walk, enum step *step)
     return true;
 }
 
-/* The frame is taken down already: before `ret`, or the poll in front of it, cmp rsp, [r15 + n];
- * ja.
- */
-static bool is_leaving(const uint8_t *at)
-{
-    return at[0] == 0xc3 || at[0] == 0xc2 ||
-           (at[0] == 0x49 && at[1] == 0x3b && (at[2] == 0x67 || at[2] == 0xa7)) ||
-           (at[0] == 0x0f && at[1] == 0x87);
-}
-
 static enum step leave_compiled(struct walk *walk, const struct code_blob *blob)
 {
-    const uint8_t *at = (const uint8_t *)(uintptr_t)walk->at.pc;
     uint64_t last = walk->at.sp + blob->frame_bytes - 8;
     enum step step;
 
     if (walk->top) {
-        if (at[0] == 0x5d && is_return_address(walk, load(walk, walk->at.sp + 8)))
+        if (machine_code__pops_fp(walk->at.pc) &&
+            is_return_address(walk, load(walk, walk->at.sp + 8)))
             return return_from(walk, walk->at.sp + 8, load(walk, walk->at.sp));
         if ((blob->frame_bytes == 0 || walk->at.pc - blob->code < blob->frame_complete ||
-             is_leaving(at)) &&
+             machine_code__is_leaving(walk->at.pc)) &&
             return_early(walk, &step))
             return step;
         if (!is_return_address(walk, load(walk, last)) && return_early(walk, &step))
@@ -257,12 +236,11 @@ static enum step step_code(struct walk *walk)
 /* A sample of CPU time that is taken right behind a system call is of the kernel's side. */
 static bool is_behind_system_call(const struct walk *walk)
 {
-    const uint8_t *at = (const uint8_t *)(uintptr_t)walk->at.pc;
     struct code_function function;
 
     return walk->top && walk->sample->frame_count == 0 && !(walk->sample->flags & SAMPLE_IS_WALL) &&
-           code_images__find(walk->walker->images, walk->at.pc, &function) && at[-2] == 0x0f &&
-           at[-1] == 0x05;
+           code_images__find(walk->walker->images, walk->at.pc, &function) &&
+           machine_code__follows_system_call(walk->at.pc);
 }
 
 static enum step step_native(struct walk *walk)
@@ -271,6 +249,7 @@ static enum step step_native(struct walk *walk)
         [UNWIND_UNKNOWN_CODE] = WALK_UNKNOWN_CODE,
         [UNWIND_NO_TABLE] = WALK_NO_UNWIND,
         [UNWIND_BAD_FRAME] = WALK_BAD_FRAME,
+        [UNWIND_BUSY] = WALK_BUSY,
     };
     enum unwind_result result;
     uint64_t pc = walk->at.pc - !walk->top;
@@ -317,6 +296,7 @@ static bool resume(struct walk *walk)
                       ? (uint64_t)(uintptr_t)vm_structs__pointer(anchor, structs->anchor_fp)
                       : 0;
     walk->at.fp_known = walk->at.fp != 0;
+    walk->preserved = (struct preserved_registers){0};
     walk->sample->failure = SAMPLE_IS_WHOLE;
     return true;
 }
@@ -329,10 +309,12 @@ void stack_walk__run(const struct stack_walker *walker, const struct stack_posit
                         .sample = sample,
                         .room = room - 1, /* a step emits two frames at the most */
                         .at = position->registers,
+                        .preserved = position->preserved,
                         .end = position->end ? position->end : position->registers.sp + STACK_MAX,
                         .top = true};
     enum step step = STEP_ON;
 
+    walk.at.preserved = &walk.preserved;
     sample->frame_count = 0;
     sample->failure = SAMPLE_IS_WHOLE;
     if (position->faulted)

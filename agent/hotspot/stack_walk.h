@@ -1,7 +1,7 @@
 /*
- * Walks a stack from the current frame to the thread's first frame: native frames by their unwind
- * tables, frames of compiled methods by the frame sizes in the JVM's code cache, interpreted frames
- * by their layout.
+ * Walks a stack from the current frame to the thread's first frame: native frames by an engine of
+ * native/unwind, frames of compiled methods by the frame sizes in the JVM's code cache, interpreted
+ * frames by their layout.
  *
  * The JVM's AsyncGetCallTrace could walk the Java frames, but it fails for one sample in eight in
  * compiled code (no last Java frame, not walkable), and it cannot start in the middle of a stack.
@@ -25,6 +25,7 @@ struct stack_walker {
 /* The registers and stack from which a walk starts. */
 struct stack_position {
     struct frame_registers registers;
+    struct preserved_registers preserved;
     uint64_t bytecode; /* the register in which the interpreter keeps its bytecode pointer; 0: not
                           known */
     const void *java_thread; /* the thread's JavaThread, or NULL: it runs no Java */
@@ -39,7 +40,8 @@ bool stack_walker__open(struct stack_walker *walker, const struct code_images *i
 
 /* Walks into sample->frames, innermost frame first (room: at least 2). Sets frame_count, failure
  * and SAMPLE_IS_PARTIAL. Native frames below the first Java frame are left out. Async-signal-safe;
- * to be called in a fault guard. After a fault the frames walked so far are in the sample. */
+ * to be called in a fault guard. After a fault the frames walked so far are in the sample, and
+ * code_images__abandon_step is to be called. */
 void stack_walk__run(const struct stack_walker *walker, const struct stack_position *position,
                      struct sample *sample, uint32_t room);
 

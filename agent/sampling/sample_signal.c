@@ -1,6 +1,7 @@
 #include "agent/sampling/sample_signal.h"
 
 #include "agent/hotspot/java_hosts.h"
+#include "agent/hotspot/machine_code.h"
 #include "agent/sampling/sampler.h"
 #include "native/fault_guard.h"
 #include "native/tree/sample_tree.h"
@@ -30,60 +31,20 @@ static __thread struct {
     uint32_t round;
 } last_sample __attribute__((tls_model("initial-exec")));
 
-#if defined(__x86_64__)
-
-#define RESUME_FLAG 0x10000
-
-/* A string instruction with a repeat prefix: an interrupt between two of its rounds may set the
- * resume flag, too. */
-static bool is_repeated(const uint8_t *at)
-{
-    bool prefixed = false;
-
-    for (; (*at & 0xfe) == 0xf2 || (*at & 0xf0) == 0x40 || *at == 0x66 || *at == 0x67; at++)
-        prefixed |= (*at & 0xfe) == 0xf2;
-    return prefixed && ((*at & 0xfc) == 0xa4 || (*at & 0xf8) == 0xa8 || (*at & 0xfc) == 0x6c);
-}
-
-/* The processor sets the resume flag in what it saves where a fault interrupts an instruction that
- * is to be executed again, and not where a timer or another interrupt does. So a thread that goes
- * on there comes from the kernel's handling of a fault. In a guard. */
+/* In a guard. */
 static bool comes_from_fault(const ucontext_t *context, const struct mode_times *modes)
 {
-    const greg_t *registers = context->uc_mcontext.gregs;
+    enum kernel_entry entry = machine_code__kernel_entry(context);
 
-    if (!(registers[REG_EFL] & RESUME_FLAG))
-        return false;
-    return !is_repeated((const uint8_t *)(uintptr_t)registers[REG_RIP]) ||
-           (modes->cpu_ns && modes->system_ns >= modes->cpu_ns / 2);
+    return entry == ENTRY_FAULT || (entry == ENTRY_PROBABLY_FAULT && modes->cpu_ns &&
+                                    modes->system_ns >= modes->cpu_ns / 2);
 }
 
 static void read_registers(const ucontext_t *context, struct stack_position *position)
 {
-    const greg_t *registers = context->uc_mcontext.gregs;
-
-    position->registers = (struct frame_registers){.pc = (uint64_t)registers[REG_RIP],
-                                                   .sp = (uint64_t)registers[REG_RSP],
-                                                   .fp = (uint64_t)registers[REG_RBP],
-                                                   .fp_known = true};
-    position->bytecode = (uint64_t)registers[REG_R13];
+    frame_registers__of_context(&position->registers, &position->preserved, context);
+    position->bytecode = machine_code__bytecode_pointer(context);
 }
-
-#else
-
-static void read_registers(const ucontext_t *context, struct stack_position *position)
-{
-    (void)context;
-    position->registers = (struct frame_registers){0};
-}
-
-static bool comes_from_fault(const ucontext_t *context, const struct mode_times *modes)
-{
-    (void)context, (void)modes;
-    return false;
-}
-
-#endif
 
 /* The CPU time since the sample before; of the first one, what its timer was set to. */
 static uint64_t time_since_last(const struct sampler *sampler, const siginfo_t *info)
@@ -216,6 +177,7 @@ static void walk(const struct sampler *sampler, const ucontext_t *context, struc
         find_java_thread(sampler, sample->tid, &position);
         stack_walk__run(&sampler->walker, &position, sample, room);
     } else {
+        code_images__abandon_step(sampler->images);
         sample->failure = WALK_FAULT;
     }
     fault_guard__leave(&guard);

@@ -2,6 +2,7 @@
 
 #include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
+#include "agent/sampling/native_engine.h"
 #include "agent/sampling/sample_signal.h"
 #include "agent/sampling/wall_samples.h"
 #include "native/fault_guard.h"
@@ -134,6 +135,8 @@ static int prepare(struct sampler *sampler)
         sampler->buffers = sample_buffers__new();
     if (!sampler->images || !sampler->buffers)
         return -ENOMEM;
+    sampler->ledger->header->sample_unwind =
+        native_engine__set(sampler->images, sampler->wanted_unwind);
     sampler->walker.images = sampler->images;
     java_methods__init(&sampler->methods, &sampler->walker.structs);
     sampler->methods.generated = sampler->generated;

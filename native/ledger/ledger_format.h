@@ -147,6 +147,7 @@ enum ledger_walk_failure {
     WALK_BAD_METHOD,   /* a Java frame whose method could not be named */
     WALK_FAULT,        /* memory that is not there */
     WALK_TOO_DEEP,     /* more frames than a sample has room for: the innermost are kept */
+    WALK_BUSY,         /* another thread was in libunwind all the time */
     WALK_FAILURE_COUNT,
 };
 
@@ -161,6 +162,15 @@ enum ledger_sample_clock {
     LEDGER_SAMPLE_CLOCK_PERF,  /* a perf event on each kernel thread's CPU clock */
     LEDGER_SAMPLE_CLOCK_TIMER, /* a POSIX timer on each kernel thread's CPU clock: moves by ticks */
     LEDGER_SAMPLE_CLOCK_WALL,  /* the profiler's own thread asks threads in turn */
+};
+
+/* How samples walk through native frames. */
+enum ledger_unwind {
+    LEDGER_UNWIND_UNKNOWN,
+    LEDGER_UNWIND_NOTHING, /* not at all: a stack ends at its first native frame */
+    LEDGER_UNWIND_TABLES,
+    LEDGER_UNWIND_LIBUNWIND,
+    LEDGER_UNWIND_KINDS,
 };
 
 /* What the profiler itself costs, in ns of the process's CPU time while profiling was on; as of the
@@ -262,8 +272,8 @@ struct ledger_header {
     uint64_t sample_buffer_bytes; /* of each buffer */
     uint64_t sample_fill_bytes;   /* the highest fill level of a buffer when drained */
     uint64_t walk_failures[LEDGER_WALK_FAILURE_SLOTS]; /* per enum ledger_walk_failure */
-    uint32_t sample_modes; /* bit n: enum ledger_sample_mode n was started at some time */
-    uint32_t reserved_modes;
+    uint32_t sample_modes;       /* bit n: enum ledger_sample_mode n was started at some time */
+    uint32_t sample_unwind;      /* enum ledger_unwind */
     uint64_t kernel_samples;     /* of CPU time in the kernel, as far as the samples say */
     uint64_t kernel_stacks;      /* … of these, with the kernel's functions */
     int32_t kernel_stack_error;  /* 0, or the errno with which perf events refuse these */

@@ -13,6 +13,7 @@ SAMPLES = """
 Samples
   mode cpu, one sample every 10.0 ms, clock timer: a timer on each kernel thread's CPU clock \
 (perf events were refused: Permission denied)
+  native frames walked with tables, made of the images' call frame information
   taken                                        65
   of which dropped, no room                     3         4.6 %
   of which no thread's                          2         3.1 %
@@ -89,10 +90,10 @@ GC Thread#0  (vm, alive)  300 ms CPU, 10.00 s wall, 0 calls
         self.assertEqual(found["demo.Main", "work"]["base"]["wall_ns"], 250 * MS)
         self.assertEqual(found["demo.Inner", "loop"]["base"]["wall_ns"], 100 * MS)
         self.assertEqual(report["balance"]["samples"], {
-            "mode": "cpu", "interval_ns": 10 * MS, "clock": "timer", "clock_errno": 13, "taken": 65,
+            "mode": "cpu", "interval_ns": 10 * MS, "clock": "timer", "clock_errno": 13, "unwind": "tables", "taken": 65,
             "dropped": 3, "homeless": 2, "frames_of_gone_code": 4, "buffer_bytes": 65536, "fill_bytes": 16384,
             "failed_walks": {"unknown_code": 0, "no_unwind": 4, "bad_frame": 0, "bad_method": 0,
-                             "fault": 0, "too_deep": 9},
+                             "fault": 0, "too_deep": 9, "busy": 0},
             "kernel": {"samples": 0, "with_functions": 0, "needs": None},
             "error_of_2_percent_ppm": 35424})
 

@@ -63,6 +63,7 @@ static inline void sampled__describe(struct ledger_header *header)
     header->sample_mode = LEDGER_SAMPLE_CPU;
     header->sample_clock = LEDGER_SAMPLE_CLOCK_TIMER;
     header->sample_clock_error = EACCES;
+    header->sample_unwind = LEDGER_UNWIND_TABLES;
     header->sample_interval_ns = 10000000;
     header->samples += 3 + 2;
     header->dropped_samples = 3;

@@ -53,6 +53,7 @@ static void nothing_gives_the_defaults(void **state)
         assert_false(options.dump);
         assert_int_equal(options.interval_ns, 10000000);
         assert_int_equal(options.sample_clock, LEDGER_SAMPLE_CLOCK_NONE);
+        assert_int_equal(options.unwind, LEDGER_UNWIND_UNKNOWN);
         agent_options__free(&options);
     }
 }
@@ -107,10 +108,10 @@ static void every_option_is_read(void **state)
     static const char *const texts[] = {
         "file=/tmp/%p-%n.ledger,live-dir=/dev/shm,include=a.*;b.*,exclude=c.*,events=none,"
         "metrics=faults,reuse=new,max-mem=64M,log=debug,clock=plain,sample=cpu,sample-clock=perf,"
-        "overhead=0.5%,plan=/tmp/a.ledger,strict,dump",
+        "unwind=libunwind,overhead=0.5%,plan=/tmp/a.ledger,strict,dump",
         "file:/tmp/%p-%n.ledger,live-dir:/dev/shm,include:a.*;b.*,exclude:c.*,events:none,"
         "metrics:faults,reuse:new,max-mem:64M,log:debug,clock:plain,sample:cpu,sample-clock:perf,"
-        "overhead:0.5%,plan:/tmp/a.ledger,strict,dump",
+        "unwind:libunwind,overhead:0.5%,plan:/tmp/a.ledger,strict,dump",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct agent_options options;
@@ -128,6 +129,7 @@ static void every_option_is_read(void **state)
         assert_int_equal(options.clock, LEDGER_CLOCK_PLAIN);
         assert_int_equal(options.sample, LEDGER_SAMPLE_CPU);
         assert_int_equal(options.sample_clock, LEDGER_SAMPLE_CLOCK_PERF);
+        assert_int_equal(options.unwind, LEDGER_UNWIND_LIBUNWIND);
         assert_true(options.strict);
         assert_true(options.dump);
         agent_options__free(&options);
@@ -378,6 +380,10 @@ static void bad_values_name_the_nearest(void **state)
         {"sample=wal", "'wal'", "wall"},
         {"sample-clock=", "''", "auto"},
         {"sample-clock=timers", "'timers'", "timer"},
+        {"unwind=", "''", "tables"},
+        {"unwind=table", "'table'", "tables"},
+        {"unwind=libunwin", "'libunwin'", "libunwind"},
+        {"unwnd=tables", "'unwnd'", "unwind"},
         {"sample-clock=prf", "'prf'", "perf"},
         {"sample-clock=wall", "'wall'", "auto"},
         {"overhead=", "''", "any"},

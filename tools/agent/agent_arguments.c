@@ -17,6 +17,7 @@ enum option_key {
     KEY_SAMPLE,
     KEY_INTERVAL,
     KEY_SAMPLE_CLOCK,
+    KEY_UNWIND,
     KEY_OVERHEAD,
     KEY_PLAN,
     KEY_EXACT,
@@ -47,6 +48,10 @@ static const struct argp_option ledger_options[] = {
     {"output", 'o', "FILE", 0,
      "where snapshots go: %p pid, %n sequence, %t time; relative to the JVM's working folder "
      "(default treadle-%p.ledger)",
+     0},
+    {"unwind", KEY_UNWIND, "ENGINE", 0,
+     "what walks through native frames for samples: tables or libunwind (default tables on x86-64, "
+     "else libunwind)",
      0},
     {"overhead", KEY_OVERHEAD, "PERCENT", 0,
      "what profiling may cost of the process's CPU, such as 2%, or any (default 2%)", 0},
@@ -127,6 +132,7 @@ static error_t parse_agent_option(int key, char *argument, struct argp_state *st
         {KEY_SAMPLE, "sample"},
         {KEY_INTERVAL, "interval"},
         {KEY_SAMPLE_CLOCK, "sample-clock"},
+        {KEY_UNWIND, "unwind"},
         {KEY_OVERHEAD, "overhead"},
     };
     for (size_t i = 0; i < sizeof(direct) / sizeof(direct[0]); i++) {

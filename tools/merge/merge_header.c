@@ -31,8 +31,9 @@ static const size_t largest[] = {
 
 /* uint32_t; what differs is 0, "unknown" or "no". */
 static const size_t common[] = {
-    FIELD(clock_kind), FIELD(clock_forced), FIELD(reuse_new),    FIELD(default_filter),
-    FIELD(fold_none),  FIELD(uid),          FIELD(overhead_ppm), FIELD(rate_max),
+    FIELD(clock_kind),     FIELD(clock_forced), FIELD(reuse_new),
+    FIELD(default_filter), FIELD(fold_none),    FIELD(uid),
+    FIELD(overhead_ppm),   FIELD(rate_max),     FIELD(sample_unwind),
 };
 
 /* uint32_t: where one says yes, or has the more of it, that holds. */

@@ -69,6 +69,15 @@ const char *report_samples__clock_name(uint32_t sample_clock)
     return sample_clock <= LEDGER_SAMPLE_CLOCK_WALL ? names[sample_clock] : "unknown";
 }
 
+const char *report_samples__unwind_name(uint32_t sample_unwind)
+{
+    static const char *const names[] = {[LEDGER_UNWIND_UNKNOWN] = "unknown",
+                                        [LEDGER_UNWIND_NOTHING] = "nothing",
+                                        [LEDGER_UNWIND_TABLES] = "tables",
+                                        [LEDGER_UNWIND_LIBUNWIND] = "libunwind"};
+    return names[sample_unwind < LEDGER_UNWIND_KINDS ? sample_unwind : LEDGER_UNWIND_UNKNOWN];
+}
+
 const struct walk_failure_name *report_samples__walk_failure(enum ledger_walk_failure failure)
 {
     static const struct walk_failure_name names[] = {
@@ -78,6 +87,7 @@ const struct walk_failure_name *report_samples__walk_failure(enum ledger_walk_fa
         [WALK_BAD_METHOD] = {"bad_method", "a Java frame whose method could not be named"},
         [WALK_FAULT] = {"fault", "memory that is not there"},
         [WALK_TOO_DEEP] = {"too_deep", "deeper than a sample has room for"},
+        [WALK_BUSY] = {"busy", "another thread was in libunwind all the time"},
     };
     return &names[failure];
 }

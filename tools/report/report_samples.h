@@ -30,6 +30,9 @@ uint64_t report_samples__kept(const struct ledger_header *header);
 const char *report_samples__mode_name(uint32_t sample_mode);
 const char *report_samples__clock_name(uint32_t sample_clock);
 
+/* "tables", "libunwind", "nothing", or "unknown". */
+const char *report_samples__unwind_name(uint32_t sample_unwind);
+
 /* Why walks ended early: a word for scripts and a reason for people. */
 struct walk_failure_name {
     const char *key;

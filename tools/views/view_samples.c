@@ -46,6 +46,18 @@ static void mode_line(const struct view *view)
     fputc('\n', view->screen.out);
 }
 
+static void unwind_line(const struct view *view)
+{
+    static const char *const how[LEDGER_UNWIND_KINDS] = {
+        [LEDGER_UNWIND_NOTHING] = "nothing: a stack ends at its first native frame",
+        [LEDGER_UNWIND_TABLES] = "tables, made of the images' call frame information",
+        [LEDGER_UNWIND_LIBUNWIND] = "libunwind",
+    };
+    uint32_t unwind = view->model->header.sample_unwind;
+    if (unwind < LEDGER_UNWIND_KINDS && how[unwind])
+        fprintf(view->screen.out, "  native frames walked with %s\n", how[unwind]);
+}
+
 static uint64_t failed_walks(const struct ledger_header *header)
 {
     uint64_t failed = 0;
@@ -127,6 +139,7 @@ void view_samples__text(const struct view *view)
     fprintf(view->screen.out, "\n%sSamples%s\n", screen__bold(&view->screen),
             screen__plain(&view->screen));
     mode_line(view);
+    unwind_line(view);
     count_line(view, "taken", header->samples, 0);
     kind_lines(view);
     count_line(view, "of which dropped, no room", header->dropped_samples, header->samples);
@@ -165,6 +178,8 @@ json_t *view_samples__json(const struct report_model *model)
     json_object_set_new(object, "clock",
                         json_string(report_samples__clock_name(header->sample_clock)));
     json_object_set_new(object, "clock_errno", json_integer(header->sample_clock_error));
+    json_object_set_new(object, "unwind",
+                        json_string(report_samples__unwind_name(header->sample_unwind)));
     json_object_set_new(object, "taken", json_row__integer(header->samples));
     if (report_columns__has_both_samples(header)) {
         json_object_set_new(object, "cpu_samples",
