@@ -14,8 +14,9 @@ struct code_image {
     uint64_t bias;
     const struct unwind_table *table; /* may be NULL */
     struct unwind_table *own_table;   /* the same, unless an image of the same build has it */
-    struct image_frames frames;       /* for the walker on libunwind */
-    bool mapped;                      /* as of the last refresh */
+    struct image_frames frames;       /* for the walker on libunwind; bytes may be NULL */
+    struct frame_copy own_copy; /* the same bytes, unless an image of the same build has them */
+    bool mapped;                /* as of the last refresh */
     struct code_image *next;
 };
 

@@ -71,7 +71,7 @@ static void delete_image(struct code_image *image)
     if (!image)
         return;
     unwind_table__delete(image->own_table);
-    frame_copy__free(&image->frames.copy);
+    frame_copy__free(&image->own_copy);
     free(image->path);
     free(image->build_id);
     free(image);
@@ -107,17 +107,28 @@ static struct code_image *known_image(const struct code_images *images,
     return image;
 }
 
-/* Tables count from the start of the code: the same build, mapped elsewhere, has the same. */
-static const struct unwind_table *table_of_same_build(const struct code_images *images,
-                                                      const struct code_image *wanted)
+static bool has_table(const struct code_image *image)
+{
+    return image->table != NULL;
+}
+
+static bool has_frames(const struct code_image *image)
+{
+    return image->frames.copy.header.bytes != NULL;
+}
+
+/* The same build, mapped elsewhere, that has what is asked for. */
+static const struct code_image *same_build(const struct code_images *images,
+                                           const struct code_image *wanted,
+                                           bool (*has)(const struct code_image *image))
 {
     const struct code_image *image = wanted->build_id[0] ? images->known : NULL;
 
-    while (image && (!image->table || strcmp(image->build_id, wanted->build_id) != 0 ||
+    while (image && (!has(image) || strcmp(image->build_id, wanted->build_id) != 0 ||
                      image->code_start - image->bias != wanted->code_start - wanted->bias ||
                      image->code_end - image->bias != wanted->code_end - wanted->bias))
         image = image->next;
-    return image ? image->table : NULL;
+    return image;
 }
 
 static void make_table(struct code_images *images, struct code_image *image,
@@ -143,29 +154,47 @@ static void make_table(struct code_images *images, struct code_image *image,
 static void give_table(struct code_images *images, struct code_image *image,
                        const struct scanned_image *scanned)
 {
-    image->table = table_of_same_build(images, image);
-    if (image->table)
-        return;
-    if (images->count.bytes >= TABLE_BYTES_MAX)
+    const struct code_image *other = same_build(images, image, has_table);
+
+    /* Tables count from the start of the code. */
+    if (other)
+        image->table = other->table;
+    else if (images->count.bytes >= TABLE_BYTES_MAX)
         images->count.dropped++;
     else
         make_table(images, image, scanned);
 }
 
-/* The walker reads the sections where this image is mapped: no other image has the same. */
-static void keep_frames(struct code_images *images, struct code_image *image,
+static void copy_frames(struct code_images *images, struct code_image *image,
                         const struct scanned_image *scanned)
 {
     struct image_frames *frames = &image->frames;
-    int error =
-        images->count.bytes < TABLE_BYTES_MAX ? frame_copy__take(&frames->copy, scanned) : -ENOMEM;
+    int error = images->count.bytes < TABLE_BYTES_MAX ? frame_copy__take(&image->own_copy, scanned)
+                                                      : -ENOMEM;
 
     if (error == -ENOMEM)
         images->count.dropped++;
     if (error)
         return;
+    frames->copy = image->own_copy;
     images->count.bytes += frames->copy.header.length + frames->copy.eh_frame.length;
     (void)frame_header__read(&frames->copy.header, &frames->header);
+}
+
+/* Sections count from themselves: the same bytes, at other addresses. */
+static void give_frames(struct code_images *images, struct code_image *image,
+                        const struct scanned_image *scanned)
+{
+    const struct code_image *other = same_build(images, image, has_frames);
+
+    if (!other) {
+        copy_frames(images, image, scanned);
+        return;
+    }
+    image->frames = other->frames;
+    image->frames.copy.header.address += image->bias - other->bias;
+    image->frames.copy.eh_frame.address += image->bias - other->bias;
+    image->frames.header.eh_frame += image->bias - other->bias;
 }
 
 static struct code_image *add_image(struct code_images *images, const struct scanned_image *scanned,
@@ -188,7 +217,7 @@ static struct code_image *add_image(struct code_images *images, const struct sca
     image->code_end = scanned->code_end;
     give_table(images, image, scanned);
     if (images->walker)
-        keep_frames(images, image, scanned);
+        give_frames(images, image, scanned);
     image->next = images->known;
     images->known = image;
     return image;

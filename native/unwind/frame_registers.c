@@ -2,6 +2,7 @@
 
 #include "native/unwind/walked_stack.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <ucontext.h>
