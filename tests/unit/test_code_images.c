@@ -357,7 +357,8 @@ static void libraries_come_and_go(void **state)
     assert_int_equal(last.mapped, first.mapped);
     assert_int_equal(last.bytes, first.bytes);
     assert_int_equal(last.dropped, 0);
-    assert_true(last.gone < 50);
+    if (getauxval(AT_SYSINFO_EHDR)) /* emulation maps a library elsewhere each time */
+        assert_true(last.gone < 50);
     reset_walks();
     (void)function_of("unwound__sort")(3, walk_here);
     agree();
