@@ -127,7 +127,7 @@ static void say_where(const struct sampler *sampler, struct sample *sample, uint
     sample->modes = (struct mode_times){0};
     if (!(sample->flags & SAMPLE_IS_WALL))
         mode_times__since_last(&sample->modes, sample->when_ns, atomic_load(&sampler->round));
-    if (!thread)
+    if (!thread || !node)
         return;
     sample->thread = ledger__ref(sampler->ledger, thread);
     sample->node = ledger__ref(sampler->ledger, node);
