@@ -42,6 +42,14 @@ class Documents(bench.Bench):
             for option in self.options(command):
                 self.assertRegex(page, rf" -{option}\b", f"treadle {command}")
 
+    def test_agent_options(self):
+        with open(os.path.join(TOOLS, "..", "agent", "options.c"), encoding="utf-8") as file:
+            table = set(re.findall(r'\{"([a-z-]+)", read_', file.read()))
+        self.assertLess({"file", "overhead"}, table)
+        page = read("man", "treadle-agent.7")
+        for option in table - {"answer"}:  # between `treadle attach` and the agent
+            self.assertTrue(re.search(rf"(?m)^\.It Cm (.*, )?{option}(=.*)?$", page), option)
+
     def test_manual_renders(self):
         for name in ("treadle.1", "treadle-agent.7", *(f"treadle-{c}.1" for c in self.commands())):
             page = os.path.join(TOOLS, "man", name)
