@@ -49,9 +49,9 @@ static void JNICALL on_class_file(jvmtiEnv *jvmti, JNIEnv *jni, jclass redefined
                                   const unsigned char *bytes, jint *new_length,
                                   unsigned char **new_bytes)
 {
-    (void)jvmti, (void)redefined, (void)domain;
-    class_hooks__file_loaded(&treadle_agent.class_hooks, jni, loader, name, length, bytes,
-                             new_length, new_bytes);
+    (void)jvmti, (void)domain;
+    class_hooks__file_loaded(&treadle_agent.class_hooks, jni, redefined != NULL, loader, name,
+                             length, bytes, new_length, new_bytes);
 }
 
 static void JNICALL on_generated_code(jvmtiEnv *jvmti, const char *name, const void *address,

@@ -108,6 +108,22 @@ static inline void drawing__hooking(struct drawing *drawing, ledger_ref method,
                                        .rate = 5000};
 }
 
+/* include= and exclude= left the method out for a time, up to since_ns; from_ns: when it was first
+ * hooked, or 0. */
+static inline void drawing__left_out(struct drawing *drawing, ledger_ref method, uint64_t from_ns,
+                                     uint64_t since_ns, uint64_t left_ns)
+{
+    ledger_ref ref = ledger__take_shared(&drawing->ledger, LEDGER_HOOKINGS, 1);
+    drawing__check(ref != 0, "the ledger is full");
+    struct ledger_hooking *hooking = ledger__at(&drawing->ledger, ref);
+    *hooking = (struct ledger_hooking){.method = method,
+                                       .from_ns = from_ns,
+                                       .since_ns = since_ns,
+                                       .heard_ns = left_ns,
+                                       .mutes = 1,
+                                       .left_out = 1};
+}
+
 /* What samples found below a node, appended to its sampled frames: those with it on top, and of
  * those through it how many found it interpreted. level NODE_SELF: the exact parent itself. */
 static inline ledger_ref drawing__samples(struct drawing *drawing, ledger_ref parent,

@@ -4,6 +4,7 @@
 #include "agent/classfile/trivial_method.h"
 #include "agent/hooks/class_listing.h"
 #include "agent/hooks/interface_hooks.h"
+#include "agent/hooks/left_out_methods.h"
 #include "agent/host/log.h"
 #include "agent/methods/class_name.h"
 #include "agent/methods/hook_class.h"
@@ -23,7 +24,8 @@ struct class_look {
     struct numbered_class *class; /* NULL: no memory for it */
     char *dotted;                 /* the class's name as filters have it */
     bool is_boot;
-    bool is_jdk; /* of the boot or platform loader */
+    bool is_jdk;    /* of the boot or platform loader */
+    bool is_loaded; /* already */
     uint32_t filtered;
     uint32_t unhooked[UNHOOKED_COUNT];
     struct class_listing listing;
@@ -36,8 +38,7 @@ static void begin_counting(struct class_hooks *hooks)
     struct ledger_header *header = hooks->ledger->header;
 
     header->default_filter = hooks->filter->include == NULL;
-    if (header->filters++)
-        header->filter_since_ns = ledger_time__now_ns(hooks->time);
+    header->filters++;
     header->hooked_classes = header->hooked_methods = header->filtered_methods = 0;
     memset(header->unhooked, 0, sizeof header->unhooked);
     method_numbers__unmark(&hooks->methods, CLASS_COUNTED);
@@ -48,6 +49,8 @@ void class_hooks__set_filter(struct class_hooks *hooks, struct method_filter *fi
     struct method_filter before = *hooks->filter;
 
     pthread_rwlock_wrlock(&hooks->filter_lock);
+    left_out_methods__end_filter(&hooks->left_out, &hooks->methods, hooks->quotas, &before,
+                                 hooks->ledger, ledger_time__now_ns(hooks->time));
     *hooks->filter = *filter;
     *filter = before;
     begin_counting(hooks);
@@ -206,10 +209,12 @@ static uint32_t leave_unhooked(struct class_look *look, enum unhooked_reason rea
 /* The number of a method that is to have a node; 0: it is not, or cannot have one. */
 static uint32_t number(struct class_look *look, const struct class_method *method)
 {
+    struct class_hooks *hooks = look->hooks;
     uint32_t id = 0;
+    bool is_late = false;
 
     /* JVMTI's events make the nodes. */
-    if (!look->hooks->everywhere)
+    if (!hooks->everywhere)
         return 0;
     if (!look->dotted)
         return leave_unhooked(look, UNHOOKED_NO_MEMORY);
@@ -222,14 +227,18 @@ static uint32_t number(struct class_look *look, const struct class_method *metho
         return leave_unhooked(look, UNHOOKED_INTRINSIC);
     if (is_named(look, method))
         look->choice = CHOICE_NAMED;
-    if (look->class)
-        id = method_numbers__id(&look->hooks->methods, look->class, method->name,
-                                method->descriptor);
+    if (look->class) {
+        is_late = look->is_loaded && !method_numbers__find_id(&hooks->methods, look->class,
+                                                              method->name, method->descriptor);
+        id = method_numbers__id(&hooks->methods, look->class, method->name, method->descriptor);
+    }
     if (id >= HOOK_METHODS_MAX)
         id = 0;
     if (!id)
         return leave_unhooked(look, UNHOOKED_NO_MEMORY);
-    return look->hooks->quotas->methods ? apply_budget(look, method, id) : id;
+    if (is_late)
+        left_out_methods__begin_late(&hooks->left_out, hooks->ledger, id);
+    return hooks->quotas->methods ? apply_budget(look, method, id) : id;
 }
 
 /* A choose_method: the class's first method makes the class known. */
@@ -388,12 +397,15 @@ static void hook_starts(struct class_hooks *hooks, JNIEnv *jni)
         class_hooks__note_refused(hooks, VIRTUAL_THREAD_CLASS, error);
 }
 
-void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
-                              const char *name, jint length, const unsigned char *bytes,
-                              jint *new_length, unsigned char **new_bytes)
+void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, bool is_loaded,
+                              jobject loader, const char *name, jint length,
+                              const unsigned char *bytes, jint *new_length,
+                              unsigned char **new_bytes)
 {
-    struct class_look look = {
-        .hooks = hooks, .is_boot = loader == NULL, .is_jdk = is_jdk_loader(hooks, jni, loader)};
+    struct class_look look = {.hooks = hooks,
+                              .is_boot = loader == NULL,
+                              .is_jdk = is_jdk_loader(hooks, jni, loader),
+                              .is_loaded = is_loaded};
     struct class_rewrite rewrite;
     uint64_t began;
     int error;
@@ -443,6 +455,7 @@ ledger_ref class_hooks__resolve(void *context, uint64_t key)
     const struct numbered_method *method = method_numbers__get(&hooks->methods, (uint32_t)key);
     struct ledger_method_names names;
     char class_name[1024];
+    ledger_ref ref;
 
     if (!method)
         return 0;
@@ -453,7 +466,9 @@ ledger_ref class_hooks__resolve(void *context, uint64_t key)
                                          .name = method->name,
                                          .signature = method->descriptor,
                                          .source = numbered_class__source(method->class)};
-    return ledger__add_method(hooks->ledger, key, &names, 0);
+    ref = ledger__add_method(hooks->ledger, key, &names, 0);
+    left_out_methods__tell(&hooks->left_out, hooks->ledger, (uint32_t)key, ref);
+    return ref;
 }
 
 bool class_hooks__is_to_be_hooked(struct class_hooks *hooks, JNIEnv *jni, jobject loader,

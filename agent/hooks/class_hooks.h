@@ -11,6 +11,7 @@
 #ifndef TREADLE_CLASS_HOOKS_H
 #define TREADLE_CLASS_HOOKS_H
 
+#include "agent/hooks/left_out_methods.h"
 #include "agent/host/own_cost.h"
 #include "agent/methods/generated_names.h"
 #include "agent/methods/hook_class.h"
@@ -44,6 +45,7 @@ struct class_hooks {
     bool has_virtual_threads;
 
     struct method_numbers methods;
+    struct left_out_methods left_out;
     jobject platform_loader;      /* a global reference, or NULL */
     pthread_rwlock_t filter_lock; /* of the filter */
     pthread_mutex_t
@@ -79,10 +81,11 @@ void class_hooks__note_interface(struct class_hooks *hooks, const char *name,
 /* A call_tree_resolve; context is the struct class_hooks, key is the number that the hooks pass. */
 ledger_ref class_hooks__resolve(void *context, uint64_t key);
 
-/* The JVM loads a class, or a class is being changed: the new bytes, if there are any, are in the
- * JVM's memory. */
-void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
-                              const char *name, jint length, const unsigned char *bytes,
-                              jint *new_length, unsigned char **new_bytes);
+/* The JVM loads a class, or a loaded class is being changed: the new bytes, if there are any, are
+ * in the JVM's memory. */
+void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, bool is_loaded,
+                              jobject loader, const char *name, jint length,
+                              const unsigned char *bytes, jint *new_length,
+                              unsigned char **new_bytes);
 
 #endif

@@ -105,7 +105,8 @@ void interface_hooks__hold(struct class_hooks *hooks, JNIEnv *jni)
     }
 }
 
-static bool is_admitted(const struct method_filter *filter, const struct numbered_method *method)
+bool interface_hooks__admits(const struct method_filter *filter,
+                             const struct numbered_method *method)
 {
     char *class_name;
     bool admitted;
@@ -135,7 +136,7 @@ static void count_method(struct ledger_header *header, const struct numbered_met
 
 static void release(struct class_hooks *hooks, JNIEnv *jni, const struct numbered_method *method)
 {
-    bool admitted = is_admitted(hooks->filter, method);
+    bool admitted = interface_hooks__admits(hooks->filter, method);
     const struct class_listing nothing = {0};
 
     if (!numbered_class__is(method->class, CLASS_COUNTED))

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 
 struct class_hooks;
+struct method_filter;
 
 /* Is the loaded class an interface that must not be changed? One that has code and no hooks is
  * noted as left alone; name is internal. */
@@ -26,6 +27,10 @@ bool interface_hooks__must_stay(struct class_hooks *hooks, jclass class, const c
 
 /* The interface got the hooks that method_numbers__set_hooked was told of. Any thread. */
 void interface_hooks__keep(struct class_hooks *hooks, struct numbered_class *class, bool is_jdk);
+
+/* True if the filter admits the method, which keeps its hooks. */
+bool interface_hooks__admits(const struct method_filter *filter,
+                             const struct numbered_method *method);
 
 /* None is heard from here on. */
 void interface_hooks__hold(struct class_hooks *hooks, JNIEnv *jni);

@@ -422,7 +422,11 @@ enum ledger_hooking_state {
 
 /* A method whose calls were not recorded all of the time, so that its call counts are lower bounds.
  * Times are those of the ledger's clock. The calls of a method without such a record were recorded
- * from the loading of its class on. */
+ * from the loading of its class on.
+ *
+ * A record with left_out says instead that include= and exclude= left the method out for a time,
+ * heard_ns, up to since_ns. Its state is HOOKING_HEARD, mutes is how often that was, and from_ns is
+ * set if the method had no hooks before. The method may have another record of the budget. */
 struct ledger_hooking {
     ledger_ref method;
     uint32_t state;       /* enum ledger_hooking_state */
@@ -435,7 +439,7 @@ struct ledger_hooking {
     uint32_t rate_max;    /* calls a second that the budget allowed then; 0: not known */
     uint64_t end_ns;      /* of a process merged into this ledger: its end; 0: the ledger's own */
     uint32_t heard_calls; /* calls before it was last muted, approximately: counted in steps */
-    uint32_t reserved;
+    uint32_t left_out;    /* 1: see above */
 };
 
 /* What the agent decided about a method of a class that it examined. The numbers are part of the

@@ -52,7 +52,7 @@ def exclude(*more):
 
 
 def stops(test, what, start, hooked=True, lost=(), corrected=False):
-    sampled = "sample" in harness.MORE_OPTIONS
+    sampled = has_more_samples()
     test.corrects_positions = corrected or sampled
     with running(test, *flags(test), "Phases", *arguments(test),
                  agent=test.agent_option(include="Phases*", exclude=exclude())) as program:
@@ -64,6 +64,11 @@ def stops(test, what, start, hooked=True, lost=(), corrected=False):
         follow(test, program, what, hooked, lost)
         count = positions_corrected(test, program)
         test.check((count > 0) == corrected or sampled, f"{what}: {count} positions corrected")
+
+
+def has_more_samples():
+    """A budget has samples, too."""
+    return harness.MORE_OPTIONS.keys() & {"sample", "overhead"}
 
 
 def positions_corrected(test, program):
@@ -82,7 +87,7 @@ def attached(test, what, left_out=None, corrected=False, **options):
             wait_for_samples(test, program)
         follow(test, program, what, True, ())
         count = positions_corrected(test, program)
-        test.check((count > 0) == corrected or "sample" in harness.MORE_OPTIONS, f"{what}: {count} positions corrected")
+        test.check((count > 0) == corrected or has_more_samples(), f"{what}: {count} positions corrected")
 
 
 def wait_for_samples(test, program):

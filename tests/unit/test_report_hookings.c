@@ -114,6 +114,35 @@ static void a_hook_of_no_method_is_left_out(void **state)
     drawing__end(&drawing);
 }
 
+/* Up to 10 s. left: for 3 s. late: first hooked at 4 s. muted: heard up to 8 s since 1 s, but left
+ * out for 2 of these 7. late_off: first hooked at 4 s, heard up to 9 s: 5 of 10 s. */
+static void the_filter_may_leave_a_method_out_for_a_time(void **state)
+{
+    struct drawing drawing;
+    (void)state;
+    drawing__begin(&drawing, 1u << 20);
+    drawing.ledger.header->asof_ns = 10 * S;
+    ledger_ref muted = drawn__method(&drawing, "muted");
+    ledger_ref late_off = drawn__method(&drawing, "late_off");
+    drawing__left_out(&drawing, drawn__method(&drawing, "left"), 0, 6 * S, 3 * S);
+    drawing__left_out(&drawing, drawn__method(&drawing, "late"), 4 * S, 4 * S, 4 * S);
+    drawing__left_out(&drawing, muted, 0, 6 * S, 2 * S);
+    drawing__hooking(&drawing, muted, HOOKING_MUTED, 1 * S, 8 * S, 7 * S);
+    drawing__left_out(&drawing, late_off, 4 * S, 4 * S, 4 * S);
+    drawing__hooking(&drawing, late_off, HOOKING_OFF, 4 * S, 9 * S, 5 * S);
+    struct report_model *model = drawn__load(&drawing);
+    assert_int_equal(model->skipped, 0);
+    check_hooking(model, "left", 1, 0, 700000);
+    check_hooking(model, "late", 4 * S, 0, 600000);
+    check_hooking(model, "muted", 1 * S, 8 * S, 555555);
+    check_hooking(model, "late_off", 4 * S, 9 * S, 500000);
+    struct report_hookings_count count = report_hookings__count(model);
+    assert_int_equal(count.silent, 2);
+    assert_int_equal(count.again, 0);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
 /* The same process at 10 s and at 20 s: rare is silent on, again is heard on, twice's first falls
  * silent no more. New: late, hooked at 4 s, silent from 15 s on: 5 of these 10 s. */
 static void an_interval_has_its_own_shares(void **state)
@@ -224,6 +253,7 @@ int main(void)
         cmocka_unit_test(shares_are_of_the_time_since_hooks_were_put_in),
         cmocka_unit_test(sums_are_so_many_at_least),
         cmocka_unit_test(a_hook_of_no_method_is_left_out),
+        cmocka_unit_test(the_filter_may_leave_a_method_out_for_a_time),
         cmocka_unit_test(an_interval_has_its_own_shares),
         cmocka_unit_test(merged_processes_keep_their_times),
         cmocka_unit_test(each_nanosecond_is_in_the_innermost_call),

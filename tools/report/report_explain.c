@@ -39,23 +39,15 @@ struct search {
 const char *explained_hook__key(enum explained_hook hook)
 {
     static const char *const keys[EXPLAINED_COUNT] = {
-        [EXPLAINED_NO_EVENTS] = "no_events",
-        [EXPLAINED_JVMTI] = "jvmti",
-        [EXPLAINED_ALWAYS] = "always",
-        [EXPLAINED_NEVER_CALLED] = "never_called",
-        [EXPLAINED_AGAIN] = "again",
-        [EXPLAINED_MUTED] = "muted",
-        [EXPLAINED_OFF] = "silenced",
-        [EXPLAINED_PLANNED] = "planned",
-        [EXPLAINED_NOT_INCLUDED] = "not_included",
-        [EXPLAINED_EXCLUDED] = "excluded",
-        [EXPLAINED_JDK] = "jdk",
-        [EXPLAINED_TRIVIAL] = "trivial",
-        [EXPLAINED_NATIVE] = "native",
-        [EXPLAINED_ABSTRACT] = "abstract",
-        [EXPLAINED_UNHOOKED] = "left_alone",
-        [EXPLAINED_LEFT_SINCE] = "left_since",
-        [EXPLAINED_NOT_LOOKED_AT] = "not_looked_at",
+        [EXPLAINED_NO_EVENTS] = "no_events",   [EXPLAINED_JVMTI] = "jvmti",
+        [EXPLAINED_ALWAYS] = "always",         [EXPLAINED_NEVER_CALLED] = "never_called",
+        [EXPLAINED_AGAIN] = "again",           [EXPLAINED_TAKEN_IN] = "taken_in",
+        [EXPLAINED_MUTED] = "muted",           [EXPLAINED_OFF] = "silenced",
+        [EXPLAINED_PLANNED] = "planned",       [EXPLAINED_NOT_INCLUDED] = "not_included",
+        [EXPLAINED_EXCLUDED] = "excluded",     [EXPLAINED_JDK] = "jdk",
+        [EXPLAINED_TRIVIAL] = "trivial",       [EXPLAINED_NATIVE] = "native",
+        [EXPLAINED_ABSTRACT] = "abstract",     [EXPLAINED_UNHOOKED] = "left_alone",
+        [EXPLAINED_LEFT_SINCE] = "left_since", [EXPLAINED_NOT_LOOKED_AT] = "not_looked_at",
     };
     return keys[hook];
 }
@@ -213,7 +205,7 @@ static enum explained_hook of_hooked(const struct search *search, const struct e
     if (!hooking->from_ns)
         return EXPLAINED_PLANNED;
     if (hooking->state == HOOKING_HEARD)
-        return EXPLAINED_AGAIN;
+        return hooking->is_left_out ? EXPLAINED_TAKEN_IN : EXPLAINED_AGAIN;
     return hooking->state == HOOKING_MUTED ? EXPLAINED_MUTED : EXPLAINED_OFF;
 }
 

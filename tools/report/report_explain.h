@@ -13,6 +13,7 @@ enum explained_hook {
     EXPLAINED_ALWAYS,       /* heard since its class got hooks */
     EXPLAINED_NEVER_CALLED, /* the same, and not called */
     EXPLAINED_AGAIN,        /* heard, but was silent for some time */
+    EXPLAINED_TAKEN_IN,     /* heard, but include= and exclude= left it out for some time */
     EXPLAINED_MUTED,        /* silent for now */
     EXPLAINED_OFF,          /* silent until its class is changed again */
     EXPLAINED_PLANNED,      /* no hooks: an earlier run said that it is hot */

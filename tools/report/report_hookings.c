@@ -46,6 +46,33 @@ static void add(struct report_hooking *sum, const struct ledger_hooking *record,
     sum->is_partial = true;
 }
 
+/* A time in which include= and exclude= left the method out, which the budget's records take for
+ * one in which it was heard; but for the time before its first hooks. Records are of either kind:
+ * after the budget's own. */
+static void add_left_out(struct report_hooking *sum, const struct ledger_hooking *record,
+                         uint64_t ledger_end_ns)
+{
+    uint64_t asof_ns = record->end_ns ? record->end_ns : ledger_end_ns;
+    bool is_only = !sum->is_partial || sum->is_left_out;
+
+    if (!sum->is_partial)
+        *sum = (struct report_hooking){.is_partial = true,
+                                       .is_left_out = true,
+                                       .state = HOOKING_HEARD,
+                                       .from_ns = 1,
+                                       .heard_ns = asof_ns,
+                                       .span_ns = asof_ns};
+    else if (!is_only)
+        sum->span_ns += record->from_ns;
+    if (is_only)
+        sum->from_ns = later(sum->from_ns, record->from_ns);
+    if (is_only)
+        sum->since_ns = later(sum->since_ns, record->since_ns);
+    sum->heard_ns = since(since(is_only ? 0 : record->from_ns, record->heard_ns), sum->heard_ns);
+    sum->left_ns += record->heard_ns;
+    sum->mutes += record->mutes;
+}
+
 static void mark_threads(struct report_model *model)
 {
     for (uint32_t i = 0; i < model->thread_count; i++)
@@ -55,10 +82,9 @@ static void mark_threads(struct report_model *model)
             model->threads[model->nodes[i].thread].is_partial = true;
 }
 
-void loader__load_hookings(struct loader *loader)
+static void load(struct loader *loader, bool left_out, uint64_t asof_ns)
 {
     struct report_model *model = loader->model;
-    uint64_t asof_ns = report_model__profiled_to_ns(model);
     ledger_ref ref = 0;
 
     while ((ref = ledger_reader__next(loader->reader, LEDGER_HOOKINGS, ref)) != 0) {
@@ -68,18 +94,29 @@ void loader__load_hookings(struct loader *loader)
             of_method ? loader__index_or_none(loader, record->method) : (uint32_t)REPORT_NONE;
 
         if (method == REPORT_NONE || record->state > HOOKING_OFF) {
-            if (record->method && !loader__is_being_written(loader))
+            if (!left_out && record->method && !loader__is_being_written(loader))
                 loader__skip(loader, ref, "ref %" PRIu32 ", expected the method of a hook",
                              record->method);
             continue;
         }
+        if ((record->left_out != 0) != left_out)
+            continue;
         if (!model->hookings)
             model->hookings = memory__zeroed(model->method_count, sizeof(*model->hookings));
-        add(&model->hookings[method], record, asof_ns);
+        (left_out ? add_left_out : add)(&model->hookings[method], record, asof_ns);
     }
+}
+
+void loader__load_hookings(struct loader *loader)
+{
+    struct report_model *model = loader->model;
+    uint64_t asof_ns = report_model__profiled_to_ns(model);
+
+    load(loader, false, asof_ns);
     for (uint32_t i = 0; model->hookings && i < model->method_count; i++)
         if (model->hookings[i].state == HOOKING_HEARD)
             model->hookings[i].until_ns = 0;
+    load(loader, true, asof_ns);
     if (model->hookings)
         mark_threads(model);
 }

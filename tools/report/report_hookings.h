@@ -19,13 +19,14 @@ struct loader;
  * Times are on the ledger's clock. */
 struct report_hooking {
     bool is_partial;   /* not heard all of the time; else the rest means nothing */
-    bool is_left_out;  /* it has no hooks since include= and exclude= were set anew */
+    bool is_left_out;  /* for a time, or still, because include= and exclude= were set anew */
     uint32_t state;    /* enum ledger_hooking_state, the best of its records' */
     uint64_t from_ns;  /* when hooks were put in first; 0: never, a plan left the method out */
     uint64_t until_ns; /* when it fell silent last; 0: it is heard */
     uint64_t heard_ns; /* in all, as are the next */
     uint64_t span_ns;  /* from when hooks were put in */
     uint32_t mutes;    /* how often it fell silent */
+    uint64_t left_ns;  /* for how long include= and exclude= left it out before they took it in */
     uint32_t rate;     /* calls a second when it did so last; planned: in the earlier run */
     uint32_t rate_max; /* … that the budget allowed then; 0: not known */
     uint64_t calls;    /* heard up to then, about; 0: not known */

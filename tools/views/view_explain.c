@@ -88,6 +88,15 @@ static void planned_reason(const struct report_model *model, const struct explan
                  quantity__count(hooking->rate).text);
 }
 
+static void taken_in_reason(const struct report_model *model, const struct explanation *one,
+                            char text[REASON_BYTES])
+{
+    const struct report_hooking *hooking = hooking_of(model, one);
+    snprintf(text, REASON_BYTES,
+             "hooked since %s: before, include= and exclude= left it out for %s",
+             moment_of(model, hooking->since_ns).text, quantity__ns(hooking->left_ns).text);
+}
+
 static void reason_text(const struct report_model *model, const struct explanation *one,
                         char text[REASON_BYTES])
 {
@@ -110,6 +119,8 @@ static void reason_text(const struct report_model *model, const struct explanati
         snprintf(text, REASON_BYTES, "%s", reasons[one->hook]);
     else if (one->hook == EXPLAINED_PLANNED)
         planned_reason(model, one, text);
+    else if (one->hook == EXPLAINED_TAKEN_IN)
+        taken_in_reason(model, one, text);
     else if (one->hook == EXPLAINED_UNHOOKED)
         snprintf(text, REASON_BYTES, "not hooked: %s%s",
                  unhooked_reason__counts_classes(one->unhooked) ? "its class could not be changed: "
