@@ -73,27 +73,55 @@ static uint32_t frames_above(struct sample_merge *merge, const struct sample *sa
                : frames->count;
 }
 
-/* The youngest frame of an exact node's method; or frames->walked. */
-static uint32_t frame_of(struct sample_merge *merge, const struct ledger_node *node)
+/* The youngest frame of an exact node's method from that one on; or frames->walked. */
+static uint32_t frame_of(struct sample_merge *merge, const struct ledger_node *node, uint32_t from)
 {
     const struct named_frames *frames = &merge->room.frames;
     const struct java_method *method = frame_names__method_of(&merge->names, node->method);
-    uint32_t at = 0;
+    uint32_t at = from;
 
     while (method && at < frames->walked && frames->frame[at].java != method)
         at++;
-    return at;
+    return at < frames->walked ? at : frames->walked;
 }
 
-/* Of a part of the stack: the sample's node, or the next one above it whose method is there. */
+static bool is_method(const struct ledger_node *node)
+{
+    return ledger_node__kind(node) == NODE_EXACT && node->method;
+}
+
+/* A part ends somewhere: where a node above is not in it, those above that one are not either. The
+ * node's own frame is `at`. */
+static bool is_path_to(struct sample_merge *merge, const struct ledger_node *node, uint32_t at)
+{
+    const uint32_t walked = merge->room.frames.walked;
+    uint32_t depth = 0;
+    bool is_beyond = false;
+
+    for (node = ledger__at(merge->ledger, node->parent);
+         is_method(node) && at + 1 < walked && depth < NAMED_FRAMES_MAX;
+         node = ledger__at(merge->ledger, node->parent), depth++) {
+        bool is_named = frame_names__method_of(&merge->names, node->method) != NULL;
+        uint32_t found = is_named ? frame_of(merge, node, at + 1) : walked;
+
+        if (found < walked && is_beyond)
+            return false;
+        is_beyond |= is_named && found == walked;
+        at = found < walked ? found : at;
+    }
+    return true;
+}
+
+/* Of a part of the stack: the sample's node, or the next one above it whose method is there, and
+ * nothing speaks against its path. */
 static ledger_ref standing_in_part(struct sample_merge *merge, ledger_ref ref, uint32_t *at)
 {
     const struct named_frames *frames = &merge->room.frames;
     const struct ledger_node *node = ledger__at(merge->ledger, ref);
 
-    while (ledger_node__kind(node) == NODE_EXACT && node->method) {
-        *at = frame_of(merge, node);
-        if (*at < frames->walked)
+    while (is_method(node)) {
+        *at = frame_of(merge, node, 0);
+        if (*at < frames->walked && is_path_to(merge, node, *at))
             break;
         ref = node->parent;
         node = ledger__at(merge->ledger, ref);
@@ -110,8 +138,7 @@ static ledger_ref standing_in_whole(struct sample_merge *merge, ledger_ref ref, 
     const struct ledger_node *node = ledger__at(merge->ledger, ref);
     uint32_t depth = 0;
 
-    for (; ledger_node__kind(node) == NODE_EXACT && node->method && depth < NAMED_FRAMES_MAX;
-         depth++) {
+    for (; is_method(node) && depth < NAMED_FRAMES_MAX; depth++) {
         path[depth] = ref;
         ref = node->parent;
         node = ledger__at(merge->ledger, ref);

@@ -409,7 +409,20 @@ static void a_frame_in_the_middle_that_is_left(void **state)
     stage = make(THREAD_PLATFORM);
     in_c = play_on(stage, "B C");
     merge_thrice(stage, "C A", in_c, SAMPLE_IS_PARTIAL);
-    check_corrected(stage, 0, in_c, "self C 3 0 3\n");
+    check_corrected(stage, 1, stage->a, "java C 1 0 1\n");
+}
+
+/* A part of the stack that ends above B, or above A: nothing is missing in the middle. */
+static void a_part_may_end_anywhere(void **state)
+{
+    const char *const parts[] = {"p C", "p C q B", "p C q B A"};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct stage *stage = make(THREAD_VIRTUAL);
+        ledger_ref in_c = play_on(stage, "B C");
+        merge_thrice(stage, parts[i], in_c, SAMPLE_IS_PARTIAL);
+        check_corrected(stage, 0, in_c, "java p 3 0 3\n");
+    }
 }
 
 /* The whole stack at some time, innermost method first, as JVMTI tells it. */
@@ -512,6 +525,7 @@ int main(void)
         cmocka_unit_test(places_of_interpreted_methods),
         cmocka_unit_test(a_level_of_recursion_that_is_left),
         cmocka_unit_test(a_frame_in_the_middle_that_is_left),
+        cmocka_unit_test(a_part_may_end_anywhere),
         cmocka_unit_test(levels_of_a_part_of_the_stack),
         cmocka_unit_test(a_stack_of_another_time_tells_nothing),
         cmocka_unit_test(what_is_inlined_on_top_is_not_certain),
