@@ -160,7 +160,8 @@ static void begin_budget(struct agent *agent)
     agent->ledger.header->rate_max = HOOK_RATE_FIRST;
     if (!options->plan)
         return;
-    if (plan__read(&agent->plan, options->plan, message, sizeof message) == 0)
+    if (plan__read(&agent->plan, options->plan, options->overhead_ppm, message, sizeof message) ==
+        0)
         agent->ledger.header->planned = 1;
     else
         log__line(LOG_WARN, "plan=%s; this run learns anew", message);

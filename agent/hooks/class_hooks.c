@@ -184,17 +184,17 @@ static uint32_t apply_budget(struct class_look *look, const struct class_method 
     struct class_hooks *hooks = look->hooks;
     bool named = look->choice == CHOICE_NAMED;
     uint32_t hash = plan__code_hash(method);
-    uint32_t rate = named ? 0 : plan__silenced(hooks->plan, method);
+    struct plan_advice advice = plan__advice(hooks->plan, method);
 
     if (hook_quotas__is_off(hooks->quotas, id))
         return 0;
-    if (!rate || hook_quotas__slot(hooks->quotas, id) != id) {
-        hook_quotas__add(hooks->quotas, id, named, hash);
+    if (!advice.rate || named || hook_quotas__slot(hooks->quotas, id) != id) {
+        hook_quotas__add(hooks->quotas, id, named, advice.calls, hash);
         return id;
     }
     if (!ledger__find_method(hooks->ledger, id))
         (void)class_hooks__resolve(hooks, id);
-    hook_quotas__leave_out(hooks->quotas, id, rate, hash);
+    hook_quotas__leave_out(hooks->quotas, id, advice.rate, hash);
     look->choice = CHOICE_PLANNED;
     return 0;
 }

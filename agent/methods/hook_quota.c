@@ -58,7 +58,7 @@ void hook_quotas__end(struct hook_quotas *quotas)
 }
 
 void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named,
-                      uint32_t code_hash)
+                      uint32_t expected_calls, uint32_t code_hash)
 {
     struct method_quota *quota = quotas->methods ? &quotas->methods[method] : NULL;
 
@@ -66,6 +66,8 @@ void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named
         return;
     quota->is_named = is_named;
     quota->code_hash = code_hash;
+    quota->expected = expected_calls;
+    quota->saved = expected_calls;
     quota->since_ns = ledger_time__now_ns(quotas->time);
     quota->from_ns = quota->since_ns;
 }
@@ -261,7 +263,8 @@ static uint32_t allowed_rate(const struct hook_quotas *quotas, const struct meth
 /* Calls that came in that time, against those that the method might make in it and had saved up. */
 static bool has_saved(struct method_quota *quota, uint32_t rate, uint32_t calls, uint64_t ns)
 {
-    double most = (double)rate * HOOK_BURST_S;
+    double burst = (double)rate * HOOK_BURST_S;
+    double most = burst > quota->expected ? burst : quota->expected;
     double saved = (double)quota->saved + (double)rate * (double)ns / NS_PER_S - calls;
 
     quota->saved = (int64_t)(saved < most ? saved : most);

@@ -81,7 +81,9 @@ struct method_quota {
     uint32_t silent_at;   /* … so many calls */
     uint32_t mutes;       /* how often the method was silenced */
     uint32_t code_hash;
-    uint32_t slot;      /* atomic: the slot that its hooks pass; 0: its number */
+    uint32_t
+        expected;  /* calls that a plan expects of it, which it may make at any time; 0: no plan */
+    uint32_t slot; /* atomic: the slot that its hooks pass; 0: its number */
     uint32_t renewals;  /* number of slots it has had since */
     uint32_t weight;    /* ppm of the samples that found it on a stack at its last renewal */
     ledger_ref hooking; /* its record in the ledger; none: it was always heard */
@@ -124,9 +126,10 @@ int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
 /* Frees quotas that no thread has used yet. */
 void hook_quotas__end(struct hook_quotas *quotas);
 
-/* The method has hooks from now on; the hash is that of its code. Not in a hook. */
+/* The method has hooks from now on. Besides its rate it may make so many calls that a plan expects.
+ * The hash is that of its code. Not in a hook. */
 void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named,
-                      uint32_t code_hash);
+                      uint32_t expected_calls, uint32_t code_hash);
 
 /* The method is known to be hot, with so many calls a second, and gets no hooks at all. Makes its
  * record in the ledger if need be. Not in a hook. */

@@ -1,8 +1,10 @@
 #include "agent/methods/plan.h"
 
 #include "agent/methods/class_name.h"
+#include "agent/methods/plan_choice.h"
 #include "native/hash_table.h"
 #include "native/ledger/ledger_reader.h"
+#include "native/thread/unprofiled.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,10 +12,12 @@
 #include <string.h>
 
 #define NAME_BYTES_MAX 4096u
+#define NS_PER_S       1000000000u
+#define CALLS_MARGIN   2u /* times the calls of the earlier run: this one may be longer */
 
 struct planned_method {
-    uint32_t rate;
-    uint32_t code_hash;
+    struct plan_advice advice;
+    uint32_t code_hash; /* 0: the ledger does not have it */
     UT_hash_handle hh;
     char name[]; /* "pkg.Class.method(I)V" */
 };
@@ -50,8 +54,8 @@ static bool add_string(const struct ledger_reader *reader, ledger_ref ref,
     return add_text(name, length, text, bytes);
 }
 
-static int add_method(struct plan *plan, const char *name, size_t length,
-                      const struct ledger_hooking *hooking)
+static int add_method(struct plan *plan, const char *name, size_t length, struct plan_advice advice,
+                      uint32_t code_hash)
 {
     struct planned_method *method;
 
@@ -62,8 +66,8 @@ static int add_method(struct plan *plan, const char *name, size_t length,
     if (!method)
         return -ENOMEM;
     memcpy(method->name, name, length);
-    method->rate = hooking->rate ? hooking->rate : 1;
-    method->code_hash = hooking->code_hash;
+    method->advice = advice;
+    method->code_hash = code_hash;
     HASH_ADD_KEYPTR(hh, plan->methods, method->name, length, method);
     if (method->hh.tbl)
         return 0;
@@ -71,34 +75,80 @@ static int add_method(struct plan *plan, const char *name, size_t length,
     return -ENOMEM;
 }
 
-static int add_hooking(struct plan *plan, const struct ledger_reader *reader, ledger_ref ref)
+/* A method whose names are damaged is not planned. */
+static int advise(struct plan *plan, const struct ledger_reader *reader, ledger_ref ref,
+                  struct plan_advice advice, uint32_t code_hash)
 {
-    const struct ledger_hooking *hooking = ledger_reader__hooking(reader, ref);
-    const struct ledger_method *method =
-        hooking ? ledger_reader__method(reader, hooking->method) : NULL;
+    const struct ledger_method *method = ledger_reader__method(reader, ref);
     char name[NAME_BYTES_MAX];
     size_t length = 0;
 
-    if (!method || hooking->state == HOOKING_HEARD)
-        return 0;
-    if (!add_string(reader, method->class_name, name, &length) ||
+    if (!method || !add_string(reader, method->class_name, name, &length) ||
         !add_text(name, &length, ".", 1) || !add_string(reader, method->name, name, &length) ||
         !add_string(reader, method->signature, name, &length))
         return 0;
-    return add_method(plan, name, length, hooking);
+    return add_method(plan, name, length, advice, code_hash);
 }
 
-int plan__read(struct plan **plan, const char *path, char *message, size_t message_bytes)
+/* An earlier run with a budget silenced these methods. */
+static int leave_out_silenced(struct plan *plan, const struct ledger_reader *reader)
+{
+    ledger_ref ref = 0;
+    int error = 0;
+
+    while (!error && (ref = ledger_reader__next(reader, LEDGER_HOOKINGS, ref)) != 0) {
+        const struct ledger_hooking *hooking = ledger_reader__hooking(reader, ref);
+
+        if (hooking && hooking->state != HOOKING_HEARD)
+            error = advise(plan, reader, hooking->method,
+                           (struct plan_advice){.rate = hooking->rate ? hooking->rate : 1},
+                           hooking->code_hash);
+    }
+    return error;
+}
+
+static uint32_t at_most_32_bits(double value)
+{
+    return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+/* The other methods that the earlier run called have hooks or are left out, by their calls. */
+static int plan_by_calls(struct plan *plan, const struct ledger_reader *reader,
+                         uint32_t overhead_ppm)
+{
+    const struct ledger_header *header = ledger_reader__header(reader);
+    uint64_t ns = unprofiled__less(header->asof_ns, header->unprofiled_wall_ns);
+    struct chosen_method *methods;
+    size_t count;
+    int error = plan_choice__make(reader, overhead_ppm, &methods, &count);
+
+    for (size_t i = 0; !error && i < count; i++) {
+        double calls = (double)methods[i].calls;
+        struct plan_advice advice = {0};
+
+        if (methods[i].is_hooked)
+            advice.calls = at_most_32_bits(calls * CALLS_MARGIN);
+        else
+            advice.rate = at_most_32_bits(1 + calls * NS_PER_S / (double)(ns + 1));
+        error = advise(plan, reader, methods[i].method, advice, 0);
+    }
+    free(methods);
+    return error;
+}
+
+int plan__read(struct plan **plan, const char *path, uint32_t overhead_ppm, char *message,
+               size_t message_bytes)
 {
     struct ledger_reader *reader = ledger_reader__open(path, message, message_bytes);
     struct plan *made = reader ? calloc(1, sizeof *made) : NULL;
     int error = reader ? 0 : -EINVAL;
-    ledger_ref ref = 0;
 
     if (reader && !made)
         error = -ENOMEM;
-    while (!error && (ref = ledger_reader__next(reader, LEDGER_HOOKINGS, ref)) != 0)
-        error = add_hooking(made, reader, ref);
+    else if (reader)
+        error = leave_out_silenced(made, reader);
+    if (!error)
+        error = plan_by_calls(made, reader, overhead_ppm);
     if (reader)
         ledger_reader__close(reader);
     if (error) {
@@ -127,20 +177,23 @@ void plan__delete(struct plan *plan)
     free(plan);
 }
 
-uint32_t plan__silenced(const struct plan *plan, const struct class_method *method)
+struct plan_advice plan__advice(const struct plan *plan, const struct class_method *method)
 {
+    const struct plan_advice none = {0};
     const struct planned_method *found = NULL;
     char name[NAME_BYTES_MAX];
     size_t length = 0;
 
     if (!plan || !plan->methods ||
         !add_text(name, &length, (const char *)method->class_name.bytes, method->class_name.length))
-        return 0;
+        return none;
     class_name__to_dots(name, length);
     if (!add_text(name, &length, ".", 1) ||
         !add_text(name, &length, (const char *)method->name.bytes, method->name.length) ||
         !add_text(name, &length, (const char *)method->descriptor.bytes, method->descriptor.length))
-        return 0;
+        return none;
     HASH_FIND(hh, plan->methods, name, length, found);
-    return found && found->code_hash == plan__code_hash(method) ? found->rate : 0;
+    if (!found || (found->code_hash && found->code_hash != plan__code_hash(method)))
+        return none;
+    return found->advice;
 }

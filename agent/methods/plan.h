@@ -1,8 +1,11 @@
 /*
- * What an earlier run of the program learned (plan=LEDGER): which methods were called so often that
- * their hooks were silenced. These methods get no hooks from the beginning, so nothing has to be
- * learned twice. A method is recognized by its names and a hash of its code; a method whose code
- * has changed is treated as new. Made once, then read by any thread; not in hooks.
+ * What an earlier run of the program learned (plan=LEDGER): which methods are called too often.
+ * These methods get no hooks from the beginning, so nothing has to be learned twice. If the earlier
+ * run had a budget, these are the methods whose hooks were silenced. If the earlier run recorded
+ * every call (overhead=any), the methods with the fewest calls keep their hooks, as many as the
+ * budget is good for. A method is recognized by its names and, where the ledger has it, a hash of
+ * its code; a method whose code has changed is treated as new. Made once, then read by any thread;
+ * not in hooks.
  */
 #ifndef TREADLE_PLAN_H
 #define TREADLE_PLAN_H
@@ -15,13 +18,21 @@
 
 struct plan;
 
-/* Reads the ledger's hookings. 0 or -errno with one line in message. */
-int plan__read(struct plan **plan, const char *path, char *message, size_t message_bytes);
+/* Reads the ledger for a run with that budget, in ppm of the process's CPU. 0 or -errno with one
+ * line in message. */
+int plan__read(struct plan **plan, const char *path, uint32_t overhead_ppm, char *message,
+               size_t message_bytes);
 void plan__delete(struct plan *plan); /* NULL is fine */
 
-/* Calls a second for which the method was silenced. 0: it was not silenced, its code has changed,
- * or there is no plan (NULL). */
-uint32_t plan__silenced(const struct plan *plan, const struct class_method *method);
+/* What the plan says of a method. */
+struct plan_advice {
+    uint32_t rate;  /* calls a second for which the method is left out; 0: it is to have hooks */
+    uint32_t calls; /* that it may make, since the earlier run counted so many; 0: not known */
+};
+
+/* Nothing for a method that is not in the plan or whose code has changed, or without a plan (NULL).
+ */
+struct plan_advice plan__advice(const struct plan *plan, const struct class_method *method);
 
 /* FNV-1a of the method's code. */
 uint32_t plan__code_hash(const struct class_method *method);

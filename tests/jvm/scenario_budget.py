@@ -13,6 +13,7 @@ from running import running
 CLASS = "Budget$Worker"
 KINDS = "Budget$Kinds"  # loaded, and not called
 ROUNDS = 20_000
+FEW_ROUNDS = 1000  # where every call is recorded
 LEAST_CALLS = 48  # of a method before it can fall silent: agent/methods/hook_quota.h
 NAMED = "hotThrower"  # some ten thousand calls a second, each with an exception or ten thousand calls below
 RARE = {"rare", "thrower", "recursion", "middle", "run"}  # fewer calls in all than a method is judged by
@@ -24,6 +25,7 @@ def budget(test):
     first(test)
     named(test)
     planned(test)
+    planned_by_calls(test)
 
 
 def first(test):
@@ -75,6 +77,25 @@ def planned(test):
     test.check(status["planned_methods"] >= len(HOT), f"planned: {status}")
 
 
+def planned_by_calls(test):
+    """With a plan from a run that recorded every call, each method has its hooks from the beginning to the end or not
+    at all; with a plan from that second run, too. The budget has room for the rare methods of a short program, and
+    not for the hottest."""
+    with running(test, "Budget", agent=test.agent_option(events="instrument", overhead="any")) as program:
+        work(program, FEW_ROUNDS)
+        program.end()
+    keep_ledger(test, "every_call.ledger")
+    for what, plan in (("every call", "every_call.ledger"), ("planned again", "by_calls.ledger")):
+        option = test.agent_option(events="instrument", overhead="50%", plan=test.scratch / plan)
+        with running(test, "Budget", agent=option) as program:
+            counts = work(program, FEW_ROUNDS)
+            program.end()
+        hooks = check(test, what, counts)
+        test.check(hooks["hot"] == "planned" and set(hooks.values()) <= {"always", "planned"}, f"{what}: {hooks}")
+        test.check(all(hooks[name] == "always" for name in RARE), f"{what}: {hooks}")
+        keep_ledger(test, "by_calls.ledger")
+
+
 def within_budget(test, **options):
     return test.agent_option(events="instrument", overhead="2%", **options)
 
@@ -83,9 +104,9 @@ def keep_ledger(test, name):
     test.ledger.rename(test.scratch / name)
 
 
-def work(program):
+def work(program, rounds=ROUNDS):
     """What was counted up to its end."""
-    program.ask(f"rounds {ROUNDS}")
+    program.ask(f"rounds {rounds}")
     return counted(program)
 
 

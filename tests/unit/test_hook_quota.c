@@ -81,7 +81,7 @@ static void begin(struct run *run, uint64_t age_ns)
     assert_int_not_equal(ledger__add_method(&run->ledger, METHOD, &names, 0), 0);
     assert_int_equal(hook_quotas__begin(&run->quotas, &run->ledger, &run->time), 0);
     run->quotas.rate_max = 100;
-    hook_quotas__add(&run->quotas, METHOD, false, 0xabcd);
+    hook_quotas__add(&run->quotas, METHOD, false, 0, 0xabcd);
 }
 
 static void end(struct run *run)
@@ -317,7 +317,7 @@ static void a_named_method_is_heard_longest(void **state)
     struct run run;
 
     begin(&run, SECOND);
-    hook_quotas__add(&run.quotas, METHOD + 1, true, 0);
+    hook_quotas__add(&run.quotas, METHOD + 1, true, 0, 0);
     for (uint32_t i = 0; i < 100; i++)
         hook_quotas__step(&run.quotas, NULL, METHOD + 1);
     assert_true(hook_quotas__hear(&run.quotas, METHOD + 1));
@@ -351,6 +351,23 @@ static void turn_off(struct run *run)
     call(run, JUDGED, SECOND / 100);
     call_silently(run, HOOK_START_CALLS, SECOND / 100);
     assert_true(hook_quotas__is_off(&run->quotas, METHOD));
+}
+
+/* 1000 calls at once are what the plan expects of it, 1200 are not. */
+static void what_a_plan_expects_is_heard(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    hook_quotas__add(&run.quotas, METHOD + 1, false, 1000, 0);
+    for (uint32_t calls = 0; calls < 1000; calls += HOOK_QUOTA_STEP)
+        hook_quotas__step(&run.quotas, NULL, METHOD + 1);
+    assert_true(hook_quotas__hear(&run.quotas, METHOD + 1));
+    for (uint32_t calls = 0; calls < 200; calls += HOOK_QUOTA_STEP)
+        hook_quotas__step(&run.quotas, NULL, METHOD + 1);
+    assert_false(hook_quotas__hear(&run.quotas, METHOD + 1));
+    end(&run);
 }
 
 static void what_is_off_is_heard_again_in_another_slot(void **state)
@@ -434,7 +451,7 @@ static void a_planned_method_is_renewed(void **state)
     hook_quotas__leave_out(&run.quotas, METHOD, 5000, 0x1234);
     pass(&run, 10 * SECOND);
     assert_true(hook_quotas__begin_renewal(&run.quotas, METHOD));
-    hook_quotas__add(&run.quotas, METHOD, false, 0x1234);
+    hook_quotas__add(&run.quotas, METHOD, false, 0, 0x1234);
     hook_quotas__end_renewal(&run.quotas, METHOD, true);
     assert_in_range(hooking(&run)->from_ns, SECOND, 2 * SECOND);
     assert_in_range(hooking(&run)->since_ns, 11 * SECOND, 12 * SECOND);
@@ -456,6 +473,7 @@ int main(void)
         cmocka_unit_test(what_is_off_is_not_tried_again),
         cmocka_unit_test(a_named_method_is_heard_longest),
         cmocka_unit_test(a_plan_leaves_a_method_out),
+        cmocka_unit_test(what_a_plan_expects_is_heard),
         cmocka_unit_test(what_is_off_is_heard_again_in_another_slot),
         cmocka_unit_test(a_slot_that_is_over_stays_off),
         cmocka_unit_test(a_class_that_stays_as_it_is_renews_nothing),

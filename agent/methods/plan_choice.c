@@ -1,0 +1,267 @@
+#include "agent/methods/plan_choice.h"
+
+#include "native/cost/cost_model.h"
+#include "native/thread/unprofiled.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define SHORT_NS 1000000u /* in the mean: calls that are short enough to tell something */
+#define CALL_PS  20000u   /* the hooks of a call, if the earlier run had none (events=jvmti) */
+
+/* Of the budget; the rest is for samples, the profiler's threads, and what the model leaves out:
+ * with 75 % for methods with few calls alone ecj took 1.16 times the CPU [1.08 1.19]. */
+#define ROOM_PERCENT 60u
+
+#define PROGRAM_PART 10u /* real programs took up to 8 times the CPU with every call recorded */
+
+#define ADDED UINT32_MAX
+
+struct method_totals {
+    uint64_t calls;
+    uint64_t cum_ns; /* of its frames without another frame of it above */
+    uint64_t resolved_ns;
+};
+
+/* By reference of a node or a method. */
+struct call_totals {
+    const struct ledger_reader *reader;
+    ledger_ref last_node;
+    ledger_ref last_method;
+    uint64_t *cum_ns;   /* of nodes */
+    uint32_t *children; /* of nodes: how many are not added yet, or ADDED */
+    struct method_totals *methods;
+};
+
+static ledger_ref last_of(const struct ledger_reader *reader, enum ledger_table table)
+{
+    ledger_ref ref = 0, last = 0;
+
+    while ((ref = ledger_reader__next(reader, table, ref)) != 0)
+        last = ref > last ? ref : last;
+    return last;
+}
+
+/* The node, if calls made it; or NULL. */
+static const struct ledger_node *called_node(const struct call_totals *totals, ledger_ref ref)
+{
+    const struct ledger_node *node =
+        ref && ref <= totals->last_node ? ledger_reader__node(totals->reader, ref) : NULL;
+
+    return node && !ledger_node__is_sampled(node) ? node : NULL;
+}
+
+/* Adds a node without children to its parent, and so on upwards. Nodes on a cycle, in a damaged
+ * ledger, always have a child that is not added, and are never reached. */
+static void add_upwards(struct call_totals *totals, ledger_ref ref)
+{
+    const struct ledger_node *node;
+
+    while ((node = called_node(totals, ref)) && totals->children[ref] == 0) {
+        totals->children[ref] = ADDED;
+        if (!called_node(totals, node->parent))
+            return;
+        totals->cum_ns[node->parent] += totals->cum_ns[ref];
+        totals->children[node->parent]--;
+        ref = node->parent;
+    }
+}
+
+static void add_up(struct call_totals *totals)
+{
+    const struct ledger_node *node;
+    ledger_ref ref = 0;
+
+    while ((ref = ledger_reader__next(totals->reader, LEDGER_NODES, ref)) != 0) {
+        if (!(node = called_node(totals, ref)))
+            continue;
+        totals->cum_ns[ref] += node->cpu_ns;
+        if (called_node(totals, node->parent))
+            totals->children[node->parent]++;
+    }
+    while ((ref = ledger_reader__next(totals->reader, LEDGER_NODES, ref)) != 0)
+        add_upwards(totals, ref);
+}
+
+static struct method_totals *method_of(const struct call_totals *totals,
+                                       const struct ledger_node *node)
+{
+    return node && ledger_node__kind(node) == NODE_EXACT && node->method <= totals->last_method
+               ? &totals->methods[node->method]
+               : NULL;
+}
+
+static bool is_short(const struct method_totals *method)
+{
+    return method && method->calls && method->cum_ns / method->calls < SHORT_NS;
+}
+
+/* What short calls from long ones take. */
+static void resolve(struct call_totals *totals)
+{
+    ledger_ref ref = 0;
+
+    while ((ref = ledger_reader__next(totals->reader, LEDGER_NODES, ref)) != 0) {
+        const struct ledger_node *node = called_node(totals, ref);
+        struct method_totals *method = method_of(totals, node);
+
+        if (is_short(method) && !is_short(method_of(totals, called_node(totals, node->parent))))
+            method->resolved_ns += totals->cum_ns[ref];
+    }
+}
+
+static void add_methods(struct call_totals *totals, bool has_every_call)
+{
+    ledger_ref ref = 0;
+
+    while ((ref = ledger_reader__next(totals->reader, LEDGER_NODES, ref)) != 0) {
+        const struct ledger_node *node = called_node(totals, ref);
+        struct method_totals *method = method_of(totals, node);
+
+        if (!method)
+            continue;
+        method->calls += node->calls;
+        if (has_every_call && ledger_node__level(node) == 0)
+            method->cum_ns += totals->cum_ns[ref];
+    }
+    if (has_every_call)
+        resolve(totals);
+}
+
+static uint64_t cost_ns(const struct ledger_header *header, uint64_t calls)
+{
+    struct cost_facts facts = {
+        .survey = {.calls = calls,
+                   .cold_calls = calls < COST_COLD_CALLS ? calls : COST_COLD_CALLS,
+                   .methods = 1,
+                   .hot_methods = calls >= COST_HOT_CALLS},
+        .call_ps = header->hook_cost_ps ? header->hook_cost_ps : CALL_PS,
+        .compilers_ns = UINT64_MAX / 100,
+    };
+    struct ledger_own_cost cost = cost_model__of(&facts);
+
+    return ledger_own_cost__sum(&cost);
+}
+
+/* False: there is no memory. */
+static bool list_methods(const struct call_totals *totals, struct chosen_method **methods,
+                         size_t *count)
+{
+    const struct ledger_header *header = ledger_reader__header(totals->reader);
+    size_t room = 1;
+    ledger_ref ref = 0;
+
+    while ((ref = ledger_reader__next(totals->reader, LEDGER_METHODS, ref)) != 0)
+        room++;
+    *count = 0;
+    *methods = calloc(room, sizeof **methods);
+    if (!*methods)
+        return false;
+    while ((ref = ledger_reader__next(totals->reader, LEDGER_METHODS, ref)) != 0) {
+        const struct method_totals *method = &totals->methods[ref];
+
+        if (method->calls)
+            (*methods)[(*count)++] =
+                (struct chosen_method){.method = ref,
+                                       .calls = method->calls,
+                                       .cost_ns = cost_ns(header, method->calls),
+                                       .resolved_ns = method->resolved_ns};
+    }
+    return true;
+}
+
+/* The most CPU time for the price first. */
+static int compare_worth(const void *a, const void *b)
+{
+    const struct chosen_method *left = a, *right = b;
+    double difference = (double)right->resolved_ns / (double)(right->cost_ns + 1) -
+                        (double)left->resolved_ns / (double)(left->cost_ns + 1);
+
+    return difference > 0 ? 1 : difference < 0 ? -1 : 0;
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+    const struct chosen_method *left = a, *right = b;
+
+    return left->calls > right->calls ? 1 : left->calls < right->calls ? -1 : 0;
+}
+
+/* Hooks methods in their order as far as the room bears. What room is left. */
+static uint64_t hook(struct chosen_method *methods, size_t count, uint64_t room_ns,
+                     bool resolving_only)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (methods[i].is_hooked || methods[i].cost_ns > room_ns ||
+            (resolving_only && !methods[i].resolved_ns))
+            continue;
+        methods[i].is_hooked = true;
+        room_ns -= methods[i].cost_ns;
+    }
+    return room_ns;
+}
+
+/* What the program would take without hooks: the account of what hooks cost is not exact, and may
+ * be more than all. */
+static uint64_t program_ns(const struct ledger_header *header)
+{
+    uint64_t all_ns = unprofiled__less(header->process_cpu_ns, header->unprofiled_cpu_ns);
+    uint64_t program_ns = unprofiled__less(all_ns, ledger_own_cost__sum(&header->own_cost));
+
+    return program_ns > all_ns / PROGRAM_PART ? program_ns : all_ns / PROGRAM_PART;
+}
+
+static void choose(const struct ledger_header *header, struct chosen_method *methods, size_t count,
+                   uint32_t overhead_ppm)
+{
+    uint64_t room_ns = program_ns(header) / 1000000 * overhead_ppm / 100 * ROOM_PERCENT;
+
+    qsort(methods, count, sizeof *methods, compare_worth);
+    room_ns = room_ns / 2 + hook(methods, count, room_ns / 2, true);
+    qsort(methods, count, sizeof *methods, compare_calls);
+    (void)hook(methods, count, room_ns, false);
+}
+
+/* 0 or -ENOMEM. */
+static int begin_totals(struct call_totals *totals, bool has_every_call)
+{
+    size_t nodes = has_every_call ? (size_t)totals->last_node + 1 : 1;
+
+    totals->cum_ns = calloc(nodes, sizeof *totals->cum_ns);
+    totals->children = calloc(nodes, sizeof *totals->children);
+    totals->methods = calloc((size_t)totals->last_method + 1, sizeof *totals->methods);
+    return totals->cum_ns && totals->children && totals->methods ? 0 : -ENOMEM;
+}
+
+static void end_totals(struct call_totals *totals)
+{
+    free(totals->cum_ns);
+    free(totals->children);
+    free(totals->methods);
+}
+
+int plan_choice__make(const struct ledger_reader *reader, uint32_t overhead_ppm,
+                      struct chosen_method **methods, size_t *count)
+{
+    const struct ledger_header *header = ledger_reader__header(reader);
+    bool has_every_call = !header->overhead_ppm;
+    struct call_totals totals = {.reader = reader,
+                                 .last_node = last_of(reader, LEDGER_NODES),
+                                 .last_method = last_of(reader, LEDGER_METHODS)};
+    int error = begin_totals(&totals, has_every_call);
+
+    *methods = NULL;
+    *count = 0;
+    if (!error && has_every_call)
+        add_up(&totals);
+    if (!error) {
+        add_methods(&totals, has_every_call);
+        error = list_methods(&totals, methods, count) ? 0 : -ENOMEM;
+    }
+    if (!error && has_every_call)
+        choose(header, *methods, *count, overhead_ppm);
+    for (size_t i = 0; !error && !has_every_call && i < *count; i++)
+        (*methods)[i].is_hooked = true;
+    end_totals(&totals);
+    return error;
+}
