@@ -164,6 +164,8 @@ demo.Inner.loop  (I)V, Demo.java
         self.assertIn("which METHOD?", self.treadle("annotate", status=2))
         self.assertIn("which METHOD of plain.ledger?", self.treadle("annotate", "plain.ledger", status=2))
         self.assertIn("not more", self.treadle("annotate", "a", "b", "c", status=2))
+        self.assertIn("METHOD comes first: treadle annotate demo.Main.work plain.ledger",
+                      self.treadle("annotate", "plain.ledger", "demo.Main.work", status=2))
 
     def test_damage(self):
         """Any bytes in place of any others: a report, or one line; never a crash."""
