@@ -86,8 +86,39 @@ static void give(struct record_pool *pool, enum record_pool_kind kind, ledger_re
     chain[0] = (struct record_chain){0};
 }
 
-/* What others have too much of: one slot of it, since whoever takes all of it makes the others take
- * new records. */
+/* Records whose slot was emptied go into an empty slot, which needs no look at their tail. False:
+ * there is none. */
+static bool put_back(const struct record_pool *pool, enum record_pool_kind kind, ledger_ref rest)
+{
+    struct ledger_free_chains *shared = &pool->ledger->free_chains[kind];
+
+    for (unsigned i = 0; i < LEDGER_FREE_SLOTS; i++) {
+        unsigned slot = (slot_of(rest) + i) % LEDGER_FREE_SLOTS;
+        ledger_ref none = 0;
+
+        if (!atomic_compare_exchange_strong(&shared->heads[slot], &none, rest))
+            continue;
+        atomic_fetch_or(&shared->filled, UINT64_C(1) << slot);
+        return true;
+    }
+    return false;
+}
+
+/* The first records of a slot are the pool's, as many as fit into a chunk: what a pool holds for
+ * itself, nobody else can use, and there is a pool for each kernel thread. */
+static void keep_some(const struct record_pool *pool, enum record_pool_kind kind, ledger_ref first)
+{
+    ledger_ref *link = link_at(pool, kind, first);
+    ledger_ref rest;
+
+    for (size_t left = LEDGER_CHUNK_BYTES / bytes_of(kind); *link && left > 1; left--)
+        link = link_at(pool, kind, *link);
+    rest = *link;
+    if (rest && put_back(pool, kind, rest))
+        *link = 0;
+}
+
+/* Some of what others have too much of. */
 static ledger_ref borrow(const struct record_pool *pool, enum record_pool_kind kind)
 {
     struct ledger_free_chains *shared = &pool->ledger->free_chains[kind];
@@ -102,6 +133,8 @@ static ledger_ref borrow(const struct record_pool *pool, enum record_pool_kind k
             ref = atomic_exchange(&shared->heads[slot], 0);
         filled &= ~bit;
     }
+    if (ref)
+        keep_some(pool, kind, ref);
     return ref;
 }
 

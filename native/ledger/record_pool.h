@@ -1,9 +1,9 @@
 /*
  * Free records of ended and folded threads, for reuse: nodes, side records, threads and their
  * names. Each kernel thread has one pool. A pool hands surplus records over to other pools a chain
- * at a time, without a lock. A pool that is empty takes records from other pools, else from the
- * ledger. A record is reused for its own kind only. A free record is all zero but for its link, so
- * that a reader of a live ledger recognizes it as free.
+ * at a time, without a lock. A pool that is empty takes a few records from other pools, else from
+ * the ledger. A record is reused for its own kind only. A free record is all zero but for its link,
+ * so that a reader of a live ledger recognizes it as free.
  */
 #ifndef TREADLE_RECORD_POOL_H
 #define TREADLE_RECORD_POOL_H
@@ -46,8 +46,7 @@ struct record_pool {
     struct ledger_arena reserved_nodes;
     enum record_reserve takes_reserved;
     struct record_chain chains[POOL_KINDS][2]; /* the chain in use, and a full chain or none */
-    ledger_ref borrowed[POOL_KINDS]; /* chains taken from other pools, of any length; records are
-                                        only taken from them */
+    ledger_ref borrowed[POOL_KINDS]; /* records taken from other pools; they are only taken from */
 };
 
 /* True if the next node would come from the reserved part, and fewer than so many freed nodes are
