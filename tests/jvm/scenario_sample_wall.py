@@ -61,7 +61,7 @@ def stands_in(path, wanted):
 def check_numbers(test, taken):
     most = MS // INTERVAL_MS
     mean = sum(taken.values()) / len(taken)
-    test.check(most // 10 <= mean <= most + most // 5, f"{mean} samples a thread, of {most} at most: {taken}")
+    test.check(SEEN <= mean <= most + most // 5, f"{mean} samples a thread, of {most} at most: {taken}")
     for name, samples in taken.items():
         test.check(abs(samples - mean) <= SIGMAS * mean ** 0.5,
                    f"{name} has {samples} samples, the six have {mean} on average: {taken}")
