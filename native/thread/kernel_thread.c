@@ -638,6 +638,8 @@ bool kernel_thread__push_folded(struct kernel_thread *kernel_thread, uint64_t ke
     kernel_thread__charge_cpu(kernel_thread->record, tree->current, now_ns);
     *token = tree->token++;
     call_tree__enter_slowly(tree, key, true);
+    if (tree->hand.has_worked)
+        kernel_thread__charge_pruning(kernel_thread);
     kernel_thread__publish(kernel_thread);
     end_slowly(kernel_thread, began);
     return true;
@@ -673,6 +675,8 @@ uint64_t kernel_thread__push_slowly(struct kernel_thread *kernel_thread, uint64_
     if (call_tree__is_unseen(&kernel_thread->tree))
         kernel_thread__stand_on_nothing(kernel_thread);
     token = call_tree__push(&kernel_thread->tree, key);
+    if (kernel_thread->tree.hand.has_worked)
+        kernel_thread__charge_pruning(kernel_thread);
     kernel_thread__publish(kernel_thread);
     end_slowly(kernel_thread, began);
     return token;

@@ -287,6 +287,10 @@ void kernel_thread__count(struct kernel_thread *kernel_thread, enum ledger_metri
  * if they can have changed. */
 void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread);
 
+/* Charges what an event that made room took, to the root: charged to the context that was entered,
+ * it would make that one look warm. */
+void kernel_thread__charge_pruning(struct kernel_thread *kernel_thread);
+
 /* Charges the metrics that are charged to nodes, as if there had been a switch. */
 void kernel_thread__charge_metrics(struct kernel_thread *kernel_thread);
 
@@ -355,6 +359,8 @@ static inline void kernel_thread__enter(struct kernel_thread *kernel_thread, uin
     if (__builtin_expect(call_tree__is_unseen(&kernel_thread->tree), 0))
         kernel_thread__stand_on_nothing(kernel_thread);
     call_tree__enter(&kernel_thread->tree, key);
+    if (__builtin_expect(kernel_thread->tree.hand.has_worked, 0))
+        kernel_thread__charge_pruning(kernel_thread);
     kernel_thread__publish(kernel_thread);
 }
 

@@ -159,11 +159,11 @@ static uint64_t charge_both(struct ledger_kernel_thread *record, struct ledger_n
     return wall_ns;
 }
 
-void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread)
+/* CPU and wall time to the node; metrics, if they can have changed, to the current one. */
+static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_node *node)
 {
     const struct kernel_thread_setup *setup = kernel_thread->setup;
     struct ledger_kernel_thread *record = kernel_thread->record;
-    struct ledger_node *node = kernel_thread->tree.current;
     uint64_t now_ns, wall_ns, delta_ns;
     bool switched;
     uint64_t cpu_ns = kernel_clock__sync(&kernel_thread->clock, &setup->time, &now_ns, &switched);
@@ -179,6 +179,24 @@ void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread)
         switched = (int64_t)(wall_ns - delta_ns) > PLAIN_WAIT_NS;
     if (switched || now_ns - kernel_thread->metrics_read_ns > METRICS_INTERVAL_NS)
         charge_metrics(kernel_thread, switched, now_ns);
+}
+
+void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread)
+{
+    charge_slowly(kernel_thread, kernel_thread->tree.current);
+}
+
+void kernel_thread__charge_pruning(struct kernel_thread *kernel_thread)
+{
+    struct call_tree *tree = &kernel_thread->tree;
+    struct ledger_node *root = call_tree__node(tree, tree->thread->root);
+    uint64_t now_ns = ledger_time__now_ns(&kernel_thread->setup->time);
+
+    tree->hand.has_worked = false;
+    if (kernel_clock__ran_through(&kernel_thread->clock, now_ns))
+        kernel_thread__charge_cpu(kernel_thread->record, root, now_ns);
+    else
+        charge_slowly(kernel_thread, root);
 }
 
 void kernel_thread__charge_until_stop(struct kernel_thread *kernel_thread)

@@ -75,6 +75,9 @@ struct pruning_hand {
     uint32_t looked;    /* at so many nodes in this round, … */
     uint32_t freed;     /* … of which so many are free */
     uint32_t nodes;     /* that the round before looked at */
+    uint32_t met_apart; /* in this round: nodes of a (folded) other than the root's */
+    uint32_t apart;     /* in the round before, and made since */
+    bool has_worked;    /* since the last charge: its time is no method's */
     uint64_t most_ns;   /* the limit of what this round folded; 0: nothing yet */
     uint32_t looks;     /* of this call */
     uint32_t rounds;    /* ditto, begun */

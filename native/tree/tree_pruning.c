@@ -19,6 +19,7 @@
 #define SHARED_FROM    1024u /* nodes: from a tree of so many others get some, too */
 #define ANCESTORS_MOST 256u  /* that are walked to find one that stays */
 #define RETURNS_MOST   4096u /* runs of folded frames; with more nothing is folded */
+#define APART_PART     32u   /* of the nodes, that may be in a (folded) other than the root's */
 #define FREED_LEAST    8u    /* a round that frees less than this part raises the limit */
 #define ROUNDS_MOST    2u    /* of one call that finds nothing to fold */
 #define ROUND_LOOKS    16u   /* rounds of fewer looks say nothing, … */
@@ -115,6 +116,12 @@ static bool is_free_leaf(struct call_tree *tree, ledger_ref ref, const struct le
     return node->method && !node->first_child && !may_stand(tree, ref);
 }
 
+/* Nodes of a (folded) other than the root's tell where the time went, but hold no contexts. */
+static bool may_stay_apart(const struct call_tree *tree, const struct ledger_node *leaf)
+{
+    return is_tepid(tree, leaf) && tree->hand.apart < tree->hand.nodes / APART_PART;
+}
+
 /* The next one above that is not cold. */
 static ledger_ref staying_above(struct call_tree *tree, const struct ledger_node *leaf)
 {
@@ -136,6 +143,7 @@ static ledger_ref make_folded(struct call_tree *tree, ledger_ref above)
     tree->pool.takes_reserved = RESERVE_NONE;
     ref = call_tree__add_plain_node(tree, above, NODE_FOLDED);
     tree->pool.takes_reserved = before;
+    tree->hand.apart += ref != 0;
     return ref;
 }
 
@@ -144,16 +152,18 @@ static ledger_ref make_folded(struct call_tree *tree, ledger_ref above)
 static ledger_ref target_of(struct call_tree *tree, const struct ledger_node *leaf)
 {
     ledger_ref above = leaf->parent, folded;
+    bool stays_apart;
 
     if (is_folded(node_at(tree, above)))
         return folded_calls__top(tree, tree->thread);
     above = staying_above(tree, leaf);
     if (above == tree->thread->root)
         return folded_calls__top(tree, tree->thread);
+    stays_apart = may_stay_apart(tree, leaf);
     folded = child_index__find(&tree->pool, above, LEDGER_FOLDED_KEY);
-    if (folded && (is_tepid(tree, leaf) || child_index__find(&tree->pool, folded, leaf->key)))
+    if (folded && (stays_apart || child_index__find(&tree->pool, folded, leaf->key)))
         return folded;
-    folded = is_tepid(tree, leaf) ? make_folded(tree, above) : 0;
+    folded = stays_apart ? make_folded(tree, above) : 0;
     return folded ? folded : folded_calls__top(tree, tree->thread);
 }
 
@@ -213,6 +223,7 @@ static bool fold_leaf(struct call_tree *tree, ledger_ref ref, ledger_ref before)
              : node_move__relink(tree, ref, folded, before)))
         return false;
     count_move(tree, to != 0);
+    tree->hand.apart += folded != tree->thread->folded && !to;
     if (!was_folded)
         count_folding(tree, node_at(tree, folded), cpu_ns);
     return true;
@@ -284,6 +295,8 @@ static void begin_round(struct call_tree *tree)
     hand->at = thread->root;
     hand->goes_down = true;
     hand->nodes = hand->looked;
+    hand->apart = hand->met_apart;
+    hand->met_apart = 0;
     hand->rounds++;
     hand->depth = hand->looked = hand->freed = 0;
     hand->most_ns = 0;
@@ -335,6 +348,7 @@ static void look(struct call_tree *tree)
     parent = node->parent;
     before = before_of(hand);
     hand->looked++;
+    hand->met_apart += is_folded(node) || is_folded(node_at(tree, parent));
     gone = fold(tree, ref, before);
     go_on(tree, next, parent, gone ? before : ref);
 }
@@ -401,7 +415,7 @@ static bool fold_some(struct call_tree *tree)
 
     if (!is_of_thread(tree)) {
         hand->of = NULL;
-        hand->looked = hand->freed = 0;
+        hand->looked = hand->freed = hand->met_apart = 0;
         begin_round(tree);
     }
     if (!mark_standing(tree)) {
@@ -439,6 +453,7 @@ bool tree_pruning__make_room(struct call_tree *tree)
     tree->hand.rest = 0;
     if (!ledger__begin_folding(tree->ledger))
         return false;
+    tree->hand.has_worked = true;
     folded = fold_some(tree);
     ledger__end_folding(tree->ledger);
     return folded;

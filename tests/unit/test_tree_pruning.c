@@ -269,6 +269,73 @@ static void the_bound_holds(void **state)
     }
 }
 
+/* ---- what pruning costs ---- */
+
+/* Calls below a first one, as hooks report them: none is made by the thread itself. Returns the
+ * thread's own CPU time since that first one. */
+static uint64_t own_time_below(struct java_world *world, unsigned steps)
+{
+    struct story story = {.seed = 8};
+    const struct ledger_node *root = node_at(&world->ledger, mine.thread->root);
+    uint64_t before_ns;
+    story.tokens[story.depth++] = kernel_thread__push(&mine, FIRST_KEY);
+    before_ns = root->cpu_ns;
+    while (steps-- > 0) {
+        if (story.depth == 1 || (story.depth < 20 && draw_number(&story, 2)))
+            story.tokens[story.depth++] =
+                kernel_thread__push(&mine, FIRST_KEY + draw_number(&story, METHODS));
+        else
+            kernel_thread__pop(&mine, story.tokens[--story.depth]);
+    }
+    return root->cpu_ns - before_ns;
+}
+
+/* A context is not warm because room was made for it: the time of that is the thread's own. */
+static void what_it_takes_is_no_context_s(void **state)
+{
+    (void)state;
+    struct java_world *world = make(64 * 1024 * KIB);
+    assert_int_equal(own_time_below(world, 20000), 0);
+    assert_int_equal(mine.thread->foldings, 0);
+    kernel_thread__end(&mine);
+    world = make(512 * KIB);
+    uint64_t own_ns = own_time_below(world, 20000);
+    print_message("%llu foldings, %llu ns\n", (unsigned long long)mine.thread->foldings,
+                  (unsigned long long)own_ns);
+    assert_true(mine.thread->foldings > 1000);
+    assert_true(own_ns > 0);
+    kernel_thread__end(&mine);
+}
+
+/* ---- nodes that hold no context ---- */
+
+static void most_nodes_are_contexts(void **state)
+{
+    (void)state;
+    struct story story = {.seed = 21};
+    struct java_world *world = make(1024 * KIB);
+    struct ledger_thread *thread = mine.thread;
+    unsigned nodes = 0, apart = 0;
+    ledger_ref ref = 0;
+    for (unsigned round = 0; round < 2000; round++)
+        wander_at(&story, 200, 0, 100000);
+    check_totals(&world->ledger, thread, &story);
+    while ((ref = ledger__next(&world->ledger, LEDGER_NODES, ref)) != 0) {
+        const struct ledger_node *node = node_at(&world->ledger, ref);
+        bool is_below =
+            node->parent && ledger_node__kind(node_at(&world->ledger, node->parent)) == NODE_FOLDED;
+        nodes += ledger_node__kind(node) != 0;
+        apart += ref != thread->folded && ledger_node__kind(node) == NODE_FOLDED;
+        apart += is_below && node->parent != thread->folded;
+    }
+    print_message("%llu foldings, %u nodes, %u apart\n", (unsigned long long)thread->foldings,
+                  nodes, apart);
+    assert_true(thread->foldings > 100000);
+    assert_true(apart > 0);
+    assert_true(apart < nodes / 16);
+    kernel_thread__end(&mine);
+}
+
 /* ---- metrics of a node's own ---- */
 
 static void metrics_are_moved_too(void **state)
@@ -672,6 +739,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(totals_stay_and_what_is_hot),   cmocka_unit_test(the_bound_holds),
+        cmocka_unit_test(what_it_takes_is_no_context_s), cmocka_unit_test(most_nodes_are_contexts),
         cmocka_unit_test(metrics_are_moved_too),         cmocka_unit_test(samples_are_moved_too),
         cmocka_unit_test(a_join_is_there_or_not),        cmocka_unit_test(a_leaf_is_here_or_there),
         cmocka_unit_test(a_frame_is_here_or_there),      cmocka_unit_test(a_kill_leaves_all),
