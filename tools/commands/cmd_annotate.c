@@ -95,7 +95,7 @@ static error_t parse_annotate_option(int key, char *argument, struct argp_state 
             (access(request->method, F_OK) == 0 || ledger_argument__is_pid(request->method)))
             argp_error(state, "which METHOD of %s? As in treadle annotate pkg.Class.method %s",
                        request->method, request->method);
-        if (request->ledger && access(request->method, F_OK) == 0 &&
+        if (request->method && request->ledger && access(request->method, F_OK) == 0 &&
             access(request->ledger, F_OK) != 0 && !ledger_argument__is_pid(request->ledger))
             argp_error(state, "METHOD comes first: treadle annotate %s %s", request->ledger,
                        request->method);
