@@ -75,4 +75,11 @@ struct java_threads {
     struct standing_methods standing;
 };
 
+typedef void (*visit_java_thread)(struct java_threads *threads, JNIEnv *jni, jthread thread,
+                                  void *context);
+
+/* Visits all platform threads that live. */
+void java_threads__each(struct java_threads *threads, JNIEnv *jni, visit_java_thread visit,
+                        void *context);
+
 #endif

@@ -247,8 +247,6 @@ void standing_frames__leave_old(struct java_threads *threads, struct kernel_thre
 
 /* A thread that another one looks at. */
 struct placing {
-    struct java_threads *threads;
-    JNIEnv *jni;
     uint32_t epoch;
     jvmtiFrameInfo *frames;
     uint64_t *keys;
@@ -258,17 +256,16 @@ struct placing {
 };
 
 /* Of a deeper stack the oldest frames are not known: that is as good as unseen. */
-static void look_at(struct placing *placing, jthread thread)
+static void look_at(struct java_threads *threads, struct placing *placing, jthread thread)
 {
-    jvmtiEnv *jvmti = placing->threads->jvmti;
+    jvmtiEnv *jvmti = threads->jvmti;
     jint count = 0;
 
     if ((*jvmti)->GetStackTrace(jvmti, thread, 0, FRAMES_MAX, placing->frames, &count) !=
             JVMTI_ERROR_NONE ||
         count == FRAMES_MAX)
         count = 0;
-    placing->count =
-        keys_of(placing->threads, placing->epoch, placing->frames, count, placing->keys);
+    placing->count = keys_of(threads, placing->epoch, placing->frames, count, placing->keys);
 }
 
 static void stand_there(struct kernel_thread *kernel_thread, void *context)
@@ -296,61 +293,51 @@ static void ask_if_silent(struct kernel_thread *kernel_thread, void *context)
 /* As long as the kernel thread has had no event, the virtual thread mounted there has been mounted
  * since the epoch began. A mounted virtual thread without a record is charged to the carrier until
  * the virtual thread's first event. */
-static void place_if_silent(struct placing *placing, jthread thread)
+static void place_if_silent(struct java_threads *threads, JNIEnv *jni, jthread thread,
+                            void *context)
 {
-    struct java_threads *threads = placing->threads;
-    pid_t tid = java_tid__of(&threads->java_tid, placing->jni, thread);
-    jthread mounted = tid > 0 ? virtual_threads__mounted_on(threads, placing->jni, thread) : NULL;
+    struct placing *placing = context;
+    pid_t tid = java_tid__of(&threads->java_tid, jni, thread);
+    jthread mounted = tid > 0 ? virtual_threads__mounted_on(threads, jni, thread) : NULL;
 
     placing->is_silent = false;
     placing->mounted = mounted ? virtual_threads__record(threads, mounted) : 0;
     if (tid > 0)
         kernel_thread_table__visit(threads->kernel_threads, tid, ask_if_silent, placing);
     if (placing->is_silent) {
-        look_at(placing, placing->mounted ? mounted : thread);
+        look_at(threads, placing, placing->mounted ? mounted : thread);
         kernel_thread_table__visit(threads->kernel_threads, tid, stand_there_again, placing);
     }
-    (*placing->jni)->DeleteLocalRef(placing->jni, mounted);
+    (*jni)->DeleteLocalRef(jni, mounted);
 }
 
-static void place(struct placing *placing, jthread thread)
+static void place(struct java_threads *threads, JNIEnv *jni, jthread thread, void *context)
 {
-    struct java_threads *threads = placing->threads;
-    pid_t tid = java_tid__of(&threads->java_tid, placing->jni, thread);
-    jthread mounted = tid > 0 ? virtual_threads__mounted_on(threads, placing->jni, thread) : NULL;
+    struct placing *placing = context;
+    pid_t tid = java_tid__of(&threads->java_tid, jni, thread);
+    jthread mounted = tid > 0 ? virtual_threads__mounted_on(threads, jni, thread) : NULL;
 
     if (tid <= 0)
         return;
-    look_at(placing, mounted ? mounted : thread);
+    look_at(threads, placing, mounted ? mounted : thread);
     if (mounted) {
-        virtual_threads__place(threads, placing->jni, mounted, tid, placing->epoch, placing->keys,
+        virtual_threads__place(threads, jni, mounted, tid, placing->epoch, placing->keys,
                                placing->count);
-        (*placing->jni)->DeleteLocalRef(placing->jni, mounted);
+        (*jni)->DeleteLocalRef(jni, mounted);
     } else {
         kernel_thread_table__visit(threads->kernel_threads, tid, stand_there, placing);
     }
 }
 
 static void visit_all(struct java_threads *threads, JNIEnv *jni, uint32_t epoch,
-                      void (*visit)(struct placing *placing, jthread thread))
+                      visit_java_thread visit)
 {
-    jvmtiEnv *jvmti = threads->jvmti;
-    struct placing placing = {.threads = threads,
-                              .jni = jni,
-                              .epoch = epoch,
+    struct placing placing = {.epoch = epoch,
                               .frames = malloc(FRAMES_MAX * sizeof *placing.frames),
                               .keys = malloc(FRAMES_MAX * sizeof *placing.keys)};
-    jthread *all;
-    jint count;
 
-    if (placing.frames && placing.keys &&
-        (*jvmti)->GetAllThreads(jvmti, &count, &all) == JVMTI_ERROR_NONE) {
-        for (jint i = 0; i < count; i++) {
-            visit(&placing, all[i]);
-            (*jni)->DeleteLocalRef(jni, all[i]);
-        }
-        (*jvmti)->Deallocate(jvmti, (unsigned char *)all);
-    }
+    if (placing.frames && placing.keys)
+        java_threads__each(threads, jni, visit, &placing);
     free(placing.frames);
     free(placing.keys);
 }

@@ -355,13 +355,14 @@ struct kernel_thread *thread_events__identify(struct java_threads *threads, JNIE
     return mine && !mine->paused ? mine : NULL;
 }
 
-static void adopt(struct java_threads *threads, JNIEnv *jni, jthread thread)
+static void adopt(struct java_threads *threads, JNIEnv *jni, jthread thread, void *context)
 {
     struct java_thread_facts facts = {0};
     pid_t tid = java_tid__of(&threads->java_tid, jni, thread);
     jvmtiThreadInfo info;
     ledger_ref ref;
 
+    (void)context;
     if (tid <= 0 || !learn(threads, jni, thread, &info, &facts))
         return;
     facts.host = sampler__java_thread_of(threads->sampler, jni, thread);
@@ -372,58 +373,42 @@ static void adopt(struct java_threads *threads, JNIEnv *jni, jthread thread)
     drop_info(threads, jni, &info);
 }
 
+static void note_host(struct java_threads *threads, JNIEnv *jni, jthread thread, void *context)
+{
+    pid_t tid = java_tid__of(&threads->java_tid, jni, thread);
+
+    (void)context;
+    if (tid > 0)
+        java_hosts__note(threads->sampler->hosts, tid,
+                         sampler__java_thread_of(threads->sampler, jni, thread));
+}
+
 void thread_events__note_hosts(struct java_threads *threads, JNIEnv *jni)
 {
-    jvmtiEnv *jvmti = threads->jvmti;
-    jthread *all;
-    jint count;
-
-    if ((*jvmti)->GetAllThreads(jvmti, &count, &all) != JVMTI_ERROR_NONE)
-        return;
-    for (jint i = 0; i < count; i++) {
-        pid_t tid = java_tid__of(&threads->java_tid, jni, all[i]);
-
-        if (tid > 0)
-            java_hosts__note(threads->sampler->hosts, tid,
-                             sampler__java_thread_of(threads->sampler, jni, all[i]));
-        (*jni)->DeleteLocalRef(jni, all[i]);
-    }
-    (*jvmti)->Deallocate(jvmti, (unsigned char *)all);
+    java_threads__each(threads, jni, note_host, NULL);
 }
 
 void thread_events__adopt_all(struct java_threads *threads, JNIEnv *jni)
 {
-    jvmtiEnv *jvmti = threads->jvmti;
-    jthread *all;
-    jint count;
-
     java_hosts__forget_noted(threads->sampler->hosts);
-    if ((*jvmti)->GetAllThreads(jvmti, &count, &all) != JVMTI_ERROR_NONE)
-        return;
-    for (jint i = 0; i < count; i++) {
-        adopt(threads, jni, all[i]);
-        (*jni)->DeleteLocalRef(jni, all[i]);
+    java_threads__each(threads, jni, adopt, NULL);
+}
+
+static void record_present_name(struct java_threads *threads, JNIEnv *jni, jthread thread,
+                                void *context)
+{
+    jvmtiEnv *jvmti = threads->jvmti;
+    ledger_ref ref = java_thread_table__find(&threads->table, java_id(threads, jni, thread));
+    jvmtiThreadInfo info;
+
+    (void)context;
+    if (ref && (*jvmti)->GetThreadInfo(jvmti, thread, &info) == JVMTI_ERROR_NONE) {
+        thread_events__record_name(threads, ref, info.name);
+        drop_info(threads, jni, &info);
     }
-    (*jvmti)->Deallocate(jvmti, (unsigned char *)all);
 }
 
 void thread_events__record_names(struct java_threads *threads, JNIEnv *jni)
 {
-    jvmtiEnv *jvmti = threads->jvmti;
-    jthread *all;
-    jint count;
-
-    if ((*jvmti)->GetAllThreads(jvmti, &count, &all) != JVMTI_ERROR_NONE)
-        return;
-    for (jint i = 0; i < count; i++) {
-        ledger_ref ref = java_thread_table__find(&threads->table, java_id(threads, jni, all[i]));
-        jvmtiThreadInfo info;
-
-        if (ref && (*jvmti)->GetThreadInfo(jvmti, all[i], &info) == JVMTI_ERROR_NONE) {
-            thread_events__record_name(threads, ref, info.name);
-            drop_info(threads, jni, &info);
-        }
-        (*jni)->DeleteLocalRef(jni, all[i]);
-    }
-    (*jvmti)->Deallocate(jvmti, (unsigned char *)all);
+    java_threads__each(threads, jni, record_present_name, NULL);
 }
