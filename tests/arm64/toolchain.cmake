@@ -1,0 +1,26 @@
+# Debian's cross compiler for arm64, the libraries that tests/arm64/sysroot unpacks, and QEMU's user-mode
+# emulation for the tests, where it is installed.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+
+get_filename_component(sysroot ${CMAKE_CURRENT_LIST_DIR}/../../build/arm64-sysroot ABSOLUTE)
+set(libraries ${sysroot}/usr/lib/aarch64-linux-gnu ${sysroot}/lib/aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH ${sysroot} /usr/aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${sysroot})
+set(ENV{PKG_CONFIG_LIBDIR} ${sysroot}/usr/lib/aarch64-linux-gnu/pkgconfig:${sysroot}/usr/share/pkgconfig)
+foreach(folder ${libraries})
+  string(APPEND CMAKE_EXE_LINKER_FLAGS_INIT " -L${folder} -Wl,-rpath-link,${folder}")
+  string(APPEND CMAKE_SHARED_LINKER_FLAGS_INIT " -L${folder} -Wl,-rpath-link,${folder}")
+endforeach()
+set(CMAKE_C_FLAGS_INIT "-isystem ${sysroot}/usr/include -isystem ${sysroot}/usr/include/aarch64-linux-gnu")
+
+find_program(QEMU_AARCH64 NAMES qemu-aarch64-static qemu-aarch64)
+if(QEMU_AARCH64)
+  list(JOIN libraries ":" path)
+  set(CMAKE_CROSSCOMPILING_EMULATOR ${QEMU_AARCH64} -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=${path})
+endif()
