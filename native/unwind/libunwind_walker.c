@@ -229,6 +229,7 @@ static int create_space(struct libunwind_walker *walker)
 
 int libunwind_walker__open(struct libunwind_walker **walker)
 {
+    static const char *const library = LIBRARY;
     struct libunwind_walker *new = calloc(1, sizeof *new);
     int error;
 
@@ -236,7 +237,7 @@ int libunwind_walker__open(struct libunwind_walker **walker)
     if (!new)
         return -ENOMEM;
     /* A symbol that is bound when it is first used would be bound in a handler. */
-    new->library = LIBRARY ? dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL) : NULL;
+    new->library = library ? dlopen(library, RTLD_NOW | RTLD_LOCAL) : NULL;
     error = new->library &&resolve(new) ? create_space(new) : -ELIBACC;
     if (error)
         libunwind_walker__close(new);
