@@ -6,6 +6,7 @@ from collections import Counter
 from fnmatch import fnmatchcase
 
 FAILED_PPM = 20_000  # of the samples taken
+FAILED_ANYWAY = 5  # walks that may fail however few the samples are: a start has moments that nobody can walk from
 
 
 def name_of(node):
@@ -100,9 +101,13 @@ def check_books(test, views, what="", failed_ppm=FAILED_PPM):
     test.check(in_nodes + lost == told["taken"],
                f"{what}: {in_nodes} samples in nodes and {lost} lost of {told['taken']}")
     failed = failures(told)
-    test.check(failed * 1_000_000 <= failed_ppm * told["taken"],
+    test.check(are_few(failed, told["taken"], failed_ppm),
                f"{what}: {failed} of {told['taken']} walks failed: {reasons(told)}")
     return told
+
+
+def are_few(failed, taken, failed_ppm=FAILED_PPM):
+    return failed <= FAILED_ANYWAY + failed_ppm * taken / 1_000_000
 
 
 def failures(told):
