@@ -12,6 +12,7 @@ __attribute__((format(printf, 1, 0))) static void write_line(const char *format,
 {
     char *line = NULL;
     int length = vasprintf(&line, format, arguments);
+
     if (length < 0)
         return;
     struct text_store store = {0};
@@ -25,6 +26,7 @@ __attribute__((format(printf, 1, 0))) static void write_line(const char *format,
 int command__fail(const char *format, ...)
 {
     va_list arguments;
+
     va_start(arguments, format);
     write_line(format, arguments);
     va_end(arguments);
@@ -34,6 +36,7 @@ int command__fail(const char *format, ...)
 void command__note(const char *format, ...)
 {
     va_list arguments;
+
     va_start(arguments, format);
     write_line(format, arguments);
     va_end(arguments);
@@ -44,6 +47,7 @@ void command__note(const char *format, ...)
 int command__flush_output(int status)
 {
     int failed = ferror(stdout);
+
     errno = 0;
     if (fflush(stdout) != 0)
         failed = 1;

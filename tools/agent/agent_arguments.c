@@ -99,6 +99,7 @@ static void add_option(struct agent_options *options, struct argp_state *state, 
 static void add_any(struct agent_options *options, struct argp_state *state, char *option)
 {
     char *value = strchr(option, '=');
+
     if (value)
         *value++ = '\0';
     if (!option[0] || strchr(option, ','))
@@ -135,6 +136,7 @@ static error_t parse_agent_option(int key, char *argument, struct argp_state *st
         {KEY_UNWIND, "unwind"},
         {KEY_OVERHEAD, "overhead"},
     };
+
     for (size_t i = 0; i < sizeof(direct) / sizeof(direct[0]); i++) {
         if (direct[i].key != key)
             continue;

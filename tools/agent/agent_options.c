@@ -14,6 +14,7 @@ int agent_options__add(struct agent_options *options, const char *key, const cha
 {
     char *joined = NULL;
     bool list = strcmp(key, "metrics") == 0;
+
     if (value && strchr(value, ',') && !list)
         return -EINVAL;
     int length = asprintf(&joined, "%s%s%s%s%s", options->text ? options->text : "",
@@ -35,6 +36,7 @@ static bool append(char **text, const char *piece, size_t length, const char *be
     int made = asprintf(&longer, "%s%s%.*s", *text ? *text : "", before, (int)length, piece);
 
     free(*text);
+
     *text = made < 0 ? NULL : longer;
     return *text != NULL;
 }
@@ -80,6 +82,7 @@ void agent_options__release(struct agent_options *options)
 static void own_folder(char folder[PATH_MAX])
 {
     ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+
     folder[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(folder, '/');
     if (slash)
@@ -90,6 +93,7 @@ static char *try_path(const char *path, char *tried, size_t tried_bytes)
 {
     size_t at = strlen(tried);
     char *absolute = realpath(path, NULL);
+
     if (absolute && access(absolute, R_OK) == 0)
         return absolute;
     free(absolute);
@@ -101,6 +105,7 @@ char *agent_library__find(char *tried, size_t tried_bytes)
 {
     static const char *const beside[] = {"/../agent/" LIBRARY, "/../lib/treadle/" LIBRARY};
     const char *chosen = getenv("TREADLE_AGENT");
+
     tried[0] = '\0';
     if (chosen && chosen[0])
         return try_path(chosen, tried, tried_bytes);
@@ -109,6 +114,7 @@ char *agent_library__find(char *tried, size_t tried_bytes)
     char *found = NULL;
     for (size_t i = 0; i < 2 && !found; i++) {
         char path[PATH_MAX + 64];
+
         snprintf(path, sizeof(path), "%s%s", folder, beside[i]);
         found = try_path(path, tried, tried_bytes);
     }

@@ -23,6 +23,7 @@ static void line_range(const struct report_method_code *code, uint32_t *first, u
     *last = 0;
     for (size_t at = 0; at + 4 <= code->line_bytes; at += 4) {
         uint16_t line;
+
         memcpy(&line, code->lines + at + 2, sizeof(line));
         *first = line && line < *first ? line : *first;
         *last = line > *last ? line : *last;
@@ -34,6 +35,7 @@ static char *with_spaces(const char *line)
     size_t length = strcspn(line, "\r\n");
     char *spaced = memory__zeroed(length * TAB_COLUMNS + 1, 1);
     size_t column = 0;
+
     for (size_t i = 0; i < length; i++) {
         do
             spaced[column++] = line[i] == '\t' ? ' ' : line[i];
@@ -63,6 +65,7 @@ static FILE *open_in_folder(const struct report_method *method, const char *fold
     FILE *file = NULL;
     const char *dot = strrchr(method->class_name.bytes, '.');
     int package = dot ? (int)(dot - method->class_name.bytes) : 0;
+
     if (name && !strchr(name, '/') &&
         asprintf(&path, "%s/%.*s/%s", folder, package, method->class_name.bytes, name) > 0) {
         for (char *at = path + strlen(folder); at < path + strlen(folder) + 1 + package; at++)
@@ -82,6 +85,7 @@ static FILE *open_source(const struct report_method *method, const char *source,
                          size_t message_bytes)
 {
     struct stat status;
+
     if (stat(source, &status) != 0) {
         snprintf(message, message_bytes, "%s: cannot be read: %s", source, strerror(errno));
         return NULL;
@@ -100,6 +104,7 @@ static void add_lines(struct listing *listing, FILE *file, uint32_t first, uint3
 {
     char *line = NULL;
     size_t room = 0;
+
     for (uint32_t number = 1; number <= last && number <= LINES_MAX; number++) {
         if (getline(&line, &room, file) < 0)
             break;
@@ -115,8 +120,10 @@ static void add_bare_rows(struct listing *listing, const struct report_places *p
 {
     for (int32_t bci = -1;;) {
         int32_t next = -1;
+
         for (uint32_t i = 0; i < places->place_count; i++) {
             const struct report_place *place = &places->places[i];
+
             if (place->method == method && place->bci > bci && (next < 0 || place->bci < next))
                 next = place->bci;
         }
@@ -132,9 +139,11 @@ void annotation__add_bytecode(struct annotation *annotation, struct report_place
                               const struct report_method_code *code, const char *title)
 {
     struct listing *listing = annotation__add(annotation, LISTING_BYTECODE, strdup(title));
+
     for (size_t at = 0; at < code->bytecode_bytes;) {
         char text[BYTECODE_TEXT_BYTES];
         size_t taken = bytecode_text__instruction(code->bytecode, code->bytecode_bytes, at, text);
+
         listing__add(listing, at, strdup(text))->line = report_method_code__line(code, (int64_t)at);
         at += taken;
     }
@@ -143,6 +152,7 @@ void annotation__add_bytecode(struct annotation *annotation, struct report_place
     for (uint32_t i = 0; i < places->place_count; i++) {
         const struct report_place *place = &places->places[i];
         bool inside = !code->bytecode || (uint64_t)place->bci < code->bytecode_bytes;
+
         if (place->method != annotation->method || place->bci < 0)
             continue;
         if (!inside || !listing__count(listing, (uint64_t)place->bci, place->samples))
@@ -157,6 +167,7 @@ int annotation__add_source(struct annotation *annotation, struct report_places *
     const struct report_method *method = &places->model->methods[annotation->method];
     uint32_t first, last;
     FILE *file = open_source(method, source, message, message_bytes);
+
     if (!file)
         return -ENOENT;
     line_range(code, &first, &last);
@@ -171,6 +182,7 @@ int annotation__add_source(struct annotation *annotation, struct report_places *
     fclose(file);
     for (uint32_t i = 0; i < places->place_count; i++) {
         const struct report_place *place = &places->places[i];
+
         if (place->method != annotation->method || place->bci < 0)
             continue;
         uint32_t line = report_method_code__line(code, place->bci);

@@ -19,6 +19,7 @@ static void disassemble(struct listing *listing, struct machine_text *machine,
         char text[MACHINE_TEXT_BYTES];
         size_t taken =
             machine_text__instruction(machine, bytes + at, length - at, address + at, text);
+
         listing__add(listing, at, strdup(text));
         at += taken;
     }
@@ -28,6 +29,7 @@ static char *code_title(const struct report_code *code)
 {
     char *title = NULL;
     char until[64] = "";
+
     if (code->unloaded_ns)
         snprintf(until, sizeof(until), ", thrown away after %" PRIu64 " ms",
                  (code->unloaded_ns > code->loaded_ns ? code->unloaded_ns - code->loaded_ns : 0) /
@@ -49,6 +51,7 @@ static char *owner_note(struct report_places *places, const struct report_place 
     char *note = NULL;
     int length =
         line ? asprintf(&note, "%s:%" PRIu32, name.bytes, line) : asprintf(&note, "%s", name.bytes);
+
     text_store__release(&store);
     return length < 0 ? NULL : note;
 }
@@ -58,6 +61,7 @@ static void note_place(struct annotation *annotation, struct report_places *plac
 {
     if (place->method == annotation->method && place->bci >= 0) {
         struct report_method_code code = report_places__code_of(places, place->method);
+
         row->line = report_method_code__line(&code, place->bci);
     } else if (place->method != REPORT_NONE && place->method != annotation->method && !row->note) {
         row->note = owner_note(places, place);
@@ -68,6 +72,7 @@ static int by_offset(const void *a, const void *b)
 {
     const struct report_place *x = *(const struct report_place *const *)a;
     const struct report_place *y = *(const struct report_place *const *)b;
+
     if (x->offset != y->offset)
         return x->offset < y->offset ? -1 : 1;
     return x < y ? -1 : x > y;
@@ -79,9 +84,11 @@ static const struct report_place **places_in(const struct report_places *places,
 {
     const struct report_place **found =
         memory__zeroed(places->place_count, sizeof(const struct report_place *));
+
     *count = 0;
     for (uint32_t i = 0; i < places->place_count; i++) {
         const struct report_place *place = &places->places[i];
+
         if (place->code == code && (code != REPORT_NONE || place->method == method))
             found[(*count)++] = place;
     }
@@ -97,11 +104,13 @@ static void count_places(struct annotation *annotation, struct report_places *pl
     size_t count;
     const struct report_place **found = places_in(places, annotation->method, code, &count);
     size_t inside = listing->row_count;
+
     listing->samples = 0;
     for (size_t i = 0; i < count; i++) {
         const struct report_place *place = found[i];
         struct listing_row *row = listing__row_at(listing, place->offset);
         bool known = place->offset < length && inside > 0;
+
         if (!known && (!row || row->position != place->offset))
             row = listing__add(listing, place->offset, strdup(""));
         row->samples += place->samples;
@@ -115,8 +124,10 @@ void annotation__add_compiled(struct annotation *annotation, struct report_place
 {
     unsigned machine = machine_text__machine_of(places->model->machine.bytes);
     struct machine_text *text = machine_text__new(machine);
+
     for (uint32_t i = 0; i < places->code_count; i++) {
         const struct report_code *code = &places->codes[i];
+
         if (code->method != annotation->method)
             continue;
         struct listing *listing = annotation__add(annotation, LISTING_CODE, code_title(code));
@@ -130,10 +141,12 @@ void annotation__add_compiled(struct annotation *annotation, struct report_place
 static void note_lines(struct listing *listing, struct native_image *image, uint64_t address)
 {
     const char *before = "";
+
     for (size_t i = 0; i < listing->row_count; i++) {
         struct listing_row *row = &listing->rows[i];
         const char *file;
         int line;
+
         if (native_image__line(image, address + row->position, &file, &line) != 0 || line <= 0)
             continue;
         const char *slash = strrchr(file, '/');
@@ -149,6 +162,7 @@ static size_t function_bytes(const struct report_method_code *code, struct nativ
 {
     struct native_function function;
     uint64_t size = code->size;
+
     if (!size && native_image__function(image, code->address, &function) == 0)
         size = function.address + function.size - code->address;
     return size < FUNCTION_BYTES_MAX ? (size_t)size : FUNCTION_BYTES_MAX;
@@ -159,6 +173,7 @@ static char *native_title(const struct report_method *method, struct native_imag
     char *title = NULL;
     bool file = method->image.bytes[0] == '/';
     const char *why = image ? "" : file ? ": not there, or of another build" : ": not a file";
+
     return asprintf(&title, "%s%s", method->image.bytes, why) < 0 ? NULL : title;
 }
 
@@ -173,6 +188,7 @@ void annotation__add_native(struct annotation *annotation, struct report_places 
     struct machine_text *text = image ? machine_text__new(native_image__machine(image)) : NULL;
     struct listing *listing =
         annotation__add(annotation, LISTING_CODE, native_title(method, image));
+
     if (bytes)
         disassemble(listing, text, bytes, length, code->address);
     if (image)

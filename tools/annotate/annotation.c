@@ -7,6 +7,7 @@
 struct listing *annotation__add(struct annotation *annotation, enum listing_kind kind, char *title)
 {
     size_t room = annotation->listing_count;
+
     annotation->listings = memory__grown(annotation->listings, &room, annotation->listing_count + 1,
                                          sizeof(*annotation->listings));
     struct listing *listing = &annotation->listings[annotation->listing_count++];
@@ -27,8 +28,10 @@ struct listing_row *listing__row_at(struct listing *listing, uint64_t position)
 {
     size_t low = 0;
     size_t high = listing->row_count;
+
     while (low < high) {
         size_t middle = low + (high - low) / 2;
+
         if (listing->rows[middle].position <= position)
             low = middle + 1;
         else
@@ -40,6 +43,7 @@ struct listing_row *listing__row_at(struct listing *listing, uint64_t position)
 bool listing__count(struct listing *listing, uint64_t position, uint64_t samples)
 {
     struct listing_row *row = listing__row_at(listing, position);
+
     if (row)
         row->samples += samples;
     return row != NULL;
@@ -72,6 +76,7 @@ static bool belongs_to(const struct report_places *places, const struct report_p
 uint64_t annotation__samples(const struct report_places *places, uint32_t method)
 {
     uint64_t samples = 0;
+
     for (uint32_t i = 0; i < places->place_count; i++)
         if (belongs_to(places, &places->places[i], method))
             samples += places->places[i].samples;
@@ -82,6 +87,7 @@ static void count(struct annotation *annotation, const struct report_places *pla
 {
     for (uint32_t i = 0; i < places->place_count; i++) {
         const struct report_place *place = &places->places[i];
+
         if (!belongs_to(places, place, annotation->method))
             continue;
         annotation->samples += place->samples;
@@ -103,6 +109,7 @@ struct annotation *annotation__new(struct report_places *places, struct native_s
     struct annotation *annotation = memory__zeroed(1, sizeof(*annotation));
     struct report_method_code code = report_places__code_of(places, method);
     bool native = report_method__is_native_function(&places->model->methods[method]);
+
     annotation->method = method;
     count(annotation, places);
     if (!native && wish->source &&

@@ -31,6 +31,7 @@ static void write_head(const struct annotation *annotation, const struct report_
     char *name = text__printable(report_method__full_name(&store, method), 0);
     char *signature = text__printable(method->signature, 0);
     char *source = text__printable(method->source, 0);
+
     fprintf(screen->out, "%s%s%s", screen__bold(screen), name, screen__plain(screen));
     if (signature[0])
         fprintf(screen->out, "  %s", signature);
@@ -59,6 +60,7 @@ static void write_row(const struct listing *listing, const struct listing_row *r
 {
     char number[32] = "";
     char *text = text__printable((struct text){row->text, strlen(row->text)}, 0);
+
     screen__right(screen, row->samples ? quantity__count(row->samples).text : "", SAMPLES_COLUMNS);
     screen__right(screen, row->samples ? quantity__share(row->samples, listing->samples).text : "",
                   SHARE_COLUMNS);
@@ -67,12 +69,14 @@ static void write_row(const struct listing *listing, const struct listing_row *r
     screen__right(screen, number, LINE_COLUMNS);
     if (kinds[listing->kind].head) {
         bool code = listing->kind == LISTING_CODE;
+
         snprintf(number, sizeof(number), code ? "+0x%" PRIx64 : "%" PRIu64, row->position);
         screen__right(screen, number, POSITION_COLUMNS);
     }
     fprintf(screen->out, text[0] || row->note ? "  %s" : "%s", text);
     if (row->note) {
         char *note = text__printable((struct text){row->note, strlen(row->note)}, 0);
+
         fprintf(screen->out, "%s; %s", text[0] ? "  " : "", note);
         free(note);
     }
@@ -83,6 +87,7 @@ static void write_row(const struct listing *listing, const struct listing_row *r
 static void write_listing(const struct listing *listing, const struct screen *screen)
 {
     char *title = text__printable((struct text){listing->title, strlen(listing->title)}, 0);
+
     fprintf(screen->out, "\n%s%s%s", screen__bold(screen), title, screen__plain(screen));
     if (listing->kind == LISTING_CODE)
         fprintf(screen->out, ", %s samples", quantity__count(listing->samples).text);
@@ -111,6 +116,7 @@ static json_t *json_text(const char *bytes)
 {
     struct text_store store = {0};
     json_t *text = json_row__text(text__from_java(&store, bytes, strlen(bytes)));
+
     text_store__release(&store);
     return text;
 }
@@ -126,6 +132,7 @@ static json_t *json_listing_row(const struct listing *listing, const struct list
     uint64_t share = listing->samples
                          ? (uint64_t)((unsigned __int128)row->samples * 1000000 / listing->samples)
                          : 0;
+
     if (kinds[listing->kind].position)
         json_object_set_new(object, kinds[listing->kind].position,
                             json_row__integer(row->position));
@@ -143,6 +150,7 @@ static json_t *json_listing(const struct listing *listing, const struct report_m
     json_t *object = json_object();
     json_t *rows = json_array();
     const struct report_code *code = listing->code;
+
     json_object_set_new(object, "kind", json_string(kinds[listing->kind].key));
     json_object_set_new(object, "title", json_text(listing->title));
     json_object_set_new(object, "samples", json_row__integer(listing->samples));
@@ -170,6 +178,7 @@ json_t *annotation_view__json(const struct annotation *annotation, const struct 
     const struct report_method *method = &model->methods[annotation->method];
     json_t *object = json_object();
     json_t *listings = json_array();
+
     json_object_set_new(object, "class", json_row__text(method->class_name));
     json_object_set_new(object, "method", json_row__text(method->name));
     json_object_set_new(object, "signature", json_row__text(method->signature));

@@ -25,6 +25,7 @@ static const struct {
 struct machine_text *machine_text__new(unsigned machine)
 {
     size_t row = 0;
+
     while (row < MACHINE_COUNT && machines[row].machine != machine)
         row++;
     struct machine_text *text = row < MACHINE_COUNT ? calloc(1, sizeof(*text)) : NULL;
@@ -63,8 +64,10 @@ size_t machine_text__instruction(struct machine_text *machine, const unsigned ch
 {
     const unsigned char *at = bytes;
     size_t left = length;
+
     if (machine && cs_disasm_iter(machine->handle, &at, &left, &address, machine->instruction)) {
         const cs_insn *found = machine->instruction;
+
         snprintf(text, MACHINE_TEXT_BYTES, "%s%s%s", found->mnemonic, found->op_str[0] ? " " : "",
                  found->op_str);
         return found->size;

@@ -16,6 +16,7 @@ bool ledger_argument__is_pid(const char *given)
 static char *find_newest_snapshot(void)
 {
     struct found_ledgers found = {0};
+
     live_folders__find_snapshots(&found);
     char *path = found.count ? strdup(found.items[found.count - 1].path) : NULL;
     found_ledgers__release(&found);
@@ -26,6 +27,7 @@ char *ledger_argument__path(const char *given)
 {
     if (!given) {
         char *path = find_newest_snapshot();
+
         if (!path)
             command__fail("no *.ledger in the working folder; name a FILE or a PID, or see "
                           "`treadle list`");
@@ -34,6 +36,7 @@ char *ledger_argument__path(const char *given)
     if (ledger_argument__is_pid(given)) {
         unsigned long number = strtoul(given, NULL, 10);
         pid_t pid = number < INT32_MAX ? (pid_t)number : 0;
+
         return run_process__follow(&pid) ? live_ledger__find(pid) : NULL;
     }
     return strdup(given);

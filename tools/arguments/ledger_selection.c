@@ -15,6 +15,7 @@ static const struct argp_child children[] = {
 static error_t parse_selection(int key, char *argument, struct argp_state *state)
 {
     struct ledger_selection *selection = state->input;
+
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &selection->partial;

@@ -13,11 +13,13 @@ _Noreturn void option_value__refuse(struct argp_state *state, const char *what, 
                                     const char *const *valid, size_t count)
 {
     const char *near = nearest__of(given, valid, count);
-    if (near)
+
+    if (near) {
         argp_failure(state, 0, 0, "no %s '%s'; did you mean '%s'?", what, given, near);
-    else {
+    } else {
         char list[1024] = "";
         size_t at = 0;
+
         for (size_t i = 0; i < count && at < sizeof(list); i++)
             at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s", i ? ", " : "", valid[i]);
         argp_failure(state, 0, 0, "no %s '%s'; there are %s", what, given, list);
@@ -39,6 +41,7 @@ uint32_t option_value__number(const char *option, const char *text, uint32_t lea
 {
     char *end;
     unsigned long number = strtoul(text, &end, 10);
+
     if (*end || text[0] < '0' || text[0] > '9' || number < least || number > UINT32_MAX) {
         argp_failure(state, 0, 0, "%s '%s'; expected a whole number from %" PRIu32 " to %" PRIu32,
                      option, text, least, UINT32_MAX);
@@ -57,8 +60,10 @@ size_t option_value__metric_names(const char *names[])
 enum report_column option_value__metric(const char *name, struct argp_state *state)
 {
     enum report_column column = report_column__by_name(name);
+
     if (column == COLUMN_COUNT) {
         const char *names[COLUMN_COUNT];
+
         option_value__refuse(state, "metric", name, names, option_value__metric_names(names));
     }
     return column;
@@ -69,6 +74,7 @@ int option_value__check_metric(enum report_column column, const struct ledger_he
 {
     uint64_t known =
         of_threads ? report_columns__of_threads(header) : report_columns__of_nodes(header);
+
     if (known & COLUMN_BIT(column))
         return EXIT_FINE;
     if (column == COLUMN_SAMPLES)

@@ -17,6 +17,7 @@ static const struct argp_option options[] = {
 static error_t parse_partial(int key, char *argument, struct argp_state *state)
 {
     bool *allowed = state->input;
+
     (void)argument;
     if (key != KEY_PARTIAL)
         return ARGP_ERR_UNKNOWN;
@@ -30,6 +31,7 @@ int partial_argument__judge_bytes(const struct ledger_header *header, uint64_t p
                                   uint64_t missing_bytes, const char *path, bool allowed)
 {
     char text[PARTIAL_TEXT_BYTES];
+
     report_losses__partial(present_bytes, missing_bytes, header, text);
     if (!text[0])
         return EXIT_FINE;
@@ -48,6 +50,7 @@ struct ledger_reader *partial_argument__read(const char *path, bool allowed, int
 {
     char message[512];
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
+
     if (!reader)
         command__fail("%s", message);
     else if (partial_argument__judge(reader, path, allowed))

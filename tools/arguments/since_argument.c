@@ -33,6 +33,7 @@ static const struct argp_option options[] = {
 static error_t parse_moment(int key, char *argument, struct argp_state *state)
 {
     struct since_options *given = state->input;
+
     if (key != KEY_SINCE && key != KEY_UNTIL)
         return ARGP_ERR_UNKNOWN;
     *(key == KEY_SINCE ? &given->since : &given->until) = argument;
@@ -56,6 +57,7 @@ static bool read_header(const char *path, struct ledger_header *header)
 {
     FILE *file = fopen(path, "re");
     bool whole = file && fread(header, sizeof(*header), 1, file) == 1;
+
     if (file)
         fclose(file);
     return whole && memcmp(header->magic, LEDGER_MAGIC, sizeof(header->magic)) == 0 &&
@@ -72,10 +74,12 @@ static void search_folder(struct search *search, const char *folder)
 {
     DIR *entries = opendir(folder);
     const struct dirent *entry;
+
     while (entries && (entry = readdir(entries))) {
         struct ledger_header header;
         const char *extension = strrchr(entry->d_name, '.');
         char *path = NULL;
+
         if (!extension || strcmp(extension, ".ledger") != 0 ||
             asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
             continue;
@@ -104,6 +108,7 @@ static uint64_t moment_before(const char *given, uint64_t now_ns)
     unsigned long long count = strtoull(given + 1, &unit, 10);
     uint64_t seconds = *unit == 's' ? 1 : *unit == 'm' ? 60 : *unit == 'h' ? 3600 : 0;
     bool is_one = given[1] >= '0' && given[1] <= '9' && seconds && !unit[1];
+
     return is_one && count <= now_ns / SECOND_NS / seconds ? now_ns - count * seconds * SECOND_NS
                                                            : 0;
 }
@@ -136,6 +141,7 @@ static uint64_t moment_of(const char *given, uint64_t now_ns)
 char *since_argument__find(const char *option, const char *given, const char *path)
 {
     struct search search = {0};
+
     if (access(given, F_OK) == 0)
         return strdup(given);
     if (!read_header(path, &search.of)) {
@@ -172,6 +178,7 @@ int since_argument__resolve(const struct since_options *given, char **path, char
     if (given->until) {
         char *until = since_argument__find("--until", given->until, *path);
         free(*path);
+
         *path = until;
         if (!until)
             return EXIT_BAD_INPUT;
@@ -200,6 +207,7 @@ static struct report_model *load(const char *path, uint64_t columns)
     char message[512];
     struct ledger_reader *reader = live_ledger__read(path, message, sizeof(message));
     struct report_model *model = NULL;
+
     if (reader)
         model = native_symbols__load_model(reader, columns);
     else
@@ -213,6 +221,7 @@ int since_argument__check(const char *path, const char *since)
     struct report_model *model = load(path, 0);
     struct report_model *before = model ? load(since, 0) : NULL;
     int status = before ? EXIT_FINE : EXIT_BAD_INPUT;
+
     if (before && !report_since__can_be(before, model))
         status = refuse(path, since);
     report_model__free(before);
@@ -225,6 +234,7 @@ int since_argument__subtract(struct report_model *model, const char *path, const
 {
     struct report_model *before = load(since, columns);
     int status = before ? EXIT_FINE : EXIT_BAD_INPUT;
+
     if (before && report_since__can_be(before, model))
         report_since__subtract(model, before);
     else if (before)

@@ -26,6 +26,7 @@ static int by_name(const void *a, const void *b)
 {
     const struct known_name *x = a;
     const struct known_name *y = b;
+
     return text__compare(x->name, y->name);
 }
 
@@ -33,6 +34,7 @@ static int by_cpu(const void *a, const void *b)
 {
     const struct known_name *x = a;
     const struct known_name *y = b;
+
     if (x->cpu_ns != y->cpu_ns)
         return x->cpu_ns > y->cpu_ns ? -1 : 1;
     return by_name(a, b);
@@ -42,22 +44,23 @@ static struct known_names names_of(const struct report_model *const *models, siz
 {
     struct known_names names = {0};
     size_t all = 0, kept = 0;
+
     for (size_t i = 0; i < count; i++)
         all += models[i]->thread_count;
     names.items = memory__zeroed(all, sizeof(*names.items));
     for (size_t i = 0; i < count; i++)
         for (uint32_t j = 0; j < models[i]->thread_count; j++) {
             const struct report_thread *thread = &models[i]->threads[j];
+
             if (!thread->is_idle)
                 names.items[names.count++] = (struct known_name){thread->name, thread->cpu_ns};
         }
     qsort(names.items, names.count, sizeof(*names.items), by_name);
-    for (size_t i = 0; i < names.count; i++) {
+    for (size_t i = 0; i < names.count; i++)
         if (kept && text__compare(names.items[kept - 1].name, names.items[i].name) == 0)
             names.items[kept - 1].cpu_ns += names.items[i].cpu_ns;
         else
             names.items[kept++] = names.items[i];
-    }
     names.count = kept;
     qsort(names.items, names.count, sizeof(*names.items), by_cpu);
     return names;
@@ -66,6 +69,7 @@ static struct known_names names_of(const struct report_model *const *models, siz
 static void print_name(FILE *out, const char *before, struct text name)
 {
     char *printable = text__printable_middle(name, NAME_COLUMNS);
+
     fprintf(out, "%s'%s'", before, printable);
     free(printable);
 }
@@ -75,6 +79,7 @@ static bool hint_at_part(FILE *out, const struct known_names *names, const char 
 {
     char *wide = NULL;
     size_t matching = 0;
+
     if (asprintf(&wide, "*%s*", glob) < 0)
         return false;
     for (size_t i = 0; i < names->count; i++)
@@ -88,6 +93,7 @@ static bool hint_at_part(FILE *out, const struct known_names *names, const char 
 static void hint_at_nearest(FILE *out, const struct known_names *names, const char *glob)
 {
     const char **words = memory__zeroed(names->count, sizeof(const char *));
+
     for (size_t i = 0; i < names->count; i++)
         words[i] = names->items[i].name.bytes;
     const char *near = names->count ? nearest__of(glob, words, names->count) : NULL;
@@ -99,6 +105,7 @@ static void hint_at_nearest(FILE *out, const struct known_names *names, const ch
 static void list(FILE *out, const struct known_names *names)
 {
     size_t shown = names->count < LISTED_MOST ? names->count : LISTED_MOST;
+
     for (size_t i = 0; i < shown; i++)
         print_name(out, i ? ", " : "; there are ", names->items[i].name);
     if (names->count > shown)
@@ -122,6 +129,7 @@ int thread_filter__refuse(const char *where, const char *glob,
     char *rest = NULL;
     size_t bytes;
     FILE *out = open_memstream(&rest, &bytes);
+
     if (out) {
         if (!hint_at_part(out, &names, glob))
             hint_at_nearest(out, &names, glob);

@@ -58,6 +58,7 @@ static enum report_column metric_of(const char *name, struct argp_state *state)
 {
     const char *const names[] = {report_column__name(COLUMN_CPU), report_column__name(COLUMN_WALL)};
     enum report_column column = report_column__by_name(name);
+
     if (column != COLUMN_CPU && column != COLUMN_WALL)
         option_value__refuse(state, "metric", name, names, sizeof(names) / sizeof(names[0]));
     return column;
@@ -66,6 +67,7 @@ static enum report_column metric_of(const char *name, struct argp_state *state)
 static error_t parse_annotate_option(int key, char *argument, struct argp_state *state)
 {
     struct annotate_request *request = state->input;
+
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
@@ -111,11 +113,13 @@ static bool matches(const struct report_method *method, const char *glob)
 {
     struct text_store store = {0};
     struct report_method plain = *method;
+
     plain.overloaded = false;
     bool match = fnmatch(glob, report_method__full_name(&store, &plain).bytes, 0) == 0;
     if (!match && report_method__is_native_function(method)) {
         size_t bare = strcspn(method->name.bytes, "(");
         struct text name = text__keep(&store, method->name.bytes, bare);
+
         match = fnmatch(glob, method->name.bytes, 0) == 0 || fnmatch(glob, name.bytes, 0) == 0;
     }
     text_store__release(&store);
@@ -136,6 +140,7 @@ static int heaviest_first(const void *a, const void *b)
 {
     const struct match *x = a;
     const struct match *y = b;
+
     if (x->samples != y->samples)
         return x->samples > y->samples ? -1 : 1;
     return x->method < y->method ? -1 : x->method > y->method;
@@ -147,6 +152,7 @@ static struct matching find(const struct report_places *places, const char *glob
     struct matching found = {
         .matches = memory__zeroed(model->method_count, sizeof(*found.matches)),
     };
+
     for (uint32_t i = METHOD_FIRST_REAL; i < model->method_count; i++)
         if (matches(&model->methods[i], glob))
             found.matches[found.count++] = (struct match){i, annotation__samples(places, i)};
@@ -162,8 +168,10 @@ static int no_match(const struct report_model *model, const char *path, const ch
     struct text_store store = {0};
     const char **names = memory__zeroed(model->method_count, sizeof(const char *));
     size_t count = 0;
+
     for (uint32_t i = METHOD_FIRST_REAL; i < model->method_count; i++) {
         struct report_method plain = model->methods[i];
+
         plain.overloaded = false;
         names[count++] = report_method__full_name(&store, &plain).bytes;
     }
@@ -187,6 +195,7 @@ static void list_matches(const struct matching *found, const struct report_model
         struct text_store store = {0};
         char *name = text__printable(
             report_method__full_name(&store, &model->methods[found->matches[i].method]), 0);
+
         screen__right(screen, quantity__count(found->matches[i].samples).text, 9);
         fprintf(screen->out, "  %s\n", name);
         free(name);
@@ -204,6 +213,7 @@ static int show(const struct annotate_request *request, struct report_places *pl
     const struct view of_model = {.model = model, .screen = screen};
     bool both = report_columns__has_both_samples(&model->header);
     bool wall = request->shared.column == COLUMN_WALL;
+
     if (!request->shared.json)
         view_losses__text(&screen, model, "");
     if (!request->shared.json && both)
@@ -217,6 +227,7 @@ static int show(const struct annotate_request *request, struct report_places *pl
     for (size_t i = 0; i < found->count; i++) {
         struct annotation *annotation = annotation__new(places, symbols, found->matches[i].method,
                                                         &request->wish, message, sizeof(message));
+
         if (!annotation)
             return command__fail("%s", message);
         if (request->shared.json) {
@@ -244,6 +255,7 @@ static int annotate(struct annotate_request *request, const char *path)
 {
     int judged = EXIT_FINE;
     struct ledger_reader *reader = partial_argument__read(path, request->partial, &judged);
+
     if (!reader)
         return EXIT_BAD_INPUT;
     struct native_symbols *symbols = native_symbols__new();
@@ -277,6 +289,7 @@ int cmd_annotate(int argc, char **argv)
                                      .doc = doc,
                                      .children = children};
     struct annotate_request request = {0};
+
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     char *path = ledger_argument__path(request.ledger);

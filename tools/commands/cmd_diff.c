@@ -72,6 +72,7 @@ static const char doc[] =
 static const struct diff_view_kind *parse_view(const char *name, struct argp_state *state)
 {
     const char *names[8];
+
     for (size_t i = 0; i < diff_view_kind_count; i++)
         names[i] = diff_view_kinds[i].name;
     return &diff_view_kinds[option_value__among(state, "view", name, names, diff_view_kind_count)];
@@ -91,6 +92,7 @@ static void check_all(const struct diff_arguments *request, struct argp_state *s
 static error_t parse_diff_option(int key, char *argument, struct argp_state *state)
 {
     struct diff_arguments *request = state->input;
+
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
@@ -133,6 +135,7 @@ static struct report_model *load(struct diff_arguments *request, unsigned side)
 {
     const char *path = request->paths[side];
     struct ledger_reader *reader = partial_argument__read(path, request->partial, &request->judged);
+
     if (!reader)
         return NULL;
     uint64_t columns = of_threads(request) ? 0 : COLUMN_BIT(request->shared.column);
@@ -151,6 +154,7 @@ static struct report_model *load(struct diff_arguments *request, unsigned side)
 static void show_losses(const struct diff_view *view, bool is_text)
 {
     static const char *const of[] = {[DIFF_A] = "A: ", [DIFF_B] = "B: "};
+
     for (unsigned side = DIFF_A; side < DIFF_SIDES && is_text; side++)
         view_losses__text(&view->screen, view->models[side], of[side]);
 }
@@ -159,6 +163,7 @@ static int refuse_filter(const struct diff_arguments *request,
                          const struct report_model *const models[DIFF_SIDES])
 {
     char *both = NULL;
+
     if (asprintf(&both, "%s, %s", request->paths[DIFF_A], request->paths[DIFF_B]) < 0)
         both = NULL;
     int status = thread_filter__refuse(both ? both : request->paths[DIFF_B],
@@ -173,6 +178,7 @@ static int refuse_filter_of_page(const struct diff_arguments *request, const str
     struct report_model *b = report_model__load(html->readers[DIFF_B], 0);
     const struct report_model *const models[DIFF_SIDES] = {a, b};
     int status = refuse_filter(request, models);
+
     report_model__free(a);
     report_model__free(b);
     return status;
@@ -199,6 +205,7 @@ static int show(const struct diff_arguments *request,
                       : request->shared.json ? kind->json
                       : request->shared.csv  ? kind->csv
                                              : kind->text;
+
     show_losses(&view, form == kind->text);
     int error = form(&view);
     for (unsigned side = DIFF_A; side < DIFF_SIDES && form == kind->csv; side++)
@@ -216,6 +223,7 @@ static int show_selected(const struct diff_arguments *request,
 {
     bool *selected[DIFF_SIDES];
     bool any = !request->shared.threads;
+
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
         selected[side] = report_model__select(models[side], request->shared.threads);
         any |= thread_filter__selects_any(selected[side], models[side]->thread_count);
@@ -234,8 +242,10 @@ static int write_page(const void *html, FILE *out)
 static int write_html(const struct diff_arguments *request, const struct html_diff *html)
 {
     static const char hint[] = "name another one with --html";
+
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
         const struct ledger_header *header = ledger_reader__header(html->readers[side]);
+
         if (option_value__check_metric(request->shared.column, header, false, html->paths[side]))
             return EXIT_BAD_INPUT;
         if (!html_output__check(request->html, html->paths[side], hint))
@@ -256,6 +266,7 @@ static int make_page(struct diff_arguments *request)
     struct html_page page;
     const char *missing;
     int status = EXIT_FINE;
+
     if (!html_page__get(&page, &missing))
         return command__fail("this treadle was built without the page of `treadle diff --html`: %s",
                              missing);
@@ -289,6 +300,7 @@ static int show_both(struct diff_arguments *request)
     struct report_model *b = a ? load(request, DIFF_B) : NULL;
     const struct report_model *const models[DIFF_SIDES] = {a, b};
     int status = a && b ? show_selected(request, models) : EXIT_BAD_INPUT;
+
     report_model__free(a);
     report_model__free(b);
     return status;
@@ -298,6 +310,7 @@ static int show_both(struct diff_arguments *request)
 static int resolve_moments(struct diff_arguments *request)
 {
     int status = EXIT_FINE;
+
     for (unsigned side = DIFF_A; side < DIFF_SIDES && status == EXIT_FINE; side++)
         status = since_argument__resolve(&request->moments, &request->paths[side],
                                          &request->since[side], request->partial, &request->judged);
@@ -312,6 +325,7 @@ int cmd_diff(int argc, char **argv)
                                      .doc = doc,
                                      .children = children};
     struct diff_arguments request = {.view = &diff_view_kinds[0]};
+
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     int status = resolve_moments(&request);

@@ -48,6 +48,7 @@ static const char doc[] =
 static const struct export_format *parse_format(const char *name, struct argp_state *state)
 {
     const char *names[16];
+
     for (size_t i = 0; i < export_format_count; i++)
         names[i] = export_formats[i].name;
     return &export_formats[option_value__among(state, "format", name, names, export_format_count)];
@@ -56,6 +57,7 @@ static const struct export_format *parse_format(const char *name, struct argp_st
 static void check_usage(const struct export_request *request, struct argp_state *state)
 {
     const struct export_format *format = request->format;
+
     if (!format)
         argp_error(state,
                    "which --format? there are pprof, collapsed, speedscope, perfetto, jfr, csv, "
@@ -70,6 +72,7 @@ static void check_usage(const struct export_request *request, struct argp_state 
 static error_t parse_export_option(int key, char *argument, struct argp_state *state)
 {
     struct export_request *request = state->input;
+
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->ledger;
@@ -89,6 +92,7 @@ static error_t parse_export_option(int key, char *argument, struct argp_state *s
 static int fail_output(const struct export_request *request, int error)
 {
     bool is_standard = !request->shared.output || strcmp(request->shared.output, "-") == 0;
+
     return rights__refuse_output(is_standard ? "standard output" : request->shared.output, error);
 }
 
@@ -97,6 +101,7 @@ static int write_output(const struct export_request *request, const struct expor
     const struct export_format *format = request->format;
     struct output_file file;
     int error = output_file__open(&file, request->shared.output);
+
     if (error)
         return fail_output(request, error);
     if (format->is_binary && isatty(fileno(file.stream))) {
@@ -120,6 +125,7 @@ static int export_model(const struct export_request *request, const struct repor
     bool *selected = report_model__select(model, request->shared.threads);
     struct export_job job = {model, selected, request->shared.column, path, places};
     int status = EXIT_FINE;
+
     if (thread_filter__selects_any(selected, model->thread_count))
         status = write_output(request, &job);
     else if (request->shared.threads)
@@ -134,6 +140,7 @@ static int export_ledger(struct export_request *request)
 {
     const char *path = request->ledger.path, *since = request->ledger.since;
     struct ledger_reader *reader = ledger_selection__read(&request->ledger);
+
     if (!reader)
         return EXIT_BAD_INPUT;
     bool all = request->format->has_all_metrics;
@@ -162,6 +169,7 @@ int cmd_export(int argc, char **argv)
                                      .doc = doc,
                                      .children = children};
     struct export_request request = {.shared = {.column = COLUMN_CPU}};
+
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     int status = ledger_selection__resolve(&request.ledger);

@@ -45,6 +45,7 @@ static const char doc[] =
 static error_t parse_html_option(int key, char *argument, struct argp_state *state)
 {
     struct html_request *request = state->input;
+
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
@@ -73,6 +74,7 @@ static char *default_output(const struct html_request *request, const char *path
     size_t length = strlen(name);
     char *output = NULL;
     int printed;
+
     if (length >= sizeof(suffix) && strcmp(name + length - (sizeof(suffix) - 1), suffix) == 0)
         length -= sizeof(suffix) - 1;
     if (request->count == 1 && ledger_argument__is_pid(request->sources[0]))
@@ -88,6 +90,7 @@ static int refuse_filter(const struct html_ledger *html)
     struct report_model *model = report_model__load(last->reader, 0);
     const struct report_model *const models[] = {model};
     int status = thread_filter__refuse(last->path, html->threads, models, 1);
+
     report_model__free(model);
     return status;
 }
@@ -108,6 +111,7 @@ static int write_output(const struct html_ledger *html, const char *output)
 {
     if (strcmp(output, "-") == 0) {
         int error = html_ledger__write(html, stdout);
+
         return error ? complain(html, "standard output", error) : EXIT_FINE;
     }
     for (uint32_t i = 0; i < html->moments->count; i++)
@@ -124,6 +128,7 @@ static int write_output(const struct html_ledger *html, const char *output)
 static int judge(const struct html_moments *moments, bool partial)
 {
     int judged = EXIT_FINE;
+
     for (uint32_t i = 0; i < moments->count; i++)
         if (partial_argument__judge(moments->moments[i].reader, moments->moments[i].path, partial))
             judged = EXIT_BAD_INPUT;
@@ -134,6 +139,7 @@ static int html(const struct html_request *request, char *const *sources, uint32
                 const char *since, const struct html_page *page)
 {
     struct html_moments *moments = html_moments__open(sources, count);
+
     if (!moments)
         return EXIT_BAD_INPUT;
     int judged = judge(moments, request->partial);
@@ -156,6 +162,7 @@ static int html_of_one(const struct html_request *request, const struct html_pag
     char *since = NULL;
     int judged = EXIT_FINE;
     int status = EXIT_BAD_INPUT;
+
     if (path)
         status =
             since_argument__resolve(&request->moments, &path, &since, request->partial, &judged);
@@ -179,6 +186,7 @@ int cmd_html(int argc, char **argv)
     struct html_page page;
     const char *missing;
     int status;
+
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         status = EXIT_BAD_USAGE;
     else if (!html_page__get(&page, &missing))

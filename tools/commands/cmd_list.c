@@ -52,6 +52,7 @@ static const struct argp_child children[] = {
 static error_t parse_list_option(int key, char *argument, struct argp_state *state)
 {
     struct list_request *request = state->input;
+
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
@@ -100,6 +101,7 @@ static void name_owner(struct entry *entry, struct text_store *texts)
 {
     const struct passwd *owner = getpwuid(entry->found->owner);
     char text[64];
+
     if (owner)
         snprintf(text, sizeof(text), "(of %s, not opened)", owner->pw_name);
     else
@@ -115,6 +117,7 @@ static struct entry look_at(const struct found_ledger *found, struct listing *li
         .found = found, .state = "unreadable", .pid = (int32_t)found->pid, .command = {"", 0}};
     char message[512];
     struct ledger_summary summary;
+
     if (!found->is_given && found_ledger__is_foreign(found)) {
         name_owner(&entry, texts);
         return entry;
@@ -122,6 +125,7 @@ static struct entry look_at(const struct found_ledger *found, struct listing *li
     if (ledger_summary__read(&summary, texts, found->path, message, sizeof(message)) != 0) {
         /* The message begins with the path, which has a column of its own. */
         const char *what = message + strlen(found->path);
+
         what += strncmp(what, ": ", 2) == 0 ? 2 : 0;
         entry.error = text__from_java(texts, what, strlen(what));
         return entry;
@@ -154,6 +158,7 @@ static void add_line(struct text_table *table, const struct entry *entry,
     struct text path = {entry->found->path, strlen(entry->found->path)};
     struct text_store texts = {0};
     char *printable = text__printable(text__from_java(&texts, path.bytes, path.length), 0);
+
     if (entry->pid)
         snprintf(pid, sizeof(pid), "%" PRId32, entry->pid);
     else if (readable)
@@ -179,6 +184,7 @@ static void write_entry(const struct entry *entry)
 {
     struct text_store texts = {0};
     json_t *object = json_object();
+
     json_object_set_new(object, "pid", json_integer(entry->pid));
     json_object_set_new(object, "state", json_string(entry->state));
     json_object_set_new(object, "start_ns", json_row__integer(entry->start_ns));
@@ -202,15 +208,16 @@ static int list_json(struct listing *listing)
 {
     const struct found_ledgers *lists[] = {&listing->live, &listing->snapshots};
     const char *before = "\n";
+
     fputs("{\"ledgers\":[", stdout);
-    for (size_t list = 0; list < 2; list++) {
+    for (size_t list = 0; list < 2; list++)
         for (size_t i = 0; i < lists[list]->count; i++) {
             struct entry entry = look_at(&lists[list]->items[i], listing);
+
             fputs(before, stdout);
             before = ",\n";
             write_entry(&entry);
         }
-    }
     fputs("]}\n", stdout);
     return EXIT_FINE;
 }
@@ -220,14 +227,15 @@ static int list_text(struct listing *listing)
     const struct found_ledgers *lists[] = {&listing->live, &listing->snapshots};
     struct screen screen = screen__stdout();
     struct text_table *table = text_table__new(columns, sizeof(columns) / sizeof(columns[0]));
-    for (size_t list = 0; list < 2; list++) {
+
+    for (size_t list = 0; list < 2; list++)
         for (size_t i = 0; i < lists[list]->count; i++) {
             struct entry entry = look_at(&lists[list]->items[i], listing);
+
             add_line(table, &entry, &screen);
             if (entry.error.length)
                 command__note("%s: %s", entry.found->path, entry.error.bytes);
         }
-    }
     int error = 0;
     if (listing->live.count + listing->snapshots.count == 0)
         puts("no ledgers in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR, /tmp or the working folder");
@@ -255,6 +263,7 @@ int cmd_list(int argc, char **argv)
                                      .children = children};
     struct listing listing = {0};
     struct list_request request = {0};
+
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     listing.allows_partial = request.partial;

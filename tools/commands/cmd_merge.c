@@ -39,6 +39,7 @@ static const char doc[] =
 static error_t parse_merge_option(int key, char *argument, struct argp_state *state)
 {
     struct merge_request *request = state->input;
+
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->partial;
@@ -64,6 +65,7 @@ static void note_same_processes(const struct merge_request *request,
         for (size_t j = 0; j < i; j++) {
             const struct ledger_header *x = ledger_reader__header(readers[j]);
             const struct ledger_header *y = ledger_reader__header(readers[i]);
+
             if (x->pid && x->start_ticks && x->pid == y->pid && x->start_ticks == y->start_ticks &&
                 memcmp(x->boot_id, y->boot_id, sizeof(x->boot_id)) == 0)
                 command__note("%s, %s: both of process %" PRId32
@@ -80,8 +82,10 @@ static void note_partial_metrics(const struct merge_request *request,
     uint64_t all = ~UINT64_C(0);
     char names[1024] = "";
     size_t used = 0;
+
     for (size_t i = 0; i < request->count; i++) {
         uint64_t columns = report_columns__of_threads(ledger_reader__header(readers[i]));
+
         some |= columns;
         all &= columns;
     }
@@ -118,6 +122,7 @@ static int merge_and_write(const struct merge_request *request,
     struct ledger_merge *merge;
     size_t bytes;
     int error = ledger_merge__new(&merge, readers, request->count);
+
     if (error)
         return command__fail("%s: cannot be made: %s; merge fewer ledgers", request->shared.output,
                              strerror(-error));
@@ -146,6 +151,7 @@ int cmd_merge(int argc, char **argv)
     struct merge_request request = {.shared = {.output = "treadle-merged.ledger"}};
     int status = EXIT_FINE;
     int judged = EXIT_FINE;
+
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     struct ledger_reader **readers = memory__zeroed(request.count, sizeof(struct ledger_reader *));

@@ -86,6 +86,7 @@ static const char doc[] =
 static const struct view_kind *parse_view(const char *name, struct argp_state *state)
 {
     const char *names[8];
+
     for (size_t i = 0; i < view_kind_count; i++)
         names[i] = view_kinds[i].name;
     return &view_kinds[option_value__among(state, "view", name, names, view_kind_count)];
@@ -104,6 +105,7 @@ static void check_sort(const struct report_request *request, struct argp_state *
 {
     const char *names[KEYS_MAX];
     size_t count = 0;
+
     if (!request->sort)
         return;
     if (request->view->sorts_by_column)
@@ -117,6 +119,7 @@ static void check_sort(const struct report_request *request, struct argp_state *
 static error_t parse_report_option(int key, char *argument, struct argp_state *state)
 {
     struct report_request *request = state->input;
+
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &request->ledger;
@@ -154,6 +157,7 @@ static int check_columns(const struct report_request *request, const struct repo
     bool threads = request->view->of_threads;
     enum report_column sort = request->sort ? report_column__by_name(request->sort) : COLUMN_COUNT;
     int status = EXIT_FINE;
+
     if (request->view->of_samples)
         status = option_value__check_metric(COLUMN_SAMPLES, &model->header, threads, path);
     if (status == EXIT_FINE)
@@ -167,6 +171,7 @@ static int show_selected(const struct report_request *request, struct report_mod
                          bool *selected, const char *path)
 {
     const struct view_kind *kind = request->view;
+
     if (request->fold && kind->folds_trees)
         report_fold__pools(model, selected);
     struct view view = {
@@ -201,6 +206,7 @@ static int show(const struct report_request *request, struct report_model *model
         request->shared.threads && !thread_filter__selects_any(selected, model->thread_count)
             ? thread_filter__refuse(path, request->shared.threads, models, 1)
             : show_selected(request, model, selected, path);
+
     free(selected);
     return status;
 }
@@ -211,6 +217,7 @@ static int explain(const struct report_request *request, const struct report_mod
     struct explanations *found = explanations__new(model, reader, request->explain);
     struct view view = {.model = model, .path = path, .screen = screen__stdout()};
     int status = EXIT_FINE;
+
     if (found->count && request->shared.json)
         view_explain__json(&view, found);
     else if (found->count)
@@ -229,6 +236,7 @@ static int check_balance(const struct report_request *request, const struct repo
                          const char *path)
 {
     struct report_balance balance = report_balance__of(model);
+
     if (balance.kernel_ns == 0)
         return command__fail("%s: has no balance to check: the kernel's total of this process was "
                              "not read yet",
@@ -250,6 +258,7 @@ static void look_inside(const struct report_request *request, const struct repor
                         char place[PLACE_BYTES])
 {
     struct report_inside inside = {.fault = INSIDE_FINE};
+
     if (request->check)
         inside = report_inside__of(model);
     place[0] = '\0';
@@ -261,6 +270,7 @@ static void look_inside(const struct report_request *request, const struct repor
 static uint64_t columns_of(const struct report_request *request)
 {
     bool all = request->shared.json || request->shared.csv;
+
     if (request->view->of_threads)
         return 0;
     return all ? ~UINT64_C(0) : COLUMN_BIT(request->shared.column);
@@ -278,6 +288,7 @@ static int report(struct report_request *request)
 {
     const char *path = request->ledger.path, *since = request->ledger.since;
     struct ledger_reader *reader = ledger_selection__read(&request->ledger);
+
     if (!reader)
         return EXIT_BAD_INPUT;
     choose_column(request, ledger_reader__header(reader));
@@ -311,6 +322,7 @@ int cmd_report(int argc, char **argv)
                                      .doc = doc,
                                      .children = children};
     struct report_request request = {.view = &view_kinds[0]};
+
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     int status = ledger_selection__resolve(&request.ledger);

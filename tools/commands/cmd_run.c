@@ -63,6 +63,7 @@ struct run {
 static error_t parse_run_option(int key, char *argument, struct argp_state *state)
 {
     struct run_request *request = state->input;
+
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = state->child_inputs[1] = &request->options;
@@ -94,6 +95,7 @@ static error_t parse_run_option(int key, char *argument, struct argp_state *stat
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
+
     return slash ? slash + 1 : path;
 }
 
@@ -106,6 +108,7 @@ static bool takes_j_options(const char *program)
         "jlink", "jmap",      "jmod",       "jps",      "jrunscript", "jshell",      "jstack",
         "jstat", "jstatd",    "jwebserver", "jpackage", "keytool",    "rmiregistry", "serialver",
     };
+
     for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
         if (strcmp(program, tools[i]) == 0)
             return true;
@@ -124,6 +127,7 @@ static int start(char **argv)
 static int start_with_argument(char **program, char *argument)
 {
     size_t count = 0;
+
     while (program[count])
         count++;
     char **argv = calloc(count + 2, sizeof(*argv));
@@ -143,6 +147,7 @@ static int start_with_environment(char **program, const char *argument)
     const char *before = getenv("JAVA_TOOL_OPTIONS");
     const char *quote = strpbrk(argument, " \t\n\"") ? "'" : strchr(argument, '\'') ? "\"" : "";
     char *value = NULL;
+
     if (quote[0] && strchr(argument, quote[0]))
         return command__fail("%s: cannot be quoted in JAVA_TOOL_OPTIONS: blanks or \" and ' both",
                              argument);
@@ -166,6 +171,7 @@ static char *agent_text(const struct run *run)
     int length = asprintf(&text, "%s%s%s%s%s%s", parts[0], parts[1],
                           parts[0][0] && (strict || parts[3][0]) ? "," : "", parts[2],
                           strict && parts[3][0] ? "," : "", parts[3]);
+
     return length < 0 ? NULL : text;
 }
 
@@ -177,6 +183,7 @@ static int become(void *context)
     char *text = agent_text(run);
     bool tool = takes_j_options(name);
     char *argument = NULL;
+
     if (!text || asprintf(&argument, "%s-agentpath:%s%s%s", tool ? "-J" : "", run->library,
                           text[0] ? "=" : "", text) < 0)
         return command__fail("%s", strerror(ENOMEM));
@@ -205,6 +212,7 @@ static int run(const struct run_request *request, const char *library)
 {
     struct agent_receipt receipt = {.fd = -1};
     struct run run = {request, library, receipt.path};
+
     if (request->best_effort || !agent_receipt__open(&receipt))
         return become(&run);
     int ended = watched_program__run(become, &run);
@@ -224,6 +232,7 @@ int cmd_run(int argc, char **argv)
                                      .children = children};
     struct run_request request = {0};
     char tried[8192];
+
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     int status = EXIT_BAD_INPUT;

@@ -66,6 +66,7 @@ static uint64_t parse_interval(const char *text, struct argp_state *state)
     size_t whole = strspn(text, digits);
     size_t part = text[whole] == '.' ? strspn(text + whole + 1, digits) : 0;
     uint64_t ms = 0;
+
     if (whole && whole <= 4 && (text[whole] ? part && !text[whole + 1 + part] : true)) {
         ms = strtoul(text, NULL, 10) * 1000;
         for (size_t i = 0, weight = 100; i < part; i++, weight /= 10)
@@ -81,6 +82,7 @@ static uint64_t parse_interval(const char *text, struct argp_state *state)
 static const struct interval_sort *parse_sort(const char *name, struct argp_state *state)
 {
     const char *names[16];
+
     for (size_t i = 0; i < interval_sort_count; i++)
         names[i] = interval_sorts[i].name;
     return &interval_sorts[option_value__among(state, "sort key", name, names,
@@ -91,6 +93,7 @@ static error_t parse_top_option(int key, char *argument, struct argp_state *stat
 {
     struct arguments *arguments = state->input;
     struct top_request *request = &arguments->request;
+
     switch (key) {
     case 'i':
         request->interval_ns = parse_interval(argument, state);
@@ -137,6 +140,7 @@ static bool is_live(const struct found_ledger *found)
     struct process_status status;
     char message[512];
     bool live;
+
     if (!found_ledger__is_trusted(found))
         return false;
     if (found_ledger__is_foreign(found))
@@ -154,6 +158,7 @@ static char *describe(const struct found_ledger *found)
     struct ledger_summary summary;
     char message[512];
     char *text = NULL;
+
     if (found_ledger__is_foreign(found)) {
         if (asprintf(&text, "of user %u", (unsigned)found->owner) < 0)
             text = NULL;
@@ -181,8 +186,10 @@ static void fail_with_list(const struct candidates *candidates)
     char *line = NULL;
     size_t bytes;
     FILE *out = open_memstream(&line, &bytes);
+
     for (size_t i = 0; out && i < candidates->count && i < LISTED_MOST; i++) {
         char *what = describe(candidates->live[i]);
+
         fprintf(out, "%s%d (%s)", i ? ", " : "", (int)candidates->live[i]->pid, what ? what : "?");
         free(what);
     }
@@ -201,6 +208,7 @@ static char *find_only_one(void)
 {
     struct candidates candidates = {0};
     char *path = NULL;
+
     live_folders__find(&candidates.found, 0);
     candidates.live = memory__zeroed(candidates.found.count, sizeof(const struct found_ledger *));
     for (size_t i = 0; i < candidates.found.count; i++)
@@ -230,6 +238,7 @@ static char *find_source(const char *source)
     pid_t pid = named_pid(source);
     struct ledger_header header;
     char *path;
+
     if (!source)
         return find_only_one();
     if (!pid)
@@ -257,6 +266,7 @@ static void print_line(char *line)
 static void print_interval(const struct top_view *view)
 {
     struct top_layout layout = top_layout__of(view);
+
     for (unsigned i = 0; i < TOP_HEAD_LINES; i++)
         print_line(top_line__head(view, i));
     puts("");
@@ -280,6 +290,7 @@ static bool show(const struct top_request *request, const struct interval *inter
 {
     struct top_view view = {.interval = interval, .columns = screen__stdout().columns};
     uint32_t *order = interval_order__of(interval, request->threads, request->sort, &view.count);
+
     view.order = order;
     if (request->json)
         top_json__write(stdout, &view);
@@ -293,12 +304,14 @@ static bool show(const struct top_request *request, const struct interval *inter
 static void complain_of_filter(const struct top_request *request, const struct interval *interval)
 {
     const struct report_model *const models[] = {interval->now};
+
     (void)thread_filter__refuse(request->path, request->threads, models, 1);
 }
 
 static void sleep_until(uint64_t due_ns)
 {
     struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
+
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
         continue;
 }
@@ -308,6 +321,7 @@ static int print_all(const struct top_request *request, struct top_readings *rea
     uint32_t shown = 0;
     bool was_any = true;           /* thread chosen, in the last interval; … */
     bool ever = !request->threads; /* … in any */
+
     while (!request->count || shown < request->count) {
         /* A single one is as long as was asked, whatever the reading costs. */
         sleep_until(request->count == 1 ? readings->taken_ns + request->interval_ns
@@ -338,6 +352,7 @@ static int top(const struct top_request *request)
     struct top_readings readings = {.path = request->path};
     bool full = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !request->json && !request->once;
     int status;
+
     if (top_readings__take(&readings) == TOP_FAILED)
         return command__fail("%s", readings.message);
     status = full ? top_screen__run(request, &readings) : print_all(request, &readings);
@@ -351,6 +366,7 @@ int cmd_top(int argc, char **argv)
         .options = options, .parser = parse_top_option, .args_doc = "[PID|FILE]", .doc = doc};
     struct arguments arguments = {
         .request = {.interval_ns = INTERVAL_DEFAULT_NS, .sort = &interval_sorts[0]}};
+
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return EXIT_BAD_USAGE;
     if (arguments.request.once)

@@ -38,6 +38,7 @@ static void print_help(FILE *out)
 static int bad_usage(const char *given)
 {
     const char *names[COMMAND_COUNT];
+
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i].name;
     const char *near = nearest__of(given, names, COMMAND_COUNT);
@@ -50,6 +51,7 @@ static int bad_usage(const char *given)
 static int run_command(const struct command *command, int argc, char **argv)
 {
     char name[64];
+
     snprintf(name, sizeof(name), "treadle %s", command->name);
     argv[0] = name;
     return command->run(argc, argv);

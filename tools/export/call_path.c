@@ -21,6 +21,7 @@ void call_path__leave_all(struct call_path *path)
 void call_path__enter(struct call_path *path, size_t frames_above, struct text name)
 {
     size_t at = frames_above ? path->ends[frames_above - 1] + 1 : 0;
+
     path->bytes = memory__grown(path->bytes, &path->room, at + name.length + 1, 1);
     path->ends = memory__grown(path->ends, &path->end_room, frames_above + 1, sizeof(*path->ends));
     if (at)
@@ -40,6 +41,7 @@ size_t call_path__left_out(size_t frames, size_t *behind)
 struct text call_path__gap_name(char name[CALL_PATH_GAP_BYTES], size_t left_out)
 {
     int length = snprintf(name, CALL_PATH_GAP_BYTES, "(%zu frames left out)", left_out);
+
     return (struct text){name, (size_t)length};
 }
 

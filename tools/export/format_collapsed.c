@@ -15,10 +15,12 @@ static void write_thread(const struct export_job *job, const struct frame_names 
     const struct report_model *model = job->model;
     const struct report_thread *row = &model->threads[thread];
     struct text_store store = {0};
+
     call_path__enter(path, 0, frame_text__escaped(&store, thread_name__of(row), ';'));
     for (uint32_t i = row->first_node; i < row->end_node; i++) {
         const struct report_node *node = &model->nodes[i];
         uint64_t value = model->base[job->column][i];
+
         if (node->depth > 0)
             call_path__enter(path, node->depth, names->items[node->method]);
         if (value == 0)

@@ -27,6 +27,7 @@ static void write_tids(struct csv *csv, const struct report_thread *thread)
 {
     char tids[LEDGER_THREAD_TIDS * 12 + 1] = "";
     size_t at = 0;
+
     for (uint32_t i = 0; i < thread_tids__known(thread); i++)
         at += (size_t)snprintf(tids + at, sizeof(tids) - at, "%s%d", i ? " " : "", thread->tids[i]);
     csv__word(csv, tids);
@@ -35,6 +36,7 @@ static void write_tids(struct csv *csv, const struct report_thread *thread)
 static void write_values(struct csv_writer *writer, uint64_t *const columns[], uint32_t index)
 {
     uint64_t values[COLUMN_COUNT] = {0};
+
     for (size_t column = 0; column < COLUMN_COUNT; column++)
         if (columns[column])
             values[column] = columns[column][index];
@@ -45,9 +47,11 @@ static void write_values(struct csv_writer *writer, uint64_t *const columns[], u
 static void write_method(struct csv_writer *writer, uint32_t method)
 {
     char **cells = &writer->methods[method];
+
     if (!*cells) {
         size_t length;
         struct csv csv = {.out = open_memstream(cells, &length)};
+
         if (csv.out) {
             view_row__csv_method(&csv, writer->job->model, method);
             fclose(csv.out);
@@ -61,6 +65,7 @@ static void write_node(struct csv_writer *writer, uint32_t index)
     const struct report_model *model = writer->job->model;
     const struct report_node *node = &model->nodes[index];
     struct csv *csv = &writer->csv;
+
     csv__integer(csv, index);
     if (node->parent == REPORT_NONE)
         csv__empty(csv);
@@ -88,6 +93,7 @@ static char *thread_cells(const struct report_thread *thread)
     char *cells = NULL;
     size_t length;
     struct csv csv = {.out = open_memstream(&cells, &length)};
+
     if (!csv.out)
         return NULL;
     csv__text(&csv, thread->name);
@@ -101,9 +107,11 @@ static void write_thread(struct csv_writer *writer, const struct report_thread *
 {
     const struct report_model *model = writer->job->model;
     char *cells = thread_cells(thread);
+
     writer->thread = cells ? cells : ",,";
     for (uint32_t i = thread->first_node; i < thread->end_node; i++) {
         const struct report_node *node = &model->nodes[i];
+
         if (node->depth == 0)
             call_path__leave_all(&writer->path);
         else
@@ -118,6 +126,7 @@ static void write_error_heads(struct csv_writer *writer)
     for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++) {
         const char *name = report_column__name(report_error_columns[i]);
         char head[64];
+
         if (!writer->errors[i])
             continue;
         snprintf(head, sizeof(head), "base_%s_error_ns", name);

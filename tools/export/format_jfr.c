@@ -74,6 +74,7 @@ static void choose_weight(struct jfr_writer *writer)
 {
     const struct export_job *job = writer->job;
     const struct report_model *model = job->model;
+
     for (uint32_t i = 0; i < model->node_count; i++)
         if (job->selected[model->nodes[i].thread])
             writer->total += model->base[job->column][i];
@@ -103,6 +104,7 @@ static void find_places(struct jfr_writer *writer)
 {
     const struct report_model *model = writer->job->model;
     const struct report_places *places = writer->job->places;
+
     writer->places = memory__zeroed(model->method_count, sizeof(*writer->places));
     writer->next_place =
         memory__zeroed(places ? places->place_count : 0, sizeof(*writer->next_place));
@@ -110,6 +112,7 @@ static void find_places(struct jfr_writer *writer)
         writer->places[i].first = REPORT_NONE;
     for (uint32_t i = places ? places->place_count : 0; i-- > 0;) {
         const struct report_place *place = &places->places[i];
+
         if (place->method == REPORT_NONE || place->bci < 0 || !place->samples)
             continue;
         struct method_places *of = &writer->places[place->method];
@@ -126,6 +129,7 @@ static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
 {
     while (b) {
         uint64_t rest = a % b;
+
         a = b;
         b = rest;
     }
@@ -137,6 +141,7 @@ static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
 static uint64_t step_among(uint64_t count)
 {
     uint64_t step = (uint64_t)((unsigned __int128)count * UINT64_C(0x9e3779b97f4a7c15) >> 64);
+
     while (greatest_common_divisor(count, ++step) != 1)
         continue;
     return step;
@@ -147,6 +152,7 @@ static uint64_t step_among(uint64_t count)
 static int32_t next_index(struct jfr_writer *writer, uint32_t method)
 {
     struct method_places *of = &writer->places[method];
+
     if (of->first == REPORT_NONE)
         return -1;
     if (!of->step)
@@ -165,6 +171,7 @@ static bool is_java(const struct report_model *model, uint32_t node)
 {
     enum ledger_node_kind kind = model->nodes[node].kind;
     const struct report_method *method = &model->methods[model->nodes[node].method];
+
     return (kind == NODE_EXACT || kind == NODE_SAMPLED) && !(method->flags & METHOD_NATIVE);
 }
 
@@ -184,9 +191,11 @@ static uint64_t put_stack(struct jfr_writer *writer, uint32_t node, int32_t inde
     uint32_t method = model->nodes[node].method;
     bool is_cut = frames > FRAMES_MAX;
     int32_t line = -1;
+
     if (index >= 0) {
         struct report_method_code code = report_places__code_of(writer->job->places, method);
         uint32_t known = report_method_code__line(&code, index);
+
         line = known ? (int32_t)known : -1;
     }
     jfr_bytes__number(&writer->stacks, ++writer->stack_count);
@@ -231,6 +240,7 @@ struct moments {
 static uint64_t next_moment(struct moments *moments)
 {
     unsigned __int128 half_steps = 2 * (unsigned __int128)moments->next++ + 1;
+
     return moments->begin_ns + (uint64_t)(moments->length_ns * half_steps / 2 / moments->count);
 }
 
@@ -245,11 +255,13 @@ static void put_samples(struct jfr_writer *writer, uint32_t node, uint64_t sampl
     size_t room = 0, count = 0;
     bool has_places =
         java && model->samples && (model->samples[node].cpu || model->samples[node].wall);
+
     for (; samples; samples--) {
         int32_t index = has_places ? next_index(writer, model->nodes[node].method) : -1;
         uint64_t stack = stack_of(writer, node, index, &known, &room, &count);
         size_t begin = jfr_bytes__begin(
             events, java ? JFR_EXECUTION_SAMPLE : JFR_NATIVE_METHOD_SAMPLE, next_moment(moments));
+
         jfr_bytes__number(events, model->nodes[node].thread + UINT64_C(1));
         jfr_bytes__number(events, stack);
         jfr_bytes__number(events, on_cpu ? STATE_RUNNABLE : STATE_UNKNOWN);
@@ -264,12 +276,14 @@ static void put_thread_samples(struct jfr_writer *writer, const struct report_th
 {
     uint64_t end_ns = thread->end_ns ? thread->end_ns : report_model__asof_ns(writer->job->model);
     struct moments moments = {.begin_ns = thread->start_ns};
+
     moments.length_ns = end_ns > thread->start_ns ? end_ns - thread->start_ns : 0;
     unsigned __int128 carried = writer->carried;
     for (uint32_t node = thread->first_node; node < thread->end_node; node++)
         moments.count += samples_of(writer, node, &carried);
     for (uint32_t node = thread->first_node; node < thread->end_node; node++) {
         uint64_t samples = samples_of(writer, node, &writer->carried);
+
         if (samples)
             put_samples(writer, node, samples, &moments);
     }
@@ -282,6 +296,7 @@ static void put_ledger(struct jfr_writer *writer)
     struct jfr_bytes *events = &writer->chunk.events;
     const char *metric = report_column__name(writer->job->column);
     size_t begin = jfr_bytes__begin(events, JFR_LEDGER, 0);
+
     jfr_bytes__text(events, report_losses__title(&texts, model));
     text_store__release(&texts);
     jfr_bytes__text(events, model->jvm);
@@ -314,11 +329,13 @@ static void put_words(struct jfr_bytes *bytes, enum jfr_type type, const char *c
 static void put_threads(struct jfr_writer *writer, struct jfr_bytes *bytes)
 {
     const struct report_model *model = writer->job->model;
+
     begin_pool(bytes, JFR_THREAD, model->thread_count);
     for (uint32_t i = 0; i < model->thread_count; i++) {
         const struct report_thread *thread = &model->threads[i];
         bool is_of_java = thread->kind < THREAD_VM;
         int32_t tid = thread_tids__known(thread) ? thread->tids[0] : 0;
+
         jfr_bytes__number(bytes, i + UINT64_C(1));
         jfr_bytes__text(bytes, thread_name__of(thread));
         jfr_bytes__number(bytes, tid > 0 ? (uint64_t)tid : 0);
@@ -333,6 +350,7 @@ static struct text descriptor_of(const struct report_method *method)
 {
     const char *at = method->signature.bytes;
     const struct text unknown = {"()V", 3};
+
     if (!at || *at++ != '(')
         return unknown;
     while (*at != ')') {
@@ -354,12 +372,14 @@ static uint32_t *find_classes(const struct jfr_writer *writer, uint64_t *methods
     const struct report_model *model = writer->job->model;
     uint32_t *class_of = memory__zeroed(model->method_count, sizeof(*class_of));
     size_t slots = 1024;
+
     while (slots < 2 * (size_t)model->method_count)
         slots *= 2;
     uint32_t *first = memory__zeroed(slots, sizeof(*first));
     for (uint32_t i = 0; i < model->method_count; i++) {
         struct text name = model->methods[i].class_name;
         uint64_t hash = 0;
+
         if (!writer->is_used[i])
             continue;
         for (size_t at = 0; at < name.length; at++)
@@ -396,6 +416,7 @@ static void put_methods(struct jfr_writer *writer, struct jfr_bytes *bytes)
     const struct report_model *model = writer->job->model;
     uint64_t methods = 0, classes = 0;
     uint32_t *class_of = find_classes(writer, &methods, &classes);
+
     begin_pool(bytes, JFR_SYMBOL, methods * 3);
     for (uint32_t i = 0; i < model->method_count; i++) {
         if (!class_of[i])
@@ -438,6 +459,7 @@ static void put_constants(struct jfr_writer *writer)
         [STATE_RUNNABLE] = "STATE_RUNNABLE", [STATE_UNKNOWN] = "STATE_UNKNOWN"};
     struct jfr_bytes *bytes = &writer->chunk.constants;
     size_t begin = jfr_bytes__begin(bytes, JFR_CONSTANTS, 0);
+
     jfr_bytes__number(bytes, 0); /* its duration */
     jfr_bytes__number(bytes, 0); /* no others before it */
     jfr_bytes__number(bytes, 1); /* all that there are */

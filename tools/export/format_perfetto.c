@@ -69,6 +69,7 @@ static void write_packet(struct perfetto_writer *writer, Timeline__Packet *packe
                          enum dictionary_state state)
 {
     Timeline__Trace trace = TIMELINE__TRACE__INIT;
+
     packet->has_sequence = true;
     packet->sequence = SEQUENCE;
     packet->has_dictionary_state = true;
@@ -85,6 +86,7 @@ static void write_dictionary(struct perfetto_writer *writer, Timeline__Dictionar
                              enum dictionary_state state)
 {
     Timeline__Packet packet = TIMELINE__PACKET__INIT;
+
     packet.dictionary = dictionary;
     write_packet(writer, &packet, state);
 }
@@ -93,11 +95,13 @@ static void write_categories(struct perfetto_writer *writer)
 {
     static const enum ledger_node_kind kinds[] = {
         NODE_ROOT, NODE_EXACT, NODE_GAP, NODE_FOLDED, NODE_SAMPLED, NODE_NATIVE, NODE_UNSEEN};
+
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         enum ledger_node_kind kind = kinds[i];
         Timeline__Dictionary dictionary = TIMELINE__DICTIONARY__INIT;
         Timeline__Word word = TIMELINE__WORD__INIT;
         Timeline__Word *words = &word;
+
         word.has_id = word.has_text = true;
         word.id = kind;
         word.text = bytes_of_word(report_node_kind__name(kind));
@@ -113,6 +117,7 @@ static void write_note_name(struct perfetto_writer *writer, uint64_t id, const c
     Timeline__Dictionary dictionary = TIMELINE__DICTIONARY__INIT;
     Timeline__Word word = TIMELINE__WORD__INIT;
     Timeline__Word *words = &word;
+
     word.has_id = word.has_text = true;
     word.id = id;
     word.text = bytes_of_word(name);
@@ -135,6 +140,7 @@ static void write_note_names(struct perfetto_writer *writer)
         [NOTE_CUM_ERROR] = "cum_error_ns",
     };
     uint64_t columns = report_columns__of_threads(&writer->job->model->header);
+
     for (unsigned i = NOTE_BASE; i < NOTE_COLUMN; i++)
         write_note_name(writer, i, names[i]);
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)
@@ -147,6 +153,7 @@ static void write_event_names(struct perfetto_writer *writer)
 {
     const struct report_model *model = writer->job->model;
     struct frame_names names;
+
     frame_names__make(&names, model, writer->job->selected);
     for (uint32_t i = 0; i < model->method_count; i++) {
         if (!names.items[i].bytes)
@@ -167,6 +174,7 @@ static void write_event_names(struct perfetto_writer *writer)
 static void write_track(struct perfetto_writer *writer, Timeline__Track *track)
 {
     Timeline__Packet packet = TIMELINE__PACKET__INIT;
+
     track->has_id = true;
     packet.track = track;
     write_packet(writer, &packet, DICTIONARY_IS_USED);
@@ -178,6 +186,7 @@ static void write_process(struct perfetto_writer *writer)
     Timeline__Track track = TIMELINE__TRACK__INIT;
     Timeline__Process process = TIMELINE__PROCESS__INIT;
     struct text_store store = {0};
+
     process.has_pid = process.has_name = true;
     process.pid = model->header.pid;
     process.name = bytes_of(report_losses__title(&store, model));
@@ -193,12 +202,14 @@ static void write_thread_track(struct perfetto_writer *writer, const struct repo
     size_t length = 0;
     struct text thread_name = thread_name__of(thread);
     FILE *out = open_memstream(&name, &length);
+
     if (!out)
         return;
     fwrite(thread_name.bytes, 1, thread_name.length, out);
     fprintf(out, " (tree of %s totals, no time line)", report_column__name(writer->job->column));
     if (fclose(out) == 0) {
         Timeline__Track track = TIMELINE__TRACK__INIT;
+
         track.id = writer->track;
         track.has_parent = track.has_name = true;
         track.parent = PROCESS_TRACK;
@@ -211,6 +222,7 @@ static void write_thread_track(struct perfetto_writer *writer, const struct repo
 static Timeline__Note *add_note(struct notes *notes, uint64_t word)
 {
     Timeline__Note *note = &notes->items[notes->count];
+
     *note = (Timeline__Note)TIMELINE__NOTE__INIT;
     note->has_name_word = true;
     note->name_word = word;
@@ -221,6 +233,7 @@ static Timeline__Note *add_note(struct notes *notes, uint64_t word)
 static void add_number(struct notes *notes, uint64_t word, uint64_t number)
 {
     Timeline__Note *note = add_note(notes, word);
+
     note->has_number = true;
     note->number = number;
 }
@@ -228,6 +241,7 @@ static void add_number(struct notes *notes, uint64_t word, uint64_t number)
 static void add_text(struct notes *notes, uint64_t word, const char *text)
 {
     Timeline__Note *note = add_note(notes, word);
+
     note->has_text = true;
     note->text = bytes_of_word(text);
 }
@@ -238,6 +252,7 @@ static void add_thread_notes(struct notes *notes, const struct report_model *mod
 {
     uint64_t columns = report_columns__of_threads(&model->header);
     size_t at = 0;
+
     tids[0] = '\0';
     for (uint32_t i = 0; i < thread_tids__known(thread); i++)
         at += (size_t)snprintf(tids + at, LEDGER_THREAD_TIDS * 12 + 1 - at, "%s%d", i ? " " : "",
@@ -252,6 +267,7 @@ static void add_thread_notes(struct notes *notes, const struct report_model *mod
 static void write_event(struct perfetto_writer *writer, Timeline__Event *event, uint64_t at)
 {
     Timeline__Packet packet = TIMELINE__PACKET__INIT;
+
     packet.has_time_ns = true;
     packet.time_ns = at;
     packet.event = event;
@@ -270,6 +286,7 @@ static void begin_slice(void *context, uint32_t index, uint64_t at)
     struct notes notes;
     uint64_t category = node->kind == NODE_KERNEL ? NODE_NATIVE : node->kind;
     Timeline__Event event = TIMELINE__EVENT__INIT;
+
     notes.count = 0;
     add_number(&notes, NOTE_BASE, model->base[column][index]);
     add_number(&notes, NOTE_CUM, model->cum[column][index]);
@@ -297,6 +314,7 @@ static void begin_slice(void *context, uint32_t index, uint64_t at)
 static void end_slice(void *context, uint32_t node, uint64_t at)
 {
     Timeline__Event event = TIMELINE__EVENT__INIT;
+
     (void)node;
     event.kind = TIMELINE__EVENT_KIND__SLICE_END;
     write_event(context, &event, at);

@@ -45,6 +45,7 @@ struct pprof_writer {
 static void write_part(struct pprof_writer *writer, const Pprof__Profile *part)
 {
     size_t size = pprof__profile__get_packed_size(part);
+
     writer->packed = memory__grown(writer->packed, &writer->packed_room, size, 1);
     pprof__profile__pack(part, writer->packed);
     if (!writer->error && size > 0 && gzwrite(writer->out, writer->packed, (unsigned)size) <= 0)
@@ -83,6 +84,7 @@ static void write_value_kinds(struct pprof_writer *writer)
     static const char *const units[] = {
         [UNIT_NS] = "nanoseconds", [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes"};
     const struct export_job *job = writer->job;
+
     for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
         if (!job->model->base[column])
             continue;
@@ -106,12 +108,14 @@ static void write_facts(struct pprof_writer *writer)
     const struct text comments[] = {report_losses__title(&store, model), model->jvm,
                                     model->machine};
     Pprof__Profile part = PPROF__PROFILE__INIT;
+
     part.begin_ns = as_signed(report_model__epoch_ns(model, 0));
     part.duration_ns = as_signed(report_process__wall_ns(model));
     write_part(writer, &part);
     for (size_t i = 0; i < sizeof(comments) / sizeof(comments[0]); i++) {
         int64_t place = add_text(writer, comments[i]);
         Pprof__Profile comment = PPROF__PROFILE__INIT;
+
         comment.n_comments = place ? 1 : 0;
         comment.comments = &place;
         write_part(writer, &comment);
@@ -127,6 +131,7 @@ static void write_function(struct pprof_writer *writer, Pprof__Function *functio
     Pprof__Location location = PPROF__LOCATION__INIT;
     Pprof__Location *locations = &location;
     Pprof__Profile part = PPROF__PROFILE__INIT;
+
     line.function = function->id;
     location.id = function->id;
     location.n_lines = 1;
@@ -148,6 +153,7 @@ static int64_t add_system_name(struct pprof_writer *writer, const struct report_
     char *joined = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&joined, &length);
+
     if (!out)
         return 0;
     fwrite(method->class_name.bytes, 1, method->class_name.length, out);
@@ -167,6 +173,7 @@ static void write_functions(struct pprof_writer *writer)
     struct frame_names names;
     struct text source = {"", 0}; /* of the method before: classes' methods stand together */
     int64_t source_place = 0;
+
     frame_names__make(&names, job->model, job->selected);
     for (uint32_t i = 0; i < job->model->method_count; i++) {
         if (!names.items[i].bytes)
@@ -201,6 +208,7 @@ static void write_label_texts(struct pprof_writer *writer)
     writer->key_frame = add_word(writer, "frame");
     for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++) {
         char key[32];
+
         writer->errors[i] = report_errors__of_nodes(writer->job->model, report_error_columns[i]);
         if (!writer->errors[i])
             continue;
@@ -215,6 +223,7 @@ static size_t make_labels(struct pprof_writer *writer, const struct report_threa
                           Pprof__Label labels[LABELS_MAX])
 {
     size_t count = 0;
+
     for (size_t i = 0; i < LABELS_MAX; i++)
         labels[i] = (Pprof__Label)PPROF__LABEL__INIT;
     labels[count++].key = writer->key_frame;
@@ -238,6 +247,7 @@ static size_t gather_values(const struct report_model *model, uint32_t node,
                             int64_t values[COLUMN_COUNT], bool *any)
 {
     size_t count = 0;
+
     *any = false;
     for (size_t column = 0; column < COLUMN_COUNT; column++) {
         if (!model->base[column])
@@ -252,14 +262,14 @@ static size_t gather_frames(const struct pprof_writer *writer, size_t frames)
 {
     size_t behind, count = 0;
     size_t left_out = call_path__left_out(frames, &behind);
-    for (size_t i = frames; i-- > 0;) {
+
+    for (size_t i = frames; i-- > 0;)
         if (left_out && i == behind + left_out - 1) {
             writer->frames[count++] = writer->gap_location;
             i = behind;
         } else {
             writer->frames[count++] = writer->stack[i];
         }
-    }
     return count;
 }
 
@@ -285,6 +295,7 @@ static void write_sample(struct pprof_writer *writer, uint32_t index, Pprof__Sam
     const struct report_node *node = &model->nodes[index];
     int64_t values[COLUMN_COUNT];
     bool any;
+
     sample->n_values = gather_values(model, index, values, &any);
     sample->values = values;
     if (!any)
@@ -307,11 +318,13 @@ static void write_thread(struct pprof_writer *writer, const struct report_thread
     Pprof__Label *label_places[LABELS_MAX];
     Pprof__Sample sample = PPROF__SAMPLE__INIT;
     size_t label_count = make_labels(writer, thread, labels);
+
     sample.labels = label_places;
     for (size_t i = 0; i < LABELS_MAX; i++)
         label_places[i] = &labels[i];
     for (uint32_t i = thread->first_node; i < thread->end_node && !writer->error; i++) {
         const struct report_node *node = &model->nodes[i];
+
         writer->stack = memory__grown(writer->stack, &writer->stack_room, (size_t)node->depth + 1,
                                       sizeof(*writer->stack));
         writer->stack[node->depth] = location_of(node->method);
@@ -328,6 +341,7 @@ int format_pprof__write(const struct export_job *job, FILE *out, const char *pat
     writer.out = fd < 0 ? NULL : gzdopen(fd, COMPRESSION);
     if (!writer.out) {
         int error = fd < 0 ? -errno : -ENOMEM;
+
         if (fd >= 0)
             close(fd);
         return error;

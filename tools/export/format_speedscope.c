@@ -31,6 +31,7 @@ static const char *unit_of(enum report_column column)
 {
     static const char *const units[] = {
         [UNIT_NS] = "nanoseconds", [UNIT_COUNT] = "none", [UNIT_BYTES] = "bytes"};
+
     return units[report_column__unit(column)];
 }
 
@@ -39,6 +40,7 @@ static void write_frames(struct speedscope_writer *writer)
     const struct report_model *model = writer->job->model;
     struct frame_names names;
     uint32_t frames = 0;
+
     frame_names__make(&names, model, writer->job->selected);
     fputs("\"shared\":{\"frames\":[", writer->out);
     for (uint32_t i = 0; i < model->method_count; i++) {
@@ -61,6 +63,7 @@ static void write_event(struct speedscope_writer *writer, const char *type, uint
                         uint64_t at)
 {
     uint32_t method = writer->job->model->nodes[node].method;
+
     json_string_set(writer->type, type);
     json_integer_set(writer->frame, writer->frame_of[method]);
     json_integer_set(writer->at, (json_int_t)at);
@@ -86,6 +89,7 @@ static void write_thread(struct speedscope_writer *writer, uint32_t thread)
     const struct export_job *job = writer->job;
     const struct icicle_events events = {open_frame, close_frame, writer};
     json_t *profile = json_object();
+
     json_object_set_new(profile, "type", json_string("evented"));
     json_object_set_new(profile, "name",
                         json_row__text(thread_name__of(&job->model->threads[thread])));
@@ -108,6 +112,7 @@ static void write_profiles(struct speedscope_writer *writer)
     const struct report_model *model = writer->job->model;
     uint32_t *order = report_order__threads(model, writer->job->column);
     const char *before = "\n";
+
     fputs("\"profiles\":[", writer->out);
     for (uint32_t i = 0; i < model->thread_count && !ferror(writer->out); i++) {
         if (!writer->job->selected[order[i]])

@@ -71,6 +71,7 @@ static void put_text(struct sqlite_writer *writer, struct text text)
 {
     char *shown = NULL;
     size_t length = 0;
+
     if (writer->result != SQLITE_OK)
         return;
     if (!text.bytes)
@@ -81,12 +82,11 @@ static void put_text(struct sqlite_writer *writer, struct text text)
         return;
     }
     FILE *out = open_memstream(&shown, &length);
-    for (size_t i = 0; out && i < text.length; i++) {
+    for (size_t i = 0; out && i < text.length; i++)
         if (text.bytes[i])
             fputc(text.bytes[i], out);
         else
             fputs("\xe2\x90\x80", out);
-    }
     bool whole = out && fclose(out) == 0;
     note(writer, whole ? sqlite3_bind_text64(writer->row, ++writer->place, shown, length,
                                              SQLITE_TRANSIENT, SQLITE_UTF8)
@@ -114,6 +114,7 @@ static void fill_process(struct sqlite_writer *writer)
         [LEDGER_IS_CLOSED] = "closed", [LEDGER_IS_LIVE] = "live", [LEDGER_IS_ORPHAN] = "orphan"};
     const struct report_model *model = writer->job->model;
     const struct ledger_header *header = &model->header;
+
     begin_table(writer, TABLE_PROCESS);
     put_signed(writer, header->pid);
     put_text(writer, model->command);
@@ -136,6 +137,7 @@ static void fill_balance(struct sqlite_writer *writer)
     const struct report_model *model = writer->job->model;
     const struct ledger_header *header = &model->header;
     struct report_balance balance = report_balance__of(model);
+
     begin_table(writer, TABLE_BALANCE);
     put(writer, balance.kernel_ns);
     put(writer, balance.charged_ns);
@@ -151,6 +153,7 @@ static void fill_balance(struct sqlite_writer *writer)
     begin_table(writer, TABLE_LOSSES);
     for (unsigned i = 0; i < REPORT_LOSSES; i++) {
         struct report_loss loss = report_loss__of(header, i);
+
         put_word(writer, loss.key);
         put(writer, loss.count);
         put_word(writer, loss.meaning);
@@ -169,6 +172,7 @@ static void fill_metrics(struct sqlite_writer *writer)
     static const char *const units[] = {
         [UNIT_NS] = "ns", [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes"};
     const struct ledger_header *header = &writer->job->model->header;
+
     begin_table(writer, TABLE_METRICS);
     for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
         if (!(report_columns__of_threads(header) & COLUMN_BIT(column)))
@@ -194,6 +198,7 @@ static void put_thread(struct sqlite_writer *writer, uint32_t index)
     const struct report_thread *thread = &model->threads[index];
     uint64_t columns = report_columns__of_threads(&model->header);
     bool has_nodes = thread->first_node < thread->end_node;
+
     put(writer, index);
     put_text(writer, thread->name);
     put_word(writer, report_thread_kind__name(thread->kind));
@@ -229,9 +234,11 @@ static void fill_threads(struct sqlite_writer *writer)
 static void fill_thread_names(struct sqlite_writer *writer)
 {
     const struct report_model *model = writer->job->model;
+
     begin_table(writer, TABLE_THREAD_TIDS);
     for (uint32_t i = 0; i < model->thread_count; i++) {
         uint32_t tids = writer->job->selected[i] ? thread_tids__known(&model->threads[i]) : 0;
+
         for (uint32_t tid = 0; tid < tids; tid++) {
             put(writer, i);
             put_signed(writer, model->threads[i].tids[tid]);
@@ -241,6 +248,7 @@ static void fill_thread_names(struct sqlite_writer *writer)
     begin_table(writer, TABLE_RENAMES);
     for (uint32_t i = 0; i < model->thread_count; i++) {
         size_t renames = writer->job->selected[i] ? model->threads[i].rename_count : 0;
+
         for (size_t rename = 0; rename < renames; rename++) {
             put(writer, i);
             put(writer, rename + 1);
@@ -254,9 +262,11 @@ static void fill_methods(struct sqlite_writer *writer, const struct frame_names 
                          const struct subtree_sums *sums)
 {
     const struct report_model *model = writer->job->model;
+
     begin_table(writer, TABLE_METHODS);
     for (uint32_t i = 0; i < model->method_count; i++) {
         const struct report_method *method = &model->methods[i];
+
         if (!names->items[i].bytes)
             continue;
         put(writer, i);
@@ -274,9 +284,11 @@ static void fill_methods(struct sqlite_writer *writer, const struct frame_names 
 static void fill_sums_below(struct sqlite_writer *writer, struct subtree_sums *sums)
 {
     const struct report_model *model = writer->job->model;
+
     begin_table(writer, TABLE_SUMS_BELOW);
     for (uint32_t top = 0; top < model->method_count; top++) {
         uint32_t count = 0;
+
         if (!subtree_sums__is_wide(sums, top))
             continue;
         const uint32_t *methods = subtree_sums__methods(sums, top, &count);
@@ -311,12 +323,14 @@ static void fill_flat(struct sqlite_writer *writer, const struct frame_names *na
     const struct report_model *model = writer->job->model;
     struct report_flat *flat = report_flat__new(model, writer->job->selected);
     struct report_errors *errors[REPORT_ERROR_COLUMNS];
+
     for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
         errors[i] =
             report_errors__of_methods(model, writer->job->selected, report_error_columns[i]);
     begin_table(writer, TABLE_FLAT);
     for (uint32_t i = 0; i < flat->row_count; i++) {
         const struct flat_row *row = &flat->rows[i];
+
         put(writer, row->method);
         put_text(writer, names->items[row->method]);
         put(writer, row->nodes);
@@ -339,6 +353,7 @@ static void put_call(struct sqlite_writer *writer,
                      struct report_callers *const callers[REPORT_ERROR_COLUMNS], uint32_t index)
 {
     const struct caller_edge *edge = &callers[0]->by_callee[index];
+
     put(writer, edge->caller);
     put(writer, edge->callee);
     for (size_t column = 0; column < callers[0]->column_count; column++) {
@@ -359,8 +374,10 @@ static void fill_calls(struct sqlite_writer *writer)
 {
     const struct report_model *model = writer->job->model;
     struct report_callers *callers[REPORT_ERROR_COLUMNS] = {NULL};
+
     for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++) {
         struct report_errors *errors = report_errors__of_nodes(model, report_error_columns[i]);
+
         if (i == 0 || errors)
             callers[i] = report_callers__new(model, writer->job->selected, errors);
         report_errors__free(errors);
@@ -378,6 +395,7 @@ static void fill_tables_of_methods(struct sqlite_writer *writer)
     const struct report_model *model = writer->job->model;
     struct subtree_sums *sums = subtree_sums__new(model, writer->job->selected);
     struct frame_names names;
+
     frame_names__make(&names, model, writer->job->selected);
     fill_methods(writer, &names, sums);
     fill_sums_below(writer, sums);
@@ -393,11 +411,13 @@ static void fill_nodes(struct sqlite_writer *writer)
 {
     const struct report_model *model = writer->job->model;
     struct report_errors *errors[REPORT_ERROR_COLUMNS];
+
     for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
         errors[i] = report_errors__of_nodes(model, report_error_columns[i]);
     begin_table(writer, TABLE_NODES);
     for (uint32_t i = 0; i < model->node_count && writer->result == SQLITE_OK; i++) {
         const struct report_node *node = &model->nodes[i];
+
         if (!writer->job->selected[node->thread])
             continue;
         put(writer, i);
@@ -425,9 +445,11 @@ static void fill_nodes(struct sqlite_writer *writer)
 static void fill_kernel_threads(struct sqlite_writer *writer)
 {
     const struct report_model *model = writer->job->model;
+
     begin_table(writer, TABLE_KERNEL_THREADS);
     for (uint32_t i = 0; i < model->kernel_thread_count; i++) {
         const struct report_kernel_thread *row = &model->kernel_threads[i];
+
         put_signed(writer, row->tid);
         put_index(writer, row->thread);
         put(writer, row->kernel_cpu_ns);
@@ -445,6 +467,7 @@ static void run(struct sqlite_writer *writer, const char *statements)
 static uint64_t error_columns(const struct report_model *model)
 {
     uint64_t columns = 0;
+
     for (size_t i = 0; i < REPORT_ERROR_COLUMNS; i++)
         if (report_errors__are_known(model, report_error_columns[i]))
             columns |= COLUMN_BIT(report_error_columns[i]);
@@ -454,6 +477,7 @@ static uint64_t error_columns(const struct report_model *model)
 static void fill(struct sqlite_writer *writer)
 {
     const struct report_model *model = writer->job->model;
+
     run(writer, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = "
                 "EXCLUSIVE; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; BEGIN");
     if (writer->result == SQLITE_OK)
@@ -477,6 +501,7 @@ static void fill(struct sqlite_writer *writer)
 static int errno_of(const struct sqlite_writer *writer)
 {
     int error = writer->database ? sqlite3_system_errno(writer->database) : 0;
+
     switch (writer->result & 0xff) {
     case SQLITE_OK:
         return 0;

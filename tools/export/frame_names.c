@@ -13,6 +13,7 @@ static const struct text no_name = {"(no name)", 9};
 static struct text name_of(struct text_store *store, const struct report_method *method)
 {
     struct text name = report_method__full_name(store, method);
+
     return name.length ? name : no_name;
 }
 
@@ -24,6 +25,7 @@ void frame_names__make(struct frame_names *names, const struct report_model *mod
     };
     for (uint32_t i = 0; i < model->node_count; i++) {
         const struct report_node *node = &model->nodes[i];
+
         if (selected[node->thread] && !names->items[node->method].bytes)
             names->items[node->method] = name_of(&names->store, &model->methods[node->method]);
     }
@@ -45,6 +47,7 @@ struct text thread_name__of(const struct report_thread *thread)
 struct text frame_file__of(const struct report_method *method)
 {
     struct text file = report_method__is_native_function(method) ? method->image : method->source;
+
     return file.bytes ? file : (struct text){"", 0};
 }
 
@@ -78,6 +81,7 @@ struct text frame_text__escaped(struct text_store *store, struct text text, char
     size_t length = 0;
     for (size_t at = 0; at < text.length;) {
         uint32_t code_point = text__next(text, &at);
+
         if (breaks_a_line(code_point) || (separator && code_point == (unsigned char)separator))
             length += (size_t)snprintf(escaped + length, ESCAPE_BYTES,
                                        code_point < 0x100 ? "\\x%02x" : "\\u%04x", code_point);

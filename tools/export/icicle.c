@@ -21,6 +21,7 @@ struct layout {
 static void close_top(struct layout *layout)
 {
     struct span *top = &layout->open[--layout->depth];
+
     layout->events->close(layout->events->context, top->node, top->end);
     if (layout->depth > 0)
         layout->open[layout->depth - 1].free = top->end;
@@ -32,6 +33,7 @@ static void open_node(struct layout *layout, uint32_t node, uint64_t width)
     uint64_t begin = parent ? parent->free : 0;
     uint64_t limit = parent ? parent->end : INT64_MAX;
     uint64_t end = width < limit - begin ? begin + width : limit;
+
     layout->open =
         memory__grown(layout->open, &layout->room, layout->depth + 1, sizeof(*layout->open));
     layout->open[layout->depth++] = (struct span){node, begin, end};
@@ -45,9 +47,11 @@ uint64_t icicle__lay_out(const struct report_model *model, uint32_t thread,
     const uint64_t *cum = model->cum[column];
     const struct report_thread *row = &model->threads[thread];
     uint32_t next;
+
     for (uint32_t i = row->first_node; i < row->end_node; i = next) {
         const struct report_node *node = &model->nodes[i];
         bool skipped = node->depth > 0 && cum[i] == 0;
+
         next = skipped ? node->end : i + 1;
         while (layout.depth > node->depth)
             close_top(&layout);

@@ -29,6 +29,7 @@ void jfr_bytes__number(struct jfr_bytes *bytes, uint64_t value)
 {
     uint8_t digits[9];
     size_t count = 0;
+
     for (; count < 8 && value > 0x7f; value >>= 7)
         digits[count++] = (uint8_t)(value | 0x80);
     digits[count++] = (uint8_t)value;
@@ -53,6 +54,7 @@ size_t jfr_bytes__begin(struct jfr_bytes *bytes, enum jfr_type type, uint64_t ti
 {
     static const uint8_t size[SIZE_BYTES] = {0};
     size_t begin = bytes->count;
+
     put(bytes, size, sizeof(size));
     jfr_bytes__number(bytes, type);
     jfr_bytes__number(bytes, ticks);
@@ -62,6 +64,7 @@ size_t jfr_bytes__begin(struct jfr_bytes *bytes, enum jfr_type type, uint64_t ti
 void jfr_bytes__end(struct jfr_bytes *bytes, size_t begin)
 {
     size_t size = bytes->count - begin;
+
     for (size_t i = 0; i < SIZE_BYTES; i++, size >>= 7)
         bytes->bytes[begin + i] = (uint8_t)((size & 0x7f) | (i + 1 < SIZE_BYTES ? 0x80 : 0));
 }
@@ -77,6 +80,7 @@ void jfr_chunk__write(const struct jfr_chunk *chunk, FILE *out)
     struct jfr_bytes header = {0};
     uint64_t constants_at = HEADER_BYTES + chunk->events.count;
     uint64_t metadata_at = constants_at + chunk->constants.count;
+
     put(&header, "FLR", 4);
     put_fixed(&header, 2, 2);
     put_fixed(&header, 0, 2);

@@ -193,6 +193,7 @@ struct strings {
 static void put_string(struct jfr_bytes *bytes, struct strings *strings, const char *string)
 {
     size_t i = 0;
+
     while (i < strings->count && strcmp(strings->items[i], string) != 0)
         i++;
     if (i == strings->count) {
@@ -207,6 +208,7 @@ static void put_string(struct jfr_bytes *bytes, struct strings *strings, const c
 static const char *number_of(enum jfr_type type)
 {
     static char numbers[JFR_LEDGER + 1][4];
+
     snprintf(numbers[type], sizeof(numbers[type]), "%u", (unsigned)type & 0xffu);
     return numbers[type];
 }
@@ -235,6 +237,7 @@ static void put_field(struct jfr_bytes *bytes, struct strings *strings, const st
         field->form == FIELD_NANOSECONDS || (field->form == FIELD_WEIGHT && weight_is_time);
     bool is_more = field->form == FIELD_CONSTANT || field->form == FIELD_ARRAY;
     bool is_ticks = field->form == FIELD_TICKS;
+
     put_string(bytes, strings, "field");
     jfr_bytes__number(bytes, is_more ? 3 : 2);
     put_attribute(bytes, strings, "name", field->name);
@@ -256,6 +259,7 @@ static void put_type(struct jfr_bytes *bytes, struct strings *strings, const str
                      bool weight_is_time)
 {
     size_t fields = 0;
+
     while (fields < FIELDS_MAX && type->fields[fields].name)
         fields++;
     put_string(bytes, strings, "class");
@@ -296,6 +300,7 @@ void jfr_metadata__write(struct jfr_bytes *bytes, bool weight_is_time)
 {
     struct strings strings = {0};
     struct jfr_bytes tree = {0};
+
     put_tree(&tree, &strings, weight_is_time);
     size_t begin = jfr_bytes__begin(bytes, JFR_METADATA, 0);
     jfr_bytes__number(bytes, 0); /* its duration */

@@ -10,6 +10,7 @@
 static mode_t usual_mode(void)
 {
     mode_t mask = umask(0);
+
     umask(mask);
     return 0666 & ~mask;
 }
@@ -53,6 +54,7 @@ static void release(struct output_file *file)
 int output_file__open(struct output_file *file, const char *path)
 {
     struct stat there;
+
     *file = (struct output_file){0};
     if (!path || strcmp(path, "-") == 0) {
         file->stream = stdout;
@@ -89,6 +91,7 @@ int output_file__finish(struct output_file *file, int status)
 {
     int flushed = flush(file->stream);
     int error = status ? status : flushed;
+
     if (file->stream == stdout) {
         clearerr(stdout);
         return error == -EPIPE ? 0 : error;

@@ -97,6 +97,7 @@ static int run(sqlite3 *database, sqlite3_str *statement)
 {
     int result = sqlite3_str_errcode(statement);
     char *text = sqlite3_str_finish(statement);
+
     if (result == SQLITE_OK)
         result = sqlite3_exec(database, text, NULL, NULL, NULL);
     sqlite3_free(text);
@@ -108,6 +109,7 @@ static void append_each(sqlite3_str *statement, uint64_t columns, const char *fo
 {
     for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
         const char *name = report_column__csv_name(column);
+
         if (columns & COLUMN_BIT(column))
             sqlite3_str_appendf(statement, format, name, name);
     }
@@ -119,6 +121,7 @@ static void append_errors(sqlite3_str *statement, uint64_t columns, const char *
 {
     for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
         const char *name = report_column__name(column);
+
         if (columns & COLUMN_BIT(column))
             sqlite3_str_appendf(statement, format, name, name);
     }
@@ -128,6 +131,7 @@ static int make_table(sqlite3 *database, enum schema_table_id id, uint64_t colum
                       const char *format, uint64_t error_columns, const char *error_format)
 {
     sqlite3_str *statement = sqlite3_str_new(database);
+
     sqlite3_str_appendf(statement, "CREATE TABLE %s (", tables[id].name);
     for (size_t i = 0; tables[id].columns[i]; i++)
         sqlite3_str_appendf(statement, "%s%s", i ? ", " : "", tables[id].columns[i]);
@@ -157,8 +161,10 @@ int sqlite_schema__make_tables(sqlite3 *database, uint64_t thread_columns, uint6
         [TABLE_SUMS_BELOW] = ", base_%s_error_ns INTEGER",
     };
     int result = SQLITE_OK;
+
     for (enum schema_table_id id = 0; id < TABLE_COUNT && result == SQLITE_OK; id++) {
         uint64_t columns = id == TABLE_THREADS ? thread_columns : node_columns;
+
         result = make_table(database, id, formats[id] ? columns : 0, formats[id],
                             error_formats[id] ? error_columns : 0, error_formats[id]);
     }
@@ -170,6 +176,7 @@ int sqlite_schema__prepare_insert(sqlite3 *database, enum schema_table_id table,
 {
     sqlite3_stmt *columns;
     sqlite3_str *insert = sqlite3_str_new(database);
+
     sqlite3_str_appendf(insert, "SELECT * FROM %s", tables[table].name);
     char *text = sqlite3_str_finish(insert);
     int result = sqlite3_prepare_v2(database, text, -1, &columns, NULL);
@@ -214,6 +221,7 @@ static int make_paths(sqlite3 *database)
 static int make_callers(sqlite3 *database, uint64_t columns, uint64_t error_columns)
 {
     sqlite3_str *statement = sqlite3_str_new(database);
+
     sqlite3_str_appendall(statement,
                           "CREATE VIEW callers AS SELECT k.caller, c.full_name AS caller_name, "
                           "k.callee, m.full_name AS callee_name");
@@ -229,6 +237,7 @@ static int make_callers(sqlite3 *database, uint64_t columns, uint64_t error_colu
 static int make_below(sqlite3 *database, uint64_t columns, uint64_t error_columns)
 {
     sqlite3_str *statement = sqlite3_str_new(database);
+
     sqlite3_str_appendall(statement, "CREATE VIEW below AS SELECT t.id AS top, "
                                      "t.full_name AS top_name, s.method, m.full_name AS name");
     append_each(statement, columns, ", s.base_%s");
@@ -250,8 +259,10 @@ static int make_below(sqlite3 *database, uint64_t columns, uint64_t error_column
 static int make_metric_indexes(sqlite3 *database, uint64_t columns)
 {
     sqlite3_str *statement = sqlite3_str_new(database);
+
     for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
         const char *name = report_column__csv_name(column);
+
         if (!(columns & COLUMN_BIT(column)))
             continue;
         sqlite3_str_appendf(statement, "CREATE INDEX nodes_by_%s ON nodes(base_%s)", name, name);
@@ -277,12 +288,14 @@ static int make_indexes(sqlite3 *database, uint64_t node_columns)
                               "CREATE INDEX thread_tids_by_tid ON thread_tids(tid, thread);"
                               "CREATE INDEX thread_tids_by_thread ON thread_tids(thread)",
                               NULL, NULL, NULL);
+
     return result == SQLITE_OK ? make_metric_indexes(database, node_columns) : result;
 }
 
 int sqlite_schema__make_views(sqlite3 *database, uint64_t node_columns, uint64_t error_columns)
 {
     int result = make_indexes(database, node_columns);
+
     if (result == SQLITE_OK)
         result = make_paths(database);
     if (result == SQLITE_OK)

@@ -30,6 +30,7 @@ static void make_errors(struct subtree_sums *sums)
 struct subtree_sums *subtree_sums__new(const struct report_model *model, const bool *selected)
 {
     struct subtree_sums *sums = memory__zeroed(1, sizeof(*sums));
+
     sums->model = model;
     sums->first = memory__zeroed(model->method_count, sizeof(*sums->first));
     sums->next = memory__zeroed(model->node_count, sizeof(*sums->next));
@@ -44,6 +45,7 @@ struct subtree_sums *subtree_sums__new(const struct report_model *model, const b
         sums->first[i] = REPORT_NONE;
     for (uint32_t i = model->node_count; i-- > 0;) {
         const struct report_node *node = &model->nodes[i];
+
         if (node->level || !selected[node->thread])
             continue;
         sums->next[i] = sums->first[node->method];
@@ -91,10 +93,13 @@ static void forget(struct subtree_sums *sums)
 static void add_errors(struct subtree_sums *sums, uint32_t top)
 {
     const struct report_model *model = sums->model;
+
     for (size_t column = 0; column < REPORT_ERROR_COLUMNS; column++) {
         double *squares = sums->squares[column];
+
         for (uint32_t i = top; squares && i < model->nodes[top].end; i++) {
             double error = (double)sums->errors[column]->base[i];
+
             squares[model->nodes[i].method] += error * error;
         }
     }
@@ -103,16 +108,20 @@ static void add_errors(struct subtree_sums *sums, uint32_t top)
 static void add_subtree(struct subtree_sums *sums, uint32_t top)
 {
     const struct report_model *model = sums->model;
+
     for (uint32_t i = top; i < model->nodes[top].end; i++) {
         uint32_t method = model->nodes[i].method;
+
         if (!sums->is_met[method])
             sums->met[sums->met_count++] = method;
         sums->is_met[method] = true;
     }
     for (size_t column = 0; column < COLUMN_COUNT; column++) {
         uint64_t *values = sums->values[column];
+
         for (uint32_t i = top; values && i < model->nodes[top].end; i++) {
             uint64_t *sum = &values[model->nodes[i].method];
+
             if (__builtin_add_overflow(*sum, model->base[column][i], sum))
                 *sum = UINT64_MAX;
         }

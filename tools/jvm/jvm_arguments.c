@@ -50,6 +50,7 @@ static bool takes_next(const char *option)
         "--add-reads",   "--patch-module",
         "--source",      "--enable-native-access",
     };
+
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if (strcmp(option, options[i]) == 0)
             return true;
@@ -59,6 +60,7 @@ static bool takes_next(const char *option)
 static bool names_the_program(const char *option)
 {
     static const char *const options[] = {"-jar", "-m", "--module"};
+
     if (option[0] != '-' && option[0] != '@')
         return true;
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)

@@ -219,9 +219,9 @@ static int wait_for_listener(struct jvm_conversation *conversation)
         nanosleep(&pause, NULL);
         if (try_connect(conversation) == 0)
             return 0;
-        if (waited_ms > CONNECT_MS || jvm_process__is_gone(conversation->process))
+        if (waited_ms > CONNECT_MS || jvm_process__is_gone(conversation->process)) {
             error = not_listening(conversation->process);
-        else if (waited_ms > CONNECT_AGAIN_MS && !again) {
+        } else if (waited_ms > CONNECT_AGAIN_MS && !again) {
             again = true;
             error = send_quit(conversation->process);
         }

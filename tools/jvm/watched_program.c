@@ -18,9 +18,11 @@ static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUS
 static sigset_t wanted_signals(void)
 {
     sigset_t wanted;
+
     sigemptyset(&wanted);
     for (size_t i = 0; i < PASSED_ON; i++) {
         struct sigaction action;
+
         if (sigaction(passed_on[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             sigaddset(&wanted, passed_on[i]);
     }
@@ -33,8 +35,10 @@ static int wait_for(pid_t program, const sigset_t *awaited)
 {
     int status;
     pid_t ended;
+
     while ((ended = waitpid(program, &status, WNOHANG)) != program) {
         siginfo_t info;
+
         if (ended < 0 && errno != EINTR)
             return -1;
         if (sigwaitinfo(awaited, &info) > 0 && info.si_signo != SIGCHLD && info.si_code <= 0)
@@ -47,6 +51,7 @@ int watched_program__run(int (*start)(void *context), void *context)
 {
     sigset_t awaited = wanted_signals(), before;
     void (*of_children)(int) = signal(SIGCHLD, SIG_DFL);
+
     sigaddset(&awaited, SIGCHLD);
     (void)sigprocmask(SIG_BLOCK, &awaited, &before);
     pid_t program = fork();
@@ -65,6 +70,7 @@ int watched_program__end(int wait_status)
 {
     const struct rlimit no_core = {0, 0};
     int number = WTERMSIG(wait_status);
+
     if (WIFEXITED(wait_status))
         return WEXITSTATUS(wait_status);
     (void)setrlimit(RLIMIT_CORE, &no_core);

@@ -17,6 +17,7 @@ static pid_t pid_in_name(const char *name)
     static const char prefix[] = "treadle-";
     size_t length = strlen(name);
     char *end;
+
     if (strncmp(name, prefix, strlen(prefix)) != 0 || length < 5 ||
         strcmp(name + length - 5, ".live") != 0)
         return 0;
@@ -27,6 +28,7 @@ static pid_t pid_in_name(const char *name)
 static bool is_snapshot_name(const char *name)
 {
     size_t length = strlen(name);
+
     return length > 7 && strcmp(name + length - 7, ".ledger") == 0;
 }
 
@@ -36,6 +38,7 @@ static void add(struct found_ledgers *found, const char *folder, const char *nam
     bool here = strcmp(folder, ".") == 0;
     size_t bytes = strlen(folder) + strlen(name) + 2;
     char *path = memory__zeroed(bytes, 1);
+
     snprintf(path, bytes, "%s%s%s", here ? "" : folder, here ? "" : "/", name);
     found->items =
         memory__grown(found->items, &found->room, found->count + 1, sizeof(*found->items));
@@ -52,6 +55,7 @@ static void add(struct found_ledgers *found, const char *folder, const char *nam
 static void look_into(struct found_ledgers *found, const char *folder, bool live, pid_t pid)
 {
     DIR *directory = opendir(folder);
+
     if (!directory)
         return;
     const struct dirent *entry;
@@ -61,6 +65,7 @@ static void look_into(struct found_ledgers *found, const char *folder, bool live
         bool wanted = live ? named && (!pid || named == pid) : is_snapshot_name(entry->d_name);
         /* A live ledger is never a link; a snapshot may be anything that can be read. */
         int flags = live ? AT_SYMLINK_NOFOLLOW : 0;
+
         if (wanted && fstatat(dirfd(directory), entry->d_name, &file, flags) == 0 &&
             S_ISREG(file.st_mode))
             add(found, folder, entry->d_name, named, &file);
@@ -72,6 +77,7 @@ static int by_age(const void *a, const void *b)
 {
     const struct found_ledger *x = a;
     const struct found_ledger *y = b;
+
     if (x->changed_ns != y->changed_ns)
         return x->changed_ns < y->changed_ns ? -1 : 1;
     return strcmp(x->path, y->path);
@@ -82,8 +88,10 @@ void live_folders__find(struct found_ledgers *found, pid_t pid)
     const char *folders[] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
     struct stat seen[sizeof(folders) / sizeof(folders[0])];
     size_t seen_count = 0;
+
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         bool known = false;
+
         if (!folders[i] || !folders[i][0] || stat(folders[i], &seen[seen_count]) != 0)
             continue;
         for (size_t j = 0; j < seen_count; j++)
@@ -108,6 +116,7 @@ void live_folders__find_snapshots(struct found_ledgers *found)
 static bool is_same_folder(const char *a, const char *b)
 {
     struct stat x, y;
+
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
@@ -118,6 +127,7 @@ static bool is_known(const char *folder, const struct found_ledgers *live, size_
         return true;
     for (size_t i = 0; i < before; i++) {
         char other[32];
+
         snprintf(other, sizeof(other), "/proc/%d/cwd", (int)live->items[i].pid);
         if (is_same_folder(folder, other))
             return true;
@@ -129,8 +139,10 @@ void live_folders__find_snapshots_beside(struct found_ledgers *found,
                                          const struct found_ledgers *live)
 {
     size_t first = found->count;
+
     for (size_t i = 0; i < live->count; i++) {
         char link[32], folder[PATH_MAX];
+
         snprintf(link, sizeof(link), "/proc/%d/cwd", (int)live->items[i].pid);
         ssize_t length = readlink(link, folder, sizeof(folder) - 1);
         if (length <= 0 || is_known(link, live, i) || !found_ledger__is_trusted(&live->items[i]))
@@ -145,6 +157,7 @@ void live_folders__find_snapshots_beside(struct found_ledgers *found,
 bool found_ledgers__add(struct found_ledgers *found, const char *path)
 {
     struct stat file;
+
     if (stat(path, &file) != 0)
         return false;
     add(found, ".", path, 0, &file);
@@ -163,6 +176,7 @@ void found_ledgers__release(struct found_ledgers *found)
 bool live_folders__names_live(const char *path)
 {
     const char *slash = strrchr(path, '/');
+
     return pid_in_name(slash ? slash + 1 : path) != 0;
 }
 
@@ -175,6 +189,7 @@ bool found_ledger__is_trusted(const struct found_ledger *ledger)
 {
     char path[32];
     struct stat process;
+
     snprintf(path, sizeof(path), "/proc/%d", (int)ledger->pid);
     if (stat(path, &process) == 0)
         return process.st_uid == ledger->owner;

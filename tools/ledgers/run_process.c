@@ -19,6 +19,7 @@ static bool is_run(pid_t pid)
 {
     static const char name[] = "treadle";
     char path[32], command[4096];
+
     snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t length = fd < 0 ? 0 : read(fd, command, sizeof(command) - 1);
@@ -36,6 +37,7 @@ static bool is_run(pid_t pid)
 static bool is_below(pid_t pid, pid_t above)
 {
     struct process_status status;
+
     for (unsigned i = 0; i < DEPTH_MAX && pid > 1; i++) {
         if (process_status__read(&status, pid) != 0)
             return false;
@@ -50,6 +52,7 @@ static bool has_ledger(pid_t pid)
 {
     struct ledger_header header;
     char *path = live_ledger__of_running(pid, &header);
+
     free(path);
     return path != NULL;
 }
@@ -60,9 +63,11 @@ static size_t find_below(pid_t above, pid_t found[NAMED_MOST])
     DIR *folder = opendir("/proc");
     const struct dirent *entry;
     size_t count = 0;
+
     while (folder && (entry = readdir(folder)) != NULL) {
         char *end;
         long pid = strtol(entry->d_name, &end, 10);
+
         if (*end || pid <= 0 || !is_below((pid_t)pid, above) || !has_ledger((pid_t)pid))
             continue;
         if (count < NAMED_MOST)
@@ -79,6 +84,7 @@ bool run_process__follow(pid_t *pid)
     pid_t found[NAMED_MOST];
     char names[NAMED_MOST * 13] = "";
     size_t at = 0;
+
     if (!is_run(*pid))
         return true;
     size_t count = find_below(*pid, found);

@@ -30,6 +30,7 @@ ledger_ref merge__take(struct ledger_merge *merge, enum ledger_table table, size
 {
     ledger_ref ref =
         ledger__take_shared(&merge->ledger, table, (uint32_t)(bytes / LEDGER_CELL_BYTES));
+
     merge->full |= ref == 0;
     return ref;
 }
@@ -38,8 +39,10 @@ ledger_ref merge__take(struct ledger_merge *merge, enum ledger_table table, size
 static ledger_ref take_string(struct ledger_merge *merge, const char *bytes, size_t length)
 {
     struct ledger *ledger = &merge->ledger;
+
     if (length <= LEDGER_STRING_MAX) {
         ledger_ref shared = ledger__string(ledger, bytes, length);
+
         merge->full |= shared == 0;
         return shared;
     }
@@ -55,6 +58,7 @@ ledger_ref merge__string(struct ledger_merge *merge, struct merge_input *input, 
 {
     size_t length = 0;
     const char *bytes = ledger_reader__string(input->reader, ref, &length);
+
     if (bytes)
         return take_string(merge, bytes, length);
     if (ref)
@@ -68,6 +72,7 @@ ledger_ref merge__prefixed(struct ledger_merge *merge, struct merge_input *input
     size_t length = 0;
     size_t prefix = strlen(input->prefix);
     const char *bytes = ledger_reader__string(input->reader, ref, &length);
+
     if (!bytes && ref)
         merge__skip(input, user, "ref %" PRIu32 ", expected a string", ref);
     if (!bytes)
@@ -96,6 +101,7 @@ static uint64_t profiled_to_ns(const struct merge_input *input)
 {
     uint64_t latest_ns = input->header->asof_ns;
     ledger_ref ref = 0;
+
     if (ledger_header__is_stopped(input->header))
         return input->header->since_ns;
     while (!input->header->asof_ns &&
@@ -104,6 +110,7 @@ static uint64_t profiled_to_ns(const struct merge_input *input)
         uint64_t known_ns = thread->end_ns ? thread->end_ns : thread->start_ns;
         bool counts = !(thread->flags & THREAD_HIDDEN) && thread->kind >= THREAD_PLATFORM &&
                       thread->kind <= THREAD_NATIVE;
+
         latest_ns = counts && known_ns > latest_ns ? known_ns : latest_ns;
     }
     return latest_ns;
@@ -114,8 +121,10 @@ static ledger_ref count_refs(const struct ledger_reader *reader)
     static const enum ledger_table tables[] = {LEDGER_METHODS, LEDGER_THREADS, LEDGER_NODES,
                                                LEDGER_IMAGES, LEDGER_CODE};
     ledger_ref last = 0;
+
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         ledger_ref ref = 0;
+
         while ((ref = ledger_reader__next(reader, tables[i], ref)) != 0)
             last = ref > last ? ref : last;
     }
@@ -126,6 +135,7 @@ static void open_input(struct ledger_merge *merge, size_t number,
                        const struct ledger_reader *reader)
 {
     struct merge_input *input = &merge->inputs[number];
+
     input->reader = reader;
     input->header = ledger_reader__header(reader);
     input->number = number;
@@ -149,6 +159,7 @@ static void add_input(struct ledger_merge *merge, struct merge_input *input)
 static int create(struct ledger_merge *merge)
 {
     uint64_t bytes = ROOM_BYTES;
+
     for (size_t i = 0; i < merge->input_count; i++)
         bytes += 2 * (uint64_t)merge->inputs[i].header->chunks_used * LEDGER_CHUNK_BYTES;
     return ledger__create(&merge->ledger, NULL, bytes);
@@ -158,6 +169,7 @@ int ledger_merge__new(struct ledger_merge **merge, struct ledger_reader *const *
                       size_t count)
 {
     struct ledger_merge *made = memory__zeroed(1, sizeof(*made));
+
     made->inputs = memory__zeroed(count, sizeof(*made->inputs));
     made->input_count = count;
     for (size_t i = 0; i < count; i++)

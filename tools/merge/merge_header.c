@@ -55,6 +55,7 @@ static uint32_t *narrow(struct ledger_header *header, size_t offset)
 static void join_fields(struct ledger_header *sum, const struct ledger_header *other)
 {
     struct ledger_header more = *other;
+
     for (size_t i = 0; i < sizeof(summed) / sizeof(summed[0]); i++)
         *wide(sum, summed[i]) += *wide(&more, summed[i]);
     for (size_t i = 0; i < sizeof(largest) / sizeof(largest[0]); i++)
@@ -97,8 +98,10 @@ static uint64_t mean_interval_ns(const struct ledger_merge *merge)
 {
     unsigned __int128 time_ns = 0;
     uint64_t samples = 0;
+
     for (size_t i = 0; i < merge->input_count; i++) {
         const struct ledger_header *header = merge->inputs[i].header;
+
         time_ns += (unsigned __int128)header->samples * header->sample_interval_ns;
         samples += header->samples;
     }
@@ -112,8 +115,10 @@ static void join_all(struct ledger_merge *merge, struct ledger_header *sum)
     uint64_t epoch_ns = sum->epoch_ns;
     uint64_t first_ns = begin_ns(sum);
     bool balanced = true;
+
     for (size_t i = 0; i < merge->input_count; i++) {
         const struct ledger_header *header = merge->inputs[i].header;
+
         epoch_ns = header->epoch_ns < epoch_ns ? header->epoch_ns : epoch_ns;
         first_ns = begin_ns(header) < first_ns ? begin_ns(header) : first_ns;
         balanced &= header->process_cpu_ns != 0;
@@ -140,6 +145,7 @@ static void join_all(struct ledger_merge *merge, struct ledger_header *sum)
     sum->recent_wall_ns = sum->recent_cpu_ns = sum->recent_own_ns = 0;
     for (size_t i = 0; i < merge->input_count; i++) {
         struct merge_input *input = &merge->inputs[i];
+
         input->shift_ns = input->header->epoch_ns - epoch_ns;
         if (input->asof_ns + input->shift_ns > sum->asof_ns)
             sum->asof_ns = input->asof_ns + input->shift_ns;
@@ -160,10 +166,12 @@ static ledger_ref join_texts(struct ledger_merge *merge, size_t offset)
     char *joined = memory__zeroed(LEDGER_STRING_MAX, 1);
     ledger_ref *met = memory__zeroed(merge->input_count, sizeof(*met));
     size_t used = 0;
+
     for (size_t i = 0; i < merge->input_count; i++) {
         struct merge_input *input = &merge->inputs[i];
         ledger_ref from;
         size_t length = 0;
+
         memcpy(&from, (const char *)input->header + offset, sizeof(from));
         const char *bytes = ledger_reader__string(input->reader, from, &length);
         met[i] = merge__string(merge, input, from, 0);
@@ -185,6 +193,7 @@ void merge_header__fill(struct ledger_merge *merge)
 {
     struct ledger_header *header = merge->ledger.header;
     struct ledger_header sum = *merge->inputs[0].header;
+
     if (merge->input_count > 1)
         join_all(merge, &sum);
     else if (!sum.asof_ns)
@@ -208,9 +217,11 @@ void merge_header__finish(struct ledger_merge *merge)
 {
     unsigned __int128 cost_ps = 0;
     unsigned __int128 calls = 0;
+
     for (size_t i = 0; merge->input_count > 1 && i < merge->input_count; i++) {
         const struct merge_input *input = &merge->inputs[i];
         bool hooks = input->header->event_mode == LEDGER_EVENTS_INSTRUMENT;
+
         calls += input->calls;
         cost_ps += hooks ? (unsigned __int128)input->calls * input->header->hook_cost_ps : 0;
     }

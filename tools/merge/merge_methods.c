@@ -11,8 +11,10 @@ static struct ledger_method *method_at(const struct ledger_merge *merge, ledger_
 static void copy_images(struct ledger_merge *merge, struct merge_input *input)
 {
     ledger_ref ref = 0;
+
     while ((ref = ledger_reader__next(input->reader, LEDGER_IMAGES, ref)) != 0) {
         ledger_ref to = merge__take(merge, LEDGER_IMAGES, sizeof(struct ledger_image));
+
         if (!to)
             return;
         struct ledger_image *image = ledger__at(&merge->ledger, to);
@@ -28,6 +30,7 @@ static void copy_images(struct ledger_merge *merge, struct merge_input *input)
 static bool same_names(const struct ledger_method *x, const struct ledger_method *y)
 {
     uint32_t lasting = METHOD_NATIVE | METHOD_SYMBOL;
+
     return x->class_name == y->class_name && x->name == y->name && x->signature == y->signature &&
            x->source == y->source && (x->flags & lasting) == (y->flags & lasting);
 }
@@ -37,6 +40,7 @@ static bool same_names(const struct ledger_method *x, const struct ledger_method
 static bool same_code(const struct ledger_method *x, const struct ledger_method *y)
 {
     bool in_image = x->image || y->image || !x->name;
+
     if (in_image && (x->address != y->address || x->size != y->size))
         return false;
     return !x->bytecode || !y->bytecode || x->bytecode == y->bytecode;
@@ -49,9 +53,11 @@ static struct merged_method *find(struct ledger_merge *merge, const struct merge
 {
     size_t probe = 0;
     uint32_t index;
+
     while ((index = index_table__next(&merge->method_table, hash, &probe)) != INDEX_TABLE_NONE) {
         struct merged_method *candidate = &merge->methods[index];
         const struct ledger_method *method = method_at(merge, candidate->ref);
+
         if (candidate->input != input->number && same_names(method, like) &&
             same_code(method, like))
             return candidate;
@@ -63,6 +69,7 @@ static void add(struct ledger_merge *merge, const struct merge_input *input,
                 const struct ledger_method *like, uint64_t hash, ledger_ref ref)
 {
     ledger_ref to = merge__take(merge, LEDGER_METHODS, sizeof(*like));
+
     if (!to)
         return;
     merge->methods = memory__grown(merge->methods, &merge->method_room, merge->method_count + 1,
@@ -80,6 +87,7 @@ static void join(const struct ledger_merge *merge, const struct merge_input *inp
                  struct merged_method *known, const struct ledger_method *like, ledger_ref ref)
 {
     struct ledger_method *method = method_at(merge, known->ref);
+
     method->lines = method->lines ? method->lines : like->lines;
     method->bytecode = method->bytecode ? method->bytecode : like->bytecode;
     method->image = method->image ? method->image : like->image;
@@ -94,6 +102,7 @@ static void copy_method(struct ledger_merge *merge, struct merge_input *input, l
 {
     struct ledger_method like = *record;
     bool has_image = ledger_reader__image(input->reader, record->image) != NULL;
+
     like.class_name = merge__string(merge, input, record->class_name, ref);
     like.name = merge__string(merge, input, record->name, ref);
     like.signature = merge__string(merge, input, record->signature, ref);
@@ -115,9 +124,11 @@ static void copy_method(struct ledger_merge *merge, struct merge_input *input, l
 static void copy_methods(struct ledger_merge *merge, struct merge_input *input)
 {
     ledger_ref ref = 0;
+
     while ((ref = ledger_reader__next(input->reader, LEDGER_METHODS, ref)) != 0 && !merge->full) {
         const struct ledger_method *record = ledger_reader__method(input->reader, ref);
         ledger_ref named = record->flags & METHOD_SYMBOL ? record->class_name : record->name;
+
         if (!(record->flags & METHOD_DEAD) && named)
             copy_method(merge, input, ref, record);
     }
@@ -126,9 +137,11 @@ static void copy_methods(struct ledger_merge *merge, struct merge_input *input)
 static void copy_codes(struct ledger_merge *merge, struct merge_input *input)
 {
     ledger_ref ref = 0;
+
     while ((ref = ledger_reader__next(input->reader, LEDGER_CODE, ref)) != 0) {
         const struct ledger_code *record = ledger_reader__code(input->reader, ref);
         ledger_ref method = merge__method(input, record->method);
+
         if (!method) {
             if (record->method)
                 merge__skip(input, ref, "ref %" PRIu32 ", expected the code's method",
@@ -154,8 +167,10 @@ static struct ledger_place *find_place(const struct ledger_merge *merge,
 {
     size_t probe = 0;
     uint32_t index;
+
     while ((index = index_table__next(&merge->place_table, hash, &probe)) != INDEX_TABLE_NONE) {
         struct ledger_place *place = ledger__at(&merge->ledger, merge->places[index]);
+
         if (place->owner == like->owner && place->method == like->method &&
             place->bci == like->bci && place->offset == like->offset)
             return place;
@@ -167,6 +182,7 @@ static void add_place(struct ledger_merge *merge, const struct ledger_place *lik
                       ledger_ref *list)
 {
     ledger_ref ref = merge__take(merge, LEDGER_PLACES, sizeof(*like));
+
     if (!ref)
         return;
     struct ledger_place *place = ledger__at(&merge->ledger, ref);
@@ -187,6 +203,7 @@ static void copy_place(struct ledger_merge *merge, struct merge_input *input, le
     bool of_code = ledger_reader__code(input->reader, like.owner) != NULL;
     ledger_ref owner = of_code ? input->to[like.owner] : merge__method(input, like.owner);
     ledger_ref method = merge__method(input, like.method);
+
     if (!like.owner)
         return;
     if (!owner || (like.method && !method)) {
@@ -216,6 +233,7 @@ static void copy_hooking(struct ledger_merge *merge, struct merge_input *input, 
 {
     const struct ledger_hooking *record = ledger_reader__hooking(input->reader, ref);
     ledger_ref method = merge__method(input, record->method);
+
     if (!method) {
         if (record->method)
             merge__skip(input, ref, "ref %" PRIu32 ", expected the method of a hook",
@@ -237,6 +255,7 @@ static void copy_class(struct ledger_merge *merge, struct merge_input *input, le
 {
     const struct ledger_class *record = ledger_reader__class(input->reader, ref);
     ledger_ref to = merge__take(merge, LEDGER_CLASSES, sizeof(*record));
+
     if (!to)
         return;
     ledger_ref name = merge__string(merge, input, record->name, ref);
@@ -251,6 +270,7 @@ static void copy_class(struct ledger_merge *merge, struct merge_input *input, le
 void merge_methods__add(struct ledger_merge *merge, struct merge_input *input)
 {
     ledger_ref ref = 0;
+
     copy_images(merge, input);
     copy_methods(merge, input);
     copy_codes(merge, input);

@@ -47,6 +47,7 @@ static bool takes_word(struct word option)
         "--add-reads",   "--add-exports",     "--add-opens",     "--patch-module",
         "--source",      "--describe-module",
     };
+
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if (is_word(option, options[i]))
             return true;
@@ -60,8 +61,10 @@ static struct word find_application(const char *command, size_t length)
     size_t at = 0;
     struct word program = without_folder(next_word(command, length, &at));
     struct word word = is_word(program, "java") ? next_word(command, length, &at) : program;
+
     while (word.length && (word.bytes[0] == '-' || word.bytes[0] == '@')) {
         bool names_it = is_word(word, "-jar") || is_word(word, "-m") || is_word(word, "--module");
+
         if (takes_word(word))
             next_word(command, length, &at);
         word = next_word(command, length, &at);
@@ -75,6 +78,7 @@ static struct word find_application(const char *command, size_t length)
 static struct word shortened(struct word name)
 {
     const char *dot;
+
     while (name.length >= APPLICATION_BYTES && (dot = memchr(name.bytes, '.', name.length)))
         name = (struct word){dot + 1, name.length - (size_t)(dot + 1 - name.bytes)};
     if (name.length < APPLICATION_BYTES)
@@ -90,10 +94,12 @@ static void name_application(const struct merge_input *input, char name[APPLICAT
     size_t length = 0;
     const char *command = ledger_reader__string(input->reader, input->header->command, &length);
     struct word word = command ? shortened(find_application(command, length)) : (struct word){0};
+
     if (word.length == 0)
         word = (struct word){"java", 4};
     for (size_t i = 0; i < word.length; i++) {
         bool bracket = word.bytes[i] == '[' || word.bytes[i] == ']';
+
         name[i] = bracket ? '_' : word.bytes[i]; /* it would end the prefix early */
     }
     name[word.length] = '\0';
@@ -112,6 +118,7 @@ void merge_prefix__set(const struct ledger_merge *merge, struct merge_input *inp
     char application[APPLICATION_BYTES];
     char number[24] = "";
     unsigned same = 1;
+
     if (input->header->pid == 0)
         return; /* merged before: its threads have theirs */
     name_application(input, application);

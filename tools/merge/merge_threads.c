@@ -17,8 +17,10 @@ static ledger_ref copy_renames(struct ledger_merge *merge, struct merge_input *i
 {
     ledger_ref first = 0;
     ledger_ref last = 0;
+
     for (unsigned count = 0; newest; count++) {
         const struct ledger_rename *record = ledger_reader__rename(input->reader, newest);
+
         if (!record || count == RENAMES_MAX) {
             merge__skip(input, newest,
                         record ? "a thread with too many renames" : "expected a rename");
@@ -48,6 +50,7 @@ static uint64_t still_parked_ns(const struct merge_input *input, const struct le
     uint64_t since_ns = record->unmounted_ns + unprofiled_ns;
     bool waits = record->kind == THREAD_VIRTUAL && record->unmounted_ns && !record->end_ns;
     bool orphan = ledger_reader__life(input->reader) == LEDGER_IS_ORPHAN;
+
     return orphan && waits && input->asof_ns > since_ns ? input->asof_ns - since_ns : 0;
 }
 
@@ -58,6 +61,7 @@ static void set_times(struct ledger_merge *merge, const struct merge_input *inpu
     uint64_t asof_ns = ledger_header__is_stopped(header) ? header->since_ns : header->asof_ns;
     uint64_t life_ns = ledger_header__profiled_life_ns(input->header, record->start_ns,
                                                        record->end_ns, input->asof_ns);
+
     thread->start_ns = record->start_ns + input->shift_ns;
     thread->end_ns = record->end_ns ? record->end_ns + input->shift_ns : 0;
     if (ledger_header__profiled_life_ns(header, thread->start_ns, thread->end_ns, asof_ns) ==
@@ -73,6 +77,7 @@ static void copy_thread(struct ledger_merge *merge, struct merge_input *input,
 {
     ledger_ref to = merge__take(merge, LEDGER_THREADS, sizeof(*record));
     uint64_t known = input->header->metrics_totals | input->header->metrics_charged;
+
     if (!to)
         return;
     struct ledger_thread *thread = thread_at(merge, to);
@@ -106,6 +111,7 @@ static void set_parent(struct ledger_merge *merge, struct merge_input *input, le
 {
     const struct ledger_thread *record = ledger_reader__thread(input->reader, ref);
     const struct ledger_thread *parent = ledger_reader__thread(input->reader, record->parent);
+
     if (parent && parent->java_id == record->parent_id)
         thread_at(merge, input->to[ref])->parent = input->to[record->parent];
     else if (record->parent && !may_have_folded(input->header))
@@ -135,6 +141,7 @@ static void copy_tally(struct ledger_merge *merge, struct merge_input *input, le
     const struct ledger_tally *record = ledger_reader__tally(input->reader, ref);
     const struct ledger_thread *owner = ledger_reader__thread(input->reader, record->thread);
     ledger_ref method = merge__method(input, record->method);
+
     if (!owner || !input->to[record->thread] || owner->start_ns != record->start_ns)
         return;
     if (record->method && !method) {
@@ -160,8 +167,10 @@ void merge_threads__add(struct ledger_merge *merge, struct merge_input *input)
 {
     const struct ledger_reader *reader = input->reader;
     ledger_ref ref = 0;
+
     while ((ref = ledger_reader__next(reader, LEDGER_THREADS, ref)) != 0 && !merge->full) {
         const struct ledger_thread *record = ledger_reader__thread(reader, ref);
+
         if (record->flags & THREAD_HIDDEN)
             continue;
         if (record->kind >= THREAD_PLATFORM && record->kind <= THREAD_NATIVE)

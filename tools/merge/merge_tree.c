@@ -35,6 +35,7 @@ static const char *what_is_wrong(const struct walk *walk, const struct ledger_no
 {
     uint32_t kind = record ? ledger_node__kind(record) : 0;
     bool sampled = parent && parent->sampled;
+
     if (!record)
         return "expected a node";
     if (kind < NODE_ROOT || kind > NODE_KERNEL || (kind == NODE_ROOT) != !parent ||
@@ -53,6 +54,7 @@ static const struct ledger_node *check(const struct walk *walk, ledger_ref ref,
 {
     const struct ledger_node *record = ledger_reader__node(walk->input->reader, ref);
     const char *wrong = what_is_wrong(walk, record, ref, parent);
+
     if (!wrong)
         return record;
     merge__skip(walk->input, ref, "%s", wrong);
@@ -62,6 +64,7 @@ static const struct ledger_node *check(const struct walk *walk, ledger_ref ref,
 static bool needs_method(const struct ledger_node *record)
 {
     uint32_t kind = ledger_node__kind(record);
+
     return kind == NODE_EXACT ||
            (kind >= NODE_SAMPLED && kind != NODE_KERNEL && !ledger_node__is_self(record));
 }
@@ -71,6 +74,7 @@ static ledger_ref copy_side(const struct walk *walk, const struct ledger_node *r
 {
     struct ledger_merge *merge = walk->merge;
     const struct ledger_side *side = ledger_reader__side(walk->input->reader, record->side);
+
     if (!record->side)
         return 0;
     if (!side || side->node != ref) {
@@ -96,6 +100,7 @@ static ledger_ref copy_node(struct walk *walk, const struct ledger_node *record,
 {
     struct ledger_merge *merge = walk->merge;
     ledger_ref to = ledger__take(&merge->ledger, &merge->nodes, LEDGER_NODES, 1);
+
     merge->full |= to == 0;
     if (!to)
         return 0;
@@ -106,13 +111,14 @@ static ledger_ref copy_node(struct walk *walk, const struct ledger_node *record,
     node->cpu_ns = record->cpu_ns;
     node->wait_ns = record->wait_ns;
     node->method = merge__method(walk->input, record->method);
-    if (ledger_node__is_sampled(record))
+    if (ledger_node__is_sampled(record)) {
         node->seen_ns = record->seen_ns;
-    else if (ledger_node__kind(record) == NODE_FOLDED) {
+    } else if (ledger_node__kind(record) == NODE_FOLDED) {
         node->key = LEDGER_FOLDED_KEY;
         node->contexts = record->contexts;
-    } else if (node->method)
+    } else if (node->method) {
         node->key = ((const struct ledger_method *)ledger__at(&merge->ledger, node->method))->key;
+    }
     if (!node->method && needs_method(record))
         merge__skip(walk->input, ref, "ref %" PRIu32 ", expected a method", record->method);
     node->side = copy_side(walk, record, ref, to);
@@ -126,6 +132,7 @@ static void enter(struct walk *walk, const struct ledger_node *record, ledger_re
                   ledger_ref to)
 {
     bool sampled = ledger_node__is_sampled(record);
+
     walk->path = memory__grown(walk->path, &walk->room, walk->depth + 1, sizeof(*walk->path));
     walk->path[walk->depth++] = (struct step){.from = ref,
                                               .to = to,
@@ -139,6 +146,7 @@ static void link_child(const struct walk *walk, struct step *parent, ledger_ref 
     struct ledger_node *above = node_at(walk, parent->to);
     bool own_chain = parent->sampled && !ledger_node__is_sampled(above);
     ledger_ref *first = own_chain ? &above->sampled : &above->first_child;
+
     *(parent->last ? &node_at(walk, parent->last)->next_sibling : first) = child;
     parent->last = child;
 }
@@ -147,6 +155,7 @@ static void link_child(const struct walk *walk, struct step *parent, ledger_ref 
 static void end_chain(struct walk *walk)
 {
     struct step *top = &walk->path[walk->depth - 1];
+
     if (!top->has_sampled) {
         walk->depth--;
         return;
@@ -162,11 +171,13 @@ ledger_ref merge_tree__copy(struct ledger_merge *merge, struct merge_input *inpu
     struct walk walk = {.merge = merge, .input = input};
     const struct ledger_node *record = root ? check(&walk, root, NULL) : NULL;
     ledger_ref copied = record ? copy_node(&walk, record, root, 0) : 0;
+
     if (copied)
         enter(&walk, record, root, copied);
     while (walk.depth > 0 && !merge->full) {
         struct step *top = &walk.path[walk.depth - 1];
         ledger_ref ref = top->next;
+
         if (!ref) {
             end_chain(&walk);
             continue;

@@ -39,6 +39,7 @@ void csv__word(struct csv *csv, const char *word)
 void csv__text(struct csv *csv, struct text text)
 {
     char *printable = text__printable(text, 0);
+
     csv__word(csv, printable);
     free(printable);
 }

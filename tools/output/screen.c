@@ -13,12 +13,14 @@ static size_t columns_of_environment(void)
     const char *text = getenv("COLUMNS");
     char *end;
     unsigned long columns = text && text[0] ? strtoul(text, &end, 10) : 0;
+
     return columns && !*end && columns <= COLUMNS_MAX ? columns : 0;
 }
 
 static size_t columns_of_terminal(void)
 {
     struct winsize size;
+
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return 80;
@@ -31,6 +33,7 @@ struct screen screen__stdout(void)
     const char *kind = getenv("TERM");
     bool dumb = !kind || strcmp(kind, "dumb") == 0;
     size_t columns = columns_of_environment();
+
     if (!columns && terminal)
         columns = columns_of_terminal();
     if (columns && columns < COLUMNS_MIN)

@@ -23,6 +23,7 @@ struct text_table {
 struct text_table *text_table__new(const struct table_column *columns, size_t count)
 {
     struct text_table *table = memory__zeroed(1, sizeof(*table));
+
     table->columns = memory__zeroed(count, sizeof(*columns));
     memcpy(table->columns, columns, count * sizeof(*columns));
     table->column_count = count;
@@ -43,6 +44,7 @@ size_t text_table__add_row(struct text_table *table)
 {
     size_t row = table->row_count++;
     size_t width = table->column_count;
+
     table->cells =
         memory__grown(table->cells, &table->cell_room, (row + 1) * width, sizeof(*table->cells));
     table->colours = memory__grown((void *)table->colours, &table->colour_room, row + 1,
@@ -56,6 +58,7 @@ static void set(struct text_table *table, size_t row, size_t column, char *own)
 {
     char **cell = &table->cells[row * table->column_count + column];
     free(*cell);
+
     *cell = own;
 }
 
@@ -68,6 +71,7 @@ void text_table__set(struct text_table *table, size_t row, size_t column, const 
 {
     size_t bytes = strlen(printable) + 1;
     char *copy = memory__zeroed(bytes, 1);
+
     memcpy(copy, printable, bytes);
     set(table, row, column, copy);
 }
@@ -80,14 +84,17 @@ void text_table__set_colour(struct text_table *table, size_t row, const char *se
 static const char *cell_at(const struct text_table *table, size_t row, size_t column)
 {
     const char *cell = table->cells[row * table->column_count + column];
+
     return cell ? cell : "";
 }
 
 static size_t width_of(const struct text_table *table, size_t column)
 {
     size_t width = text__columns(table->columns[column].title);
+
     for (size_t row = 0; row < table->row_count; row++) {
         size_t cell = text__columns(cell_at(table, row, column));
+
         width = cell > width ? cell : width;
     }
     return width;
@@ -96,6 +103,7 @@ static size_t width_of(const struct text_table *table, size_t column)
 static size_t total_width(const struct text_table *table, const size_t *widths, const bool *out)
 {
     size_t total = 0;
+
     for (size_t column = 0; column < table->column_count; column++)
         if (!out[column])
             total += widths[column] + GAP_COLUMNS;
@@ -106,6 +114,7 @@ static size_t total_width(const struct text_table *table, const size_t *widths, 
 static size_t least_important(const struct text_table *table, const bool *out)
 {
     size_t found = 0;
+
     for (size_t column = 1; column < table->column_count; column++)
         if (!out[column] && table->columns[column].rank > table->columns[found].rank)
             found = column;
@@ -116,11 +125,13 @@ static size_t least_important(const struct text_table *table, const bool *out)
 static size_t fit(const struct text_table *table, size_t limit, bool *out)
 {
     size_t *widths = memory__zeroed(table->column_count, sizeof(*widths));
+
     for (size_t column = 0; column < table->column_count; column++)
         widths[column] = width_of(table, column);
     size_t name = widths[0];
     while (limit && total_width(table, widths, out) > limit) {
         size_t excess = total_width(table, widths, out) - limit;
+
         if (excess <= name && name - excess >= NAME_COLUMNS_MIN) {
             name -= excess;
             break;
@@ -140,6 +151,7 @@ static int fill(struct libscols_table *lines, const struct text_table *table, si
                 const bool *out, size_t name_columns)
 {
     struct libscols_line *line = scols_table_new_line(lines, NULL);
+
     if (!line)
         return -ENOMEM;
     if (table->colours[row][0])
@@ -181,6 +193,7 @@ static int build(struct libscols_table *lines, const struct text_table *table, c
     }
     for (size_t row = 0; row < table->row_count; row++) {
         int error = fill(lines, table, row, out, name_columns);
+
         if (error)
             return error;
     }
@@ -191,6 +204,7 @@ static void say_what_is_left_out(const struct text_table *table, const bool *out
                                  const struct screen *screen)
 {
     const char *before = "(no room for: ";
+
     for (size_t column = 0; column < table->column_count; column++) {
         if (!out[column])
             continue;
@@ -207,6 +221,7 @@ int text_table__print(struct text_table *table, const struct screen *screen)
     size_t name_columns = fit(table, screen->columns, out);
     struct libscols_table *lines = scols_new_table();
     int error = lines ? build(lines, table, out, name_columns, screen) : -ENOMEM;
+
     if (!error)
         error = scols_print_table(lines);
     scols_unref_table(lines);

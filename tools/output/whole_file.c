@@ -16,6 +16,7 @@ static int temporary_path(char *temporary, size_t bytes, const char *path)
 {
     const char *slash = strrchr(path, '/');
     uint64_t random = 0;
+
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
         random = (uint64_t)(uintptr_t)path; /* O_EXCL guards it all the same */
     int length =
@@ -28,6 +29,7 @@ int whole_file__write(const char *path, const char *bytes, size_t count)
 {
     char temporary[PATH_MAX + 64];
     int error = temporary_path(temporary, sizeof(temporary), path);
+
     if (error)
         return error;
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -14,6 +14,7 @@ static void encode_three(const unsigned char octets[3], char text[4])
 {
     static const char alphabet[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
     text[0] = alphabet[octets[0] >> 2];
     text[1] = alphabet[(octets[0] & 3) << 4 | octets[1] >> 4];
     text[2] = alphabet[(octets[1] & 15) << 2 | octets[2] >> 6];
@@ -24,9 +25,11 @@ static void write_base64(struct html_block *block, size_t count)
 {
     char text[HTML_BLOCK_OCTETS / 3 * 4];
     size_t length = 0;
+
     for (size_t at = 0; at < count; at += 3, length += 4) {
         unsigned char three[3] = {0};
         size_t left = count - at;
+
         memcpy(three, block->packed + at, left < 3 ? left : 3);
         encode_three(three, text + length);
         for (size_t missing = left; missing < 3; missing++)
@@ -39,6 +42,7 @@ static void write_base64(struct html_block *block, size_t count)
 static void pack(struct html_block *block, int flush)
 {
     z_stream *stream = &block->stream;
+
     stream->next_in = block->octets;
     stream->avail_in = (uInt)block->used;
     do {
@@ -81,9 +85,11 @@ void html_block__begin(struct html_block *block, FILE *out, const char *name)
 void html_block__octets(struct html_block *block, const void *octets, size_t count)
 {
     const unsigned char *from = octets;
+
     while (count > 0) {
         size_t room = HTML_BLOCK_OCTETS - block->used;
         size_t taken = count < room ? count : room;
+
         memcpy(block->octets + block->used, from, taken);
         block->used += taken;
         from += taken;
@@ -97,8 +103,10 @@ void html_block__number(struct html_block *block, uint64_t number)
 {
     unsigned char octets[10];
     size_t count = 0;
+
     do {
         unsigned more = number > 0x7f ? 0x80 : 0;
+
         octets[count++] = (unsigned char)((number & 0x7f) | more);
         number >>= 7;
     } while (number);

@@ -16,6 +16,7 @@ enum html_frame html_content__frame(enum ledger_node_kind kind)
         [NODE_NATIVE] = HTML_FRAME_NATIVE, [NODE_KERNEL] = HTML_FRAME_KERNEL,
         [NODE_FOLDED] = HTML_FRAME_FOLDED, [NODE_UNSEEN] = HTML_FRAME_UNSEEN,
     };
+
     return frames[kind];
 }
 
@@ -28,6 +29,7 @@ json_t *html_content__column(uint64_t of_nodes, enum report_column column)
     const char *meaning =
         kernel ? kernel_metric__get((enum ledger_metric)((unsigned)column - COLUMN_KERNEL))->meaning
                : "";
+
     json_object_set_new(object, "name", json_string(report_column__name(column)));
     json_object_set_new(object, "key", json_string(report_column__key(column)));
     json_object_set_new(object, "title", json_string(report_column__title(column)));
@@ -40,6 +42,7 @@ json_t *html_content__column(uint64_t of_nodes, enum report_column column)
 static void append_text(json_t *array, const char *text)
 {
     struct text_store texts = {0};
+
     json_array_append_new(array, json_row__text(text__from_java(&texts, text, strlen(text))));
     text_store__release(&texts);
 }
@@ -50,6 +53,7 @@ json_t *html_content__losses(const struct report_model *model)
     size_t count = report_losses__of(model, losses);
     json_t *array = json_array();
     char corrected[CORRECTED_TEXT_BYTES];
+
     for (size_t i = 0; i < count; i++)
         append_text(array, losses[i].text);
     report_losses__corrected(&model->header, corrected);
@@ -62,6 +66,7 @@ void html_content__values(struct html_block *block, const struct report_model *m
                           const bool *selected, const uint64_t *values)
 {
     uint64_t between = 0;
+
     for (uint32_t i = 0; i < model->node_count; i++) {
         if (!selected[model->nodes[i].thread])
             continue;
@@ -81,6 +86,7 @@ json_t *html_content__file_name(const char *path)
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     json_t *result = json_row__text(text__from_java(&texts, name, strlen(name)));
+
     text_store__release(&texts);
     return result;
 }
@@ -89,6 +95,7 @@ int html_content__methods(struct html_block *block, FILE *out, const struct repo
                           uint32_t count)
 {
     FILE *stream = html_block__begin_stream(block, out, "methods");
+
     if (!stream)
         return -ENOMEM;
     fputc('[', stream);
@@ -96,6 +103,7 @@ int html_content__methods(struct html_block *block, FILE *out, const struct repo
         const struct report_method *method = &methods[i];
         struct text_store texts = {0};
         json_t *row = json_array();
+
         json_array_append_new(row, json_row__text(method->class_name));
         json_array_append_new(row, json_row__text(report_method__full_name(&texts, method)));
         json_array_append_new(row, json_row__text(method->signature));

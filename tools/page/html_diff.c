@@ -31,10 +31,12 @@ static void lay_over(struct overlay *overlay, const struct html_diff *html,
 {
     const struct diff_request wanted = {
         .column = column, .trees = true, .normalize = html->normalize, .steady = true};
+
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
         /* Of an interval, only all columns together tell which contexts are gone. */
         const char *since = html->since[side];
         uint64_t columns = since ? ~UINT64_C(0) : COLUMN_BIT(column);
+
         overlay->models[side] = report_model__load_named(html->readers[side], columns, names);
         if (since)
             (void)since_argument__subtract(overlay->models[side], html->paths[side], since,
@@ -73,6 +75,7 @@ static json_t *about_json(const struct writer *writer, const struct overlay *ove
     json_t *columns = json_array();
     json_t *ledgers = json_array();
     json_t *losses = json_array();
+
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)
         if (writer->columns & COLUMN_BIT(column))
             json_array_append_new(columns, html_content__column(writer->columns, column));
@@ -93,10 +96,12 @@ static json_t *threads_json(const struct report_diff *diff)
 {
     json_t *all = json_object();
     json_t *threads = json_array();
+
     for (uint32_t i = 0; i < diff->thread_count; i++) {
         const struct diff_thread *row = &diff->threads[i];
         const char *note = view_diff__note(row->present[DIFF_A], row->present[DIFF_B]);
         json_t *object = json_object();
+
         json_object_set_new(object, "name", json_row__text(row->name));
         json_object_set_new(object, "kind", json_string(report_thread_kind__name(row->kind)));
         json_object_set_new(object, "state", json_string(note[0] ? note : "both"));
@@ -111,6 +116,7 @@ static json_t *threads_json(const struct report_diff *diff)
 static int write_json(struct writer *writer, const char *name, json_t *value)
 {
     FILE *stream = html_block__begin_stream(&writer->block, writer->out, name);
+
     if (!stream) {
         json_decref(value);
         return -ENOMEM;
@@ -123,6 +129,7 @@ static int write_json(struct writer *writer, const char *name, json_t *value)
 static int write_facts(struct writer *writer, const struct overlay *overlay)
 {
     struct diff_view view = view_of(writer->html, overlay);
+
     view.screen.out = html_block__begin_stream(&writer->block, writer->out, "facts");
     if (!view.screen.out)
         return -ENOMEM;
@@ -136,6 +143,7 @@ static int write_facts(struct writer *writer, const struct overlay *overlay)
 static void write_trees(struct writer *writer, const struct report_diff *diff)
 {
     struct html_block *block = &writer->block;
+
     html_block__begin(block, writer->out, "thread-order");
     for (uint32_t i = 0; i < diff->thread_count; i++)
         html_block__number(block, i);
@@ -144,6 +152,7 @@ static void write_trees(struct writer *writer, const struct report_diff *diff)
     html_block__begin(block, writer->out, "trees");
     for (uint32_t i = 0; i < diff->thread_count; i++) {
         const struct diff_thread *row = &diff->threads[i];
+
         if (row->first_node == row->end_node)
             continue;
         html_block__number(block, i);
@@ -155,6 +164,7 @@ static void write_trees(struct writer *writer, const struct report_diff *diff)
     html_block__begin(block, writer->out, "nodes");
     for (uint32_t i = 0; i < diff->node_count; i++) {
         const struct diff_node *node = &diff->nodes[i];
+
         html_block__number(block, html_content__frame(node->kind));
         html_block__number(block, node->depth ? before + 1 - node->depth : 0);
         html_block__number(block, node->method);
@@ -173,6 +183,7 @@ static int write_first(struct writer *writer, const struct overlay *overlay)
 {
     const struct report_diff *diff = overlay->diff;
     const struct html_page *page = writer->html->page;
+
     if (writer->html->threads && diff->thread_count == 0)
         return -ESRCH;
     fwrite(page->before, 1, page->before_bytes, writer->out);
@@ -194,6 +205,7 @@ static void begin_column(struct writer *writer, const char *what, enum report_co
                          unsigned side)
 {
     char name[64];
+
     snprintf(name, sizeof(name), "%s-%s-%c", what, report_column__name(column), side_letters[side]);
     html_block__begin(&writer->block, writer->out, name);
 }
@@ -201,9 +213,11 @@ static void begin_column(struct writer *writer, const char *what, enum report_co
 static void write_column(struct writer *writer, const struct report_diff *diff, unsigned side)
 {
     uint64_t between = 0;
+
     begin_column(writer, "column", diff->column, side);
     for (uint32_t i = 0; i < diff->node_count; i++) {
         uint64_t base = diff->nodes[i].base[side];
+
         if (base) {
             html_block__number(&writer->block, between);
             html_block__number(&writer->block, base);
@@ -227,11 +241,13 @@ static void write_errors(struct writer *writer, const struct report_diff *diff, 
 {
     char name[64];
     uint64_t between = 0;
+
     snprintf(name, sizeof(name), "%s-errors-%s", part, report_column__name(diff->column));
     html_block__begin(&writer->block, writer->out, name);
     for (uint32_t i = 0; i < diff->node_count; i++) {
         const struct diff_node *node = &diff->nodes[i];
         uint64_t error = diff_change__error(of_cum ? node->cum_squares : node->base_squares);
+
         if (error) {
             html_block__number(&writer->block, between);
             html_block__number(&writer->block, error);
@@ -249,8 +265,10 @@ static int write_columns(struct writer *writer, const struct symbol_names *names
     enum report_column column = writer->html->column;
     bool first = true;
     int error = 0;
+
     for (; left && !error; column = (enum report_column)__builtin_ctzll(left | COLUMN_BIT(63))) {
         struct overlay overlay;
+
         lay_over(&overlay, writer->html, column, names);
         if (first)
             error = write_first(writer, &overlay);
@@ -272,6 +290,7 @@ int html_diff__write(const struct html_diff *html, FILE *out)
     struct native_symbols *symbols = native_symbols__new();
     struct symbol_names names = native_symbols__names(symbols);
     struct writer writer = {.html = html, .out = out};
+
     writer.columns = report_columns__of_nodes(ledger_reader__header(html->readers[DIFF_A])) &
                      report_columns__of_nodes(ledger_reader__header(html->readers[DIFF_B]));
     int error = write_columns(&writer, &names);

@@ -26,6 +26,7 @@ struct writer {
 static enum html_frame mark_of(const struct report_model *model, uint32_t node)
 {
     bool interpreted = strcmp(report_node__mark(model, node), "I") == 0;
+
     return interpreted ? HTML_FRAME_INTERPRETED : html_content__frame(model->nodes[node].kind);
 }
 
@@ -35,6 +36,7 @@ static int write_about(struct writer *writer, const char *path)
     uint64_t of_nodes = report_columns__of_nodes(header);
     uint64_t of_threads = report_columns__of_threads(header);
     FILE *stream = html_block__begin_stream(&writer->block, writer->out, "about");
+
     if (!stream)
         return -ENOMEM;
     json_t *about = json_object();
@@ -55,6 +57,7 @@ static int write_threads(struct writer *writer, const char *path)
 {
     struct view view = {
         .model = writer->model, .path = path, .selected = writer->selected, .column = COLUMN_CPU};
+
     view.screen.out = html_block__begin_stream(&writer->block, writer->out, "facts");
     if (!view.screen.out)
         return -ENOMEM;
@@ -83,11 +86,13 @@ static int write_hooked(struct writer *writer)
 {
     const struct report_model *model = writer->model;
     FILE *stream = html_block__begin_stream(&writer->block, writer->out, "hooked");
+
     if (!stream)
         return -ENOMEM;
     json_t *rows = json_array();
     for (uint32_t i = 0; i < model->method_count; i++) {
         const struct report_hooking *hooking = report_hooking__of(model, i);
+
         if (!hooking)
             continue;
         json_t *row = json_array();
@@ -105,9 +110,11 @@ static int write_hooked(struct writer *writer)
 static void write_trees(struct writer *writer)
 {
     const struct report_model *model = writer->model;
+
     html_block__begin(&writer->block, writer->out, "trees");
     for (uint32_t i = 0; i < model->thread_count; i++) {
         const struct report_thread *thread = &model->threads[i];
+
         if (!writer->selected[i] || thread->first_node == thread->end_node)
             continue;
         html_block__number(&writer->block, i);
@@ -119,6 +126,7 @@ static void write_trees(struct writer *writer)
     html_block__begin(&writer->block, writer->out, "nodes");
     for (uint32_t i = 0; i < model->node_count; i++) {
         const struct report_node *node = &model->nodes[i];
+
         if (!writer->selected[node->thread])
             continue;
         html_block__number(&writer->block, mark_of(model, i));
@@ -133,9 +141,11 @@ static void write_levels(struct writer *writer)
 {
     const struct report_model *model = writer->model;
     uint64_t between = 0;
+
     html_block__begin(&writer->block, writer->out, "levels");
     for (uint32_t i = 0; i < model->node_count; i++) {
         const struct report_node *node = &model->nodes[i];
+
         if (!writer->selected[node->thread])
             continue;
         if (node->level_max == node->level) {
@@ -154,6 +164,7 @@ static void write_unseen_errors(struct writer *writer)
 {
     const struct report_model *model = writer->model;
     uint64_t *errors = memory__zeroed(model->node_count, sizeof(*errors));
+
     for (uint32_t i = 0; i < model->node_count; i++)
         if (model->nodes[i].kind == NODE_UNSEEN)
             errors[i] = model->samples[i].seen_ns;
@@ -167,6 +178,7 @@ static void write_column(struct writer *writer, enum report_column column)
 {
     const struct report_model *model = writer->model;
     char name[64];
+
     snprintf(name, sizeof(name), "column-%s", report_column__name(column));
     html_block__begin(&writer->block, writer->out, name);
     html_content__values(&writer->block, model, writer->selected, model->base[column]);
@@ -212,6 +224,7 @@ static int write_first(struct writer *writer, const struct html_ledger *html)
 static uint64_t take_columns(uint64_t *left)
 {
     uint64_t taken = 0;
+
     for (unsigned count = 0; *left && count < COLUMNS_AT_A_TIME; count++) {
         taken |= *left & -*left;
         *left &= *left - 1;
@@ -222,6 +235,7 @@ static uint64_t take_columns(uint64_t *left)
 static int write_moments(const struct html_ledger *html, FILE *out)
 {
     struct html_block block;
+
     return html_moments__write_list(html->moments, &block, out);
 }
 
@@ -230,6 +244,7 @@ static int write_moments(const struct html_ledger *html, FILE *out)
 static uint64_t take_columns_of(const struct html_ledger *html, uint64_t *left)
 {
     uint64_t all = *left;
+
     if (!html->since)
         return take_columns(left);
     *left = 0;
@@ -246,10 +261,12 @@ int html_ledger__write(const struct html_ledger *html, FILE *out)
     struct symbol_names names = native_symbols__names(symbols);
     bool first = true;
     int error = 0;
+
     while (left && !error) {
         uint64_t columns = take_columns_of(html, &left);
         struct report_model *model =
             report_model__load_named(html_moments__last(html->moments)->reader, columns, &names);
+
         if (html->since && since_argument__subtract(model, html_moments__last(html->moments)->path,
                                                     html->since, columns) != 0)
             error = -ESTALE;

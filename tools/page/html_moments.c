@@ -16,6 +16,7 @@
 static bool open_one(struct html_moment *moment, const char *source)
 {
     char message[512];
+
     moment->path = ledger_argument__path(source);
     if (!moment->path)
         return false;
@@ -37,6 +38,7 @@ static int compare_moments(const void *a, const void *b)
 {
     const struct html_moment *x = a;
     const struct html_moment *y = b;
+
     return (x->asof_ns > y->asof_ns) - (x->asof_ns < y->asof_ns);
 }
 
@@ -47,6 +49,7 @@ static bool is_one_process(const struct html_moment *a, const struct html_moment
     const struct ledger_header *y = ledger_reader__header(b->reader);
     static const char need[] = "a heat map needs snapshots of one process";
     const char *merged = x->pid == 0 ? a->path : y->pid == 0 ? b->path : NULL;
+
     if (merged)
         command__fail("%s: is merged from several ledgers; %s", merged, need);
     else if (x->pid != y->pid)
@@ -72,9 +75,11 @@ static void close_one(struct html_moment *moment)
 static void leave_out_the_same(struct html_moments *moments)
 {
     uint32_t kept = 1;
+
     for (uint32_t i = 1; i < moments->count; i++) {
         struct html_moment *before = &moments->moments[kept - 1];
         struct html_moment *moment = &moments->moments[i];
+
         if (moment->asof_ns == before->asof_ns) {
             fprintf(stderr, "treadle: %s: is of the same moment as %s; left out\n", moment->path,
                     before->path);
@@ -89,6 +94,7 @@ static void leave_out_the_same(struct html_moments *moments)
 struct html_moments *html_moments__open(char *const *sources, uint32_t count)
 {
     struct html_moments *moments = memory__zeroed(1, sizeof(*moments));
+
     moments->moments = memory__zeroed(count, sizeof(*moments->moments));
     for (uint32_t i = 0; i < count; i++) {
         moments->count++;
@@ -144,6 +150,7 @@ static uint64_t add_earlier(struct values *values, const struct html_moment *mom
     uint64_t left_out = 0;
     struct report_model *earlier = report_model__load_named(moment->reader, columns, names);
     uint32_t *node_of = report_moments__find(finder, earlier, &left_out);
+
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)
         if (values->of[column])
             report_moments__add(values->of[column], node_of, earlier, column);
@@ -168,9 +175,11 @@ void html_moments__write_columns(struct html_moments *moments, struct html_block
     struct report_moments *finder = report_moments__new(last);
     uint64_t *growth = memory__zeroed(last->node_count, sizeof(*growth));
     struct values before = {0};
+
     moments->left_out = 0;
     for (uint32_t i = 0; i < moments->count; i++) {
         struct values now = {0};
+
         take_room(&now, columns, last->node_count);
         if (i + 1 == moments->count)
             add_last(&now, last);
@@ -178,6 +187,7 @@ void html_moments__write_columns(struct html_moments *moments, struct html_block
             moments->left_out += add_earlier(&now, &moments->moments[i], finder, columns, names);
         for (enum report_column column = 0; column < COLUMN_COUNT && i > 0; column++) {
             char name[80];
+
             if (!now.of[column])
                 continue;
             snprintf(name, sizeof(name), "moment-%u-%s", i - 1, report_column__name(column));
@@ -196,6 +206,7 @@ int html_moments__write_list(const struct html_moments *moments, struct html_blo
                              FILE *out)
 {
     FILE *stream = html_block__begin_stream(block, out, "moments");
+
     if (!stream)
         return -ENOMEM;
     json_t *all = json_object();
@@ -203,6 +214,7 @@ int html_moments__write_list(const struct html_moments *moments, struct html_blo
     for (uint32_t i = 0; i < moments->count; i++) {
         const struct html_moment *moment = &moments->moments[i];
         json_t *object = json_object();
+
         json_object_set_new(object, "ledger", html_content__file_name(moment->path));
         json_object_set_new(object, "asof_ns", json_row__integer(moment->asof_ns));
         json_object_set_new(object, "at_ns", json_row__integer(moment->at_ns));

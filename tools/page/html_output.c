@@ -10,6 +10,7 @@
 static bool is_same_file(const char *path, const char *output)
 {
     struct stat ledger, page;
+
     return stat(path, &ledger) == 0 && stat(output, &page) == 0 && ledger.st_dev == page.st_dev &&
            ledger.st_ino == page.st_ino;
 }
@@ -17,6 +18,7 @@ static bool is_same_file(const char *path, const char *output)
 bool html_output__check(const char *output, const char *ledger, const char *hint)
 {
     struct stat is;
+
     if (is_same_file(ledger, output)) {
         command__fail("%s: is the ledger itself; %s", output, hint);
         return false;
@@ -31,6 +33,7 @@ bool html_output__check(const char *output, const char *ledger, const char *hint
 int html_output__write(const char *output, html_writer *writer, const void *what)
 {
     char *partial = NULL;
+
     if (asprintf(&partial, "%s.XXXXXX", output) < 0)
         return -ENOMEM;
     int fd = mkstemp(partial);
@@ -38,6 +41,7 @@ int html_output__write(const char *output, html_writer *writer, const void *what
     int error = out ? writer(what, out) : -errno;
     if (out) {
         bool failed = ferror(out) != 0;
+
         if ((fclose(out) != 0 || failed) && !error)
             error = errno ? -errno : -EIO;
     }

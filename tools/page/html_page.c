@@ -25,8 +25,10 @@ bool html_page__get(struct html_page *page, const char **missing)
 {
     size_t bytes = (size_t)(treadle_html_page_end - treadle_html_page);
     const char *at = memmem(treadle_html_page, bytes, gap, sizeof(gap) - 1);
+
     if (!at) {
         bool says = strncmp(treadle_html_page, missing_mark, sizeof(missing_mark) - 1) == 0;
+
         *missing = says ? treadle_html_page + sizeof(missing_mark) - 1 : "a page without a gap";
         return false;
     }

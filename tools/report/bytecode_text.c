@@ -258,6 +258,7 @@ static size_t fixed_length(enum operands operands)
         [INDEX_2] = 3,   [TARGET_2] = 3, [TARGET_4] = 5,   [INCREMENT] = 3,
         [INTERFACE] = 5, [DYNAMIC] = 5,  [ARRAY_TYPE] = 2, [DIMENSIONS] = 4,
     };
+
     return lengths[operands];
 }
 
@@ -265,6 +266,7 @@ static const char *array_type(unsigned type)
 {
     static const char *const names[] = {"boolean", "char",  "float", "double",
                                         "byte",    "short", "int",   "long"};
+
     return type >= 4 && type < 12 ? names[type - 4] : "?";
 }
 
@@ -275,6 +277,7 @@ static size_t switch_length(const unsigned char *bytes, size_t length, size_t at
 {
     size_t start = (at + 4) & ~(size_t)3;
     size_t head = table ? 12 : 8;
+
     if (start > length || length - start < head)
         return 0;
     *otherwise = signed_4(bytes + start);
@@ -293,6 +296,7 @@ static size_t write_switch(const unsigned char *bytes, size_t length, size_t at,
     int32_t otherwise = 0;
     uint64_t cases = 0;
     size_t taken = switch_length(bytes, length, at, table, &otherwise, &cases);
+
     if (taken)
         snprintf(text, BYTECODE_TEXT_BYTES, "%s %" PRIu64 " cases, default %" PRId64, name, cases,
                  (int64_t)at + otherwise);
@@ -305,6 +309,7 @@ static size_t write_wide(const unsigned char *bytes, size_t length, size_t at,
     size_t left = length - at;
     unsigned code = left > 1 ? bytes[at + 1] : 0;
     bool increment = code == OPCODE_IINC;
+
     if (left < (increment ? 6u : 4u) ||
         (!increment && opcodes[code < OPCODE_COUNT ? code : 0].operands != INDEX_1))
         return 0;
@@ -321,6 +326,7 @@ static void write_fixed(const struct opcode *opcode, const unsigned char *operan
                         char text[BYTECODE_TEXT_BYTES])
 {
     char numbers[64] = "";
+
     switch (opcode->operands) {
     case NUMBER_1:
         snprintf(numbers, sizeof(numbers), " %d", (signed char)operands[0]);
@@ -362,8 +368,10 @@ size_t bytecode_text__instruction(const unsigned char *bytes, size_t length, siz
 {
     unsigned code = bytes[at];
     size_t taken = 0;
+
     if (code < OPCODE_COUNT) {
         const struct opcode *opcode = &opcodes[code];
+
         if (opcode->operands == TABLE || opcode->operands == LOOKUP) {
             taken = write_switch(bytes, length, at, opcode->name, opcode->operands == TABLE, text);
         } else if (opcode->operands == WIDE) {

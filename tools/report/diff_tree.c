@@ -39,8 +39,10 @@ static uint32_t find_sprout(const struct thicket *thicket, const struct diff_nod
 {
     size_t probe = 0;
     uint32_t index;
+
     while ((index = index_table__next(&thicket->children, hash, &probe)) != INDEX_TABLE_NONE) {
         const struct diff_node *node = &thicket->sprouts[index].node;
+
         if (node->parent == like->parent && node->thread == like->thread &&
             node->method == like->method && node->kind == like->kind)
             break;
@@ -51,6 +53,7 @@ static uint32_t find_sprout(const struct thicket *thicket, const struct diff_nod
 static uint32_t add_sprout(struct thicket *thicket, const struct diff_node *like, uint64_t hash)
 {
     uint32_t index = thicket->count++;
+
     thicket->sprouts =
         memory__grown(thicket->sprouts, &thicket->room, thicket->count, sizeof(*thicket->sprouts));
     uint32_t *first = like->parent == REPORT_NONE ? &thicket->roots[like->thread]
@@ -64,6 +67,7 @@ static uint32_t add_sprout(struct thicket *thicket, const struct diff_node *like
 static uint32_t sprout_for(struct thicket *thicket, const struct diff_node *like)
 {
     uint64_t hash = index_table__hash_number(like->parent, like->thread);
+
     hash = index_table__hash_number(hash, (uint64_t)like->method << 8 | (uint64_t)like->kind);
     uint32_t index = find_sprout(thicket, like, hash);
     return index == INDEX_TABLE_NONE ? add_sprout(thicket, like, hash) : index;
@@ -81,10 +85,12 @@ static void add_side(struct thicket *thicket, const struct report_model *model, 
 {
     uint32_t *sprout_of = memory__zeroed(model->node_count, sizeof(*sprout_of));
     struct report_errors *errors = report_errors__of_nodes(model, thicket->diff->column);
+
     thicket->diff->has_errors |= errors != NULL;
     for (uint32_t i = 0; i < model->node_count; i++) {
         const struct report_node *node = &model->nodes[i];
         bool is_root = node->parent == REPORT_NONE;
+
         if (row_of[node->thread] == REPORT_NONE)
             continue;
         struct diff_node like = {
@@ -111,6 +117,7 @@ static void scale(struct thicket *thicket)
 {
     uint64_t total[DIFF_SIDES] = {0};
     uint64_t calls[DIFF_SIDES] = {0};
+
     for (uint32_t i = 0; i < thicket->count; i++)
         for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
             total[side] += thicket->sprouts[i].node.base[side];
@@ -119,6 +126,7 @@ static void scale(struct thicket *thicket)
     double factor = total[DIFF_A] ? (double)total[DIFF_B] / (double)total[DIFF_A] : 1;
     for (uint32_t i = 0; i < thicket->count; i++) {
         struct diff_node *node = &thicket->sprouts[i].node;
+
         node->base[DIFF_A] = diff_tree__scaled(node->base[DIFF_A], total);
         node->calls[DIFF_A] = diff_tree__scaled(node->calls[DIFF_A], calls);
         node->base_squares[DIFF_A] *= factor * factor;
@@ -130,6 +138,7 @@ static void sum_up(struct thicket *thicket)
 {
     for (uint32_t i = thicket->count; i-- > 0;) {
         struct diff_node *node = &thicket->sprouts[i].node;
+
         for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
             node->cum[side] += node->base[side];
             if (node->parent != REPORT_NONE)
@@ -143,6 +152,7 @@ static int compare_methods(const struct report_diff *diff, uint32_t x, uint32_t 
     const struct report_method *a = &diff->methods[x];
     const struct report_method *b = &diff->methods[y];
     int order = text__compare(a->class_name, b->class_name);
+
     if (!order)
         order = text__compare(a->name, b->name);
     return order ? order : text__compare(a->signature, b->signature);
@@ -154,6 +164,7 @@ static int compare_siblings(const void *a, const void *b, void *context)
     const struct diff_node *x = &thicket->sprouts[*(const uint32_t *)a].node;
     const struct diff_node *y = &thicket->sprouts[*(const uint32_t *)b].node;
     int order = 0;
+
     if (!thicket->request->steady)
         order = diff_change__compare(diff_change__of(x->cum), diff_change__of(y->cum));
     if (!order)
@@ -177,8 +188,10 @@ struct layout {
 static void leave_to(struct layout *layout, size_t depth)
 {
     struct report_diff *diff = layout->thicket->diff;
+
     while (layout->depth > depth) {
         struct diff_node *node = &diff->nodes[layout->path[--layout->depth]];
+
         node->end = diff->node_count;
         layout->active[node->method]--;
     }
@@ -188,12 +201,14 @@ static void push_children(struct layout *layout, uint32_t child)
 {
     struct thicket *thicket = layout->thicket;
     size_t bottom = layout->height;
+
     for (; child != REPORT_NONE; child = thicket->sprouts[child].next_sibling)
         layout->stack[layout->height++] = child;
     qsort_r(layout->stack + bottom, layout->height - bottom, sizeof(*layout->stack),
             compare_siblings, thicket);
     for (size_t low = bottom, high = layout->height; low + 1 < high; low++) {
         uint32_t swapped = layout->stack[low];
+
         layout->stack[low] = layout->stack[--high];
         layout->stack[high] = swapped;
     }
@@ -204,6 +219,7 @@ static void place(struct layout *layout, uint32_t index)
     struct thicket *thicket = layout->thicket;
     struct report_diff *diff = thicket->diff;
     const struct sprout *sprout = &thicket->sprouts[index];
+
     leave_to(layout, sprout->node.depth);
     uint32_t at = diff->node_count++;
     struct diff_node *node = &diff->nodes[at];
@@ -220,6 +236,7 @@ static void lay_out(struct thicket *thicket)
 {
     struct report_diff *diff = thicket->diff;
     struct layout layout = {.thicket = thicket};
+
     layout.stack = memory__zeroed(thicket->count, sizeof(*layout.stack));
     layout.placed = memory__zeroed(thicket->count, sizeof(*layout.placed));
     layout.path = memory__zeroed(thicket->count, sizeof(*layout.path));
@@ -244,6 +261,7 @@ void diff_tree__build(struct report_diff *diff, const struct report_model *const
                       const struct diff_request *request)
 {
     struct thicket thicket = {.diff = diff, .request = request};
+
     thicket.sprouts = memory__grown(NULL, &thicket.room, 1, sizeof(*thicket.sprouts));
     thicket.roots = memory__zeroed(diff->thread_count, sizeof(*thicket.roots));
     for (uint32_t i = 0; i < diff->thread_count; i++)
@@ -273,6 +291,7 @@ static int compare_changes(const void *a, const void *b, void *context)
     uint32_t y = *(const uint32_t *)b;
     int order = diff_change__compare(diff_change__of(diff->nodes[x].cum),
                                      diff_change__of(diff->nodes[y].cum));
+
     return order ? order : x < y ? -1 : x > y;
 }
 
@@ -281,6 +300,7 @@ bool *report_diff__changed(const struct report_diff *diff, uint32_t top)
     bool *shown = memory__zeroed(diff->node_count, sizeof(*shown));
     uint32_t *nodes = memory__zeroed(diff->node_count, sizeof(*nodes));
     uint32_t count = 0;
+
     for (uint32_t i = 0; i < diff->node_count; i++)
         if (differs(&diff->nodes[i]))
             nodes[count++] = i;
@@ -301,6 +321,7 @@ static int compare_rows(const void *a, const void *b, void *context)
     const struct diff_flat_row *x = a;
     const struct diff_flat_row *y = b;
     int order = diff_change__compare(diff_change__of(x->base), diff_change__of(y->base));
+
     if (!order)
         order = diff_change__compare(diff_change__of(x->cum), diff_change__of(y->cum));
     if (!order)
@@ -316,9 +337,11 @@ uint64_t diff_change__error(const double squares[DIFF_SIDES])
 struct diff_flat_row *report_diff__flat(const struct report_diff *diff, uint32_t *count)
 {
     struct diff_flat_row *rows = memory__zeroed(diff->method_count, sizeof(*rows));
+
     for (uint32_t i = 0; i < diff->node_count; i++) {
         const struct diff_node *node = &diff->nodes[i];
         struct diff_flat_row *row = &rows[node->method];
+
         for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
             row->present[side] |= node->present[side];
             row->base[side] += node->base[side];

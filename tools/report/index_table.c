@@ -21,6 +21,7 @@ uint32_t index_table__next(const struct index_table *table, uint64_t hash, size_
 {
     while (table->room) {
         const struct index_slot *slot = &table->slots[(hash + (*probe)++) & (table->room - 1)];
+
         if (!slot->taken)
             break;
         if (slot->hash == hash)
@@ -32,6 +33,7 @@ uint32_t index_table__next(const struct index_table *table, uint64_t hash, size_
 static void put(struct index_table *table, struct index_slot element)
 {
     size_t at = element.hash & (table->room - 1);
+
     while (table->slots[at].taken)
         at = (at + 1) & (table->room - 1);
     table->slots[at] = element;
@@ -42,6 +44,7 @@ static void grow(struct index_table *table)
 {
     struct index_table larger = {.room = table->room ? 2 * table->room : ROOM_MIN,
                                  .count = table->count};
+
     larger.slots = memory__zeroed(larger.room, sizeof(*larger.slots));
     for (size_t i = 0; i < table->room; i++)
         if (table->slots[i].taken)

@@ -38,6 +38,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 static int compare_singles(const struct report_thread *a, const struct report_thread *b)
 {
     int order = compare_numbers(a->java_id, b->java_id);
+
     if (!order)
         order = compare_numbers(a->start_ns, b->start_ns);
     if (!order && !a->java_id)
@@ -61,6 +62,7 @@ bool report_thread__is_same(const struct report_thread *a, const struct report_t
 static int by_identity(const void *a, const void *b)
 {
     const struct known_thread *x = a, *y = b;
+
     return compare_singles(x->thread, y->thread);
 }
 
@@ -68,12 +70,14 @@ static int by_name(const void *a, const void *b)
 {
     const struct known_thread *x = a, *y = b;
     int order = compare_numbers(x->thread->kind, y->thread->kind);
+
     return order ? order : text__compare(x->name, y->name);
 }
 
 static int by_tid(const void *a, const void *b)
 {
     const struct known_thread *x = a, *y = b;
+
     return compare_numbers((uint64_t)x->thread->tids[0], (uint64_t)y->thread->tids[0]);
 }
 
@@ -92,6 +96,7 @@ static struct known_threads collect(const struct report_model *model,
                                     int (*order)(const void *, const void *))
 {
     struct known_threads known = {memory__zeroed(model->thread_count, sizeof(*known.items)), 0};
+
     for (uint32_t i = 0; i < model->thread_count; i++)
         if (takes(&model->threads[i]))
             known.items[known.count++] =
@@ -107,6 +112,7 @@ static uint32_t find(const struct known_threads *known, const struct known_threa
     const struct known_thread *found =
         known->count ? bsearch(key, known->items, known->count, sizeof(*known->items), order)
                      : NULL;
+
     return found ? found->index : REPORT_NONE;
 }
 
@@ -136,6 +142,7 @@ static struct interval_row whole_row(const struct report_model *now, uint32_t in
         .pinned = thread->pinned,
         .parked_ns = thread->parked_ns,
     };
+
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)
         row.value[column] = report_thread__value(thread, column);
     return row;
@@ -146,6 +153,7 @@ static struct interval_row whole_row(const struct report_model *now, uint32_t in
 static uint32_t find_hidden(const struct matching *matching, const struct report_thread *thread)
 {
     uint32_t index = REPORT_NONE;
+
     if (thread->java_id && thread->tid_count)
         index = find(&matching->by_tid, &(struct known_thread){thread, thread->name, 0}, by_tid);
     return index != REPORT_NONE && !matching->found[index] ? index : REPORT_NONE;
@@ -155,6 +163,7 @@ static void match_single(struct matching *matching, struct interval_row *row)
 {
     const struct report_thread *thread = interval__thread(matching->interval, row);
     struct known_thread key = {thread, thread->name, 0};
+
     row->before = find(&matching->singles, &key, by_identity);
     if (row->before == REPORT_NONE)
         return;
@@ -166,6 +175,7 @@ static void match_group(struct matching *matching, struct interval_row *row)
 {
     const struct report_thread *thread = interval__thread(matching->interval, row);
     struct known_thread key = {thread, thread->name, 0};
+
     row->before = find(&matching->groups, &key, by_name);
     if (row->before != REPORT_NONE)
         subtract(row, &matching->interval->before->threads[row->before]);
@@ -174,8 +184,10 @@ static void match_group(struct matching *matching, struct interval_row *row)
 static void add_rows(struct matching *matching)
 {
     struct interval *interval = matching->interval;
+
     for (uint32_t i = 0; i < interval->now->thread_count; i++) {
         const struct report_thread *thread = &interval->now->threads[i];
+
         if (thread->flags & THREAD_LAST_MOMENTS)
             continue;
         struct interval_row *row = &interval->row[interval->rows++];
@@ -192,6 +204,7 @@ static void add_rows(struct matching *matching)
         uint32_t hidden = row->before == REPORT_NONE && !is_group(thread)
                               ? find_hidden(matching, thread)
                               : REPORT_NONE;
+
         if (hidden == REPORT_NONE)
             continue;
         matching->found[hidden] = true;
@@ -203,6 +216,7 @@ static void add_rows(struct matching *matching)
 static struct interval_row *group_of(struct matching *matching, const struct report_thread *thread)
 {
     struct text name = report_thread__folded_name(&matching->texts, thread);
+
     if (name.length > FOLD_NAME_BYTES)
         name.length = FOLD_NAME_BYTES;
     uint32_t index = find(&matching->now_groups, &(struct known_thread){thread, name, 0}, by_name);
@@ -224,6 +238,7 @@ static void count_members(struct interval *interval)
     for (uint32_t i = 0; i < interval->rows; i++) {
         const struct interval_row *row = &interval->row[i];
         const struct report_thread *thread = interval__thread(interval, row);
+
         if (!is_group(thread))
             continue;
         uint64_t joined = growth(thread->members, members_before(interval, row));
@@ -236,10 +251,12 @@ static void count_members(struct interval *interval)
 static void take_folded_off(struct matching *matching)
 {
     struct interval *interval = matching->interval;
+
     count_members(interval);
     for (uint32_t i = 0; i < interval->before->thread_count; i++) {
         const struct report_thread *thread = &interval->before->threads[i];
         struct interval_row *row;
+
         if (matching->found[i] || !takes_single(thread))
             continue;
         row = group_of(matching, thread);
@@ -257,6 +274,7 @@ static uint64_t presence_ns(const struct interval *interval, const struct report
 {
     uint64_t from_ns = report_model__asof_ns(interval->before);
     uint64_t to_ns = report_model__asof_ns(interval->now);
+
     if (thread->start_ns > from_ns)
         from_ns = thread->start_ns;
     if (thread->end_ns && thread->end_ns < to_ns)
@@ -268,6 +286,7 @@ static void cut(struct interval *interval, struct interval_row *row)
 {
     bool group = is_group(interval__thread(interval, row));
     uint64_t most_ns = group ? interval->cpu_ns : interval->wall_ns;
+
     if (row->value[COLUMN_CPU] <= most_ns + INTERVAL_CLOCK_LAG_NS)
         return;
     row->value[COLUMN_CPU] = most_ns;
@@ -279,6 +298,7 @@ static void finish_row(struct interval *interval, struct interval_row *row)
     const struct report_thread *thread = interval__thread(interval, row);
     bool ended_before = row->before != REPORT_NONE &&
                         interval->before->threads[row->before].flags & THREAD_TERMINATED;
+
     cut(interval, row);
     row->ended = is_group(thread) || (thread->flags & THREAD_TERMINATED && !ended_before);
     row->wall_ns = is_group(thread) ? 0 : presence_ns(interval, thread);
@@ -302,6 +322,7 @@ static bool has_part(const struct interval *interval, const struct interval_row 
 {
     const struct report_thread *thread = interval__thread(interval, row);
     bool over = thread->flags & (THREAD_TERMINATED | THREAD_GROUP);
+
     return !over || (row->ended && !is_group(thread)) || row->value[COLUMN_CPU] ||
            row->value[COLUMN_CALLS];
 }
@@ -309,8 +330,10 @@ static bool has_part(const struct interval *interval, const struct interval_row 
 static void finish(struct interval *interval)
 {
     uint32_t kept = 0;
+
     for (uint32_t i = 0; i < interval->rows; i++) {
         struct interval_row *row = &interval->row[i];
+
         finish_row(interval, row);
         if (!has_part(interval, row))
             continue;
@@ -322,6 +345,7 @@ static void finish(struct interval *interval)
     if (interval->cpu_ns) {
         __int128 ppm = ((__int128)interval->cpu_ns - (__int128)interval->charged_ns) * 1000000 /
                        (__int128)interval->cpu_ns;
+
         interval->difference_ppm = ppm < -INT64_MAX ? -INT64_MAX : (int64_t)ppm;
     }
 }
@@ -397,5 +421,6 @@ uint64_t interval_row__permille(const struct interval *interval, const struct in
 {
     uint64_t permille = interval__per_second(interval, row->value[COLUMN_CPU]) / 1000000u;
     bool one = !is_group(interval__thread(interval, row));
+
     return one && permille > 1000 ? 1000 : permille;
 }

@@ -89,8 +89,10 @@ static int compare(const void *a, const void *b, void *context)
     const struct interval_row *x = &sorting->interval->row[first];
     const struct interval_row *y = &sorting->interval->row[second];
     int order;
+
     if (sorting->sort->value) {
         uint64_t of_x = sorting->sort->value(x), of_y = sorting->sort->value(y);
+
         order = of_x > of_y ? -1 : of_x < of_y;
     } else {
         order = compare_threads(sorting, interval__thread(sorting->interval, x),
@@ -110,6 +112,7 @@ uint32_t *interval_order__of(const struct interval *interval, const char *glob,
 {
     struct sorting sorting = {interval, sort};
     uint32_t *order = memory__zeroed(interval->rows, sizeof(*order));
+
     *count = 0;
     for (uint32_t i = 0; i < interval->rows; i++)
         if (!glob || matches(glob, interval__thread(interval, &interval->row[i])->name.bytes))

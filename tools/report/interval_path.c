@@ -29,6 +29,7 @@ static bool is_same_method(const struct report_method *a, const struct report_me
 static uint32_t method_before(const struct walk *walk, uint32_t method)
 {
     const struct report_method *wanted = &walk->now->methods[method];
+
     if (method < walk->before->method_count &&
         is_same_method(wanted, &walk->before->methods[method]))
         return method;
@@ -63,6 +64,7 @@ static void add_step(struct walk *walk, uint32_t now, uint32_t before, uint64_t 
 {
     uint64_t cum_ns = node_growth(walk, COLUMN_CPU, true, now, before);
     uint64_t base_ns = node_growth(walk, COLUMN_CPU, false, now, before);
+
     if (cum_ns > most_ns)
         cum_ns = most_ns;
     walk->path.steps = memory__grown(walk->path.steps, &walk->room, (size_t)walk->path.count + 1,
@@ -90,6 +92,7 @@ static uint32_t child_before(const struct walk *walk, uint32_t child)
 {
     uint32_t method = method_before(walk, walk->now->nodes[child].method);
     uint32_t noted = method == REPORT_NONE ? 0 : walk->child_of_method[method];
+
     return noted ? noted - 1 : REPORT_NONE;
 }
 
@@ -98,6 +101,7 @@ static bool descend(struct walk *walk, uint32_t *now, uint32_t *before)
 {
     uint64_t heaviest_ns = 0;
     uint32_t end = walk->now->nodes[*now].end, best = REPORT_NONE, best_before = REPORT_NONE;
+
     note_children(walk, *before, false);
     for (uint32_t child = *now + 1; child < end; child = walk->now->nodes[child].end) {
         /* Only growth can be heavy, and finding out costs more. */
@@ -133,6 +137,7 @@ struct interval_path interval_path__of(const struct interval *interval,
     struct walk walk = {.before = interval->before, .now = interval->now};
     uint32_t now = root_of(walk.now, row->now);
     uint32_t before = root_of(walk.before, row->before);
+
     if (now == REPORT_NONE || row->value[COLUMN_CPU] == 0)
         return walk.path;
     walk.child_of_method = memory__zeroed(walk.before->method_count, sizeof(uint32_t));

@@ -34,6 +34,7 @@ static uint32_t end_of_piece(const struct report_model *model, uint32_t first)
 {
     uint32_t end = first;
     uint32_t parent = model->nodes[first].parent;
+
     while (end < model->node_count && is_sampled(model, end) && model->nodes[end].parent >= parent)
         end = model->nodes[end].end;
     return end;
@@ -49,6 +50,7 @@ static void add_part(struct fitting *fitting, uint32_t first, uint32_t end)
                         .first = first,
                         .end = end,
                         .user_ns = base[owner]};
+
     for (uint32_t i = first; i < end; i++)
         *(model->nodes[i].kind == NODE_KERNEL ? &part.kernel_ns : &part.user_ns) += base[i];
     fitting->parts = memory__grown(fitting->parts, &fitting->part_room, fitting->part_count + 1,
@@ -59,8 +61,10 @@ static void add_part(struct fitting *fitting, uint32_t first, uint32_t end)
 static void find_parts(struct fitting *fitting)
 {
     const struct report_model *model = fitting->model;
+
     for (uint32_t i = 0; i < model->node_count;) {
         uint32_t end = is_sampled(model, i) ? end_of_piece(model, i) : i + 1;
+
         if (is_sampled(model, i))
             add_part(fitting, i, end);
         i = end;
@@ -71,6 +75,7 @@ static double kernel_with(const struct part *part, double weight)
 {
     double kernel = weight * (double)part->kernel_ns;
     double whole = (double)(part->kernel_ns + part->user_ns);
+
     return part->kernel_ns ? whole * kernel / (kernel + (double)part->user_ns) : 0;
 }
 
@@ -85,6 +90,7 @@ struct group {
 static double kernel_of(const struct group *group, double weight)
 {
     double sum = 0;
+
     for (size_t i = group->first; i < group->end; i++)
         if (group->threads[group->fitting->parts[i].thread])
             sum += kernel_with(&group->fitting->parts[i], weight);
@@ -94,9 +100,11 @@ static double kernel_of(const struct group *group, double weight)
 static double system_of(const struct group *group)
 {
     double sum = 0;
+
     for (size_t i = group->first; i < group->end; i++) {
         const struct part *part = &group->fitting->parts[i];
         const struct report_thread *thread = &group->fitting->model->threads[part->thread];
+
         if (group->threads[part->thread])
             sum += (double)(part->kernel_ns + part->user_ns) * (double)thread->moded_system_ns /
                    (double)thread->moded_cpu_ns;
@@ -110,8 +118,10 @@ static double find_weight(const struct group *group)
     double wanted = system_of(group);
     double low = 1 / KERNEL_WEIGHT_MAX;
     double high = KERNEL_WEIGHT_MAX;
+
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
+
         if (kernel_of(group, middle) < wanted)
             low = middle;
         else
@@ -129,6 +139,7 @@ static uint64_t scale(const struct report_model *model, const struct part *part,
     uint64_t *wall = model->base[COLUMN_WALL];
     uint64_t counted = 0;
     uint64_t given = 0;
+
     for (uint32_t i = part->first; i < part->end; i++) {
         if ((model->nodes[i].kind == NODE_KERNEL) != kernel)
             continue;
@@ -146,6 +157,7 @@ static uint64_t scale(const struct report_model *model, const struct part *part,
 static uint64_t wall_of(const struct report_model *model, const struct part *part)
 {
     uint64_t sum = 0;
+
     for (uint32_t i = part->first; model->base[COLUMN_WALL] && i < part->end; i++)
         sum += model->base[COLUMN_WALL][i];
     return sum;
@@ -159,6 +171,7 @@ static void settle_wall(const struct report_model *model, const struct part *par
     uint64_t sum = wall_of(model, part);
     uint64_t counted = 0;
     uint64_t given = 0;
+
     for (uint32_t i = part->first; sum > whole && i < part->end; i++) {
         counted += wall[i];
         uint64_t due = (uint64_t)((unsigned __int128)whole * counted / sum);
@@ -175,6 +188,7 @@ static void weigh(const struct report_model *model, const struct part *part, dou
     uint64_t whole_wall = wall ? wall[part->owner] + wall_of(model, part) : 0;
     double kernel = kernel_with(part, weight);
     uint64_t kernel_ns = kernel < (double)whole ? (uint64_t)kernel : whole;
+
     if (part->kernel_ns == 0 || part->user_ns == 0)
         return;
     uint64_t rest = scale(model, part, true, kernel_ns, part->kernel_ns);
@@ -187,6 +201,7 @@ static void weigh(const struct report_model *model, const struct part *part, dou
 static void fit(const struct group *group)
 {
     double weight = kernel_of(group, 1) > 0 ? find_weight(group) : 1;
+
     for (size_t i = group->first; i < group->end; i++)
         if (group->threads[group->fitting->parts[i].thread])
             weigh(group->fitting->model, &group->fitting->parts[i], weight);
@@ -195,6 +210,7 @@ static void fit(const struct group *group)
 static uint64_t samples_of(const struct report_model *model, const struct report_thread *thread)
 {
     uint64_t sum = 0;
+
     for (uint32_t i = thread->first_node; i < thread->end_node; i++)
         sum += model->samples[i].cpu;
     return sum;
@@ -206,9 +222,11 @@ static void fit_all(struct fitting *fitting)
     const struct report_model *model = fitting->model;
     bool *alone = memory__zeroed(model->thread_count, sizeof(*alone));
     bool *together = memory__zeroed(model->thread_count, sizeof(*together));
+
     for (uint32_t i = 0; i < model->thread_count; i++) {
         bool known = model->threads[i].moded_cpu_ns != 0;
         bool enough = known && samples_of(model, &model->threads[i]) >= KERNEL_SAMPLES_LEAST;
+
         alone[i] = known && enough;
         together[i] = known && !enough;
     }
@@ -226,6 +244,7 @@ static void fit_all(struct fitting *fitting)
 void kernel_share__fit(struct report_model *model)
 {
     struct fitting fitting = {.model = model};
+
     if (!model->samples)
         return;
     find_parts(&fitting);

@@ -27,6 +27,7 @@ static struct text address_name(struct text_store *store, struct text image, uin
     bool in_file = image.bytes[0] != '[';
     int length =
         asprintf(&name, "%s%s0x%" PRIx64, in_file ? image.bytes : "", in_file ? "+" : "", address);
+
     if (length < 0)
         return (struct text){"?", 1};
     struct text kept = text__keep(store, name, (size_t)length);
@@ -38,6 +39,7 @@ static struct text build_id_of(struct loader *loader, const struct ledger_method
                                ledger_ref ref)
 {
     const struct ledger_image *image = ledger_reader__image(loader->reader, record->image);
+
     if (!image && record->image && !loader__is_being_written(loader))
         loader__skip(loader, ref, "ref %" PRIu32 ", expected an image", record->image);
     return image ? loader__text(loader, image->build_id, record->image) : (struct text){"", 0};
@@ -54,6 +56,7 @@ static void load_symbol(struct loader *loader, const struct ledger_method *recor
         .address = record->address,
     };
     struct text name = symbol.name;
+
     if (loader->symbols)
         name = loader->symbols->name_of(loader->symbols->context, store, &symbol);
     const char *slash = strrchr(symbol.image.bytes, '/');
@@ -72,6 +75,7 @@ static void load_symbol(struct loader *loader, const struct ledger_method *recor
 static bool is_unfinished(const struct ledger_method *record)
 {
     ledger_ref named = record->flags & METHOD_SYMBOL ? record->class_name : record->name;
+
     return record->flags & METHOD_DEAD || named == 0;
 }
 
@@ -84,6 +88,7 @@ struct loaded_method {
 static int compare_meaning(const struct loaded_method *x, const struct loaded_method *y)
 {
     int order = text__compare(x->method.class_name, y->method.class_name);
+
     if (!order)
         order = text__compare(x->method.name, y->method.name);
     if (!order)
@@ -96,6 +101,7 @@ static int compare_loaded(const void *a, const void *b)
     const struct loaded_method *x = *(const struct loaded_method *const *)a;
     const struct loaded_method *y = *(const struct loaded_method *const *)b;
     int order = compare_meaning(x, y);
+
     return order ? order : x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -103,11 +109,13 @@ static int compare_loaded(const void *a, const void *b)
 static void find_equals(struct loaded_method *loaded, uint32_t count)
 {
     struct loaded_method **sorted = memory__zeroed(count, sizeof(struct loaded_method *));
+
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = &loaded[i];
     qsort((void *)sorted, count, sizeof(struct loaded_method *), compare_loaded);
     for (uint32_t i = 0; i < count; i++) {
         bool same = i > 0 && compare_meaning(sorted[i - 1], sorted[i]) == 0;
+
         sorted[i]->index = same ? sorted[i - 1]->index : sorted[i]->number;
     }
     free((void *)sorted);
@@ -131,8 +139,10 @@ static void load_records(struct loader *loader, struct loaded_method *loaded)
 {
     struct report_model *model = loader->model;
     ledger_ref ref = 0;
+
     while ((ref = ledger_reader__next(loader->reader, LEDGER_METHODS, ref)) != 0) {
         const struct ledger_method *record = ledger_reader__method(loader->reader, ref);
+
         if (is_unfinished(record))
             continue;
         uint32_t number = model->method_record_count++;
@@ -157,6 +167,7 @@ void loader__load_methods(struct loader *loader)
         [METHOD_OF_FOLDED] = {"(folded)", 8}, [METHOD_OF_UNSEEN] = {"(not sampled)", 13},
         [METHOD_OF_KERNEL] = {"[kernel]", 8}, [METHOD_UNKNOWN] = {"(unknown method)", 16},
     };
+
     model->methods = memory__zeroed((size_t)METHOD_FIRST_REAL + count, sizeof(*model->methods));
     for (uint32_t i = 0; i < METHOD_FIRST_REAL; i++)
         model->methods[i] =

@@ -11,8 +11,10 @@ static void load_renames(struct loader *loader, struct report_thread *thread, le
 {
     ledger_ref names[RENAMES_MAX];
     size_t count = 0;
+
     while (newest != 0 && count < RENAMES_MAX) {
         const struct ledger_rename *rename = ledger_reader__rename(loader->reader, newest);
+
         if (!rename) {
             if (!loader__is_being_written(loader))
                 loader__skip(loader, newest, "expected a rename");
@@ -33,6 +35,7 @@ static void load_thread(struct loader *loader, const struct ledger_thread *recor
 {
     struct report_model *model = loader->model;
     struct report_thread *thread = &model->threads[model->thread_count++];
+
     *thread = (struct report_thread){
         .name = loader__text(loader, record->name, ref),
         .group_name = record->group_name ? loader__text(loader, record->group_name, ref)
@@ -72,10 +75,12 @@ void loader__load_threads(struct loader *loader)
     struct report_model *model = loader->model;
     ledger_ref last = 0;
     uint32_t count = loader__count_records(loader, LEDGER_THREADS, &last);
+
     model->threads = memory__zeroed(count, sizeof(*model->threads));
     ledger_ref ref = 0;
     while ((ref = ledger_reader__next(loader->reader, LEDGER_THREADS, ref)) != 0) {
         const struct ledger_thread *record = ledger_reader__thread(loader->reader, ref);
+
         if (record->flags & THREAD_HIDDEN)
             continue;
         if (record->kind >= THREAD_PLATFORM && record->kind <= THREAD_NATIVE)
@@ -90,10 +95,12 @@ void loader__load_kernel_threads(struct loader *loader)
     struct report_model *model = loader->model;
     ledger_ref ref = 0, last = 0;
     uint32_t count = loader__count_records(loader, LEDGER_KERNEL_THREADS, &last);
+
     model->kernel_threads = memory__zeroed(count, sizeof(*model->kernel_threads));
     while ((ref = ledger_reader__next(loader->reader, LEDGER_KERNEL_THREADS, ref)) != 0) {
         const struct ledger_kernel_thread *record =
             ledger_reader__kernel_thread(loader->reader, ref);
+
         if (record->tid && record->kernel_cpu_ns)
             model->kernel_threads[model->kernel_thread_count++] = (struct report_kernel_thread){
                 .tid = record->tid,

@@ -9,6 +9,7 @@
 static uint32_t find_method(struct loader *loader, const struct ledger_node *record, ledger_ref ref)
 {
     uint32_t kind = ledger_node__kind(record);
+
     if (kind == NODE_ROOT)
         return METHOD_OF_THREAD;
     if (kind == NODE_GAP)
@@ -32,6 +33,7 @@ static void load_base(struct loader *loader, const struct ledger_node *record, l
 {
     struct report_model *model = loader->model;
     const struct ledger_side *side = NULL;
+
     if (record->side) {
         side = ledger_reader__side(loader->reader, record->side);
         if (side && side->node != ref)
@@ -50,6 +52,7 @@ static void load_base(struct loader *loader, const struct ledger_node *record, l
     model->threads[model->nodes[node].thread].wall_ns += ledger_node__wall_ns(record);
     for (size_t metric = 0; metric < METRIC_COUNT; metric++) {
         uint64_t *base = model->base[report_column__of_metric((enum ledger_metric)metric)];
+
         if (base)
             base[node] = side ? side->value[metric] : 0;
     }
@@ -60,6 +63,7 @@ static void load_samples(struct loader *loader, const struct ledger_node *record
 {
     struct report_model *model = loader->model;
     struct report_samples *samples = &model->samples[node];
+
     samples->cpu += record->cpu_samples;
     samples->wall += record->wall_samples;
     samples->interpreted += record->interpreted;
@@ -74,6 +78,7 @@ static void load_samples(struct loader *loader, const struct ledger_node *record
 static void load_sampled(struct loader *loader, const struct ledger_node *record, uint32_t node)
 {
     struct report_model *model = loader->model;
+
     for (size_t column = 0; column < COLUMN_COUNT; column++)
         if (model->base[column])
             model->base[column][node] = 0;
@@ -84,12 +89,14 @@ void loader__make_room(struct loader *loader, uint32_t count)
 {
     struct report_model *model = loader->model;
     size_t needed = (size_t)model->node_count + count;
+
     if (needed <= loader->node_room)
         return;
     size_t room = loader->node_room;
     model->nodes = memory__grown(model->nodes, &room, needed, sizeof(*model->nodes));
     for (size_t column = 0; column < COLUMN_COUNT; column++) {
         size_t column_room = loader->node_room;
+
         if (model->columns >> column & 1)
             model->base[column] = memory__grown(model->base[column], &column_room, needed,
                                                 sizeof(*model->base[column]));
@@ -118,6 +125,7 @@ static uint32_t level_max(const struct loader *loader, const struct ledger_node 
     uint32_t highest = ledger_node__level(record);
     bool is_known = loader->model->header.recursion && ledger_node__kind(record) == NODE_EXACT &&
                     highest != NODE_LEVEL_MAX;
+
     return is_known && highest > level ? highest : level;
 }
 
@@ -126,6 +134,7 @@ static void enter(struct loader *loader, const struct ledger_node *record, ledge
 {
     struct report_model *model = loader->model;
     uint32_t method = find_method(loader, record, ref);
+
     loader__make_room(loader, 1);
     uint32_t node = model->node_count++;
     model->nodes[node] = (struct report_node){
@@ -160,6 +169,7 @@ static void leave(struct loader *loader)
     struct report_model *model = loader->model;
     const struct load_step *step = &loader->path[--loader->depth];
     struct report_node *node = &model->nodes[step->node];
+
     node->end = model->node_count;
     loader->active[node->method]--;
     if (step->first_sampled && !sample_shares__note(loader, step->node, step->first_sampled))
@@ -171,6 +181,7 @@ static void leave(struct loader *loader)
 static bool fits(const struct load_step *parent, const struct ledger_node *record, bool sampled)
 {
     uint32_t kind = ledger_node__kind(record);
+
     if (kind < NODE_ROOT || kind > NODE_KERNEL || (kind == NODE_ROOT) != !parent)
         return false;
     return ledger_node__is_sampled(record) == sampled;
@@ -183,6 +194,7 @@ static const struct ledger_node *check_node(struct loader *loader, ledger_ref re
     const struct ledger_node *record = ledger_reader__node(loader->reader, ref);
     ledger_ref parent_ref = parent ? parent->ref : 0;
     uint32_t kind = record ? ledger_node__kind(record) : 0;
+
     if (kind == 0 && loader__is_being_written(loader))
         return NULL;
     if (!record)
@@ -214,6 +226,7 @@ static bool step_down(struct loader *loader, uint32_t thread)
     bool sampled = !top->next_child;
     ledger_ref *link = sampled ? &top->next_sampled : &top->next_child;
     ledger_ref ref = *link;
+
     if (!ref)
         return false;
     const struct ledger_node *record = check_node(loader, ref, top, sampled || below_sampled);
@@ -235,6 +248,7 @@ static void load_tree(struct loader *loader, uint32_t thread, ledger_ref root,
                       uint64_t seen_wall_ns)
 {
     struct report_model *model = loader->model;
+
     model->threads[thread].first_node = model->node_count;
     const struct ledger_node *record = root ? check_node(loader, root, NULL, false) : NULL;
     if (record)
@@ -254,6 +268,7 @@ static uint64_t still_parked_ns(const struct report_model *model,
     uint64_t unprofiled_ns = model->header.unprofiled_wall_ns - record->unprofiled_wall_ns;
     uint64_t since_ns = record->unmounted_ns + unprofiled_ns;
     bool waits = record->kind == THREAD_VIRTUAL && record->unmounted_ns && !record->end_ns;
+
     return model->life == LEDGER_IS_ORPHAN && waits && asof_ns > since_ns ? asof_ns - since_ns : 0;
 }
 
@@ -267,12 +282,14 @@ void loader__load_trees(struct loader *loader)
 {
     struct report_model *model = loader->model;
     uint64_t asof_ns = report_model__profiled_to_ns(model);
+
     if (model->columns & COLUMN_BIT(COLUMN_SAMPLES))
         model->samples = memory__zeroed(1, sizeof(*model->samples));
     loader__make_room(loader, 1);
     ledger_ref ref = 0;
     while ((ref = ledger_reader__next(loader->reader, LEDGER_THREADS, ref)) != 0) {
         uint32_t thread = loader__index_or_none(loader, ref);
+
         if (thread == REPORT_NONE)
             continue;
         const struct ledger_thread *record = ledger_reader__thread(loader->reader, ref);

@@ -13,6 +13,7 @@ static _Noreturn void give_up(void)
 void *memory__zeroed(size_t count, size_t size)
 {
     void *memory = calloc(count ? count : 1, size);
+
     if (!memory)
         give_up();
     return memory;

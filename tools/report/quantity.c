@@ -14,6 +14,7 @@ static struct quantity scaled(uint64_t value, uint64_t unit, const char *name)
     struct quantity result;
     double number = (double)value / (double)unit;
     int digits = number < 9.9995 ? 3 : number < 99.995 ? 2 : 1;
+
     snprintf(result.text, sizeof(result.text), "%.*f %s", digits, number, name);
     return result;
 }
@@ -23,6 +24,7 @@ static struct quantity short_scaled(double number, const char *name)
 {
     struct quantity result;
     int digits = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
+
     snprintf(result.text, sizeof(result.text), "%.*f %s", digits, number, name);
     return result;
 }
@@ -31,6 +33,7 @@ static struct quantity two_parts(uint64_t large, const char *large_name, uint64_
                                  const char *small_name)
 {
     struct quantity result;
+
     snprintf(result.text, sizeof(result.text), "%" PRIu64 " %s %02" PRIu64 " %s", large, large_name,
              small, small_name);
     return result;
@@ -40,6 +43,7 @@ struct quantity quantity__ns(uint64_t ns)
 {
     struct quantity result = {"0"};
     uint64_t seconds = ns / NS_PER_S;
+
     if (ns == 0)
         return result;
     if (ns < 1000) {
@@ -63,6 +67,7 @@ struct quantity quantity__bytes(uint64_t bytes)
 {
     static const char *const names[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     struct quantity result = {"0"};
+
     if (bytes == 0)
         return result;
     if (bytes < 1024) {
@@ -80,6 +85,7 @@ struct quantity quantity__count(uint64_t count)
 {
     static const char *const names[] = {"M", "G", "T", "P", "E"};
     struct quantity result;
+
     if (count < 1000) {
         snprintf(result.text, sizeof(result.text), "%" PRIu64, count);
         return result;
@@ -101,6 +107,7 @@ struct quantity quantity__moment(uint64_t epoch_ns)
     struct quantity result = {"?"};
     time_t seconds = (time_t)(epoch_ns / NS_PER_S);
     struct tm parts;
+
     if (!localtime_r(&seconds, &parts) ||
         strftime(result.text, sizeof(result.text), "%Y-%m-%d %H:%M:%S", &parts) == 0)
         snprintf(result.text, sizeof(result.text), "?");
@@ -117,6 +124,7 @@ struct quantity quantity__of(uint64_t value, enum metric_unit unit)
 struct quantity quantity__share(uint64_t part, uint64_t whole)
 {
     struct quantity result = {""};
+
     if (whole == 0)
         return result;
     double percent = 100.0 * (double)part / (double)whole;

@@ -15,12 +15,14 @@ static int64_t clamp(__int128 value)
 struct report_balance report_balance__of(const struct report_model *model)
 {
     struct report_balance balance = {.kernel_ns = model->header.process_cpu_ns};
+
     for (uint32_t i = 0; i < model->thread_count; i++) {
         const struct report_thread *thread = &model->threads[i];
         uint64_t *sum = thread->flags & THREAD_LAST_MOMENTS ? &balance.last_moments_ns
                         : thread->kind == THREAD_VM         ? &balance.vm_ns
                         : thread->kind == THREAD_NATIVE     ? &balance.native_ns
                                                             : &balance.java_ns;
+
         *sum += thread->cpu_ns;
     }
     balance.charged_ns =
@@ -45,8 +47,10 @@ static uint64_t distance(uint64_t a, uint64_t b)
 const struct report_kernel_thread *report_balance__farthest(const struct report_model *model)
 {
     const struct report_kernel_thread *farthest = model->kernel_threads;
+
     for (uint32_t i = 1; i < model->kernel_thread_count; i++) {
         const struct report_kernel_thread *other = &model->kernel_threads[i];
+
         if (distance(other->kernel_cpu_ns, other->charged_cpu_ns) >
             distance(farthest->kernel_cpu_ns, farthest->charged_cpu_ns))
             farthest = other;
@@ -59,8 +63,10 @@ static uint64_t own_threads_ns(const struct report_model *model)
 {
     const struct ledger_header *header = &model->header;
     uint64_t sum_ns = 0;
+
     for (uint32_t i = 0; header->profiler_tid && i < model->thread_count; i++) {
         const struct report_thread *thread = &model->threads[i];
+
         if (thread->kind == THREAD_NATIVE && thread->tids[0] == header->profiler_tid)
             sum_ns += thread->cpu_ns;
     }
@@ -72,6 +78,7 @@ struct report_own_cost report_own_cost__of(const struct report_model *model)
     const struct ledger_header *header = &model->header;
     struct report_own_cost cost = {.parts = header->own_cost};
     bool hooks = header->event_mode == LEDGER_EVENTS_INSTRUMENT;
+
     for (uint32_t i = 0; hooks && i < model->thread_count; i++)
         cost.calls += model->threads[i].calls;
     if (cost.calls)
@@ -86,6 +93,7 @@ uint64_t report_balance__out_ppm(const struct report_model *model,
 {
     const struct report_kernel_thread *farthest = report_balance__farthest(model);
     uint64_t out_ns = distance(balance->kernel_ns, report_balance__looked_at_ns(balance));
+
     if (farthest && distance(farthest->kernel_cpu_ns, farthest->charged_cpu_ns) > out_ns)
         out_ns = distance(farthest->kernel_cpu_ns, farthest->charged_cpu_ns);
     unsigned __int128 ppm =
@@ -101,6 +109,7 @@ uint64_t report_process__start_ns(const struct ledger_header *header)
 uint64_t report_process__attached_after_ns(const struct ledger_header *header)
 {
     uint64_t start_ns = report_process__start_ns(header);
+
     return header->attached && header->epoch_ns > start_ns ? header->epoch_ns - start_ns : 0;
 }
 
@@ -108,6 +117,7 @@ uint64_t report_process__wall_ns(const struct report_model *model)
 {
     const struct ledger_header *header = &model->header;
     uint64_t start_ns = header->attached ? header->epoch_ns : report_process__start_ns(header);
+
     if (model->since_ns)
         start_ns = report_model__epoch_ns(model, model->profiled_since_ns);
     uint64_t end_ns = report_model__epoch_ns(model, report_model__profiled_to_ns(model));
@@ -118,6 +128,7 @@ uint64_t report_process__wall_ns(const struct report_model *model)
 const char *report_clock__name(uint32_t clock_kind)
 {
     static const char *const names[] = {"unknown", "plain", "perf", "rseq"};
+
     return names[clock_kind <= LEDGER_CLOCK_RSEQ ? clock_kind : 0];
 }
 
@@ -125,6 +136,7 @@ bool report_clock__is_refused(const struct ledger_header *header, uint32_t kind,
                               size_t why_bytes)
 {
     int32_t error = header->clock_error[kind];
+
     if (!error || kind <= header->clock_kind)
         return false;
     if (error == ENOTSUP)
@@ -141,6 +153,7 @@ const char *report_events__name(uint32_t event_mode)
     static const char *const names[] = {[LEDGER_EVENTS_NONE] = "none",
                                         [LEDGER_EVENTS_JVMTI] = "jvmti",
                                         [LEDGER_EVENTS_INSTRUMENT] = "instrument"};
+
     return event_mode <= LEDGER_EVENTS_INSTRUMENT ? names[event_mode] : "unknown";
 }
 
@@ -162,6 +175,7 @@ struct report_loss report_loss__of(const struct ledger_header *header, unsigned 
         {header->lost_tallies, "samples that `report --check` has no, or not all, methods of",
          "lost_tallies"},
     };
+
     return losses[index];
 }
 
@@ -169,6 +183,7 @@ uint64_t report_source__missing(const struct report_model *model, enum ledger_me
 {
     uint64_t missing = 0;
     uint64_t known = model->header.metrics_charged | model->header.metrics_totals;
+
     if (model->header.source_error[source] == 0)
         return 0;
     for (unsigned metric = 0; metric < METRIC_COUNT; metric++)

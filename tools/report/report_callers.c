@@ -29,6 +29,7 @@ struct edge_table {
 static size_t slot_of(const struct edge_table *table, uint64_t pair)
 {
     size_t slot = (size_t)((pair * 0x9e3779b97f4a7c15u) >> 20) & (table->slot_count - 1);
+
     while (table->slots[slot].edge && table->slots[slot].pair != pair)
         slot = (slot + 1) & (table->slot_count - 1);
     return slot;
@@ -50,6 +51,7 @@ static void add_edge(struct edge_table *table, uint64_t pair)
     uint32_t edge = table->edge_count++;
     size_t count = table->edge_count;
     size_t width = EDGE_PARTS * table->column_count;
+
     table->pairs = memory__grown(table->pairs, &table->pair_room, count, sizeof(*table->pairs));
     table->values =
         memory__grown(table->values, &table->value_room, count * width, sizeof(*table->values));
@@ -64,6 +66,7 @@ static void add_edge(struct edge_table *table, uint64_t pair)
 static uint32_t edge_of(struct edge_table *table, uint32_t caller, uint32_t callee)
 {
     uint64_t pair = (uint64_t)caller << 32 | callee;
+
     if ((size_t)table->edge_count * 2 >= table->slot_count)
         grow_slots(table);
     struct edge_slot *slot = &table->slots[slot_of(table, pair)];
@@ -84,6 +87,7 @@ static void add_error(struct edge_table *table, uint32_t edge, enum edge_part pa
                       const uint64_t *errors, uint32_t node)
 {
     double error = errors ? (double)errors[node] : 0;
+
     table->squares[(size_t)edge * EDGE_PARTS + part] += error * error;
 }
 
@@ -101,6 +105,7 @@ static void leave_to(struct path *path, const struct report_model *model, uint32
 {
     while (path->depth > depth) {
         uint32_t node = path->node_at[--path->depth];
+
         path->deepest[model->nodes[node].method] = path->shadowed[node];
     }
 }
@@ -108,6 +113,7 @@ static void leave_to(struct path *path, const struct report_model *model, uint32
 static void enter(struct path *path, const struct report_model *model, uint32_t node)
 {
     uint32_t method = model->nodes[node].method;
+
     path->shadowed[node] = path->deepest[method];
     path->deepest[method] = node;
     path->node_at =
@@ -119,6 +125,7 @@ static void add_errors(struct edge_table *table, uint32_t edge, const struct rep
                        const struct report_errors *errors, uint32_t node)
 {
     const struct report_node *callee = &model->nodes[node];
+
     add_error(table, edge, PART_BASE, errors->base, node);
     if (callee->level == 0)
         add_error(table, edge, PART_PARENT, errors->cum, node);
@@ -135,8 +142,10 @@ static void add_call(struct edge_table *table, const struct report_callers *call
     uint64_t *base = values_of(table, edge, PART_BASE);
     uint64_t *parent_cum = values_of(table, edge, PART_PARENT);
     uint64_t *child_cum = values_of(table, edge, PART_CHILD);
+
     for (size_t i = 0; i < callers->column_count; i++) {
         enum report_column column = callers->columns[i];
+
         base[i] += model->base[column][node];
         child_cum[i] += model->cum[column][node];
         if (callee->level == 0)
@@ -157,6 +166,7 @@ static void take_out_nested(struct edge_table *table, const struct report_caller
     uint32_t child = path->node_at[model->nodes[outer].depth + 1];
     uint32_t edge = edge_of(table, method, model->nodes[child].method);
     uint64_t *child_cum = values_of(table, edge, PART_CHILD);
+
     for (size_t i = 0; i < callers->column_count; i++)
         child_cum[i] -= model->cum[callers->columns[i]][node];
     if (errors && child != node)
@@ -168,11 +178,13 @@ static void find_edges(struct edge_table *table, const struct report_callers *ca
                        const struct report_errors *errors)
 {
     struct path path = {0};
+
     path.deepest = memory__zeroed(model->method_count, sizeof(*path.deepest));
     path.shadowed = memory__zeroed(model->node_count, sizeof(*path.shadowed));
     memset(path.deepest, 0xff, model->method_count * sizeof(*path.deepest));
     for (uint32_t i = 0; i < model->node_count; i++) {
         const struct report_node *node = &model->nodes[i];
+
         leave_to(&path, model, node->depth);
         enter(&path, model, i);
         if (!selected[node->thread] || node->parent == REPORT_NONE)
@@ -190,6 +202,7 @@ static int compare_callee(const void *a, const void *b)
 {
     const struct caller_edge *x = a;
     const struct caller_edge *y = b;
+
     if (x->callee != y->callee)
         return x->callee < y->callee ? -1 : 1;
     return x->caller < y->caller ? -1 : x->caller > y->caller;
@@ -199,6 +212,7 @@ static int compare_caller(const void *a, const void *b)
 {
     const struct caller_edge *x = a;
     const struct caller_edge *y = b;
+
     if (x->caller != y->caller)
         return x->caller < y->caller ? -1 : 1;
     return x->callee < y->callee ? -1 : x->callee > y->callee;
@@ -214,6 +228,7 @@ static void lay_out(struct report_callers *callers, const struct edge_table *tab
 {
     uint32_t count = table->edge_count;
     size_t width = callers->column_count;
+
     callers->edge_count = count;
     callers->by_callee = memory__zeroed(count, sizeof(*callers->by_callee));
     callers->by_caller = memory__zeroed(count, sizeof(*callers->by_caller));
@@ -221,6 +236,7 @@ static void lay_out(struct report_callers *callers, const struct edge_table *tab
     callers->first_child = memory__zeroed((size_t)method_count + 1, sizeof(uint32_t));
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t *base = table->values + i * EDGE_PARTS * width;
+
         callers->by_callee[i] = callers->by_caller[i] = (struct caller_edge){
             .caller = (uint32_t)(table->pairs[i] >> 32),
             .callee = (uint32_t)table->pairs[i],
@@ -246,6 +262,7 @@ struct report_callers *report_callers__new(const struct report_model *model, con
                                            const struct report_errors *errors)
 {
     struct report_callers *callers = memory__zeroed(1, sizeof(*callers));
+
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)
         if (model->base[column])
             callers->columns[callers->column_count++] = column;
@@ -272,6 +289,7 @@ void report_callers__free(struct report_callers *callers)
 size_t report_callers__index(const struct report_callers *callers, enum report_column column)
 {
     size_t index = 0;
+
     while (index + 1 < callers->column_count && callers->columns[index] != column)
         index++;
     return index;

@@ -38,6 +38,7 @@ const char *report_column__key(enum report_column column)
 const char *report_column__csv_name(enum report_column column)
 {
     static char names[COLUMN_COUNT][48];
+
     if (column < COLUMN_KERNEL)
         return own[column].key;
     const struct kernel_metric *metric = metric_of(column);
@@ -78,6 +79,7 @@ bool report_columns__has_samples(const struct ledger_header *header)
 bool report_columns__has_both_samples(const struct ledger_header *header)
 {
     uint32_t both = 1u << LEDGER_SAMPLE_CPU | 1u << LEDGER_SAMPLE_WALL;
+
     return (header->sample_modes & both) == both;
 }
 
@@ -94,6 +96,7 @@ static uint64_t of_samples(const struct ledger_header *header)
 {
     uint64_t columns =
         report_columns__has_samples(header) ? COLUMN_BIT(COLUMN_SAMPLES) : UINT64_C(0);
+
     if (report_columns__has_both_samples(header))
         columns |= COLUMN_BIT(COLUMN_CPU_SAMPLES) | COLUMN_BIT(COLUMN_WALL_SAMPLES);
     return columns;
@@ -102,6 +105,7 @@ static uint64_t of_samples(const struct ledger_header *header)
 static uint64_t of_metrics(const struct ledger_header *header, uint64_t metrics)
 {
     uint64_t known = (UINT64_C(1) << METRIC_COUNT) - 1;
+
     return (metrics & known) << COLUMN_KERNEL | COLUMN_BIT(COLUMN_CPU) | COLUMN_BIT(COLUMN_WALL) |
            COLUMN_BIT(COLUMN_CALLS) | of_samples(header);
 }

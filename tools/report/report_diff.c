@@ -10,6 +10,7 @@ struct diff_change diff_change__of(const uint64_t values[DIFF_SIDES])
 {
     uint64_t a = values[DIFF_A];
     uint64_t b = values[DIFF_B];
+
     return b < a ? (struct diff_change){a - b, true} : (struct diff_change){b - a, false};
 }
 
@@ -28,6 +29,7 @@ static bool same_method(const struct report_method *x, const struct report_metho
 static uint64_t hash_method(const struct report_method *method)
 {
     uint64_t hash = index_table__hash_bytes(0, method->class_name.bytes, method->class_name.length);
+
     hash = index_table__hash_bytes(hash, method->name.bytes, method->name.length);
     return index_table__hash_bytes(hash, method->signature.bytes, method->signature.length);
 }
@@ -37,6 +39,7 @@ static uint32_t find_method(const struct report_diff *diff, const struct index_t
 {
     size_t probe = 0;
     uint32_t index;
+
     do
         index = index_table__next(table, hash, &probe);
     while (index != INDEX_TABLE_NONE && !same_method(&diff->methods[index], names));
@@ -51,14 +54,17 @@ static void match_methods(struct report_diff *diff,
 {
     struct index_table table = {0};
     size_t most = (size_t)models[DIFF_A]->method_count + models[DIFF_B]->method_count;
+
     diff->methods = memory__zeroed(most, sizeof(*diff->methods));
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
         const struct report_model *model = models[side];
+
         to[side] = memory__zeroed(model->method_count, sizeof(*to[side]));
         for (uint32_t i = 0; i < model->method_count; i++) {
             const struct report_method *names = &model->methods[i];
             uint64_t hash = hash_method(names);
             uint32_t index = find_method(diff, &table, names, hash);
+
             if (index == INDEX_TABLE_NONE) {
                 index = diff->method_count++;
                 diff->methods[index] = *names;
@@ -91,6 +97,7 @@ static uint32_t find_row(struct thread_match *match, const struct report_thread 
     uint64_t hash = index_table__hash_bytes((uint64_t)thread->kind, folded.bytes, folded.length);
     size_t probe = 0;
     uint32_t row;
+
     while ((row = index_table__next(&match->table, hash, &probe)) != INDEX_TABLE_NONE)
         if (diff->threads[row].kind == thread->kind &&
             text__compare(match->open[row].folded, folded) == 0)
@@ -113,12 +120,14 @@ static void match_threads(struct report_diff *diff,
 {
     size_t most = (size_t)models[DIFF_A]->thread_count + models[DIFF_B]->thread_count;
     struct thread_match match = {.diff = diff};
+
     match.open = memory__zeroed(most, sizeof(*match.open));
     diff->threads = memory__zeroed(most, sizeof(*diff->threads));
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
         row_of[side] = memory__zeroed(models[side]->thread_count, sizeof(*row_of[side]));
         for (uint32_t i = 0; i < models[side]->thread_count; i++) {
             const struct report_thread *thread = &models[side]->threads[i];
+
             row_of[side][i] = selected[side][i] ? find_row(&match, thread) : REPORT_NONE;
             if (!selected[side][i])
                 continue;
@@ -131,6 +140,7 @@ static void match_threads(struct report_diff *diff,
     for (uint32_t i = 0; i < diff->thread_count; i++) {
         struct diff_thread *row = &diff->threads[i];
         bool single = row->present[DIFF_A] <= 1 && row->present[DIFF_B] <= 1;
+
         row->name =
             single && !match.open[i].several_names ? match.open[i].name : match.open[i].folded;
     }
@@ -151,6 +161,7 @@ static void scale_threads(struct report_diff *diff)
 {
     for (uint32_t i = 0; i < diff->thread_count; i++) {
         struct diff_thread *row = &diff->threads[i];
+
         row->value[DIFF_A] = diff_tree__scaled(row->value[DIFF_A], diff->total);
         row->calls[DIFF_A] = diff_tree__scaled(row->calls[DIFF_A], diff->total_calls);
     }
@@ -162,6 +173,7 @@ static int compare_threads(const void *a, const void *b, void *context)
     const struct diff_thread *x = a;
     const struct diff_thread *y = b;
     int order = 0;
+
     if (!request->steady)
         order = diff_change__compare(diff_change__of(x->value), diff_change__of(y->value));
     if (!order)
@@ -177,6 +189,7 @@ static void sort_threads(struct report_diff *diff, const struct report_model *co
                          uint32_t *row_of[DIFF_SIDES], const struct diff_request *request)
 {
     uint32_t *moved = memory__zeroed(diff->thread_count, sizeof(*moved));
+
     for (uint32_t i = 0; i < diff->thread_count; i++)
         diff->threads[i].first_node = i;
     qsort_r(diff->threads, diff->thread_count, sizeof(*diff->threads), compare_threads,
@@ -199,6 +212,7 @@ struct report_diff *report_diff__new(const struct report_model *const models[DIF
     struct report_diff *diff = memory__zeroed(1, sizeof(*diff));
     uint32_t *method_of[DIFF_SIDES];
     uint32_t *row_of[DIFF_SIDES];
+
     diff->column = request->column;
     match_methods(diff, models, method_of);
     match_threads(diff, models, selected, row_of);

@@ -39,6 +39,7 @@ uint64_t report_errors__of_part(uint64_t amount, uint64_t part, uint64_t whole)
 enum report_column report_errors__column(const struct ledger_header *header)
 {
     uint32_t modes = header->sample_modes ? header->sample_modes : 1u << (header->sample_mode & 3);
+
     return modes & 1u << LEDGER_SAMPLE_WALL && !(modes & 1u << LEDGER_SAMPLE_CPU) ? COLUMN_WALL
                                                                                   : COLUMN_CPU;
 }
@@ -51,14 +52,17 @@ static bool is_frame(const struct report_model *model, uint32_t node)
 static uint64_t samples_of(const struct estimate *estimate, uint32_t node)
 {
     const struct report_samples *samples = &estimate->model->samples[node];
+
     return estimate->column == COLUMN_WALL ? samples->wall : samples->cpu;
 }
 
 static void add_up(struct estimate *estimate)
 {
     const struct report_model *model = estimate->model;
+
     for (uint32_t i = 0; i < model->node_count; i++) {
         uint32_t exact = is_frame(model, i) ? estimate->exact[model->nodes[i].parent] : i;
+
         estimate->exact[i] = exact;
         estimate->cum_samples[i] = samples_of(estimate, i);
         if (model->nodes[i].kind == NODE_UNSEEN)
@@ -74,8 +78,10 @@ static void add_up(struct estimate *estimate)
 static void judge(const struct estimate *estimate, struct report_errors *errors)
 {
     const struct report_model *model = estimate->model;
+
     for (uint32_t i = 0; i < model->node_count; i++) {
         const struct shared *shared = &estimate->shared[estimate->exact[i]];
+
         if (model->nodes[i].kind == NODE_UNSEEN) {
             errors->base[i] = errors->cum[i] = model->samples[i].seen_ns;
         } else if (shared->samples) {
@@ -91,6 +97,7 @@ static void judge(const struct estimate *estimate, struct report_errors *errors)
 static struct report_errors *make(uint32_t count)
 {
     struct report_errors *errors = memory__zeroed(1, sizeof(*errors));
+
     errors->base = memory__zeroed(count, sizeof(*errors->base));
     errors->cum = memory__zeroed(count, sizeof(*errors->cum));
     return errors;
@@ -139,6 +146,7 @@ struct report_errors *report_errors__of_methods(const struct report_model *model
                                                 const bool *selected, enum report_column column)
 {
     struct report_errors *nodes = report_errors__of_nodes(model, column);
+
     if (!nodes)
         return NULL;
     struct report_errors *methods = make(model->method_count);
@@ -146,6 +154,7 @@ struct report_errors *report_errors__of_methods(const struct report_model *model
     double *cum = memory__zeroed(model->method_count, sizeof(*cum));
     for (uint32_t i = 0; i < model->node_count; i++) {
         const struct report_node *node = &model->nodes[i];
+
         if (!selected[node->thread])
             continue;
         add_square(&base[node->method], nodes->base[i]);

@@ -49,6 +49,7 @@ const char *explained_hook__key(enum explained_hook hook)
         [EXPLAINED_ABSTRACT] = "abstract",     [EXPLAINED_UNHOOKED] = "left_alone",
         [EXPLAINED_LEFT_SINCE] = "left_since", [EXPLAINED_NOT_LOOKED_AT] = "not_looked_at",
     };
+
     return keys[hook];
 }
 
@@ -61,6 +62,7 @@ static void note_near(struct search *search, const struct report_method *names)
     const char *last = dot ? dot + 1 : search->glob;
     unsigned distance = name__distance(search->glob, name.bytes);
     size_t at = NEAREST_MOST;
+
     if (strlen(search->glob) >= 3 && strstr(name.bytes, search->glob))
         distance = 1;
     else if (*last && text__compare(names->name, (struct text){last, strlen(last)}) == 0)
@@ -83,6 +85,7 @@ static bool matches(const struct report_method *names, const char *glob)
 {
     struct text_store store = {0};
     struct report_method plain = *names, full = *names;
+
     plain.overloaded = false;
     full.overloaded = true;
     bool match = fnmatch(glob, report_method__full_name(&store, &plain).bytes, 0) == 0 ||
@@ -106,6 +109,7 @@ static struct text string_of(struct search *search, ledger_ref ref)
 {
     size_t length = 0;
     const char *bytes = ledger_reader__string(search->reader, ref, &length);
+
     return text__from_java(&search->found->texts, bytes ? bytes : "", bytes ? length : 0);
 }
 
@@ -113,6 +117,7 @@ static struct text string_of(struct search *search, ledger_ref ref)
 static bool take_text(struct search *search, const char **at, const char *end, struct text *text)
 {
     const char *nul = *at < end ? memchr(*at, '\0', (size_t)(end - *at)) : NULL;
+
     if (!nul)
         return false;
     *text = text__from_java(&search->found->texts, *at, (size_t)(nul - *at));
@@ -128,9 +133,11 @@ static void look_at_class(struct search *search, const struct ledger_class *clas
     const char *end = at ? at + length : NULL;
     bool is_old = class->filter != search->model->header.filters;
     struct fact fact = {.method = REPORT_NONE, .unhooked = class->unhooked};
+
     fact.names.class_name = string_of(search, class->name);
     while (at && at < end) {
         uint32_t choice = (unsigned char)*at++;
+
         fact.choice = is_old ? CHOICE_OLD : choice;
         if (!take_text(search, &at, end, &fact.names.name) ||
             !take_text(search, &at, end, &fact.names.signature))
@@ -143,6 +150,7 @@ static void collect(struct search *search)
 {
     const struct report_model *model = search->model;
     ledger_ref ref = 0;
+
     for (uint32_t i = METHOD_FIRST_REAL; i < model->method_count; i++)
         if (!report_method__is_native_function(&model->methods[i]))
             consider(search, &(struct fact){.names = model->methods[i], .method = i});
@@ -153,6 +161,7 @@ static void collect(struct search *search)
 static int compare_names(const struct report_method *x, const struct report_method *y)
 {
     int order = text__compare(x->class_name, y->class_name);
+
     if (!order)
         order = text__compare(x->name, y->name);
     return order ? order : text__compare(x->signature, y->signature);
@@ -163,6 +172,7 @@ static int compare_facts(const void *a, const void *b)
     const struct fact *x = a;
     const struct fact *y = b;
     int order = compare_names(&x->names, &y->names);
+
     if (order)
         return order;
     return x->choice < y->choice ? -1 : x->choice > y->choice;
@@ -185,14 +195,14 @@ static void join(struct fact *sum, const struct fact *more)
 static void join_equals(struct search *search)
 {
     size_t count = 0;
+
     if (search->count)
         qsort(search->facts, search->count, sizeof(*search->facts), compare_facts);
-    for (size_t i = 0; i < search->count; i++) {
+    for (size_t i = 0; i < search->count; i++)
         if (count && compare_names(&search->facts[count - 1].names, &search->facts[i].names) == 0)
             join(&search->facts[count - 1], &search->facts[i]);
         else
             search->facts[count++] = search->facts[i];
-    }
     search->count = count;
 }
 
@@ -200,6 +210,7 @@ static enum explained_hook of_hooked(const struct search *search, const struct e
 {
     const struct report_hooking *hooking =
         one->method == REPORT_NONE ? NULL : report_hooking__of(search->model, one->method);
+
     if (!hooking)
         return one->calls ? EXPLAINED_ALWAYS : EXPLAINED_NEVER_CALLED;
     if (!hooking->from_ns)
@@ -213,6 +224,7 @@ static enum explained_hook of_hooked(const struct search *search, const struct e
 static bool is_left_out_since(const struct fact *fact, const struct explanation *one)
 {
     bool is_filtered = fact->choice >= CHOICE_NOT_INCLUDED && fact->choice <= CHOICE_TRIVIAL;
+
     return !fact->unhooked && (fact->choice == CHOICE_OLD || (one->calls && is_filtered));
 }
 
@@ -228,6 +240,7 @@ static enum explained_hook hook_of(const struct search *search, const struct fac
     const struct report_model *model = search->model;
     const struct report_hooking *record =
         one->method == REPORT_NONE ? NULL : report_hooking__of(model, one->method);
+
     if (model->header.event_mode != LEDGER_EVENTS_INSTRUMENT)
         return model->header.event_mode == LEDGER_EVENTS_JVMTI ? EXPLAINED_JVMTI
                                                                : EXPLAINED_NO_EVENTS;
@@ -254,8 +267,10 @@ static void add_times(struct search *search, const uint32_t *explained)
     const struct report_model *model = search->model;
     struct report_errors *errors = report_errors__of_nodes(model, COLUMN_CPU);
     double *squares = memory__zeroed(search->found->count, sizeof(*squares));
+
     for (uint32_t i = 0; i < model->node_count; i++) {
         const struct report_node *node = &model->nodes[i];
+
         if (!explained[node->method])
             continue;
         struct explanation *one = &search->found->all[explained[node->method] - 1];
@@ -277,6 +292,7 @@ static void explain(struct search *search)
 {
     struct explanations *found = search->found;
     uint32_t *explained = memory__zeroed(search->model->method_count, sizeof(*explained));
+
     found->count = search->count;
     found->all = memory__zeroed(found->count, sizeof(*found->all));
     for (size_t i = 0; i < found->count; i++) {
@@ -296,6 +312,7 @@ static void find_overloads(struct explanations *found)
 {
     for (size_t i = 1; i < found->count; i++) {
         struct report_method *before = &found->all[i - 1].names, *names = &found->all[i].names;
+
         if (text__compare(before->class_name, names->class_name) == 0 &&
             text__compare(before->name, names->name) == 0)
             before->overloaded = names->overloaded = true;
@@ -306,8 +323,10 @@ static struct text join_near(struct search *search)
 {
     char *joined = NULL;
     size_t used = 0, room = 0;
+
     for (size_t i = 0; i < NEAREST_MOST && search->near[i].name.bytes; i++) {
         struct text name = search->near[i].name;
+
         joined = memory__grown(joined, &room, used + name.length + 2, 1);
         memcpy(joined + used, ", ", used ? 2 : 0);
         used += used ? 2 : 0;
@@ -324,6 +343,7 @@ struct explanations *explanations__new(const struct report_model *model,
 {
     struct explanations *found = memory__zeroed(1, sizeof(*found));
     struct search search = {.model = model, .reader = reader, .glob = glob, .found = found};
+
     collect(&search);
     join_equals(&search);
     explain(&search);

@@ -27,6 +27,7 @@ struct report_flat *report_flat__new(const struct report_model *model, const boo
 {
     struct report_flat *flat = memory__zeroed(1, sizeof(*flat));
     uint32_t *row_of = memory__zeroed(model->method_count, sizeof(*row_of));
+
     for (uint32_t i = 0; i < model->node_count; i++)
         if (selected[model->nodes[i].thread])
             row_of[model->nodes[i].method] = 1;

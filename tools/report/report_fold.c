@@ -49,6 +49,7 @@ static int compare(const void *a, const void *b)
     const struct member *x = a;
     const struct member *y = b;
     int order = order_of(x, y);
+
     return order ? order : x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
@@ -65,6 +66,7 @@ static void add_thread(struct report_thread *pool, struct report_thread *thread)
                                more->lost_enters, more->moded_cpu_ns, more->moded_system_ns,
                                more->members,     more->mounts,       more->pinned,
                                more->parked_ns};
+
     for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
         *sums[i] += values[i];
     for (size_t metric = 0; metric < METRIC_COUNT; metric++)
@@ -91,6 +93,7 @@ static void fold_threads(struct folding *folding, bool *selected)
 {
     struct report_model *model = folding->model;
     uint32_t count = 0;
+
     for (uint32_t i = 0; i < model->thread_count; i++)
         folding->members[i] =
             (struct member){.name = report_thread__folded_name(&model->texts, &model->threads[i]),
@@ -102,6 +105,7 @@ static void fold_threads(struct folding *folding, bool *selected)
     for (uint32_t i = 0; i < model->thread_count; i++) {
         const struct member *member = &folding->members[i];
         bool joins = i > 0 && order_of(member - 1, member) == 0;
+
         if (joins) {
             pools[count - 1].name = member->name;
             add_thread(&pools[count - 1], &model->threads[member->thread]);
@@ -142,6 +146,7 @@ static uint32_t merge(struct folding *folding, const struct report_node *old)
     struct report_node node = *old;
     uint32_t found;
     size_t probe = 0;
+
     node.thread = folding->pool_of[old->thread];
     if (old->parent != REPORT_NONE)
         node.parent = folding->merged_of[old->parent];
@@ -150,6 +155,7 @@ static uint32_t merge(struct folding *folding, const struct report_node *old)
     while (folding->merged &&
            (found = index_table__next(&folding->table, hash, &probe)) != INDEX_TABLE_NONE) {
         struct report_node *other = &folding->merged[found].node;
+
         if (other->thread != node.thread || other->parent != node.parent ||
             other->method != node.method || other->kind != node.kind)
             continue;
@@ -172,14 +178,17 @@ static unsigned rank_of(const struct merged *merged)
 static uint32_t stack_children(const struct folding *folding, uint32_t parent, uint32_t *stack)
 {
     uint32_t count = 0;
+
     for (unsigned rank = 3; rank-- > 0;) {
         uint32_t bottom = count;
+
         for (uint32_t child = folding->merged[parent].first_child; child != REPORT_NONE;
              child = folding->merged[child].next_sibling)
             if (rank_of(&folding->merged[child]) == rank)
                 stack[count++] = child;
         for (uint32_t low = bottom, high = count; low + 1 < high; low++) {
             uint32_t swapped = stack[low];
+
             stack[low] = stack[--high];
             stack[high] = swapped;
         }
@@ -192,17 +201,20 @@ static void lay_out(struct folding *folding)
     struct report_model *model = folding->model;
     uint32_t *stack = memory__zeroed(folding->count, sizeof(*stack));
     uint32_t position = 0;
+
     for (uint32_t i = 0; i < model->thread_count; i++)
         model->threads[i].first_node = model->threads[i].end_node = 0;
     for (uint32_t root = 0; root < folding->count; root++) {
         struct report_thread *pool = &model->threads[folding->merged[root].node.thread];
         uint32_t height = 0;
+
         if (folding->merged[root].node.parent != REPORT_NONE)
             continue;
         pool->first_node = position;
         stack[height++] = root;
         while (height > 0) {
             uint32_t top = stack[--height];
+
             folding->merged[top].position = position++;
             height += stack_children(folding, top, stack + height);
         }
@@ -215,9 +227,11 @@ static void place_nodes(struct folding *folding)
 {
     struct report_model *model = folding->model;
     struct report_node *nodes = memory__zeroed(folding->count, sizeof(*nodes));
+
     for (uint32_t i = 0; i < folding->count; i++) {
         struct report_node node = folding->merged[i].node;
         uint32_t position = folding->merged[i].position;
+
         if (node.parent != REPORT_NONE)
             node.parent = folding->merged[node.parent].position;
         node.end = position + 1;
@@ -233,6 +247,7 @@ static void place_nodes(struct folding *folding)
 static uint64_t *summed(const struct folding *folding, const uint64_t *values)
 {
     uint64_t *sums = memory__zeroed(folding->count, sizeof(*sums));
+
     for (uint32_t i = 0; i < folding->model->node_count; i++)
         sums[folding->merged[folding->merged_of[i]].position] += values[i];
     return sums;
@@ -244,9 +259,11 @@ static void fold_samples(struct folding *folding)
     struct report_model *model = folding->model;
     struct report_samples *sums = memory__zeroed(folding->count, sizeof(*sums));
     double *squares = memory__zeroed(folding->count, sizeof(*squares));
+
     for (uint32_t i = 0; i < model->node_count; i++) {
         const struct report_samples *more = &model->samples[i];
         uint32_t to = folding->merged[folding->merged_of[i]].position;
+
         sums[to].cpu += more->cpu;
         sums[to].wall += more->wall;
         sums[to].interpreted += more->interpreted;
@@ -265,6 +282,7 @@ static void fold_samples(struct folding *folding)
 static void fold_columns(struct folding *folding)
 {
     struct report_model *model = folding->model;
+
     for (size_t column = 0; column < COLUMN_COUNT; column++) {
         if (!model->base[column])
             continue;
@@ -280,6 +298,7 @@ static void fold_columns(struct folding *folding)
 void report_fold__pools(struct report_model *model, bool *selected)
 {
     struct folding folding = {.model = model};
+
     folding.members = memory__zeroed(model->thread_count, sizeof(*folding.members));
     folding.pool_of = memory__zeroed(model->thread_count, sizeof(*folding.pool_of));
     folding.merged_of = memory__zeroed(model->node_count, sizeof(*folding.merged_of));

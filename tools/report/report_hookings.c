@@ -213,6 +213,7 @@ void report_hookings__subtract(struct report_model *model, const struct report_m
             old[methods[i]] = report_hooking__of(before, i);
     for (uint32_t i = 0; i < model->method_count; i++) {
         struct report_hooking *now = &model->hookings[i];
+
         if (!now->is_partial)
             continue;
         if (old[i])
@@ -230,6 +231,7 @@ struct report_hookings_count report_hookings__count(const struct report_model *m
 
     for (uint32_t i = 0; model->hookings && i < model->method_count; i++) {
         const struct report_hooking *hooking = report_hooking__of(model, i);
+
         if (!hooking || hooking->is_left_out)
             continue;
         count.planned += hooking->from_ns == 0;

@@ -38,6 +38,7 @@ static int compare_image(const void *a, const void *b)
     const struct by_image *x = a;
     const struct by_image *y = b;
     int order = text__compare(x->image, y->image);
+
     return order ? order : x->method < y->method ? -1 : x->method > y->method;
 }
 
@@ -45,6 +46,7 @@ static struct image_row row_of_image(const struct report_method *method)
 {
     bool jvm = strcmp(method->image.bytes, "[jvm]") == 0;
     bool kernel = strcmp(method->image.bytes, "[kernel]") == 0;
+
     return (struct image_row){
         .kind = jvm      ? IMAGE_JVM
                 : kernel ? IMAGE_KERNEL
@@ -60,6 +62,7 @@ static void find_images(struct counting *counting)
     const struct report_model *model = counting->model;
     struct by_image *sorted = memory__zeroed(model->method_count, sizeof(*sorted));
     uint32_t count = 0;
+
     for (uint32_t i = 0; i < model->method_count; i++)
         if (report_method__is_native_function(&model->methods[i]))
             sorted[count++] = (struct by_image){i, model->methods[i].image};
@@ -107,6 +110,7 @@ static void add_base(struct counting *counting, uint32_t node, uint32_t with, ui
                      uint64_t interpreted, uint64_t met)
 {
     const struct report_model *model = counting->model;
+
     for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
         if (!model->base[column])
             continue;
@@ -125,6 +129,7 @@ static void add_node(struct counting *counting, uint32_t node)
     const struct report_samples *samples = &model->samples[node];
     uint64_t own = model->base[COLUMN_SAMPLES][node];
     uint32_t row = counting->row_of[model->nodes[node].method];
+
     switch (model->nodes[node].kind) {
     case NODE_NATIVE:
     case NODE_KERNEL:
@@ -162,6 +167,7 @@ struct report_images *report_images__new(const struct report_model *model, const
 {
     struct report_images *images = memory__zeroed(1, sizeof(*images));
     struct counting counting = {.model = model, .column = column};
+
     counting.errors = report_errors__of_nodes(model, column);
     counting.row_of = memory__zeroed(model->method_count, sizeof(*counting.row_of));
     find_images(&counting);
@@ -197,6 +203,7 @@ const char *image_kind__name(enum image_kind kind)
         [IMAGE_NO_FRAME] = "no_frame",
         [IMAGE_NO_SAMPLES] = "no_samples",
     };
+
     return names[kind];
 }
 

@@ -46,8 +46,10 @@ static uint32_t sum_up(struct comparison *comparison, const struct report_thread
 {
     const struct report_model *model = comparison->model;
     uint32_t methods = 0;
+
     for (uint32_t i = thread->first_node; i < thread->end_node; i++) {
         const struct report_node *node = &model->nodes[i];
+
         if (!is_exact(model, i))
             continue;
         methods += comparison->cum_ns[node->method] == 0 && comparison->calls[node->method] == 0;
@@ -61,6 +63,7 @@ static uint32_t sum_up(struct comparison *comparison, const struct report_thread
 static double divergence(double q, double p)
 {
     double sum = 0;
+
     if (q > 0)
         sum += q * log(q / p);
     if (q < 1)
@@ -86,6 +89,7 @@ static double around_hooks_ns(const struct comparison *comparison, const struct 
 {
     uint64_t call_ps =
         all->call_ps ? all->call_ps : report_inside__call_ps(&comparison->model->header);
+
     return (double)call_ps / 1000 * (double)comparison->calls[method];
 }
 
@@ -115,6 +119,7 @@ static void compare(struct comparison *comparison, const struct tallied_thread *
     bool has_all_frames =
         report_inside__has_all_frames(&comparison->model->header) && !all->lacks_frames;
     enum inside_fault fault = INSIDE_FINE;
+
     if (comparison->model->methods[method].partly_heard)
         return;
     comparison->inside->compared++;
@@ -148,6 +153,7 @@ static void compare_thread(struct comparison *comparison, const struct tallied_t
 {
     const struct report_model *model = comparison->model;
     const struct report_thread *thread = &model->threads[tallied->thread];
+
     if (!tallied->all->seen_ns || !tallied->all->most_ns || !thread->cpu_ns ||
         thread->lost_enters || has_folded(model, thread))
         return;
@@ -158,6 +164,7 @@ static void compare_thread(struct comparison *comparison, const struct tallied_t
     }
     for (uint32_t i = thread->first_node; i < thread->end_node; i++) {
         uint32_t method = model->nodes[i].method;
+
         if (is_exact(model, i) && comparison->cum_ns[method]) {
             compare(comparison, tallied, method, NULL);
             comparison->cum_ns[method] = 0;
@@ -171,6 +178,7 @@ static struct tallied_thread next_thread(const struct report_model *model, uint3
 {
     uint32_t first = *at;
     struct tallied_thread tallied = {.thread = model->tallies[first].thread};
+
     while (*at < model->tally_count && model->tallies[*at].thread == tallied.thread)
         ++*at;
     if (model->tallies[first].method == METHOD_OF_THREAD)
@@ -183,18 +191,21 @@ static struct tallied_thread next_thread(const struct report_model *model, uint3
 static void compare_shares(const struct report_model *model, struct report_inside *inside)
 {
     struct comparison comparison = {.model = model, .inside = inside};
+
     comparison.cum_ns = memory__zeroed(model->method_count, sizeof(*comparison.cum_ns));
     comparison.calls = memory__zeroed(model->method_count, sizeof(*comparison.calls));
     double count = 1;
     for (uint32_t at = 0; at < model->tally_count;) {
         struct tallied_thread tallied = next_thread(model, &at);
         const struct report_thread *thread = &model->threads[tallied.thread];
+
         count += 2.0 * (tallied.method_count + sum_up(&comparison, thread));
         clear(&comparison, thread);
     }
     comparison.doubt = log(count / FALSE_ALARM);
     for (uint32_t at = 0; at < model->tally_count;) {
         struct tallied_thread tallied = next_thread(model, &at);
+
         if (tallied.all)
             compare_thread(&comparison, &tallied);
     }
@@ -215,6 +226,7 @@ static bool has_called(const struct report_model *model, uint32_t node)
 static bool tells_calls(const struct report_model *model, const struct report_thread *thread)
 {
     const struct ledger_header *header = &model->header;
+
     return !(thread->flags & (THREAD_SEEDED | THREAD_GROUP)) && !header->positions_corrected &&
            !header->dropped_enters && !header->resynchronised && !header->unfollowed_mounts &&
            !model->skipped && !model->missing_bytes && model->life != LEDGER_IS_LIVE;
@@ -225,10 +237,12 @@ static void check_tree(const struct report_model *model, uint32_t index,
 {
     const struct report_thread *thread = &model->threads[index];
     bool tells = tells_calls(model, thread);
+
     for (uint32_t i = thread->first_node; i < thread->end_node; i++) {
         uint32_t method = model->nodes[i].method;
         bool called = model->base[COLUMN_CALLS][i] != 0;
         enum inside_fault fault = INSIDE_FINE;
+
         if (!is_exact(model, i) || model->methods[method].partly_heard)
             continue;
         if (model->methods[method].flags & (METHOD_EXCLUDED | METHOD_SYMBOL))
@@ -257,6 +271,7 @@ static void check_tree(const struct report_model *model, uint32_t index,
 struct report_inside report_inside__of(const struct report_model *model)
 {
     struct report_inside inside = {.fault = INSIDE_FINE};
+
     compare_shares(model, &inside);
     for (uint32_t i = 0; i < model->thread_count && inside.fault == INSIDE_FINE; i++)
         if (model->threads[i].kind <= THREAD_CARRIER)
@@ -273,6 +288,7 @@ void report_inside__text(const struct report_model *model, const struct report_i
     struct quantity cpu = quantity__ns(inside->ns);
     int used = snprintf(text, bytes, "thread '%s': ", thread);
     size_t at = used < 0 ? 0 : (size_t)used < bytes ? (size_t)used : bytes - 1;
+
     if (inside->fault != INSIDE_AFTER_END) {
         used = snprintf(text + at, bytes - at, "%s%s%s has ", method->class_name.bytes, dot,
                         method->name.bytes);

@@ -12,6 +12,7 @@
 void loader__skip(struct loader *loader, ledger_ref ref, const char *format, ...)
 {
     struct report_model *model = loader->model;
+
     if (model->skipped++ > 0)
         return;
     int at = snprintf(model->skipped_where, sizeof(model->skipped_where), "byte %" PRIu64 ": ",
@@ -32,6 +33,7 @@ struct text loader__text(struct loader *loader, ledger_ref ref, ledger_ref user)
 {
     size_t length;
     const char *bytes = ledger_reader__string(loader->reader, ref, &length);
+
     if (bytes)
         return text__from_java(&loader->model->texts, bytes, length);
     if (ref != 0 && !loader__is_being_written(loader))
@@ -44,6 +46,7 @@ uint32_t loader__count_records(const struct loader *loader, enum ledger_table ta
 {
     uint32_t count = 0;
     ledger_ref ref = 0;
+
     while ((ref = ledger_reader__next(loader->reader, table, ref)) != 0) {
         count++;
         *last = ref > *last ? ref : *last;
@@ -71,10 +74,13 @@ static void open_circles(struct loader *loader)
     /* By thread: 1 + the thread whose line of parents passed here first. */
     uint32_t *passed = memory__zeroed(model->thread_count, sizeof(*passed));
     ledger_ref ref = 0;
+
     while ((ref = ledger_reader__next(loader->reader, LEDGER_THREADS, ref)) != 0) {
         uint32_t first = loader__index_or_none(loader, ref);
+
         for (uint32_t at = first; at != REPORT_NONE && !passed[at];) {
             uint32_t parent = model->threads[at].parent;
+
             passed[at] = first + 1;
             if (parent != REPORT_NONE && passed[parent] == first + 1) {
                 loader__skip(loader, ref, "threads that started each other in a circle");
@@ -105,6 +111,7 @@ static void sum_up(struct report_model *model)
         struct report_thread *thread = &model->threads[i];
         uint64_t life_ns = ledger_header__profiled_life_ns(&model->header, thread->start_ns,
                                                            thread->end_ns, asof_ns);
+
         /* The tree's sum has what came after the thread's end too; a killed process's has not what
          * was never charged. */
         if (life_ns > thread->wall_ns)
@@ -121,6 +128,7 @@ static void sum_up(struct report_model *model)
 static ledger_ref count_refs(const struct loader *loader)
 {
     ledger_ref last = 0;
+
     loader__count_records(loader, LEDGER_METHODS, &last);
     loader__count_records(loader, LEDGER_THREADS, &last);
     loader__count_records(loader, LEDGER_NODES, &last);
@@ -131,6 +139,7 @@ struct report_model *report_model__load_named(const struct ledger_reader *reader
                                               const struct symbol_names *symbols)
 {
     struct report_model *model = memory__zeroed(1, sizeof(*model));
+
     model->header = *ledger_reader__header(reader);
     model->life = ledger_reader__life(reader);
     uint64_t always = COLUMN_BIT(COLUMN_CPU) | COLUMN_BIT(COLUMN_CALLS) |

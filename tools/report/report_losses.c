@@ -22,6 +22,7 @@ __attribute__((format(printf, 5, 6))) static void add(struct list *list, const c
 {
     struct report_losses_line *line = &list->lines[list->count++];
     va_list arguments;
+
     *line = (struct report_losses_line){.key = key, .word = word, .count = count};
     va_start(arguments, format);
     vsnprintf(line->text, sizeof(line->text), format, arguments);
@@ -33,6 +34,7 @@ void report_losses__partial(uint64_t present_bytes, uint64_t missing_bytes,
 {
     uint64_t merged_bytes = header->missing_bytes;
     uint64_t whole_bytes = present_bytes + missing_bytes;
+
     text[0] = '\0';
     if (missing_bytes > merged_bytes)
         snprintf(text, PARTIAL_TEXT_BYTES,
@@ -49,6 +51,7 @@ void report_losses__partial(uint64_t present_bytes, uint64_t missing_bytes,
 void report_losses__corrected(const struct ledger_header *header, char text[CORRECTED_TEXT_BYTES])
 {
     uint64_t count = header->positions_corrected;
+
     text[0] = '\0';
     if (count)
         snprintf(text, CORRECTED_TEXT_BYTES,
@@ -60,10 +63,12 @@ void report_losses__corrected(const struct ledger_header *header, char text[CORR
 static const struct report_thread *least_known(const struct report_model *model, uint64_t *most_ns)
 {
     const struct report_thread *found = NULL;
+
     *most_ns = 0;
     for (uint32_t i = 0; i < model->thread_count; i++) {
         const struct report_thread *thread = &model->threads[i];
         uint64_t ns = report_folded__most_cpu_ns(model, thread);
+
         if (ns && thread->cpu_ns &&
             (!found ||
              (double)ns / (double)thread->cpu_ns > (double)*most_ns / (double)found->cpu_ns)) {
@@ -80,6 +85,7 @@ static void add_full(struct list *list, const struct report_model *model)
     int error = header->full_error;
     uint64_t most_ns;
     const struct report_thread *thread = least_known(model, &most_ns);
+
     if (error == ENOMEM && report_folded__times(model) && thread)
         add(list, "full", "full", 0,
             "the ledger reached max-mem (%s): cold contexts were folded %s times, none with more "
@@ -103,6 +109,7 @@ size_t report_losses__of(const struct report_model *model,
 {
     struct list list = {.lines = lines};
     char partial[PARTIAL_TEXT_BYTES];
+
     report_losses__partial(model->present_bytes, model->missing_bytes, &model->header, partial);
     if (partial[0])
         add(&list, "partial", "missing_bytes", model->missing_bytes, "%s", partial);
@@ -113,6 +120,7 @@ size_t report_losses__of(const struct report_model *model,
             "of the earlier snapshot %s", partial);
     for (unsigned i = 0; i < REPORT_LOSSES; i++) {
         struct report_loss loss = report_loss__of(&model->header, i);
+
         if (loss.count)
             add(&list, "lost", loss.key, loss.count, "%s %s", quantity__count(loss.count).text,
                 loss.meaning);
@@ -135,6 +143,7 @@ char *report_losses__list(const struct report_model *model, bool with_partial)
     size_t length = 0;
     FILE *out = open_memstream(&list, &length);
     const char *before = "";
+
     for (size_t i = 0; out && i < count; i++) {
         if (!with_partial && strcmp(lines[i].word, "partial") == 0)
             continue;
@@ -154,6 +163,7 @@ struct text report_losses__title(struct text_store *store, const struct report_m
     char *title = NULL;
     size_t length = 0;
     FILE *out = list ? open_memstream(&title, &length) : NULL;
+
     if (out) {
         fwrite(model->command.bytes, 1, model->command.length, out);
         fprintf(out, " (%s)", list);

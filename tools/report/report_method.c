@@ -13,17 +13,20 @@ static int compare_names(const void *a, const void *b)
     const struct report_method *x = *(const struct report_method *const *)a;
     const struct report_method *y = *(const struct report_method *const *)b;
     int order = text__compare(x->class_name, y->class_name);
+
     return order ? order : text__compare(x->name, y->name);
 }
 
 void report_methods__find_overloads(struct report_method *methods, uint32_t count)
 {
     struct report_method **sorted = memory__zeroed(count, sizeof(struct report_method *));
+
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = &methods[i];
     qsort((void *)sorted, count, sizeof(struct report_method *), compare_names);
     for (uint32_t i = 1; i < count; i++) {
         struct report_method *before = sorted[i - 1];
+
         if (compare_names(&before, &sorted[i]) == 0)
             before->overloaded = sorted[i]->overloaded = true;
     }
@@ -39,6 +42,7 @@ static const char *primitive_name(char letter)
         {'B', "byte"}, {'C', "char"}, {'D', "double"}, {'F', "float"},
         {'I', "int"},  {'J', "long"}, {'S', "short"},  {'Z', "boolean"},
     };
+
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (names[i].letter == letter)
             return names[i].name;
@@ -52,8 +56,10 @@ static const char *write_parameter(FILE *out, const char *descriptor)
     size_t arrays = strspn(descriptor, "[");
     const char *type = descriptor + arrays;
     const char *end = type + 1;
+
     if (*type == 'L') {
         const char *simple = type + 1;
+
         end = strchr(type, ';');
         if (!end)
             return NULL;
@@ -74,6 +80,7 @@ static const char *write_parameter(FILE *out, const char *descriptor)
 static void write_parameters(FILE *out, const char *signature)
 {
     const char *at = signature;
+
     if (*at != '(')
         return;
     fputc(*at++, out);
@@ -97,6 +104,7 @@ static void write_method(FILE *out, const struct report_method *method)
 static void write_function(FILE *out, const struct report_method *method)
 {
     bool bracketed = method->class_name.bytes[0] == '[';
+
     fwrite(method->name.bytes, 1, method->name.length, out);
     if (text__compare(method->name, method->class_name) == 0)
         return; /* the kernel, all of it */
@@ -115,6 +123,7 @@ struct text report_method__full_name(struct text_store *store, const struct repo
     char *joined = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&joined, &length);
+
     if (!out)
         return method->name;
     if (report_method__is_native_function(method))

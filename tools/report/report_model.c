@@ -37,9 +37,11 @@ uint64_t report_model__epoch_ns(const struct report_model *model, uint64_t ledge
 uint64_t report_model__asof_ns(const struct report_model *model)
 {
     uint64_t latest = model->header.asof_ns;
+
     for (uint32_t i = 0; latest == 0 && i < model->thread_count; i++) {
         const struct report_thread *thread = &model->threads[i];
         uint64_t known = thread->end_ns ? thread->end_ns : thread->start_ns;
+
         latest = known > latest ? known : latest;
     }
     return latest;
@@ -63,6 +65,7 @@ uint64_t report_thread__waiting_ns(const struct report_model *model,
                                    const struct report_thread *thread)
 {
     uint64_t busy = thread->cpu_ns;
+
     if (report_columns__of_threads(&model->header) &
         COLUMN_BIT(report_column__of_metric(METRIC_RUN_QUEUE_DELAY)))
         busy += thread->totals[METRIC_RUN_QUEUE_DELAY];
@@ -85,6 +88,7 @@ uint64_t report_thread__value(const struct report_thread *thread, enum report_co
         [COLUMN_CPU_SAMPLES] = thread->cpu_samples,
         [COLUMN_WALL_SAMPLES] = thread->wall_samples,
     };
+
     return column < COLUMN_KERNEL ? own[column]
                                   : thread->totals[(unsigned)column - (unsigned)COLUMN_KERNEL];
 }
@@ -93,8 +97,10 @@ void report_thread__count_samples(const struct report_model *model, struct repor
 {
     uint64_t *const counts[] = {&thread->samples, &thread->cpu_samples, &thread->wall_samples};
     bool has_tree = thread->first_node < thread->end_node;
+
     for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         const uint64_t *cum = model->cum[(unsigned)COLUMN_SAMPLES + i];
+
         *counts[i] = has_tree && cum ? cum[thread->first_node] : 0;
     }
 }
@@ -106,6 +112,7 @@ const char *report_thread_kind__name(enum ledger_thread_kind kind)
         [THREAD_CARRIER] = "carrier",   [THREAD_VM] = "vm",
         [THREAD_NATIVE] = "native",
     };
+
     return names[kind];
 }
 
@@ -116,6 +123,7 @@ const char *report_node_kind__name(enum ledger_node_kind kind)
         [NODE_SAMPLED] = "sampled", [NODE_NATIVE] = "native",      [NODE_KERNEL] = "native",
         [NODE_FOLDED] = "folded",   [NODE_UNSEEN] = "not_sampled",
     };
+
     return names[kind];
 }
 
@@ -139,6 +147,7 @@ const char *report_node__mark(const struct report_model *model, uint32_t index)
 bool *report_model__select(const struct report_model *model, const char *glob)
 {
     bool *selected = memory__zeroed(model->thread_count, sizeof(*selected));
+
     for (uint32_t i = 0; i < model->thread_count; i++)
         selected[i] = !model->threads[i].is_idle &&
                       (!glob || fnmatch(glob, model->threads[i].name.bytes, 0) == 0);

@@ -19,6 +19,7 @@ struct report_moments {
 static uint64_t hash_method(const struct report_method *method)
 {
     uint64_t hash = index_table__hash_bytes(0, method->class_name.bytes, method->class_name.length);
+
     hash = index_table__hash_bytes(hash, method->name.bytes, method->name.length);
     return index_table__hash_bytes(hash, method->signature.bytes, method->signature.length);
 }
@@ -52,6 +53,7 @@ static bool is_same_thread(const struct report_thread *a, const struct report_th
 static uint64_t hash_node(uint32_t parent, uint32_t method, enum ledger_node_kind kind)
 {
     uint64_t hash = index_table__hash_number(index_table__hash_number(3, parent), method);
+
     return index_table__hash_number(hash, kind);
 }
 
@@ -63,17 +65,20 @@ static uint64_t hash_tid(int32_t tid)
 struct report_moments *report_moments__new(const struct report_model *last)
 {
     struct report_moments *moments = memory__zeroed(1, sizeof(*moments));
+
     moments->last = last;
     for (uint32_t i = METHOD_FIRST_REAL; i < last->method_count; i++)
         index_table__add(&moments->methods, hash_method(&last->methods[i]), i);
     for (uint32_t i = 0; i < last->thread_count; i++) {
         const struct report_thread *thread = &last->threads[i];
+
         index_table__add(&moments->threads, hash_thread(thread), i);
         if (thread->java_id && thread->tid_count)
             index_table__add(&moments->kernel_threads, hash_tid(thread->tids[0]), i);
     }
     for (uint32_t i = 0; i < last->node_count; i++) {
         const struct report_node *node = &last->nodes[i];
+
         if (node->parent != REPORT_NONE)
             index_table__add(&moments->nodes, hash_node(node->parent, node->method, node->kind), i);
     }
@@ -95,6 +100,7 @@ static uint32_t find_method(const struct report_moments *moments,
     uint64_t hash = hash_method(method);
     size_t probe = 0;
     uint32_t index;
+
     do
         index = index_table__next(&moments->methods, hash, &probe);
     while (index != INDEX_TABLE_NONE && !is_same_method(&moments->last->methods[index], method));
@@ -105,6 +111,7 @@ static uint32_t *find_methods(const struct report_moments *moments,
                               const struct report_model *earlier)
 {
     uint32_t *method_of = memory__zeroed(earlier->method_count, sizeof(*method_of));
+
     for (uint32_t i = 0; i < earlier->method_count; i++)
         method_of[i] = i < METHOD_FIRST_REAL ? i : find_method(moments, &earlier->methods[i]);
     return method_of;
@@ -115,6 +122,7 @@ static uint32_t find_same(const struct report_moments *moments, const struct rep
     uint64_t hash = hash_thread(thread);
     size_t probe = 0;
     uint32_t index;
+
     do
         index = index_table__next(&moments->threads, hash, &probe);
     while (index != INDEX_TABLE_NONE && !is_same_thread(&moments->last->threads[index], thread));
@@ -133,6 +141,7 @@ static uint32_t find_group(const struct report_moments *moments, const struct re
 {
     struct text_store texts = {0};
     struct text name = report_thread__folded_name(&texts, thread);
+
     if (name.length > FOLD_NAME_BYTES)
         name.length = FOLD_NAME_BYTES;
     uint64_t hash = hash_name(thread->kind, name);
@@ -151,6 +160,7 @@ static uint32_t find_java(const struct report_moments *moments, const struct rep
 {
     size_t probe = 0;
     uint32_t index = INDEX_TABLE_NONE;
+
     if (thread->java_id || !thread->tid_count)
         return index;
     do
@@ -163,6 +173,7 @@ static uint32_t find_thread(const struct report_moments *moments,
                             const struct report_thread *thread)
 {
     uint32_t index = find_same(moments, thread);
+
     if (index == INDEX_TABLE_NONE)
         index = find_group(moments, thread);
     return index == INDEX_TABLE_NONE ? find_java(moments, thread) : index;
@@ -173,8 +184,10 @@ static uint32_t find_node(const struct report_moments *moments, uint32_t parent,
 {
     uint64_t hash = hash_node(parent, method, kind);
     size_t probe = 0;
+
     for (;;) {
         uint32_t index = index_table__next(&moments->nodes, hash, &probe);
+
         if (index == INDEX_TABLE_NONE)
             return index;
         const struct report_node *node = &moments->last->nodes[index];
@@ -188,15 +201,18 @@ uint32_t *report_moments__find(const struct report_moments *moments,
 {
     uint32_t *method_of = find_methods(moments, earlier);
     uint32_t *node_of = memory__zeroed(earlier->node_count, sizeof(*node_of));
+
     for (uint32_t t = 0; t < earlier->thread_count; t++) {
         const struct report_thread *thread = &earlier->threads[t];
         uint32_t its = find_thread(moments, thread);
         const struct report_thread *now =
             its == INDEX_TABLE_NONE ? NULL : &moments->last->threads[its];
         bool fits = now && now->first_node < now->end_node;
+
         *left_out += !fits && thread->first_node < thread->end_node;
         for (uint32_t i = thread->first_node; i < thread->end_node; i++) {
             const struct report_node *node = &earlier->nodes[i];
+
             if (!fits || node->parent == REPORT_NONE) {
                 node_of[i] = fits ? now->first_node : REPORT_NONE;
                 continue;
@@ -217,6 +233,7 @@ void report_moments__add(uint64_t *values, const uint32_t *node_of,
                          const struct report_model *earlier, enum report_column column)
 {
     const uint64_t *base = earlier->base[column];
+
     for (uint32_t i = 0; base && i < earlier->node_count; i++)
         if (node_of[i] != REPORT_NONE)
             values[node_of[i]] += base[i];
@@ -234,11 +251,13 @@ static void share_out(const struct report_model *last, uint32_t index, int64_t w
 {
     const struct report_node *node = &last->nodes[index];
     int64_t wanted = positive(own[index]);
+
     for (uint32_t child = index + 1; child < node->end; child = last->nodes[child].end)
         wanted += positive(cum[child]);
     cum[index] = whole;
     for (uint32_t child = index + 1; child < node->end; child = last->nodes[child].end) {
         int64_t part = positive(cum[child]);
+
         if (wanted > whole)
             part = (int64_t)((double)part * ((double)whole / (double)wanted));
         cum[child] = part;
@@ -250,6 +269,7 @@ void report_moments__grow(const struct report_model *last, const uint64_t *befor
 {
     int64_t *own = memory__zeroed(last->node_count, sizeof(*own));
     int64_t *cum = memory__zeroed(last->node_count, sizeof(*cum));
+
     for (uint32_t i = last->node_count; i-- > 0;) {
         own[i] = (int64_t)(after[i] - before[i]);
         cum[i] += own[i];
@@ -261,6 +281,7 @@ void report_moments__grow(const struct report_model *last, const uint64_t *befor
     for (uint32_t i = 0; i < last->node_count; i++) {
         const struct report_node *node = &last->nodes[i];
         int64_t below = 0;
+
         for (uint32_t child = i + 1; child < node->end; child = last->nodes[child].end)
             below += cum[child];
         growth[i] = (uint64_t)positive(cum[i] - below);

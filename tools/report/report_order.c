@@ -24,6 +24,7 @@ static int by_index(uint32_t x, uint32_t y)
 static int by_name(const struct report_method *x, const struct report_method *y)
 {
     int order = strcmp(x->class_name.bytes, y->class_name.bytes);
+
     return order ? order : strcmp(x->name.bytes, y->name.bytes);
 }
 
@@ -34,6 +35,7 @@ static int compare(const void *a, const void *b, void *context)
     uint32_t x = *(const uint32_t *)a;
     uint32_t y = *(const uint32_t *)b;
     int order = 0;
+
     switch (sorting->key) {
     case ORDER_BY_CUM:
         order = by_number(model->cum[sorting->column][x], model->cum[sorting->column][y]);
@@ -55,6 +57,7 @@ static int compare(const void *a, const void *b, void *context)
 static uint64_t sum_of(const struct sorting *sorting, uint32_t thread)
 {
     const struct report_thread *row = &sorting->model->threads[thread];
+
     return row->first_node < row->end_node ? sorting->model->cum[sorting->column][row->first_node]
                                            : 0;
 }
@@ -64,6 +67,7 @@ static int compare_threads(const void *a, const void *b, void *context)
     uint32_t x = *(const uint32_t *)a;
     uint32_t y = *(const uint32_t *)b;
     int order = by_number(sum_of(context, x), sum_of(context, y));
+
     return order ? order : by_index(x, y);
 }
 
@@ -71,6 +75,7 @@ uint32_t *report_order__threads(const struct report_model *model, enum report_co
 {
     struct sorting sorting = {.model = model, .column = column};
     uint32_t *order = memory__zeroed(model->thread_count, sizeof(*order));
+
     for (uint32_t i = 0; i < model->thread_count; i++)
         order[i] = i;
     qsort_r(order, model->thread_count, sizeof(*order), compare_threads, &sorting);
@@ -88,10 +93,12 @@ uint32_t *report_order__tree(const struct report_model *model, uint32_t thread,
     uint32_t *stack = memory__zeroed(count, sizeof(*stack));
     size_t height = 0;
     size_t written = 0;
+
     if (count)
         stack[height++] = first;
     while (height > 0) {
         uint32_t node = stack[--height];
+
         order[written++] = node;
         size_t bottom = height;
         for (uint32_t child = node + 1; child < model->nodes[node].end;
@@ -100,6 +107,7 @@ uint32_t *report_order__tree(const struct report_model *model, uint32_t thread,
         qsort_r(stack + bottom, height - bottom, sizeof(*stack), compare, &sorting);
         for (size_t low = bottom, high = height; low + 1 < high; low++) {
             uint32_t swapped = stack[low];
+
             stack[low] = stack[--high];
             stack[high] = swapped;
         }
@@ -115,6 +123,7 @@ bool *report_order__heaviest(const struct report_model *model, const bool *selec
     bool *kept = memory__zeroed(model->node_count, sizeof(*kept));
     uint32_t *nodes = memory__zeroed(model->node_count, sizeof(*nodes));
     uint32_t count = 0;
+
     for (uint32_t i = 0; i < model->node_count; i++)
         if (selected[model->nodes[i].thread])
             nodes[count++] = i;

@@ -35,6 +35,7 @@ struct report_resolution report_resolution__of(const struct report_model *model)
     for (uint32_t i = 0; i < model->node_count; i++) {
         const struct report_node *node = &model->nodes[i];
         uint64_t calls = model->base[COLUMN_CALLS][i];
+
         if (!is_java(&model->threads[node->thread]))
             continue;
         if (node->kind == NODE_EXACT && calls)

@@ -6,6 +6,7 @@
 static uint64_t square_root(unsigned __int128 x)
 {
     uint64_t root = 0;
+
     for (uint64_t bit = UINT64_C(1) << 63; bit; bit >>= 1)
         if ((unsigned __int128)(root | bit) * (root | bit) <= x)
             root |= bit;
@@ -38,6 +39,7 @@ uint64_t report_samples__error_of_2_percent_in_ppm(uint64_t samples)
 uint64_t report_samples__kept(const struct ledger_header *header)
 {
     uint64_t lost = header->dropped_samples + header->homeless_samples;
+
     return header->samples > lost ? header->samples - lost : 0;
 }
 
@@ -57,6 +59,7 @@ const char *report_samples__mode_name(uint32_t sample_mode)
 {
     static const char *const names[] = {
         [LEDGER_SAMPLE_NONE] = "none", [LEDGER_SAMPLE_CPU] = "cpu", [LEDGER_SAMPLE_WALL] = "wall"};
+
     return sample_mode <= LEDGER_SAMPLE_WALL ? names[sample_mode] : "unknown";
 }
 
@@ -66,6 +69,7 @@ const char *report_samples__clock_name(uint32_t sample_clock)
                                         [LEDGER_SAMPLE_CLOCK_PERF] = "perf",
                                         [LEDGER_SAMPLE_CLOCK_TIMER] = "timer",
                                         [LEDGER_SAMPLE_CLOCK_WALL] = "wall"};
+
     return sample_clock <= LEDGER_SAMPLE_CLOCK_WALL ? names[sample_clock] : "unknown";
 }
 
@@ -75,6 +79,7 @@ const char *report_samples__unwind_name(uint32_t sample_unwind)
                                         [LEDGER_UNWIND_NOTHING] = "nothing",
                                         [LEDGER_UNWIND_TABLES] = "tables",
                                         [LEDGER_UNWIND_LIBUNWIND] = "libunwind"};
+
     return names[sample_unwind < LEDGER_UNWIND_KINDS ? sample_unwind : LEDGER_UNWIND_UNKNOWN];
 }
 
@@ -89,5 +94,6 @@ const struct walk_failure_name *report_samples__walk_failure(enum ledger_walk_fa
         [WALK_TOO_DEEP] = {"too_deep", "deeper than a sample has room for"},
         [WALK_BUSY] = {"busy", "another thread was in libunwind all the time"},
     };
+
     return &names[failure];
 }

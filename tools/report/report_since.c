@@ -30,6 +30,7 @@ static uint64_t growth(uint64_t now, uint64_t before)
 bool report_since__can_be(const struct report_model *before, const struct report_model *model)
 {
     struct interval *interval = interval__new(before, model);
+
     interval__free(interval);
     return interval != NULL;
 }
@@ -39,8 +40,10 @@ bool report_since__can_be(const struct report_model *before, const struct report
 static void take_back_shares(struct report_model *model, uint32_t exact, uint32_t first_sampled)
 {
     static const enum report_column columns[] = {COLUMN_CPU, COLUMN_WALL};
+
     for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
         uint64_t *base = model->base[columns[i]];
+
         for (uint32_t node = first_sampled; base && node < model->nodes[exact].end; node++) {
             base[exact] += base[node];
             base[node] = 0;
@@ -58,6 +61,7 @@ static void each_with_samples(struct report_model *model,
 {
     for (uint32_t i = 0; model->samples && i < model->node_count; i++) {
         uint32_t child = i + 1;
+
         if (model->nodes[i].kind >= NODE_SAMPLED)
             continue;
         while (child < model->nodes[i].end && model->nodes[child].kind < NODE_SAMPLED)
@@ -74,8 +78,10 @@ static uint32_t *slot_of(const struct subtraction *subtraction, uint32_t parent,
     const struct report_node *nodes = subtraction->model->nodes;
     uint64_t key = ((uint64_t)parent << 32 | method) * UINT64_C(0x9e3779b97f4a7c15) + kind;
     size_t slot = (size_t)(key >> 24) & (table->slot_count - 1);
+
     for (; table->slots[slot]; slot = (slot + 1) & (table->slot_count - 1)) {
         const struct report_node *node = &nodes[table->slots[slot] - 1];
+
         if (node->parent == parent && node->method == method && node->kind == kind)
             break;
     }
@@ -86,12 +92,14 @@ static void make_table(struct subtraction *subtraction)
 {
     const struct report_model *model = subtraction->model;
     struct node_table *table = &subtraction->table;
+
     table->slot_count = 1024;
     while (table->slot_count < 2 * (size_t)model->node_count)
         table->slot_count *= 2;
     table->slots = memory__zeroed(table->slot_count, sizeof(*table->slots));
     for (uint32_t i = 0; i < model->node_count; i++) {
         const struct report_node *node = &model->nodes[i];
+
         if (node->parent == REPORT_NONE)
             continue;
         uint32_t *slot = slot_of(subtraction, node->parent, node->method, node->kind);
@@ -103,6 +111,7 @@ static void make_table(struct subtraction *subtraction)
 static int by_ref(const void *a, const void *b)
 {
     const struct report_method_record *x = a, *y = b;
+
     return (x->ref > y->ref) - (x->ref < y->ref);
 }
 
@@ -111,6 +120,7 @@ static void match_methods(struct subtraction *subtraction)
 {
     const struct report_model *model = subtraction->model;
     const struct report_model *before = subtraction->before;
+
     subtraction->method_of = memory__zeroed(before->method_count, sizeof(uint32_t));
     for (uint32_t i = 0; i < before->method_count; i++)
         subtraction->method_of[i] = i < METHOD_FIRST_REAL ? i : REPORT_NONE;
@@ -120,6 +130,7 @@ static void match_methods(struct subtraction *subtraction)
             model->method_record_count ? bsearch(record, model->method_records,
                                                  model->method_record_count, sizeof(*found), by_ref)
                                        : NULL;
+
         if (found && record->method < before->method_count)
             subtraction->method_of[record->method] = found->method;
     }
@@ -128,6 +139,7 @@ static void match_methods(struct subtraction *subtraction)
 static void subtract_node(struct subtraction *subtraction, uint32_t now, uint32_t before)
 {
     struct report_model *model = subtraction->model;
+
     for (size_t column = 0; column < COLUMN_COUNT; column++)
         if (model->base[column] && subtraction->before->base[column])
             model->base[column][now] =
@@ -147,15 +159,18 @@ static void subtract_tree(struct subtraction *subtraction, const struct report_t
                           const struct report_thread *old)
 {
     const struct report_model *before = subtraction->before;
+
     if (now->first_node == now->end_node)
         return;
     for (uint32_t i = old->first_node; i < old->end_node; i++) {
         const struct report_node *node = &before->nodes[i];
         uint32_t method = subtraction->method_of[node->method];
         uint32_t found = now->first_node + 1;
+
         if (node->parent != REPORT_NONE) {
             uint32_t parent = subtraction->node_of[node->parent];
             bool known = parent != REPORT_NONE && method != REPORT_NONE;
+
             found = known ? *slot_of(subtraction, parent, method, node->kind) : 0;
         }
         subtraction->node_of[i] = found ? found - 1 : REPORT_NONE;
@@ -171,8 +186,10 @@ static const struct report_thread *group_of(const struct report_model *model,
     struct text_store store = {0};
     struct text name = report_thread__folded_name(&store, thread);
     const struct report_thread *found = NULL;
+
     for (uint32_t i = 0; model->threads && i < model->thread_count && !found; i++) {
         const struct report_thread *group = &model->threads[i];
+
         if (group->flags & THREAD_GROUP && group->kind == thread->kind &&
             text__compare(group->name, name) == 0)
             found = group;
@@ -186,18 +203,21 @@ static void subtract_trees(struct subtraction *subtraction)
     const struct report_model *model = subtraction->model;
     const struct report_model *before = subtraction->before;
     uint32_t *now_of = memory__zeroed(before->thread_count, sizeof(*now_of));
+
     for (uint32_t i = 0; i < subtraction->interval->rows; i++)
         if (subtraction->interval->row[i].before != REPORT_NONE)
             now_of[subtraction->interval->row[i].before] = subtraction->interval->row[i].now + 1;
     for (uint32_t now = 0, i = 0; i < before->thread_count; i++) {
         const struct report_thread *old = &before->threads[i];
         const struct report_thread *thread = now_of[i] ? &model->threads[now_of[i] - 1] : NULL;
+
         /* Threads that were over have no row; most stand where they stood. */
         for (uint32_t tried = 0; model->threads && !thread && tried < model->thread_count;
              tried++, now++) {
             const struct report_thread *other = &model->threads[now % model->thread_count];
             bool same = old->flags & THREAD_LAST_MOMENTS ? other->flags & THREAD_LAST_MOMENTS
                                                          : report_thread__is_same(old, other);
+
             if (same)
                 thread = other;
         }
@@ -221,6 +241,7 @@ static void sum_up(struct report_model *model)
 {
     for (size_t column = 0; column < COLUMN_COUNT; column++) {
         uint64_t *cum = model->cum[column];
+
         if (!cum || !model->node_count)
             continue;
         memcpy(cum, model->base[column], model->node_count * sizeof(*cum));
@@ -248,6 +269,7 @@ static void remove_idle_nodes(struct report_model *model)
 {
     uint32_t *moved = memory__zeroed((size_t)model->node_count + 1, sizeof(*moved));
     uint32_t kept = 0;
+
     for (uint32_t i = 0; i < model->node_count; i++) {
         moved[i] = kept;
         if (has_any(model, i))
@@ -270,6 +292,7 @@ static void remove_idle_nodes(struct report_model *model)
 static void set_row(struct report_model *model, const struct interval_row *row)
 {
     struct report_thread *thread = &model->threads[row->now];
+
     for (unsigned metric = 0; metric < METRIC_COUNT; metric++)
         thread->totals[metric] = row->value[report_column__of_metric((enum ledger_metric)metric)];
     if (!(thread->flags & THREAD_GROUP))
@@ -289,6 +312,7 @@ static void set_threads(struct report_model *model, const struct interval *inter
     for (uint32_t i = 0; i < model->thread_count; i++) {
         struct report_thread *thread = &model->threads[i];
         bool has_tree = thread->first_node < thread->end_node;
+
         thread->cpu_ns = has_tree ? model->cum[COLUMN_CPU][thread->first_node] : 0;
         thread->calls = has_tree ? model->cum[COLUMN_CALLS][thread->first_node] : 0;
         report_thread__count_samples(model, thread);
@@ -301,6 +325,7 @@ static void subtract_kernel_threads(struct report_model *model, const struct rep
         struct report_kernel_thread *row = &model->kernel_threads[i];
         const struct report_kernel_thread *old = before->kernel_threads;
         const struct report_kernel_thread *end = old + before->kernel_thread_count;
+
         while (old < end && old->tid != row->tid)
             old++;
         if (old == end || old->kernel_cpu_ns > row->kernel_cpu_ns)
@@ -336,9 +361,11 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->own_cost.jvm_ns,
         &now->positions_corrected,
     };
+
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         size_t offset = (size_t)((const char *)fields[i] - (const char *)now);
         uint64_t old;
+
         memcpy(&old, (const char *)before + offset, sizeof(old));
         *fields[i] = growth(*fields[i], old);
     }
@@ -354,6 +381,7 @@ void report_since__subtract(struct report_model *model, struct report_model *bef
         .interval = interval__new(before, model),
         .node_of = memory__zeroed(before->node_count, sizeof(uint32_t)),
     };
+
     each_with_samples(model, take_back_shares);
     each_with_samples(before, take_back_shares);
     match_methods(&subtraction);

@@ -42,6 +42,7 @@ bool sample_shares__note(struct loader *loader, uint32_t exact, uint32_t first_s
     struct sampled_group group = {
         .exact = exact, .first = first_sampled, .end = model->node_count, .row = REPORT_NONE};
     bool fine = add(&group, &model->samples[exact]);
+
     for (uint32_t i = first_sampled; fine && i < model->node_count; i++)
         fine = add(&group, &model->samples[i]);
     if (!fine)
@@ -58,6 +59,7 @@ static uint64_t chance_ns(const struct seen *part, const struct seen *whole)
     double n = (double)part->samples;
     double p = n / (double)whole->samples;
     double each_ns = (double)whole->seen_ns / (double)whole->samples;
+
     return (uint64_t)(each_ns * (1.96 * sqrt(n * (1 - p)) + 1));
 }
 
@@ -71,6 +73,7 @@ static uint64_t excess_of(const struct report_model *model, struct sampled_group
 {
     uint64_t base_ns = model->base[column][group->exact];
     uint64_t seen_ns = kind_of(group, column)->seen_ns;
+
     return base_ns > seen_ns ? base_ns - seen_ns : 0;
 }
 
@@ -81,12 +84,14 @@ static void find_unseen(struct loader *loader, uint32_t thread, enum report_colu
     const struct report_thread *row = &model->threads[thread];
     struct seen whole = {0};
     uint64_t base_ns = 0, excess_ns = 0;
+
     for (uint32_t i = row->first_node; i < model->node_count; i++)
         base_ns += model->base[column][i];
     uint64_t of_others_ns = base_ns;
     for (size_t i = 0; i < loader->group_count; i++) {
         struct sampled_group *group = &loader->groups[i];
         struct seen *part = kind_of(group, column);
+
         if (!part->samples)
             continue;
         whole.samples += part->samples;
@@ -102,6 +107,7 @@ static void find_unseen(struct loader *loader, uint32_t thread, enum report_colu
         struct sampled_group *group = &loader->groups[i];
         struct seen *part = kind_of(group, column);
         uint64_t own_ns = part->samples ? excess_of(model, group, column) : 0;
+
         if (!part->samples || own_ns <= chance_ns(part, &whole))
             continue;
         uint64_t given_ns = unseen_ns < excess_ns ? part_of(own_ns, unseen_ns, excess_ns) : own_ns;
@@ -116,6 +122,7 @@ static void find_unseen(struct loader *loader, uint32_t thread, enum report_colu
 static void spread_wall(struct loader *loader, uint64_t seen_wall_ns)
 {
     uint64_t samples = 0;
+
     for (size_t i = 0; i < loader->group_count; i++)
         if (__builtin_add_overflow(samples, loader->groups[i].wall.samples, &samples))
             return;
@@ -150,6 +157,7 @@ static void share_out(struct report_model *model, enum report_column column, uin
     uint64_t *base = model->base[column];
     uint64_t counted = 0;
     uint64_t given = 0;
+
     for (uint32_t i = group->first; i < group->end; i++) {
         counted += weight(&model->samples[i]);
         uint64_t due = part_of(amount, counted, sum);
@@ -172,6 +180,7 @@ static void share_by_cpu(struct report_model *model, enum report_column column, 
 static void settle_group(struct report_model *model, const struct sampled_group *group)
 {
     uint64_t cpu_ns = model->base[COLUMN_CPU][group->exact];
+
     share_by_cpu(model, COLUMN_CPU, cpu_ns - group->cpu.unseen_ns, group);
     if (!model->base[COLUMN_WALL])
         return;
@@ -189,6 +198,7 @@ static void give_unseen(struct report_model *model, const struct sampled_group *
                         enum report_column column, uint64_t unseen_ns)
 {
     uint64_t *base = model->base[column];
+
     if (!base)
         return;
     if (unseen_ns > base[group->exact])
@@ -209,6 +219,7 @@ static void move_node(struct report_model *model, uint32_t from, uint32_t to)
 static void put_row(struct report_model *model, struct sampled_group *group, uint32_t at)
 {
     const struct report_node *exact = &model->nodes[group->exact];
+
     model->nodes[at] = (struct report_node){.parent = group->exact,
                                             .method = METHOD_OF_UNSEEN,
                                             .thread = exact->thread,
@@ -235,6 +246,7 @@ static void insert_rows(struct loader *loader, uint32_t first, uint32_t count)
     uint32_t old_end = model->node_count;
     uint32_t *moved = memory__zeroed(old_end - first, sizeof(*moved));
     size_t left = loader->group_count;
+
     loader__make_room(loader, count);
     model->node_count += count;
     uint32_t to = model->node_count;
@@ -249,12 +261,14 @@ static void insert_rows(struct loader *loader, uint32_t first, uint32_t count)
         loader->groups[i].exact = moved[loader->groups[i].exact - first];
     for (uint32_t i = first; i < model->node_count; i++) {
         struct report_node *node = &model->nodes[i];
+
         node->end = i + 1;
         if (node->parent != REPORT_NONE)
             node->parent = moved[node->parent - first];
     }
     for (uint32_t i = model->node_count; i-- > first + 1;) {
         struct report_node *parent = &model->nodes[model->nodes[i].parent];
+
         if (parent->end < model->nodes[i].end)
             parent->end = model->nodes[i].end;
     }
@@ -276,6 +290,7 @@ void sample_shares__settle_again(struct report_model *model, uint32_t exact, uin
     const struct report_node *last = &model->nodes[end - 1];
     struct sampled_group group = {
         .exact = exact, .first = first_sampled, .end = end, .row = REPORT_NONE};
+
     if (last->kind == NODE_UNSEEN && last->parent == exact)
         group.row = --group.end;
     bool fine = add(&group, &model->samples[exact]);
@@ -294,6 +309,7 @@ void sample_shares__settle(struct loader *loader, uint32_t thread, uint64_t seen
     struct report_model *model = loader->model;
     uint32_t first = model->threads[thread].first_node;
     uint32_t rows = 0;
+
     if (loader->group_count == 0)
         return;
     spread_wall(loader, seen_wall_ns);

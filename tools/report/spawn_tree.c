@@ -22,16 +22,19 @@ static uint32_t *find_depths(const struct report_model *model, const bool *selec
 {
     uint32_t *depths = memory__zeroed(model->thread_count, sizeof(*depths));
     uint32_t *path = memory__zeroed(model->thread_count, sizeof(*path));
+
     for (uint32_t i = 0; i < model->thread_count; i++)
         depths[i] = UNKNOWN;
     for (uint32_t i = 0; i < model->thread_count; i++) {
         uint32_t height = 0;
         uint32_t at = i;
+
         for (; at != REPORT_NONE && depths[at] == UNKNOWN; at = model->threads[at].parent)
             path[height++] = at;
         uint32_t above = at == REPORT_NONE ? LEFT_OUT : depths[at];
         while (height > 0) {
             uint32_t thread = path[--height];
+
             above = above != LEFT_OUT ? above + 1 : selected[thread] ? 0 : LEFT_OUT;
             depths[thread] = above;
         }
@@ -55,12 +58,14 @@ static int compare_depths(const void *a, const void *b)
     const struct member *x = a;
     const struct member *y = b;
     int order = by_index(x->depth, y->depth);
+
     return order ? order : by_index(x->thread, y->thread);
 }
 
 static int compare_rows(const struct member *x, const struct member *y)
 {
     int order = by_index(x->parent, y->parent);
+
     if (!order)
         order = text__compare(x->folded, y->folded);
     return order ? order : by_index((uint32_t)x->kind, (uint32_t)y->kind);
@@ -71,6 +76,7 @@ static int compare_members(const void *a, const void *b)
     const struct member *x = a;
     const struct member *y = b;
     int order = compare_rows(x, y);
+
     return order ? order : by_index(x->thread, y->thread);
 }
 
@@ -79,6 +85,7 @@ static int compare_parents(const void *a, const void *b)
     const struct member *x = a;
     const struct member *y = b;
     int order = by_index(x->parent, y->parent);
+
     return order ? order : by_index(x->thread, y->thread);
 }
 
@@ -86,6 +93,7 @@ static struct spawn_row *add_row(struct spawn_tree *tree, const struct report_mo
                                  const struct member *member)
 {
     struct spawn_row *row = &tree->rows[tree->row_count];
+
     *row = (struct spawn_row){
         .name = model->threads[member->thread].name,
         .parent = member->parent,
@@ -104,6 +112,7 @@ static void add_thread(struct spawn_row *row, const struct report_thread *thread
                        enum report_column column)
 {
     uint64_t value = report_thread__value(thread, column);
+
     row->own++;
     row->count++;
     row->base += value;
@@ -122,6 +131,7 @@ static void add_level(struct spawn_tree *tree, const struct report_model *model,
 {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t parent = model->threads[members[i].thread].parent;
+
         members[i].parent = members[i].depth ? row_of[parent] : REPORT_NONE;
     }
     qsort(members, count, sizeof(*members), fold ? compare_members : compare_parents);
@@ -130,6 +140,7 @@ static void add_level(struct spawn_tree *tree, const struct report_model *model,
         bool joins = fold && i > 0 && compare_rows(member - 1, member) == 0;
         struct spawn_row *row =
             joins ? &tree->rows[tree->row_count - 1] : add_row(tree, model, member);
+
         if (joins)
             row->name = member->folded;
         add_thread(row, &model->threads[member->thread], column);
@@ -142,6 +153,7 @@ static void sum_up(struct spawn_tree *tree)
     for (uint32_t i = tree->row_count; i-- > tree->root_count;) {
         const struct spawn_row *row = &tree->rows[i];
         struct spawn_row *parent = &tree->rows[row->parent];
+
         parent->count += row->count;
         parent->cum += row->cum;
         parent->cum_cpu_ns += row->cum_cpu_ns;
@@ -155,8 +167,10 @@ struct spawn_tree *spawn_tree__new(const struct report_model *model, const bool 
     struct member *members = memory__zeroed(model->thread_count, sizeof(*members));
     uint32_t *row_of = memory__zeroed(model->thread_count, sizeof(*row_of));
     uint32_t *depths = find_depths(model, selected);
+
     for (uint32_t i = 0; i < model->thread_count; i++) {
         const struct report_thread *thread = &model->threads[i];
+
         if (depths[i] == LEFT_OUT)
             continue;
         members[tree->thread_count++] = (struct member){
@@ -201,6 +215,7 @@ static int compare(const void *a, const void *b, void *context)
     const struct spawn_row *x = &sorting->tree->rows[x_index];
     const struct spawn_row *y = &sorting->tree->rows[y_index];
     int order = 0;
+
     switch (sorting->sort) {
     case SPAWN_BY_CUM:
         order = by_number(x->cum, y->cum);
@@ -227,6 +242,7 @@ static bool *find_heaviest(const struct spawn_tree *tree, uint32_t top)
     struct sorting sorting = {tree, SPAWN_BY_CUM};
     bool *kept = memory__zeroed(tree->row_count, sizeof(*kept));
     uint32_t *rows = memory__zeroed(tree->row_count, sizeof(*rows));
+
     for (uint32_t i = 0; i < tree->row_count; i++)
         rows[i] = i;
     if (top && top < tree->row_count)
@@ -246,6 +262,7 @@ static uint32_t push(uint32_t *stack, uint32_t height, uint32_t first, uint32_t 
     qsort_r(stack + height, count, sizeof(*stack), compare, sorting);
     for (uint32_t low = height, high = height + count; low + 1 < high; low++) {
         uint32_t swapped = stack[low];
+
         stack[low] = stack[--high];
         stack[high] = swapped;
     }
@@ -260,10 +277,12 @@ uint32_t *spawn_tree__order(const struct spawn_tree *tree, enum spawn_sort sort,
     uint32_t *order = memory__zeroed(tree->row_count, sizeof(*order));
     uint32_t *stack = memory__zeroed(tree->row_count, sizeof(*stack));
     uint32_t height = push(stack, 0, 0, tree->root_count, &sorting);
+
     *count = 0;
     while (height > 0) {
         uint32_t index = stack[--height];
         const struct spawn_row *row = &tree->rows[index];
+
         if (!kept[index])
             continue;
         order[(*count)++] = index;

@@ -24,6 +24,7 @@ void text_store__release(struct text_store *store)
 {
     while (store->blocks) {
         struct text_block *next = store->blocks->next;
+
         free(store->blocks);
         store->blocks = next;
     }
@@ -35,6 +36,7 @@ static char *take(struct text_store *store, size_t bytes)
     if (!store->blocks || store->room - store->used < bytes) {
         size_t room = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
         struct text_block *block = memory__zeroed(1, sizeof(*block) + room);
+
         block->next = store->blocks;
         store->blocks = block;
         store->room = room;
@@ -48,6 +50,7 @@ static char *take(struct text_store *store, size_t bytes)
 struct text text__keep(struct text_store *store, const char *bytes, size_t length)
 {
     char *copy = take(store, length + 1);
+
     memcpy(copy, bytes, length);
     copy[length] = '\0';
     return (struct text){copy, length};
@@ -94,6 +97,7 @@ static size_t decode_raw(const unsigned char *bytes, size_t length, uint32_t *co
                   : lead < 0xf0 ? 3
                   : lead < 0xf8 ? 4
                                 : 0;
+
     if (size == 0 || size > length)
         return 0;
     uint32_t value = size == 1 ? lead : lead & (0x7fu >> size);
@@ -112,6 +116,7 @@ static size_t decode_raw(const unsigned char *bytes, size_t length, uint32_t *co
 static size_t decode_java(const unsigned char *bytes, size_t length, uint32_t *code_point)
 {
     size_t size = decode_raw(bytes, length, code_point);
+
     if (size == 0) {
         *code_point = REPLACEMENT;
         return 1;
@@ -119,6 +124,7 @@ static size_t decode_java(const unsigned char *bytes, size_t length, uint32_t *c
     if (is_surrogate(*code_point, 0xd800) && length > size) {
         uint32_t low;
         size_t low_size = decode_raw(bytes + size, length - size, &low);
+
         if (low_size == 3 && is_surrogate(low, 0xdc00)) {
             *code_point = 0x10000 + ((*code_point - 0xd800) << 10) + (low - 0xdc00);
             return size + low_size;
@@ -134,8 +140,10 @@ struct text text__from_java(struct text_store *store, const char *bytes, size_t 
     /* A bad byte becomes three: the most that text can grow. */
     char *result = memory__zeroed(length * 3 + 1, 1);
     size_t written = 0;
+
     for (size_t at = 0; at < length;) {
         uint32_t code_point;
+
         at += decode_java((const unsigned char *)bytes + at, length - at, &code_point);
         written += text__encode(code_point, result + written);
     }
@@ -148,8 +156,10 @@ struct text text__with_digits_folded(struct text_store *store, struct text text)
 {
     char *folded = memory__zeroed(text.length + 1, 1);
     size_t length = 0;
+
     for (size_t i = 0; i < text.length; i++) {
         bool digit = isdigit((unsigned char)text.bytes[i]);
+
         if (!digit)
             folded[length++] = text.bytes[i];
         else if (length == 0 || folded[length - 1] != '#')
@@ -164,6 +174,7 @@ int text__compare(struct text x, struct text y)
 {
     size_t shorter = x.length < y.length ? x.length : y.length;
     int order = memcmp(x.bytes, y.bytes, shorter);
+
     return order ? order : x.length < y.length ? -1 : x.length > y.length;
 }
 
@@ -172,6 +183,7 @@ uint32_t text__next(struct text text, size_t *at)
     uint32_t code_point;
     size_t size =
         decode_raw((const unsigned char *)text.bytes + *at, text.length - *at, &code_point);
+
     *at += size ? size : 1;
     return size ? code_point : REPLACEMENT;
 }
@@ -188,6 +200,7 @@ static bool is_invisible(uint32_t code_point)
         {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},
         {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
     };
+
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
         if (code_point >= ranges[i].first && code_point <= ranges[i].last)
             return true;
@@ -197,6 +210,7 @@ static bool is_invisible(uint32_t code_point)
 static size_t escape(uint32_t code_point, char escaped[ESCAPE_BYTES])
 {
     static const char letters[] = {['\t'] = 't', ['\n'] = 'n', ['\r'] = 'r'};
+
     if (code_point < sizeof(letters) && letters[code_point])
         return (size_t)snprintf(escaped, ESCAPE_BYTES, "\\%c", letters[code_point]);
     const char *format = code_point < 0x100     ? "\\x%02x"
@@ -219,6 +233,7 @@ static struct cell show(uint32_t code_point, bool unicode, int *marks)
                 : unicode && !is_invisible(code_point) ? wcwidth((wchar_t)code_point)
                                                        : -1;
     bool is_mark = width == 0;
+
     if (is_mark && ++*marks > COMBINING_MAX)
         width = -1;
     if (!is_mark)
@@ -239,9 +254,11 @@ static bool show_up_to(struct text text, size_t *at, size_t columns, char *out, 
     bool unicode = text__is_utf8_locale();
     size_t used = 0;
     int marks = COMBINING_MAX; /* a mark needs a letter first */
+
     while (*at < text.length) {
         size_t next = *at;
         struct cell cell = show(text__next(text, &next), unicode, &marks);
+
         if (columns && used + cell.columns > columns)
             return false;
         memcpy(out + *written, cell.bytes, cell.length);
@@ -263,6 +280,7 @@ char *text__printable(struct text text, size_t columns)
     char *out = memory__zeroed(text.length * 4 + 8, 1);
     size_t at = 0;
     size_t written = 0;
+
     if (show_up_to(text, &at, columns, out, &written))
         return out;
     at = written = 0;
@@ -277,6 +295,7 @@ char *text__printable_middle(struct text text, size_t columns)
 {
     size_t mark = text__columns(ellipsis());
     char *whole = text__printable(text, 0);
+
     if (!columns || text__columns(whole) <= columns)
         return whole;
     if (columns < mark + 4) {
@@ -298,6 +317,7 @@ char *text__printable_middle(struct text text, size_t columns)
     while (left > tail && from < shown.length) {
         uint32_t code_point = text__next(shown, &from);
         int width = wcwidth((wchar_t)code_point);
+
         left -= width > 0 ? (size_t)width : 0;
     }
     memcpy(out + written, whole + from, shown.length - from + 1);
@@ -309,9 +329,11 @@ size_t text__columns(const char *printable)
 {
     struct text text = {printable, strlen(printable)};
     size_t columns = 0;
+
     for (size_t at = 0; at < text.length;) {
         uint32_t code_point = text__next(text, &at);
         int width = code_point < 0x80 ? 1 : wcwidth((wchar_t)code_point);
+
         columns += width > 0 ? (size_t)width : 0;
     }
     return columns;
@@ -325,12 +347,14 @@ bool text__is_utf8_locale(void)
 static bool is_set(const char *variable)
 {
     const char *value = getenv(variable);
+
     return value && value[0];
 }
 
 void text__set_locale(void)
 {
     bool chosen = is_set("LC_ALL") || is_set("LC_CTYPE") || is_set("LANG");
+
     if (!chosen || !setlocale(LC_CTYPE, ""))
         setlocale(LC_CTYPE, "C.UTF-8");
 }

@@ -33,6 +33,7 @@ static int compare_members(const void *a, const void *b)
     const struct member *x = a;
     const struct member *y = b;
     int order = text__compare(x->folded, y->folded);
+
     if (order)
         return order;
     if (x->kind != y->kind)
@@ -44,6 +45,7 @@ static int compare_first(const void *a, const void *b)
 {
     const struct thread_row *x = a;
     const struct thread_row *y = b;
+
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
@@ -53,9 +55,11 @@ struct thread_rows *thread_rows__new(const struct report_model *model, const boo
     struct thread_rows *rows = memory__zeroed(1, sizeof(*rows));
     struct member *members = memory__zeroed(model->thread_count, sizeof(*members));
     uint32_t count = 0;
+
     for (uint32_t i = 0; i < model->thread_count; i++) {
         const struct report_thread *thread = &model->threads[i];
         struct text name = fold ? report_thread__folded_name(&rows->texts, thread) : thread->name;
+
         if (selected[i])
             members[count++] = (struct member){name, i, thread->kind};
     }
@@ -67,6 +71,7 @@ struct thread_rows *thread_rows__new(const struct report_model *model, const boo
         const struct member *before = i > 0 ? member - 1 : NULL;
         bool joins = fold && before && before->kind == member->kind &&
                      text__compare(before->folded, member->folded) == 0;
+
         if (!joins)
             rows->rows[rows->count++] = (struct thread_row){
                 .name = model->threads[member->thread].name, .first = member->thread};
@@ -90,6 +95,7 @@ void thread_rows__free(struct thread_rows *rows)
 uint64_t thread_row__mounted_ns(const struct thread_row *row)
 {
     uint64_t wall_ns = row->value[COLUMN_WALL];
+
     return wall_ns > row->parked_ns ? wall_ns - row->parked_ns : 0;
 }
 
@@ -99,6 +105,7 @@ enum thread_sort thread_sort__by_name(const char *name)
         [SORT_BY_NAME] = "name",     [SORT_BY_WAITING] = "waiting", [SORT_BY_START] = "start",
         [SORT_BY_MOUNTS] = "mounts", [SORT_BY_PINNED] = "pinned",   [SORT_BY_PARKED] = "parked",
     };
+
     for (size_t i = SORT_BY_NAME; i < sizeof(names) / sizeof(*names); i++)
         if (strcmp(name, names[i]) == 0)
             return (enum thread_sort)i;
@@ -121,6 +128,7 @@ static int compare_rows(const void *a, const void *b, void *context)
     const struct thread_row *x = a;
     const struct thread_row *y = b;
     int order = 0;
+
     switch (sorting->sort) {
     case SORT_BY_COLUMN:
         order = by_number(x->value[sorting->column], y->value[sorting->column]);
@@ -150,5 +158,6 @@ static int compare_rows(const void *a, const void *b, void *context)
 void thread_rows__sort(struct thread_rows *rows, enum thread_sort sort, enum report_column column)
 {
     struct sorting sorting = {sort, column};
+
     qsort_r(rows->rows, rows->count, sizeof(*rows->rows), compare_rows, &sorting);
 }

@@ -36,6 +36,7 @@ static int open_regular(const char *path)
 {
     struct stat file;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
     if (fd < 0)
         return -1;
     if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode))
@@ -49,12 +50,14 @@ static bool has_build_id(Dwfl_Module *module, const char *build_id)
     const unsigned char *bytes = NULL;
     GElf_Addr where;
     int count = dwfl_module_build_id(module, &bytes, &where);
+
     if (count <= 0)
         return build_id[0] == '\0';
     if (strlen(build_id) != 2 * (size_t)count)
         return false;
     for (int i = 0; i < count; i++) {
         char digits[3];
+
         snprintf(digits, sizeof(digits), "%02x", bytes[i]);
         if (strncasecmp(digits, build_id + 2 * (size_t)i, 2) != 0)
             return false;
@@ -66,6 +69,7 @@ struct native_image *native_image__open(const char *path, const char *build_id)
 {
     struct native_image *image = calloc(1, sizeof(*image));
     int fd = image ? open_regular(path) : -1;
+
     if (fd < 0)
         goto fail_open;
     image->dwfl = dwfl_begin(&callbacks);
@@ -106,6 +110,7 @@ int native_image__function(struct native_image *image, uint64_t address,
     GElf_Sym symbol;
     const char *name = dwfl_module_addrinfo(image->module, address + image->bias, &offset, &symbol,
                                             NULL, NULL, NULL);
+
     /* libdw also names what lies behind the end of a function. */
     if (!name || (symbol.st_size ? offset >= symbol.st_size : offset != 0))
         return -ENOENT;
@@ -117,6 +122,7 @@ int native_image__line(struct native_image *image, uint64_t address, const char 
 {
     Dwfl_Line *found = dwfl_module_getsrc(image->module, address + image->bias);
     const char *name = found ? dwfl_lineinfo(found, NULL, line, NULL, NULL, NULL) : NULL;
+
     if (!name)
         return -ENOENT;
     *file = name;
@@ -126,10 +132,12 @@ int native_image__line(struct native_image *image, uint64_t address, const char 
 const unsigned char *native_image__code(struct native_image *image, uint64_t address, size_t *size)
 {
     size_t count = 0;
+
     if (elf_getphdrnum(image->elf, &count) != 0)
         return NULL;
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr header;
+
         if (!gelf_getphdr(image->elf, (int)i, &header) || header.p_type != PT_LOAD ||
             address < header.p_vaddr || address - header.p_vaddr >= header.p_filesz)
             continue;
@@ -147,5 +155,6 @@ const unsigned char *native_image__code(struct native_image *image, uint64_t add
 unsigned native_image__machine(struct native_image *image)
 {
     GElf_Ehdr header;
+
     return gelf_getehdr(image->elf, &header) ? header.e_machine : 0;
 }

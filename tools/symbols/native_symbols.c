@@ -35,6 +35,7 @@ struct native_symbols {
 struct native_symbols *native_symbols__new(void)
 {
     struct native_symbols *symbols = memory__zeroed(1, sizeof(*symbols));
+
     symbols->bytes_left = ALL_MAX;
     return symbols;
 }
@@ -80,6 +81,7 @@ struct demangled {
 static void append(const char *text, size_t length, void *context)
 {
     struct demangled *to = context;
+
     if (length > to->room - to->length)
         longjmp(to->too_long, 1);
     memcpy(to->text + to->length, text, length);
@@ -98,6 +100,7 @@ static struct text demangled(struct text_store *store, const char *name, size_t 
 {
     size_t length = strlen(name);
     struct text text;
+
     if (length > MANGLED_MAX || name[0] != '_' || name[1] != 'Z')
         return text__from_java(store, name, length);
     struct demangled *plain = memory__zeroed(1, sizeof(*plain));
@@ -115,6 +118,7 @@ static struct text demangled(struct text_store *store, const char *name, size_t 
 struct text native_symbols__demangled(struct text_store *store, const char *name)
 {
     size_t bytes_left = DEMANGLED_MAX;
+
     return demangled(store, name, &bytes_left);
 }
 
@@ -122,6 +126,7 @@ static struct text name_of(void *context, struct text_store *store, const struct
 {
     struct native_symbols *symbols = context;
     struct native_function function;
+
     if (symbol->name.length)
         return demangled(store, symbol->name.bytes, &symbols->bytes_left);
     struct native_image *image =
@@ -142,6 +147,7 @@ struct report_model *native_symbols__load_model(const struct ledger_reader *read
     struct native_symbols *symbols = native_symbols__new();
     struct symbol_names names = native_symbols__names(symbols);
     struct report_model *model = report_model__load_named(reader, columns, &names);
+
     native_symbols__free(symbols);
     return model;
 }

@@ -44,6 +44,7 @@ static void give_back_and_crash(int number)
 static void set_handlers(const int *signals, size_t count, void (*handler)(int))
 {
     struct sigaction action = {.sa_handler = handler};
+
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < count; i++)
         (void)sigaction(signals[i], &action, NULL);
@@ -54,6 +55,7 @@ static void set_handlers(const int *signals, size_t count, void (*handler)(int))
 static void block_ending(void)
 {
     sigset_t set;
+
     (void)sigemptyset(&set);
     for (size_t i = 0; i < COUNT_OF(ending); i++)
         (void)sigaddset(&set, ending[i]);
@@ -64,6 +66,7 @@ static void add_capability(const char *name)
 {
     const char *sequence = tigetstr(name);
     size_t used = strlen(guard.restore);
+
     if (sequence && sequence != (const char *)-1 && used + strlen(sequence) < sizeof(guard.restore))
         memcpy(guard.restore + used, sequence, strlen(sequence) + 1);
 }
@@ -80,6 +83,7 @@ static void at_exit(void)
 static int is_known(void)
 {
     int found = 0;
+
     if (setupterm(NULL, STDOUT_FILENO, &found) != OK || found != 1)
         return 0;
     (void)del_curterm(cur_term);
@@ -126,6 +130,7 @@ int terminal_guard__wait(long milliseconds)
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
     int ready = ppoll(&input, 1, &time, &guard.blocked_before);
+
     return !(ready < 0 && errno != EINTR) && !(input.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 

@@ -14,6 +14,7 @@ static json_t *process_of(const struct interval *interval)
 {
     const struct report_model *now = interval->now;
     json_t *process = json_object();
+
     json_object_set_new(process, "pid", json_integer(now->header.pid));
     json_object_set_new(process, "command", json_row__text(now->command));
     json_object_set_new(process, "jvm", json_row__text(now->jvm));
@@ -37,6 +38,7 @@ static json_t *metrics_of(const struct interval *interval, const struct interval
 {
     json_t *metrics = json_object();
     uint64_t columns = report_columns__of_threads(&interval->now->header);
+
     for (enum report_column column = COLUMN_KERNEL; column < COLUMN_COUNT; column++)
         if (columns & COLUMN_BIT(column))
             set(metrics, report_column__key(column), row->value[column]);
@@ -48,6 +50,7 @@ static json_t *thread_object(const struct interval *interval, const struct inter
     const struct report_thread *thread = interval__thread(interval, row);
     json_t *tids = json_array();
     json_t *object = json_object();
+
     for (uint32_t i = 0; i < thread->tid_count && i < LEDGER_THREAD_TIDS; i++)
         json_array_append_new(tids, json_integer(thread->tids[i]));
     json_object_set_new(object, "name", json_row__text(thread->name));
@@ -78,6 +81,7 @@ static json_t *step_object(const struct report_model *now, const struct interval
     const struct report_node *node = &now->nodes[step->node];
     const struct report_method *method = &now->methods[node->method];
     json_t *object = json_object();
+
     json_object_set_new(object, "class", json_row__text(method->class_name));
     json_object_set_new(object, "method", json_row__text(method->name));
     json_object_set_new(object, "signature", json_row__text(method->signature));
@@ -92,9 +96,11 @@ static json_t *path_of(const struct top_view *view)
 {
     json_t *object = json_object();
     json_t *steps = json_array();
+
     if (view->count) {
         const struct interval_row *row = &view->interval->row[view->order[0]];
         struct interval_path path = interval_path__of(view->interval, row);
+
         json_object_set_new(object, "thread",
                             json_row__text(interval__thread(view->interval, row)->name));
         for (uint32_t i = 0; i < path.count; i++)
@@ -111,11 +117,13 @@ static json_t *balance_of(const struct interval *interval)
 {
     const struct ledger_header *before = &interval->before->header, *now = &interval->now->header;
     json_t *object = json_object();
+
     set(object, "kernel_cpu_ns", interval->cpu_ns);
     set(object, "charged_cpu_ns", interval->charged_ns);
     json_object_set_new(object, "difference_ppm", json_integer(interval->difference_ppm));
     for (unsigned i = 0; i < REPORT_LOSSES; i++) {
         struct report_loss was = report_loss__of(before, i), is = report_loss__of(now, i);
+
         set(object, is.key, is.count > was.count ? is.count - was.count : 0);
     }
     set(object, "cut_rows", interval->cut);

@@ -51,6 +51,7 @@ static void write_kind(struct cell *cell)
 static void write_share(struct cell *cell)
 {
     uint64_t permille = interval_row__permille(cell->interval, cell->row);
+
     snprintf(cell->text, CELL_BYTES, "%" PRIu64 ".%" PRIu64 " %%", permille / 10, permille % 10);
 }
 
@@ -62,6 +63,7 @@ static void write_ns(struct cell *cell, uint64_t ns)
 static void write_rate(struct cell *cell, uint64_t count)
 {
     uint64_t rate = interval__per_second(cell->interval, count);
+
     snprintf(cell->text, CELL_BYTES, "%s", quantity__count(rate).text);
 }
 
@@ -122,6 +124,7 @@ static char *row_name(const struct top_view *view, const struct interval_row *ro
 {
     const struct report_thread *thread = interval__thread(view->interval, row);
     char what[48] = "";
+
     if (thread->flags & THREAD_GROUP)
         snprintf(what, sizeof(what), " x%" PRIu64, thread->members);
     else if (row->ended)
@@ -138,9 +141,11 @@ static char *row_name(const struct top_view *view, const struct interval_row *ro
 static size_t widest_name(const struct top_view *view)
 {
     size_t widest = NAME_COLUMNS_LEAST;
+
     for (uint32_t i = 0; i < view->count; i++) {
         char *name = row_name(view, &view->interval->row[view->order[i]], (size_t)NAME_COLUMNS_MAX);
         size_t columns = text__columns(name);
+
         widest = columns > widest ? columns : widest;
         free(name);
     }
@@ -156,6 +161,7 @@ static void leave_out(struct top_layout *layout, size_t which)
 static size_t width_of(const struct top_layout *layout)
 {
     size_t width = 0;
+
     for (size_t i = 0; i < layout->count; i++)
         width += top_columns[layout->column[i]].width + 1;
     return width;
@@ -166,6 +172,7 @@ static size_t least_important(const struct top_layout *layout)
 {
     size_t least = layout->count;
     unsigned rank = 0;
+
     for (size_t i = 0; i < layout->count; i++)
         if (top_columns[layout->column[i]].rank > rank) {
             rank = top_columns[layout->column[i]].rank;
@@ -179,6 +186,7 @@ struct top_layout top_layout__of(const struct top_view *view)
     struct top_layout layout = {0};
     uint64_t known = report_columns__of_threads(&view->interval->now->header);
     bool of_virtual = report_model__has_virtual_threads(view->interval->now);
+
     for (size_t i = 0; i < TOP_COLUMN_COUNT; i++)
         if (!(top_columns[i].needs & ~known) && (!top_columns[i].of_virtual || of_virtual))
             layout.column[layout.count++] = (unsigned char)i;
@@ -203,6 +211,7 @@ static char *process_line(const struct top_view *view)
 {
     const struct report_model *now = view->interval->now;
     char line[LINE_BYTES];
+
     snprintf(line, sizeof(line), "process %d  %s  in %s", (int)now->header.pid,
              view->interval->profiled_ns ? "" : "(profiling is stopped)",
              quantity__ns(view->interval->wall_ns).text);
@@ -223,6 +232,7 @@ static char *cpu_line(const struct top_view *view)
     const struct interval *interval = view->interval;
     uint64_t permille = interval__per_second(interval, interval->cpu_ns) / 1000000u;
     char line[LINE_BYTES];
+
     snprintf(line, sizeof(line),
              "CPU %" PRIu64 ".%" PRIu64 " %%, user %s, system %s; %" PRIu32
              " threads, %s began, %s ended",
@@ -235,6 +245,7 @@ static char *cpu_line(const struct top_view *view)
 static uint64_t lost(const struct ledger_header *header)
 {
     uint64_t sum = 0;
+
     for (unsigned i = 0; i < REPORT_LOSSES; i++)
         sum += report_loss__of(header, i).count;
     return sum;
@@ -247,6 +258,7 @@ static char *balance_line(const struct top_view *view)
     uint64_t lost_now = lost(&interval->now->header);
     char losses[96] = "nothing lost";
     char line[LINE_BYTES];
+
     if (lost_now)
         snprintf(losses, sizeof(losses), "%s losses, %s of them now",
                  quantity__count(lost_now).text,
@@ -265,6 +277,7 @@ char *top_line__head(const struct top_view *view, unsigned line)
 {
     static char *(*const lines[TOP_HEAD_LINES])(const struct top_view *) = {process_line, cpu_line,
                                                                             balance_line};
+
     return lines[line](view);
 }
 
@@ -295,6 +308,7 @@ char *top_line__titles(const struct top_view *view, const struct top_layout *lay
 {
     struct line line;
     char title[48];
+
     begin(&line);
     (void)view;
     snprintf(title, sizeof(title), "%.*s", (int)layout->name_columns, "THREAD");
@@ -312,12 +326,14 @@ char *top_line__row(const struct top_view *view, const struct top_layout *layout
 {
     struct line line;
     char *name = row_name(view, row, layout->name_columns);
+
     begin(&line);
     screen__left(&line.screen, name, layout->name_columns);
     free(name);
     for (size_t i = 0; i < layout->count; i++) {
         const struct top_column *column = &top_columns[layout->column[i]];
         struct cell cell = {view->interval, row, ""};
+
         column->write(&cell);
         fputc(' ', line.screen.out);
         screen__right(&line.screen, cell.text, column->width);
@@ -330,6 +346,7 @@ char *top_line__path_title(const struct top_view *view, const struct interval_ro
 {
     char *name = row_name(view, row, view->columns ? view->columns / 2 : NAME_COLUMNS_MAX);
     char line[LINE_BYTES];
+
     if (path->count && above)
         snprintf(line, sizeof(line), "hot path of %s below %" PRIu32 " frames: cum, base, calls",
                  name, above);
@@ -351,6 +368,7 @@ char *top_line__step(const struct top_view *view, const struct interval_path *pa
     size_t room = view->columns > taken ? view->columns - taken : 1;
     char *printable = text__printable_middle(name, view->columns ? room : NAME_COLUMNS_MAX);
     struct line line;
+
     begin(&line);
     screen__right(&line.screen, quantity__share(at->cum_ns, path->steps[0].cum_ns).text,
                   SHARE_COLUMNS);

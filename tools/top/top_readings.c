@@ -26,6 +26,7 @@ static struct report_model *read_model(struct top_readings *readings)
     struct ledger_reader *reader =
         live_ledger__read_running(readings->path, readings->message, sizeof(readings->message));
     struct report_model *model = reader ? report_model__load(reader, 0) : NULL;
+
     ledger_reader__close(reader);
     return model;
 }
@@ -34,6 +35,7 @@ static struct report_model *read_model(struct top_readings *readings)
 static void explain_end(struct top_readings *readings)
 {
     const struct ledger_header *header = &readings->now->header;
+
     for (int i = 0; i < ENDING_TRIES; i++) {
         if (ledger_header__life(header) != LEDGER_IS_LIVE) {
             snprintf(readings->message, sizeof(readings->message), "process %d has ended",
@@ -49,6 +51,7 @@ enum top_reading top_readings__take(struct top_readings *readings)
     uint64_t taken_ns = clock_ns(CLOCK_MONOTONIC);
     uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     struct report_model *model;
+
     if (!readings->now)
         keep_memory();
     model = read_model(readings);
@@ -74,6 +77,7 @@ enum top_reading top_readings__take(struct top_readings *readings)
 uint64_t top_readings__due_ns(const struct top_readings *readings, uint64_t interval_ns)
 {
     uint64_t least_ns = readings->cost_ns * TOP_COST_PART;
+
     return readings->taken_ns + (interval_ns > least_ns ? interval_ns : least_ns);
 }
 

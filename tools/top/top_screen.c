@@ -49,6 +49,7 @@ static void draw_line(int line, int column, int attributes, char *text)
     if (line < LINES) {
         size_t room = COLS > column ? (size_t)(COLS - column) : 1;
         char *cut = NULL;
+
         if (text__columns(text) > room)
             cut = text__printable((struct text){text, strlen(text)}, room);
         (void)attrset(attributes);
@@ -75,6 +76,7 @@ static void select_row(struct top_screen *screen, const struct interval_row *row
 {
     const struct report_thread *thread = interval__thread(screen->readings->interval, row);
     char *name = memory__zeroed(thread->name.length + 1, 1);
+
     memcpy(name, thread->name.bytes, thread->name.length);
     forget_selected(screen);
     screen->selected = *thread;
@@ -100,6 +102,7 @@ static void find_selected(struct top_screen *screen, const struct top_view *view
 static void move_cursor(struct top_screen *screen, int64_t by)
 {
     int64_t to = (int64_t)screen->cursor + by;
+
     if (!screen->readings->interval || !screen->shown)
         return;
     to = to < 0 ? 0 : to >= screen->shown ? screen->shown - 1 : to;
@@ -123,6 +126,7 @@ static void draw_path(const struct top_view *view, const struct interval_row *ro
     uint32_t from = path.count > 1 ? 1 : 0;
     uint32_t room = lines > 1 ? (uint32_t)lines - 1 : 0;
     uint32_t first = path.count > room && path.count - room > from ? path.count - room : from;
+
     draw_line(line, 0, (int)A_BOLD,
               top_line__path_title(view, row, &path, first > from ? first - from : 0));
     for (uint32_t i = first; i < path.count; i++)
@@ -133,6 +137,7 @@ static void draw_path(const struct top_view *view, const struct interval_row *ro
 static void draw_rows(struct top_screen *screen, const struct top_view *view, int line, int lines)
 {
     struct top_view narrow = *view;
+
     narrow.columns = view->columns > 2 ? view->columns - 2 : 1;
     struct top_layout layout = top_layout__of(&narrow);
     (void)mvhline(line, 0, ' ', COLS);
@@ -149,6 +154,7 @@ static void draw_rows(struct top_screen *screen, const struct top_view *view, in
     for (int i = 0; i < lines && screen->first + (uint32_t)i < view->count; i++) {
         uint32_t at = screen->first + (uint32_t)i;
         bool selected = at == screen->cursor;
+
         if (selected)
             (void)mvaddstr(line + 1 + i, 0, ">");
         draw_line(line + 1 + i, 2, selected ? (int)A_BOLD : 0,
@@ -165,6 +171,7 @@ static void draw_interval(struct top_screen *screen)
                             .order = order,
                             .count = count,
                             .columns = COLS > 0 ? (size_t)COLS : 1};
+
     find_selected(screen, &view);
     for (unsigned i = 0; i < TOP_HEAD_LINES; i++)
         draw_line((int)i, 0, 0, top_line__head(&view, i));
@@ -218,6 +225,7 @@ static void sort_by(struct top_screen *screen, int key)
         const char *name;
     } keys[] = {{'c', "cpu"},    {'w', "waiting"}, {'a', "calls"},  {'s', "switches"},
                 {'f', "faults"}, {'d', "delay"},   {'m', "mounts"}, {'n', "name"}};
+
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         for (size_t j = 0; keys[i].key == key && j < interval_sort_count; j++)
             if (strcmp(keys[i].name, interval_sorts[j].name) == 0)
@@ -229,6 +237,7 @@ static void sort_next(struct top_screen *screen, int key)
 {
     size_t at = (size_t)(screen->request.sort - interval_sorts);
     size_t step = key == '>' ? 1 : interval_sort_count - 1;
+
     screen->request.sort = &interval_sorts[(at + step) % interval_sort_count];
     screen->first = 0;
 }
@@ -236,6 +245,7 @@ static void sort_next(struct top_screen *screen, int key)
 static void change_interval(struct top_screen *screen, int key)
 {
     uint64_t *interval_ns = &screen->request.interval_ns;
+
     *interval_ns = key == '+' ? *interval_ns * 2 : *interval_ns / 2;
     if (*interval_ns < INTERVAL_LEAST)
         *interval_ns = INTERVAL_LEAST;
@@ -299,6 +309,7 @@ static void draw_status(const struct top_screen *screen)
         threads ? text__printable_middle((struct text){threads, strlen(threads)}, FILTER_COLUMNS)
                 : NULL;
     char line[640];
+
     if (screen->mode == MODE_FILTER)
         snprintf(line, sizeof(line), "threads named: %s_   (Enter; empty for all)", screen->typed);
     else if (screen->is_over)
@@ -337,6 +348,7 @@ static void set_filter(struct top_screen *screen)
 static void type(struct top_screen *screen, int key)
 {
     size_t length = strlen(screen->typed);
+
     if (key == '\n' || key == '\r' || key == KEY_ENTER || key == 27) {
         screen->mode = MODE_THREADS;
         if (key != 27)
@@ -389,6 +401,7 @@ static long milliseconds_left(const struct top_screen *screen)
 {
     uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
     uint64_t due_ns = top_readings__due_ns(screen->readings, screen->request.interval_ns);
+
     if (screen->is_over || screen->paused)
         return WAIT_MOST_MS;
     uint64_t left_ms = due_ns > now_ns ? (due_ns - now_ns + 999999) / 1000000 : 0;
@@ -398,8 +411,10 @@ static long milliseconds_left(const struct top_screen *screen)
 static void run(struct top_screen *screen)
 {
     bool is_there = true;
+
     while (!screen->quits && is_there && !terminal_guard__signal()) {
         int key;
+
         draw(screen);
         long left_ms = milliseconds_left(screen);
         is_there = terminal_guard__wait(left_ms);
@@ -413,8 +428,10 @@ static void run(struct top_screen *screen)
 int top_screen__run(const struct top_request *request, struct top_readings *readings)
 {
     struct top_screen screen = {.request = *request, .readings = readings};
+
     if (terminal_guard__take() != 0) {
         const char *kind = getenv("TERM");
+
         return command__fail("no full screen on a terminal '%s'; `treadle top --once` needs none",
                              kind ? kind : "");
     }

@@ -62,13 +62,12 @@ static json_t *unhooked_json(const struct ledger_header *header)
     json_t *object = json_object();
     uint64_t unknown = 0;
 
-    for (unsigned i = 0; i < LEDGER_UNHOOKED_SLOTS; i++) {
+    for (unsigned i = 0; i < LEDGER_UNHOOKED_SLOTS; i++)
         if (i < UNHOOKED_COUNT)
             json_object_set_new(object, unhooked_reason__key((enum unhooked_reason)i),
                                 json_row__integer(header->unhooked[i]));
         else
             unknown += header->unhooked[i];
-    }
     if (unknown)
         json_object_set_new(object, unhooked_reason__key(UNHOOKED_COUNT),
                             json_row__integer(unknown));

@@ -19,6 +19,7 @@ void own_cost__text(const struct report_own_cost *cost, char text[HOOKS_TEXT_BYT
 {
     const struct ledger_own_cost *parts = &cost->parts;
     size_t used = add_part(text, 0, "hooks about", parts->hooks_ns);
+
     if (used && cost->calls)
         used += (size_t)snprintf(
             text + used, HOOKS_TEXT_BYTES - used, " (%s calls, %" PRIu64 ".%" PRIu64 " ns each)",
@@ -45,6 +46,7 @@ json_t *own_cost__json(const struct ledger_own_cost *cost, uint64_t process_cpu_
     uint64_t sum_ns = ledger_own_cost__sum(cost);
     uint64_t ppm =
         process_cpu_ns ? (uint64_t)((unsigned __int128)sum_ns * 1000000 / process_cpu_ns) : 0;
+
     json_object_set_new(object, "used_ppm", json_row__integer(ppm));
     json_object_set_new(object, "hooks_ns", json_row__integer(cost->hooks_ns));
     json_object_set_new(object, "samples_ns", json_row__integer(cost->samples_ns));

@@ -41,8 +41,10 @@ uint64_t view__whole(const struct report_model *model, const bool *selected,
                      enum report_column column)
 {
     uint64_t whole = 0;
+
     for (uint32_t i = 0; i < model->thread_count; i++) {
         const struct report_thread *thread = &model->threads[i];
+
         if (selected[i] && thread->first_node < thread->end_node && model->cum[column])
             whole += model->cum[column][thread->first_node];
     }

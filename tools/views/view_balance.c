@@ -27,9 +27,11 @@ static void label(const struct view *view, const char *name)
 static void paragraph(const struct view *view, size_t indent, const char *text)
 {
     size_t column = indent;
+
     while (*text) {
         size_t length = strcspn(text, " ");
         bool first = column == indent;
+
         if (!first && view->screen.columns && column + 1 + length > view->screen.columns) {
             fprintf(view->screen.out, "\n%*s", (int)indent, "");
             column = indent;
@@ -48,6 +50,7 @@ static void paragraph(const struct view *view, size_t indent, const char *text)
 static void text_line(const struct view *view, const char *name, struct text text)
 {
     size_t columns = view->screen.columns ? view->screen.columns : 2 * NAME_COLUMNS_MAX;
+
     if (text.length == 0)
         return;
     char *printable = text__printable_middle(text, columns - LABEL_COLUMNS);
@@ -64,6 +67,7 @@ static void profiling_line(const struct view *view)
     bool stopped = ledger_header__is_stopped(header);
     const char *before = "";
     bool paused = header->starts > 1; /* before the first start only the agent's own begin is */
+
     if (!header->attached && !stopped && !paused)
         return;
     label(view, "profiling");
@@ -74,6 +78,7 @@ static void profiling_line(const struct view *view)
     }
     if (stopped) {
         uint64_t since_ns = report_model__epoch_ns(view->model, header->since_ns);
+
         fprintf(view->screen.out, "%sstopped since %s", before, quantity__moment(since_ns).text);
         before = ", ";
     }
@@ -87,6 +92,7 @@ static void process_line(const struct view *view)
 {
     const struct report_model *model = view->model;
     uint64_t asof_ns = report_model__asof_ns(model);
+
     label(view, "process");
     if (model->header.pid)
         fprintf(view->screen.out, "%" PRId32 ", started %s", model->header.pid,
@@ -115,6 +121,7 @@ static void process_line(const struct view *view)
 static void interval_line(const struct view *view)
 {
     const struct report_model *model = view->model;
+
     if (!model->since_ns)
         return;
     uint64_t since_ns = report_model__epoch_ns(model, model->since_ns);
@@ -128,6 +135,7 @@ static void time_line(const struct view *view)
 {
     const struct ledger_header *header = &view->model->header;
     uint64_t wall_ns = report_process__wall_ns(view->model);
+
     label(view, "time");
     fprintf(view->screen.out, "%s wall, %s CPU", quantity__ns(wall_ns).text,
             quantity__ns(header->process_cpu_ns).text);
@@ -149,6 +157,7 @@ static void clock_line(const struct view *view)
     const struct ledger_header *header = &view->model->header;
     bool known =
         header->clock_kind >= LEDGER_CLOCK_PLAIN && header->clock_kind <= LEDGER_CLOCK_RSEQ;
+
     label(view, "clock");
     fprintf(view->screen.out, "%s", report_clock__name(header->clock_kind));
     if (known)
@@ -165,6 +174,7 @@ static void events_line(const struct view *view)
         [LEDGER_EVENTS_INSTRUMENT] = ": hooks in the classes",
     };
     const struct ledger_header *header = &view->model->header;
+
     label(view, "events");
     fprintf(view->screen.out, "%s%s", report_events__name(header->event_mode),
             header->event_mode <= LEDGER_EVENTS_INSTRUMENT ? how[header->event_mode] : "");
@@ -180,6 +190,7 @@ static void hooks_lines(const struct view *view)
 {
     const struct ledger_header *header = &view->model->header;
     char count[HOOKS_TEXT_BYTES], rule[HOOKS_TEXT_BYTES], text[2 * HOOKS_TEXT_BYTES + 16];
+
     if (!hook_summary__are_used(header))
         return;
     hook_summary__count(header, count);
@@ -206,6 +217,7 @@ static void head_paragraph(const struct view *view, const char *name, const char
 void view_head__text(const struct view *view)
 {
     char text[HOOKS_TEXT_BYTES];
+
     view_budget__text(view->model, text);
     head_paragraph(view, "budget", text);
     view_budget__resolution_text(view->model, text);
@@ -215,6 +227,7 @@ void view_head__text(const struct view *view)
 void view_process__text(const struct view *view)
 {
     const struct report_model *model = view->model;
+
     process_line(view);
     profiling_line(view);
     text_line(view, "command", model->command);
@@ -234,6 +247,7 @@ void view_process__text(const struct view *view)
 static void sum_line(const struct view *view, const char *name, uint64_t ns, uint64_t whole)
 {
     char seconds[48];
+
     snprintf(seconds, sizeof(seconds), "%" PRIu64 ".%06" PRIu64 " s", ns / 1000000000,
              ns % 1000000000 / 1000);
     fputs("  ", view->screen.out);
@@ -249,6 +263,7 @@ static void difference_line(const struct view *view, const struct report_balance
     int64_t ns = balance->difference_ns;
     uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
     char text[64];
+
     if (balance->kernel_ns == 0) {
         fputs("  (the kernel's total of this process was not read yet)\n", view->screen.out);
         return;
@@ -270,6 +285,7 @@ static void kernel_threads_line(const struct view *view)
     const struct report_model *model = view->model;
     const struct report_kernel_thread *farthest = report_balance__farthest(model);
     char text[64];
+
     if (!farthest)
         return;
     bool less = farthest->charged_cpu_ns > farthest->kernel_cpu_ns;
@@ -295,6 +311,7 @@ static void own_cost_lines(const struct view *view, uint64_t whole)
 {
     struct report_own_cost cost = report_own_cost__of(view->model);
     char text[HOOKS_TEXT_BYTES];
+
     if (cost.sum_ns == 0)
         return;
     sum_line(view, "of which the profiler's own", cost.sum_ns, whole);
@@ -308,6 +325,7 @@ static void loss_lines(const struct view *view)
     struct report_losses_line lines[REPORT_LOSSES_LINES];
     size_t count = report_losses__of(view->model, lines);
     char corrected[CORRECTED_TEXT_BYTES];
+
     for (size_t i = 0; i < count; i++)
         fprintf(view->screen.out, "  %s%s%s  %s\n", screen__warn(&view->screen), lines[i].word,
                 screen__plain(&view->screen), lines[i].text);
@@ -325,6 +343,7 @@ static void missing_line(const struct view *view, enum ledger_metric_source sour
     static const char before[] = "  not available  ";
     char text[2048];
     size_t used = 0;
+
     if (!missing)
         return;
     for (unsigned metric = 0; metric < METRIC_COUNT; metric++)
@@ -341,6 +360,7 @@ void view_balance__text(const struct view *view)
 {
     struct report_balance balance = report_balance__of(view->model);
     uint64_t whole = balance.kernel_ns;
+
     fprintf(view->screen.out, "\n%sBalance%s\n", screen__bold(&view->screen),
             screen__plain(&view->screen));
     sum_line(view, "kernel CPU of the process", balance.kernel_ns, 0);

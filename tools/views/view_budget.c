@@ -109,6 +109,7 @@ json_t *view_budget__resolution_json(const struct report_model *model)
 
     for (unsigned i = 0; i < RESOLUTION_STEPS; i++) {
         json_t *step = json_object();
+
         json_object_set_new(step, "below_ns",
                             resolution.below_ns[i] ? json_row__integer(resolution.below_ns[i])
                                                    : json_null());

@@ -30,6 +30,7 @@ static struct book open_book(const struct view *view)
     const struct report_model *model = view->model;
     struct book book = {.view = view};
     struct report_errors *errors = report_errors__of_nodes(model, view->column);
+
     book.callers = report_callers__new(model, view->selected, errors);
     report_errors__free(errors);
     book.flat = report_flat__new(model, view->selected);
@@ -42,6 +43,7 @@ static struct book open_book(const struct view *view)
     book.row_of = memory__zeroed(model->method_count, sizeof(struct flat_row *));
     for (uint32_t i = 0; i < book.flat->row_count; i++) {
         const struct flat_row *row = &book.flat->rows[i];
+
         book.row_of[row->method] = row;
         if (row->method != METHOD_OF_THREAD)
             book.stanzas[book.total++] =
@@ -88,6 +90,7 @@ static int by_weight(const void *a, const void *b)
 {
     const struct weighed *x = a;
     const struct weighed *y = b;
+
     if (x->weight != y->weight)
         return x->weight > y->weight ? -1 : 1;
     return x->edge < y->edge ? -1 : x->edge > y->edge;
@@ -100,15 +103,18 @@ static void write_edges(struct book *book, enum role role, uint32_t method, row_
     const struct caller_edge *edges = role == PARENT ? callers->by_callee : callers->by_caller;
     uint32_t count = first[method + 1] - first[method];
     struct weighed *weighed = memory__zeroed(count, sizeof(*weighed));
+
     for (uint32_t i = 0; i < count; i++) {
         const struct caller_edge *edge = &edges[first[method] + i];
         const uint64_t *cum = role == PARENT ? edge->parent_cum : edge->child_cum;
+
         weighed[i] = (struct weighed){edge, cum[book->column]};
     }
     qsort(weighed, count, sizeof(*weighed), by_weight);
     for (uint32_t i = 0; i < count; i++) {
         const struct caller_edge *edge = weighed[i].edge;
         bool up = role == PARENT;
+
         book->written = i;
         write(book, &(struct stanza_row){.role = role,
                                          .self = method,
@@ -132,6 +138,7 @@ static void write_self(struct book *book, uint32_t method, row_writer *write)
 {
     uint64_t base[COLUMN_COUNT];
     uint64_t cum[COLUMN_COUNT];
+
     book->written = 0;
     compact(book->callers, book->row_of[method]->base, base);
     compact(book->callers, book->row_of[method]->cum, cum);
@@ -162,6 +169,7 @@ static void write_text_row(const struct book *book, const struct stanza_row *row
     size_t taken = view_row__number_columns(view) + 4;
     size_t room = view->screen.columns > taken + 20 ? view->screen.columns - taken : 0;
     char *name = view_row__name_and_hook(view, row->method, room);
+
     fputs(row->role == SELF ? screen__bold(&view->screen) : "", view->screen.out);
     view_row__numbers(
         view, SHARE_OF_CUM,
@@ -181,12 +189,14 @@ static void write_text_row(const struct book *book, const struct stanza_row *row
 int view_callers__text(const struct view *view)
 {
     struct book book = open_book(view);
+
     view_row__title(view, "Callers and callees", "Base and Cum (of which Share)");
     fputs(screen__bold(&view->screen), view->screen.out);
     view_row__number_heads(view, SHARE_OF_CUM);
     fprintf(view->screen.out, "Name%s\n", screen__plain(&view->screen));
     for (uint32_t i = 0; i < book.count; i++) {
         uint32_t method = book.stanzas[i].method;
+
         fputc('\n', view->screen.out);
         write_edges(&book, PARENT, method, write_text_row);
         write_self(&book, method, write_text_row);
@@ -203,8 +213,10 @@ int view_callers__text(const struct view *view)
 static json_t *json_values(const struct book *book, const uint64_t *values)
 {
     json_t *object = json_object();
+
     for (size_t i = 0; i < book->callers->column_count; i++) {
         enum report_column column = book->callers->columns[i];
+
         if (column != COLUMN_CALLS)
             json_object_set_new(object, report_column__key(column), json_row__integer(values[i]));
     }
@@ -215,6 +227,7 @@ static void write_json_row(const struct book *book, const struct stanza_row *row
 {
     json_t *object = view_row__method(book->view->model, row->method);
     uint64_t values[COLUMN_COUNT] = {0};
+
     for (size_t i = 0; i < book->callers->column_count; i++)
         values[book->callers->columns[i]] = row->base[i];
     if (book->written > 0)
@@ -235,9 +248,11 @@ int view_callers__json(const struct view *view)
 {
     struct book book = open_book(view);
     FILE *out = view->screen.out;
+
     fputs("{\"methods\":[", out);
     for (uint32_t i = 0; i < book.count; i++) {
         uint32_t method = book.stanzas[i].method;
+
         fputs(i ? ",\n{\"self\":" : "\n{\"self\":", out);
         write_self(&book, method, write_json_row);
         fputs(",\"parents\":[", out);
@@ -263,6 +278,7 @@ static void write_csv_row(const struct book *book, const struct stanza_row *row)
 {
     static const char *const roles[] = {[PARENT] = "parent", [SELF] = "self", [CHILD] = "child"};
     struct csv csv = {.out = book->view->screen.out};
+
     view_row__csv_method(&csv, book->view->model, row->self);
     csv__word(&csv, roles[row->role]);
     view_row__csv_method(&csv, book->view->model, row->method);
@@ -283,6 +299,7 @@ int view_callers__csv(const struct view *view)
                                         "class",      "method",      "signature",      "calls"};
     struct book book = open_book(view);
     struct csv csv = {.out = view->screen.out};
+
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         csv__word(&csv, heads[i]);
     view_row__csv_heads(&csv, view->model, "base");
@@ -292,6 +309,7 @@ int view_callers__csv(const struct view *view)
     csv__end_record(&csv);
     for (uint32_t i = 0; i < book.count; i++) {
         uint32_t method = book.stanzas[i].method;
+
         write_edges(&book, PARENT, method, write_csv_row);
         write_self(&book, method, write_csv_row);
         write_edges(&book, CHILD, method, write_csv_row);

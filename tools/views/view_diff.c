@@ -27,6 +27,7 @@ static struct quantity with_sign(struct diff_change change, struct quantity size
 {
     struct quantity result;
     const char *sign = change.size == 0 ? "" : change.less ? "-" : "+";
+
     snprintf(result.text, sizeof(result.text), "%s%.*s", sign, (int)sizeof(result.text) - 2,
              size.text);
     return result;
@@ -35,6 +36,7 @@ static struct quantity with_sign(struct diff_change change, struct quantity size
 static struct quantity change_of(const uint64_t values[DIFF_SIDES], enum metric_unit unit)
 {
     struct diff_change change = diff_change__of(values);
+
     return with_sign(change, quantity__of(change.size, unit));
 }
 
@@ -53,6 +55,7 @@ struct quantity view_diff__percent(const uint64_t values[DIFF_SIDES])
     struct diff_change change = diff_change__of(values);
     struct quantity result = {""};
     uint64_t a = values[DIFF_A];
+
     if (a && !change.less && change.size / FACTOR_FROM >= a)
         snprintf(result.text, sizeof(result.text), "x %.3g", (double)values[DIFF_B] / (double)a);
     else if (a)
@@ -64,6 +67,7 @@ int64_t view_diff__signed(const uint64_t values[DIFF_SIDES])
 {
     struct diff_change change = diff_change__of(values);
     int64_t size = change.size > INT64_MAX ? INT64_MAX : (int64_t)change.size;
+
     return change.less ? -size : size;
 }
 
@@ -76,6 +80,7 @@ static void add_line(struct text_table *table, const char *name, const char *a, 
                      const char *change, const char *percent)
 {
     size_t row = text_table__add_row(table);
+
     text_table__set_name(table, row, (struct text){name, strlen(name)});
     text_table__set(table, row, 1, a);
     text_table__set(table, row, 2, b);
@@ -96,9 +101,11 @@ static void add_differences(struct text_table *table,
                             const struct report_balance balances[DIFF_SIDES])
 {
     char text[DIFF_SIDES][64];
+
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
         int64_t ns = balances[side].difference_ns;
         uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+
         snprintf(text[side], sizeof(text[side]), "%s%s (%" PRId64 " ppm)",
                  ns < 0   ? "-"
                  : ns > 0 ? "+"
@@ -124,8 +131,10 @@ static void add_balances(struct text_table *table, const struct diff_view *view)
     };
     struct report_balance balances[DIFF_SIDES] = {report_balance__of(view->models[DIFF_A]),
                                                   report_balance__of(view->models[DIFF_B])};
+
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint64_t values[DIFF_SIDES];
+
         for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
             memcpy(&values[side], (const char *)&balances[side] + rows[i].offset,
                    sizeof(values[side]));
@@ -143,6 +152,7 @@ int view_diff_totals__text(const struct diff_view *view)
     char name[96];
     uint64_t wall_ns[DIFF_SIDES];
     uint64_t skipped[DIFF_SIDES];
+
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
         wall_ns[side] = report_process__wall_ns(view->models[side]);
         skipped[side] = view->models[side]->skipped;
@@ -169,6 +179,7 @@ static json_t *side_json(const struct diff_view *view, unsigned side)
     json_t *charged = json_object();
     struct text path = {view->paths[side], strlen(view->paths[side])};
     struct text_store store = {0};
+
     json_object_set_new(object, "path",
                         json_row__text(text__from_java(&store, path.bytes, path.length)));
     text_store__release(&store);
@@ -198,6 +209,7 @@ static json_t *side_json(const struct diff_view *view, unsigned side)
 json_t *view_diff_totals__json(const struct diff_view *view)
 {
     json_t *object = json_object();
+
     json_object_set_new(object, "metric", json_string(report_column__csv_name(view->diff->column)));
     json_object_set_new(object, "normalized", json_boolean(view->normalized));
     json_object_set_new(object, "a", side_json(view, DIFF_A));

@@ -11,6 +11,7 @@
 static const char *state_of(bool in_a, bool in_b)
 {
     const char *note = view_diff__note(in_a, in_b);
+
     return note[0] ? note : "both";
 }
 
@@ -18,6 +19,7 @@ static const char *state_of(bool in_a, bool in_b)
 static json_t *values_json(const uint64_t values[DIFF_SIDES])
 {
     json_t *object = json_object();
+
     json_object_set_new(object, "a", json_row__integer(values[DIFF_A]));
     json_object_set_new(object, "b", json_row__integer(values[DIFF_B]));
     json_object_set_new(object, "change", json_integer(view_diff__signed(values)));
@@ -29,6 +31,7 @@ static json_t *errable_json(const struct diff_view *view, const uint64_t values[
                             const double squares[DIFF_SIDES])
 {
     json_t *object = values_json(values);
+
     if (view->diff->has_errors)
         json_object_set_new(object, "error_ns", json_row__integer(diff_change__error(squares)));
     return object;
@@ -45,6 +48,7 @@ static json_t *thread_json(const struct diff_thread *row)
 {
     json_t *object = json_object();
     const uint64_t counts[DIFF_SIDES] = {row->present[DIFF_A], row->present[DIFF_B]};
+
     json_object_set_new(object, "name", json_row__text(row->name));
     json_object_set_new(object, "kind", json_string(report_thread_kind__name(row->kind)));
     json_object_set_new(object, "state",
@@ -58,6 +62,7 @@ static json_t *thread_json(const struct diff_thread *row)
 int view_diff_threads__json(const struct diff_view *view)
 {
     uint32_t shown = view_diff__shown(view, view->diff->thread_count);
+
     begin_json(view, "threads");
     for (uint32_t i = 0; i < shown; i++) {
         fputs(i ? ",\n" : "\n", view->screen.out);
@@ -71,6 +76,7 @@ static json_t *method_json(const struct diff_view *view, uint32_t index)
 {
     const struct report_method *method = &view->diff->methods[index];
     json_t *object = json_object();
+
     json_object_set_new(object, "class", json_row__text(method->class_name));
     json_object_set_new(object, "method", json_row__text(method->name));
     json_object_set_new(object, "signature", json_row__text(method->signature));
@@ -80,6 +86,7 @@ static json_t *method_json(const struct diff_view *view, uint32_t index)
 static json_t *node_json(const struct diff_view *view, const struct diff_node *node)
 {
     json_t *object = method_json(view, node->method);
+
     if (node->kind == NODE_ROOT)
         json_object_set_new(object, "method", json_string("<thread>"));
     json_object_set_new(object, "kind", json_string(report_node_kind__name(node->kind)));
@@ -96,6 +103,7 @@ static json_t *node_json(const struct diff_view *view, const struct diff_node *n
 static bool *choose(const struct diff_view *view)
 {
     bool *shown = report_diff__changed(view->diff, view->top);
+
     if (!view->top && view->diff->node_count)
         memset(shown, true, view->diff->node_count * sizeof(*shown));
     return shown;
@@ -107,8 +115,10 @@ static void write_json_tree(const struct diff_view *view, const struct diff_thre
 {
     FILE *out = view->screen.out;
     uint32_t open = 0; /* nodes whose children are being written */
+
     for (uint32_t i = row->first_node; i < row->end_node; i++) {
         const struct diff_node *node = &view->diff->nodes[i];
+
         if (!shown[i])
             continue;
         bool first = open == node->depth;
@@ -128,10 +138,12 @@ int view_diff_tree__json(const struct diff_view *view)
     FILE *out = view->screen.out;
     bool *shown = choose(view);
     const char *before = "\n{";
+
     begin_json(view, "threads");
     for (uint32_t i = 0; i < view->diff->thread_count; i++) {
         const struct diff_thread *row = &view->diff->threads[i];
         bool grown = row->first_node < row->end_node;
+
         if (grown && !shown[row->first_node])
             continue;
         fputs(before, out);
@@ -153,10 +165,12 @@ int view_diff_flat__json(const struct diff_view *view)
 {
     uint32_t count;
     struct diff_flat_row *rows = report_diff__flat(view->diff, &count);
+
     begin_json(view, "methods");
     for (uint32_t i = 0; i < view_diff__shown(view, count); i++) {
         const struct diff_flat_row *row = &rows[i];
         json_t *object = method_json(view, row->method);
+
         json_object_set_new(object, "state",
                             json_string(state_of(row->present[DIFF_A], row->present[DIFF_B])));
         json_object_set_new(object, "calls", values_json(row->calls));
@@ -174,8 +188,10 @@ int view_diff_flat__json(const struct diff_view *view)
 static void csv_heads(struct csv *csv, const char *what, const char *unit)
 {
     static const char *const sides[] = {"a", "b", "change"};
+
     for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
         char head[96];
+
         snprintf(head, sizeof(head), "%s_%s%s", sides[i], what, unit);
         csv__word(csv, head);
     }
@@ -197,6 +213,7 @@ static void csv_words(struct csv *csv, const char *const *words)
 static void csv_method(struct csv *csv, const struct diff_view *view, uint32_t index)
 {
     const struct report_method *method = &view->diff->methods[index];
+
     csv__text(csv, method->class_name);
     csv__text(csv, method->name);
     csv__text(csv, method->signature);
@@ -206,6 +223,7 @@ int view_diff_threads__csv(const struct diff_view *view)
 {
     static const char *const heads[] = {"thread", "kind", "state", NULL};
     struct csv csv = {.out = view->screen.out};
+
     csv_words(&csv, heads);
     csv_heads(&csv, "", "threads");
     csv_heads(&csv, "", report_column__csv_name(view->diff->column));
@@ -215,6 +233,7 @@ int view_diff_threads__csv(const struct diff_view *view)
     for (uint32_t i = 0; i < view_diff__shown(view, view->diff->thread_count); i++) {
         const struct diff_thread *row = &view->diff->threads[i];
         const uint64_t counts[DIFF_SIDES] = {row->present[DIFF_A], row->present[DIFF_B]};
+
         csv__text(&csv, row->name);
         csv__word(&csv, report_thread_kind__name(row->kind));
         csv__word(&csv, state_of(row->present[DIFF_A], row->present[DIFF_B]));
@@ -240,6 +259,7 @@ static void csv_errors(struct csv *csv, const struct diff_view *view,
 static void csv_value_heads(struct csv *csv, const struct diff_view *view)
 {
     const char *unit = report_column__csv_name(view->diff->column);
+
     csv_heads(csv, "", "calls");
     csv_heads(csv, "base_", unit);
     csv_heads(csv, "cum_", unit);
@@ -257,10 +277,12 @@ int view_diff_tree__csv(const struct diff_view *view)
     const struct report_diff *diff = view->diff;
     struct csv csv = {.out = view->screen.out};
     bool *shown = choose(view);
+
     csv_words(&csv, heads);
     csv_value_heads(&csv, view);
     for (uint32_t i = 0; i < diff->node_count; i++) {
         const struct diff_node *node = &diff->nodes[i];
+
         if (!shown[i])
             continue;
         csv__text(&csv, diff->threads[node->thread].name);
@@ -285,6 +307,7 @@ int view_diff_flat__csv(const struct diff_view *view)
     uint32_t count;
     struct csv csv = {.out = view->screen.out};
     struct diff_flat_row *rows = report_diff__flat(view->diff, &count);
+
     csv_words(&csv, heads);
     csv_value_heads(&csv, view);
     for (uint32_t i = 0; i < view_diff__shown(view, count); i++) {
@@ -304,6 +327,7 @@ int view_diff_flat__csv(const struct diff_view *view)
 static char *frame_of(struct text name)
 {
     char *printable = text__printable(name.length ? name : (struct text){"(no name)", 9}, 0);
+
     for (char *c = printable; *c; c++)
         *c = *c == ';' ? ':' : *c;
     return printable;
@@ -314,6 +338,7 @@ static char **make_frames(const struct report_diff *diff)
 {
     char **frames = memory__zeroed(diff->method_count, sizeof(char *));
     struct text_store store = {0};
+
     for (uint32_t i = 0; i < diff->method_count; i++)
         frames[i] = frame_of(report_method__full_name(&store, &diff->methods[i]));
     text_store__release(&store);
@@ -333,8 +358,10 @@ static void write_thread_stacks(const struct diff_view *view, const struct diff_
     const struct report_diff *diff = view->diff;
     FILE *out = view->screen.out;
     char *thread = frame_of(row->name);
+
     for (uint32_t i = row->first_node; i < row->end_node; i++) {
         const struct diff_node *node = &diff->nodes[i];
+
         path[node->depth] = node->method;
         if (!shown[i] || (!node->base[DIFF_A] && !node->base[DIFF_B]))
             continue;
@@ -354,6 +381,7 @@ int view_diff__collapsed(const struct diff_view *view)
     char **frames = make_frames(diff);
     uint32_t *path = memory__zeroed(diff->node_count, sizeof(*path)); /* methods, by depth */
     bool *shown = choose(view);
+
     for (uint32_t i = 0; i < diff->thread_count; i++)
         write_thread_stacks(view, &diff->threads[i], frames, path, shown);
     free(shown);

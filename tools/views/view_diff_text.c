@@ -19,6 +19,7 @@
 void view_diff__interval(const struct diff_view *view, unsigned side, const char *before)
 {
     const struct report_model *model = view->models[side];
+
     if (!model->since_ns)
         return;
     uint64_t since_ns = report_model__epoch_ns(model, model->since_ns);
@@ -33,6 +34,7 @@ static void write_recursion(const struct diff_view *view)
     uint32_t levels[DIFF_SIDES] = {view->models[DIFF_A]->header.recursion,
                                    view->models[DIFF_B]->header.recursion};
     char text[DIFF_SIDES][16];
+
     if (levels[DIFF_A] == levels[DIFF_B])
         return;
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
@@ -49,11 +51,13 @@ static void write_recursion(const struct diff_view *view)
 static void write_paths(const struct diff_view *view)
 {
     static const char letters[] = {'A', 'B'};
+
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
         struct text_store store = {0};
         struct text path = text__from_java(&store, view->paths[side], strlen(view->paths[side]));
         char *name = text__printable_middle(path, NAME_COLUMNS_MAX);
         char *command = text__printable_middle(view->models[side]->command, NAME_COLUMNS_MAX);
+
         fprintf(view->screen.out, "%s%c%s  %s", screen__bold(&view->screen), letters[side],
                 screen__plain(&view->screen), name);
         fprintf(view->screen.out, command[0] ? "  (%s)\n" : "%s\n", command);
@@ -80,6 +84,7 @@ static void write_end(const struct diff_view *view, uint32_t left_out, const cha
 static struct quantity thread_counts(const struct diff_thread *row)
 {
     struct quantity result;
+
     if (row->present[DIFF_A] == row->present[DIFF_B])
         snprintf(result.text, sizeof(result.text), "%" PRIu32, row->present[DIFF_A]);
     else
@@ -108,6 +113,7 @@ static void add_thread(struct text_table *table, const struct diff_view *view,
         view_diff__calls_change(row->calls),
     };
     size_t at = text_table__add_row(table);
+
     text_table__set_name(table, at, thread_name(row));
     text_table__set(table, at, 1, report_thread_kind__name(row->kind));
     text_table__set(table, at, 2, view_diff__note(row->present[DIFF_A], row->present[DIFF_B]));
@@ -124,6 +130,7 @@ int view_diff_threads__text(const struct diff_view *view)
     const struct report_diff *diff = view->diff;
     uint32_t shown = view_diff__shown(view, diff->thread_count);
     struct text_table *table = text_table__new(columns, sizeof(columns) / sizeof(columns[0]));
+
     write_paths(view);
     fprintf(view->screen.out, "%sThreads%s, A, B and B - A in %s\n", screen__bold(&view->screen),
             screen__plain(&view->screen), report_column__name(diff->column));
@@ -176,6 +183,7 @@ static struct quantity error_text(const struct diff_view *view, const double squ
 {
     struct quantity result = {""};
     uint64_t error = diff_change__error(squares);
+
     if (error)
         snprintf(result.text, sizeof(result.text), "%s%.24s", view_row__plus_minus(),
                  quantity__of(error, report_column__unit(view->diff->column)).text);
@@ -202,12 +210,14 @@ static void write_numbers(const struct diff_view *view, const uint64_t calls[DIF
         [CELL_OTHER] = view_diff__change(view, other.values),
         [CELL_OTHER_ERROR] = error_text(view, other.squares),
     };
+
     write_cells(view, cells);
 }
 
 static void write_heads(const struct diff_view *view, const char *main, const char *other)
 {
     struct quantity cells[CELLS] = {{"Calls +-"}};
+
     snprintf(cells[CELL_A].text, QUANTITY_BYTES, "%s A", main);
     snprintf(cells[CELL_B].text, QUANTITY_BYTES, "%s B", main);
     snprintf(cells[CELL_MAIN].text, QUANTITY_BYTES, "%s +-", main);
@@ -229,6 +239,7 @@ static void write_name(const struct diff_view *view, uint32_t method, const char
     char *printable = text__printable_middle(name, room > taken ? room - taken
                                                    : room       ? 1
                                                                 : NAME_COLUMNS_MAX);
+
     fputs(printable, view->screen.out);
     if (kind[0])
         fprintf(view->screen.out, " [%s]", kind);
@@ -246,6 +257,7 @@ static size_t indent_of(const struct diff_view *view, uint32_t depth)
     size_t columns = view->screen.columns ? view->screen.columns : taken + NAME_COLUMNS_MAX;
     size_t room = columns > taken + NAME_ROOM_MIN ? columns - taken - NAME_ROOM_MIN : 0;
     size_t indent = (size_t)depth * INDENT_COLUMNS;
+
     return indent < room ? indent : room;
 }
 
@@ -256,6 +268,7 @@ static void write_node(const struct diff_view *view, const struct diff_node *nod
     bool plain = node->kind == NODE_ROOT || node->kind == NODE_EXACT || node->kind == NODE_GAP ||
                  node->kind == NODE_FOLDED;
     char level[24];
+
     snprintf(level, sizeof(level), "%" PRIu32, node->depth);
     screen__right(&view->screen, level, LEVEL_COLUMNS);
     write_numbers(view, node->calls, (struct diff_amount){node->cum, node->cum_squares},
@@ -272,6 +285,7 @@ static void write_tree(const struct diff_view *view, const struct diff_thread *r
     const struct report_diff *diff = view->diff;
     const char *note = view_diff__note(row->present[DIFF_A], row->present[DIFF_B]);
     uint32_t hidden = 0;
+
     if (row->first_node == row->end_node || !shown[row->first_node])
         return;
     char *name = text__printable_middle(thread_name(row), 80);
@@ -279,12 +293,11 @@ static void write_tree(const struct diff_view *view, const struct diff_thread *r
             name, screen__plain(&view->screen), report_thread_kind__name(row->kind),
             thread_counts(row).text, note[0] ? " [" : "", note, note[0] ? "]" : "");
     free(name);
-    for (uint32_t i = row->first_node; i < row->end_node; i++) {
+    for (uint32_t i = row->first_node; i < row->end_node; i++)
         if (shown[i])
             write_node(view, &diff->nodes[i]);
         else
             hidden++;
-    }
     if (hidden)
         fprintf(view->screen.out,
                 "(%" PRIu32 " contexts of this thread changed less or not, not "
@@ -297,6 +310,7 @@ int view_diff_tree__text(const struct diff_view *view)
     const struct report_diff *diff = view->diff;
     bool *shown = report_diff__changed(diff, view->top);
     uint32_t hidden = 0;
+
     write_paths(view);
     fprintf(view->screen.out, "%sCall trees%s, Base and Cum in %s, +- is B - A\n",
             screen__bold(&view->screen), screen__plain(&view->screen),
@@ -306,6 +320,7 @@ int view_diff_tree__text(const struct diff_view *view)
     write_heads(view, "Cum", "Base");
     for (uint32_t i = 0; i < diff->thread_count; i++) {
         const struct diff_thread *row = &diff->threads[i];
+
         write_tree(view, row, shown);
         hidden += row->first_node == row->end_node || !shown[row->first_node];
     }
@@ -328,6 +343,7 @@ int view_diff_flat__text(const struct diff_view *view)
     struct diff_flat_row *rows = report_diff__flat(view->diff, &count);
     size_t taken = number_columns(view);
     size_t room = view->screen.columns > taken + 20 ? view->screen.columns - taken : 0;
+
     write_paths(view);
     fprintf(view->screen.out, "%sMethods%s, Base and Cum in %s, +- is B - A\n",
             screen__bold(&view->screen), screen__plain(&view->screen),
@@ -336,6 +352,7 @@ int view_diff_flat__text(const struct diff_view *view)
     write_heads(view, "Base", "Cum");
     for (uint32_t i = 0; i < count && (!view->top || shown < view->top); i++) {
         const struct diff_flat_row *row = &rows[i];
+
         if (!is_changed(row))
             continue;
         write_numbers(view, row->calls, (struct diff_amount){row->base, row->base_squares},

@@ -31,6 +31,7 @@ static void silence_text(const struct report_model *model, const struct report_h
                          char text[WHY_BYTES])
 {
     size_t used = 0;
+
     text[0] = '\0';
     if (hooking->calls)
         used = (size_t)snprintf(text, WHY_BYTES, "after about %s calls, ",
@@ -57,6 +58,7 @@ static void hooking_reason(const struct report_model *model, const struct explan
     };
     const struct report_hooking *hooking = hooking_of(model, one);
     char why[WHY_BYTES];
+
     silence_text(model, hooking, why);
     snprintf(text, REASON_BYTES, "%s %s%s%s", what[one->hook],
              moment_of(model, hooking->since_ns).text,
@@ -71,6 +73,7 @@ static void not_looked_at_reason(const struct report_model *model, char text[REA
         header->default_filter
             ? "which is one of the JDK's own (of the boot or platform class loader), or hidden"
             : "of which include= names no method, or which is hidden");
+
     if (header->unlisted_classes)
         snprintf(text + used, REASON_BYTES - used,
                  "; or it is one of the %s classes that found no room to be listed",
@@ -83,6 +86,7 @@ static void planned_reason(const struct report_model *model, const struct explan
     const struct report_hooking *hooking = hooking_of(model, one);
     size_t used = (size_t)snprintf(text, REASON_BYTES,
                                    "not hooked from the beginning: plan= knows it as too hot");
+
     if (hooking && hooking->rate)
         snprintf(text + used, REASON_BYTES - used, ", with %s calls a second in that run",
                  quantity__count(hooking->rate).text);
@@ -92,6 +96,7 @@ static void taken_in_reason(const struct report_model *model, const struct expla
                             char text[REASON_BYTES])
 {
     const struct report_hooking *hooking = hooking_of(model, one);
+
     snprintf(text, REASON_BYTES,
              "hooked since %s: before, include= and exclude= left it out for %s",
              moment_of(model, hooking->since_ns).text, quantity__ns(hooking->left_ns).text);
@@ -115,6 +120,7 @@ static void reason_text(const struct report_model *model, const struct explanati
         [EXPLAINED_LEFT_SINCE] = ("not hooked any more: since include= and exclude= were set "
                                   "anew they leave it out; what it has is of before"),
     };
+
     if (reasons[one->hook])
         snprintf(text, REASON_BYTES, "%s", reasons[one->hook]);
     else if (one->hook == EXPLAINED_PLANNED)
@@ -132,6 +138,7 @@ static void reason_text(const struct report_model *model, const struct explanati
         hooking_reason(model, one, text);
     if (one->is_named) {
         size_t used = strlen(text);
+
         snprintf(text + used, REASON_BYTES - used, "; include= names it");
     }
 }
@@ -148,6 +155,7 @@ static void calls_line(const struct view *view, const struct explanation *one)
     const struct report_hooking *hooking = hooking_of(view->model, one);
     char calls[CALLS_BYTES];
     char text[REASON_BYTES];
+
     if (!one->calls && one->hook >= EXPLAINED_PLANNED)
         return;
     view_row__calls(one->calls, hooking != NULL, calls);
@@ -164,6 +172,7 @@ static void cpu_line(const struct view *view, const struct explanation *one)
     uint64_t sum_ns = one->exact_ns + one->sampled_ns;
     char text[REASON_BYTES];
     char error[QUANTITY_BYTES + 8] = "";
+
     if (one->error_ns)
         snprintf(error, sizeof(error), " %s %s", view_row__plus_minus(),
                  quantity__ns(one->error_ns).text);
@@ -176,6 +185,7 @@ static void cpu_line(const struct view *view, const struct explanation *one)
 void view_explain__text(const struct view *view, const struct explanations *explanations)
 {
     FILE *out = view->screen.out;
+
     view_losses__text(&view->screen, view->model, "");
     if (explanations->count > 1)
         fprintf(out, "%zu methods match:\n\n", explanations->count);
@@ -184,6 +194,7 @@ void view_explain__text(const struct view *view, const struct explanations *expl
         struct text_store store = {0};
         char reason[REASON_BYTES];
         char *name = text__printable(report_method__full_name(&store, &one->names), 0);
+
         reason_text(view->model, one, reason);
         fprintf(out, "%s%s%s%s\n", i ? "\n" : "", screen__bold(&view->screen), name,
                 screen__plain(&view->screen));
@@ -201,6 +212,7 @@ static json_t *silenced_json(const struct report_model *model, const struct repo
 {
     json_t *object = json_object();
     uint64_t at_ns = hooking->until_ns ? report_model__epoch_ns(model, hooking->until_ns) : 0;
+
     json_object_set_new(object, "at_ns", json_row__integer(at_ns));
     json_object_set_new(object, "calls", json_row__integer(hooking->calls));
     json_object_set_new(object, "calls_a_second", json_row__integer(hooking->rate));
@@ -215,6 +227,7 @@ static json_t *explanation_json(const struct report_model *model, const struct e
     const struct report_hooking *hooking = hooking_of(model, one);
     json_t *object = json_object();
     char reason[REASON_BYTES];
+
     reason_text(model, one, reason);
     json_object_set_new(object, "class", json_row__text(one->names.class_name));
     json_object_set_new(object, "method", json_row__text(one->names.name));
@@ -238,6 +251,7 @@ static json_t *explanation_json(const struct report_model *model, const struct e
 void view_explain__json(const struct view *view, const struct explanations *explanations)
 {
     FILE *out = view->screen.out;
+
     fputs("{\"methods\":[", out);
     for (size_t i = 0; i < explanations->count; i++) {
         fputs(i ? ",\n" : "\n", out);

@@ -20,12 +20,14 @@ struct shown {
 static struct shown arrange(const struct view *view)
 {
     struct shown shown = {.flat = report_flat__new(view->model, view->selected)};
+
     shown.errors = report_errors__of_methods(view->model, view->selected, view->column);
     uint32_t count = shown.flat->row_count;
     struct method_values *keys = memory__zeroed(count, sizeof(*keys));
     uint32_t *row_of = memory__zeroed(view->model->method_count, sizeof(*row_of));
     for (uint32_t i = 0; i < count; i++) {
         const struct flat_row *row = &shown.flat->rows[i];
+
         keys[i] = (struct method_values){row->method, row->base[COLUMN_CALLS],
                                          row->base[view->column], row->cum[view->column]};
         row_of[row->method] = i;
@@ -61,6 +63,7 @@ static void each_part(const struct view *view, rows_writer *write, void *context
     for (uint32_t i = 0; i < view->model->thread_count; i++) {
         const struct report_thread *pool = &view->model->threads[order[i]];
         struct view part = *view;
+
         if (!view->selected[order[i]] || pool->first_node == pool->end_node)
             continue;
         part.selected = selected;
@@ -77,6 +80,7 @@ static void write_row(const struct view *view, const struct shown *shown,
 {
     char *name = view_row__name_and_hook(view, row->method, room);
     const struct report_errors *errors = shown->errors;
+
     view_row__numbers(view, SHARE_OF_BASE,
                       &(struct row_numbers){.calls = row->base[COLUMN_CALLS],
                                             .at_least = flat_row__is_partial(view->model, row),
@@ -95,6 +99,7 @@ static void write_text(const struct view *view, const struct report_thread *pool
     struct shown shown = arrange(view);
     size_t taken = view_row__number_columns(view);
     size_t room = view->screen.columns > taken + 20 ? view->screen.columns - taken : 0;
+
     (void)context;
     if (pool)
         view_row__thread(view, pool);
@@ -121,9 +126,11 @@ static void write_json(const struct view *view, const struct report_thread *pool
 {
     struct shown shown = arrange(view);
     const char **before = context;
+
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct flat_row *row = shown.rows[i];
         json_t *object = view_row__method(view->model, row->method);
+
         if (pool) {
             json_object_set_new(object, "thread", json_row__text(pool->name));
             json_object_set_new(object, "count", json_row__integer(pool->members));
@@ -146,6 +153,7 @@ static void write_json(const struct view *view, const struct report_thread *pool
 int view_flat__json(const struct view *view)
 {
     const char *before = "\n";
+
     fputs("{\"methods\":[", view->screen.out);
     each_part(view, write_json, &before);
     fputs("]", view->screen.out);
@@ -157,8 +165,10 @@ static void write_csv(const struct view *view, const struct report_thread *pool,
 {
     struct csv *csv = context;
     struct shown shown = arrange(view);
+
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct flat_row *row = shown.rows[i];
+
         if (pool) {
             csv__text(csv, pool->name);
             csv__integer(csv, pool->members);
@@ -180,6 +190,7 @@ int view_flat__csv(const struct view *view)
 {
     static const char *const heads[] = {"thread", "count", "class", "method", "signature", "calls"};
     struct csv csv = {.out = view->screen.out};
+
     for (size_t i = view->fold ? 0 : 2; i < sizeof(heads) / sizeof(heads[0]); i++)
         csv__word(&csv, heads[i]);
     view_row__csv_heads(&csv, view->model, "base");

@@ -19,9 +19,11 @@ static int compare(const void *a, const void *b, void *context)
     const struct image_row *y = b;
     const struct sorting *sorting = context;
     int order = 0;
+
     if (sorting->column != COLUMN_COUNT) {
         uint64_t left = x->base[sorting->column];
         uint64_t right = y->base[sorting->column];
+
         order = left > right ? -1 : left < right;
     }
     if (!order)
@@ -43,6 +45,7 @@ static struct shown arrange(const struct view *view)
     struct shown shown = {.images = report_images__new(view->model, view->selected, view->column)};
     struct sorting sorting = {columns[view__sort_index(view, keys)]};
     uint32_t count = shown.images->row_count;
+
     qsort_r(shown.images->rows, count, sizeof(*shown.images->rows), compare, &sorting);
     for (uint32_t i = 0; i < count; i++)
         shown.samples += view_row__samples(view, shown.images->rows[i].base);
@@ -53,6 +56,7 @@ static struct shown arrange(const struct view *view)
 static void write_heads(const struct view *view)
 {
     const struct screen *screen = &view->screen;
+
     view_row__title(view, "Images", "Base");
     fputs(screen__bold(screen), screen->out);
     screen__right(screen, "Samples", CALLS_COLUMNS);
@@ -72,6 +76,7 @@ static void write_row(const struct view *view, const struct image_row *row, uint
         CALLS_COLUMNS + SHARE_COLUMNS + VALUE_COLUMNS + (has_errors ? ERROR_COLUMNS : 0) + 2;
     size_t room = screen->columns > taken + 20 ? screen->columns - taken : NAME_COLUMNS_MAX;
     char *name = text__printable_middle(row->name, room);
+
     screen__right(screen, quantity__count(samples).text, CALLS_COLUMNS);
     screen__right(screen, quantity__share(samples, all).text, SHARE_COLUMNS);
     screen__right(screen, view__quantity(view, row->base[view->column]).text, VALUE_COLUMNS);
@@ -84,6 +89,7 @@ static void write_row(const struct view *view, const struct image_row *row, uint
 int view_images__text(const struct view *view)
 {
     struct shown shown = arrange(view);
+
     write_heads(view);
     for (uint32_t i = 0; i < shown.count; i++)
         write_row(view, &shown.images->rows[i], shown.samples);
@@ -98,11 +104,13 @@ int view_images__json(const struct view *view)
 {
     struct shown shown = arrange(view);
     FILE *out = view->screen.out;
+
     fputs("{\"images\":[", out);
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct image_row *row = &shown.images->rows[i];
         uint64_t samples = view_row__samples(view, row->base);
         json_t *object = json_object();
+
         json_object_set_new(object, "image", json_row__text(row->name));
         json_object_set_new(object, "kind", json_string(image_kind__name(row->kind)));
         json_object_set_new(object, "path",
@@ -127,6 +135,7 @@ int view_images__csv(const struct view *view)
     static const char *const heads[] = {"image", "kind", "path", "samples", "share_ppm"};
     struct shown shown = arrange(view);
     struct csv csv = {.out = view->screen.out};
+
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         csv__word(&csv, heads[i]);
     view_row__csv_heads(&csv, view->model, "base");
@@ -136,6 +145,7 @@ int view_images__csv(const struct view *view)
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct image_row *row = &shown.images->rows[i];
         uint64_t samples = view_row__samples(view, row->base);
+
         csv__text(&csv, row->name);
         csv__word(&csv, image_kind__name(row->kind));
         csv__text(&csv, row->path);

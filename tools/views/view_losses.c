@@ -15,6 +15,7 @@ void view_losses__text(const struct screen *screen, const struct report_model *m
 {
     struct report_losses_line lines[REPORT_LOSSES_LINES];
     size_t count = report_losses__of(model, lines);
+
     for (size_t i = 0; i < count; i++) {
         fputs(screen__warn(screen), screen->out);
         screen__left(screen, lines[i].word, WORD_COLUMNS);
@@ -27,6 +28,7 @@ void view_losses__text(const struct screen *screen, const struct report_model *m
 json_t *view_losses__partial_json(uint64_t present_bytes, uint64_t missing_bytes)
 {
     json_t *partial = json_object();
+
     json_object_set_new(partial, "present_bytes", json_row__integer(present_bytes));
     json_object_set_new(partial, "missing_bytes", json_row__integer(missing_bytes));
     return partial;
@@ -37,8 +39,10 @@ void view_losses__add_to(json_t *object, const struct report_model *model)
     struct report_losses_line lines[REPORT_LOSSES_LINES];
     size_t count = report_losses__of(model, lines);
     json_t *list = count ? json_array() : NULL;
+
     for (size_t i = 0; i < count; i++) {
         json_t *loss = json_object();
+
         json_object_set_new(loss, "what", json_string(lines[i].key));
         json_object_set_new(loss, "count", json_row__integer(lines[i].count));
         json_object_set_new(loss, "meaning", json_string(lines[i].text));
@@ -55,6 +59,7 @@ void view_losses__add_to(json_t *object, const struct report_model *model)
 void view_losses__add_json(const struct view *view)
 {
     json_t *members = json_object();
+
     view_losses__add_to(members, view->model);
     if (json_object_size(members) == 0) {
         json_decref(members);
@@ -68,6 +73,7 @@ void view_losses__add_json(const struct view *view)
 static void note_others(const struct report_model *model, const char *path)
 {
     char *list = report_losses__list(model, false);
+
     if (list)
         command__note("%s: %s; this format has no place to say so", path, list);
     free(list);
@@ -79,6 +85,7 @@ static void write_partial(FILE *out, const struct report_model *model, const cha
 {
     struct report_losses_line lines[REPORT_LOSSES_LINES];
     size_t count = report_losses__of(model, lines);
+
     for (size_t i = 0; i < count; i++)
         if (strcmp(lines[i].word, "partial") == 0)
             fprintf(out, "%spartial: %s%s%s\n", before, lines[i].text, after, values);

@@ -27,6 +27,7 @@ struct shown {
 static struct shown arrange(const struct view *view)
 {
     struct shown shown = {.flat = report_flat__new(view->model, view->selected)};
+
     shown.errors = report_errors__of_methods(view->model, view->selected, view->column);
     uint32_t count = shown.flat->row_count;
     bool by_base = view->sort && strcmp(view->sort, "base") == 0;
@@ -36,6 +37,7 @@ static struct shown arrange(const struct view *view)
     uint32_t *row_of = memory__zeroed(view->model->method_count, sizeof(*row_of));
     for (uint32_t i = 0; i < count; i++) {
         const struct flat_row *row = &shown.flat->rows[i];
+
         if (view_row__samples(view, row->base) == 0)
             continue;
         keys[shown.total++] = (struct method_values){row->method, 0, row->base[column], 0};
@@ -69,6 +71,7 @@ static bool has_base_error(const struct view *view, const struct shown *shown)
 static void write_heads(const struct view *view, const struct shown *shown)
 {
     const struct screen *screen = &view->screen;
+
     view_row__title(view, "Procedures", "Base");
     fputs(screen__bold(screen), screen->out);
     screen__right(screen, "Samples", CALLS_COLUMNS);
@@ -96,6 +99,7 @@ static void write_row(const struct view *view, const struct shown *shown,
     size_t room = screen->columns > taken + 20 ? screen->columns - taken : 0;
     uint64_t error_ppm = report_samples__error_ppm(samples, all);
     char error[32];
+
     snprintf(error, sizeof(error), "%" PRIu64 ".%02" PRIu64 " %%", error_ppm / 10000,
              error_ppm % 10000 / 100);
     char *image = text__printable_middle(report_images__of_method(method), IMAGE_COLUMNS);
@@ -122,6 +126,7 @@ int view_procedures__text(const struct view *view)
 {
     struct shown shown = arrange(view);
     uint64_t sum = 0;
+
     write_heads(view, &shown);
     for (uint32_t i = 0; i < shown.count; i++) {
         sum += view_row__samples(view, shown.rows[i]->base);
@@ -139,11 +144,13 @@ int view_procedures__json(const struct view *view)
     struct shown shown = arrange(view);
     const struct report_model *model = view->model;
     uint64_t sum = 0;
+
     fputs("{\"procedures\":[", view->screen.out);
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct flat_row *row = shown.rows[i];
         uint64_t samples = view_row__samples(view, row->base);
         json_t *object = view_row__method(model, row->method);
+
         sum += samples;
         view_row__add_hooked(object, model, row->method);
         json_object_set_new(object, "image",
@@ -176,6 +183,7 @@ int view_procedures__csv(const struct view *view)
     struct shown shown = arrange(view);
     struct csv csv = {.out = view->screen.out};
     uint64_t sum = 0;
+
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         csv__word(&csv, heads[i]);
     view_row__csv_heads(&csv, view->model, "base");
@@ -186,6 +194,7 @@ int view_procedures__csv(const struct view *view)
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct flat_row *row = shown.rows[i];
         uint64_t samples = view_row__samples(view, row->base);
+
         sum += samples;
         view_row__csv_method(&csv, view->model, row->method);
         csv__text(&csv, report_images__of_method(&view->model->methods[row->method]));

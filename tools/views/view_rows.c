@@ -12,6 +12,7 @@ char *view_row__name(const struct view *view, uint32_t method, size_t columns)
     struct text_store store = {0};
     struct text name = report_method__full_name(&store, &view->model->methods[method]);
     char *printable = text__printable_middle(name, columns ? columns : NAME_COLUMNS_MAX);
+
     text_store__release(&store);
     return printable;
 }
@@ -22,6 +23,7 @@ void view_row__thread(const struct view *view, const struct report_thread *threa
     char calls[CALLS_BYTES];
     struct text none = {"(no name)", 9};
     char *name = text__printable_middle(thread->name.length ? thread->name : none, 80);
+
     fprintf(out, "\n%s%s%s", screen__bold(&view->screen), name, screen__plain(&view->screen));
     if (view->fold && thread->members > 1)
         fprintf(out, " %s%" PRIu64, text__is_utf8_locale() ? "×" : "x", thread->members);
@@ -42,6 +44,7 @@ void view_row__thread(const struct view *view, const struct report_thread *threa
 static void hook_text(const struct view *view, uint32_t method, char text[HOOK_BYTES])
 {
     const struct report_hooking *hooking = report_hooking__of(view->model, method);
+
     text[0] = '\0';
     if (hooking && !hooking->from_ns)
         snprintf(text, HOOK_BYTES, " [not hooked: plan]");
@@ -54,6 +57,7 @@ char *view_row__name_and_hook(const struct view *view, uint32_t method, size_t c
 {
     char hook[HOOK_BYTES];
     char *both = NULL;
+
     hook_text(view, method, hook);
     size_t taken = strlen(hook);
     char *name = view_row__name(view, method, columns > taken + 20 ? columns - taken : columns);
@@ -66,6 +70,7 @@ char *view_row__name_and_hook(const struct view *view, uint32_t method, size_t c
 void view_row__add_hooked(json_t *object, const struct report_model *model, uint32_t method)
 {
     const struct report_hooking *hooking = report_hooking__of(model, method);
+
     if (!hooking)
         return;
     uint64_t from_ns = hooking->from_ns ? report_model__epoch_ns(model, hooking->from_ns) : 0;
@@ -86,6 +91,7 @@ void view_row__csv_hooked_head(struct csv *csv, const struct report_model *model
 void view_row__csv_hooked(struct csv *csv, const struct report_model *model, uint32_t method)
 {
     const struct report_hooking *hooking = report_hooking__of(model, method);
+
     if (model->hookings)
         csv__integer(csv, hooking ? report_hooking__share_ppm(hooking) : 1000000);
 }
@@ -105,8 +111,10 @@ void view_row__csv_at_least(struct csv *csv, const struct report_model *model, b
 void view_row__title(const struct view *view, const char *what, const char *values)
 {
     uint64_t threads = 0, all = 0;
+
     for (uint32_t i = 0; i < view->model->thread_count; i++) {
         uint64_t count = view->fold ? view->model->threads[i].members : 1;
+
         threads += view->selected[i] ? count : 0;
         all += count;
     }
@@ -140,6 +148,7 @@ static unsigned parts_of(const struct view *view)
 {
     static const unsigned first_out[] = {PART_SAMPLES, PART_CALLS, PART_OTHER_ERROR};
     unsigned parts = PART_CALLS;
+
     if (view->model->samples)
         parts |= PART_SAMPLES;
     if (view->model->samples && (view->column == COLUMN_CPU || view->column == COLUMN_WALL))
@@ -153,6 +162,7 @@ static unsigned parts_of(const struct view *view)
 void view_row__calls(uint64_t calls, bool at_least, char text[CALLS_BYTES])
 {
     const char *sign = !at_least ? "" : text__is_utf8_locale() ? "≥" : ">=";
+
     snprintf(text, CALLS_BYTES, "%s%s", sign, quantity__count(calls).text);
 }
 
@@ -164,6 +174,7 @@ const char *view_row__plus_minus(void)
 struct quantity view_row__error(const struct view *view, uint64_t error)
 {
     struct quantity result = {""};
+
     if (error)
         snprintf(result.text, sizeof(result.text), "%s%.24s", view_row__plus_minus(),
                  view__quantity(view, error).text);
@@ -181,6 +192,7 @@ void view_row__numbers(const struct view *view, enum share_of share_of,
     unsigned parts = parts_of(view);
     uint64_t shared = share_of == SHARE_OF_BASE ? numbers->base : numbers->cum;
     char calls[CALLS_BYTES];
+
     view_row__calls(numbers->calls, numbers->at_least, calls);
     if (parts & PART_CALLS)
         screen__right(&view->screen, calls, CALLS_COLUMNS);
@@ -202,6 +214,7 @@ void view_row__numbers(const struct view *view, enum share_of share_of,
 void view_row__number_heads(const struct view *view, enum share_of share_of)
 {
     unsigned parts = parts_of(view);
+
     if (parts & PART_CALLS)
         screen__right(&view->screen, "Calls", CALLS_COLUMNS);
     screen__right(&view->screen, "Base", VALUE_COLUMNS);
@@ -238,6 +251,7 @@ void view_row__zero_note(const struct view *view)
     uint64_t known = report_columns__of_nodes(&model->header);
     const char *before = "; what is not: ";
     bool wall_only = model->samples && report_errors__column(&model->header) == COLUMN_WALL;
+
     if (view->whole == 0) {
         fprintf(view->screen.out, "%s is 0 everywhere in this view",
                 report_column__name(view->column));
@@ -264,6 +278,7 @@ void view_row__add_samples(json_t *object, const struct view *view, const uint64
                            const char *mark)
 {
     const struct ledger_header *header = &view->model->header;
+
     if (!view->model->samples)
         return;
     json_object_set_new(object, "samples", json_row__integer(view_row__samples(view, values)));
@@ -309,6 +324,7 @@ json_t *view_row__method(const struct report_model *model, uint32_t method)
 {
     const struct report_method *names = &model->methods[method];
     json_t *object = json_object();
+
     json_object_set_new(object, "class",
                         json_stringn(names->class_name.bytes, names->class_name.length));
     json_object_set_new(object, "method", json_stringn(names->name.bytes, names->name.length));
@@ -325,8 +341,10 @@ static bool has_value(const struct report_model *model, enum report_column colum
 json_t *view_row__values(const struct report_model *model, const uint64_t *values)
 {
     json_t *object = json_object();
+
     for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
         uint64_t value = values[column];
+
         if (has_value(model, column))
             json_object_set_new(
                 object, report_column__key(column),
@@ -339,6 +357,7 @@ void view_row__csv_heads(struct csv *csv, const struct report_model *model, cons
 {
     for (enum report_column column = 0; column < COLUMN_COUNT; column++) {
         char head[80];
+
         if (!has_value(model, column))
             continue;
         snprintf(head, sizeof(head), "%s_%s", prefix, report_column__csv_name(column));
@@ -373,6 +392,7 @@ static int by_number(uint64_t x, uint64_t y)
 static int by_name(const struct report_method *x, const struct report_method *y)
 {
     int order = strcmp(x->class_name.bytes, y->class_name.bytes);
+
     if (!order)
         order = strcmp(x->name.bytes, y->name.bytes);
     return order ? order : strcmp(x->signature.bytes, y->signature.bytes);
@@ -384,6 +404,7 @@ static int compare(const void *a, const void *b, void *context)
     const struct method_values *x = a;
     const struct method_values *y = b;
     int order = 0;
+
     if (strcmp(sorting->key, "name") == 0)
         order = by_name(&sorting->model->methods[x->method], &sorting->model->methods[y->method]);
     else if (strcmp(sorting->key, "calls") == 0)
@@ -399,5 +420,6 @@ void view_rows__sort(struct method_values *rows, size_t count, const struct repo
                      const char *key)
 {
     struct sorting sorting = {model, key};
+
     qsort_r(rows, count, sizeof(*rows), compare, &sorting);
 }

@@ -35,6 +35,7 @@ static void mode_line(const struct view *view)
     };
     const struct ledger_header *header = &view->model->header;
     bool known = header->sample_clock <= LEDGER_SAMPLE_CLOCK_WALL;
+
     fprintf(view->screen.out, "  mode %s, one sample every %s, clock %s%s",
             report_samples__mode_name(header->sample_mode),
             quantity__ns(header->sample_interval_ns).text,
@@ -54,6 +55,7 @@ static void unwind_line(const struct view *view)
         [LEDGER_UNWIND_LIBUNWIND] = "libunwind",
     };
     uint32_t unwind = view->model->header.sample_unwind;
+
     if (unwind < LEDGER_UNWIND_KINDS && how[unwind])
         fprintf(view->screen.out, "  native frames walked with %s\n", how[unwind]);
 }
@@ -61,6 +63,7 @@ static void unwind_line(const struct view *view)
 static uint64_t failed_walks(const struct ledger_header *header)
 {
     uint64_t failed = 0;
+
     for (unsigned i = 0; i < WALK_FAILURE_COUNT; i++)
         failed += header->walk_failures[i];
     return failed;
@@ -69,9 +72,11 @@ static uint64_t failed_walks(const struct ledger_header *header)
 static void walk_lines(const struct view *view)
 {
     const struct ledger_header *header = &view->model->header;
+
     count_line(view, "stacks not walked to their end", failed_walks(header), header->samples);
     for (unsigned i = 0; i < WALK_FAILURE_COUNT; i++) {
         uint64_t count = header->walk_failures[i];
+
         if (count)
             fprintf(view->screen.out, "    %s: %s\n", quantity__count(count).text,
                     report_samples__walk_failure((enum ledger_walk_failure)i)->meaning);
@@ -82,6 +87,7 @@ static void walk_lines(const struct view *view)
 static uint64_t all_of(const struct report_model *model, enum report_column column)
 {
     uint64_t sum = 0;
+
     for (uint32_t i = 0; i < model->thread_count; i++)
         sum += report_thread__value(&model->threads[i], column);
     return sum;
@@ -91,6 +97,7 @@ static uint64_t error_ppm(const struct report_model *model, enum report_column s
 {
     const struct ledger_header *header = &model->header;
     enum report_column column = report_columns__samples_of(header, shown);
+
     return column == COLUMN_SAMPLES
                ? report_samples__error_of_2_percent_ppm(header)
                : report_samples__error_of_2_percent_in_ppm(all_of(model, column));
@@ -99,6 +106,7 @@ static uint64_t error_ppm(const struct report_model *model, enum report_column s
 static void kind_lines(const struct view *view)
 {
     const struct report_model *model = view->model;
+
     if (!report_columns__has_both_samples(&model->header))
         return;
     count_line(view, "of which of CPU time", all_of(model, COLUMN_CPU_SAMPLES),
@@ -114,6 +122,7 @@ static void kind_lines(const struct view *view)
 static void error_line(const struct view *view)
 {
     uint64_t ppm = error_ppm(view->model, view->column);
+
     if (ppm == 0)
         return;
     fprintf(view->screen.out,
@@ -125,6 +134,7 @@ static void kernel_lines(const struct view *view)
 {
     const struct ledger_header *header = &view->model->header;
     const char *needs = report_samples__kernel_needs(header);
+
     if (header->kernel_samples)
         count_line(view, "in the kernel", header->kernel_samples, header->samples);
     if (needs)
@@ -134,6 +144,7 @@ static void kernel_lines(const struct view *view)
 void view_samples__text(const struct view *view)
 {
     const struct ledger_header *header = &view->model->header;
+
     if (!report_columns__has_samples(header))
         return;
     fprintf(view->screen.out, "\n%sSamples%s\n", screen__bold(&view->screen),
@@ -158,6 +169,7 @@ static json_t *kernel_json(const struct ledger_header *header)
 {
     const char *needs = report_samples__kernel_needs(header);
     json_t *object = json_object();
+
     json_object_set_new(object, "samples", json_row__integer(header->kernel_samples));
     json_object_set_new(object, "with_functions", json_row__integer(header->kernel_stacks));
     json_object_set_new(object, "needs", needs ? json_string(needs) : json_null());
@@ -169,6 +181,7 @@ json_t *view_samples__json(const struct report_model *model)
     const struct ledger_header *header = &model->header;
     json_t *object = json_object();
     json_t *walks = json_object();
+
     for (unsigned i = 0; i < WALK_FAILURE_COUNT; i++)
         json_object_set_new(walks, report_samples__walk_failure((enum ledger_walk_failure)i)->key,
                             json_row__integer(header->walk_failures[i]));

@@ -28,6 +28,7 @@ static struct shown arrange(const struct view *view)
                                             SPAWN_BY_NAME};
     struct shown shown = {
         .tree = spawn_tree__new(view->model, view->selected, view->column, view->fold)};
+
     shown.order =
         spawn_tree__order(shown.tree, sorts[view__sort_index(view, keys)], view->top, &shown.count);
     return shown;
@@ -54,6 +55,7 @@ static size_t indent_of(const struct view *view, const struct spawn_row *row, bo
 {
     size_t most = INDENT_COLUMNS_MAX;
     size_t indent = (size_t)row->depth * INDENT_COLUMNS;
+
     if (view->screen.columns && view->screen.columns / 4 < most)
         most = view->screen.columns / 4 / INDENT_COLUMNS * INDENT_COLUMNS;
     *cut = indent > most;
@@ -71,6 +73,7 @@ static void set_name(struct text_table *table, size_t line, const struct view *v
     char *shown = NULL;
     bool cut;
     size_t indent = indent_of(view, row, &cut);
+
     if (cut)
         snprintf(level, sizeof(level), "[level %" PRIu32 "] ", row->depth);
     if (row->own > 1)
@@ -88,6 +91,7 @@ static int print_table(const struct view *view, const struct shown *shown)
     char cum[METRIC_TITLE_BYTES + 8];
     bool wall = view->column != COLUMN_WALL; /* else it has its columns already */
     bool calls = view->column != COLUMN_CALLS;
+
     view__metric_title(view, metric);
     snprintf(cum, sizeof(cum), "CUM %s", metric);
     struct table_column heads[SPAWN_COLUMNS] = {
@@ -105,6 +109,7 @@ static int print_table(const struct view *view, const struct shown *shown)
         size_t line = text_table__add_row(table);
         size_t column = 1;
         char counted[CALLS_BYTES];
+
         set_name(table, line, view, row);
         text_table__set(table, line, column++,
                         report_thread_kind__name(thread_of(view, row)->kind));
@@ -127,6 +132,7 @@ int view_spawn__text(const struct view *view)
     struct shown shown = arrange(view);
     FILE *out = view->screen.out;
     int error = 0;
+
     fprintf(out, "%sWho started whom%s, Cum with all threads below, %u of %u threads\n",
             screen__bold(&view->screen), screen__plain(&view->screen), shown.tree->thread_count,
             view->model->thread_count);
@@ -147,6 +153,7 @@ int view_spawn__text(const struct view *view)
 static json_t *row_members(const struct view *view, const struct spawn_row *row)
 {
     json_t *object = json_object();
+
     json_object_set_new(object, "name", json_row__text(row->name));
     json_object_set_new(object, "kind",
                         json_string(report_thread_kind__name(thread_of(view, row)->kind)));
@@ -166,10 +173,12 @@ int view_spawn__json(const struct view *view)
     struct shown shown = arrange(view);
     FILE *out = view->screen.out;
     uint32_t open = 0; /* rows whose children are being written */
+
     fputs("{\"threads\":[", out);
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct spawn_row *row = row_at(&shown, i);
         bool first = i == 0 || row->depth == open;
+
         for (; open > row->depth; open--)
             fputs("]}", out);
         fputs(first ? "\n{" : ",\n{", out);
@@ -191,12 +200,14 @@ int view_spawn__csv(const struct view *view)
                                         "cpu_ns", "cum_cpu_ns", "wall_ns", "calls"};
     struct shown shown = arrange(view);
     struct csv csv = {.out = view->screen.out};
+
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         csv__word(&csv, heads[i]);
     view_row__csv_at_least_head(&csv, view->model);
     csv__end_record(&csv);
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct spawn_row *row = row_at(&shown, i);
+
         csv__text(&csv, row->name);
         csv__integer(&csv, row->depth);
         csv__word(&csv, report_thread_kind__name(thread_of(view, row)->kind));

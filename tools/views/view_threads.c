@@ -43,6 +43,7 @@ static void write_kind(struct cell_context *context)
 static void write_tids(struct cell_context *context)
 {
     const struct report_thread *thread = thread_of(context);
+
     if (context->row->count > 1 || thread->tid_count == 0)
         return;
     if (thread->tid_count == 1)
@@ -54,6 +55,7 @@ static void write_tids(struct cell_context *context)
 static void write_state(struct cell_context *context)
 {
     const struct thread_row *row = context->row;
+
     if (row->running == row->count || row->running == 0)
         snprintf(context->cell, CELL_BYTES, "%s", row->running ? "alive" : "ended");
     else
@@ -100,6 +102,7 @@ static void write_pair(struct cell_context *context, enum report_column first,
 {
     struct quantity a = quantity__count(context->row->value[first]);
     struct quantity b = quantity__count(context->row->value[second]);
+
     snprintf(context->cell, CELL_BYTES, "%s / %s", a.text, b.text);
 }
 
@@ -123,6 +126,7 @@ static void write_bar(char *bar, size_t bytes, uint64_t part, uint64_t whole)
     size_t full = fine ? steps / 8 : (steps + 4) / 8;
     size_t used = full;
     size_t at = 0;
+
     for (size_t i = 0; i < full && i < BAR_COLUMNS; i++)
         at += (size_t)snprintf(bar + at, bytes - at, "%s", fine ? "█" : "#");
     if (fine && steps % 8 && full < BAR_COLUMNS) {
@@ -138,6 +142,7 @@ static void write_share(struct cell_context *context)
 {
     char bar[BAR_COLUMNS * 4 + 1];
     uint64_t part = context->row->value[context->view->column];
+
     write_bar(bar, sizeof(bar), part, context->whole);
     struct quantity share = quantity__share(part, context->whole);
     snprintf(context->cell, CELL_BYTES, "%s %7s", bar, share.text);
@@ -197,12 +202,14 @@ static void lay_out(struct layout *layout, const struct view *view)
     const struct ledger_header *header = &view->model->header;
     uint64_t known = header->metrics_totals | header->metrics_charged;
     bool shown = false;
+
     if (report_model__has_virtual_threads(view->model))
         known |= VIRTUAL_THREADS;
     layout->count = 0;
     add_column(layout, &(struct thread_column){{"THREAD", false, 0}, 0, COLUMN_COUNT, NULL});
     for (size_t i = 0; i < THREAD_COLUMN_COUNT; i++) {
         struct thread_column column = thread_columns[i];
+
         if ((column.needs & known) != column.needs)
             continue;
         if (column.shows == view->column) {
@@ -229,6 +236,7 @@ static void set_name(struct text_table *table, size_t line, const struct view *v
     struct text none = {"(no name)", 9};
     char *name = text__printable_middle(row->name.length ? row->name : none, 80);
     char *shown = NULL;
+
     if (row->count > 1) {
         if (asprintf(&shown, "%s %s%u", name, unicode ? "×" : "x", row->count) < 0)
             shown = NULL;
@@ -236,6 +244,7 @@ static void set_name(struct text_table *table, size_t line, const struct view *v
         char *newest = text__printable_middle(thread->renames[thread->rename_count - 1], 60);
         const char *arrow = unicode ? "→" : "->";
         const char *dots = thread->rename_count == 1 ? "" : unicode ? "… → " : "... -> ";
+
         if (asprintf(&shown, "%s %s %s%s", name, arrow, dots, newest) < 0)
             shown = NULL;
         free(newest);
@@ -250,6 +259,7 @@ static void set_cells(struct text_table *table, size_t line, const struct layout
 {
     for (size_t i = 1; i < layout->count; i++) {
         const struct thread_column *column = &layout->columns[i];
+
         context->cell[0] = '\0';
         if (column->write)
             column->write(context);
@@ -265,6 +275,7 @@ static void set_cells(struct text_table *table, size_t line, const struct layout
 static uint64_t sum_of_all(const struct view *view)
 {
     uint64_t sum = 0;
+
     for (uint32_t i = 0; i < view->model->thread_count; i++)
         sum += report_thread__value(&view->model->threads[i], view->column);
     return sum;
@@ -273,12 +284,14 @@ static uint64_t sum_of_all(const struct view *view)
 static int print_table(const struct view *view, const struct thread_rows *rows)
 {
     struct layout layout;
+
     lay_out(&layout, view);
     struct text_table *table = text_table__new(layout.heads, layout.count);
     uint32_t shown = view->top && view->top < rows->count ? view->top : rows->count;
     struct cell_context context = {.view = view, .whole = sum_of_all(view)};
     for (uint32_t i = 0; i < shown; i++) {
         size_t line = text_table__add_row(table);
+
         context.row = &rows->rows[i];
         set_name(table, line, view, context.row);
         set_cells(table, line, &layout, &context);
@@ -297,8 +310,10 @@ struct thread_rows *view_threads__rows(const struct view *view)
     struct thread_rows *rows = thread_rows__new(view->model, view->selected, view->fold);
     enum report_column column = view->column;
     enum thread_sort sort = SORT_BY_COLUMN;
+
     if (view->sort) {
         enum report_column named = report_column__by_name(view->sort);
+
         column = named < COLUMN_COUNT ? named : column;
         sort = thread_sort__by_name(view->sort);
     }
@@ -310,6 +325,7 @@ int view_threads__text(const struct view *view)
 {
     struct thread_rows *rows = view_threads__rows(view);
     int error = 0;
+
     view_process__text(view);
     if (rows->count)
         error = print_table(view, rows);

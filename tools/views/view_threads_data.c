@@ -21,6 +21,7 @@ static const char *life_name(enum ledger_life life)
 {
     static const char *const names[] = {
         [LEDGER_IS_CLOSED] = "closed", [LEDGER_IS_LIVE] = "live", [LEDGER_IS_ORPHAN] = "orphan"};
+
     return names[life];
 }
 
@@ -28,6 +29,7 @@ static json_t *process_of(const struct report_model *model)
 {
     const struct ledger_header *header = &model->header;
     json_t *process = json_object();
+
     json_object_set_new(process, "pid", json_integer(header->pid));
     json_object_set_new(process, "command", json_row__text(model->command));
     json_object_set_new(process, "jvm", json_row__text(model->jvm));
@@ -58,6 +60,7 @@ static json_t *process_of(const struct report_model *model)
 static json_t *tids_of(const struct report_thread *thread)
 {
     json_t *tids = json_array();
+
     for (uint32_t i = 0; i < thread->tid_count && i < LEDGER_THREAD_TIDS; i++)
         json_array_append_new(tids, json_integer(thread->tids[i]));
     return tids;
@@ -67,6 +70,7 @@ static json_t *metrics_of(const struct view *view, const struct thread_row *row)
 {
     json_t *metrics = json_object();
     uint64_t columns = report_columns__of_threads(&view->model->header);
+
     for (enum report_column column = COLUMN_KERNEL; column < COLUMN_COUNT; column++)
         if (columns & COLUMN_BIT(column))
             json_object_set_new(metrics, report_column__key(column),
@@ -79,6 +83,7 @@ static void add_single(json_t *object, const struct report_model *model,
                        const struct report_thread *thread)
 {
     json_t *renames = json_array();
+
     for (size_t i = 0; i < thread->rename_count; i++)
         json_array_append_new(renames, json_row__text(thread->renames[i]));
     json_object_set_new(object, "renames", renames);
@@ -113,6 +118,7 @@ static json_t *row_object(const struct view *view, const struct thread_row *row)
     const struct report_model *model = view->model;
     const struct report_thread *thread = &model->threads[row->first];
     json_t *object = json_object();
+
     json_object_set_new(object, "name", json_row__text(row->name));
     json_object_set_new(object, "kind", json_string(report_thread_kind__name(thread->kind)));
     json_object_set_new(object, "tids", row->count == 1 ? tids_of(thread) : json_array());
@@ -143,10 +149,12 @@ static json_t *row_object(const struct view *view, const struct thread_row *row)
 static json_t *unavailable_of(const struct report_model *model)
 {
     json_t *list = json_array();
+
     for (unsigned i = 0; i < SOURCE_COUNT; i++) {
         enum ledger_metric_source source = (enum ledger_metric_source)i;
         uint64_t missing = report_source__missing(model, source);
         json_t *names = json_array();
+
         for (unsigned metric = 0; metric < METRIC_COUNT; metric++)
             if (missing >> metric & 1)
                 json_array_append_new(
@@ -154,6 +162,7 @@ static json_t *unavailable_of(const struct report_model *model)
         if (missing) {
             const struct kernel_metric_source *row = kernel_metric_source__get(source);
             json_t *object = json_object();
+
             json_object_set_new(object, "source", json_string(row->name));
             json_object_set(object, "metrics", names);
             json_object_set_new(object, "errno", json_integer(model->header.source_error[i]));
@@ -168,9 +177,11 @@ static json_t *unavailable_of(const struct report_model *model)
 static json_t *kernel_threads_of(const struct report_model *model)
 {
     json_t *list = json_array();
+
     for (uint32_t i = 0; i < model->kernel_thread_count; i++) {
         const struct report_kernel_thread *kernel_thread = &model->kernel_threads[i];
         json_t *object = json_object();
+
         json_object_set_new(object, "tid", json_integer(kernel_thread->tid));
         json_object_set_new(object, "thread",
                             kernel_thread->thread == REPORT_NONE
@@ -189,6 +200,7 @@ static json_t *own_cost_of(const struct report_model *model)
 {
     struct report_own_cost cost = report_own_cost__of(model);
     json_t *object = json_object();
+
     json_object_set_new(object, "cpu_ns", json_row__integer(cost.sum_ns));
     json_object_set_new(object, "threads_cpu_ns", json_row__integer(cost.parts.threads_ns));
     json_object_set_new(object, "hooks_cpu_ns", json_row__integer(cost.parts.hooks_ns));
@@ -202,11 +214,13 @@ static json_t *balance_of(const struct report_model *model)
     const struct ledger_header *header = &model->header;
     struct report_balance balance = report_balance__of(model);
     json_t *object = json_object();
+
     json_object_set_new(object, "kernel_cpu_ns", json_row__integer(balance.kernel_ns));
     json_object_set_new(object, "charged_cpu_ns", json_row__integer(balance.charged_ns));
     json_object_set_new(object, "difference_ppm", json_integer(balance.difference_ppm));
     for (unsigned i = 0; i < REPORT_LOSSES; i++) {
         struct report_loss loss = report_loss__of(header, i);
+
         json_object_set_new(object, loss.key, json_row__integer(loss.count));
     }
     json_object_set_new(object, "positions_corrected",
@@ -230,6 +244,7 @@ int view_threads__json(const struct view *view)
 {
     FILE *out = view->screen.out;
     struct thread_rows *rows = view_threads__rows(view);
+
     fputs("{\"process\":", out);
     json_row__write(out, process_of(view->model));
     fputs(",\n\"threads\":[", out);
@@ -257,6 +272,7 @@ static void write_tids(struct csv *csv, const struct report_thread *thread, uint
 {
     char tids[LEDGER_THREAD_TIDS * 12 + 1] = "";
     size_t at = 0;
+
     for (uint32_t i = 0; count == 1 && i < thread->tid_count && i < LEDGER_THREAD_TIDS; i++)
         at += (size_t)snprintf(tids + at, sizeof(tids) - at, "%s%d", i ? " " : "", thread->tids[i]);
     csv__word(csv, tids);
@@ -266,18 +282,19 @@ static void write_virtual(struct csv *csv, const struct thread_row *row, bool is
 {
     const uint64_t values[] = {row->mounts, row->pinned, thread_row__mounted_ns(row),
                                row->parked_ns};
-    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
         if (is_virtual)
             csv__integer(csv, values[i]);
         else
             csv__empty(csv);
-    }
 }
 
 static void write_row(struct csv *csv, const struct view *view, const struct thread_row *row,
                       uint64_t columns, bool virtual_threads)
 {
     const struct report_thread *thread = &view->model->threads[row->first];
+
     csv__text(csv, row->name);
     csv__word(csv, report_thread_kind__name(thread->kind));
     write_tids(csv, thread, row->count);
@@ -301,6 +318,7 @@ int view_threads__csv(const struct view *view)
     struct thread_rows *rows = view_threads__rows(view);
     uint64_t columns = report_columns__of_threads(&view->model->header);
     bool virtual_threads = report_model__has_virtual_threads(view->model);
+
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         csv__word(&csv, heads[i]);
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)

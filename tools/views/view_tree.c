@@ -35,6 +35,7 @@ static int by_value(const void *a, const void *b)
 {
     const struct thread_key *x = a;
     const struct thread_key *y = b;
+
     if (x->value != y->value)
         return x->value > y->value ? -1 : 1;
     return x->thread < y->thread ? -1 : x->thread > y->thread;
@@ -45,6 +46,7 @@ static int by_name(const void *a, const void *b)
     const struct thread_key *x = a;
     const struct thread_key *y = b;
     int order = strcmp(x->name, y->name);
+
     return order ? order : x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
@@ -53,6 +55,7 @@ static enum order_key key_of(const struct view *view)
     static const char *const keys[] = {"cum", "base", "calls", "name", NULL};
     static const enum order_key orders[] = {ORDER_BY_CUM, ORDER_BY_BASE, ORDER_BY_CALLS,
                                             ORDER_BY_NAME};
+
     return orders[view__sort_index(view, keys)];
 }
 
@@ -61,9 +64,11 @@ static struct forest plant(const struct view *view)
     const struct report_model *model = view->model;
     struct forest forest = {.view = view};
     struct thread_key *keys = memory__zeroed(model->thread_count, sizeof(*keys));
+
     for (uint32_t i = 0; i < model->thread_count; i++) {
         const struct report_thread *thread = &model->threads[i];
         bool grown = thread->first_node < thread->end_node;
+
         if (view->selected[i])
             keys[forest.count++] = (struct thread_key){
                 i, grown ? model->cum[view->column][thread->first_node] : 0, thread->name.bytes};
@@ -92,12 +97,14 @@ static size_t indent_of(const struct view *view, uint32_t depth)
     size_t columns = view->screen.columns ? view->screen.columns : taken + NAME_COLUMNS_MAX;
     size_t room = columns > taken + NAME_ROOM_MIN ? columns - taken - NAME_ROOM_MIN : 0;
     size_t indent = (size_t)depth * INDENT_COLUMNS;
+
     return indent < room ? indent : room;
 }
 
 static uint64_t own_samples(const struct view *view, uint32_t node)
 {
     const struct report_model *model = view->model;
+
     if (!model->samples)
         return 0;
     return model->base[report_columns__samples_of(&model->header, view->column)][node];
@@ -123,6 +130,7 @@ static void write_node(const struct forest *forest, uint32_t index)
     size_t room = view->screen.columns > taken ? view->screen.columns - taken : 0;
     char level[24];
     char recursion[24];
+
     snprintf(level, sizeof(level), "%" PRIu32, node->depth);
     snprintf(recursion, sizeof(recursion), "%" PRIu32, node->level);
     screen__right(&view->screen, level, LEVEL_COLUMNS);
@@ -156,16 +164,16 @@ static void write_thread(const struct forest *forest, uint32_t thread)
     uint32_t count = row->end_node - row->first_node;
     uint32_t hidden = 0;
     uint64_t folded_ns = report_folded__most_cpu_ns(view->model, row);
+
     if (count && !forest->kept[row->first_node])
         return;
     view_row__thread(view, row);
     uint32_t *order = report_order__tree(view->model, thread, view->column, key_of(view));
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         if (forest->kept[order[i]])
             write_node(forest, order[i]);
         else
             hidden++;
-    }
     if (folded_ns)
         fprintf(view->screen.out,
                 "(no folded context of this thread had more than %s, %s of its CPU)\n",
@@ -179,6 +187,7 @@ static void write_thread(const struct forest *forest, uint32_t thread)
 int view_tree__text(const struct view *view)
 {
     struct forest forest = plant(view);
+
     view_row__title(view, "Call trees", "Base and Cum (of which Share)");
     fputs(screen__bold(&view->screen), view->screen.out);
     screen__right(&view->screen, "Level", LEVEL_COLUMNS);
@@ -207,6 +216,7 @@ static void write_json_node(const struct forest *forest, uint32_t index)
     const struct report_node *node = &model->nodes[index];
     uint64_t values[COLUMN_COUNT];
     json_t *object = view_row__method(model, node->method);
+
     if (node->kind == NODE_ROOT)
         json_object_set_new(object, "method", json_string("<thread>"));
     json_object_set_new(object, "kind", json_string(report_node_kind__name(node->kind)));
@@ -239,6 +249,7 @@ static void write_json_tree(const struct forest *forest, uint32_t thread)
     uint32_t count = row->end_node - row->first_node;
     uint32_t *order = report_order__tree(view->model, thread, view->column, key_of(view));
     uint32_t open = 0; /* nodes whose children are being written */
+
     for (uint32_t i = 0; i < count; i++) {
         if (!forest->kept[order[i]])
             continue;
@@ -261,6 +272,7 @@ static json_t *thread_members(const struct view *view, const struct report_threa
     json_t *object = json_object();
     json_t *tids = json_array();
     uint64_t folded_ns = report_folded__most_cpu_ns(view->model, thread);
+
     for (uint32_t i = 0; i < thread->tid_count && i < LEDGER_THREAD_TIDS; i++)
         json_array_append_new(tids, json_integer(thread->tids[i]));
     json_object_set_new(object, "name", json_row__text(thread->name));
@@ -282,10 +294,12 @@ int view_tree__json(const struct view *view)
     struct forest forest = plant(view);
     FILE *out = view->screen.out;
     const char *before = "\n{";
+
     fputs("{\"threads\":[", out);
     for (uint32_t i = 0; i < forest.count; i++) {
         const struct report_thread *thread = &view->model->threads[forest.threads[i]];
         bool grown = thread->first_node < thread->end_node;
+
         if (grown && !forest.kept[thread->first_node])
             continue;
         fputs(before, out);
@@ -311,9 +325,11 @@ static void write_csv_tree(const struct forest *forest, struct csv *csv, uint32_
     const struct report_thread *row = &model->threads[thread];
     uint32_t count = row->end_node - row->first_node;
     uint32_t *order = report_order__tree(model, thread, view->column, key_of(view));
+
     for (uint32_t i = 0; i < count; i++) {
         const struct report_node *node = &model->nodes[order[i]];
         uint64_t values[COLUMN_COUNT];
+
         if (!forest->kept[order[i]])
             continue;
         csv__text(csv, row->name);
@@ -343,6 +359,7 @@ int view_tree__csv(const struct view *view)
                                         "class",  "method", "signature", "calls"};
     struct forest forest = plant(view);
     struct csv csv = {.out = view->screen.out};
+
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
         csv__word(&csv, heads[i]);
     view_row__csv_heads(&csv, view->model, "base");
