@@ -77,7 +77,7 @@ static int create_ledger(struct agent *agent)
 
     if (options->live_dir)
         return ledger__create(&agent->ledger, options->live_dir, options->max_mem);
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
         int error = folders[i] && *folders[i]
                         ? ledger__create(&agent->ledger, folders[i], options->max_mem)
                         : -ENOENT;
@@ -98,15 +98,15 @@ static int make_snapshot_pattern(struct agent *agent)
     char folder[PATH_MAX];
     size_t used = 0;
 
-    if (file[0] != '/' && getcwd(folder, sizeof folder)) {
-        for (const char *c = folder; *c && used + 3 < sizeof agent->snapshot_pattern; c++) {
+    if (file[0] != '/' && getcwd(folder, sizeof(folder))) {
+        for (const char *c = folder; *c && used + 3 < sizeof(agent->snapshot_pattern); c++) {
             if (*c == '%')
                 agent->snapshot_pattern[used++] = '%';
             agent->snapshot_pattern[used++] = *c;
         }
         agent->snapshot_pattern[used++] = '/';
     }
-    if (used + strlen(file) >= sizeof agent->snapshot_pattern)
+    if (used + strlen(file) >= sizeof(agent->snapshot_pattern))
         return -ENAMETOOLONG;
     memcpy(agent->snapshot_pattern + used, file, strlen(file) + 1);
     return 0;
@@ -160,7 +160,7 @@ static void begin_budget(struct agent *agent)
     agent->ledger.header->rate_max = HOOK_RATE_FIRST;
     if (!options->plan)
         return;
-    if (plan__read(&agent->plan, options->plan, options->overhead_ppm, message, sizeof message) ==
+    if (plan__read(&agent->plan, options->plan, options->overhead_ppm, message, sizeof(message)) ==
         0)
         agent->ledger.header->planned = 1;
     else
@@ -247,7 +247,7 @@ static void undo(struct agent *agent)
     generated_names__end(&agent->generated);
     plan__delete(agent->plan);
     agent->plan = NULL;
-    memset(&agent->setup, 0, sizeof agent->setup);
+    memset(&agent->setup, 0, sizeof(agent->setup));
     if (agent->ledger.base) {
         ledger__unlink(&agent->ledger);
         ledger__close(&agent->ledger);
@@ -288,7 +288,7 @@ static int begin(struct agent *agent, JavaVM *vm, const char *options, bool atta
 static int read_options(const struct agent *agent, struct agent_options *options, const char *text)
 {
     char message[MESSAGE_BYTES];
-    int error = agent_options__parse(options, text, message, sizeof message);
+    int error = agent_options__parse(options, text, message, sizeof(message));
 
     log__begin_answer(options->answer);
     if (error)

@@ -163,7 +163,7 @@ static int add_callbacks(struct agent *agent)
     agent->java_threads.context = agent;
     agent->sampler.on_signal = on_sample_signal;
     return (int)(*agent->jvmti)
-        ->SetEventCallbacks(agent->jvmti, &callbacks.named, (jint)sizeof callbacks);
+        ->SetEventCallbacks(agent->jvmti, &callbacks.named, (jint)sizeof(callbacks));
 }
 
 int callbacks__set(struct agent *agent)

@@ -23,7 +23,7 @@ static int write_snapshot(struct snapshot_job *job)
 {
     struct agent *agent = job->agent;
     struct ledger_header *header = agent->ledger.header;
-    int error = snapshot__path(job->path, sizeof job->path, job->pattern, (int)getpid(),
+    int error = snapshot__path(job->path, sizeof(job->path), job->pattern, (int)getpid(),
                                header->snapshots + 1);
 
     if (error)

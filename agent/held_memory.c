@@ -9,7 +9,7 @@ static size_t quota_bytes(const struct agent *agent)
 
     methods = methods < HOOK_METHODS_MAX ? methods : HOOK_METHODS_MAX;
     return agent->quotas.methods
-               ? methods * (sizeof *agent->quotas.methods + sizeof *agent->quotas.left)
+               ? methods * (sizeof(*agent->quotas.methods) + sizeof(*agent->quotas.left))
                : 0;
 }
 

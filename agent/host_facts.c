@@ -36,16 +36,16 @@ static bool is_our_own(const char *argument)
 static ledger_ref command(struct ledger *ledger)
 {
     char text[COMMAND_MAX], line[COMMAND_MAX];
-    ssize_t length = read_file("/proc/self/cmdline", text, sizeof text);
+    ssize_t length = read_file("/proc/self/cmdline", text, sizeof(text));
     size_t used = 0;
 
     for (ssize_t at = 0; at < length; at += (ssize_t)strlen(text + at) + 1) {
         if (is_our_own(text + at))
             continue;
         used +=
-            (size_t)snprintf(line + used, sizeof line - used, "%s%s", used ? " " : "", text + at);
-        if (used >= sizeof line)
-            used = sizeof line - 1;
+            (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", used ? " " : "", text + at);
+        if (used >= sizeof(line))
+            used = sizeof(line) - 1;
     }
     return used ? ledger__string(ledger, line, used) : 0;
 }
@@ -61,8 +61,8 @@ static ledger_ref given_options(struct ledger *ledger, const char *options)
         size_t length = strcspn(options, ",");
 
         if (strncmp(options, "answer", 6) != 0 && strncmp(options, "strict=", 7) != 0 &&
-            used + length + 2 < sizeof text)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s", used ? "," : "",
+            used + length + 2 < sizeof(text))
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.*s", used ? "," : "",
                                      (int)length, options);
         options += length;
         options += *options == ',';
@@ -79,16 +79,16 @@ static ledger_ref machine(struct ledger *ledger)
 
     if (uname(&system) != 0)
         return 0;
-    if (read_file("/proc/cpuinfo", cpu, sizeof cpu) > 0) {
+    if (read_file("/proc/cpuinfo", cpu, sizeof(cpu)) > 0) {
         model = strstr(cpu, "model name");
         model = model ? strchr(model, ':') : NULL;
     }
     model = model ? model + 1 + (model[1] == ' ') : "unknown processor";
-    length = snprintf(text, sizeof text, "%s %s %s, %ld processors, %.*s", system.sysname,
+    length = snprintf(text, sizeof(text), "%s %s %s, %ld processors, %.*s", system.sysname,
                       system.release, system.machine, sysconf(_SC_NPROCESSORS_ONLN),
                       (int)strcspn(model, "\n"), model);
     return ledger__string(ledger, text,
-                          (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+                          (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1);
 }
 
 static void record_times(struct ledger_header *header, const struct ledger_time *time)
@@ -115,7 +115,7 @@ void host_facts__record(struct agent *agent, const char *options)
     struct ledger_header *header = ledger->header;
 
     record_times(header, &agent->setup.time);
-    (void)read_file("/proc/sys/kernel/random/boot_id", header->boot_id, sizeof header->boot_id);
+    (void)read_file("/proc/sys/kernel/random/boot_id", header->boot_id, sizeof(header->boot_id));
     header->boot_id[strcspn(header->boot_id, "\n")] = '\0';
     header->machine = machine(ledger);
     header->command = command(ledger);
@@ -138,7 +138,7 @@ void host_facts__record_jvm(struct agent *agent)
 
     (*jvmti)->GetSystemProperty(jvmti, "java.vm.name", &name);
     (*jvmti)->GetSystemProperty(jvmti, "java.vm.version", &version);
-    snprintf(text, sizeof text, "%s %s", name ? name : "unknown JVM", version ? version : "");
+    snprintf(text, sizeof(text), "%s %s", name ? name : "unknown JVM", version ? version : "");
     (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)version);
     agent->ledger.header->jvm = ledger__string(&agent->ledger, text, strlen(text));

@@ -148,11 +148,11 @@ static uint64_t rest_ns(const struct agent *agent)
 /* What killed JVMs of this user left beside the ledger takes memory. */
 static void tidy_up(const struct agent *agent)
 {
-    char folder[sizeof agent->ledger.path];
+    char folder[sizeof(agent->ledger.path)];
     char *slash;
     unsigned removed;
 
-    snprintf(folder, sizeof folder, "%s", agent->ledger.path);
+    snprintf(folder, sizeof(folder), "%s", agent->ledger.path);
     slash = strrchr(folder, '/');
     if (agent->options.keep_orphans || !slash)
         return;

@@ -30,13 +30,14 @@ typedef int (*read_value)(struct agent_options *options, const char *value,
 static int keep(char **slot, const char *value)
 {
     free(*slot);
+
     *slot = strdup(value);
     return *slot ? 0 : -ENOMEM;
 }
 
 static int expect(struct refusal *refusal, const char *expected)
 {
-    snprintf(refusal->expected, sizeof refusal->expected, "%s", expected);
+    snprintf(refusal->expected, sizeof(refusal->expected), "%s", expected);
     return -EINVAL;
 }
 
@@ -71,8 +72,8 @@ static int choose(const char *const *names, size_t count, const char *value,
             return (int)i;
     nearest = name__nearest(value, names, count);
     if (nearest && is_near(value, nearest))
-        snprintf(refusal->nearest, sizeof refusal->nearest, "%s", nearest);
-    list_names(refusal->expected, sizeof refusal->expected, names, count);
+        snprintf(refusal->nearest, sizeof(refusal->nearest), "%s", nearest);
+    list_names(refusal->expected, sizeof(refusal->expected), names, count);
     return -EINVAL;
 }
 
@@ -81,7 +82,7 @@ static int read_number(const struct unit_numbers *numbers, const char *value, ui
 {
     if (unit_number__read(numbers, value, number) == 0)
         return 0;
-    if (!unit_number__nearest(numbers, value, refusal->nearest, sizeof refusal->nearest))
+    if (!unit_number__nearest(numbers, value, refusal->nearest, sizeof(refusal->nearest)))
         refusal->nearest[0] = '\0';
     return expect(refusal, numbers->range);
 }
@@ -90,7 +91,7 @@ static int read_file(struct agent_options *options, const char *value, struct re
 {
     char path[PATH_MAX];
 
-    if (!*value || snapshot__path(path, sizeof path, value, 1, 1) != 0)
+    if (!*value || snapshot__path(path, sizeof(path), value, 1, 1) != 0)
         return expect(refusal, "a path with %p, %n, %t");
     return keep(&options->file, value);
 }
@@ -107,7 +108,7 @@ static int read_globs(struct glob_list **list, const char *value, struct refusal
 
     if (!*value || strcmp(value, "@") == 0)
         return expect(refusal, "pkg.Class.method;… or @FILE");
-    error = glob_list__new(&read, value, refusal->message, sizeof refusal->message);
+    error = glob_list__new(&read, value, refusal->message, sizeof(refusal->message));
     if (error)
         return error;
     glob_list__delete(*list);
@@ -132,7 +133,7 @@ static int read_events(struct agent_options *options, const char *value, struct 
         [LEDGER_EVENTS_JVMTI] = "jvmti",
         [LEDGER_EVENTS_INSTRUMENT] = "instrument",
     };
-    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
+    int chosen = choose(names, sizeof(names) / sizeof(*names), value, refusal);
 
     if (chosen >= 0)
         options->events = (enum ledger_event_mode)chosen;
@@ -148,8 +149,8 @@ static int refuse_metric(const char *word, size_t length, struct refusal *refusa
         names[2 * id] = kernel_metric__get((enum ledger_metric)id)->group;
         names[2 * id + 1] = kernel_metric__get((enum ledger_metric)id)->name;
     }
-    snprintf(copy, sizeof copy, "%.*s", (int)length, word);
-    (void)choose(names, sizeof names / sizeof *names, copy, refusal);
+    snprintf(copy, sizeof(copy), "%.*s", (int)length, word);
+    (void)choose(names, sizeof(names) / sizeof(*names), copy, refusal);
     return expect(refusal, kernel_metrics__groups());
 }
 
@@ -178,7 +179,7 @@ static int read_sample(struct agent_options *options, const char *value, struct 
         [LEDGER_SAMPLE_CPU] = "cpu",
         [LEDGER_SAMPLE_WALL] = "wall",
     };
-    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
+    int chosen = choose(names, sizeof(names) / sizeof(*names), value, refusal);
 
     if (chosen >= 0)
         options->sample = (enum ledger_sample_mode)chosen;
@@ -191,7 +192,7 @@ static int read_interval(struct agent_options *options, const char *value, struc
         {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
     static const struct unit_numbers intervals = {
         .units = units,
-        .unit_count = sizeof units / sizeof *units,
+        .unit_count = sizeof(units) / sizeof(*units),
         .least = SAMPLE_INTERVAL_NS_LEAST,
         .most = SAMPLE_INTERVAL_NS_MOST,
         .range = "100us to 1s",
@@ -209,7 +210,7 @@ static int read_sample_clock(struct agent_options *options, const char *value,
         [LEDGER_SAMPLE_CLOCK_PERF] = "perf",
         [LEDGER_SAMPLE_CLOCK_TIMER] = "timer",
     };
-    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
+    int chosen = choose(names, sizeof(names) / sizeof(*names), value, refusal);
 
     if (chosen >= 0)
         options->sample_clock = (enum ledger_sample_clock)chosen;
@@ -219,7 +220,7 @@ static int read_sample_clock(struct agent_options *options, const char *value,
 static int read_unwind(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"tables", "libunwind"};
-    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
+    int chosen = choose(names, sizeof(names) / sizeof(*names), value, refusal);
 
     if (chosen >= 0)
         options->unwind = chosen ? LEDGER_UNWIND_LIBUNWIND : LEDGER_UNWIND_TABLES;
@@ -248,13 +249,13 @@ static void suggest_percent(const char *value, struct refusal *refusal)
 
     if (end == value || value[0] == '-')
         return;
-    snprintf(with_sign, sizeof with_sign, "%.20s%%", value);
+    snprintf(with_sign, sizeof(with_sign), "%.20s%%", value);
     if (!read_percent(with_sign))
-        snprintf(with_sign, sizeof with_sign, "%lu%%", number);
+        snprintf(with_sign, sizeof(with_sign), "%lu%%", number);
     if (number && !read_percent(with_sign))
-        snprintf(with_sign, sizeof with_sign, "100%%");
+        snprintf(with_sign, sizeof(with_sign), "100%%");
     if (read_percent(with_sign))
-        snprintf(refusal->nearest, sizeof refusal->nearest, "%s", with_sign);
+        snprintf(refusal->nearest, sizeof(refusal->nearest), "%s", with_sign);
 }
 
 static int read_overhead(struct agent_options *options, const char *value, struct refusal *refusal)
@@ -263,7 +264,7 @@ static int read_overhead(struct agent_options *options, const char *value, struc
 
     if (strcmp(value, "any") != 0 && !ppm) {
         if (is_near(value, "any"))
-            snprintf(refusal->nearest, sizeof refusal->nearest, "any");
+            snprintf(refusal->nearest, sizeof(refusal->nearest), "any");
         else
             suggest_percent(value, refusal);
         return expect(refusal, "0.0001% to 100%, or any");
@@ -280,7 +281,7 @@ static int read_plan(struct agent_options *options, const char *value, struct re
 static int read_reuse(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"previous", "new"};
-    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
+    int chosen = choose(names, sizeof(names) / sizeof(*names), value, refusal);
 
     options->reuse_new = chosen == 1;
     return chosen < 0 ? chosen : 0;
@@ -289,7 +290,7 @@ static int read_reuse(struct agent_options *options, const char *value, struct r
 static int read_fold(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"auto", "none"};
-    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
+    int chosen = choose(names, sizeof(names) / sizeof(*names), value, refusal);
 
     options->fold_none = chosen == 1;
     return chosen < 0 ? chosen : 0;
@@ -298,7 +299,7 @@ static int read_fold(struct agent_options *options, const char *value, struct re
 static int read_orphans(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"tidy", "keep"};
-    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
+    int chosen = choose(names, sizeof(names) / sizeof(*names), value, refusal);
 
     options->keep_orphans = chosen == 1;
     return chosen < 0 ? chosen : 0;
@@ -312,7 +313,7 @@ static int read_max_mem(struct agent_options *options, const char *value, struct
     };
     static const struct unit_numbers sizes = {
         .units = units,
-        .unit_count = sizeof units / sizeof *units,
+        .unit_count = sizeof(units) / sizeof(*units),
         .least = MAX_MEM_LEAST,
         .most = MAX_MEM_MOST,
         .range = "1M to 16G",
@@ -327,7 +328,7 @@ static int read_recursion(struct agent_options *options, const char *value, stru
     static const struct unit_number_unit units[] = {{"", 1}};
     static const struct unit_numbers levels = {
         .units = units,
-        .unit_count = sizeof units / sizeof *units,
+        .unit_count = sizeof(units) / sizeof(*units),
         .least = 1,
         .most = LEDGER_RECURSION_MAX,
         .range = "1 to 16, or all",
@@ -337,7 +338,7 @@ static int read_recursion(struct agent_options *options, const char *value, stru
     int error = strcmp(value, "all") == 0 ? 0 : read_number(&levels, value, &number, refusal);
 
     if (error && is_near(value, "all"))
-        snprintf(refusal->nearest, sizeof refusal->nearest, "all");
+        snprintf(refusal->nearest, sizeof(refusal->nearest), "all");
     options->recursion = (uint32_t)number;
     return error;
 }
@@ -345,7 +346,7 @@ static int read_recursion(struct agent_options *options, const char *value, stru
 static int read_log(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
-    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
+    int chosen = choose(names, sizeof(names) / sizeof(*names), value, refusal);
 
     if (chosen >= 0)
         options->log = (enum log_level)chosen;
@@ -355,7 +356,7 @@ static int read_log(struct agent_options *options, const char *value, struct ref
 static int read_clock(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"rseq", "perf", "plain"};
-    int chosen = choose(names, sizeof names / sizeof *names, value, refusal);
+    int chosen = choose(names, sizeof(names) / sizeof(*names), value, refusal);
 
     if (chosen >= 0)
         options->clock = kernel_clock__by_name(value);
@@ -401,8 +402,8 @@ static const struct {
     {"stop", offsetof(struct agent_options, stop)},
 };
 
-#define WITH_VALUE_COUNT (sizeof with_value / sizeof *with_value)
-#define FLAG_COUNT       (sizeof flags / sizeof *flags)
+#define WITH_VALUE_COUNT (sizeof(with_value) / sizeof(*with_value))
+#define FLAG_COUNT       (sizeof(flags) / sizeof(*flags))
 
 bool agent_options__has(const struct agent_options *options, const char *name)
 {
@@ -438,12 +439,11 @@ static const char *nearest_option(const char *word)
 
 static bool read_flag(struct agent_options *options, const char *word)
 {
-    for (size_t i = 0; i < FLAG_COUNT; i++) {
+    for (size_t i = 0; i < FLAG_COUNT; i++)
         if (strcmp(word, flags[i].name) == 0) {
             *(bool *)((char *)options + flags[i].offset) = true;
             return true;
         }
-    }
     return false;
 }
 
@@ -520,7 +520,7 @@ static uint64_t default_metrics(void)
 
 static int set_defaults(struct agent_options *options)
 {
-    memset(options, 0, sizeof *options);
+    memset(options, 0, sizeof(*options));
     options->events = LEDGER_EVENTS_INSTRUMENT;
     options->overhead_ppm = OVERHEAD_PPM_DEFAULT;
     options->interval_ns = SAMPLE_INTERVAL_NS_DEFAULT;
@@ -586,5 +586,5 @@ void agent_options__free(struct agent_options *options)
     method_filter__release(&options->filter);
     free(options->answer);
     free(options->plan);
-    memset(options, 0, sizeof *options);
+    memset(options, 0, sizeof(*options));
 }

@@ -53,13 +53,12 @@ static const char *without_end_blanks(const char *text, char *copy, size_t copy_
 static void write_number(const struct unit_numbers *numbers, uint64_t value, char *text,
                          size_t text_bytes)
 {
-    for (size_t i = numbers->unit_count; i-- > 0;) {
+    for (size_t i = numbers->unit_count; i-- > 0;)
         if (value % numbers->units[i].factor == 0) {
             snprintf(text, text_bytes, "%" PRIu64 "%s", value / numbers->units[i].factor,
                      numbers->units[i].name);
             return;
         }
-    }
     snprintf(text, text_bytes, "%" PRIu64 "%s", value / numbers->units[0].factor,
              numbers->units[0].name);
 }
@@ -72,7 +71,7 @@ bool unit_number__nearest(const struct unit_numbers *numbers, const char *text, 
     char *end;
     double number, value;
 
-    text = without_end_blanks(text, copy, sizeof copy);
+    text = without_end_blanks(text, copy, sizeof(copy));
     number = strtod(text, &end);
     unit = end;
     if (!isdigit((unsigned char)text[0]))

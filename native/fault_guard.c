@@ -9,7 +9,7 @@ __thread struct fault_guard *fault_guard_current;
 
 static const int signals[] = {SIGSEGV, SIGBUS};
 
-#define SIGNALS (sizeof signals / sizeof *signals)
+#define SIGNALS (sizeof(signals) / sizeof(*signals))
 
 /* The host's. */
 static struct sigaction before[SIGNALS];

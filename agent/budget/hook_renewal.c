@@ -121,7 +121,7 @@ static uint32_t number_of(struct hook_renewal *renewal, const struct java_method
     struct numbered_class *class;
     char slashed[NAME_BYTES];
 
-    if (length >= sizeof slashed)
+    if (length >= sizeof(slashed))
         return 0;
     memcpy(slashed, method->class_name, length + 1);
     class_name__to_slashes(slashed, length);
@@ -163,7 +163,7 @@ static void find_heavy(struct hook_renewal *renewal, struct candidates *candidat
     candidates->least = renewal->total_weight * WEIGHT_PERCENT / 100 + 1;
     java_methods__each(&renewal->sampler->methods, weigh, candidates);
     candidates->heavy = candidates->count;
-    qsort(candidates->all, candidates->count, sizeof *candidates->all, heaviest_first);
+    qsort(candidates->all, candidates->count, sizeof(*candidates->all), heaviest_first);
 }
 
 /* And those that were called least when they fell silent, as many as there is room for. */
@@ -279,7 +279,7 @@ static void renew(struct hook_renewal *renewal, const struct budget_second *seco
 {
     uint64_t now_ns = second->now_ns;
     uint32_t methods = __atomic_load_n(&renewal->hooks->methods.count, __ATOMIC_ACQUIRE);
-    struct candidates *candidates = calloc(1, sizeof *candidates);
+    struct candidates *candidates = calloc(1, sizeof(*candidates));
 
     if (!candidates)
         return;

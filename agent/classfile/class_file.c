@@ -139,5 +139,5 @@ void class_writer__set_u4(struct class_writer *writer, size_t offset, uint32_t v
 void class_writer__close(struct class_writer *writer)
 {
     free(writer->bytes);
-    memset(writer, 0, sizeof *writer);
+    memset(writer, 0, sizeof(*writer));
 }

@@ -89,7 +89,7 @@ static int write_hooked(struct rewriting *rewriting, const struct hooked_method 
 static int note_hooked(struct class_rewrite *rewrite, uint32_t id)
 {
     if (rewrite->hooked_count % 32 == 0) {
-        uint32_t *more = realloc(rewrite->hooked, (rewrite->hooked_count + 32) * sizeof *more);
+        uint32_t *more = realloc(rewrite->hooked, (rewrite->hooked_count + 32) * sizeof(*more));
 
         if (!more)
             return -ENOMEM;
@@ -330,10 +330,10 @@ int class_rewriter__rewrite_and_tell(const uint8_t *bytes, size_t length, const 
     };
     int error;
 
-    memset(rewrite, 0, sizeof *rewrite);
+    memset(rewrite, 0, sizeof(*rewrite));
     error = rewrite_class(&rewriting);
     if (error)
-        memset(rewrite->methods, 0, sizeof rewrite->methods);
+        memset(rewrite->methods, 0, sizeof(rewrite->methods));
     constant_pool__close(&rewriting.pool);
     class_writer__close(&rewriting.body);
     return error;

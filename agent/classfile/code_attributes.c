@@ -163,7 +163,7 @@ static void write_attribute(struct table *table, size_t start, struct class_text
     const struct class_reader *reader = &table->reader;
     void (*correct)(struct table * table) = NULL;
 
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
         if (class_text__is(name, tables[i].name))
             correct = tables[i].correct;
     if (correct == leave_out)

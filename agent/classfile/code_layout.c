@@ -113,7 +113,7 @@ static int check_exceptions(const struct code_layout *layout, struct class_reade
 static int mark_caught(struct code_layout *layout)
 {
     const struct method_code *method = layout->method;
-    int32_t *step = calloc(method->length + 1u, sizeof *step);
+    int32_t *step = calloc(method->length + 1u, sizeof(*step));
     int32_t depth = 0;
 
     if (!step)
@@ -143,11 +143,11 @@ int code_layout__open(struct code_layout *layout, const struct method_code *meth
     size_t length = method->length + 1u;
     int error = -ENOMEM;
 
-    memset(layout, 0, sizeof *layout);
+    memset(layout, 0, sizeof(*layout));
     layout->method = method;
-    layout->flags = calloc(length, sizeof *layout->flags);
-    layout->label = calloc(length, sizeof *layout->label);
-    layout->position = calloc(length, sizeof *layout->position);
+    layout->flags = calloc(length, sizeof(*layout->flags));
+    layout->label = calloc(length, sizeof(*layout->label));
+    layout->position = calloc(length, sizeof(*layout->position));
     if (layout->flags && layout->label && layout->position)
         error = find_instructions(layout, reader);
     if (!error)
@@ -167,7 +167,7 @@ void code_layout__close(struct code_layout *layout)
     free(layout->label);
     free(layout->position);
     free(layout->trampolines);
-    memset(layout, 0, sizeof *layout);
+    memset(layout, 0, sizeof(*layout));
 }
 
 static uint32_t new_length(const struct code_layout *layout, uint32_t pc, uint32_t position)
@@ -193,12 +193,11 @@ static uint32_t place_trampolines(struct code_layout *layout, uint32_t pc, uint3
 {
     if (!(layout->flags[pc] & CODE_TRAMPOLINE))
         return position;
-    for (uint32_t i = 0; i < layout->trampoline_count; i++) {
+    for (uint32_t i = 0; i < layout->trampoline_count; i++)
         if (layout->trampolines[i].gap == pc) {
             layout->trampolines[i].position = position;
             position += GOTO_W_BYTES;
         }
-    }
     return position;
 }
 
@@ -233,7 +232,7 @@ static bool reaches(uint32_t from, uint32_t to)
 static int find_gaps(struct code_layout *layout)
 {
     const struct method_code *method = layout->method;
-    int32_t *step = calloc(method->length + 2u, sizeof *step);
+    int32_t *step = calloc(method->length + 2u, sizeof(*step));
     int32_t depth = 0;
 
     if (!step)
@@ -306,7 +305,7 @@ static int add_trampoline(struct code_layout *layout, uint32_t pc)
     gap = nearest_gap(layout, pc);
     if (gap == 0 || layout->trampoline_count == TRAMPOLINES_MAX)
         return LIMIT_BRANCH_REACH;
-    grown = realloc(layout->trampolines, (layout->trampoline_count + 1) * sizeof *grown);
+    grown = realloc(layout->trampolines, (layout->trampoline_count + 1) * sizeof(*grown));
     if (!grown)
         return -ENOMEM;
     layout->trampolines = grown;

@@ -274,12 +274,11 @@ static void write_code(const struct rewriting *rewriting)
     length_at = writer->length;
     class_writer__u4(writer, 0);
     code_layout__write(&rewriting->layout, writer);
-    for (int i = 0; i < HANDLERS; i++) {
+    for (int i = 0; i < HANDLERS; i++)
         if (rewriting->handlers[i]) {
             class_writer__copy(writer, leave->bytes, leave->length);
             class_writer__u1(writer, OP_ATHROW);
         }
-    }
     class_writer__set_u4(writer, length_at, (uint32_t)(writer->length - length_at - 4));
     write_exceptions(rewriting);
 }

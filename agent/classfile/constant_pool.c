@@ -30,7 +30,7 @@ static void skip_entry(struct class_reader *reader, uint8_t tag, size_t offset)
 {
     if (tag == CONSTANT_UTF8)
         class_reader__skip(reader, class_reader__u2(reader));
-    else if (tag < sizeof entry_bytes && entry_bytes[tag])
+    else if (tag < sizeof(entry_bytes) && entry_bytes[tag])
         class_reader__skip(reader, entry_bytes[tag]);
     else
         class_reader__fail(reader, offset, "a tag of the constant pool");
@@ -38,13 +38,13 @@ static void skip_entry(struct class_reader *reader, uint8_t tag, size_t offset)
 
 int constant_pool__read(struct constant_pool *pool, struct class_reader *reader)
 {
-    memset(pool, 0, sizeof *pool);
+    memset(pool, 0, sizeof(*pool));
     pool->bytes = reader->bytes;
     pool->count = class_reader__u2(reader);
     if (pool->count == 0)
         class_reader__fail(reader, reader->at - 2, "a constant pool count of 1 or more");
     pool->next = pool->count;
-    pool->offset = calloc(pool->count + 1u, sizeof *pool->offset);
+    pool->offset = calloc(pool->count + 1u, sizeof(*pool->offset));
     if (!pool->offset)
         return -ENOMEM;
     for (uint32_t index = 1; index < pool->count && class_reader__ok(reader); index++) {
@@ -65,7 +65,7 @@ void constant_pool__close(struct constant_pool *pool)
     free(pool->slots);
     free(pool->filled);
     class_writer__close(&pool->added);
-    memset(pool, 0, sizeof *pool);
+    memset(pool, 0, sizeof(*pool));
 }
 
 /* What stands behind the tag of an entry, or NULL if it is not of that kind. */
@@ -102,7 +102,7 @@ bool constant_pool__member(const struct constant_pool *pool, uint32_t index,
                                    CONSTANT_INVOKE_DYNAMIC};
     const uint8_t *here = NULL;
 
-    for (size_t i = 0; i < sizeof tags && !here; i++)
+    for (size_t i = 0; i < sizeof(tags) && !here; i++)
         here = entry(pool, index, tags[i]);
     here = here ? entry(pool, big_endian_u2(here + 2), CONSTANT_NAME_AND_TYPE) : NULL;
     return here && constant_pool__text(pool, big_endian_u2(here), name) &&
@@ -143,9 +143,9 @@ static bool has_key(const struct constant_pool *pool, const struct constant_pool
     const uint8_t *bytes = slot->index < pool->count ? pool->bytes : pool->added.bytes;
 
     bytes += slot->at;
-    return memcmp(bytes, key->head, sizeof key->head) == 0 &&
+    return memcmp(bytes, key->head, sizeof(key->head)) == 0 &&
            (key->text.length == 0 ||
-            memcmp(bytes + sizeof key->head, key->text.bytes, key->text.length) == 0);
+            memcmp(bytes + sizeof(key->head), key->text.bytes, key->text.length) == 0);
 }
 
 /* The slot of the entry, or the empty one that it may have (FNV-1a, linear probing). */
@@ -154,7 +154,7 @@ static struct constant_pool_slot *find_slot(const struct constant_pool *pool,
 {
     uint32_t hash = 2166136261u;
 
-    for (size_t i = 0; i < sizeof key->head; i++)
+    for (size_t i = 0; i < sizeof(key->head); i++)
         hash = (hash ^ key->head[i]) * 16777619u;
     for (uint32_t i = 0; i < key->text.length; i++)
         hash = (hash ^ key->text.bytes[i]) * 16777619u;
@@ -181,8 +181,8 @@ static bool make_table(struct constant_pool *pool)
         return true;
     for (pool->slot_count = SLOTS_LEAST; pool->slot_count < 4 * pool->count;)
         pool->slot_count *= 2;
-    pool->slots = calloc(pool->slot_count, sizeof *pool->slots);
-    pool->filled = calloc(pool->slot_count / 2, sizeof *pool->filled);
+    pool->slots = calloc(pool->slot_count, sizeof(*pool->slots));
+    pool->filled = calloc(pool->slot_count / 2, sizeof(*pool->filled));
     if (!pool->slots || !pool->filled) {
         pool->added.failed = true;
         return false;
@@ -214,7 +214,7 @@ static uint32_t add_key(struct constant_pool *pool, const struct entry_key *key)
     index = begin_entry(pool, key->head[0]);
     if (index == 0)
         return 0;
-    class_writer__copy(&pool->added, key->head + 1, sizeof key->head - 1);
+    class_writer__copy(&pool->added, key->head + 1, sizeof(key->head) - 1);
     class_writer__copy(&pool->added, key->text.bytes, key->text.length);
     if (pool->added.failed)
         return 0;

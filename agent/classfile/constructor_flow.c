@@ -46,12 +46,11 @@ static bool holds_this(const struct flow_state *state, uint32_t slot)
 
 static void forget(struct flow_state *state, uint32_t slot)
 {
-    for (uint32_t i = 0; i < state->copy_count; i++) {
+    for (uint32_t i = 0; i < state->copy_count; i++)
         if (state->copies[i] == slot) {
             state->copies[i] = state->copies[--state->copy_count];
             return;
         }
-    }
 }
 
 static void remember(struct flow *flow, struct flow_state *state, uint32_t slot)
@@ -353,8 +352,8 @@ int constructor_flow__mark(struct code_layout *layout, const struct constant_poo
         .layout = layout,
         .method = layout->method,
         .pool = pool,
-        .before = calloc(length, sizeof *flow.before),
-        .pending = calloc(length, sizeof *flow.pending),
+        .before = calloc(length, sizeof(*flow.before)),
+        .pending = calloc(length, sizeof(*flow.pending)),
         .is_pending = calloc(length, 1),
         .steps_left = *steps_left,
         .failed = layout->method->max_locals == 0,

@@ -6,7 +6,7 @@
 
 void method_code__read(struct method_code *method, struct class_reader *reader)
 {
-    memset(method, 0, sizeof *method);
+    memset(method, 0, sizeof(*method));
     method->max_stack = class_reader__u2(reader);
     method->max_locals = class_reader__u2(reader);
     method->length = class_reader__u4(reader);

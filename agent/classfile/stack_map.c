@@ -67,7 +67,7 @@ static bool make_room(struct item_list *list, uint32_t more)
 
     if (needed <= list->capacity)
         return true;
-    grown = realloc(list->items, (needed + needed / 2) * sizeof *grown);
+    grown = realloc(list->items, (needed + needed / 2) * sizeof(*grown));
     if (!grown)
         return false;
     list->items = grown;
@@ -234,7 +234,7 @@ static int item_of_argument(struct constant_pool *pool, struct class_text type, 
     };
     uint8_t kind = type.bytes[0];
 
-    item->tag = kind < sizeof tags ? tags[kind] : 0;
+    item->tag = kind < sizeof(tags) ? tags[kind] : 0;
     if (kind == 'L') {
         type.bytes++;
         type.length -= 2;
@@ -272,7 +272,7 @@ static int begin_frame(struct frame *frame, const struct item_list *initial)
     if (!make_room(&frame->locals, initial->count))
         return -ENOMEM;
     if (initial->count)
-        memcpy(frame->locals.items, initial->items, initial->count * sizeof *initial->items);
+        memcpy(frame->locals.items, initial->items, initial->count * sizeof(*initial->items));
     frame->locals.count = initial->count;
     return 0;
 }

@@ -40,7 +40,7 @@ static void begin_counting(struct class_hooks *hooks)
     header->default_filter = hooks->filter->include == NULL;
     header->filters++;
     header->hooked_classes = header->hooked_methods = header->filtered_methods = 0;
-    memset(header->unhooked, 0, sizeof header->unhooked);
+    memset(header->unhooked, 0, sizeof(header->unhooked));
     method_numbers__unmark(&hooks->methods, CLASS_COUNTED);
 }
 
@@ -459,8 +459,8 @@ ledger_ref class_hooks__resolve(void *context, uint64_t key)
 
     if (!method)
         return 0;
-    strncpy(class_name, numbered_class__name(method->class), sizeof class_name - 1);
-    class_name[sizeof class_name - 1] = '\0';
+    strncpy(class_name, numbered_class__name(method->class), sizeof(class_name) - 1);
+    class_name[sizeof(class_name) - 1] = '\0';
     class_name__to_dots(class_name, strlen(class_name));
     names = (struct ledger_method_names){.class_name = class_name,
                                          .name = method->name,

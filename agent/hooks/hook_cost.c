@@ -83,7 +83,7 @@ static uint64_t measure(const struct kernel_thread_setup *setup,
                         const JNINativeMethod hooks[HOOK_COUNT])
 {
     const struct java_thread_facts facts = {.name = "", .kind = THREAD_PLATFORM};
-    struct kernel_thread *thread = calloc(1, sizeof *thread);
+    struct kernel_thread *thread = calloc(1, sizeof(*thread));
     struct ledger_kernel_thread record = {.tid = gettid()};
     uint64_t ticks = 0;
 

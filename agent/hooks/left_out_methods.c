@@ -14,7 +14,7 @@ static bool make_room(struct left_out_methods *left_out)
 
     if (left_out->methods)
         return true;
-    room = mmap(NULL, HOOK_METHODS_MAX * sizeof *left_out->methods, PROT_READ | PROT_WRITE,
+    room = mmap(NULL, HOOK_METHODS_MAX * sizeof(*left_out->methods), PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)
         return false;

@@ -108,18 +108,18 @@ static bool is_listed(const struct listed_classes *listed, jvmtiEnv *jvmti, jcla
     if (!listed || !listed->hashes)
         return false;
     hash = hash_of(jvmti, class);
-    return bsearch(&hash, listed->hashes, (size_t)listed->count, sizeof hash, by_value) != NULL;
+    return bsearch(&hash, listed->hashes, (size_t)listed->count, sizeof(hash), by_value) != NULL;
 }
 
 /* Without memory none is known: some are transformed twice. */
 static jint *hashes_of(jvmtiEnv *jvmti, const jclass *classes, jint count)
 {
-    jint *hashes = malloc((size_t)count * sizeof *hashes);
+    jint *hashes = malloc((size_t)count * sizeof(*hashes));
 
     for (jint i = 0; hashes && i < count; i++)
         hashes[i] = hash_of(jvmti, classes[i]);
     if (hashes)
-        qsort(hashes, (size_t)count, sizeof *hashes, by_value);
+        qsort(hashes, (size_t)count, sizeof(*hashes), by_value);
     return hashes;
 }
 
@@ -145,12 +145,11 @@ jint loaded_classes__transform(struct class_hooks *hooks, JNIEnv *jni, choose_cl
         return 0;
     if (listed)
         now.hashes = hashes_of(jvmti, classes, now.count);
-    for (jint i = 0; i < now.count; i++) {
+    for (jint i = 0; i < now.count; i++)
         if (!is_listed(listed, jvmti, classes[i]) && is_chosen(hooks, jni, choose, classes[i]))
             classes[chosen++] = classes[i];
         else
             (*jni)->DeleteLocalRef(jni, classes[i]);
-    }
     began = own_cost__begin_classes(hooks->own_cost, true);
     for (jint done = 0; done < chosen; done += BATCH)
         transform_batch(&transformation, classes + done,

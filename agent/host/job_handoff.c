@@ -64,12 +64,11 @@ bool job_handoff__rest(struct job_handoff *handoff, uint64_t for_ns)
     until.tv_sec += (time_t)(((uint64_t)until.tv_nsec + for_ns) / 1000000000u);
     until.tv_nsec = (long)(((uint64_t)until.tv_nsec + for_ns) % 1000000000u);
     pthread_mutex_lock(&handoff->lock);
-    while (!handoff->is_over && !error) {
+    while (!handoff->is_over && !error)
         if (handoff->job)
             run_job(handoff);
         else
             error = pthread_cond_timedwait(&handoff->wake, &handoff->lock, &until);
-    }
     is_over = handoff->is_over;
     /* Somebody waits for what was asked before the end; after it nobody can ask. */
     while (handoff->job)

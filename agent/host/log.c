@@ -39,7 +39,7 @@ void log__line(enum log_level level, const char *format, ...)
 {
     static const char prefix[] = "treadle: ";
     char line[4096];
-    size_t used = sizeof prefix - 1;
+    size_t used = sizeof(prefix) - 1;
     int saved = errno, length;
     va_list arguments;
 
@@ -47,13 +47,13 @@ void log__line(enum log_level level, const char *format, ...)
         return;
     memcpy(line, prefix, used);
     va_start(arguments, format);
-    length = vsnprintf(line + used, sizeof line - used - 1, format, arguments);
+    length = vsnprintf(line + used, sizeof(line) - used - 1, format, arguments);
     va_end(arguments);
     if (length > 0)
-        used += (size_t)length < sizeof line - used - 1 ? (size_t)length : sizeof line - used - 2;
+        used += (size_t)length < sizeof(line) - used - 1 ? (size_t)length : sizeof(line) - used - 2;
     line[used++] = '\n';
     (void)!write(STDERR_FILENO, line, used);
     if (answer_fd >= 0)
-        (void)!write(answer_fd, line + sizeof prefix - 1, used - (sizeof prefix - 1));
+        (void)!write(answer_fd, line + sizeof(prefix) - 1, used - (sizeof(prefix) - 1));
     errno = saved;
 }

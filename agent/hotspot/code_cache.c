@@ -16,7 +16,7 @@ bool code_cache__open(struct code_cache *cache, const struct vm_structs *structs
     const char *const *heaps;
     int32_t count;
 
-    memset(cache, 0, sizeof *cache);
+    memset(cache, 0, sizeof(*cache));
     cache->structs = structs;
     if (!array)
         return false;

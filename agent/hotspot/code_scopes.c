@@ -167,10 +167,9 @@ uint32_t code_scopes__read(const struct vm_structs *structs, const struct code_b
     if (!description)
         return 0;
     offset = (uint32_t)vm_structs__int(description, structs->pc_scope_offset);
-    while (offset != NO_SCOPE && count < CODE_SCOPES_MAX) {
+    while (offset != NO_SCOPE && count < CODE_SCOPES_MAX)
         if (!read_scope(&info, &offset, &scopes[count++]))
             return 0;
-    }
     /* The outermost is what was compiled: that says that all of it was read as it was written. */
     return count && offset == NO_SCOPE && scopes[count - 1].method == blob->method ? count : 0;
 }

@@ -37,7 +37,7 @@ static const char *text_at(const char *entry, uint64_t offset)
 {
     const char *text;
 
-    memcpy(&text, entry + offset, sizeof text);
+    memcpy(&text, entry + offset, sizeof(text));
     return text;
 }
 
@@ -52,7 +52,7 @@ static uint64_t field_offset(const struct vm_structs *structs, const char *type,
     for (; text_at(entry, structs->type_name); entry += structs->stride)
         if (strcmp(text_at(entry, structs->type_name), type) == 0 &&
             strcmp(text_at(entry, structs->field_name), field) == 0)
-            memcpy(&offset, entry + structs->offset, sizeof offset);
+            memcpy(&offset, entry + structs->offset, sizeof(offset));
     return offset;
 }
 
@@ -86,8 +86,9 @@ pid_t java_tid__of(const struct java_tid *java_tid, JNIEnv *jni, jobject thread)
     if (!java_tid->eetop || !java_tid->os_thread || !java_tid->id)
         return 0;
     vm_thread = (uint64_t)(*jni)->GetLongField(jni, thread, java_tid->eetop);
-    if (!vm_thread || !read_memory(vm_thread + java_tid->os_thread, &os_thread, sizeof os_thread) ||
-        !os_thread || !read_memory(os_thread + java_tid->id, &tid, sizeof tid))
+    if (!vm_thread ||
+        !read_memory(vm_thread + java_tid->os_thread, &os_thread, sizeof(os_thread)) ||
+        !os_thread || !read_memory(os_thread + java_tid->id, &tid, sizeof(tid)))
         return 0;
     return tid > 0 ? tid : 0;
 }

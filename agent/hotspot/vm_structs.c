@@ -111,7 +111,7 @@ static const struct {
     {"JavaFrameAnchor", "_last_Java_fp", FIELD(anchor_fp), OPTIONAL},
 };
 
-#define FIELD_COUNT (sizeof fields / sizeof *fields)
+#define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
 
 /* What libjvm says of its tables' layout. */
 static uint64_t exported(const char *name)
@@ -171,7 +171,7 @@ static void walk_table(const struct table *table, line_visit visit, void *contex
 
 static void walk_tables(line_visit visit, void *context)
 {
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
         walk_table(&tables[i], visit, context);
 }
 
@@ -235,7 +235,7 @@ static void find_flag_lines(void *context, const struct line *line)
     } sought[] = {{"flags", &found->flags}, {"numFlags", &found->count}, {"_name", &found->name},
                   {"_addr", &found->value}, {"_flags", &found->state},   {NULL, &found->type}};
 
-    for (size_t i = 0; i < sizeof sought / sizeof *sought; i++)
+    for (size_t i = 0; i < sizeof(sought) / sizeof(*sought); i++)
         if (is_line_of(line, "JVMFlag", sought[i].field))
             *sought[i].into = *line;
 }
@@ -252,7 +252,7 @@ static const char *find_flag(struct flag_lines *lines, const char *name)
     const char *flag;
     uint64_t count;
 
-    memset(lines, 0, sizeof *lines);
+    memset(lines, 0, sizeof(*lines));
     walk_tables(find_flag_lines, lines);
     flag = (const char *)(uintptr_t)value_of(&lines->flags);
     count = flag && lines->type.size && lines->name.type && lines->value.type
@@ -293,7 +293,7 @@ bool vm_structs__set_flag(const char *name, bool on)
 
 bool vm_structs__read(struct vm_structs *structs, const char **missing)
 {
-    memset(structs, 0xff, sizeof *structs);
+    memset(structs, 0xff, sizeof(*structs));
     structs->code_cache_heaps = NULL;
     structs->call_stub_return_address = NULL;
     structs->vm_major_version = NULL;

@@ -16,7 +16,7 @@ void generated_names__init(struct generated_names *names)
     void *slots = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    memset(names, 0, sizeof *names);
+    memset(names, 0, sizeof(*names));
     pthread_mutex_init(&names->lock, NULL);
     names->slots = slots == MAP_FAILED ? NULL : slots;
 }
@@ -25,7 +25,7 @@ void generated_names__end(struct generated_names *names)
 {
     if (names->slots)
         munmap(names->slots, TABLE_BYTES);
-    memset(names, 0, sizeof *names);
+    memset(names, 0, sizeof(*names));
 }
 
 static bool is_digit(char c)

@@ -52,7 +52,7 @@ bool glob__matches(const char *glob, size_t glob_length, const char *text, size_
     const char *glob_end = glob + glob_length, *text_end = text + text_length;
     const char *star = NULL, *retry = NULL;
 
-    while (text < text_end) {
+    while (text < text_end)
         if (glob < glob_end && *glob == '*') {
             star = glob++;
             retry = text;
@@ -65,7 +65,6 @@ bool glob__matches(const char *glob, size_t glob_length, const char *text, size_
         } else {
             return false;
         }
-    }
     while (glob < glob_end && *glob == '*')
         glob++;
     return glob == glob_end;
@@ -96,7 +95,7 @@ static struct glob_group *group(struct glob_list *list, const char *literal, siz
     made = find(list, literal, length, hash);
     if (made)
         return made;
-    made = calloc(1, sizeof *made);
+    made = calloc(1, sizeof(*made));
     if (!made)
         return NULL;
     made->literal = literal;
@@ -110,11 +109,11 @@ static struct glob_group *group(struct glob_list *list, const char *literal, siz
 static int note_length(struct glob_list *list, size_t length)
 {
     if (length >= list->lengths) {
-        bool *grown = realloc(list->has_tails, (length + 1) * sizeof *grown);
+        bool *grown = realloc(list->has_tails, (length + 1) * sizeof(*grown));
 
         if (!grown)
             return -ENOMEM;
-        memset(grown + list->lengths, 0, (length + 1 - list->lengths) * sizeof *grown);
+        memset(grown + list->lengths, 0, (length + 1 - list->lengths) * sizeof(*grown));
         list->has_tails = grown;
         list->lengths = length + 1;
     }
@@ -129,7 +128,7 @@ static int add_tail(struct glob_list *list, struct glob_group *of, const char *g
 
     if (note_length(list, literal_length) != 0)
         return -ENOMEM;
-    tail = calloc(1, sizeof *tail);
+    tail = calloc(1, sizeof(*tail));
     if (!tail)
         return -ENOMEM;
     *tail = (struct glob_tail){of->tails, glob + literal_length, length - literal_length};
@@ -182,7 +181,7 @@ static int add_line(struct glob_list *list, const char *line, size_t length)
 /* Room for so many bytes, which the list owns. */
 static struct glob_source *source(struct glob_list *list, size_t length)
 {
-    struct glob_source *made = malloc(sizeof *made + length);
+    struct glob_source *made = malloc(sizeof(*made) + length);
 
     if (!made)
         return NULL;
@@ -271,7 +270,7 @@ static int add_items(struct glob_list *list, char *items, char *message, size_t 
 
 int glob_list__new(struct glob_list **list, const char *text, char *message, size_t message_bytes)
 {
-    struct glob_list *made = calloc(1, sizeof *made);
+    struct glob_list *made = calloc(1, sizeof(*made));
     struct glob_source *items = made ? source(made, strlen(text) + 1) : NULL;
     int error = items ? 0 : -ENOMEM;
 
@@ -306,8 +305,7 @@ void glob_list__delete(struct glob_list *list)
 
     if (!list)
         return;
-    HASH_ITER(hh, list->groups, at, next)
-    {
+    HASH_ITER (hh, list->groups, at, next) {
         HASH_DELETE(hh, list->groups, at);
         delete_group(at);
     }

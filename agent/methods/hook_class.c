@@ -193,7 +193,7 @@ static void add_enter(struct class_writer *out)
         OP_LRETURN,
     };
     const struct method_text enter = {
-        ACC_PUBLIC | ACC_STATIC, HOOKS_ENTER, HOOKS_PUSH_TYPE, 2, 1, code, sizeof code};
+        ACC_PUBLIC | ACC_STATIC, HOOKS_ENTER, HOOKS_PUSH_TYPE, 2, 1, code, sizeof(code)};
 
     add_method(out, &enter, HOOKS_FORCE_INLINE);
 }
@@ -224,7 +224,7 @@ static void add_open(struct class_writer *out)
         OP_LRETURN,
     };
     const struct method_text open = {ACC_STATIC, HOOKS_OPEN, HOOKS_PUSH_TYPE, 2,
-                                     1,          code,       sizeof code};
+                                     1,          code,       sizeof(code)};
 
     add_method(out, &open, HOOKS_DONT_INLINE);
 }
@@ -254,7 +254,7 @@ static void add_silent(struct class_writer *out)
         OP_RETURN,
     };
     const struct method_text silent = {ACC_STATIC, HOOKS_SILENT, HOOKS_SILENT_TYPE, 4,
-                                       1,          code,         sizeof code};
+                                       1,          code,         sizeof(code)};
 
     add_method(out, &silent, 0);
 }
@@ -267,7 +267,7 @@ static void add_exit(struct class_writer *out, uint32_t name, uint8_t native_met
         OP_LLOAD_0, OP_INVOKESTATIC, 0,       native_method, OP_RETURN,
     };
     const struct method_text leave = {
-        ACC_PUBLIC | ACC_STATIC, (uint16_t)name, HOOKS_POP_TYPE, 4, 2, code, sizeof code};
+        ACC_PUBLIC | ACC_STATIC, (uint16_t)name, HOOKS_POP_TYPE, 4, 2, code, sizeof(code)};
 
     add_method(out, &leave, HOOKS_FORCE_INLINE);
 }
@@ -282,7 +282,7 @@ static void add_initialiser(struct class_writer *out)
         OP_RETURN,
     };
     const struct method_text initialiser = {ACC_STATIC, HOOKS_CLINIT, POOL_RUN_TYPE, 1,
-                                            0,          code,         sizeof code};
+                                            0,          code,         sizeof(code)};
 
     add_method(out, &initialiser, 0);
 }
@@ -315,7 +315,7 @@ static void add_hooks_pool(struct class_writer *out)
                                         "Ljdk/internal/vm/annotation/DontInline;",
                                         "Ljdk/internal/vm/annotation/Stable;"};
 
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         add_text(out, texts[i]);
     add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_OFF, HOOKS_BYTES_TYPE);
     add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_OFF_AND_TYPE);
@@ -379,7 +379,7 @@ static void write_linker(struct class_writer *out)
 {
     static const uint8_t code[] = {OP_INVOKESTATIC, 0, LINKER_LINK_METHOD, OP_RETURN};
     const struct method_text run = {
-        ACC_PUBLIC | ACC_STATIC, LINKER_RUN, POOL_RUN_TYPE, 0, 0, code, sizeof code};
+        ACC_PUBLIC | ACC_STATIC, LINKER_RUN, POOL_RUN_TYPE, 0, 0, code, sizeof(code)};
 
     begin_class(out, LINKER_CLASS, LINKER_POOL_COUNT);
     add_text(out, "run");

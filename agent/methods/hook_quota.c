@@ -26,14 +26,14 @@ static void give_back(void *start, size_t bytes)
 int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
                        const struct ledger_time *time)
 {
-    void *methods = address_space(HOOK_METHODS_MAX * sizeof *quotas->methods);
-    void *left = address_space(HOOK_SLOTS_MAX * sizeof *quotas->left);
-    void *renewed = address_space(SLOTS_MAX * sizeof *quotas->renewed);
+    void *methods = address_space(HOOK_METHODS_MAX * sizeof(*quotas->methods));
+    void *left = address_space(HOOK_SLOTS_MAX * sizeof(*quotas->left));
+    void *renewed = address_space(SLOTS_MAX * sizeof(*quotas->renewed));
 
     if (!methods || !left || !renewed) {
-        give_back(methods, HOOK_METHODS_MAX * sizeof *quotas->methods);
-        give_back(left, HOOK_SLOTS_MAX * sizeof *quotas->left);
-        give_back(renewed, SLOTS_MAX * sizeof *quotas->renewed);
+        give_back(methods, HOOK_METHODS_MAX * sizeof(*quotas->methods));
+        give_back(left, HOOK_SLOTS_MAX * sizeof(*quotas->left));
+        give_back(renewed, SLOTS_MAX * sizeof(*quotas->renewed));
         return -ENOMEM;
     }
     quotas->ledger = ledger;
@@ -51,10 +51,10 @@ void hook_quotas__end(struct hook_quotas *quotas)
 {
     if (!quotas->methods)
         return;
-    munmap(quotas->methods, HOOK_METHODS_MAX * sizeof *quotas->methods);
-    munmap(quotas->left, HOOK_SLOTS_MAX * sizeof *quotas->left);
-    munmap(quotas->renewed, SLOTS_MAX * sizeof *quotas->renewed);
-    memset(quotas, 0, sizeof *quotas);
+    munmap(quotas->methods, HOOK_METHODS_MAX * sizeof(*quotas->methods));
+    munmap(quotas->left, HOOK_SLOTS_MAX * sizeof(*quotas->left));
+    munmap(quotas->renewed, SLOTS_MAX * sizeof(*quotas->renewed));
+    memset(quotas, 0, sizeof(*quotas));
 }
 
 void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named,

@@ -15,7 +15,7 @@ static void full_name__make(struct full_name *name, const char *class_name, cons
     size_t class_length = strlen(class_name), method_length = strlen(method_name);
 
     name->length = class_length + 1 + method_length;
-    name->text = name->length <= sizeof name->room ? name->room : malloc(name->length);
+    name->text = name->length <= sizeof(name->room) ? name->room : malloc(name->length);
     if (!name->text)
         return;
     memcpy(name->text, class_name, class_length);
@@ -33,7 +33,7 @@ void method_filter__release(struct method_filter *filter)
 {
     glob_list__delete(filter->include);
     glob_list__delete(filter->exclude);
-    memset(filter, 0, sizeof *filter);
+    memset(filter, 0, sizeof(*filter));
 }
 
 bool method_filter__admits(const struct method_filter *filter, const char *class_name,

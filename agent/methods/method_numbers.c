@@ -20,7 +20,7 @@ struct numbered_class {
 
 void method_numbers__init(struct method_numbers *methods, size_t bytes_max)
 {
-    memset(methods, 0, sizeof *methods);
+    memset(methods, 0, sizeof(*methods));
     pthread_mutex_init(&methods->lock, NULL);
     methods->bytes_max = bytes_max;
 }
@@ -334,9 +334,7 @@ void method_numbers__unmark(struct method_numbers *methods, enum class_mark mark
     struct numbered_class *class, *next;
 
     pthread_mutex_lock(&methods->lock);
-    HASH_ITER(hh, methods->classes, class, next)
-    {
+    HASH_ITER (hh, methods->classes, class, next)
         __atomic_fetch_and(&class->marks, ~(unsigned)mark, __ATOMIC_ACQ_REL);
-    }
     pthread_mutex_unlock(&methods->lock);
 }

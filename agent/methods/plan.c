@@ -62,7 +62,7 @@ static int add_method(struct plan *plan, const char *name, size_t length, struct
     HASH_FIND(hh, plan->methods, name, length, method);
     if (method)
         return 0;
-    method = calloc(1, sizeof *method + length);
+    method = calloc(1, sizeof(*method) + length);
     if (!method)
         return -ENOMEM;
     memcpy(method->name, name, length);
@@ -140,7 +140,7 @@ int plan__read(struct plan **plan, const char *path, uint32_t overhead_ppm, char
                size_t message_bytes)
 {
     struct ledger_reader *reader = ledger_reader__open(path, message, message_bytes);
-    struct plan *made = reader ? calloc(1, sizeof *made) : NULL;
+    struct plan *made = reader ? calloc(1, sizeof(*made)) : NULL;
     int error = reader ? 0 : -EINVAL;
 
     if (reader && !made)
@@ -168,8 +168,7 @@ void plan__delete(struct plan *plan)
     if (!plan)
         return;
     /* NOLINTBEGIN(clang-analyzer-unix.Malloc): what is freed has been taken out of the table */
-    HASH_ITER(hh, plan->methods, method, next)
-    {
+    HASH_ITER (hh, plan->methods, method, next) {
         HASH_DEL(plan->methods, method);
         free(method);
     }

@@ -154,7 +154,7 @@ static bool list_methods(const struct call_totals *totals, struct chosen_method 
     while ((ref = ledger_reader__next(totals->reader, LEDGER_METHODS, ref)) != 0)
         room++;
     *count = 0;
-    *methods = calloc(room, sizeof **methods);
+    *methods = calloc(room, sizeof(**methods));
     if (!*methods)
         return false;
     while ((ref = ledger_reader__next(totals->reader, LEDGER_METHODS, ref)) != 0) {
@@ -216,9 +216,9 @@ static void choose(const struct ledger_header *header, struct chosen_method *met
 {
     uint64_t room_ns = program_ns(header) / 1000000 * overhead_ppm / 100 * ROOM_PERCENT;
 
-    qsort(methods, count, sizeof *methods, compare_worth);
+    qsort(methods, count, sizeof(*methods), compare_worth);
     room_ns = room_ns / 2 + hook(methods, count, room_ns / 2, true);
-    qsort(methods, count, sizeof *methods, compare_calls);
+    qsort(methods, count, sizeof(*methods), compare_calls);
     (void)hook(methods, count, room_ns, false);
 }
 
@@ -227,9 +227,9 @@ static int begin_totals(struct call_totals *totals, bool has_every_call)
 {
     size_t nodes = has_every_call ? (size_t)totals->last_node + 1 : 1;
 
-    totals->cum_ns = calloc(nodes, sizeof *totals->cum_ns);
-    totals->children = calloc(nodes, sizeof *totals->children);
-    totals->methods = calloc((size_t)totals->last_method + 1, sizeof *totals->methods);
+    totals->cum_ns = calloc(nodes, sizeof(*totals->cum_ns));
+    totals->children = calloc(nodes, sizeof(*totals->children));
+    totals->methods = calloc((size_t)totals->last_method + 1, sizeof(*totals->methods));
     return totals->cum_ns && totals->children && totals->methods ? 0 : -ENOMEM;
 }
 

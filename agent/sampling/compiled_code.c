@@ -27,7 +27,7 @@ struct known_place {
 void compiled_code__init(struct compiled_code *code, const struct code_cache *cache,
                          struct java_methods *java)
 {
-    memset(code, 0, sizeof *code);
+    memset(code, 0, sizeof(*code));
     code->cache = cache;
     code->java = java;
 }
@@ -93,8 +93,7 @@ static void forget_places(struct compiled_code *code)
 {
     struct known_place *place, *next;
 
-    HASH_ITER(hh, code->places, place, next)
-    {
+    HASH_ITER (hh, code->places, place, next) {
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is the table's until it is out of it */
         HASH_DEL(code->places, place);
         free(place);
@@ -109,10 +108,10 @@ static struct compiled_method *add_code(struct compiled_code *code, uint64_t ide
     struct known_code *known;
 
     /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): uthash's hash */
-    HASH_FIND(hh, code->known, &key, sizeof key, known);
+    HASH_FIND(hh, code->known, &key, sizeof(key), known);
     if (known)
         return &known->method;
-    known = calloc(1, sizeof *known);
+    known = calloc(1, sizeof(*known));
     if (!known)
         return NULL;
     known->key = key;
@@ -121,7 +120,7 @@ static struct compiled_method *add_code(struct compiled_code *code, uint64_t ide
                                  .end = code->reading.blob.end,
                                  .loaded_ns = when_ns,
                                  .method = code->reading.scopes[code->reading.count - 1].method};
-    HASH_ADD(hh, code->known, key, sizeof known->key, known);
+    HASH_ADD(hh, code->known, key, sizeof(known->key), known);
     if (known->hh.tbl)
         return &known->method;
     free(known);
@@ -140,11 +139,11 @@ static const struct compiled_place *add_place(struct compiled_code *code,
     place = calloc(1, bytes);
     if (!place)
         return NULL;
-    memcpy(place->scopes, code->reading.scopes, code->reading.count * sizeof *place->scopes);
+    memcpy(place->scopes, code->reading.scopes, code->reading.count * sizeof(*place->scopes));
     place->key = *key;
     place->place = (struct compiled_place){method, code->reading.count, place->scopes};
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the table has let go of what was freed */
-    HASH_ADD(hh, code->places, key, sizeof place->key, place);
+    HASH_ADD(hh, code->places, key, sizeof(place->key), place);
     if (place->hh.tbl) {
         code->place_bytes += bytes;
         return &place->place;
@@ -161,7 +160,7 @@ const struct compiled_place *compiled_code__find(struct compiled_code *code, uin
     struct known_place *known;
 
     /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): uthash's hash */
-    HASH_FIND(hh, code->places, &key, sizeof key, known);
+    HASH_FIND(hh, code->places, &key, sizeof(key), known);
     if (known)
         return &known->place;
     if (!read_raw(code, &key)) {
@@ -184,8 +183,7 @@ void compiled_code__tidy(struct compiled_code *code)
     if (HASH_COUNT(code->known) < COMPILED_CODES_MAX)
         return;
     forget_places(code);
-    HASH_ITER(hh, code->known, known, next)
-    {
+    HASH_ITER (hh, code->known, known, next) {
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is the table's until it is out of it */
         HASH_DEL(code->known, known);
         free(known);

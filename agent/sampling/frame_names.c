@@ -17,7 +17,7 @@ void frame_names__init(struct frame_names *names, struct ledger *ledger,
                        const struct stack_walker *walker, struct java_methods *methods,
                        struct compiled_code *code)
 {
-    memset(names, 0, sizeof *names);
+    memset(names, 0, sizeof(*names));
     names->ledger = ledger;
     names->walker = walker;
     names->methods = methods;
@@ -161,12 +161,11 @@ void frame_names__read(struct frame_names *names, const struct sample *sample, b
 
         add_raw(names, frames, sample, &sample->frames[i]);
         frames->top_count = i ? frames->top_count : frames->count;
-        for (uint32_t at = before; is_virtual && at < frames->count; at++) {
+        for (uint32_t at = before; is_virtual && at < frames->count; at++)
             if (is_entry_of_continuation(&frames->frame[at])) {
                 frames->walked = frames->count = at;
                 return;
             }
-        }
     }
     frames->walked = frames->count;
 }
@@ -183,7 +182,7 @@ struct java_method *frame_names__method_of(struct frame_names *names, ledger_ref
     HASH_FIND_INT(names->exact, &record, entry);
     if (entry)
         return entry->method;
-    entry = calloc(1, sizeof *entry);
+    entry = calloc(1, sizeof(*entry));
     if (!entry)
         return NULL;
     entry->record = record;

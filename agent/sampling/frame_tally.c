@@ -30,17 +30,17 @@ static struct ledger_tally *tally_of(struct frame_tallies *tallies, ledger_ref t
     struct frame_tally *tally;
 
     /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
-    HASH_FIND(hh, tallies->tallies, &key, sizeof key, tally);
+    HASH_FIND(hh, tallies->tallies, &key, sizeof(key), tally);
     if (!tally) {
         if (HASH_COUNT(tallies->tallies) >= TALLIES_MAX)
             return NULL;
-        tally = calloc(1, sizeof *tally);
+        tally = calloc(1, sizeof(*tally));
         if (!tally)
             return NULL;
         tally->key = key;
         tally->record = ledger__take_shared(tallies->ledger, LEDGER_TALLIES, 1);
         if (tally->record)
-            HASH_ADD(hh, tallies->tallies, key, sizeof key, tally);
+            HASH_ADD(hh, tallies->tallies, key, sizeof(key), tally);
         if (!tally->record || !tally->hh.tbl) {
             free(tally);
             return NULL;
@@ -48,7 +48,7 @@ static struct ledger_tally *tally_of(struct frame_tallies *tallies, ledger_ref t
     }
     record = ledger__at(tallies->ledger, tally->record);
     if (!record->thread || record->start_ns != owner->start_ns) {
-        memset(record, 0, sizeof *record);
+        memset(record, 0, sizeof(*record));
         record->method = method;
         record->start_ns = owner->start_ns;
         __atomic_store_n(&record->thread, thread, __ATOMIC_RELEASE);
@@ -187,8 +187,7 @@ void frame_tallies__release(struct frame_tallies *tallies)
     struct frame_tally *tally, *next;
 
     /* NOLINTBEGIN(clang-analyzer-core.NullDereference,clang-analyzer-unix.Malloc) */
-    HASH_ITER(hh, tallies->tallies, tally, next)
-    {
+    HASH_ITER (hh, tallies->tallies, tally, next) {
         HASH_DEL(tallies->tallies, tally);
         free(tally);
     }

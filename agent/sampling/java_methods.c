@@ -37,7 +37,7 @@ struct name {
 
 void java_methods__init(struct java_methods *methods, const struct vm_structs *structs)
 {
-    memset(methods, 0, sizeof *methods);
+    memset(methods, 0, sizeof(*methods));
     pthread_mutex_init(&methods->lock, NULL);
     methods->structs = structs;
     methods->buckets = calloc(BUCKETS, sizeof(struct java_method *));
@@ -95,7 +95,7 @@ static struct java_method *add(struct java_methods *methods, uint32_t hash, stru
                                struct name name, struct name signature)
 {
     struct java_method **bucket = &methods->buckets[hash % BUCKETS], *method;
-    size_t bytes = sizeof *method + class_name.length + name.length + signature.length + 3;
+    size_t bytes = sizeof(*method) + class_name.length + name.length + signature.length + 3;
     char *text;
 
     method = calloc(1, bytes);
@@ -175,8 +175,7 @@ static void forget_ids(struct java_methods *methods)
 {
     struct id_entry *entry, *next;
 
-    HASH_ITER(hh, methods->ids, entry, next)
-    {
+    HASH_ITER (hh, methods->ids, entry, next) {
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is the table's until it is out of it */
         HASH_DEL(methods->ids, entry);
         free(entry);
@@ -187,8 +186,7 @@ static void forget_places(struct java_methods *methods)
 {
     struct address_entry *entry, *next;
 
-    HASH_ITER(hh, methods->places, entry, next)
-    {
+    HASH_ITER (hh, methods->places, entry, next) {
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it is the table's until it is out of it */
         HASH_DEL(methods->places, entry);
         free(entry);
@@ -208,7 +206,7 @@ struct java_method *java_methods__by_id(struct java_methods *methods, jvmtiEnv *
     if (method)
         return method;
     method = ask(methods, jvmti, id);
-    entry = method ? calloc(1, sizeof *entry) : NULL;
+    entry = method ? calloc(1, sizeof(*entry)) : NULL;
     if (!entry)
         return method;
     entry->id = id;
@@ -287,7 +285,7 @@ static struct java_method *note_address(struct java_methods *methods, struct add
     if (!method)
         return NULL;
     if (!entry) {
-        entry = calloc(1, sizeof *entry);
+        entry = calloc(1, sizeof(*entry));
         if (!entry)
             return method;
         entry->address = address;
@@ -315,7 +313,7 @@ static bool read_names(const struct vm_structs *structs, const void *address,
 
     if (fault_guard__enter(&guard) == 0) {
         identify(structs, address, identity);
-        sensible = (known && memcmp(&known->identity, identity, sizeof *identity) == 0) ||
+        sensible = (known && memcmp(&known->identity, identity, sizeof(*identity)) == 0) ||
                    copy_names(structs, identity, copies);
     }
     fault_guard__leave(&guard);
@@ -332,7 +330,7 @@ struct java_method *java_methods__by_address(struct java_methods *methods, const
     pthread_mutex_lock(&methods->lock);
     HASH_FIND_PTR(methods->places, &address, entry);
     if (read_names(methods->structs, address, entry, &identity, copies))
-        method = entry && memcmp(&entry->identity, &identity, sizeof identity) == 0
+        method = entry && memcmp(&entry->identity, &identity, sizeof(identity)) == 0
                      ? entry->method
                      : note_address(methods, entry, address, &identity, copies);
     pthread_mutex_unlock(&methods->lock);

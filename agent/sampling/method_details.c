@@ -57,13 +57,13 @@ static ledger_ref lines_of(struct ledger *ledger, jvmtiEnv *jvmti, jmethodID id)
 
     if ((*jvmti)->GetLineNumberTable(jvmti, id, &count, &table) != JVMTI_ERROR_NONE)
         return 0;
-    pairs = calloc((size_t)count, 2 * sizeof *pairs);
+    pairs = calloc((size_t)count, 2 * sizeof(*pairs));
     for (jint i = 0; pairs && i < count; i++) {
         pairs[2 * i] = (uint16_t)table[i].start_location;
         pairs[2 * i + 1] = (uint16_t)table[i].line_number;
     }
     if (pairs && count)
-        ref = ledger__string(ledger, (const char *)pairs, (size_t)count * 2 * sizeof *pairs);
+        ref = ledger__string(ledger, (const char *)pairs, (size_t)count * 2 * sizeof(*pairs));
     free(pairs);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)table);
     return ref;
@@ -128,7 +128,7 @@ static char *signature_of(const char *class_name)
 
 static void seek(struct sought **all, struct java_method *method)
 {
-    struct sought *sought = calloc(1, sizeof *sought), *first;
+    struct sought *sought = calloc(1, sizeof(*sought)), *first;
 
     if (!sought)
         return;
@@ -209,8 +209,7 @@ static void drop(struct sought *all)
 {
     struct sought *sought, *following;
 
-    HASH_ITER(hh, all, sought, following)
-    {
+    HASH_ITER (hh, all, sought, following) {
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
         HASH_DEL(all, sought);
         while (sought) {

@@ -14,7 +14,7 @@ static const struct {
     [LEDGER_UNWIND_LIBUNWIND] = {UNWIND_WITH_LIBUNWIND, "libunwind"},
 };
 
-#define ENGINES (sizeof engines / sizeof *engines)
+#define ENGINES (sizeof(engines) / sizeof(*engines))
 
 static enum ledger_unwind number_of(enum unwind_engine engine)
 {

@@ -24,8 +24,7 @@ static void forget_all(struct position_watches *watches)
     struct position_watch *watch, *next;
 
     /* NOLINTBEGIN(clang-analyzer-unix.Malloc): what is freed has been taken out of the table */
-    HASH_ITER(hh, watches->watches, watch, next)
-    {
+    HASH_ITER (hh, watches->watches, watch, next) {
         HASH_DEL(watches->watches, watch);
         free(watch);
     }
@@ -41,7 +40,7 @@ static struct position_watch *watch_of(struct position_watches *watches, ledger_
         return watch;
     if (HASH_COUNT(watches->watches) >= WATCHES_MAX)
         forget_all(watches);
-    watch = calloc(1, sizeof *watch);
+    watch = calloc(1, sizeof(*watch));
     if (!watch)
         return NULL;
     watch->thread = thread;

@@ -75,7 +75,7 @@ uint32_t running_threads__answer(struct running_threads *threads, const siginfo_
     struct running_thread *thread = info->si_value.sival_ptr;
     uintptr_t offset = (uintptr_t)thread - (uintptr_t)threads->of;
 
-    if (info->si_code != SI_TIMER || offset >= sizeof threads->of || offset % sizeof *thread)
+    if (info->si_code != SI_TIMER || offset >= sizeof(threads->of) || offset % sizeof(*thread))
         return 0;
     return atomic_exchange(&thread->owed, 0);
 }

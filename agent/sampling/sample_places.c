@@ -102,13 +102,12 @@ void sample_places__count(const struct frame_names *names, const struct named_fr
     if (frames->count == frames->kernel)
         return;
     raw += sample_frame__kind(raw) == FRAME_KERNEL;
-    if (top->symbol && top->symbol->method) {
+    if (top->symbol && top->symbol->method)
         place_symbol(names, raw->where, top->symbol, sample_frame__kind(raw) == FRAME_STUB, &place);
-    } else if (top->java && top->interpreted) {
+    else if (top->java && top->interpreted)
         place_bytecode(names, top, &place);
-    } else if (frames->top_code) {
+    else if (frames->top_code)
         place_compiled(names, frames, raw->where, &place);
-    }
     if (place.owner && place.first)
         (void)sample_tree__count_place(names->ledger, &place, sample->flags & SAMPLE_IS_WALL);
 }

@@ -265,7 +265,7 @@ static int choose(void)
 {
     static const int candidates[] = {SIGPROF, SIGVTALRM, SIGSTKFLT};
 
-    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++)
+    for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++)
         if (is_free(candidates[i]))
             return candidates[i];
     return 0;
@@ -277,7 +277,7 @@ static void block_others(sigset_t *mask)
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
     sigfillset(mask);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+    for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
         sigdelset(mask, faults[i]);
 }
 

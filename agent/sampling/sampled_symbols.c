@@ -37,7 +37,7 @@ struct stub_name {
 void sampled_symbols__init(struct sampled_symbols *symbols, struct ledger *ledger,
                            const struct code_images *images)
 {
-    memset(symbols, 0, sizeof *symbols);
+    memset(symbols, 0, sizeof(*symbols));
     pthread_mutex_init(&symbols->stubs_lock, NULL);
     symbols->ledger = ledger;
     symbols->images = images;
@@ -88,7 +88,7 @@ static struct image_symbols *open_image(struct sampled_symbols *symbols,
     HASH_FIND_PTR(symbols->by_image, &image, entry);
     if (entry)
         return entry;
-    entry = calloc(1, sizeof *entry);
+    entry = calloc(1, sizeof(*entry));
     if (!entry)
         return NULL;
     entry->image = image;
@@ -110,7 +110,7 @@ static struct sampled_symbol *find_entry(const struct sampled_symbols *symbols,
     struct symbol_entry *entry;
 
     /* NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult): all of the key is set */
-    HASH_FIND(hh, symbols->symbols, &key, sizeof key, entry);
+    HASH_FIND(hh, symbols->symbols, &key, sizeof(key), entry);
     /* NOLINTEND(clang-analyzer-core.UndefinedBinaryOperatorResult) */
     return entry ? &entry->symbol : NULL;
 }
@@ -119,13 +119,13 @@ static struct sampled_symbol *add_entry(struct sampled_symbols *symbols,
                                         const struct code_image *image, uint64_t begin,
                                         uint64_t end, ledger_ref method)
 {
-    struct symbol_entry *entry = calloc(1, sizeof *entry);
+    struct symbol_entry *entry = calloc(1, sizeof(*entry));
 
     if (!entry)
         return NULL;
     entry->key = (struct symbol_key){begin, image};
     entry->symbol = (struct sampled_symbol){.method = method, .begin = begin, .end = end};
-    HASH_ADD(hh, symbols->symbols, key, sizeof entry->key, entry);
+    HASH_ADD(hh, symbols->symbols, key, sizeof(entry->key), entry);
     if (entry->hh.tbl)
         return &entry->symbol;
     free(entry);
@@ -238,7 +238,7 @@ static bool make_room(struct sampled_symbols *symbols)
 
     if (symbols->stub_count < symbols->stub_room)
         return true;
-    grown = realloc(symbols->stubs, (size_t)wider * sizeof *grown);
+    grown = realloc(symbols->stubs, (size_t)wider * sizeof(*grown));
     if (!grown)
         return false;
     symbols->stubs = grown;
@@ -270,7 +270,7 @@ static void add_stub(struct sampled_symbols *symbols, const char *name, uint64_t
     if (!copy)
         return;
     memmove(&symbols->stubs[at + 1], &symbols->stubs[at],
-            (symbols->stub_count - at) * sizeof *symbols->stubs);
+            (symbols->stub_count - at) * sizeof(*symbols->stubs));
     symbols->stubs[at] = (struct stub_name){begin, end, copy};
     symbols->stub_count++;
 }
@@ -303,13 +303,13 @@ struct sampled_symbol *sampled_symbols__find_stub(struct sampled_symbols *symbol
     char name[256];
     uint32_t at;
 
-    snprintf(name, sizeof name, "%s", blob->name);
+    snprintf(name, sizeof(name), "%s", blob->name);
     pthread_mutex_lock(&symbols->stubs_lock);
     at = stub_position(symbols, address);
     if (at < symbols->stub_count && address >= symbols->stubs[at].begin) {
         begin = symbols->stubs[at].begin;
         end = symbols->stubs[at].end;
-        snprintf(name, sizeof name, "%s", symbols->stubs[at].name);
+        snprintf(name, sizeof(name), "%s", symbols->stubs[at].name);
     }
     pthread_mutex_unlock(&symbols->stubs_lock);
     known = find_entry(symbols, NULL, begin);
@@ -332,12 +332,10 @@ size_t sampled_symbols__bytes(struct sampled_symbols *symbols)
     const struct image_symbols *image, *next;
     size_t bytes = HASH_COUNT(symbols->symbols) * sizeof(struct symbol_entry);
 
-    HASH_ITER(hh, symbols->by_image, image, next)
-    {
-        bytes += sizeof *image + (image->names ? elf_symbols__bytes(image->names) : 0);
-    }
+    HASH_ITER (hh, symbols->by_image, image, next)
+        bytes += sizeof(*image) + (image->names ? elf_symbols__bytes(image->names) : 0);
     pthread_mutex_lock(&symbols->stubs_lock);
-    bytes += symbols->stub_room * sizeof *symbols->stubs;
+    bytes += symbols->stub_room * sizeof(*symbols->stubs);
     pthread_mutex_unlock(&symbols->stubs_lock);
     return bytes;
 }

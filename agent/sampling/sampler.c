@@ -187,7 +187,7 @@ static void forget_task(struct sampler *sampler, struct sampled_task *task)
 /* Under the lock. */
 static struct sampled_task *add_task(struct sampler *sampler, pid_t tid)
 {
-    struct sampled_task *task = calloc(1, sizeof *task);
+    struct sampled_task *task = calloc(1, sizeof(*task));
 
     if (!task)
         return NULL;
@@ -232,9 +232,9 @@ static void forget_gone(struct sampler *sampler)
 {
     struct sampled_task *task, *next;
 
-    HASH_ITER(hh, sampler->tasks, task, next)
-    if (task->pass != sampler->pass)
-        forget_task(sampler, task);
+    HASH_ITER (hh, sampler->tasks, task, next)
+        if (task->pass != sampler->pass)
+            forget_task(sampler, task);
 }
 
 /* All kernel threads but the profiler's own have a timer. */
@@ -277,6 +277,7 @@ static void watch_in_turn(struct sampler *sampler)
 static void note(struct sampler *sampler, int clock_error)
 {
     struct ledger_header *header = sampler->ledger->header;
+
     header->sample_mode = sampler->mode;
     header->sample_modes |= 1u << sampler->mode;
     header->sample_clock = sampler->clock;
@@ -491,9 +492,9 @@ static void read_kernel_stacks(struct sampler *sampler)
     clock_gettime(CLOCK_MONOTONIC, &now);
     sampler->monotonic_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec -
                             ledger_time__now_ns(sampler->time);
-    HASH_ITER(hh, sampler->tasks, task, next)
-    if (task->timer.stacks)
-        kernel_stacks__read(task->timer.stacks);
+    HASH_ITER (hh, sampler->tasks, task, next)
+        if (task->timer.stacks)
+            kernel_stacks__read(task->timer.stacks);
     pthread_mutex_unlock(&sampler->tasks_lock);
 }
 

@@ -43,7 +43,7 @@ static struct known_stack *renew_stack(struct virtual_stacks *stacks, ledger_ref
         forget_stack(stacks, stack);
     if (HASH_COUNT(stacks->known) >= STACKS_MAX)
         forget_stack(stacks, stacks->known);
-    stack = count ? calloc(1, sizeof *stack) : NULL;
+    stack = count ? calloc(1, sizeof(*stack)) : NULL;
     if (!stack)
         return NULL;
     stack->thread = thread;
@@ -111,9 +111,7 @@ size_t virtual_stacks__bytes(const struct virtual_stacks *stacks)
     const struct known_stack *stack, *next;
     size_t bytes = 0;
 
-    HASH_ITER(hh, stacks->known, stack, next)
-    {
-        bytes += sizeof *stack + stack->count * sizeof(struct java_method *);
-    }
+    HASH_ITER (hh, stacks->known, stack, next)
+        bytes += sizeof(*stack) + stack->count * sizeof(struct java_method *);
     return bytes;
 }

@@ -22,7 +22,7 @@ static void read_line(pid_t tid, char line[LINE_BYTES])
     ssize_t got = -1;
     int fd;
 
-    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)tid);
+    snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", (int)tid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
         got = read(fd, line, LINE_BYTES - 1);

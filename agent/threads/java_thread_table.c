@@ -23,7 +23,7 @@ static struct java_thread_entry *find(struct java_thread_table *table, uint64_t 
 {
     struct java_thread_entry *entry;
 
-    HASH_FIND(hh, table->entries, &id, sizeof id, entry);
+    HASH_FIND(hh, table->entries, &id, sizeof(id), entry);
     return entry;
 }
 
@@ -34,11 +34,11 @@ static struct java_thread_entry *find_or_add(struct java_thread_table *table, ui
 
     if (entry)
         return entry;
-    entry = calloc(1, sizeof *entry);
+    entry = calloc(1, sizeof(*entry));
     if (!entry)
         return NULL;
     entry->id = id;
-    HASH_ADD(hh, table->entries, id, sizeof entry->id, entry);
+    HASH_ADD(hh, table->entries, id, sizeof(entry->id), entry);
     if (!entry->hh.tbl) {
         free(entry);
         return NULL;

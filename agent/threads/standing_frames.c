@@ -175,10 +175,10 @@ static void look(struct java_threads *threads, struct kernel_thread *mine, jint 
     const struct ledger_node *node = mine->tree.current;
     uintptr_t callers[FLOOR_CALLERS];
 
-    memcpy(callers, mine->look.callers, sizeof callers);
+    memcpy(callers, mine->look.callers, sizeof(callers));
     standing_frames__find(threads, mine, top);
     if (mine->tree.current == node)
-        memcpy(mine->look.callers, callers, sizeof callers);
+        memcpy(mine->look.callers, callers, sizeof(callers));
     mine->look.cost_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 }
 
@@ -333,8 +333,8 @@ static void visit_all(struct java_threads *threads, JNIEnv *jni, uint32_t epoch,
                       visit_java_thread visit)
 {
     struct placing placing = {.epoch = epoch,
-                              .frames = malloc(FRAMES_MAX * sizeof *placing.frames),
-                              .keys = malloc(FRAMES_MAX * sizeof *placing.keys)};
+                              .frames = malloc(FRAMES_MAX * sizeof(*placing.frames)),
+                              .keys = malloc(FRAMES_MAX * sizeof(*placing.keys))};
 
     if (placing.frames && placing.keys)
         java_threads__each(threads, jni, visit, &placing);

@@ -124,10 +124,10 @@ void thread_events__native_bound(struct java_threads *threads, jmethodID method,
     if (atomic_load(threads->active) && is_before_halt(threads->jvmti, method))
         threads->before_end(threads->context);
     if (address == dlsym(RTLD_DEFAULT, "JVM_StartThread")) {
-        memcpy(&threads->start_native, &address, sizeof address);
+        memcpy(&threads->start_native, &address, sizeof(address));
         *new_address = (void *)(uintptr_t)threads->start_wrapper;
     } else if (address == dlsym(RTLD_DEFAULT, "JVM_SetNativeThreadName")) {
-        memcpy(&threads->set_name_native, &address, sizeof address);
+        memcpy(&threads->set_name_native, &address, sizeof(address));
         *new_address = (void *)(uintptr_t)threads->set_name_wrapper;
     }
 }
@@ -174,8 +174,8 @@ jint thread_events__rebind(struct java_threads *threads, JNIEnv *jni, jclass *th
     *thread_class = (*jni)->FindClass(jni, "java/lang/Thread");
     if (!*thread_class || !start || !set_name)
         return 0;
-    memcpy(&threads->start_native, &start, sizeof start);
-    memcpy(&threads->set_name_native, &set_name, sizeof set_name);
+    memcpy(&threads->start_native, &start, sizeof(start));
+    memcpy(&threads->set_name_native, &set_name, sizeof(set_name));
     methods[0] = (JNINativeMethod){"start0", "()V", (void *)(uintptr_t)threads->start_wrapper};
     methods[1] = (JNINativeMethod){"setNativeName", "(Ljava/lang/String;)V",
                                    (void *)(uintptr_t)threads->set_name_wrapper};

@@ -74,7 +74,7 @@ static ledger_ref name_group(struct ledger *ledger, struct java_thread_origin or
     class_name = ledger__at(ledger, method->class_name);
     name = ledger__at(ledger, method->name);
     length =
-        snprintf(text, sizeof text, "(started in %.*s.%.*s)", string_length(class_name),
+        snprintf(text, sizeof(text), "(started in %.*s.%.*s)", string_length(class_name),
                  ledger_string__bytes(class_name), string_length(name), ledger_string__bytes(name));
     return length > 0 ? ledger__string(ledger, text, (size_t)length) : 0;
 }
@@ -372,7 +372,7 @@ const char *virtual_threads__first_hook(const struct class_method *method)
 {
     if (!class_text__is(method->class_name, VIRTUAL_THREAD_CLASS))
         return NULL;
-    for (size_t i = 0; i < sizeof first_hooks / sizeof *first_hooks; i++)
+    for (size_t i = 0; i < sizeof(first_hooks) / sizeof(*first_hooks); i++)
         if (class_text__is(method->name, first_hooks[i].method) &&
             class_text__is(method->descriptor, first_hooks[i].descriptor))
             return first_hooks[i].hook;

@@ -43,7 +43,7 @@ static int start_kind(struct kernel_clock *clock, enum ledger_clock_kind kind)
 {
     int error = 0;
 
-    memset(clock, 0, sizeof *clock);
+    memset(clock, 0, sizeof(*clock));
     clock->perf.fd = -1;
     start_plain(clock);
     if (kind == LEDGER_CLOCK_RSEQ) {
@@ -122,7 +122,7 @@ enum ledger_clock_kind kernel_clock__choose_and_tell(enum ledger_clock_kind forc
                                                      const struct ledger_time *time, int *error,
                                                      int32_t errors[LEDGER_CLOCK_KINDS])
 {
-    memset(errors, 0, LEDGER_CLOCK_KINDS * sizeof *errors);
+    memset(errors, 0, LEDGER_CLOCK_KINDS * sizeof(*errors));
     *error = forced ? self_test(forced, time) : 0;
     if (forced && !*error)
         return forced;

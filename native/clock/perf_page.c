@@ -23,8 +23,8 @@ int perf_page__open(struct perf_page *page)
     struct perf_event_attr attr;
     int error;
 
-    memset(&attr, 0, sizeof attr);
-    attr.size = sizeof attr;
+    memset(&attr, 0, sizeof(attr));
+    attr.size = sizeof(attr);
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_DUMMY;
     attr.exclude_kernel = 1;
@@ -64,6 +64,7 @@ void perf_page__close(struct perf_page *page)
 const volatile uint64_t *perf_page__word(const struct perf_page *page)
 {
     _Static_assert(offsetof(struct perf_event_mmap_page, lock) == 8, "lock and index: one word");
+
     return (const volatile uint64_t *)((const char *)page->page +
                                        offsetof(struct perf_event_mmap_page, lock));
 }

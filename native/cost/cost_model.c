@@ -32,10 +32,10 @@ static int make_room(struct method_calls *methods, uint64_t key)
         return 0;
     while (room <= key)
         room *= 2;
-    more = realloc(methods->calls, room * sizeof *more);
+    more = realloc(methods->calls, room * sizeof(*more));
     if (!more)
         return -ENOMEM;
-    memset(more + methods->room, 0, (room - methods->room) * sizeof *more);
+    memset(more + methods->room, 0, (room - methods->room) * sizeof(*more));
     methods->calls = more;
     methods->room = room;
     return 0;
@@ -48,7 +48,7 @@ int call_survey__take(struct call_survey *survey, const struct ledger *ledger,
     ledger_ref ref = 0;
 
     if (methods->room)
-        memset(methods->calls, 0, methods->room * sizeof *methods->calls);
+        memset(methods->calls, 0, methods->room * sizeof(*methods->calls));
     while ((ref = ledger__next(ledger, LEDGER_NODES, ref))) {
         const struct ledger_node *node = ledger__at(ledger, ref);
         uint64_t calls;
@@ -75,7 +75,7 @@ int call_survey__take(struct call_survey *survey, const struct ledger *ledger,
 void method_calls__free(struct method_calls *methods)
 {
     free(methods->calls);
-    memset(methods, 0, sizeof *methods);
+    memset(methods, 0, sizeof(*methods));
 }
 
 /* `count` times so many hundredths of a call's cost. */

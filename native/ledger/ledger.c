@@ -462,11 +462,11 @@ static int open_named(struct ledger *ledger, const char *folder)
     uint64_t random = 0;
     int length;
 
-    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random))
         random = (uint64_t)(uintptr_t)&random; /* O_EXCL and O_NOFOLLOW guard it all the same */
-    length = snprintf(ledger->path, sizeof ledger->path, "%s/treadle-%d-%016llx.live", folder,
+    length = snprintf(ledger->path, sizeof(ledger->path), "%s/treadle-%d-%016llx.live", folder,
                       (int)getpid(), (unsigned long long)random);
-    if (length < 0 || (size_t)length >= sizeof ledger->path)
+    if (length < 0 || (size_t)length >= sizeof(ledger->path))
         return -ENAMETOOLONG;
     ledger->fd = open(ledger->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (ledger->fd < 0 || fchmod(ledger->fd, 0600) != 0)
@@ -511,7 +511,7 @@ static int map(struct ledger *ledger, size_t bytes)
 
 static void fill_header(struct ledger_header *header, uint64_t max_bytes)
 {
-    memcpy(header->magic, LEDGER_MAGIC, sizeof header->magic);
+    memcpy(header->magic, LEDGER_MAGIC, sizeof(header->magic));
     header->format_version = LEDGER_FORMAT_VERSION;
     header->byte_order = LEDGER_BYTE_ORDER;
     header->cell_bytes = LEDGER_CELL_BYTES;
@@ -530,7 +530,7 @@ int ledger__create(struct ledger *ledger, const char *folder, uint64_t max_bytes
     uint64_t chunks = max_bytes / LEDGER_CHUNK_BYTES;
     int error;
 
-    memset(ledger, 0, sizeof *ledger);
+    memset(ledger, 0, sizeof(*ledger));
     ledger->fd = -1;
     if (chunks > UINT32_MAX / LEDGER_CHUNK_CELLS)
         chunks = UINT32_MAX / LEDGER_CHUNK_CELLS;
@@ -575,7 +575,7 @@ int ledger__adopt(struct ledger *ledger, int fd, uint64_t bytes, uint64_t room_b
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     int error;
 
-    memset(ledger, 0, sizeof *ledger);
+    memset(ledger, 0, sizeof(*ledger));
     ledger->fd = -1;
     if (base == MAP_FAILED)
         return -errno;
@@ -651,7 +651,7 @@ void ledger__close(struct ledger *ledger)
     free(ledger->touched);
     if (ledger->fd >= 0)
         close(ledger->fd);
-    memset(ledger, 0, sizeof *ledger);
+    memset(ledger, 0, sizeof(*ledger));
     ledger->fd = -1;
 }
 

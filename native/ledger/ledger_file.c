@@ -16,6 +16,7 @@ int ledger_complaint__say(const struct ledger_complaint *to, const char *format,
 {
     char what[256];
     va_list arguments;
+
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
@@ -26,8 +27,10 @@ int ledger_complaint__say(const struct ledger_complaint *to, const char *format,
 ssize_t ledger_file__read_at(int fd, void *to, size_t bytes, uint64_t offset)
 {
     size_t done = 0;
+
     while (done < bytes) {
         ssize_t got = pread(fd, (char *)to + done, bytes - done, (off_t)(offset + done));
+
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -75,6 +78,7 @@ static int check_header(const struct ledger_header *header, size_t present,
                         const struct ledger_complaint *to)
 {
     size_t magic = present < sizeof(header->magic) ? present : sizeof(header->magic);
+
     if (memcmp(header->magic, LEDGER_MAGIC, magic) != 0)
         return ledger_complaint__say(to,
                                      "byte 0: not a ledger, expected it to begin with \"TREADLE\"");
@@ -100,6 +104,7 @@ static int check_header(const struct ledger_header *header, size_t present,
 static int check_open(int fd, const struct ledger_complaint *to)
 {
     struct stat file;
+
     if (fstat(fd, &file) != 0)
         return ledger_complaint__say(to, "cannot be read: %s", strerror(errno));
     return check_file(&file, to);
@@ -108,6 +113,7 @@ static int check_open(int fd, const struct ledger_complaint *to)
 int ledger_file__open(const char *path, const struct ledger_complaint *to)
 {
     struct stat file;
+
     /* Opening a device may do something; and what is looked at first may be a FIFO by now. */
     if (stat(path, &file) != 0)
         return ledger_complaint__say(to, "cannot be opened: %s", strerror(errno));
@@ -139,6 +145,7 @@ int ledger_file__measure(int fd, uint32_t wanted, struct ledger_extent *extent,
                          const struct ledger_complaint *to)
 {
     struct stat file;
+
     if (fstat(fd, &file) != 0)
         return ledger_complaint__say(to, "cannot be read: %s", strerror(errno));
     uint64_t wanted_bytes = (uint64_t)wanted * LEDGER_CHUNK_BYTES;
@@ -158,6 +165,7 @@ static bool is_zombie(pid_t pid)
 {
     char link[64];
     char target[8];
+
     snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
     return readlink(link, target, sizeof(target)) < 0 && errno == ENOENT;
 }
@@ -166,6 +174,7 @@ static bool same_boot(const struct ledger_header *header)
 {
     char id[sizeof(header->boot_id)] = "";
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
     if (fd < 0)
         return true;
     ssize_t got = read(fd, id, sizeof(id) - 1);

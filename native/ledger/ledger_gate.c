@@ -18,7 +18,7 @@ void ledger_gate__drop(struct ledger_gate *gate, const char *format, ...)
     if (gate->dropped++ > 0)
         return;
     va_start(arguments, format);
-    vsnprintf(gate->where, sizeof gate->where, format, arguments);
+    vsnprintf(gate->where, sizeof(gate->where), format, arguments);
     va_end(arguments);
 }
 
@@ -30,16 +30,16 @@ static struct ledger_chunk *chunk_at(const struct ledger_gate *gate, uint32_t ch
 /* A chunk that was taken, and whose head was not filled in when it was copied. */
 static bool is_unfilled(const struct ledger_chunk *head)
 {
-    static const uint32_t none[sizeof head->reserved / sizeof head->reserved[0]];
+    static const uint32_t none[sizeof(head->reserved) / sizeof(head->reserved[0])];
 
     return head->magic == 0 && head->table < LEDGER_TABLES &&
-           memcmp(head->reserved, none, sizeof none) == 0;
+           memcmp(head->reserved, none, sizeof(none)) == 0;
 }
 
 /* From here on it is of no table. */
 static uint32_t close_chunk(struct ledger_chunk *head)
 {
-    memset(head, 0, sizeof *head);
+    memset(head, 0, sizeof(*head));
     return 1;
 }
 
@@ -99,7 +99,7 @@ int ledger_gate__open(struct ledger_gate *gate, char *base, uint32_t chunks)
 {
     gate->base = base;
     gate->chunks = chunks;
-    gate->run_of_chunk = calloc((size_t)chunks + 1, sizeof *gate->run_of_chunk);
+    gate->run_of_chunk = calloc((size_t)chunks + 1, sizeof(*gate->run_of_chunk));
     if (!gate->run_of_chunk)
         return -ENOMEM;
     for (uint32_t chunk = 1; chunk < chunks;)

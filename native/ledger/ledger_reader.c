@@ -29,6 +29,7 @@ static int make_room(struct ledger_reader *reader, uint32_t chunks,
     uint64_t bytes = (uint64_t)chunks * LEDGER_CHUNK_BYTES;
     uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     char *grown = bytes < memory ? realloc(reader->bytes, bytes) : NULL;
+
     if (!grown)
         return ledger_complaint__say(to, "too large for this machine's memory: %" PRIu64 " bytes",
                                      bytes);
@@ -44,6 +45,7 @@ static int copy_chunks(struct ledger_reader *reader, int fd, uint32_t first, uin
                        const struct ledger_complaint *to)
 {
     struct ledger_extent extent;
+
     if (ledger_file__measure(fd, wanted, &extent, to))
         return -1;
     if (extent.chunks > first) {
@@ -63,6 +65,7 @@ static int copy_chunks(struct ledger_reader *reader, int fd, uint32_t first, uin
 static int copy_file(struct ledger_reader *reader, int fd, const struct ledger_complaint *to)
 {
     struct ledger_header header;
+
     if (ledger_file__read_header(fd, &header, to) ||
         copy_chunks(reader, fd, 0, header.chunks_used, to))
         return -1;
@@ -70,6 +73,7 @@ static int copy_file(struct ledger_reader *reader, int fd, const struct ledger_c
         return ledger_complaint__say(to, "byte 0: the file was emptied while it was read");
     for (int round = 0; header.state == LEDGER_LIVE && round < GROWTH_ROUNDS; round++) {
         struct ledger_header later;
+
         if (ledger_file__read_at(fd, &later, sizeof(later), 0) != (ssize_t)sizeof(later) ||
             later.chunks_used <= header.chunks_used || ledger_file__check_sizes(&later, to))
             break;
@@ -87,6 +91,7 @@ struct ledger_reader *ledger_reader__open_fd(int fd, const char *path, char *mes
 {
     struct ledger_complaint to = {path, message, message_bytes};
     struct ledger_reader *reader = calloc(1, sizeof(*reader));
+
     if (!reader) {
         ledger_complaint__say(&to, "%s", strerror(ENOMEM));
         return NULL;
@@ -113,6 +118,7 @@ struct ledger_reader *ledger_reader__open(const char *path, char *message, size_
 {
     struct ledger_complaint to = {path, message, message_bytes};
     int fd = ledger_file__open(path, &to);
+
     if (fd < 0)
         return NULL;
     struct ledger_reader *reader = ledger_reader__open_fd(fd, path, message, message_bytes);
@@ -171,6 +177,7 @@ const char *ledger_reader__string(const struct ledger_reader *reader, ledger_ref
                                   size_t *length)
 {
     const struct ledger_string *string = ledger_gate__string(&reader->gate, ref);
+
     if (!string)
         return NULL;
     *length = string->length;

@@ -14,7 +14,7 @@ static int kernel_trusts_counter(void)
 
     if (fd < 0)
         return 0;
-    length = read(fd, name, sizeof name);
+    length = read(fd, name, sizeof(name));
     close(fd);
     if (length < 3)
         return 0;

@@ -30,7 +30,7 @@ void orphan_ledger__lock(int fd)
 static bool is_orphan(int fd, uint64_t *changed_ns)
 {
     char message[256];
-    const struct ledger_complaint to = {"", message, sizeof message};
+    const struct ledger_complaint to = {"", message, sizeof(message)};
     struct ledger_header header;
     struct stat file;
 
@@ -83,7 +83,7 @@ static unsigned find_orphans(DIR *folder, struct orphan *orphans)
 
         if (fd < 0)
             continue;
-        snprintf(orphan->name, sizeof orphan->name, "%s", entry->d_name);
+        snprintf(orphan->name, sizeof(orphan->name), "%s", entry->d_name);
         count += is_orphan(fd, &orphan->changed_ns);
         close(fd);
     }
@@ -99,7 +99,7 @@ static int newest_first(const void *a, const void *b)
 
 unsigned orphan_ledgers__tidy(const char *folder)
 {
-    struct orphan *orphans = malloc(ORPHANS_MAX * sizeof *orphans);
+    struct orphan *orphans = malloc(ORPHANS_MAX * sizeof(*orphans));
     DIR *directory = orphans ? opendir(folder) : NULL;
     struct timespec now;
     unsigned count, removed = 0;
@@ -112,7 +112,7 @@ unsigned orphan_ledgers__tidy(const char *folder)
     clock_gettime(CLOCK_REALTIME, &now);
     now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     count = find_orphans(directory, orphans);
-    qsort(orphans, count, sizeof *orphans, newest_first);
+    qsort(orphans, count, sizeof(*orphans), newest_first);
     for (unsigned i = 0; i < count; i++)
         if (i >= ORPHANS_KEPT || orphans[i].changed_ns + ORPHANS_KEPT_NS < now_ns)
             removed += remove_at(dirfd(directory), orphans[i].name);

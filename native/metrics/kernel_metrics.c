@@ -114,10 +114,9 @@ static bool is_name(const char *constant, const char *name, size_t length)
 
 const struct kernel_metric *kernel_metric__by_name(const char *name)
 {
-    for (size_t i = 0; i < METRIC_COUNT; i++) {
+    for (size_t i = 0; i < METRIC_COUNT; i++)
         if (strcmp(metrics[i].name, name) == 0)
             return &metrics[i];
-    }
     return NULL;
 }
 
@@ -125,8 +124,10 @@ uint64_t kernel_metrics__bits(const char *name, size_t length, bool *known)
 {
     bool all = is_name("all", name, length);
     uint64_t bits = 0;
+
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         const struct kernel_metric *metric = &metrics[i];
+
         if (metric->source == SOURCE_JVM)
             continue;
         if (all || is_name(metric->group, name, length) || is_name(metric->name, name, length))
@@ -139,6 +140,7 @@ uint64_t kernel_metrics__bits(const char *name, size_t length, bool *known)
 uint64_t kernel_metrics__of_switches(void)
 {
     uint64_t bits = 0;
+
     for (size_t i = 0; i < SOURCE_COUNT; i++)
         bits |= sources[i].changes_only_on_switch ? sources[i].bits : 0;
     return bits;
@@ -162,12 +164,14 @@ static bool delays_are_off(void)
 {
     char text[TASK_FILE_BYTES];
     int length = task_file__load(AT_FDCWD, "/proc/sys/kernel/task_delayacct", text);
+
     return length > 0 && text[0] == '0';
 }
 
 static int probe_clock(void)
 {
     struct timespec now;
+
     return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0 ? 0 : errno;
 }
 
@@ -175,6 +179,7 @@ static int probe_source(const struct kernel_metric_source *source, uint64_t *bit
 {
     struct metric_reader reader;
     int error = metric_reader__open(&reader, source->bits);
+
     *bits = reader.wanted;
     metric_reader__close(&reader);
     if (error == 0 && source->id == SOURCE_TASKSTATS && delays_are_off())
@@ -187,6 +192,7 @@ static int probe_source(const struct kernel_metric_source *source, uint64_t *bit
 uint64_t kernel_metrics__probe(int32_t error[SOURCE_COUNT])
 {
     uint64_t found = 0;
+
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         error[i] = i == SOURCE_CLOCK ? probe_clock() : 0;
         if (i == SOURCE_CLOCK || i == SOURCE_JVM)

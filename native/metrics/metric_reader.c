@@ -17,6 +17,7 @@
 static int keep_if_half_is_left(int fd)
 {
     struct rlimit limit;
+
     if (fd < 0)
         return fd;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)fd < limit.rlim_cur / 2)
@@ -65,6 +66,7 @@ static void close_io(struct metric_reader *reader)
 static int open_taskstats(struct metric_reader *reader)
 {
     int error = taskstats__open(&reader->taskstats);
+
     if (error != 0)
         return error;
     int fd = keep_if_half_is_left(reader->taskstats.fd);
@@ -101,7 +103,7 @@ static int read_rusage(struct metric_reader *reader, uint64_t bits,
         [METRIC_BLOCK_INPUTS] = (uint64_t)usage.ru_inblock,
         [METRIC_BLOCK_OUTPUTS] = (uint64_t)usage.ru_oublock,
     };
-    for (size_t i = 0; i < sizeof readings / sizeof readings[0]; i++) {
+    for (size_t i = 0; i < sizeof(readings) / sizeof(readings[0]); i++) {
         if (!(bits & BIT(i)))
             continue;
         value[i] = readings[i];
@@ -113,6 +115,7 @@ static int read_rusage(struct metric_reader *reader, uint64_t bits,
 static int read_own_file(struct metric_reader *reader, int fd, char text[TASK_FILE_BYTES])
 {
     int length = task_file__read(fd, text);
+
     if (length > 0)
         reader->own_read_bytes += (uint64_t)length;
     return length;
@@ -125,6 +128,7 @@ static int read_schedstat(struct metric_reader *reader, uint64_t bits,
     struct task_schedstat schedstat;
     int length = read_own_file(reader, reader->schedstat_fd, text);
     int error = length < 0 ? length : task_schedstat__parse(text, &schedstat);
+
     if (error != 0)
         return error;
     if (bits & BIT(METRIC_RUN_QUEUE_DELAY))
@@ -142,6 +146,7 @@ static int read_io(struct metric_reader *reader, uint64_t bits, uint64_t value[L
     /* The text was made before the kernel counted the reading of it. */
     uint64_t own_read_bytes = reader->own_read_bytes;
     int length = read_own_file(reader, reader->io_fd, text);
+
     if (length < 0)
         return length;
     uint64_t found = task_lines__parse(text, bits, value);
@@ -156,6 +161,7 @@ static int read_taskstats(struct metric_reader *reader, uint64_t bits,
 {
     uint64_t found = 0;
     int error = taskstats__read(&reader->taskstats, reader->tid, bits, &found, value);
+
     *read_bits |= found;
     return error;
 }
@@ -175,7 +181,7 @@ static const struct opened_source sources[] = {
     {SOURCE_TASKSTATS, open_taskstats, close_taskstats, read_taskstats},
 };
 
-#define OPENED_SOURCES (sizeof sources / sizeof sources[0])
+#define OPENED_SOURCES (sizeof(sources) / sizeof(sources[0]))
 
 /* Includes a first read: some sources can be opened by any user but read by few. *works: the
  * source's bits. */
@@ -184,6 +190,7 @@ static int try_source(struct metric_reader *reader, const struct opened_source *
 {
     uint64_t value[LEDGER_METRIC_SLOTS];
     int error = source->open != NULL ? source->open(reader) : 0;
+
     if (error != 0)
         return error;
     error = source->read(reader, bits, value, works);
@@ -195,6 +202,7 @@ static int try_source(struct metric_reader *reader, const struct opened_source *
 int metric_reader__open(struct metric_reader *reader, uint64_t wanted)
 {
     int first_error = 0;
+
     *reader = (struct metric_reader){
         .schedstat_fd = -1,
         .io_fd = -1,
@@ -205,6 +213,7 @@ int metric_reader__open(struct metric_reader *reader, uint64_t wanted)
         const struct opened_source *source = &sources[i];
         uint64_t bits = wanted & kernel_metric_source__get(source->source)->bits;
         uint64_t works = 0;
+
         if (bits == 0)
             continue;
         int error = try_source(reader, source, bits, &works);
@@ -217,10 +226,9 @@ int metric_reader__open(struct metric_reader *reader, uint64_t wanted)
 
 void metric_reader__close(struct metric_reader *reader)
 {
-    for (size_t i = 0; i < OPENED_SOURCES; i++) {
+    for (size_t i = 0; i < OPENED_SOURCES; i++)
         if (sources[i].close != NULL)
             sources[i].close(reader);
-    }
     reader->wanted = 0;
 }
 
@@ -229,9 +237,11 @@ uint64_t metric_reader__read(struct metric_reader *reader, uint64_t bits,
 {
     int errno_before = errno;
     uint64_t read_bits = 0;
+
     for (size_t i = 0; i < OPENED_SOURCES; i++) {
         uint64_t wanted =
             bits & reader->wanted & kernel_metric_source__get(sources[i].source)->bits;
+
         if (wanted != 0)
             (void)sources[i].read(reader, wanted, value, &read_bits);
     }

@@ -18,7 +18,7 @@ static const struct keyed_line keyed_lines[] = {
     {"nonvoluntary_ctxt_switches:", METRIC_INVOLUNTARY_SWITCHES},
 };
 
-#define KEYED_LINE_COUNT (sizeof keyed_lines / sizeof keyed_lines[0])
+#define KEYED_LINE_COUNT (sizeof(keyed_lines) / sizeof(keyed_lines[0]))
 
 static uint64_t parse_line(const char *line, uint64_t bits, uint64_t value[LEDGER_METRIC_SLOTS])
 {
@@ -26,6 +26,7 @@ static uint64_t parse_line(const char *line, uint64_t bits, uint64_t value[LEDGE
         const struct keyed_line *row = &keyed_lines[i];
         uint64_t bit = UINT64_C(1) << row->metric;
         size_t length = strlen(row->key);
+
         if (!(bits & bit) || strncmp(line, row->key, length) != 0)
             continue;
         const char *number = line + length;
@@ -37,6 +38,7 @@ static uint64_t parse_line(const char *line, uint64_t bits, uint64_t value[LEDGE
 uint64_t task_lines__parse(const char *text, uint64_t bits, uint64_t value[LEDGER_METRIC_SLOTS])
 {
     uint64_t found = 0;
+
     for (const char *line = text; line != NULL && *line != '\0';) {
         found |= parse_line(line, bits, value);
         line = strchr(line, '\n');

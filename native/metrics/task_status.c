@@ -37,6 +37,7 @@ static clockid_t thread_clock(pid_t tid)
 static int read_clock(clockid_t clock, uint64_t *ns)
 {
     struct timespec now;
+
     if (clock_gettime(clock, &now) != 0)
         return errno == EINVAL ? -ESRCH : -errno;
     *ns = (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
@@ -48,6 +49,7 @@ static uint64_t ticks_ns(uint64_t ticks)
 {
     long configured = sysconf(_SC_CLK_TCK);
     uint64_t per_second = configured > 0 ? (uint64_t)configured : 100;
+
     return ticks / per_second * NS_PER_SECOND + ticks % per_second * NS_PER_SECOND / per_second;
 }
 
@@ -59,10 +61,11 @@ static uint64_t timeval_ns(struct timeval time)
 static int open_task(pid_t pid, pid_t tid)
 {
     char path[PATH_BYTES];
+
     if (pid <= 0 || tid <= 0)
         return -EINVAL;
-    int length = snprintf(path, sizeof path, "/proc/%d/task/%d", (int)pid, (int)tid);
-    if (length < 0 || (size_t)length >= sizeof path)
+    int length = snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+    if (length < 0 || (size_t)length >= sizeof(path))
         return -EINVAL;
     int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
@@ -72,6 +75,7 @@ static int load_stat(int folder_fd, const char *path, struct task_stat *stat, ui
 {
     char text[TASK_FILE_BYTES];
     int length = task_file__load(folder_fd, path, text);
+
     if (length < 0)
         return length;
     *bytes += (uint64_t)length;
@@ -91,9 +95,10 @@ static int read_stat(struct task_status *status, int task_fd, uint64_t bits)
 {
     struct task_stat stat;
     int error = load_stat(task_fd, "stat", &stat, &status->own_read_bytes);
+
     if (error != 0)
         return error;
-    memcpy(status->name, stat.name, sizeof status->name);
+    memcpy(status->name, stat.name, sizeof(status->name));
     status->start_ticks = stat.start_ticks;
     status->cpu_ns = ticks_ns(stat.user_ticks + stat.system_ticks);
     put(status, bits, METRIC_USER, ticks_ns(stat.user_ticks));
@@ -109,6 +114,7 @@ static int read_schedstat(struct task_status *status, int task_fd, uint64_t bits
     struct task_schedstat schedstat;
     int length = task_file__load(task_fd, "schedstat", text);
     int error = length < 0 ? length : task_schedstat__parse(text, &schedstat);
+
     if (error != 0)
         return error;
     status->own_read_bytes += (uint64_t)length;
@@ -123,6 +129,7 @@ static int read_io(struct task_status *status, int task_fd, bool itself, uint64_
 {
     char text[TASK_FILE_BYTES];
     int length = task_file__load(task_fd, "io", text);
+
     if (length < 0)
         return length;
     status->bits |= task_lines__parse(text, bits, status->value);
@@ -138,8 +145,10 @@ static int scan_switches(struct task_status *status, int fd, uint64_t bits)
 {
     char text[TASK_FILE_BYTES];
     size_t kept = 0;
+
     for (int i = 0; i < STATUS_CHUNKS; i++) {
-        ssize_t got = read(fd, text + kept, sizeof text - 1 - kept);
+        ssize_t got = read(fd, text + kept, sizeof(text) - 1 - kept);
+
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -150,7 +159,7 @@ static int scan_switches(struct task_status *status, int fd, uint64_t bits)
         size_t length = kept + (size_t)got;
         text[length] = '\0';
         const char *last_end = strrchr(text, '\n');
-        size_t whole = length == sizeof text - 1 ? length : 0;
+        size_t whole = length == sizeof(text) - 1 ? length : 0;
         if (last_end != NULL)
             whole = (size_t)(last_end - text) + 1;
         kept = length - whole;
@@ -166,6 +175,7 @@ static int scan_switches(struct task_status *status, int fd, uint64_t bits)
 static int read_switches(struct task_status *status, int task_fd, uint64_t bits)
 {
     int fd = task_file__open(task_fd, "status");
+
     if (fd < 0)
         return fd;
     int error = scan_switches(status, fd, bits & SWITCHES);
@@ -186,6 +196,7 @@ static bool is_over(int task_fd, int error)
 static int read_task(struct task_status *status, int task_fd, pid_t pid, pid_t tid, uint64_t bits)
 {
     int error = read_stat(status, task_fd, bits);
+
     if (error != 0)
         return error;
 
@@ -223,6 +234,7 @@ int task_status__read(struct task_status *status, pid_t pid, pid_t tid, uint64_t
 int task_cpu__read(pid_t pid, pid_t tid, uint64_t *cpu_ns)
 {
     struct task_status status = {0};
+
     if (pid == getpid())
         return read_clock(thread_clock(tid), cpu_ns);
     int task_fd = open_task(pid, tid);
@@ -240,6 +252,7 @@ int task_start__read(pid_t pid, pid_t tid, uint64_t *start_ticks)
 {
     struct task_status status = {0};
     int task_fd = open_task(pid, tid);
+
     if (task_fd < 0)
         return task_fd;
     int error = read_stat(&status, task_fd, 0);
@@ -254,6 +267,7 @@ int process_cpu__read(pid_t pid, uint64_t *cpu_ns, uint64_t *user_ns, uint64_t *
         return -EINVAL;
     if (pid == getpid()) {
         struct rusage usage;
+
         if (getrusage(RUSAGE_SELF, &usage) != 0)
             return -errno;
         *user_ns = timeval_ns(usage.ru_utime);
@@ -261,6 +275,7 @@ int process_cpu__read(pid_t pid, uint64_t *cpu_ns, uint64_t *user_ns, uint64_t *
     } else {
         struct task_stat stat;
         int error = process_stat__load(pid, &stat);
+
         if (error != 0)
             return error;
         *user_ns = ticks_ns(stat.user_ticks);

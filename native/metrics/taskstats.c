@@ -39,7 +39,7 @@ static const struct taskstats_field fields[] = {
     {METRIC_INTERRUPT_DELAY, 14, 424, 536},
 };
 
-#define FIELD_COUNT      (sizeof fields / sizeof fields[0])
+#define FIELD_COUNT      (sizeof(fields) / sizeof(fields[0]))
 #define VERSION_OFFSET   0u
 #define CPU_COUNT_OFFSET 16u
 
@@ -67,7 +67,8 @@ struct span {
 static uint64_t load_u64(struct span span, size_t offset)
 {
     uint64_t number = 0;
-    memcpy(&number, span.bytes + offset, sizeof number);
+
+    memcpy(&number, span.bytes + offset, sizeof(number));
     return number;
 }
 
@@ -80,7 +81,8 @@ static bool find_attribute(struct span list, uint16_t type, struct span *found)
 {
     while (list.length >= ATTRIBUTE_HEADER_BYTES) {
         struct nlattr attribute;
-        memcpy(&attribute, list.bytes, sizeof attribute);
+
+        memcpy(&attribute, list.bytes, sizeof(attribute));
         if (attribute.nla_len < ATTRIBUTE_HEADER_BYTES || attribute.nla_len > list.length)
             return false;
         if ((attribute.nla_type & NLA_TYPE_MASK) == type) {
@@ -114,11 +116,12 @@ int taskstats__parse(const void *attributes, size_t length, uint64_t bits, uint6
         return -ENODATA;
 
     uint16_t version = 0;
-    memcpy(&version, stats.bytes + VERSION_OFFSET, sizeof version);
+    memcpy(&version, stats.bytes + VERSION_OFFSET, sizeof(version));
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         const struct taskstats_field *field = &fields[i];
         size_t offset = version == 15 ? field->offset_in_15 : field->offset;
         uint64_t bit = UINT64_C(1) << field->metric;
+
         if (!(bits & bit) || version < field->since || offset + sizeof(uint64_t) > stats.length)
             continue;
         value[field->metric] = load_u64(stats, offset);
@@ -136,7 +139,8 @@ static int send_request(int fd, struct request *request, size_t payload_length)
     struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
     for (int i = 0; i < INTERRUPTIONS; i++) {
         ssize_t sent = sendto(fd, request, request->header.nlmsg_len, MSG_DONTWAIT | MSG_NOSIGNAL,
-                              (struct sockaddr *)&kernel, sizeof kernel);
+                              (struct sockaddr *)&kernel, sizeof(kernel));
+
         if (sent >= 0)
             return 0;
         if (errno != EINTR)
@@ -149,13 +153,15 @@ static int send_request(int fd, struct request *request, size_t payload_length)
 static int open_reply(const unsigned char *message, size_t length, struct span *attributes)
 {
     struct nlmsghdr header;
-    memcpy(&header, message, sizeof header);
+
+    memcpy(&header, message, sizeof(header));
     size_t end = header.nlmsg_len < length ? header.nlmsg_len : length;
     if (header.nlmsg_type == NLMSG_ERROR) {
         int32_t error = 0;
-        if (end < MESSAGE_HEADER_BYTES + sizeof error)
+
+        if (end < MESSAGE_HEADER_BYTES + sizeof(error))
             return -EBADMSG;
-        memcpy(&error, message + MESSAGE_HEADER_BYTES, sizeof error);
+        memcpy(&error, message + MESSAGE_HEADER_BYTES, sizeof(error));
         return error < 0 ? error : -EBADMSG;
     }
     if (end < MESSAGE_HEADER_BYTES + sizeof(struct genlmsghdr))
@@ -170,21 +176,23 @@ static int receive_reply(int fd, uint32_t sequence, unsigned char reply[REPLY_BY
                          struct span *attributes)
 {
     int interrupted = 0;
+
     for (int i = 0; i < REPLIES_TO_SKIP;) {
         struct sockaddr_nl sender = {.nl_family = AF_NETLINK};
-        socklen_t sender_length = sizeof sender;
+        socklen_t sender_length = sizeof(sender);
         ssize_t got = recvfrom(fd, reply, REPLY_BYTES, MSG_DONTWAIT, (struct sockaddr *)&sender,
                                &sender_length);
+
         if (got < 0 && errno == EINTR && interrupted++ < INTERRUPTIONS)
             continue;
         if (got < 0)
             return -errno;
         i++;
         struct nlmsghdr header;
-        bool from_kernel = sender_length == sizeof sender && sender.nl_pid == 0;
-        if (!from_kernel || (size_t)got < sizeof header)
+        bool from_kernel = sender_length == sizeof(sender) && sender.nl_pid == 0;
+        if (!from_kernel || (size_t)got < sizeof(header))
             continue;
-        memcpy(&header, reply, sizeof header);
+        memcpy(&header, reply, sizeof(header));
         if (header.nlmsg_seq == sequence)
             return open_reply(reply, (size_t)got, attributes);
     }
@@ -199,7 +207,8 @@ static int resolve_family(struct taskstats_socket *taskstats)
         .attribute = {.nla_type = CTRL_ATTR_FAMILY_NAME},
         .payload = TASKSTATS_GENL_NAME,
     };
-    int error = send_request(taskstats->fd, &request, sizeof TASKSTATS_GENL_NAME);
+    int error = send_request(taskstats->fd, &request, sizeof(TASKSTATS_GENL_NAME));
+
     if (error != 0)
         return error;
 
@@ -210,9 +219,9 @@ static int resolve_family(struct taskstats_socket *taskstats)
     if (error != 0)
         return error;
     if (!find_attribute(attributes, CTRL_ATTR_FAMILY_ID, &family) ||
-        family.length < sizeof taskstats->family)
+        family.length < sizeof(taskstats->family))
         return -EBADMSG;
-    memcpy(&taskstats->family, family.bytes, sizeof taskstats->family);
+    memcpy(&taskstats->family, family.bytes, sizeof(taskstats->family));
     return 0;
 }
 
@@ -249,8 +258,8 @@ int taskstats__read(struct taskstats_socket *taskstats, pid_t tid, uint64_t bits
         .attribute = {.nla_type = TASKSTATS_CMD_ATTR_PID},
     };
     uint32_t id = (uint32_t)tid;
-    memcpy(request.payload, &id, sizeof id);
-    int error = send_request(taskstats->fd, &request, sizeof id);
+    memcpy(request.payload, &id, sizeof(id));
+    int error = send_request(taskstats->fd, &request, sizeof(id));
     if (error != 0)
         return error;
 

@@ -10,6 +10,7 @@
 int task_file__open(int folder_fd, const char *path)
 {
     int fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC);
+
     return fd < 0 ? -errno : fd;
 }
 
@@ -17,6 +18,7 @@ int task_file__read(int fd, char text[TASK_FILE_BYTES])
 {
     for (int i = 0; i < INTERRUPTIONS; i++) {
         ssize_t got = pread(fd, text, TASK_FILE_BYTES - 1, 0);
+
         if (got >= 0) {
             text[got] = '\0';
             return (int)got;
@@ -30,6 +32,7 @@ int task_file__read(int fd, char text[TASK_FILE_BYTES])
 int task_file__load(int folder_fd, const char *path, char text[TASK_FILE_BYTES])
 {
     int fd = task_file__open(folder_fd, path);
+
     if (fd < 0)
         return fd;
     int length = task_file__read(fd, text);
@@ -47,6 +50,7 @@ static const char *skip_blanks(const char *text)
 bool task_file__take_number(const char **text, uint64_t *number)
 {
     const char *at = skip_blanks(*text);
+
     if (*at < '0' || *at > '9')
         return false;
     uint64_t sum = 0;
@@ -72,11 +76,12 @@ int task_stat__parse(const char *text, struct task_stat *stat)
     /* The name may hold any byte but NUL; what follows it holds no parenthesis. */
     const char *open = strchr(text, '(');
     const char *close = strrchr(text, ')');
+
     if (open == NULL || close == NULL || close < open)
         return -EBADMSG;
     size_t length = (size_t)(close - open) - 1;
-    if (length >= sizeof stat->name)
-        length = sizeof stat->name - 1;
+    if (length >= sizeof(stat->name))
+        length = sizeof(stat->name) - 1;
     memcpy(stat->name, open + 1, length);
     stat->name[length] = '\0';
 

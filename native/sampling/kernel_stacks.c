@@ -52,7 +52,7 @@ static unsigned pages_for(uint64_t interval_ns)
 
 struct kernel_stacks *kernel_stacks__new(int fd, uint64_t interval_ns)
 {
-    struct kernel_stacks *stacks = calloc(1, sizeof *stacks);
+    struct kernel_stacks *stacks = calloc(1, sizeof(*stacks));
     void *memory = MAP_FAILED;
 
     if (!stacks)
@@ -120,10 +120,10 @@ static const struct perf_sample *find_in(const struct taken *taken, uint64_t mon
         const struct perf_sample *sample =
             (const struct perf_sample *)(const void *)(taken->bytes + at);
 
-        if (sample->header.size < sizeof sample->header || sample->header.size > taken->used - at)
+        if (sample->header.size < sizeof(sample->header) || sample->header.size > taken->used - at)
             break;
         at += sample->header.size;
-        if (sample->header.type != PERF_RECORD_SAMPLE || sample->header.size < sizeof *sample)
+        if (sample->header.type != PERF_RECORD_SAMPLE || sample->header.size < sizeof(*sample))
             continue;
         if (sample->time_ns > monotonic_ns)
             break;
@@ -145,7 +145,7 @@ bool kernel_stacks__find(const struct kernel_stacks *stacks, uint64_t monotonic_
     stack->in_kernel =
         (sample->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
     stack->count = 0;
-    room = (sample->header.size - sizeof *sample) / sizeof *sample->frames;
+    room = (sample->header.size - sizeof(*sample)) / sizeof(*sample->frames);
     for (uint64_t i = 0; stack->in_kernel && i < sample->count && i < room; i++)
         /* Not the words that say whose frames follow. */
         if (sample->frames[i] < (uint64_t)PERF_CONTEXT_MAX && stack->count < KERNEL_STACK_FRAMES)

@@ -36,7 +36,7 @@ static bool make_room(struct kernel_symbols *symbols, size_t name_bytes)
 {
     if (symbols->count == symbols->room) {
         size_t room = symbols->room ? symbols->room * 2 : 65536;
-        struct symbol *grown = realloc(symbols->symbols, room * sizeof *grown);
+        struct symbol *grown = realloc(symbols->symbols, room * sizeof(*grown));
 
         if (!grown)
             return false;
@@ -83,7 +83,7 @@ static int load(struct kernel_symbols *symbols, FILE *file)
     const char *name;
     uint64_t address;
 
-    while (fgets(line, sizeof line, file))
+    while (fgets(line, sizeof(line), file))
         if (read_line(line, &address, &name) && address && !add(symbols, address, name))
             return -ENOMEM;
     return symbols->count ? 0 : -EPERM;
@@ -97,11 +97,11 @@ int kernel_symbols__open(struct kernel_symbols **symbols, const char *path)
 
     if (!file)
         return -errno;
-    made = calloc(1, sizeof *made);
+    made = calloc(1, sizeof(*made));
     error = made ? load(made, file) : -ENOMEM;
     (void)fclose(file);
     if (!error && made->symbols) {
-        qsort(made->symbols, made->count, sizeof *made->symbols, compare);
+        qsort(made->symbols, made->count, sizeof(*made->symbols), compare);
         *symbols = made;
         return 0;
     }
@@ -119,7 +119,7 @@ int kernel_symbols__check(const char *path)
 
     if (!file)
         return -errno;
-    for (int i = 0; i < 64 && !address && fgets(line, sizeof line, file); i++)
+    for (int i = 0; i < 64 && !address && fgets(line, sizeof(line), file); i++)
         if (!read_line(line, &address, &name))
             address = 0;
     (void)fclose(file);

@@ -31,7 +31,7 @@ struct sample_buffers *sample_buffers__new(void)
 void sample_buffers__delete(struct sample_buffers *buffers)
 {
     if (buffers)
-        munmap(buffers, sizeof *buffers);
+        munmap(buffers, sizeof(*buffers));
 }
 
 static bool try_lane(struct lane *lane)
@@ -103,7 +103,7 @@ static struct lane *lane_of(struct sample_buffers *buffers, const struct sample 
 {
     size_t at = (size_t)((const char *)sample - &buffers->bytes[0][0][0]);
 
-    return &buffers->lanes[at / sizeof buffers->bytes[0]];
+    return &buffers->lanes[at / sizeof(buffers->bytes[0])];
 }
 
 void sample_buffers__give_up(struct sample_buffers *buffers, struct sample *sample)
@@ -117,7 +117,7 @@ void sample_buffers__commit(struct sample_buffers *buffers, struct sample *sampl
 
     set_used(lane, lane->active,
              lane->used[lane->active] +
-                 (uint32_t)(sizeof *sample + sample->frame_count * sizeof *sample->frames));
+                 (uint32_t)(sizeof(*sample) + sample->frame_count * sizeof(*sample->frames)));
     let_go(lane);
 }
 
@@ -150,7 +150,7 @@ void sample_buffers__drain(struct sample_buffers *buffers, sample_visit visit, v
                 (const struct sample *)(const void *)(buffers->bytes[number][written] + at);
 
             visit(context, sample);
-            at += (uint32_t)(sizeof *sample + sample->frame_count * sizeof *sample->frames);
+            at += (uint32_t)(sizeof(*sample) + sample->frame_count * sizeof(*sample->frames));
         }
         set_used(lane, (uint32_t)written, 0);
     }

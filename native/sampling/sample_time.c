@@ -26,13 +26,11 @@ static void sweep(struct sample_time *time)
     struct wall_turn *turn, *next;
 
     /* NOLINTBEGIN(clang-analyzer-unix.Malloc): what is freed has been taken out of the table */
-    HASH_ITER(hh, time->turns, turn, next)
-    {
+    HASH_ITER (hh, time->turns, turn, next)
         if (tgkill(getpid(), turn->tid, 0) != 0) {
             HASH_DEL(time->turns, turn);
             free(turn);
         }
-    }
     time->swept = HASH_COUNT(time->turns);
     /* NOLINTEND(clang-analyzer-unix.Malloc) */
 }
@@ -47,7 +45,7 @@ static struct wall_turn *turn_of(struct sample_time *time, pid_t tid)
         return turn;
     if (HASH_COUNT(time->turns) > TURNS_BEFORE_SWEEP + 2 * time->swept)
         sweep(time);
-    turn = calloc(1, sizeof *turn);
+    turn = calloc(1, sizeof(*turn));
     if (!turn)
         return NULL;
     turn->tid = tid;
@@ -93,8 +91,7 @@ void sample_time__release(struct sample_time *time)
     struct wall_turn *turn, *next;
 
     /* NOLINTBEGIN(clang-analyzer-unix.Malloc): what is freed has been taken out of the table */
-    HASH_ITER(hh, time->turns, turn, next)
-    {
+    HASH_ITER (hh, time->turns, turn, next) {
         HASH_DEL(time->turns, turn);
         free(turn);
     }

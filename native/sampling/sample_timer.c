@@ -28,7 +28,7 @@ static int open_event(pid_t tid, uint64_t interval_ns, bool with_stacks)
 {
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof attributes,
+        .size = sizeof(attributes),
         .config = PERF_COUNT_SW_TASK_CLOCK,
         .sample_period = interval_ns,
         .wakeup_events = 1,
@@ -166,7 +166,7 @@ static int start_posix(struct sample_timer *timer, pid_t tid, int signal, uint64
 int sample_timer__start(struct sample_timer *timer, enum ledger_sample_clock clock, pid_t tid,
                         int signal, uint64_t interval_ns)
 {
-    memset(timer, 0, sizeof *timer);
+    memset(timer, 0, sizeof(*timer));
     if (clock == LEDGER_SAMPLE_CLOCK_PERF && start_event(timer, tid, signal, interval_ns) == 0)
         return 0;
     return start_posix(timer, tid, signal, interval_ns);

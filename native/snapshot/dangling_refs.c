@@ -319,7 +319,7 @@ static void cut_tables(struct cutter *cutter)
         {LEDGER_CLASSES, cut_class},
     };
 
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
         ledger_ref ref = 0;
 
         while ((ref = ledger__next(cutter->copy, tables[i].table, ref)))
@@ -349,7 +349,8 @@ int dangling_refs__cut(struct ledger *copy)
     int error = ledger_gate__open(&cutter.gate, copy->base, chunks);
 
     _Static_assert(LEDGER_CHUNK_CELLS == 64, "a word of bits for each chunk");
-    cutter.visited = calloc(chunks, sizeof *cutter.visited);
+
+    cutter.visited = calloc(chunks, sizeof(*cutter.visited));
     if (!cutter.visited)
         error = -ENOMEM;
     if (!error && unfinished_moves__finish(&cutter.gate) && copy->touched)

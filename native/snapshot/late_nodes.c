@@ -26,8 +26,8 @@ static bool read_node(const struct search *search, ledger_ref ref, struct ledger
 {
     struct ledger_node now;
 
-    if (pread(search->source_fd, &now, sizeof now, (off_t)ref * LEDGER_CELL_BYTES) !=
-            (ssize_t)sizeof now ||
+    if (pread(search->source_fd, &now, sizeof(now), (off_t)ref * LEDGER_CELL_BYTES) !=
+            (ssize_t)sizeof(now) ||
         ledger_node__kind(&now) == 0)
         return false;
     now.first_child = 0;

@@ -46,7 +46,7 @@ static const char *const vm_thread_names[] = {
 void process_scan__init(struct process_scan *scan, struct ledger *ledger, pid_t pid,
                         uint64_t metrics, const struct scan_java *java)
 {
-    memset(scan, 0, sizeof *scan);
+    memset(scan, 0, sizeof(*scan));
     scan->ledger = ledger;
     scan->pid = pid;
     scan->metrics = metrics;
@@ -55,7 +55,7 @@ void process_scan__init(struct process_scan *scan, struct ledger *ledger, pid_t 
 
 bool process_scan__is_vm_thread(const char *name)
 {
-    for (size_t i = 0; i < sizeof vm_thread_names / sizeof *vm_thread_names; i++)
+    for (size_t i = 0; i < sizeof(vm_thread_names) / sizeof(*vm_thread_names); i++)
         if (strncmp(name, vm_thread_names[i], strlen(vm_thread_names[i])) == 0)
             return true;
     return false;
@@ -64,7 +64,7 @@ bool process_scan__is_vm_thread(const char *name)
 static struct scanned_row *remember(struct process_scan *scan, pid_t tid, uint64_t start_ticks,
                                     ledger_ref thread)
 {
-    struct scanned_row *row = calloc(1, sizeof *row);
+    struct scanned_row *row = calloc(1, sizeof(*row));
 
     if (!row)
         return NULL;
@@ -158,7 +158,7 @@ static uint64_t *sum_of(struct process_scan *scan, const char *name)
 {
     static const char *const compilers[] = {"C1 CompilerThre", "C2 CompilerThre", "JVMCI"};
 
-    for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++)
+    for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++)
         if (strncmp(name, compilers[i], strlen(compilers[i])) == 0)
             return &scan->compilers_cpu_ns;
     return strcmp(name, "Service Thread") == 0 ? &scan->service_cpu_ns : NULL;
@@ -336,8 +336,7 @@ static void end_unseen_rows(struct process_scan *scan, uint64_t now_ns)
 {
     struct scanned_row *row, *next;
 
-    HASH_ITER(hh, scan->rows, row, next)
-    {
+    HASH_ITER (hh, scan->rows, row, next) {
         if (row->pass == scan->pass)
             continue;
         if (ran_java(scan, row))
@@ -353,7 +352,7 @@ int process_scan__run(struct process_scan *scan, uint64_t now_ns, enum scan_dept
     char path[64];
     DIR *tasks;
 
-    snprintf(path, sizeof path, "/proc/%d/task", (int)scan->pid);
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)scan->pid);
     tasks = opendir(path);
     if (!tasks)
         return -errno;
@@ -375,10 +374,8 @@ void process_scan__refresh(struct process_scan *scan, uint64_t now_ns)
 {
     struct scanned_row *row, *next;
 
-    HASH_ITER(hh, scan->rows, row, next)
-    {
+    HASH_ITER (hh, scan->rows, row, next)
         (void)refresh_row(scan, row, now_ns);
-    }
 }
 
 static void adopt_row(struct process_scan *scan, const struct ledger_thread *thread, ledger_ref ref)
@@ -413,8 +410,7 @@ void process_scan__close(struct process_scan *scan)
     struct scanned_row *row, *next;
 
     /* NOLINTBEGIN(clang-analyzer-unix.Malloc): it cannot see that the table lets go of the row */
-    HASH_ITER(hh, scan->rows, row, next)
-    {
+    HASH_ITER (hh, scan->rows, row, next) {
         HASH_DEL(scan->rows, row);
         free(row);
     }

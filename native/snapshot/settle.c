@@ -44,7 +44,7 @@ static bool runs_java(void *context, pid_t tid)
     const struct settlement *settlement = context;
 
     return settlement->java_tid_count &&
-           bsearch(&tid, settlement->java_tids, settlement->java_tid_count, sizeof tid,
+           bsearch(&tid, settlement->java_tids, settlement->java_tid_count, sizeof(tid),
                    compare_tids) != NULL;
 }
 
@@ -62,7 +62,7 @@ static const struct ledger_unprofiled *find_unprofiled(void *context, pid_t tid,
     const struct unprofiled_task key = {.tid = tid}, *found = NULL;
 
     if (settlement->unprofiled_count)
-        found = bsearch(&key, settlement->unprofiled, settlement->unprofiled_count, sizeof key,
+        found = bsearch(&key, settlement->unprofiled, settlement->unprofiled_count, sizeof(key),
                         compare_unprofiled);
     return found && found->record->start_ticks == start_ticks ? found->record : NULL;
 }
@@ -79,7 +79,7 @@ static int collect_unprofiled(struct settlement *settlement)
             continue;
         if (settlement->unprofiled_count == room) {
             struct unprofiled_task *more =
-                realloc(settlement->unprofiled, (room + 256) * sizeof *more);
+                realloc(settlement->unprofiled, (room + 256) * sizeof(*more));
 
             if (!more)
                 return -ENOMEM;
@@ -90,7 +90,7 @@ static int collect_unprofiled(struct settlement *settlement)
             (struct unprofiled_task){record->tid, record};
     }
     if (settlement->unprofiled_count)
-        qsort(settlement->unprofiled, settlement->unprofiled_count, sizeof *settlement->unprofiled,
+        qsort(settlement->unprofiled, settlement->unprofiled_count, sizeof(*settlement->unprofiled),
               compare_unprofiled);
     return 0;
 }
@@ -106,7 +106,7 @@ static int collect_java_tids(struct settlement *settlement)
         if (!record->tid || !record->thread)
             continue;
         if (settlement->java_tid_count == room) {
-            pid_t *more = realloc(settlement->java_tids, (room + 256) * sizeof *more);
+            pid_t *more = realloc(settlement->java_tids, (room + 256) * sizeof(*more));
 
             if (!more)
                 return -ENOMEM;
@@ -369,7 +369,7 @@ static void book_last_moments(const struct settlement *settlement)
     root->kind_and_level = (uint32_t)NODE_ROOT << 24;
     root->cpu_ns = header->process_cpu_ns - booked_ns;
     thread = ledger__at(copy, ref);
-    thread->name = ledger__string(copy, name, sizeof name - 1);
+    thread->name = ledger__string(copy, name, sizeof(name) - 1);
     thread->root = root_ref;
     thread->kind = THREAD_NATIVE;
     thread->flags = THREAD_TERMINATED | THREAD_LAST_MOMENTS;
@@ -389,7 +389,7 @@ static uint64_t now_ns(const struct settlement *settlement)
 static int settle_process(struct settlement *settlement, struct process_scan *scan)
 {
     struct ledger_header *header = settlement->copy->header;
-    struct open_account *accounts = calloc(settlement->java_tid_count + 1, sizeof *accounts);
+    struct open_account *accounts = calloc(settlement->java_tid_count + 1, sizeof(*accounts));
     size_t count;
     int error;
 

@@ -60,7 +60,7 @@ int snapshot__path(char *path, size_t path_bytes, const char *pattern, int pid, 
         int length = 1;
 
         if (*from == '%')
-            length = expand(piece, sizeof piece, *++from, pid, sequence);
+            length = expand(piece, sizeof(piece), *++from, pid, sequence);
         if (length < 0)
             return -EINVAL;
         if (used + (size_t)length + 1 > path_bytes)
@@ -97,9 +97,9 @@ static int copy_bytes(int source_fd, int target_fd, uint64_t from, uint64_t to)
 
 static int read_header(int fd, struct ledger_header *header)
 {
-    if (pread(fd, header, sizeof *header, 0) != (ssize_t)sizeof *header)
+    if (pread(fd, header, sizeof(*header), 0) != (ssize_t)sizeof(*header))
         return -EINVAL;
-    if (memcmp(header->magic, LEDGER_MAGIC, sizeof header->magic) != 0 ||
+    if (memcmp(header->magic, LEDGER_MAGIC, sizeof(header->magic)) != 0 ||
         header->format_version != LEDGER_FORMAT_VERSION ||
         header->byte_order != LEDGER_BYTE_ORDER || header->state != LEDGER_LIVE ||
         header->chunks_used == 0 || header->chunks_used > UINT32_MAX / LEDGER_CHUNK_CELLS)
@@ -124,16 +124,16 @@ static int check_file(int fd, uint64_t bytes)
  */
 static int check_process(const struct ledger_header *header)
 {
-    char boot_id[sizeof header->boot_id] = "";
+    char boot_id[sizeof(header->boot_id)] = "";
     uint64_t start_ticks;
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 
     if (fd >= 0) {
-        (void)!read(fd, boot_id, sizeof boot_id - 1);
+        (void)!read(fd, boot_id, sizeof(boot_id) - 1);
         close(fd);
     }
     boot_id[strcspn(boot_id, "\n")] = '\0';
-    if (fd >= 0 && strncmp(boot_id, header->boot_id, sizeof boot_id) != 0)
+    if (fd >= 0 && strncmp(boot_id, header->boot_id, sizeof(boot_id)) != 0)
         return -ESRCH;
     if (process_start__read(header->pid, &start_ticks) != 0 || start_ticks != header->start_ticks)
         return -ESRCH;
@@ -170,7 +170,7 @@ static int copy_growing(int source_fd, int target_fd, uint64_t *bytes)
 
 static int read_count(int fd, size_t offset, uint64_t *count)
 {
-    return pread(fd, count, sizeof *count, (off_t)offset) == (ssize_t)sizeof *count ? 0 : -EINVAL;
+    return pread(fd, count, sizeof(*count), (off_t)offset) == (ssize_t)sizeof(*count) ? 0 : -EINVAL;
 }
 
 /* Moves of numbers that were done, and those that were begun. */
@@ -193,11 +193,11 @@ static void hold_moves(int source_fd, uint64_t for_ns)
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (for_ns)
         until_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + for_ns;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", source_fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", source_fd);
     fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return;
-    (void)!pwrite(fd, &until_ns, sizeof until_ns,
+    (void)!pwrite(fd, &until_ns, sizeof(until_ns),
                   (off_t)offsetof(struct ledger_header, folds_held_until_ns));
     close(fd);
 }
@@ -298,7 +298,7 @@ static int temporary_path(char *temporary, size_t bytes, const char *path)
     uint64_t random = 0;
     int length;
 
-    (void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
+    (void)!getrandom(&random, sizeof(random), GRND_NONBLOCK);
     length =
         snprintf(temporary, bytes, "%.*s.treadle-%d-%llx.tmp", slash ? (int)(slash - path + 1) : 0,
                  path, (int)getpid(), (unsigned long long)random);
@@ -313,7 +313,7 @@ int snapshot__write(int source_fd, const char *path)
 int snapshot__write_with(snapshot_copy *copy, int source_fd, const char *path)
 {
     char temporary[PATH_MAX + 64];
-    int error = temporary_path(temporary, sizeof temporary, path);
+    int error = temporary_path(temporary, sizeof(temporary), path);
     int fd;
 
     if (error)

@@ -162,7 +162,7 @@ void kernel_thread__switch_to(struct kernel_thread *kernel_thread,
         call_tree__begin_epoch(tree, epoch);
         tree->lost_depth |= CALL_TREE_UNSEEN;
     }
-    memset(kernel_thread->look.callers, 0, sizeof kernel_thread->look.callers);
+    memset(kernel_thread->look.callers, 0, sizeof(kernel_thread->look.callers));
     kernel_thread->look.parked_ns = 0;
     /* What begins to run in a later epoch than the first may have been entered before it. */
     tree->unsure = is_of_epoch ? position->unsure : epoch > EPOCH_FIRST;
@@ -331,7 +331,7 @@ static void begin_epoch(struct kernel_thread *kernel_thread, uint32_t epoch)
     tree->lost_depth |= CALL_TREE_UNSEEN;
     tree->unsure = true;
     kernel_thread->clock.suspect_after_ns = 0; /* it knows nothing of the time in between */
-    memset(&kernel_thread->look, 0, sizeof kernel_thread->look);
+    memset(&kernel_thread->look, 0, sizeof(kernel_thread->look));
     kernel_thread->look.begin_ns = kernel_thread->record->charged_cpu_ns;
     kernel_thread->joined = epoch;
 }
@@ -358,7 +358,7 @@ void kernel_thread__stand_at_root(struct kernel_thread *kernel_thread)
     if (!call_tree__is_on_floor(tree) && (uint32_t)tree->token)
         renew_tokens(tree);
     call_tree__go_to(tree, kernel_thread->thread->root, 0);
-    memset(kernel_thread->look.callers, 0, sizeof kernel_thread->look.callers);
+    memset(kernel_thread->look.callers, 0, sizeof(kernel_thread->look.callers));
     kernel_thread__publish(kernel_thread);
 }
 
@@ -439,7 +439,7 @@ bool kernel_thread__leave_floor(struct kernel_thread *kernel_thread, uint64_t ke
     kernel_thread__charge(kernel_thread);
     left = call_tree__leave_floor(&kernel_thread->tree, key);
     if (left) {
-        memset(kernel_thread->look.callers, 0, sizeof kernel_thread->look.callers);
+        memset(kernel_thread->look.callers, 0, sizeof(kernel_thread->look.callers));
         kernel_thread__publish(kernel_thread);
     }
     return left;

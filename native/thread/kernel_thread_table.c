@@ -64,7 +64,7 @@ static void add_slow_hooks(struct slow_hooks *sum, const struct slow_hooks *more
 static void give_back(struct kernel_thread_table *table, struct kernel_thread_entry *entry)
 {
     add_slow_hooks(&table->slow_hooks, &entry->thread.slow_hooks);
-    memset(&entry->thread.slow_hooks, 0, sizeof entry->thread.slow_hooks);
+    memset(&entry->thread.slow_hooks, 0, sizeof(entry->thread.slow_hooks));
     /* Without `ended`, the thread ended without its destructors, or never came by. */
     if (!entry->ended && entry->thread.thread)
         entry->thread.thread->flags |= THREAD_TERMINATED;
@@ -111,11 +111,9 @@ static void sweep(struct kernel_thread_table *table)
 {
     struct kernel_thread_entry *entry, *next;
 
-    HASH_ITER(hh, table->entries, entry, next)
-    {
+    HASH_ITER (hh, table->entries, entry, next)
         if (is_gone(entry))
             give_back(table, entry);
-    }
 }
 
 int kernel_thread_table__init(struct kernel_thread_table *table,
@@ -123,7 +121,7 @@ int kernel_thread_table__init(struct kernel_thread_table *table,
 {
     int error;
 
-    memset(table, 0, sizeof *table);
+    memset(table, 0, sizeof(*table));
     pthread_mutex_init(&table->lock, NULL);
     table->setup = setup;
     error = -pthread_key_create(&table->at_thread_end, at_thread_end);
@@ -151,7 +149,7 @@ static uint8_t *map_counters(uint32_t count)
 static struct kernel_thread_entry *make_entry(struct kernel_thread_table *table)
 {
     const struct kernel_thread_setup *setup = table->setup;
-    struct kernel_thread_entry *entry = calloc(1, sizeof *entry);
+    struct kernel_thread_entry *entry = calloc(1, sizeof(*entry));
     ledger_ref record;
 
     if (!entry)
@@ -181,7 +179,7 @@ static struct kernel_thread_entry *take_entry(struct kernel_thread_table *table,
     if (table->spare) {
         entry = entry_of(table->spare);
         table->spare = entry->thread.next_spare;
-        memset(entry->thread.tree.cache, 0, sizeof entry->thread.tree.cache);
+        memset(entry->thread.tree.cache, 0, sizeof(entry->thread.tree.cache));
     } else {
         entry = make_entry(table);
         if (!entry)
@@ -189,7 +187,7 @@ static struct kernel_thread_entry *take_entry(struct kernel_thread_table *table,
     }
     record = entry->thread.record;
     generation = record->generation + 1;
-    memset(record, 0, sizeof *record);
+    memset(record, 0, sizeof(*record));
     record->generation = generation;
     __atomic_store_n(&record->tid, tid, __ATOMIC_RELEASE);
     entry->tid = tid;
@@ -291,9 +289,9 @@ ledger_ref kernel_thread_table__adopt(struct kernel_thread_table *table, pid_t t
     if (!entry) {
         entry = take_entry(table, tid);
         if (entry && kernel_thread__begin_absent(&entry->thread, table->setup, entry->thread.record,
-                                                 facts) != 0)
+                                                 facts) != 0) {
             give_back(table, entry);
-        else if (entry) {
+        } else if (entry) {
             entry->absent = true;
             ref = entry->thread.record->thread;
         }
@@ -309,13 +307,11 @@ void kernel_thread_table__note_unprofiled(struct kernel_thread_table *table)
     struct kernel_thread_entry *entry, *next;
 
     pthread_mutex_lock(&table->lock);
-    HASH_ITER(hh, table->entries, entry, next)
-    {
+    HASH_ITER (hh, table->entries, entry, next)
         if (entry->absent && is_gone(entry))
             give_back(table, entry);
         else
             kernel_thread__note_unprofiled(&entry->thread);
-    }
     pthread_mutex_unlock(&table->lock);
 }
 
@@ -355,10 +351,8 @@ struct slow_hooks kernel_thread_table__slow_hooks(struct kernel_thread_table *ta
 
     pthread_mutex_lock(&table->lock);
     sum = table->slow_hooks;
-    HASH_ITER(hh, table->entries, entry, next)
-    {
+    HASH_ITER (hh, table->entries, entry, next)
         add_slow_hooks(&sum, &entry->thread.slow_hooks);
-    }
     pthread_mutex_unlock(&table->lock);
     return sum;
 }

@@ -107,7 +107,7 @@ static ledger_ref find_group(struct thread_folder *folder, struct call_tree *tre
     const struct fold_group *group = known_group(folder, hash);
 
     if (!group && folder->group_count >= FOLD_GROUPS - KINDS_OF_OTHERS) {
-        length = sizeof others - 1;
+        length = sizeof(others) - 1;
         memcpy(name, others, length);
         hash = hash_of(name, length, member->kind);
         group = known_group(folder, hash);
@@ -505,7 +505,7 @@ static ledger_ref *find_groups(const struct ledger *copy, size_t *count)
 
     while ((ref = ledger__next(copy, LEDGER_THREADS, ref)))
         room += is_named_group(copy, ref);
-    groups = calloc(room, sizeof *groups);
+    groups = calloc(room, sizeof(*groups));
     *count = 0;
     while (groups && (ref = ledger__next(copy, LEDGER_THREADS, ref)))
         if (is_named_group(copy, ref))
@@ -524,20 +524,19 @@ static int compare_groups_by_ref(const void *a, const void *b, void *context)
 /* The first of each name takes the others in. */
 void thread_fold__join_groups(struct ledger *copy)
 {
-    struct call_tree *tree = calloc(1, sizeof *tree);
+    struct call_tree *tree = calloc(1, sizeof(*tree));
     size_t count = 0, first = 0;
     ledger_ref *groups = tree ? find_groups(copy, &count) : NULL;
 
     if (groups) {
         call_tree__init(tree, copy, NULL, NULL);
-        qsort_r(groups, count, sizeof *groups, compare_groups_by_ref, copy);
+        qsort_r(groups, count, sizeof(*groups), compare_groups_by_ref, copy);
     }
-    for (size_t i = 1; groups && i < count; i++) {
+    for (size_t i = 1; groups && i < count; i++)
         if (compare_groups(&groups[first], &groups[i], copy) != 0)
             first = i;
         else
             (void)move(tree, groups[i], groups[first]);
-    }
     free(groups);
     free(tree);
 }

@@ -21,7 +21,7 @@ struct unprofiled_entry {
 
 void unprofiled_table__init(struct unprofiled_table *table, struct ledger *ledger, uint64_t metrics)
 {
-    memset(table, 0, sizeof *table);
+    memset(table, 0, sizeof(*table));
     table->ledger = ledger;
     table->metrics = metrics;
     pthread_mutex_init(&table->lock, NULL);
@@ -49,7 +49,7 @@ static struct unprofiled_entry *make_entry(struct unprofiled_table *table)
         table->spare = entry->next_spare;
         return entry;
     }
-    entry = calloc(1, sizeof *entry);
+    entry = calloc(1, sizeof(*entry));
     ref = entry ? ledger__take_shared(table->ledger, LEDGER_UNPROFILED,
                                       sizeof(struct ledger_unprofiled) / LEDGER_CELL_BYTES)
                 : 0;
@@ -84,7 +84,7 @@ static struct unprofiled_entry *find_or_add(struct unprofiled_table *table, pid_
     entry = make_entry(table);
     if (!entry)
         return NULL;
-    memset(entry->record, 0, sizeof *entry->record);
+    memset(entry->record, 0, sizeof(*entry->record));
     entry->record->start_ticks = start_ticks;
     __atomic_store_n(&entry->record->tid, tid, __ATOMIC_RELEASE);
     entry->tid = tid;
@@ -116,10 +116,9 @@ static void look_at(struct unprofiled_table *table, pid_t tid, bool start)
     if (!entry)
         return;
     entry->seen = true;
-    while (metric_bits__take(&status.bits, &metric)) {
+    while (metric_bits__take(&status.bits, &metric))
         note(status.value[metric], start, &entry->record->value[metric],
              &entry->record->stopped_value[metric]);
-    }
 }
 
 static int look_at_all(struct unprofiled_table *table, bool start)
@@ -161,8 +160,7 @@ static void look_at_tasks(struct unprofiled_table *table, bool start)
     struct unprofiled_entry *entry, *next;
     uint64_t cpu_ns;
 
-    HASH_ITER(hh, table->entries, entry, next)
-    {
+    HASH_ITER (hh, table->entries, entry, next) {
         if (!entry->seen || task_cpu__read(getpid(), entry->tid, &cpu_ns) != 0) {
             HASH_DEL(table->entries, entry);
             give_back(table, entry);

@@ -12,7 +12,7 @@
 void call_tree__init(struct call_tree *tree, struct ledger *ledger, call_tree_resolve resolve,
                      void *resolve_context)
 {
-    memset(tree, 0, sizeof *tree);
+    memset(tree, 0, sizeof(*tree));
     tree->ledger = ledger;
     tree->base = ledger->base;
     tree->pool.ledger = ledger;

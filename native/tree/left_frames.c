@@ -79,5 +79,5 @@ void left_frames__take(struct left_frames *left, uint64_t key)
 void left_frames__clear(struct left_frames *left)
 {
     if (left->methods)
-        memset(left, 0, sizeof *left);
+        memset(left, 0, sizeof(*left));
 }

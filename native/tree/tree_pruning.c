@@ -48,6 +48,7 @@ static uint64_t *stands_word(struct call_tree *tree, ledger_ref ref, uint64_t *b
     uint32_t slot = ref * 2654435761u >> 22;
 
     _Static_assert(PRUNING_STANDS_BITS == 1u << 10, "a slot has ten bits");
+
     *bit = UINT64_C(1) << slot % 64;
     return &tree->hand.stands[slot / 64];
 }
@@ -73,7 +74,7 @@ static bool mark_standing(struct call_tree *tree)
     struct ledger_returns below = tree->returns;
     uint32_t runs = 0;
 
-    memset(tree->hand.stands, 0, sizeof tree->hand.stands);
+    memset(tree->hand.stands, 0, sizeof(tree->hand.stands));
     mark(tree, ledger__ref(tree->ledger, tree->current));
     if (tree->thread->folded_depth)
         mark(tree, tree->thread->folded_below);
@@ -301,7 +302,7 @@ static void begin_round(struct call_tree *tree)
     hand->depth = hand->looked = hand->freed = 0;
     hand->most_ns = 0;
     hand->coldest = 0;
-    memset(hand->before, 0, sizeof hand->before);
+    memset(hand->before, 0, sizeof(hand->before));
 }
 
 /* On to the next node, children before their parents. */

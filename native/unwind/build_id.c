@@ -45,8 +45,8 @@ bool build_id__of_notes(struct build_id *id, const uint8_t *notes, size_t length
 
         if (!name || !bytes)
             return false;
-        if (type == NT_GNU_BUILD_ID && name_bytes == sizeof ELF_NOTE_GNU &&
-            memcmp(name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0 && id_bytes > 0 &&
+        if (type == NT_GNU_BUILD_ID && name_bytes == sizeof(ELF_NOTE_GNU) &&
+            memcmp(name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0 && id_bytes > 0 &&
             id_bytes <= BUILD_ID_BYTES_MAX) {
             write_hexadecimal(id, bytes, id_bytes);
             return true;

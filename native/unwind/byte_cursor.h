@@ -51,14 +51,14 @@ static inline uint64_t byte_cursor__number(struct byte_cursor *cursor, size_t by
     if (bytes == 1)
         return *taken;
     if (bytes == 2) {
-        memcpy(&half, taken, sizeof half);
+        memcpy(&half, taken, sizeof(half));
         return half;
     }
     if (bytes == 4) {
-        memcpy(&word, taken, sizeof word);
+        memcpy(&word, taken, sizeof(word));
         return word;
     }
-    memcpy(&value, taken, sizeof value);
+    memcpy(&value, taken, sizeof(value));
     return value;
 }
 

@@ -118,7 +118,7 @@ int call_frame_info__entry(const struct frame_section *section, size_t offset,
     struct byte_cursor *cursor = &body.cursor;
     uint64_t back;
 
-    memset(entry, 0, sizeof *entry);
+    memset(entry, 0, sizeof(*entry));
     if (open_entry(section, offset, &body) != 0)
         return -ENODATA;
     entry->length = body.length;
@@ -148,7 +148,7 @@ int frame_header__read(const struct frame_section *section, struct frame_header 
     uint8_t eh_frame_encoding = (uint8_t)byte_cursor__number(&cursor, 1);
     uint8_t count_encoding = (uint8_t)byte_cursor__number(&cursor, 1);
 
-    memset(header, 0, sizeof *header);
+    memset(header, 0, sizeof(*header));
     header->table_encoding = (uint8_t)byte_cursor__number(&cursor, 1);
     header->eh_frame = encoded_pointer__read(&cursor, eh_frame_encoding, &bases);
     if (version != 1 || cursor.failed)

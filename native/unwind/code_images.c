@@ -37,7 +37,7 @@ enum unwind_engine unwind_engine__default(void)
 
 struct code_images *code_images__new(void)
 {
-    struct code_images *images = calloc(1, sizeof *images);
+    struct code_images *images = calloc(1, sizeof(*images));
 
     if (images)
         images->engine = has_tables() ? UNWIND_WITH_TABLES : UNWIND_WITH_NOTHING;
@@ -200,7 +200,7 @@ static void give_frames(struct code_images *images, struct code_image *image,
 static struct code_image *add_image(struct code_images *images, const struct scanned_image *scanned,
                                     const char *path)
 {
-    struct code_image *image = calloc(1, sizeof *image);
+    struct code_image *image = calloc(1, sizeof(*image));
 
     if (!image)
         return NULL;
@@ -233,12 +233,11 @@ static void recount(struct code_images *images)
 {
     images->count.mapped = 0;
     images->count.gone = 0;
-    for (const struct code_image *image = images->known; image; image = image->next) {
+    for (const struct code_image *image = images->known; image; image = image->next)
         if (image->mapped)
             images->count.mapped++;
         else
             images->count.gone++;
-    }
 }
 
 static int mark_mapped(struct code_images *images)
@@ -252,7 +251,7 @@ static int mark_mapped(struct code_images *images)
         const struct scanned_image *scanned = &images->scan.images[i];
         struct code_image *image;
 
-        image_scan__path(&images->scan, scanned, path, sizeof path);
+        image_scan__path(&images->scan, scanned, path, sizeof(path));
         image = known_image(images, scanned, path);
         if (!image && kept(images) >= IMAGES_MAX) {
             images->count.dropped++;
@@ -279,7 +278,7 @@ static int compare_ranges(const void *left, const void *right)
 
 static int publish_mapped(struct code_images *images)
 {
-    struct image_range *sorted = calloc(images->count.mapped + 1, sizeof *sorted);
+    struct image_range *sorted = calloc(images->count.mapped + 1, sizeof(*sorted));
     size_t count = 0;
     int error;
 
@@ -288,7 +287,7 @@ static int publish_mapped(struct code_images *images)
     for (const struct code_image *image = images->known; image; image = image->next)
         if (image->mapped)
             sorted[count++] = (struct image_range){image->code_start, image->code_end, image};
-    qsort(sorted, count, sizeof *sorted, compare_ranges);
+    qsort(sorted, count, sizeof(*sorted), compare_ranges);
     error = image_ranges__publish(&images->ranges, sorted, count);
     free(sorted);
     return error;

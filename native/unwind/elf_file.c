@@ -92,7 +92,7 @@ static int open_path(struct elf_file *file, const char *path)
 
 static int read_header(struct elf_file *file)
 {
-    Elf64_Ehdr *header = elf_file__copy(file, 0, sizeof *header);
+    Elf64_Ehdr *header = elf_file__copy(file, 0, sizeof(*header));
 
     if (!header)
         return -ENOEXEC;
@@ -111,17 +111,17 @@ static void read_sections(struct elf_file *file)
     const Elf64_Ehdr *header = &file->header;
     uint64_t count = header->e_shnum;
 
-    if (header->e_shoff == 0 || header->e_shentsize != sizeof *file->sections)
+    if (header->e_shoff == 0 || header->e_shentsize != sizeof(*file->sections))
         return;
     if (count == 0) {
-        Elf64_Shdr *first = elf_file__copy(file, header->e_shoff, sizeof *first);
+        Elf64_Shdr *first = elf_file__copy(file, header->e_shoff, sizeof(*first));
 
         count = first ? first->sh_size : 0;
         free(first);
     }
-    if (count > file->length / sizeof *file->sections)
+    if (count > file->length / sizeof(*file->sections))
         return;
-    file->sections = elf_file__copy(file, header->e_shoff, count * sizeof *file->sections);
+    file->sections = elf_file__copy(file, header->e_shoff, count * sizeof(*file->sections));
     file->section_count = file->sections ? (size_t)count : 0;
 }
 
@@ -129,7 +129,7 @@ int elf_file__open(struct elf_file *file, const char *path)
 {
     int error;
 
-    memset(file, 0, sizeof *file);
+    memset(file, 0, sizeof(*file));
     file->fd = -1;
     error = strcmp(path, "[vdso]") == 0 ? open_vdso(file) : open_path(file, path);
     if (!error)
@@ -146,7 +146,7 @@ void elf_file__close(struct elf_file *file)
     if (file->fd >= 0)
         close(file->fd);
     free(file->sections);
-    memset(file, 0, sizeof *file);
+    memset(file, 0, sizeof(*file));
     file->fd = -1;
 }
 
@@ -157,8 +157,8 @@ void elf_file__read_build_id(const struct elf_file *file, struct build_id *id)
     bool found = false;
 
     id->text[0] = '\0';
-    if (file->header.e_phentsize == sizeof *segments)
-        segments = elf_file__copy(file, file->header.e_phoff, count * sizeof *segments);
+    if (file->header.e_phentsize == sizeof(*segments))
+        segments = elf_file__copy(file, file->header.e_phoff, count * sizeof(*segments));
     for (size_t i = 0; segments && i < count && !found; i++) {
         uint8_t *notes;
 

@@ -98,9 +98,9 @@ static int read_table(struct elf_symbols *symbols, const struct elf_file *file, 
     if (!copy)
         return 0;
     symbols->names[table] = elf_file__copy(file, names->sh_offset, names->sh_size);
-    raw = (struct raw_table){copy, section->sh_size / sizeof *copy, symbols->names[table],
+    raw = (struct raw_table){copy, section->sh_size / sizeof(*copy), symbols->names[table],
                              names->sh_size};
-    more = realloc(symbols->symbols, (symbols->count + raw.count + 1) * sizeof *more);
+    more = realloc(symbols->symbols, (symbols->count + raw.count + 1) * sizeof(*more));
     if (more)
         symbols->symbols = more;
     if (!more)
@@ -168,7 +168,7 @@ static void fill_up(struct elf_symbols *symbols, const struct elf_file *file)
 
 int elf_symbols__open(struct elf_symbols **symbols, const char *path)
 {
-    struct elf_symbols *made = calloc(1, sizeof *made);
+    struct elf_symbols *made = calloc(1, sizeof(*made));
     struct elf_file file;
     int error = made ? elf_file__open(&file, path) : -ENOMEM;
 
@@ -179,7 +179,7 @@ int elf_symbols__open(struct elf_symbols **symbols, const char *path)
     for (int table = 0; !error && table < TABLE_COUNT; table++)
         error = read_table(made, &file, table);
     if (!error && made->count) {
-        qsort(made->symbols, made->count, sizeof *made->symbols, compare_symbols);
+        qsort(made->symbols, made->count, sizeof(*made->symbols), compare_symbols);
         keep_best(made);
         fill_up(made, &file);
     }
@@ -242,7 +242,7 @@ size_t elf_symbols__count(const struct elf_symbols *symbols)
 
 size_t elf_symbols__bytes(const struct elf_symbols *symbols)
 {
-    size_t bytes = sizeof *symbols + malloc_usable_size(symbols->symbols);
+    size_t bytes = sizeof(*symbols) + malloc_usable_size(symbols->symbols);
 
     for (unsigned i = 0; i < TABLE_COUNT; i++)
         bytes += malloc_usable_size(symbols->names[i]);

@@ -27,7 +27,7 @@ static const uint8_t format_bytes[] = {
 
 static bool has_format(uint8_t encoding)
 {
-    return (encoding & FORMAT & ~SIGNED) < sizeof format_bytes;
+    return (encoding & FORMAT & ~SIGNED) < sizeof(format_bytes);
 }
 
 size_t encoded_pointer__bytes(uint8_t encoding)

@@ -53,9 +53,9 @@ void frame_registers__of_context(struct frame_registers *registers,
 {
     const ucontext_t *interrupted = context;
 
-    memset(registers, 0, sizeof *registers);
+    memset(registers, 0, sizeof(*registers));
     if (preserved)
-        memset(preserved, 0, sizeof *preserved);
+        memset(preserved, 0, sizeof(*preserved));
     read_registers(registers, preserved, &interrupted->uc_mcontext);
     registers->fp_known = registers->pc != 0;
     registers->preserved = preserved;

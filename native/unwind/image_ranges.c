@@ -69,7 +69,7 @@ static struct range_array *array_with_room(struct image_ranges *ranges, size_t c
         return *slot;
     while (room < count)
         room *= 2;
-    larger = calloc(1, sizeof *larger + room * sizeof larger->ranges[0]);
+    larger = calloc(1, sizeof(*larger) + room * sizeof(larger->ranges[0]));
     if (!larger)
         return NULL;
     larger->room = room;
@@ -119,5 +119,5 @@ void image_ranges__free(struct image_ranges *ranges)
         ranges->outgrown = array->next;
         free(array);
     }
-    memset(ranges, 0, sizeof *ranges);
+    memset(ranges, 0, sizeof(*ranges));
 }

@@ -42,7 +42,7 @@ static void widen(uint64_t *start, uint64_t *end, uint64_t from, uint64_t bytes)
 
 static void measure(struct scanned_image *image, const struct dl_phdr_info *info)
 {
-    memset(image, 0, sizeof *image);
+    memset(image, 0, sizeof(*image));
     image->bias = info->dlpi_addr;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -113,7 +113,7 @@ static int gather_image(struct dl_phdr_info *info, size_t info_bytes, void *cont
 
 static int make_room(struct image_scan *scan, size_t images, size_t names)
 {
-    struct scanned_image *more_images = realloc(scan->images, images * sizeof *more_images);
+    struct scanned_image *more_images = realloc(scan->images, images * sizeof(*more_images));
     char *more_names;
 
     if (!more_images)
@@ -154,7 +154,7 @@ void image_scan__free(struct image_scan *scan)
 {
     free(scan->images);
     free(scan->names);
-    memset(scan, 0, sizeof *scan);
+    memset(scan, 0, sizeof(*scan));
 }
 
 /* What a link or a relative name comes to; as it is if that cannot be found out. */
@@ -254,7 +254,7 @@ int frame_copy__take(struct frame_copy *copy, const struct scanned_image *image)
 {
     struct copying copying = {image, copy, -ENOENT};
 
-    memset(copy, 0, sizeof *copy);
+    memset(copy, 0, sizeof(*copy));
     (void)dl_iterate_phdr(copy_if_it, &copying);
     if (copying.error)
         frame_copy__free(copy);
@@ -265,7 +265,7 @@ static void free_part(struct frame_section *part)
 {
     if (part->bytes)
         munmap((void *)(uintptr_t)part->bytes, part->length);
-    memset(part, 0, sizeof *part);
+    memset(part, 0, sizeof(*part));
 }
 
 void frame_copy__free(struct frame_copy *copy)

@@ -80,9 +80,9 @@ static bool read_section(const struct frame_section *section, uint64_t address, 
 {
     uint64_t before = address < section->address ? section->address - address : 0;
     uint64_t offset = address + before - section->address;
-    uint64_t bytes = sizeof *value - before;
+    uint64_t bytes = sizeof(*value) - before;
 
-    if (before >= sizeof *value || offset >= section->length)
+    if (before >= sizeof(*value) || offset >= section->length)
         return false;
     if (bytes > section->length - offset)
         bytes = section->length - offset;
@@ -118,13 +118,13 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *v
     (void)space;
     if (write)
         return -UNW_EREADONLYREG;
-    if (number == NUMBER_OF_PC)
+    if (number == NUMBER_OF_PC) {
         *value = step->address;
-    else if (number == UNW_REG_SP)
+    } else if (number == UNW_REG_SP) {
         *value = registers->sp;
-    else if (number == NUMBER_OF_FP && registers->fp_known)
+    } else if (number == NUMBER_OF_FP && registers->fp_known) {
         *value = registers->fp;
-    else {
+    } else {
         for (int i = 0; registers->preserved && i < PRESERVED_REGISTERS; i++)
             if (number == preserved_numbers[i]) {
                 *value = registers->preserved->value[i];
@@ -195,12 +195,12 @@ static bool resolve(struct libunwind_walker *walker)
         {SYMBOL(destroy_addr_space), &walker->delete_space},
     };
 
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
         void *function = dlsym(walker->library, wanted[i].name);
 
         if (!function)
             return false;
-        memcpy(wanted[i].function, &function, sizeof function);
+        memcpy(wanted[i].function, &function, sizeof(function));
     }
     return true;
 }
@@ -230,7 +230,7 @@ static int create_space(struct libunwind_walker *walker)
 int libunwind_walker__open(struct libunwind_walker **walker)
 {
     static const char *const library = LIBRARY;
-    struct libunwind_walker *new = calloc(1, sizeof *new);
+    struct libunwind_walker *new = calloc(1, sizeof(*new));
     int error;
 
     *walker = NULL;

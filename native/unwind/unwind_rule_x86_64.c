@@ -61,8 +61,8 @@ static bool is_plt(const struct expression *expression, int32_t *threshold)
 {
     const uint8_t *bytes = expression->bytes;
 
-    if (expression->length != sizeof plt_expression || memcmp(bytes, plt_expression, PLT_N) != 0 ||
-        memcmp(bytes + PLT_N + 1, plt_expression + PLT_N + 1, sizeof plt_expression - PLT_N - 1) !=
+    if (expression->length != sizeof(plt_expression) || memcmp(bytes, plt_expression, PLT_N) != 0 ||
+        memcmp(bytes + PLT_N + 1, plt_expression + PLT_N + 1, sizeof(plt_expression) - PLT_N - 1) !=
             0 ||
         bytes[PLT_N] < OP_LIT0 || bytes[PLT_N] >= OP_LIT0 + PLT_ENTRY)
         return false;

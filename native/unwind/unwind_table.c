@@ -72,9 +72,9 @@ const struct unwind_rule *unwind_table__find(const struct unwind_table *table, u
 
 size_t unwind_table__bytes(const struct unwind_table *table)
 {
-    return sizeof *table + (table->stretch_count + 1) * sizeof *table->stretches +
-           table->row_count * sizeof *table->rows + table->rule_count * sizeof *table->rules +
-           (table->block_count + 1) * sizeof *table->blocks;
+    return sizeof(*table) + (table->stretch_count + 1) * sizeof(*table->stretches) +
+           table->row_count * sizeof(*table->rows) + table->rule_count * sizeof(*table->rules) +
+           (table->block_count + 1) * sizeof(*table->blocks);
 }
 
 size_t unwind_table__functions(const struct unwind_table *table)

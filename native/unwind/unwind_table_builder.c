@@ -58,7 +58,7 @@ static void add_function(struct builder *builder, size_t offset,
         entry->size > source->code_end - entry->start || builder->function_count == FUNCTIONS_MAX)
         return;
     larger = grown(builder, builder->functions, builder->function_count, &builder->function_room,
-                   sizeof *larger);
+                   sizeof(*larger));
     if (!larger)
         return;
     builder->functions = larger;
@@ -117,7 +117,7 @@ static void sort_functions(struct builder *builder)
 
     if (builder->function_count == 0)
         return;
-    qsort(functions, builder->function_count, sizeof *functions, compare_starts);
+    qsort(functions, builder->function_count, sizeof(*functions), compare_starts);
     for (uint32_t i = 1; i < builder->function_count; i++) {
         struct found_function *before = &functions[kept];
 
@@ -134,8 +134,9 @@ static uint32_t slot_of(const struct unwind_rule *rule)
 {
     uint64_t word;
 
-    _Static_assert(sizeof word == sizeof *rule, "a rule is one word");
-    memcpy(&word, rule, sizeof word);
+    _Static_assert(sizeof(word) == sizeof(*rule), "a rule is one word");
+
+    memcpy(&word, rule, sizeof(word));
     return (uint32_t)((word * UINT64_C(0x9e3779b97f4a7c15)) >> 47) & (RULE_SLOTS - 1);
 }
 
@@ -149,12 +150,12 @@ static uint16_t number_of(struct builder *builder, const struct unwind_rule *rul
     for (; table->rules && builder->rule_slots[slot]; slot = (slot + 1) & (RULE_SLOTS - 1)) {
         uint16_t number = (uint16_t)(builder->rule_slots[slot] - 1);
 
-        if (memcmp(&table->rules[number], rule, sizeof *rule) == 0)
+        if (memcmp(&table->rules[number], rule, sizeof(*rule)) == 0)
             return number;
     }
     if (table->rule_count == RULES_MAX)
         return 0;
-    larger = grown(builder, table->rules, table->rule_count, &builder->rule_room, sizeof *rule);
+    larger = grown(builder, table->rules, table->rule_count, &builder->rule_room, sizeof(*rule));
     if (!larger)
         return 0;
     table->rules = larger;
@@ -167,7 +168,7 @@ static void add_row(struct builder *builder, uint32_t offset, uint16_t rule)
 {
     struct unwind_table *table = builder->table;
     struct unwind_row *larger =
-        grown(builder, table->rows, table->row_count, &builder->row_room, sizeof *larger);
+        grown(builder, table->rows, table->row_count, &builder->row_room, sizeof(*larger));
 
     if (!larger)
         return;
@@ -185,7 +186,7 @@ static void add_stretch(struct builder *builder, uint32_t offset, uint16_t rule)
 
     /* The one more at the end has its room too. */
     larger = grown(builder, table->stretches, table->stretch_count + 1, &builder->stretch_room,
-                   sizeof *larger);
+                   sizeof(*larger));
     if (!larger)
         return;
     table->stretches = larger;
@@ -264,7 +265,7 @@ static void index_blocks(struct builder *builder)
     uint32_t stretch = 0;
 
     table->block_count = (uint32_t)((code_bytes - 1) >> BLOCK_SHIFT) + 1;
-    table->blocks = calloc(table->block_count + 1, sizeof *table->blocks);
+    table->blocks = calloc(table->block_count + 1, sizeof(*table->blocks));
     if (!table->blocks) {
         builder->error = -ENOMEM;
         return;
@@ -287,13 +288,13 @@ static void trim(struct unwind_table *table)
 {
     void *smaller;
 
-    smaller = realloc(table->rows, table->row_count * sizeof *table->rows);
+    smaller = realloc(table->rows, table->row_count * sizeof(*table->rows));
     if (smaller)
         table->rows = smaller;
-    smaller = realloc(table->stretches, (table->stretch_count + 1) * sizeof *table->stretches);
+    smaller = realloc(table->stretches, (table->stretch_count + 1) * sizeof(*table->stretches));
     if (smaller)
         table->stretches = smaller;
-    smaller = realloc(table->rules, table->rule_count * sizeof *table->rules);
+    smaller = realloc(table->rules, table->rule_count * sizeof(*table->rules));
     if (smaller)
         table->rules = smaller;
 }
@@ -330,8 +331,8 @@ int unwind_table__new(struct unwind_table **table, const struct unwind_source *s
     int error = -ENOMEM;
 
     *table = NULL;
-    builder.table = calloc(1, sizeof *builder.table);
-    builder.rule_slots = calloc(RULE_SLOTS, sizeof *builder.rule_slots);
+    builder.table = calloc(1, sizeof(*builder.table));
+    builder.rule_slots = calloc(RULE_SLOTS, sizeof(*builder.rule_slots));
     if (builder.table && builder.rule_slots)
         error = build(&builder);
     free(builder.rule_slots);
