@@ -11,7 +11,7 @@ import java.nio.file.StandardOpenOption;
 /** Three phases of the same CPU time: in user code alone, in page faults, in system calls. Says how the kernel itself
  * divides each into user and system time, in its ticks. */
 public class KernelTime {
-    static final int TICKS = 100; // of 10 ms: what /proc counts in
+    static int ticks; // of 10 ms, what /proc counts in: so long is a phase
     static final int MAPPED = 16 << 20;
     static final Path STAT = Path.of("/proc/thread-self/stat");
 
@@ -26,6 +26,7 @@ public class KernelTime {
 
     public static void main(String[] arguments) throws Exception {
         prepare(Path.of(arguments[0]));
+        ticks = Integer.parseInt(arguments[1]);
         for (int i = 0; i < 3; i++) { // what is compiled and loaded first is in no phase
             computing();
             faulting();
@@ -49,7 +50,7 @@ public class KernelTime {
     static void phase(String name, Phase phase) throws Exception {
         long[] before = times();
         long[] now = before;
-        for (; now[0] + now[1] - before[0] - before[1] < TICKS; now = times())
+        for (; now[0] + now[1] - before[0] - before[1] < ticks; now = times())
             phase.run();
         System.out.println("phase " + name + " " + (now[0] - before[0]) + " " + (now[1] - before[1]));
     }

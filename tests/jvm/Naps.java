@@ -9,6 +9,7 @@ public class Naps {
     static final int ROUNDS = 3000; // of some 10 µs each
 
     static volatile int step;
+    static volatile int at; // the step that the nap it is in waits for
     static volatile int orders;
     static volatile int done;
     static volatile long sink;
@@ -22,6 +23,7 @@ public class Naps {
     }
 
     static void nap(int until) {
+        at = until;
         while (step < until) {
             LockSupport.parkNanos(500_000);
             if (done < orders) {
@@ -44,15 +46,22 @@ public class Naps {
         nap(3);
     }
 
+    static void untilItNaps() throws InterruptedException {
+        while (at != step + 1) {
+            Thread.sleep(1);
+        }
+        Thread.sleep(50);
+    }
+
     public static void main(String[] args) throws Exception {
         Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, (Runnable) Naps::outer);
-        Thread.sleep(50);
+        untilItNaps();
         System.out.println("ready");
         for (Scanner in = new Scanner(System.in); in.hasNext();) {
             String order = in.next();
             if (order.equals("step")) {
                 step++;
-                Thread.sleep(50);
+                untilItNaps();
             } else {
                 orders++;
                 while (done < orders) {

@@ -18,9 +18,9 @@ from pathlib import Path
 
 SKIPPED = 77
 VIEWS = ("threads", "tree", "flat", "callers")
-UNSEEN_NS = 10_000_000
+UNSEEN_NS = 30_000_000  # what runs on while the one who reads the clocks waits for a processor, and ends unseen
 ANY_PPM = 4_294_967_295
-LIMIT_S = 240  # for one process; ctest has its own limit for the test
+LIMIT_S = 480  # for one process; ctest has its own limit for the test
 
 
 # For a run of all tests with more of the agent's options: sample=cpu+interval=100us
@@ -60,12 +60,22 @@ class Test:
         self.live.mkdir()
         self.ledger = scratch / "snapshot.ledger"
         self.failures = []
+        self.off = None  # what check_likely found, where sampled.check_unless_chance measures again
         self.corrects_positions = False  # the test provokes it
 
     # ---- running ----
 
     def check(self, condition, message):
         if not condition:
+            self.failures.append(message)
+        return condition
+
+    def check_likely(self, condition, what, message):
+        """What chance may make wrong once: only that which is off in each measurement of check_unless_chance() fails
+        the test. `what` names it, the same each time. Without measurements it is a check."""
+        if not condition and self.off is not None:
+            self.off[what] = message
+        elif not condition:
             self.failures.append(message)
         return condition
 
@@ -166,7 +176,7 @@ class Test:
         if not (balance.get("samples") or {}).get("taken") or not balance["kernel_cpu_ns"]:
             return
         done = self.text_report(ledger, "--check", ANY_PPM)
-        self.check(done.status == 0, f"report --check, inside: {done.err}")
+        self.check_likely(done.status == 0, "inside", f"report --check, inside: {done.err}")
 
     def same_for_application(self, plain, traced, what):
         """As same_for_user, but at most one line of the agent's on stderr; returns that line."""

@@ -8,6 +8,7 @@ import json
 from collections import Counter
 
 import harness
+import sampled
 from running import running
 
 CLASS = "Budget$Worker"
@@ -24,7 +25,7 @@ HOT = {"hot", "warm", "hotRecursion"}  # tens of thousands at least
 def budget(test):
     first(test)
     named(test)
-    planned(test)
+    sampled.check_unless_chance(test, lambda _: planned(test))
     planned_by_calls(test)
 
 
@@ -60,6 +61,7 @@ def named(test):
 
 
 def planned(test):
+    test.ledger.unlink(missing_ok=True)
     plan = test.scratch / "first.ledger"
     with running(test, "Budget", agent=within_budget(test, plan=plan)) as program:
         for _ in range(3):
@@ -72,7 +74,7 @@ def planned(test):
         test.check(rows[name]["calls"] == 0 and rows[name]["exact_cpu_ns"] == 0, f"planned: {rows[name]}")
     # Nearly all of the workers' CPU is that of warm with hot below it, which compilers put into it.
     cpu = sum(row["cpu_ns"] for row in test.report("threads")["threads"] if is_worker(row))
-    test.check(rows["warm"]["sampled_cpu_ns"] > cpu // 3, f"planned: of {cpu} ns warm has {rows['warm']}")
+    test.check_likely(rows["warm"]["sampled_cpu_ns"] > cpu // 3, "warm", f"planned: of {cpu} ns warm has {rows['warm']}")
     status = test.report("threads")["budget"]
     test.check(status["planned_methods"] >= len(HOT), f"planned: {status}")
 

@@ -18,7 +18,7 @@ def full(test):
     check(test, plain, "max-mem=2M", lossless=True, max_mem="2M")
     size = test.ledger.stat().st_size
     test.check(size <= (2 << 20) + SETTLED_BYTES, f"max-mem=2M, but the snapshot has {size} bytes")
-    check_samples(test)
+    sampled.check_unless_chance(test, lambda _: check_samples(test))
     tiny = test.scratch / "tiny"
     tiny.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "treadle-test", tiny]
@@ -40,7 +40,7 @@ def check_samples(test):
     run(test, test.java("ManyNodes", ROUNDS), what, ROUNDS, max_mem="2M", sample="cpu", interval="1ms")
     views = test.checked_report(dropped=True, note_allowed=True)
     told = sampled.check_books(test, views, what)
-    test.check(told["dropped"] <= told["taken"] // 2, f"{what}: most were dropped: {told}")
+    test.check_likely(told["dropped"] <= told["taken"] // 2, "dropped", f"{what}: most were dropped: {told}")
     test.close_balance(views)
     shown = [line.replace(" ", "") for line in test.text_report(test.ledger).out.splitlines() if "of which dropped" in line]
     test.check(bool(shown) == bool(told["dropped"]) and all(f"noroom{told['dropped']}" in line for line in shown),

@@ -11,6 +11,7 @@ from math import sqrt
 from pathlib import Path
 
 import harness
+import sampled
 from running import running
 
 BEFORE_MS, HELD_MS, AFTER_MS = 400, 2500, 400  # CPU time of the thread
@@ -24,6 +25,11 @@ WAIT_ALL = 0x40000000
 
 
 def full_buffers(test):
+    sampled.check_unless_chance(test, lambda _: held_up(test))
+
+
+def held_up(test):
+    test.ledger.unlink(missing_ok=True)
     agent = test.agent_option(events="none", sample="cpu", interval=f"{INTERVAL_MS}ms")
     with running(test, "-Xint", "Crowded", agent=agent) as program:
         burn(program, BEFORE_MS)
@@ -72,17 +78,17 @@ def check(test, held_ns):
     report = test.report("threads")
     told = report["balance"]["samples"]
     whole_ns, = (row["cpu_ns"] for row in report["threads"] if row["name"] == "crowded")
-    test.check(told["dropped"] >= (HELD_MS - ROOM_MS) // INTERVAL_MS // 2, f"{told} in {held_ns} ns")
+    test.check_likely(told["dropped"] >= (HELD_MS - ROOM_MS) // INTERVAL_MS // 2, "dropped", f"{told} in {held_ns} ns")
     head = test.text_report(test.ledger).out
     test.check(f"lost      {told['dropped']:,} samples dropped".replace(",", " ") in head, f"{told}: {head[:2000]}")
     rows = crowded(test)
     unseen, = (row for row in rows if row["method"] == "(not sampled)")
     unseen_ns, allowed_ns = int(unseen["base_cpu_ns"]), PART * whole_ns
-    test.check(held_ns - ROOM_MS * 1_000_000 - allowed_ns <= unseen_ns <= held_ns + allowed_ns,
-               f"{unseen_ns} ns not sampled, {held_ns} ns while buffers were full, of {whole_ns}")
+    test.check_likely(held_ns - ROOM_MS * 1_000_000 - allowed_ns <= unseen_ns <= held_ns + allowed_ns, "unseen",
+                      f"{unseen_ns} ns not sampled, {held_ns} ns while buffers were full, of {whole_ns}")
     test.check(int(unseen["error_ns"]) > 0, f"{unseen}")
     kept = sum(int(row["base_samples"]) for row in rows)
-    test.check(kept <= (whole_ns - unseen_ns + allowed_ns) / 1_000_000 / INTERVAL_MS, f"{kept} samples of {whole_ns}")
+    test.check_likely(kept <= (whole_ns - unseen_ns + allowed_ns) / 1_000_000 / INTERVAL_MS, "kept", f"{kept} samples of {whole_ns}")
     for row in rows:
         error_ns = (whole_ns - unseen_ns) * farther_end(int(row["base_samples"]), kept)
         test.check(row is unseen or abs(int(row["error_ns"]) - error_ns) <= error_ns / 50,

@@ -18,8 +18,7 @@ def own_cost(test):
     for options, absent, present in CASES:
         test.ledger.unlink(missing_ok=True)
         with running(test, "Attached", agent=test.agent_option(**options)) as program:
-            program.ask("rounds 5000")
-            told = cost_of(json.loads(program.done("status", "--json")))
+            told = test.wait_until(lambda: cost_with(program, present), f"{options}: not all of {present}")
             program.ask("rounds 2000")
             program.done("stop")
             stopped = cost_of(json.loads(program.done("status", "--json")))
@@ -29,6 +28,14 @@ def own_cost(test):
         check(test, options, absent, present, cost_of(test.report("threads")))
         test.check(all(stopped[part] >= told[part] for part in PARTS), f"{options}: {told} became {stopped}")
         test.check(later == stopped, f"{options}: {stopped} became {later} while profiling was stopped")
+
+
+def cost_with(program, present):
+    """The cost after some work, or None if a part is not there: samples begin when the profiler's thread has made its
+    tables, for which it waits on a busy machine."""
+    program.ask("rounds 5000")
+    cost = cost_of(json.loads(program.done("status", "--json")))
+    return cost if all(cost[part] for part in present) else None
 
 
 def cost_of(report):

@@ -7,6 +7,7 @@ import re
 import time
 
 import harness
+import sampled
 
 PATHS, DEPTH, HOT_EACH = 8 ** 5, 5, 8
 ROUNDS = 2
@@ -15,6 +16,13 @@ KILLS = 1
 
 def pruning(test):
     agent = test.agent_option(events="instrument", include="ManyNodes.*;LateHot.*", max_mem="2M", sample="none")
+    sampled.check_unless_chance(test, lambda _: folded(test, agent))
+    moments = random.Random(13)
+    for number in range(KILLS):
+        check_kill(test, f"kill {number}", test.java_command("LateHot", 1000000, agent=agent), moments.random() * 0.3)
+
+
+def folded(test, agent):
     test.java("LateHot", ROUNDS, agent=agent)
     views = test.checked_report(note_allowed=True)
     check_calls(test, "at the end", views, 1 + ROUNDS)
@@ -23,11 +31,10 @@ def pruning(test):
     late = node_at(views, "late", ["runLate", "late1", "late2"])
     test.check(late and late["calls"] == 1000, f"the path of the late thread has {late}")
     told = [thread.get("folded_most_cpu_ns") for thread in views["tree"]["threads"] if thread["name"] == "main"]
-    test.check(told and told[0] and told[0] < hot["base"]["cpu_ns"], f"a folded context had {told}, the hot one {hot}")
+    # What a host took of the processor while a context ran is charged to it.
+    test.check_likely(told and told[0] and told[0] < hot["base"]["cpu_ns"], "the most of a folded context",
+                      f"a folded context had {told}, the hot one {hot}")
     check_text(test)
-    moments = random.Random(13)
-    for number in range(KILLS):
-        check_kill(test, f"kill {number}", test.java_command("LateHot", 1000000, agent=agent), moments.random() * 0.3)
 
 
 def check_calls(test, what, views, rounds):

@@ -20,14 +20,15 @@ def sample_clock(test):
             (10 * MS, "timer", "timer"),
             (MS, "timer", "timer"),
     ):
-        clock(test, interval_ns, asked, wanted)
+        case = interval_ns, asked, wanted
+        sampled.check_unless_chance(test, lambda longer, case=case: clock(test, *case, CPU_MS * longer))
 
 
-def clock(test, interval_ns, asked, wanted):
+def clock(test, interval_ns, asked, wanted, cpu_ms):
     what = f"sample-clock={asked}, interval={interval_ns} ns"
     test.ledger.unlink(missing_ok=True)
     agent = test.agent_option(events="none", sample="cpu", interval=f"{-(-interval_ns // 1000)}us", sample_clock=asked)
-    done = test.java("Frames", CPU_MS, agent=agent)
+    done = test.java("Frames", cpu_ms, agent=agent)
     test.check(done.status == 0 and not done.err, f"{what}: {done}")
     views = test.checked_report()
     told = sampled.check_books(test, views, what, 1_000_000)
@@ -43,9 +44,9 @@ def clock(test, interval_ns, asked, wanted):
     least = thread["cpu_ns"] / max(interval_ns, TICK_NS if wanted == "timer" else 0) / 4
     number = sampled.count(found)
     print(f"{what}: {told['clock']}, {number} samples in {thread['cpu_ns'] / MS:.0f} ms, {least:.0f} to {most:.0f}")
-    test.check(least <= number <= most, f"{what}: {number} samples in {thread['cpu_ns']} ns")
+    test.check_likely(least <= number <= most, "number", f"{what}: {number} samples in {thread['cpu_ns']} ns")
     inside = sampled.count(found, lambda path: "Frames.repeat" in path)
-    test.check(inside >= number / 2, f"{what}: {inside} of {number} samples are in Frames.repeat")
+    test.check_likely(inside >= number / 2, "inside", f"{what}: {inside} of {number} samples are in Frames.repeat")
 
 
 if __name__ == "__main__":

@@ -26,9 +26,8 @@ COPIES = ("*arraycopy* [[]*]", "*mem*cpy* [[]*]", "*mem*move* [[]*]")
 
 
 def frames(test):
-    compiled(test)
-    interpreted(test)
-    collected(test)
+    for measure in (compiled, interpreted, collected):
+        sampled.check_unless_chance(test, lambda longer, measure=measure: measure(test, longer))
 
 
 def run(test, *command, **options):
@@ -46,13 +45,13 @@ def check_most(test, found, what, condition, share=MOST):
     right = sampled.count(found, condition)
     print(f"{what}: {right} of {all_}")
     wrong = [path[-12:] for path, _ in found if not condition(path)]
-    test.check(all_ >= CPU_MS // 10 and right >= share * all_,
-               f"{what}: {right} of {all_} samples; others are {wrong[:5]}")
+    test.check_likely(all_ >= CPU_MS // 10 and right >= share * all_, what,
+                      f"{what}: {right} of {all_} samples; others are {wrong[:5]}")
 
 
-def compiled(test):
+def compiled(test, longer):
     native_accessors = ["-Djdk.reflect.useNativeAccessorOnly=true"] if test.major >= 22 else []
-    tree = run(test, *native_accessors, "Frames", CPU_MS)["tree"]
+    tree = run(test, *native_accessors, "Frames", CPU_MS * longer)["tree"]
     for thread, wanted in STACKS:
         check_most(test, sampled.stacks(tree, thread), f"{thread}: {wanted}",
                    lambda path, wanted=wanted: sampled.follow(path, *wanted))
@@ -85,11 +84,11 @@ def virtual(test, tree):
 def views(test):
     """Of the threads of compiled()."""
     images = {row["image"]: row["samples"] for row in test.report("images")["images"]}
-    test.check(images.get("Java, compiled", 0) > 0 and images.get("libjvm.so", 0) > 0 and
-               any(name.startswith("libz") for name in images), f"images: {images}")
+    test.check_likely(images.get("Java, compiled", 0) > 0 and images.get("libjvm.so", 0) > 0 and
+                      any(name.startswith("libz") for name in images), "images", f"images: {images}")
     procedures = test.report("procedures")["procedures"]
     top = {f"{row['class']}.{row['method']}" for row in procedures[:8]}
-    test.check({"Frames.spin", "Frames.inlined"} <= top, f"procedures: {top}")
+    test.check_likely({"Frames.spin", "Frames.inlined"} <= top, "procedures", f"procedures: {top}")
     shares = sum(row["share_ppm"] for row in procedures)
     test.check(980_000 <= shares <= 1_000_000, f"procedures have {shares} ppm together")
     done = test.run([test.treadle, "annotate", "Frames.spin", test.ledger, "--json", "--source", SOURCES])
@@ -97,30 +96,34 @@ def views(test):
     (method,) = json.loads(done.out)["methods"]
     rows = [row for listing in method["listings"] if listing["kind"] == "source" for row in listing["rows"]]
     loop = sum(row["samples"] for row in rows if SPINS in row["text"] or "for (int i" in row["text"])
-    test.check(method["samples"] > CPU_MS and loop >= 0.9 * method["samples"],
-               f"annotate: {loop} of {method['samples']} samples are in the loop: {rows}")
+    # A timer samples once a tick, where there are no perf events: four threads go there.
+    test.check_likely(method["samples"] > CPU_MS // 2 and loop >= 0.9 * method["samples"], "annotate",
+                      f"annotate: {loop} of {method['samples']} samples are in the loop: {rows}")
 
 
-def interpreted(test):
-    tree = run(test, "-Xint", "Frames", CPU_MS)["tree"]
+def interpreted(test, longer):
+    tree = run(test, "-Xint", "Frames", CPU_MS * longer)["tree"]
     for thread, wanted in (("inline", ("Frames.repeat", "Frames.caller")), *STACKS[2:]):
         check_most(test, sampled.stacks(tree, thread), f"-Xint {thread}",
                    lambda path, wanted=wanted: sampled.follow(path, *wanted))
     inlined = sampled.count(sampled.stacks(tree, "inline"), lambda path: path[-1] == "Frames.inlined")
-    test.check(inlined > CPU_MS // 20, f"-Xint: {inlined} samples in the method that nobody inlines")
+    test.check_likely(inlined > CPU_MS // 20, "not inlined", f"-Xint: {inlined} samples in the method that nobody inlines")
     marks = set()
     for key, samples in sampled.stacks(tree, "inline", key=lambda node: (sampled.name_of(node), node["mark"])):
         marks |= {mark for name, mark in key if name.startswith("Frames.")}
     test.check(marks == {"I"}, f"-Xint: marks {marks}, not I")
 
 
-def collected(test):
+def collected(test, longer):
     tree = run(test, "-XX:-UseDynamicNumberOfCompilerThreads", "-XX:+UseG1GC", "-XX:ParallelGCThreads=2",
-               "-Xmx64m", "Garbage", 1500)["tree"]
+               "-Xmx64m", "Garbage", 1500 * longer)["tree"]
     for name in ("GC Thread*", "C1 CompilerThre*", "C2 CompilerThre*"):
         found = sampled.stacks(tree, name)
         in_jvm = sampled.count(found, lambda path: sampled.follow(path, "* [[]libjvm.so]"))
-        test.check(in_jvm > sampled.count(found) * 9 // 10, f"{name}: {in_jvm} in libjvm of {found[:5]}")
+        all_ = sampled.count(found)
+        # What a thread does before it is in libjvm, and walks that fail, may be a good part of few.
+        test.check_likely(in_jvm > 0 and in_jvm >= 0.9 * all_ - sampled.FAILED_ANYWAY, name,
+                          f"{name}: {in_jvm} of {all_} in libjvm: {found[:5]}")
 
 
 if __name__ == "__main__":

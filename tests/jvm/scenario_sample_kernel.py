@@ -6,6 +6,7 @@ missing where they may not."""
 import harness
 import sampled
 
+TICKS = 100  # of 10 ms: CPU of a phase
 PHASES = ("computing", "faulting", "calling")
 POINTS = 0.06  # the kernel divides by its ticks; samples and ticks meet the border of a system call differently
 SIGMAS = 3
@@ -15,20 +16,26 @@ FUNCTIONS = {"faulting": "fault", "calling": "read"}
 
 def kernel_time(test):
     for clock, interval in (("timer", "10ms"), ("perf", "5ms")):
-        test.ledger.unlink(missing_ok=True)
-        done = test.java("KernelTime", test.scratch / "mapped", agent=test.agent_option(
-            **{"events": "none", "sample": "cpu", "interval": interval, "sample-clock": clock}))
-        test.check(done.status == 0, f"{clock}: {done}")
-        truth = {words[1]: [int(word) for word in words[2:]] for words in map(str.split, done.out.splitlines())
-                 if words[0] == "phase"}
-        views = test.checked_report()
-        told = sampled.check_books(test, views, clock)
-        main = max((row for row in views["tree"]["threads"] if row["kind"] == "platform"),
-                   key=lambda row: row["cpu_ns"])
-        for phase in PHASES:
-            check_phase(test, f"{clock}: {phase}", main, phase, truth[phase])
-        check_thread(test, clock, main, views)
-        check_names(test, told, main, test.text_report(test.ledger).out)
+        sampled.check_unless_chance(test, lambda longer, how=(clock, interval): by_clock(test, *how, longer))
+
+
+def by_clock(test, clock, interval, longer):
+    """A sample that stands for the time in which a host took the processor away is the kernel's or not, by chance; the
+    kernel's own division counts one tick then."""
+    test.ledger.unlink(missing_ok=True)
+    done = test.java("KernelTime", test.scratch / "mapped", TICKS * longer, agent=test.agent_option(
+        **{"events": "none", "sample": "cpu", "interval": interval, "sample-clock": clock}))
+    test.check(done.status == 0, f"{clock}: {done}")
+    truth = {words[1]: [int(word) for word in words[2:]] for words in map(str.split, done.out.splitlines())
+             if words[0] == "phase"}
+    views = test.checked_report()
+    told = sampled.check_books(test, views, clock)
+    main = max((row for row in views["tree"]["threads"] if row["kind"] == "platform"),
+               key=lambda row: row["cpu_ns"])
+    for phase in PHASES:
+        check_phase(test, f"{clock}: {phase}", main, phase, truth[phase])
+    check_thread(test, clock, main, views)
+    check_names(test, told, main, test.text_report(test.ledger).out)
 
 
 def below(node, kernel=0):
@@ -54,11 +61,12 @@ def of_phase(main, phase):
 def check_phase(test, what, main, phase, truth):
     user, system = truth
     cpu, kernel, samples, _ = of_phase(main, phase)
-    test.check(samples > 20, f"{what}: only {samples} samples")
+    test.check_likely(samples > 20, f"{what}: samples", f"{what}: only {samples} samples")
     is_, share = system / (user + system), kernel / max(cpu, 1)
     told = f"{what}: {share:.3f} in the kernel's frames of {samples} samples, {is_:.3f} by the kernel"
     print(told)
-    test.check(abs(share - is_) <= POINTS + sampled.error_of_share(is_, samples, SIGMAS), told)
+    error = sampled.error_of_share(is_, max(samples, 1), SIGMAS)
+    test.check_likely(abs(share - is_) <= POINTS + error, what, told)
 
 
 def check_thread(test, what, main, views):
@@ -67,7 +75,7 @@ def check_thread(test, what, main, views):
     system = row["metrics"]["system"]
     told = f"{what}: the kernel's frames have {kernel} ns, the thread {system} ns of system time and {cpu} ns of CPU"
     print(told)
-    test.check(abs(kernel - system) <= OF_THE_THREAD * cpu, told)
+    test.check_likely(abs(kernel - system) <= OF_THE_THREAD * cpu, f"{what}: thread", told)
 
 
 def check_names(test, told, main, text):
@@ -78,10 +86,11 @@ def check_names(test, told, main, text):
         test.check(kernel["needs"] in " ".join(text.split()), f"the report does not say what functions need: {text}")
         return
     test.check(told["clock"] == "perf", f"nothing needed, and yet no perf events: {told}")
-    test.check(kernel["with_functions"] > 0.8 * kernel["samples"], f"few have functions: {kernel}")
+    test.check_likely(kernel["with_functions"] > 0.8 * kernel["samples"], "functions", f"few have functions: {kernel}")
     for phase, part in FUNCTIONS.items():
         names = of_phase(main, phase)[3]
-        test.check(any(part in name for name in names), f"no function with '{part}' below {phase}: {names}")
+        test.check_likely(any(part in name for name in names), f"{phase}: names",
+                          f"no function with '{part}' below {phase}: {names}")
 
 
 if __name__ == "__main__":

@@ -11,16 +11,20 @@ FIRST_FRAMES = ("__clone", "clone", "start_thread")
 
 
 def sample_unwind(test):
-    tree = run(test, "libunwind", CPU_MS)["tree"]
+    sampled.check_unless_chance(test, lambda longer: by_libunwind(test, longer))
+    sampled.check_unless_chance(test, lambda longer: run(test, None, longer))
+
+
+def by_libunwind(test, longer):
+    tree = run(test, "libunwind", CPU_MS * longer)["tree"]
     for thread, wanted in STACKS[:3]:
         check_most(test, sampled.stacks(tree, thread), f"{thread}: {wanted}",
                    lambda path, wanted=wanted: sampled.follow(path, *wanted), share=SHARE)
     compilers = sampled.stacks(tree, "C? CompilerThre*")
     whole = sampled.count(compilers, lambda path: path[0].startswith(FIRST_FRAMES))
-    test.check(2 * whole >= sampled.count(compilers),
-               f"{whole} of {sampled.count(compilers)} stacks of compilers begin where threads do: "
-               f"{[path[:4] for path, _ in compilers[:4]]}")
-    run(test, None, 1)
+    test.check_likely(2 * whole >= sampled.count(compilers) - sampled.FAILED_ANYWAY, "compilers",
+                      f"{whole} of {sampled.count(compilers)} stacks of compilers begin where threads do: "
+                      f"{[path[:4] for path, _ in compilers[:4]]}")
 
 
 def run(test, engine, cpu_ms):
@@ -35,8 +39,8 @@ def run(test, engine, cpu_ms):
     # Who finds another thread in libunwind gives up, the more often the busier the machine is.
     failed = sampled.failures(told) - told["failed_walks"]["busy"]
     print(f"unwind={engine}: {told['taken']} samples, failed: {sampled.reasons(told)}")
-    test.check(sampled.are_few(failed, told["taken"]),
-               f"unwind={engine}: {failed} of {told['taken']} walks failed: {sampled.reasons(told)}")
+    test.check_likely(sampled.are_few(failed, told["taken"]), "failed walks",
+                      f"unwind={engine}: {failed} of {told['taken']} walks failed: {sampled.reasons(told)}")
     return views
 
 

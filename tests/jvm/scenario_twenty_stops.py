@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections import Counter
 
 import harness
+import sampled
 from exact_paths import exact_paths, squared_errors
 from running import running
 
@@ -23,6 +24,11 @@ HELPERS = "stay", "spin", "burn", "end", "main", "add", "flat", "deep", "mixed",
 
 
 def twenty_stops(test):
+    sampled.check_unless_chance(test, lambda _: one_story(test))
+
+
+def one_story(test):
+    test.ledger.unlink(missing_ok=True)
     exclude = ";".join([*(f"Shifts.{name}" for name in HELPERS), "Shifts$Diary.*", "*$$Lambda*"])
     agent = test.agent_option(include="Shifts*", exclude=exclude,
                               **({"sample": "cpu", "interval": "2ms"} if test.events == "instrument" else {}))
@@ -92,7 +98,8 @@ def compare(test, found, squares, wanted):
         shares = {phase: (have[phase] / whole, phases[phase] / noted) for phase in have.keys() | phases.keys()}
         wrong = {phase: share for phase, share in shares.items()
                  if abs(share[0] - share[1]) > POINT + off[phase] ** 0.5 / whole}
-        test.check(not wrong, f"{thread}: shares in the ledger ({whole} ns), and noted ({noted} ns): {wrong} of {shares}")
+        test.check_likely(not wrong, thread,
+                          f"{thread}: shares in the ledger ({whole} ns), and noted ({noted} ns): {wrong} of {shares}")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ SOURCE = Path(__file__).parent / "virtual" / "Middle.java"
 INCLUDE = "Middle.*;Middle$*.*"
 EXCLUDE = "*$$Lambda*"
 
+DUMPS = 3
 LED = 10  # threads that make rounds when told
 BALANCE_PPM, BALANCE_NS = 1000, 5_000_000
 # While a dump is made the program goes on, and the one who makes it may have to wait for a processor between his
@@ -129,18 +130,26 @@ class Story:
         self.started += count
 
     def dump(self, name):
-        path = self.test.scratch / f"{name}.ledger"
-        self.process.done("dump", "-o", path)
-        self.check(self.test.checked_report(path), name, OUTSIDE_NS)
+        self.check_dump(name, lambda path: self.process.done("dump", "-o", path), OUTSIDE_NS)
 
     def dump_inside(self, name):
         """By the agent, which sees every clock as it stands."""
-        path = self.test.scratch / f"{name}.ledger"
-        self.process.load(f"dump,file:{path}")
-        self.check(self.test.checked_report(path), name, INSIDE_NS)
+        self.check_dump(name, lambda path: self.process.load(f"dump,file:{path}"), INSIDE_NS)
+
+    def check_dump(self, name, dump, balance_ns):
+        """Again if one is out of balance: then the one who read the clocks had to wait in the middle of it."""
+        for number in range(DUMPS):
+            path = self.test.scratch / f"{name}-{number}.ledger"
+            dump(path)
+            views = self.test.checked_report(path)
+            if not out_of_balance(views["threads"]["balance"], balance_ns):
+                break
+        self.check(views, name, balance_ns)
 
     def check(self, views, when, balance_ns):
-        check_balance(self.test, views["threads"]["balance"], balance_ns, when)
+        balance = views["threads"]["balance"]
+        off = out_of_balance(balance, balance_ns)
+        self.test.check(not off, f"{when}: the balance is off by {off} ns: {balance}")
         self.check_trees(views["tree"]["threads"], when)
         self.check_rows(views["threads"]["threads"], when)
 
@@ -194,10 +203,10 @@ def difference(want, have):
     return f"{len(want)} lines, not {len(have)}; missing {missing[:5]}, {list(zip(want, have))[:3]}"
 
 
-def check_balance(test, balance, least_ns, when):
+def out_of_balance(balance, least_ns):
+    """By how much; 0: within what is allowed."""
     off = abs(balance["kernel_cpu_ns"] - balance["charged_cpu_ns"] + balance["last_moments_ns"])
-    most = max(least_ns, balance["kernel_cpu_ns"] * BALANCE_PPM // 1_000_000)
-    test.check(off <= most, f"{when}: the balance is off by {off} ns: {balance}")
+    return off if off > max(least_ns, balance["kernel_cpu_ns"] * BALANCE_PPM // 1_000_000) else 0
 
 
 if __name__ == "__main__":
