@@ -26,10 +26,7 @@
 /* Short, since the JVM waits for it; made better when it has started. */
 #define COMPARE_AT_START_NS 500000u
 
-struct agent treadle_agent;
-
-/* Two may ask at once; the second finds what the first has made. */
-static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
+struct agent treadle_agent = {.attach_lock = PTHREAD_MUTEX_INITIALIZER};
 
 JNIEnv *agent__jni(const struct agent *agent)
 {
@@ -418,17 +415,18 @@ static int answer(struct agent *agent, const char *text)
     return error;
 }
 
-/* In a running JVM: the agent comes, or is there and is asked. The result reaches whoever asked. */
+/* In a running JVM: starts the agent, or answers a request if the agent runs already. The sender of
+ * the request gets the result. */
 JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 {
     struct agent *agent = &treadle_agent;
     int error;
 
     (void)reserved;
-    pthread_mutex_lock(&attach_lock);
+    pthread_mutex_lock(&agent->attach_lock);
     error = agent->loaded ? answer(agent, text) : attach(agent, vm, text);
     log__end_answer();
-    pthread_mutex_unlock(&attach_lock);
+    pthread_mutex_unlock(&agent->attach_lock);
     return error ? JNI_ERR : JNI_OK;
 }
 

@@ -61,8 +61,11 @@ struct agent {
     uint64_t next_scan_ns;
     bool warned; /* losses have been reported on stderr */
 
-    bool loaded;             /* the options were read; under the lock of attach requests */
-    bool prepared_for_forks; /* ditto: what the child of a fork does is registered */
+    /* Held while an attach request is answered: two requests may come at once, and the second one
+     * finds what the first one has made. */
+    pthread_mutex_t attach_lock;
+    bool loaded;             /* the options were read; under attach_lock */
+    bool prepared_for_forks; /* what the child of a fork does is registered; under attach_lock */
     _Atomic bool active;     /* from the first Java code of the JVM to the last snapshot */
     _Atomic bool profiling;  /* started, and not stopped */
     uint32_t epochs;         /* number of starts */

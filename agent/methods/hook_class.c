@@ -68,7 +68,8 @@ enum {
     HOOKS_RESUME_METHOD,
     HOOKS_SLOTS,
     HOOKS_POOL_COUNT,
-    LINKER_RUN = POOL_RUN_TYPE + 1,
+    LINKER_TYPE = POOL_RUN_TYPE + 1,
+    LINKER_RUN,
     LINKER_LINK,
     LINKER_LINK_AND_TYPE,
     LINKER_LINK_METHOD,
@@ -86,13 +87,13 @@ struct method_text {
     uint32_t code_length;
 };
 
-/* What the linker's native method is to bind; only while hook_class__define runs. */
-static struct {
+/* What the linker's native method is to bind; its address is passed through the class `Linker`. */
+struct linking {
     jclass class;
     const JNINativeMethod *hooks;
     const struct bound_natives *more;
     jint error;
-} linking;
+};
 
 static void add_text(struct class_writer *out, const char *text)
 {
@@ -374,22 +375,24 @@ static void write_hooks(struct class_writer *out)
     class_writer__u2(out, 0);
 }
 
-/* public static void run() { link(); }   public static native void link(); */
+/* public static void run(long linking) { link(linking); }
+ * public static native void link(long linking); */
 static void write_linker(struct class_writer *out)
 {
-    static const uint8_t code[] = {OP_INVOKESTATIC, 0, LINKER_LINK_METHOD, OP_RETURN};
+    static const uint8_t code[] = {OP_LLOAD_0, OP_INVOKESTATIC, 0, LINKER_LINK_METHOD, OP_RETURN};
     const struct method_text run = {
-        ACC_PUBLIC | ACC_STATIC, LINKER_RUN, POOL_RUN_TYPE, 0, 0, code, sizeof(code)};
+        ACC_PUBLIC | ACC_STATIC, LINKER_RUN, LINKER_TYPE, 2, 2, code, sizeof(code)};
 
     begin_class(out, LINKER_CLASS, LINKER_POOL_COUNT);
+    add_text(out, "(J)V");
     add_text(out, "run");
     add_text(out, "link");
-    add_pair(out, CONSTANT_NAME_AND_TYPE, LINKER_LINK, POOL_RUN_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, LINKER_LINK, LINKER_TYPE);
     add_pair(out, CONSTANT_METHOD, POOL_THIS, LINKER_LINK_AND_TYPE);
     end_pool(out);
     class_writer__u2(out, 0); /* no fields */
     class_writer__u2(out, 2);
-    add_native(out, LINKER_LINK, POOL_RUN_TYPE);
+    add_native(out, LINKER_LINK, LINKER_TYPE);
     add_method(out, &run, 0);
     class_writer__u2(out, 0);
 }
@@ -408,18 +411,20 @@ static jclass define(JNIEnv *jni, const char *name, void (*write)(struct class_w
 
 /* The JVM warns of natives that are bound in the JDK's own classes, unless the caller is one of the
  * boot loader's classes: so this is called by one. */
-static void JNICALL link(JNIEnv *jni, jclass linker)
+static void JNICALL link(JNIEnv *jni, jclass linker, jlong address)
 {
+    struct linking *linking = (struct linking *)(uintptr_t)address;
+    const struct bound_natives *more = linking->more;
+
     (void)linker;
-    linking.error = (*jni)->RegisterNatives(jni, linking.class, linking.hooks, HOOK_COUNT);
-    if (!linking.error && linking.more)
-        linking.error = (*jni)->RegisterNatives(jni, linking.more->class, linking.more->methods,
-                                                linking.more->count);
+    linking->error = (*jni)->RegisterNatives(jni, linking->class, linking->hooks, HOOK_COUNT);
+    if (!linking->error && more)
+        linking->error = (*jni)->RegisterNatives(jni, more->class, more->methods, more->count);
 }
 
-static int run_linker(JNIEnv *jni)
+static int run_linker(JNIEnv *jni, struct linking *linking)
 {
-    JNINativeMethod link_method = {.name = "link", .signature = "()V"};
+    JNINativeMethod link_method = {.name = "link", .signature = "(J)V"};
     jclass linker = define(jni, LINKER_CLASS, write_linker);
     jmethodID run = NULL;
     jint error = -1;
@@ -428,12 +433,11 @@ static int run_linker(JNIEnv *jni)
     if (linker)
         error = (*jni)->RegisterNatives(jni, linker, &link_method, 1);
     if (!error)
-        run = (*jni)->GetStaticMethodID(jni, linker, "run", "()V");
+        run = (*jni)->GetStaticMethodID(jni, linker, "run", "(J)V");
     if (!run)
         return -ENOTSUP;
-    linking.error = -1;
-    (*jni)->CallStaticVoidMethod(jni, linker, run);
-    return (*jni)->ExceptionCheck(jni) || linking.error ? -ENOTSUP : 0;
+    (*jni)->CallStaticVoidMethod(jni, linker, run, (jlong)(uintptr_t)linking);
+    return (*jni)->ExceptionCheck(jni) || linking->error ? -ENOTSUP : 0;
 }
 
 static jobject find_array(JNIEnv *jni, jclass class, const char *name, const char *type)
@@ -499,18 +503,15 @@ void hook_class__turn_off(const struct hook_class *class, JNIEnv *jni, uint32_t 
 int hook_class__define(struct hook_class *class, JNIEnv *jni,
                        const JNINativeMethod hooks[HOOK_COUNT], const struct bound_natives *more)
 {
+    struct linking linking = {define(jni, HOOK_CLASS, write_hooks), hooks, more, .error = -1};
     int error = -ENOTSUP;
 
-    linking.class = define(jni, HOOK_CLASS, write_hooks);
-    linking.hooks = hooks;
-    linking.more = more;
     if (linking.class)
-        error = run_linker(jni);
+        error = run_linker(jni, &linking);
     if (!error)
         error = find_arrays(class, jni, linking.class);
     if ((*jni)->ExceptionCheck(jni))
         (*jni)->ExceptionClear(jni);
-    linking.class = NULL;
     return error;
 }
 

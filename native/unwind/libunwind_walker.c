@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <libunwind.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -57,11 +58,8 @@ struct libunwind_walker {
     search_table search;
     unw_addr_space_t (*new_space)(unw_accessors_t *, int);
     void (*delete_space)(unw_addr_space_t);
-    _Atomic(const void *) inside; /* the thread that is in libunwind; NULL: none */
+    _Atomic(pthread_t) inside; /* the thread that is in libunwind; 0: none */
 };
-
-/* Its address names the thread. */
-static __thread char this_thread __attribute__((tls_model("initial-exec")));
 
 /* What libunwind asks about. */
 struct step {
@@ -269,9 +267,9 @@ static void rest(void)
 static bool enter(struct libunwind_walker *walker)
 {
     for (unsigned i = 0; i < ENTER_TRIES; i++) {
-        const void *nobody = NULL;
+        pthread_t nobody = 0;
 
-        if (atomic_compare_exchange_strong(&walker->inside, &nobody, &this_thread))
+        if (atomic_compare_exchange_strong(&walker->inside, &nobody, pthread_self()))
             return true;
         rest();
     }
@@ -280,12 +278,12 @@ static bool enter(struct libunwind_walker *walker)
 
 static void leave(struct libunwind_walker *walker)
 {
-    atomic_store(&walker->inside, NULL);
+    atomic_store(&walker->inside, 0);
 }
 
 void libunwind_walker__abandon(struct libunwind_walker *walker)
 {
-    if (walker && atomic_load(&walker->inside) == &this_thread)
+    if (walker && atomic_load(&walker->inside) == pthread_self())
         leave(walker);
 }
 

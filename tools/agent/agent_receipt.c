@@ -19,7 +19,7 @@ bool agent_receipt__open(struct agent_receipt *receipt)
 
 bool agent_receipt__is_signed(const struct agent_receipt *receipt)
 {
-    static char text[RECEIPT_BYTES];
+    char text[RECEIPT_BYTES];
     ssize_t length = pread(receipt->fd, text, sizeof(text) - 1, 0);
 
     text[length > 0 ? length : 0] = '\0';
