@@ -30,7 +30,7 @@ struct fault_guard {
 
 /* Installs the handler before the host's, or removes it if no other handler was installed before it
  * since. One caller at a time; not in signal handlers. 0 or -errno; -EBUSY: the handler is
- * installed already, and another handler was installed before it since. */
+ * installed already, and another handler was installed before it since. remove: for tests only. */
 int fault_guard__install(void);
 void fault_guard__remove(void);
 

@@ -117,7 +117,9 @@ static uint32_t keys_of(struct java_threads *threads, uint32_t epoch, const jvmt
     return found;
 }
 
-jint standing_frames__of_hook(struct java_threads *threads)
+/* The number of frames that a running hook has on top of the stack: its own frame and that of the
+ * method that calls it. */
+static jint frames_of_hook(struct java_threads *threads)
 {
     jvmtiEnv *jvmti = threads->jvmti;
     jvmtiFrameInfo frames[4];
@@ -184,7 +186,7 @@ static void look(struct java_threads *threads, struct kernel_thread *mine, jint 
 
 static jint top_frames(struct java_threads *threads, bool stays)
 {
-    jint top = threads->events == LEDGER_EVENTS_JVMTI ? 1 : standing_frames__of_hook(threads);
+    jint top = threads->events == LEDGER_EVENTS_JVMTI ? 1 : frames_of_hook(threads);
 
     return top && stays ? top - 1 : top;
 }
@@ -234,7 +236,7 @@ static uint64_t key_of_caller(struct java_threads *threads, const struct kernel_
 /* As a rule it is the floor's youngest; one whose method has no hooks any more is not of it. */
 void standing_frames__leave_old(struct java_threads *threads, struct kernel_thread *mine)
 {
-    jint top = standing_frames__of_hook(threads);
+    jint top = frames_of_hook(threads);
 
     if (!call_tree__is_unseen(&mine->tree)) {
         uint64_t key = key_of_caller(threads, mine, top);

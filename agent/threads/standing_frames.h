@@ -22,10 +22,6 @@ void standing_frames__init(struct standing_methods *methods);
  * frames. */
 void standing_frames__find(struct java_threads *threads, struct kernel_thread *mine, jint top);
 
-/* The number of frames that a running hook has on top of the stack: its own frame and that of the
- * method that calls it. */
-jint standing_frames__of_hook(struct java_threads *threads);
-
 /* Called before an event is counted. Finds the current thread's older frames if that was not done
  * yet, or checks its floor if the floor is current and may have returned. place: the hook's
  * position on the stack in bytes, combined with the method's number; or JVMTI's callback's

@@ -43,6 +43,7 @@ struct method_calls {
 /* Reads all nodes, some 2 ns each; keys are method numbers, from 1 on. 0 or -ENOMEM. */
 int call_survey__take(struct call_survey *survey, const struct ledger *ledger,
                       struct method_calls *methods);
+/* For tests only: the agent keeps its table. */
 void method_calls__free(struct method_calls *methods);
 
 /* All since profiling began, and only while it was on. */
@@ -59,7 +60,7 @@ struct cost_facts {
     uint64_t threads_ns;       /* the profiler's own kernel threads */
     uint64_t classes_ns;       /* rewriting and retransforming classes */
     uint64_t compilers_ns;     /* C1 and C2, all that they do */
-    uint64_t service_ns;       /* the JVM's Service Thread, while it tells of compiled methods */
+    uint64_t service_ns;       /* the JVM's Service Thread, while it reports compiled methods */
     uint64_t recompiled_ns;    /* C1 and C2, because classes were changed while the program ran */
 };
 

@@ -410,20 +410,6 @@ ledger_ref ledger__next(const struct ledger *ledger, enum ledger_table table, le
     return 0;
 }
 
-bool ledger__holds(const struct ledger *ledger, ledger_ref ref, enum ledger_table table)
-{
-    uint32_t chunk = ref / LEDGER_CHUNK_CELLS;
-    uint32_t cell = ref % LEDGER_CHUNK_CELLS;
-    uint32_t cells = record_cells[table];
-    const struct ledger_chunk *head;
-
-    if (!chunk || !cell || chunk >= ledger->header->chunks_used || (cell - 1) % cells != 0)
-        return false;
-    head = chunk_at(ledger, chunk);
-    return head->magic == LEDGER_CHUNK_MAGIC && head->table == (uint32_t)table &&
-           cell + cells <= head->used_cells && head->used_cells <= LEDGER_CHUNK_CELLS;
-}
-
 static uint32_t latest_name_hash(const struct ledger *ledger, const struct ledger_thread *thread)
 {
     const struct ledger_string *name = ledger__at(ledger, thread->name);

@@ -188,10 +188,6 @@ ledger_ref ledger__add_method(struct ledger *ledger, uint64_t key,
  * checked. */
 ledger_ref ledger__next(const struct ledger *ledger, enum ledger_table table, ledger_ref previous);
 
-/* True if the ref is that of a record of the table. In a copy that was made while the ledger was
- * written, a ref may lead to a cell that is not filled yet. For tables of fixed-size records. */
-bool ledger__holds(const struct ledger *ledger, ledger_ref ref, enum ledger_table table);
-
 /* Appends to the thread's renames unless the name is its latest already (by its hash). Pools rename
  * a thread for each request: after LEDGER_RENAMES_MAX of them they are only counted. One caller at
  * a time for the same thread. */

@@ -112,14 +112,6 @@ static bool is_name(const char *constant, const char *name, size_t length)
     return strlen(constant) == length && memcmp(constant, name, length) == 0;
 }
 
-const struct kernel_metric *kernel_metric__by_name(const char *name)
-{
-    for (size_t i = 0; i < METRIC_COUNT; i++)
-        if (strcmp(metrics[i].name, name) == 0)
-            return &metrics[i];
-    return NULL;
-}
-
 uint64_t kernel_metrics__bits(const char *name, size_t length, bool *known)
 {
     bool all = is_name("all", name, length);

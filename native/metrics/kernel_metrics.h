@@ -47,9 +47,6 @@ struct kernel_metric_source {
 const struct kernel_metric *kernel_metric__get(enum ledger_metric id);
 const struct kernel_metric_source *kernel_metric_source__get(enum ledger_metric_source id);
 
-/* Returns the row of that name, or NULL. */
-const struct kernel_metric *kernel_metric__by_name(const char *name);
-
 /* Returns the bits (1 << enum ledger_metric) of a group or of one metric ("faults", "minor_faults",
  * "all"); *known says whether the name exists. "wall" exists and has no bits: the clock always
  * charges CPU and wall time. "cpu" stands for the division of CPU time into user and system.

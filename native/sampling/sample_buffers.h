@@ -85,6 +85,7 @@ struct sample_buffers;
 
 /* NULL: no memory. */
 struct sample_buffers *sample_buffers__new(void);
+/* For tests only. */
 void sample_buffers__delete(struct sample_buffers *buffers);
 
 /* Returns a sample to be filled in, with room for so many frames, or NULL: the sample is dropped

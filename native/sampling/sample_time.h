@@ -23,6 +23,7 @@ void sample_time__start(struct sample_time *time, uint64_t now_ns);
 void sample_time__count(struct sample_time *time, const struct sample *sample,
                         struct ledger_thread *thread, struct ledger_node *top);
 
+/* For tests only. */
 void sample_time__release(struct sample_time *time);
 
 #endif

@@ -53,7 +53,8 @@ void process_scan__init(struct process_scan *scan, struct ledger *ledger, pid_t 
     scan->java = *java;
 }
 
-bool process_scan__is_vm_thread(const char *name)
+/* True if the name, as the kernel knows it (15 bytes), is that of one of the JVM's own threads. */
+static bool is_vm_thread(const char *name)
 {
     for (size_t i = 0; i < sizeof(vm_thread_names) / sizeof(*vm_thread_names); i++)
         if (strncmp(name, vm_thread_names[i], strlen(vm_thread_names[i])) == 0)
@@ -116,7 +117,7 @@ static uint64_t started_ns(const struct process_scan *scan, uint64_t start_ticks
 static void set_row_name(struct process_scan *scan, struct ledger_thread *thread, const char *name)
 {
     thread->name = ledger__string(scan->ledger, name, strlen(name));
-    __atomic_store_n(&thread->kind, process_scan__is_vm_thread(name) ? THREAD_VM : THREAD_NATIVE,
+    __atomic_store_n(&thread->kind, is_vm_thread(name) ? THREAD_VM : THREAD_NATIVE,
                      __ATOMIC_RELEASE);
 }
 

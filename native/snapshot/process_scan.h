@@ -68,7 +68,4 @@ void process_scan__refresh(struct process_scan *scan, uint64_t now_ns);
 
 void process_scan__close(struct process_scan *scan);
 
-/* True if the name, as the kernel knows it (15 bytes), is that of one of the JVM's own threads. */
-bool process_scan__is_vm_thread(const char *name);
-
 #endif

@@ -38,7 +38,7 @@ struct code_images *code_images__new(void);
 int code_images__use(struct code_images *images, enum unwind_engine engine);
 enum unwind_engine code_images__engine(const struct code_images *images);
 
-/* No signal handler may be walking any more; all images found so far become invalid. */
+/* For tests only: no signal handler may be walking. All images found so far become invalid. */
 void code_images__delete(struct code_images *images);
 
 /* Finds out which images are mapped now and prepares new ones. Costs next to nothing if no image
@@ -72,7 +72,7 @@ bool code_images__find(const struct code_images *images, uint64_t address,
                        struct code_function *function);
 
 /* Of an image; valid until code_images__delete. */
-const char *code_image__path(const struct code_image *image);     /* "[vdso]" for that one */
+const char *code_image__path(const struct code_image *image);     /* "[vdso]" for the vDSO */
 const char *code_image__build_id(const struct code_image *image); /* hexadecimal, or "" */
 uint64_t code_image__start(const struct code_image *image);       /* first byte mapped */
 uint64_t code_image__end(const struct code_image *image);         /* one after the last */

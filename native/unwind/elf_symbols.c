@@ -235,11 +235,6 @@ const char *elf_symbols__build_id(const struct elf_symbols *symbols)
     return symbols->build_id.text;
 }
 
-size_t elf_symbols__count(const struct elf_symbols *symbols)
-{
-    return symbols->count;
-}
-
 size_t elf_symbols__bytes(const struct elf_symbols *symbols)
 {
     size_t bytes = sizeof(*symbols) + malloc_usable_size(symbols->symbols);

@@ -28,7 +28,4 @@ const char *elf_symbols__build_id(const struct elf_symbols *symbols);
 /* Memory in use. */
 size_t elf_symbols__bytes(const struct elf_symbols *symbols);
 
-/* How many functions have names. */
-size_t elf_symbols__count(const struct elf_symbols *symbols);
-
 #endif

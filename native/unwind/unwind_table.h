@@ -31,6 +31,8 @@ const struct unwind_rule *unwind_table__find(const struct unwind_table *table, u
                                              uint32_t *start, uint32_t *size);
 
 size_t unwind_table__bytes(const struct unwind_table *table);
+
+/* For tests only. */
 size_t unwind_table__functions(const struct unwind_table *table);
 size_t unwind_table__rows(const struct unwind_table *table);
 

@@ -138,7 +138,11 @@ static uint64_t moment_of(const char *given, uint64_t now_ns)
     return ((uint64_t)moment + (has_seconds ? 1 : 60)) * SECOND_NS - 1;
 }
 
-char *since_argument__find(const char *option, const char *given, const char *path)
+/* Returns the path of a snapshot, to be freed, or NULL after a line that says why there is none.
+ * `given` names a file, or a time: "12:30" or "12:30:05" on the day on which the ledger in `path`
+ * was taken or on the day before; "-30s", "-5m" or "-2h" before that ledger. A time means the last
+ * snapshot of the same process up to then, in the ledger's folder or in the working folder. */
+static char *find_snapshot(const char *option, const char *given, const char *path)
 {
     struct search search = {0};
 
@@ -176,7 +180,7 @@ int since_argument__resolve(const struct since_options *given, char **path, char
                             bool partial, int *judged)
 {
     if (given->until) {
-        char *until = since_argument__find("--until", given->until, *path);
+        char *until = find_snapshot("--until", given->until, *path);
         free(*path);
 
         *path = until;
@@ -185,7 +189,7 @@ int since_argument__resolve(const struct since_options *given, char **path, char
     }
     if (!given->since)
         return EXIT_FINE;
-    *since = since_argument__find("--since", given->since, *path);
+    *since = find_snapshot("--since", given->since, *path);
     if (!*since)
         return EXIT_BAD_INPUT;
     struct ledger_reader *reader = partial_argument__read(*since, partial, judged);

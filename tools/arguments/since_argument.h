@@ -12,28 +12,24 @@
 extern const struct argp since_argument;
 
 struct since_options {
-    const char *since; /* a snapshot, or a time as since_argument__find has it; or NULL */
+    const char
+        *since; /* a snapshot, or a time: "12:30", "12:30:05", "-30s", "-5m", "-2h"; or NULL */
     const char *until; /* ditto */
 };
 
-/* The path of the snapshot that is meant, to be freed; NULL after a line that says why there is
- * none. `given` is a file; or a time, "12:30", "12:30:05", of the day on which the ledger in `path`
- * was taken or the one before; or "-30s", "-5m", "-2h" before that one. Of a time it is the last
- * snapshot up to then of the same process, in the ledger's folder or the working folder. */
-char *since_argument__find(const char *option, const char *given, const char *path);
-
-/* What the command was given: `path` becomes the snapshot of --until, `since` that of --since; what
- * was not given stays as it is. 0, or the exit status after a line. Both are to be freed. If the
- * end of --since's is cut off that is told, and *judged is EXIT_BAD_INPUT unless `partial` allows
- * it. */
+/* Finds the snapshots that --until and --since name: `path` becomes that of --until, `since` that
+ * of --since. Without the option the value stays as it is. 0, or the exit status after a line.
+ * Both values are to be freed. If the end of the ledger of --since is cut off, a line says so, and
+ * *judged is EXIT_BAD_INPUT unless `partial` allows the loss. */
 int since_argument__resolve(const struct since_options *given, char **path, char **since,
                             bool partial, int *judged);
 
-/* Whether since_argument__subtract can do that: 0, or the exit status after a line. */
+/* Checks that since_argument__subtract can work on the two ledgers: 0, or the exit status after a
+ * line. */
 int since_argument__check(const char *path, const char *since);
 
-/* What the ledger in `path` has of the time since the one in `since`, with that one's taken off
- * (`model` is of the former, with these columns). 0, or the exit status after a line. */
+/* Takes the ledger in `since` off `model`, the model of the ledger in `path` with these columns:
+ * the time between the two is left. 0, or the exit status after a line. */
 int since_argument__subtract(struct report_model *model, const char *path, const char *since,
                              uint64_t columns);
 

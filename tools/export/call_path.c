@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GAP_BYTES 48u
+
 void call_path__release(struct call_path *path)
 {
     free(path->bytes);
@@ -38,9 +40,10 @@ size_t call_path__left_out(size_t frames, size_t *behind)
     return frames > CALL_PATH_FRAMES ? frames - CALL_PATH_FRAMES : 0;
 }
 
-struct text call_path__gap_name(char name[CALL_PATH_GAP_BYTES], size_t left_out)
+/* Names the frames that are left out: "(7 frames left out)". */
+static struct text gap_name(char name[GAP_BYTES], size_t left_out)
 {
-    int length = snprintf(name, CALL_PATH_GAP_BYTES, "(%zu frames left out)", left_out);
+    int length = snprintf(name, GAP_BYTES, "(%zu frames left out)", left_out);
 
     return (struct text){name, (size_t)length};
 }
@@ -54,8 +57,8 @@ struct text call_path__text(struct call_path *path)
     size_t left_out = call_path__left_out(path->frames, &behind);
     if (left_out == 0)
         return (struct text){path->bytes, end};
-    char gap[CALL_PATH_GAP_BYTES];
-    struct text name = call_path__gap_name(gap, left_out);
+    char gap[GAP_BYTES];
+    struct text name = gap_name(gap, left_out);
     size_t head = path->ends[behind - 1] + 1;        /* with its ';' */
     size_t tail = path->ends[behind + left_out - 1]; /* ditto, before it */
     size_t length = head + name.length + (end - tail);

@@ -29,21 +29,18 @@ struct call_path {
 
 void call_path__release(struct call_path *path);
 
-/* The path is now that of a node with `frames_above` frames above its own, which is called `name`;
- * these frames must be those of its path now. */
+/* Makes the path that of a node called `name` with `frames_above` frames above its own. These
+ * frames must be those of the path before. */
 void call_path__enter(struct call_path *path, size_t frames_above, struct text name);
 
-/* The path with no frame at all: a root's. */
+/* Makes the path empty: a root's. */
 void call_path__leave_all(struct call_path *path);
 
 /* Valid up to the next call. */
 struct text call_path__text(struct call_path *path);
 
-/* How many frames of a stack of `frames` are left out, and behind how many they stood. */
+/* Returns the number of frames of a stack of `frames` that are left out; *behind becomes the
+ * number of frames above these. */
 size_t call_path__left_out(size_t frames, size_t *behind);
-
-/* What stands in their place: "(7 frames left out)". */
-#define CALL_PATH_GAP_BYTES 48u
-struct text call_path__gap_name(char name[CALL_PATH_GAP_BYTES], size_t left_out);
 
 #endif

@@ -11,7 +11,9 @@
 
 static bool gave_up;
 
-int rights__become(uid_t uid, gid_t gid)
+/* Takes the ids for good, supplementary groups included, if this process is root and the user is
+ * not; else does nothing. 0 or -errno. */
+static int become(uid_t uid, gid_t gid)
 {
     if (geteuid() != 0 || uid == 0)
         return 0;
@@ -28,7 +30,7 @@ int rights__become_owner(int fd)
 
     if (fstat(fd, &file) != 0)
         return -errno;
-    return rights__become(file.st_uid, file.st_gid);
+    return become(file.st_uid, file.st_gid);
 }
 
 int rights__refuse_output(const char *output, int error)

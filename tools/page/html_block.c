@@ -82,7 +82,7 @@ void html_block__begin(struct html_block *block, FILE *out, const char *name)
     fprintf(out, "<script type=\"application/octet-stream\" data-block=\"%s\">", name);
 }
 
-void html_block__octets(struct html_block *block, const void *octets, size_t count)
+static void write_octets(struct html_block *block, const void *octets, size_t count)
 {
     const unsigned char *from = octets;
 
@@ -110,7 +110,7 @@ void html_block__number(struct html_block *block, uint64_t number)
         octets[count++] = (unsigned char)((number & 0x7f) | more);
         number >>= 7;
     } while (number);
-    html_block__octets(block, octets, count);
+    write_octets(block, octets, count);
 }
 
 void html_block__end(struct html_block *block)
@@ -122,7 +122,7 @@ void html_block__end(struct html_block *block)
 
 static ssize_t write_cookie(void *cookie, const char *octets, size_t count)
 {
-    html_block__octets(cookie, octets, count);
+    write_octets(cookie, octets, count);
     return (ssize_t)count;
 }
 

@@ -24,13 +24,14 @@ struct html_block {
     unsigned char packed[HTML_BLOCK_OCTETS]; /* not written yet */
 };
 
-/* `name` is a constant of letters, digits, '-' and '_'. Whoever closes `out` looks for errors. */
+/* Begins a block. `name` is a constant of letters, digits, '-' and '_'. Errors are left to the
+ * stream's ferror(). */
 void html_block__begin(struct html_block *block, FILE *out, const char *name);
-void html_block__octets(struct html_block *block, const void *octets, size_t count);
 void html_block__number(struct html_block *block, uint64_t number);
 void html_block__end(struct html_block *block);
 
-/* The same for text: begins a block and gives a stream that writes into it, NULL without memory. */
+/* The same for text: begins a block and returns a stream that writes into the block; NULL without
+ * memory. */
 FILE *html_block__begin_stream(struct html_block *block, FILE *out, const char *name);
 void html_block__end_stream(struct html_block *block, FILE *stream);
 

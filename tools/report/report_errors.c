@@ -23,7 +23,8 @@ struct estimate {
 
 const enum report_column report_error_columns[REPORT_ERROR_COLUMNS] = {COLUMN_CPU, COLUMN_WALL};
 
-uint64_t report_errors__of_part(uint64_t amount, uint64_t part, uint64_t whole)
+/* Of a part of `amount` that `part` of `whole` samples say. */
+static uint64_t error_of_part(uint64_t amount, uint64_t part, uint64_t whole)
 {
     if (whole == 0 || part > whole)
         return 0;
@@ -86,10 +87,10 @@ static void judge(const struct estimate *estimate, struct report_errors *errors)
             errors->base[i] = errors->cum[i] = model->samples[i].seen_ns;
         } else if (shared->samples) {
             errors->base[i] =
-                report_errors__of_part(shared->amount_ns, samples_of(estimate, i), shared->samples);
+                error_of_part(shared->amount_ns, samples_of(estimate, i), shared->samples);
             if (is_frame(model, i))
-                errors->cum[i] = report_errors__of_part(shared->amount_ns, estimate->cum_samples[i],
-                                                        shared->samples);
+                errors->cum[i] =
+                    error_of_part(shared->amount_ns, estimate->cum_samples[i], shared->samples);
         }
     }
 }

@@ -36,7 +36,4 @@ void report_errors__free(struct report_errors *errors);
 /* What samples say something of: CPU, or wall where there are wall samples only. */
 enum report_column report_errors__column(const struct ledger_header *header);
 
-/* Of a part of `amount` that `part` of `whole` samples say. */
-uint64_t report_errors__of_part(uint64_t amount, uint64_t part, uint64_t whole);
-
 #endif

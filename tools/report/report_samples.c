@@ -26,21 +26,22 @@ uint64_t report_samples__error_ppm(uint64_t part, uint64_t whole)
     return error_of(part * (unsigned __int128)1000000 / whole, whole);
 }
 
+/* The samples that are in the trees. */
+static uint64_t samples_kept(const struct ledger_header *header)
+{
+    uint64_t lost = header->dropped_samples + header->homeless_samples;
+
+    return header->samples > lost ? header->samples - lost : 0;
+}
+
 uint64_t report_samples__error_of_2_percent_ppm(const struct ledger_header *header)
 {
-    return report_samples__error_of_2_percent_in_ppm(report_samples__kept(header));
+    return report_samples__error_of_2_percent_in_ppm(samples_kept(header));
 }
 
 uint64_t report_samples__error_of_2_percent_in_ppm(uint64_t samples)
 {
     return samples ? error_of(20000, samples) : 0;
-}
-
-uint64_t report_samples__kept(const struct ledger_header *header)
-{
-    uint64_t lost = header->dropped_samples + header->homeless_samples;
-
-    return header->samples > lost ? header->samples - lost : 0;
 }
 
 const char *report_samples__kernel_needs(const struct ledger_header *header)

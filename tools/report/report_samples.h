@@ -1,6 +1,6 @@
 /*
- * Samples: how sure is what they say, and how they were taken. How an exact node's time is shared
- * out among the frames that samples met below it, see sample_shares.h.
+ * Samples: how certain their shares are, and how the samples were taken. sample_shares.h says how
+ * an exact node's time is divided among the sampled frames below it.
  */
 #ifndef TREADLE_REPORT_SAMPLES_H
 #define TREADLE_REPORT_SAMPLES_H
@@ -19,12 +19,9 @@ uint64_t report_samples__error_of_2_percent_ppm(const struct ledger_header *head
 /* The same where `samples` are in the trees. */
 uint64_t report_samples__error_of_2_percent_in_ppm(uint64_t samples);
 
-/* What samples in the kernel need to have its functions with their names, in English; NULL:
- * nothing, or there are no such samples. */
+/* Says, in English, what the machine has to allow so that samples in the kernel have functions
+ * with names; NULL: nothing, or there are no such samples. */
 const char *report_samples__kernel_needs(const struct ledger_header *header);
-
-/* The samples that are in the trees. */
-uint64_t report_samples__kept(const struct ledger_header *header);
 
 /* "none", "cpu", "wall", or "unknown"; "none", "perf", "timer", "wall", or "unknown". */
 const char *report_samples__mode_name(uint32_t sample_mode);

@@ -202,7 +202,8 @@ struct top_layout top_layout__of(const struct top_view *view)
     return layout;
 }
 
-char *top_line__text(const struct top_view *view, const char *text)
+/* Any text, made printable and cut to the screen. */
+static char *printable_line(const struct top_view *view, const char *text)
 {
     return text__printable((struct text){text, strlen(text)}, view->columns);
 }
@@ -224,7 +225,7 @@ static char *process_line(const struct top_view *view)
              view->interval->profiled_ns ? "" : " (profiling is stopped)",
              quantity__ns(view->interval->wall_ns).text);
     free(command);
-    return top_line__text(view, line);
+    return printable_line(view, line);
 }
 
 static char *cpu_line(const struct top_view *view)
@@ -239,7 +240,7 @@ static char *cpu_line(const struct top_view *view)
              permille / 10, permille % 10, quantity__ns(interval->user_ns).text,
              quantity__ns(interval->system_ns).text, interval->running,
              quantity__count(interval->started).text, quantity__count(interval->ended).text);
-    return top_line__text(view, line);
+    return printable_line(view, line);
 }
 
 static uint64_t lost(const struct ledger_header *header)
@@ -270,7 +271,7 @@ static char *balance_line(const struct top_view *view)
     if (interval->cut)
         snprintf(line + length, sizeof(line) - (size_t)length, "; %" PRIu32 " rows cut",
                  interval->cut);
-    return top_line__text(view, line);
+    return printable_line(view, line);
 }
 
 char *top_line__head(const struct top_view *view, unsigned line)
@@ -355,7 +356,7 @@ char *top_line__path_title(const struct top_view *view, const struct interval_ro
     else
         snprintf(line, sizeof(line), "%s consumed no CPU", name);
     free(name);
-    return top_line__text(view, line);
+    return printable_line(view, line);
 }
 
 char *top_line__step(const struct top_view *view, const struct interval_path *path, uint32_t step)

@@ -38,7 +38,4 @@ char *top_line__path_title(const struct top_view *view, const struct interval_ro
                            const struct interval_path *path, uint32_t above);
 char *top_line__step(const struct top_view *view, const struct interval_path *path, uint32_t step);
 
-/* Any text, made printable and cut to the screen. */
-char *top_line__text(const struct top_view *view, const char *text);
-
 #endif

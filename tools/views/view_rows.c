@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *view_row__name(const struct view *view, uint32_t method, size_t columns)
+/* "demo.Main.work", printable, cut to `columns` (0: as long as it may be); free it. */
+static char *row_name(const struct view *view, uint32_t method, size_t columns)
 {
     struct text_store store = {0};
     struct text name = report_method__full_name(&store, &view->model->methods[method]);
@@ -60,7 +61,7 @@ char *view_row__name_and_hook(const struct view *view, uint32_t method, size_t c
 
     hook_text(view, method, hook);
     size_t taken = strlen(hook);
-    char *name = view_row__name(view, method, columns > taken + 20 ? columns - taken : columns);
+    char *name = row_name(view, method, columns > taken + 20 ? columns - taken : columns);
     if (!hook[0] || asprintf(&both, "%s%s", name, hook) < 0)
         return name;
     free(name);

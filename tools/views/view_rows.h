@@ -17,9 +17,6 @@
 #define SHARE_COLUMNS 9u
 #define ERROR_COLUMNS 11u
 
-/* "demo.Main.work", printable, cut to `columns` (0: as long as it may be); free it. */
-char *view_row__name(const struct view *view, uint32_t method, size_t columns);
-
 /* The line above a view: what it shows, what its values ("Base and Cum") are in, and how many
  * threads are in it. */
 void view_row__title(const struct view *view, const char *what, const char *values);
