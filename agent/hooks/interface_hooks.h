@@ -25,7 +25,7 @@ struct method_filter;
  * noted as left alone; name is internal. */
 bool interface_hooks__must_stay(struct class_hooks *hooks, jclass class, const char *name);
 
-/* The interface got the hooks that method_numbers__set_hooked was told of. Any thread. */
+/* The interface got the hooks that were passed to method_numbers__set_hooked. Any thread. */
 void interface_hooks__keep(struct class_hooks *hooks, struct numbered_class *class, bool is_jdk);
 
 /* True if the filter admits the method, which keeps its hooks. */

@@ -12,8 +12,8 @@ enum log_level {
 void log__set_level(enum log_level level);
 void log__line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Copies what the calling thread logs from here to the end to an existing file, that of the user
- * who sent the request; NULL: no file. */
+/* Copies what the calling thread logs from here to the end to an existing file, of the user who
+ * sent the request; NULL: no file. */
 void log__begin_answer(const char *path);
 
 /* Writes to that file only. */

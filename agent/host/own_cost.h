@@ -3,7 +3,8 @@
  * needs, and keeps header->own_cost up to date, for reports, `treadle status` and the agent's own
  * budget.
  *
- * own_cost__look is the housekeeping thread's, or for whoever does its work; the rest says so.
+ * own_cost__look is for the housekeeping thread, or for a thread that does its work. Each other
+ * function says which threads may call it.
  */
 #ifndef TREADLE_OWN_COST_H
 #define TREADLE_OWN_COST_H

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define COMPILED_PLACES_MAX 65536u /* beyond this the cache of addresses is cleared */
-#define COMPILED_CODES_MAX  16384u /* ditto, of pieces of code */
+#define COMPILED_CODES_MAX  16384u /* beyond this the cache of pieces of code is cleared */
 
 struct compiled_method {
     uint64_t begin;

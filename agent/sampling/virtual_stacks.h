@@ -4,7 +4,7 @@
  * only. What lies below a frame stays until that frame returns, so an earlier whole stack says what
  * is missing.
  *
- * Of a bounded number of threads. On the thread that merges samples only.
+ * Kept for a bounded number of threads. For the thread that merges samples only.
  */
 #ifndef TREADLE_VIRTUAL_STACKS_H
 #define TREADLE_VIRTUAL_STACKS_H

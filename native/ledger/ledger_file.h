@@ -28,7 +28,7 @@ enum ledger_life {
     LEDGER_IS_ORPHAN, /* live by its header, but its process is gone */
 };
 
-/* Of a ledger of which only the header is at hand. */
+/* For a ledger of which only the header was read. */
 enum ledger_life ledger_header__life(const struct ledger_header *header);
 
 /* Of so many chunks, what the file has. */

@@ -337,7 +337,7 @@ static inline bool kernel_thread__is_profiling(const struct kernel_thread *kerne
     return __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE) != EPOCH_STOPPED;
 }
 
-/* Who runs must be found out first. */
+/* The running Java thread must be identified first. */
 static inline bool kernel_thread__is_unidentified(const struct kernel_thread *kernel_thread)
 {
     return __atomic_load_n(&kernel_thread->unidentified, __ATOMIC_ACQUIRE);

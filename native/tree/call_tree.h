@@ -66,9 +66,9 @@ typedef ledger_ref (*call_tree_resolve)(void *context, uint64_t key);
 
 /* Where pruning stands in a tree; see tree_pruning.h. */
 struct pruning_hand {
-    const struct ledger_thread *of; /* whose tree, … */
-    uint64_t start_ns; /* … and when that began: the record may be another's by now */
-    uint64_t moves;    /* of the thread, up to this hand's last: others may have been there since */
+    const struct ledger_thread *of; /* the thread of the tree */
+    uint64_t start_ns;              /* when the thread began: its record may have been reused */
+    uint64_t moves; /* of the thread, up to this hand's last: others may have been there since */
     ledger_ref at;
     bool goes_down;     /* its children are to be looked at first */
     uint32_t depth;     /* below the root */
@@ -96,7 +96,7 @@ struct call_tree {
     uint64_t token;      /* what the next push gives out; the depth is counted in its low half */
     uint64_t floor;      /* frames without a token, the oldest ones: how many; where events name
                             methods, the youngest one's node; 0: none */
-    struct ledger_thread *thread; /* whose tree it is; NULL: nobody's */
+    struct ledger_thread *thread; /* the thread of the tree, or NULL */
     bool admits_all;              /* what is left out by include=/exclude= has no events at all */
     bool unsure; /* frames came and went unseen: the next mismatch is no surprise */
     struct record_pool pool;

@@ -1,10 +1,10 @@
 /*
  * One move of a leaf of a call tree: what was counted at it goes to another node, or it goes below
- * another one itself. Each is one step for whoever comes after a kill: the thread's record says
- * what is being moved before it is, and a reader finishes that in its copy
- * (native/ledger/unfinished_moves.h). The stores are made in the order that they are written in;
- * nobody but a kill comes in between, since copies of a live ledger are made between moves, see
- * ledger__begin_folding.
+ * another one itself. Each move is atomic for a reader after a kill: the
+ * thread's record says what is being moved before the move begins, and the reader finishes the
+ * move in its copy (native/ledger/unfinished_moves.h). The stores are made in the order that they
+ * are written in; nobody but a kill comes in between, since copies of a live ledger are made
+ * between moves, see ledger__begin_folding.
  *
  * For the tree's writer. Nothing here locks or blocks.
  */
@@ -26,11 +26,11 @@ bool node_move__join(struct call_tree *tree, ledger_ref from_ref, ledger_ref to_
  * many, or there is no room. While nobody merges samples. */
 bool node_move__samples(struct call_tree *tree, ledger_ref from_ref, ledger_ref to_ref);
 
-/* The leaf itself goes below a (folded), where its method has no node yet. False: ditto. */
+/* The leaf itself goes below a (folded), where its method has no node yet. False: as above. */
 bool node_move__relink(struct call_tree *tree, ledger_ref ref, ledger_ref folded,
                        ledger_ref before);
 
-/* One that has nothing to move is given back. False: ditto. */
+/* Gives back a leaf that has nothing to move. False: as above. */
 bool node_move__drop(struct call_tree *tree, ledger_ref ref, ledger_ref before);
 
 #endif

@@ -14,8 +14,8 @@
  * time into libunwind, so that the pool's lock is free. A thread that finds another one there tries
  * again for some microseconds and then gives up: UNWIND_BUSY.
  *
- * The library is loaded when a walker is opened: whoever does not use the walker does not need
- * libunwind.
+ * The library is loaded when a walker is opened: a process that does not use the walker does not
+ * need libunwind.
  */
 #ifndef TREADLE_LIBUNWIND_WALKER_H
 #define TREADLE_LIBUNWIND_WALKER_H

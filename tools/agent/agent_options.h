@@ -14,16 +14,16 @@ struct agent_options {
  * which the agent takes as well; any other comma would end the value there: -EINVAL. */
 int agent_options__add(struct agent_options *options, const char *key, const char *value);
 
-/* A list of globs with each `@FILE` in it made absolute, since the JVM may work in another folder;
- * to be freed. NULL with errno set, and *file the one that cannot be found. An absolute path is the
- * JVM's to judge: it may have files that we do not see. */
+/* Returns a list of globs in which each `@FILE` is absolute, because the JVM may work in another
+ * folder; to be freed. NULL with errno set, and *file the file that cannot be found. Absolute
+ * paths are not checked: the JVM may see files that this process does not see. */
 char *agent_options__globs(const char *list, const char **file);
 void agent_options__release(struct agent_options *options);
 
 /*
- * The agent's library as an absolute path: $TREADLE_AGENT, else beside this program in a build
- * tree, else where it is installed. To be freed; NULL if there is none, with a line of the places
- * that were looked at in `tried`.
+ * Returns the absolute path of the agent's library: $TREADLE_AGENT, else beside this program in a
+ * build tree, else where it is installed. To be freed; NULL if there is none, and `tried` then
+ * lists the places that were tried.
  */
 char *agent_library__find(char *tried, size_t tried_bytes);
 

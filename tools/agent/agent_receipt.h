@@ -1,6 +1,6 @@
 /*
- * Whether any JVM of a run was profiled: a file of ours that the agent in each of them writes a
- * line to (its option answer=).
+ * Tells whether any JVM of a run was profiled: the agent in each JVM writes a line to a file that
+ * this module makes (the agent's option answer=).
  */
 #ifndef TREADLE_AGENT_RECEIPT_H
 #define TREADLE_AGENT_RECEIPT_H
@@ -12,10 +12,10 @@ struct agent_receipt {
     int fd;
 };
 
-/* False if there is no folder for it. */
+/* False if there is no folder for the file. */
 bool agent_receipt__open(struct agent_receipt *receipt);
 
-/* Did a JVM begin to be profiled? */
+/* True if a JVM began to be profiled. */
 bool agent_receipt__is_signed(const struct agent_receipt *receipt);
 void agent_receipt__close(struct agent_receipt *receipt);
 

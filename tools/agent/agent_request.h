@@ -1,6 +1,6 @@
 /*
- * A request to the agent in a running JVM: its library is loaded (again) with options that say what
- * it is to do, and what it has to say comes back in a file.
+ * A request to the agent in a running JVM. The agent's library is loaded (again) with options that
+ * say what the agent shall do, and the agent's answer comes back in a file.
  */
 #ifndef TREADLE_AGENT_REQUEST_H
 #define TREADLE_AGENT_REQUEST_H
@@ -9,8 +9,9 @@
 #include "tools/agent/agent_options.h"
 #include "tools/jvm/jvm_process.h"
 
-/* Has the agent in a JVM do what the options say; `library` is its path as the JVM sees it. What
- * the agent says goes to stderr. 0, or EXIT_BAD_INPUT after a line that says why not. */
+/* Makes the agent in a JVM do what the options say; `library` is the path of the agent's library
+ * as the JVM sees it. The agent's answer goes to stderr. 0, or EXIT_BAD_INPUT after a line with
+ * the reason. */
 int agent_request__send(const struct jvm_process *process, const char *library,
                         const struct agent_options *options);
 

@@ -18,7 +18,7 @@ struct listing_row {
     uint32_t line; /* 0: not known */
     uint64_t samples;
     char *text; /* "" where the ledger has none; owned */
-    char *note; /* whose line it is if it is another's; or NULL; owned */
+    char *note; /* the method that the line is of, if it is another method; or NULL; owned */
 };
 
 struct listing {
@@ -37,7 +37,7 @@ struct annotation {
     uint64_t interpreted; /* of these */
     uint64_t compiled;
     uint64_t elsewhere; /* of these, inlined into other methods */
-    uint64_t unplaced;  /* of these, nobody knows where in the method */
+    uint64_t unplaced;  /* of these, at an unknown place in the method */
     struct listing *listings;
     size_t listing_count;
 };
@@ -47,30 +47,30 @@ struct annotation_wish {
     bool code;
 };
 
-/* All listings that were wished for and that there is something for. NULL and one line in `message`
- * if the source cannot be read. */
+/* Makes the listings that the wish asks for, as far as there is something to list. NULL and one
+ * line in `message` if the source cannot be read. */
 struct annotation *annotation__new(struct report_places *places, struct native_symbols *symbols,
                                    uint32_t method, const struct annotation_wish *wish,
                                    char *message, size_t message_bytes);
 void annotation__free(struct annotation *annotation);
 
-/* How many samples have the method on top, as annotation__new counts them. */
+/* Returns the number of samples with the method on top, as annotation__new counts them. */
 uint64_t annotation__samples(const struct report_places *places, uint32_t method);
 
-/* A new listing at the end, whose title is taken over, and a new row at its end, whose text and
- * note are. */
+/* Adds a listing at the end and takes over its title; adds a row at the end of a listing and takes
+ * over its text. */
 struct listing *annotation__add(struct annotation *annotation, enum listing_kind kind, char *title);
 struct listing_row *listing__add(struct listing *listing, uint64_t position, char *text);
 void annotation__drop_last(struct annotation *annotation);
 
-/* The row that a position lies in: the last one that begins at or before it; NULL if it lies before
- * all. Rows must be in order. */
+/* Returns the row that a position lies in: the last row that begins at or before the position;
+ * NULL if the position lies before all rows. Rows must be in order. */
 struct listing_row *listing__row_at(struct listing *listing, uint64_t position);
 
-/* Adds samples to that row; false if there is none. */
+/* Adds samples to the row that a position lies in; false if there is none. */
 bool listing__count(struct listing *listing, uint64_t position, uint64_t samples);
 
-/* What the parts of annotation__new do, each in its file. */
+/* The parts of annotation__new, each in a file of its own. */
 int annotation__add_source(struct annotation *annotation, struct report_places *places,
                            const struct report_method_code *code, const char *source, char *message,
                            size_t message_bytes);

@@ -9,9 +9,9 @@
 /* A number is a process. */
 bool ledger_argument__is_pid(const char *given);
 
-/* The path of the ledger that is meant, to be freed: the file, the process's own, or the newest
- * *.ledger in the working folder if nothing is given (NULL). NULL after a line that says why
- * there is none. */
+/* Returns the path of the ledger that `given` names, to be freed: a file, a process's own ledger,
+ * or for NULL the newest *.ledger in the working folder. NULL after a line that says why there is
+ * none. */
 char *ledger_argument__path(const char *given);
 
 #endif

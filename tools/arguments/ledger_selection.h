@@ -16,7 +16,7 @@ struct ledger_selection {
     /* from ledger_selection__resolve on */
     char *path;  /* of the ledger */
     char *since; /* of the earlier snapshot that is taken off, or NULL */
-    int judged;  /* EXIT_BAD_INPUT: the end of one of them is cut off, and nobody allowed it */
+    int judged;  /* EXIT_BAD_INPUT: the end of a ledger is cut off, without --partial */
 };
 
 /* For the `children` of a command's argp; the input is a struct ledger_selection. */

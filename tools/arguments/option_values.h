@@ -1,6 +1,6 @@
 /*
- * Values of options that several subcommands have. What is not valid ends the program with one line
- * that names the nearest that is, as argp's own complaints do.
+ * Values of options that several subcommands have. An invalid value ends the program with one line
+ * that names the nearest valid value, as argp's own complaints do.
  */
 #ifndef TREADLE_OPTION_VALUES_H
 #define TREADLE_OPTION_VALUES_H
@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Says that there is no such `what` as the given one, and what there is; ends the program. */
+/* Says that the given value is no valid `what` and lists the valid values; ends the program. */
 _Noreturn void option_value__refuse(struct argp_state *state, const char *what, const char *given,
                                     const char *const *valid, size_t count);
 
-/* The place of the given one among `count` valid ones. */
+/* Returns the index of the given value among `count` valid ones. */
 size_t option_value__among(struct argp_state *state, const char *what, const char *given,
                            const char *const *valid, size_t count);
 
@@ -26,7 +26,7 @@ uint32_t option_value__number(const char *option, const char *text, uint32_t lea
 /* The column of --metric. */
 enum report_column option_value__metric(const char *name, struct argp_state *state);
 
-/* What --metric takes; how many there are, COLUMN_COUNT at most. */
+/* Lists the names that --metric takes; returns their number, COLUMN_COUNT at most. */
 size_t option_value__metric_names(const char *names[]);
 
 /* Whether the ledger at `path` has that column for threads, or for contexts: EXIT_FINE, or

@@ -1,6 +1,7 @@
 /*
- * Options with the same meaning in several commands. A command lists those that it has in its own
- * table, with the words that fit its help, and hands what is not its own to shared_option__parse.
+ * Options with the same meaning in several commands. A command lists the shared options that it
+ * has in its own table, with words that fit its help, and passes options that are not its own to
+ * shared_option__parse.
  */
 #ifndef TREADLE_SHARED_OPTIONS_H
 #define TREADLE_SHARED_OPTIONS_H
@@ -30,7 +31,7 @@ struct shared_options {
     bool csv;
 };
 
-/* For the parser of a command. What is not valid ends the program, as argp's own complaints do. */
+/* For the parser of a command. An invalid value ends the program, as argp's own complaints do. */
 error_t shared_option__parse(int key, char *argument, struct argp_state *state,
                              struct shared_options *options);
 

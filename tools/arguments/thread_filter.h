@@ -1,5 +1,5 @@
 /*
- * A --thread that matches no thread's name: then there is nothing to show, and one line on standard
+ * A --thread that matches no thread's name: there is nothing to show, and one line on standard
  * error says which names there are.
  */
 #ifndef TREADLE_THREAD_FILTER_H
@@ -7,7 +7,7 @@
 
 #include "tools/report/report_model.h"
 
-/* Whether any of `count` threads is selected. */
+/* True if any of `count` threads is selected. */
 bool thread_filter__selects_any(const bool *selected, uint32_t count);
 
 /* The line: what did not match, the nearest thing that does, and the threads that used most CPU.

@@ -21,17 +21,17 @@ struct export_job {
     struct report_places *places; /* of a format with takes_places; else NULL */
 };
 
-/* Writes to `out`, which it neither flushes nor closes; a format with needs_file writes to the
+/* Writes to `out`, which stays open and is not flushed. A format with needs_file writes to the
  * empty file of that path instead. 0 or -errno; an error of `out` itself may be left to its
  * ferror(). */
 typedef int export_write(const struct export_job *job, FILE *out, const char *path);
 
 struct export_format {
     const char *name;
-    const char *extension; /* what such files are usually called */
-    bool is_binary;        /* nothing for a terminal */
-    bool needs_file;       /* not written front to back, so there must be a file */
-    bool has_all_metrics;  /* and not only the one of the job */
+    const char *extension; /* the usual extension of such files */
+    bool is_binary;        /* not to be written to a terminal */
+    bool needs_file;       /* not written front to back, so the output must be a file */
+    bool has_all_metrics;  /* the job's metric and all others */
     bool takes_metric;     /* the job's metric makes a difference */
     bool takes_places;     /* where samples found top frames */
     export_write *write;

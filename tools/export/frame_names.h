@@ -1,13 +1,13 @@
 /*
- * What frames and threads are called in exports: names in full, whatever a terminal could show.
+ * Names of frames and threads in exports: names in full, whatever a terminal can show.
  */
 #ifndef TREADLE_FRAME_NAMES_H
 #define TREADLE_FRAME_NAMES_H
 
 #include "tools/report/report_model.h"
 
-/* By method index; of methods that no node of the selected threads has: none, its bytes NULL.
- * Others are never empty. */
+/* Names by method index. A method that no node of the selected threads has gets none, and its
+ * bytes are NULL; no other name is empty. */
 struct frame_names {
     struct text *items;
     struct text_store store;
@@ -16,11 +16,12 @@ struct frame_names {
 void frame_names__make(struct frame_names *names, const struct report_model *model,
                        const bool *selected);
 
-/* Makes each of them one that can stand in a call path, ';' being escaped as well. */
+/* Escapes all names so that each can stand in a call path: ';' is escaped as well. */
 void frame_names__escape(struct frame_names *names, const struct report_model *model);
 void frame_names__release(struct frame_names *names);
 
-/* Its name; of a thread without one what it is folded under, or "(no name)". */
+/* Returns the thread's name; for a thread without a name, the name that it is folded under, or
+ * "(no name)". */
 struct text thread_name__of(const struct report_thread *thread);
 
 /* The source file of a Java method, the path of a native function's image, or none. */

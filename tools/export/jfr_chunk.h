@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What events and constants are called by in the file. */
+/* The numbers of types of events and constants in the file. */
 enum jfr_type {
     JFR_METADATA,
     JFR_CONSTANTS,
@@ -49,12 +49,12 @@ struct jfr_bytes {
 
 void jfr_bytes__number(struct jfr_bytes *bytes, uint64_t value);
 
-/* As a reader takes them that knows them to be of 32 bits. */
+/* A number that readers take as one of 32 bits. */
 void jfr_bytes__int(struct jfr_bytes *bytes, int32_t value);
 void jfr_bytes__append(struct jfr_bytes *bytes, const struct jfr_bytes *more);
 void jfr_bytes__text(struct jfr_bytes *bytes, struct text text);
 
-/* Begins an event, or what is laid out like one, and ends it: its size stands in front. */
+/* Begins and ends an event, or a part that is laid out as an event is: its size stands in front. */
 size_t jfr_bytes__begin(struct jfr_bytes *bytes, enum jfr_type type, uint64_t ticks);
 void jfr_bytes__end(struct jfr_bytes *bytes, size_t begin);
 

@@ -1,11 +1,9 @@
 /*
- * What stands below a method, by method: the base of every node that has it above itself, or is
- * one of its own, each node once.
- *
- * A question about few nodes is quickly added up by whoever asks; about a million it is not. So a
- * method with more than SUBTREE_NODES nodes below it is called wide, and its sums are made when
- * the export is written. All wide methods together take as many steps as all nodes have different
- * methods above them.
+ * Sums of what stands below a method, by method: the base of every node that has the method above
+ * itself or is a node of the method, each node once. A query over few nodes is fast; over a
+ * million nodes it is not. So a method with more than SUBTREE_NODES nodes below it is called wide,
+ * and its sums are made when the export is written. All wide methods together take as many steps
+ * as all nodes have different methods above them.
  */
 #ifndef TREADLE_SUBTREE_SUMS_H
 #define TREADLE_SUBTREE_SUMS_H
@@ -22,16 +20,16 @@ void subtree_sums__free(struct subtree_sums *sums);
 
 bool subtree_sums__is_wide(const struct subtree_sums *sums, uint32_t method);
 
-/* The methods in the subtrees of `top`, in the order that they are met; good until the next call,
- * as the values are. */
+/* Returns the methods in the subtrees of `top`, in the order of the tree; valid until the next
+ * call, as the values are. */
 const uint32_t *subtree_sums__methods(struct subtree_sums *sums, uint32_t top, uint32_t *count);
 
-/* What one of them consumed there itself, at most UINT64_MAX. */
+/* Returns what one of these methods consumed there itself, at most UINT64_MAX. */
 uint64_t subtree_sums__base(const struct subtree_sums *sums, uint32_t method,
                             enum report_column column);
 
-/* How far that may be off (tools/report/report_errors.h), of a column of report_error_columns that
- * errors are known of. */
+/* Returns how far that value may be off (tools/report/report_errors.h), for a column of
+ * report_error_columns with known errors. */
 uint64_t subtree_sums__error(const struct subtree_sums *sums, uint32_t method, size_t column);
 
 #endif

@@ -11,9 +11,9 @@ struct jvm_arguments {
     char *texts[2]; /* what the items point into */
 };
 
-/* Of `java`: what stands before the main class, and in JDK_JAVA_OPTIONS, which java puts in front.
- * Of any other program: all that may be options of a JVM. Files of arguments (@FILE) stay closed.
- * 0 or -errno. */
+/* For `java`: the options before the main class, and those in JDK_JAVA_OPTIONS, which java puts in
+ * front. For any other program: every argument that may be an option of a JVM. Files of arguments
+ * (@FILE) are not read. 0 or -errno. */
 int jvm_arguments__read(struct jvm_arguments *arguments, pid_t pid);
 void jvm_arguments__release(struct jvm_arguments *arguments);
 

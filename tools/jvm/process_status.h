@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 struct process_status {
-    pid_t process; /* the pid itself, or, for the tid of another thread, whose that is */
+    pid_t process; /* the pid itself, or, for the tid of another thread, its process */
     pid_t parent;
     pid_t inner_pid; /* the process's pid in its own pid namespace */
     uid_t uid;       /* effective */

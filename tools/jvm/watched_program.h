@@ -1,15 +1,17 @@
 /*
- * A program that is run as if it were us: signals that we are sent go to it, we stand in no one's
- * way, and when it ends we know how.
+ * A program that runs in place of this process: signals sent to this process are passed to the
+ * program, and this process ends as the program ended.
  */
 #ifndef TREADLE_WATCHED_PROGRAM_H
 #define TREADLE_WATCHED_PROGRAM_H
 
-/* Runs it in a child, which `start` turns into the program, or else returns the exit status of.
- * Waits for its end. The status as waitpid gives it, or -1 with errno set if there is no child. */
+/* Calls `start` in a child, which becomes the program, or ends with the exit status that `start`
+ * returns. Waits for the end of the child. Returns the status as waitpid gives it, or -1 with
+ * errno set if there is no child. */
 int watched_program__run(int (*start)(void *context), void *context);
 
-/* Ends as it did: by the same signal, or returns its exit status. */
+/* Ends this process as the program ended: by the same signal, or returns the program's exit
+ * status. */
 int watched_program__end(int wait_status);
 
 #endif

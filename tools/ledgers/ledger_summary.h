@@ -1,6 +1,5 @@
-/* What is to be said of a ledger in a few words. Of its file only the header, the heads of chunks,
- * the threads' rows and the texts below are read, and memory is taken for one chunk and for those.
- */
+/* A ledger in a few words. Only the header, the heads of chunks, the rows of threads and the texts
+ * below are read from the file, and memory is taken for these and for one chunk. */
 #ifndef TREADLE_LEDGER_SUMMARY_H
 #define TREADLE_LEDGER_SUMMARY_H
 
@@ -13,13 +12,13 @@
 struct ledger_summary {
     struct ledger_header header;
     enum ledger_life life;
-    uint64_t present_bytes; /* of its file; and … */
-    uint64_t missing_bytes; /* of what should be there: 0, or its end is cut off */
+    uint64_t present_bytes; /* bytes of the file */
+    uint64_t missing_bytes; /* bytes that the file lacks at its end; 0: it is whole */
     struct text command;
     struct text jvm;
     struct text options;
     uint32_t threads;
-    uint32_t ended; /* of them */
+    uint32_t ended; /* of these, ended threads */
 };
 
 /* 0, or -1 and one line in message, as ledger_reader__open has it. The texts go to `texts`. */

@@ -14,9 +14,9 @@ struct found_ledger {
     char *path;
     pid_t pid; /* from the name; 0: a snapshot */
     uid_t owner;
-    uint64_t bytes;      /* what it takes on the disk */
+    uint64_t bytes;      /* space on the disk */
     uint64_t changed_ns; /* since the epoch */
-    bool is_given;       /* somebody named it */
+    bool is_given;       /* the user named it */
 };
 
 struct found_ledgers {
@@ -25,30 +25,30 @@ struct found_ledgers {
     size_t room;
 };
 
-/* treadle-PID-*.live in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR and /tmp; of one pid, or of all (0).
- * Zero the result first. */
+/* Finds treadle-PID-*.live in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR and /tmp, for one pid, or for
+ * all (0). Zero the result first. */
 void live_folders__find(struct found_ledgers *found, pid_t pid);
 
-/* *.ledger in the working folder, newest last. */
+/* Finds *.ledger in the working folder, newest last. */
 void live_folders__find_snapshots(struct found_ledgers *found);
 
-/* Appends the snapshots in the working folders of the processes of these live ledgers, which is
- * where they go by default, but for our own. */
+/* Appends the snapshots in the working folders of the processes of these live ledgers, except this
+ * process's own working folder. Snapshots are written there by default. */
 void live_folders__find_snapshots_beside(struct found_ledgers *found,
                                          const struct found_ledgers *live);
 
-/* Appends a file that somebody named. False: it is not there (errno). */
+/* Appends a file that the user named. False: there is no such file (errno). */
 bool found_ledgers__add(struct found_ledgers *found, const char *path);
 void found_ledgers__release(struct found_ledgers *found);
 
-/* Whether a path ends in the name of a live ledger, whatever the file is. */
+/* True if a path ends in the name of a live ledger, whatever the file is. */
 bool live_folders__names_live(const char *path);
 
-/* Whether the file is another user's. Its bytes may be made to hurt whoever reads them. */
+/* True if another user owns the file. Its bytes may be made to harm the reader. */
 bool found_ledger__is_foreign(const struct found_ledger *ledger);
 
-/* Whether a file that claims to be a process's ledger is owned by who runs that process (or by us,
- * when it is gone): anybody can put a file of that name into /tmp. */
+/* True if a file that claims to be a process's ledger is owned by the user who runs the process,
+ * or by the own user if the process is gone. Anybody can put a file of that name into /tmp. */
 bool found_ledger__is_trusted(const struct found_ledger *ledger);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The ledger of a running JVM, looked at from outside without touching the JVM.
+ * The ledger of a running JVM, read from outside without touching the JVM.
  */
 #ifndef TREADLE_LIVE_LEDGER_H
 #define TREADLE_LIVE_LEDGER_H
@@ -9,30 +9,31 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The path of the newest ledger of a process that its owner made, to be freed; NULL after a line
- * that says where it was looked for. Also finds one that lies elsewhere (live-dir=), as long as the
- * process runs and its maps can be read. */
+/* Returns the path of the newest ledger of a process that the process's owner made, to be freed;
+ * NULL after a line that lists the places that were searched. Also finds a ledger in another
+ * folder (live-dir=), as long as the process runs and its maps can be read. */
 char *live_ledger__find(pid_t pid);
 
 /* The same without the line. */
 char *live_ledger__find_quietly(pid_t pid);
 
-/* The path of the ledger that a running process writes now, to be freed, and its header as it
- * stands; NULL, without a line, if it has none. */
+/* Returns the path of the ledger that a running process writes now, to be freed, and the ledger's
+ * header; NULL, without a line, if the process has none. */
 char *live_ledger__of_running(pid_t pid, struct ledger_header *header);
 
-/* Root that reads what a JVM of another user writes has that user's rights from then on; see
- * rights.h. Only a snapshot is written with root's own. */
+/* When root reads the ledger of another user's JVM, the process has that user's rights from then
+ * on; see rights.h. Only a snapshot is written with root's own rights. */
 
-/* Reads any ledger; one whose process runs is settled first, so that it has what its threads have
- * consumed up to now. Like ledger_reader__open: NULL and one line in message. */
+/* Reads any ledger. The ledger of a running process is settled first, so that it contains what its
+ * threads have consumed up to now. As ledger_reader__open: NULL and one line in message. */
 struct ledger_reader *live_ledger__read(const char *path, char *message, size_t message_bytes);
 
-/* The same, of any, not settled. */
+/* The same for any ledger, without settling it. */
 struct ledger_reader *live_ledger__read_as_it_is(const char *path, char *message,
                                                  size_t message_bytes);
 
-/* The same of one whose process runs, settled; NULL and one line in message for any other. */
+/* The same for the ledger of a running process, settled; NULL and one line in message for any
+ * other ledger. */
 struct ledger_reader *live_ledger__read_running(const char *path, char *message,
                                                 size_t message_bytes);
 

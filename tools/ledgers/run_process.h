@@ -1,5 +1,5 @@
 /*
- * A PID that is `treadle run`: the shell's $! is that process, and the JVM is one below it.
+ * A PID that is `treadle run`: the shell's $! is that process, and the JVM is a process below it.
  */
 #ifndef TREADLE_RUN_PROCESS_H
 #define TREADLE_RUN_PROCESS_H
@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Sets a pid that is a `treadle run` to that of the one process below it that has a ledger, after a
- * line that says so; any other stays. False after a line that says that there is none, or that
- * there are several. */
+/* If the pid is that of a `treadle run`, sets it to that of the one process below it that has a
+ * ledger, after a line that says so. Any other pid stays. False after a line that says that there
+ * is no such process, or that there are several. */
 bool run_process__follow(pid_t *pid);
 
 #endif

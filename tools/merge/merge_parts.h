@@ -1,5 +1,5 @@
 /*
- * What the parts of a merge share. Nobody else's.
+ * What the parts of a merge share. For tools/merge only.
  */
 #ifndef TREADLE_MERGE_PARTS_H
 #define TREADLE_MERGE_PARTS_H
@@ -28,7 +28,7 @@ struct merge_input {
 
 struct merged_method {
     ledger_ref ref;
-    size_t input; /* the last that had it: a method is no two of one input's */
+    size_t input; /* the last input that had the method: two methods of one input stay two */
 };
 
 struct ledger_merge {

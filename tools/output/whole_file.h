@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
-/* Writes a file beside `path`, of mode 0600, and renames it: nobody sees half of it, and whoever
- * has the old one open keeps that. 0 or -errno, and then nothing is left behind. */
+/* Writes a file of mode 0600 beside `path` and renames it: no reader sees half of the file, and a
+ * process that has the old file open keeps that. 0 or -errno; after an error nothing is left
+ * behind. */
 int whole_file__write(const char *path, const char *bytes, size_t count);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-/* What a frame is, as people see it; the numbers are known to tools/html/kinds.js. */
+/* The kinds of frames that people see; tools/html/kinds.js has the same numbers. */
 enum html_frame {
     HTML_FRAME_ROOT,
     HTML_FRAME_EXACT,
@@ -27,8 +27,7 @@ enum html_frame html_content__frame(enum ledger_node_kind kind);
 /* A column, and whether it is one of those, COLUMN_BITs, that nodes have. */
 json_t *html_content__column(uint64_t of_nodes, enum report_column column);
 
-/* What the ledger has not got, as an array of sentences; beside those, how many samples found no
- * room. */
+/* What the ledger lacks, as an array of sentences, and the number of samples that found no room. */
 json_t *html_content__losses(const struct report_model *model);
 
 /* The values that are not 0 of the selected threads' nodes, and how many nodes lie between. */

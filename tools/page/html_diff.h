@@ -1,16 +1,21 @@
 /*
- * Two ledgers laid over each other as an HTML page: what comes before, its blocks, what comes
- * after. The blocks, which tools/html/ledger.js reads:
+ * Two ledgers laid over each other as an HTML page: the page's head, its blocks, its end.
+ * tools/html/ledger.js reads the blocks:
  *
- *   about           JSON: as of html_ledger.h, the columns being those that both have; `metric`,
- * the one to show first; `diff`: the totals as `treadle diff --json` has them facts           UTF-8
- * text: the totals and balances of both sides threads         JSON: the matched threads: name,
- * kind, state, how many there are in A and B methods, trees, nodes as of html_ledger.h, of the
- * matched trees sides           for each node: 1 if A has it, 2 if B has it, 3 if both have
- *   column-NAME-a, column-NAME-b
- *                   base values, as of html_ledger.h
- *   threads-NAME-a, threads-NAME-b
- *                   for each thread its own value, as of `treadle diff`
+ * about: JSON as in html_ledger.h, with the columns that both ledgers have; `metric`, the column to
+ * show first; `diff`, the totals as `treadle diff --json` has them.
+ *
+ * facts: UTF-8 text, the totals and balances of both sides.
+ *
+ * threads: JSON, the matched threads: name, kind, state, how many there are in A and in B.
+ *
+ * methods, trees, nodes: as in html_ledger.h, of the matched trees.
+ *
+ * sides: for each node 1 if A has it, 2 if B has it, 3 if both have it.
+ *
+ * column-NAME-a, column-NAME-b: base values, as in html_ledger.h.
+ *
+ * threads-NAME-a, threads-NAME-b: for each thread its own value, as in `treadle diff`.
  */
 #ifndef TREADLE_HTML_DIFF_H
 #define TREADLE_HTML_DIFF_H

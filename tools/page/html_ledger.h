@@ -1,19 +1,27 @@
 /*
- * A ledger as an HTML page: what comes before, its blocks, what comes after. The blocks, which
- * tools/html/ledger.js reads:
+ * A ledger as an HTML page: the page's head, its blocks, its end. tools/html/ledger.js reads the
+ * blocks:
  *
- *   about         JSON: the ledger's name, the columns, what was lost
- *   facts         UTF-8 text: what the report has above and below its threads table
- *   threads       JSON: the threads view as `treadle report --json` has it
- *   thread-order  for each of its threads, in its order: the number that `trees` knows it by
- *   methods       JSON: an array of [class, full name, signature, source]
- *   trees         for each thread with nodes: its number, how many nodes
- *   nodes         for each node, in tree order: its mark, how many levels further up its parent
- *                 stands than the node before it (0: it is its child), its method; of roots, the
- *                 first of each tree, the 0 is a filler
- *   levels        of nodes that stand for deeper levels of recursion than their own: how many nodes
- * lie between, the highest level column-NAME   base values that are not 0: how many nodes lie
- * between, the value
+ * about: JSON, the ledger's name, the columns, what was lost.
+ *
+ * facts: UTF-8 text, what the report has above and below its threads table.
+ *
+ * threads: JSON, the threads view as `treadle report --json` has it.
+ *
+ * thread-order: for each thread in that order, its number in `trees`.
+ *
+ * methods: JSON, an array of [class, full name, signature, source].
+ *
+ * trees: for each thread with nodes its number and the number of its nodes.
+ *
+ * nodes: for each node, in tree order: its mark; how many levels its parent stands above the node
+ * before it (0: that node is its parent); its method. For a root, the first node of each tree, the
+ * levels are 0 and mean nothing.
+ *
+ * levels: for each node that stands for deeper levels of recursion than its own: how many nodes lie
+ * between it and the node before, and its highest level.
+ *
+ * column-NAME: for each base value that is not 0: how many nodes lie between, and the value.
  */
 #ifndef TREADLE_HTML_LEDGER_H
 #define TREADLE_HTML_LEDGER_H

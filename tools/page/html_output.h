@@ -10,12 +10,13 @@
 /* Writes a page; 0 or -errno if something other than writing failed. */
 typedef int html_writer(const void *what, FILE *out);
 
-/* Whether a page may go to `output`: not over the ledger that it is made from, nor to what is no
- * file. False after a line that says so, `hint` being what to do. */
+/* True if a page may be written to `output`: not over the ledger that it is made from, and only to
+ * a file. False after a line with the reason; `hint` says what to do. */
 bool html_output__check(const char *output, const char *ledger, const char *hint);
 
-/* Written beside its place and then put there: never half a page, and never over a ledger that it
- * is made from before that was read. Nobody else may read it, as is so of ledgers. 0 or -errno. */
+/* Writes the page beside its place and renames it: no half page is ever there, and a ledger that
+ * the page is made from is replaced only after it was read. Only the owner may read the page, as a
+ * ledger. 0 or -errno. */
 int html_output__write(const char *output, html_writer *writer, const void *what);
 
 #endif

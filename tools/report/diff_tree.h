@@ -1,5 +1,5 @@
 /*
- * The trees of a diff: report_diff.c's other half, nobody else's.
+ * The trees of a diff. For report_diff.c only.
  */
 #ifndef TREADLE_REPORT_DIFF_TREE_H
 #define TREADLE_REPORT_DIFF_TREE_H

@@ -1,6 +1,6 @@
 /*
- * A hash table of indices into an array of the caller's, who also says when two elements are equal.
- * Open addressing, linear probing; nothing is ever taken out.
+ * A hash table of indices into an array of the caller. The caller also decides which elements are
+ * equal. Open addressing, linear probing; elements are never removed.
  */
 #ifndef TREADLE_REPORT_INDEX_TABLE_H
 #define TREADLE_REPORT_INDEX_TABLE_H

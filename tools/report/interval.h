@@ -60,7 +60,7 @@ static inline const struct report_thread *interval__thread(const struct interval
     return &interval->now->threads[row->now];
 }
 
-/* Is that the same thread, in whichever reading? Groups are the same by name and kind. */
+/* True if both are the same thread, in either reading. Groups are the same if name and kind are. */
 bool report_thread__is_same(const struct report_thread *a, const struct report_thread *b);
 
 /* A number a second, over the whole interval, rounded. */

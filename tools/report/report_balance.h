@@ -1,5 +1,6 @@
 /*
- * The balance: what the kernel says the process used, against what was charged to threads.
+ * The balance: the CPU time that the kernel counted for the process, against the CPU time that was
+ * charged to threads.
  */
 #ifndef TREADLE_REPORT_BALANCE_H
 #define TREADLE_REPORT_BALANCE_H
@@ -12,12 +13,13 @@ struct report_balance {
     uint64_t java_ns;    /* platform threads, virtual threads, carriers */
     uint64_t vm_ns;
     uint64_t native_ns;
-    uint64_t last_moments_ns; /* of threads that ended, after anybody could last look at them */
+    uint64_t last_moments_ns; /* of threads that ended, after the last look at them */
     int64_t difference_ns;    /* kernel - charged */
     int64_t difference_ppm;   /* of the kernel's; 0 if that is not known */
 };
 
-/* The kernel thread whose CPU and charge are farthest apart, either way; NULL if none is known. */
+/* Returns the kernel thread with the largest difference, in either direction, between its CPU time
+ * and what was charged; NULL if none is known. */
 const struct report_kernel_thread *report_balance__farthest(const struct report_model *model);
 
 /* The profiler's own part of the CPU time, which is in the balance as the rest is. */
@@ -30,7 +32,7 @@ struct report_own_cost {
 
 struct report_own_cost report_own_cost__of(const struct report_model *model);
 
-/* Over all threads, whatever was selected. */
+/* Over all threads, selected or not. */
 struct report_balance report_balance__of(const struct report_model *model);
 
 /* What is charged to threads that were looked at: without the last moments, which are a remainder
@@ -51,7 +53,8 @@ uint64_t report_process__attached_after_ns(const struct ledger_header *header);
 /* "rseq", "perf", "plain", or "unknown". */
 const char *report_clock__name(uint32_t clock_kind);
 
-/* Is it a faster clock than the one in use, that failed its self-test? And why, in a few words. */
+/* True if the kind is a faster clock than the one in use and failed its self-test; `why` becomes
+ * the reason in a few words. */
 bool report_clock__is_refused(const struct ledger_header *header, uint32_t kind, char *why,
                               size_t why_bytes);
 

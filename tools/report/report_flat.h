@@ -1,5 +1,5 @@
 /*
- * The flat view: what each method cost, whoever called it.
+ * The flat view: the cost of each method over all its callers.
  */
 #ifndef TREADLE_REPORT_FLAT_H
 #define TREADLE_REPORT_FLAT_H
@@ -26,7 +26,7 @@ struct report_flat {
 struct report_flat *report_flat__new(const struct report_model *model, const bool *selected);
 void report_flat__free(struct report_flat *flat);
 
-/* Whether its calls are so many at least. */
+/* True if the count of its calls is a lower bound. */
 bool flat_row__is_partial(const struct report_model *model, const struct flat_row *row);
 
 /* As report_node__mark, over all nodes: "J" if any of them is exact. */

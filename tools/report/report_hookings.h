@@ -46,7 +46,7 @@ const struct report_hooking *report_hooking__of(const struct report_model *model
 /* Heard time of all, in millionths; below a million. */
 uint32_t report_hooking__share_ppm(const struct report_hooking *hooking);
 
-/* Whether the calls of that node are so many at least. */
+/* True if the node's count of calls is a lower bound. */
 bool report_node__is_partial(const struct report_model *model, uint32_t node);
 
 /* An interval's: what `before` had heard is not its own. methods: the model's, by before's. */

@@ -3,8 +3,8 @@
  * one, and what each node used up between two moments.
  *
  * Call trees only grow, but threads that end may be folded into their group, whose tree then has
- * what theirs had: an earlier one's nodes are taken to stand there already. What stands nowhere is
- * charged to the nearest node above it that does.
+ * what theirs had: an earlier one's nodes are taken to stand there already. A node without a
+ * counterpart is charged to its nearest ancestor that has one.
  */
 #ifndef TREADLE_REPORT_MOMENTS_H
 #define TREADLE_REPORT_MOMENTS_H

@@ -1,13 +1,13 @@
 /*
- * What happened between two moments of one ledger, as a report of its own: a later reading less an
- * earlier one.
+ * What happened between two moments of one ledger, as a report: a later reading less an earlier
+ * one.
  */
 #ifndef TREADLE_REPORT_SINCE_H
 #define TREADLE_REPORT_SINCE_H
 
 #include "tools/report/report_model.h"
 
-/* Are they readings of one ledger, and `before` not the later one? */
+/* True if both are readings of one ledger, and `before` is not the later one. */
 bool report_since__can_be(const struct report_model *before, const struct report_model *model);
 
 /* Takes off `model` what `before` has: in threads, contexts, the process's totals, losses and

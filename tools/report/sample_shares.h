@@ -1,6 +1,6 @@
 /*
- * Who gets the time of a tree's exact nodes: the sampled frames below them what the samples saw,
- * and a row of its own, "(not sampled)", what no sample saw.
+ * How the time of a tree's exact nodes is divided: sampled frames below a node get the time that
+ * samples saw, and a row "(not sampled)" gets the time that no sample saw.
  *
  * A sample stands for a known time (see struct ledger_node), so what a thread consumed less what
  * its samples stand for is known, too. It is given to those nodes that have more time than samples

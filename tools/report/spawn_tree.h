@@ -1,6 +1,7 @@
 /*
- * Who started whom: each thread below the one that started it. A row is a thread or, folded, all
- * threads below the same row whose kinds are the same and whose names differ in digits only.
+ * The tree of threads: each thread below the thread that started it. A row is one thread or,
+ * folded, all threads below the same row that have the same kind and whose names differ in digits
+ * only.
  */
 #ifndef TREADLE_SPAWN_TREE_H
 #define TREADLE_SPAWN_TREE_H
@@ -10,7 +11,7 @@
 struct spawn_row {
     struct text name; /* "worker-7"; of several: "worker-#" */
     uint32_t parent;  /* row, or REPORT_NONE; always before this one */
-    uint32_t depth;   /* 0: nobody is known to have started it */
+    uint32_t depth;   /* 0: no known thread started it */
     uint32_t first;   /* index of the (first) thread */
     uint32_t own;     /* threads in this row */
     uint32_t count;   /* and in all rows below it */

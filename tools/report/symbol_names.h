@@ -1,6 +1,6 @@
 /*
- * Names for native functions, from whoever can read images and demangle names: the report's model
- * itself knows neither.
+ * Names for native functions, from a module that can read images and demangle names: the report's
+ * model itself cannot.
  */
 #ifndef TREADLE_REPORT_SYMBOL_NAMES_H
 #define TREADLE_REPORT_SYMBOL_NAMES_H
@@ -19,7 +19,7 @@ struct symbol {
 
 struct symbol_names {
     void *context;
-    /* Its name for people, kept in the store; empty if nobody knows it. */
+    /* Its name for people, kept in the store; empty if it is not known. */
     struct text (*name_of)(void *context, struct text_store *store, const struct symbol *symbol);
 };
 

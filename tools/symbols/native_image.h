@@ -11,8 +11,8 @@
 
 struct native_image;
 
-/* Opens a regular ELF file whose build id (in hexadecimal, "" for none) is that one: another build
- * has other functions at the same addresses. NULL if there is no such file. */
+/* Opens a regular ELF file with that build id (in hexadecimal, "" for none): another build has
+ * other functions at the same addresses. NULL if there is no such file. */
 struct native_image *native_image__open(const char *path, const char *build_id);
 void native_image__close(struct native_image *image);
 

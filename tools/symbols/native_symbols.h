@@ -13,15 +13,15 @@ struct native_symbols;
 struct native_symbols *native_symbols__new(void);
 void native_symbols__free(struct native_symbols *symbols);
 
-/* The image of a function, opened when it is first asked for; NULL if there is no such file, or one
- * of another build. It stays theirs. */
+/* Returns the image of a function, which is opened on first use; NULL if there is no such file, or
+ * if the file is of another build. The image stays the symbols'. */
 struct native_image *native_symbols__image(struct native_symbols *symbols, const char *path,
                                            const char *build_id);
 
 /* For report_model__load_named. */
 struct symbol_names native_symbols__names(struct native_symbols *symbols);
 
-/* "demo::Engine::spin(int)" of "_ZN4demo6Engine4spinEi"; other names as they are. */
+/* "demo::Engine::spin(int)" for "_ZN4demo6Engine4spinEi"; other names as they are. */
 struct text native_symbols__demangled(struct text_store *store, const char *name);
 
 /* report_model__load with names for native functions. */

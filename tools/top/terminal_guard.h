@@ -1,6 +1,6 @@
 /*
- * A terminal that is used in full by curses, and given back as it was: at the end, on a signal, on
- * exit() from anywhere, and in a crash.
+ * Gives the whole terminal to curses, and restores it: at the end, on a signal, on exit() from
+ * anywhere, and in a crash.
  */
 #ifndef TREADLE_TERMINAL_GUARD_H
 #define TREADLE_TERMINAL_GUARD_H
@@ -11,8 +11,8 @@ int terminal_guard__take(void);
 /* The signal that asks to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT), or 0. */
 int terminal_guard__signal(void);
 
-/* Waits for a key, a signal or that long. Signals that ask to end come only here. False: the
- * terminal is gone. */
+/* Waits for a key, for a signal, or for that time. Signals that ask to end arrive only here.
+ * False: the terminal is gone. */
 int terminal_guard__wait(long milliseconds);
 
 /* Gives it back, and lets signals end the process again. */

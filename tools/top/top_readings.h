@@ -1,6 +1,6 @@
 /*
- * Readings of a live ledger, one after the other, and the interval between the last two. The JVM is
- * neither asked nor stopped: its mapped file is copied, and /proc tells the rest.
+ * Readings of a live ledger, one after the other, and the interval between the last two. The JVM
+ * is neither asked nor stopped: its mapped file is copied, and the rest is read from /proc.
  */
 #ifndef TREADLE_TOP_READINGS_H
 #define TREADLE_TOP_READINGS_H

@@ -1,4 +1,4 @@
-/* What a ledger's header tells about the hooks in the classes, in words and for programs. */
+/* What a ledger's header says about hooks in classes, in words and as JSON. */
 #ifndef TREADLE_HOOK_SUMMARY_H
 #define TREADLE_HOOK_SUMMARY_H
 
@@ -10,13 +10,13 @@
 
 #define HOOKS_TEXT_BYTES 1024u
 
-/* Whether there are any to tell of. */
+/* True if the profiler works by hooks. */
 bool hook_summary__are_used(const struct ledger_header *header);
 
 /* "5 231 methods of 402 classes have hooks", or had, if profiling was stopped. */
 void hook_summary__count(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES]);
 
-/* What the others are: by the rule that holds without include= and exclude=, or by these. */
+/* Says why the other methods have none: the default rule, or include= and exclude=. */
 void hook_summary__rule(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES]);
 
 /* "3 methods (the code would be too large), 1 class (malformed class file)", or "". */
