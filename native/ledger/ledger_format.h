@@ -538,6 +538,16 @@ struct ledger_move {
     uint64_t wait_ns; /* ditto */
 };
 
+/* In a group: one number of an ended thread on its way to the group; see number_transfer.h. While
+ * `from` is set, the number of `to` is `sum`, and that of `from` is 0. */
+struct ledger_transfer {
+    ledger_ref from; /* none: no number is on its way */
+    ledger_ref to;
+    uint32_t offset; /* of the number in either record, in bytes */
+    uint32_t reserved;
+    uint64_t sum;
+};
+
 struct ledger_thread {
     ledger_ref name;    /* the name when the thread started */
     ledger_ref renames; /* newest first, linked */
@@ -590,11 +600,14 @@ struct ledger_thread {
     ledger_ref next_ended;         /* see thread_fold.h */
     ledger_ref folded;             /* the NODE_FOLDED below its root, or none */
     /* calls that found no room for a node and have not returned; see folded_calls.h */
-    ledger_ref folded_path;   /* the newest note of their nodes */
-    ledger_ref folded_below;  /* the node in which the oldest of these calls was made */
-    uint32_t folded_depth;    /* how many of these calls there are */
-    uint32_t reserved_nodes;  /* nodes of this thread's contexts taken from the reserved part */
-    struct ledger_move move;  /* its writer's, as cold_ns; see tree_pruning.h */
+    ledger_ref folded_path;  /* the newest note of their nodes */
+    ledger_ref folded_below; /* the node in which the oldest of these calls was made */
+    uint32_t folded_depth;   /* how many of these calls there are */
+    uint32_t reserved_nodes; /* nodes of this thread's contexts taken from the reserved part */
+    union {
+        struct ledger_move move;         /* its writer's, as cold_ns; see tree_pruning.h */
+        struct ledger_transfer transfer; /* of a THREAD_GROUP, whose own moves are all done */
+    };
     uint64_t cold_ns;         /* contexts with less CPU are folded where there is no room */
     uint64_t folded_bound_ns; /* CPU that one whose node was folded can have had at the most */
     uint64_t foldings;        /* how often one was */

@@ -72,6 +72,60 @@ static void finish_relink(const struct ledger_gate *gate, const struct ledger_mo
     to->first_child = move->from;
 }
 
+/* A word of a record of any table that numbers are transferred in. */
+static uint64_t *number_in(const struct ledger_gate *gate, ledger_ref ref, uint32_t offset)
+{
+    static const enum ledger_table tables[] = {LEDGER_NODES, LEDGER_SIDES, LEDGER_THREADS};
+
+    for (unsigned i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+        char *record = (char *)(uintptr_t)ledger_gate__record(gate, ref, tables[i]);
+        uint32_t bytes = ledger_gate__record_cells(tables[i]) * LEDGER_CELL_BYTES;
+
+        if (record && offset % sizeof(uint64_t) == 0 && offset < bytes)
+            return (uint64_t *)(void *)(record + offset);
+    }
+    return NULL;
+}
+
+/* The last number of a thread to go is that of its members: then its row goes, too. */
+static bool finish_transfer(const struct ledger_gate *gate, struct ledger_thread *group)
+{
+    struct ledger_transfer *transfer = &group->transfer;
+    struct ledger_thread *member = (struct ledger_thread *)(uintptr_t)ledger_gate__record(
+        gate, transfer->from, LEDGER_THREADS);
+    uint64_t *number = number_in(gate, transfer->from, transfer->offset);
+    uint64_t *into = number_in(gate, transfer->to, transfer->offset);
+
+    if (!number || !into || number == into)
+        return false;
+    *into = transfer->sum;
+    *number = 0;
+    if (member && transfer->offset == offsetof(struct ledger_thread, members))
+        member->kind = 0;
+    transfer->from = 0;
+    return true;
+}
+
+static bool finish_move(const struct ledger_gate *gate, struct ledger_thread *thread)
+{
+    const struct ledger_move *move = &thread->move;
+    struct ledger_node *from = move->from ? node_in(gate, move->from) : NULL;
+    struct ledger_node *to = move->from ? node_in(gate, move->to) : NULL;
+
+    if (!from || !to || from == to)
+        return false;
+    if (ledger_node__kind(to) == NODE_FOLDED) {
+        finish_relink(gate, move, from, to);
+    } else {
+        finish_sums(move, from, to);
+        if (!ledger_node__is_sampled(from))
+            finish_side(gate, move, from, to);
+        finish_unlink(gate, move->from, from, from->parent);
+    }
+    thread->move.from = 0;
+    return true;
+}
+
 uint64_t unfinished_moves__finish(struct ledger_gate *gate)
 {
     uint64_t finished = 0;
@@ -80,22 +134,9 @@ uint64_t unfinished_moves__finish(struct ledger_gate *gate)
     while ((ref = ledger_gate__next(gate, LEDGER_THREADS, ref))) {
         struct ledger_thread *thread =
             (struct ledger_thread *)(uintptr_t)ledger_gate__record(gate, ref, LEDGER_THREADS);
-        const struct ledger_move *move = &thread->move;
-        struct ledger_node *from = move->from ? node_in(gate, move->from) : NULL;
-        struct ledger_node *to = move->from ? node_in(gate, move->to) : NULL;
 
-        if (!from || !to || from == to)
-            continue;
-        if (ledger_node__kind(to) == NODE_FOLDED) {
-            finish_relink(gate, move, from, to);
-        } else {
-            finish_sums(move, from, to);
-            if (!ledger_node__is_sampled(from))
-                finish_side(gate, move, from, to);
-            finish_unlink(gate, move->from, from, from->parent);
-        }
-        thread->move.from = 0;
-        finished++;
+        finished += thread->flags & THREAD_GROUP ? finish_transfer(gate, thread)
+                                                 : finish_move(gate, thread);
     }
     return finished;
 }

@@ -1,7 +1,7 @@
 /*
- * Moves of nodes that were interrupted by a kill or by the making of a copy. The thread's record
- * says what was being moved (struct ledger_move); native/tree/node_move.h gives the order of the
- * steps.
+ * Moves that were interrupted by a kill or by the making of a copy. The thread's record says what
+ * was being moved: a node (struct ledger_move; native/tree/node_move.h gives the order of the
+ * steps), or a number of an ended thread (struct ledger_transfer; number_transfer.h).
  */
 #ifndef TREADLE_UNFINISHED_MOVES_H
 #define TREADLE_UNFINISHED_MOVES_H

@@ -1,21 +1,10 @@
 #include "native/thread/thread_fold.h"
 
+#include "native/thread/thread_transfer.h"
 #include "native/tree/folded_calls.h"
-#include "native/tree/sample_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A walk over a tree, and over the nodes of another that its nodes are added to. */
-struct walk {
-    struct call_tree *tree;
-    struct ledger_thread *group;
-    ledger_ref root;
-    ledger_ref from;
-    ledger_ref to;
-    ledger_ref folded; /* the node from which on there is no room for counterparts, or none */
-    ledger_ref above;  /* the counterpart of its parent */
-};
 
 static struct ledger_thread *thread_at(const struct call_tree *tree, ledger_ref ref)
 {
@@ -120,255 +109,6 @@ static ledger_ref find_group(struct thread_folder *folder, struct call_tree *tre
     return ref;
 }
 
-/* The child of `to` that a node is added to. None: there is no room. */
-static ledger_ref counterpart(struct call_tree *tree, struct ledger_thread *group, ledger_ref to,
-                              const struct ledger_node *node)
-{
-    ledger_ref child = call_tree__node(tree, to)->first_child;
-    uint32_t kind = ledger_node__kind(node);
-
-    if (node->method)
-        return call_tree__child(tree, to, node->method, node->key);
-    if (kind == NODE_FOLDED && to == group->root)
-        return folded_calls__top(tree, group);
-    while (child && ledger_node__kind(call_tree__node(tree, child)) != kind)
-        child = call_tree__node(tree, child)->next_sibling;
-    if (child)
-        return child;
-    return call_tree__add_plain_node(tree, to, (enum ledger_node_kind)kind);
-}
-
-/* Where there is no room for counterparts a node is added to that of its method below `(folded)`.
- */
-static ledger_ref folded_counterpart(const struct walk *walk, const struct ledger_node *node)
-{
-    return node->method ? folded_calls__node(walk->tree, walk->group, node->method, node->key)
-                        : walk->group->root;
-}
-
-static void step_up(struct walk *walk)
-{
-    if (walk->from == walk->folded) {
-        walk->to = walk->above;
-        walk->folded = 0;
-    } else if (!walk->folded) {
-        walk->to = call_tree__node(walk->tree, walk->to)->parent;
-    }
-    walk->from = call_tree__node(walk->tree, walk->from)->parent;
-}
-
-static void step_to(struct walk *walk, ledger_ref next)
-{
-    const struct ledger_node *node = call_tree__node(walk->tree, next);
-    ledger_ref to = walk->folded ? 0 : counterpart(walk->tree, walk->group, walk->to, node);
-
-    walk->from = next;
-    if (!to && !walk->folded) {
-        walk->folded = next;
-        walk->above = walk->to;
-    }
-    walk->to = to ? to : folded_counterpart(walk, node);
-}
-
-/* To the next node in the order root, children, siblings. False: at the end, or there is no room
- * for it at all, which walk->from then tells. */
-static bool step(struct walk *walk)
-{
-    ledger_ref next = call_tree__node(walk->tree, walk->from)->first_child;
-
-    while (!next && walk->from != walk->root) {
-        next = call_tree__node(walk->tree, walk->from)->next_sibling;
-        step_up(walk);
-    }
-    if (!next) {
-        walk->from = 0;
-        return false;
-    }
-    step_to(walk, next);
-    return walk->to != 0;
-}
-
-static void add(uint64_t *counter, uint64_t more)
-{
-    __atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
-}
-
-/* False: no room for a side record; nothing of it was added. */
-static bool add_side(struct call_tree *tree, struct ledger_node *to, ledger_ref from)
-{
-    const struct ledger_side *side = ledger__at(tree->ledger, from);
-    ledger_ref ref = to->side;
-    struct ledger_side *into;
-
-    if (!from)
-        return true;
-    if (!ref) {
-        tree->pool.takes_reserved = RESERVE_ALL;
-        ref = record_pool__side(&tree->pool);
-        tree->pool.takes_reserved = RESERVE_NONE;
-        if (!ref)
-            return false;
-        into = ledger__at(tree->ledger, ref);
-        into->node = ledger__ref(tree->ledger, to);
-        __atomic_store_n(&to->side, ref, __ATOMIC_RELEASE);
-    }
-    into = ledger__at(tree->ledger, ref);
-    for (unsigned metric = 0; metric < LEDGER_METRIC_SLOTS; metric++)
-        add(&into->value[metric], side->value[metric]);
-    return true;
-}
-
-static void add_node(struct call_tree *tree, ledger_ref from, ledger_ref to)
-{
-    const struct ledger_node *node = call_tree__node(tree, from);
-    struct ledger_node *into = call_tree__node(tree, to);
-
-    add(&into->calls, node->calls);
-    add(&into->cpu_ns, node->cpu_ns);
-    add(&into->wait_ns, node->wait_ns);
-    if (tree->ledger->header->recursion)
-        ledger_node__raise_level(into, ledger_node__level(node));
-    sample_tree__add_all(&tree->pool, from, to);
-    if (!add_side(tree, into, node->side))
-        ledger__count(&tree->ledger->header->dropped_side_values, 1);
-    ledger__touch(tree->ledger, into);
-}
-
-static bool is_below_folded(const struct call_tree *tree, const struct ledger_node *node)
-{
-    return node->parent && ledger_node__kind(call_tree__node(tree, node->parent)) == NODE_FOLDED;
-}
-
-static void add_contexts(struct ledger_node *folded, uint32_t more)
-{
-    uint32_t sum = folded->contexts + more;
-
-    __atomic_store_n(&folded->contexts, sum < more ? UINT32_MAX : sum, __ATOMIC_RELAXED);
-}
-
-/* How many contexts lose their nodes with this one. */
-static void count_contexts(const struct walk *walk)
-{
-    const struct ledger_node *node = call_tree__node(walk->tree, walk->from);
-    struct ledger_node *top = call_tree__node(walk->tree, walk->group->folded);
-
-    if (!walk->group->folded)
-        return;
-    if (ledger_node__kind(node) == NODE_FOLDED)
-        add_contexts(walk->folded ? top : call_tree__node(walk->tree, walk->to), node->contexts);
-    else if (walk->folded && !is_below_folded(walk->tree, node))
-        add_contexts(top, 1);
-    if (walk->folded)
-        add(&walk->group->unplaced_calls, node->calls);
-}
-
-static struct walk begin_walk(struct call_tree *tree, const struct ledger_thread *member,
-                              struct ledger_thread *group)
-{
-    return (struct walk){.tree = tree,
-                         .group = group,
-                         .root = member->root,
-                         .from = member->root,
-                         .to = group->root};
-}
-
-static bool has_room(struct call_tree *tree, const struct ledger_thread *member,
-                     struct ledger_thread *group)
-{
-    struct walk walk = begin_walk(tree, member, group);
-
-    while (step(&walk))
-        ;
-    return walk.from == 0;
-}
-
-static void add_tree(struct call_tree *tree, const struct ledger_thread *member,
-                     struct ledger_thread *group)
-{
-    struct walk walk = begin_walk(tree, member, group);
-
-    do {
-        add_node(tree, walk.from, walk.to);
-        count_contexts(&walk);
-    } while (step(&walk));
-}
-
-/* Leaves first. */
-static void free_tree(struct call_tree *tree, ledger_ref root)
-{
-    ledger_ref ref = root;
-
-    for (;;) {
-        struct ledger_node *node = call_tree__node(tree, ref);
-        ledger_ref next = node->next_sibling, parent = node->parent;
-
-        if (node->first_child) {
-            ref = node->first_child;
-            continue;
-        }
-        sample_tree__free_all(&tree->pool, ref);
-        record_pool__give_side(&tree->pool, node->side);
-        record_pool__give_node(&tree->pool, ref);
-        if (ref == root)
-            return;
-        call_tree__node(tree, parent)->first_child = next;
-        ref = parent;
-    }
-}
-
-static void add_facts(struct ledger_thread *group, const struct ledger_thread *member)
-{
-    add(&group->members, member->flags & THREAD_GROUP ? member->members : 1);
-    add(&group->mounts, member->mounts);
-    add(&group->pinned, member->pinned);
-    add(&group->parked_ns, member->parked_ns);
-    add(&group->lost_enters, member->lost_enters);
-    add(&group->folded_bound_ns, member->folded_bound_ns);
-    add(&group->foldings, member->foldings);
-    add(&group->unplaced_calls, member->unplaced_calls);
-    add(&group->samples, member->samples);
-    add(&group->merged_samples, member->merged_samples);
-    add(&group->lost_samples, member->lost_samples);
-    add(&group->seen_wall_ns, member->seen_wall_ns);
-    add(&group->moded_cpu_ns, member->moded_cpu_ns);
-    add(&group->moded_system_ns, member->moded_system_ns);
-    for (unsigned metric = 0; metric < LEDGER_METRIC_SLOTS; metric++)
-        add(&group->totals[metric], member->totals[metric]);
-    if (member->start_ns < group->start_ns)
-        group->start_ns = member->start_ns;
-    if (member->end_ns > group->end_ns)
-        group->end_ns = member->end_ns;
-    if (group->parent_id != member->parent_id)
-        group->parent = 0;
-}
-
-static void free_thread(struct call_tree *tree, ledger_ref ref)
-{
-    const struct ledger_thread *thread = thread_at(tree, ref);
-
-    free_tree(tree, thread->root);
-    if (!(thread->flags & THREAD_GROUP))
-        record_pool__give_string(&tree->pool, thread->name);
-    record_pool__give_thread(&tree->pool, ref);
-}
-
-/* Both must be whole. Copies are made before or after, see ledger__begin_folding. False: there is
- * no room, or one is being made. */
-static bool move(struct call_tree *tree, ledger_ref from, ledger_ref to)
-{
-    struct ledger_thread *member = thread_at(tree, from);
-    struct ledger_thread *group = thread_at(tree, to);
-
-    if (!has_room(tree, member, group) || !ledger__begin_folding(tree->ledger))
-        return false;
-    __atomic_store_n(&member->kind, 0, __ATOMIC_RELEASE);
-    add_tree(tree, member, group);
-    add_facts(group, member);
-    free_thread(tree, from);
-    ledger__end_folding(tree->ledger);
-    return true;
-}
-
 static bool may_be_kept(const struct ledger *ledger)
 {
     struct ledger_header *header = ledger->header;
@@ -405,7 +145,7 @@ static ledger_ref fold(struct thread_folder *folder, struct call_tree *tree, led
     folded_calls__forget(&tree->pool, thread_at(tree, thread));
     group = awaits_samples(thread_at(tree, thread)) ? 0 : find_group(folder, tree, thread);
 
-    if (!group || (group != thread && !move(tree, thread, group)))
+    if (!group || (group != thread && !thread_transfer__run(tree, thread, group)))
         return 0;
     count_folded(tree->ledger->header, end_ns);
     return group;
@@ -536,7 +276,7 @@ void thread_fold__join_groups(struct ledger *copy)
         if (compare_groups(&groups[first], &groups[i], copy) != 0)
             first = i;
         else
-            (void)move(tree, groups[i], groups[first]);
+            (void)thread_transfer__run(tree, groups[i], groups[first]);
     free(groups);
     free(tree);
 }

@@ -73,15 +73,16 @@ bool sample_tree__count_place(struct ledger *ledger, const struct sample_place *
     return true;
 }
 
-static void add_node(struct record_pool *pool, const struct ledger_node *from, ledger_ref to)
+static void transfer_node(struct record_pool *pool, struct ledger_transfer *note, ledger_ref from,
+                          ledger_ref to)
 {
-    struct ledger_node *into = node_at(pool, to);
+    static const size_t numbers[] = {
+        offsetof(struct ledger_node, cpu_samples), offsetof(struct ledger_node, wall_samples),
+        offsetof(struct ledger_node, interpreted), offsetof(struct ledger_node, seen_ns)};
 
-    sample_tree__add(&into->cpu_samples, from->cpu_samples);
-    sample_tree__add(&into->wall_samples, from->wall_samples);
-    sample_tree__add(&into->interpreted, from->interpreted);
-    sample_tree__add(&into->seen_ns, from->seen_ns);
-    ledger__touch(pool->ledger, into);
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        number_transfer__run(pool->ledger, note, from, to, numbers[i]);
+    ledger__touch(pool->ledger, node_at(pool, to));
 }
 
 static ledger_ref counterpart(struct record_pool *pool, ledger_ref to,
@@ -108,7 +109,8 @@ static ledger_ref behind(const struct record_pool *pool, ledger_ref ref, ledger_
     return 0;
 }
 
-void sample_tree__add_all(struct record_pool *pool, ledger_ref from, ledger_ref to)
+void sample_tree__add_all(struct record_pool *pool, struct ledger_transfer *note, ledger_ref from,
+                          ledger_ref to)
 {
     ledger_ref ref = node_at(pool, from)->sampled;
     bool full = false;
@@ -122,7 +124,7 @@ void sample_tree__add_all(struct record_pool *pool, ledger_ref from, ledger_ref 
             ledger__count(&pool->ledger->header->dropped_samples,
                           node->cpu_samples + node->wall_samples);
         else
-            add_node(pool, node, below);
+            transfer_node(pool, note, ref, below);
         to = below;
         ref = node->first_child ? node->first_child : behind(pool, ref, from, full ? NULL : &to);
     }

@@ -8,6 +8,7 @@
 #ifndef TREADLE_SAMPLE_TREE_H
 #define TREADLE_SAMPLE_TREE_H
 
+#include "native/ledger/number_transfer.h"
 #include "native/ledger/record_pool.h"
 
 #include <stdbool.h>
@@ -42,9 +43,10 @@ static inline void sample_tree__add(uint64_t *counter, uint64_t more)
     __atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
 }
 
-/* Adds all samples below a node of one thread to a node of another thread. Samples without room are
- * counted as dropped. */
-void sample_tree__add_all(struct record_pool *pool, ledger_ref from, ledger_ref to);
+/* Transfers all samples below a node of one thread to a node of another thread, whose note it is.
+ * Samples without room are counted as dropped. */
+void sample_tree__add_all(struct record_pool *pool, struct ledger_transfer *note, ledger_ref from,
+                          ledger_ref to);
 
 /* Frees all sampled nodes below a node. */
 void sample_tree__free_all(struct record_pool *pool, ledger_ref node);
