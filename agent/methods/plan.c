@@ -99,7 +99,7 @@ static int leave_out_silenced(struct plan *plan, const struct ledger_reader *rea
     while (!error && (ref = ledger_reader__next(reader, LEDGER_HOOKINGS, ref)) != 0) {
         const struct ledger_hooking *hooking = ledger_reader__hooking(reader, ref);
 
-        if (hooking && hooking->state != HOOKING_HEARD)
+        if (hooking && hooking->state != HOOKING_HEARD && !hooking->left_out)
             error = advise(plan, reader, hooking->method,
                            (struct plan_advice){.rate = hooking->rate ? hooking->rate : 1},
                            hooking->code_hash);

@@ -426,7 +426,10 @@ enum ledger_hooking_state {
  *
  * A record with left_out says instead that include= and exclude= left the method out for a time,
  * heard_ns, up to since_ns. Its state is HOOKING_HEARD, mutes is how often that was, and from_ns is
- * set if the method had no hooks before. The method may have another record of the budget. */
+ * set if the method had no hooks before. The method may have another record of the budget.
+ *
+ * In a merged ledger, left_out with HOOKING_OFF says that include= and exclude= left the method out
+ * from since_ns up to the process's end. It is the process's only record of the method. */
 struct ledger_hooking {
     ledger_ref method;
     uint32_t state;       /* enum ledger_hooking_state */

@@ -213,6 +213,100 @@ static void merged_processes_keep_their_times(void **state)
     }
 }
 
+static void list_class(struct drawing *drawing, enum ledger_choice choice, uint32_t filter)
+{
+    const char methods[] = {(char)choice, 'g', 'o', 'n', 'e', 0, '(', ')', 'V', 0};
+    ledger_ref ref = drawing__record(drawing, LEDGER_CLASSES);
+    ledger_ref listed = ledger__string(&drawing->ledger, methods, sizeof(methods));
+    struct ledger_class *class = ledger__at(&drawing->ledger, ref);
+    class->name = drawing__string(drawing, "T");
+    class->methods = listed;
+    class->filter = filter;
+}
+
+/* Up to 10 s. gone: hooked, and left out since 8 s. */
+static void draw_with_new_filter(struct drawing *drawing)
+{
+    drawing__begin(drawing, 1u << 20);
+    struct ledger_header *header = drawing->ledger.header;
+    header->asof_ns = 10 * S;
+    header->filters = 2;
+    header->filter_since_ns = 8 * S;
+    ledger_ref thread = drawing__thread(drawing, "filtered", THREAD_PLATFORM, 0);
+    ledger_ref gone = drawn__method(drawing, "gone");
+    drawing__call(drawing, drawing__root(drawing, thread), gone, 64, 100);
+    list_class(drawing, CHOICE_NOT_INCLUDED, 2);
+}
+
+/* The same program, whose filter was never set anew: gone was heard all of its 10 s. */
+static void draw_with_one_filter(struct drawing *drawing)
+{
+    drawing__begin(drawing, 1u << 20);
+    struct ledger_header *header = drawing->ledger.header;
+    header->asof_ns = 10 * S;
+    header->filters = 1;
+    ledger_ref thread = drawing__thread(drawing, "plain", THREAD_PLATFORM, 0);
+    ledger_ref gone = drawn__method(drawing, "gone");
+    drawing__call(drawing, drawing__root(drawing, thread), gone, 32, 100);
+    list_class(drawing, CHOICE_HOOKED, 1);
+}
+
+static struct report_model *merge_two(struct drawing drawings[2])
+{
+    struct ledger_reader *readers[2];
+    struct ledger_merge *merge = NULL;
+    char message[512] = "";
+    size_t bytes;
+    for (unsigned i = 0; i < 2; i++) {
+        drawings[i].ledger.header->state = LEDGER_CLOSED;
+        readers[i] =
+            ledger_reader__open_fd(drawings[i].ledger.fd, "drawing", message, sizeof(message));
+        assert_non_null(readers[i]);
+    }
+    assert_int_equal(ledger_merge__new(&merge, readers, 2), 0);
+    int fd = memfd_create("merged", MFD_CLOEXEC);
+    const char *content = ledger_merge__bytes(merge, &bytes);
+    assert_int_equal(write(fd, content, bytes), bytes);
+    struct ledger_reader *merged = ledger_reader__open_fd(fd, "merged", message, sizeof(message));
+    struct report_model *model = report_model__load(merged, ~UINT64_C(0));
+    ledger_reader__close(merged);
+    close(fd);
+    ledger_merge__free(merge);
+    for (unsigned i = 0; i < 2; i++)
+        ledger_reader__close(readers[i]);
+    return model;
+}
+
+/* In either order: a method that one process's last filter left out has so many calls at least. The
+ * second process began 5 s later. */
+static void a_merge_knows_what_the_last_filter_left_out(void **state)
+{
+    struct drawing drawings[2];
+    (void)state;
+    for (unsigned order = 0; order < 2; order++) {
+        draw_with_new_filter(&drawings[order]);
+        draw_with_one_filter(&drawings[1 - order]);
+        drawings[1].ledger.header->epoch_ns += 5 * S;
+        struct report_model *model = merge_two(drawings);
+        assert_int_equal(model->skipped, 0);
+        const struct report_hooking *gone = of(model, "gone");
+        assert_non_null(gone);
+        assert_true(gone->is_left_out);
+        assert_int_equal(gone->until_ns, (order ? 13 : 8) * S);
+        assert_int_equal(report_hooking__share_ppm(gone), 800000);
+        assert_int_equal(report_hookings__count(model).silent, 0);
+        uint32_t partial = 0;
+        for (uint32_t i = 0; i < model->node_count; i++)
+            partial += report_node__is_partial(model, i);
+        assert_int_equal(partial, 2);
+        assert_true(model->threads[0].is_partial);
+        assert_true(model->threads[1].is_partial);
+        report_model__free(model);
+        drawing__end(&drawings[0]);
+        drawing__end(&drawings[1]);
+    }
+}
+
 /*
  * t (thread)       base 100 ms   in no exact call
  *   a  x100             500 ms   a call 20 ms with all below: longer than 10 ms
@@ -256,6 +350,7 @@ int main(void)
         cmocka_unit_test(the_filter_may_leave_a_method_out_for_a_time),
         cmocka_unit_test(an_interval_has_its_own_shares),
         cmocka_unit_test(merged_processes_keep_their_times),
+        cmocka_unit_test(a_merge_knows_what_the_last_filter_left_out),
         cmocka_unit_test(each_nanosecond_is_in_the_innermost_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,6 +139,7 @@ static void join_all(struct ledger_merge *merge, struct ledger_header *sum)
     sum->profiling = 1;
     sum->starts = 1;
     sum->since_ns = sum->unprofiled_wall_ns = 0;
+    sum->filter_since_ns = 0; /* merge_left_out.c has a record for each method of it */
     sum->process_start_epoch_ns = first_ns;
     sum->epoch_ns = epoch_ns;
     sum->asof_ns = 0;

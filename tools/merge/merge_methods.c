@@ -2,6 +2,7 @@
 #include "tools/report/memory.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 static struct ledger_method *method_at(const struct ledger_merge *merge, ledger_ref ref)
 {
@@ -229,11 +230,13 @@ static void copy_place(struct ledger_merge *merge, struct merge_input *input, le
 
 /* An input's own ones stay apart: its process ran for a time of its own. A method that was heard in
  * all of another process is not known to be, and need not: its calls are so many at least. */
-static void copy_hooking(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref)
+static void copy_hooking(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref,
+                         const bool *left_out)
 {
     const struct ledger_hooking *record = ledger_reader__hooking(input->reader, ref);
     ledger_ref method = merge__method(input, record->method);
-
+    if (method && left_out && left_out[record->method])
+        return;
     if (!method) {
         if (record->method)
             merge__skip(input, ref, "ref %" PRIu32 ", expected the method of a hook",
@@ -276,8 +279,10 @@ void merge_methods__add(struct ledger_merge *merge, struct merge_input *input)
     copy_codes(merge, input);
     while ((ref = ledger_reader__next(input->reader, LEDGER_PLACES, ref)) != 0 && !merge->full)
         copy_place(merge, input, ref);
+    bool *left_out = merge_left_out__add(merge, input);
     while ((ref = ledger_reader__next(input->reader, LEDGER_HOOKINGS, ref)) != 0 && !merge->full)
-        copy_hooking(merge, input, ref);
+        copy_hooking(merge, input, ref, left_out);
+    free(left_out);
     while ((ref = ledger_reader__next(input->reader, LEDGER_CLASSES, ref)) != 0 && !merge->full)
         copy_class(merge, input, ref);
 }

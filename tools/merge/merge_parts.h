@@ -80,6 +80,11 @@ void merge_header__finish(struct ledger_merge *merge);
 /* Images, methods, compiled code, places, what became of hooks. */
 void merge_methods__add(struct ledger_merge *merge, struct merge_input *input);
 
+/* By ref of a method: whether the input's last include= and exclude= left it out, so that its calls
+ * are a lower bound. The records of the others are for merge_methods.c to copy. NULL: none of them
+ * was. Release with free. */
+bool *merge_left_out__add(struct ledger_merge *merge, struct merge_input *input);
+
 /* Threads with their trees, then kernel threads and what samples had on their stacks. */
 void merge_threads__add(struct ledger_merge *merge, struct merge_input *input);
 

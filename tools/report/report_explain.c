@@ -217,6 +217,8 @@ static enum explained_hook of_hooked(const struct search *search, const struct e
         return EXPLAINED_PLANNED;
     if (hooking->state == HOOKING_HEARD)
         return hooking->is_left_out ? EXPLAINED_TAKEN_IN : EXPLAINED_AGAIN;
+    if (hooking->is_left_out)
+        return EXPLAINED_LEFT_SINCE;
     return hooking->state == HOOKING_MUTED ? EXPLAINED_MUTED : EXPLAINED_OFF;
 }
 

@@ -27,6 +27,7 @@ static void add(struct report_hooking *sum, const struct ledger_hooking *record,
     uint64_t begin_ns = record->from_ns ? record->from_ns : record->since_ns;
     uint64_t heard_ns = record->heard_ns + (heard ? since(record->since_ns, asof_ns) : 0);
 
+    sum->is_left_out = record->left_out && (!sum->is_partial || sum->is_left_out);
     if (!sum->is_partial || record->state < sum->state)
         sum->state = record->state;
     if (record->from_ns && (!sum->from_ns || record->from_ns < sum->from_ns))
@@ -82,7 +83,13 @@ static void mark_threads(struct report_model *model)
             model->threads[model->nodes[i].thread].is_partial = true;
 }
 
-static void load(struct loader *loader, bool left_out, uint64_t asof_ns)
+/* A time in which the method was left out; not one that lasts up to a merged process's end. */
+static bool is_interlude(const struct ledger_hooking *record)
+{
+    return record->left_out && record->state == HOOKING_HEARD;
+}
+
+static void load(struct loader *loader, bool interludes, uint64_t asof_ns)
 {
     struct report_model *model = loader->model;
     ledger_ref ref = 0;
@@ -94,16 +101,16 @@ static void load(struct loader *loader, bool left_out, uint64_t asof_ns)
             of_method ? loader__index_or_none(loader, record->method) : (uint32_t)REPORT_NONE;
 
         if (method == REPORT_NONE || record->state > HOOKING_OFF) {
-            if (!left_out && record->method && !loader__is_being_written(loader))
+            if (!interludes && record->method && !loader__is_being_written(loader))
                 loader__skip(loader, ref, "ref %" PRIu32 ", expected the method of a hook",
                              record->method);
             continue;
         }
-        if ((record->left_out != 0) != left_out)
+        if (is_interlude(record) != interludes)
             continue;
         if (!model->hookings)
             model->hookings = memory__zeroed(model->method_count, sizeof(*model->hookings));
-        (left_out ? add_left_out : add)(&model->hookings[method], record, asof_ns);
+        (interludes ? add_left_out : add)(&model->hookings[method], record, asof_ns);
     }
 }
 
