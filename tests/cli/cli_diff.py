@@ -217,6 +217,45 @@ main  (platform, threads: 1)
             self.assertNotIn("±", self.treadle("diff", "plain.ledger", "family.ledger", "-v", view))
         self.assertNotIn("error_ns", json.dumps(self.both("-v", "tree")))
 
+    def test_calls_are_so_many_at_least(self):
+        """budget_drawing.h: main has 1,212 calls, of which hot's 64, warm's 1,000 and muted's 48 were not all recorded.
+        More calls of B would make a change larger, more calls of A make it smaller."""
+        self.make("budget")
+        partial = {"hot": 64, "warm": 1000, "muted": 48}
+        for view in ("tree", "flat"):
+            for order, mark, sign in ((("plain", "budget"), "≥", "+"), (("budget", "plain"), "≤", "-")):
+                shown = self.treadle("diff", *(f"{kind}.ledger" for kind in order), "-v", view)
+                for name, calls in partial.items():
+                    self.assertRegex(shown, rf" {mark}\{sign}{calls:_}".replace("_", " ") + rf" .* app\.Main\.{name} ")
+                self.assertRegex(shown, rf" \{sign}10[01] .* app\.Main\.run ")
+        text = self.treadle("diff", "budget.ledger", "plain.ledger")
+        self.assertRegex(text, r"main +platform .* ≥1 212 +103 +≤-1 109\n")
+        self.assertRegex(text, r"worker +platform .* 6 +0 +-6\n")
+        self.assertRegex(text, r"calls of the threads shown +≥1 218 +114 +≤-1 104 +≤-90\.6 %\n")
+        text = self.treadle("diff", "budget.ledger", "budget.ledger", "-m", "calls")
+        self.assertRegex(text, r"main +platform +1 +≥1 212 +≥1 212 +\?0 +\?0 % +≥1 212 +≥1 212 +\?0\n")
+        text = self.treadle("diff", "plain.ledger", "budget.ledger", "-v", "tree", "-m", "calls")
+        self.assertRegex(text, r"\n +0 +0 +103 +≥1 212 +≥\+1 109 +≥\+1076\.7 % +0 +\(thread\)\n")
+        self.assertRegex(text, r"\n +1 +\+100 +0 +≥1 164 +≥\+1 164 +\+100 +app\.Main\.run \[new\]\n")
+
+        def check(calls, in_a, in_b):
+            self.assertEqual((calls.get("a_at_least", False), calls.get("b_at_least", False)), (in_a, in_b), calls)
+        report = self.json("diff", "plain.ledger", "budget.ledger", "-v", "flat")
+        self.assertEqual([report[side].get("calls_at_least") for side in "ab"], [None, True])
+        for row in report["methods"]:
+            check(row["calls"], False, row["method"] in partial)
+            check(row["base"], False, False)
+        rows = self.csv("diff", "budget.ledger", "budget.ledger", "-v", "tree")
+        self.assertEqual({row["method"] for row in rows if row["a_calls_at_least"] == "1"}, set(partial))
+        self.assertTrue(all(row["a_calls_at_least"] == row["b_calls_at_least"] for row in rows))
+        for row in self.json("diff", "budget.ledger", "plain.ledger", "-m", "calls")["threads"]:
+            check(row["calls"], row["name"] == "main", False)
+            check(row["value"], row["name"] == "main", False)
+        rows = self.csv("diff", "budget.ledger", "plain.ledger")
+        self.assertEqual([row["thread"] for row in rows if row["a_calls_at_least"] == "1"], ["main"])
+        self.assertNotIn("at_least", self.treadle("diff", "plain.ledger", "family.ledger", "--csv"))
+        self.assertNotIn("at_least", self.treadle("diff", "plain.ledger", "family.ledger", "--json"))
+
     def test_refused(self):
         def refused(*arguments, status=2):
             complaint = self.treadle("diff", *arguments, status=status)

@@ -129,6 +129,40 @@ class Tables(DiffPage):
         self.browser.click_on("#facts summary")
         self.assertIn("cpu of the threads shown", self.text("#facts pre"))
 
+    def test_calls_are_so_many_at_least(self):
+        """As of cli_diff.py's test of that name: in A main has 103 calls, in B 1,212, of which hot's 64 and others were
+        not all recorded."""
+        self.show_diff("#by=method", kinds=("plain", "budget"))
+        self.assertIn("≥+1104 (≥+968.4 %)calls of the threads shown: 114 → ≥1218",
+                      self.run_js("document.getElementById('summary').textContent").replace("\u202f", ""))
+        rows = {row[1]: row[-3:] for row in self.rows("thread-table")}
+        titles = self.run_js("[...document.querySelectorAll('#thread-table [data-key]')].map((one) => one.dataset.key)")
+        self.assertEqual(titles[-3:], ["calls_a", "calls_b", "calls"])
+        self.assertEqual(rows["main"], ["103", "≥1212", "≥+1109"])
+        self.assertEqual(rows["worker"], ["0", "6", "+6"])
+        self.run_js("treadle.change({ tab: 'methods' })")
+        self.browser.drawn()
+        rows = {row[0].split(".")[-1]: row[-1] for row in self.rows("method-table")}
+        self.assertEqual({name: rows[name] for name in ("hot", "warm", "muted", "run", "fib")},
+                         {"hot": "≥+64", "warm": "≥+1000", "muted": "≥+48", "run": "+101", "fib": "−107"})
+        self.click_row("method-table", ".hot", 0)
+        self.assertIn("calls 0 → ≥64: ≥+64", self.text("#self-numbers"))
+        self.run_js("treadle.change({ tab: 'tree', side: 'b' })")
+        self.browser.drawn()
+        self.run_js("(({ tree, views }) => { views.tree.open = new Set(Array(tree.count).keys()); views.tree.list(); })"
+                    "(treadle)")
+        self.browser.drawn()
+        rows = {row[0].split(".")[-1]: row for row in self.rows("tree-table")}
+        self.assertIn("≥+64", rows["hot"])
+        self.assertIn("+101", rows["run"])
+        # Of both ledgers the same: more calls of either would change what changed.
+        self.show_diff("#tab=flame&by=thread", kinds=("budget", "budget"))
+        names = self.run_js("treadle.ledger.threads.map((thread) => thread.label)")
+        self.run_js(f"treadle.change({{ threads: [{names.index('main')}] }})")
+        self.browser.drawn()
+        tooltip = self.point_at(0.82, 1)
+        self.assertRegex(tooltip.replace("\n", " "), r"app\.Main\.muted.* calls ≥48 ≥48 \?0 \?0 %")
+
     def test_headline_in_process_time(self):
         """What the kernel says of both processes, not sums over threads: of wall time those say nothing."""
         self.make("kernel_total", name="a.ledger", number=4000)

@@ -1,6 +1,7 @@
 // A change from A to B, as text and in steps that tell more from less and much from little.
 
 import { IN_A, IN_B } from "./diff_ledger.js";
+import { hasCalls } from "./kinds.js";
 import { quantity, share } from "./quantity.js";
 
 const STEP_LEAST = [0.005, 0.1, 0.5]; // of the larger one of A and B
@@ -17,15 +18,29 @@ export function stepOf(a, b) {
 
 const sign = (a, b) => (b > a ? "+" : b < a ? "\u2212" : "");
 
-export function changeText(a, b, unit) {
-    return sign(a, b) + quantity(Math.abs(b - a), unit);
+// bounds: IN_A, IN_B or both, where the number of that side is a lower bound. More calls of B make a
+// change larger, more calls of A make it smaller.
+const MARKS = { 0: "", [IN_A]: "≤", [IN_B]: "≥", [IN_A | IN_B]: "?" };
+
+export function changeText(a, b, unit, bounds = 0) {
+    return MARKS[bounds] + sign(a, b) + quantity(Math.abs(b - a), unit);
 }
 
 // Of A; "" if A has none.
-export function percentText(a, b) {
+export function percentText(a, b, bounds = 0) {
     if (!a) return "";
-    if (b >= FACTOR_FROM * a) return `×\u202f${Number((b / a).toPrecision(3))}`;
-    return sign(a, b) + share(Math.abs(b - a), a);
+    if (b >= FACTOR_FROM * a) return `${MARKS[bounds]}×\u202f${Number((b / a).toPrecision(3))}`;
+    return MARKS[bounds] + sign(a, b) + share(Math.abs(b - a), a);
+}
+
+// "≥64" of a lower bound.
+export function sideText(value, unit, bounds, side) {
+    return (bounds & side ? "≥" : "") + quantity(value, unit);
+}
+
+// Without calls there is nothing that could be more.
+export function boundsOfCalls(bounds, a, b) {
+    return bounds & ((a ? IN_A : 0) | (b ? IN_B : 0));
 }
 
 export function noteOf(sides) {
@@ -41,18 +56,19 @@ export function changeMark(a, b) {
 export function changesOf(tree, metric, frame) {
     const a = tree.sum(metric.a);
     const b = tree.sum(metric.b);
-    const row = (what, [from, to], unit) => [
+    const row = (what, [from, to], unit, bounds = 0) => [
         what,
-        quantity(from, unit),
-        quantity(to, unit),
-        changeText(from, to, unit),
-        percentText(from, to),
+        sideText(from, unit, bounds, IN_A),
+        sideText(to, unit, bounds, IN_B),
+        changeText(from, to, unit, bounds),
+        percentText(from, to, bounds),
     ];
     const calls = [tree.base("calls-a")[frame], tree.base("calls-b")[frame]];
+    const bounds = hasCalls(tree.kind[frame]) ? tree.bounds[frame] : 0;
     const rows = [
         row(`${metric.title} cum`, [a.cum[frame], b.cum[frame]], metric.unit),
         row(`${metric.title} base`, [a.base[frame], b.base[frame]], metric.unit),
     ];
-    if (metric.name !== "calls" && (calls[0] || calls[1])) rows.push(row("calls", calls, "count"));
+    if (metric.name !== "calls" && (calls[0] || calls[1])) rows.push(row("calls", calls, "count", bounds));
     return rows;
 }

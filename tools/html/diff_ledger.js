@@ -6,6 +6,7 @@ import { Ledger } from "./ledger.js";
 
 export const IN_A = 1;
 export const IN_B = 2;
+const BOUNDS = 2; // the same two bits, this far to the left: calls of the side are so many at least
 
 export class DiffLedger extends Ledger {
     constructor() {
@@ -87,12 +88,32 @@ class DiffTree extends CallTree {
 
     // By frame: IN_A, IN_B or both.
     get sides() {
-        if (!this.allSides) {
-            this.allSides = new Uint8Array(this.count);
-            for (const { first, end } of this.threads)
-                for (let node = first; node < end; node++)
-                    this.allSides[this.frameOf[node]] |= this.ledger.sides[node];
-        }
+        this.allSides ??= this.bitsOfNodes().map((bits) => bits & (IN_A | IN_B));
         return this.allSides;
+    }
+
+    // By frame: IN_A, IN_B or both, where its calls on that side are so many at least.
+    get bounds() {
+        this.allBounds ??= this.bitsOfNodes().map((bits) => bits >> BOUNDS);
+        return this.allBounds;
+    }
+
+    // The same by method.
+    boundsOf(method) {
+        if (!this.boundsOfMethods) {
+            this.boundsOfMethods = new Map();
+            this.bounds.forEach((bounds, frame) => {
+                const its = this.method[frame];
+                if (bounds) this.boundsOfMethods.set(its, bounds | (this.boundsOfMethods.get(its) ?? 0));
+            });
+        }
+        return this.boundsOfMethods.get(method) ?? 0;
+    }
+
+    bitsOfNodes() {
+        const bits = new Uint8Array(this.count);
+        for (const { first, end } of this.threads)
+            for (let node = first; node < end; node++) bits[this.frameOf[node]] |= this.ledger.sides[node];
+        return bits;
     }
 }

@@ -1,6 +1,7 @@
 // The tables of two ledgers laid over each other: A, B and what changed, the largest change first.
 
-import { changeText, noteOf, percentText } from "./change.js";
+import { boundsOfCalls, changeText, noteOf, percentText, sideText } from "./change.js";
+import { IN_A, IN_B } from "./diff_ledger.js";
 import { byId, element } from "./dom.js";
 import { hasCalls } from "./kinds.js";
 import { callersOf, flatRows } from "./methods.js";
@@ -12,6 +13,10 @@ import { showLosses } from "./summary.js";
 import { setCell } from "./table.js";
 import { ThreadsView } from "./threads_view.js";
 import { TreeView } from "./tree_view.js";
+
+function boundsOfThread(thread) {
+    return (thread.a_calls_at_least ? IN_A : 0) | (thread.b_calls_at_least ? IN_B : 0);
+}
 
 export class DiffThreadsView extends ThreadsView {
     metricsOf(ledger) {
@@ -30,6 +35,7 @@ export class DiffThreadsView extends ThreadsView {
     }
 
     columnsOf({ name, title, meaning, unit }) {
+        const ofCalls = name === "calls";
         const of = (key, its, values, text) => ({
             name: key,
             key,
@@ -37,12 +43,12 @@ export class DiffThreadsView extends ThreadsView {
             meaning,
             unit,
             of: (thread) => values(thread.values[name]),
-            text: text && ((thread) => text(thread.values[name])),
+            text: (thread) => text(thread.values[name], ofCalls ? boundsOfThread(thread) : 0),
         });
         return [
-            of(`${name}_a`, "A", ({ a }) => a),
-            of(`${name}_b`, "B", ({ b }) => b),
-            of(name, "Δ", ({ a, b }) => Math.abs(b - a), ({ a, b }) => changeText(a, b, unit)),
+            of(`${name}_a`, "A", ({ a }) => a, ({ a }, bounds) => sideText(a, unit, bounds, IN_A)),
+            of(`${name}_b`, "B", ({ b }) => b, ({ b }, bounds) => sideText(b, unit, bounds, IN_B)),
+            of(name, "Δ", ({ a, b }) => Math.abs(b - a), ({ a, b }, bounds) => changeText(a, b, unit, bounds)),
         ];
     }
 
@@ -88,7 +94,7 @@ export class DiffTreeView extends TreeView {
         set(percentText(from, to));
         set(changeText(a.base[frame], b.base[frame], metric.unit));
         if (errors) set(errorText(errors.base, metric));
-        set(hasCalls(tree.kind[frame]) ? changeText(...calls, "count") : "");
+        set(hasCalls(tree.kind[frame]) ? changeText(...calls, "count", tree.bounds[frame]) : "");
         set(noteOf(tree.sides[frame]));
     }
 
@@ -113,7 +119,7 @@ function narrowErrors(key, what) {
 }
 
 // Rows of A and of B stand in the same order: both are met on the same way through the tree.
-function laidOver(rowsOfA, rowsOfB) {
+function laidOver(tree, rowsOfA, rowsOfB) {
     return rowsOfA.map((a, i) => {
         const b = rowsOfB[i];
         return {
@@ -126,6 +132,7 @@ function laidOver(rowsOfA, rowsOfB) {
             baseChange: Math.abs(b.base - a.base),
             cumChange: Math.abs(b.cum - a.cum),
             callsChange: Math.abs(b.calls - a.calls),
+            bounds: boundsOfCalls(tree.boundsOf(a.counted ?? a.method), a.calls, b.calls),
             baseError: b.baseError ?? 0,
             cumError: b.cumError ?? 0,
         };
@@ -161,36 +168,37 @@ export class DiffMethodsView extends MethodsView {
             const { base, cum } = ofMethods?.get(row.method) ?? { base: 0, cum: 0 };
             return { ...row, baseError: base, cumError: cum };
         });
-        return laidOver(flatRows(tree, metric.a, "calls-a"), rowsOfB);
+        return laidOver(tree, flatRows(tree, metric.a, "calls-a"), rowsOfB);
     }
 
     stanzaOf(tree, metric, method) {
         const a = callersOf(tree, metric.a, method, "calls-a");
         const b = callersOf(tree, metric.b, method, "calls-b", this.errors);
         return {
-            parents: laidOver(a.parents, b.parents),
-            children: laidOver(a.children, b.children),
+            parents: laidOver(tree, a.parents, b.parents),
+            children: laidOver(tree, a.children, b.children),
         };
     }
 
-    numbersOf({ a, b }) {
+    numbersOf({ a, b, bounds: ofCalls }) {
         const { metric } = this.app;
-        const one = (what, from, to, unit) => {
-            const percent = percentText(from, to);
+        const one = (what, from, to, unit, bounds = 0) => {
+            const percent = percentText(from, to, bounds);
+            const values = [sideText(from, unit, bounds, IN_A), sideText(to, unit, bounds, IN_B)];
             return (
-                `${what} ${quantity(from, unit)} → ${quantity(to, unit)}: ` +
-                `${changeText(from, to, unit)}${percent ? ` (${percent})` : ""}`
+                `${what} ${values.join(" → ")}: ` +
+                `${changeText(from, to, unit, bounds)}${percent ? ` (${percent})` : ""}`
             );
         };
         const parts = [
             one(`${metric.title} base`, a.base, b.base, metric.unit),
             one("cum", a.cum, b.cum, metric.unit),
         ];
-        if (a.calls || b.calls) parts.push(one("calls", a.calls, b.calls, "count"));
+        if (a.calls || b.calls) parts.push(one("calls", a.calls, b.calls, "count", ofCalls));
         return parts.join(" · ");
     }
 
-    fillNumbers(cells, { a, b, baseChange, baseError, cumError }) {
+    fillNumbers(cells, { a, b, baseChange, baseError, cumError, bounds }) {
         const { metric, tree } = this.app;
         const most = Math.max(tree.cum(metric.a)[0], tree.cum(metric.b)[0]);
         const left = [...cells].slice(1);
@@ -201,18 +209,16 @@ export class DiffMethodsView extends MethodsView {
         if (this.errors) set(errorText(baseError, metric));
         set(changeText(a.cum, b.cum, metric.unit));
         if (this.errors) set(errorText(cumError, metric));
-        set(changeText(a.calls, b.calls, "count"));
+        set(changeText(a.calls, b.calls, "count", bounds));
     }
 }
 
-function figure(label, [a, b], unit) {
+function figure(label, [a, b], unit, bounds = 0) {
     const item = element("div", "figure");
-    const percent = percentText(a, b);
-    const change = `${changeText(a, b, unit)}${percent && a !== b ? ` (${percent})` : ""}`;
-    item.append(
-        element("strong", "", change),
-        element("span", "", `${label}: ${quantity(a, unit)} → ${quantity(b, unit)}`),
-    );
+    const percent = percentText(a, b, bounds);
+    const change = `${changeText(a, b, unit, bounds)}${percent && a !== b ? ` (${percent})` : ""}`;
+    const values = [sideText(a, unit, bounds, IN_A), sideText(b, unit, bounds, IN_B)];
+    item.append(element("strong", "", change), element("span", "", `${label}: ${values.join(" → ")}`));
     return item;
 }
 
@@ -224,13 +230,16 @@ function showHeadline(ledger) {
     const totals = (name) =>
         ["a", "b"].map((side) => ledger.threads.reduce((sum, { values }) => sum + values[name][side], 0));
     const shown = [...new Set(["calls", metric])].filter((name) => !["cpu", "wall"].includes(name));
+    const bounds = ledger.threads.reduce((sum, thread) => sum | boundsOfThread(thread), 0);
     byId("summary").replaceChildren(
         figure("CPU of the process", both(({ balance }) => balance.kernel_cpu_ns), "ns"),
         figure("wall time of the process", both(({ wall_ns }) => wall_ns), "ns"),
         ...shown
             .map((name) => ledger.metric(name))
             .filter(Boolean)
-            .map(({ name, title, unit }) => figure(`${title} of the threads shown`, totals(name), unit)),
+            .map(({ name, title, unit }) =>
+                figure(`${title} of the threads shown`, totals(name), unit, name === "calls" ? bounds : 0),
+            ),
     );
 }
 

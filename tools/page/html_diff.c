@@ -107,6 +107,10 @@ static json_t *threads_json(const struct report_diff *diff)
         json_object_set_new(object, "state", json_string(note[0] ? note : "both"));
         json_object_set_new(object, "a", json_integer(row->present[DIFF_A]));
         json_object_set_new(object, "b", json_integer(row->present[DIFF_B]));
+        if (row->at_least[DIFF_A])
+            json_object_set_new(object, "a_calls_at_least", json_true());
+        if (row->at_least[DIFF_B])
+            json_object_set_new(object, "b_calls_at_least", json_true());
         json_array_append_new(threads, object);
     }
     json_object_set_new(all, "threads", threads);
@@ -138,6 +142,12 @@ static int write_facts(struct writer *writer, const struct overlay *overlay)
     int error = view_diff_totals__text(&view);
     html_block__end_stream(&writer->block, view.screen.out);
     return error;
+}
+
+static uint64_t sides_of(const struct diff_node *node)
+{
+    return (node->present[DIFF_A] ? 1u : 0u) | (node->present[DIFF_B] ? 2u : 0u) |
+           (node->at_least[DIFF_A] ? 4u : 0u) | (node->at_least[DIFF_B] ? 8u : 0u);
 }
 
 static void write_trees(struct writer *writer, const struct report_diff *diff)
@@ -174,8 +184,7 @@ static void write_trees(struct writer *writer, const struct report_diff *diff)
 
     html_block__begin(block, writer->out, "sides");
     for (uint32_t i = 0; i < diff->node_count; i++)
-        html_block__number(block, (diff->nodes[i].present[DIFF_A] ? 1 : 0) |
-                                      (diff->nodes[i].present[DIFF_B] ? 2 : 0));
+        html_block__number(block, sides_of(&diff->nodes[i]));
     html_block__end(block);
 }
 

@@ -2,20 +2,24 @@
  * Two ledgers laid over each other as an HTML page: the page's head, its blocks, its end.
  * tools/html/ledger.js reads the blocks:
  *
- * about: JSON as in html_ledger.h, with the columns that both ledgers have; `metric`, the column to
- * show first; `diff`, the totals as `treadle diff --json` has them.
+ *   about           JSON: as of html_ledger.h, the columns being those that both have; `metric`,
+ *                   the one to show first; `diff`: the totals as `treadle diff --json` has them
  *
- * facts: UTF-8 text, the totals and balances of both sides.
+ *   facts           UTF-8 text: the totals and balances of both sides
  *
- * threads: JSON, the matched threads: name, kind, state, how many there are in A and in B.
+ *   threads         JSON: the matched threads: name, kind, state, how many there are in A and B;
+ *                   a_calls_at_least, b_calls_at_least, if calls are so many at least
  *
- * methods, trees, nodes: as in html_ledger.h, of the matched trees.
+ *   methods, trees, nodes
+ *                   as of html_ledger.h, of the matched trees
  *
- * sides: for each node 1 if A has it, 2 if B has it, 3 if both have it.
+ *   sides           for each node the sum of: 1 if A has it, 2 if B has it, 4 if its calls in A are
+ *                   so many at least, 8 if those in B are
  *
- * column-NAME-a, column-NAME-b: base values, as in html_ledger.h.
- *
- * threads-NAME-a, threads-NAME-b: for each thread its own value, as in `treadle diff`.
+ *   column-NAME-a, column-NAME-b
+ *                   base values, as of html_ledger.h
+ *   threads-NAME-a, threads-NAME-b
+ *                   for each thread its own value, as of `treadle diff`
  */
 #ifndef TREADLE_HTML_DIFF_H
 #define TREADLE_HTML_DIFF_H

@@ -105,6 +105,7 @@ static void add_side(struct thicket *thicket, const struct report_model *model, 
         sum->present[side] = true;
         sum->base[side] += model->base[thicket->diff->column][i];
         sum->calls[side] += model->base[COLUMN_CALLS][i];
+        sum->at_least[side] |= report_node__is_partial(model, i);
         if (errors)
             add_errors(sum, side, errors, i);
     }
@@ -141,8 +142,12 @@ static void sum_up(struct thicket *thicket)
 
         for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
             node->cum[side] += node->base[side];
-            if (node->parent != REPORT_NONE)
-                thicket->sprouts[node->parent].node.cum[side] += node->cum[side];
+            node->cum_at_least[side] |= node->at_least[side];
+            if (node->parent == REPORT_NONE)
+                continue;
+            struct diff_node *parent = &thicket->sprouts[node->parent].node;
+            parent->cum[side] += node->cum[side];
+            parent->cum_at_least[side] |= node->cum_at_least[side];
         }
     }
 }
@@ -346,6 +351,8 @@ struct diff_flat_row *report_diff__flat(const struct report_diff *diff, uint32_t
             row->present[side] |= node->present[side];
             row->base[side] += node->base[side];
             row->calls[side] += node->calls[side];
+            row->at_least[side] |= node->at_least[side];
+            row->cum_at_least[side] |= node->cum_at_least[side];
             row->base_squares[side] += node->base_squares[side];
             row->cum_squares[side] += node->level == 0 ? node->cum_squares[side] : 0;
             if (node->level == 0)

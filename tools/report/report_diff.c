@@ -135,6 +135,7 @@ static void match_threads(struct report_diff *diff,
             row->present[side] += (uint32_t)thread->members;
             row->value[side] += report_thread__value(thread, diff->column);
             row->calls[side] += thread->calls;
+            row->at_least[side] |= thread->is_partial;
         }
     }
     for (uint32_t i = 0; i < diff->thread_count; i++) {
@@ -154,6 +155,8 @@ static void sum_totals(struct report_diff *diff)
         for (unsigned side = DIFF_A; side < DIFF_SIDES; side++) {
             diff->total[side] += diff->threads[i].value[side];
             diff->total_calls[side] += diff->threads[i].calls[side];
+            diff->total_at_least[side] |= diff->threads[i].at_least[side];
+            diff->is_partial |= diff->threads[i].at_least[side];
         }
 }
 

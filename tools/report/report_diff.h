@@ -31,7 +31,8 @@ struct diff_thread {
     uint32_t present[DIFF_SIDES]; /* how many threads */
     uint64_t value[DIFF_SIDES];   /* of the chosen column */
     uint64_t calls[DIFF_SIDES];
-    uint32_t first_node; /* its tree: nodes first_node … end_node - 1 */
+    bool at_least[DIFF_SIDES]; /* calls are so many at least */
+    uint32_t first_node;       /* its tree: nodes first_node … end_node - 1 */
     uint32_t end_node;
 };
 
@@ -47,6 +48,8 @@ struct diff_node {
     uint64_t base[DIFF_SIDES];
     uint64_t cum[DIFF_SIDES];
     uint64_t calls[DIFF_SIDES];
+    bool at_least[DIFF_SIDES];       /* calls are so many at least */
+    bool cum_at_least[DIFF_SIDES];   /* … or those of a node below */
     double base_squares[DIFF_SIDES]; /* of how far what samples tell may be off */
     double cum_squares[DIFF_SIDES];
 };
@@ -57,6 +60,8 @@ struct diff_flat_row {
     uint64_t base[DIFF_SIDES];
     uint64_t cum[DIFF_SIDES]; /* of the outermost instances */
     uint64_t calls[DIFF_SIDES];
+    bool at_least[DIFF_SIDES];     /* as of struct diff_node */
+    bool cum_at_least[DIFF_SIDES]; /* ditto */
     double base_squares[DIFF_SIDES];
     double cum_squares[DIFF_SIDES];
 };
@@ -71,7 +76,9 @@ struct report_diff {
     uint32_t node_count;
     uint64_t total[DIFF_SIDES]; /* of the chosen column, before it was scaled */
     uint64_t total_calls[DIFF_SIDES];
-    bool has_errors; /* samples tell some of the values */
+    bool total_at_least[DIFF_SIDES]; /* total_calls are so many at least */
+    bool is_partial;                 /* some number of calls is a lower bound */
+    bool has_errors;                 /* samples tell some of the values */
     struct text_store texts;
 };
 

@@ -33,34 +33,57 @@ static struct quantity with_sign(struct diff_change change, struct quantity size
     return result;
 }
 
-static struct quantity change_of(const uint64_t values[DIFF_SIDES], enum metric_unit unit)
+struct diff_pair view_diff__pair(const struct diff_view *view, const uint64_t values[DIFF_SIDES],
+                                 const bool at_least[DIFF_SIDES])
 {
-    struct diff_change change = diff_change__of(values);
-
-    return with_sign(change, quantity__of(change.size, unit));
+    return (struct diff_pair){values, view->diff->column == COLUMN_CALLS ? at_least : NULL};
 }
 
-struct quantity view_diff__change(const struct diff_view *view, const uint64_t values[DIFF_SIDES])
+static struct quantity marked(const char *mark, struct quantity number)
 {
-    return change_of(values, report_column__unit(view->diff->column));
+    struct quantity result;
+    snprintf(result.text, sizeof(result.text), "%s%.*s", mark, (int)sizeof(result.text) - 4,
+             number.text);
+    return result;
 }
 
-struct quantity view_diff__calls_change(const uint64_t calls[DIFF_SIDES])
+struct quantity view_diff__value(struct diff_pair pair, unsigned side, enum metric_unit unit)
 {
-    return change_of(calls, UNIT_COUNT);
+    const char *mark = text__is_utf8_locale() ? "≥" : ">=";
+    return marked(pair.at_least && pair.at_least[side] ? mark : "",
+                  quantity__of(pair.values[side], unit));
 }
 
-struct quantity view_diff__percent(const uint64_t values[DIFF_SIDES])
+/* More calls of B make a change larger, more calls of A make it smaller. */
+static const char *mark_of(struct diff_pair pair)
 {
-    struct diff_change change = diff_change__of(values);
+    bool is_utf8 = text__is_utf8_locale();
+    if (!pair.at_least || (!pair.at_least[DIFF_A] && !pair.at_least[DIFF_B]))
+        return "";
+    if (pair.at_least[DIFF_A] && pair.at_least[DIFF_B])
+        return "?";
+    if (pair.at_least[DIFF_B])
+        return is_utf8 ? "≥" : ">=";
+    return is_utf8 ? "≤" : "<=";
+}
+
+struct quantity view_diff__change(struct diff_pair pair, enum metric_unit unit)
+{
+    struct diff_change change = diff_change__of(pair.values);
+    return marked(mark_of(pair), with_sign(change, quantity__of(change.size, unit)));
+}
+
+struct quantity view_diff__percent(struct diff_pair pair)
+{
+    struct diff_change change = diff_change__of(pair.values);
     struct quantity result = {""};
-    uint64_t a = values[DIFF_A];
-
+    uint64_t a = pair.values[DIFF_A];
+    uint64_t b = pair.values[DIFF_B];
     if (a && !change.less && change.size / FACTOR_FROM >= a)
-        snprintf(result.text, sizeof(result.text), "x %.3g", (double)values[DIFF_B] / (double)a);
+        snprintf(result.text, sizeof(result.text), "x %.3g", (double)b / (double)a);
     else if (a)
         result = with_sign(change, quantity__share(change.size, a));
-    return result;
+    return a ? marked(mark_of(pair), result) : result;
 }
 
 int64_t view_diff__signed(const uint64_t values[DIFF_SIDES])
@@ -88,12 +111,18 @@ static void add_line(struct text_table *table, const char *name, const char *a, 
     text_table__set(table, row, 4, percent);
 }
 
+static void add_pair(struct text_table *table, const char *name, struct diff_pair pair,
+                     enum metric_unit unit)
+{
+    add_line(table, name, view_diff__value(pair, DIFF_A, unit).text,
+             view_diff__value(pair, DIFF_B, unit).text, view_diff__change(pair, unit).text,
+             view_diff__percent(pair).text);
+}
+
 static void add_values(struct text_table *table, const char *name,
                        const uint64_t values[DIFF_SIDES], enum metric_unit unit)
 {
-    add_line(table, name, quantity__of(values[DIFF_A], unit).text,
-             quantity__of(values[DIFF_B], unit).text, change_of(values, unit).text,
-             view_diff__percent(values).text);
+    add_pair(table, name, (struct diff_pair){values, NULL}, unit);
 }
 
 /* A balance is out either way, so its difference is no amount that could be subtracted. */
@@ -160,9 +189,11 @@ int view_diff_totals__text(const struct diff_view *view)
     add_values(table, "wall time of the process", wall_ns, UNIT_NS);
     snprintf(name, sizeof(name), "%s of the threads shown%s", report_column__name(diff->column),
              view->normalized ? ", before scaling" : "");
-    add_values(table, name, diff->total, report_column__unit(diff->column));
+    add_pair(table, name, view_diff__pair(view, diff->total, diff->total_at_least),
+             report_column__unit(diff->column));
     if (diff->column != COLUMN_CALLS)
-        add_values(table, "calls of the threads shown", diff->total_calls, UNIT_COUNT);
+        add_pair(table, "calls of the threads shown",
+                 (struct diff_pair){diff->total_calls, diff->total_at_least}, UNIT_COUNT);
     add_balances(table, view);
     if (skipped[DIFF_A] || skipped[DIFF_B])
         add_values(table, "lost: records unreadable", skipped, UNIT_COUNT);
@@ -193,6 +224,8 @@ static json_t *side_json(const struct diff_view *view, unsigned side)
     json_object_set_new(object, "wall_ns", json_row__integer(report_process__wall_ns(model)));
     json_object_set_new(object, "total", json_row__integer(view->diff->total[side]));
     json_object_set_new(object, "calls", json_row__integer(view->diff->total_calls[side]));
+    if (view->diff->total_at_least[side])
+        json_object_set_new(object, "calls_at_least", json_true());
     json_object_set_new(charged, "kernel_cpu_ns", json_row__integer(balance.kernel_ns));
     json_object_set_new(charged, "charged_cpu_ns", json_row__integer(balance.charged_ns));
     json_object_set_new(charged, "charged_java_ns", json_row__integer(balance.java_ns));

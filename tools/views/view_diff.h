@@ -54,12 +54,24 @@ json_t *view_diff_totals__json(const struct diff_view *view);
 /* How many of `count` rows --top shows. */
 uint32_t view_diff__shown(const struct diff_view *view, uint32_t count);
 
-/* "+12.3 ms", "-4", "0" */
-struct quantity view_diff__change(const struct diff_view *view, const uint64_t values[DIFF_SIDES]);
-struct quantity view_diff__calls_change(const uint64_t calls[DIFF_SIDES]);
+/* Two numbers, and which of them are lower bounds: only numbers of calls are. */
+struct diff_pair {
+    const uint64_t *values; /* by side */
+    const bool *at_least;   /* by side; NULL: neither */
+};
 
-/* "+12.3 %", "-100 %", "x 250" for what is large; "" if A has none. */
-struct quantity view_diff__percent(const uint64_t values[DIFF_SIDES]);
+/* Values of the chosen column; at_least counts if that is calls. */
+struct diff_pair view_diff__pair(const struct diff_view *view, const uint64_t values[DIFF_SIDES],
+                                 const bool at_least[DIFF_SIDES]);
+
+/* "12.3 ms", "≥64" */
+struct quantity view_diff__value(struct diff_pair pair, unsigned side, enum metric_unit unit);
+
+/* "+12.3 ms", "-4", "0"; of lower bounds "≥+4" if B is one, "≤+4" if A is, "?+4" if both are. */
+struct quantity view_diff__change(struct diff_pair pair, enum metric_unit unit);
+
+/* "+12.3 %", "-100 %", "x 250" for what is large; "" if A has none. Marked as a change is. */
+struct quantity view_diff__percent(struct diff_pair pair);
 
 /* B - A, cut to what 63 bits and a sign hold. */
 int64_t view_diff__signed(const uint64_t values[DIFF_SIDES]);

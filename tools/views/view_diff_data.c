@@ -26,12 +26,27 @@ static json_t *values_json(const uint64_t values[DIFF_SIDES])
     return object;
 }
 
-/* {"a":…,"b":…,"change":…,"error_ns":…} */
-static json_t *errable_json(const struct diff_view *view, const uint64_t values[DIFF_SIDES],
+/* {"a":…,"b":…,"change":…,"a_at_least":true,"b_at_least":true} */
+static json_t *pair_json(struct diff_pair pair)
+{
+    static const char *const keys[DIFF_SIDES] = {"a_at_least", "b_at_least"};
+    json_t *object = values_json(pair.values);
+    for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
+        if (pair.at_least && pair.at_least[side])
+            json_object_set_new(object, keys[side], json_true());
+    return object;
+}
+
+static json_t *calls_json(const uint64_t calls[DIFF_SIDES], const bool at_least[DIFF_SIDES])
+{
+    return pair_json((struct diff_pair){calls, at_least});
+}
+
+/* … and "error_ns" */
+static json_t *errable_json(const struct diff_view *view, struct diff_pair pair,
                             const double squares[DIFF_SIDES])
 {
-    json_t *object = values_json(values);
-
+    json_t *object = pair_json(pair);
     if (view->diff->has_errors)
         json_object_set_new(object, "error_ns", json_row__integer(diff_change__error(squares)));
     return object;
@@ -44,7 +59,7 @@ static void begin_json(const struct diff_view *view, const char *what)
     fprintf(view->screen.out, ",\n\"%s\":[", what);
 }
 
-static json_t *thread_json(const struct diff_thread *row)
+static json_t *thread_json(const struct diff_view *view, const struct diff_thread *row)
 {
     json_t *object = json_object();
     const uint64_t counts[DIFF_SIDES] = {row->present[DIFF_A], row->present[DIFF_B]};
@@ -54,8 +69,9 @@ static json_t *thread_json(const struct diff_thread *row)
     json_object_set_new(object, "state",
                         json_string(state_of(row->present[DIFF_A], row->present[DIFF_B])));
     json_object_set_new(object, "threads", values_json(counts));
-    json_object_set_new(object, "value", values_json(row->value));
-    json_object_set_new(object, "calls", values_json(row->calls));
+    json_object_set_new(object, "value",
+                        pair_json(view_diff__pair(view, row->value, row->at_least)));
+    json_object_set_new(object, "calls", calls_json(row->calls, row->at_least));
     return object;
 }
 
@@ -66,7 +82,7 @@ int view_diff_threads__json(const struct diff_view *view)
     begin_json(view, "threads");
     for (uint32_t i = 0; i < shown; i++) {
         fputs(i ? ",\n" : "\n", view->screen.out);
-        json_row__write(view->screen.out, thread_json(&view->diff->threads[i]));
+        json_row__write(view->screen.out, thread_json(view, &view->diff->threads[i]));
     }
     fputs("]}\n", view->screen.out);
     return 0;
@@ -93,9 +109,11 @@ static json_t *node_json(const struct diff_view *view, const struct diff_node *n
     json_object_set_new(object, "state",
                         json_string(state_of(node->present[DIFF_A], node->present[DIFF_B])));
     json_object_set_new(object, "recursion", json_integer(node->level));
-    json_object_set_new(object, "calls", values_json(node->calls));
-    json_object_set_new(object, "base", errable_json(view, node->base, node->base_squares));
-    json_object_set_new(object, "cum", errable_json(view, node->cum, node->cum_squares));
+    struct diff_pair base = view_diff__pair(view, node->base, node->at_least);
+    struct diff_pair cum = view_diff__pair(view, node->cum, node->cum_at_least);
+    json_object_set_new(object, "calls", calls_json(node->calls, node->at_least));
+    json_object_set_new(object, "base", errable_json(view, base, node->base_squares));
+    json_object_set_new(object, "cum", errable_json(view, cum, node->cum_squares));
     return object;
 }
 
@@ -148,7 +166,7 @@ int view_diff_tree__json(const struct diff_view *view)
             continue;
         fputs(before, out);
         before = ",\n{";
-        json_row__write_members(out, thread_json(row));
+        json_row__write_members(out, thread_json(view, row));
         fputs(",\"root\":", out);
         if (grown)
             write_json_tree(view, row, shown);
@@ -173,9 +191,11 @@ int view_diff_flat__json(const struct diff_view *view)
 
         json_object_set_new(object, "state",
                             json_string(state_of(row->present[DIFF_A], row->present[DIFF_B])));
-        json_object_set_new(object, "calls", values_json(row->calls));
-        json_object_set_new(object, "base", errable_json(view, row->base, row->base_squares));
-        json_object_set_new(object, "cum", errable_json(view, row->cum, row->cum_squares));
+        struct diff_pair base = view_diff__pair(view, row->base, row->at_least);
+        struct diff_pair cum = view_diff__pair(view, row->cum, row->cum_at_least);
+        json_object_set_new(object, "calls", calls_json(row->calls, row->at_least));
+        json_object_set_new(object, "base", errable_json(view, base, row->base_squares));
+        json_object_set_new(object, "cum", errable_json(view, cum, row->cum_squares));
         fputs(i ? ",\n" : "\n", view->screen.out);
         json_row__write(view->screen.out, object);
     }
@@ -204,6 +224,22 @@ static void csv_values(struct csv *csv, const uint64_t values[DIFF_SIDES])
     csv__signed(csv, view_diff__signed(values));
 }
 
+/* 1, if calls are so many at least: columns that are there if any number of calls is. */
+static void csv_at_least_heads(struct csv *csv, const struct diff_view *view)
+{
+    if (!view->diff->is_partial)
+        return;
+    csv__word(csv, "a_calls_at_least");
+    csv__word(csv, "b_calls_at_least");
+}
+
+static void csv_at_least(struct csv *csv, const struct diff_view *view,
+                         const bool at_least[DIFF_SIDES])
+{
+    for (unsigned side = DIFF_A; side < DIFF_SIDES && view->diff->is_partial; side++)
+        csv__integer(csv, at_least[side]);
+}
+
 static void csv_words(struct csv *csv, const char *const *words)
 {
     for (; *words; words++)
@@ -229,6 +265,7 @@ int view_diff_threads__csv(const struct diff_view *view)
     csv_heads(&csv, "", report_column__csv_name(view->diff->column));
     if (view->diff->column != COLUMN_CALLS)
         csv_heads(&csv, "", "calls");
+    csv_at_least_heads(&csv, view);
     csv__end_record(&csv);
     for (uint32_t i = 0; i < view_diff__shown(view, view->diff->thread_count); i++) {
         const struct diff_thread *row = &view->diff->threads[i];
@@ -241,6 +278,7 @@ int view_diff_threads__csv(const struct diff_view *view)
         csv_values(&csv, row->value);
         if (view->diff->column != COLUMN_CALLS)
             csv_values(&csv, row->calls);
+        csv_at_least(&csv, view, row->at_least);
         csv__end_record(&csv);
     }
     return 0;
@@ -267,6 +305,7 @@ static void csv_value_heads(struct csv *csv, const struct diff_view *view)
         csv__word(csv, "base_error_ns");
         csv__word(csv, "cum_error_ns");
     }
+    csv_at_least_heads(csv, view);
     csv__end_record(csv);
 }
 
@@ -295,6 +334,7 @@ int view_diff_tree__csv(const struct diff_view *view)
         csv_values(&csv, node->base);
         csv_values(&csv, node->cum);
         csv_errors(&csv, view, node->base_squares, node->cum_squares);
+        csv_at_least(&csv, view, node->at_least);
         csv__end_record(&csv);
     }
     free(shown);
@@ -317,6 +357,7 @@ int view_diff_flat__csv(const struct diff_view *view)
         csv_values(&csv, rows[i].base);
         csv_values(&csv, rows[i].cum);
         csv_errors(&csv, view, rows[i].base_squares, rows[i].cum_squares);
+        csv_at_least(&csv, view, rows[i].at_least);
         csv__end_record(&csv);
     }
     free(rows);

@@ -102,15 +102,17 @@ static void add_thread(struct text_table *table, const struct diff_view *view,
                        const struct diff_thread *row)
 {
     enum metric_unit unit = report_column__unit(view->diff->column);
+    struct diff_pair value = view_diff__pair(view, row->value, row->at_least);
+    struct diff_pair calls = {row->calls, row->at_least};
     const struct quantity cells[] = {
         thread_counts(row),
-        quantity__of(row->value[DIFF_A], unit),
-        quantity__of(row->value[DIFF_B], unit),
-        view_diff__change(view, row->value),
-        view_diff__percent(row->value),
-        quantity__count(row->calls[DIFF_A]),
-        quantity__count(row->calls[DIFF_B]),
-        view_diff__calls_change(row->calls),
+        view_diff__value(value, DIFF_A, unit),
+        view_diff__value(value, DIFF_B, unit),
+        view_diff__change(value, unit),
+        view_diff__percent(value),
+        view_diff__value(calls, DIFF_A, UNIT_COUNT),
+        view_diff__value(calls, DIFF_B, UNIT_COUNT),
+        view_diff__change(calls, UNIT_COUNT),
     };
     size_t at = text_table__add_row(table);
 
@@ -191,23 +193,23 @@ static struct quantity error_text(const struct diff_view *view, const double squ
 }
 
 struct diff_amount {
-    const uint64_t *values; /* by side */
-    const double *squares;  /* of their errors */
+    struct diff_pair pair;
+    const double *squares; /* of their errors, by side */
 };
 
 /* Calls, then A, B, B - A and per cent of `main`, then B - A of `other`. */
-static void write_numbers(const struct diff_view *view, const uint64_t calls[DIFF_SIDES],
+static void write_numbers(const struct diff_view *view, struct diff_pair calls,
                           struct diff_amount main, struct diff_amount other)
 {
     enum metric_unit unit = report_column__unit(view->diff->column);
     const struct quantity cells[CELLS] = {
-        [CELL_CALLS] = view_diff__calls_change(calls),
-        [CELL_A] = quantity__of(main.values[DIFF_A], unit),
-        [CELL_B] = quantity__of(main.values[DIFF_B], unit),
-        [CELL_MAIN] = view_diff__change(view, main.values),
+        [CELL_CALLS] = view_diff__change(calls, UNIT_COUNT),
+        [CELL_A] = view_diff__value(main.pair, DIFF_A, unit),
+        [CELL_B] = view_diff__value(main.pair, DIFF_B, unit),
+        [CELL_MAIN] = view_diff__change(main.pair, unit),
         [CELL_MAIN_ERROR] = error_text(view, main.squares),
-        [CELL_PERCENT] = view_diff__percent(main.values),
-        [CELL_OTHER] = view_diff__change(view, other.values),
+        [CELL_PERCENT] = view_diff__percent(main.pair),
+        [CELL_OTHER] = view_diff__change(other.pair, unit),
         [CELL_OTHER_ERROR] = error_text(view, other.squares),
     };
 
@@ -271,8 +273,11 @@ static void write_node(const struct diff_view *view, const struct diff_node *nod
 
     snprintf(level, sizeof(level), "%" PRIu32, node->depth);
     screen__right(&view->screen, level, LEVEL_COLUMNS);
-    write_numbers(view, node->calls, (struct diff_amount){node->cum, node->cum_squares},
-                  (struct diff_amount){node->base, node->base_squares});
+    struct diff_amount cum = {view_diff__pair(view, node->cum, node->cum_at_least),
+                              node->cum_squares};
+    struct diff_amount base = {view_diff__pair(view, node->base, node->at_least),
+                               node->base_squares};
+    write_numbers(view, (struct diff_pair){node->calls, node->at_least}, cum, base);
     screen__left(&view->screen, "", indent);
     write_name(view, node->method, plain ? "" : report_node_kind__name(node->kind),
                view_diff__note(node->present[DIFF_A], node->present[DIFF_B]),
@@ -355,8 +360,11 @@ int view_diff_flat__text(const struct diff_view *view)
 
         if (!is_changed(row))
             continue;
-        write_numbers(view, row->calls, (struct diff_amount){row->base, row->base_squares},
-                      (struct diff_amount){row->cum, row->cum_squares});
+        struct diff_amount base = {view_diff__pair(view, row->base, row->at_least),
+                                   row->base_squares};
+        struct diff_amount cum = {view_diff__pair(view, row->cum, row->cum_at_least),
+                                  row->cum_squares};
+        write_numbers(view, (struct diff_pair){row->calls, row->at_least}, base, cum);
         write_name(view, row->method, "",
                    view_diff__note(row->present[DIFF_A], row->present[DIFF_B]), room);
         shown++;
