@@ -1,6 +1,9 @@
 #include "native/full_write.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int full_write__run(int fd, const char *bytes, size_t count)
@@ -16,4 +19,14 @@ int full_write__run(int fd, const char *bytes, size_t count)
         count -= (size_t)wrote;
     }
     return 0;
+}
+
+int full_write__put(const char *temporary, const char *path)
+{
+    struct stat there;
+    bool is_there = stat(path, &there) == 0;
+
+    if (is_there && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+        return -ENOTSUP;
+    return rename(temporary, path) == 0 ? 0 : -errno;
 }

@@ -322,8 +322,8 @@ int snapshot__write_with(snapshot_copy *copy, int source_fd, const char *path)
     if (fd < 0)
         return -errno;
     error = copy(source_fd, fd);
-    if (!error && rename(temporary, path) != 0)
-        error = -errno;
+    if (!error)
+        error = full_write__put(temporary, path);
     if (error)
         unlink(temporary);
     if (close(fd) != 0 && !error)

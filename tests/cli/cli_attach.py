@@ -102,7 +102,7 @@ class Attach(bench.Bench):
         process = self.start("sleep", "300")
         self.assertIn(f"process {process.pid} is no JVM", self.refused("attach", process.pid))
         for command in ("start", "stop"):
-            self.assertIn(f"is not profiled: treadle attach {process.pid}",
+            self.assertIn(f"process {process.pid} is not profiled: it has no ledger in ",
                           self.refused(command, process.pid))
         self.assert_unhurt(process)
         process.kill()

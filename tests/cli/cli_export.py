@@ -283,6 +283,18 @@ class Output(bench.Bench):
         self.assertTrue(os.path.islink(self.path("link")))
         self.assertEqual(read(self.path("elsewhere/real")).decode(), PLAIN_COLLAPSED)
 
+    def test_never_over_the_ledger(self):
+        with open(self.path("plain.ledger"), "rb") as file:
+            before = file.read()
+        os.symlink("plain.ledger", self.path("link"))
+        for output in ("plain.ledger", "./plain.ledger", "link"):
+            for form in ("csv", "pprof", "sqlite"):
+                complaint = self.treadle("export", "-f", form, "-o", output, "plain.ledger", status=1)
+                self.assertEqual(complaint, f"treadle: {output}: is the ledger itself; name another one with --output, "
+                                            "or '-'\n")
+        with open(self.path("plain.ledger"), "rb") as file:
+            self.assertEqual(file.read(), before)
+
     def test_places_that_are_none(self):
         self.assertIn("tmp: cannot be written: Is a directory", self.export("csv", "tmp", status=1))
         self.assertIn("none/x: cannot be written: No such file", self.export("csv", "none/x", status=1))

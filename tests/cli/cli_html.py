@@ -82,7 +82,7 @@ class Html(bench.Bench):
         self.assertIn("none/x.html: cannot be written: No such file", self.refused("-o", "none/x.html"))
         self.assertIn("plain.ledger: is the ledger itself", self.refused("-o", "plain.ledger"))
         self.assertIn("tmp: is no regular file", self.refused("-o", "tmp"))
-        self.assertIn("process 999999999 has no ledger", self.refused("999999999"))
+        self.assertIn("there is no process 999999999", self.refused("999999999"))
         os.unlink(self.path("plain.ledger"))
         self.assertIn("no *.ledger in the working folder", self.refused())
 

@@ -102,7 +102,8 @@ class Live(bench.Bench):
 
     def test_nothing_to_list(self):
         self.treadle("list")
-        self.assertIn("x: No such file", self.treadle("list", "x", status=1))
+        self.assertIn("x: cannot be opened: No such file", self.treadle("list", "x", status=1))
+        self.assertIn("tmp: is a folder, expected a ledger file", self.treadle("list", "tmp", status=1))
 
     def test_what_is_named_is_listed_alone(self):
         self.make("plain")
@@ -127,7 +128,10 @@ class Live(bench.Bench):
     def test_orphans_are_removed_and_nothing_else(self):
         """Named, for those of other JVMs on this machine are none of this test's."""
         orphan, live, plain = self.make_orphan(), self.make_live(), self.make("plain")
-        self.assertEqual(self.treadle("list", "--remove", live, orphan, plain), f"{orphan}\n")
+        done = self.run_treadle("list", "--remove", live, orphan, plain)
+        self.assertEqual((done.returncode, done.stdout.decode()), (1, f"{orphan}\n"))
+        self.assertEqual(done.stderr.decode(), "".join(f"treadle: {name}: stays: it is no orphan of yours\n"
+                                                       for name in (live, plain)))
         self.assertEqual([os.path.exists(self.path(name)) for name in (live, orphan, plain)],
                          [True, False, True])
 

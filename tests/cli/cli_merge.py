@@ -3,6 +3,7 @@ import itertools
 import os
 import re
 import shutil
+import stat
 import struct
 import subprocess
 
@@ -186,6 +187,10 @@ class Merge(bench.Bench):
         self.assertIn("no/out.ledger: cannot be written: No such file",
                       self.refused("-o", "no/out.ledger", "plain.ledger"))
         self.assertIn("tmp: cannot be written: ", self.refused("-o", "tmp", "plain.ledger"))
+        # As root a file would take the place of /dev/null; here of a pipe.
+        os.mkfifo(self.path("pipe"))
+        self.assertIn("pipe: cannot be written: Operation not supported", self.refused("-o", "pipe", "plain.ledger"))
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe")).st_mode))
         self.assertIn("no ledgers to merge", self.treadle("merge", status=2))
         with open(self.path("pool.ledger"), "r+b") as ledger:
             ledger.seek(8)
@@ -198,7 +203,7 @@ class Merge(bench.Bench):
             ledger.write(b"x" * 4096)
         expected = self.rows("family.ledger")
         notes = self.merge("-o", "all.ledger", "family.ledger", notes=True)
-        self.assertRegex(notes, r"^treadle: family\.ledger: \d+ records unreadable and left out, the "
+        self.assertRegex(notes, r"^treadle: family\.ledger: 1 record unreadable and left out, the "
                                 r"first at byte \d+: .*\n$")
         self.assertEqual([numbers(row) for row in self.rows("all.ledger")],
                          [numbers(row) for row in expected])

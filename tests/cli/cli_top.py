@@ -153,7 +153,7 @@ class Top(bench.Bench):
         self.assertIn("process 4194999 is gone; what it left is read by: treadle report "
                       "orphan.ledger", refused("orphan.ledger"))
         self.assertIn("none.live: cannot be opened", refused("none.live"))
-        self.assertIn("has no ledger", refused("99999999999999999999"))
+        self.assertIn("there is no process 99999999999999999999", refused("99999999999999999999"))
         self.assertIn("did you mean 'waiting'", refused("--sort", "wating", status=2))
         for wrong in ("0", "0.05", "-1", "x", "1s", "1.", ".5", "3601", "1e3", "", "99999"):
             self.assertIn(f"--interval '{wrong}'", refused("--interval", wrong, status=2))

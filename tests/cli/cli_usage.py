@@ -1,5 +1,6 @@
 """What goes wrong gives one line that says what, where and what to do, and the right status."""
 import os
+import subprocess
 
 import bench
 
@@ -56,8 +57,8 @@ class Usage(bench.Bench):
         self.assertIn("no *.ledger in the working folder", refused())
         self.assertIn("none.ledger: cannot be opened: No such file", refused("none.ledger"))
         self.assertIn(".: is a folder, expected a ledger", refused("."))
-        self.assertIn("process 999999999 has no ledger", refused("999999999"))
-        self.assertIn("has no ledger", refused("99999999999999999999"))
+        self.assertIn("there is no process 999999999\n", refused("999999999"))
+        self.assertIn("there is no process 99999999999999999999\n", refused("99999999999999999999"))
         for content, expected in ((b"", "byte 0: the file is empty"),
                                   (b"hello", "byte 0: not a ledger"),
                                   (b"TREADLE\n", "byte 8: the file ends inside the header")):
@@ -68,6 +69,29 @@ class Usage(bench.Bench):
         os.mkfifo(self.path("fifo"))
         self.assertIn("not a regular file", refused("fifo"))
         self.assertIn("\\x1b[31m.ledger: cannot be opened", refused("\033[31m.ledger"))
+
+    def test_the_same_words_for_the_same_thing(self):
+        """A process that is gone, and one without a ledger, whichever command asks for it."""
+        with subprocess.Popen(["true"]) as gone, subprocess.Popen(["sleep", "300"]) as running:
+            self.addCleanup(running.kill)
+            gone.wait()
+            commands = [["dump"], ["stop"], ["start"], ["status"], ["report"], ["html"], ["export", "-f", "csv"],
+                        ["top", "--once"], ["annotate", "X.y"]]
+            for command in [*commands, ["attach"]]:
+                self.assertEqual(self.treadle(*command, str(gone.pid), status=1),
+                                 f"treadle: there is no process {gone.pid}\n", command)
+            for command in commands:
+                self.assertEqual(self.treadle(*command, str(running.pid), status=1),
+                                 f"treadle: process {running.pid} is not profiled: it has no ledger in /dev/shm, "
+                                 f"$XDG_RUNTIME_DIR, $TMPDIR or /tmp; treadle attach {running.pid}\n", command)
+            running.kill()
+
+    def test_one_is_not_several(self):
+        """quiet: one thread, which made one call. losses: one call that was not recorded, and so on."""
+        self.make("quiet")
+        text = self.treadle("report", "quiet.ledger", "--view", "tree")
+        self.assertNotRegex(text, r"\b1 (of 1 )?(threads|calls|samples|methods)\b")
+        self.assertIn(" 1 of 1 thread\n", text)
 
     def test_metric_that_is_not_there(self):
         self.make("plain")

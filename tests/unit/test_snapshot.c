@@ -483,6 +483,34 @@ static void what_cannot_be_written_leaves_nothing_behind(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+/* A pipe here, so that a fault does not cost the machine its /dev/null. */
+static void a_device_or_a_pipe_is_not_replaced(void **state)
+{
+    (void)state;
+    char pipe[512], link[512];
+    struct stat is;
+    struct java_world *world = java_world__make(MIB, 0, 0, false);
+    (void)unlink(target);
+    (void)snprintf(pipe, sizeof pipe, "%s/pipe", folder);
+    (void)snprintf(link, sizeof link, "%s/link", folder);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(symlink("pipe", link), 0);
+    assert_int_equal(snapshot__write(world->ledger.fd, pipe), -ENOTSUP);
+    assert_int_equal(snapshot__write(world->ledger.fd, link), -ENOTSUP);
+    assert_int_equal(lstat(pipe, &is), 0);
+    assert_true(S_ISFIFO(is.st_mode));
+    assert_int_equal(lstat(link, &is), 0);
+    assert_true(S_ISLNK(is.st_mode));
+    assert_int_equal(count_files(folder), 2);
+    assert_int_equal(unlink(pipe), 0);
+
+    /* A link to nothing, or to a file, is replaced. */
+    assert_int_equal(snapshot__write(world->ledger.fd, link), 0);
+    assert_int_equal(lstat(link, &is), 0);
+    assert_true(S_ISREG(is.st_mode));
+    assert_int_equal(unlink(link), 0);
+}
+
 /* The longest name that a folder takes. */
 static void a_name_of_255_bytes_can_be_written(void **state)
 {
@@ -928,6 +956,7 @@ int main(void)
         cmocka_unit_test(a_process_that_got_the_pid_of_another_is_not_asked),
         cmocka_unit_test(what_is_no_live_ledger_is_refused),
         cmocka_unit_test(what_cannot_be_written_leaves_nothing_behind),
+        cmocka_unit_test(a_device_or_a_pipe_is_not_replaced),
         cmocka_unit_test(a_name_of_255_bytes_can_be_written),
         cmocka_unit_test(a_full_disk_leaves_nothing_behind),
         cmocka_unit_test(refs_beyond_the_copy_are_not_followed),

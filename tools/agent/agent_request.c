@@ -159,7 +159,7 @@ int agent_request__send_again(pid_t pid, const struct agent_options *options,
     char *path = error ? NULL : live_ledger__of_running(pid, header);
 
     if (!error && !path)
-        error = command__fail("process %d has no ledger any more", (int)pid);
+        error = live_ledger__refuse(pid);
     free(path);
     return error;
 }

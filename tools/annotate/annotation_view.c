@@ -37,7 +37,7 @@ static void write_head(const struct annotation *annotation, const struct report_
         fprintf(screen->out, "  %s", signature);
     if (source[0])
         fprintf(screen->out, ", %s", source);
-    fprintf(screen->out, "\n  %s samples", quantity__count(annotation->samples).text);
+    fprintf(screen->out, "\n  %s", quantity__counted(annotation->samples, "sample").text);
     if (!report_method__is_native_function(method)) {
         fprintf(screen->out, ": %s interpreted, ", quantity__count(annotation->interpreted).text);
         fprintf(screen->out, "%s compiled", quantity__count(annotation->compiled).text);
@@ -90,7 +90,7 @@ static void write_listing(const struct listing *listing, const struct screen *sc
 
     fprintf(screen->out, "\n%s%s%s", screen__bold(screen), title, screen__plain(screen));
     if (listing->kind == LISTING_CODE)
-        fprintf(screen->out, ", %s samples", quantity__count(listing->samples).text);
+        fprintf(screen->out, ", %s", quantity__counted(listing->samples, "sample").text);
     fputc('\n', screen->out);
     screen__right(screen, "Samples", SAMPLES_COLUMNS);
     screen__right(screen, "Share", SHARE_COLUMNS);

@@ -5,12 +5,24 @@
 #include "tools/ledgers/live_ledger.h"
 #include "tools/ledgers/run_process.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 bool ledger_argument__is_pid(const char *given)
 {
     return given[0] && strspn(given, "0123456789") == strlen(given);
+}
+
+bool ledger_argument__pid(const char *given, pid_t *pid)
+{
+    unsigned long number = strtoul(given, NULL, 10);
+    if (number == 0 || number >= INT32_MAX) {
+        command__fail("there is no process %s", given);
+        return false;
+    }
+    *pid = (pid_t)number;
+    return run_process__follow(pid);
 }
 
 static char *find_newest_snapshot(void)
@@ -34,10 +46,8 @@ char *ledger_argument__path(const char *given)
         return path;
     }
     if (ledger_argument__is_pid(given)) {
-        unsigned long number = strtoul(given, NULL, 10);
-        pid_t pid = number < INT32_MAX ? (pid_t)number : 0;
-
-        return run_process__follow(&pid) ? live_ledger__find(pid) : NULL;
+        pid_t pid;
+        return ledger_argument__pid(given, &pid) ? live_ledger__find(pid) : NULL;
     }
     return strdup(given);
 }

@@ -245,8 +245,8 @@ static int show(const struct annotate_request *request, struct report_places *pl
         view_losses__add_json(&of_model);
         fputs("}\n", screen.out);
     } else if (model->skipped + places->skipped) {
-        fprintf(screen.out, "\n%" PRIu64 " records of the ledger are unreadable\n",
-                model->skipped + places->skipped);
+        fprintf(screen.out, "\n%s of the ledger unreadable\n",
+                quantity__counted(model->skipped + places->skipped, "record").text);
     }
     return EXIT_FINE;
 }

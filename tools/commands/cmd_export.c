@@ -7,6 +7,7 @@
 #include "tools/export/export_format.h"
 #include "tools/export/output_file.h"
 #include "tools/ledgers/rights.h"
+#include "tools/output/output_place.h"
 #include "tools/symbols/native_symbols.h"
 
 #include <stdio.h>
@@ -136,9 +137,22 @@ static int export_model(const struct export_request *request, const struct repor
     return status;
 }
 
+/* Neither over the ledger nor over the earlier snapshot. */
+static bool may_write(const struct export_request *request)
+{
+    static const char hint[] = "name another one with --output, or '-'";
+    const char *output = request->shared.output, *since = request->ledger.since;
+    if (!output || strcmp(output, "-") == 0)
+        return true;
+    return output_place__is_no_ledger(output, request->ledger.path, hint) &&
+           (!since || output_place__is_no_ledger(output, since, hint));
+}
+
 static int export_ledger(struct export_request *request)
 {
     const char *path = request->ledger.path, *since = request->ledger.since;
+    if (!may_write(request))
+        return EXIT_BAD_INPUT;
     struct ledger_reader *reader = ledger_selection__read(&request->ledger);
 
     if (!reader)

@@ -65,7 +65,7 @@ static error_t parse_list_option(int key, char *argument, struct argp_state *sta
         break;
     case ARGP_KEY_ARG:
         if (!found_ledgers__add(&request->given, argument)) {
-            command__fail("%s: %s", argument, strerror(errno));
+            command__fail("%s: cannot be opened: %s", argument, strerror(errno));
             request->is_wrong = true;
         }
         break;
@@ -93,7 +93,8 @@ struct listing {
     struct found_ledgers snapshots;
     struct text_store texts;
     bool allows_partial;
-    bool is_partial; /* one of them, and nobody allowed it */
+    bool is_partial;    /* one of them, and nobody allowed it */
+    bool is_unreadable; /* a file that was named */
 };
 
 /* Others' files may be made to hurt whoever opens them. */
@@ -127,6 +128,7 @@ static struct entry look_at(const struct found_ledger *found, struct listing *li
         const char *what = message + strlen(found->path);
 
         what += strncmp(what, ": ", 2) == 0 ? 2 : 0;
+        listing->is_unreadable |= found->is_given;
         entry.error = text__from_java(texts, what, strlen(what));
         return entry;
     }
@@ -246,12 +248,17 @@ static int list_text(struct listing *listing)
 }
 
 /* Whatever it is that is no orphan, or another user's, stays. */
-static int remove_orphans(const struct found_ledgers *live)
+static int remove_orphans(const struct found_ledgers *found)
 {
-    for (size_t i = 0; i < live->count; i++)
-        if (orphan_ledger__remove(live->items[i].path))
-            puts(live->items[i].path);
-    return EXIT_FINE;
+    int status = EXIT_FINE;
+    for (size_t i = 0; i < found->count; i++) {
+        const struct found_ledger *ledger = &found->items[i];
+        if (orphan_ledger__remove(ledger->path))
+            puts(ledger->path);
+        else if (ledger->is_given)
+            status = command__fail("%s: stays: it is no orphan of yours", ledger->path);
+    }
+    return status;
 }
 
 int cmd_list(int argc, char **argv)
@@ -282,5 +289,6 @@ int cmd_list(int argc, char **argv)
     found_ledgers__release(&listing.live);
     found_ledgers__release(&listing.snapshots);
     text_store__release(&listing.texts);
-    return partial_argument__status(status, listing.is_partial ? EXIT_BAD_INPUT : EXIT_FINE);
+    bool is_bad = listing.is_partial || listing.is_unreadable;
+    return partial_argument__status(status, is_bad ? EXIT_BAD_INPUT : EXIT_FINE);
 }

@@ -111,8 +111,9 @@ static void note_skipped(const struct merge_request *request, const struct ledge
 {
     for (size_t i = 0; i < request->count; i++)
         if (ledger_merge__skipped(merge, i))
-            command__note("%s: %" PRIu64 " records unreadable and left out, the first at %s",
+            command__note("%s: %" PRIu64 " record%s unreadable and left out, the first at %s",
                           request->paths[i], ledger_merge__skipped(merge, i),
+                          ledger_merge__skipped(merge, i) == 1 ? "" : "s",
                           ledger_merge__skipped_where(merge, i));
 }
 

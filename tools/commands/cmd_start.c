@@ -65,8 +65,7 @@ int cmd_start(int argc, char **argv)
         return EXIT_BAD_USAGE;
     char *path = live_ledger__of_running(request.pid, &header);
     if (!path)
-        status = command__fail("process %d is not profiled: treadle attach %d", (int)request.pid,
-                               (int)request.pid);
+        status = live_ledger__refuse(request.pid);
     else if (!ledger_header__is_stopped(&header) && !request.options.text)
         status = command__fail("process %d is being profiled: treadle status %d", (int)request.pid,
                                (int)request.pid);

@@ -211,20 +211,20 @@ static void folded_fact(const struct status *status)
     const char *name = "folded";
 
     if (header->folded_threads) {
-        fact_of(status, name, "%s ended threads, into rows of their kind, since %s",
-                quantity__count(header->folded_threads).text,
+        fact_of(status, name, "%s, into rows of their kind, since %s",
+                quantity__counted(header->folded_threads, "ended thread").text,
                 quantity__moment(header->epoch_ns + header->folded_since_ns).text);
         name = "";
     }
     if (times) {
-        fact_of(status, name, "a cold context %s times, since %s, to make room for others",
-                quantity__count(times).text,
+        fact_of(status, name, "a cold context %s, since %s, to make room for others",
+                quantity__counted(times, "time").text,
                 quantity__moment(header->epoch_ns + header->pruned_since_ns).text);
         name = "";
     }
     if (calls)
-        fact_of(status, name, "%s calls, into a row a method: their contexts have no room",
-                quantity__count(calls).text);
+        fact_of(status, name, "%s, into a row a method: their contexts have no room",
+                quantity__counted(calls, "call").text);
 }
 
 static void losses_facts(const struct status *status)
@@ -240,10 +240,12 @@ static void losses_facts(const struct status *status)
         fact_of(status, "partial", "%s", partial);
     for (unsigned i = 0; i < REPORT_LOSSES; i++) {
         struct report_loss loss = report_loss__of(header, i);
+        char text[LOSS_TEXT_BYTES];
 
         if (!loss.count)
             continue;
-        fact_of(status, name, "%s %s", quantity__count(loss.count).text, loss.meaning);
+        report_loss__text(&loss, text);
+        fact_of(status, name, "%s", text);
         name = "";
     }
     if (header->full_error)
@@ -404,26 +406,6 @@ static int show(const struct status_request *request, const char *path)
                                          status.ledger.missing_bytes, path, request->partial);
 }
 
-/* No ledger that is written now; perhaps one that cannot be read, or that a killed process left. */
-static int explain(pid_t pid)
-{
-    char message[512];
-    struct ledger_reader *reader;
-    char *path = live_ledger__find_quietly(pid);
-    int status;
-
-    if (!path)
-        return command__fail("process %d is not profiled: it has no ledger", (int)pid);
-    reader = live_ledger__read_as_it_is(path, message, sizeof(message));
-    status = reader ? command__fail("process %d is gone; what it left is read by: treadle report "
-                                    "%s",
-                                    (int)pid, path)
-                    : command__fail("%s", message);
-    ledger_reader__close(reader);
-    free(path);
-    return status;
-}
-
 int cmd_status(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -435,7 +417,7 @@ int cmd_status(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
     char *path = live_ledger__of_running(request.pid, &header);
-    status = path ? show(&request, path) : explain(request.pid);
+    status = path ? show(&request, path) : live_ledger__refuse(request.pid);
     free(path);
     return status;
 }

@@ -76,8 +76,7 @@ int cmd_stop(int argc, char **argv)
     if (path)
         status = stop(request.pid, &header);
     else
-        status = command__fail("process %d is not profiled: treadle attach %d", (int)request.pid,
-                               (int)request.pid);
+        status = live_ledger__refuse(request.pid);
     if (!status && request.pattern)
         status = live_ledger__dump(path, request.pattern, request.pid);
     free(path);

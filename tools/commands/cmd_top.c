@@ -1,5 +1,6 @@
 /* treadle top: which threads burn the machine now, and in which call path. */
 #include "native/ledger/ledger_time.h"
+#include "tools/arguments/ledger_argument.h"
 #include "tools/arguments/option_values.h"
 #include "tools/arguments/shared_options.h"
 #include "tools/arguments/thread_filter.h"
@@ -8,7 +9,6 @@
 #include "tools/ledgers/ledger_summary.h"
 #include "tools/ledgers/live_folders.h"
 #include "tools/ledgers/live_ledger.h"
-#include "tools/ledgers/run_process.h"
 #include "tools/output/text_table.h"
 #include "tools/report/memory.h"
 #include "tools/report/nearest.h"
@@ -223,27 +223,18 @@ static char *find_only_one(void)
     return path;
 }
 
-/* The pid that was named, or 0. */
-static pid_t named_pid(const char *source)
-{
-    if (!source || !source[0] || strspn(source, "0123456789") != strlen(source))
-        return 0;
-    unsigned long pid = strtoul(source, NULL, 10);
-    return pid < INT32_MAX ? (pid_t)pid : -1;
-}
-
 /* The path of the ledger, to be freed; NULL after a line that says why not. */
 static char *find_source(const char *source)
 {
-    pid_t pid = named_pid(source);
+    pid_t pid;
     struct ledger_header header;
     char *path;
 
     if (!source)
         return find_only_one();
-    if (!pid)
+    if (!ledger_argument__is_pid(source))
         return strdup(source);
-    if (!run_process__follow(&pid))
+    if (!ledger_argument__pid(source, &pid))
         return NULL;
     path = live_ledger__of_running(pid, &header);
     if (path && header.pid != pid) {

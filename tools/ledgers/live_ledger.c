@@ -114,9 +114,7 @@ char *live_ledger__find(pid_t pid)
     char *path = live_ledger__find_quietly(pid);
 
     if (!path)
-        command__fail("process %d has no ledger in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR or /tmp; "
-                      "`treadle list` shows those that have",
-                      (int)pid);
+        live_ledger__refuse(pid);
     return path;
 }
 
@@ -251,6 +249,44 @@ static void explain(const char *path, char *message, size_t message_bytes)
         snprintf(message, message_bytes, "%s: there is no memory for a copy of %u chunks", path,
                  header->chunks_used);
     ledger_reader__close(reader);
+}
+
+static bool is_running(pid_t pid)
+{
+    struct process_status process;
+
+    return pid > 0 && process_status__read(&process, pid) == 0 && !process.ended;
+}
+
+static int refuse_unprofiled(pid_t pid)
+{
+    if (!is_running(pid))
+        return command__fail("there is no process %d", (int)pid);
+    return command__fail("process %d is not profiled: it has no ledger in /dev/shm, "
+                         "$XDG_RUNTIME_DIR, $TMPDIR or /tmp; treadle attach %d",
+                         (int)pid, (int)pid);
+}
+
+int live_ledger__refuse(pid_t pid)
+{
+    char message[512];
+    struct ledger_reader *reader;
+    char *path = live_ledger__find_quietly(pid);
+    int status;
+
+    if (!path)
+        return refuse_unprofiled(pid);
+    reader = live_ledger__read_as_it_is(path, message, sizeof(message));
+    if (!reader)
+        status = command__fail("%s", message);
+    else if (is_running(pid)) /* the ledger is of an earlier process with this pid */
+        status = refuse_unprofiled(pid);
+    else
+        status = command__fail("process %d is gone; what it left is read by: treadle report %s",
+                               (int)pid, path);
+    ledger_reader__close(reader);
+    free(path);
+    return status;
 }
 
 struct ledger_reader *live_ledger__read_running(const char *path, char *message,

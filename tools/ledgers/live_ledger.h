@@ -9,12 +9,16 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Returns the path of the newest ledger of a process that the process's owner made, to be freed;
- * NULL after a line that lists the places that were searched. Also finds a ledger in another
- * folder (live-dir=), as long as the process runs and its maps can be read. */
+/* The path of the newest ledger of a process that its owner made, to be freed; NULL after a line
+ * of live_ledger__refuse. Also finds one that lies elsewhere (live-dir=), as long as the
+ * process runs and its maps can be read. */
 char *live_ledger__find(pid_t pid);
 
-/* The same without the line. */
+/* A line that says why a process has no ledger that is written now: there is no such process, it is
+ * not profiled, it was killed, or its ledger cannot be read. EXIT_BAD_INPUT. */
+int live_ledger__refuse(pid_t pid);
+
+/* The same as live_ledger__find without the line. */
 char *live_ledger__find_quietly(pid_t pid);
 
 /* Returns the path of the ledger that a running process writes now, to be freed, and the ledger's

@@ -38,8 +38,8 @@ int whole_file__write(const char *path, const char *bytes, size_t count)
     error = full_write__run(fd, bytes, count);
     if (close(fd) != 0 && !error)
         error = -errno;
-    if (!error && rename(temporary, path) != 0)
-        error = -errno;
+    if (!error)
+        error = full_write__put(temporary, path);
     if (error)
         unlink(temporary);
     return error;

@@ -1,28 +1,18 @@
 #include "tools/page/html_output.h"
 
 #include "tools/command.h"
+#include "tools/output/output_place.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_same_file(const char *path, const char *output)
-{
-    struct stat ledger, page;
-
-    return stat(path, &ledger) == 0 && stat(output, &page) == 0 && ledger.st_dev == page.st_dev &&
-           ledger.st_ino == page.st_ino;
-}
-
 bool html_output__check(const char *output, const char *ledger, const char *hint)
 {
     struct stat is;
-
-    if (is_same_file(ledger, output)) {
-        command__fail("%s: is the ledger itself; %s", output, hint);
+    if (!output_place__is_no_ledger(output, ledger, hint))
         return false;
-    }
     if (stat(output, &is) == 0 && !S_ISREG(is.st_mode)) {
         command__fail("%s: is no regular file; %s", output, hint);
         return false;

@@ -102,6 +102,14 @@ struct quantity quantity__count(uint64_t count)
     return short_scaled(number, names[unit]);
 }
 
+struct quantity quantity__counted(uint64_t count, const char *one)
+{
+    struct quantity result;
+    snprintf(result.text, sizeof(result.text), "%.12s %.16s%s", quantity__count(count).text, one,
+             count == 1 ? "" : "s");
+    return result;
+}
+
 struct quantity quantity__moment(uint64_t epoch_ns)
 {
     struct quantity result = {"?"};

@@ -26,6 +26,9 @@ struct quantity quantity__bytes(uint64_t bytes);
 /* 12 345, 1.234 M, 12.3 G */
 struct quantity quantity__count(uint64_t count);
 
+/* "1 sample", "12 345 samples": `one` is what a single one is called. */
+struct quantity quantity__counted(uint64_t count, const char *one);
+
 /* 2026-11-21 15:54:31, local time, of ns since the epoch. */
 struct quantity quantity__moment(uint64_t epoch_ns);
 

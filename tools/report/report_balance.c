@@ -2,6 +2,7 @@
 
 #include "native/cost/cost_model.h"
 #include "native/metrics/kernel_metrics.h"
+#include "tools/report/quantity.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -160,23 +161,31 @@ const char *report_events__name(uint32_t event_mode)
 struct report_loss report_loss__of(const struct ledger_header *header, unsigned index)
 {
     const struct report_loss losses[REPORT_LOSSES] = {
-        {header->dropped_enters, "calls not recorded, their cost is charged to the caller",
+        {header->dropped_enters, "call", "calls not recorded, their cost is charged to the caller",
          "dropped_events"},
-        {header->dropped_threads, "threads not recorded", "dropped_threads"},
-        {header->dropped_side_values, "metric values not charged to a method",
+        {header->dropped_threads, "thread", "threads not recorded", "dropped_threads"},
+        {header->dropped_side_values, "metric value", "metric values not charged to a method",
          "dropped_side_values"},
-        {header->unfollowed_mounts,
+        {header->unfollowed_mounts, "mount",
          "mounts of virtual threads: their calls are not recorded, their CPU is their carriers'",
          "unfollowed_mounts"},
-        {header->resynchronised, "exits that did not match the current method", "resynchronised"},
-        {header->dropped_samples, "samples dropped: there was no room for them", "dropped_samples"},
-        {header->homeless_samples, "samples of kernel threads that have no row",
+        {header->resynchronised, "exit", "exits that did not match the current method",
+         "resynchronised"},
+        {header->dropped_samples, "sample", "samples dropped: there was no room for them",
+         "dropped_samples"},
+        {header->homeless_samples, "sample", "samples of kernel threads that have no row",
          "homeless_samples"},
-        {header->lost_tallies, "samples that `report --check` has no, or not all, methods of",
-         "lost_tallies"},
+        {header->lost_tallies, "sample",
+         "samples that `report --check` has no, or not all, methods of", "lost_tallies"},
     };
 
     return losses[index];
+}
+
+void report_loss__text(const struct report_loss *loss, char text[LOSS_TEXT_BYTES])
+{
+    snprintf(text, LOSS_TEXT_BYTES, "%s%s", quantity__counted(loss->count, loss->one).text,
+             loss->meaning + strlen(loss->one) + 1);
 }
 
 uint64_t report_source__missing(const struct report_model *model, enum ledger_metric_source source)

@@ -64,13 +64,18 @@ const char *report_events__name(uint32_t event_mode);
 /* What was lost, if anything: a count, what it means to people and what scripts call it. */
 struct report_loss {
     uint64_t count;
-    const char *meaning;
+    const char *one;     /* what is lost, a single one */
+    const char *meaning; /* of several: begins with `one` and an s */
     const char *key;
 };
 
 #define REPORT_LOSSES 8u
 
 struct report_loss report_loss__of(const struct ledger_header *header, unsigned index);
+
+/* "1 sample dropped: …", "12 samples dropped: …" */
+#define LOSS_TEXT_BYTES 128u
+void report_loss__text(const struct report_loss *loss, char text[LOSS_TEXT_BYTES]);
 
 /* The metrics (bits of enum ledger_metric) of a source that was refused; 0 if it was not. */
 uint64_t report_source__missing(const struct report_model *model, enum ledger_metric_source source);

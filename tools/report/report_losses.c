@@ -88,10 +88,10 @@ static void add_full(struct list *list, const struct report_model *model)
 
     if (error == ENOMEM && report_folded__times(model) && thread)
         add(list, "full", "full", 0,
-            "the ledger reached max-mem (%s): cold contexts were folded %s times, none with more "
+            "the ledger reached max-mem (%s): cold contexts were folded %s, none with more "
             "than %s of its thread's CPU; raise it to keep more",
             quantity__bytes(header->max_bytes).text,
-            quantity__count(report_folded__times(model)).text,
+            quantity__counted(report_folded__times(model), "time").text,
             quantity__share(most_ns, thread->cpu_ns).text);
     else if (error == ENOMEM)
         add(list, "full", "full", 0,
@@ -120,17 +120,16 @@ size_t report_losses__of(const struct report_model *model,
             "of the earlier snapshot %s", partial);
     for (unsigned i = 0; i < REPORT_LOSSES; i++) {
         struct report_loss loss = report_loss__of(&model->header, i);
-
+        char text[LOSS_TEXT_BYTES];
+        report_loss__text(&loss, text);
         if (loss.count)
-            add(&list, "lost", loss.key, loss.count, "%s %s", quantity__count(loss.count).text,
-                loss.meaning);
+            add(&list, "lost", loss.key, loss.count, "%s", text);
     }
     /* Where a file ends too early is one of them, and told already. */
     bool is_told = model->skipped == 1 && model->missing_bytes > model->header.missing_bytes;
     if (model->skipped && !is_told)
-        add(&list, "lost", "skipped_records", model->skipped,
-            "%s records unreadable, the first at %s", quantity__count(model->skipped).text,
-            model->skipped_where);
+        add(&list, "lost", "skipped_records", model->skipped, "%s unreadable, the first at %s",
+            quantity__counted(model->skipped, "record").text, model->skipped_where);
     add_full(&list, model);
     return list.count;
 }

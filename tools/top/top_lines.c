@@ -269,9 +269,9 @@ static char *balance_line(const struct top_view *view)
                  quantity__ns(interval->cpu_ns).text, quantity__ns(interval->charged_ns).text,
                  losses, quantity__count(interval__per_second(interval, interval->calls)).text);
     if (interval->cut)
-        snprintf(line + length, sizeof(line) - (size_t)length, "; %" PRIu32 " rows cut",
-                 interval->cut);
-    return printable_line(view, line);
+        snprintf(line + length, sizeof(line) - (size_t)length, "; %s cut",
+                 quantity__counted(interval->cut, "row").text);
+    return top_line__text(view, line);
 }
 
 char *top_line__head(const struct top_view *view, unsigned line)
@@ -349,8 +349,8 @@ char *top_line__path_title(const struct top_view *view, const struct interval_ro
     char line[LINE_BYTES];
 
     if (path->count && above)
-        snprintf(line, sizeof(line), "hot path of %s below %" PRIu32 " frames: cum, base, calls",
-                 name, above);
+        snprintf(line, sizeof(line), "hot path of %s below %s: cum, base, calls", name,
+                 quantity__counted(above, "frame").text);
     else if (path->count)
         snprintf(line, sizeof(line), "hot path of %s: cum, base, calls", name);
     else

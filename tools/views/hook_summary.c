@@ -34,8 +34,8 @@ void hook_summary__rule(const struct ledger_header *header, char text[HOOKS_TEXT
                                : "not hooked: what include=/exclude= leave out");
 
     if (header->filtered_methods)
-        snprintf(text + used, HOOKS_TEXT_BYTES - used, " (%s methods so far)",
-                 quantity__count(header->filtered_methods).text);
+        snprintf(text + used, HOOKS_TEXT_BYTES - used, " (%s so far)",
+                 quantity__counted(header->filtered_methods, "method").text);
 }
 
 void hook_summary__unhooked_reasons(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])

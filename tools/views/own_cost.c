@@ -21,9 +21,10 @@ void own_cost__text(const struct report_own_cost *cost, char text[HOOKS_TEXT_BYT
     size_t used = add_part(text, 0, "hooks about", parts->hooks_ns);
 
     if (used && cost->calls)
-        used += (size_t)snprintf(
-            text + used, HOOKS_TEXT_BYTES - used, " (%s calls, %" PRIu64 ".%" PRIu64 " ns each)",
-            quantity__count(cost->calls).text, cost->call_ps / 1000, cost->call_ps % 1000 / 100);
+        used += (size_t)snprintf(text + used, HOOKS_TEXT_BYTES - used,
+                                 " (%s, %" PRIu64 ".%" PRIu64 " ns each)",
+                                 quantity__counted(cost->calls, "call").text, cost->call_ps / 1000,
+                                 cost->call_ps % 1000 / 100);
     used = add_part(text, used, "samples", parts->samples_ns);
     used = add_part(text, used, "its threads", parts->threads_ns);
     used = add_part(text, used, "changing classes", parts->classes_ns);

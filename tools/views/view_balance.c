@@ -291,8 +291,8 @@ static void kernel_threads_line(const struct view *view)
     bool less = farthest->charged_cpu_ns > farthest->kernel_cpu_ns;
     uint64_t apart_ns = less ? farthest->charged_cpu_ns - farthest->kernel_cpu_ns
                              : farthest->kernel_cpu_ns - farthest->charged_cpu_ns;
-    snprintf(text, sizeof(text), "%" PRIu32 " kernel threads, the farthest",
-             model->kernel_thread_count);
+    snprintf(text, sizeof(text), "%s, the farthest",
+             quantity__counted(model->kernel_thread_count, "kernel thread").text);
     fputs("  ", view->screen.out);
     screen__left(&view->screen, text, 31);
     snprintf(text, sizeof(text), "%s%s",

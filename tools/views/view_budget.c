@@ -37,8 +37,8 @@ static void append_silent(const struct report_model *model, char text[HOOKS_TEXT
     uint64_t methods = model->header.hooked_methods;
 
     if (model->header.overhead_ppm || count.silent)
-        append(text, used, "; %s of %s methods fell silent", quantity__count(count.silent).text,
-               quantity__count(methods > count.silent ? methods : count.silent).text);
+        append(text, used, "; %s of %s fell silent", quantity__count(count.silent).text,
+               quantity__counted(methods > count.silent ? methods : count.silent, "method").text);
     if (count.muted)
         append(text, used, " (%s for now)", quantity__count(count.muted).text);
     if (count.again)
@@ -136,8 +136,8 @@ void view_budget__recent_text(const struct ledger_header *header, char text[HOOK
                quantity__share(header->recent_own_ns, header->recent_cpu_ns).text,
                quantity__ns(header->recent_wall_ns).text);
     if (header->overhead_ppm && header->rate_max && header->rate_max != UINT32_MAX)
-        append(text, &used, "%sa method may be called %s times a second just now", used ? "; " : "",
-               quantity__count(header->rate_max).text);
+        append(text, &used, "%sa method may be called %s a second just now", used ? "; " : "",
+               quantity__counted(header->rate_max, "time").text);
 }
 
 void view_budget__add_recent(json_t *budget, const struct ledger_header *header)

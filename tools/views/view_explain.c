@@ -34,10 +34,10 @@ static void silence_text(const struct report_model *model, const struct report_h
 
     text[0] = '\0';
     if (hooking->calls)
-        used = (size_t)snprintf(text, WHY_BYTES, "after about %s calls, ",
-                                quantity__count(hooking->calls).text);
-    used += (size_t)snprintf(text + used, WHY_BYTES - used, "at %s calls a second",
-                             quantity__count(hooking->rate).text);
+        used = (size_t)snprintf(text, WHY_BYTES, "after about %s, ",
+                                quantity__counted(hooking->calls, "call").text);
+    used += (size_t)snprintf(text + used, WHY_BYTES - used, "at %s a second",
+                             quantity__counted(hooking->rate, "call").text);
     if (hooking->rate_max)
         used +=
             (size_t)snprintf(text + used, WHY_BYTES - used, " where the budget of %s allowed %s",
@@ -88,8 +88,8 @@ static void planned_reason(const struct report_model *model, const struct explan
                                    "not hooked from the beginning: plan= knows it as too hot");
 
     if (hooking && hooking->rate)
-        snprintf(text + used, REASON_BYTES - used, ", with %s calls a second in that run",
-                 quantity__count(hooking->rate).text);
+        snprintf(text + used, REASON_BYTES - used, ", with %s a second in that run",
+                 quantity__counted(hooking->rate, "call").text);
 }
 
 static void taken_in_reason(const struct report_model *model, const struct explanation *one,

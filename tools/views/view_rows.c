@@ -36,7 +36,7 @@ void view_row__thread(const struct view *view, const struct report_thread *threa
     fprintf(out, ", %s)  %s CPU, %s wall, ", thread->flags & THREAD_TERMINATED ? "ended" : "alive",
             quantity__ns(thread->cpu_ns).text, quantity__ns(thread->wall_ns).text);
     view_row__calls(thread->calls, thread->is_partial, calls);
-    fprintf(out, "%s calls\n", calls);
+    fprintf(out, "%s call%s\n", calls, thread->calls == 1 ? "" : "s");
     free(name);
 }
 
@@ -119,9 +119,9 @@ void view_row__title(const struct view *view, const char *what, const char *valu
         threads += view->selected[i] ? count : 0;
         all += count;
     }
-    fprintf(view->screen.out, "%s%s%s, %s in %s, %" PRIu64 " of %" PRIu64 " threads\n",
+    fprintf(view->screen.out, "%s%s%s, %s in %s, %" PRIu64 " of %" PRIu64 " thread%s\n",
             screen__bold(&view->screen), what, screen__plain(&view->screen), values,
-            report_column__name(view->column), threads, all);
+            report_column__name(view->column), threads, all, all == 1 ? "" : "s");
     if (view->model->header.overhead_ppm)
         view_head__text(view);
     if (!threads)
