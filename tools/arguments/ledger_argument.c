@@ -17,6 +17,7 @@ bool ledger_argument__is_pid(const char *given)
 bool ledger_argument__pid(const char *given, pid_t *pid)
 {
     unsigned long number = strtoul(given, NULL, 10);
+
     if (number == 0 || number >= INT32_MAX) {
         command__fail("there is no process %s", given);
         return false;
@@ -47,6 +48,7 @@ char *ledger_argument__path(const char *given)
     }
     if (ledger_argument__is_pid(given)) {
         pid_t pid;
+
         return ledger_argument__pid(given, &pid) ? live_ledger__find(pid) : NULL;
     }
     return strdup(given);

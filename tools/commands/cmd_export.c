@@ -142,6 +142,7 @@ static bool may_write(const struct export_request *request)
 {
     static const char hint[] = "name another one with --output, or '-'";
     const char *output = request->shared.output, *since = request->ledger.since;
+
     if (!output || strcmp(output, "-") == 0)
         return true;
     return output_place__is_no_ledger(output, request->ledger.path, hint) &&
@@ -151,6 +152,7 @@ static bool may_write(const struct export_request *request)
 static int export_ledger(struct export_request *request)
 {
     const char *path = request->ledger.path, *since = request->ledger.since;
+
     if (!may_write(request))
         return EXIT_BAD_INPUT;
     struct ledger_reader *reader = ledger_selection__read(&request->ledger);

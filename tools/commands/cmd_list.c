@@ -251,8 +251,10 @@ static int list_text(struct listing *listing)
 static int remove_orphans(const struct found_ledgers *found)
 {
     int status = EXIT_FINE;
+
     for (size_t i = 0; i < found->count; i++) {
         const struct found_ledger *ledger = &found->items[i];
+
         if (orphan_ledger__remove(ledger->path))
             puts(ledger->path);
         else if (ledger->is_given)

@@ -11,6 +11,7 @@ static void add_record(struct ledger_merge *merge, const struct merge_input *inp
                        const struct report_hooking *hooking, ledger_ref method)
 {
     ledger_ref ref = merge__take(merge, LEDGER_HOOKINGS, sizeof(struct ledger_hooking));
+
     if (!ref)
         return;
     *(struct ledger_hooking *)ledger__at(&merge->ledger, ref) = (struct ledger_hooking){
@@ -39,6 +40,7 @@ bool *merge_left_out__add(struct ledger_merge *merge, struct merge_input *input)
         const struct report_method_record *record = &model->method_records[i];
         const struct report_hooking *hooking = report_hooking__of(model, record->method);
         ledger_ref method = merge__method(input, record->ref);
+
         if (!hooking || !hooking->is_left_out || hooking->state != HOOKING_OFF || !method)
             continue;
         left_out[record->ref] = true;

@@ -235,6 +235,7 @@ static void copy_hooking(struct ledger_merge *merge, struct merge_input *input, 
 {
     const struct ledger_hooking *record = ledger_reader__hooking(input->reader, ref);
     ledger_ref method = merge__method(input, record->method);
+
     if (method && left_out && left_out[record->method])
         return;
     if (!method) {

@@ -11,6 +11,7 @@
 bool html_output__check(const char *output, const char *ledger, const char *hint)
 {
     struct stat is;
+
     if (!output_place__is_no_ledger(output, ledger, hint))
         return false;
     if (stat(output, &is) == 0 && !S_ISREG(is.st_mode)) {

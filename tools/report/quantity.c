@@ -105,6 +105,7 @@ struct quantity quantity__count(uint64_t count)
 struct quantity quantity__counted(uint64_t count, const char *one)
 {
     struct quantity result;
+
     snprintf(result.text, sizeof(result.text), "%.12s %.16s%s", quantity__count(count).text, one,
              count == 1 ? "" : "s");
     return result;

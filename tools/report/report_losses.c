@@ -121,6 +121,7 @@ size_t report_losses__of(const struct report_model *model,
     for (unsigned i = 0; i < REPORT_LOSSES; i++) {
         struct report_loss loss = report_loss__of(&model->header, i);
         char text[LOSS_TEXT_BYTES];
+
         report_loss__text(&loss, text);
         if (loss.count)
             add(&list, "lost", loss.key, loss.count, "%s", text);

@@ -42,6 +42,7 @@ struct diff_pair view_diff__pair(const struct diff_view *view, const uint64_t va
 static struct quantity marked(const char *mark, struct quantity number)
 {
     struct quantity result;
+
     snprintf(result.text, sizeof(result.text), "%s%.*s", mark, (int)sizeof(result.text) - 4,
              number.text);
     return result;
@@ -50,6 +51,7 @@ static struct quantity marked(const char *mark, struct quantity number)
 struct quantity view_diff__value(struct diff_pair pair, unsigned side, enum metric_unit unit)
 {
     const char *mark = text__is_utf8_locale() ? "≥" : ">=";
+
     return marked(pair.at_least && pair.at_least[side] ? mark : "",
                   quantity__of(pair.values[side], unit));
 }
@@ -58,6 +60,7 @@ struct quantity view_diff__value(struct diff_pair pair, unsigned side, enum metr
 static const char *mark_of(struct diff_pair pair)
 {
     bool is_utf8 = text__is_utf8_locale();
+
     if (!pair.at_least || (!pair.at_least[DIFF_A] && !pair.at_least[DIFF_B]))
         return "";
     if (pair.at_least[DIFF_A] && pair.at_least[DIFF_B])
@@ -70,6 +73,7 @@ static const char *mark_of(struct diff_pair pair)
 struct quantity view_diff__change(struct diff_pair pair, enum metric_unit unit)
 {
     struct diff_change change = diff_change__of(pair.values);
+
     return marked(mark_of(pair), with_sign(change, quantity__of(change.size, unit)));
 }
 
@@ -79,6 +83,7 @@ struct quantity view_diff__percent(struct diff_pair pair)
     struct quantity result = {""};
     uint64_t a = pair.values[DIFF_A];
     uint64_t b = pair.values[DIFF_B];
+
     if (a && !change.less && change.size / FACTOR_FROM >= a)
         snprintf(result.text, sizeof(result.text), "x %.3g", (double)b / (double)a);
     else if (a)

@@ -31,6 +31,7 @@ static json_t *pair_json(struct diff_pair pair)
 {
     static const char *const keys[DIFF_SIDES] = {"a_at_least", "b_at_least"};
     json_t *object = values_json(pair.values);
+
     for (unsigned side = DIFF_A; side < DIFF_SIDES; side++)
         if (pair.at_least && pair.at_least[side])
             json_object_set_new(object, keys[side], json_true());
@@ -47,6 +48,7 @@ static json_t *errable_json(const struct diff_view *view, struct diff_pair pair,
                             const double squares[DIFF_SIDES])
 {
     json_t *object = pair_json(pair);
+
     if (view->diff->has_errors)
         json_object_set_new(object, "error_ns", json_row__integer(diff_change__error(squares)));
     return object;

@@ -132,6 +132,7 @@ int view_spawn__text(const struct view *view)
     struct shown shown = arrange(view);
     FILE *out = view->screen.out;
     int error = 0;
+
     fprintf(out, "%sWho started whom%s, Cum with all threads below, %u of %u thread%s\n",
             screen__bold(&view->screen), screen__plain(&view->screen), shown.tree->thread_count,
             view->model->thread_count, view->model->thread_count == 1 ? "" : "s");
