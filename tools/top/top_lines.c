@@ -271,7 +271,7 @@ static char *balance_line(const struct top_view *view)
     if (interval->cut)
         snprintf(line + length, sizeof(line) - (size_t)length, "; %s cut",
                  quantity__counted(interval->cut, "row").text);
-    return top_line__text(view, line);
+    return printable_line(view, line);
 }
 
 char *top_line__head(const struct top_view *view, unsigned line)
