@@ -422,7 +422,11 @@ static void stand_where_it_stands(struct kernel_thread *kernel_thread,
                      __ATOMIC_RELAXED);
     call_tree__forget_returns(tree);
     tree->current = call_tree__node(tree, mend->to);
-    tree->lost_depth |= CALL_TREE_UNSEEN;
+    tree->lost_depth = (tree->lost_depth & ~CALL_TREE_ON_FLOOR) | CALL_TREE_UNSEEN;
+    /* The tokens count the frames up to the old position. A frame that is on the stack after all
+     * would leave the new position with its token, at the root to no node at all. */
+    tree->floor = 0;
+    renew_tokens(tree);
     kernel_thread__publish(kernel_thread);
 }
 

@@ -234,6 +234,35 @@ static void an_event_comes_first(void **state)
     }
 }
 
+/* Samples may be wrong: the frames that they did not find leave with their tokens, and the thread
+ * stays where it was put, below its root, instead of going up from there. */
+static void frames_that_are_there_after_all(void **state)
+{
+    (void)state;
+    struct stage *stage = make();
+    struct kernel_thread *mine = stage->mine;
+    const struct ledger_node *root = node_at(&world->ledger, stage->root);
+    call_tree__go_to(&mine->tree, stage->root, 0);
+    uint64_t m = kernel_thread__push(mine, 'M');
+    uint64_t a = kernel_thread__push(mine, 'A');
+    note_event(stage);
+    for (uint64_t i = 0; i < 3; i++)
+        (void)note(stage, stage->root, 400 + i);
+    kernel_thread__mend(mine);
+    assert_ptr_equal(mine->tree.current, root);
+    kernel_thread__pop(mine, a);
+    assert_ptr_equal(mine->tree.current, root);
+    kernel_thread__pop(mine, m);
+    assert_ptr_equal(mine->tree.current, root);
+    uint64_t c = kernel_thread__push(mine, 'C');
+    assert_ptr_equal(node_at(&world->ledger, mine->tree.current->parent), root);
+    kernel_thread__catch(mine, m);
+    assert_int_equal(mine->tree.current->key, 'C');
+    kernel_thread__pop(mine, c);
+    assert_ptr_equal(mine->tree.current, root);
+    assert_int_equal(mine->record->current, stage->root);
+}
+
 /* What was asked may be under way. */
 static void what_was_asked_stays(void **state)
 {
@@ -325,6 +354,7 @@ int main(void)
         cmocka_unit_test(threads_are_apart),
         cmocka_unit_test(the_thread_goes_there),
         cmocka_unit_test(an_event_comes_first),
+        cmocka_unit_test(frames_that_are_there_after_all),
         cmocka_unit_test(what_was_asked_stays),
         cmocka_unit_test(one_that_never_came_by_is_put_right_at_once),
     };
