@@ -41,6 +41,8 @@ void named_frames__add_java(struct named_frames *frames, struct java_method *met
 {
     struct named_frame *frame = method ? add_frame(frames, NODE_SAMPLED) : NULL;
 
+    if (!method && frames->count < frames->above_unnamed)
+        frames->above_unnamed = frames->count;
     if (!frame)
         return;
     frame->java = method;
@@ -154,6 +156,7 @@ void frame_names__read(struct frame_names *names, const struct sample *sample, b
                        struct named_frames *frames)
 {
     frames->count = frames->kernel = 0;
+    frames->above_unnamed = UINT32_MAX;
     frames->top_code = NULL;
     add_kernel(names, frames, sample);
     for (uint32_t i = 0; i < sample->frame_count; i++) {

@@ -37,6 +37,7 @@ struct named_frames {
     uint32_t walked;                  /* of these, seen now; those below are what was known */
     uint32_t kernel;                  /* of these, the kernel's: the first */
     uint32_t top_count;               /* of these, in the innermost piece of code */
+    uint32_t above_unnamed;           /* of these, above the youngest Java frame without a name */
     struct compiled_method *top_code; /* where the top frame is a compiled one */
     struct named_frame frame[NAMED_FRAMES_MAX];
 };
@@ -63,8 +64,8 @@ void frame_names__init(struct frame_names *names, struct ledger *ledger,
                        struct compiled_code *code);
 
 /* The frames of a sample, replacing what was in frames. Those of a virtual thread end where its
- * continuation was entered. Frames without a name are left out, and so are those beyond
- * NAMED_FRAMES_MAX. */
+ * continuation was entered. Frames without a name, as of methods whose class is gone by now, are
+ * left out, and so are those beyond NAMED_FRAMES_MAX. */
 void frame_names__read(struct frame_names *names, const struct sample *sample, bool is_virtual,
                        struct named_frames *frames);
 

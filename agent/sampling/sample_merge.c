@@ -66,6 +66,8 @@ static uint32_t frames_above(struct sample_merge *merge, const struct sample *sa
     for (uint32_t i = 0; i < frames->count; i++)
         if (frames->frame[i].java == method)
             return i;
+    if (frames->above_unnamed <= frames->count)
+        return frames->above_unnamed; /* that frame is the node's, as far as one can tell */
     /* The walk did not come so far: what it saw lies above. If it came to the end, an exit of the
      * node is about to be heard. */
     return sample->failure == SAMPLE_IS_WHOLE && !(sample->flags & SAMPLE_IS_PARTIAL)
@@ -159,7 +161,7 @@ static ledger_ref standing_in_whole(struct sample_merge *merge, ledger_ref ref, 
 }
 
 /* The sample's node, or the next one above it that is on the stack. None: the walk did not come to
- * any, nor to the end. */
+ * any, nor to the end, or the stack has frames that cannot be told. */
 static ledger_ref standing(struct sample_merge *merge, const struct sample *sample)
 {
     const struct named_frames *frames = &merge->room.frames;
@@ -171,6 +173,9 @@ static ledger_ref standing(struct sample_merge *merge, const struct sample *samp
     const struct ledger_node *node = ledger__at(merge->ledger, ref);
 
     if (!node->method && !is_whole)
+        return 0;
+    /* The frame of a node above it may be the one without a name. */
+    if (ref != sample->node && frames->above_unnamed <= at)
         return 0;
     /* What is inlined where compiled code was interrupted is not certain. */
     if (ref != sample->node && frames->top_code && node->method && at < frames->top_count)

@@ -61,6 +61,7 @@ static struct stage *make(enum ledger_thread_kind kind)
         const char name[] = {(char)letter, '\0'};
         fake_method__make(&in_memory[letter], "pkg/Class", name, "()V");
     }
+    fake_method__make(&in_memory['!'], "pkg/Gone", "gone", "no signature");
     fake_method__make(&in_memory['$'], "jdk/internal/vm/Continuation", "enterSpecial", "()V");
     assert_int_equal(ledger__create(&stage->ledger, NULL, MIB), 0);
     stage->maker.ledger = &stage->ledger;
@@ -89,8 +90,8 @@ static uint64_t identity_of_code(void)
     return code_blob__identity(&blob);
 }
 
-/* Innermost first: a letter is an interpreted frame at bytecode 3, `.` the kernel, a digit an
- * address in the compiled code. */
+/* Innermost first: a letter is an interpreted frame at bytecode 3, `!` one of a method that is
+ * gone, `.` the kernel, a digit an address in the compiled code. */
 static struct sample *fill(struct stage *stage, const char *frames, ledger_ref node)
 {
     struct sample *sample = &stage->raw.sample;
@@ -475,6 +476,24 @@ static void what_is_inlined_on_top_is_not_certain(void **state)
     check_corrected(stage, 1, m, "java A 1 0 0\n");
 }
 
+/* B's class was unloaded before the samples were merged: its frame has no name, and may be there
+ * all the same. Where that frame lies below A, B is over. */
+static void a_frame_without_a_name_may_be_any(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    ledger_ref in_b = play_on(stage, "B");
+    merge_thrice(stage, "p ! A M", in_b, 0);
+    check_corrected(stage, 0, in_b, "java p 3 0 3\n");
+    stage = make(THREAD_PLATFORM);
+    merge_thrice(stage, "p A ! M", play_on(stage, "B"), 0);
+    check_corrected(stage, 1, stage->a, "java p 1 0 1\n");
+    stage = make(THREAD_PLATFORM);
+    in_b = play_on(stage, "B");
+    merge_thrice(stage, "p ! A", in_b, SAMPLE_IS_PARTIAL);
+    check_corrected(stage, 0, in_b, "java p 3 0 3\n");
+}
+
 /* The sample was taken before its node was folded, and is merged after. */
 static void a_sample_of_a_folded_node_goes_where_that_went(void **state)
 {
@@ -529,6 +548,7 @@ int main(void)
         cmocka_unit_test(levels_of_a_part_of_the_stack),
         cmocka_unit_test(a_stack_of_another_time_tells_nothing),
         cmocka_unit_test(what_is_inlined_on_top_is_not_certain),
+        cmocka_unit_test(a_frame_without_a_name_may_be_any),
         cmocka_unit_test(a_sample_of_a_folded_node_goes_where_that_went),
         cmocka_unit_test(a_full_ledger_drops_samples),
     };
