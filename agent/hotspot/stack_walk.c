@@ -60,7 +60,8 @@ static uint64_t load(const struct walk *walk, uint64_t address)
     return is_on_stack(walk, address) ? *(const uint64_t *)(uintptr_t)address : 0;
 }
 
-/* Can that be where a call returns to? */
+/* Can that be where a call returns to? The interpreter pushes an entry of its own, which no call
+ * instruction precedes, before it jumps to the method. */
 static bool is_return_address(const struct walk *walk, uint64_t address)
 {
     struct code_function function;
@@ -68,7 +69,7 @@ static bool is_return_address(const struct walk *walk, uint64_t address)
 
     if (code_cache__may_hold(&walk->walker->code, address))
         return code_cache__find(&walk->walker->code, address, &blob) && address > blob.code &&
-               machine_code__follows_call(address);
+               (blob.kind == BLOB_INTERPRETER || machine_code__follows_call(address));
     return code_images__find(walk->walker->images, address, &function) &&
            machine_code__follows_call(address);
 }
