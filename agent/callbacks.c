@@ -7,6 +7,7 @@
 #include "agent/housekeeping.h"
 #include "agent/method_events.h"
 #include "agent/profiling.h"
+#include "agent/threads/lasting_calls.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/virtual_threads.h"
 
@@ -132,6 +133,7 @@ static int add_capabilities(struct agent *agent)
     };
 
     virtual_threads__add_capabilities(agent->jvmti, &capabilities);
+    lasting_calls__add_capabilities(&capabilities);
     if (agent->options.sample != LEDGER_SAMPLE_NONE)
         sampler__add_capabilities(&capabilities);
     return (int)(*agent->jvmti)->AddCapabilities(agent->jvmti, &capabilities);

@@ -4,6 +4,7 @@
 #include "agent/host/log.h"
 #include "agent/host/own_thread.h"
 #include "agent/methods/class_name.h"
+#include "agent/threads/lasting_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #define PAUSE_FACTOR    6u
 #define TRIES_MOST      4u
 #define IDLE_NS         (10ull * NS_PER_S) /* until the next look whether any method is due */
+#define LASTED_NS       (60ull * NS_PER_S) /* a class whose calls last is left alone for so long */
 #define LOADED_NS       (2ull * NS_PER_S)  /* a class may be on its way into the JVM for so long */
 #define STACK_BYTES     (512u * 1024u)
 #define NAME_BYTES      1024u
@@ -34,13 +36,42 @@ void hook_renewal__init(struct hook_renewal *renewal)
 
 /* ---- the thread that changes classes ---- */
 
+/* Classes whose calls last are left as they are, for some time. */
+static void leave_out_lasting(struct hook_renewal *renewal, JNIEnv *jni)
+{
+    uint64_t now_ns = ledger_time__now_ns(renewal->time);
+    struct lasting_calls calls;
+    uint32_t count = 0;
+
+    lasting_calls__find(&calls, renewal->hooks->jvmti, jni);
+    for (uint32_t i = 0; i < renewal->count; i++) {
+        uint32_t id = renewal->methods[i];
+        const struct numbered_method *method = method_numbers__get(&renewal->hooks->methods, id);
+        struct method_quota *quota = &renewal->quotas->methods[id];
+
+        if (!lasting_calls__has(&calls, numbered_class__name(method->class))) {
+            renewal->methods[count++] = id;
+            continue;
+        }
+        quota->lasted_ns = now_ns;
+        quota->weight = 0;
+        hook_quotas__favour(quota, false);
+    }
+    log__line(LOG_DEBUG, "%u methods are in classes whose calls last", renewal->count - count);
+    renewal->count = count;
+    lasting_calls__release(&calls);
+}
+
 static void change(struct hook_renewal *renewal, JNIEnv *jni)
 {
     uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-    class_changes__renew(renewal->hooks, jni, renewal->methods, renewal->count);
+    leave_out_lasting(renewal, jni);
+    if (renewal->count) {
+        class_changes__renew(renewal->hooks, jni, renewal->methods, renewal->count);
+        atomic_store(&renewal->changed_ns, ledger_time__now_ns(renewal->time));
+    }
     atomic_fetch_add(&renewal->took_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began);
-    atomic_store(&renewal->changed_ns, ledger_time__now_ns(renewal->time));
     atomic_store(&renewal->changing, false);
 }
 
@@ -103,7 +134,8 @@ static bool is_due(const struct hook_renewal *renewal, uint32_t method, uint64_t
     uint32_t tries = quota->renewals + !quota->from_ns; /* a plan has tried it once */
     uint64_t pause_ns = PAUSE_NS;
 
-    if (quota->renewals >= TRIES_MOST || !hook_quotas__is_off(renewal->quotas, method))
+    if (quota->renewals >= TRIES_MOST || !hook_quotas__is_off(renewal->quotas, method) ||
+        (quota->lasted_ns && now_ns - quota->lasted_ns < LASTED_NS))
         return false;
     for (uint32_t i = 0; i < tries; i++)
         pause_ns *= PAUSE_FACTOR;
@@ -305,13 +337,15 @@ static void renew(struct hook_renewal *renewal, const struct budget_second *seco
 static void learn_price(struct hook_renewal *renewal)
 {
     uint64_t took_ns = atomic_load(&renewal->took_ns);
-    double price_ns =
-        (double)(took_ns - renewal->took_before_ns + renewal->recompiled_once) / renewal->count;
+    double price_ns = (double)(took_ns - renewal->took_before_ns + renewal->recompiled_once);
 
     renewal->took_before_ns = took_ns;
+    renewal->is_new = false;
+    if (!renewal->count)
+        return;
+    price_ns /= renewal->count;
     price_ns = price_ns > PRICE_LEAST_NS ? price_ns : PRICE_LEAST_NS;
     renewal->price_ns = (renewal->price_ns + price_ns) / 2;
-    renewal->is_new = false;
     log__line(LOG_DEBUG, "hooks were put back into %u methods, at %.2f ms each", renewal->count,
               price_ns / 1e6);
 }

@@ -5,7 +5,7 @@
  * CPU time lies inside exact calls. Methods that were called least when they were silenced come
  * next. A method that is silenced again is tried again later, each time after a longer pause, and
  * only a few times: the number of class changes is bounded by the number of methods, not by the
- * running time.
+ * running time. A class whose calls last (agent/threads/lasting_calls.h) is left as it is.
  *
  * The cost of a change is measured: the time of the change itself, and the additional CPU time of
  * the compilers in the seconds after it. Both are in the account (agent/host/own_cost.h), and the

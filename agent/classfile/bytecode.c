@@ -239,3 +239,14 @@ uint8_t bytecode__inverse(uint8_t opcode)
         return opcode ^ 1u;
     return (uint8_t)(((opcode + 1u) ^ 1u) - 1u);
 }
+
+bool bytecode__is_in_loop(const uint8_t *code, uint32_t length, uint32_t at)
+{
+    uint32_t bytes;
+
+    for (uint32_t pc = 0; pc < length && (bytes = bytecode__length(code, length, pc)); pc += bytes)
+        for (uint32_t i = 0; pc >= at && i < bytecode__target_count(code, pc); i++)
+            if (bytecode__target(code, pc, i) <= at)
+                return true;
+    return false;
+}

@@ -109,6 +109,9 @@ uint32_t bytecode__length(const uint8_t *code, uint32_t end, uint32_t pc);
 uint32_t bytecode__target_count(const uint8_t *code, uint32_t pc);
 int64_t bytecode__target(const uint8_t *code, uint32_t pc, uint32_t which);
 
+/* True if the instruction at `at` is in a loop: between a jump back and its target. */
+bool bytecode__is_in_loop(const uint8_t *code, uint32_t length, uint32_t at);
+
 /* Offset of a switch's first operand behind its padding, for an instruction at pc. */
 static inline uint32_t bytecode__switch_operands(uint32_t pc)
 {

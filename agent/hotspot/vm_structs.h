@@ -39,6 +39,8 @@ struct vm_structs {
     int32_t nmethod_method;
     int32_t nmethod_level; /* 0 where compiled by nobody, 1 to 3: C1, 4: C2 */
     int32_t nmethod_compile_id;
+    int32_t nmethod_osr_next; /* the next piece of code of the class that is entered in a loop */
+    int32_t klass_osr_first;
 
     /* Debug information; what there is differs from version to version. */
     int32_t blob_data_offset;
@@ -58,6 +60,7 @@ struct vm_structs {
     int32_t pc_scope_offset;
 
     int32_t method_const; /* Method */
+    int32_t method_code;
     int32_t const_constants;
     int32_t const_code_size;
     int32_t const_name;

@@ -101,6 +101,20 @@ static void switches_have_their_targets(void **state)
     assert_int_equal(bytecode__target(code, 1, 3), 0);
 }
 
+/* for (i = 0; i < 10; i++); compiled with the test at the end: the loop is from 5 to 11. */
+static void a_loop_is_between_a_jump_back_and_its_target(void **state)
+{
+    static const uint8_t code[] = {0x03, 0x3c, 0xa7, 0,    6,    0x84, 1,   1,
+                                   0x1b, 0x10, 10,   0xa1, 0xff, 0xfa, 0xb1};
+    static const uint32_t inside[] = {5, 8, 9, 11}, outside[] = {0, 1, 2, 14};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
+        assert_true(bytecode__is_in_loop(code, sizeof code, inside[i]));
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
+        assert_false(bytecode__is_in_loop(code, sizeof code, outside[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +122,7 @@ int main(void)
         cmocka_unit_test(stack_effects_are_those_of_the_specification),
         cmocka_unit_test(an_inverse_is_its_inverses_inverse),
         cmocka_unit_test(switches_have_their_targets),
+        cmocka_unit_test(a_loop_is_between_a_jump_back_and_its_target),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
