@@ -172,9 +172,11 @@ static void settle_metrics(const struct settlement *settlement, struct ledger_th
 struct open_account {
     struct ledger_kernel_thread *record;
     struct ledger_node *node;
-    uint64_t known_ns; /* CPU that is in the books: of its thread, and of those before it */
-    uint64_t rest_ns;  /* … and what is not; of a carrier: at the most */
-    bool is_read;      /* rest_ns and the record's kernel_cpu_ns, which may be 0 */
+    uint64_t known_ns;   /* CPU that is in the books: of its thread, and of those before it */
+    uint64_t rest_ns;    /* … and what is not; of a carrier: at the most */
+    bool is_gone;        /* the thread ended while profiling was stopped; … */
+    uint64_t stopped_ns; /* … by then, profiled, it had used this */
+    bool is_read;        /* rest_ns and the record's kernel_cpu_ns, which may be 0 */
 };
 
 /* The node to which the uncharged rest goes: the current node, or the root if the current node is
@@ -188,7 +190,26 @@ static struct ledger_node *open_node(const struct ledger *copy,
     return ref ? ledger__at(copy, ref) : NULL;
 }
 
-/* All that takes its time. False if there is nothing to settle: the thread is gone. */
+/* What the thread had used when profiling stopped. False: profiling runs, or that is not known. */
+static bool read_stopped(const struct settlement *settlement,
+                         const struct ledger_kernel_thread *record, struct task_status *status,
+                         uint64_t *cpu_ns)
+{
+    const struct ledger_header *header = settlement->copy->header;
+    const struct ledger_unprofiled *unprofiled =
+        find_unprofiled((void *)(uintptr_t)settlement, record->tid, record->start_ticks);
+
+    if (header->profiling || !unprofiled)
+        return false;
+    *status = (struct task_status){.bits = header->metrics_totals};
+    for (unsigned metric = 0; metric < LEDGER_METRIC_SLOTS; metric++)
+        status->value[metric] = unprofiled->value[metric] + unprofiled->stopped_value[metric];
+    *cpu_ns = unprofiled->stopped_cpu_ns;
+    return true;
+}
+
+/* All that takes its time. False if there is nothing to settle: the thread is gone, and what it
+ * had used is not known. */
 static bool open_account(const struct settlement *settlement, struct ledger_kernel_thread *record,
                          struct open_account *account)
 {
@@ -197,9 +218,10 @@ static bool open_account(const struct settlement *settlement, struct ledger_kern
     struct task_status status;
 
     /* The clock of a recycled tid is another thread's. */
-    if (task_status__read(&status, settlement->pid, record->tid, copy->header->metrics_totals) !=
-            0 ||
-        (record->start_ticks && record->start_ticks != status.start_ticks))
+    account->is_gone = task_status__read(&status, settlement->pid, record->tid,
+                                         copy->header->metrics_totals) != 0 ||
+                       (record->start_ticks && record->start_ticks != status.start_ticks);
+    if (account->is_gone && !read_stopped(settlement, record, &status, &account->stopped_ns))
         return false;
     account->record = record;
     account->node = open_node(copy, record, thread);
@@ -225,11 +247,14 @@ static void read_rest(const struct settlement *settlement, struct open_account *
     struct ledger_kernel_thread *record = account->record;
     uint64_t cpu_ns;
 
-    if (task_cpu__read(settlement->pid, record->tid, &cpu_ns) != 0)
+    if (account->is_gone)
+        cpu_ns = account->stopped_ns;
+    else if (task_cpu__read(settlement->pid, record->tid, &cpu_ns) == 0)
+        cpu_ns = unprofiled__cpu_ns(
+            find_unprofiled((void *)(uintptr_t)settlement, record->tid, record->start_ticks),
+            settlement->copy->header->profiling, cpu_ns);
+    else
         return;
-    cpu_ns = unprofiled__cpu_ns(
-        find_unprofiled((void *)(uintptr_t)settlement, record->tid, record->start_ticks),
-        settlement->copy->header->profiling, cpu_ns);
     account->is_read = true;
     record->kernel_cpu_ns = cpu_ns;
     account->rest_ns = cpu_ns > account->known_ns ? cpu_ns - account->known_ns : 0;
