@@ -22,6 +22,7 @@
 #define PAUSE_FACTOR    6u
 #define TRIES_MOST      4u
 #define IDLE_NS         (10ull * NS_PER_S) /* until the next look whether any method is due */
+#define LOOK_NS         NS_PER_S           /* for calls that last */
 #define LASTED_NS       (60ull * NS_PER_S) /* a class whose calls last is left alone for so long */
 #define LOADED_NS       (2ull * NS_PER_S)  /* a class may be on its way into the JVM for so long */
 #define STACK_BYTES     (512u * 1024u)
@@ -43,7 +44,7 @@ static void leave_out_lasting(struct hook_renewal *renewal, JNIEnv *jni)
     struct lasting_calls calls;
     uint32_t count = 0;
 
-    lasting_calls__find(&calls, renewal->hooks->jvmti, jni);
+    lasting_calls__find(&calls, renewal->hooks->jvmti, jni, LASTING_PROBABLY, LOOK_NS);
     for (uint32_t i = 0; i < renewal->count; i++) {
         uint32_t id = renewal->methods[i];
         const struct numbered_method *method = method_numbers__get(&renewal->hooks->methods, id);

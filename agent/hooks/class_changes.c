@@ -2,6 +2,7 @@
 
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/interface_hooks.h"
+#include "agent/hooks/left_alone_classes.h"
 #include "agent/hooks/loaded_classes.h"
 #include "agent/host/jvmti_event.h"
 
@@ -54,7 +55,8 @@ void class_changes__renew(struct class_hooks *hooks, JNIEnv *jni, const uint32_t
     if (atomic_load(&hooks->wanted)) {
         for (uint32_t i = 0; i < count; i++)
             (void)begin_renewal(hooks, methods[i]);
-        (void)loaded_classes__transform(hooks, jni, is_renewed, class_hooks__note_refused, NULL);
+        (void)loaded_classes__transform(hooks, jni, is_renewed, left_alone_classes__note_refused,
+                                        NULL);
         for (uint32_t i = 0; i < count; i++)
             (void)end_renewal(hooks, methods[i]);
         method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
@@ -82,38 +84,53 @@ static void renew_all(struct class_hooks *hooks,
         (void)step(hooks, i);
 }
 
-/* Twice: a class whose loading had begun before is not in the JVM's list at first. */
+/* A start is to be short, and to hook what it can. */
+#define LOOK_NS 300000000u
+
+static void find_lasting(struct class_hooks *hooks, JNIEnv *jni)
+{
+    lasting_calls__find(&hooks->lasting, hooks->jvmti, jni, LASTING_SURELY, LOOK_NS);
+}
+
+/* Where every call is wanted, classes of running loops are changed as well. Twice: a class whose
+ * loading had begun before is not in the JVM's list at first. */
 void class_changes__insert(struct class_hooks *hooks, JNIEnv *jni)
 {
     struct listed_classes listed = {0};
 
     pthread_mutex_lock(&hooks->change_lock);
+    if (hooks->everywhere && hooks->quotas->methods && !hooks->interfaces_may_change)
+        find_lasting(hooks, jni);
     renew_all(hooks, begin_renewal);
     method_numbers__unmark(&hooks->methods, CLASS_SEEN);
     atomic_store(&hooks->wanted, true);
     set_event(hooks, true);
     if (loaded_classes__transform(hooks, jni, class_hooks__is_to_be_hooked,
-                                  class_hooks__note_refused, &listed) > 0 &&
+                                  left_alone_classes__note_refused, &listed) > 0 &&
         hooks->everywhere)
         (void)loaded_classes__transform(hooks, jni, class_hooks__is_to_be_hooked,
-                                        class_hooks__note_refused, &listed);
+                                        left_alone_classes__note_refused, &listed);
     listed_classes__release(&listed);
     if (!hooks->everywhere)
         set_event(hooks, false);
     interface_hooks__release(hooks, jni);
     renew_all(hooks, end_start);
     method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
+    lasting_calls__release(&hooks->lasting);
     pthread_mutex_unlock(&hooks->change_lock);
 }
 
 void class_changes__remove(struct class_hooks *hooks, JNIEnv *jni)
 {
     pthread_mutex_lock(&hooks->change_lock);
+    if (hooks->everywhere)
+        find_lasting(hooks, jni);
     atomic_store(&hooks->wanted, false);
     set_event(hooks, true);
-    (void)loaded_classes__transform(hooks, jni, is_hooked, class_hooks__note_refused, NULL);
+    (void)loaded_classes__transform(hooks, jni, is_hooked, left_alone_classes__note_refused, NULL);
     interface_hooks__hold(hooks, jni);
     method_numbers__unmark(&hooks->methods, CLASS_HOOKED);
     set_event(hooks, false);
+    lasting_calls__release(&hooks->lasting);
     pthread_mutex_unlock(&hooks->change_lock);
 }

@@ -4,6 +4,7 @@
 #include "agent/classfile/trivial_method.h"
 #include "agent/hooks/class_listing.h"
 #include "agent/hooks/interface_hooks.h"
+#include "agent/hooks/left_alone_classes.h"
 #include "agent/hooks/left_out_methods.h"
 #include "agent/host/log.h"
 #include "agent/methods/class_name.h"
@@ -117,7 +118,7 @@ int class_hooks__begin(struct class_hooks *hooks, JNIEnv *jni,
 }
 
 /* Of the default set's loaders: the JDK's own classes. */
-static bool is_jdk_loader(const struct class_hooks *hooks, JNIEnv *jni, jobject loader)
+bool class_hooks__is_jdk_loader(const struct class_hooks *hooks, JNIEnv *jni, jobject loader)
 {
     return !loader ||
            (hooks->platform_loader && (*jni)->IsSameObject(jni, loader, hooks->platform_loader));
@@ -343,39 +344,13 @@ static bool is_wanted_class(struct class_hooks *hooks, JNIEnv *jni, jobject load
     if (!loader && name && strcmp(name, VIRTUAL_THREAD_CLASS) == 0 &&
         atomic_load(&hooks->starts_wanted))
         return true;
-    if (!hooks->everywhere || (!hooks->filter->include && is_jdk_loader(hooks, jni, loader)))
+    if (!hooks->everywhere ||
+        (!hooks->filter->include && class_hooks__is_jdk_loader(hooks, jni, loader)))
         return false;
     if (!name)
         return true;
     class = method_numbers__find_class(&hooks->methods, name);
     return !hook_class__is_ours(name) && !(class && numbered_class__is(class, CLASS_REFUSED));
-}
-
-/* Once, as the mark tells. */
-static void note_unchanged(struct class_hooks *hooks, const char *name, enum unhooked_reason reason,
-                           enum class_mark mark, const struct class_listing *listing)
-{
-    struct class_text text = {(const uint8_t *)name, (uint32_t)strlen(name)};
-    struct numbered_class *class = method_numbers__class(&hooks->methods, text);
-
-    if (!class || !numbered_class__mark(class, mark))
-        return;
-    ledger__count(&hooks->ledger->header->unhooked[reason], 1);
-    class_listing__write(listing, hooks->ledger, class, 1 + (uint32_t)reason);
-}
-
-void class_hooks__note_interface(struct class_hooks *hooks, const char *name,
-                                 const struct class_listing *listing)
-{
-    note_unchanged(hooks, name, UNHOOKED_INTERFACE, CLASS_COUNTED, listing);
-}
-
-void class_hooks__note_refused(struct class_hooks *hooks, const char *name, jvmtiError error)
-{
-    const struct class_listing nothing = {0};
-
-    note_unchanged(hooks, name, UNHOOKED_REFUSED, CLASS_REFUSED, &nothing);
-    log__line(LOG_INFO, "the JVM does not transform %s (JVMTI error %d)", name, (int)error);
 }
 
 static bool makes_virtual_threads(jobject loader, const char *name)
@@ -394,7 +369,7 @@ static void hook_starts(struct class_hooks *hooks, JNIEnv *jni)
     if ((*jni)->ExceptionCheck(jni))
         (*jni)->ExceptionClear(jni);
     if (error)
-        class_hooks__note_refused(hooks, VIRTUAL_THREAD_CLASS, error);
+        left_alone_classes__note_refused(hooks, VIRTUAL_THREAD_CLASS, error);
 }
 
 void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, bool is_loaded,
@@ -404,7 +379,7 @@ void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, bool is_lo
 {
     struct class_look look = {.hooks = hooks,
                               .is_boot = loader == NULL,
-                              .is_jdk = is_jdk_loader(hooks, jni, loader),
+                              .is_jdk = class_hooks__is_jdk_loader(hooks, jni, loader),
                               .is_loaded = is_loaded};
     struct class_rewrite rewrite;
     uint64_t began;

@@ -19,6 +19,7 @@
 #include "agent/methods/method_filter.h"
 #include "agent/methods/method_numbers.h"
 #include "agent/methods/plan.h"
+#include "agent/threads/lasting_calls.h"
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_time.h"
 
@@ -26,8 +27,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-
-struct class_listing;
 
 struct class_hooks {
     /* what the hooks work with; set before they begin */
@@ -54,7 +53,9 @@ struct class_hooks {
     _Atomic bool
         starts_wanted;   /* that class is to have hooks: the program may make virtual threads */
     _Atomic bool wanted; /* classes are to have hooks */
-    bool interfaces_may_change; /* no other thread can be loading classes yet */
+    struct lasting_calls lasting; /* during a change: the classes to be left as they are; under
+                                     change_lock */
+    bool interfaces_may_change;   /* no other thread can be loading classes yet */
 };
 
 /* To be called once, when the JVM can run Java. The natives become those of the hook class, see
@@ -65,18 +66,13 @@ int class_hooks__begin(struct class_hooks *hooks, JNIEnv *jni,
 /* Sets the methods to be hooked from the next insert on. The two filters are swapped. */
 void class_hooks__set_filter(struct class_hooks *hooks, struct method_filter *filter);
 
+/* True of the boot and the platform loader. */
+bool class_hooks__is_jdk_loader(const struct class_hooks *hooks, JNIEnv *jni, jobject loader);
+
 /* True if the loaded class is to have hooks and has none yet. A choose_class of
  * agent/hooks/loaded_classes.h. */
 bool class_hooks__is_to_be_hooked(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
                                   const char *name);
-
-/* The JVM refuses to change the class: noted in the ledger and in a log line. */
-void class_hooks__note_refused(struct class_hooks *hooks, const char *name, jvmtiError error);
-
-/* The class is an interface that is not changed any more: noted in the ledger, with the methods
- * that have no hooks for this reason. */
-void class_hooks__note_interface(struct class_hooks *hooks, const char *name,
-                                 const struct class_listing *listing);
 
 /* A call_tree_resolve; context is the struct class_hooks, key is the number that the hooks pass. */
 ledger_ref class_hooks__resolve(void *context, uint64_t key);

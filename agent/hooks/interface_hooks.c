@@ -2,53 +2,12 @@
 
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/class_listing.h"
+#include "agent/hooks/left_alone_classes.h"
 #include "agent/methods/class_name.h"
 #include "agent/methods/hook_class.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define ACC_ABSTRACT 0x0400
-
-static struct class_text text_of(const char *text)
-{
-    return (struct class_text){(const uint8_t *)text, (uint32_t)strlen(text)};
-}
-
-/* If hooks could be in it. */
-static void list_method(jvmtiEnv *jvmti, jmethodID method, struct class_listing *listing)
-{
-    jint modifiers = ACC_ABSTRACT;
-    char *name = NULL, *descriptor = NULL;
-
-    if ((*jvmti)->GetMethodModifiers(jvmti, method, &modifiers) != JVMTI_ERROR_NONE ||
-        modifiers & ACC_ABSTRACT ||
-        (*jvmti)->GetMethodName(jvmti, method, &name, &descriptor, NULL) != JVMTI_ERROR_NONE)
-        return;
-    if (strcmp(name, "<clinit>") != 0)
-        class_listing__add(listing, (uint8_t)(CHOICE_UNHOOKED + UNHOOKED_INTERFACE), text_of(name),
-                           text_of(descriptor));
-    (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
-    (*jvmti)->Deallocate(jvmti, (unsigned char *)descriptor);
-}
-
-/* The ledger says so if there is anything that hooks could be in. */
-static void note(struct class_hooks *hooks, jclass class, const char *name)
-{
-    jvmtiEnv *jvmti = hooks->jvmti;
-    struct class_listing listing = {0};
-    jmethodID *methods;
-    jint count;
-
-    if ((*jvmti)->GetClassMethods(jvmti, class, &count, &methods) != JVMTI_ERROR_NONE)
-        return;
-    for (jint i = 0; i < count; i++)
-        list_method(jvmti, methods[i], &listing);
-    (*jvmti)->Deallocate(jvmti, (unsigned char *)methods);
-    if (listing.length)
-        class_hooks__note_interface(hooks, name, &listing);
-    class_listing__release(&listing);
-}
 
 bool interface_hooks__must_stay(struct class_hooks *hooks, jclass class, const char *name)
 {
@@ -61,7 +20,7 @@ bool interface_hooks__must_stay(struct class_hooks *hooks, jclass class, const c
         return false;
     if (!known ||
         (!numbered_class__is(known, CLASS_KEPT) && !numbered_class__is(known, CLASS_COUNTED)))
-        note(hooks, class, name);
+        left_alone_classes__note(hooks, class, name, UNHOOKED_INTERFACE, CLASS_COUNTED);
     return true;
 }
 

@@ -8,6 +8,9 @@
  *   - while profiling is stopped, and where a later filter leaves a method out, its hooks are muted
  *     (agent/methods/hook_class.h): a call then costs some loads, and is not heard.
  *
+ * Hooks in a class whose loop lasts at a stop (agent/threads/lasting_calls.h) stay from then on in
+ * the same way.
+ *
  * For the thread that changes classes, under class_hooks.change_lock. Not for hooks.
  */
 #ifndef TREADLE_INTERFACE_HOOKS_H
@@ -25,7 +28,7 @@ struct method_filter;
  * noted as left alone; name is internal. */
 bool interface_hooks__must_stay(struct class_hooks *hooks, jclass class, const char *name);
 
-/* The interface got the hooks that were passed to method_numbers__set_hooked. Any thread. */
+/* The class got the hooks that were passed to method_numbers__set_hooked. Any thread. */
 void interface_hooks__keep(struct class_hooks *hooks, struct numbered_class *class, bool is_jdk);
 
 /* True if the filter admits the method, which keeps its hooks. */

@@ -2,6 +2,7 @@
 
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/interface_hooks.h"
+#include "agent/hooks/left_alone_classes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,24 @@ static bool is_modifiable(jvmtiEnv *jvmti, jclass class)
     return (*jvmti)->IsModifiableClass(jvmti, class, &modifiable) == JVMTI_ERROR_NONE && modifiable;
 }
 
+/* A class that a running loop is in stays as it is: without hooks, or with hooks that are muted
+ * when they are not wanted (agent/hooks/interface_hooks.h). */
+static bool must_stay_for_loop(struct class_hooks *hooks, JNIEnv *jni, jobject loader, jclass class,
+                               const char *name)
+{
+    struct numbered_class *known = method_numbers__find_class(&hooks->methods, name);
+
+    if (known && numbered_class__is(known, CLASS_KEPT))
+        return true;
+    if (!lasting_calls__has(&hooks->lasting, name))
+        return false;
+    if (known && numbered_class__is(known, CLASS_HOOKED))
+        interface_hooks__keep(hooks, known, class_hooks__is_jdk_loader(hooks, jni, loader));
+    else
+        left_alone_classes__note(hooks, class, name, UNHOOKED_LOOPING, CLASS_LOOPING);
+    return true;
+}
+
 static bool is_chosen(struct class_hooks *hooks, JNIEnv *jni, choose_class choose, jclass class)
 {
     jvmtiEnv *jvmti = hooks->jvmti;
@@ -49,7 +68,8 @@ static bool is_chosen(struct class_hooks *hooks, JNIEnv *jni, choose_class choos
 
     if (name && (*jvmti)->GetClassLoader(jvmti, class, &loader) == JVMTI_ERROR_NONE)
         chosen = choose(hooks, jni, loader, name) && is_modifiable(jvmti, class) &&
-                 !interface_hooks__must_stay(hooks, class, name);
+                 !interface_hooks__must_stay(hooks, class, name) &&
+                 !must_stay_for_loop(hooks, jni, loader, class, name);
     if (loader)
         (*jni)->DeleteLocalRef(jni, loader);
     (*jvmti)->Deallocate(jvmti, (unsigned char *)name);

@@ -8,16 +8,17 @@
 #include <time.h>
 
 #define LOOKS        3
-#define BUSY_LOOK_NS 200000000 /* a thread is busy that uses … */
-#define BUSY_NS      2000000   /* … so much of it */
-#define LASTING_NS   400000000 /* between two looks at a stack */
+#define BUSY_PERCENT 1 /* a thread is busy that uses so much of a processor */
 #define FRAMES_MAX   512
+#define NS_PER_S     1000000000u
 
 /* What a look is made with. */
 struct looking {
     jvmtiEnv *jvmti;
     JNIEnv *jni;
     struct vm_structs structs;
+    enum lasting_doubt doubt;
+    uint64_t turn_ns; /* between two looks, and before the first one */
     struct lasting_calls *found;
     jvmtiFrameInfo frames[FRAMES_MAX];
 };
@@ -40,9 +41,10 @@ void lasting_calls__add_capabilities(jvmtiCapabilities *capabilities)
     capabilities->can_get_bytecodes = 1;
 }
 
-static void wait_ns(long ns)
+static void wait_ns(uint64_t ns)
 {
-    const struct timespec pause = {.tv_nsec = ns};
+    const struct timespec pause = {.tv_sec = (time_t)(ns / NS_PER_S),
+                                   .tv_nsec = (long)(ns % NS_PER_S)};
 
     (void)nanosleep(&pause, NULL);
 }
@@ -74,7 +76,7 @@ static void watch(struct looking *looking, struct watched_thread *watched)
     jint count;
 
     if ((*jvmti)->GetThreadCpuTime(jvmti, watched->thread, &cpu_ns) != JVMTI_ERROR_NONE ||
-        cpu_ns - watched->cpu_ns < BUSY_NS)
+        (uint64_t)(cpu_ns - watched->cpu_ns) < looking->turn_ns * BUSY_PERCENT / 100)
         return;
     count = oldest_frames(jvmti, watched->thread, looking->frames);
     watched->calls = malloc((size_t)count * sizeof(*watched->calls));
@@ -120,55 +122,67 @@ static void add_name(struct lasting_calls *calls, const char *name)
         calls->count++;
 }
 
-/* At every look. */
-static bool was_in_loop(jvmtiEnv *jvmti, const struct watched_call *call)
+/* At so many looks the call stood in a loop. */
+static unsigned looks_in_loop(jvmtiEnv *jvmti, const struct watched_call *call)
 {
     unsigned char *code = NULL;
     jint length = 0;
-    unsigned look = 0;
+    unsigned looks = 0;
 
     if ((*jvmti)->GetBytecodes(jvmti, call->method, &length, &code) != JVMTI_ERROR_NONE)
-        return false; /* a native method */
-    while (look < LOOKS &&
-           bytecode__is_in_loop(code, (uint32_t)length, (uint32_t)call->location[look]))
-        look++;
+        return 0; /* a native method */
+    for (unsigned i = 0; i < LOOKS; i++)
+        looks += bytecode__is_in_loop(code, (uint32_t)length, (uint32_t)call->location[i]);
     (*jvmti)->Deallocate(jvmti, code);
-    return look == LOOKS;
+    return looks;
 }
 
-static void add_class_of(const struct looking *looking, const struct watched_call *call)
+/* Returns whether the call stood in a loop. */
+static bool judge(const struct looking *looking, const struct watched_call *call)
 {
     jvmtiEnv *jvmti = looking->jvmti;
     jclass class = NULL;
     char *signature = NULL;
+    unsigned looks;
 
     /* The class is not unloaded as long as there is a reference to it. */
     if ((*jvmti)->GetMethodDeclaringClass(jvmti, call->method, &class) != JVMTI_ERROR_NONE)
-        return;
-    if (was_in_loop(jvmti, call) && method_code__may_run(&looking->structs, call->method) &&
+        return false;
+    looks = looks_in_loop(jvmti, call);
+    if (looks == LOOKS && method_code__may_run(&looking->structs, call->method) &&
         (*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) == JVMTI_ERROR_NONE) {
         signature[strlen(signature) - 1] = '\0'; /* L…; */
         add_name(looking->found, signature + 1);
     }
     (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
     (*looking->jni)->DeleteLocalRef(looking->jni, class);
+    return looks > 0;
+}
+
+/* What a loop calls at one place may be another call at each look. */
+static void judge_all(const struct looking *looking, const struct watched_thread *watched)
+{
+    bool is_certain = true;
+
+    for (jint i = 0; i < watched->count && (is_certain || looking->doubt == LASTING_PROBABLY); i++)
+        if (judge(looking, &watched->calls[i]))
+            is_certain = false;
 }
 
 static void look_again_and_again(struct looking *looking, struct watched_thread *watched,
                                  jint count)
 {
-    wait_ns(BUSY_LOOK_NS);
+    wait_ns(looking->turn_ns);
     for (jint i = 0; i < count; i++)
         watch(looking, &watched[i]);
     for (unsigned look = 1; look < LOOKS; look++) {
-        wait_ns(LASTING_NS);
+        wait_ns(looking->turn_ns);
         for (jint i = 0; i < count; i++)
             if (watched[i].count)
                 watch_again(looking, &watched[i], look);
     }
     for (jint i = 0; i < count; i++)
-        for (jint call = 0; call < watched[i].count; call++)
-            add_class_of(looking, &watched[i].calls[call]);
+        judge_all(looking, &watched[i]);
 }
 
 static void look(struct looking *looking, const jthread *threads, jint count)
@@ -188,7 +202,8 @@ static void look(struct looking *looking, const jthread *threads, jint count)
     free(watched);
 }
 
-void lasting_calls__find(struct lasting_calls *calls, jvmtiEnv *jvmti, JNIEnv *jni)
+void lasting_calls__find(struct lasting_calls *calls, jvmtiEnv *jvmti, JNIEnv *jni,
+                         enum lasting_doubt doubt, uint64_t look_ns)
 {
     struct looking *looking = malloc(sizeof(*looking));
     const char *missing;
@@ -201,7 +216,8 @@ void lasting_calls__find(struct lasting_calls *calls, jvmtiEnv *jvmti, JNIEnv *j
     looking->jvmti = jvmti;
     looking->jni = jni;
     looking->found = calls;
-    /* Of a JVM without what that reads every method may run as machine code. */
+    looking->doubt = doubt;
+    looking->turn_ns = look_ns / LOOKS;
     if (!vm_structs__read(&looking->structs, &missing))
         looking->structs.vm_major_version = NULL;
     if ((*jvmti)->GetAllThreads(jvmti, &count, &threads) == JVMTI_ERROR_NONE)

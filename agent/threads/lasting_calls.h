@@ -15,6 +15,12 @@
 #include <jvmti.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+enum lasting_doubt {
+    LASTING_PROBABLY, /* a loop that calls a method again and again looks like one call of it */
+    LASTING_SURELY,   /* of each thread, the oldest call in a loop alone */
+};
 
 struct lasting_calls {
     char **classes; /* internal names, each once */
@@ -24,10 +30,10 @@ struct lasting_calls {
 void lasting_calls__add_capabilities(jvmtiCapabilities *capabilities);
 
 /* Finds the classes with calls that last in a loop and may run as machine code: looks at the stacks
- * of the threads that use CPU, three times, which takes a second. A call that a caller makes at all
- * looks at one place counts as one call. Of a stack the 512 oldest frames are looked at. Without
- * memory nothing is found. For a thread that may run Java and wait. */
-void lasting_calls__find(struct lasting_calls *calls, jvmtiEnv *jvmti, JNIEnv *jni);
+ * of the threads that use CPU, three times within look_ns. Of a stack the 512 oldest frames are
+ * looked at. Without memory nothing is found. For a thread that may run Java and wait. */
+void lasting_calls__find(struct lasting_calls *calls, jvmtiEnv *jvmti, JNIEnv *jni,
+                         enum lasting_doubt doubt, uint64_t look_ns);
 
 /* True if the class with that internal name is one of them. */
 bool lasting_calls__has(const struct lasting_calls *calls, const char *class_name);

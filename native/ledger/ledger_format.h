@@ -133,6 +133,7 @@ enum unhooked_reason {
     UNHOOKED_VERSION,
     UNHOOKED_REFUSED,
     UNHOOKED_INTERFACE, /* loaded before the filter asked for hooks */
+    UNHOOKED_LOOPING,   /* a loop of the class lasted when hooks were to be put in */
     UNHOOKED_COUNT,
 };
 

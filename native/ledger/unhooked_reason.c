@@ -18,6 +18,7 @@ static const struct {
     [UNHOOKED_VERSION] = {"version", "class file version out of 45 to 69"},
     [UNHOOKED_REFUSED] = {"refused", "the JVM refused the change"},
     [UNHOOKED_INTERFACE] = {"interface", "interfaces that are loaded are not changed"},
+    [UNHOOKED_LOOPING] = {"looping", "a change would leave a running loop interpreted"},
 };
 
 static bool is_known(enum unhooked_reason reason)

@@ -1,12 +1,15 @@
+import java.lang.management.ManagementFactory;
 import java.util.Scanner;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A loop that lasts as long as the program, beside another class. At first both call a method of their own a hundred
- * thousand times. `slow N` calls the other class's method N times, twenty times a second; the answer is `done`.
+ * A loop that lasts, in a class beside another class. At first both call a method of their own a hundred thousand
+ * times. `slow N` calls the other class's method N times, twenty times a second; the answer is `done`. `cpu` answers
+ * the CPU time in ns of the thread that the loop is in; `over` ends the loop and the thread.
  */
 public class LastingLoop {
     static volatile long result;
+    static volatile boolean over;
 
     static class Loop implements Runnable {
         static long sum;
@@ -21,7 +24,7 @@ public class LastingLoop {
             for (int i = 0; i < 100_000; i++) {
                 visit();
             }
-            while (result >= 0) {
+            while (!over) {
                 for (int i = 0; i < 1_000_000; i++) {
                     sum += i ^ sum << 1;
                 }
@@ -55,9 +58,20 @@ public class LastingLoop {
         loop.start();
         Other.burst();
         System.out.println("ready");
-        for (Scanner in = new Scanner(System.in); in.hasNext() && in.next().equals("slow");) {
-            slow(in.nextInt());
-            System.out.println("done");
+        for (Scanner in = new Scanner(System.in); in.hasNext();) {
+            switch (in.next()) {
+                case "slow":
+                    slow(in.nextInt());
+                    System.out.println("done");
+                    break;
+                case "cpu":
+                    System.out.println(ManagementFactory.getThreadMXBean().getThreadCpuTime(loop.getId()));
+                    break;
+                default:
+                    over = true;
+                    loop.join();
+                    System.out.println("over");
+            }
         }
     }
 }
