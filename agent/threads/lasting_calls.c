@@ -79,7 +79,8 @@ static void watch(struct looking *looking, struct watched_thread *watched)
         (uint64_t)(cpu_ns - watched->cpu_ns) < looking->turn_ns * BUSY_PERCENT / 100)
         return;
     count = oldest_frames(jvmti, watched->thread, looking->frames);
-    watched->calls = malloc((size_t)count * sizeof(*watched->calls));
+    if (count)
+        watched->calls = calloc((size_t)count, sizeof(*watched->calls));
     if (!watched->calls)
         return;
     watched->count = count;
