@@ -41,8 +41,29 @@ static bool is_modifiable(jvmtiEnv *jvmti, jclass class)
     return (*jvmti)->IsModifiableClass(jvmti, class, &modifiable) == JVMTI_ERROR_NONE && modifiable;
 }
 
-/* A class that a running loop is in stays as it is: without hooks, or with hooks that are muted
- * when they are not wanted (agent/hooks/interface_hooks.h). */
+/* True if a class without hooks is to stay so: a loop of it lasts, or lasted at an earlier start. A
+ * class that was looked at before gets hooks all the same: it may have had some, and without them
+ * its numbers of calls would be too small, and nothing would say so. */
+static bool must_stay_unhooked(struct class_hooks *hooks, jclass class, const char *name,
+                               const struct numbered_class *known)
+{
+    struct numbered_class *noted;
+
+    if (!known || !numbered_class__is(known, CLASS_LOOPING)) {
+        if (!lasting_calls__has(&hooks->lasting, name) ||
+            (known && numbered_class__rewritten_ns(known)))
+            return false;
+    }
+    if (!known || !numbered_class__is(known, CLASS_COUNTED))
+        left_alone_classes__note(hooks, class, name, UNHOOKED_LOOPING, CLASS_COUNTED);
+    noted = method_numbers__find_class(&hooks->methods, name);
+    if (noted)
+        (void)numbered_class__mark(noted, CLASS_LOOPING);
+    return true;
+}
+
+/* A class that a running loop is in stays as it is, from then on: without hooks, or with hooks that
+ * are muted when they are not wanted (agent/hooks/interface_hooks.h). */
 static bool must_stay_for_loop(struct class_hooks *hooks, JNIEnv *jni, jobject loader, jclass class,
                                const char *name)
 {
@@ -50,12 +71,11 @@ static bool must_stay_for_loop(struct class_hooks *hooks, JNIEnv *jni, jobject l
 
     if (known && numbered_class__is(known, CLASS_KEPT))
         return true;
+    if (!known || !numbered_class__is(known, CLASS_HOOKED))
+        return must_stay_unhooked(hooks, class, name, known);
     if (!lasting_calls__has(&hooks->lasting, name))
         return false;
-    if (known && numbered_class__is(known, CLASS_HOOKED))
-        interface_hooks__keep(hooks, known, class_hooks__is_jdk_loader(hooks, jni, loader));
-    else
-        left_alone_classes__note(hooks, class, name, UNHOOKED_LOOPING, CLASS_LOOPING);
+    interface_hooks__keep(hooks, known, class_hooks__is_jdk_loader(hooks, jni, loader));
     return true;
 }
 

@@ -101,14 +101,15 @@ void numbered_class__set_rewritten(struct numbered_class *class, uint64_t now_ns
 
 /* Marks for the user of the table. */
 enum class_mark {
-    CLASS_HOOKED = 1,    /* the class was given hooks */
-    CLASS_COUNTED = 2,   /* counted in the header's numbers */
-    CLASS_REFUSED = 4,   /* the JVM refused the class with hooks */
-    CLASS_SEEN = 8,      /* examined since the last insert */
-    CLASS_RENEWED = 16,  /* some of its methods are to be hooked again */
-    CLASS_KEPT = 32,     /* the class file is not changed any more (hooks/interface_hooks.h) */
-    CLASS_OF_JDK = 64,   /* of the boot or platform loader */
-    CLASS_LOOPING = 128, /* a loop of it lasted when hooks were to be put in */
+    CLASS_HOOKED = 1,   /* the class was given hooks */
+    CLASS_COUNTED = 2,  /* counted in the header's numbers */
+    CLASS_REFUSED = 4,  /* the JVM refused the class with hooks */
+    CLASS_SEEN = 8,     /* examined since the last insert */
+    CLASS_RENEWED = 16, /* some of its methods are to be hooked again */
+    CLASS_KEPT = 32,    /* the class file is not changed any more (hooks/interface_hooks.h) */
+    CLASS_OF_JDK = 64,  /* of the boot or platform loader */
+    CLASS_LOOPING =
+        128, /* a loop of it lasted when hooks were to be put in: it has none for good */
 };
 
 bool numbered_class__is(const struct numbered_class *class, enum class_mark mark);

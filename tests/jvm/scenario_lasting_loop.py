@@ -13,6 +13,7 @@ TRIES = 90  # of a second each
 def lasting_loop(test):
     by_budget(test)
     attached(test)
+    restarted(test)
     stopped(test)
 
 
@@ -54,6 +55,28 @@ def attached(test):
     charged = [one["cpu_ns"] for one in threads["threads"] if one["name"] == "loop"]
     least, most = cpu[2] - cpu[1], cpu[3] - cpu[0]
     test.check(len(charged) == 1 and least <= charged[0] <= most, f"the loop: {charged}, not {least} to {most}")
+
+
+def restarted(test):
+    """A class that was left alone stays so when its loop is over, and a class that had hooks has them again: no number
+    of calls is too small without a word."""
+    test.ledger.unlink(missing_ok=True)
+    log, option = changes(test, "restart")
+    with running(test, option, "LastingLoop") as program:
+        program.ask("slow 20")
+        program.attach(overhead="10%")
+        program.done("stop")
+        program.ask("over")
+        program.done("start")
+        program.done("stop")
+        program.done("start", "--include", "LastingLoop*")
+        program.ask("slow 10")
+        run, other = (explained(test, program, method) for method in ("Loop.run", "Other.visit"))
+        program.end()
+    check_changed(test, log, "Other")
+    test.check((run["hook"], other["calls"]) == ("left_alone", 10), f"after a start: {run}, {other}")
+    hooks = test.checked_report()["threads"]["hooks"]
+    test.check(hooks["left_alone"]["looping"] == 1, f"with another filter: {hooks}")
 
 
 def stopped(test):
