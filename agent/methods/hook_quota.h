@@ -84,10 +84,9 @@ struct method_quota {
     uint32_t
         expected;  /* calls that a plan expects of it, which it may make at any time; 0: no plan */
     uint32_t slot; /* atomic: the slot that its hooks pass; 0: its number */
-    uint32_t renewals; /* number of slots it has had since */
-    uint32_t weight;   /* ppm of the samples that found it on a stack at its last renewal */
-    uint64_t
-        lasted_ns; /* when calls of its class lasted, and the class was left as it was; 0: never */
+    uint32_t renewals;  /* number of slots it has had since */
+    uint32_t weight;    /* ppm of the samples that found it on a stack at its last renewal */
+    uint64_t lasted_ns; /* its class was left as it was then, since its calls lasted; 0: never */
     ledger_ref hooking; /* its record in the ledger; none: it was always heard */
     bool is_named;      /* include= names it outright */
     bool is_fresh;      /* silenced since the last evaluation of the costs */
