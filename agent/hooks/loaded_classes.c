@@ -49,11 +49,10 @@ static bool must_stay_unhooked(struct class_hooks *hooks, jclass class, const ch
 {
     struct numbered_class *noted;
 
-    if (!known || !numbered_class__is(known, CLASS_LOOPING)) {
-        if (!lasting_calls__has(&hooks->lasting, name) ||
-            (known && numbered_class__rewritten_ns(known)))
-            return false;
-    }
+    if ((!known || !numbered_class__is(known, CLASS_LOOPING)) &&
+        (!lasting_calls__has(&hooks->lasting, name) ||
+         (known && numbered_class__rewritten_ns(known))))
+        return false;
     if (!known || !numbered_class__is(known, CLASS_COUNTED))
         left_alone_classes__note(hooks, class, name, UNHOOKED_LOOPING, CLASS_COUNTED);
     noted = method_numbers__find_class(&hooks->methods, name);
