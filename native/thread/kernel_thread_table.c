@@ -302,6 +302,17 @@ ledger_ref kernel_thread_table__adopt(struct kernel_thread_table *table, pid_t t
     return ref;
 }
 
+/* Under the lock, which keeps the adopted threads among them from taking their accounts over. */
+static void note_unprofiled(struct kernel_thread_entry *entry)
+{
+    kernel_thread__note_unprofiled(&entry->thread);
+    if (!entry->absent || kernel_thread__is_profiling(&entry->thread))
+        return;
+    kernel_thread__hold(&entry->thread);
+    kernel_thread__charge_until_stop(&entry->thread);
+    kernel_thread__let_go(&entry->thread);
+}
+
 void kernel_thread_table__note_unprofiled(struct kernel_thread_table *table)
 {
     struct kernel_thread_entry *entry, *next;
@@ -311,7 +322,7 @@ void kernel_thread_table__note_unprofiled(struct kernel_thread_table *table)
         if (entry->absent && is_gone(entry))
             give_back(table, entry);
         else
-            kernel_thread__note_unprofiled(&entry->thread);
+            note_unprofiled(entry);
     pthread_mutex_unlock(&table->lock);
 }
 

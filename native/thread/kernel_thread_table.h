@@ -112,8 +112,9 @@ struct absent_place {
 bool kernel_thread_table__absent(struct kernel_thread_table *table, pid_t tid,
                                  struct absent_place *place);
 
-/* To be called after each stop and start; see kernel_thread__note_unprofiled. Removes adopted
- * threads that have ended without an event. */
+/* To be called after each stop and start; see kernel_thread__note_unprofiled. After a stop, adopted
+ * threads that have had no event are charged: they may end before profiling starts again. Removes
+ * those that have ended. */
 void kernel_thread_table__note_unprofiled(struct kernel_thread_table *table);
 
 /* True if a Java thread runs or ran on the kernel thread that has that tid now. True until the
