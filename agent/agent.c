@@ -339,6 +339,9 @@ static int attach(struct agent *agent, JavaVM *vm, const char *text)
         return error;
     }
     agent->loaded = true;
+    /* The file is there for this request only. */
+    free(agent->options.answer);
+    agent->options.answer = NULL;
     error = profiling__begin(agent, agent__jni(agent), NULL);
     if (error)
         profiling__give_up(agent);

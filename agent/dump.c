@@ -86,6 +86,9 @@ void dump__at_exit(struct agent *agent, JNIEnv *jni)
         log__line(LOG_ERROR,
                   "snapshot %s: cannot be written: %s; the live ledger stays: treadle report %s",
                   *job.path ? job.path : job.pattern, strerror(-job.error), agent->ledger.path);
+        log__begin_answer(agent->options.answer);
+        log__answer("unwritten \n");
+        log__end_answer();
         return;
     }
     ledger__unlink(&agent->ledger);

@@ -10,7 +10,8 @@ struct agent;
  * line to stderr if the snapshot fails. 0 or -errno. */
 int dump__now(struct agent *agent, JNIEnv *jni, const char *pattern);
 
-/* Writes the last snapshot, then removes the live ledger unless the snapshot failed. */
+/* Writes the last snapshot, then removes the live ledger. If the snapshot fails, the live ledger
+ * stays, and the file of answer= gets the line `unwritten`, if that file is still there. */
 void dump__at_exit(struct agent *agent, JNIEnv *jni);
 
 #endif

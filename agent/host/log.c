@@ -19,7 +19,7 @@ void log__begin_answer(const char *path)
 {
     log__end_answer();
     if (path)
-        answer_fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+        answer_fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
 void log__answer(const char *line)

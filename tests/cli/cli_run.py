@@ -120,6 +120,13 @@ exit ${STATUS:-0}
             done = self.watch("./java", STATUS=str(status))
             self.assertEqual((done.returncode, done.stderr), (status, ""))
 
+    def test_a_snapshot_was_not_written(self):
+        with open(self.path("java"), "w", encoding="utf-8") as script:
+            script.write(self.SIGNED.replace('echo "$1"', 'echo "unwritten " >> "${answer%%,*}"'))
+        for status in (0, 3):
+            done = self.watch("./java", STATUS=str(status))
+            self.assertEqual((done.returncode, done.stderr), (status or 1, ""))
+
     def test_a_wrong_option_stops_a_jvm(self):
         self.sign()
         self.assertIn(",strict=options,interval=2s\n", self.watch("-O", "interval=2s", "./java").stdout)

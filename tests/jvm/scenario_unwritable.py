@@ -11,6 +11,16 @@ def unwritable(test):
         live = test.scratch / place
         check(test, plain, f"live-dir={live}", live_dir=live)
         check(test, plain, f"file={live}/x.ledger", file=live / "x.ledger")
+    by_treadle_run(test)
+
+
+def by_treadle_run(test):
+    """The exit status says that a snapshot is missing. It is the program's own with --best-effort."""
+    for options, status in (((), 1), (("--best-effort",), 0)):
+        done = test.run([test.treadle, "run", *options, "-o", test.scratch / "missing/x.ledger", "-O",
+                         f"live-dir={test.live}", "--", *test.java_command("ManyNodes")],
+                        {"TREADLE_AGENT": str(test.agent)})
+        test.check(done.status == status and done.err.count("the live ledger stays") == 1, f"{options}: {done}")
 
 
 def check(test, plain, what, **options):

@@ -17,13 +17,25 @@ bool agent_receipt__open(struct agent_receipt *receipt)
     return receipt->fd >= 0;
 }
 
+/* Every word of an agent is a line with a blank at its end. */
+static bool has_line(const struct agent_receipt *receipt, const char *word)
+{
+    char text[RECEIPT_BYTES] = "\n", line[32];
+    ssize_t length = pread(receipt->fd, text + 1, sizeof(text) - 2, 0);
+
+    text[length > 0 ? length + 1 : 1] = '\0';
+    snprintf(line, sizeof(line), "\n%s ", word);
+    return strstr(text, line) != NULL;
+}
+
 bool agent_receipt__is_signed(const struct agent_receipt *receipt)
 {
-    char text[RECEIPT_BYTES];
-    ssize_t length = pread(receipt->fd, text, sizeof(text) - 1, 0);
+    return has_line(receipt, "profiling");
+}
 
-    text[length > 0 ? length : 0] = '\0';
-    return strncmp(text, "profiling ", 10) == 0 || strstr(text, "\nprofiling ") != NULL;
+bool agent_receipt__lacks_snapshot(const struct agent_receipt *receipt)
+{
+    return has_line(receipt, "unwritten");
 }
 
 void agent_receipt__close(struct agent_receipt *receipt)

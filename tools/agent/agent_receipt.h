@@ -17,6 +17,9 @@ bool agent_receipt__open(struct agent_receipt *receipt);
 
 /* True if a JVM began to be profiled. */
 bool agent_receipt__is_signed(const struct agent_receipt *receipt);
+
+/* True if a JVM could not write its last snapshot. The JVM's agent has said so on stderr. */
+bool agent_receipt__lacks_snapshot(const struct agent_receipt *receipt);
 void agent_receipt__close(struct agent_receipt *receipt);
 
 #endif

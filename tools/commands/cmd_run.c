@@ -39,7 +39,8 @@ static const struct argp_child children[] = {
 
 static const char doc[] =
     "Start a program with the agent in its JVM; exit status and signals are the program's, but the "
-    "status is 1 where it would be 0 and no JVM was profiled."
+    "status is 1 where it would be 0 and no JVM was profiled, or a JVM's snapshot could not be "
+    "written."
     "\vThe agent goes to `java` as -agentpath, to the JDK's tools (javac, jar, ...) as "
     "-J-agentpath, and to any other program through JAVA_TOOL_OPTIONS, on which every JVM that it "
     "starts says \"Picked up JAVA_TOOL_OPTIONS\".\n\n"
@@ -198,9 +199,10 @@ static int become(void *context)
 /* A program that could not be started has said why. */
 static int judge(const struct run_request *request, const struct agent_receipt *receipt, int status)
 {
-    if (status == EXIT_NOT_FOUND || status == EXIT_NOT_EXECUTABLE ||
-        agent_receipt__is_signed(receipt))
+    if (status == EXIT_NOT_FOUND || status == EXIT_NOT_EXECUTABLE)
         return status;
+    if (agent_receipt__is_signed(receipt))
+        return !status && agent_receipt__lacks_snapshot(receipt) ? EXIT_BAD_INPUT : status;
     command__note("no JVM of %s was profiled: %s; --best-effort takes its exit status as it is",
                   request->program[0],
                   status ? "it ended before, started none, or hid its environment from it"
