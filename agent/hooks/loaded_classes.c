@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Transformed at a time: each time stops the JVM for a moment, which grows with the number. */
+/* Classes transformed at a time. Each time stops the JVM: for some 13 ms whatever the number, and
+ * for 0.05 ms more a class. With jython's 2,500 classes 64 at a time made 45 to 49 pauses, 0.7 to
+ * 0.9 s in all, the longest 22 to 32 ms; 256 at a time 12 to 21 pauses, 0.3 to 0.4 s, the longest
+ * 36 ms; 16 at a time 164 to 174 pauses, 3.1 to 4.6 s (JDK 17 and 25, -Xlog:safepoint). */
 #define BATCH 64
 
 struct transformation {
