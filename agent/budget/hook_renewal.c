@@ -13,6 +13,7 @@
 #define SETTLED_NS      (5ull * NS_PER_S) /* the compilers must have been quiet for so long */
 #define AFTER_CHANGE_NS (4ull * NS_PER_S) /* so long they work on what a change threw away */
 #define SAVED_SECONDS   20.0              /* so much of the budget may be saved up */
+#define DEBT_SECONDS    300.0             /* … and so much of it be overdrawn, by a change */
 #define PRICE_NS        1500000.0         /* of one method, before the first change */
 #define PRICE_LEAST_NS  100000.0
 #define METHODS_LEAST   8u
@@ -366,11 +367,11 @@ static void account(struct hook_renewal *renewal, const struct budget_second *se
 
 static void save(struct hook_renewal *renewal, const struct budget_second *second, double budget_ns)
 {
-    double most_ns = budget_ns * SAVED_SECONDS;
+    double most_ns = budget_ns * SAVED_SECONDS, debt_ns = budget_ns * DEBT_SECONDS;
 
     renewal->saved_ns += second->left_ns;
     renewal->saved_ns = renewal->saved_ns > most_ns ? most_ns : renewal->saved_ns;
-    renewal->saved_ns = renewal->saved_ns < -most_ns ? -most_ns : renewal->saved_ns;
+    renewal->saved_ns = renewal->saved_ns < -debt_ns ? -debt_ns : renewal->saved_ns;
 }
 
 uint64_t hook_renewal__cost_ns(const struct hook_renewal *renewal)
