@@ -7,6 +7,14 @@
 #define NS_PER_S  1000000000u
 #define SLOTS_MAX (HOOK_SLOTS_MAX - HOOK_METHODS_MAX)
 
+/* Instead of the time since when silent calls have been counted: LEFT does not count yet. */
+#define COUNTING_BEGINS UINT64_MAX
+
+#define MUTE_TRIES 4u
+
+/* Threads count their calls in steps: a few steps that come at once tell nothing of a rate. */
+#define JUDGED_LEAST_NS 5000u
+
 _Static_assert(HOOK_QUOTA_CALLS % HOOK_QUOTA_STEP == 0, "a quota is so many steps");
 
 static void *address_space(size_t bytes)
@@ -152,13 +160,19 @@ static bool is_held(const struct method_quota *quota)
     return __atomic_load_n(&quota->is_held, __ATOMIC_ACQUIRE);
 }
 
+/* LEFT is counted down without a lock: a thread that read the old count may write it back. */
 static void count_silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
 {
     struct method_quota *quota = &quotas->methods[number];
+    uint32_t slot = hook_quotas__slot(quotas, number);
 
     quota->counting = is_settled(quotas) ? HOOK_SILENT_CALLS : HOOK_START_CALLS;
     __atomic_fetch_add(&quota->silent, quota->counting, __ATOMIC_RELAXED);
-    hook_class__mute(quotas->hook_class, jni, hook_quotas__slot(quotas, number), quota->counting);
+    for (unsigned i = 0; i < MUTE_TRIES; i++) {
+        hook_class__mute(quotas->hook_class, jni, slot, quota->counting);
+        if (hook_class__silent_left(quotas->hook_class, jni, slot) > 0)
+            break;
+    }
 }
 
 /* A class was changed to hear a renewed method: to count its calls costs less than to do that
@@ -182,9 +196,10 @@ static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, ui
     if (!change(quota, HOOKING_HEARD, HOOKING_MUTED))
         return;
     now_ns = ledger_time__now_ns(quotas->time);
-    __atomic_store_n(&quota->counted_ns, now_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&quota->counted_ns, COUNTING_BEGINS, __ATOMIC_RELEASE);
     __atomic_store_n(&quota->silent, 0, __ATOMIC_RELAXED);
     count_silent(quotas, jni, number);
+    __atomic_store_n(&quota->counted_ns, now_ns, __ATOMIC_RELEASE);
     quota->rate = rate;
     quota->is_fresh = true;
     quota->limit = limit;
@@ -210,27 +225,31 @@ static void turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
     ledger__count(&header->off_methods, 1);
 }
 
-/* One of the threads that counted to the end goes on: the one that moves the time. */
+/* Several threads count to the end at once. The one that changes the time goes on. Until LEFT
+ * counts from its beginning again, the others must not take the new time for that of the count that
+ * ended: a few nanoseconds for all its calls would make the method look hot, and turn it off for
+ * good. */
 void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t slot)
 {
     uint32_t method = hook_quotas__method(quotas, slot);
     struct method_quota *quota = quotas->methods ? &quotas->methods[method] : NULL;
-    uint64_t since_ns = quota ? __atomic_load_n(&quota->counted_ns, __ATOMIC_RELAXED) : 0;
+    uint64_t since_ns = quota ? __atomic_load_n(&quota->counted_ns, __ATOMIC_ACQUIRE) : 0;
     uint64_t now_ns;
 
-    if (!quota || hook_quotas__slot(quotas, method) != slot ||
+    if (!quota || since_ns == COUNTING_BEGINS || hook_quotas__slot(quotas, method) != slot ||
         hook_class__silent_left(quotas->hook_class, jni, slot) > 0)
         return;
-    now_ns = ledger_time__now_ns(quotas->time);
-    if (!__atomic_compare_exchange_n(&quota->counted_ns, &since_ns, now_ns, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
+    if (!__atomic_compare_exchange_n(&quota->counted_ns, &since_ns, COUNTING_BEGINS, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
+    now_ns = ledger_time__now_ns(quotas->time);
     if (!is_held(quota))
         quota->rate = rate_of(quota->counting, now_ns - since_ns);
     if (!is_held(quota) && is_hot(quotas, quota) && !quota->is_named)
         turn_off(quotas, jni, method);
     else
         count_silent(quotas, jni, method);
+    __atomic_store_n(&quota->counted_ns, now_ns, __ATOMIC_RELEASE);
     if (hook_quotas__have_work(quotas))
         hook_quotas__apply(quotas, jni);
 }
@@ -281,7 +300,8 @@ static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint
     uint64_t now_ns = ledger_time__now_ns(quotas->time);
     uint32_t limit = allowed_rate(quotas, quota, now_ns);
 
-    if (before_ns && (int32_t)(calls - judged) < (int32_t)HOOK_QUOTA_CALLS)
+    if (before_ns && ((int32_t)(calls - judged) < (int32_t)HOOK_QUOTA_CALLS ||
+                      (int64_t)(now_ns - before_ns) < (int64_t)JUDGED_LEAST_NS))
         return;
     if (!__atomic_compare_exchange_n(&quota->judged, &judged, calls, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))

@@ -66,7 +66,8 @@ struct method_quota {
     uint64_t judged_ns; /* atomic: when; 0: no step yet */
     int64_t saved; /* calls beyond its rate that the method may make; written by the thread that
                       judges */
-    uint64_t counted_ns;  /* atomic: since when silent calls have been counted */
+    uint64_t counted_ns;  /* atomic: since when silent calls have been counted, or a mark that a
+                             thread is about to let LEFT count from its beginning */
     uint32_t silent;      /* atomic: silent calls, with those that LEFT counts down still */
     uint32_t silent_seen; /* silent calls at the last evaluation of the costs; used by the
                              evaluation only */

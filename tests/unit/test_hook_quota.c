@@ -26,9 +26,14 @@ static struct {
     uint16_t left;
 } hooks[HOOK_SLOTS_MAX];
 
+/* What another thread does while one is about to mute a slot. */
+static void (*meanwhile)(uint32_t slot);
+
 void hook_class__mute(const struct hook_class *class, JNIEnv *jni, uint32_t slot, uint16_t calls)
 {
     (void)class, (void)jni;
+    if (meanwhile)
+        meanwhile(slot);
     hooks[slot].muted = true;
     hooks[slot].left = calls;
 }
@@ -248,6 +253,35 @@ static void a_cool_method_stays_muted(void **state)
     end(&run);
 }
 
+static struct hook_quotas *quotas_of_both;
+
+static void count_to_the_end(uint32_t slot)
+{
+    hook_quotas__silent(quotas_of_both, NULL, slot);
+}
+
+/* 200 silent calls a second: two threads make the last of them at once. */
+static void two_threads_that_count_to_the_end_are_one(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    run.quotas.is_settled = true;
+    call(&run, JUDGED, SECOND / 100);
+    assert_true(hooks[METHOD].muted);
+    quotas_of_both = &run.quotas;
+    meanwhile = count_to_the_end;
+    for (int i = 0; i < 3; i++) {
+        call_silently(&run, HOOK_SILENT_CALLS, 10 * SECOND);
+        assert_false(hooks[METHOD].off);
+        assert_int_equal(hooks[METHOD].left, HOOK_SILENT_CALLS);
+        assert_in_range(run.quotas.methods[METHOD].rate, 180, 200);
+    }
+    meanwhile = NULL;
+    end(&run);
+}
+
 /* Others judged the method meanwhile, and counted on. */
 static void a_thread_that_comes_late_silences_nothing(void **state)
 {
@@ -364,8 +398,10 @@ static void what_a_plan_expects_is_heard(void **state)
     for (uint32_t calls = 0; calls < 1000; calls += HOOK_QUOTA_STEP)
         hook_quotas__step(&run.quotas, NULL, METHOD + 1);
     assert_true(hook_quotas__hear(&run.quotas, METHOD + 1));
-    for (uint32_t calls = 0; calls < 200; calls += HOOK_QUOTA_STEP)
+    for (uint32_t calls = 0; calls < 200; calls += HOOK_QUOTA_STEP) {
+        pass(&run, SECOND / 100000);
         hook_quotas__step(&run.quotas, NULL, METHOD + 1);
+    }
     assert_false(hook_quotas__hear(&run.quotas, METHOD + 1));
     end(&run);
 }
@@ -468,6 +504,7 @@ int main(void)
         cmocka_unit_test(few_calls_may_be_fast),
         cmocka_unit_test(what_is_saved_up_may_be_a_burst),
         cmocka_unit_test(a_cool_method_stays_muted),
+        cmocka_unit_test(two_threads_that_count_to_the_end_are_one),
         cmocka_unit_test(a_thread_that_comes_late_silences_nothing),
         cmocka_unit_test(a_muted_method_is_heard_again),
         cmocka_unit_test(what_is_off_is_not_tried_again),
