@@ -122,7 +122,7 @@ static void make_current(struct kernel_thread *kernel_thread, ledger_ref ref, le
     kernel_thread__publish(kernel_thread);
 }
 
-/* Rule 2: all that the kernel thread consumed before belongs to its first Java thread, which so
+/* All that the kernel thread consumed before belongs to its first Java thread, which therefore
  * began at least that long ago. */
 static void charge_beginning(struct kernel_thread *kernel_thread)
 {
@@ -163,14 +163,14 @@ void kernel_thread__switch_to(struct kernel_thread *kernel_thread,
     }
     memset(kernel_thread->look.callers, 0, sizeof(kernel_thread->look.callers));
     kernel_thread->look.parked_ns = 0;
-    /* What begins to run in a later epoch than the first may have been entered before it. */
+    /* A thread that begins to run in a later epoch than the first may have frames from before. */
     tree->unsure = is_of_epoch ? position->unsure : epoch > EPOCH_FIRST;
     __atomic_store_n(&kernel_thread->record->thread,
                      ledger__ref(kernel_thread->setup->ledger, position->thread), __ATOMIC_RELEASE);
     kernel_thread__publish(kernel_thread);
 }
 
-/* Nothing more will be charged to the thread from here. */
+/* The kernel thread leaves its Java thread, to which nothing more is charged from here. */
 static void leave_thread(struct kernel_thread *kernel_thread)
 {
     struct ledger_kernel_thread *record = kernel_thread->record;
@@ -180,7 +180,8 @@ static void leave_thread(struct kernel_thread *kernel_thread)
         return;
     if (!record->carries)
         __atomic_store_n(&kernel_thread->thread->left_cpu_ns, charged_ns, __ATOMIC_RELAXED);
-    /* Counted once: in the header from here on, not as that of a carrier that is there. */
+    /* A carrier's CPU time counts once: from here on in the header's carried_cpu_ns, no longer as
+     * that of a running carrier. */
     if (kernel_thread->thread->kind == THREAD_CARRIER) {
         record->carries = 1;
         __atomic_store_n(&record->before_cpu_ns, record->charged_cpu_ns, __ATOMIC_RELAXED);
@@ -188,7 +189,7 @@ static void leave_thread(struct kernel_thread *kernel_thread)
     }
 }
 
-/* The thread is over, and nobody runs it any more. */
+/* Folds a thread that has ended and that no kernel thread runs any more. */
 static ledger_ref fold(struct kernel_thread *kernel_thread, struct ledger_thread *thread)
 {
     return thread_fold__fold(&kernel_thread->folder, &kernel_thread->tree,
@@ -316,7 +317,8 @@ void kernel_thread__take_over(struct kernel_thread *kernel_thread)
     kernel_thread__pass_over_metrics(kernel_thread);
 }
 
-/* What is consumed from here to the kernel thread's very end goes to the group. */
+/* Folds the last Java thread. What the kernel thread consumes from here to its very end goes to the
+ * group. */
 static void fold_last(struct kernel_thread *kernel_thread)
 {
     struct ledger_kernel_thread *record = kernel_thread->record;

@@ -15,8 +15,9 @@ void kernel_thread__let_go(struct kernel_thread *kernel_thread)
     __atomic_store_n(&kernel_thread->held, false, __ATOMIC_RELEASE);
 }
 
-/* A virtual thread that was mounted when profiling was stopped may by now be mounted elsewhere, or
- * over: its record is another kernel thread's to write, unless it was found here still. */
+/* Makes the carrier current again. A virtual thread that was mounted when profiling was stopped may
+ * by now be mounted elsewhere, or have ended: its record is then for another kernel thread to
+ * write. */
 static void leave_mounted(struct kernel_thread *kernel_thread)
 {
     kernel_thread->thread = kernel_thread->carrier.thread;
@@ -28,8 +29,9 @@ static void leave_mounted(struct kernel_thread *kernel_thread)
                      __ATOMIC_RELEASE);
 }
 
-/* The end of the last epoch is charged to the Java thread that ran then, if it still runs. The new
- * epoch begins at the position where another thread placed this one, or else at the root. */
+/* What was consumed at the end of the last epoch is charged to the Java thread that ran then, if it
+ * still runs. The new epoch begins at the position where another thread placed this one, or else at
+ * the root. */
 static void begin_epoch(struct kernel_thread *kernel_thread, uint32_t epoch)
 {
     struct call_tree *tree = &kernel_thread->tree;
@@ -47,7 +49,7 @@ static void begin_epoch(struct kernel_thread *kernel_thread, uint32_t epoch)
     }
     tree->lost_depth |= CALL_TREE_UNSEEN;
     tree->unsure = true;
-    kernel_thread->clock.suspect_after_ns = 0; /* it knows nothing of the time in between */
+    kernel_thread->clock.suspect_after_ns = 0; /* the clock knows nothing of the time in between */
     memset(&kernel_thread->look, 0, sizeof(kernel_thread->look));
     kernel_thread->look.begin_ns = kernel_thread->record->charged_cpu_ns;
     kernel_thread->joined = epoch;
@@ -73,7 +75,8 @@ void kernel_thread__place(struct kernel_thread *kernel_thread, uint32_t epoch, c
     kernel_thread__let_go(kernel_thread);
 }
 
-/* A carrier's first event finds out who is mounted. */
+/* A carrier stays unidentified until its first event, which finds out which virtual thread is
+ * mounted. */
 bool kernel_thread__is_silent(const struct kernel_thread *kernel_thread, uint32_t epoch)
 {
     const struct ledger_thread *thread = kernel_thread->thread;

@@ -8,7 +8,7 @@ void kernel_thread__doubt(struct kernel_thread *kernel_thread)
     kernel_thread->tree.lost_depth |= CALL_TREE_UNSEEN;
 }
 
-/* The tokens that are out are of another kind from here on. */
+/* Makes all tokens invalid that were given out before. */
 static void renew_tokens(struct call_tree *tree)
 {
     tree->token = (tree->token >> 32) + (1u << EPOCH_BITS);
@@ -19,7 +19,8 @@ void kernel_thread__stand_at_root(struct kernel_thread *kernel_thread)
 {
     struct call_tree *tree = &kernel_thread->tree;
 
-    /* What it consumed since the epoch began is of the first place that is known. */
+    /* What a thread without a known position consumed since the epoch began is charged to the first
+     * position that is known. */
     if (!call_tree__is_unseen(tree) || kernel_thread->placed == kernel_thread->joined)
         kernel_thread__charge(kernel_thread);
     if (!call_tree__is_on_floor(tree) && (uint32_t)tree->token)

@@ -1,10 +1,10 @@
 /* Events of hooks that the fast path in kernel_thread.h leaves to a function, and their time. */
 #include "native/thread/kernel_thread.h"
 
-/* A thread that was not running meanwhile tells nothing of what the hook took. */
+/* A hook that took longer is left out: its thread probably did not run all the time. */
 #define SLOW_HOOK_TICKS_MOST 200000u
 
-/* The counter, if this one is to be timed; else 0. */
+/* Counts a hook. Returns the cycle counter if this hook is to be timed, else 0. */
 static uint64_t begin_slowly(struct kernel_thread *kernel_thread)
 {
     struct slow_hooks *slow = &kernel_thread->slow_hooks;
