@@ -45,7 +45,7 @@ static int make_buckets(struct ledger *ledger)
     return 0;
 }
 
-/* Ledger and buckets; on failure neither is left. */
+/* Takes over the mapping and makes the buckets; on failure neither is left. */
 static int finish_map(struct ledger *ledger, char *base, size_t bytes)
 {
     int error;

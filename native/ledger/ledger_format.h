@@ -1,20 +1,22 @@
 /*
  * The ledger's format: what stands in the mapped file, byte for byte.
  *
- * A ledger is a sequence of chunks of LEDGER_CHUNK_BYTES. Chunk 0 is the header. Every other chunk
- * belongs to a run of one or more chunks; the first one starts with a `struct ledger_chunk` that
- * says what records the run holds and how many cells of it are in use. Records are whole cells of
- * 64 bytes, so a record is named by the number of its first cell, a `ledger_ref`: the byte offset
- * divided by 64. Ref 0 (the header) means "none".
+ * A ledger is a sequence of chunks of LEDGER_CHUNK_BYTES. Chunk 0 is the header (ledger_header.h).
+ * Every other chunk belongs to a run of one or more chunks; the first chunk of a run starts with a
+ * `struct ledger_chunk` (ledger_chunk.h) that says what records the run holds and how many cells of
+ * it are in use. Records are whole cells of 64 bytes, so a record is named by the number of its
+ * first cell, a `ledger_ref`: the byte offset divided by 64. Ref 0 (the header) means "none".
+ * Strings, methods and decisions about hooks are in ledger_methods.h, call trees in ledger_nodes.h,
+ * threads in ledger_threads.h.
  *
  * Writing: every record has one writer at a time. A record is filled in first and its ref is then
  * published with a release store; counters are relaxed stores of whole words. A reader in another
- * process sees either nothing or a filled record, and must check every ref it follows: the file
- * may be the work of a killed process, a half-written disk or an enemy.
+ * process sees either nothing or a filled record, and must check every ref that it follows: the
+ * file may be the work of a killed process, a half-written disk or an enemy.
  *
- * Times are in nanoseconds of the ledger's clock: 0 is the moment the ledger was made, which is
- * `epoch_ns` on the wall clock. All integers are in the byte order of the machine that wrote them;
- * `byte_order` tells.
+ * Times are in nanoseconds of the ledger's clock: 0 is the moment when the ledger was made, which
+ * is `epoch_ns` on the wall clock. All integers are in the byte order of the machine that wrote
+ * them; `byte_order` tells.
  */
 #ifndef TREADLE_LEDGER_FORMAT_H
 #define TREADLE_LEDGER_FORMAT_H

@@ -47,7 +47,7 @@ enum unhooked_reason {
     UNHOOKED_VERSION,
     UNHOOKED_REFUSED,
     UNHOOKED_INTERFACE, /* loaded before the filter asked for hooks */
-    UNHOOKED_LOOPING,   /* a loop of the class lasted when hooks were to be put in */
+    UNHOOKED_LOOPING,   /* a loop of the class was running when hooks were to be put in */
     UNHOOKED_COUNT,
 };
 
@@ -100,7 +100,7 @@ enum ledger_event_mode {
 struct ledger_own_cost {
     uint64_t hooks_ns;   /* on the threads that call them: an estimate */
     uint64_t samples_ns; /* signals and their handler, in place */
-    uint64_t threads_ns; /* its kernel threads */
+    uint64_t threads_ns; /* the profiler's own kernel threads */
     uint64_t classes_ns; /* rewriting and retransforming classes, on the threads that load them */
     uint64_t jvm_ns;     /* work caused in the JVM: compiling hooks, reporting compiled code */
 };
@@ -146,8 +146,8 @@ struct ledger_header {
     uint64_t process_system_ns;
 
     /* losses: every one is shown in the report */
-    uint64_t dropped_enters;      /* calls not recorded since the ledger was full; and … */
-    uint64_t dropped_threads;     /* threads not recorded, ditto */
+    uint64_t dropped_enters;      /* calls not recorded; the threads' lost_enters are others */
+    uint64_t dropped_threads;     /* threads not recorded for want of room */
     uint64_t dropped_side_values; /* metric deltas that found no side record */
     uint64_t resynchronised;      /* exits that did not match the current node */
     uint64_t unfollowed_mounts;   /* virtual threads whose calls were not recorded */
@@ -157,7 +157,7 @@ struct ledger_header {
     uint32_t event_mode; /* enum ledger_event_mode */
     uint32_t snapshots;  /* sequence number of this snapshot */
 
-    /* Profiling is stopped and started again: what is consumed meanwhile belongs to nobody. */
+    /* Profiling is stopped and started again: what is consumed meanwhile is not charged. */
     uint32_t profiling;          /* 1: it runs */
     uint32_t starts;             /* how often it was started */
     uint64_t since_ns;           /* when it was started or stopped last */
@@ -174,7 +174,7 @@ struct ledger_header {
     uint32_t default_filter; /* 1: neither JDK classes nor trivial accessors were to have hooks */
     uint32_t fold_none;      /* 1: fold=none */
     uint64_t kept_threads;   /* ended threads with rows of their own */
-    uint32_t calls_lost;     /* 1: threads' own lost_enters count, too */
+    uint32_t calls_lost;     /* 1: some threads have lost_enters */
     uint32_t attached;       /* 1: the agent was loaded into a running process, at time 0 */
     uint64_t hook_cost_ps;   /* hooks of one call, estimated; 0: not known */
     uint64_t carried_cpu_ns; /* CPU time charged on the kernel threads of ended carriers: to the
@@ -188,29 +188,31 @@ struct ledger_header {
                                    them */
     uint64_t sample_interval_ns;  /* as started last */
     uint64_t samples;             /* taken */
-    uint64_t dropped_samples;     /* of these: no buffer was free, or the ledger is full */
-    uint64_t homeless_samples;    /* of these: taken on kernel threads without a row */
+    uint64_t dropped_samples;     /* of `samples`: no buffer was free, or the ledger is full */
+    uint64_t homeless_samples;    /* of `samples`: taken on kernel threads without a row */
     uint64_t sample_buffer_bytes; /* of each buffer */
     uint64_t sample_fill_bytes;   /* the highest fill level of a buffer when drained */
     uint64_t walk_failures[LEDGER_WALK_FAILURE_SLOTS]; /* per enum ledger_walk_failure */
     uint32_t sample_modes;       /* bit n: enum ledger_sample_mode n was started at some time */
     uint32_t sample_unwind;      /* enum ledger_unwind */
     uint64_t kernel_samples;     /* of CPU time in the kernel, as far as the samples say */
-    uint64_t kernel_stacks;      /* … of these, with the kernel's functions */
-    int32_t kernel_stack_error;  /* 0, or the errno with which perf events refuse these */
-    int32_t kernel_symbol_error; /* 0, or the errno with which the kernel hides their names */
+    uint64_t kernel_stacks;      /* of kernel_samples: those with the kernel's functions */
+    int32_t kernel_stack_error;  /* 0, or the errno with which perf events refuse kernel stacks */
+    int32_t kernel_symbol_error; /* 0, or the errno with which the kernel hides the names of its
+                                    functions */
 
     uint64_t missing_bytes; /* of ledgers merged into this one, whose files ended too early */
     uint64_t lost_scopes;   /* compiled frames whose inlined methods are not known */
     struct ledger_own_cost own_cost;
-    uint64_t positions_corrected; /* threads whose path samples contradicted, corrected */
+    uint64_t positions_corrected; /* how often samples contradicted a thread's path, and it was
+                                     corrected */
 
     /* the budget */
     uint32_t overhead_ppm;  /* overhead=: of the process's CPU; 0: any */
     uint32_t planned;       /* 1: plan= gave expected hot methods */
-    uint64_t muted_methods; /* now */
-    uint64_t off_methods;
-    uint32_t rate_max; /* the calls a second a method may make now; UINT32_MAX: no limit */
+    uint64_t muted_methods; /* methods that are muted now */
+    uint64_t off_methods;   /* methods that are off now */
+    uint32_t rate_max;      /* calls a second that a method may make now; UINT32_MAX: no limit */
     uint32_t reserved_budget;
     uint64_t lost_tallies;     /* samples missing from at least one of their tallies */
     uint64_t unlisted_classes; /* classes without a struct ledger_class, for want of room */
@@ -223,7 +225,7 @@ struct ledger_header {
      * happened in them. */
     uint64_t recent_wall_ns;
     uint64_t recent_cpu_ns; /* the process's */
-    uint64_t recent_own_ns; /* … of these, the profiler's own */
+    uint64_t recent_own_ns; /* of recent_cpu_ns: the profiler's own */
 
     uint64_t folded_threads;  /* ended threads folded into groups' rows */
     uint64_t folded_since_ns; /* when the first folded thread ended */
@@ -231,7 +233,7 @@ struct ledger_header {
     /* Moves of numbers from one record to another, begun and done; see ledger__begin_folding. */
     uint64_t folds_begun;
     uint64_t folds_done;
-    uint64_t pruned_since_ns; /* since when, as far as is known */
+    uint64_t pruned_since_ns; /* when such a move was first noticed */
     uint64_t
         folds_held_until_ns; /* CLOCK_MONOTONIC until which no move may begin; 0: moves may begin */
     uint64_t senseless_records; /* of a snapshot: records left out because their contents made no

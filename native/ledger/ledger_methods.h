@@ -28,7 +28,7 @@ enum ledger_method_flag {
 };
 
 struct ledger_method {
-    uint64_t key;          /* what the hook names it by (a jmethodID, an index); opaque */
+    uint64_t key;          /* by which hooks name the method (a jmethodID, an index); opaque */
     ledger_ref class_name; /* "java.util.HashMap$Node", as Class.getName gives it */
     ledger_ref name;       /* "put", "<init>" */
     ledger_ref signature;  /* "(Ljava/lang/Object;I)V" */

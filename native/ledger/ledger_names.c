@@ -1,4 +1,4 @@
-/* The records that names make: strings, methods, and the later names of threads. */
+/* Records with names: strings, methods, and the later names of threads. */
 #include "native/ledger/ledger.h"
 
 #include <string.h>
@@ -95,7 +95,7 @@ ledger_ref ledger__find_method(const struct ledger *ledger, uint64_t key)
     return find_method_from(ledger, atomic_load(method_bucket(ledger, key)), key);
 }
 
-/* False: there is no room for what names it. */
+/* False: there is no room for the method's names. */
 static bool name_method(struct ledger *ledger, const struct ledger_method_names *names,
                         struct ledger_method *named)
 {
@@ -107,7 +107,8 @@ static bool name_method(struct ledger *ledger, const struct ledger_method_names 
     return named->class_name && named->name && named->signature;
 }
 
-/* Names first: a record without would be one of nothing, and so would all nodes of the method. */
+/* The names come first: a record without them would stand for no method, and so would all its
+ * nodes. */
 ledger_ref ledger__add_method(struct ledger *ledger, uint64_t key,
                               const struct ledger_method_names *names, uint32_t flags)
 {

@@ -25,7 +25,7 @@ static const uint32_t record_cells[LEDGER_TABLES] = {
     [LEDGER_NOTES] = sizeof(struct ledger_note) / LEDGER_CELL_BYTES,
 };
 
-/* Others live in that file system too: a part of it stays free. */
+/* True if so many more bytes leave a part of the file system free: others use it, too. */
 static bool leaves_room(int fd, uint64_t bytes)
 {
     struct statvfs space;
@@ -87,7 +87,8 @@ static int reserve_up_to(struct ledger *ledger, uint32_t chunks)
     return error;
 }
 
-/* Where a long run does not fit, single chunks may: only they say that the ledger is full. */
+/* A single chunk may fit where a long run does not. So only a single chunk says that the ledger is
+ * full. */
 static void note_full(struct ledger *ledger, int error, uint32_t run)
 {
     __atomic_store_n(&ledger->header->full_error, -error, __ATOMIC_RELAXED);
@@ -111,7 +112,7 @@ int ledger__reserve_ahead(struct ledger *ledger, uint64_t bytes)
     return error;
 }
 
-/* First chunk of a run, or 0 when the ledger is full. */
+/* Takes a run of chunks. Returns the first one, or 0 when the ledger is full. */
 static uint32_t take_chunks(struct ledger *ledger, enum ledger_table table, uint32_t run)
 {
     uint32_t *used = &ledger->header->chunks_used;

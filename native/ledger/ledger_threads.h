@@ -36,19 +36,19 @@ struct ledger_returns {
 };
 
 /* A move: a node that is being folded into another node. While `from` is set, this record holds
- * what `to` had before the move; the true numbers of
- * `to` are these plus those of `from`. */
+ * what `to` had before the move; the true numbers of `to` are these plus those of `from`. If `to`
+ * is a NODE_FOLDED, the node itself is being linked below it. */
 struct ledger_move {
     ledger_ref from; /* none: no move is under way */
     ledger_ref to;
     union {
         struct {
-            ledger_ref side; /* of `to`, before */
+            ledger_ref side; /* of `to`, before; of a linked node: the old parent */
             uint32_t reserved;
         };
-        uint64_t seen_ns; /* ditto, of a sampled frame */
+        uint64_t seen_ns; /* of a sampled `to`, before */
     };
-    uint64_t calls;   /* of a sampled frame: the fields at the same offsets */
+    uint64_t calls;   /* of `to`, before; of a sampled `to`: the fields at the same offsets */
     uint64_t cpu_ns;  /* ditto */
     uint64_t wait_ns; /* ditto */
 };
@@ -107,8 +107,8 @@ struct ledger_thread {
     uint64_t lost_samples; /* CPU samples due but lost for want of room in a buffer or the ledger */
     uint64_t seen_wall_ns; /* wall time that the thread's wall samples stand for; CPU time is in the
                               nodes */
-    uint64_t
-        moded_cpu_ns; /* CPU time up to its samples, as the kernel divides it by modes: in ticks */
+    uint64_t moded_cpu_ns; /* CPU time that the kernel had divided into user and system at its last
+                              sample; moves by ticks */
     uint64_t moded_system_ns;      /* of moded_cpu_ns: in the kernel */
     uint64_t floor;                /* see call_tree.h; beside `current`, as token */
     struct ledger_returns returns; /* ditto */
@@ -120,14 +120,15 @@ struct ledger_thread {
     uint32_t folded_depth;   /* how many of these calls there are */
     uint32_t reserved_nodes; /* nodes of this thread's contexts taken from the reserved part */
     union {
-        struct ledger_move move;         /* its writer's, as cold_ns; see tree_pruning.h */
+        struct ledger_move move; /* under way; written, as the fields from cold_ns on, by the tree's
+                                    writer; see tree_pruning.h */
         struct ledger_transfer transfer; /* of a THREAD_GROUP, whose own moves are all done */
     };
-    uint64_t cold_ns;         /* contexts with less CPU are folded where there is no room */
-    uint64_t folded_bound_ns; /* CPU that one whose node was folded can have had at the most */
-    uint64_t foldings;        /* how often one was */
-    uint64_t pruning_moves;   /* … and a node was moved for that */
-    uint64_t unplaced_calls;  /* that found no room for a node of their context */
+    uint64_t cold_ns;         /* contexts with less CPU time are folded where there is no room */
+    uint64_t folded_bound_ns; /* the most CPU time of a context whose node was folded */
+    uint64_t foldings;        /* how often a context was folded */
+    uint64_t pruning_moves;   /* how often a node was moved for that */
+    uint64_t unplaced_calls;  /* calls that found no room for a node of their context */
 };
 
 /* What the ledger knows of a kernel thread. A reader can work out what is not charged yet: the
@@ -140,7 +141,7 @@ struct ledger_kernel_thread {
     uint64_t charged_cpu_ns; /* CPU time charged to any Java thread on this kernel thread; readers
                                 load it first */
     uint64_t waited_ns; /* time of the last charge less charged_cpu_ns; writers store it first */
-    uint64_t before_cpu_ns;      /* of charged_cpu_ns: to Java threads before `thread` */
+    uint64_t before_cpu_ns;      /* of charged_cpu_ns: of Java threads before `thread` */
     uint64_t start_ticks;        /* field 22 of its stat: with the tid, names a kernel thread */
     uint64_t own_read_bytes;     /* bytes that the agent itself read, which the kernel's read_bytes
                                     contain */
