@@ -11,18 +11,18 @@ static const int signals[] = {SIGSEGV, SIGBUS};
 
 #define SIGNALS (sizeof(signals) / sizeof(*signals))
 
-/* The host's. */
+/* The host's handlers. */
 static struct sigaction before[SIGNALS];
 static bool installed;
 
-/* An instruction failed: nobody sent the signal. */
+/* True if an instruction failed; false if the signal was sent. */
 static bool is_fault(const siginfo_t *info)
 {
     return info->si_code > 0;
 }
 
-/* The effect of a fault comes when the instruction that failed is tried again, that of a signal
- * that was sent when it comes again, behind the handler. */
+/* Has the default action taken after the handler returns: for a fault when the instruction that
+ * failed is tried again, for a signal that was sent when the raised one arrives. */
 static void pass_to_default(int signal, const siginfo_t *info)
 {
     struct sigaction default_action = {.sa_handler = SIG_DFL};
@@ -32,7 +32,8 @@ static void pass_to_default(int signal, const siginfo_t *info)
         (void)raise(signal);
 }
 
-/* As the kernel would have: mask, stack and SA_NODEFER are the host's already. */
+/* Calls the host's handler as the kernel would have: mask, stack and SA_NODEFER are the host's
+ * already. */
 static void pass_on(struct sigaction *action, int signal, siginfo_t *info, void *context)
 {
     struct sigaction host = *action;
@@ -69,11 +70,13 @@ int fault_guard__install(void)
             return -errno;
         if (action.sa_flags & SA_SIGINFO && action.sa_sigaction == on_fault)
             continue;
-        /* Who came before ours passes on to it, as a rule: ours must not pass on to them. */
+        /* A handler that was installed before ours since then passes on to ours, as a rule, so ours
+         * must not pass on to that handler. */
         if (was_installed)
             return -EBUSY;
         before[i] = action;
-        /* Mask, stack and restarting as the host wants them. But once is not enough. */
+        /* Mask, stack and restarting stay as the host wants them. But ours must not be removed at
+         * its first call. */
         action.sa_flags = (action.sa_flags | SA_SIGINFO) & ~(int)SA_RESETHAND;
         action.sa_sigaction = on_fault;
         if (sigaction(signals[i], &action, NULL) != 0)

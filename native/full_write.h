@@ -1,4 +1,5 @@
-/* Files that are complete or not there at all: written beside their place, and then put there. */
+/* Files that are complete or not there at all: written beside their place, and then put there. Any
+ * thread; not for hooks, since a file system may block. */
 #ifndef TREADLE_FULL_WRITE_H
 #define TREADLE_FULL_WRITE_H
 

@@ -1,4 +1,4 @@
-/* The name that somebody probably meant. */
+/* The name that somebody probably meant. Any thread; allocates nothing. */
 #ifndef TREADLE_NEAREST_NAME_H
 #define TREADLE_NEAREST_NAME_H
 

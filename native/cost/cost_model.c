@@ -6,15 +6,16 @@
 
 /* Multiples of the straight line's cost in a loop, in hundredths: see the header for their source.
  */
-#define LOST_INLINING_PERCENT 15u     /* of every call: what the compilers no longer see through */
-#define SILENT_CALL_PERCENT   10u     /* of a call that is only counted */
-#define COLD_CALL_PERCENT     1200u   /* of a call from interpreted code, besides */
-#define FIRST_CALL_PERCENT    400000u /* of a method that is called: C1 compiles what is larger */
-#define HOT_METHOD_PERCENT    33000000u /* of one that C2 compiles, wherever it would inline it */
-/* Of one that fell silent within a budget, C1 and C2 compile it with what is left of its hooks. */
+#define LOST_INLINING_PERCENT 15u       /* of every call: the compilers no longer see through it */
+#define SILENT_CALL_PERCENT   10u       /* of a call that is only counted */
+#define COLD_CALL_PERCENT     1200u     /* of a call from interpreted code, in addition */
+#define FIRST_CALL_PERCENT    400000u   /* of a method that is called: C1 compiles more code */
+#define HOT_METHOD_PERCENT    33000000u /* of a method that C2 compiles, wherever it is inlined */
+/* Of a method that fell silent within a budget: C1 and C2 compile it with what is left of its
+ * hooks. */
 #define SILENCED_METHOD_PERCENT 1000000u
 
-/* Hooks are never all that the compilers have to do. */
+/* Hooks cause at most this part of the compilers' work. */
 #define COMPILERS_PART_MOST_PERCENT 75u
 
 /* What a perf event on a thread's clock adds to a context switch: it is taken off and put on, and

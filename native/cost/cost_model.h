@@ -49,13 +49,14 @@ void method_calls__free(struct method_calls *methods);
 /* All since profiling began, and only while it was on. */
 struct cost_facts {
     struct call_survey survey;
-    uint64_t call_ps;          /* the hooks of one call, in a loop; 0: there are none */
-    uint64_t slow_ns;          /* more, in place, for hooks that left that straight line */
-    uint64_t silent_calls;     /* of methods that are muted: their hooks only count them */
+    uint64_t call_ps; /* the hooks of one call, in a loop; 0: there are none */
+    uint64_t
+        slow_ns; /* CPU time of hooks that left that straight line, besides, as measured in place */
+    uint64_t silent_calls;     /* of muted methods, whose hooks only count them */
     uint64_t silenced_methods; /* methods that fell silent at some time */
-    uint64_t handler_ns;       /* in the handler of samples' signals */
-    uint64_t signals;          /* that it had */
-    uint64_t delivery_ns;      /* the kernel's part of one */
+    uint64_t handler_ns;       /* CPU time in the handler of samples' signals */
+    uint64_t signals;          /* signals that the handler had */
+    uint64_t delivery_ns;      /* of one signal, in the kernel */
     uint64_t event_switches;   /* context switches while threads had perf events */
     uint64_t threads_ns;       /* the profiler's own kernel threads */
     uint64_t classes_ns;       /* rewriting and retransforming classes */

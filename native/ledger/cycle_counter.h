@@ -1,7 +1,8 @@
 /*
- * The seam for processors: a counter that user code can read and that runs at a constant rate on
- * all of them. Where there is none the ledger's clock is CLOCK_MONOTONIC and only the plain kernel
- * clock is used.
+ * The cycle counter, which is all of the ledger's clock that depends on the processor: a counter
+ * that user code can read and that runs at a constant rate, the same on all processors. Where there
+ * is none the ledger's clock is CLOCK_MONOTONIC and only the plain kernel clock is used. Any
+ * thread; async-signal-safe.
  */
 #ifndef TREADLE_CYCLE_COUNTER_H
 #define TREADLE_CYCLE_COUNTER_H

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The ledger leaves this part of its file system to others. */
+/* The ledger leaves one part in so many of its file system to others. */
 #define LEDGER_FREE_PART 16u
 
 #define LEDGER_STRING_BUCKETS 16384u
@@ -64,9 +64,9 @@ struct ledger {
     _Atomic(ledger_ref) *method_buckets;
     struct ledger_free_chains free_chains[LEDGER_FREE_KINDS];
     struct ledger_ended_threads ended;
-    _Atomic uint32_t folding_holders;
-    uint8_t *touched; /* an adopted copy's, by chunk; else NULL */
-    uint32_t adopted_chunks;
+    _Atomic uint32_t folding_holders; /* threads that hold moves off; see ledger__hold_folding */
+    uint8_t *touched;        /* of an adopted copy: by chunk, 1 if a node was changed; or NULL */
+    uint32_t adopted_chunks; /* chunks that an adopted copy had at first */
 };
 
 /*

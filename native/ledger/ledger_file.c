@@ -114,7 +114,8 @@ int ledger_file__open(const char *path, const struct ledger_complaint *to)
 {
     struct stat file;
 
-    /* Opening a device may do something; and what is looked at first may be a FIFO by now. */
+    /* Looked at before it is opened, since opening a device may have effects, and again after,
+     * since a FIFO may stand in its place by then. */
     if (stat(path, &file) != 0)
         return ledger_complaint__say(to, "cannot be opened: %s", strerror(errno));
     if (check_file(&file, to))

@@ -1,6 +1,7 @@
 /*
- * A file that should be a ledger: opening it, and what its header and its size say. Whatever else
- * there may be in its place, a FIFO or a device, is refused at once.
+ * A file that should be a ledger: opening it, and what its header and its size say. Anything else
+ * in its place, such as a FIFO or a device, is refused at once. Any thread; not for hooks or signal
+ * handlers.
  */
 #ifndef TREADLE_LEDGER_FILE_H
 #define TREADLE_LEDGER_FILE_H
@@ -11,14 +12,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Where what is wrong with a file is told: in one line without newline. */
+/* Where to write what is wrong with a file: one line without newline, which begins with the path.
+ */
 struct ledger_complaint {
     const char *path;
     char *message;
     size_t bytes;
 };
 
-/* Always -1, so that a check can end with it. */
+/* Writes the line. Always returns -1, so that a check can end with it. */
 __attribute__((format(printf, 2, 3))) int ledger_complaint__say(const struct ledger_complaint *to,
                                                                 const char *format, ...);
 
@@ -28,27 +30,29 @@ enum ledger_life {
     LEDGER_IS_ORPHAN, /* live by its header, but its process is gone */
 };
 
-/* For a ledger of which only the header was read. */
+/* Needs no more than the header of a ledger. */
 enum ledger_life ledger_header__life(const struct ledger_header *header);
 
-/* Of so many chunks, what the file has. */
+/* How much of so many chunks a file has. */
 struct ledger_extent {
     uint32_t chunks; /* the last one may not be whole */
     uint64_t present_bytes;
     uint64_t missing_bytes;
 };
 
-/* A descriptor of a regular file, or -1 after a complaint. */
+/* Returns a descriptor of a regular file, or -1 after a complaint. */
 int ledger_file__open(const char *path, const struct ledger_complaint *to);
 
-/* 0, or -1 after a complaint. */
+/* read_header: reads the header and checks it. check_sizes: checks only the sizes in a header, its
+ * state and its number of chunks. measure: how much of `wanted` chunks the file has. Each returns
+ * 0, or -1 after a complaint. */
 int ledger_file__read_header(int fd, struct ledger_header *header,
                              const struct ledger_complaint *to);
 int ledger_file__check_sizes(const struct ledger_header *header, const struct ledger_complaint *to);
 int ledger_file__measure(int fd, uint32_t wanted, struct ledger_extent *extent,
                          const struct ledger_complaint *to);
 
-/* Reads until `bytes` are there or the file ends. How many were read, or -1 (errno). */
+/* Reads until `bytes` are there or the file ends. Returns how many were read, or -1 (errno). */
 ssize_t ledger_file__read_at(int fd, void *to, size_t bytes, uint64_t offset);
 
 #endif

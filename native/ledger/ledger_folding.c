@@ -1,4 +1,4 @@
-/* Moves of numbers within a ledger, and those that cannot have them; see ledger.h. */
+/* Moves of numbers within a ledger, and what holds them off; see ledger.h. */
 #include "native/ledger/ledger.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So much is little enough for any file. */
+/* A file of no more bytes is never too sparse. */
 #define SMALL_BYTES (UINT64_C(1) << 20)
 
 void ledger_gate__drop(struct ledger_gate *gate, const char *format, ...)
@@ -27,7 +27,7 @@ static struct ledger_chunk *chunk_at(const struct ledger_gate *gate, uint32_t ch
     return (struct ledger_chunk *)(void *)(gate->base + (size_t)chunk * LEDGER_CHUNK_BYTES);
 }
 
-/* A chunk that was taken, and whose head was not filled in when it was copied. */
+/* True for a chunk that was taken, but whose head was not filled in yet when it was copied. */
 static bool is_unfilled(const struct ledger_chunk *head)
 {
     static const uint32_t none[sizeof(head->reserved) / sizeof(head->reserved[0])];
@@ -36,7 +36,7 @@ static bool is_unfilled(const struct ledger_chunk *head)
            memcmp(head->reserved, none, sizeof(none)) == 0;
 }
 
-/* From here on it is of no table. */
+/* Makes a chunk one of no table. Returns the number of its chunks. */
 static uint32_t close_chunk(struct ledger_chunk *head)
 {
     memset(head, 0, sizeof(*head));
@@ -75,7 +75,7 @@ static void bound_run(struct ledger_gate *gate, struct ledger_chunk *head, uint3
                           byte, was.used_cells, head->used_cells);
 }
 
-/* How many chunks the run takes. */
+/* Checks the run that begins with a chunk. Returns how many chunks it takes. */
 static uint32_t check_run(struct ledger_gate *gate, uint32_t first)
 {
     struct ledger_chunk *head = chunk_at(gate, first);

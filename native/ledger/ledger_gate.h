@@ -5,7 +5,7 @@
  * The gate brings the heads of all chunks into bounds: a run ends with the bytes, cells in use lie
  * in their run, and only strings are in runs of more than one chunk. From then on a ref is a record
  * if its table's chunk has one there: aligned, and among the cells in use. So no two records of one
- * ledger overlap but strings, which nobody writes. A string ends in its run.
+ * ledger overlap, except strings, which nobody changes. A string ends in its run.
  *
  * What fails is dropped and counted. The bytes are the caller's, private, and changed in place.
  */

@@ -18,8 +18,8 @@ struct ledger_reader {
     uint32_t chunks;
     struct ledger_gate gate;
     enum ledger_life life;
-    uint64_t present_bytes; /* of those that the header says are in use */
-    uint64_t missing_bytes; /* of these */
+    uint64_t present_bytes; /* in the file, of the bytes that the header says are in use */
+    uint64_t missing_bytes; /* not in the file, of the same bytes */
 };
 
 /* Makes room for `chunks` chunks; what is new is zero. */
@@ -40,7 +40,7 @@ static int make_room(struct ledger_reader *reader, uint32_t chunks,
     return 0;
 }
 
-/* Copies chunks from `first` on, as many as the file has of `wanted`. */
+/* Copies chunks from `first` on, up to `wanted`, as far as the file has them. */
 static int copy_chunks(struct ledger_reader *reader, int fd, uint32_t first, uint32_t wanted,
                        const struct ledger_complaint *to)
 {

@@ -66,9 +66,10 @@ const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *re
 ledger_ref ledger_reader__next(const struct ledger_reader *reader, enum ledger_table table,
                                ledger_ref previous);
 
-/* From a thread's begin to its end (0: it runs), without the time that nothing was profiled. How
- * much of that came before the thread began is known only if it began after the last start: else
- * this is the least that it can be. asof_ns: the ledger's own end. */
+/* Returns how long a thread ran while profiling was on, from start_ns to end_ns. end_ns is 0 if the
+ * thread still runs; asof_ns, the ledger's own end, then counts. How much of the unprofiled time
+ * came before the thread began is known only if the thread began after the last start; else the
+ * result is the least that it can be. */
 uint64_t ledger_header__profiled_life_ns(const struct ledger_header *header, uint64_t start_ns,
                                          uint64_t end_ns, uint64_t asof_ns);
 

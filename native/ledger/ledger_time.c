@@ -4,7 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A kernel that found the counters of its processors apart does not use them as its clock. */
+/* True if the counter is the kernel's own clock. A kernel that found the counters of its processors
+ * apart does not use them. */
 static int kernel_trusts_counter(void)
 {
     char name[32];
@@ -39,7 +40,8 @@ static void read_pair(uint64_t *ticks, uint64_t *ns)
     }
 }
 
-/* The rate since the comparison began. 0: slower than 1 GHz, which does not fit. */
+/* The rate since the comparison began, as tsc_mult. 0: the counter is slower than 1 GHz, for which
+ * tsc_mult has no room. */
 static uint64_t compare(const struct ledger_time *time)
 {
     uint64_t ticks = 0, ns = 0;

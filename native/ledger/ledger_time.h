@@ -1,6 +1,7 @@
 /*
  * The ledger's clock: nanoseconds since the ledger was made, from the cycle counter where the
- * kernel itself trusts it, else from CLOCK_MONOTONIC. Any thread; async-signal-safe.
+ * kernel itself trusts it, else from CLOCK_MONOTONIC. Reading the clock is async-signal-safe, on
+ * any thread.
  */
 #ifndef TREADLE_LEDGER_TIME_H
 #define TREADLE_LEDGER_TIME_H

@@ -1,7 +1,7 @@
 /*
- * The numbers of an ended thread go to the thread's group one by one. Each is counted once at every
- * moment, also for whoever reads the ledger after a kill: the group's record first says what both
- * numbers will be, and a reader finishes that in its copy (unfinished_moves.h). A thread that a
+ * The numbers of an ended thread go to the thread's group one by one. Each number is counted once
+ * at every moment, also for a reader after a kill: the group's record first says what both numbers
+ * will be, and a reader finishes the transfer in its copy (unfinished_moves.h). A thread that a
  * kill found half way keeps a row with the numbers that are still its own.
  *
  * The stores are made in the order that they are written in. For the group's writer. Nothing here
@@ -12,6 +12,8 @@
 
 #include "native/ledger/ledger.h"
 
+/* Brackets of one transfer. begin notes that the number at `offset` goes from one record to
+ * another, where it will be `sum`. */
 static inline void number_transfer__begin(struct ledger_transfer *note, ledger_ref from,
                                           ledger_ref to, size_t offset, uint64_t sum)
 {

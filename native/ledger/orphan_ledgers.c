@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of more than these the newest are left for the next time. */
+/* Orphans that one call looks at; the others are left for the next call. */
 #define ORPHANS_MAX 4096u
 
 struct orphan {
@@ -47,7 +47,7 @@ static int open_at(int folder, const char *name)
     return openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
 }
 
-/* If it is one still. */
+/* Removes a file if it still is an orphan. */
 static bool remove_at(int folder, const char *name)
 {
     uint64_t changed_ns;

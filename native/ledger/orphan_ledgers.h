@@ -17,7 +17,8 @@
 /* Takes the writer's lock on an open ledger; the lock is held as long as the file is open. */
 void orphan_ledger__lock(int fd);
 
-/* Removes the ledger at `path` if it is an orphan of this process's user. */
+/* Removes the ledger at `path` if it is an orphan of this process's user. False: nothing was
+ * removed. Not for hooks. */
 bool orphan_ledger__remove(const char *path);
 
 /* Removes the orphans in a folder that belong to this process's user. Keeps the newest ORPHANS_KEPT

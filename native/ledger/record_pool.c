@@ -4,8 +4,8 @@
 
 #define CELLS_OF(type) ((uint32_t)(sizeof(type) / LEDGER_CELL_BYTES))
 
-/* Where a free record's link stands: in what is zero while it is free, and no ref that a reader
- * follows from a record that is nothing. */
+/* The offset of the link of a free record: in a field that no reader follows in a record that is
+ * all zero otherwise. */
 static size_t link_of(enum record_pool_kind kind)
 {
     switch (kind) {
@@ -44,16 +44,16 @@ static ledger_ref *link_at(const struct record_pool *pool, enum record_pool_kind
     return (ledger_ref *)(void *)((char *)ledger__at(pool->ledger, ref) + link_of(kind));
 }
 
-/* Multiplicative hashing [D. E. Knuth: The Art of Computer Programming 3, 6.4]: any slot is as
- * good. */
+/* Multiplicative hashing [D. E. Knuth: The Art of Computer Programming 3, 6.4]. Any slot would do.
+ */
 static unsigned slot_of(ledger_ref ref)
 {
     return ref * 2654435761u >> 26 & (LEDGER_FREE_SLOTS - 1);
 }
 
-/* To the front of one of the slots that all share [R. K. Treiber: Systems Programming: Coping with
- * Parallelism, 1986]: only whole chains come, and a slot is emptied at once, so no head is mistaken
- * for one that it was before. */
+/* Puts a chain to the front of one of the slots that all pools share [R. K. Treiber: Systems
+ * Programming: Coping with Parallelism, 1986]. Only whole chains are put there, and a slot is
+ * emptied at once, so no head is mistaken for an earlier one. */
 static void hand_over(struct record_pool *pool, enum record_pool_kind kind,
                       const struct record_chain *chain)
 {
@@ -86,8 +86,8 @@ static void give(struct record_pool *pool, enum record_pool_kind kind, ledger_re
     chain[0] = (struct record_chain){0};
 }
 
-/* Records whose slot was emptied go into an empty slot, which needs no look at their tail. False:
- * there is none. */
+/* Puts the rest of an emptied slot into an empty slot, so that nobody must look for its tail.
+ * False: no slot is empty. */
 static bool put_back(const struct record_pool *pool, enum record_pool_kind kind, ledger_ref rest)
 {
     struct ledger_free_chains *shared = &pool->ledger->free_chains[kind];
@@ -104,8 +104,8 @@ static bool put_back(const struct record_pool *pool, enum record_pool_kind kind,
     return false;
 }
 
-/* The first records of a slot are the pool's, as many as fit into a chunk: what a pool holds for
- * itself, nobody else can use, and there is a pool for each kernel thread. */
+/* Leaves a pool only the first records of a slot, as many as fit into a chunk: nobody else can use
+ * what a pool holds for itself, and there is a pool for each kernel thread. */
 static void keep_some(const struct record_pool *pool, enum record_pool_kind kind, ledger_ref first)
 {
     ledger_ref *link = link_at(pool, kind, first);
@@ -118,7 +118,7 @@ static void keep_some(const struct record_pool *pool, enum record_pool_kind kind
         *link = 0;
 }
 
-/* Some of what others have too much of. */
+/* Takes some of the records that pools have handed over. */
 static ledger_ref borrow(const struct record_pool *pool, enum record_pool_kind kind)
 {
     struct ledger_free_chains *shared = &pool->ledger->free_chains[kind];
@@ -163,7 +163,7 @@ static ledger_ref take(struct record_pool *pool, enum record_pool_kind kind)
     return ref;
 }
 
-/* What is left of the ledger is not for this. */
+/* True if what is left of the ledger is reserved for other uses. */
 static bool is_refused(const struct record_pool *pool)
 {
     if (pool->takes_reserved == RESERVE_ALL ||
@@ -255,7 +255,7 @@ void record_pool__give_node(struct record_pool *pool, ledger_ref ref)
     give(pool, POOL_NODES, ref);
 }
 
-/* As deep as hashes have steps. */
+/* Calls itself as deep as hashes have steps. */
 static void give_index(struct record_pool *pool, ledger_ref index)
 {
     const struct ledger_note *note = ledger__at(pool->ledger, index & ~NOTE_BITS);

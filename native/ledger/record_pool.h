@@ -3,7 +3,7 @@
  * names. Each kernel thread has one pool. A pool hands surplus records over to other pools a chain
  * at a time, without a lock. A pool that is empty takes a few records from other pools, else from
  * the ledger. A record is reused for its own kind only. A free record is all zero but for its link,
- * so that a reader of a live ledger recognizes it as free.
+ * so that a reader of a live ledger recognizes it as free. One thread at a time uses a pool.
  */
 #ifndef TREADLE_RECORD_POOL_H
 #define TREADLE_RECORD_POOL_H

@@ -5,7 +5,7 @@ static struct ledger_node *node_in(const struct ledger_gate *gate, ledger_ref re
     return (struct ledger_node *)(uintptr_t)ledger_gate__record(gate, ref, LEDGER_NODES);
 }
 
-/* What `to` had before, and what `from` has. */
+/* The sums of what `to` had before and what `from` has. */
 static void finish_sums(const struct ledger_move *move, const struct ledger_node *from,
                         struct ledger_node *to)
 {
@@ -21,7 +21,7 @@ static struct ledger_side *side_in(const struct ledger_gate *gate, ledger_ref re
     return (struct ledger_side *)(uintptr_t)ledger_gate__record(gate, ref, LEDGER_SIDES);
 }
 
-/* The sums of both are in place already if `to` has another side record than before. */
+/* If `to` has another side record than before, that record has the sums of both already. */
 static void finish_side(const struct ledger_gate *gate, const struct ledger_move *move,
                         const struct ledger_node *from, struct ledger_node *to)
 {
@@ -39,7 +39,7 @@ static void finish_side(const struct ledger_gate *gate, const struct ledger_move
         side->value[metric] += more->value[metric];
 }
 
-/* Out of the list of its parent, if it is there. */
+/* Takes a node out of its parent's list, if it is there. */
 static void finish_unlink(const struct ledger_gate *gate, ledger_ref ref,
                           const struct ledger_node *node, ledger_ref parent_ref)
 {
@@ -56,7 +56,8 @@ static void finish_unlink(const struct ledger_gate *gate, ledger_ref ref,
         *link = node->next_sibling;
 }
 
-/* It may be in the one list, in the other, or in none. */
+/* Links a node below `to`. The node may be in its old parent's list, in that of `to`, or in none.
+ */
 static void finish_relink(const struct ledger_gate *gate, const struct ledger_move *move,
                           struct ledger_node *from, struct ledger_node *to)
 {
@@ -72,7 +73,7 @@ static void finish_relink(const struct ledger_gate *gate, const struct ledger_mo
     to->first_child = move->from;
 }
 
-/* A word of a record of any table that numbers are transferred in. */
+/* The number at an offset of a record, of any table in which numbers are transferred; or NULL. */
 static uint64_t *number_in(const struct ledger_gate *gate, ledger_ref ref, uint32_t offset)
 {
     static const enum ledger_table tables[] = {LEDGER_NODES, LEDGER_SIDES, LEDGER_THREADS};
@@ -87,7 +88,7 @@ static uint64_t *number_in(const struct ledger_gate *gate, ledger_ref ref, uint3
     return NULL;
 }
 
-/* The last number of a thread to go is that of its members: then its row goes, too. */
+/* The number of a thread's members is the last one to go: the thread's row then goes, too. */
 static bool finish_transfer(const struct ledger_gate *gate, struct ledger_thread *group)
 {
     struct ledger_transfer *transfer = &group->transfer;

@@ -143,7 +143,7 @@ static int read_io(struct metric_reader *reader, uint64_t bits, uint64_t value[L
                    uint64_t *read_bits)
 {
     char text[TASK_FILE_BYTES];
-    /* The text was made before the kernel counted the reading of it. */
+    /* Without this read: the kernel makes the text before it counts the read. */
     uint64_t own_read_bytes = reader->own_read_bytes;
     int length = read_own_file(reader, reader->io_fd, text);
 

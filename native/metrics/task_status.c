@@ -124,7 +124,7 @@ static int read_schedstat(struct task_status *status, int task_fd, uint64_t bits
     return 0;
 }
 
-/* The last file that is read: a thread that looks at itself finds all its other reads in there. */
+/* Read last, so that a thread that looks at itself finds all its other reads counted here. */
 static int read_io(struct task_status *status, int task_fd, bool itself, uint64_t bits)
 {
     char text[TASK_FILE_BYTES];
@@ -139,8 +139,9 @@ static int read_io(struct task_status *status, int task_fd, bool itself, uint64_
     return 0;
 }
 
-/* The switches stand at the end, behind lists of any length. Reading on keeps the kernel's text of
- * the first read; a line that fills the buffer is none that we look for. */
+/* The switches stand at the end of the file, behind lists of any length. All reads go on in the
+ * text that the kernel made at the first one. A line that fills the buffer is none of those that
+ * are looked for. */
 static int scan_switches(struct task_status *status, int fd, uint64_t bits)
 {
     char text[TASK_FILE_BYTES];
@@ -183,7 +184,8 @@ static int read_switches(struct task_status *status, int task_fd, uint64_t bits)
     return error;
 }
 
-/* A file that is missing while its thread lives is a metric that this machine does not give. */
+/* True if the thread is gone. A file that is missing while its thread lives is a metric that this
+ * machine does not give. */
 static bool is_over(int task_fd, int error)
 {
     if (error == -ESRCH)

@@ -111,7 +111,8 @@ int taskstats__parse(const void *attributes, size_t length, uint64_t bits, uint6
         stats.length < CPU_COUNT_OFFSET + sizeof(uint64_t))
         return -EBADMSG;
 
-    /* A thread that has run was put on a processor at least once. */
+    /* A thread that has run was put on a processor at least once, so 0 means that no delays are
+     * accounted. */
     if (load_u64(stats, CPU_COUNT_OFFSET) == 0)
         return -ENODATA;
 

@@ -110,7 +110,7 @@ void kernel_stacks__read(struct kernel_stacks *stacks)
     __atomic_store_n(&stacks->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-/* The last one that is not later; NULL: none. */
+/* The last sample that is not later than monotonic_ns; NULL: there is none. */
 static const struct perf_sample *find_in(const struct taken *taken, uint64_t monotonic_ns)
 {
     const struct perf_sample *found = NULL;
@@ -147,7 +147,7 @@ bool kernel_stacks__find(const struct kernel_stacks *stacks, uint64_t monotonic_
     stack->count = 0;
     room = (sample->header.size - sizeof(*sample)) / sizeof(*sample->frames);
     for (uint64_t i = 0; stack->in_kernel && i < sample->count && i < room; i++)
-        /* Not the words that say whose frames follow. */
+        /* Without the words that say whether frames of the kernel or of the user follow. */
         if (sample->frames[i] < (uint64_t)PERF_CONTEXT_MAX && stack->count < KERNEL_STACK_FRAMES)
             stack->frames[stack->count++] = sample->frames[i];
     return true;

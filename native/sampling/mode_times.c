@@ -4,8 +4,9 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* The kernel's own encoding of the calling thread's clocks: CPUCLOCK_PERTHREAD_MASK with
- * CPUCLOCK_PROF, both times, and CPUCLOCK_VIRT, the user's. They move by what is counted. */
+/* The kernel's own encoding of two clocks of the calling thread: CPUCLOCK_PERTHREAD_MASK with
+ * CPUCLOCK_PROF for user and system time together, and with CPUCLOCK_VIRT for user time. They move
+ * as the kernel divides CPU time. */
 #define OWN_THREAD (~0u << 3 | 4u)
 #define CLOCK_BOTH ((clockid_t)(OWN_THREAD | 0u))
 #define CLOCK_USER ((clockid_t)(OWN_THREAD | 1u))
@@ -36,8 +37,8 @@ void mode_times__since_last(struct mode_times *times, uint64_t now_ns, uint32_t 
     *times = (struct mode_times){0};
     if (last.round == round && now_ns - last.when_ns < MODE_TIMES_LEAST_NS)
         return;
-    /* The user's first: a tick between the two makes the kernel's part too large, never negative.
-     */
+    /* User time first: a tick between the two readings makes the system time too large, never
+     * negative. */
     if (!read_clock(CLOCK_USER, &now.user_ns) || !read_clock(CLOCK_BOTH, &now.both_ns))
         return;
     if (last.round == round && now.both_ns >= last.both_ns && now.user_ns >= last.user_ns) {

@@ -9,7 +9,8 @@
 
 struct lane {
     _Alignas(128) _Atomic uint32_t busy;
-    uint32_t active; /* which of the two is written; under busy, as the next */
+    uint32_t
+        active; /* the buffer that is written; changes only while busy is set, as its `used` does */
     uint32_t used[2];
 };
 
@@ -44,8 +45,8 @@ static void let_go(struct lane *lane)
     atomic_store_explicit(&lane->busy, 0, memory_order_release);
 }
 
-/* Under busy, or of the buffer that is drained; but the drainer looks at both before it takes the
- * lane. */
+/* Called while busy is set, or for the buffer that is drained. Atomic all the same: the drainer
+ * looks at both buffers before it takes the lane. */
 static void set_used(struct lane *lane, uint32_t buffer, uint32_t bytes)
 {
     __atomic_store_n(&lane->used[buffer], bytes, __ATOMIC_RELAXED);
@@ -68,7 +69,7 @@ static uint32_t room_of(const struct lane *lane)
     return frames < SAMPLE_FRAMES_MAX ? frames : SAMPLE_FRAMES_MAX;
 }
 
-/* The first lane that is free and has room for so many frames. */
+/* Claims the first lane that is free and has room for `least` frames. NULL: there is none. */
 static struct sample *claim(struct sample_buffers *buffers, unsigned lane, uint32_t least,
                             uint32_t *room_frames)
 {
@@ -121,7 +122,8 @@ void sample_buffers__commit(struct sample_buffers *buffers, struct sample *sampl
     let_go(lane);
 }
 
-/* The buffer that was written until now, or -1: whoever writes it does not come to an end. */
+/* Swaps the buffers of a lane. Returns the one that was written until now, or -1: a handler holds
+ * the lane for too long. */
 static int rotate(struct lane *lane)
 {
     for (unsigned attempt = 0; !try_lane(lane); attempt++) {

@@ -19,8 +19,9 @@
 #define SAMPLE_LANES        16u
 #define SAMPLE_BUFFER_BYTES (512u * 1024u)
 #define SAMPLE_FRAMES_MAX   4096u /* innermost first; deeper stacks are cut */
-#define SAMPLE_FRAMES_LEAST                                                                        \
-    128u /* if there is no lane with room for all, one for so many will do */
+
+/* If no lane has room for SAMPLE_FRAMES_MAX frames, one with room for so many will do. */
+#define SAMPLE_FRAMES_LEAST 128u
 
 enum sample_frame_kind {
     FRAME_NATIVE = 1,  /* `where`: an address */
@@ -70,14 +71,17 @@ struct sample {
     ledger_ref thread;   /* the Java thread that ran, or none */
     ledger_ref node;     /* the thread's current node; may have been folded since */
     uint64_t key;        /* of that node; 0: not known */
-    uint64_t charged_ns; /* of its kernel thread, which moves with each event; 0: not known */
-    uint64_t event_ns;   /* … and the CPU time since that event; else all that the thread used */
-    uint64_t when_ns;    /* ledger's clock */
+    uint64_t charged_ns; /* charged_cpu_ns of its kernel thread, which each event changes; 0: not
+                            known */
+    uint64_t
+        event_ns; /* CPU time since that event; if charged_ns is 0: all CPU time of the thread */
+    uint64_t when_ns; /* ledger's clock */
     union {
-        uint64_t seen_ns; /* CPU time that it stands for */
-        uint64_t turns; /* of a wall sample: those that it stands for, its time is not known yet */
+        uint64_t seen_ns; /* CPU time that the sample stands for */
+        uint64_t
+            turns; /* of a wall sample: turns that it stands for; their time is not known yet */
     };
-    struct mode_times modes; /* of its kernel thread since the last sample that told them */
+    struct mode_times modes; /* of its kernel thread, since the last sample that has them */
     struct sample_frame frames[];
 };
 

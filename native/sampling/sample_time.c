@@ -20,7 +20,8 @@ void sample_time__start(struct sample_time *time, uint64_t now_ns)
     __atomic_store_n(&time->since_ns, now_ns, __ATOMIC_RELAXED);
 }
 
-/* Takes out those whose kernel threads are gone, so that there are never many more than threads. */
+/* Removes the turns of kernel threads that are gone, so that there are never many more than
+ * threads. */
 static void sweep(struct sample_time *time)
 {
     struct wall_turn *turn, *next;

@@ -13,7 +13,7 @@
 
 #define NS_PER_S 1000000000u
 
-#define FD_PART 4 /* the host's descriptors: no more than one in so many is ours */
+#define FD_PART 4 /* the process's descriptors: at most one in so many is ours */
 
 /* The kernel's own encoding of the CPU clock of a thread: CPUCLOCK_PERTHREAD_MASK, CPUCLOCK_SCHED.
  */
@@ -43,7 +43,8 @@ static int open_event(pid_t tid, uint64_t interval_ns, bool with_stacks)
     return fd < 0 ? -errno : (int)fd;
 }
 
-/* Low numbers are the host's, which may use select(); where there are others. */
+/* Moves a descriptor to a high number, if there is one: low ones are the host's, which may use
+ * select(). */
 static int move_up(int fd)
 {
     int moved = fcntl(fd, F_DUPFD_CLOEXEC, FD_SETSIZE);
@@ -135,7 +136,8 @@ static struct timespec timespec_of(uint64_t ns)
     return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
 }
 
-/* From 1 ns to the interval; tids that follow each other lie far apart. */
+/* The first interval, from 1 ns to the whole one. For tids that follow each other it is far apart.
+ */
 static uint64_t first_ns(pid_t tid, uint64_t interval_ns)
 {
     uint64_t hash = (uint64_t)tid * UINT64_C(0x9e3779b97f4a7c15);
@@ -175,7 +177,7 @@ int sample_timer__start(struct sample_timer *timer, enum ledger_sample_clock clo
 void sample_timer__stop(struct sample_timer *timer)
 {
     if (timer->clock == LEDGER_SAMPLE_CLOCK_PERF) {
-        /* A child that was forked may have the event open still. */
+        /* A forked child may still have the event open. */
         (void)ioctl(timer->fd, PERF_EVENT_IOC_DISABLE, 0);
         kernel_stacks__delete(timer->stacks);
         timer->stacks = NULL;
@@ -192,8 +194,8 @@ bool sample_timer__is_over(const struct sample_timer *timer)
     struct itimerspec left;
 
     if (timer->clock == LEDGER_SAMPLE_CLOCK_PERF)
-        /* Linux before 5.12 names the owner even when it is gone: then it is over when its tid is.
-         * An event without a ring buffer is always POLLHUP. */
+        /* Linux before 5.12 names the owner even if it has ended: the timer is then over when the
+         * tid is. POLLHUP would not tell: an event without a ring buffer always has it. */
         return fcntl(timer->fd, F_GETOWN_EX, &owner) != 0 || owner.pid == 0;
     if (timer->clock == LEDGER_SAMPLE_CLOCK_TIMER)
         return timer_gettime(timer->id, &left) != 0 ||

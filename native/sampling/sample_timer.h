@@ -50,7 +50,7 @@ int sample_timer__start(struct sample_timer *timer, enum ledger_sample_clock clo
                         int signal, uint64_t interval_ns);
 void sample_timer__stop(struct sample_timer *timer);
 
-/* Releases the timer of a thread that has ended. */
+/* True if the thread of the timer has ended; the timer is still to be stopped. */
 bool sample_timer__is_over(const struct sample_timer *timer);
 
 #endif

@@ -11,7 +11,7 @@
 struct cutter {
     struct ledger *copy;
     struct ledger_gate gate;
-    uint64_t *visited; /* by cell, a bit: a link led to the record there */
+    uint64_t *visited; /* a bit for each cell: a link led to the record there */
 };
 
 static bool was_met(const struct cutter *cutter, ledger_ref ref)
@@ -19,7 +19,7 @@ static bool was_met(const struct cutter *cutter, ledger_ref ref)
     return cutter->visited[ref / 64] >> ref % 64 & 1;
 }
 
-/* False: it was visited before. */
+/* False: the record was visited before. */
 static bool mark_visited(struct cutter *cutter, ledger_ref ref)
 {
     if (was_met(cutter, ref)) {
@@ -63,7 +63,8 @@ static bool is_root(const struct ledger_node *node)
     return ledger_node__kind(node) == NODE_ROOT;
 }
 
-/* A whole node below `parent`, and of the sort that the list has. None is a root's parent. */
+/* True for a whole node below `parent` that was not visited before, and is of the sort that the
+ * list has. A root has no parent. */
 static bool is_node_below(struct cutter *cutter, ledger_ref ref, ledger_ref parent, bool sampled)
 {
     const struct ledger_node *node = behind(cutter, ref, LEDGER_NODES);
@@ -74,7 +75,7 @@ static bool is_node_below(struct cutter *cutter, ledger_ref ref, ledger_ref pare
            (!node->method || is_method(cutter, node->method)) && mark_visited(cutter, ref);
 }
 
-/* The link, or none. */
+/* Cuts a loose link. Returns the link, or none. */
 static ledger_ref cut(struct cutter *cutter, ledger_ref *link, struct ledger_node *of,
                       bool is_loose)
 {
@@ -91,7 +92,7 @@ static ledger_ref cut_list(struct cutter *cutter, ledger_ref *link, struct ledge
     return cut(cutter, link, of, *link && !is_node_below(cutter, *link, parent, sampled));
 }
 
-/* An index may lead to children that the list of the copy has not, or not yet. */
+/* The index of children is cut in any case: it may lead to children that the copy's list lacks. */
 static void cut_side(struct cutter *cutter, struct ledger_node *node, ledger_ref ref)
 {
     const struct ledger_side *side = behind(cutter, node->side, LEDGER_SIDES);
@@ -100,7 +101,7 @@ static void cut_side(struct cutter *cutter, struct ledger_node *node, ledger_ref
         ((struct ledger_side *)ledger__at(cutter->copy, node->side))->index = 0;
 }
 
-/* All that was sampled below an exact node. */
+/* Cuts what was sampled below an exact node. */
 static void cut_sampled(struct cutter *cutter, struct ledger_node *above)
 {
     struct ledger *copy = cutter->copy;
@@ -121,7 +122,7 @@ static void cut_sampled(struct cutter *cutter, struct ledger_node *above)
     }
 }
 
-/* A tree whose root was visited. */
+/* Cuts a tree whose root was visited. */
 static void cut_tree(struct cutter *cutter, ledger_ref root)
 {
     struct ledger *copy = cutter->copy;
@@ -143,7 +144,8 @@ static void cut_tree(struct cutter *cutter, ledger_ref root)
     } while (ref);
 }
 
-/* The one that its writer knows may have been linked since. */
+/* Looks for the (folded) below the root in the copy: the one that the thread's record names may
+ * have been linked after the copy was begun. */
 static void find_folded(const struct cutter *cutter, struct ledger_thread *thread)
 {
     const struct ledger *copy = cutter->copy;
@@ -190,7 +192,7 @@ static void cut_thread(struct cutter *cutter, struct ledger_thread *thread)
         thread->group_name = 0;
 }
 
-/* The parent's record may also have been reused for another thread. */
+/* False also if the parent's record was reused for another thread. */
 static bool is_parent(struct cutter *cutter, const struct ledger_thread *thread)
 {
     const struct ledger_thread *parent = behind(cutter, thread->parent, LEDGER_THREADS);
@@ -198,14 +200,15 @@ static bool is_parent(struct cutter *cutter, const struct ledger_thread *thread)
     return parent && parent->kind && parent->java_id == thread->parent_id;
 }
 
-/* An exact node of some thread's tree. */
+/* True for an exact node of some thread's tree. */
 static bool is_position(const struct cutter *cutter, ledger_ref ref)
 {
     return ledger_gate__record(&cutter->gate, ref, LEDGER_NODES) && was_met(cutter, ref) &&
            !ledger_node__is_sampled(ledger__at(cutter->copy, ref));
 }
 
-/* Where threads stand is told by what is in their trees. */
+/* Cuts where threads stand, after the trees: a thread can stand only at a node that is in a tree.
+ */
 static void cut_positions(struct cutter *cutter)
 {
     struct ledger *copy = cutter->copy;
@@ -229,14 +232,14 @@ static void cut_positions(struct cutter *cutter)
     }
 }
 
-/* A link that its record can do without. */
+/* Cuts a link that its record can do without. */
 static void cut_string(const struct cutter *cutter, ledger_ref *link)
 {
     if (*link && !is_string(cutter, *link))
         *link = 0;
 }
 
-/* A method without its names is none. */
+/* A method without its names is marked as dead. */
 static void cut_method(struct cutter *cutter, ledger_ref ref)
 {
     struct ledger_method *method = ledger__at(cutter->copy, ref);
@@ -275,7 +278,7 @@ static void cut_code(struct cutter *cutter, ledger_ref ref)
         code->method = 0;
 }
 
-/* A code or a method. */
+/* True for a code or a method. */
 static bool is_owner(struct cutter *cutter, ledger_ref ref)
 {
     const struct ledger_code *code = ledger_gate__record(&cutter->gate, ref, LEDGER_CODE);
@@ -307,7 +310,8 @@ static void cut_tally(struct cutter *cutter, ledger_ref ref)
         tally->thread = 0;
 }
 
-/* What follows a table in this order is nothing without a record of it. */
+/* In this order, because records of later tables have no meaning without a record of earlier ones.
+ */
 static void cut_tables(struct cutter *cutter)
 {
     static const struct {
@@ -332,7 +336,7 @@ static void cut_all(struct cutter *cutter)
     struct ledger *copy = cutter->copy;
     ledger_ref ref = 0;
 
-    /* What was mended in the heads is to be written back, too. */
+    /* What the gate mended in chunk heads is to be written back, too. */
     if (cutter->gate.dropped && copy->touched)
         memset(copy->touched, 1, copy->adopted_chunks);
     cut_tables(cutter);

@@ -16,7 +16,7 @@
 
 /* Cuts dangling refs in the whole copy: in chunk heads; methods and what belongs to them; threads,
  * their names and parents, their trees; kernel threads. Damage that no race with a writer explains
- * is counted in the copy's header. 0 or -ENOMEM. */
+ * is counted in the copy's header. Not for hooks. 0 or -ENOMEM. */
 int dangling_refs__cut(struct ledger *copy);
 
 #endif

@@ -12,7 +12,7 @@ struct search {
     int source_fd;
 };
 
-/* The record behind a link, if that is nothing in the copy. */
+/* The node that a link leads to, if its record is empty in the copy; else NULL. */
 static struct ledger_node *late_node(const struct search *search, ledger_ref ref)
 {
     struct ledger_node *node =
@@ -21,7 +21,7 @@ static struct ledger_node *late_node(const struct search *search, ledger_ref ref
     return node && ledger_node__kind(node) == 0 ? node : NULL;
 }
 
-/* False: it is nothing in the ledger, too. */
+/* False: the record is empty in the live ledger, too. */
 static bool read_node(const struct search *search, ledger_ref ref, struct ledger_node *node)
 {
     struct ledger_node now;
@@ -38,7 +38,7 @@ static bool read_node(const struct search *search, ledger_ref ref, struct ledger
     return true;
 }
 
-/* A list of siblings, down to the first that the copy has. */
+/* Reads a list of siblings, up to the first one that the copy has. */
 static void read_list(const struct search *search, ledger_ref ref)
 {
     struct ledger_node *node = late_node(search, ref);

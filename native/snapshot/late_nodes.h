@@ -4,7 +4,8 @@
  * it. In the copy the record is still empty, and the rest of a list behind it would be lost. A link
  * is published after its node is filled in, so the node can be read again from the live ledger.
  *
- * Each node is taken as it is now, without its children: those were made after the copy was begun.
+ * Each node is taken as it is now, without its children, which were made after the copy was begun.
+ * Not for hooks.
  */
 #ifndef TREADLE_LATE_NODES_H
 #define TREADLE_LATE_NODES_H

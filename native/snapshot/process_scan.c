@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A new row is looked at closely so often, whatever the depth: its thread may get its name late. */
 #define FIRST_LOOKS 3u
 
 struct scanned_row {
@@ -20,13 +21,13 @@ struct scanned_row {
     ledger_ref thread; /* none until it is clear that no Java thread is about to start on it */
     struct task_status status; /* as last looked at closely */
     unsigned pass;
-    unsigned looks; /* close ones */
+    unsigned looks; /* close looks */
     UT_hash_handle hh;
 };
 
 /* How HotSpot names its own kernel threads (os::set_native_thread_name in its sources, cut to 15
- * bytes by the kernel), JDK 17 to 25, all collectors. A prefix is enough. The Java ones among them
- * count as VM threads until they run a method. */
+ * bytes by the kernel), JDK 17 to 25, all collectors. A prefix is enough. Those of them that are
+ * Java threads count as VM threads until they run a method. */
 static const char *const vm_thread_names[] = {
     "VM Thread",       "VM Periodic Tas", "C1 CompilerThre", "C2 CompilerThre",
     "JVMCI",           "GC Thread#",      "GC task thread",  "G1 ",
@@ -102,7 +103,8 @@ static ledger_ref add_root(struct process_scan *scan)
     return ref;
 }
 
-/* When a kernel thread began, on the ledger's clock; 0 if before. A clock tick coarse. */
+/* When a kernel thread began, on the ledger's clock, to a clock tick; 0 if that was before the
+ * ledger. */
 static uint64_t started_ns(const struct process_scan *scan, uint64_t start_ticks)
 {
     const struct ledger_header *header = scan->ledger->header;
@@ -127,7 +129,7 @@ static const struct ledger_unprofiled *unprofiled_of(const struct process_scan *
     return scan->java.unprofiled(scan->java.context, row->tid, row->start_ticks);
 }
 
-/* The row's place in the ledger. False if the ledger is full. */
+/* Makes the row's records in the ledger. False: the ledger is full. */
 static bool enter_row(struct process_scan *scan, struct scanned_row *row)
 {
     const struct ledger_header *header = scan->ledger->header;
@@ -144,7 +146,7 @@ static bool enter_row(struct process_scan *scan, struct scanned_row *row)
     thread->first_ticks = row->start_ticks;
     thread->start_ns = started_ns(scan, row->start_ticks);
     thread->unprofiled_wall_ns = header->unprofiled_wall_ns;
-    /* What ran before profiling was started, for the first time or again, counts from then on. */
+    /* A thread that ran before the last start of profiling counts from that start on. */
     if (thread->start_ns < header->since_ns && (header->attached || header->starts > 1))
         thread->start_ns = header->since_ns;
     thread->tid_count = 1;
@@ -154,7 +156,7 @@ static bool enter_row(struct process_scan *scan, struct scanned_row *row)
     return true;
 }
 
-/* Where the CPU time of that thread is summed up, besides; or NULL. */
+/* The sum to which the CPU time of a thread of this name is also added; or NULL. */
 static uint64_t *sum_of(struct process_scan *scan, const char *name)
 {
     static const char *const compilers[] = {"C1 CompilerThre", "C2 CompilerThre", "JVMCI"};
@@ -192,7 +194,7 @@ static void set_row_times(struct process_scan *scan, struct scanned_row *row, ui
     ledger__touch(scan->ledger, root);
 }
 
-/* What the last close look found goes into the ledger. */
+/* Writes into the ledger what the last close look found. */
 static void book_row(struct process_scan *scan, struct scanned_row *row, uint64_t now_ns)
 {
     const struct ledger_unprofiled *unprofiled = unprofiled_of(scan, row);
@@ -214,7 +216,7 @@ static void book_row(struct process_scan *scan, struct scanned_row *row, uint64_
     }
 }
 
-/* Samples of the hidden row are in no visible thread. */
+/* Counts the samples of a hidden row as homeless: they are in no visible thread. */
 static void make_homeless(const struct process_scan *scan, const struct ledger_thread *thread)
 {
     const struct ledger_node *node = ledger__at(scan->ledger, thread->root);
@@ -222,7 +224,7 @@ static void make_homeless(const struct process_scan *scan, const struct ledger_t
     ledger_ref ref = node->sampled;
     uint64_t samples = 0;
 
-    /* There are no more nodes than that. */
+    /* Bounded, since there are no more nodes than cells. */
     while (ref && steps_left-- > 0) {
         node = ledger__at(scan->ledger, ref);
         samples += node->cpu_samples + node->wall_samples;
@@ -235,7 +237,8 @@ static void make_homeless(const struct process_scan *scan, const struct ledger_t
     ledger__count(&scan->ledger->header->homeless_samples, samples);
 }
 
-/* A Java thread started on it: from its beginning on, the books of that tid are that thread's. */
+/* Hides the row of a kernel thread on which a Java thread started: what the kernel thread consumes,
+ * from its beginning on, is that Java thread's. */
 static void hide_row(struct process_scan *scan, struct scanned_row *row)
 {
     struct ledger_thread *thread = thread_of(scan, row);
@@ -252,8 +255,8 @@ static void hide_row(struct process_scan *scan, struct scanned_row *row)
     forget(scan, row);
 }
 
-/* Did a Java thread start on the very kernel thread that the row is of? Asking `knows` about one
- * that is gone would make it forgotten. */
+/* True if a Java thread ran on the very kernel thread of the row. Where runs_java would forget a
+ * kernel thread that is gone, ran_java is asked instead. */
 static bool ran_java(const struct process_scan *scan, const struct scanned_row *row)
 {
     if (scan->java.ran_java)
@@ -261,8 +264,8 @@ static bool ran_java(const struct process_scan *scan, const struct scanned_row *
     return scan->java.runs_java(scan->java.context, row->tid);
 }
 
-/* The row's kernel thread is gone. If a Java thread ran on it after all, the Java thread has the
- * accounts. */
+/* Ends the row of a kernel thread that is gone, or hides it if a Java thread ran there after all.
+ */
 static void end_row(struct process_scan *scan, struct scanned_row *row, uint64_t now_ns)
 {
     struct ledger_thread *thread;
@@ -281,7 +284,8 @@ static void end_row(struct process_scan *scan, struct scanned_row *row, uint64_t
     forget(scan, row);
 }
 
-/* True if that was enough: a clock that went back is that of another thread with the same tid. */
+/* Updates the CPU time of a row. False: a close look is needed, because the thread is gone, or
+ * because its clock went back and so is that of another thread with the same tid. */
 static bool refresh_row(struct process_scan *scan, struct scanned_row *row, uint64_t now_ns)
 {
     uint64_t cpu_ns;
@@ -331,8 +335,8 @@ static void look_at(struct process_scan *scan, pid_t tid, uint64_t now_ns, enum 
         look_closely(scan, row, tid, now_ns);
 }
 
-/* The kernel's list may leave out a thread while others end: only its clock tells that it is gone.
- */
+/* The kernel's list may leave out a thread while others end, so a thread is gone only if its clock
+ * says so. */
 static void end_unseen_rows(struct process_scan *scan, uint64_t now_ns)
 {
     struct scanned_row *row, *next;

@@ -29,7 +29,7 @@ struct settlement {
     size_t java_tid_count;
     struct unprofiled_task *unprofiled; /* sorted by tid */
     size_t unprofiled_count;
-    uint64_t uncertain_ns; /* a remainder below that is none */
+    uint64_t uncertain_ns; /* an unexplained remainder of no more than this is not booked */
 };
 
 static int compare_tids(const void *a, const void *b)
@@ -120,7 +120,8 @@ static int collect_java_tids(struct settlement *settlement)
     return 0;
 }
 
-/* All CPU time that stands in a tree; in the order root, children, siblings, without a stack. */
+/* Sums the CPU time of all nodes of a tree, in the order root, children, siblings, without a stack.
+ */
 static uint64_t tree_cpu_ns(const struct ledger *copy, ledger_ref root)
 {
     uint64_t sum_ns = 0;
@@ -168,15 +169,15 @@ static void settle_metrics(const struct settlement *settlement, struct ledger_th
     }
 }
 
-/* A kernel thread whose Java thread has books to settle. */
+/* A kernel thread that consumed CPU time which is not charged yet. */
 struct open_account {
     struct ledger_kernel_thread *record;
     struct ledger_node *node;
-    uint64_t known_ns;   /* CPU that is in the books: of its thread, and of those before it */
-    uint64_t rest_ns;    /* … and what is not; of a carrier: at the most */
-    bool is_gone;        /* the thread ended while profiling was stopped; … */
-    uint64_t stopped_ns; /* … by then, profiled, it had used this */
-    bool is_read;        /* rest_ns and the record's kernel_cpu_ns, which may be 0 */
+    uint64_t known_ns;   /* CPU time that is charged: to the Java thread, and to those before it */
+    uint64_t rest_ns;    /* CPU time that is not charged; of a carrier: at the most */
+    bool is_gone;        /* the thread ended while profiling was stopped */
+    uint64_t stopped_ns; /* if is_gone: profiled CPU time until the stop */
+    bool is_read;        /* rest_ns and the record's kernel_cpu_ns are valid */
 };
 
 /* The node to which the uncharged rest goes: the current node, or the root if the current node is
@@ -190,7 +191,8 @@ static struct ledger_node *open_node(const struct ledger *copy,
     return ref ? ledger__at(copy, ref) : NULL;
 }
 
-/* What the thread had used when profiling stopped. False: profiling runs, or that is not known. */
+/* What the kernel thread had consumed when profiling stopped. False: profiling runs, or that is not
+ * known. */
 static bool read_stopped(const struct settlement *settlement,
                          const struct ledger_kernel_thread *record, struct task_status *status,
                          uint64_t *cpu_ns)
@@ -208,8 +210,8 @@ static bool read_stopped(const struct settlement *settlement,
     return true;
 }
 
-/* All that takes its time. False if there is nothing to settle: the thread is gone, and what it
- * had used is not known. */
+/* Reads what takes long: the metrics, and the sum over the tree. False: there is nothing to settle,
+ * because the thread is gone and what it had consumed is not known. */
 static bool open_account(const struct settlement *settlement, struct ledger_kernel_thread *record,
                          struct open_account *account)
 {
@@ -217,7 +219,7 @@ static bool open_account(const struct settlement *settlement, struct ledger_kern
     struct ledger_thread *thread = ledger__at(copy, record->thread);
     struct task_status status;
 
-    /* The clock of a recycled tid is another thread's. */
+    /* If the tid was recycled, its clock is that of another thread. */
     account->is_gone = task_status__read(&status, settlement->pid, record->tid,
                                          copy->header->metrics_totals) != 0 ||
                        (record->start_ticks && record->start_ticks != status.start_ticks);
@@ -233,7 +235,7 @@ static bool open_account(const struct settlement *settlement, struct ledger_kern
     return true;
 }
 
-/* A kernel thread whose CPU is in the trees of a carrier and of virtual threads. */
+/* True for a kernel thread whose CPU time is in the trees of a carrier and of virtual threads. */
 static bool is_carrier(const struct ledger *copy, const struct ledger_kernel_thread *record)
 {
     uint32_t kind = ((const struct ledger_thread *)ledger__at(copy, record->thread))->kind;
@@ -241,7 +243,7 @@ static bool is_carrier(const struct ledger *copy, const struct ledger_kernel_thr
     return kind == THREAD_CARRIER || kind == THREAD_VIRTUAL;
 }
 
-/* The clock of a kernel thread, and what its books lack. */
+/* Reads the clock of a kernel thread, and works out what is not charged. */
 static void read_rest(const struct settlement *settlement, struct open_account *account)
 {
     struct ledger_kernel_thread *record = account->record;
@@ -260,9 +262,10 @@ static void read_rest(const struct settlement *settlement, struct open_account *
     account->rest_ns = cpu_ns > account->known_ns ? cpu_ns - account->known_ns : 0;
 }
 
-/* What carriers consumed is in their own trees and in those of all virtual threads, which were
- * copied one after the other while they grew: some are newer than the record of the kernel thread
- * that wrote them. What all these trees together lack is what all carriers have not booked. */
+/* What carriers consumed is in their own trees and in those of all virtual threads. These trees
+ * were copied one after the other while they grew, so some are newer than the record of the kernel
+ * thread that wrote them. What all these trees together lack is therefore divided among the
+ * carriers in proportion to their rests. */
 static void share_rests_of_carriers(const struct settlement *settlement,
                                     struct open_account *accounts, size_t count)
 {
@@ -291,9 +294,9 @@ static void share_rests_of_carriers(const struct settlement *settlement,
                 (uint64_t)((unsigned __int128)accounts[i].rest_ns * lacking_ns / rests_ns);
 }
 
-/* The books of a platform thread are right by construction: what its tree holds, and what is put
- * on the current node here, are together what the kernel says since the thread started to run. So
- * are those of all carriers and virtual threads together. */
+/* Charges the rest to the node. For a platform thread the tree and the rest together are what the
+ * kernel says since the thread started to run; so are they for all carriers and virtual threads
+ * together. */
 static void close_account(const struct settlement *settlement, const struct open_account *account,
                           uint64_t now_ns)
 {
@@ -316,7 +319,8 @@ static void close_account(const struct settlement *settlement, const struct open
     ledger__touch(settlement->copy, account->node);
 }
 
-/* Virtual threads that are not mounted wait where they were unmounted. */
+/* Charges the wait of virtual threads that are not mounted to the nodes at which they were
+ * unmounted. */
 static void settle_parked(const struct settlement *settlement, uint64_t now_ns)
 {
     struct ledger *copy = settlement->copy;
@@ -401,7 +405,7 @@ static void book_last_moments(const struct settlement *settlement)
     thread->start_ns = thread->end_ns = header->asof_ns;
 }
 
-/* The moment that is settled up to. */
+/* The moment up to which the copy is settled. */
 static uint64_t now_ns(const struct settlement *settlement)
 {
     const struct ledger_header *header = settlement->copy->header;
@@ -409,8 +413,8 @@ static uint64_t now_ns(const struct settlement *settlement)
     return header->profiling ? ledger_time__now_ns(&settlement->time) : header->since_ns;
 }
 
-/* The clocks of all threads and of the process are read as closely together as can be: while they
- * are, the threads run on. */
+/* The clocks of all threads and of the process are read as close together in time as possible,
+ * since the threads run on meanwhile. */
 static int settle_process(struct settlement *settlement, struct process_scan *scan)
 {
     struct ledger_header *header = settlement->copy->header;

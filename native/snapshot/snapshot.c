@@ -22,13 +22,13 @@
 
 #define COPY_BYTES    (256u * 1024u)
 #define GROWTH_ROUNDS 3
-#define COPIES_UNHELD 2 /* made while numbers may move, … */
-#define COPY_ATTEMPTS 8 /* … and of all; the last one is taken as it is */
+#define COPIES_UNHELD 2 /* copies made while numbers may move */
+#define COPY_ATTEMPTS 8 /* copies made at most; the last one is taken as it is */
 #define HOLD_NS       UINT64_C(2000000000)
 #define AWAIT_STEP_US 200u
 #define AWAIT_STEPS   2500u
 
-/* Rows that the copy gets beyond what the live ledger has: VM threads that were not yet seen. */
+/* Room for rows that only the copy gets: VM threads that were not seen yet. */
 #define ROOM_BYTES (16u * 1024u * 1024u)
 
 static int expand(char *out, size_t room, char letter, int pid, unsigned sequence)
@@ -107,7 +107,7 @@ static int read_header(int fd, struct ledger_header *header)
     return 0;
 }
 
-/* May so many bytes be copied? They are there, and not just nominally. */
+/* 0 if so many bytes can be copied: the file has them, and not only nominally. */
 static int check_file(int fd, uint64_t bytes)
 {
     struct stat file;
@@ -120,7 +120,7 @@ static int check_file(int fd, uint64_t bytes)
                : -EINVAL;
 }
 
-/* The process that the ledger is of: its pid may be another's by now, or be that of another boot.
+/* 0 if the ledger's process runs. The pid may now be another process's, or be that of another boot.
  */
 static int check_process(const struct ledger_header *header)
 {
@@ -140,8 +140,9 @@ static int check_process(const struct ledger_header *header)
     return 0;
 }
 
-/* The ledger grows while it is copied, and what is copied late may name chunks that were not there
- * yet: copies the growth too, and gives out the size that no ref in the copy goes beyond. */
+/* Copies a ledger that grows while it is copied. What is copied late may name chunks that were not
+ * there at first, so the growth is copied, too. *bytes: the size that no ref in the copy goes
+ * beyond. */
 static int copy_growing(int source_fd, int target_fd, uint64_t *bytes)
 {
     struct ledger_header header;
@@ -173,7 +174,7 @@ static int read_count(int fd, size_t offset, uint64_t *count)
     return pread(fd, count, sizeof(*count), (off_t)offset) == (ssize_t)sizeof(*count) ? 0 : -EINVAL;
 }
 
-/* Moves of numbers that were done, and those that were begun. */
+/* Reads how many moves of numbers were done, and how many were begun. */
 static int read_moves(int fd, uint64_t *done, uint64_t *begun)
 {
     int error = read_count(fd, offsetof(struct ledger_header, folds_done), done);
@@ -181,8 +182,8 @@ static int read_moves(int fd, uint64_t *done, uint64_t *begun)
     return error ? error : read_count(fd, offsetof(struct ledger_header, folds_begun), begun);
 }
 
-/* From now on for so long nobody begins to move numbers; 0: they may. Without the right to write
- * the file nothing is changed. */
+/* Holds off moves of numbers for for_ns from now on; 0 allows them again. Does nothing without the
+ * right to write the file. */
 static void hold_moves(int source_fd, uint64_t for_ns)
 {
     char path[64];
@@ -202,7 +203,8 @@ static void hold_moves(int source_fd, uint64_t for_ns)
     close(fd);
 }
 
-/* One move takes microseconds, but its thread may not run just then. */
+/* Waits for moves that are under way. A move takes microseconds, but its thread may not run just
+ * then. */
 static void await_moves(int source_fd)
 {
     uint64_t done, begun;
@@ -214,7 +216,8 @@ static void await_moves(int source_fd)
     }
 }
 
-/* Whatever moved, the copy is of one kind with the ledger, and its lists are whole. */
+/* Copies and adopts the ledger. Even if numbers moved meanwhile, the lists of the copy are whole.
+ */
 static int copy_and_adopt(int source_fd, int target_fd, struct ledger *copy)
 {
     uint64_t bytes;
@@ -233,7 +236,7 @@ static int copy_and_adopt(int source_fd, int target_fd, struct ledger *copy)
     return error;
 }
 
-/* *whole: no numbers moved meanwhile. */
+/* Makes one copy. *whole: no numbers moved meanwhile. */
 static int copy_once(int source_fd, int target_fd, struct ledger *copy, bool *whole)
 {
     uint64_t done, begun;
@@ -250,7 +253,8 @@ static int copy_once(int source_fd, int target_fd, struct ledger *copy, bool *wh
     return error;
 }
 
-/* A copy in which numbers that move stand once. Where they move all the time they are held off. */
+/* Makes a copy in which each number stands once. If numbers move during every copy, moves are held
+ * off. */
 static int copy_between_moves(int source_fd, int target_fd, struct ledger *copy)
 {
     bool whole = false;
@@ -291,7 +295,8 @@ int snapshot__copy(int source_fd, int target_fd)
     return error;
 }
 
-/* In the folder of `path`, with a short name of its own: path's may be as long as names can be. */
+/* A path in the folder of `path`, with a short name of its own: the name in `path` may be as long
+ * as names can be. */
 static int temporary_path(char *temporary, size_t bytes, const char *path)
 {
     const char *slash = strrchr(path, '/');

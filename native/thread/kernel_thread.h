@@ -4,8 +4,13 @@
  * consumed since the last event to the current node, move to another node, publish the new
  * position.
  *
- * While a kernel thread lives, only that thread uses its kernel_thread. enter, leave and charge do
- * not lock, block or log, and allocate nothing but nodes in the ledger.
+ * While a kernel thread lives, only that thread uses its kernel_thread, but for functions that say
+ * otherwise. enter, leave and charge do not lock, block or log, and allocate nothing but nodes in
+ * the ledger.
+ *
+ * kernel_thread.c starts and ends threads, kernel_thread_charge.c charges, kernel_thread_epoch.c
+ * has threads take part after a start of profiling, kernel_thread_position.c finds older frames,
+ * and kernel_thread_slow_hooks.c has the events that the fast path leaves.
  */
 #ifndef TREADLE_KERNEL_THREAD_H
 #define TREADLE_KERNEL_THREAD_H
@@ -21,6 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Metrics that can change without a switch are read again once their reading is older. */
 #define METRICS_INTERVAL_NS 10000000u
 
 /* No events count while profiling is stopped. Each start begins a new epoch. */
@@ -61,7 +67,8 @@ struct java_position {
     bool unsure;                   /* see struct call_tree */
 };
 
-/* Hooks that left the fast path, and the time they took; one in so many is timed. */
+/* Hooks that left the fast path, and the time that they took, in ticks of the cycle counter. One
+ * hook in SLOW_HOOKS_TIMED is timed. */
 #define SLOW_HOOKS_TIMED 32u
 
 struct slow_hooks {
@@ -147,9 +154,9 @@ void kernel_thread__begin(struct kernel_thread *kernel_thread,
                           const struct kernel_thread_setup *setup,
                           struct ledger_kernel_thread *record);
 
-/* Initializes the struct for another kernel thread, which runs a Java thread already. The accounts
- * open now, in the thread's absence; the thread takes them over at its own first event. 0 or -errno
- * (-ESRCH: the thread is gone). */
+/* begin_absent: initializes the struct for another kernel thread, which runs a Java thread already.
+ * The accounts open now, in the thread's absence. 0 or -errno (-ESRCH: the thread is gone).
+ * take_over: to be called on that thread, at its own first event. */
 int kernel_thread__begin_absent(struct kernel_thread *kernel_thread,
                                 const struct kernel_thread_setup *setup,
                                 struct ledger_kernel_thread *record,
@@ -214,8 +221,9 @@ bool kernel_thread__join(struct kernel_thread *kernel_thread);
  * since: the thread may have moved between the two and may then stay silent. Also for a virtual
  * thread that was placed where it is mounted (virtual_thread__place). Neither the placing thread
  * nor the placed thread waits for the other: an event during the placing does not count, and a
- * thread that has had an event is not placed. begin_placing, end_placing: bracket other changes of
- * such a placing; false: the thread has had an event, and its own position is right.
+ * thread that has had an event is not placed. begin_placing, end_placing: bracket other changes to
+ * the position of such a thread. False: the thread has had an event, so its own position is right;
+ * end_placing must be called all the same.
  */
 void kernel_thread__stand_at_root(struct kernel_thread *kernel_thread);
 void kernel_thread__stand_on(struct kernel_thread *kernel_thread, const uint64_t *keys,
@@ -236,7 +244,8 @@ bool kernel_thread__is_silent(const struct kernel_thread *kernel_thread, uint32_
 bool kernel_thread__begin_joining(struct kernel_thread *kernel_thread);
 void kernel_thread__end_joining(struct kernel_thread *kernel_thread);
 
-/* The running Java thread existed before the agent saw it start, so it may have older frames. */
+/* To be called if the running Java thread existed before the agent saw it start: the thread may
+ * have older frames, which the host looks for before the next event. */
 void kernel_thread__doubt(struct kernel_thread *kernel_thread);
 
 /* See call_tree__leave_floor; the events count. */
@@ -259,17 +268,19 @@ static inline bool kernel_thread__is_to_be_mended(const struct kernel_thread *ke
     return __atomic_load_n(&kernel_thread->mend.ready, __ATOMIC_ACQUIRE);
 }
 
-/* The thread's older frames cannot be found out. */
+/* Gives up the search for the thread's older frames: events count from the current node. */
 __attribute__((noinline, cold)) void kernel_thread__stand_on_nothing(
     struct kernel_thread *kernel_thread);
 
-/* Holds off, and allows again, placing by another kernel thread. */
+/* Bracket what excludes placing by another kernel thread, such as the start or end of a Java
+ * thread. hold waits while another thread holds; not for hooks. */
 void kernel_thread__hold(struct kernel_thread *kernel_thread);
 void kernel_thread__let_go(struct kernel_thread *kernel_thread);
 
 /* Charges what was consumed until the last stop of profiling to the current node. */
 void kernel_thread__charge_until_stop(struct kernel_thread *kernel_thread);
 
+/* True if the token was given out in that epoch. */
 static inline bool token__is_of_epoch(uint64_t token, uint32_t epoch)
 {
     return ((token >> 32 ^ epoch) & ((1u << EPOCH_BITS) - 1)) == 0;
@@ -287,8 +298,8 @@ void kernel_thread__count(struct kernel_thread *kernel_thread, enum ledger_metri
  * if they can have changed. */
 void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread);
 
-/* Charges what an event that made room took, to the root: charged to the context that was entered,
- * it would make that one look warm. */
+/* Charges the time that pruning took in this event to the thread's root: charged to the context
+ * that was entered, it would make that context look warm. */
 void kernel_thread__charge_pruning(struct kernel_thread *kernel_thread);
 
 /* Charges the metrics that are charged to nodes, as if there had been a switch. */
@@ -301,8 +312,8 @@ void kernel_thread__charge_all(struct kernel_thread *kernel_thread);
  * read: that part is charged to no node. */
 void kernel_thread__pass_over_metrics(struct kernel_thread *kernel_thread);
 
-/* All of the time since the last event was CPU time: the waiting so far tells the thread's CPU
- * clock from the time. */
+/* Charges CPU time where all time since the last event was CPU time: the thread's CPU clock is
+ * now_ns less the time that the thread has waited. */
 static inline void kernel_thread__charge_cpu(struct ledger_kernel_thread *record,
                                              struct ledger_node *node, uint64_t now_ns)
 {
@@ -325,6 +336,7 @@ static inline void kernel_thread__charge(struct kernel_thread *kernel_thread)
     kernel_thread__charge_slowly(kernel_thread);
 }
 
+/* Stores the current node where readers find it. */
 static inline void kernel_thread__publish(struct kernel_thread *kernel_thread)
 {
     __atomic_store_n(&kernel_thread->record->current,
@@ -343,6 +355,7 @@ static inline bool kernel_thread__is_unidentified(const struct kernel_thread *ke
     return __atomic_load_n(&kernel_thread->unidentified, __ATOMIC_ACQUIRE);
 }
 
+/* True if events count now. The first call in an epoch has the thread take part in it. */
 static inline bool kernel_thread__counts(struct kernel_thread *kernel_thread)
 {
     uint32_t epoch = __atomic_load_n(&kernel_thread->setup->epoch, __ATOMIC_ACQUIRE);

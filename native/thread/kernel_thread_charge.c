@@ -1,5 +1,5 @@
-/* What a kernel thread consumed, charged to the node that is current, where the straight line of
- * the header does not do. */
+/* Charges what a kernel thread consumed to the current node, where the straight line of
+ * kernel_thread.h does not suffice. */
 #include "native/metrics/kernel_metrics.h"
 #include "native/metrics/metric_bits.h"
 #include "native/metrics/metric_reader.h"
@@ -9,8 +9,7 @@
 
 #include <unistd.h>
 
-/* A wait shorter than this is not worth a look at the metrics where the clock cannot see switches.
- */
+/* Where the clock cannot see switches, a longer wait counts as one, and the metrics are read. */
 #define PLAIN_WAIT_NS 20000u
 
 static const struct ledger_unprofiled *unprofiled_of(const struct kernel_thread *kernel_thread)
@@ -35,7 +34,8 @@ static struct ledger_side *side_of(struct call_tree *tree, struct ledger_node *n
     return side;
 }
 
-/* Where the current node finds no room for a side record: that of its method below (folded). */
+/* The side record for a current node that finds no room for its own: that of its method's node
+ * below (folded). */
 static struct ledger_side *folded_side(struct kernel_thread *kernel_thread)
 {
     struct call_tree *tree = &kernel_thread->tree;
@@ -70,8 +70,8 @@ void kernel_thread__count(struct kernel_thread *kernel_thread, enum ledger_metri
     add_to_side(kernel_thread, (unsigned)metric, 1);
 }
 
-/* Consumes the deltas of the metrics in `bits` from a reading: to the thread's totals, and to the
- * current node for those that are charged. */
+/* Consumes the deltas of the metrics in `bits`: adds them to the thread's totals and, for metrics
+ * that are charged to nodes, to the current node. */
 static void consume(struct kernel_thread *kernel_thread, uint64_t bits,
                     const uint64_t value[LEDGER_METRIC_SLOTS])
 {
@@ -115,8 +115,8 @@ static void charge_metrics(struct kernel_thread *kernel_thread, bool switched, u
     kernel_thread->metrics_read_ns = now_ns;
 }
 
-/* Profiling is stopped, and the thread's clock as of then was not read yet: what is known is of the
- * stop before. */
+/* True if profiling is stopped and the thread's CPU clock was not read at this stop yet:
+ * stopped_cpu_ns is then still that of the stop before. */
 static bool is_stop_unread(const struct ledger_unprofiled *unprofiled,
                            const struct ledger_kernel_thread *record)
 {
@@ -124,8 +124,8 @@ static bool is_stop_unread(const struct ledger_unprofiled *unprofiled,
            __atomic_load_n(&unprofiled->stopped_cpu_ns, __ATOMIC_RELAXED) <= record->charged_cpu_ns;
 }
 
-/* While profiling is stopped both clocks stand still. An event may be under way as it stops: what
- * was consumed up to there is charged where the thread stood. */
+/* While profiling is stopped both clocks stand still. An event may be under way when profiling
+ * stops: what was consumed until then is charged where the thread stood. */
 static void take_off_unprofiled_time(struct kernel_thread *kernel_thread, uint64_t *cpu_ns,
                                      uint64_t *now_ns)
 {
@@ -143,8 +143,8 @@ static void take_off_unprofiled_time(struct kernel_thread *kernel_thread, uint64
         *now_ns = header->since_ns;
 }
 
-/* CPU time, and wall time up to now. A reader that comes in between sees too little wall time, not
- * too much. */
+/* Charges CPU time, and wall time up to now. A reader between these stores sees too little wall
+ * time, never too much. */
 static uint64_t charge_both(struct ledger_kernel_thread *record, struct ledger_node *node,
                             uint64_t cpu_ns, uint64_t now_ns)
 {
@@ -159,7 +159,8 @@ static uint64_t charge_both(struct ledger_kernel_thread *record, struct ledger_n
     return wall_ns;
 }
 
-/* CPU and wall time to the node; metrics, if they can have changed, to the current one. */
+/* Charges CPU and wall time to the given node; and metrics, if they can have changed, to the
+ * current node. */
 static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_node *node)
 {
     const struct kernel_thread_setup *setup = kernel_thread->setup;
@@ -170,8 +171,8 @@ static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_nod
 
     take_off_unprofiled_time(kernel_thread, &cpu_ns, &now_ns);
     delta_ns = cpu_ns - record->charged_cpu_ns;
-    /* Charged too much since the last sync: interrupts and stolen time were not the thread's. What
-     * the current node cannot give back is corrected by a later sync. */
+    /* Too much was charged since the last sync: interrupts and stolen time were not the thread's.
+     * What the node cannot give back is corrected by a later sync. */
     if ((int64_t)delta_ns < 0 && 0 - delta_ns > node->cpu_ns)
         delta_ns = 0 - node->cpu_ns;
     wall_ns = charge_both(record, node, delta_ns, now_ns);

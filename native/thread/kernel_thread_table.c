@@ -18,7 +18,7 @@ struct kernel_thread_entry {
     struct kernel_thread thread; /* first: the two are one allocation */
     struct kernel_thread_table *table;
     pid_t tid;
-    bool absent; /* adopted; its kernel thread has not come by yet */
+    bool absent; /* adopted, and its kernel thread has had no event yet */
     bool ended;
     unsigned rounds;
     UT_hash_handle hh;
@@ -65,7 +65,7 @@ static void give_back(struct kernel_thread_table *table, struct kernel_thread_en
 {
     add_slow_hooks(&table->slow_hooks, &entry->thread.slow_hooks);
     memset(&entry->thread.slow_hooks, 0, sizeof(entry->thread.slow_hooks));
-    /* Without `ended`, the thread ended without its destructors, or never came by. */
+    /* If `ended` is not set, the thread ended without its destructors, or never had an event. */
     if (!entry->ended && entry->thread.thread)
         entry->thread.thread->flags |= THREAD_TERMINATED;
     remember_departed(&table->departed[0], entry);
@@ -94,7 +94,7 @@ static void at_thread_end(void *value)
     pthread_mutex_unlock(&table->lock);
 }
 
-/* Its kernel thread is gone, or its tid is another one's by now. */
+/* True if the kernel thread of the entry is gone, or its tid now is that of another one. */
 static bool is_gone(const struct kernel_thread_entry *entry)
 {
     uint64_t cpu_ns, start_ticks;
@@ -136,7 +136,8 @@ void kernel_thread_table__destroy(struct kernel_thread_table *table)
     table->has_key = false;
 }
 
-/* Address space, which takes memory as it is used; kept as long as the entry. NULL: none. */
+/* Maps counters, which take memory only as they are used and are kept as long as the entry. NULL:
+ * none are wanted, or there is no room. */
 static uint8_t *map_counters(uint32_t count)
 {
     void *counters = count ? mmap(NULL, count, PROT_READ | PROT_WRITE,
@@ -167,7 +168,8 @@ static struct kernel_thread_entry *make_entry(struct kernel_thread_table *table)
     return entry;
 }
 
-/* Under the lock. A record is used again by another kernel thread: a new generation. */
+/* Under the lock. Reuses an entry with its record, which then has a new generation, or makes one.
+ * NULL: memory or the ledger is full. */
 static struct kernel_thread_entry *take_entry(struct kernel_thread_table *table, pid_t tid)
 {
     struct kernel_thread_entry *entry;
@@ -203,7 +205,8 @@ static struct kernel_thread_entry *take_entry(struct kernel_thread_table *table,
     return entry;
 }
 
-/* Under the lock. An entry whose kernel thread is gone without a word: the tid is another one's. */
+/* Under the lock. Drops an entry whose kernel thread ended without its destructors: the tid now is
+ * that of another kernel thread. */
 static void drop_stale(struct kernel_thread_table *table, struct kernel_thread_entry *stale)
 {
     if (!stale->absent) {
@@ -221,7 +224,8 @@ static bool is_same_thread(const struct kernel_thread_entry *entry)
            start_ticks == entry->thread.record->start_ticks;
 }
 
-/* Under the lock. The calling thread's entry, new or adopted; NULL if it cannot be had. */
+/* Under the lock. The calling thread's entry, new or adopted; NULL: memory or the ledger is full.
+ */
 static struct kernel_thread_entry *own_entry(struct kernel_thread_table *table, bool *adopted)
 {
     struct kernel_thread_entry *entry;
@@ -269,7 +273,7 @@ struct kernel_thread *kernel_thread_table__find_mine(struct kernel_thread_table 
     return kernel_thread_mine;
 }
 
-/* Under the lock. */
+/* Under the lock. Marks a kernel thread that may run another Java thread than its accounts say. */
 static void check_who_runs(struct kernel_thread_entry *entry, const struct java_thread_facts *facts)
 {
     const struct ledger_thread *thread = entry->thread.thread;
@@ -302,7 +306,7 @@ ledger_ref kernel_thread_table__adopt(struct kernel_thread_table *table, pid_t t
     return ref;
 }
 
-/* Under the lock, which keeps the adopted threads among them from taking their accounts over. */
+/* Under the lock, which keeps adopted threads from taking over their accounts meanwhile. */
 static void note_unprofiled(struct kernel_thread_entry *entry)
 {
     kernel_thread__note_unprofiled(&entry->thread);

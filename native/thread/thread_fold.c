@@ -36,7 +36,7 @@ static uint64_t hash_of(const char *bytes, size_t length, uint32_t kind)
     return hash;
 }
 
-/* What threads like this one are called together. */
+/* The name that this thread and its like have as a group. */
 static size_t group_name(const struct call_tree *tree, const struct ledger_thread *member,
                          char name[FOLD_NAME_BYTES])
 {
@@ -50,8 +50,9 @@ static size_t group_name(const struct call_tree *tree, const struct ledger_threa
     return length;
 }
 
-/* The first of its kind becomes the group, where it is: one that has no like keeps its row as it
- * was, and those that it started keep their parent. */
+/* Makes the first thread of a name and kind the group, in place: a thread without its like keeps
+ * its row as it was, and threads that it started keep their parent. False: there is no room for the
+ * name. */
 static bool become_group(struct call_tree *tree, struct ledger_thread *thread, const char *name,
                          size_t length)
 {
@@ -81,11 +82,10 @@ static const struct fold_group *known_group(const struct thread_folder *folder, 
     return NULL;
 }
 
-/* Platform, virtual and carrier threads: each has a group for all names that there is no group of.
- */
+/* Platform, virtual and carrier threads: each kind has one group for all names without a group. */
 #define KINDS_OF_OTHERS 3u
 
-/* The group of a thread, which may be the thread itself from here on. */
+/* The group of a thread, which may become the group itself. None: there is no room. */
 static ledger_ref find_group(struct thread_folder *folder, struct call_tree *tree, ledger_ref ref)
 {
     static const char others[] = "(threads of other names)";
@@ -136,7 +136,7 @@ static void count_folded(struct ledger_header *header, uint64_t end_ns)
     ledger__count(&header->folded_threads, 1);
 }
 
-/* None: samples are on their way still, or there is no room. */
+/* None: samples of the thread are not merged yet, or there is no room. */
 static ledger_ref fold(struct thread_folder *folder, struct call_tree *tree, ledger_ref thread)
 {
     uint64_t end_ns = thread_at(tree, thread)->end_ns;
@@ -183,7 +183,8 @@ ledger_ref thread_fold__fold(struct thread_folder *folder, struct call_tree *tre
     return group;
 }
 
-/* Those that cannot be folded wait. How many were. */
+/* Folds the threads of a list. Those that cannot be folded now wait. Returns how many were folded.
+ */
 static uint64_t fold_list(struct thread_folder *folder, struct call_tree *tree,
                           _Atomic(ledger_ref) *list)
 {
@@ -237,7 +238,7 @@ static bool is_named_group(const struct ledger *copy, ledger_ref ref)
     return thread->kind && thread->flags & THREAD_GROUP && thread->name && thread->root;
 }
 
-/* All groups that have a name, which may be any number. NULL: no memory. */
+/* All groups that have a name; *count: how many. NULL: no memory. */
 static ledger_ref *find_groups(const struct ledger *copy, size_t *count)
 {
     ledger_ref *groups, ref = 0;
@@ -261,7 +262,7 @@ static int compare_groups_by_ref(const void *a, const void *b, void *context)
     return order ? order : (x > y) - (x < y);
 }
 
-/* The first of each name takes the others in. */
+/* The first group of each name and kind takes in the others. */
 void thread_fold__join_groups(struct ledger *copy)
 {
     struct call_tree *tree = calloc(1, sizeof(*tree));

@@ -11,7 +11,8 @@
  * rows. Folding waits in three cases: samples of the thread are not merged yet, because merging
  * needs the thread's nodes where they are; there is no room in a group; the ledger is being copied.
  *
- * A kill in the middle of it leaves each number in one of the two rows, see thread_transfer.h.
+ * A kill in the middle of a folding leaves each number in one of the two rows, see
+ * thread_transfer.h.
  *
  * Called on the kernel thread that ran the thread last, except thread_fold__tidy. Nothing here
  * locks or blocks, or allocates memory outside the ledger.

@@ -4,15 +4,15 @@
 #include "native/tree/folded_calls.h"
 #include "native/tree/sample_tree.h"
 
-/* A walk over a tree, and over the nodes of another that its nodes are added to. */
+/* A walk over a tree, and over the nodes of the group's tree to which its nodes are added. */
 struct walk {
     struct call_tree *tree;
     struct ledger_thread *group;
     ledger_ref root;
     ledger_ref from;
     ledger_ref to;
-    ledger_ref folded; /* the node from which on there is no room for counterparts, or none */
-    ledger_ref above;  /* the counterpart of its parent */
+    ledger_ref folded; /* the topmost node for whose counterpart there was no room, or none */
+    ledger_ref above;  /* the counterpart of the parent of `folded` */
 };
 
 static struct ledger_thread *thread_at(const struct call_tree *tree, ledger_ref ref)
@@ -20,7 +20,7 @@ static struct ledger_thread *thread_at(const struct call_tree *tree, ledger_ref 
     return ledger__at(tree->ledger, ref);
 }
 
-/* The child of `to` that a node is added to. None: there is no room. */
+/* The child of `to` to which a node is added, found or made. None: there is no room. */
 static ledger_ref counterpart(struct call_tree *tree, struct ledger_thread *group, ledger_ref to,
                               const struct ledger_node *node)
 {
@@ -38,8 +38,8 @@ static ledger_ref counterpart(struct call_tree *tree, struct ledger_thread *grou
     return call_tree__add_plain_node(tree, to, (enum ledger_node_kind)kind);
 }
 
-/* Where there is no room for counterparts a node is added to that of its method below `(folded)`.
- */
+/* The node to which another one is added where there is no room for its counterpart: the method's
+ * node below `(folded)`, or the root. */
 static ledger_ref folded_counterpart(const struct walk *walk, const struct ledger_node *node)
 {
     return node->method ? folded_calls__node(walk->tree, walk->group, node->method, node->key)
@@ -70,8 +70,8 @@ static void step_to(struct walk *walk, ledger_ref next)
     walk->to = to ? to : folded_counterpart(walk, node);
 }
 
-/* To the next node in the order root, children, siblings. False: at the end, or there is no room
- * for it at all, which walk->from then tells. */
+/* Moves to the next node in the order root, children, siblings. False: at the end, where walk->from
+ * is none; or there is no room at all for the numbers of walk->from. */
 static bool step(struct walk *walk)
 {
     ledger_ref next = call_tree__node(walk->tree, walk->from)->first_child;
@@ -93,7 +93,7 @@ static void add(uint64_t *counter, uint64_t more)
     __atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
 }
 
-/* Has one from here on. False: there is no room. */
+/* Gives a node a side record if it has none. False: there is no room. */
 static bool make_side(struct call_tree *tree, ledger_ref ref)
 {
     struct ledger_node *node = call_tree__node(tree, ref);
@@ -111,7 +111,7 @@ static bool make_side(struct call_tree *tree, ledger_ref ref)
     return true;
 }
 
-/* False: no room for a side record; nothing of it was added. */
+/* False: there is no room for a side record, and no number of it was added. */
 static bool transfer_side(const struct walk *walk)
 {
     struct call_tree *tree = walk->tree;
@@ -159,7 +159,7 @@ static void add_contexts(struct ledger_node *folded, uint32_t more)
     __atomic_store_n(&folded->contexts, sum < more ? UINT32_MAX : sum, __ATOMIC_RELAXED);
 }
 
-/* How many contexts lose their nodes with this one. */
+/* Counts the contexts that lose their nodes with this node. */
 static void count_contexts(const struct walk *walk)
 {
     struct ledger_node *node = call_tree__node(walk->tree, walk->from);
@@ -208,7 +208,7 @@ static void transfer_tree(struct call_tree *tree, const struct ledger_thread *me
     } while (step(&walk));
 }
 
-/* Leaves first. */
+/* Frees a tree, leaves first. */
 static void free_tree(struct call_tree *tree, ledger_ref root)
 {
     ledger_ref ref = root;
@@ -264,7 +264,7 @@ static void transfer_facts(struct call_tree *tree, ledger_ref from, ledger_ref t
         group->parent = 0;
 }
 
-/* From here on it is counted in its group. */
+/* Hides the row of a member, which is counted in its group from here on. */
 static void hide_member(struct call_tree *tree, ledger_ref from, ledger_ref to)
 {
     struct ledger_thread *member = thread_at(tree, from), *group = thread_at(tree, to);

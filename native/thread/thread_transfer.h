@@ -11,8 +11,9 @@
 
 #include <stdbool.h>
 
-/* Both must be whole. The records of `from` are free afterwards. Copies are made before or after,
- * see ledger__begin_folding. False: there is no room, or a copy is being made. */
+/* Adds the thread `from` to the group `to` and frees the records of `from`. Both records must be
+ * complete. No copy of the ledger is made meanwhile, see ledger__begin_folding. False: `from` keeps
+ * its row, because there is no room or a copy is being made. */
 bool thread_transfer__run(struct call_tree *tree, ledger_ref from, ledger_ref to);
 
 #endif

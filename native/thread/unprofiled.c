@@ -154,7 +154,7 @@ static uint64_t middle(uint64_t from, uint64_t to)
     return to > from ? from + (to - from) / 2 : from;
 }
 
-/* The threads' clocks, as closely together as can be. */
+/* Reads the CPU clocks of all threads, as close together in time as possible. */
 static void look_at_tasks(struct unprofiled_table *table, bool start)
 {
     struct unprofiled_entry *entry, *next;
@@ -171,8 +171,8 @@ static void look_at_tasks(struct unprofiled_table *table, bool start)
     }
 }
 
-/* The threads run on while their clocks are read: the process's is taken as of the middle, so that
- * any number of stops and starts leaves no drift between the two. */
+/* The threads run on while their clocks are read. So the process's clocks are taken as of the
+ * middle of that time: any number of stops and starts leaves no drift between the two. */
 static void look_at_clocks(struct unprofiled_table *table, bool start)
 {
     struct ledger_header *header = table->ledger->header;

@@ -2,14 +2,14 @@
 
 #include <sched.h>
 
-#define JOIN_ATTEMPTS 1000u /* to be placed takes as long as a few nodes are made */
+#define JOIN_ATTEMPTS 1000u /* placing a thread takes as long as making a few nodes */
 
 static uint64_t unprofiled_wall_ns(const struct kernel_thread *carrier)
 {
     return __atomic_load_n(&carrier->setup->ledger->header->unprofiled_wall_ns, __ATOMIC_RELAXED);
 }
 
-/* Where whoever runs stands, with all that it has. */
+/* Takes the position of the running Java thread, with its returns. */
 static struct java_position take_position(struct kernel_thread *carrier)
 {
     struct java_position position = {
@@ -25,7 +25,7 @@ static struct java_position take_position(struct kernel_thread *carrier)
     return position;
 }
 
-/* The first so many kernel threads that ran it. */
+/* Notes a kernel thread that ran the thread, if it is among the first LEDGER_THREAD_TIDS. */
 static void note_tid(struct ledger_thread *thread, int32_t tid)
 {
     uint32_t known = thread->tid_count;
@@ -61,9 +61,10 @@ ledger_ref virtual_thread__begin(struct kernel_thread *carrier,
     return ref;
 }
 
-/* Between two looks at the kernel's own clock the time may run ahead (interrupts, stolen time), and
- * what was charged too much is taken back from whoever runs at the next look. That must be the same
- * thread, but for what can have come together in so short a time that a look would cost more. */
+/* Between two looks at the kernel's own clock too much time may be charged (interrupts, stolen
+ * time). The excess is taken back at the next look, from the thread that runs then. That must be
+ * the same thread, so mounts and unmounts look at the kernel's clock. They do not if the last look
+ * is more recent than this: the excess is then worth less than a look. */
 #define UNCHECKED_NS 50000u
 
 static void charge_checked(struct kernel_thread *carrier)
@@ -76,8 +77,9 @@ static void charge_checked(struct kernel_thread *carrier)
         kernel_thread__charge_slowly(carrier);
 }
 
-/* The time since it was unmounted passed where it waits; or what came after the last start, if it
- * was unmounted before: that is told, for it may wait elsewhere by now. */
+/* Charges the time since a virtual thread was unmounted to the node where it waits. A thread that
+ * was unmounted in an earlier epoch may wait elsewhere by now: the part of the time after the last
+ * start is then returned, not charged. */
 static uint64_t charge_parked(const struct kernel_thread *carrier, struct ledger_thread *thread)
 {
     const struct ledger_header *header = carrier->setup->ledger->header;
@@ -126,7 +128,8 @@ void virtual_thread__identify(struct kernel_thread *carrier, ledger_ref ref)
     kernel_thread__end_joining(carrier);
 }
 
-/* Where it was unmounted it waited until profiling was stopped, at the least. */
+/* Charges the time from the unmount until profiling was stopped to the node where the virtual
+ * thread waited. */
 static void charge_parked_until_stop(const struct kernel_thread *carrier,
                                      struct ledger_thread *thread)
 {
@@ -198,8 +201,8 @@ static bool runs(const struct kernel_thread *carrier, ledger_ref ref)
                : !virtual_thread__is_mounted(carrier);
 }
 
-/* The virtual thread that was placed here ran elsewhere when the epoch began: all time since then
- * belongs to the one that runs here. */
+/* If another virtual thread was placed here, it ran elsewhere when the epoch began: all time since
+ * then belongs to the one that runs here. */
 void virtual_thread__place_again(struct kernel_thread *carrier, uint32_t epoch, ledger_ref ref,
                                  const uint64_t *keys, uint32_t count)
 {

@@ -67,7 +67,7 @@ struct ledger_returns call_tree__yield_returns(struct call_tree *tree)
     return returns;
 }
 
-/* The frames from one node up to another one are left there, so many times. */
+/* Counts the frames from one node up to another one, both included, as left, so many times. */
 static void leave_behind(struct call_tree *tree, const struct ledger_node *from,
                          const struct ledger_node *to, uint64_t times)
 {
@@ -86,8 +86,9 @@ static const struct ledger_node *parent_of(const struct call_tree *tree,
     return node;
 }
 
-/* What is left is what each return tells: from where it goes back to, up to where the frame before
- * it is folded. All of a run but its first tell the same. */
+/* Works out the left frames. Each return leaves the frames from the node that it goes back to, up
+ * to the node at which its folded frame continued. All returns of a run but the newest leave the
+ * same frames. */
 void call_tree__resume_returns(struct call_tree *tree, const struct ledger_returns *returns)
 {
     struct ledger_returns below = *returns;
@@ -143,8 +144,8 @@ static void remember(struct call_tree *tree, ledger_ref parent, uint64_t key, le
     slot->node = node;
 }
 
-/* The next node of the method on the path that ends there. None: there is none, or in so many
- * steps it is not found, and *far tells where the walk ended. */
+/* The nearest node of the method on the path that ends at `parent`. None: the path has none, or it
+ * is not found in so many steps; *far then is where the walk ended, or none at the root. */
 static ledger_ref find_above(const struct call_tree *tree, ledger_ref parent, uint64_t key,
                              uint32_t steps, ledger_ref *far)
 {
@@ -159,8 +160,8 @@ static ledger_ref find_above(const struct call_tree *tree, ledger_ref parent, ui
     return 0;
 }
 
-/* Its recursion levels, that of its path and that of its first frame, as a node has them. The
- * reader counts for itself where the walk would be too long. */
+/* A new node's recursion levels as kind_and_level has them: that of its path, and that of its first
+ * frame. Where the walk would be too long, the reader works the level out. */
 static uint32_t levels_of(const struct call_tree *tree, ledger_ref parent, uint64_t key)
 {
     ledger_ref far = 0;
@@ -204,7 +205,8 @@ static bool is_left_out(const struct call_tree *tree, ledger_ref method)
            METHOD_EXCLUDED;
 }
 
-/* The method's ref; CONTEXT_EXCLUDED if it is left out; none if it cannot be had. */
+/* The method's ref; CONTEXT_EXCLUDED if it is left out; none if there is no room or it has no name.
+ */
 static ledger_ref method_for(struct call_tree *tree, uint64_t key)
 {
     const struct context_cache_slot *slot = cache_slot(tree, 0, key);
@@ -229,7 +231,8 @@ ledger_ref call_tree__child(struct call_tree *tree, ledger_ref parent, ledger_re
     return child ? child : add_method_node(tree, parent, method, key);
 }
 
-/* The node at which an entry of the method continues, if a path may not have it once more. */
+/* The node at which an entry of the method continues, if the path has the method as often as
+ * recursion=N allows; else none. */
 static ledger_ref fold_target(const struct call_tree *tree, ledger_ref parent, uint64_t key,
                               uint32_t steps)
 {
@@ -241,7 +244,8 @@ static ledger_ref fold_target(const struct call_tree *tree, ledger_ref parent, u
     return above;
 }
 
-/* A few nodes of the reserved part are for each thread: what begins late, too, has a tree. */
+/* Each thread gets a few nodes of the reserved part, so that a thread that begins late has a tree,
+ * too. */
 static ledger_ref add_reserved_node(struct call_tree *tree, ledger_ref parent, ledger_ref method,
                                     uint64_t key)
 {
@@ -268,8 +272,8 @@ static ledger_ref add_where_tight(struct call_tree *tree, ledger_ref parent, led
     return ref ? ref : add_reserved_node(tree, parent, method, key);
 }
 
-/* The child for the key, found or made, or the node above that it is folded into; CONTEXT_EXCLUDED;
- * or none when the ledger is full. */
+/* The child for the key, found or made, or the node above at which a folded frame continues;
+ * CONTEXT_EXCLUDED; or none when the ledger is full. */
 static ledger_ref node_for(struct call_tree *tree, ledger_ref parent, uint64_t key)
 {
     const struct context_cache_slot *slot = cache_slot(tree, parent, key);
@@ -279,7 +283,7 @@ static ledger_ref node_for(struct call_tree *tree, ledger_ref parent, uint64_t k
         return child;
     if (fold_target(tree, parent, key, 1))
         return parent;
-    /* What is remembered may have been folded away since, and used again. */
+    /* The remembered node may have been folded since, and its record reused. */
     if (slot->key == key && slot->parent == parent &&
         child_index__is_child(tree->ledger, slot->node, parent, key))
         return slot->node;
@@ -324,8 +328,9 @@ static void count_call(struct ledger_node *node)
     __atomic_store_n(&node->calls, node->calls + 1, __ATOMIC_RELAXED);
 }
 
-/* There is no room for a node of this context, or of one above. There, every entry and every exit
- * counts for the depth, whatever the method: whether it is left out may become known in between. */
+/* A call for whose node there is no room, or that is made in such a call. While such calls are
+ * open, every entry and every exit changes the depth, whatever the method: whether a method is left
+ * out may become known between its entry and its exit. */
 static void fold_call(struct call_tree *tree, uint64_t key, bool counted)
 {
     uint64_t depth = tree->lost_depth & ~CALL_TREE_FLAGS;
@@ -349,14 +354,14 @@ static void fold_call(struct call_tree *tree, uint64_t key, bool counted)
     }
 }
 
-/* The youngest so many of these calls are over. */
+/* The youngest `count` calls without room for a node are over. */
 static void end_folded(struct call_tree *tree, uint64_t count)
 {
     folded_calls__end(tree, tree->lost_depth & ~CALL_TREE_FLAGS, count);
     tree->lost_depth -= count;
 }
 
-/* False: the ledger is full. */
+/* The current frame calls a folded frame, which continues at `node`. False: the ledger is full. */
 static bool continue_at(struct call_tree *tree, struct ledger_node *node)
 {
     if (!return_stack__push(&tree->pool, &tree->returns, ledger__ref(tree->ledger, tree->current)))
@@ -366,7 +371,7 @@ static bool continue_at(struct call_tree *tree, struct ledger_node *node)
     return true;
 }
 
-/* A frame of deeper recursion than its path tells. */
+/* Raises the node's level to that of a frame whose recursion is deeper than its path tells. */
 static void note_level(const struct call_tree *tree, struct ledger_node *node)
 {
     uint64_t left = left_frames__of(&tree->left, node->key);
@@ -375,7 +380,7 @@ static void note_level(const struct call_tree *tree, struct ledger_node *node)
         ledger_node__raise_level(node, ledger_node__path_level(node) + left);
 }
 
-/* False: the method has no nodes. */
+/* False: the method is left out and has no nodes. */
 static bool enter(struct call_tree *tree, uint64_t key, bool counted)
 {
     ledger_ref parent = ledger__ref(tree->ledger, tree->current), ref;
@@ -419,7 +424,6 @@ void call_tree__lay_floor(struct call_tree *tree, const uint64_t *keys, uint32_t
         tree->lost_depth |= CALL_TREE_ON_FLOOR;
 }
 
-/* The current frame is left. */
 void call_tree__go_back(struct call_tree *tree)
 {
     const struct ledger_node *node = tree->current;
@@ -456,7 +460,8 @@ bool call_tree__leave_floor(struct call_tree *tree, uint64_t key)
     return true;
 }
 
-/* Leaves a depth out, so that the pop, too, takes the slow way, which finds the floor again. */
+/* Leaves a depth out, so that the pop takes the slow path, too, which sets the flag of the floor
+ * again. */
 uint64_t call_tree__push_from_floor(struct call_tree *tree, uint64_t key)
 {
     uint64_t token = tree->token;
@@ -527,8 +532,8 @@ void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
     tree->unsure = false;
 }
 
-/* Goes up to where `token` is the next one. That exits were missed is no loss: the frames are over,
- * and so are their calls. */
+/* Goes up to where `token` is the next one. Missed exits are no loss: the frames are over, and
+ * their calls were counted at entry. */
 static void unwind(struct call_tree *tree, uint64_t token)
 {
     bool has_floor = tree->floor != 0;

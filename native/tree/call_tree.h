@@ -56,55 +56,59 @@ struct context_cache_slot {
 #define CONTEXT_EXCLUDED UINT32_MAX
 
 /* Makes the record of a method whose key is new: names the method and decides whether the filter
- * leaves it out. Called on the thread that enters the method, once per method as a rule. Returns
- * the ref, CONTEXT_EXCLUDED (left out, whether or not there is room to note that), or none (the
- * ledger is full, or the method has no name). */
+ * leaves it out. Called on the thread that enters the method, as a rule once per method. Returns
+ * the ref, CONTEXT_EXCLUDED (the method is left out, whether or not there is room to note that), or
+ * none (the ledger is full, or the method has no name). */
 typedef ledger_ref (*call_tree_resolve)(void *context, uint64_t key);
 
 #define PRUNING_DEPTH       64u
 #define PRUNING_STANDS_BITS 1024u
 
-/* Where pruning stands in a tree; see tree_pruning.h. */
+/* How far pruning has come in a tree; see tree_pruning.h. */
 struct pruning_hand {
-    const struct ledger_thread *of; /* the thread of the tree */
-    uint64_t start_ns;              /* when the thread began: its record may have been reused */
-    uint64_t moves; /* of the thread, up to this hand's last: others may have been there since */
-    ledger_ref at;
-    bool goes_down;     /* its children are to be looked at first */
-    uint32_t depth;     /* below the root */
-    uint32_t looked;    /* at so many nodes in this round, … */
-    uint32_t freed;     /* … of which so many are free */
-    uint32_t nodes;     /* that the round before looked at */
-    uint32_t met_apart; /* in this round: nodes of a (folded) other than the root's */
-    uint32_t apart;     /* in the round before, and made since */
-    bool has_worked;    /* since the last charge: its time is no method's */
-    uint64_t most_ns;   /* the limit of what this round folded; 0: nothing yet */
-    uint32_t looks;     /* of this call */
-    uint32_t rounds;    /* ditto, begun */
-    ledger_ref coldest; /* of the leaves that this call met and did not fold */
+    const struct ledger_thread *of; /* the thread whose tree the hand goes around */
+    uint64_t start_ns; /* when that thread began: tells whether its record was reused since */
+    uint64_t moves; /* the thread's pruning_moves after this hand's last move: another hand may have
+                       moved nodes since */
+    ledger_ref at;  /* the node at which the hand stands */
+    bool goes_down; /* the children of `at` come before `at` */
+    uint32_t depth; /* of `at` below the root */
+    uint32_t looked;    /* nodes looked at in this round */
+    uint32_t freed;     /* nodes freed in this round */
+    uint32_t nodes;     /* nodes looked at in the round before */
+    uint32_t met_apart; /* nodes met in this round that are a (folded) other than the root's, or its
+                           children */
+    uint32_t apart;     /* such nodes met in the round before, and made since */
+    bool has_worked;    /* since the last charge: the time is charged to the root */
+    uint64_t most_ns;   /* what this round has added to folded_bound_ns; 0: nothing yet */
+    uint32_t looks;     /* what the current call has cost, in looks at a node */
+    uint32_t rounds;    /* rounds begun in the current call */
+    ledger_ref coldest; /* of the leaves that this call met and did not fold; or none */
     uint64_t coldest_ns;
-    uint32_t rest;                    /* so many calls are not worth it: the tree is too small */
-    ledger_ref before[PRUNING_DEPTH]; /* by depth: the sibling before the hand's, or none known */
-    uint64_t stands[PRUNING_STANDS_BITS / 64]; /* by hash: nodes that frames stand at */
+    uint32_t rest; /* so many of the next calls do nothing, because little can be folded */
+    ledger_ref before[PRUNING_DEPTH]; /* by depth: the sibling before the node of the hand; none:
+                                         not known */
+    uint64_t stands[PRUNING_STANDS_BITS / 64]; /* by hash: nodes at which frames stand */
 };
 
 struct call_tree {
     struct ledger *ledger;
     char *base; /* the ledger's, which never moves */
     struct ledger_node *current;
-    uint64_t lost_depth; /* calls that run and found no room for a node; and flags, see below */
-    uint64_t token;      /* what the next push gives out; the depth is counted in its low half */
-    uint64_t floor;      /* frames without a token, the oldest ones: how many; where events name
-                            methods, the youngest one's node; 0: none */
+    uint64_t lost_depth; /* open calls that found no room for a node, and the flags below */
+    uint64_t token;      /* the token that the next push returns; its low half counts the depth */
+    uint64_t floor;      /* how many floor frames there are; where events name methods: the youngest
+                            one's node. 0: none */
     struct ledger_thread *thread; /* the thread of the tree, or NULL */
-    bool admits_all;              /* what is left out by include=/exclude= has no events at all */
-    bool unsure; /* frames came and went unseen: the next mismatch is no surprise */
+    bool admits_all; /* methods that include=/exclude= leave out have no events at all */
+    bool unsure; /* frames may have come and gone without events: the next exit that does not match
+                    is not counted as resynchronised */
     struct record_pool pool;
     struct pruning_hand hand;
     call_tree_resolve resolve;
     void *resolve_context;
     struct ledger_returns returns; /* of the folded frames */
-    struct left_frames left;       /* what the returns tell, by method */
+    struct left_frames left;       /* frames left below the folded ones, as `returns` tell them */
     struct context_cache_slot cache[CONTEXT_CACHE_SLOTS];
 };
 
@@ -145,7 +149,8 @@ void call_tree__go_to(struct call_tree *tree, ledger_ref node, uint64_t lost_dep
 /* Forgets the folded frames. Async-signal-safe between two events. */
 void call_tree__forget_returns(struct call_tree *tree);
 
-/* The tree's returns have another owner from here on; call_tree__go_to gives the tree new ones. */
+/* yield: returns the tree's returns, which belong to the caller from here on; the tree has none
+ * left. resume: gives the tree the returns of its current position, after call_tree__go_to. */
 struct ledger_returns call_tree__yield_returns(struct call_tree *tree);
 void call_tree__resume_returns(struct call_tree *tree, const struct ledger_returns *returns);
 
@@ -171,7 +176,7 @@ static inline bool call_tree__is_unseen(const struct call_tree *tree)
 void call_tree__enter_slowly(struct call_tree *tree, uint64_t key, bool counted);
 void call_tree__leave_slowly(struct call_tree *tree, uint64_t key);
 
-/* Leaves the current frame while a frame is folded. */
+/* Leaves the current frame, whether or not a frame is folded. */
 void call_tree__go_back(struct call_tree *tree);
 
 /* Push while the floor is current. */
@@ -187,12 +192,12 @@ static inline struct ledger_node *call_tree__node(const struct call_tree *tree, 
     return (struct ledger_node *)(void *)(tree->base + (size_t)ref * LEDGER_CELL_BYTES);
 }
 
-/* Entry of a method. The charge up to now must be done. */
+/* Entry of a method. Everything up to now must have been charged. */
 static inline void call_tree__enter(struct call_tree *tree, uint64_t key)
 {
     struct ledger_node *child = call_tree__node(tree, tree->current->last_hit);
 
-    /* With no child entered yet this looks at the ledger's header, whose magic is not a key. */
+    /* If no child was entered yet, this looks at the ledger's header, whose magic is not a key. */
     if (__builtin_expect(child->key == key && tree->lost_depth == 0, 1)) {
         __atomic_store_n(&child->calls, child->calls + 1, __ATOMIC_RELAXED);
         tree->current = child;
@@ -201,10 +206,11 @@ static inline void call_tree__enter(struct call_tree *tree, uint64_t key)
     call_tree__enter_slowly(tree, key, true);
 }
 
-/* A frame that existed before events began: a node, but no call. */
+/* Enters the method of a frame that existed before events began: the frame has a node, but no call.
+ * For events that name methods. */
 void call_tree__seed(struct call_tree *tree, uint64_t key);
 
-/* True if the youngest of these frames is current: it may have returned without an event. */
+/* True if the youngest seed is current: it may have returned without an event. */
 static inline bool call_tree__is_on_seed(const struct call_tree *tree)
 {
     return tree->floor && tree->current == call_tree__node(tree, (ledger_ref)tree->floor);

@@ -3,7 +3,8 @@
 #define SLOT_BITS 4u
 #define HASH_BITS 64u
 
-#define WALKED_IN_NEED 64u /* ditto while nodes are folded, which looks at very many once */
+/* In place of CHILDREN_WALKED while contexts are folded, which looks at very many lists once. */
+#define WALKED_IN_NEED 64u
 
 static struct ledger_node *node_at(const struct record_pool *pool, ledger_ref ref)
 {
@@ -26,7 +27,7 @@ static unsigned slot_at(uint64_t hash, unsigned depth)
     return (unsigned)(hash >> (HASH_BITS - SLOT_BITS * (depth + 1))) & (NOTE_SLOTS - 1);
 }
 
-/* Where the index of a node's children stands, or NULL. */
+/* The field that has the index of a node's children, or NULL: there is no index. */
 static ledger_ref *index_of(const struct record_pool *pool, ledger_ref parent)
 {
     ledger_ref side = node_at(pool, parent)->side;
@@ -46,7 +47,7 @@ static ledger_ref find(const struct record_pool *pool, ledger_ref index, ledger_
     return child_index__is_child(pool->ledger, ref, parent, key) ? ref : 0;
 }
 
-/* An index makes up for the memory it takes where that is scarce, too. */
+/* Also from the reserved part: an index is worth its memory where memory is scarce, too. */
 static ledger_ref index_note(struct record_pool *pool)
 {
     enum record_reserve before = pool->takes_reserved;
@@ -59,7 +60,8 @@ static ledger_ref index_note(struct record_pool *pool)
     return ref;
 }
 
-/* Makes a note of two children whose hashes were the same so far, and of more until they differ. */
+/* Makes the notes below `slot` for two children whose hashes are equal so far, until these differ.
+ * False: there is no room. */
 static bool part(struct record_pool *pool, ledger_ref *slot, unsigned depth, ledger_ref first,
                  ledger_ref second)
 {

@@ -1,13 +1,16 @@
 /*
  * The children of a node, by method: a trie over the hash of their keys, sixteen ways a step [P.
- * Bagwell: Ideal Hash Trees, 2001]. So a child of ten thousand is found in four steps, one of a
- * million in five. A step's cell is a note in the ledger, and never moved: no call waits while a
+ * Bagwell: Ideal Hash Trees, 2001]. So one child of ten thousand is found in four steps, one of a
+ * million in five. Each step is a note in the ledger that never moves, so no call waits while a
  * table grows.
  *
- * A node has an index from CHILDREN_WALKED children on; a list of a few is walked faster. Its ref
- * stands in the node's side record. The list is what readers follow; the index is its tree's
- * writer's own, and may be behind it: a child that it leads to is looked at before it is believed,
- * and where there was no room for all of them the list is walked.
+ * A node has an index from CHILDREN_WALKED children on; a shorter list is walked faster. The
+ * index's ref stands in the node's side record. Readers follow the list of children. The index is
+ * private to the writer of the tree and may be out of date: a child that the index leads to is
+ * checked before it is used, and if the index found no room for some children, the list is walked.
+ *
+ * Called by the tree's writer. Nothing here locks or blocks, or allocates memory outside the
+ * ledger.
  */
 #ifndef TREADLE_CHILD_INDEX_H
 #define TREADLE_CHILD_INDEX_H

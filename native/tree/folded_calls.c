@@ -1,6 +1,7 @@
 #include "native/tree/folded_calls.h"
 
-/* A note of a path: the one with the older nodes, how many it has itself, and these. */
+/* The slots of a note of folded_path: the note with the older nodes, the number of nodes in this
+ * note, and the nodes. */
 #define NOTE_OLDER 0u
 #define NOTE_COUNT 1u
 #define NOTE_FIRST 2u

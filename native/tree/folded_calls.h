@@ -6,7 +6,7 @@
  *
  * While such calls are open, the cursor's current node is the node of the youngest of them. The
  * thread's own record remembers the nodes of the older ones, and the node in which the first of
- * them was called; a virtual thread so takes them along.
+ * them was called; a virtual thread thus takes them along.
  *
  * Called by the writer of the thread's tree. Nothing here locks or blocks, or allocates memory
  * outside the ledger.
@@ -25,12 +25,12 @@ ledger_ref folded_calls__top(struct call_tree *tree, struct ledger_thread *threa
 ledger_ref folded_calls__node(struct call_tree *tree, struct ledger_thread *thread,
                               ledger_ref method, uint64_t key);
 
-/* Begins a call without room for a node; so many older ones are open already. The call is charged
- * to the given node, or with none to its caller. False: there was no room to remember the call, so
- * it is charged to its caller. */
+/* Begins a call without room for a node, while `depth` older ones are open. The call is charged to
+ * the given node, or to its caller if there is none. False: there was no room to remember the call,
+ * so it is charged to its caller. */
 bool folded_calls__begin(struct call_tree *tree, uint64_t depth, ledger_ref node);
 
-/* Ends the youngest of so many open calls. */
+/* Ends the youngest `count` of `depth` open calls. */
 void folded_calls__end(struct call_tree *tree, uint64_t depth, uint64_t count);
 
 /* Ends all open calls, or the thread. */

@@ -31,13 +31,14 @@ uint64_t left_frames__of(const struct left_frames *left, uint64_t key)
     return left->methods ? left->slots[slot_of(left, key)].frames : 0;
 }
 
-/* Is `slot` behind `from`, up to `to`, in a circle? */
+/* True if `slot` comes after `from` and not after `to` in the circle of slots. */
 static bool is_between(uint32_t slot, uint32_t from, uint32_t to)
 {
     return from <= to ? from < slot && slot <= to : from < slot || slot <= to;
 }
 
-/* What was put behind it because it was there moves up: ibid., algorithm R. */
+/* Frees a slot. Moves up entries that stand behind the slot because it was taken: ibid., algorithm
+ * R. */
 static void free_slot(struct left_frames *left, uint32_t slot)
 {
     uint32_t other = slot;

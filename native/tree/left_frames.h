@@ -5,7 +5,7 @@
  * its path plus the left frames.
  *
  * At most LEFT_METHODS_MAX methods are kept at once. For other methods the level is that of the
- * path alone.
+ * path alone. Used by the writer of the tree. Nothing here locks, blocks or allocates.
  */
 #ifndef TREADLE_LEFT_FRAMES_H
 #define TREADLE_LEFT_FRAMES_H
@@ -26,7 +26,7 @@ struct left_frames {
 /* The left frames of one method. */
 uint64_t left_frames__of(const struct left_frames *left, uint64_t key);
 
-/* Adds so many left frames; removes one. */
+/* add: adds so many left frames of a method. take: removes one. */
 void left_frames__add(struct left_frames *left, uint64_t key, uint64_t frames);
 void left_frames__take(struct left_frames *left, uint64_t key);
 

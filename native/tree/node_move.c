@@ -3,9 +3,9 @@
 #include "native/tree/child_index.h"
 #include "native/tree/sample_tree.h"
 
-#define SIBLINGS_A_LOOK 8u    /* that are walked for what one look costs */
-#define SIBLINGS_MOST   1024u /* that are walked to find the one before */
-#define FRAMES_MOST     1024u /* of samples, that are moved for one leaf */
+#define SIBLINGS_A_LOOK 8u    /* a walk over so many siblings costs what one look costs */
+#define SIBLINGS_MOST   1024u /* walked to find the sibling before a leaf */
+#define FRAMES_MOST     1024u /* steps between the sampled frames below one leaf */
 
 static struct ledger_node *node_at(const struct call_tree *tree, ledger_ref ref)
 {
@@ -22,7 +22,8 @@ static void store(uint64_t *counter, uint64_t value)
     __atomic_store_n(counter, value, __ATOMIC_RELAXED);
 }
 
-/* A side record with the sums of two. False: there is no room. */
+/* Makes a side record with the sums of both nodes; *joined: none if `from` has no side record.
+ * False: there is no room. */
 static bool join_sides(struct call_tree *tree, ledger_ref from, ledger_ref to, ledger_ref *joined)
 {
     const struct ledger_side *more = ledger__at(tree->ledger, node_at(tree, from)->side);
@@ -43,8 +44,8 @@ static bool join_sides(struct call_tree *tree, ledger_ref from, ledger_ref to, l
     return true;
 }
 
-/* The link that leads to a child; `before` is the sibling before it, if that is still so. NULL: it
- * would take too long to find. */
+/* The link that leads to a child; `before` is the sibling before the child, if that is still so.
+ * NULL: the link would take too long to find. */
 static ledger_ref *link_to(struct call_tree *tree, ledger_ref child, ledger_ref before)
 {
     ledger_ref parent = node_at(tree, child)->parent;
@@ -80,7 +81,8 @@ static void unlink_leaf(const struct call_tree *tree, ledger_ref ref, ledger_ref
     __atomic_store_n(link, node_at(tree, ref)->next_sibling, __ATOMIC_RELEASE);
 }
 
-/* Until the note is taken back, `to` is what the note says and what `from` has. */
+/* Notes the numbers of `to` before the move. Until the note is taken back, the true numbers of `to`
+ * are those of the note plus those of `from`. */
 static void note_move(struct ledger_move *move, const struct ledger_node *to, ledger_ref from_ref,
                       ledger_ref to_ref)
 {
@@ -125,7 +127,8 @@ static ledger_ref *sampled_children(struct ledger_node *node)
     return ledger_node__is_sampled(node) ? &node->first_child : &node->sampled;
 }
 
-/* A frame that is the first of its list and has nothing below it. */
+/* Adds a sampled frame to `to` and frees it. The frame is the first of its list and has nothing
+ * below it. */
 static void join_frame(struct call_tree *tree, ledger_ref from_ref, ledger_ref to_ref)
 {
     struct ledger_move *move = &tree->thread->move;

@@ -2,12 +2,12 @@
 
 #define RUNS_A_NOTE 5u
 
-/* Slot 0 of a note is the older note; then come the runs. */
+/* Slot 0 of a note is the ref of the older note; then come the runs. */
 struct run {
-    ledger_ref from;
-    uint32_t above;   /* frames that are not folded, between the one that goes back there and the
-                         folded one before it */
-    uint32_t repeats; /* besides the first; of the newest run: in struct ledger_returns */
+    ledger_ref from;  /* the node of the folded frame's caller */
+    uint32_t above;   /* unfolded frames between this folded frame and the older one before it */
+    uint32_t repeats; /* equal returns after the first; those of the newest run are in struct
+                         ledger_returns */
 };
 
 _Static_assert(sizeof(uint32_t) + RUNS_A_NOTE * sizeof(struct run) == sizeof(struct ledger_note),

@@ -93,7 +93,7 @@ static ledger_ref counterpart(struct record_pool *pool, ledger_ref to,
 }
 
 /* The node behind the whole subtree of a node: its next sibling, or the next sibling of its nearest
- * ancestor that has one; none at the end. `to` moves along if it is there. */
+ * ancestor that has one; none at the end. `to`, if it is given, moves up as many levels. */
 static ledger_ref behind(const struct record_pool *pool, ledger_ref ref, ledger_ref above,
                          ledger_ref *to)
 {

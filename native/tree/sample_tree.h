@@ -20,9 +20,10 @@
 ledger_ref sample_tree__child(struct record_pool *pool, ledger_ref parent,
                               enum ledger_node_kind kind, ledger_ref method, bool self);
 
-/* True if the node is in the thread's tree. It may be in another thread's tree when one thread has
- * just followed another on a kernel thread, and its record may have been reused. Also false if the
- * node has more than so many ancestors, since each may cost a cache miss. Async-signal-safe. */
+/* True if the node is in the thread's tree. The node may be in another thread's tree when one
+ * thread has just followed another on a kernel thread, and the node's record may have been reused.
+ * Also false if the node has more than parents_max ancestors, since each may cost a cache miss.
+ * Async-signal-safe. */
 bool sample_tree__is_of(const struct ledger *ledger, const struct ledger_node *node,
                         const struct ledger_thread *thread, uint64_t parents_max);
 
@@ -38,13 +39,14 @@ struct sample_place {
 /* Counts a sample at a place, which is made if need be. False: the ledger is full. */
 bool sample_tree__count_place(struct ledger *ledger, const struct sample_place *place, bool wall);
 
+/* Adds to a counter that only the calling thread writes. */
 static inline void sample_tree__add(uint64_t *counter, uint64_t more)
 {
     __atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
 }
 
-/* Transfers all samples below a node of one thread to a node of another thread, whose note it is.
- * Samples without room are counted as dropped. */
+/* Transfers all samples below a node of one thread to a node of another thread; `note` is the other
+ * thread's. Samples without room are counted as dropped. */
 void sample_tree__add_all(struct record_pool *pool, struct ledger_transfer *note, ledger_ref from,
                           ledger_ref to);
 

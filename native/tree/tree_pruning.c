@@ -6,25 +6,25 @@
 
 #include <string.h>
 
-#define LOOKS_MOST     128u  /* of one call, … */
-#define LOOKS_IN_NEED  4096u /* … and where there is no free node left */
+#define LOOKS_MOST     128u  /* nodes that one call looks at, … */
+#define LOOKS_IN_NEED  4096u /* … and one try of a call where no node is free */
 #define TRIES_IN_NEED  3u
-#define FREED_ENOUGH   16u   /* nodes */
+#define FREED_ENOUGH   16u   /* nodes after which a call ends */
 #define COLD_FIRST_NS  1000u /* the limit of the first round */
 #define COLD_MOST_NS   (UINT64_C(1) << 56)
-#define SMALL_TREE     256u  /* nodes: of fewer none is folded that is not cold */
-#define SPARE_PART     256u  /* a tree's writer keeps a free node for so many of its nodes, … */
-#define SPARE_LEAST    64u   /* … so many at least, … */
-#define SPARE_MOST     384u  /* … and at most: what a pool keeps to itself */
-#define SHARED_FROM    1024u /* nodes: from a tree of so many others get some, too */
-#define ANCESTORS_MOST 256u  /* that are walked to find one that stays */
-#define RETURNS_MOST   4096u /* runs of folded frames; with more nothing is folded */
-#define APART_PART     32u   /* of the nodes, that may be in a (folded) other than the root's */
-#define FREED_LEAST    8u    /* a round that frees less than this part raises the limit */
-#define ROUNDS_MOST    2u    /* of one call that finds nothing to fold */
-#define ROUND_LOOKS    16u   /* rounds of fewer looks say nothing, … */
-#define REST_CALLS     64u   /* … and there is nothing to be had from such a tree for a while */
-#define REST_IN_NEED   8u    /* ditto after many looks for nothing */
+#define SMALL_TREE     256u /* a tree of fewer nodes loses none that is not cold */
+#define SPARE_PART     256u /* a tree's writer keeps one free node for so many nodes of the tree, … */
+#define SPARE_LEAST    64u   /* … but at least so many, … */
+#define SPARE_MOST     384u  /* … and at most so many: what a pool keeps to itself */
+#define SHARED_FROM    1024u /* a tree of so many nodes frees some for other threads, too */
+#define ANCESTORS_MOST 256u  /* walked to find one that is not cold */
+#define RETURNS_MOST   4096u /* runs of returns; with more of them nothing is folded */
+#define APART_PART     32u /* at most this part of the nodes is in a (folded) other than the root's */
+#define FREED_LEAST    8u /* a round that frees less than this part of its nodes raises the limit */
+#define ROUNDS_MOST    2u /* begun by one call that frees nothing */
+#define ROUND_LOOKS    16u /* a round of fewer nodes does not raise the limit; if it freed none, … */
+#define REST_CALLS     64u /* … so many calls do nothing */
+#define REST_IN_NEED   8u /* so many calls do nothing after one that needed a node and freed none */
 
 static struct ledger_node *node_at(const struct call_tree *tree, ledger_ref ref)
 {
@@ -60,7 +60,8 @@ static void mark(struct call_tree *tree, ledger_ref ref)
     *word |= bit;
 }
 
-/* A frame stands there, or at one of the same hash; ancestors of such nodes are no leaves. */
+/* True if a frame stands at the node, or at another node of the same hash. Ancestors of such nodes
+ * need no mark: they are no leaves. */
 static bool may_stand(struct call_tree *tree, ledger_ref ref)
 {
     uint64_t bit;
@@ -68,7 +69,8 @@ static bool may_stand(struct call_tree *tree, ledger_ref ref)
     return *stands_word(tree, ref, &bit) & bit;
 }
 
-/* Marks the current node and where calls that are folded go back to. False: there are too many. */
+/* Marks the current node and the nodes to which folded frames and calls without room go back.
+ * False: there are too many. */
 static bool mark_standing(struct call_tree *tree)
 {
     struct ledger_returns below = tree->returns;
@@ -87,7 +89,8 @@ static bool mark_standing(struct call_tree *tree)
 
 /* ---- what may be folded ---- */
 
-/* How much it has, by the metric that it has most of. */
+/* What the node has consumed, in ns: the largest of CPU time, a part of wall time, and a price of
+ * its calls. */
 static uint64_t warmth_ns(const struct ledger_node *node)
 {
     uint64_t warmth_ns = node->cpu_ns, wall_ns = ledger_node__wall_ns(node) / PRUNING_WALL_FACTOR;
@@ -99,31 +102,32 @@ static uint64_t warmth_ns(const struct ledger_node *node)
     return warmth_ns;
 }
 
-/* A root never is. */
+/* True if the node has consumed less than the thread's limit. A root is never cold. */
 static bool is_cold(const struct call_tree *tree, const struct ledger_node *node)
 {
     return node->parent && warmth_ns(node) < tree->thread->cold_ns;
 }
 
-/* Of cold ones the warmest, which soon add up to what is not cold. */
+/* True for the warmest of the cold nodes: a few of them together are no longer cold. */
 static bool is_tepid(const struct call_tree *tree, const struct ledger_node *node)
 {
     return warmth_ns(node) >= tree->thread->cold_ns / 4;
 }
 
-/* A context without anything below it, and where nobody stands. */
+/* True for a context without exact nodes below it, and at which no frame stands. */
 static bool is_free_leaf(struct call_tree *tree, ledger_ref ref, const struct ledger_node *node)
 {
     return node->method && !node->first_child && !may_stand(tree, ref);
 }
 
-/* Nodes of a (folded) other than the root's tell where the time went, but hold no contexts. */
+/* True if a leaf may go to a (folded) other than the root's. Nodes there tell where the time went,
+ * but each stands for no single context, so they are few. */
 static bool may_stay_apart(const struct call_tree *tree, const struct ledger_node *leaf)
 {
     return is_tepid(tree, leaf) && tree->hand.apart < tree->hand.nodes / APART_PART;
 }
 
-/* The next one above that is not cold. */
+/* The nearest ancestor that is not cold, or at which a frame stands. */
 static ledger_ref staying_above(struct call_tree *tree, const struct ledger_node *leaf)
 {
     ledger_ref ref = leaf->parent;
@@ -135,7 +139,7 @@ static ledger_ref staying_above(struct call_tree *tree, const struct ledger_node
     return ref;
 }
 
-/* Of what was freed only: what is reserved is for threads that begin. */
+/* Makes a (folded) of a freed node only: the reserved part is for threads that begin. */
 static ledger_ref make_folded(struct call_tree *tree, ledger_ref above)
 {
     enum record_reserve before = tree->pool.takes_reserved;
@@ -148,8 +152,9 @@ static ledger_ref make_folded(struct call_tree *tree, ledger_ref above)
     return ref;
 }
 
-/* The (folded) that a leaf goes to. Below a node that stays there is one for the methods that have
- * much in it; what has little goes below the root, where each method has one node for all. */
+/* The (folded) to which a leaf goes. A leaf that is nearly warm goes below its nearest ancestor
+ * that stays, and so does a leaf whose method has a node there. All others go below the root, where
+ * each method has one node for all. */
 static ledger_ref target_of(struct call_tree *tree, const struct ledger_node *leaf)
 {
     ledger_ref above = leaf->parent, folded;
@@ -181,8 +186,8 @@ static void count_move(struct call_tree *tree, bool frees)
     tree->hand.freed += frees;
 }
 
-/* Of one context a round folds no more than its limit, or than the warmest that it folded in need,
- * and only once. */
+/* Adds to the bound of what a context without a node can have consumed. A round folds a context
+ * only once, and no more of it than its limit, or than the warmest leaf that it folded in need. */
 static void count_folding(struct call_tree *tree, struct ledger_node *folded, uint64_t cpu_ns)
 {
     struct ledger_thread *thread = tree->thread;
@@ -196,7 +201,7 @@ static void count_folding(struct call_tree *tree, struct ledger_node *folded, ui
     count_contexts(folded, 1);
 }
 
-/* The last of a (folded) has gone. */
+/* Frees a (folded) that has no children any more. False: it stays. */
 static bool drop_folded(struct call_tree *tree, ledger_ref ref, ledger_ref before)
 {
     ledger_ref top = folded_calls__top(tree, tree->thread);
@@ -209,7 +214,7 @@ static bool drop_folded(struct call_tree *tree, ledger_ref ref, ledger_ref befor
     return true;
 }
 
-/* True: it has gone from where it was. */
+/* True: the leaf has left its place. */
 static bool fold_leaf(struct call_tree *tree, ledger_ref ref, ledger_ref before)
 {
     const struct ledger_node *node = node_at(tree, ref);
@@ -240,7 +245,7 @@ static void note_leaf(struct call_tree *tree, ledger_ref ref, uint64_t warmth_ns
     hand->coldest_ns = warmth_ns;
 }
 
-/* True: it has gone from where it was. */
+/* True: the node has left its place. */
 static bool fold(struct call_tree *tree, ledger_ref ref, ledger_ref before)
 {
     const struct ledger_node *node = node_at(tree, ref);
@@ -258,7 +263,7 @@ static bool fold(struct call_tree *tree, ledger_ref ref, ledger_ref before)
 
 /* ---- the hand ---- */
 
-/* All that is below it has come to where it stays. */
+/* Skips the root's (folded): the nodes below it stay where they are. */
 static ledger_ref skip_top(const struct call_tree *tree, ledger_ref ref, ledger_ref *before)
 {
     if (!ref || ref != tree->thread->folded)
@@ -305,7 +310,7 @@ static void begin_round(struct call_tree *tree)
     memset(hand->before, 0, sizeof(hand->before));
 }
 
-/* On to the next node, children before their parents. */
+/* Moves the hand to the next node, children before their parents. */
 static void go_on(struct call_tree *tree, ledger_ref next_sibling, ledger_ref parent,
                   ledger_ref before)
 {
@@ -361,7 +366,7 @@ static bool is_of_thread(const struct call_tree *tree)
            tree->hand.moves == tree->thread->pruning_moves && tree->hand.at;
 }
 
-/* How many nodes are free after so many looks. */
+/* How many nodes became free in so many looks. */
 static uint32_t fold_cold(struct call_tree *tree, uint32_t looks_most)
 {
     struct pruning_hand *hand = &tree->hand;
@@ -378,8 +383,8 @@ static uint32_t fold_cold(struct call_tree *tree, uint32_t looks_most)
     return freed;
 }
 
-/* The hand met nothing cold: the coldest that it met. In a small tree that would be one of its few.
- * False: it stays. */
+/* Folds the coldest leaf that the hand met, where it met nothing cold. A small tree would lose one
+ * of its few contexts, so nothing is folded there. False: the leaf stays. */
 static bool fold_coldest(struct call_tree *tree)
 {
     const struct pruning_hand *hand = &tree->hand;
@@ -389,7 +394,8 @@ static bool fold_coldest(struct call_tree *tree)
            fold_leaf(tree, hand->coldest, 0);
 }
 
-/* There is no free node. What is folded the first time in its method frees none. */
+/* Frees a node where none is free. The first context of a method that is folded frees none: its
+ * node becomes the method's. */
 static uint32_t fold_in_need(struct call_tree *tree)
 {
     struct pruning_hand *hand = &tree->hand;

@@ -9,7 +9,7 @@ static size_t padding(size_t length, size_t align)
     return (align - length % align) % align;
 }
 
-/* The next piece of a note, what fills it up passed over. */
+/* Takes the next piece of a note and passes over the padding behind it. */
 static const uint8_t *take_piece(struct byte_cursor *cursor, size_t length, size_t align)
 {
     const uint8_t *piece = byte_cursor__take(cursor, length);

@@ -1,4 +1,5 @@
-/* The build id in an ELF object's notes: the same bytes always have the same. */
+/* The build id in an ELF object's notes: the same bytes always have the same one.
+ * Async-signal-safe. */
 #ifndef TREADLE_BUILD_ID_H
 #define TREADLE_BUILD_ID_H
 

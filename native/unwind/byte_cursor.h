@@ -1,5 +1,5 @@
 /* Reads numbers from untrusted bytes, in the machine's own byte order. Beyond the end every number
- * is 0 and `failed` stays set. */
+ * is 0 and `failed` stays set. Async-signal-safe. */
 #ifndef TREADLE_BYTE_CURSOR_H
 #define TREADLE_BYTE_CURSOR_H
 

@@ -9,8 +9,9 @@
 /* The body of an entry: what follows its length. */
 struct entry_body {
     struct byte_cursor cursor;
-    size_t start;  /* offset of the field that tells common entries and functions' apart */
-    size_t length; /* of all */
+    size_t
+        start; /* offset of its first field, which tells common entries from those of functions */
+    size_t length; /* of the whole entry */
 };
 
 static struct pointer_bases bases_of(const struct frame_section *section)
@@ -39,7 +40,7 @@ static int open_entry(const struct frame_section *section, size_t offset, struct
     return 0;
 }
 
-/* The letters say what follows, in their order; 'z' that all of it can be skipped. */
+/* Each letter says what follows next; 'z' says that all of it can be skipped. */
 static void read_augmentation(const struct frame_section *section, struct byte_cursor *cursor,
                               const char *letters, struct call_frame_entry *entry)
 {
@@ -59,7 +60,7 @@ static void read_augmentation(const struct frame_section *section, struct byte_c
         } else if (*letters == 'P') {
             uint8_t encoding = (uint8_t)byte_cursor__number(&data, 1);
 
-            /* The personality's value is of no interest, nor that it may be indirect. */
+            /* The personality's value does not matter, nor whether it is indirect. */
             (void)encoded_pointer__read(&data, encoding & 0x7f, &bases);
         } else if (*letters == 'S') {
             entry->signal_frame = true;
@@ -82,7 +83,7 @@ static const char *read_letters(struct byte_cursor *cursor)
     return (const char *)letters;
 }
 
-/* True if what the common entry says is all known. */
+/* True if all that the common entry says is understood. */
 static bool read_common(const struct frame_section *section, size_t offset,
                         struct call_frame_entry *entry)
 {
@@ -127,7 +128,7 @@ int call_frame_info__entry(const struct frame_section *section, size_t offset,
         !read_common(section, body.start - (size_t)back, entry))
         return 0;
     entry->start = encoded_pointer__read(cursor, entry->pointer_encoding, &bases);
-    /* Its size is written the same way and counted from nothing. */
+    /* The size is encoded like the start, but relative to nothing. */
     entry->size = encoded_pointer__read(cursor, entry->pointer_encoding & 0x07, &bases);
     if (cursor->failed)
         return 0;
@@ -162,7 +163,7 @@ int frame_header__read(const struct frame_section *section, struct frame_header 
     return 0;
 }
 
-/* How many entries the section really has room for. */
+/* The number of the table's entries, as far as the section has room for them. */
 static uint64_t entries(const struct frame_section *section, const struct frame_header *header)
 {
     size_t bytes = encoded_pointer__bytes(header->table_encoding);
@@ -171,7 +172,7 @@ static uint64_t entries(const struct frame_section *section, const struct frame_
     return header->count < room ? header->count : room;
 }
 
-/* Of an entry: 0: the function's address, 1: its description's. */
+/* Part 0 of a table's entry is the function's address, part 1 the address of its description. */
 static uint64_t entry_part(const struct frame_section *section, const struct frame_header *header,
                            uint64_t index, unsigned part)
 {

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes and the address at which they count themselves to be. */
+/* The bytes of a section, and the address that its own pointers assume for the first one. */
 struct frame_section {
     const uint8_t *bytes;
     size_t length;
@@ -55,7 +55,7 @@ struct call_frame_row {
     struct saved_register saved[TRACKED_COUNT];
 };
 
-/* DWARF's numbers of the tracked registers; of the processor. */
+/* DWARF's numbers of the tracked registers, for this processor. */
 struct tracked_registers {
     uint64_t number[TRACKED_COUNT];
 };
@@ -66,23 +66,25 @@ struct call_frame_entry {
     uint64_t size;
     uint64_t code_align;
     int64_t data_align;
-    uint64_t return_address; /* the register */
+    uint64_t return_address; /* number of the register that has it */
     bool signal_frame;
-    bool augmented;  /* has data of the augmentation */
-    bool understood; /* false: there is a function, nothing is known of its rows */
+    bool augmented;  /* has augmentation data */
+    bool understood; /* false: there is a function, but nothing is known of its rows */
     uint8_t pointer_encoding;
-    size_t length;                /* of the entry and what says its length: the next one follows */
+    size_t length;                /* of the entry and its length field; the next entry follows */
     struct frame_section initial; /* call frame instructions: of the common entry */
-    struct frame_section program; /* its own */
+    struct frame_section program; /* call frame instructions: the entry's own */
 };
 
-/* The entry at an offset of .eh_frame. 1: a function's. 0: a common entry, or one that cannot be
- * read; length leads to the next. -ENODATA: the end, or nothing that can be followed. */
+/* Reads the entry at an offset of .eh_frame. 1: the entry of a function. 0: a common entry, or one
+ * that cannot be read; entry->length leads to the next one. -ENODATA: the end of the section, or an
+ * entry after which no next one can be found. */
 int call_frame_info__entry(const struct frame_section *section, size_t offset,
                            struct call_frame_entry *entry);
 
-/* Every row of a function from its start on, in order of address. rows ends before the function
- * does if the program cannot be followed: then the last row is CFA_UNCLEAR. False from it stops. */
+/* Calls `found` for every row of a function from its start on, in order of address. If the program
+ * cannot be followed, the rows end before the function does, and the last row is CFA_UNCLEAR. No
+ * rows follow after `found` has returned false. */
 typedef bool (*call_frame_row_found)(void *context, uint64_t offset,
                                      const struct call_frame_row *row);
 void call_frame_program__run(const struct call_frame_entry *entry,
@@ -97,10 +99,11 @@ struct frame_header {
     size_t table; /* offset in the header */
 };
 
-/* 0, or -EINVAL. */
+/* Reads .eh_frame_hdr. 0, or -EINVAL: it cannot be used. */
 int frame_header__read(const struct frame_section *section, struct frame_header *header);
 
-/* The address of a table's entry's description; 0 if the table ends before. */
+/* Returns the address of the description that the table's entry leads to; 0 if the table ends
+ * before. */
 uint64_t frame_header__description(const struct frame_section *section,
                                    const struct frame_header *header, uint64_t index);
 

@@ -56,7 +56,7 @@ struct run {
     uint64_t offset; /* of the row, from the function's start */
     call_frame_row_found found;
     void *context;
-    bool enough; /* nobody wants more rows */
+    bool enough; /* no more rows are wanted */
 };
 
 static uint64_t wrapped_product(uint64_t factor, int64_t align)
@@ -103,7 +103,8 @@ static void advance_to(struct run *run, uint64_t offset)
 
 static void advance(struct run *run, uint64_t factor)
 {
-    /* At most 32 bits each: no sum of these wraps before it is beyond the function. */
+    /* Both factors have at most 32 bits, so no sum of such products wraps before it is beyond the
+     * function. */
     advance_to(run, run->offset + factor * (uint32_t)run->entry->code_align);
 }
 

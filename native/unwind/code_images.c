@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a process that loads and unloads libraries for ever may cost: beyond this new ones are left
+/* Bounds for a process that loads and unloads libraries for ever. Beyond them new images are left
  * out, or have no table. */
 #define IMAGES_MAX      4096u
 #define TABLE_BYTES_MAX (UINT64_C(256) << 20)
@@ -20,11 +20,11 @@ struct code_images {
     struct image_scan scan;
     enum unwind_engine engine;
     struct libunwind_walker *walker; /* NULL unless the engine is libunwind */
-    struct code_image *known;        /* every one ever seen, linked */
+    struct code_image *known;        /* every image ever seen, linked */
     struct code_images_count count;
 };
 
-/* Whether rows become rules here. */
+/* True if rows of call frame information become rules on this processor. */
 static bool has_tables(void)
 {
     return tracked_registers.number[TRACKED_FP] != UINT64_MAX;
@@ -93,7 +93,8 @@ void code_images__delete(struct code_images *images)
     free(images);
 }
 
-/* The same image at the same place as before, even if it was gone in between. */
+/* The known image that is the scanned one at the same place, even if it was gone in between; or
+ * NULL. */
 static struct code_image *known_image(const struct code_images *images,
                                       const struct scanned_image *scanned, const char *path)
 {
@@ -117,7 +118,7 @@ static bool has_frames(const struct code_image *image)
     return image->frames.copy.header.bytes != NULL;
 }
 
-/* The same build, mapped elsewhere, that has what is asked for. */
+/* An image of the same build, mapped elsewhere, that has what is asked for; or NULL. */
 static const struct code_image *same_build(const struct code_images *images,
                                            const struct code_image *wanted,
                                            bool (*has)(const struct code_image *image))
@@ -156,7 +157,7 @@ static void give_table(struct code_images *images, struct code_image *image,
 {
     const struct code_image *other = same_build(images, image, has_table);
 
-    /* Tables count from the start of the code. */
+    /* A table counts from the start of the code, so it serves wherever the build is mapped. */
     if (other)
         image->table = other->table;
     else if (images->count.bytes >= TABLE_BYTES_MAX)
@@ -181,7 +182,8 @@ static void copy_frames(struct code_images *images, struct code_image *image,
     (void)frame_header__read(&frames->copy.header, &frames->header);
 }
 
-/* Sections count from themselves: the same bytes, at other addresses. */
+/* Gives an image its frame sections. Those of another image of the same build are the same bytes,
+ * but count from other addresses. */
 static void give_frames(struct code_images *images, struct code_image *image,
                         const struct scanned_image *scanned)
 {
@@ -223,7 +225,7 @@ static struct code_image *add_image(struct code_images *images, const struct sca
     return image;
 }
 
-/* How many there are, mapped or gone. */
+/* How many images are kept, mapped or gone. */
 static size_t kept(const struct code_images *images)
 {
     return images->count.mapped + images->count.gone;
@@ -325,7 +327,7 @@ static const struct unwind_rule *rule_at(const struct code_image *image, uint64_
     return rule;
 }
 
-/* No row there, but fp may lead on: if what it leads to is code of an image. */
+/* For code without a row: follows fp, if the return address that fp leads to is in an image. */
 static enum unwind_result step_chain(const struct code_images *images,
                                      struct frame_registers *registers, uint64_t stack_end)
 {

@@ -15,21 +15,23 @@ struct code_images;
 struct code_image;
 
 /*
- * Two engines take the steps. Both are async-signal-safe, know each stack the same way, and switch
- * from frame to frame, so that a walk may go through other code than that of images in between.
+ * Two engines take the steps. Both are async-signal-safe and go from one frame to the next with the
+ * same registers, so that a walk may pass through code that is in no image, such as code of the
+ * JVM.
  */
 enum unwind_engine {
     UNWIND_WITH_NOTHING,   /* every step ends with UNWIND_NO_TABLE */
     UNWIND_WITH_TABLES,    /* native/unwind/unwind_table.h: on x86-64; takes no lock */
-    UNWIND_WITH_LIBUNWIND, /* native/unwind/libunwind_walker.h: on x86-64 and arm64; one thread at
-                              a time, and a step waits for another thread's some microseconds */
+    UNWIND_WITH_LIBUNWIND, /* native/unwind/libunwind_walker.h: on x86-64 and arm64; one thread at a
+                              time: a step waits some microseconds for one of another thread */
     UNWIND_ENGINES,
 };
 
-/* The engine of a processor for which no other one is asked for. */
+/* The engine to use if none is asked for: tables, or libunwind on processors without tables. */
 enum unwind_engine unwind_engine__default(void);
 
-/* With the processor's default engine, tables or nothing. NULL: no memory. */
+/* The engine is tables, or nothing on processors without tables, until code_images__use. NULL: no
+ * memory. */
 struct code_images *code_images__new(void);
 
 /* Sets the engine, before the first refresh. 0; -ENOMEM; -ENOTSUP: this processor's frames have no

@@ -14,7 +14,7 @@
 #define OWN_BYTE_ORDER ELFDATA2MSB
 #endif
 
-/* The vdso is a few pages long; what says more is none. */
+/* The vdso is a few pages long; one that says more is damaged. */
 #define VDSO_BYTES_MAX (UINT64_C(1) << 20)
 
 static bool read_whole(int fd, uint64_t offset, uint8_t *into, uint64_t length)
@@ -52,8 +52,8 @@ void *elf_file__copy(const struct elf_file *file, uint64_t offset, uint64_t leng
     return copy;
 }
 
-/* In memory it is to the end of the last page that is loaded: behind what the program headers tell
- * of come the section headers. */
+/* In memory the vdso reaches to the end of the last page that is loaded: its section headers follow
+ * what its program headers name. */
 static int open_vdso(struct elf_file *file)
 {
     const uint8_t *memory = (const uint8_t *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -76,7 +76,7 @@ static int open_vdso(struct elf_file *file)
     return 0;
 }
 
-/* Not blocking, should the path be that of a pipe. */
+/* Does not block, even if the path is that of a pipe. */
 static int open_path(struct elf_file *file, const char *path)
 {
     struct stat status;
@@ -105,7 +105,8 @@ static int read_header(struct elf_file *file)
     return 0;
 }
 
-/* None is no error. More than fit the header's field are counted in the first one. */
+/* An object without section headers is no error. If their number does not fit the header's field,
+ * the first one has it. */
 static void read_sections(struct elf_file *file)
 {
     const Elf64_Ehdr *header = &file->header;

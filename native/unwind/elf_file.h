@@ -1,6 +1,7 @@
 /*
  * Parts of an ELF object of 64 bits, copied out of its file or, for the vdso, out of memory.
- * Copied, not mapped: a file that somebody cuts short must not be a SIGBUS in this process.
+ * Copied, not mapped: a file that somebody cuts short must not be a SIGBUS in this process. Not for
+ * signal handlers.
  */
 #ifndef TREADLE_ELF_FILE_H
 #define TREADLE_ELF_FILE_H

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An address behind a function that lies within another one is looked for in so many before. */
+/* Behind a function that lies within another one, the outer one is looked for among so many symbols
+ * before. */
 #define LOOK_BACK 8u
 
 enum { SYMTAB, DYNSYM, TABLE_COUNT };
@@ -17,7 +18,7 @@ static const uint32_t table_types[TABLE_COUNT] = {[SYMTAB] = SHT_SYMTAB, [DYNSYM
 struct symbol {
     uint64_t start, end;
     const char *name;
-    uint8_t worth; /* of several for the same address the one of most worth is kept */
+    uint8_t worth; /* of several symbols for one address the one of most worth is kept */
 };
 
 struct elf_symbols {
@@ -45,8 +46,8 @@ static bool is_code(const struct elf_file *file, const Elf64_Sym *symbol, size_t
            symbol->st_name < names_bytes && symbol->st_value + symbol->st_size >= symbol->st_value;
 }
 
-/* Functions before labels, what says its size before what does not, and names that other objects
- * see before those that only their own file did. */
+/* Functions before labels, symbols with a size before those without, and names that other objects
+ * see before names that only their own file did. */
 static uint8_t worth_of(const Elf64_Sym *symbol)
 {
     unsigned binding = ELF64_ST_BIND(symbol->st_info);
@@ -84,7 +85,7 @@ static const Elf64_Shdr *table_section(const struct elf_file *file, uint32_t typ
     return NULL;
 }
 
-/* What of a table is no table adds nothing. 0 or -ENOMEM. */
+/* Adds the symbols of a table. A damaged table adds none. 0 or -ENOMEM. */
 static int read_table(struct elf_symbols *symbols, const struct elf_file *file, int table)
 {
     const Elf64_Shdr *section = table_section(file, table_types[table]);
@@ -134,7 +135,7 @@ static uint64_t section_end(const struct elf_file *file, uint64_t address)
     return address;
 }
 
-/* One for each address; labels inside of a function that says its size are no functions. */
+/* Keeps one symbol for each address. Labels inside a function that has a size are no functions. */
 static void keep_best(struct elf_symbols *symbols)
 {
     uint64_t known_end = 0;

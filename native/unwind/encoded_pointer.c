@@ -1,6 +1,7 @@
 #include "native/unwind/encoded_pointer.h"
 
-/* The low four bits say how it is written, the next three what it is counted from. */
+/* The low four bits of an encoding say how the pointer is written, the next three what it is
+ * counted from. */
 #define FORMAT 0x0fu
 #define BASE   0x70u
 #define SIGNED 0x08u

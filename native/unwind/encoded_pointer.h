@@ -1,5 +1,5 @@
 /* Pointers as .eh_frame and .eh_frame_hdr write them (LSB core, "DWARF Exception Header Encoding").
- */
+ * Async-signal-safe. */
 #ifndef TREADLE_ENCODED_POINTER_H
 #define TREADLE_ENCODED_POINTER_H
 

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Eight changes within one search, again and again, is no time in which to find anything. */
+/* A search gives up after so many tries: in each of them the array was overwritten, after eight
+ * changes. */
 #define TRIES 4
 
 struct range_array {
-    struct range_array *next; /* among those outgrown */
+    struct range_array *next; /* among the outgrown ones */
     uint64_t sequence;        /* odd: being written */
     size_t count, room;
     struct image_range ranges[];
@@ -58,7 +59,7 @@ const struct code_image *image_ranges__find(const struct image_ranges *ranges, u
     return NULL;
 }
 
-/* The array to write next, with room for so many. */
+/* The array to write next, with room for `count` ranges. NULL: no memory. */
 static struct range_array *array_with_room(struct image_ranges *ranges, size_t count)
 {
     struct range_array **slot = &ranges->arrays[ranges->next];
@@ -81,7 +82,7 @@ static struct range_array *array_with_room(struct image_ranges *ranges, size_t c
     return larger;
 }
 
-/* Release on every word keeps them behind the odd sequence number. */
+/* Release on every word keeps the words behind the odd sequence number. */
 static void write_ranges(struct range_array *array, const struct image_range *sorted, size_t count)
 {
     uint64_t sequence = array->sequence;

@@ -19,7 +19,7 @@ struct range_array;
 struct image_ranges {
     struct range_array *current;
     struct range_array *arrays[RANGE_ARRAYS];
-    struct range_array *outgrown; /* were too small */
+    struct range_array *outgrown; /* arrays that were too small */
     size_t next;
 };
 

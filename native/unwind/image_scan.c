@@ -56,7 +56,7 @@ static void measure(struct scanned_image *image, const struct dl_phdr_info *info
     }
 }
 
-/* A part of the image that is in memory and may be read; NULL otherwise. */
+/* The bytes of a part of the image that is in memory and may be read; NULL otherwise. */
 static const uint8_t *mapped_part(const struct dl_phdr_info *info, uint64_t vaddr, uint64_t bytes)
 {
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
@@ -85,7 +85,7 @@ static void read_build_id(struct scanned_image *image, const struct dl_phdr_info
     }
 }
 
-/* Counts on where there is no more room. */
+/* Adds an image to the scan, or only counts it if there is no more room. */
 static int gather_image(struct dl_phdr_info *info, size_t info_bytes, void *context)
 {
     struct image_scan *scan = context;
@@ -157,7 +157,7 @@ void image_scan__free(struct image_scan *scan)
     memset(scan, 0, sizeof(*scan));
 }
 
-/* What a link or a relative name comes to; as it is if that cannot be found out. */
+/* Makes a relative name absolute; leaves the name as it is if that fails. */
 static void resolve(const char *name, char *path, size_t room)
 {
     char *real = name[0] == '/' ? NULL : realpath(name, NULL);
@@ -189,7 +189,8 @@ struct copying {
     int error;
 };
 
-/* Not by the allocator: its lock may be the one of a thread that waits for the linker's. */
+/* Allocates with mmap, not the allocator, whose lock a thread may hold that waits for the linker's
+ * lock. */
 static int copy_part(struct frame_section *part, const uint8_t *bytes, size_t length)
 {
     void *room;
@@ -206,7 +207,7 @@ static int copy_part(struct frame_section *part, const uint8_t *bytes, size_t le
     return 0;
 }
 
-/* .eh_frame says nowhere how long it is: to the end of its segment. */
+/* .eh_frame says nowhere how long it is, so it is copied to the end of its segment. */
 static int copy_eh_frame(struct frame_copy *copy, const struct dl_phdr_info *info)
 {
     struct frame_header header;

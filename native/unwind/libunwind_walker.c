@@ -14,10 +14,10 @@
 /* How often a thread tries to enter, some nanoseconds apart. */
 #define ENTER_TRIES 2000u
 
-/* A step reads some hundred words of the frame sections. */
+/* A step reads some hundred words of the frame sections; a damaged image is stopped here. */
 #define READS_MAX 100000u
 
-/* Code may keep words below sp, and rows may name one that was popped. */
+/* Code may keep words below sp, and a row may name a word that was popped already. */
 #define RED_ZONE 128u
 
 #define TABLE_ENCODING 0x3bu /* signed, four bytes, relative to the header: the usual one */
@@ -25,7 +25,7 @@
 #define TEXT_OF(word) #word
 #define NAME_OF(word) TEXT_OF(word)
 
-/* "_Ux86_64_step" of step. */
+/* SYMBOL(step) is "_Ux86_64_step" on x86-64. */
 #define SYMBOL(name) NAME_OF(UNW_OBJ(name))
 
 #if defined(__x86_64__)
@@ -61,19 +61,20 @@ struct libunwind_walker {
     _Atomic(pthread_t) inside; /* the thread that is in libunwind; 0: none */
 };
 
-/* What libunwind asks about. */
+/* What libunwind's questions during one step are answered from. */
 struct step {
     const struct libunwind_walker *walker;
     const struct image_frames *frames; /* NULL: there are none */
     const struct frame_registers *registers;
     struct walked_stack stack;
     uint64_t address; /* in the frame's code */
-    uint64_t entry;   /* address of the header's table's entry for it */
+    uint64_t entry;   /* address of the entry for it in the header's table */
     uint64_t start, end;
     unsigned reads;
 };
 
-/* The whole words of a section, at its own addresses; bytes beside the section are 0. */
+/* Reads a word of a section by its address; bytes of the word beside the section are 0. False: no
+ * byte of it is in the section. */
 static bool read_section(const struct frame_section *section, uint64_t address, unw_word_t *value)
 {
     uint64_t before = address < section->address ? section->address - address : 0;
@@ -217,7 +218,7 @@ static int create_space(struct libunwind_walker *walker)
     struct step nothing = {.walker = walker, .registers = &registers};
     unw_cursor_t cursor;
 
-    walker->space = walker->new_space(&accessors, 0); /* without a cache as long as none is asked */
+    walker->space = walker->new_space(&accessors, 0); /* has no cache unless one is asked for */
     if (!walker->space)
         return -ENOMEM;
     /* The first cursor sets up the library's own state. */
@@ -287,7 +288,7 @@ void libunwind_walker__abandon(struct libunwind_walker *walker)
         leave(walker);
 }
 
-/* The function's description: its place in the table and its bounds. */
+/* Finds the function's description: its place in the table and its bounds. False: there is none. */
 static bool find_function(struct step *step, bool *signal_frame)
 {
     const struct image_frames *frames = step->frames;
@@ -310,8 +311,8 @@ static bool find_function(struct step *step, bool *signal_frame)
     return true;
 }
 
-/* What libunwind found, if it leads up the stack. A function that has pushed nothing ends where it
- * begins, on processors whose calls push nothing. */
+/* Takes over what libunwind found, if it leads up the stack. On processors whose calls push
+ * nothing, a function that has pushed nothing has an empty frame. */
 static enum unwind_result take(const struct libunwind_walker *walker, unw_cursor_t *cursor,
                                struct frame_registers *registers, uint64_t stack_end,
                                bool may_be_empty)
@@ -340,7 +341,8 @@ static enum unwind_result step_in(const struct libunwind_walker *walker, struct 
                                   struct frame_registers *registers, uint64_t stack_end,
                                   bool may_be_empty)
 {
-    /* Locations that libunwind notes are read through the registers as they were. */
+    /* libunwind notes where registers are and reads them later, so it reads a copy of the registers
+     * as they were. */
     struct preserved_registers preserved;
     struct frame_registers before = *registers;
     unw_cursor_t cursor;

@@ -26,7 +26,7 @@
 
 struct libunwind_walker;
 
-/* An image's frame sections, copied. count of the header is 0: they cannot be used. */
+/* An image's frame sections, copied. They cannot be used if header.count is 0. */
 struct image_frames {
     struct frame_copy copy;
     struct frame_header header;
@@ -40,8 +40,8 @@ int libunwind_walker__open(struct libunwind_walker **walker);
 void libunwind_walker__close(struct libunwind_walker *walker);
 
 /* One step towards the caller; the arguments are those of code_images__step. The registers change
- * only with UNWIND_STEPPED. Async-signal-safe. A fault of the stack's memory may leave it with
- * siglongjmp if libunwind_walker__abandon is called then. */
+ * only with UNWIND_STEPPED. Async-signal-safe. A fault while the stack is read may leave a step
+ * with siglongjmp if libunwind_walker__abandon is called afterwards. */
 enum unwind_result libunwind_walker__step(struct libunwind_walker *walker,
                                           const struct image_frames *frames,
                                           struct frame_registers *registers, uint64_t stack_end,

@@ -49,7 +49,8 @@ enum unwind_result unwind_rule__step(const struct unwind_rule *rule,
  * next frame in the chain, 0 if there is no valid one. Async-signal-safe. */
 uint64_t unwind_rule__chained_pc(const struct frame_registers *registers, uint64_t stack_end);
 
-/* Takes the step to that frame. Only if unwind_rule__chained_pc gave an address. */
+/* Takes the step to the frame whose address unwind_rule__chained_pc has given. Async-signal-safe.
+ */
 void unwind_rule__step_chain(struct frame_registers *registers);
 
 #endif

@@ -1,4 +1,4 @@
-/* Processors whose frames nobody has described here: no step. */
+/* Processors whose frames are not described here: no step. */
 #if !defined(__x86_64__)
 
 #include "native/unwind/call_frame_info.h"

@@ -19,7 +19,7 @@ enum frame_rule {
     FRAME_SP,        /* ends at sp + offset */
     FRAME_FP,        /* ends at fp + offset */
     FRAME_FP_LOADED, /* ends at the address that stands at fp + offset */
-    FRAME_PLT,       /* ends at sp + 8, or 16 from byte `offset` of an entry on */
+    FRAME_PLT,       /* ends at sp + 8; from byte `offset` of an entry on, at sp + 16 */
     FRAME_SIGNAL,    /* the kernel's signal frame stands at sp */
 };
 
@@ -30,8 +30,8 @@ enum fp_rule {
     FP_AT_FP,  /* kept at fp + offset */
 };
 
-/* Where `struct ucontext` of the kernel has them, which is what sp points to in the function that
- * a signal handler returns to. */
+/* Where the kernel's `struct ucontext` has the registers. sp points to that struct in the function
+ * to which a signal handler returns. */
 enum { UCONTEXT_RBP = 120, UCONTEXT_RSP = 160, UCONTEXT_RIP = 168 };
 
 enum { WORD = STACK_WORD, PLT_ENTRY = 16 };
@@ -70,7 +70,8 @@ static bool is_plt(const struct expression *expression, int32_t *threshold)
     return true;
 }
 
-/* rbp and a number that fits one byte: what stands where the stack was aligned anew. */
+/* True for rbp plus a number that fits one byte: so rows are written where the stack was aligned
+ * anew. */
 static bool is_fp_offset(const struct expression *expression, size_t length, int32_t *offset)
 {
     if (expression->length != length || expression->bytes[0] != OP_BREG_RBP ||
@@ -104,8 +105,8 @@ static bool set_frame(struct unwind_rule *rule, const struct call_frame_row *row
     return rule->frame != FRAME_NONE;
 }
 
-/* Where the frame no more ends by what fp says, fp was popped: an expression that counts from fp is
- * one that the compiler did not take back. */
+/* Where fp no longer says where the frame ends, fp was popped: an expression that still counts from
+ * fp is one that the compiler did not take back. */
 static bool set_fp(struct unwind_rule *rule, const struct saved_register *saved)
 {
     int32_t offset;
@@ -158,7 +159,7 @@ static enum unwind_result step_signal(struct frame_registers *registers,
     return UNWIND_STEPPED;
 }
 
-/* Where the frame ends, 0 if that cannot be said. */
+/* Where the frame ends; 0: not known. */
 static uint64_t frame_end(const struct unwind_rule *rule, const struct frame_registers *registers,
                           const struct walked_stack *stack)
 {
@@ -180,8 +181,9 @@ static uint64_t frame_end(const struct unwind_rule *rule, const struct frame_reg
     }
 }
 
-/* False if it should be on the stack and cannot be. Compilers do not say that the register has its
- * old value back between `pop` and `ret`: a slot that sp has passed is such a one. */
+/* False if the caller's fp should be on the stack and cannot be. Compilers do not say that fp has
+ * its old value back between `pop` and `ret`: the row then names a slot that sp has already passed.
+ */
 static bool step_fp(const struct unwind_rule *rule, struct frame_registers *registers, uint64_t cfa,
                     const struct walked_stack *stack)
 {

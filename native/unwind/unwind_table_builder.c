@@ -12,12 +12,12 @@
 #define ROWS_MAX      (UINT32_C(1) << 28)
 #define RULES_MAX     UINT32_C(0xffff)
 
-/* Of the table from rules to their numbers; a power of two, never full. */
+/* Slots of the hash table from rules to their numbers; a power of two, never full. */
 #define RULE_SLOTS (UINT32_C(1) << 17)
 
 struct found_function {
     uint32_t start, size;
-    size_t entry; /* offset of its description */
+    size_t entry; /* offset of its description in .eh_frame */
 };
 
 struct builder {
@@ -26,12 +26,13 @@ struct builder {
     struct found_function *functions;
     uint32_t function_count, function_room;
     uint32_t stretch_room, row_room, rule_room;
-    uint16_t *rule_slots;                 /* number + 1 */
-    const struct found_function *running; /* whose rows come in */
+    uint16_t *rule_slots;                 /* a rule's number + 1; 0: free */
+    const struct found_function *running; /* the function whose rows are added now */
     int error;
 };
 
-/* Room for one more: doubles. */
+/* Returns the array with room for one more element, which doubles the room if need be. NULL: no
+ * memory. */
 static void *grown(struct builder *builder, void *array, uint32_t count, uint32_t *room,
                    size_t element_bytes)
 {
@@ -69,7 +70,8 @@ static void add_function(struct builder *builder, size_t offset,
     };
 }
 
-/* By the header's table, which unwinders go by: what the linker took out is not in it. */
+/* Gathers functions by the header's table, as unwinders do: what the linker took out is not in the
+ * table. */
 static void gather_by_table(struct builder *builder, const struct frame_header *header)
 {
     const struct frame_section *eh_frame = builder->source->eh_frame;
@@ -109,7 +111,8 @@ static int compare_starts(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-/* Of functions that overlap the one that starts first keeps what is before the other. */
+/* Sorts the functions. Of two that overlap, the one that starts first keeps what lies before the
+ * other. */
 static void sort_functions(struct builder *builder)
 {
     struct found_function *functions = builder->functions;
@@ -140,7 +143,7 @@ static uint32_t slot_of(const struct unwind_rule *rule)
     return (uint32_t)((word * UINT64_C(0x9e3779b97f4a7c15)) >> 47) & (RULE_SLOTS - 1);
 }
 
-/* The rule's number. Those beyond RULES_MAX are that of no rule, which is 0. */
+/* The rule's number. A rule beyond RULES_MAX has the number of no rule, 0. */
 static uint16_t number_of(struct builder *builder, const struct unwind_rule *rule)
 {
     struct unwind_table *table = builder->table;
@@ -176,7 +179,7 @@ static void add_row(struct builder *builder, uint32_t offset, uint16_t rule)
     larger[table->row_count++] = (struct unwind_row){(uint16_t)offset, rule};
 }
 
-/* A stretch of the running function, with its first row. */
+/* Adds a stretch of the running function, with its first row. */
 static void add_stretch(struct builder *builder, uint32_t offset, uint16_t rule)
 {
     const struct found_function *function = builder->running;
@@ -184,7 +187,7 @@ static void add_stretch(struct builder *builder, uint32_t offset, uint16_t rule)
     uint32_t left = function->size - offset;
     struct unwind_stretch *larger;
 
-    /* The one more at the end has its room too. */
+    /* With room for the one more at the end. */
     larger = grown(builder, table->stretches, table->stretch_count + 1, &builder->stretch_room,
                    sizeof(*larger));
     if (!larger)
@@ -199,8 +202,8 @@ static void add_stretch(struct builder *builder, uint32_t offset, uint16_t rule)
     add_row(builder, 0, rule);
 }
 
-/* Stretches of which the last holds the offset; those without a row of their own go on with the
- * rule before. */
+/* Adds stretches until the last one holds the offset. A stretch without a row of its own continues
+ * the rule before it. */
 static void stretch_to(struct builder *builder, uint32_t offset)
 {
     const struct unwind_table *table = builder->table;
@@ -283,7 +286,7 @@ static void index_blocks(struct builder *builder)
     };
 }
 
-/* What doubling left over goes back. */
+/* Gives back what doubling left over. */
 static void trim(struct unwind_table *table)
 {
     void *smaller;

@@ -15,7 +15,7 @@
 struct unwind_stretch {
     uint32_t start; /* from code_start */
     uint32_t size;
-    uint32_t first_row : 31; /* the next stretch's first row ends them; each stretch has one */
+    uint32_t first_row : 31; /* the next stretch's first row ends its rows; it has at least one */
     uint32_t continues : 1;  /* the stretch before is of the same function and ends here */
 };
 

@@ -17,7 +17,8 @@ static inline bool walked_stack__holds(const struct walked_stack *stack, uint64_
            address % STACK_WORD == 0;
 }
 
-/* The sanitizers call it an error to read what a frame below keeps. */
+/* Not checked by the sanitizers, which call it an error to read what another frame keeps on the
+ * stack. */
 __attribute__((no_sanitize_address, no_sanitize_thread)) static inline uint64_t walked_stack__load(
     uint64_t address)
 {
