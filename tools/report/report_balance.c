@@ -176,7 +176,7 @@ struct report_loss report_loss__of(const struct ledger_header *header, unsigned 
         {header->homeless_samples, "sample", "samples of kernel threads that have no row",
          "homeless_samples"},
         {header->lost_tallies, "sample",
-         "samples that `report --check` has no, or not all, methods of", "lost_tallies"},
+         "samples for which `report --check` does not know all methods", "lost_tallies"},
     };
 
     return losses[index];

@@ -50,7 +50,7 @@ static void hook_text(const struct view *view, uint32_t method, char text[HOOK_B
     if (hooking && !hooking->from_ns)
         snprintf(text, HOOK_BYTES, " [not hooked: plan]");
     else if (hooking)
-        snprintf(text, HOOK_BYTES, " [heard %s]",
+        snprintf(text, HOOK_BYTES, " [recorded %s]",
                  quantity__share(report_hooking__share_ppm(hooking), 1000000).text);
 }
 

@@ -65,7 +65,7 @@ void view_row__add_errors(json_t *object, const struct report_errors *errors, ui
 void view_row__calls(uint64_t calls, bool at_least, char text[CALLS_BYTES]);
 
 /* Name, with for how much of the time the method was heard behind it if that was not always:
- * "demo.Main.hot [heard 1.2 %]". To be freed. */
+ * "demo.Main.hot [recorded 1.2 %]". To be freed. */
 char *view_row__name_and_hook(const struct view *view, uint32_t method, size_t columns);
 
 /* "hooked", if the method was heard for part of the time or a plan left it out. */
