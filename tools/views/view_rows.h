@@ -7,6 +7,7 @@
 #include "tools/output/csv.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_errors.h"
+#include "tools/report/report_flat.h"
 #include "tools/views/view.h"
 
 #include <jansson.h>
@@ -112,5 +113,11 @@ struct method_values {
 };
 void view_rows__sort(struct method_values *rows, size_t count, const struct report_model *model,
                      const char *key);
+
+/* Sorts the same way; returns the rows of `flat` of these methods, in that order. Release with
+ * free. */
+const struct flat_row **view_rows__in_order(const struct report_flat *flat,
+                                            struct method_values *methods, size_t count,
+                                            const struct report_model *model, const char *key);
 
 #endif
