@@ -34,7 +34,8 @@ static char *find_in_folders(pid_t pid)
     return path;
 }
 
-/* Where we see a file that a process sees: below its root, if it is not the same there. */
+/* This process's path of a file that another process sees: below that process's root, if the path
+ * does not name the same file here. */
 static char *seen_from_here(pid_t pid, const char *path)
 {
     char *below = NULL;
@@ -91,7 +92,8 @@ char *live_ledger__of_running(pid_t pid, struct ledger_header *header)
 {
     char *path = find_in_maps(pid);
 
-    /* What a process maps is its own, whatever pid it goes by in there. */
+    /* The ledger that a process maps is its own, whatever the pid in the ledger: a container's pids
+     * are others. */
     if (path && read_header(path, header) && header->state == LEDGER_LIVE)
         return path;
     free(path);
@@ -215,8 +217,8 @@ struct ledger_reader *live_ledger__read(const char *path, char *message, size_t 
     return settled;
 }
 
-/* What is missing of a ledger whose end is cut off, for which nothing can be settled; "" of others.
- */
+/* Says what is missing of a ledger whose end is cut off, which cannot be settled; "" for a whole
+ * ledger. */
 static void explain_partial(const struct ledger_reader *reader, char text[PARTIAL_TEXT_BYTES])
 {
     report_losses__partial(ledger_reader__present_bytes(reader),

@@ -59,7 +59,8 @@ const struct report_kernel_thread *report_balance__farthest(const struct report_
     return model->kernel_thread_count ? farthest : NULL;
 }
 
-/* Of the profiler's threads the rows know more than its own last look. */
+/* The CPU time of the profiler's threads, from their rows, which are newer than the agent's own
+ * last look. */
 static uint64_t own_threads_ns(const struct report_model *model)
 {
     const struct ledger_header *header = &model->header;

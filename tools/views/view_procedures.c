@@ -57,7 +57,7 @@ static void release(struct shown *shown)
     report_errors__free(shown->errors);
 }
 
-/* Of Base; where the screen is narrow the one of Share must do. */
+/* Whether Base has its ±; a narrow screen has only the ± of Share. */
 static bool has_base_error(const struct view *view, const struct shown *shown)
 {
     return shown->errors && (!view->screen.columns || view->screen.columns >= ALL_COLUMNS);
