@@ -23,8 +23,8 @@ void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
     frame_names__init(&merge->names, ledger, walker, methods, code);
 }
 
-/* The row of a sample's thread. If the sample names no node, its thread may have been adopted
- * without an event since: then the sample gets the node where the thread was placed. */
+/* The record of a sample's thread. If neither the sample nor the scan has one, the thread may be
+ * adopted and have had no event since: the sample then gets the position where it was placed. */
 static struct ledger_thread *row_of(const struct sample_merge *merge, struct sample *sample)
 {
     ledger_ref ref = sample->thread ? sample->thread : process_scan__row(merge->scan, sample->tid);
