@@ -146,7 +146,7 @@ static void begin_budget(struct agent *agent)
     if (!options->overhead_ppm)
         return;
     if (hook_quotas__begin(&agent->quotas, &agent->ledger, &agent->setup.time) != 0) {
-        log__line(LOG_WARN, "no memory to keep within overhead=: every call is recorded");
+        log__line(LOG_WARN, "no memory for the budget of overhead=: every call is recorded");
         return;
     }
     hook_renewal__init(&agent->renewal);
@@ -301,7 +301,7 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
 
     (void)reserved;
     if (agent->loaded) {
-        log__line(LOG_WARN, "loaded already; the second -agentpath is ignored");
+        log__line(LOG_WARN, "the agent is loaded already; the second -agentpath is ignored");
         return JNI_OK;
     }
     error = read_options(agent, &agent->options, options);
@@ -325,7 +325,8 @@ static int attach(struct agent *agent, JavaVM *vm, const char *text)
     int error = read_options(agent, &agent->options, text);
 
     if (!error && agent->options.events == LEDGER_EVENTS_JVMTI) {
-        log__line(LOG_ERROR, "events=jvmti works only from the JVM's start: -agentpath:...");
+        log__line(LOG_ERROR,
+                  "events=jvmti works only from the JVM's start: use -agentpath or treadle run");
         error = -ENOTSUP;
     }
     if (!error && agent->options.stop) {
@@ -382,7 +383,7 @@ static int check_request(const struct agent_options *request)
     const char *other = NULL;
 
     if (request->dump + request->start + request->stop != 1) {
-        log__line(LOG_ERROR, "loaded already; a running agent takes dump[,file:PATH], "
+        log__line(LOG_ERROR, "the agent is loaded already and takes only dump[,file:PATH], "
                              "start[,include:GLOBS,exclude:GLOBS,"
                              "sample:CLOCK,interval:TIME,sample-clock:KIND,recursion:N] or stop");
         return -EINVAL;
@@ -392,7 +393,10 @@ static int check_request(const struct agent_options *request)
                                                            : of_stop);
     if (!other)
         return 0;
-    log__line(LOG_ERROR, "option %s is for when the agent is loaded; this one is already", other);
+    log__line(
+        LOG_ERROR,
+        "option %s can be given only when the agent is loaded first, and it is loaded already",
+        other);
     return -EINVAL;
 }
 

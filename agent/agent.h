@@ -62,7 +62,7 @@ struct agent {
     bool warned; /* losses have been reported on stderr */
 
     /* Held while an attach request is answered: two requests may come at once, and the second one
-     * finds what the first one has made. */
+     * must find what the first one has made. */
     pthread_mutex_t attach_lock;
     bool loaded;             /* the options were read; under attach_lock */
     bool prepared_for_forks; /* what the child of a fork does is registered; under attach_lock */

@@ -14,9 +14,9 @@ static bool is_known(const struct kernel_thread *mine)
            !call_tree__is_unseen(&mine->tree) && !call_tree__is_on_seed(&mine->tree);
 }
 
-/* One that ran before profiling was started, or begins to run in another epoch, or stands on a
- * frame that was entered before it: in compiled code HotSpot may forget to tell the exit of such a
- * frame. NULL: its event does not count. */
+/* Makes a thread ready for an event that ran before profiling was started, or first runs in another
+ * epoch, or stands on a frame that was entered before that epoch: HotSpot may report no exit of
+ * such a frame in compiled code. NULL: the event does not count. */
 static __attribute__((noinline, cold)) struct kernel_thread *ready(JNIEnv *jni, jthread thread,
                                                                    jmethodID method, bool is_exit)
 {

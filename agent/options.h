@@ -62,9 +62,8 @@ bool agent_options__has(const struct agent_options *options, const char *name);
 const char *agent_options__other(const struct agent_options *options, const char *const *names);
 
 /* Reads `text` (NULL is empty), and the files of globs that it names, into options, which then owns
- * its strings. 0, or -errno with one line, which names the word and the nearest valid one, in
- * message. options->strict is valid even
- * then, wherever in the text it stands. */
+ * its strings. 0, or -errno with one line in message, which names the word and the nearest valid
+ * one. options->strict is valid even then, wherever in the text it stands. */
 int agent_options__parse(struct agent_options *options, const char *text, char *message,
                          size_t message_bytes);
 void agent_options__free(struct agent_options *options);

@@ -40,11 +40,11 @@ command_run cmd_top;
  * visible. Returns EXIT_BAD_INPUT. */
 __attribute__((format(printf, 1, 2))) int command__fail(const char *format, ...);
 
-/* The same for what is worth knowing although all went well. */
+/* The same for a remark on something that is no failure; returns nothing. */
 __attribute__((format(printf, 1, 2))) void command__note(const char *format, ...);
 
-/* Writes what standard output still holds. The status, or EXIT_BAD_INPUT after a line that says why
- * something could not be written, be it now or earlier. */
+/* Flushes standard output. Returns `status`, or EXIT_BAD_INPUT after a line that says why something
+ * could not be written, now or earlier. */
 int command__flush_output(int status);
 
 #endif

@@ -177,8 +177,8 @@ static bool is_pinning(const struct class_look *look, const struct class_method 
            virtual_threads__is_pinning(look->dotted, "parkOnCarrierThread");
 }
 
-/* What nobody would hear gets no hooks, nor what is known to be hot from an earlier run: its
- * number, or 0. */
+/* A method that is off, or that an earlier run knows as called too often, gets no hooks. Returns
+ * its number, or 0. */
 static uint32_t apply_budget(struct class_look *look, const struct class_method *method,
                              uint32_t id)
 {

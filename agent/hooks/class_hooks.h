@@ -77,8 +77,9 @@ bool class_hooks__is_to_be_hooked(struct class_hooks *hooks, JNIEnv *jni, jobjec
 /* A call_tree_resolve; context is the struct class_hooks, key is the number that the hooks pass. */
 ledger_ref class_hooks__resolve(void *context, uint64_t key);
 
-/* The JVM loads a class, or a loaded class is being changed: the new bytes, if there are any, are
- * in the JVM's memory. */
+/* To be called when the JVM loads a class or changes a loaded one (is_loaded). *new_bytes becomes
+ * the new class file, in memory of the JVM, if the class is to be changed. Any thread that loads
+ * classes. */
 void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, bool is_loaded,
                               jobject loader, const char *name, jint length,
                               const unsigned char *bytes, jint *new_length,

@@ -10,10 +10,11 @@
 
 #include <stdint.h>
 
-/* The hooks of one call, in picoseconds, with what compiled code does around a native method: the
- * thread's state goes to native and back, with a full fence. The least of a few tries; on a tree of
- * its own, with that clock and time. 0: it could not be measured. A fraction of a millisecond, on a
- * thread that has no entry in the kernel thread table. */
+/* Returns the cost of the hooks of one call in picoseconds, with what compiled code does around a
+ * native method: the thread's state goes to native and back, with a full fence. It is the least of
+ * a few tries, on a tree of its own, with the clock and time of the setup. 0: it could not be
+ * measured. Takes a fraction of a millisecond; the calling thread must have no entry in the kernel
+ * thread table. */
 uint64_t hook_cost__measure_ps(const struct kernel_thread_setup *setup,
                                const JNINativeMethod hooks[HOOK_COUNT]);
 

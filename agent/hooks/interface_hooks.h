@@ -24,22 +24,23 @@
 struct class_hooks;
 struct method_filter;
 
-/* Is the loaded class an interface that must not be changed? One that has code and no hooks is
- * noted as left alone; name is internal. */
+/* True if the loaded class is an interface that must not be changed. An interface that has code and
+ * no hooks is noted as left alone. `name` is internal. */
 bool interface_hooks__must_stay(struct class_hooks *hooks, jclass class, const char *name);
 
-/* The class got the hooks that were passed to method_numbers__set_hooked. Any thread. */
+/* To be called when the class got the hooks that were passed to method_numbers__set_hooked: an
+ * interface keeps them from now on. Any thread. */
 void interface_hooks__keep(struct class_hooks *hooks, struct numbered_class *class, bool is_jdk);
 
 /* True if the filter admits the method, which keeps its hooks. */
 bool interface_hooks__admits(const struct method_filter *filter,
                              const struct numbered_method *method);
 
-/* None is heard from here on. */
+/* Mutes all kept hooks. */
 void interface_hooks__hold(struct class_hooks *hooks, JNIEnv *jni);
 
-/* Those are heard that the filter admits, and counted in the ledger's header if the filter is new.
- */
+/* Unmutes the kept hooks of methods that the filter admits, and counts these methods in the
+ * ledger's header if the filter is new. */
 void interface_hooks__release(struct class_hooks *hooks, JNIEnv *jni);
 
 #endif

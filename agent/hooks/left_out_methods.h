@@ -18,8 +18,8 @@ struct method_filter;
 struct method_numbers;
 
 struct left_out_method {
-    uint64_t ns;       /* in all, … */
-    uint64_t since_ns; /* … up to then */
+    uint64_t ns;       /* how long filters have left it out, up to since_ns */
+    uint64_t since_ns; /* when the last of these filters ended */
     uint64_t from_ns;  /* when it was first hooked, if that was after the first filter; else 0 */
     uint32_t times;    /* how often */
     ledger_ref record; /* atomic; none: the method has no record in the ledger yet */

@@ -98,7 +98,8 @@ static bool is_chosen(struct class_hooks *hooks, JNIEnv *jni, choose_class choos
     return chosen;
 }
 
-/* One that is refused makes the JVM refuse all that are given with it: halves, until it is alone.
+/* If the JVM refuses one class, it refuses all that are passed with it: so they are passed in
+ * halves until the refused class is alone.
  */
 static void transform(const struct transformation *transformation, const jclass *classes,
                       jint count)

@@ -19,9 +19,10 @@ struct listed_classes {
     jint count;
 };
 
-/* But for interfaces, see agent/hooks/interface_hooks.h, and for those that are listed; these are
- * all that there are afterwards. `listed`: NULL, or begins as zeros. How many were transformed;
- * those that the JVM refused, each alone, are told to `refused`. */
+/* Transforms the chosen classes, except interfaces that must stay (agent/hooks/interface_hooks.h)
+ * and classes in `listed`, which lists all loaded classes afterwards; NULL: no list; zero it before
+ * the first call. Returns the number of transformed classes. `refused` is called for each class
+ * that the JVM refused. */
 jint loaded_classes__transform(struct class_hooks *hooks, JNIEnv *jni, choose_class choose,
                                void (*refused)(struct class_hooks *hooks, const char *name,
                                                jvmtiError error),

@@ -1,7 +1,7 @@
 /*
- * A thread of ours that rests, and does the jobs that other threads hand over meanwhile. A thread
- * that hands over a job waits until the job is done. After the end of the resting thread each
- * thread does its jobs itself.
+ * A thread of the agent's own that rests, and does the jobs that other threads hand over meanwhile.
+ * A thread that hands over a job waits until the job is done. After the end of the resting thread
+ * each thread does its jobs itself.
  */
 #ifndef TREADLE_JOB_HANDOFF_H
 #define TREADLE_JOB_HANDOFF_H
@@ -26,11 +26,12 @@ void job_handoff__init(struct job_handoff *handoff);
  * takes. */
 void job_handoff__run(struct job_handoff *handoff, void (*work)(void *context), void *context);
 
-/* For the resting thread: rests so long, and does what is handed over. True when the thread is to
- * end. */
+/* For the resting thread: rests for that time, and does the jobs that are handed over. True when
+ * the thread is to end. */
 bool job_handoff__rest(struct job_handoff *handoff, uint64_t for_ns);
 
-/* Asks the resting thread to end; does not wait. Also for where no such thread could be made. */
+/* Asks the resting thread to end; does not wait. Also to be called if no such thread could be made.
+ */
 void job_handoff__end(struct job_handoff *handoff);
 
 #endif

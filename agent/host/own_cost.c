@@ -61,7 +61,7 @@ void own_cost__measure_delivery(struct own_cost *cost, int signal)
     cost->delivery_ns = least_ns == UINT64_MAX ? 0 : least_ns;
 }
 
-/* What the JVM does at a safepoint for those who ask, its VM Thread does. */
+/* Operations at a safepoint run on the VM Thread, not on the thread that asks for them. */
 static uint64_t vm_thread_ns(const struct own_cost *cost)
 {
     pid_t tid = __atomic_load_n(&cost->scan->vm_thread, __ATOMIC_RELAXED);
@@ -89,7 +89,7 @@ void own_cost__end_classes(struct own_cost *cost, uint64_t began)
     ledger__count(&cost->classes_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began + vm_ns);
 }
 
-/* Every call without a time of its own took what the others did. */
+/* A signal whose time was not measured counts with the mean of those that were. */
 static void add_signals(struct own_cost *cost)
 {
     uint64_t signals = 0, timed = 0, timed_ns = 0;

@@ -23,7 +23,7 @@
 /* In a cache line of its own: signals of different threads seldom meet. */
 struct signal_lane {
     uint64_t signals;
-    uint64_t timed; /* of these; one whose thread was off its processor meanwhile is not */
+    uint64_t timed; /* of these, signals whose thread stayed on its processor */
     uint64_t timed_ns;
     uint64_t unused[5];
 };
@@ -38,7 +38,7 @@ struct cost_reading {
 /* What causes costs that are counted elsewhere, at the moment of a look. */
 struct own_cost_causes {
     bool samples;           /* samples are taken */
-    bool perf_events;       /* … by events of the kernel's */
+    bool perf_events;       /* samples are taken by perf events */
     uint64_t recompiled_ns; /* the compilers' additional CPU time after changes of classes */
     uint64_t silenced_methods;
 };
@@ -57,31 +57,32 @@ struct own_cost {
     struct cost_reading recent; /* when the last few seconds began */
     uint64_t next_look_ns;
     uint64_t next_survey_ns;
-    uint64_t thread_ns; /* clocks and counts as read last */
+    uint64_t thread_ns; /* the clocks and counts at the last look, as are the next two */
     uint64_t service_ns;
     uint64_t switches;
     uint64_t counter_ticks; /* between two readings of the counter, one after the other */
 };
 
-/* All of these are read, and the ledger's header is written. */
+/* The arguments must outlive the account: all are read, and the ledger's header is written. */
 void own_cost__init(struct own_cost *cost, struct ledger *ledger, const struct ledger_time *time,
                     const struct process_scan *scan, struct kernel_thread_table *kernel_threads);
 
-/* Brings header->own_cost up to date: at most every tenth of a second, and the calls of all hooks
- * as seldom as their survey takes a thousandth of the time; `all`: both now. Under the snapshot
- * lock. */
+/* Brings header->own_cost up to date: at most every tenth of a second. The calls of all hooks are
+ * surveyed so seldom that the survey takes a thousandth of the time. `all`: both now. Under the
+ * snapshot lock. */
 void own_cost__look(struct own_cost *cost, const struct own_cost_causes *causes, bool all);
 
-/* A signal was handled in so many ns. Async-signal-safe; `lane`: any number that differs by thread.
- */
+/* Counts a signal whose handler took `ns`. Async-signal-safe; `lane`: any number that differs by
+ * thread. */
 void own_cost__count_signal(struct own_cost *cost, unsigned lane, uint64_t ns);
 
-/* What the kernel takes to send a signal to the calling thread and come back from an empty handler,
- * which stands for that number already. The least of a few. */
+/* Measures how long the kernel takes to send a signal to the calling thread and to return from an
+ * empty handler, which must be installed for that signal: the least of a few tries. */
 void own_cost__measure_delivery(struct own_cost *cost, int signal);
 
-/* Around work on classes, on the thread that does it, and on the JVM's VM Thread if it stops the
- * JVM for it; what lies within another pair is counted once. Any thread. */
+/* To be called before and after work on classes, on the thread that does it. stops_jvm: the work
+ * stops the JVM, so the VM Thread's CPU time counts, too. A pair within another pair counts once.
+ * Any thread. */
 uint64_t own_cost__begin_classes(const struct own_cost *cost, bool stops_jvm);
 void own_cost__end_classes(struct own_cost *cost, uint64_t began);
 

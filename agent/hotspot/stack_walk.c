@@ -215,8 +215,8 @@ static enum step step_stub(struct walk *walk, const struct code_blob *blob)
     }
     if (blob->frame_bytes)
         return leave_compiled(walk, blob);
-    /* Of a thread whose older frames were not brought back when it was mounted, the oldest frame
-     * there returns to a stub that will do that. */
+    /* When a virtual thread is mounted, its older frames may stay in the heap; then the oldest
+     * frame on the stack returns to a stub that brings them back. */
     walk->sample->flags |= SAMPLE_IS_PARTIAL;
     return STEP_END;
 }
@@ -269,14 +269,15 @@ static enum step step_native(struct walk *walk)
     return STEP_ON;
 }
 
-/* Where native code that cannot be unwound was called from Java, the thread knows from where. */
+/* If native code that cannot be unwound was called from Java, the thread's anchor knows the Java
+ * frame. */
 static bool resume(struct walk *walk)
 {
     const struct vm_structs *structs = &walk->walker->structs;
     const char *anchor = walk->start->java_thread;
     uint64_t pc, sp;
 
-    /* Of a JVM whose code is not known nothing else is. */
+    /* If the JVM's code cache is not known, no other structure is known either. */
     if (!anchor || walk->resumed || walk->java || walk->walker->code.heap_count == 0)
         return false;
     anchor += structs->thread_anchor;

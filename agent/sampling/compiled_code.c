@@ -70,7 +70,7 @@ static bool is_there_still(const struct compiled_code *code, const struct code_k
     return found;
 }
 
-/* Where one has no name, all that is known is what was compiled. */
+/* If a method has no name, only the method that was compiled is known. */
 static void name_scopes(struct compiled_code *code)
 {
     struct java_method *method = NULL;

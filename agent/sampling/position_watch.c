@@ -9,9 +9,9 @@
 
 struct position_watch {
     ledger_ref thread;
-    ledger_ref node;     /* where its path says that it stands, … */
-    ledger_ref stands;   /* … and where its stack */
-    uint64_t charged_ns; /* an event has come if that is another */
+    ledger_ref node;     /* the thread's position by its path */
+    ledger_ref stands;   /* its position by its stack */
+    uint64_t charged_ns; /* another value tells that an event has come */
     uint64_t
         agreed_ns; /* CPU since the last event, up to the last sample in which they agreed, … */
     uint64_t left_ns; /* … and up to the first of those that did not */

@@ -23,8 +23,8 @@ void sample_merge__init(struct sample_merge *merge, struct ledger *ledger,
     frame_names__init(&merge->names, ledger, walker, methods, code);
 }
 
-/* Where a sample belongs that no Java thread's node came with: a thread that was adopted and had no
- * event since stands where it was placed. */
+/* The record of a sample's thread. If neither the sample nor the scan has one, the thread may be
+ * adopted and have had no event since: the sample then gets the position where it was placed. */
 static struct ledger_thread *row_of(const struct sample_merge *merge, struct sample *sample)
 {
     ledger_ref ref = sample->thread ? sample->thread : process_scan__row(merge->scan, sample->tid);
@@ -75,7 +75,7 @@ static uint32_t frames_above(struct sample_merge *merge, const struct sample *sa
                : frames->count;
 }
 
-/* The youngest frame of an exact node's method from that one on; or frames->walked. */
+/* The youngest frame of an exact node's method, from frame `from` on; or frames->walked. */
 static uint32_t frame_of(struct sample_merge *merge, const struct ledger_node *node, uint32_t from)
 {
     const struct named_frames *frames = &merge->room.frames;
@@ -92,8 +92,8 @@ static bool is_method(const struct ledger_node *node)
     return ledger_node__kind(node) == NODE_EXACT && node->method;
 }
 
-/* A part ends somewhere: where a node above is not in it, those above that one are not either. The
- * node's own frame is `at`. */
+/* True if the path above a node fits a part of the stack. The part ends somewhere: if a node is not
+ * in it, no node above that node may be in it either. The node's own frame is `at`. */
 static bool is_path_to(struct sample_merge *merge, const struct ledger_node *node, uint32_t at)
 {
     const uint32_t walked = merge->room.frames.walked;
@@ -114,8 +114,8 @@ static bool is_path_to(struct sample_merge *merge, const struct ledger_node *nod
     return true;
 }
 
-/* Of a part of the stack: the sample's node, or the next one above it whose method is there, and
- * nothing speaks against its path. */
+/* For a part of a stack: the sample's node, or the nearest node above it whose method is on the
+ * stack and whose path fits. */
 static ledger_ref standing_in_part(struct sample_merge *merge, ledger_ref ref, uint32_t *at)
 {
     const struct named_frames *frames = &merge->room.frames;
@@ -131,8 +131,9 @@ static ledger_ref standing_in_part(struct sample_merge *merge, ledger_ref ref, u
     return ref;
 }
 
-/* The whole path is to be on a whole stack, oldest frame first: the sample's node, or the one above
- * the first that is not. Frames that have no node may stand anywhere between. */
+/* For a whole stack, which must have the whole path, oldest frame first: the sample's node, or the
+ * parent of the first node that is not on the stack. Frames without a node may stand anywhere
+ * between. */
 static ledger_ref standing_in_whole(struct sample_merge *merge, ledger_ref ref, uint32_t *at)
 {
     const struct named_frames *frames = &merge->room.frames;
@@ -160,8 +161,8 @@ static ledger_ref standing_in_whole(struct sample_merge *merge, ledger_ref ref, 
     return ref;
 }
 
-/* The sample's node, or the next one above it that is on the stack. None: the walk did not come to
- * any, nor to the end, or the stack has frames that cannot be told. */
+/* The sample's node, or the nearest node above it that is on the stack. None: the walk reached
+ * neither a node nor the end of the stack, or the stack has frames that cannot be named. */
 static ledger_ref standing(struct sample_merge *merge, const struct sample *sample)
 {
     const struct named_frames *frames = &merge->room.frames;
@@ -174,10 +175,10 @@ static ledger_ref standing(struct sample_merge *merge, const struct sample *samp
 
     if (!node->method && !is_whole)
         return 0;
-    /* The frame of a node above it may be the one without a name. */
+    /* The frame without a name may be that of a node between `ref` and the sample's node. */
     if (ref != sample->node && frames->above_unnamed <= at)
         return 0;
-    /* What is inlined where compiled code was interrupted is not certain. */
+    /* The methods inlined at the place where compiled code was interrupted are not certain. */
     if (ref != sample->node && frames->top_code && node->method && at < frames->top_count)
         return sample->node;
     return ref;
@@ -291,7 +292,7 @@ static void find_node(const struct sample_merge *merge, struct sample *sample,
         sample->node = folded_node(merge, sample, thread);
 }
 
-/* Of what found no room for a node nobody knows where it stands. */
+/* True if the node stands below (folded): the position of its calls is not known. */
 static bool is_folded(const struct sample_merge *merge, const struct sample *sample)
 {
     const struct ledger_node *node = ledger__at(merge->ledger, sample->node);
@@ -313,7 +314,7 @@ static ledger_ref node_of(struct sample_merge *merge, const struct sample *sampl
                                                                              : sample->node;
 }
 
-/* The frames are in `sample`, all else, as it is by now, in `told`. */
+/* `sample` has the frames, `told` all other facts, as brought up to date since. */
 static void read_frames(struct sample_merge *merge, const struct sample *told,
                         const struct sample *sample, bool is_virtual)
 {

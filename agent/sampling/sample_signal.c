@@ -135,15 +135,15 @@ static void say_where(const struct sampler *sampler, struct sample *sample, uint
     __atomic_fetch_add(&thread->samples, turns, __ATOMIC_RELAXED);
 }
 
-/* Where it is blocked, the signal of a fault ends the process, whoever would handle it. */
+/* A fault ends the process if its signal is blocked, even if there is a handler. */
 static bool may_fault(const ucontext_t *context)
 {
     return sigismember(&context->uc_sigmask, SIGSEGV) == 0 &&
            sigismember(&context->uc_sigmask, SIGBUS) == 0;
 }
 
-/* In a guard: of a thread whose end was not heard of the object may be gone, or another one's,
- * whose stack lies elsewhere. */
+/* To be called in a fault guard: if the end of a thread was missed, its object may be freed, or may
+ * be another thread's, whose stack lies elsewhere. */
 static void find_java_thread(const struct sampler *sampler, pid_t tid,
                              struct stack_position *position)
 {

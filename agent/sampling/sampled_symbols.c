@@ -16,7 +16,7 @@ struct image_symbols {
     UT_hash_handle hh;
 };
 
-/* Where one image was another may be later. */
+/* An image may later lie where another one was. */
 struct symbol_key {
     uint64_t begin;
     const struct code_image *image; /* NULL: code of the JVM or of the kernel */
@@ -162,7 +162,7 @@ struct sampled_symbol *sampled_symbols__find(struct sampled_symbols *symbols, ui
 
     if (!code_images__find(symbols->images, address, &function) || !function.image)
         return NULL;
-    /* Where the image says what function that is, most samples end here. */
+    /* Most samples end here: the image knows the function at the address. */
     if (function.size) {
         known =
             find_entry(symbols, function.image, function.start + code_image__bias(function.image));

@@ -128,7 +128,8 @@ static int prepare(struct sampler *sampler)
         return 0;
     sampler__add_capabilities(&capabilities);
     if ((*sampler->jvmti)->AddCapabilities(sampler->jvmti, &capabilities) != JVMTI_ERROR_NONE)
-        log__line(LOG_WARN, "this JVM does not tell lines and bytecodes: none in treadle annotate");
+        log__line(LOG_WARN,
+                  "this JVM does not tell lines and bytecode indices: treadle annotate has none");
     if (!sampler->images)
         sampler->images = code_images__new();
     if (!sampler->buffers)
@@ -296,7 +297,8 @@ static bool may_start(struct sampler *sampler)
     /* Of a handler that stands before its own, this JVM would complain to the user. */
     if (vm_structs__flag("CheckJNICalls")) {
         if (!sampler->is_by_budget)
-            log__line(LOG_WARN, "no samples under -Xcheck:jni");
+            log__line(LOG_WARN, "no samples are taken under -Xcheck:jni: the JVM would warn about "
+                                "the signal handler");
         return false;
     }
     return true;

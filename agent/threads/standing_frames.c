@@ -247,7 +247,7 @@ void standing_frames__leave_old(struct java_threads *threads, struct kernel_thre
     look(threads, mine, top);
 }
 
-/* A thread that another one looks at. */
+/* A thread whose stack another thread looks at. */
 struct placing {
     uint32_t epoch;
     jvmtiFrameInfo *frames;
@@ -257,7 +257,8 @@ struct placing {
     bool is_silent;
 };
 
-/* Of a deeper stack the oldest frames are not known: that is as good as unseen. */
+/* The oldest frames of a stack deeper than FRAMES_MAX are not known: such a stack counts as unseen.
+ */
 static void look_at(struct java_threads *threads, struct placing *placing, jthread thread)
 {
     jvmtiEnv *jvmti = threads->jvmti;

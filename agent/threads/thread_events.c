@@ -41,8 +41,8 @@ static ledger_ref starting_method(const struct java_threads *threads,
     return 0;
 }
 
-/* Whose thread runs here, if that is known: while profiling is stopped nobody tells which of the
- * virtual threads a carrier carries. */
+/* The Java thread that runs here, if it is known: while profiling is stopped no event tells which
+ * virtual thread a carrier carries. */
 static const struct kernel_thread *current(struct java_threads *threads, JNIEnv *jni)
 {
     struct kernel_thread *mine = kernel_thread_table__find_mine(threads->kernel_threads);

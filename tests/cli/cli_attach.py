@@ -127,7 +127,7 @@ class Attach(bench.Bench):
             self.assertIn("one PID is wanted", self.treadle(command, "x", status=2))
             self.assertIn("one PID is wanted", self.treadle(command, "7", "8", status=2))
             self.assertIn("999999999", self.refused(command, 999_999_999))
-        self.assertIn("events=jvmti has to be there when a JVM starts",
+        self.assertIn("events=jvmti works only from a JVM's start",
                       self.treadle("attach", "7", "--events", "jvmti", status=2))
         self.assertIn("separate globs with ';'",
                       self.treadle("start", "7", "--include", "a,b", status=2))

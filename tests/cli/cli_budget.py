@@ -48,7 +48,7 @@ class Budget(bench.Bench):
             self.assertIn(
                 "\nbudget      2.0 % asked, 1.5 % used (hooks 40.0 ms, samples 20.0 ms, threads "
                 "10.0 ms, class changes 4.00 ms, JVM 1.00 ms); 2 of 5 methods fell silent (1 for "
-                "now), 1 is heard again, 1 not hooked by the plan\n", text, view)
+                "now), 1 is recorded again, 1 not hooked by the plan\n", text, view)
             self.assertIn("\nresolution  Java CPU in exact calls of less than 10.0 µs 0.02 %, "
                           "100 µs 3.0 %, 1.00 ms 3.0 %, 10.0 ms 35.2 %; longer 58.9 %, in none "
                           "5.9 %\n", text, view)
@@ -59,12 +59,12 @@ class Budget(bench.Bench):
         self.assertRegex(tree, r"worker  \(platform, .*, 6 calls\n")
         for view in ("tree", "flat", "callers"):
             text = self.treadle("report", "budget.ledger", "--view", view)
-            self.assertRegex(text, r" ≥64 .* app\.Main\.hot \[heard 5\.6 %\]\n", view)
-            self.assertRegex(text, r" ≥1 000 .* app\.Main\.warm \[heard 21\.1 %\]\n", view)
-            self.assertRegex(text, r" ≥48 .* app\.Main\.muted \[heard 12\.5 %\]\n", view)
+            self.assertRegex(text, r" ≥64 .* app\.Main\.hot \[recorded 5\.6 %\]\n", view)
+            self.assertRegex(text, r" ≥1 000 .* app\.Main\.warm \[recorded 21\.1 %\]\n", view)
+            self.assertRegex(text, r" ≥48 .* app\.Main\.muted \[recorded 12\.5 %\]\n", view)
             self.assertRegex(text, r" 10[01] .* app\.Main\.run\n", view)
         self.assertRegex(self.treadle("report", "budget.ledger", "--view", "procedures"),
-                         r" 100 .* app\.Main\.hot \[heard 5\.6 %\]\n")
+                         r" 100 .* app\.Main\.hot \[recorded 5\.6 %\]\n")
         for view in ("threads", "spawn"):
             text = self.treadle("report", "budget.ledger", "--view", view)
             self.assertRegex(text, r"main .* ≥1 212( |\n)", view)
@@ -157,8 +157,8 @@ class Budget(bench.Bench):
         self.assertIn("\napp.Main.muted\n  hook      silent for now, to be tried again: since "
                       "2023-11-14 22:13:23, after about 48 calls, at 700 calls a second where the "
                       "budget of 2.0 % allowed 600; it fell silent 3 times\n", text)
-        self.assertIn("\napp.Main.planned\n  hook      not hooked from the beginning: plan= knows "
-                      "it as too hot, with 70 000 calls a second in that run\n", text)
+        self.assertIn("\napp.Main.planned\n  hook      not hooked from the beginning: plan= has "
+                      "it as called too often, with 70 000 calls a second in that run\n", text)
         self.assertIn("\napp.Main.never\n  hook      hooked since its class was first looked at; "
                       "never called\n\n", text)
         self.assertIn("\napp.Main.huge\n  hook      not hooked: the code would be too large\n",

@@ -130,7 +130,7 @@ class Live(bench.Bench):
         orphan, live, plain = self.make_orphan(), self.make_live(), self.make("plain")
         done = self.run_treadle("list", "--remove", live, orphan, plain)
         self.assertEqual((done.returncode, done.stdout.decode()), (1, f"{orphan}\n"))
-        self.assertEqual(done.stderr.decode(), "".join(f"treadle: {name}: stays: it is no orphan of yours\n"
+        self.assertEqual(done.stderr.decode(), "".join(f"treadle: {name}: not removed: it is no orphan of yours\n"
                                                        for name in (live, plain)))
         self.assertEqual([os.path.exists(self.path(name)) for name in (live, orphan, plain)],
                          [True, False, True])

@@ -102,7 +102,7 @@ class Merge(bench.Bench):
     def test_samples_without_a_tally_are_a_loss(self):
         self.make("tallied")
         self.merge("-o", "all.ledger", "tallied.ledger", "tallied.ledger", "plain.ledger", notes=True)
-        lost = "samples that `report --check` has no, or not all, methods of"
+        lost = "samples for which `report --check` does not know all methods"
         self.assertEqual(self.treadle("report", "tallied.ledger", "-v", "tree").splitlines()[0], f"lost      5 {lost}")
         self.assertEqual(self.treadle("report", "all.ledger", "-v", "tree").splitlines()[0], f"lost      10 {lost}")
         self.assertEqual(self.json("report", "all.ledger")["balance"]["lost_tallies"], 10)
@@ -140,7 +140,7 @@ class Merge(bench.Bench):
 
     def test_what_is_not_known_of_all_is_told(self):
         notes = self.merge("-o", "all.ledger", "plain.ledger", "family.ledger", notes=True)
-        self.assertRegex(notes, r"^treadle: not known of all, and 0 where it is not: user, .*"
+        self.assertRegex(notes, r"^treadle: metrics that not all of the ledgers have, 0 for the others: user, .*"
                                 r"run_queue_delay\n$")
         self.make("kernel_total", "unknown.ledger", 0)
         notes = self.merge("-o", "all.ledger", "plain.ledger", "unknown.ledger", notes=True)

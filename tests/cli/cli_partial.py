@@ -146,7 +146,7 @@ class Partial(bench.Bench):
                               else done.stdout.decode("utf-8"), command)
         for command in (["top", "--once", "-i", "0.1"], ["top", "--json", "-i", "0.1"], ["dump", "-o", "x.ledger"]):
             self.assertEqual(self.treadle(*command, pid, status=1),
-                             f"treadle: {path}: {missing}; what is there is shown by: treadle report {path}\n")
+                             f"treadle: {path}: {missing}; to show what is there: treadle report {path}\n")
         self.assertFalse(os.path.exists(self.path("x.ledger")))
 
     def test_other_losses_where_the_format_has_no_place(self):

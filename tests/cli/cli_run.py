@@ -109,7 +109,7 @@ exit ${STATUS:-0}
         done = self.watch("--", "true")
         self.assertEqual((done.returncode, done.stderr),
                          (1, "treadle: no JVM of true was profiled: it started none, or hid its environment from "
-                             "it; --best-effort takes its exit status as it is\n"))
+                             "it; --best-effort passes its exit status back as it is\n"))
         done = self.watch("./java")
         self.assertEqual(done.returncode, 7)
         self.assertIn("no JVM of ./java was profiled", done.stderr)

@@ -89,10 +89,10 @@ class Status(bench.Bench):
     def test_what_has_none(self):
         self.assertEqual(self.treadle("status", self.pid, status=1),
                          f"treadle: process {self.pid} is not profiled: it has no ledger in /dev/shm, $XDG_RUNTIME_DIR, "
-                         f"$TMPDIR or /tmp; treadle attach {self.pid}\n")
+                         f"$TMPDIR or /tmp; to profile it: treadle attach {self.pid}\n")
         self.make("orphan", "tmp/treadle-4194999-0123456789abcdef.live", 4194999)
         complaint = self.treadle("status", "4194999", status=1)
-        self.assertIn("is gone; what it left is read by: treadle report /", complaint)
+        self.assertIn("has ended; to show its ledger: treadle report /", complaint)
         with open(self.path(self.name), "wb") as file:
             file.write(b"junk")
         self.assertIn("not a ledger", self.treadle("status", self.pid, status=1))

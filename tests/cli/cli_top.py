@@ -148,9 +148,9 @@ class Top(bench.Bench):
             return complaint
         self.make("plain")
         self.make("orphan", number=4_194_999)
-        self.assertIn("is a snapshot, in which nothing moves; it is shown by: treadle report "
+        self.assertIn("is a snapshot, which does not change; to show it: treadle report "
                       "plain.ledger", refused("plain.ledger"))
-        self.assertIn("process 4194999 is gone; what it left is read by: treadle report "
+        self.assertIn("process 4194999 has ended; to show its ledger: treadle report "
                       "orphan.ledger", refused("orphan.ledger"))
         self.assertIn("none.live: cannot be opened", refused("none.live"))
         self.assertIn("there is no process 99999999999999999999", refused("99999999999999999999"))

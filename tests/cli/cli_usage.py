@@ -83,7 +83,7 @@ class Usage(bench.Bench):
             for command in commands:
                 self.assertEqual(self.treadle(*command, str(running.pid), status=1),
                                  f"treadle: process {running.pid} is not profiled: it has no ledger in /dev/shm, "
-                                 f"$XDG_RUNTIME_DIR, $TMPDIR or /tmp; treadle attach {running.pid}\n", command)
+                                 f"$XDG_RUNTIME_DIR, $TMPDIR or /tmp; to profile it: treadle attach {running.pid}\n", command)
             running.kill()
 
     def test_one_is_not_several(self):

@@ -31,15 +31,16 @@ static const struct argp_option method_options[] = {
      "sample stacks too, on each thread's CPU clock or on the wall clock: cpu, wall or none "
      "(default cpu within a budget, else none)",
      0},
-    {"interval", KEY_INTERVAL, "TIME", 0, "between two samples: 100us to 1s (default 10ms)", 0},
+    {"interval", KEY_INTERVAL, "TIME", 0,
+     "the time between two samples: 100us to 1s (default 10ms)", 0},
     {"sample-clock", KEY_SAMPLE_CLOCK, "KIND", 0,
-     "what asks for samples of CPU time: timer, perf or auto (default auto: timers from two ticks "
-     "of the kernel on, perf events for shorter intervals)",
+     "what asks for samples of CPU time: timer, perf or auto (default auto: timers for intervals "
+     "of "
+     "two ticks of the kernel or more, perf events for shorter ones)",
      0},
     {"recursion", KEY_RECURSION, "N", 0,
-     "levels of a method on a path that are kept apart, 1 to 16; deeper ones are added to the "
-     "last; "
-     "or all",
+     "how many levels of a method on a path are kept apart, 1 to 16, or all; deeper levels are "
+     "added to the last one",
      0},
     {0},
 };
@@ -57,10 +58,11 @@ static const struct argp_option ledger_options[] = {
      "what profiling may cost of the process's CPU, such as 2%, or any (default 2%)", 0},
     {"exact", KEY_EXACT, NULL, 0, "every call is recorded, whatever it costs: --overhead any", 0},
     {"plan", KEY_PLAN, "LEDGER", 0,
-     "begin with what an earlier run learned of the methods that are called too often", 0},
+     "begin with what an earlier run learned about methods that are called too often", 0},
     {"metrics", KEY_METRICS, "LIST", 0, "what to charge: switches,faults,io,delay,... or all", 0},
-    {"clock", KEY_CLOCK, "KIND", 0, "rseq, perf or plain instead of what the self-test chooses", 0},
-    {"max-mem", KEY_MAX_MEM, "SIZE", 0, "the ledger's bound, such as 256M", 0},
+    {"clock", KEY_CLOCK, "KIND", 0,
+     "the kernel clock: rseq, perf or plain instead of what the self-test chooses", 0},
+    {"max-mem", KEY_MAX_MEM, "SIZE", 0, "the ledger's largest size, such as 256M", 0},
     {"log", KEY_LOG, "LEVEL", 0, "what the agent says: error, warn, info or debug", 0},
     {"option", 'O', "KEY=VALUE", 0, "any option of the agent; may be given again", 0},
     {0},

@@ -15,8 +15,8 @@
 int agent_request__send(const struct jvm_process *process, const char *library,
                         const struct agent_options *options);
 
-/* The same to a JVM that has the agent and a ledger, whose header as it then stands goes to
- * `header`. */
+/* The same to a JVM that has the agent and a ledger. `header` becomes the ledger's header as it
+ * stands after the request. */
 int agent_request__send_again(pid_t pid, const struct agent_options *options,
                               struct ledger_header *header);
 

@@ -7,16 +7,16 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* A number is a process. */
+/* True if the argument is a number, which means a process. */
 bool ledger_argument__is_pid(const char *given);
 
-/* The process that such a number means; of `treadle run` it is its JVM. False after a line that
- * says that there is none. */
+/* Sets *pid to the process that such a number means: for the pid of a `treadle run`, its JVM.
+ * False after a line that says that there is no such process. */
 bool ledger_argument__pid(const char *given, pid_t *pid);
 
-/* The path of the ledger that is meant, to be freed: the file, the process's own, or the newest
- * *.ledger in the working folder if nothing is given (NULL). NULL after a line that says why
- * there is none. */
+/* Returns the path of the ledger that the argument means, to be freed: the file, the process's
+ * ledger, or, without an argument (NULL), the newest *.ledger in the working folder. NULL after a
+ * line that says why there is none. */
 char *ledger_argument__path(const char *given);
 
 #endif

@@ -15,7 +15,7 @@ struct ledger_selection {
     bool partial;
     /* from ledger_selection__resolve on */
     char *path;  /* of the ledger */
-    char *since; /* of the earlier snapshot that is taken off, or NULL */
+    char *since; /* of the earlier snapshot, which is subtracted, or NULL */
     int judged;  /* EXIT_BAD_INPUT: the end of a ledger is cut off, without --partial */
 };
 
@@ -28,7 +28,7 @@ int ledger_selection__resolve(struct ledger_selection *selection);
 /* The ledger's reader, to be closed; NULL after a line. */
 struct ledger_reader *ledger_selection__read(struct ledger_selection *selection);
 
-/* The exit status of the command, which did its part with `status`. */
+/* Frees the paths. Returns the exit status of the command, whose own part ended with `status`. */
 int ledger_selection__finish(struct ledger_selection *selection, int status);
 
 #endif

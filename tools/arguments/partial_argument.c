@@ -10,7 +10,7 @@ enum option_key {
 
 static const struct argp_option options[] = {
     {"partial", KEY_PARTIAL, NULL, 0,
-     "exit status 0 even if the end of a ledger is cut off; what is missing is told anyway", 0},
+     "exit status 0 even if the end of a ledger is cut off; what is missing is reported anyway", 0},
     {0},
 };
 

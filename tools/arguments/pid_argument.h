@@ -1,5 +1,5 @@
-/* The one argument PID of a command: a child for its argp. The input is a `pid_t *`, 0 before. The
- * pid of a `treadle run` becomes that of its JVM. */
+/* The one argument PID of a command: a child for its argp. The input is a `pid_t *`, which is 0
+ * at first. The pid of a `treadle run` is replaced by that of its JVM. */
 #ifndef TREADLE_PID_ARGUMENT_H
 #define TREADLE_PID_ARGUMENT_H
 

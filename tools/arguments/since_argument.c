@@ -26,7 +26,7 @@ static const struct argp_option options[] = {
      "-30s, -5m, -2h: the last one taken by then, in the ledger's folder or the working folder",
      0},
     {"until", KEY_UNTIL, "SNAPSHOT|TIME", 0,
-     "only up to that snapshot, instead of the ledger that is named", 0},
+     "only what happened up to that snapshot, which is read instead of FILE or PID", 0},
     {0},
 };
 

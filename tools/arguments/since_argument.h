@@ -28,8 +28,8 @@ int since_argument__resolve(const struct since_options *given, char **path, char
  * line. */
 int since_argument__check(const char *path, const char *since);
 
-/* Takes the ledger in `since` off `model`, the model of the ledger in `path` with these columns:
- * the time between the two is left. 0, or the exit status after a line. */
+/* Subtracts the ledger in `since` from `model`, the model of the ledger in `path` with these
+ * columns: what happened between the two is left. 0, or the exit status after a line. */
 int since_argument__subtract(struct report_model *model, const char *path, const char *since,
                              uint64_t columns);
 

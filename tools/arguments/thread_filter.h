@@ -10,8 +10,8 @@
 /* True if any of `count` threads is selected. */
 bool thread_filter__selects_any(const bool *selected, uint32_t count);
 
-/* The line: what did not match, the nearest thing that does, and the threads that used most CPU.
- * `where`: the ledger or ledgers. EXIT_BAD_INPUT. */
+/* Writes the line: the glob that did not match, the nearest name, and the threads that used most
+ * CPU time. `where`: the ledger or ledgers. Returns EXIT_BAD_INPUT. */
 int thread_filter__refuse(const char *where, const char *glob,
                           const struct report_model *const *models, size_t count);
 

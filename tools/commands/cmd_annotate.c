@@ -36,8 +36,10 @@ static const struct argp_option options[] = {
      "source lines instead of bytecode, from that file or from the folder that the packages are in",
      0},
     {"metric", 'm', "cpu|wall", 0,
-     "of a ledger with samples of both kinds: those of CPU time (the default) or of wall time", 0},
-    {"code", KEY_CODE, NULL, 0, "each piece of machine code that the JVM compiled of it, too", 0},
+     "which samples count in a ledger with both kinds: of CPU time (the default) or of wall time",
+     0},
+    {"code", KEY_CODE, NULL, 0,
+     "also each piece of machine code that the JVM compiled from the method", 0},
     {"json", KEY_JSON, NULL, 0, "JSON: shares in millionths, times since the epoch in ns", 0},
     {0},
 };
@@ -49,7 +51,7 @@ static const struct argp_child children[] = {
 
 static const char doc[] =
     "Show where in a method its samples are: by bytecode index, by source line, by instruction. "
-    "Inlined copies count where they were inlined from."
+    "Inlined copies count for the method that they are copies of."
     "\vMETHOD is pkg.Class.method or the name of a native function; * stands for anything, and all "
     "methods that match are shown. With no FILE or PID: the newest *.ledger in the working "
     "folder.";

@@ -28,8 +28,8 @@ static const struct argp_child children[] = {
 
 static const char doc[] =
     "Begin to profile a JVM that runs already: load the agent into it."
-    "\vThe classes that are loaded get their hooks at once, later ones when they are loaded; "
-    "treadle stop takes them out again. It takes the JVM's own user, or root.\n\n"
+    "\vLoaded classes get their hooks at once, others when they are loaded; treadle stop takes the "
+    "hooks out again. Only the JVM's own user and group, and root, can attach.\n\n"
     "The agent is $TREADLE_AGENT, or libtreadle.so where this program was built or installed; the "
     "JVM must see it at the same path.";
 
@@ -49,7 +49,7 @@ static error_t parse_attach_option(int key, char *argument, struct argp_state *s
         return 0;
     case KEY_EVENTS:
         if (strcmp(argument, "jvmti") == 0)
-            argp_error(state, "events=jvmti has to be there when a JVM starts: treadle run");
+            argp_error(state, "events=jvmti works only from a JVM's start: use treadle run");
         agent_arguments__add(&request->options, state, "events", argument);
         return 0;
     default:
@@ -73,8 +73,8 @@ static char *find_library(const struct jvm_process *process)
         command__fail("no agent: looked for %s; TREADLE_AGENT=/path/to/libtreadle.so names it",
                       tried);
     } else if (!jvm_process__sees(process, library, false)) {
-        command__fail("process %d has other files than we: copy %s to where it sees it, and name "
-                      "that path with TREADLE_AGENT",
+        command__fail("process %d sees other files, as in a container: copy %s to a folder that it "
+                      "sees, and name that copy with TREADLE_AGENT",
                       (int)process->pid, library);
         free(library);
         library = NULL;
@@ -89,7 +89,7 @@ static int report_success(pid_t pid)
     char *path = live_ledger__of_running(pid, &header);
 
     if (!path)
-        return command__fail("the agent is in process %d, but its ledger is not to be found",
+        return command__fail("the agent is loaded in process %d, but its ledger cannot be found",
                              (int)pid);
     free(path);
     if (hook_summary__are_used(&header))

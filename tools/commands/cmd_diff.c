@@ -66,8 +66,9 @@ static const struct argp_child children[] = {
 
 static const char doc[] =
     "Show what changed from ledger A to ledger B: B - A, the largest change first."
-    "\vThreads are the same if their kinds are and their names but for digits; contexts are the "
-    "same if the methods from the root down to them are, by class, name and signature.";
+    "\vThreads are the same if their kinds are the same, and their names but for digits; contexts "
+    "are the same if the methods from the root down to them are the same, by class, name and "
+    "signature.";
 
 static const struct diff_view_kind *parse_view(const char *name, struct argp_state *state)
 {

@@ -7,15 +7,17 @@
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0,
-     "where to (default treadle-%p.ledger): %p pid, %n sequence, %t time as YYYYMMDD-hhmmss", 0},
+     "the file to write (default treadle-%p.ledger): %p pid, %n sequence, %t time as "
+     "YYYYMMDD-hhmmss",
+     0},
     {0},
 };
 
 static const char doc[] =
     "Write a snapshot of the ledger of a running JVM that has the agent."
     "\vThe snapshot is made from the mapped ledger and /proc, without touching the JVM; it is "
-    "complete or not there at all. Prints the path. The same from inside the JVM: "
-    "`jcmd PID JVMTI.data_dump`.";
+    "complete or not there at all. Prints the path. `jcmd PID JVMTI.data_dump` "
+    "makes the JVM write one itself.";
 
 struct dump_request {
     const char *pattern;

@@ -25,12 +25,12 @@ static const struct argp_option options[] = {
     {"format", 'f', "FORMAT", 0, "pprof, collapsed, speedscope, perfetto, jfr, csv or sqlite", 0},
     {"metric", 'm', "METRIC", 0,
      "cpu (the default), wall, calls, or a kernel metric such as run_queue_delay: what is shown; "
-     "pprof: what is shown first. csv and sqlite have all",
+     "pprof: what is shown first. csv and sqlite have all metrics",
      0},
     {"thread", 't', "GLOB", 0, "only threads whose name matches, such as 'http-*'", 0},
     {"output", 'o', "FILE", 0,
-     "where to; it appears, or is replaced, when it is whole. Without it, and with '-', standard "
-     "output",
+     "the file to write; it appears, or is replaced, when it is complete. The default, and '-': "
+     "standard output",
      0},
     {0},
 };

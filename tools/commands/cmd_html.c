@@ -24,7 +24,7 @@ struct html_request {
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0,
-     "where to; '-' is standard output (default: the ledger's name with .html, here)", 0},
+     "the file to write; '-' is standard output (default: the ledger's name with .html, here)", 0},
     {"thread", 't', "GLOB", 0, "only threads whose name matches, such as 'http-*'", 0},
     {0},
 };

@@ -25,16 +25,17 @@ enum option_key {
 static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "JSON: sizes in bytes, times in ns since the epoch", 0},
     {"remove", KEY_REMOVE, NULL, 0,
-     "remove your orphans, and nothing else, and print their paths; lists nothing", 0},
+     "remove your orphans, and nothing else, and print their paths instead of a list", 0},
     {0},
 };
 
 static const char doc[] =
-    "List the ledgers of running JVMs (live, or stopped by treadle stop), those whose process has "
-    "ended without closing them "
-    "(orphans), and the snapshots in the working folder and in those of running JVMs."
+    "List the ledgers of running JVMs (live, or stopped by treadle stop), the ledgers whose "
+    "process "
+    "has ended without closing them (orphans), and the snapshots in the working folder and in the "
+    "working folders of running JVMs."
     "\vLive ledgers are looked for in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR and /tmp. Those of other "
-    "users are named there, and opened only where FILE names them; then nothing else is listed.";
+    "users are listed, but opened only if FILE names them; with FILE nothing else is listed.";
 
 struct list_request {
     bool json;
@@ -258,7 +259,7 @@ static int remove_orphans(const struct found_ledgers *found)
         if (orphan_ledger__remove(ledger->path))
             puts(ledger->path);
         else if (ledger->is_given)
-            status = command__fail("%s: stays: it is no orphan of yours", ledger->path);
+            status = command__fail("%s: not removed: it is no orphan of yours", ledger->path);
     }
     return status;
 }

@@ -21,7 +21,7 @@ struct merge_request {
 };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "where to (default treadle-merged.ledger)", 0},
+    {"output", 'o', "FILE", 0, "the file to write (default treadle-merged.ledger)", 0},
     {0},
 };
 
@@ -31,8 +31,9 @@ static const struct argp_child children[] = {
 };
 
 static const char doc[] =
-    "Put several ledgers, of one process each, into one that every other command reads."
-    "\vThreads keep their process in their names: '[pid 4242 app.Main] main'. Sums and the balance "
+    "Put the ledgers of several processes into one, which every other command reads."
+    "\vEach thread's name begins with its process: '[pid 4242 app.Main] main'. Sums and the "
+    "balance "
     "are those of the processes together. The file is complete or not there at all; prints its "
     "path.";
 
@@ -94,7 +95,7 @@ static void note_partial_metrics(const struct merge_request *request,
             used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
                                      report_column__name(column));
     if (used)
-        command__note("not known of all, and 0 where it is not: %s", names);
+        command__note("metrics that not all of the ledgers have, 0 for the others: %s", names);
 }
 
 static void note_unknown_totals(const struct merge_request *request,

@@ -81,7 +81,7 @@ static const struct argp_child children[] = {
 static const char doc[] =
     "Show a ledger: a snapshot, the live one of a process, or one whose process was killed."
     "\vWith no FILE or PID: the newest *.ledger in the working folder. "
-    "Exit status 0 fine, 1 bad input or a balance that --check does not let pass, 2 bad usage.";
+    "Exit status 0 fine, 1 bad input or a ledger that --check does not accept, 2 bad usage.";
 
 static const struct view_kind *parse_view(const char *name, struct argp_state *state)
 {

@@ -38,14 +38,16 @@ static const struct argp_child children[] = {
 };
 
 static const char doc[] =
-    "Start a program with the agent in its JVM; exit status and signals are the program's, but the "
-    "status is 1 where it would be 0 and no JVM was profiled, or a JVM's snapshot could not be "
-    "written."
+    "Start a program with the agent in its JVM. Signals are passed on to the program, and its exit "
+    "status is passed back, but for 0 where no JVM was profiled or the snapshot of one could not "
+    "be "
+    "written: then the status is 1."
     "\vThe agent goes to `java` as -agentpath, to the JDK's tools (javac, jar, ...) as "
-    "-J-agentpath, and to any other program through JAVA_TOOL_OPTIONS, on which every JVM that it "
-    "starts says \"Picked up JAVA_TOOL_OPTIONS\".\n\n"
+    "-J-agentpath, and to any other program through JAVA_TOOL_OPTIONS; every JVM that the "
+    "program starts then prints \"Picked up JAVA_TOOL_OPTIONS\".\n\n"
     "The agent is $TREADLE_AGENT, or libtreadle.so where this program was built or installed. "
-    "Exit status 127 when the program is not found, 1 when the agent is not, 2 bad usage.";
+    "Exit status 127 if the program is not found, 126 if it cannot be started, 1 if the agent is "
+    "not found, 2 bad usage.";
 
 struct run_request {
     struct agent_options options;
@@ -150,8 +152,8 @@ static int start_with_environment(char **program, const char *argument)
     char *value = NULL;
 
     if (quote[0] && strchr(argument, quote[0]))
-        return command__fail("%s: cannot be quoted in JAVA_TOOL_OPTIONS: blanks or \" and ' both",
-                             argument);
+        return command__fail(
+            "%s: cannot be quoted in JAVA_TOOL_OPTIONS: it has a ' beside blanks or \"", argument);
     if (asprintf(&value, "%s%s%s%s%s", before ? before : "", before && before[0] ? " " : "", quote,
                  argument, quote) < 0 ||
         setenv("JAVA_TOOL_OPTIONS", value, 1) != 0)
@@ -203,10 +205,11 @@ static int judge(const struct run_request *request, const struct agent_receipt *
         return status;
     if (agent_receipt__is_signed(receipt))
         return !status && agent_receipt__lacks_snapshot(receipt) ? EXIT_BAD_INPUT : status;
-    command__note("no JVM of %s was profiled: %s; --best-effort takes its exit status as it is",
-                  request->program[0],
-                  status ? "it ended before, started none, or hid its environment from it"
-                         : "it started none, or hid its environment from it");
+    command__note(
+        "no JVM of %s was profiled: %s; --best-effort passes its exit status back as it is",
+        request->program[0],
+        status ? "it ended before, started none, or hid its environment from it"
+               : "it started none, or hid its environment from it");
     return status ? status : EXIT_BAD_INPUT;
 }
 

@@ -42,9 +42,9 @@ static const struct argp_child children[] = {
 };
 
 static const char doc[] =
-    "Show whether and how a JVM is profiled: since when, which methods have hooks, how full the "
-    "ledger is, what was lost."
-    "\vAll of it stands in the ledger, which is read without touching the JVM.";
+    "Show whether and how a JVM is profiled: since when, how many methods have hooks, how full "
+    "the ledger is, what was lost."
+    "\vAll of this is in the ledger, which is read without touching the JVM.";
 
 struct status_request {
     pid_t pid;

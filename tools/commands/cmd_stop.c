@@ -1,4 +1,4 @@
-/* treadle stop: takes the hooks out of a JVM; its books stay. */
+/* treadle stop: takes the hooks out of a JVM; the ledger stays. */
 #include "tools/agent/agent_request.h"
 #include "tools/arguments/pid_argument.h"
 #include "tools/command.h"
@@ -18,8 +18,9 @@ static const struct argp_child children[] = {{&pid_argument, 0, NULL, 0}, {0}};
 
 static const char doc[] =
     "Stop profiling a JVM: the hooks come out of its classes, and nothing is charged any more."
-    "\vWhat was charged stays: treadle report PID and treadle dump PID show and keep it, treadle "
-    "start PID goes on.";
+    "\vWhat was charged stays in the ledger: treadle report PID shows it, treadle dump PID writes "
+    "a "
+    "snapshot, and treadle start PID goes on.";
 
 struct stop_request {
     const char *pattern; /* of the snapshot, or NULL */
@@ -57,7 +58,7 @@ static int stop(pid_t pid, const struct ledger_header *before)
     status = agent_request__send_again(pid, &stop_word, &header);
     if (status)
         return status;
-    printf("stopped %d after %s; its books stay: treadle report %d, treadle dump %d\n", (int)pid,
+    printf("stopped %d after %s; the ledger stays: treadle report %d, treadle dump %d\n", (int)pid,
            quantity__ns(header.since_ns - before->since_ns).text, (int)pid, (int)pid);
     return EXIT_FINE;
 }

@@ -40,7 +40,7 @@ static const struct argp_option options[] = {
      "name",
      0},
     {"thread", 't', "GLOB", 0,
-     "only threads whose name matches, such as 'http-*', or has that in it, such as http", 0},
+     "only threads whose name matches, such as 'http-*', or contains the word, such as http", 0},
     {"json", KEY_JSON, NULL, 0,
      "JSON, one line an interval: durations in ns, times since the epoch", 0},
     {0},
@@ -49,8 +49,9 @@ static const struct argp_option options[] = {
 static const char doc[] =
     "Show live what the threads of a JVM consume, and the hot path of one of them. The JVM is not "
     "touched: its mapped ledger is read."
-    "\vWith no PID or FILE: the one live ledger that there is. On a terminal: a full screen, on "
-    "which h shows the keys. Else: lines, an interval after the other. "
+    "\vWith no PID or FILE: the live ledger, if there is only one. On a terminal: a full screen, "
+    "on "
+    "which h shows the keys. Else: lines, one interval after the other. "
     "Exit status 0 fine, 1 bad input, 2 bad usage.";
 
 struct arguments {
@@ -238,7 +239,7 @@ static char *find_source(const char *source)
         return NULL;
     path = live_ledger__of_running(pid, &header);
     if (path && header.pid != pid) {
-        command__fail("process %d has a pid namespace of its own: look at it from in there",
+        command__fail("process %d has a pid namespace of its own: run treadle top inside it",
                       (int)pid);
         free(path);
         return NULL;

@@ -19,7 +19,7 @@ static const struct command commands[] = {
     {"run", "start a JVM with the agent", cmd_run},
     {"start", "go on profiling a JVM after stop", cmd_start},
     {"status", "show whether and how a JVM is profiled", cmd_status},
-    {"stop", "stop profiling a JVM: its hooks come out, its books stay", cmd_stop},
+    {"stop", "stop profiling a JVM: the hooks come out, the ledger stays", cmd_stop},
     {"top", "show live what each thread consumes, and its hot path", cmd_top},
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -32,7 +32,7 @@ static void print_help(FILE *out)
         out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fputs("\n`treadle COMMAND --help` tells the options; the manual is treadle(1).\n", out);
+    fputs("\n`treadle COMMAND --help` lists the options; the manual is treadle(1).\n", out);
 }
 
 static int bad_usage(const char *given)

@@ -2,9 +2,9 @@
  * The call path from a thread's root to a node as one line, "demo.Main.main;demo.Main.fib", kept up
  * to date while the nodes are gone through in tree order.
  *
- * Written for every node, paths take the square of a tree's depth. Beyond CALL_PATH_FRAMES frames
- * only the outermost and the innermost half of that stand in a path, and one frame between them
- * says how many were left out.
+ * The paths of all nodes together take space by the square of a tree's depth. So of a path with
+ * more than CALL_PATH_FRAMES frames only the outermost and the innermost CALL_PATH_FRAMES / 2 are
+ * kept, and one frame between them says how many were left out.
  */
 #ifndef TREADLE_CALL_PATH_H
 #define TREADLE_CALL_PATH_H
@@ -29,14 +29,14 @@ struct call_path {
 
 void call_path__release(struct call_path *path);
 
-/* Makes the path that of a node called `name` with `frames_above` frames above its own. These
- * frames must be those of the path before. */
+/* Makes the path that of a node called `name` with `frames_above` frames above its own, which must
+ * be the first frames of the current path. */
 void call_path__enter(struct call_path *path, size_t frames_above, struct text name);
 
-/* Makes the path empty: a root's. */
+/* Makes the path empty, as it is above a root. */
 void call_path__leave_all(struct call_path *path);
 
-/* Valid up to the next call. */
+/* Returns the path, shortened as said above; valid until the next call with the same path. */
 struct text call_path__text(struct call_path *path);
 
 /* Returns the number of frames of a stack of `frames` that are left out; *behind becomes the

@@ -33,7 +33,7 @@ struct export_format {
     bool needs_file;       /* not written front to back, so the output must be a file */
     bool has_all_metrics;  /* the job's metric and all others */
     bool takes_metric;     /* the job's metric makes a difference */
-    bool takes_places;     /* where samples found top frames */
+    bool takes_places;     /* the job's places are to be loaded */
     export_write *write;
 };
 

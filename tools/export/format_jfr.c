@@ -136,8 +136,8 @@ static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* About a golden section of them, and without a factor in common: steps of it come to each of so
- * many once before they come to one again, and are well mixed. */
+/* A step of about the golden section of `count`, without a common factor: steps of that size visit
+ * each of `count` positions once before they repeat, in a well mixed order. */
 static uint64_t step_among(uint64_t count)
 {
     uint64_t step = (uint64_t)((unsigned __int128)count * UINT64_C(0x9e3779b97f4a7c15) >> 64);

@@ -61,9 +61,10 @@ static int take_ids(struct jvm_conversation *conversation)
         return 0;
     if (give_up_groups(conversation) && setegid(status->gid) == 0 && seteuid(status->uid) == 0)
         return 0;
-    return command__fail("process %d runs as %u:%u, which we cannot become: %s",
-                         (int)conversation->process->pid, (unsigned)status->uid,
-                         (unsigned)status->gid, strerror(errno));
+    return command__fail(
+        "process %d runs as user %u, group %u, and treadle cannot become these: %s",
+        (int)conversation->process->pid, (unsigned)status->uid, (unsigned)status->gid,
+        strerror(errno));
 }
 
 int jvm_attach__begin(struct jvm_conversation *conversation, const struct jvm_process *process)
@@ -357,9 +358,10 @@ int jvm_attach__load(struct jvm_conversation *conversation, const char *library,
     if (!error)
         error = receive(conversation, reply, reply_bytes);
     if (error == -ETIMEDOUT)
-        return command__fail("process %d has not answered within %d minutes; it may be at it yet: "
-                             "treadle status %d",
-                             pid, REPLY_MS / 60000, pid);
+        return command__fail(
+            "process %d has not answered within %d minutes; it may still be busy with it: "
+            "treadle status %d",
+            pid, REPLY_MS / 60000, pid);
     if (error)
         return command__fail("process %d: the connection broke: %s", pid, strerror(-error));
     if (!reply[0])

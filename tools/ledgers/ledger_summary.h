@@ -1,5 +1,6 @@
-/* A ledger in a few words. Only the header, the heads of chunks, the rows of threads and the texts
- * below are read from the file, and memory is taken for these and for one chunk. */
+/* What `treadle list` and `treadle status` show of a ledger. Only the header, the heads of chunks,
+ * the rows of threads and the texts below are read from the file, and memory is taken for these and
+ * for one chunk. */
 #ifndef TREADLE_LEDGER_SUMMARY_H
 #define TREADLE_LEDGER_SUMMARY_H
 
@@ -25,7 +26,7 @@ struct ledger_summary {
 int ledger_summary__read(struct ledger_summary *summary, struct text_store *texts, const char *path,
                          char *message, size_t message_bytes);
 
-/* "live", "stopped", "orphan", "snapshot", or "partial" whatever it is. */
+/* "live", "stopped", "orphan", "snapshot"; or "partial" for any of them whose end is cut off. */
 const char *ledger_summary__state(const struct ledger_summary *summary);
 
 #endif

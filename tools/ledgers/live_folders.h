@@ -1,6 +1,6 @@
 /*
- * Where ledgers are found: live ones and orphans in the folders the agent puts them, snapshots in
- * the working folder.
+ * Where ledgers are found: live ones and orphans in the folders where the agent puts them,
+ * snapshots in the working folder.
  */
 #ifndef TREADLE_LIVE_FOLDERS_H
 #define TREADLE_LIVE_FOLDERS_H

@@ -34,7 +34,8 @@ static char *find_in_folders(pid_t pid)
     return path;
 }
 
-/* Where we see a file that a process sees: below its root, if it is not the same there. */
+/* This process's path of a file that another process sees: below that process's root, if the path
+ * does not name the same file here. */
 static char *seen_from_here(pid_t pid, const char *path)
 {
     char *below = NULL;
@@ -91,7 +92,8 @@ char *live_ledger__of_running(pid_t pid, struct ledger_header *header)
 {
     char *path = find_in_maps(pid);
 
-    /* What a process maps is its own, whatever pid it goes by in there. */
+    /* The ledger that a process maps is its own, whatever the pid in the ledger: a container's pids
+     * are others. */
     if (path && read_header(path, header) && header->state == LEDGER_LIVE)
         return path;
     free(path);
@@ -215,8 +217,8 @@ struct ledger_reader *live_ledger__read(const char *path, char *message, size_t 
     return settled;
 }
 
-/* What is missing of a ledger whose end is cut off, for which nothing can be settled; "" of others.
- */
+/* Says what is missing of a ledger whose end is cut off, which cannot be settled; "" for a whole
+ * ledger. */
 static void explain_partial(const struct ledger_reader *reader, char text[PARTIAL_TEXT_BYTES])
 {
     report_losses__partial(ledger_reader__present_bytes(reader),
@@ -236,15 +238,15 @@ static void explain(const char *path, char *message, size_t message_bytes)
     explain_partial(reader, partial);
     if (ledger_reader__life(reader) == LEDGER_IS_CLOSED)
         snprintf(message, message_bytes,
-                 "%s: is a snapshot, in which nothing moves; it is shown by: treadle report %s",
-                 path, path);
+                 "%s: is a snapshot, which does not change; to show it: treadle report %s", path,
+                 path);
     else if (ledger_reader__life(reader) == LEDGER_IS_ORPHAN)
         snprintf(message, message_bytes,
-                 "process %d is gone; what it left is read by: treadle report %s", (int)header->pid,
+                 "process %d has ended; to show its ledger: treadle report %s", (int)header->pid,
                  path);
     else if (partial[0])
-        snprintf(message, message_bytes, "%s: %s; what is there is shown by: treadle report %s",
-                 path, partial, path);
+        snprintf(message, message_bytes, "%s: %s; to show what is there: treadle report %s", path,
+                 partial, path);
     else
         snprintf(message, message_bytes, "%s: there is no memory for a copy of %u chunks", path,
                  header->chunks_used);
@@ -263,7 +265,7 @@ static int refuse_unprofiled(pid_t pid)
     if (!is_running(pid))
         return command__fail("there is no process %d", (int)pid);
     return command__fail("process %d is not profiled: it has no ledger in /dev/shm, "
-                         "$XDG_RUNTIME_DIR, $TMPDIR or /tmp; treadle attach %d",
+                         "$XDG_RUNTIME_DIR, $TMPDIR or /tmp; to profile it: treadle attach %d",
                          (int)pid, (int)pid);
 }
 
@@ -282,7 +284,7 @@ int live_ledger__refuse(pid_t pid)
     else if (is_running(pid)) /* the ledger is of an earlier process with this pid */
         status = refuse_unprofiled(pid);
     else
-        status = command__fail("process %d is gone; what it left is read by: treadle report %s",
+        status = command__fail("process %d has ended; to show its ledger: treadle report %s",
                                (int)pid, path);
     ledger_reader__close(reader);
     free(path);
@@ -340,7 +342,7 @@ static bool fails_as_ledger(const char *live_path)
     text_store__release(&texts);
     report_losses__partial(summary.present_bytes, summary.missing_bytes, &summary.header, partial);
     if (partial[0])
-        command__fail("%s: %s; what is there is shown by: treadle report %s", live_path, partial,
+        command__fail("%s: %s; to show what is there: treadle report %s", live_path, partial,
                       live_path);
     return partial[0] != '\0';
 }
@@ -363,16 +365,17 @@ int live_ledger__dump(const char *live_path, const char *pattern, pid_t pid)
     error = snapshot__path(path, sizeof(path), pattern, (int)pid, header.snapshots + 1);
     if (error) {
         close(fd);
-        return command__fail("'%s' is no pattern of a path: %%p, %%n and %%t are known", pattern);
+        return command__fail("'%s' is not a valid path: after %% only p, n and t are known",
+                             pattern);
     }
     error = snapshot__write_with(copy_as_owner, fd, path);
     close(fd);
     if (error == -ESRCH && header.pid != pid)
-        return command__fail("process %d has a pid namespace of its own: take the snapshot in "
-                             "there, or with jcmd %d JVMTI.data_dump",
+        return command__fail("process %d has a pid namespace of its own: take the snapshot inside "
+                             "it, or with jcmd %d JVMTI.data_dump",
                              (int)pid, (int)pid);
     if (error == -ESRCH)
-        return command__fail("process %d is gone; what it left is read by: treadle report %s",
+        return command__fail("process %d has ended; to show its ledger: treadle report %s",
                              (int)pid, live_path);
     if (error == -EINVAL && fails_as_ledger(live_path))
         return EXIT_BAD_INPUT;

@@ -9,13 +9,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The path of the newest ledger of a process that its owner made, to be freed; NULL after a line
- * of live_ledger__refuse. Also finds one that lies elsewhere (live-dir=), as long as the
- * process runs and its maps can be read. */
+/* Returns the path of the newest ledger of a process, to be freed; files that the process's owner
+ * did not make do not count. NULL after a line of live_ledger__refuse. Also finds a ledger in
+ * another folder (live-dir=), as long as the process runs and its maps can be read. */
 char *live_ledger__find(pid_t pid);
 
-/* A line that says why a process has no ledger that is written now: there is no such process, it is
- * not profiled, it was killed, or its ledger cannot be read. EXIT_BAD_INPUT. */
+/* Writes a line that says why a process has no ledger that is written now: there is no such
+ * process, it is not profiled, it was killed, or its ledger cannot be read. Returns
+ * EXIT_BAD_INPUT. */
 int live_ledger__refuse(pid_t pid);
 
 /* The same as live_ledger__find without the line. */
@@ -32,7 +33,7 @@ char *live_ledger__of_running(pid_t pid, struct ledger_header *header);
  * threads have consumed up to now. As ledger_reader__open: NULL and one line in message. */
 struct ledger_reader *live_ledger__read(const char *path, char *message, size_t message_bytes);
 
-/* The same for any ledger, without settling it. */
+/* The same without settling the ledger. */
 struct ledger_reader *live_ledger__read_as_it_is(const char *path, char *message,
                                                  size_t message_bytes);
 

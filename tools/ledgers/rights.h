@@ -1,6 +1,6 @@
 /*
  * When root reads what another user wrote, it does so with that user's rights: whatever the bytes
- * cause, it is no more than that user may do anyway.
+ * cause, they cannot do more than that user may do anyway.
  */
 #ifndef TREADLE_RIGHTS_H
 #define TREADLE_RIGHTS_H

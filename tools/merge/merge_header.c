@@ -87,13 +87,13 @@ static void join_lists(struct ledger_header *sum, const struct ledger_header *mo
         sum->sample_clock_error = more->sample_clock_error;
 }
 
-/* Where profiling began: a process's own begin if the agent was there. */
+/* When profiling began: when the process began, unless the agent was attached later. */
 static uint64_t begin_ns(const struct ledger_header *header)
 {
     return header->attached ? header->epoch_ns : report_process__start_ns(header);
 }
 
-/* Samples stand for the same time as before: so long each, on the average. */
+/* The mean interval over all samples, so that together they stand for the same time as before. */
 static uint64_t mean_interval_ns(const struct ledger_merge *merge)
 {
     unsigned __int128 time_ns = 0;
@@ -108,8 +108,8 @@ static uint64_t mean_interval_ns(const struct ledger_merge *merge)
     return samples ? (uint64_t)(time_ns / samples) : merge->inputs[0].header->sample_interval_ns;
 }
 
-/* Of several processes: what names one of them names none, and what was not profiled in between
- * is told by the threads' lives. */
+/* Joins the headers of several processes: fields that name one process are cleared, and the time
+ * that was not profiled is kept in the threads' beginnings and ends. */
 static void join_all(struct ledger_merge *merge, struct ledger_header *sum)
 {
     uint64_t epoch_ns = sum->epoch_ns;

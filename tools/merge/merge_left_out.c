@@ -1,6 +1,6 @@
-/* Methods that the last include= and exclude= of a process left out. Its header tells when that
- * was, and its classes tell which methods they are. Of several processes neither can be kept, so
- * each of these methods gets a record of its own. */
+/* Methods that the last include= and exclude= of a process left out. Its header says when that
+ * was, and its classes say which methods these are. A merged ledger of several processes can keep
+ * neither, so each of these methods gets a record of its own. */
 #include "tools/merge/merge_parts.h"
 #include "tools/report/memory.h"
 #include "tools/report/report_model.h"

@@ -47,8 +47,8 @@ static bool same_code(const struct ledger_method *x, const struct ledger_method 
     return !x->bytecode || !y->bytecode || x->bytecode == y->bytecode;
 }
 
-/* Two classes of one name, from two loaders, have methods that are not the same: within an input
- * no two become one. */
+/* Two classes of one name, from two loaders, have different methods: so no two methods of one input
+ * become one. */
 static struct merged_method *find(struct ledger_merge *merge, const struct merge_input *input,
                                   const struct ledger_method *like, uint64_t hash)
 {
@@ -83,7 +83,7 @@ static void add(struct ledger_merge *merge, const struct merge_input *input,
     input->to[ref] = to;
 }
 
-/* What one ledger knows of a method and the other did not. */
+/* Adds what this ledger knows about a method and the earlier ones did not. */
 static void join(const struct ledger_merge *merge, const struct merge_input *input,
                  struct merged_method *known, const struct ledger_method *like, ledger_ref ref)
 {
@@ -228,8 +228,9 @@ static void copy_place(struct ledger_merge *merge, struct merge_input *input, le
     add_place(merge, &like, hash, list);
 }
 
-/* An input's own ones stay apart: its process ran for a time of its own. A method that was heard in
- * all of another process is not known to be, and need not: its calls are so many at least. */
+/* The records of different inputs stay apart, since each process ran for a time of its own. That a
+ * method was always heard in another process is not recorded and need not be: the number of its
+ * calls is a lower bound anyway. */
 static void copy_hooking(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref,
                          const bool *left_out)
 {

@@ -17,10 +17,10 @@ struct merge_input {
     const struct ledger_header *header;
     size_t number;
     uint64_t shift_ns;               /* from its clock to the merged ledger's */
-    uint64_t asof_ns;                /* up to when it was profiled, on its own clock */
+    uint64_t asof_ns;                /* when its profiling ended, on its own clock */
     uint64_t calls;                  /* in its trees */
     char prefix[MERGE_PREFIX_BYTES]; /* of its threads' names */
-    ledger_ref *to;  /* by ref: the method, thread, node, image or code that it became; or none */
+    ledger_ref *to;  /* by ref of a method, thread, node, image or code: its ref in the merge */
     ledger_ref refs; /* how many there can be */
     uint64_t skipped;
     char skipped_where[160];
@@ -48,13 +48,14 @@ struct ledger_merge {
     struct index_table place_table;
 };
 
-/* A zeroed record, or none, which is noted in merge->full. */
+/* Returns a zeroed record, or none without room, which is noted in merge->full. */
 ledger_ref merge__take(struct ledger_merge *merge, enum ledger_table table, size_t bytes);
 
-/* The input's string in the merged ledger, none for none. `user` is the record that names it. */
+/* Copies a string of the input into the merged ledger; none for none. `user` is the record that
+ * names it. */
 ledger_ref merge__string(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref,
                          ledger_ref user);
-/* With the input's prefix. */
+/* The same with the input's prefix before the string. */
 ledger_ref merge__prefixed(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref,
                            ledger_ref user);
 
@@ -62,33 +63,33 @@ ledger_ref merge__prefixed(struct ledger_merge *merge, struct merge_input *input
 __attribute__((format(printf, 3, 4))) void merge__skip(struct merge_input *input, ledger_ref ref,
                                                        const char *format, ...);
 
-/* What a ref became, if it is one of a method. */
+/* The ref in the merge of an input's method; none if the input's ref is no method's. */
 ledger_ref merge__method(const struct merge_input *input, ledger_ref ref);
 
-/* The input's prefix, which none of the inputs before it has. */
+/* Sets the input's prefix to one that no earlier input has. */
 void merge_prefix__set(const struct ledger_merge *merge, struct merge_input *input);
 
-/* The header, from all inputs' headers; needs asof_ns, and sets shift_ns. */
+/* Fills the header in from all inputs' headers; needs each input's asof_ns, sets its shift_ns. */
 void merge_header__fill(struct ledger_merge *merge);
-/* What is known only when the trees are in. */
+/* The fields that are known only once the trees are copied. */
 void merge_header__finish(struct ledger_merge *merge);
 
-/* The merged header's `filters`: classes that the inputs' filters were set anew for have another.
- */
+/* The merged header's `filters`: classes from before an input's last filter have another number. */
 #define MERGED_FILTERS 1u
 
 /* Images, methods, compiled code, places, what became of hooks. */
 void merge_methods__add(struct ledger_merge *merge, struct merge_input *input);
 
-/* By ref of a method: whether the input's last include= and exclude= left it out, so that its calls
- * are a lower bound. The records of the others are for merge_methods.c to copy. NULL: none of them
- * was. Release with free. */
+/* Writes records of the methods that the input's last include= and exclude= left out, whose calls
+ * are thus a lower bound, and returns by ref of a method whether it is one of these; the records of
+ * all other methods are for merge_methods.c to copy. NULL: no method was left out. Release with
+ * free. */
 bool *merge_left_out__add(struct ledger_merge *merge, struct merge_input *input);
 
 /* Threads with their trees, then kernel threads and what samples had on their stacks. */
 void merge_threads__add(struct ledger_merge *merge, struct merge_input *input);
 
-/* The tree below a thread's root; none if there is none that makes sense. */
+/* Copies the tree below a thread's root; none if the root makes no sense. */
 ledger_ref merge_tree__copy(struct ledger_merge *merge, struct merge_input *input, ledger_ref root);
 
 #endif

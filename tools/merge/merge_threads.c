@@ -42,8 +42,8 @@ static ledger_ref copy_renames(struct ledger_merge *merge, struct merge_input *i
     return first;
 }
 
-/* A killed process's virtual threads wait where they were last unmounted; nobody but the reader of
- * an orphan adds that, and a merged ledger is none. */
+/* The parked time of a killed process's virtual threads since they were last unmounted. Otherwise
+ * only the reader of an orphan adds it, and a merged ledger is no orphan. */
 static uint64_t still_parked_ns(const struct merge_input *input, const struct ledger_thread *record)
 {
     uint64_t unprofiled_ns = input->header->unprofiled_wall_ns - record->unprofiled_wall_ns;
@@ -135,7 +135,7 @@ static void copy_kernel_thread(struct ledger_merge *merge, const struct merge_in
         ledger_reader__thread(input->reader, record->thread) ? input->to[record->thread] : 0;
 }
 
-/* A tally of a thread that was folded meanwhile is nobody's: its record may be another's by now. */
+/* A tally of a thread that was folded meanwhile is left out: its record may be another thread's. */
 static void copy_tally(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref)
 {
     const struct ledger_tally *record = ledger_reader__tally(input->reader, ref);

@@ -47,7 +47,7 @@ struct text_table;
 struct text_table *text_table__new(const struct table_column *columns, size_t count);
 void text_table__free(struct text_table *table);
 
-/* A new row, of empty cells; how many there were before. */
+/* Adds a row of empty cells; returns its index. */
 size_t text_table__add_row(struct text_table *table);
 
 /* Fills a cell: a name is made printable, other text is taken as it is. */

@@ -1,10 +1,10 @@
 /*
  * Blocks of octets in an HTML page: each a script element of a type that no browser runs, its
- * content compressed (deflate) and in base64. So nothing that stands in a ledger ever meets the
- * HTML parser, and the page of a server with thousands of threads can still be sent by mail.
+ * content compressed (deflate) and in base64. So the HTML parser never reads text of a
+ * ledger, and the page of a server with thousands of threads is small enough for mail.
  *
- * Numbers are written as LEB128: seven bits an octet, the least first, the eighth says that more
- * follow.
+ * Numbers are written as LEB128: seven bits an octet, the least significant first; the eighth bit
+ * says that more octets follow.
  */
 #ifndef TREADLE_HTML_BLOCK_H
 #define TREADLE_HTML_BLOCK_H

@@ -24,7 +24,7 @@ enum html_frame {
 
 enum html_frame html_content__frame(enum ledger_node_kind kind);
 
-/* A column, and whether it is one of those, COLUMN_BITs, that nodes have. */
+/* A column, and whether nodes have it; of_nodes: the COLUMN_BITs of the columns that nodes have. */
 json_t *html_content__column(uint64_t of_nodes, enum report_column column);
 
 /* What the ledger lacks, as an array of sentences, and the number of samples that found no room. */

@@ -1,5 +1,5 @@
 /*
- * Two ledgers laid over each other as an HTML page: the page's head, its blocks, its end.
+ * Two ledgers compared as an HTML page: the page's head, its blocks, its end.
  * tools/html/ledger.js reads the blocks:
  *
  *   about           JSON: as of html_ledger.h, the columns being those that both have; `metric`,
@@ -8,13 +8,13 @@
  *   facts           UTF-8 text: the totals and balances of both sides
  *
  *   threads         JSON: the matched threads: name, kind, state, how many there are in A and B;
- *                   a_calls_at_least, b_calls_at_least, if calls are so many at least
+ *                   a_calls_at_least, b_calls_at_least, if calls are a lower bound
  *
  *   methods, trees, nodes
  *                   as of html_ledger.h, of the matched trees
  *
  *   sides           for each node the sum of: 1 if A has it, 2 if B has it, 4 if its calls in A are
- *                   so many at least, 8 if those in B are
+ *                   a lower bound, 8 if its calls in B are
  *
  *   column-NAME-a, column-NAME-b
  *                   base values, as of html_ledger.h
@@ -34,7 +34,7 @@ struct html_diff {
     const struct ledger_reader *readers[DIFF_SIDES];
     const struct html_page *page;
     const char *paths[DIFF_SIDES];
-    const char *since[DIFF_SIDES]; /* an earlier snapshot, which is taken off; or NULL */
+    const char *since[DIFF_SIDES]; /* an earlier snapshot, which is subtracted; or NULL */
     const char *threads;           /* --thread, or NULL */
     enum report_column column;     /* of nodes of both: the one to show first */
     bool normalize;

@@ -35,7 +35,7 @@ struct html_ledger {
     const struct html_page *page;
     struct html_moments *moments; /* the last of them is the ledger */
     const char *threads;          /* --thread, or NULL */
-    const char *since;            /* an earlier snapshot, which is taken off; or NULL */
+    const char *since;            /* an earlier snapshot, which is subtracted; or NULL */
 };
 
 /* 0; -ESRCH if no thread matches, then nothing is written; or -ENOMEM. */

@@ -1,9 +1,9 @@
 /*
- * Snapshots of one process at several moments, for the heat map of the page. The blocks that come
- * of them, besides those of the last one (html_ledger.h):
+ * Snapshots of one process at several moments, for the heat map of the page. They make these
+ * blocks, besides the blocks of the last snapshot (html_ledger.h):
  *
  *   moments       JSON: the ledgers' names and their moments, the earliest first, and how many
- *                 threads of them have no place in the last one
+ *                 of their threads the last one lacks
  *   moment-I-NAME what each node used up from moment I to the next, as `column-NAME`
  */
 #ifndef TREADLE_HTML_MOMENTS_H
@@ -24,7 +24,7 @@ struct html_moment {
 struct html_moments {
     struct html_moment *moments; /* the earliest first, no two the same */
     uint32_t count;              /* 1: there is no heat map */
-    uint64_t left_out;           /* threads, so far */
+    uint64_t left_out;           /* threads that the last moment lacks, so far */
 };
 
 /* Reads FILEs and PIDs, of one process. NULL after a line that says what is wrong. */
@@ -36,13 +36,13 @@ static inline const struct html_moment *html_moments__last(const struct html_mom
     return &moments->moments[moments->count - 1];
 }
 
-/* The blocks of these columns. `last` is the last one with them, `selected` which of its threads
- * the page has. */
+/* Writes the blocks of these columns. `last` is the last moment's model, loaded with these columns;
+ * `selected` says which of its threads the page has. */
 void html_moments__write_columns(struct html_moments *moments, struct html_block *block, FILE *out,
                                  const struct report_model *last, const bool *selected,
                                  uint64_t columns, const struct symbol_names *names);
 
-/* The block `moments`, after all columns: 0 or -ENOMEM. */
+/* Writes the block `moments`; to be called after all columns. 0 or -ENOMEM. */
 int html_moments__write_list(const struct html_moments *moments, struct html_block *block,
                              FILE *out);
 

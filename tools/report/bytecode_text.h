@@ -9,8 +9,8 @@
 
 #define BYTECODE_TEXT_BYTES 160u
 
-/* Writes the instruction at bytes[at]; how many bytes it takes, at least 1, never beyond the end.
- */
+/* Writes the instruction at bytes[at]. Returns the number of its bytes, at least 1 and never beyond
+ * the end. */
 size_t bytecode_text__instruction(const unsigned char *bytes, size_t length, size_t at,
                                   char text[BYTECODE_TEXT_BYTES]);
 

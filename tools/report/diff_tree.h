@@ -6,14 +6,14 @@
 
 #include "tools/report/report_diff.h"
 
-/* Fills the diff's nodes and where its threads' trees are, from methods and rows that are matched
- * already. With `normalize` A's values are scaled by the diff's totals for a tree: the sums of
- * base, which for wall are not those of the threads. */
+/* Fills in the diff's nodes, and its threads' first and end nodes, from methods and rows that are
+ * matched already. With `normalize` A's values are scaled by the totals of the trees, which are the
+ * sums of base; for wall these are not the totals of the threads. */
 void diff_tree__build(struct report_diff *diff, const struct report_model *const models[DIFF_SIDES],
                       uint32_t *const method_of[DIFF_SIDES], uint32_t *const row_of[DIFF_SIDES],
                       const struct diff_request *request);
 
-/* A's value times B's total over A's; as it is if A's total is 0. */
+/* Returns A's value times B's total divided by A's total; the value itself if A's total is 0. */
 uint64_t diff_tree__scaled(uint64_t value, const uint64_t total[DIFF_SIDES]);
 
 #endif

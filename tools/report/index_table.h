@@ -19,13 +19,13 @@ struct index_table {
 
 void index_table__release(struct index_table *table);
 
-/* The candidates for an element with that hash, one a call: *probe is 0 at first. INDEX_TABLE_NONE
- * after the last. */
+/* Returns the candidates for an element with that hash, one a call; *probe is 0 before the first
+ * call. INDEX_TABLE_NONE after the last. */
 uint32_t index_table__next(const struct index_table *table, uint64_t hash, size_t *probe);
 
 void index_table__add(struct index_table *table, uint64_t hash, uint32_t index);
 
-/* Hashes to begin with any value and to go on with what came out. */
+/* Hash functions: `hash` is any value at first, then the result of the call before. */
 uint64_t index_table__hash_bytes(uint64_t hash, const char *bytes, size_t length);
 uint64_t index_table__hash_number(uint64_t hash, uint64_t number);
 

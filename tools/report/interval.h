@@ -2,21 +2,21 @@
  * An interval: what happened between two readings of one live ledger, by thread and for the
  * process. All of it is differences, none of it below 0.
  *
- * A thread is known again by what it is, not by where it stands: records are used again. One that
- * was folded into its group meanwhile is taken off the group's growth as it stood before, so that
- * the group's row has what was consumed within the interval and no more. A kernel thread's row that
- * turned out to be a Java thread's goes on in that thread's row.
+ * A thread is recognised by its identity, not by its record, since records are used again. If a
+ * thread was folded into its group meanwhile, what it had at the earlier reading is subtracted from
+ * the group's growth, so that the group's row has what was consumed within the interval and no
+ * more. A kernel thread's row that turned out to be a Java thread's continues in that thread's row.
  *
- * The readings are copied while threads run. What cannot be (a thread that consumed more than the
- * interval is long) is a thread caught while it was folded: it is cut to what can be, and counted.
+ * The readings are copied while threads run. A thread that seems to have consumed more than the
+ * interval is long was read while it was folded: its row is cut to the interval, and counted.
  */
 #ifndef TREADLE_REPORT_INTERVAL_H
 #define TREADLE_REPORT_INTERVAL_H
 
 #include "tools/report/report_model.h"
 
-/* From outside, the clock of a thread that runs lags by up to a tick: one reading may lack what the
- * next has. */
+/* Read from outside, a running thread's clock lags by up to a tick of the kernel: one reading may
+ * lack what the next one has. */
 #define INTERVAL_CLOCK_LAG_NS UINT64_C(10000000)
 
 struct interval_row {
@@ -40,17 +40,18 @@ struct interval {
     uint64_t user_ns;
     uint64_t system_ns;
     uint64_t charged_ns;    /* the sum of the rows */
-    int64_t difference_ppm; /* of cpu_ns, which it falls short of by so much; 0 if that is 0 */
+    int64_t difference_ppm; /* cpu_ns less charged_ns, in millionths of cpu_ns; 0 if that is 0 */
     uint64_t calls;
     uint32_t running; /* threads at its end */
     uint64_t started;
     uint64_t ended;
-    uint32_t cut;  /* rows that were cut to what can be */
+    uint32_t cut;  /* rows that were cut to the interval */
     uint32_t rows; /* threads that run or ran in it */
     struct interval_row *row;
 };
 
-/* NULL if the two are not of one ledger, the earlier one first. Both must outlive the interval. */
+/* NULL unless both are readings of one ledger, the earlier one first. Both must outlive the
+ * interval. */
 struct interval *interval__new(const struct report_model *before, const struct report_model *now);
 void interval__free(struct interval *interval);
 

@@ -17,7 +17,7 @@ struct interval_sort {
 extern const struct interval_sort interval_sorts[];
 extern const size_t interval_sort_count;
 
-/* What the columns that are shown together have. */
+/* Sums of columns that are shown as one. */
 uint64_t interval_row__switches(const struct interval_row *row);
 uint64_t interval_row__faults(const struct interval_row *row);
 

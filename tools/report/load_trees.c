@@ -58,7 +58,8 @@ static void load_base(struct loader *loader, const struct ledger_node *record, l
     }
 }
 
-/* Of a sampled node, or of its exact parent if it stands for that. */
+/* Loads the samples of a sampled node, or of the exact parent if the record stands for the parent.
+ */
 static void load_samples(struct loader *loader, const struct ledger_node *record, uint32_t node)
 {
     struct report_model *model = loader->model;
@@ -118,7 +119,7 @@ static uint32_t contexts_of(const struct ledger_node *record)
     return record->contexts;
 }
 
-/* Of the frames that a node stands for the deepest, where recursion was folded. */
+/* The level of the deepest frame that a node stands for, where recursion was folded. */
 static uint32_t level_max(const struct loader *loader, const struct ledger_node *record,
                           uint32_t level)
 {
@@ -176,8 +177,8 @@ static void leave(struct loader *loader)
         loader__skip(loader, step->ref, "more samples than can be counted");
 }
 
-/* May a node of that kind stand there? Exact ones hang under exact ones; so do the first sampled
- * ones, but in a list of their own, and the others under those. */
+/* True if a node of that kind may stand below the parent. Exact nodes hang under exact nodes.
+ * Sampled nodes hang under exact nodes, in a list of their own, or under sampled nodes. */
 static bool fits(const struct load_step *parent, const struct ledger_node *record, bool sampled)
 {
     uint32_t kind = ledger_node__kind(record);

@@ -22,7 +22,7 @@ struct loader {
     const struct ledger_reader *reader;
     struct report_model *model;
     const struct symbol_names *symbols; /* or NULL */
-    uint32_t *index_of; /* by ref: 1 + index of the method, thread or node it became; 0: none */
+    uint32_t *index_of; /* by ref: 1 + index of its method, thread or node in the model; 0: none */
     ledger_ref refs;    /* how many there can be */
     size_t node_room;
     uint32_t *active; /* by method: how often it is on the path */
@@ -38,7 +38,7 @@ struct loader {
 __attribute__((format(printf, 3, 4))) void loader__skip(struct loader *loader, ledger_ref ref,
                                                         const char *format, ...);
 
-/* What another process is writing this moment may not be all there yet: no damage. */
+/* True if another process is writing the ledger now: incomplete records are then no damage. */
 bool loader__is_being_written(const struct loader *loader);
 
 /* A string of the record `user`; empty if it has none. */
@@ -48,12 +48,12 @@ struct text loader__text(struct loader *loader, ledger_ref ref, ledger_ref user)
 uint32_t loader__count_records(const struct loader *loader, enum ledger_table table,
                                ledger_ref *last);
 
-/* What a ref became. Those that the tables' own walk has seen are in index_of; others are no such
- * records: REPORT_NONE. */
+/* Returns the index of a ref's record in the model, from index_of; REPORT_NONE for a ref that the
+ * walk of the table has not seen, which is no such record. */
 uint32_t loader__index_or_none(const struct loader *loader, ledger_ref ref);
 uint32_t loader__thread_or_none(const struct loader *loader, ledger_ref ref);
 
-/* Room for so many nodes more. */
+/* Makes room for `count` more nodes. */
 void loader__make_room(struct loader *loader, uint32_t count);
 
 void loader__load_methods(struct loader *loader);

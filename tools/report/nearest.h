@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* The closest of `count` names by edits, a name that contains the word counting as close; NULL if
- * none is close enough to be suggested. */
+/* Returns the closest of `count` names by number of edits; a name that contains the word counts as
+ * close. NULL if no name is close enough to be suggested. */
 const char *nearest__of(const char *wrong, const char *const *names, size_t count);
 
 #endif

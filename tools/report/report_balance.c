@@ -59,7 +59,8 @@ const struct report_kernel_thread *report_balance__farthest(const struct report_
     return model->kernel_thread_count ? farthest : NULL;
 }
 
-/* Of the profiler's threads the rows know more than its own last look. */
+/* The CPU time of the profiler's threads, from their rows, which are newer than the agent's own
+ * last look. */
 static uint64_t own_threads_ns(const struct report_model *model)
 {
     const struct ledger_header *header = &model->header;
@@ -176,7 +177,7 @@ struct report_loss report_loss__of(const struct ledger_header *header, unsigned 
         {header->homeless_samples, "sample", "samples of kernel threads that have no row",
          "homeless_samples"},
         {header->lost_tallies, "sample",
-         "samples that `report --check` has no, or not all, methods of", "lost_tallies"},
+         "samples for which `report --check` does not know all methods", "lost_tallies"},
     };
 
     return losses[index];

@@ -27,7 +27,7 @@ struct report_own_cost {
     struct ledger_own_cost parts;
     uint64_t sum_ns;
     uint64_t calls;   /* with hooks */
-    uint64_t call_ps; /* what one's hooks cost, all in all; 0: not known */
+    uint64_t call_ps; /* picoseconds of parts.hooks_ns a call; 0: not known */
 };
 
 struct report_own_cost report_own_cost__of(const struct report_model *model);
@@ -35,17 +35,18 @@ struct report_own_cost report_own_cost__of(const struct report_model *model);
 /* Over all threads, selected or not. */
 struct report_balance report_balance__of(const struct report_model *model);
 
-/* What is charged to threads that were looked at: without the last moments, which are a remainder
- * and not a measurement. */
+/* What is charged without last_moments_ns, which is a remainder and not a measurement. */
 uint64_t report_balance__looked_at_ns(const struct report_balance *balance);
 
-/* How far that is from the kernel's, either way, or how far a kernel thread's is from its charge if
- * that is more; in millionths of the kernel's total, rounded up, which must be known. */
+/* By how much the balance is out: the difference between that and the kernel's total, in either
+ * direction, or that of the farthest kernel thread if it is larger; in millionths of the kernel's
+ * total, which must be known, rounded up. */
 uint64_t report_balance__out_ppm(const struct report_model *model,
                                  const struct report_balance *balance);
 
-/* The process's begin in ns since the epoch; how long it was profiled, which is its life unless the
- * agent came later or was stopped; how long it had run when the agent came, 0 if from the start. */
+/* When the process began, in ns since the epoch; how long it was profiled, which is its whole life
+ * unless the agent was attached later or profiling was stopped; how long it had run when the agent
+ * was attached, 0 if the agent was there from the start. */
 uint64_t report_process__start_ns(const struct ledger_header *header);
 uint64_t report_process__wall_ns(const struct report_model *model);
 uint64_t report_process__attached_after_ns(const struct ledger_header *header);
@@ -61,11 +62,11 @@ bool report_clock__is_refused(const struct ledger_header *header, uint32_t kind,
 /* "none", "jvmti", "instrument", or "unknown". */
 const char *report_events__name(uint32_t event_mode);
 
-/* What was lost, if anything: a count, what it means to people and what scripts call it. */
+/* One kind of loss: a count, the words for people, and the key for scripts. */
 struct report_loss {
     uint64_t count;
-    const char *one;     /* what is lost, a single one */
-    const char *meaning; /* of several: begins with `one` and an s */
+    const char *one;     /* the singular: "sample" */
+    const char *meaning; /* the plural, which begins with `one` and an s, and what it means */
     const char *key;
 };
 

@@ -6,11 +6,11 @@
  *   (2) the parents' base to its base,
  *   (3) the parents' cum to its cum (which counts outermost instances only),
  *   (4) the children's cum to its cum less its base.
- * For (4) a child's cum leaves out what belongs to deeper instances of the method itself: they are
- * inside of its cum once already.
+ * For (4) a child's cum leaves out what belongs to deeper instances of the method itself, which the
+ * method's cum contains already.
  *
- * The errors of a row are those of the nodes that it adds up, as report_errors has them; what is
- * taken out of a child's cum for deeper instances has its own.
+ * A row's error is made of the errors of the nodes that the row adds up (report_errors.h); what is
+ * left out of a child's cum for deeper instances has an error of its own.
  */
 #ifndef TREADLE_REPORT_CALLERS_H
 #define TREADLE_REPORT_CALLERS_H
@@ -24,9 +24,9 @@ struct caller_edge {
     const uint64_t *base;       /* the callee's, when called by this caller */
     const uint64_t *parent_cum; /* in the callee's stanza */
     const uint64_t *child_cum;  /* in the caller's stanza */
-    uint64_t base_error;        /* how far the first, … */
-    uint64_t parent_error;      /* … the second … */
-    uint64_t child_error;       /* … and the third may be off, in the errors' metric */
+    uint64_t base_error;        /* how far base may be off, in the errors' metric */
+    uint64_t parent_error;      /* the same of parent_cum */
+    uint64_t child_error;       /* the same of child_cum */
 };
 
 struct report_callers {

@@ -29,8 +29,9 @@ static inline enum report_column report_column__of_metric(enum ledger_metric met
     return (enum report_column)((unsigned)COLUMN_KERNEL + (unsigned)metric);
 }
 
-/* Name in --metric and --sort ("cpu", "minor_faults"), key in JSON ("cpu_ns", "minor_faults"), head
- * of a CSV column (with its unit: "cpu_ns", "run_queue_delay_ns"). Constants. */
+/* The name in --metric and --sort ("cpu", "minor_faults"), the key in JSON ("cpu_ns",
+ * "minor_faults"), the head of a CSV column (with its unit: "cpu_ns", "run_queue_delay_ns"), and
+ * the head of a table's column. Constants. */
 const char *report_column__name(enum report_column column);
 const char *report_column__key(enum report_column column);
 const char *report_column__csv_name(enum report_column column);
@@ -43,13 +44,14 @@ enum report_column report_column__by_name(const char *name);
 /* Where a column's values come from. */
 enum ledger_metric_source report_column__source(enum report_column column);
 
-/* Whether samples were asked for: the column is then there, be it only zeros. */
+/* Whether samples were asked for: the column then exists, even if all its values are 0. */
 bool report_columns__has_samples(const struct ledger_header *header);
 
 /* Whether samples of CPU time and of wall time were both started at some time. */
 bool report_columns__has_both_samples(const struct ledger_header *header);
 
-/* The samples that say something of a column's values: those of its kind where there are both. */
+/* The column of the samples that a column's values are divided by: of its own kind, in a ledger
+ * that has both kinds. */
 enum report_column report_columns__samples_of(const struct ledger_header *header,
                                               enum report_column column);
 

@@ -1,12 +1,12 @@
 /*
- * Two ledgers laid over each other: their threads, their call trees, and what each side has there.
+ * Two ledgers compared: their threads, their call trees, and what each side has in each of them.
  *
- * Threads are the same if their kinds are and their names, but for digits; what is called so on one
- * side is one row. Methods are the same by class, name and signature, nodes by the methods from the
- * root down to them. Where one side has nothing it has zeros, and `present` tells that from a
- * context that cost nothing.
+ * Threads are the same if their kinds are the same, and their names but for digits; all such
+ * threads of a side are one row. Methods are the same by class, name and signature, nodes by the
+ * methods from the root down to them. A side that lacks a thread or node has zeros there; `present`
+ * tells that from a context that cost nothing.
  *
- * The models must outlive the diff: names stay theirs.
+ * The models must outlive the diff, which uses their names.
  */
 #ifndef TREADLE_REPORT_DIFF_H
 #define TREADLE_REPORT_DIFF_H
@@ -26,7 +26,7 @@ struct diff_change {
 };
 
 struct diff_thread {
-    struct text name; /* "main"; of several, or of one that is called otherwise: "worker-#" */
+    struct text name; /* "main"; if the row's threads have several names: "worker-#" */
     enum ledger_thread_kind kind;
     uint32_t present[DIFF_SIDES]; /* how many threads */
     uint64_t value[DIFF_SIDES];   /* of the chosen column */
@@ -50,7 +50,7 @@ struct diff_node {
     uint64_t calls[DIFF_SIDES];
     bool at_least[DIFF_SIDES];       /* calls are so many at least */
     bool cum_at_least[DIFF_SIDES];   /* … or those of a node below */
-    double base_squares[DIFF_SIDES]; /* of how far what samples tell may be off */
+    double base_squares[DIFF_SIDES]; /* of the errors of sampled times, summed */
     double cum_squares[DIFF_SIDES];
 };
 
@@ -77,14 +77,14 @@ struct report_diff {
     uint64_t total[DIFF_SIDES]; /* of the chosen column, before it was scaled */
     uint64_t total_calls[DIFF_SIDES];
     bool total_at_least[DIFF_SIDES]; /* total_calls are so many at least */
-    bool is_partial;                 /* some number of calls is a lower bound */
-    bool has_errors;                 /* samples tell some of the values */
+    bool is_partial;                 /* at least one number of calls is a lower bound */
+    bool has_errors;                 /* some of the values come from samples */
     struct text_store texts;
 };
 
 struct diff_request {
     enum report_column column;
-    bool trees;     /* else there are rows of threads only, and any column of threads will do */
+    bool trees;     /* false: rows of threads only; then any column of threads is valid */
     bool normalize; /* scale A's values, and its calls, so that their totals are B's */
     bool steady;    /* threads and siblings in an order that is the same for every column */
 };
@@ -97,7 +97,7 @@ void report_diff__free(struct report_diff *diff);
 
 struct diff_change diff_change__of(const uint64_t values[DIFF_SIDES]);
 
-/* How far a change may be off (95 %): the root of the squares of both sides. */
+/* How far a change may be off (95 %): the root of the sum of both sides' squares. */
 uint64_t diff_change__error(const double squares[DIFF_SIDES]);
 
 /* -1, 0, 1: the larger change first. */
@@ -107,8 +107,8 @@ int diff_change__compare(struct diff_change x, struct diff_change y);
 struct diff_flat_row *report_diff__flat(const struct report_diff *diff, uint32_t *count);
 
 /*
- * Which nodes to show, by index: those whose values differ, and those above them; with `top`, of
- * the former only that many, those whose cum changed most. Release with free.
+ * Which nodes to show, by index: nodes whose values differ, and all nodes above these. With `top`,
+ * only that many of the nodes that differ, those whose cum changed most. Release with free.
  */
 bool *report_diff__changed(const struct report_diff *diff, uint32_t top);
 

@@ -7,7 +7,7 @@
 
 #define Z 1.96
 
-/* What the frames below an exact node share: it stands in the exact node's place. */
+/* The time and samples that the frames below an exact node share, at the exact node's index. */
 struct shared {
     uint64_t amount_ns;
     uint64_t samples;
@@ -23,7 +23,7 @@ struct estimate {
 
 const enum report_column report_error_columns[REPORT_ERROR_COLUMNS] = {COLUMN_CPU, COLUMN_WALL};
 
-/* Of a part of `amount` that `part` of `whole` samples say. */
+/* The error of the part of `amount` that `part` of `whole` samples stand for. */
 static uint64_t error_of_part(uint64_t amount, uint64_t part, uint64_t whole)
 {
     if (whole == 0 || part > whole)

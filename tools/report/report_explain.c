@@ -11,10 +11,10 @@
 
 #define NEAREST_MOST 3u
 
-/* In place of an enum ledger_choice: that of a filter that holds no more. */
+/* In place of an enum ledger_choice: the choice is that of an earlier filter. */
 #define CHOICE_OLD UINT32_MAX
 
-/* What a class's record says of one method, or what the model has: one of them may be missing. */
+/* What a class's record says about one method, or what the model has: either may be missing. */
 struct fact {
     struct report_method names;
     uint32_t method;
@@ -178,7 +178,7 @@ static int compare_facts(const void *a, const void *b)
     return x->choice < y->choice ? -1 : x->choice > y->choice;
 }
 
-/* One method, of all the facts on it: of two classes of that name the one with hooks counts. */
+/* Joins two facts about one method; of two classes of the same name the one with hooks counts. */
 static void join(struct fact *sum, const struct fact *more)
 {
     if (sum->method == REPORT_NONE) {

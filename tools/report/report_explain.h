@@ -1,6 +1,6 @@
 /*
- * Why methods have the hooks they have: what a ledger knows of the methods that a glob matches, be
- * it from their calls, from samples, or only from the class that the agent looked at.
+ * Why methods have the hooks they have: what a ledger knows of the methods that a glob matches,
+ * from their calls, from samples, or only from the class that the agent looked at.
  */
 #ifndef TREADLE_REPORT_EXPLAIN_H
 #define TREADLE_REPORT_EXPLAIN_H
@@ -10,10 +10,10 @@
 enum explained_hook {
     EXPLAINED_NO_EVENTS,    /* events=none */
     EXPLAINED_JVMTI,        /* events=jvmti: no hooks are needed */
-    EXPLAINED_ALWAYS,       /* heard since its class got hooks */
+    EXPLAINED_ALWAYS,       /* recorded since its class got hooks */
     EXPLAINED_NEVER_CALLED, /* the same, and not called */
-    EXPLAINED_AGAIN,        /* heard, but was silent for some time */
-    EXPLAINED_TAKEN_IN,     /* heard, but include= and exclude= left it out for some time */
+    EXPLAINED_AGAIN,        /* recorded, but was silent for some time */
+    EXPLAINED_TAKEN_IN,     /* recorded, but include= and exclude= left it out for some time */
     EXPLAINED_MUTED,        /* silent for now */
     EXPLAINED_OFF,          /* silent until its class is changed again */
     EXPLAINED_PLANNED,      /* no hooks: an earlier run said that it is hot */
@@ -23,9 +23,8 @@ enum explained_hook {
     EXPLAINED_TRIVIAL,      /* a trivial accessor, without include= */
     EXPLAINED_NATIVE,
     EXPLAINED_ABSTRACT,
-    EXPLAINED_UNHOOKED,   /* could not be given any */
-    EXPLAINED_LEFT_SINCE, /* its class was looked at with an earlier filter; this one leaves it out
-                           */
+    EXPLAINED_UNHOOKED,      /* hooks could not be put in */
+    EXPLAINED_LEFT_SINCE,    /* looked at with an earlier filter; the present one leaves it out */
     EXPLAINED_NOT_LOOKED_AT, /* the agent never looked at its class */
     EXPLAINED_COUNT,
 };
@@ -37,15 +36,16 @@ struct explanation {
     bool is_named;                 /* include= names it, or all of its class */
     enum unhooked_reason unhooked; /* of EXPLAINED_UNHOOKED */
     uint64_t calls;
-    uint64_t exact_ns;   /* CPU of its calls with all that they called; recursive ones count once */
+    uint64_t
+        exact_ns; /* CPU time of its calls with all that they called; recursive calls count once */
     uint64_t sampled_ns; /* of its sampled frames, ditto */
-    uint64_t error_ns;   /* how far that may be off */
+    uint64_t error_ns;   /* how far sampled_ns may be off */
 };
 
 struct explanations {
     struct explanation *all; /* by name */
     size_t count;
-    struct text nearest; /* where there are none: the names that are nearest, ", " between them */
+    struct text nearest; /* if no method matches: the nearest names, ", " between them */
     struct text_store texts;
 };
 

@@ -11,7 +11,7 @@ struct flat_row {
     uint64_t base[COLUMN_COUNT];
     uint64_t cum[COLUMN_COUNT]; /* of the outermost instances: a recursive method counts once */
     uint32_t nodes;
-    uint32_t deepest;     /* how often it stands above itself, where most */
+    uint32_t deepest;     /* the largest number of its nodes above one of its nodes */
     uint32_t kinds;       /* bit n: it has nodes of enum ledger_node_kind n */
     uint64_t met;         /* samples through sampled frames of it */
     uint64_t interpreted; /* of these found it interpreted */

@@ -1,13 +1,13 @@
 /*
- * Contexts that have no node of their own, and what is known of them: how often one was folded, and
- * how much CPU one can have had.
+ * Contexts that have no node of their own: how often contexts were folded, and how much CPU time a
+ * context without a node can have had.
  */
 #ifndef TREADLE_REPORT_FOLDED_H
 #define TREADLE_REPORT_FOLDED_H
 
 #include "tools/report/report_model.h"
 
-/* No context of the thread that is not shown can have had more CPU; 0: there is none. */
+/* The most CPU time that a context of the thread without a node can have had; 0: there is none. */
 uint64_t report_folded__most_cpu_ns(const struct report_model *model,
                                     const struct report_thread *thread);
 

@@ -1,6 +1,6 @@
 /*
- * In whose code the time went: compiled and interpreted Java, the JVM's stubs, each file of native
- * code, the kernel.
+ * The code in which time was spent: compiled and interpreted Java, the JVM's stubs, each file of
+ * native code, the kernel.
  */
 #ifndef TREADLE_REPORT_IMAGES_H
 #define TREADLE_REPORT_IMAGES_H
@@ -21,7 +21,7 @@ struct image_row {
     enum image_kind kind;
     struct text name;            /* "Java, compiled", "libjvm.so", "[kernel]" */
     struct text path;            /* of a file; else empty */
-    uint64_t base[COLUMN_COUNT]; /* samples and all else with this code on top */
+    uint64_t base[COLUMN_COUNT]; /* samples, and what is charged to frames of this code on top */
     uint64_t error;              /* how far base may be off, in the metric asked for */
 };
 
@@ -30,8 +30,9 @@ struct report_images {
     uint32_t row_count;
 };
 
-/* Over the threads that are selected. The base of a Java frame goes to compiled and interpreted
- * code as the samples through that frame do. `column`: the metric whose errors are wanted. */
+/* Over the threads that are selected. The base of a Java frame is divided between compiled and
+ * interpreted code in the proportion of the samples through that frame. `column`: the metric whose
+ * errors are wanted. */
 struct report_images *report_images__new(const struct report_model *model, const bool *selected,
                                          enum report_column column);
 void report_images__free(struct report_images *images);
@@ -39,7 +40,7 @@ void report_images__free(struct report_images *images);
 /* "java", "interpreted", "jvm", "native", "kernel", "no_frame", "no_samples". */
 const char *image_kind__name(enum image_kind kind);
 
-/* In whose code a method is: "Java" of a Java method, else as image_row has it. */
+/* The name of the code that a method is in: "Java" for a Java method, else as in image_row. */
 struct text report_images__of_method(const struct report_method *method);
 
 #endif

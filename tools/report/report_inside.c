@@ -82,8 +82,8 @@ uint64_t report_inside__call_ps(const struct ledger_header *header)
     return header->event_mode == LEDGER_EVENTS_JVMTI ? EVENT_COST_PS : 2 * header->hook_cost_ps;
 }
 
-/* How much of a method's frames may be no time of its own: what stands around the hooks' look at
- * the clock. */
+/* How much time in a method's frames may not be the method's own: the parts of the hooks outside of
+ * their reading of the clock. */
 static double around_hooks_ns(const struct comparison *comparison, const struct report_tally *all,
                               uint32_t method)
 {
@@ -140,7 +140,7 @@ static void compare(struct comparison *comparison, const struct tallied_thread *
                                                  .compared = comparison->inside->compared};
 }
 
-/* Of what is folded nobody knows what stood above. */
+/* True if a thread has folded contexts, whose callers are not known. */
 static bool has_folded(const struct report_model *model, const struct report_thread *thread)
 {
     for (uint32_t i = thread->first_node; i < thread->end_node; i++)

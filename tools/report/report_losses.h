@@ -17,7 +17,7 @@ struct report_losses_line {
 
 #define REPORT_LOSSES_LINES (4u + REPORT_LOSSES) /* partial twice, unreadable, full */
 
-/* The lines; how many: 0 if nothing is lost. */
+/* Writes the lines; returns their number, 0 if nothing is lost. */
 size_t report_losses__of(const struct report_model *model,
                          struct report_losses_line lines[REPORT_LOSSES_LINES]);
 
@@ -32,8 +32,8 @@ void report_losses__partial(uint64_t present_bytes, uint64_t missing_bytes,
 /* "3 positions corrected: samples found threads elsewhere"; "" if none was. */
 void report_losses__corrected(const struct ledger_header *header, char text[CORRECTED_TEXT_BYTES]);
 
-/* "lost: 3 samples dropped: ...; full: ...", the lines in one, to be freed; what is cut off is
- * among them or not. NULL if nothing is lost. */
+/* All lines in one, "lost: 3 samples dropped: ...; full: ...", to be freed; with_partial: with
+ * those on an end that is cut off. NULL if nothing is lost. */
 char *report_losses__list(const struct report_model *model, bool with_partial);
 
 /* The process's command, with the lines behind it if anything is lost, "(partial: ...; lost: ...)":

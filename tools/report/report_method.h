@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A Java method, or a native function: that one's class is the name of its file, without folders,
- * or "[jvm]" or "[kernel]". */
+/* A Java method or a native function. The class of a native function is the name of its file,
+ * without folders, or "[jvm]" or "[kernel]". */
 struct report_method {
     struct text class_name;
     struct text name;
@@ -20,7 +20,7 @@ struct report_method {
     struct text image; /* of a native function: the path of its file, or as its class; else none */
     uint32_t flags;    /* enum ledger_method_flag */
     bool partly_heard; /* its calls were not recorded all of the time: see struct ledger_hooking */
-    bool overloaded;   /* another one has the same class and name */
+    bool overloaded;   /* another method has the same class and name */
 };
 
 /* Sets `overloaded` in all of them. */

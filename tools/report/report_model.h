@@ -6,8 +6,8 @@
  * everything here works by loops: trees are as deep as Java stacks get, and deeper when damaged.
  * Sampled frames stand behind the exact children of the node that they hang under, and have a share
  * of its CPU and wall time, see sample_shares.h.
- * What does not make sense (parent links that disagree or go in circles, a node met twice, a method
- * that is none) is left out and counted.
+ * Records that make no sense (parent links that disagree or go in circles, a node met twice, a ref
+ * that is no method's) are left out and counted.
  */
 #ifndef TREADLE_REPORT_MODEL_H
 #define TREADLE_REPORT_MODEL_H
@@ -50,17 +50,19 @@ struct report_node {
     uint32_t contexts; /* of a folded node: that were folded into it, as far as is known */
 };
 
-/* Of a sampled node: those with it on top, and of those through it how many found it interpreted.
- * Of any other: those with the node itself on top. Of a row of what no sample saw: none. */
+/* A node's samples. A sampled node: samples with it on top, and the number of samples through it
+ * that found it interpreted. A row of what no sample saw: none. Any other node: samples with the
+ * node itself on top. */
 struct report_samples {
     uint64_t cpu;
     uint64_t wall;
     uint64_t interpreted;
-    uint64_t seen_ns; /* CPU time that `cpu` stand for, or 0; of what no sample saw: how far its
-                         time may be off (95 %) */
+    uint64_t seen_ns; /* CPU time that the `cpu` samples stand for, or 0; in a row of what no sample
+                         saw: how far the row's time may be off (95 %) */
 };
 
-/* A record of the ledger's methods, and which method it is: several may be the same one. */
+/* A record of a method in the ledger, and its method in the model: several records may be of one.
+ */
 struct report_method_record {
     ledger_ref ref;
     uint32_t method;
@@ -68,7 +70,7 @@ struct report_method_record {
 
 struct report_thread {
     struct text name;
-    struct text group_name; /* what it is folded under if that is not its name */
+    struct text group_name; /* the name that it is folded under, if that is not its own name */
     struct text *renames;   /* oldest first */
     size_t rename_count;
     uint32_t parent; /* index of the thread that started it, or REPORT_NONE; never in a circle */
@@ -84,26 +86,26 @@ struct report_thread {
     uint64_t cpu_samples; /* where there are both kinds; else 0, as are wall_samples */
     uint64_t wall_samples;
     uint64_t lost_enters;
-    uint64_t folded_bound_ns; /* CPU that a context which was folded can have had at the most */
-    uint64_t foldings;        /* how often one was */
+    uint64_t folded_bound_ns; /* the most CPU time that a folded context can have had */
+    uint64_t foldings;        /* how often a context was folded */
     uint64_t unplaced_calls;  /* in contexts that never had a node */
-    uint64_t left_cpu_ns;     /* charged to it when its kernel thread left it; 0: not known */
-    uint64_t moded_cpu_ns;    /* up to its samples, as the kernel divides it by ticks … */
-    uint64_t moded_system_ns; /* … of these, in the kernel */
-    uint64_t members;         /* of a group of threads that are over: how many; else 1 */
+    uint64_t left_cpu_ns;     /* its charge when its kernel thread left it; 0: not known */
+    uint64_t moded_cpu_ns;    /* CPU time up to its samples, as the kernel divides it by ticks */
+    uint64_t moded_system_ns; /* the part of moded_cpu_ns in the kernel */
+    uint64_t members;         /* of a group of ended threads: their number; else 1 */
     uint64_t mounts;          /* of a virtual thread, as are the next two */
     uint64_t pinned;          /* times that it blocked its carrier */
     uint64_t parked_ns;
     uint32_t tid_count; /* kernel threads that ran it; the first of them in tids */
     int32_t tids[LEDGER_THREAD_TIDS];
-    uint64_t totals[METRIC_COUNT]; /* those the ledger does not have are 0 */
+    uint64_t totals[METRIC_COUNT]; /* 0 for metrics that the ledger does not have */
     uint32_t first_node;           /* its tree: nodes first_node … end_node - 1 */
     uint32_t end_node;
     bool is_partial; /* some of its calls are of methods that were heard for part of the time */
     bool is_idle;    /* it has no part in the interval that the report is of: never selected */
 };
 
-/* A kernel thread that ran Java and was there when the snapshot was taken. */
+/* A kernel thread that ran Java and existed when the snapshot was taken. */
 struct report_kernel_thread {
     int32_t tid;
     uint32_t thread; /* the Java thread that ran on it then, or last; or REPORT_NONE */
@@ -120,8 +122,8 @@ struct report_tally {
     uint64_t seen_ns;
     uint64_t doubtful_ns;
     uint64_t most_ns;
-    uint64_t call_ps;  /* of all samples of a thread, as is the next; 0: the header tells */
-    bool lacks_frames; /* what its methods' exact nodes have may be too little */
+    uint64_t call_ps;  /* in the row of METHOD_OF_THREAD, as is the next; 0: as in the header */
+    bool lacks_frames; /* its methods' exact nodes may have too little */
 };
 
 struct report_model {
@@ -174,11 +176,11 @@ void report_model__free(struct report_model *model);
 /* Nanoseconds of the ledger's clock as nanoseconds since the epoch. */
 uint64_t report_model__epoch_ns(const struct report_model *model, uint64_t ledger_ns);
 
-/* Up to when the ledger was charged, on its own clock: when the snapshot was taken, or the latest
- * moment that anything in it is known of. */
+/* When the ledger was charged last, on its own clock: when the snapshot was taken, or the latest
+ * moment that any of its records names. */
 uint64_t report_model__asof_ns(const struct report_model *model);
 
-/* The same, or when profiling was stopped, if it was: what came later is not in it. */
+/* The same, or, if profiling was stopped, that moment: the ledger has nothing from later. */
 uint64_t report_model__profiled_to_ns(const struct report_model *model);
 
 bool report_model__has_virtual_threads(const struct report_model *model);
@@ -188,8 +190,8 @@ bool report_model__has_virtual_threads(const struct report_model *model);
 uint64_t report_thread__waiting_ns(const struct report_model *model,
                                    const struct report_thread *thread);
 
-/* What it is called together with others like it: its name with the digits folded, or where it was
- * started if it has no name. */
+/* The name of the pool that the thread belongs to: its name with the digits folded, or, without a
+ * name, the place where it was started. */
 struct text report_thread__folded_name(struct text_store *store,
                                        const struct report_thread *thread);
 

@@ -19,12 +19,12 @@ enum order_key {
 uint32_t *report_order__tree(const struct report_model *model, uint32_t thread,
                              enum report_column column, enum order_key key);
 
-/* The threads by what their trees have of a loaded column, largest first, equal ones by index; as
- * many as model->thread_count. Release with free. */
+/* The threads in the order of their trees' totals in a loaded column, largest first, equal ones by
+ * index; as many as model->thread_count. Release with free. */
 uint32_t *report_order__threads(const struct report_model *model, enum report_column column);
 
-/* The `top` nodes with the largest cum of the selected threads' trees, true by node index. Since a
- * parent's cum is never less than its child's they hang together and begin at the roots. 0: all.
+/* The `top` nodes with the largest cum of the selected threads' trees, true by node index. A
+ * parent's cum is never less than its child's, so they form one tree from each root down. 0: all.
  * Release with free. */
 bool *report_order__heaviest(const struct report_model *model, const bool *selected,
                              enum report_column column, uint32_t top);

@@ -11,11 +11,11 @@
 #include "tools/report/report_model.h"
 
 struct report_place {
-    uint32_t method;  /* whose bytecode index it is, or the native function; or REPORT_NONE */
+    uint32_t method;  /* the method that bci is of, or the native function; or REPORT_NONE */
     uint32_t code;    /* index of the compiled code that it is in; or REPORT_NONE */
     int32_t bci;      /* -1: not known, and of native functions */
     uint64_t offset;  /* in the compiled code or the native function */
-    uint64_t samples; /* those that count: of a ledger with both kinds, of one kind */
+    uint64_t samples; /* in a ledger with CPU and wall samples: of one kind */
 };
 
 struct report_code {
@@ -23,10 +23,10 @@ struct report_code {
     enum ledger_compiler compiler;
     uint64_t address;
     uint64_t size;
-    uint64_t loaded_ns;   /* of the ledger's clock; 0: before anybody looked */
+    uint64_t loaded_ns;   /* on the ledger's clock; 0: before the agent first looked */
     uint64_t unloaded_ns; /* 0: still there */
     const unsigned char *bytes;
-    size_t byte_count; /* 0: it was gone */
+    size_t byte_count; /* 0: the code was freed before it could be copied */
 };
 
 /* What the ledger has of one method's code. */
@@ -53,14 +53,14 @@ struct report_places {
     struct text_store texts;
 };
 
-/* The model must have been loaded by the same reader. In a ledger with CPU and wall samples those
- * that say something of `column` count. */
+/* The model must have been loaded by the same reader. In a ledger with CPU and wall samples only
+ * those of the column's kind count. */
 struct report_places *report_places__load(const struct report_model *model,
                                           const struct ledger_reader *reader,
                                           enum report_column column);
 void report_places__free(struct report_places *places);
 
-/* The first of the method's records that has any of it counts. */
+/* What the ledger has of the method's code; the first of its records that has any code counts. */
 struct report_method_code report_places__code_of(struct report_places *places, uint32_t method);
 
 /* The line that a bytecode index is in; 0: not known. */

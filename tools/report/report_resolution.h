@@ -13,7 +13,7 @@
 struct report_resolution {
     uint64_t java_ns;                    /* CPU time of all Java threads */
     uint64_t below_ns[RESOLUTION_STEPS]; /* bounds of the mean call; the last one 0: any */
-    uint64_t cpu_ns[RESOLUTION_STEPS];   /* of java_ns, in calls below that */
+    uint64_t cpu_ns[RESOLUTION_STEPS];   /* the part of java_ns in calls shorter than below_ns */
 };
 
 /* Over all threads. */

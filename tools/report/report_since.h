@@ -10,10 +10,10 @@
 /* True if both are readings of one ledger, and `before` is not the later one. */
 bool report_since__can_be(const struct report_model *before, const struct report_model *model);
 
-/* Takes off `model` what `before` has: in threads, contexts, the process's totals, losses and
- * samples. Contexts in which nothing happened are gone from its trees; threads that were over are
- * not selected any more. Both must have been loaded with the same columns; `before` is used up,
- * and only to be freed. */
+/* Subtracts `before` from `model`: threads, contexts, the process's totals, losses and samples.
+ * Contexts in which nothing happened leave the trees; threads that had ended before are not
+ * selected any more. Both must have been loaded with the same columns. `before` is changed and can
+ * only be freed afterwards. */
 void report_since__subtract(struct report_model *model, struct report_model *before);
 
 #endif

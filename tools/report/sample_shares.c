@@ -53,7 +53,7 @@ bool sample_shares__note(struct loader *loader, uint32_t exact, uint32_t first_s
     return true;
 }
 
-/* How much time more than its samples stand for a part may have by chance. */
+/* By how much a part's time may exceed by chance the time that its samples stand for. */
 static uint64_t chance_ns(const struct seen *part, const struct seen *whole)
 {
     double n = (double)part->samples;
@@ -77,7 +77,8 @@ static uint64_t excess_of(const struct report_model *model, struct sampled_group
     return base_ns > seen_ns ? base_ns - seen_ns : 0;
 }
 
-/* What a thread's samples of that kind did not see, and whose it was. */
+/* Finds the time of a thread that its samples of that kind did not see, and the nodes that it is
+ * of. */
 static void find_unseen(struct loader *loader, uint32_t thread, enum report_column column)
 {
     const struct report_model *model = loader->model;

@@ -13,11 +13,11 @@ struct spawn_row {
     uint32_t parent;  /* row, or REPORT_NONE; always before this one */
     uint32_t depth;   /* 0: no known thread started it */
     uint32_t first;   /* index of the (first) thread */
-    uint32_t own;     /* threads in this row */
-    uint32_t count;   /* and in all rows below it */
+    uint32_t own;     /* number of threads in this row */
+    uint32_t count;   /* own, and those in all rows below */
     uint32_t first_child;
     uint32_t child_count; /* children are rows first_child … first_child + child_count - 1 */
-    bool is_partial;      /* calls: so many at least */
+    bool is_partial;      /* calls is a lower bound */
     uint64_t base;        /* of the chosen column, these threads' own */
     uint64_t cum;         /* and with all rows below */
     uint64_t cpu_ns;
@@ -29,7 +29,7 @@ struct spawn_row {
 struct spawn_tree {
     struct spawn_row *rows;
     uint32_t row_count;
-    uint32_t root_count; /* the first so many rows */
+    uint32_t root_count; /* the first root_count rows are roots */
     uint32_t thread_count;
     struct text_store texts;
 };

@@ -1,6 +1,6 @@
 /*
- * Names as text. What comes from a JVM or a file is only bytes: here it becomes valid UTF-8, and
- * on its way to a terminal something that cannot hurt it.
+ * Names as text. A name from a JVM or a file is only bytes: here it becomes valid UTF-8 and, for a
+ * terminal, text that cannot harm the terminal.
  */
 #ifndef TREADLE_REPORT_TEXT_H
 #define TREADLE_REPORT_TEXT_H
@@ -32,8 +32,8 @@ struct text text__keep(struct text_store *store, const char *bytes, size_t lengt
  * not UTF-8 becomes U+FFFD. */
 struct text text__from_java(struct text_store *store, const char *bytes, size_t length);
 
-/* The same with '#' for each run of digits, "pool-#-thread-#", but no second one behind a '#'. So
- * does the agent name the rows that it folds, and "VirtualThread[#31]" joins them. */
+/* The same with '#' for each run of digits, "pool-#-thread-#", but no second '#' behind a '#'. The
+ * agent names the rows that it folds in the same way, and "VirtualThread[#31]" joins these. */
 struct text text__with_digits_folded(struct text_store *store, struct text text);
 
 /* By bytes, as memcmp; the shorter one first. */
@@ -42,11 +42,11 @@ int text__compare(struct text x, struct text y);
 /* The code point at *at (which must be < length) of valid UTF-8; moves *at behind it. */
 uint32_t text__next(struct text text, size_t *at);
 
-/* Writes a code point as UTF-8; how many of the 4 bytes it took. */
+/* Writes a code point as UTF-8; returns the number of bytes, at most 4. */
 size_t text__encode(uint32_t code_point, char bytes[4]);
 
 /*
- * For the eyes: control characters, bidi controls, zero-width characters and what the terminal
+ * For people: control characters, bidi controls, zero-width characters and what the terminal
  * cannot show become visible escapes (\n, \x1b, \u202e); in a locale that is not UTF-8, all beyond
  * ASCII does. Cut to `columns` columns with an ellipsis at the end (0: not cut). The result is the
  * caller's to free.

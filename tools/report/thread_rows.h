@@ -11,7 +11,7 @@ struct thread_row {
     uint32_t first;   /* index of the (first) thread */
     uint32_t count;   /* threads in this row */
     uint32_t running; /* of them, not terminated */
-    bool is_partial;  /* calls: so many at least */
+    bool is_partial;  /* its number of calls is a lower bound */
     uint64_t waiting_ns;
     uint64_t mounts; /* of virtual threads, as are the next two */
     uint64_t pinned;

@@ -13,10 +13,12 @@ int __gcclibcxx_demangle_callback(const char *mangled,
                                   void (*piece)(const char *text, size_t length, void *context),
                                   void *context);
 
-/* Longer names are nobody's, but a demangler could work on one for hours. */
+/* Longest names that are demangled: no real name is longer, and a demangler could work on one for
+ * hours. */
 #define MANGLED_MAX   4096u
 #define DEMANGLED_MAX 16384u
-#define ALL_MAX       (32u << 20) /* of all names of one report; the others stay as they are */
+#define ALL_MAX                                                                                    \
+    (32u << 20) /* for all names of one report; once it is used up, names stay mangled */
 
 struct opened_image {
     struct text path;
@@ -76,8 +78,8 @@ struct demangled {
     char text[DEMANGLED_MAX];
 };
 
-/* A name of a hundred bytes may stand for one of many megabytes: out of the demangler, which holds
- * nothing but its stack. */
+/* A mangled name of a hundred bytes may stand for one of many megabytes: so this leaves the
+ * demangler by a jump, which is safe since the demangler holds nothing but its stack. */
 static void append(const char *text, size_t length, void *context)
 {
     struct demangled *to = context;

@@ -11,8 +11,8 @@ int terminal_guard__take(void);
 /* The signal that asks to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT), or 0. */
 int terminal_guard__signal(void);
 
-/* Waits for a key, for a signal, or for that time. Signals that ask to end arrive only here.
- * False: the terminal is gone. */
+/* Waits for a key, for a signal, or for that time. Signals that ask to end are delivered only here.
+ * 0: the terminal is gone. */
 int terminal_guard__wait(long milliseconds);
 
 /* Gives it back, and lets signals end the process again. */

@@ -16,10 +16,10 @@ struct top_view {
     const struct interval *interval;
     const uint32_t *order; /* indices of the rows to show */
     uint32_t count;
-    size_t columns; /* of the screen; 0: as many as it takes */
+    size_t columns; /* of the screen; 0: any width */
 };
 
-/* The columns behind the name that there is room for. */
+/* The columns behind the name for which the screen has room. */
 struct top_layout {
     size_t name_columns;
     unsigned char column[TOP_COLUMNS_MAX];

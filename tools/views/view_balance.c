@@ -117,7 +117,7 @@ static void process_line(const struct view *view)
     }
 }
 
-/* Of which moments the difference is shown. */
+/* The two moments whose difference is shown. */
 static void interval_line(const struct view *view)
 {
     const struct report_model *model = view->model;
@@ -306,7 +306,8 @@ static void kernel_threads_line(const struct view *view)
     fputc('\n', view->screen.out);
 }
 
-/* In the lines above as well: what a method's hooks cost is the method's. */
+/* The profiler's own cost, which the lines above contain: the hooks of a method are charged to the
+ * method. */
 static void own_cost_lines(const struct view *view, uint64_t whole)
 {
     struct report_own_cost cost = report_own_cost__of(view->model);

@@ -42,7 +42,7 @@ static void append_silent(const struct report_model *model, char text[HOOKS_TEXT
     if (count.muted)
         append(text, used, " (%s for now)", quantity__count(count.muted).text);
     if (count.again)
-        append(text, used, ", %s %s heard again", quantity__count(count.again).text,
+        append(text, used, ", %s %s recorded again", quantity__count(count.again).text,
                count.again == 1 ? "is" : "are");
     if (count.planned)
         append(text, used, ", %s not hooked by the plan", quantity__count(count.planned).text);

@@ -67,10 +67,11 @@ struct diff_pair view_diff__pair(const struct diff_view *view, const uint64_t va
 /* "12.3 ms", "≥64" */
 struct quantity view_diff__value(struct diff_pair pair, unsigned side, enum metric_unit unit);
 
-/* "+12.3 ms", "-4", "0"; of lower bounds "≥+4" if B is one, "≤+4" if A is, "?+4" if both are. */
+/* "+12.3 ms", "-4", "0"; for lower bounds "≥+4" if only B is one, "≤+4" if only A is, "?+4" if
+ * both are. */
 struct quantity view_diff__change(struct diff_pair pair, enum metric_unit unit);
 
-/* "+12.3 %", "-100 %", "x 250" for what is large; "" if A has none. Marked as a change is. */
+/* "+12.3 %", "-100 %", "x 250" for large changes; "" if A is 0. Marked like a change. */
 struct quantity view_diff__percent(struct diff_pair pair);
 
 /* B - A, cut to what 63 bits and a sign hold. */
@@ -79,14 +80,13 @@ int64_t view_diff__signed(const uint64_t values[DIFF_SIDES]);
 /* "new", "gone", or "" for what both have. */
 const char *view_diff__note(bool in_a, bool in_b);
 
-/* The columns of flat and tree, as wide in both. */
+/* Widths of the columns of flat and tree, the same in both. */
 #define DIFF_CALLS_COLUMNS  10u
 #define DIFF_VALUE_COLUMNS  11u
 #define DIFF_NUMBER_COLUMNS (DIFF_CALLS_COLUMNS + 5 * DIFF_VALUE_COLUMNS + 2)
 
-/* A line on which two moments a side is of, with `before` before it, if it is not of a whole
- * ledger.
- */
+/* If a side is an interval and not a whole ledger: a line that names its two moments, with `before`
+ * in front. */
 void view_diff__interval(const struct diff_view *view, unsigned side, const char *before);
 
 #endif

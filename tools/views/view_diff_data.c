@@ -129,28 +129,18 @@ static bool *choose(const struct diff_view *view)
     return shown;
 }
 
-/* The brackets follow from the depths of one node and the next one that is shown. */
 static void write_json_tree(const struct diff_view *view, const struct diff_thread *row,
                             const bool *shown)
 {
-    FILE *out = view->screen.out;
-    uint32_t open = 0; /* nodes whose children are being written */
+    struct json_tree tree = {.out = view->screen.out};
 
     for (uint32_t i = row->first_node; i < row->end_node; i++) {
         const struct diff_node *node = &view->diff->nodes[i];
 
-        if (!shown[i])
-            continue;
-        bool first = open == node->depth;
-        for (; open > node->depth; open--)
-            fputs("]}", out);
-        fputs(first ? "\n{" : ",\n{", out);
-        json_row__write_members(out, node_json(view, node));
-        fputs(",\"children\":[", out);
-        open = node->depth + 1;
+        if (shown[i])
+            json_tree__write_row(&tree, node->depth, node_json(view, node));
     }
-    for (; open > 0; open--)
-        fputs("]}", out);
+    json_tree__end(&tree);
 }
 
 int view_diff_tree__json(const struct diff_view *view)

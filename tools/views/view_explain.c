@@ -72,7 +72,7 @@ static void not_looked_at_reason(const struct report_model *model, char text[REA
         text, REASON_BYTES, "not hooked: the agent did not look at its class, %s",
         header->default_filter
             ? "which is one of the JDK's own (of the boot or platform class loader), or hidden"
-            : "of which include= names no method, or which is hidden");
+            : "which is hidden, or of which include= names no method");
 
     if (header->unlisted_classes)
         snprintf(text + used, REASON_BYTES - used,
@@ -84,8 +84,8 @@ static void planned_reason(const struct report_model *model, const struct explan
                            char text[REASON_BYTES])
 {
     const struct report_hooking *hooking = hooking_of(model, one);
-    size_t used = (size_t)snprintf(text, REASON_BYTES,
-                                   "not hooked from the beginning: plan= knows it as too hot");
+    size_t used = (size_t)snprintf(
+        text, REASON_BYTES, "not hooked from the beginning: plan= has it as called too often");
 
     if (hooking && hooking->rate)
         snprintf(text + used, REASON_BYTES - used, ", with %s a second in that run",
@@ -118,7 +118,7 @@ static void reason_text(const struct report_model *model, const struct explanati
         [EXPLAINED_NATIVE] = "not hooked: a native method has no code that hooks could be put into",
         [EXPLAINED_ABSTRACT] = "not hooked: an abstract method has no code",
         [EXPLAINED_LEFT_SINCE] = ("not hooked any more: since include= and exclude= were set "
-                                  "anew they leave it out; what it has is of before"),
+                                  "anew they leave it out; its calls are those from before"),
     };
 
     if (reasons[one->hook])

@@ -24,20 +24,15 @@ static struct shown arrange(const struct view *view)
     shown.errors = report_errors__of_methods(view->model, view->selected, view->column);
     uint32_t count = shown.flat->row_count;
     struct method_values *keys = memory__zeroed(count, sizeof(*keys));
-    uint32_t *row_of = memory__zeroed(view->model->method_count, sizeof(*row_of));
     for (uint32_t i = 0; i < count; i++) {
         const struct flat_row *row = &shown.flat->rows[i];
 
         keys[i] = (struct method_values){row->method, row->base[COLUMN_CALLS],
                                          row->base[view->column], row->cum[view->column]};
-        row_of[row->method] = i;
     }
-    view_rows__sort(keys, count, view->model, view->sort ? view->sort : "base");
-    shown.rows = memory__zeroed(count, sizeof(struct flat_row *));
-    for (uint32_t i = 0; i < count; i++)
-        shown.rows[i] = &shown.flat->rows[row_of[keys[i].method]];
+    shown.rows =
+        view_rows__in_order(shown.flat, keys, count, view->model, view->sort ? view->sort : "base");
     shown.count = view->top && view->top < count ? view->top : count;
-    free(row_of);
     free(keys);
     return shown;
 }

@@ -34,23 +34,18 @@ static struct shown arrange(const struct view *view)
     enum report_column column =
         by_base ? view->column : report_columns__samples_of(&view->model->header, view->column);
     struct method_values *keys = memory__zeroed(count, sizeof(*keys));
-    uint32_t *row_of = memory__zeroed(view->model->method_count, sizeof(*row_of));
     for (uint32_t i = 0; i < count; i++) {
         const struct flat_row *row = &shown.flat->rows[i];
 
         if (view_row__samples(view, row->base) == 0)
             continue;
         keys[shown.total++] = (struct method_values){row->method, 0, row->base[column], 0};
-        row_of[row->method] = i;
         shown.samples += view_row__samples(view, row->base);
     }
     bool by_name = view->sort && strcmp(view->sort, "name") == 0;
-    view_rows__sort(keys, shown.total, view->model, by_name ? "name" : "base");
-    shown.rows = memory__zeroed(shown.total, sizeof(struct flat_row *));
-    for (uint32_t i = 0; i < shown.total; i++)
-        shown.rows[i] = &shown.flat->rows[row_of[keys[i].method]];
+    shown.rows =
+        view_rows__in_order(shown.flat, keys, shown.total, view->model, by_name ? "name" : "base");
     shown.count = view->top && view->top < shown.total ? view->top : shown.total;
-    free(row_of);
     free(keys);
     return shown;
 }
@@ -62,7 +57,7 @@ static void release(struct shown *shown)
     report_errors__free(shown->errors);
 }
 
-/* Of Base; where the screen is narrow the one of Share must do. */
+/* Whether Base has its ±; a narrow screen has only the ± of Share. */
 static bool has_base_error(const struct view *view, const struct shown *shown)
 {
     return shown->errors && (!view->screen.columns || view->screen.columns >= ALL_COLUMNS);

@@ -1,6 +1,7 @@
 #include "tools/views/view_rows.h"
 
 #include "tools/output/json_rows.h"
+#include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 
 #include <inttypes.h>
@@ -50,7 +51,7 @@ static void hook_text(const struct view *view, uint32_t method, char text[HOOK_B
     if (hooking && !hooking->from_ns)
         snprintf(text, HOOK_BYTES, " [not hooked: plan]");
     else if (hooking)
-        snprintf(text, HOOK_BYTES, " [heard %s]",
+        snprintf(text, HOOK_BYTES, " [recorded %s]",
                  quantity__share(report_hooking__share_ppm(hooking), 1000000).text);
 }
 
@@ -423,4 +424,20 @@ void view_rows__sort(struct method_values *rows, size_t count, const struct repo
     struct sorting sorting = {model, key};
 
     qsort_r(rows, count, sizeof(*rows), compare, &sorting);
+}
+
+const struct flat_row **view_rows__in_order(const struct report_flat *flat,
+                                            struct method_values *methods, size_t count,
+                                            const struct report_model *model, const char *key)
+{
+    const struct flat_row **rows = memory__zeroed(count, sizeof(struct flat_row *));
+    uint32_t *row_of = memory__zeroed(model->method_count, sizeof(*row_of));
+
+    for (uint32_t i = 0; i < flat->row_count; i++)
+        row_of[flat->rows[i].method] = i;
+    view_rows__sort(methods, count, model, key);
+    for (size_t i = 0; i < count; i++)
+        rows[i] = &flat->rows[row_of[methods[i].method]];
+    free(row_of);
+    return rows;
 }

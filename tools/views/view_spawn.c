@@ -167,27 +167,19 @@ static json_t *row_members(const struct view *view, const struct spawn_row *row)
     return object;
 }
 
-/* The brackets follow from the depths of one row and the next one that is shown. */
 int view_spawn__json(const struct view *view)
 {
     struct shown shown = arrange(view);
     FILE *out = view->screen.out;
-    uint32_t open = 0; /* rows whose children are being written */
+    struct json_tree tree = {.out = out};
 
     fputs("{\"threads\":[", out);
     for (uint32_t i = 0; i < shown.count; i++) {
         const struct spawn_row *row = row_at(&shown, i);
-        bool first = i == 0 || row->depth == open;
 
-        for (; open > row->depth; open--)
-            fputs("]}", out);
-        fputs(first ? "\n{" : ",\n{", out);
-        json_row__write_members(out, row_members(view, row));
-        fputs(",\"children\":[", out);
-        open = row->depth + 1;
+        json_tree__write_row(&tree, row->depth, row_members(view, row));
     }
-    for (; open > 0; open--)
-        fputs("]}", out);
+    json_tree__end(&tree);
     fputs("]", out);
     view_samples__end_json(view);
     release(&shown);

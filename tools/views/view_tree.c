@@ -209,7 +209,7 @@ static void gather(const struct report_model *model, uint64_t *const columns[COL
         values[column] = model->base[column] ? columns[column][node] : 0;
 }
 
-static void write_json_node(const struct forest *forest, uint32_t index)
+static json_t *node_members(const struct forest *forest, uint32_t index)
 {
     const struct view *view = forest->view;
     const struct report_model *model = view->model;
@@ -237,33 +237,22 @@ static void write_json_node(const struct forest *forest, uint32_t index)
         object, "share_ppm",
         json_row__integer(view_row__ppm(model->cum[view->column][index], view->whole)));
     view_row__add_errors(object, forest->errors, index);
-    json_row__write_members(view->screen.out, object);
+    return object;
 }
 
-/* The brackets follow from the depths of one node and the next one that is shown. */
 static void write_json_tree(const struct forest *forest, uint32_t thread)
 {
     const struct view *view = forest->view;
-    FILE *out = view->screen.out;
+    struct json_tree tree = {.out = view->screen.out};
     const struct report_thread *row = &view->model->threads[thread];
     uint32_t count = row->end_node - row->first_node;
     uint32_t *order = report_order__tree(view->model, thread, view->column, key_of(view));
-    uint32_t open = 0; /* nodes whose children are being written */
 
-    for (uint32_t i = 0; i < count; i++) {
-        if (!forest->kept[order[i]])
-            continue;
-        uint32_t depth = view->model->nodes[order[i]].depth;
-        bool first = open == depth;
-        for (; open > depth; open--)
-            fputs("]}", out);
-        fputs(first ? "\n{" : ",\n{", out);
-        write_json_node(forest, order[i]);
-        fputs(",\"children\":[", out);
-        open = depth + 1;
-    }
-    for (; open > 0; open--)
-        fputs("]}", out);
+    for (uint32_t i = 0; i < count; i++)
+        if (forest->kept[order[i]])
+            json_tree__write_row(&tree, view->model->nodes[order[i]].depth,
+                                 node_members(forest, order[i]));
+    json_tree__end(&tree);
     free(order);
 }
 
