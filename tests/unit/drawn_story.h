@@ -3,6 +3,7 @@
 #ifndef TREADLE_TEST_DRAWN_STORY_H
 #define TREADLE_TEST_DRAWN_STORY_H
 
+#include "drawn_numbers.h"
 #include "java_world.h"
 #include "native/tree/sample_tree.h"
 
@@ -54,13 +55,9 @@ static inline struct java_world *make(uint64_t bytes)
     return world;
 }
 
-/* splitmix64 [S. Vigna]. */
 static inline uint64_t draw_number(struct story *story, uint64_t below)
 {
-    uint64_t z = (story->seed += 0x9e3779b97f4a7c15u);
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (z ^ z >> 31) % below;
+    return next_mixed(&story->seed) % below;
 }
 
 static inline uint64_t hash_of(uint64_t above, uint64_t key)

@@ -1,17 +1,9 @@
 /* Damaged ledgers made into one: what a report leaves out is left out, all else can be read. */
+#include "drawn_numbers.h"
 #include "merged_drawings.h"
 #include "tools/report/report_balance.h"
 
 #include <string.h>
-
-/* xorshift64 (Marsaglia): the same damage in every run. */
-static uint64_t next_random(uint64_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
-}
 
 static uint64_t charged_ns(const struct report_model *model)
 {
