@@ -47,10 +47,7 @@ static inline struct java_world *make(uint64_t bytes)
     struct java_world *world = java_world__make(bytes, LEDGER_CLOCK_PLAIN, 0, false);
     assert_non_null(world);
     world->maker.excluded = NULL;
-    mine = (struct kernel_thread){0};
-    record = (struct ledger_kernel_thread){.tid = gettid(), .generation = 1};
-    call_tree__init(&mine.tree, &world->ledger, world->setup.resolve, world->setup.resolve_context);
-    kernel_thread__begin(&mine, &world->setup, &record);
+    java_world__begin_here(world, &mine, &record);
     assert_int_equal(start_java(&mine, "one", 1), 0);
     return world;
 }

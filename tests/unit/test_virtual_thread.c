@@ -128,10 +128,9 @@ static void who_was_mounted_before_a_stop_may_be_elsewhere(void **state)
     struct java_world *world = java_world__make(4 * MIB, LEDGER_CLOCK_PLAIN, 0, false);
     assert_non_null(world);
     struct hop hop = {.world = world};
-    struct kernel_thread own = {0};
-    struct ledger_kernel_thread record = {.tid = gettid(), .generation = 1};
-    call_tree__init(&own.tree, &world->ledger, world->setup.resolve, world->setup.resolve_context);
-    kernel_thread__begin(&own, &world->setup, &record);
+    struct kernel_thread own;
+    struct ledger_kernel_thread record;
+    java_world__begin_here(world, &own, &record);
     assert_int_equal(start_java(&own, "carrier-1", 11), 0);
 
     hop.thread = begin_virtual(&own, "vt-1", 1);
@@ -167,10 +166,9 @@ static void who_went_on_before_the_epoch_began_is_placed_again(void **state)
     char text[DRAWING_BYTES];
     struct java_world *world = java_world__make(4 * MIB, LEDGER_CLOCK_PLAIN, 0, false);
     assert_non_null(world);
-    struct kernel_thread own = {0};
-    struct ledger_kernel_thread record = {.tid = gettid(), .generation = 1};
-    call_tree__init(&own.tree, &world->ledger, world->setup.resolve, world->setup.resolve_context);
-    kernel_thread__begin(&own, &world->setup, &record);
+    struct kernel_thread own;
+    struct ledger_kernel_thread record;
+    java_world__begin_here(world, &own, &record);
     assert_int_equal(start_java(&own, "carrier-1", 11), 0);
     uint64_t all_ns = thread_cpu_ns();
     ledger_ref virtual = begin_virtual(&own, "vt-1", 1);
@@ -221,10 +219,9 @@ static void who_came_before_the_epoch_began_is_placed_again(void **state)
     char text[DRAWING_BYTES];
     struct java_world *world = java_world__make(4 * MIB, LEDGER_CLOCK_PLAIN, 0, false);
     assert_non_null(world);
-    struct kernel_thread own = {0};
-    struct ledger_kernel_thread record = {.tid = gettid(), .generation = 1};
-    call_tree__init(&own.tree, &world->ledger, world->setup.resolve, world->setup.resolve_context);
-    kernel_thread__begin(&own, &world->setup, &record);
+    struct kernel_thread own;
+    struct ledger_kernel_thread record;
+    java_world__begin_here(world, &own, &record);
     assert_int_equal(start_java(&own, "carrier-1", 11), 0);
     own.thread->kind = THREAD_CARRIER;
     ledger_ref first = begin_virtual(&own, "vt-1", 1), second = begin_virtual(&own, "vt-2", 2);
@@ -279,10 +276,9 @@ static void exits_of_frames_nobody_saw_are_no_loss(void **state)
     struct java_world *world = java_world__make(4 * MIB, LEDGER_CLOCK_PLAIN, 0, false);
     assert_non_null(world);
     const struct ledger_header *header = world->ledger.header;
-    struct kernel_thread own = {0};
-    struct ledger_kernel_thread record = {.tid = gettid(), .generation = 1};
-    call_tree__init(&own.tree, &world->ledger, world->setup.resolve, world->setup.resolve_context);
-    kernel_thread__begin(&own, &world->setup, &record);
+    struct kernel_thread own;
+    struct ledger_kernel_thread record;
+    java_world__begin_here(world, &own, &record);
     assert_int_equal(start_java(&own, "carrier-1", 11), 0);
     ledger_ref thread = begin_virtual(&own, "vt-1", 1);
 

@@ -184,11 +184,9 @@ static void records_come_back_from_other_carriers(void **state)
     uint32_t chunks = 0;
     assert_int_equal(pthread_create(&other, NULL, end_them, &relay), 0);
     /* The test's own thread is known to the table of an older world. */
-    struct kernel_thread own = {0};
-    struct ledger_kernel_thread record = {.tid = gettid(), .generation = 1};
-    call_tree__init(&own.tree, &relay.world->ledger, relay.world->setup.resolve,
-                    relay.world->setup.resolve_context);
-    kernel_thread__begin(&own, &relay.world->setup, &record);
+    struct kernel_thread own;
+    struct ledger_kernel_thread record;
+    java_world__begin_here(relay.world, &own, &record);
     carrier = &own;
     assert_int_equal(start_java(carrier, "begins", 2000000000u), 0);
     for (int round = 0; round < 200; round++) {
@@ -259,10 +257,9 @@ static void the_first_of_a_group_becomes_it(void **state)
     assert_non_null(world);
     world->ledger.header->kept_threads = THREADS_KEPT;
     static const char *const names[] = {"only", "some-1", "some-22"};
-    struct kernel_thread own = {0}, *carrier = &own;
-    struct ledger_kernel_thread record = {.tid = gettid(), .generation = 1};
-    call_tree__init(&own.tree, &world->ledger, world->setup.resolve, world->setup.resolve_context);
-    kernel_thread__begin(&own, &world->setup, &record);
+    struct kernel_thread own, *carrier = &own;
+    struct ledger_kernel_thread record;
+    java_world__begin_here(world, &own, &record);
     assert_int_equal(start_java(&own, "carrier-1", 11), 0);
     for (uint64_t i = 0; i < 3; i++) {
         ledger_ref thread = begin_virtual(carrier, names[i], i + 1);
