@@ -1,7 +1,7 @@
 /*
- * One call tree in a ledger of its own, and frames that hooks name by tokens. A program is a line of
- * words: `A` enters the method A and keeps its token by the depth at which it stands, the first one
- * at 0; `/2` leaves the frame at depth 2, with that token; `^2` catches an exception there.
+ * One call tree in a ledger of its own, and frames that hooks name by tokens. A program is a line
+ * of words: `A` enters the method A and keeps its token by the depth at which it stands, the first
+ * one at 0; `/2` leaves the frame at depth 2, with that token; `^2` catches an exception there.
  */
 #ifndef TREADLE_TEST_TOKEN_WORLD_H
 #define TREADLE_TEST_TOKEN_WORLD_H
