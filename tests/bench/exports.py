@@ -2,17 +2,16 @@
 loading it for a report. Medians of some rounds. No JVM. See tests/README.md."""
 
 import argparse
-import os
 import re
 import sqlite3
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import machine
+from measured_run import run_discarding
 
 FORMATS = ("pprof", "collapsed", "speedscope", "perfetto", "jfr", "csv", "sqlite")
 README = Path(__file__).parents[2] / "tools/export/README.md"
@@ -43,19 +42,9 @@ def main():
 
 
 def measure(title, command, output, size, rounds):
-    seconds, cpu, peak = map(statistics.median, zip(*(run(command) for _ in range(rounds))))
+    seconds, cpu, peak = map(statistics.median, zip(*(run_discarding(command) for _ in range(rounds))))
     written = f"{output.stat().st_size / MIB:13.1f}" if output else ""
     print(f"  {title:24}{seconds:9.2f}{cpu:9.2f}{peak / MIB:13.0f}{peak / size:9.1f}{written}")
-
-
-def run(command):
-    """Seconds, those of CPU time, and the most bytes that were resident."""
-    begin = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status != 0:
-        sys.exit(f"{command}: status {status}")
-    return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def ask(path):

@@ -4,15 +4,14 @@ other metrics until they are drawn. Medians; see tests/README.md."""
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import machine
+from measured_run import run_discarding
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "html"))
 
@@ -65,25 +64,13 @@ def main():
 
 
 def print_writing(options, ledger, page):
-    runs = [run([options.treadle, "html", ledger, "-o", page]) for _ in range(options.rounds)]
-    seconds = statistics.median(took for took, _ in runs)
-    memory = statistics.median(peak for _, peak in runs)
+    runs = [run_discarding([options.treadle, "html", ledger, "-o", page]) for _ in range(options.rounds)]
+    seconds = statistics.median(took.seconds for took in runs)
+    memory = statistics.median(took.peak_bytes for took in runs)
     size = ledger.stat().st_size
     print(f"  ledger   {options.nodes:,} nodes, {size / MIB:.1f} MiB")
     print(f"  html     {seconds:.2f} s, peak memory {memory / MIB:.0f} MiB = {memory / size:.1f} x the ledger")
     print(f"  file     {page.stat().st_size / MIB:.1f} MiB = {page.stat().st_size / size:.2f} x the ledger")
-
-
-def run(command):
-    """Wall time in s and peak memory in bytes."""
-    began = time.perf_counter()
-    process = subprocess.Popen([str(c) for c in command], stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    took = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{command}: status {process.returncode}")
-    return took, usage.ru_maxrss * 1024
 
 
 def print_page(options, page):

@@ -9,12 +9,11 @@ import argparse
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 import machine
+from measured_run import run_discarding
 
 COMMANDS = (
     ("report --view flat A", ["report", "--view", "flat", "A"]),
@@ -46,26 +45,14 @@ def main():
         samples = {name: [] for name, _ in COMMANDS}
         for _ in range(options.rounds):
             for name, arguments in COMMANDS:
-                samples[name].append(run([options.treadle, *arguments], scratch))
+                samples[name].append(run_discarding([options.treadle, *arguments], scratch))
         for name, _ in COMMANDS:
             print_row(name, samples[name])
 
 
-def run(command, folder):
-    """Seconds, and the most memory that was resident, in MiB."""
-    begin = time.monotonic()
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.monotonic() - begin
-    if process.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}: exit status {process.returncode}")
-    return seconds, usage.ru_maxrss / 1024
-
-
 def print_row(name, samples):
-    seconds = [one for one, _ in samples]
-    peak = statistics.median(memory for _, memory in samples)
+    seconds = [took.seconds for took in samples]
+    peak = statistics.median(took.peak_bytes for took in samples) / (1 << 20)
     print(f"  {name:30}{statistics.median(seconds):9.2f}{min(seconds):8.2f}{max(seconds):8.2f}"
           f"{peak:10.0f}")
 

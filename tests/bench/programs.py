@@ -4,16 +4,14 @@ tests/README.md."""
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
-import sys
 import tempfile
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import machine
+from measured_run import run
 
 JARS = Path("/usr/share/java")
 CLASSES_GENERATED = 400
@@ -66,29 +64,14 @@ def cost_of_call(options, jdk, agent):
     return float(done.stdout)
 
 
-def run(command, cwd):
-    """Wall time in s and peak memory in bytes."""
-    with tempfile.TemporaryFile() as output:
-        began = time.perf_counter()
-        process = subprocess.Popen([str(c) for c in command], cwd=cwd, stdin=subprocess.DEVNULL,
-                                   stdout=output, stderr=subprocess.STDOUT)
-        _, status, usage = os.wait4(process.pid, 0)
-        took = time.perf_counter() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            output.seek(0)
-            sys.exit(f"{command}: status {process.returncode}\n{output.read()[-2000:].decode()}")
-    return took, usage.ru_maxrss * 1024
-
-
 def print_start_up(options, jdk, agent):
     with_agent, without = [], []
     command = ["-cp", options.classes, "Hello"]
     for _ in range(options.starts):
         without.append(run([jdk / "bin/java", *command], options.classes))
         with_agent.append(run([jdk / "bin/java", agent, *command], options.classes))
-    times = [statistics.median(t for t, _ in samples) for samples in (without, with_agent)]
-    sizes = [statistics.median(m for _, m in samples) for samples in (without, with_agent)]
+    times = [statistics.median(took.seconds for took in samples) for samples in (without, with_agent)]
+    sizes = [statistics.median(took.peak_bytes for took in samples) for samples in (without, with_agent)]
     print(f"  {'hello':8}{times[0] * 1e3:7.1f} ms{times[1] * 1e3:7.1f} ms{times[1] / times[0]:8.2f}"
           f"{mib(sizes[0]):>13}{mib(sizes[1]):>10}{sizes[1] / sizes[0]:8.2f}"
           f"   starts {(times[1] - times[0]) * 1e3:.1f} ms later (goal: at most 30)")
@@ -108,8 +91,8 @@ def measure(options, jdk, agent, program, scratch):
 
 
 def print_program(options, program, call_ns, scratch):
-    times = [statistics.median(t for t, _ in program.samples[w]) for w in (False, True)]
-    sizes = [statistics.median(m for _, m in program.samples[w]) for w in (False, True)]
+    times = [statistics.median(took.seconds for took in program.samples[w]) for w in (False, True)]
+    sizes = [statistics.median(took.peak_bytes for took in program.samples[w]) for w in (False, True)]
     methods = flat(options.treadle, scratch / "x.ledger")
     calls = sum(m["calls"] for m in methods)
     print(f"  {program.name:8}{times[0]:8.2f} s{times[1]:8.2f} s{times[1] / times[0]:8.2f}"

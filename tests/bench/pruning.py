@@ -8,17 +8,16 @@ that takes JAVA and JAVA_OPTS from the environment. Every JDK. See tests/README.
 
 import argparse
 import json
-import os
 import re
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import machine
 import programs
+from measured_run import run
 
 
 def main():
@@ -101,7 +100,9 @@ def differing(one, other):
 def one_run(options, jdk, prepare, scratch, bound):
     agent = (f"-agentpath:{options.agent}=overhead=any,sample=none,max-mem={bound},"
              f"file={scratch}/%p.ledger,live-dir={scratch}")
-    return {**run(*prepare(scratch, jdk, agent), scratch), **facts(options, scratch)}
+    command, environment = prepare(scratch, jdk, agent)
+    took = run(command, scratch, environment)
+    return {"cpu": took.cpu_seconds, "wall": took.seconds, "rss": took.peak_bytes, **facts(options, scratch)}
 
 
 def print_row(name, bound, row, first):
@@ -109,20 +110,6 @@ def print_row(name, bound, row, first):
           f"{row['most'] * 100:10.4f} %{row['lost']:12,.0f}{row['others']:14,.0f}{row['ledger'] / 2**20:5.0f} MiB"
           f"{row['rss'] / 2**20:6.0f} MiB{row['cpu']:7.1f} s{row['cpu'] / first['cpu']:7.2f}"
           f"{row['wall']:7.1f} s{row['wall'] / first['wall']:7.2f}", flush=True)
-
-
-def run(command, environment, scratch):
-    with tempfile.TemporaryFile() as output:
-        began = time.perf_counter()
-        process = subprocess.Popen([str(c) for c in command], cwd=scratch, env={**os.environ, **environment},
-                                   stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
-        _, status, usage = os.wait4(process.pid, 0)
-        took = time.perf_counter() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            output.seek(0)
-            sys.exit(f"{command}: status {process.returncode}\n{output.read()[-2000:].decode()}")
-    return {"cpu": usage.ru_utime + usage.ru_stime, "wall": took, "rss": usage.ru_maxrss * 1024}
 
 
 def facts(options, scratch):

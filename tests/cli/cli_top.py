@@ -1,23 +1,14 @@
-"""treadle top without a screen: intervals of a process that burns a processor, as lines and as JSON. Its
-ledger is drawn: a thread runs on the process's first kernel thread, so what the kernel says of that is the oracle."""
+"""treadle top without a screen: intervals of a process that burns a processor, as lines and as JSON."""
 import json
 import subprocess
 
 import bench
+import spinning
 
 LAG_NS = 10_000_000  # from outside, the clock of a thread that runs lags by up to a tick
 
 
-class Top(bench.Bench):
-    def setUp(self):
-        super().setUp()
-        self.process = subprocess.Popen(["sh", "-c", "while :; do :; done"])
-        self.addCleanup(self.process.wait)
-        self.addCleanup(self.process.kill)
-        self.pid = str(self.process.pid)
-        self.name = f"tmp/treadle-{self.pid}-0123456789abcdef.live"
-        self.make("spinning", self.name, self.process.pid)
-
+class Top(spinning.Spinning):
     def kernel_ns(self):
         with open(f"/proc/{self.pid}/task/{self.pid}/schedstat", encoding="ascii") as file:
             return int(file.read().split()[0])
@@ -119,27 +110,22 @@ class Top(bench.Bench):
         self.assertIn("demo.Main --rounds 3 (profiling is stopped)", text)
         self.assertEqual(self.intervals("--once", "-i", "0.1")[0]["process"]["profiled_ns"], 0)
 
-    def test_the_process_ends(self):
-        with subprocess.Popen([bench.TREADLE, "top", self.pid, "--json", "-i", "0.1"],
+    def top_of_one_that_ends(self, *arguments):
+        """It ends after the first interval: the exit status, and what is told."""
+        with subprocess.Popen([bench.TREADLE, "top", self.pid, "--json", "-i", "0.1", *arguments],
                               cwd=self.folder, env=self.environment(), text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as top:
             json.loads(top.stdout.readline())
             self.process.kill()
             self.process.wait()
             _, complaint = top.communicate(timeout=60)
-        self.assertEqual((top.returncode, complaint),
-                         (0, f"treadle: process {self.pid} has ended\n"))
+        return top.returncode, complaint
+
+    def test_the_process_ends(self):
+        self.assertEqual(self.top_of_one_that_ends(), (0, f"treadle: process {self.pid} has ended\n"))
 
     def test_the_process_ends_too_early(self):
-        with subprocess.Popen([bench.TREADLE, "top", self.pid, "--json", "-i", "0.1", "-n", "1000"],
-                              cwd=self.folder, env=self.environment(), text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as top:
-            json.loads(top.stdout.readline())
-            self.process.kill()
-            self.process.wait()
-            _, complaint = top.communicate(timeout=60)
-        self.assertEqual((top.returncode, complaint),
-                         (1, f"treadle: process {self.pid} has ended\n"))
+        self.assertEqual(self.top_of_one_that_ends("-n", "1000"), (1, f"treadle: process {self.pid} has ended\n"))
 
     def test_what_cannot_be_shown(self):
         def refused(*arguments, status=1):

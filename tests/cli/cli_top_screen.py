@@ -6,20 +6,13 @@ import subprocess
 import termios
 
 import bench
+import spinning
 from small_screen import SmallScreen
 
 DOWN, HOME = "\033OB", "\033OH"
 
 
-class Screen(bench.Bench):
-    def setUp(self):
-        super().setUp()
-        self.process = subprocess.Popen(["sh", "-c", "while :; do :; done"])
-        self.addCleanup(self.process.wait)
-        self.addCleanup(self.process.kill)
-        self.pid = str(self.process.pid)
-        self.make("spinning", f"tmp/treadle-{self.pid}-0123456789abcdef.live", self.process.pid)
-
+class Screen(spinning.Spinning):
     def top(self, *arguments, lines=24, columns=80, term="xterm", **env):
         screen = SmallScreen([bench.TREADLE, "top", self.pid, "-i", "0.1", *arguments], lines,
                              columns, cwd=self.folder, stderr=subprocess.PIPE,

@@ -20,13 +20,7 @@ class DiffPage(page.Page):
         return [f"{kind}.ledger" for kind in kinds]
 
     def open_page(self, hash=""):
-        self.url = f"file://{self.path('x.html')}"
-        self.browser.complaints.clear()
-        self.browser.requests.clear()
-        self.addCleanup(self.assert_quiet)
-        self.browser.open("about:blank")
-        self.browser.open(self.url + hash)
-        self.browser.drawn()
+        self.open_file("x.html", hash)
 
     def point_at(self, part, row):
         self.browser.move(*self.frame_point(part, row))

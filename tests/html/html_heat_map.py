@@ -10,11 +10,7 @@ class HeatMap(page.Page):
         self.open_page(hash)
 
     def open_page(self, hash=""):
-        self.browser.complaints.clear()
-        self.addCleanup(self.assert_quiet)
-        self.browser.open("about:blank")
-        self.browser.open(f"file://{self.path('x.html')}{hash}")
-        self.browser.drawn()
+        self.open_file("x.html", hash)
 
     def choose(self, id, value):
         self.run_js(f"({id}.value = '{value}', {id}.dispatchEvent(new Event('change')))")

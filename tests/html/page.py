@@ -24,10 +24,14 @@ class Page(bench.Bench):
         cls.browser.close()
 
     def show(self, kind, hash="", number=0, options=()):
-        """Opens the page of such a ledger, which must not complain then or later."""
+        """Opens the page of such a ledger."""
         self.make(kind, number=number)
         output = self.treadle("html", f"{kind}.ledger", *options)
-        self.url = f"file://{self.path(output.strip())}"
+        self.open_file(output.strip(), hash)
+
+    def open_file(self, name, hash=""):
+        """A page, which must not complain then or later."""
+        self.url = f"file://{self.path(name)}"
         self.browser.complaints.clear()
         self.browser.requests.clear()
         self.addCleanup(self.assert_quiet)

@@ -37,11 +37,7 @@ def attached(test):
     test.ledger.unlink(missing_ok=True)
     log, option = changes(test, "attach")
     with running(test, option, "LastingLoop") as program:
-        program.ask("slow 20")
-        cpu = [int(program.ask("cpu"))]
-        program.attach(overhead="10%")
-        cpu.append(int(program.ask("cpu")))
-        program.ask("slow 20")
+        cpu = attach_in_the_loop(program)
         run = explained(test, program, "Loop.run")
         cpu.append(int(program.ask("cpu")))
         program.done("stop")
@@ -62,11 +58,7 @@ def restarted(test):
     test.ledger.unlink(missing_ok=True)
     log, option = changes(test, "restart")
     with running(test, option, "LastingLoop") as program:
-        program.ask("slow 20")
-        cpu = [int(program.ask("cpu"))]
-        program.attach(overhead="10%")
-        cpu.append(int(program.ask("cpu")))
-        program.ask("slow 20")
+        cpu = attach_in_the_loop(program)
         cpu.append(int(program.ask("cpu")))
         program.done("stop")
         cpu.append(int(program.ask("cpu")))
@@ -99,6 +91,16 @@ def stopped(test):
     check_changed(test, log, "Other")
     test.check(calls == {"Loop.visit": 100_000, "Other.visit": 100_040}, f"calls: {calls}")
     test.checked_report()
+
+
+def attach_in_the_loop(program):
+    """What the loop's thread consumed by its own clock up to the attach, and after it."""
+    program.ask("slow 20")
+    before = int(program.ask("cpu"))
+    program.attach(overhead="10%")
+    after = int(program.ask("cpu"))
+    program.ask("slow 20")
+    return [before, after]
 
 
 def changes(test, name):

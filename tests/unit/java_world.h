@@ -79,6 +79,18 @@ static inline struct java_world *java_world__make(uint64_t max_bytes, enum ledge
     return kernel_thread_table__init(&world->table, &world->setup) == 0 ? world : NULL;
 }
 
+/* The calling thread runs Java threads of this world: beside the table, which has a kernel thread's
+ * entry in one world only. Until kernel_thread__end; the record is written until then. */
+static inline void java_world__begin_here(struct java_world *world, struct kernel_thread *mine,
+                                          struct ledger_kernel_thread *record)
+{
+    *mine = (struct kernel_thread){0};
+    *record = (struct ledger_kernel_thread){.tid = gettid(), .generation = 1};
+    call_tree__init(&mine->tree, &world->ledger, world->setup.resolve,
+                    world->setup.resolve_context);
+    kernel_thread__begin(mine, &world->setup, record);
+}
+
 static inline int start_java(struct kernel_thread *kernel_thread, const char *name,
                              uint64_t java_id)
 {

@@ -1,63 +1,11 @@
-/*
- * Frames that hooks name by tokens. A program is a line of words: `A` enters the method A and keeps
- * its token by the depth at which it stands, the first one at 0; `/2` leaves the frame at depth 2,
- * with that token; `^2` catches an exception there. What is drawn beside it is what must come out.
- */
-#include "drawn_tree.h"
-#include "native/tree/call_tree.h"
-
-/* cmocka.h needs the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
-#define MIB       (UINT64_C(1) << 20)
-#define DEPTH_MAX 16
-
-struct world {
-    struct ledger ledger;
-    struct method_maker maker;
-    struct call_tree tree;
-    ledger_ref root;
-    uint64_t tokens[DEPTH_MAX];
-    int depth; /* of the frames that are really there */
-};
-
-static void make_world(struct world *world, uint64_t max_bytes)
-{
-    assert_int_equal(ledger__create(&world->ledger, NULL, max_bytes), 0);
-    world->maker = (struct method_maker){&world->ledger, NULL};
-    world->depth = 0;
-    call_tree__init(&world->tree, &world->ledger, make_letter_method, &world->maker);
-    world->root = call_tree__add_plain_node(&world->tree, 0, NODE_ROOT);
-    call_tree__go_to(&world->tree, world->root, 0);
-    call_tree__begin_epoch(&world->tree, 1);
-}
-
-static void play_tokens(struct world *world, const char *program)
-{
-    for (const char *c = program; *c != '\0'; c++) {
-        if (*c == '/') {
-            world->depth = *++c - '0';
-            call_tree__pop(&world->tree, world->tokens[world->depth]);
-        } else if (*c == '^') {
-            world->depth = *++c - '0' + 1;
-            call_tree__catch(&world->tree, world->tokens[world->depth - 1]);
-        } else if (*c != ' ') {
-            world->tokens[world->depth++] = call_tree__push(&world->tree, (uint64_t)*c);
-        }
-    }
-}
+/* Frames that hooks name by tokens: what is drawn beside a program is what must come out. */
+#include "token_world.h"
 
 static void check_program(const char *program, const char *drawing)
 {
     char text[DRAWING_BYTES];
     struct world world;
-    make_world(&world, MIB);
+    make_world(&world, MIB, 0);
     play_tokens(&world, program);
     assert_string_equal(draw(&world.ledger, world.root, text), drawing);
     assert_int_equal(world.ledger.header->resynchronised, 0);
@@ -107,7 +55,7 @@ static void tokens_of_another_epoch_do_not_count(void **state)
     (void)state;
     char text[DRAWING_BYTES];
     struct world world;
-    make_world(&world, MIB);
+    make_world(&world, MIB, 0);
     play_tokens(&world, "A B C");
     uint64_t old[DEPTH_MAX];
     memcpy(old, world.tokens, sizeof old);
@@ -135,7 +83,7 @@ static void another_thread_has_tokens_of_its_own(void **state)
 {
     (void)state;
     struct world world;
-    make_world(&world, MIB);
+    make_world(&world, MIB, 0);
     play_tokens(&world, "A B");
     uint64_t second = world.tokens[1];
     ledger_ref other = call_tree__add_plain_node(&world.tree, 0, NODE_ROOT);
@@ -154,7 +102,7 @@ static void lost_calls_return_too(void **state)
 {
     (void)state;
     struct world world;
-    make_world(&world, 64u << 10);
+    make_world(&world, 64u << 10, 0);
     uint64_t key = 'a' + 1000;
     uint64_t outer = call_tree__push(&world.tree, 'A');
     uint64_t first_lost = 0, enters = 0;
@@ -189,7 +137,7 @@ static void frames_of_the_floor_have_no_tokens(void **state)
     static const uint64_t keys[] = {'X', 'Y'};
     char text[DRAWING_BYTES];
     struct world world;
-    make_world(&world, MIB);
+    make_world(&world, MIB, 0);
     call_tree__lay_floor(&world.tree, keys, 2);
     assert_true(call_tree__is_on_floor(&world.tree));
     play_tokens(&world, "A B /1 C ^0");

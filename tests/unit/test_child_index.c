@@ -1,4 +1,5 @@
 /* A node's children by method, where they are many: each is there once, whatever their keys. */
+#include "drawn_numbers.h"
 #include "native/tree/call_tree.h"
 #include "native/tree/child_index.h"
 
@@ -67,15 +68,6 @@ static bool has_index(const struct world *world)
 {
     ledger_ref side = node_at(world, world->root)->side;
     return side && ((const struct ledger_side *)ledger__at(&world->ledger, side))->index;
-}
-
-/* xorshift [G. Marsaglia: Xorshift RNGs, 2003]. */
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
 }
 
 static void a_few_children_have_no_index(void **state)

@@ -49,10 +49,7 @@ static struct family make_family(void)
     assert_non_null(world);
     struct ledger *ledger = &world->ledger;
     struct family family = {.world = world, .ledger = ledger};
-    mine = (struct kernel_thread){0};
-    record = (struct ledger_kernel_thread){.tid = gettid(), .generation = 1};
-    call_tree__init(&mine.tree, ledger, world->setup.resolve, world->setup.resolve_context);
-    kernel_thread__begin(&mine, &world->setup, &record);
+    java_world__begin_here(world, &mine, &record);
     family.parent = add(world, &mine, "parent", PARENT, 0);
     family.child = add(world, &mine, "child", CHILD, ledger__ref(ledger, family.parent));
     call_tree__go_to(&mine.tree, family.parent->root, 0);

@@ -1,6 +1,7 @@
 /* Calls for which the tree has no room: whatever is drawn, the current node is one of the method
  * that runs, every method has the calls that were made, and all that was charged stands in the
  * tree. */
+#include "drawn_numbers.h"
 #include "java_world.h"
 #include "native/thread/thread_fold.h"
 #include "native/thread/virtual_thread.h"
@@ -41,21 +42,14 @@ static struct java_world *make(uint64_t bytes)
     struct java_world *world = java_world__make(bytes, LEDGER_CLOCK_PLAIN, 0, false);
     assert_non_null(world);
     world->maker.excluded = NULL;
-    mine = (struct kernel_thread){0};
-    record = (struct ledger_kernel_thread){.tid = gettid(), .generation = 1};
-    call_tree__init(&mine.tree, &world->ledger, world->setup.resolve, world->setup.resolve_context);
-    kernel_thread__begin(&mine, &world->setup, &record);
+    java_world__begin_here(world, &mine, &record);
     assert_int_equal(start_java(&mine, "one", 1), 0);
     return world;
 }
 
-/* splitmix64 [S. Vigna]. */
 static uint64_t draw_number(struct story *story, uint64_t below)
 {
-    uint64_t z = (story->seed += 0x9e3779b97f4a7c15u);
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (z ^ z >> 31) % below;
+    return next_mixed(&story->seed) % below;
 }
 
 static void check_current(const struct story *story)

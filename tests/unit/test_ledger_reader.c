@@ -2,6 +2,7 @@
 #include "native/ledger/ledger_reader.h"
 #include "native/proc/process_stat.h"
 #include "tests/ledger_drawing.h"
+#include "tests/unit/drawn_numbers.h"
 #include "tools/report/report_callers.h"
 #include "tools/report/report_flat.h"
 #include "tools/report/report_model.h"
@@ -328,15 +329,6 @@ static void any_truncation_is_survived(void **state)
     }
     assert_true(opened > 0);
     drawing__end(&drawing);
-}
-
-/* xorshift64, Marsaglia 2003: the same flips on every machine. */
-static uint64_t next_random(uint64_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
 }
 
 static void any_flipped_bits_are_survived(void **state)

@@ -327,10 +327,7 @@ static void begin_carrier(int k)
     struct ledger_kernel_thread *record =
         ledger__at(ledger, ledger__take_shared(ledger, LEDGER_KERNEL_THREADS,
                                                sizeof *record / LEDGER_CELL_BYTES));
-    *record = (struct ledger_kernel_thread){.tid = gettid(), .generation = 1};
-    call_tree__init(&kernel_thread->tree, ledger, world->setup.resolve,
-                    world->setup.resolve_context);
-    kernel_thread__begin(kernel_thread, &world->setup, record);
+    java_world__begin_here(world, kernel_thread, record);
     assert_int_equal(kernel_thread__start_java(kernel_thread, &facts), 0);
     now.refs[k] = record->thread;
     now.model.threads[k].begun = true;

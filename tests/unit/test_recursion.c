@@ -1,61 +1,12 @@
 /*
  * Recursion folded: with recursion=N a path has a method N times at most. First trees that were
  * worked out on paper, in the notation of drawn_tree.h, where `rl` is the highest level that a node
- * stood for; words of tokens as in test_call_tokens.c. Then drawn sequences, of events that name
+ * stood for; words of tokens as in token_world.h. Then drawn sequences, of events that name
  * methods and of tokens, on several threads that take turns, beside a model that keeps all frames.
  */
-#include "drawn_tree.h"
-#include "native/tree/call_tree.h"
+#include "token_world.h"
 
 #include <stdlib.h>
-
-/* cmocka.h needs the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
-#define MIB       (UINT64_C(1) << 20)
-#define DEPTH_MAX 16
-
-struct world {
-    struct ledger ledger;
-    struct method_maker maker;
-    struct call_tree tree;
-    ledger_ref root;
-    uint64_t tokens[DEPTH_MAX];
-    int depth; /* of the frames that are really there */
-};
-
-static void make_world(struct world *world, uint64_t max_bytes, uint32_t levels)
-{
-    assert_int_equal(ledger__create(&world->ledger, NULL, max_bytes), 0);
-    world->ledger.header->recursion = levels;
-    world->maker = (struct method_maker){&world->ledger, "X"};
-    world->depth = 0;
-    call_tree__init(&world->tree, &world->ledger, make_letter_method, &world->maker);
-    world->root = call_tree__add_plain_node(&world->tree, 0, NODE_ROOT);
-    call_tree__go_to(&world->tree, world->root, 0);
-    call_tree__begin_epoch(&world->tree, 1);
-}
-
-static void play_tokens(struct world *world, const char *program)
-{
-    for (const char *c = program; *c != '\0'; c++) {
-        if (*c == '/') {
-            world->depth = *++c - '0';
-            call_tree__pop(&world->tree, world->tokens[world->depth]);
-        } else if (*c == '^') {
-            world->depth = *++c - '0' + 1;
-            call_tree__catch(&world->tree, world->tokens[world->depth - 1]);
-        } else if (*c != ' ') {
-            world->tokens[world->depth++] = call_tree__push(&world->tree, (uint64_t)*c);
-        }
-    }
-}
 
 static void check_tokens(uint32_t levels, const char *program, const char *drawing)
 {
@@ -74,6 +25,7 @@ static void check_names(uint32_t levels, const char *program, unsigned resynchro
     char text[DRAWING_BYTES];
     struct world world;
     make_world(&world, MIB, levels);
+    world.maker.excluded = "X";
     play(&world.tree, program);
     assert_string_equal(draw(&world.ledger, world.root, text), drawing);
     assert_int_equal(world.ledger.header->resynchronised, resynchronised);

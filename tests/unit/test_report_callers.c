@@ -15,6 +15,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "tests/unit/drawn_numbers.h"
 #include "tests/unit/drawn_report.h"
 
 static void assert_edge(const struct report_callers *callers, const struct report_model *model,
@@ -130,15 +131,6 @@ static void assert_rules(const struct report_model *model, const bool *selected)
     }
     report_callers__free(callers);
     report_flat__free(flat);
-}
-
-/* xorshift64, Marsaglia 2003: the same trees on every machine. */
-static uint64_t next_random(uint64_t *seed)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
 }
 
 static void draw_random(struct drawing *drawing, uint64_t *seed)

@@ -1,25 +1,9 @@
 /* For how much of the time methods were heard, and how short the exact calls are: worked out on
  * paper. */
-#include "tools/merge/ledger_merge.h"
+#include "merged_drawings.h"
 #include "tools/report/report_resolution.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-
-/* cmocka.h needs the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
-#include "tests/unit/drawn_report.h"
 #include "tools/report/report_since.h"
 
-#define S  UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
 
 /*
@@ -171,10 +155,6 @@ static void an_interval_has_its_own_shares(void **state)
 static void merged_processes_keep_their_times(void **state)
 {
     struct drawing drawings[2];
-    struct ledger_reader *readers[2];
-    struct ledger_merge *merge = NULL;
-    char message[512] = "";
-    size_t bytes;
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
         draw(&drawings[i]);
@@ -183,17 +163,8 @@ static void merged_processes_keep_their_times(void **state)
         drawings[i].ledger.header->overhead_ppm = 20000;
         drawings[i].ledger.header->off_methods = 2;
         drawings[i].ledger.header->planned = i;
-        readers[i] =
-            ledger_reader__open_fd(drawings[i].ledger.fd, "drawing", message, sizeof(message));
-        assert_non_null(readers[i]);
     }
-    assert_int_equal(ledger_merge__new(&merge, readers, 2), 0);
-    int fd = memfd_create("merged", MFD_CLOEXEC);
-    const char *content = ledger_merge__bytes(merge, &bytes);
-    assert_int_equal(write(fd, content, bytes), bytes);
-    struct ledger_reader *merged = ledger_reader__open_fd(fd, "merged", message, sizeof(message));
-    struct report_model *model = report_model__load(merged, ~UINT64_C(0));
-    assert_int_equal(model->skipped, 0);
+    struct report_model *model = load_merged((struct drawing *[]){&drawings[0], &drawings[1]}, 2);
     assert_int_equal(model->header.overhead_ppm, 20000);
     assert_int_equal(model->header.off_methods, 4);
     assert_int_equal(model->header.planned, 1);
@@ -204,13 +175,8 @@ static void merged_processes_keep_their_times(void **state)
     /* again: 2 s in each, though the first process was gone at the end of the second */
     assert_int_equal(of(model, "again")->heard_ns, 4 * S);
     report_model__free(model);
-    ledger_reader__close(merged);
-    close(fd);
-    ledger_merge__free(merge);
-    for (unsigned i = 0; i < 2; i++) {
-        ledger_reader__close(readers[i]);
-        drawing__end(&drawings[i]);
-    }
+    drawing__end(&drawings[0]);
+    drawing__end(&drawings[1]);
 }
 
 static void list_class(struct drawing *drawing, enum ledger_choice choice, uint32_t filter)
@@ -251,32 +217,6 @@ static void draw_with_one_filter(struct drawing *drawing)
     list_class(drawing, CHOICE_HOOKED, 1);
 }
 
-static struct report_model *merge_two(struct drawing drawings[2])
-{
-    struct ledger_reader *readers[2];
-    struct ledger_merge *merge = NULL;
-    char message[512] = "";
-    size_t bytes;
-    for (unsigned i = 0; i < 2; i++) {
-        drawings[i].ledger.header->state = LEDGER_CLOSED;
-        readers[i] =
-            ledger_reader__open_fd(drawings[i].ledger.fd, "drawing", message, sizeof(message));
-        assert_non_null(readers[i]);
-    }
-    assert_int_equal(ledger_merge__new(&merge, readers, 2), 0);
-    int fd = memfd_create("merged", MFD_CLOEXEC);
-    const char *content = ledger_merge__bytes(merge, &bytes);
-    assert_int_equal(write(fd, content, bytes), bytes);
-    struct ledger_reader *merged = ledger_reader__open_fd(fd, "merged", message, sizeof(message));
-    struct report_model *model = report_model__load(merged, ~UINT64_C(0));
-    ledger_reader__close(merged);
-    close(fd);
-    ledger_merge__free(merge);
-    for (unsigned i = 0; i < 2; i++)
-        ledger_reader__close(readers[i]);
-    return model;
-}
-
 /* In either order: a method that one process's last filter left out has so many calls at least. The
  * second process began 5 s later. */
 static void a_merge_knows_what_the_last_filter_left_out(void **state)
@@ -286,9 +226,11 @@ static void a_merge_knows_what_the_last_filter_left_out(void **state)
     for (unsigned order = 0; order < 2; order++) {
         draw_with_new_filter(&drawings[order]);
         draw_with_one_filter(&drawings[1 - order]);
+        drawings[0].ledger.header->state = LEDGER_CLOSED;
+        drawings[1].ledger.header->state = LEDGER_CLOSED;
         drawings[1].ledger.header->epoch_ns += 5 * S;
-        struct report_model *model = merge_two(drawings);
-        assert_int_equal(model->skipped, 0);
+        struct report_model *model =
+            load_merged((struct drawing *[]){&drawings[0], &drawings[1]}, 2);
         const struct report_hooking *gone = of(model, "gone");
         assert_non_null(gone);
         assert_true(gone->is_left_out);

@@ -24,10 +24,7 @@ static struct java_world *make(void)
 {
     struct java_world *world = java_world__make(4 * MIB, LEDGER_CLOCK_PLAIN, 0, false);
     assert_non_null(world);
-    mine = (struct kernel_thread){0};
-    record = (struct ledger_kernel_thread){.tid = gettid(), .generation = 1};
-    call_tree__init(&mine.tree, &world->ledger, world->setup.resolve, world->setup.resolve_context);
-    kernel_thread__begin(&mine, &world->setup, &record);
+    java_world__begin_here(world, &mine, &record);
     world->ledger.header->kept_threads = THREADS_KEPT; /* none has a row of its own */
     return world;
 }
