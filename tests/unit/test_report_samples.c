@@ -167,6 +167,28 @@ static void a_method_that_is_exact_and_sampled_is_one(void **state)
     drawing__end(&drawing);
 }
 
+/* Two nodes have 2^63 and 2^63 + 4 samples, in all 4 beyond what 64 bits hold, and less time than
+ * the thread has. The time of each is its own all the same. */
+static void more_samples_than_can_be_counted_have_no_error(void **state)
+{
+    struct drawing drawing;
+    (void)state;
+    drawing__begin(&drawing, 1u << 20);
+    ledger_ref a = drawn__method(&drawing, "a");
+    ledger_ref root = drawing__root(&drawing, drawing__thread(&drawing, "t", THREAD_PLATFORM, 0));
+    for (uint64_t more = 0; more <= 4; more += 4) {
+        ledger_ref exact = drawing__call(&drawing, root, a, 1, 1000000);
+        ledger_ref frame =
+            drawing__frame(&drawing, exact, NODE_SAMPLED, a, (UINT64_C(1) << 63) + more);
+        drawing__node_at(&drawing, frame)->seen_ns = 10;
+    }
+    struct report_model *model = drawn__load(&drawing);
+    assert_int_equal(model->threads[0].cpu_ns, 2000000);
+    assert_int_equal(model->skipped, 0);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
 /* Sampled frames where only exact ones can be, the other way round, circles, a frame that says that
  * another one is its parent, more samples than there can be. */
 static void damaged_frames_are_left_out_and_counted(void **state)
@@ -403,6 +425,7 @@ int main(void)
         cmocka_unit_test(wall_time_goes_by_wall_samples),
         cmocka_unit_test(no_more_wall_time_than_there_is),
         cmocka_unit_test(a_method_that_is_exact_and_sampled_is_one),
+        cmocka_unit_test(more_samples_than_can_be_counted_have_no_error),
         cmocka_unit_test(damaged_frames_are_left_out_and_counted),
         cmocka_unit_test(the_kernel_needs_no_method),
         cmocka_unit_test(native_functions_have_names),

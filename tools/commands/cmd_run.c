@@ -40,8 +40,7 @@ static const struct argp_child children[] = {
 static const char doc[] =
     "Start a program with the agent in its JVM. Signals are passed on to the program, and its exit "
     "status is passed back, but for 0 where no JVM was profiled or the snapshot of one could not "
-    "be "
-    "written: then the status is 1."
+    "be written: then the status is 1."
     "\vThe agent goes to `java` as -agentpath, to the JDK's tools (javac, jar, ...) as "
     "-J-agentpath, and to any other program through JAVA_TOOL_OPTIONS; every JVM that the "
     "program starts then prints \"Picked up JAVA_TOOL_OPTIONS\".\n\n"

@@ -4,7 +4,6 @@
 #include "tools/report/memory.h"
 #include "tools/report/report_errors.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -336,7 +335,7 @@ static int compare_rows(const void *a, const void *b, void *context)
 
 uint64_t diff_change__error(const double squares[DIFF_SIDES])
 {
-    return (uint64_t)(sqrt(squares[DIFF_A] + squares[DIFF_B]) + 0.5);
+    return report_errors__of_squares(squares[DIFF_A] + squares[DIFF_B]);
 }
 
 struct diff_flat_row *report_diff__flat(const struct report_diff *diff, uint32_t *count)

@@ -2,7 +2,6 @@
 
 #include "tools/report/memory.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,7 +219,7 @@ static int compare_caller(const void *a, const void *b)
 
 static uint64_t error_of(const struct edge_table *table, uint32_t edge, enum edge_part part)
 {
-    return (uint64_t)(sqrt(table->squares[(size_t)edge * EDGE_PARTS + part]) + 0.5);
+    return report_errors__of_squares(table->squares[(size_t)edge * EDGE_PARTS + part]);
 }
 
 static void lay_out(struct report_callers *callers, const struct edge_table *table,

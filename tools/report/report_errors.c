@@ -23,6 +23,16 @@ struct estimate {
 
 const enum report_column report_error_columns[REPORT_ERROR_COLUMNS] = {COLUMN_CPU, COLUMN_WALL};
 
+static uint64_t rounded(double ns)
+{
+    return ns + 0.5 < 0x1p64 ? (uint64_t)(ns + 0.5) : UINT64_MAX;
+}
+
+uint64_t report_errors__of_squares(double sum_of_squares)
+{
+    return rounded(sqrt(sum_of_squares));
+}
+
 /* The error of the part of `amount` that `part` of `whole` samples stand for. */
 static uint64_t error_of_part(uint64_t amount, uint64_t part, uint64_t whole)
 {
@@ -34,7 +44,7 @@ static uint64_t error_of_part(uint64_t amount, uint64_t part, uint64_t whole)
     double centre = (p + Z * Z / (2 * n)) / widening;
     double half = Z / widening * sqrt(p * (1 - p) / n + Z * Z / (4 * n * n));
     double error = fmax(centre + half - p, p - centre + half);
-    return (uint64_t)((double)amount * error + 0.5);
+    return rounded((double)amount * error);
 }
 
 enum report_column report_errors__column(const struct ledger_header *header)
@@ -163,8 +173,8 @@ struct report_errors *report_errors__of_methods(const struct report_model *model
             add_square(&cum[node->method], nodes->cum[i]);
     }
     for (uint32_t i = 0; i < model->method_count; i++) {
-        methods->base[i] = (uint64_t)(sqrt(base[i]) + 0.5);
-        methods->cum[i] = (uint64_t)(sqrt(cum[i]) + 0.5);
+        methods->base[i] = report_errors__of_squares(base[i]);
+        methods->cum[i] = report_errors__of_squares(cum[i]);
     }
     free(base);
     free(cum);

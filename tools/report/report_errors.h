@@ -34,6 +34,10 @@ struct report_errors *report_errors__of_methods(const struct report_model *model
 
 void report_errors__free(struct report_errors *errors);
 
+/* Returns the error of a sum, from the sum of the squares of its parts' errors. UINT64_MAX stands
+ * for what is larger: a damaged ledger may have such times. */
+uint64_t report_errors__of_squares(double sum_of_squares);
+
 /* The column whose times are divided by samples: CPU, or wall if there are only wall samples. */
 enum report_column report_errors__column(const struct ledger_header *header);
 

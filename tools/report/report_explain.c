@@ -5,7 +5,6 @@
 #include "tools/report/report_errors.h"
 
 #include <fnmatch.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -285,7 +284,7 @@ static void add_times(struct search *search, const uint32_t *explained)
             squares[explained[node->method] - 1] += (double)errors->cum[i] * (double)errors->cum[i];
     }
     for (size_t i = 0; i < search->found->count; i++)
-        search->found->all[i].error_ns = (uint64_t)(sqrt(squares[i]) + 0.5);
+        search->found->all[i].error_ns = report_errors__of_squares(squares[i]);
     free(squares);
     report_errors__free(errors);
 }

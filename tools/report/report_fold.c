@@ -2,8 +2,8 @@
 
 #include "tools/report/index_table.h"
 #include "tools/report/memory.h"
+#include "tools/report/report_errors.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -273,7 +273,7 @@ static void fold_samples(struct folding *folding)
     for (uint32_t i = 0; i < folding->count; i++)
         if (folding->merged[i].node.kind == NODE_UNSEEN)
             sums[folding->merged[i].position].seen_ns =
-                (uint64_t)(sqrt(squares[folding->merged[i].position]) + 0.5);
+                report_errors__of_squares(squares[folding->merged[i].position]);
     free(squares);
     free(model->samples);
     model->samples = sums;

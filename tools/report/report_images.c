@@ -3,7 +3,6 @@
 #include "tools/report/memory.h"
 #include "tools/report/report_errors.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,7 +174,7 @@ struct report_images *report_images__new(const struct report_model *model, const
         if (selected[model->nodes[i].thread])
             add_node(&counting, i);
     for (uint32_t i = 0; i < counting.row_count; i++) {
-        counting.rows[i].error = (uint64_t)(sqrt(counting.squares[i]) + 0.5);
+        counting.rows[i].error = report_errors__of_squares(counting.squares[i]);
         if (!is_empty(&counting.rows[i]))
             counting.rows[images->row_count++] = counting.rows[i];
     }

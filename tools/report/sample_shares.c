@@ -53,14 +53,16 @@ bool sample_shares__note(struct loader *loader, uint32_t exact, uint32_t first_s
     return true;
 }
 
-/* By how much a part's time may exceed by chance the time that its samples stand for. */
+/* By how much a part's time may exceed by chance the time that its samples stand for. The part has
+ * no more samples than the whole. */
 static uint64_t chance_ns(const struct seen *part, const struct seen *whole)
 {
     double n = (double)part->samples;
     double p = n / (double)whole->samples;
     double each_ns = (double)whole->seen_ns / (double)whole->samples;
+    double ns = each_ns * (1.96 * sqrt(n * (1 - p)) + 1);
 
-    return (uint64_t)(each_ns * (1.96 * sqrt(n * (1 - p)) + 1));
+    return ns < 0x1p64 ? (uint64_t)ns : UINT64_MAX;
 }
 
 static struct seen *kind_of(struct sampled_group *group, enum report_column column)
@@ -95,8 +97,10 @@ static void find_unseen(struct loader *loader, uint32_t thread, enum report_colu
 
         if (!part->samples)
             continue;
-        whole.samples += part->samples;
-        whole.seen_ns += part->seen_ns;
+        /* No JVM takes so many samples: a damaged ledger, whose numbers have no error. */
+        if (__builtin_add_overflow(whole.samples, part->samples, &whole.samples) ||
+            __builtin_add_overflow(whole.seen_ns, part->seen_ns, &whole.seen_ns))
+            return;
         excess_ns += excess_of(model, group, column);
         of_others_ns -= model->base[column][group->exact];
     }
