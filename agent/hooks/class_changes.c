@@ -2,8 +2,8 @@
 
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/interface_hooks.h"
-#include "agent/hooks/left_alone_classes.h"
 #include "agent/hooks/loaded_classes.h"
+#include "agent/hooks/unhooked_classes.h"
 #include "agent/host/jvmti_event.h"
 
 static void set_event(struct class_hooks *hooks, bool on)
@@ -55,7 +55,7 @@ void class_changes__renew(struct class_hooks *hooks, JNIEnv *jni, const uint32_t
     if (atomic_load(&hooks->wanted)) {
         for (uint32_t i = 0; i < count; i++)
             (void)begin_renewal(hooks, methods[i]);
-        (void)loaded_classes__transform(hooks, jni, is_renewed, left_alone_classes__note_refused,
+        (void)loaded_classes__transform(hooks, jni, is_renewed, unhooked_classes__note_refused,
                                         NULL);
         for (uint32_t i = 0; i < count; i++)
             (void)end_renewal(hooks, methods[i]);
@@ -106,10 +106,10 @@ void class_changes__insert(struct class_hooks *hooks, JNIEnv *jni)
     atomic_store(&hooks->wanted, true);
     set_event(hooks, true);
     if (loaded_classes__transform(hooks, jni, class_hooks__is_to_be_hooked,
-                                  left_alone_classes__note_refused, &listed) > 0 &&
+                                  unhooked_classes__note_refused, &listed) > 0 &&
         hooks->everywhere)
         (void)loaded_classes__transform(hooks, jni, class_hooks__is_to_be_hooked,
-                                        left_alone_classes__note_refused, &listed);
+                                        unhooked_classes__note_refused, &listed);
     listed_classes__release(&listed);
     if (!hooks->everywhere)
         set_event(hooks, false);
@@ -127,7 +127,7 @@ void class_changes__remove(struct class_hooks *hooks, JNIEnv *jni)
         find_lasting(hooks, jni);
     atomic_store(&hooks->wanted, false);
     set_event(hooks, true);
-    (void)loaded_classes__transform(hooks, jni, is_hooked, left_alone_classes__note_refused, NULL);
+    (void)loaded_classes__transform(hooks, jni, is_hooked, unhooked_classes__note_refused, NULL);
     interface_hooks__hold(hooks, jni);
     method_numbers__unmark(&hooks->methods, CLASS_HOOKED);
     set_event(hooks, false);

@@ -4,8 +4,8 @@
 #include "agent/classfile/trivial_method.h"
 #include "agent/hooks/class_listing.h"
 #include "agent/hooks/interface_hooks.h"
-#include "agent/hooks/left_alone_classes.h"
 #include "agent/hooks/left_out_methods.h"
+#include "agent/hooks/unhooked_classes.h"
 #include "agent/host/log.h"
 #include "agent/methods/class_name.h"
 #include "agent/methods/hook_class.h"
@@ -369,7 +369,7 @@ static void hook_starts(struct class_hooks *hooks, JNIEnv *jni)
     if ((*jni)->ExceptionCheck(jni))
         (*jni)->ExceptionClear(jni);
     if (error)
-        left_alone_classes__note_refused(hooks, VIRTUAL_THREAD_CLASS, error);
+        unhooked_classes__note_refused(hooks, VIRTUAL_THREAD_CLASS, error);
 }
 
 void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, bool is_loaded,

@@ -2,7 +2,7 @@
 
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/class_listing.h"
-#include "agent/hooks/left_alone_classes.h"
+#include "agent/hooks/unhooked_classes.h"
 #include "agent/methods/class_name.h"
 #include "agent/methods/hook_class.h"
 
@@ -20,7 +20,7 @@ bool interface_hooks__must_stay(struct class_hooks *hooks, jclass class, const c
         return false;
     if (!known ||
         (!numbered_class__is(known, CLASS_KEPT) && !numbered_class__is(known, CLASS_COUNTED)))
-        left_alone_classes__note(hooks, class, name, UNHOOKED_INTERFACE, CLASS_COUNTED);
+        unhooked_classes__note(hooks, class, name, UNHOOKED_INTERFACE, CLASS_COUNTED);
     return true;
 }
 

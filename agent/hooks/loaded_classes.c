@@ -2,7 +2,7 @@
 
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/interface_hooks.h"
-#include "agent/hooks/left_alone_classes.h"
+#include "agent/hooks/unhooked_classes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static bool must_stay_unhooked(struct class_hooks *hooks, jclass class, const ch
          (known && numbered_class__rewritten_ns(known))))
         return false;
     if (!known || !numbered_class__is(known, CLASS_COUNTED))
-        left_alone_classes__note(hooks, class, name, UNHOOKED_LOOPING, CLASS_COUNTED);
+        unhooked_classes__note(hooks, class, name, UNHOOKED_LOOPING, CLASS_COUNTED);
     noted = method_numbers__find_class(&hooks->methods, name);
     if (noted)
         (void)numbered_class__mark(noted, CLASS_LOOPING);

@@ -194,32 +194,33 @@ static void tally(struct sample_merge *merge, const struct sample *sample)
 {
     const struct named_frames *frames = &merge->room.frames;
     const struct ledger_node *node = ledger__at(merge->ledger, sample->node);
-    struct tallied_sample told = {.thread = sample->thread,
-                                  .seen_ns = sample->seen_ns,
-                                  .walked = merge->room.walked,
-                                  .path = merge->room.path,
-                                  .room = merge->room.standing,
-                                  .is_whole = sample->failure == SAMPLE_IS_WHOLE &&
-                                              !(sample->flags & SAMPLE_IS_PARTIAL) &&
-                                              frames->count < NAMED_FRAMES_MAX};
+    struct tallied_sample tallied = {.thread = sample->thread,
+                                     .seen_ns = sample->seen_ns,
+                                     .walked = merge->room.walked,
+                                     .path = merge->room.path,
+                                     .room = merge->room.standing,
+                                     .is_whole = sample->failure == SAMPLE_IS_WHOLE &&
+                                                 !(sample->flags & SAMPLE_IS_PARTIAL) &&
+                                                 frames->count < NAMED_FRAMES_MAX};
 
-    for (uint32_t i = 0; told.is_whole && i < frames->count; i++) {
-        told.is_whole = !is_hook(&frames->frame[i]);
+    for (uint32_t i = 0; tallied.is_whole && i < frames->count; i++) {
+        tallied.is_whole = !is_hook(&frames->frame[i]);
         if (frames->top_code && i + 1 == frames->top_count)
-            told.inlined = told.walked_count;
-        told.is_compiled |= frames->top_code && i + 1 == frames->top_count && frames->frame[i].java;
+            tallied.inlined = tallied.walked_count;
+        tallied.is_compiled |=
+            frames->top_code && i + 1 == frames->top_count && frames->frame[i].java;
         if (frames->frame[i].java)
-            told.walked[told.walked_count++] = frames->frame[i].java;
+            tallied.walked[tallied.walked_count++] = frames->frame[i].java;
     }
-    for (; told.is_whole && node->parent; node = ledger__at(merge->ledger, node->parent)) {
+    for (; tallied.is_whole && node->parent; node = ledger__at(merge->ledger, node->parent)) {
         struct java_method *method =
             node->method ? frame_names__method_of(&merge->names, node->method) : NULL;
 
-        told.is_whole = told.path_count < NAMED_FRAMES_MAX && (method || !node->method);
-        if (told.is_whole && method)
-            told.path[told.path_count++] = method;
+        tallied.is_whole = tallied.path_count < NAMED_FRAMES_MAX && (method || !node->method);
+        if (tallied.is_whole && method)
+            tallied.path[tallied.path_count++] = method;
     }
-    frame_tallies__add(&merge->tallies, &told);
+    frame_tallies__add(&merge->tallies, &tallied);
 }
 
 static ledger_ref descend(struct sample_merge *merge, ledger_ref node, uint32_t above)
@@ -314,25 +315,26 @@ static ledger_ref node_of(struct sample_merge *merge, const struct sample *sampl
                                                                              : sample->node;
 }
 
-/* `sample` has the frames, `told` all other facts, as brought up to date since. */
-static void read_frames(struct sample_merge *merge, const struct sample *told,
+/* `sample` has the frames. `facts` is a copy without them, whose thread and node were brought up to
+ * date since. */
+static void read_frames(struct sample_merge *merge, const struct sample *facts,
                         const struct sample *sample, bool is_virtual)
 {
     struct named_frames *frames = &merge->room.frames;
 
     frame_names__read(&merge->names, sample, is_virtual, frames);
-    if (told->thread && told->flags & SAMPLE_IS_PARTIAL)
-        virtual_stacks__complete(&merge->stacks, &merge->names, told, frames);
-    else if (told->thread && is_virtual && told->failure == SAMPLE_IS_WHOLE)
-        virtual_stacks__note_sampled(&merge->stacks, told, frames);
+    if (facts->thread && facts->flags & SAMPLE_IS_PARTIAL)
+        virtual_stacks__complete(&merge->stacks, &merge->names, facts, frames);
+    else if (facts->thread && is_virtual && facts->failure == SAMPLE_IS_WHOLE)
+        virtual_stacks__note_sampled(&merge->stacks, facts, frames);
 }
 
 void sample_merge__add(void *context, const struct sample *sample)
 {
     struct sample_merge *merge = context;
     struct ledger_header *header = merge->ledger->header;
-    struct sample told = *sample; /* but for its frames */
-    struct ledger_thread *thread = row_of(merge, &told);
+    struct sample facts = *sample; /* but for its frames */
+    struct ledger_thread *thread = row_of(merge, &facts);
 
     if (sample->flags & SAMPLE_IS_STACK) {
         virtual_stacks__note_recorded(&merge->stacks, sample);
@@ -346,12 +348,12 @@ void sample_merge__add(void *context, const struct sample *sample)
         ledger__count(&header->homeless_samples, 1);
     } else {
         compiled_code__tidy(merge->names.code);
-        find_node(merge, &told, thread);
-        read_frames(merge, &told, sample, thread->kind == THREAD_VIRTUAL);
-        if (tells_position(&told) && !(told.flags & SAMPLE_IS_WALL) && !is_folded(merge, &told))
-            tally(merge, &told);
+        find_node(merge, &facts, thread);
+        read_frames(merge, &facts, sample, thread->kind == THREAD_VIRTUAL);
+        if (tells_position(&facts) && !(facts.flags & SAMPLE_IS_WALL) && !is_folded(merge, &facts))
+            tally(merge, &facts);
         merge->positions.threads = merge->threads;
-        add_below(merge, sample, thread, node_of(merge, &told, thread));
+        add_below(merge, sample, thread, node_of(merge, &facts, thread));
         thread->moded_cpu_ns += sample->modes.cpu_ns;
         thread->moded_system_ns += sample->modes.system_ns;
     }

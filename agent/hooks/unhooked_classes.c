@@ -1,4 +1,4 @@
-#include "agent/hooks/left_alone_classes.h"
+#include "agent/hooks/unhooked_classes.h"
 
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/class_listing.h"
@@ -44,8 +44,8 @@ static void list_method(jvmtiEnv *jvmti, jmethodID method, enum unhooked_reason 
 }
 
 /* The ledger says so if there is anything that hooks could be in. */
-void left_alone_classes__note(struct class_hooks *hooks, jclass class, const char *name,
-                              enum unhooked_reason reason, enum class_mark mark)
+void unhooked_classes__note(struct class_hooks *hooks, jclass class, const char *name,
+                            enum unhooked_reason reason, enum class_mark mark)
 {
     jvmtiEnv *jvmti = hooks->jvmti;
     struct class_listing listing = {0};
@@ -62,7 +62,7 @@ void left_alone_classes__note(struct class_hooks *hooks, jclass class, const cha
     class_listing__release(&listing);
 }
 
-void left_alone_classes__note_refused(struct class_hooks *hooks, const char *name, jvmtiError error)
+void unhooked_classes__note_refused(struct class_hooks *hooks, const char *name, jvmtiError error)
 {
     const struct class_listing nothing = {0};
 
