@@ -59,7 +59,7 @@ static void leave_out_lasting(struct hook_renewal *renewal, JNIEnv *jni)
         quota->weight = 0;
         hook_quotas__favour(quota, false);
     }
-    log__line(LOG_DEBUG, "%u methods are in classes whose calls last", renewal->count - count);
+    log__line(LOG_DEBUG, "%u methods stay off: a loop of their class runs", renewal->count - count);
     renewal->count = count;
     lasting_calls__release(&calls);
 }
@@ -242,7 +242,7 @@ static bool may_change(const struct hook_renewal *renewal, const struct numbered
            now_ns - numbered_class__rewritten_ns(class) > LOADED_NS;
 }
 
-/* Is it heavy, and beyond what there is room for? */
+/* True if the method is a heavy one that there is no room for. */
 static bool is_beyond(const struct candidates *candidates, uint32_t method)
 {
     for (uint32_t i = candidates->room; i < candidates->heavy; i++)

@@ -208,7 +208,8 @@ static void drop_info(const struct java_threads *threads, JNIEnv *jni, jvmtiThre
         (*jni)->DeleteLocalRef(jni, info->context_class_loader);
 }
 
-/* What is known of a thread; info is to be dropped afterwards. False if it is over. */
+/* Reads what JVMTI knows of a thread; the caller drops info afterwards. False: the thread has
+ * ended. */
 static bool learn(struct java_threads *threads, JNIEnv *jni, jthread thread, jvmtiThreadInfo *info,
                   struct java_thread_facts *facts)
 {
@@ -285,7 +286,7 @@ void thread_events__end(struct java_threads *threads, JNIEnv *jni, jthread threa
     kernel_thread__end_java(mine);
 }
 
-/* Is the current thread a virtual one, mounted on the carrier that this kernel thread is? */
+/* True if the current Java thread is a virtual thread, mounted on this kernel thread. */
 static bool is_virtual(const struct java_threads *threads, JNIEnv *jni, jthread thread)
 {
     return threads->virtual_thread_class &&
