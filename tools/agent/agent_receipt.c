@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RECEIPT_BYTES 65536u
-
 bool agent_receipt__open(struct agent_receipt *receipt)
 {
     snprintf(receipt->path, sizeof(receipt->path), "/tmp/.treadle-run-XXXXXX");
@@ -20,22 +18,27 @@ bool agent_receipt__open(struct agent_receipt *receipt)
 /* Every word of an agent is a line with a blank at its end. */
 static bool has_line(const struct agent_receipt *receipt, const char *word)
 {
-    char text[RECEIPT_BYTES] = "\n", line[32];
-    ssize_t length = pread(receipt->fd, text + 1, sizeof(text) - 2, 0);
+    FILE *file = fopen(receipt->path, "re");
+    size_t room = 0, length = strlen(word);
+    char *line = NULL;
+    bool found = false;
 
-    text[length > 0 ? length + 1 : 1] = '\0';
-    snprintf(line, sizeof(line), "\n%s ", word);
-    return strstr(text, line) != NULL;
+    while (file && !found && getline(&line, &room, file) > 0)
+        found = strncmp(line, word, length) == 0;
+    free(line);
+    if (file)
+        fclose(file);
+    return found;
 }
 
 bool agent_receipt__is_signed(const struct agent_receipt *receipt)
 {
-    return has_line(receipt, "profiling");
+    return has_line(receipt, "profiling ");
 }
 
 bool agent_receipt__lacks_snapshot(const struct agent_receipt *receipt)
 {
-    return has_line(receipt, "unwritten");
+    return has_line(receipt, "unwritten ");
 }
 
 void agent_receipt__close(struct agent_receipt *receipt)
