@@ -35,8 +35,7 @@ static const struct argp_option method_options[] = {
      "the time between two samples: 100us to 1s (default 10ms)", 0},
     {"sample-clock", KEY_SAMPLE_CLOCK, "KIND", 0,
      "what asks for samples of CPU time: timer, perf or auto (default auto: timers for intervals "
-     "of "
-     "two ticks of the kernel or more, perf events for shorter ones)",
+     "of two ticks of the kernel or more, perf events for shorter ones)",
      0},
     {"recursion", KEY_RECURSION, "N", 0,
      "how many levels of a method on a path are kept apart, 1 to 16, or all; deeper levels are "
