@@ -13,7 +13,7 @@
 #include <strings.h>
 
 #define MAX_MEM_LEAST   (1ull << 20)
-#define MAX_MEM_DEFAULT (256ull << 20)
+#define MAX_MEM_DEFAULT (64ull << 20)
 #define MAX_MEM_MOST    (16ull << 30)
 
 /* What is said of a bad value. */

@@ -21,7 +21,9 @@
 #define SAMPLE_INTERVAL_NS_LEAST   100000u
 #define SAMPLE_INTERVAL_NS_MOST    1000000000u
 
-#define RECURSION_DEFAULT 2u
+/* One level is the calling context tree of [G. Ammons, T. Ball, J. R. Larus: Exploiting Hardware
+ * Performance Counters with Flow and Context Sensitive Profiling, PLDI 1997]. */
+#define RECURSION_DEFAULT 1u
 
 struct agent_options {
     char *file;     /* pattern of snapshots' paths; see snapshot__path */

@@ -38,8 +38,8 @@ static const struct argp_option method_options[] = {
      "of two ticks of the kernel or more, perf events for shorter ones)",
      0},
     {"recursion", KEY_RECURSION, "N", 0,
-     "how many levels of a method on a path are kept apart, 1 to 16, or all; deeper levels are "
-     "added to the last one",
+     "how many levels of a method on a path are kept apart, 1 to 16, or all (default 1); deeper "
+     "levels are added to the last one",
      0},
     {0},
 };
@@ -61,7 +61,7 @@ static const struct argp_option ledger_options[] = {
     {"metrics", KEY_METRICS, "LIST", 0, "what to charge: switches,faults,io,delay,... or all", 0},
     {"clock", KEY_CLOCK, "KIND", 0,
      "the kernel clock: rseq, perf or plain instead of what the self-test chooses", 0},
-    {"max-mem", KEY_MAX_MEM, "SIZE", 0, "the ledger's largest size, such as 256M", 0},
+    {"max-mem", KEY_MAX_MEM, "SIZE", 0, "the ledger's largest size (default 64M)", 0},
     {"log", KEY_LOG, "LEVEL", 0, "what the agent says: error, warn, info or debug", 0},
     {"option", 'O', "KEY=VALUE", 0, "any option of the agent; may be given again", 0},
     {0},
