@@ -16,9 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So much of the ledger's bound may be spent on names beside it. */
-#define NAMES_PART 4u
-
 /* What becomes of one class that is looked at. */
 struct class_look {
     struct class_hooks *hooks;
@@ -104,7 +101,7 @@ int class_hooks__begin(struct class_hooks *hooks, JNIEnv *jni,
 
     pthread_rwlock_init(&hooks->filter_lock, NULL);
     pthread_mutex_init(&hooks->change_lock, NULL);
-    method_numbers__init(&hooks->methods, hooks->max_mem / NAMES_PART);
+    method_numbers__init(&hooks->methods, hooks->max_mem);
     hooks->methods.generated = hooks->generated;
     begin_counting(hooks);
     hooks->platform_loader = find_platform_loader(jni);

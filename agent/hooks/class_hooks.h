@@ -39,7 +39,7 @@ struct class_hooks {
     const struct plan *plan; /* or NULL */
     struct generated_names *generated;
     struct own_cost *own_cost;
-    uint64_t max_mem; /* the ledger's bound */
+    uint64_t max_mem; /* the ledger's bound, and that of the methods' names beside it */
     bool everywhere;  /* else hooks only in the JDK's class of virtual threads, for their starts */
     bool has_virtual_threads;
 
