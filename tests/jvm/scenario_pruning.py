@@ -2,6 +2,7 @@
 its calls, and what is hot has its own node though it comes late. So has a thread that begins when all is taken. A JVM
 that is killed meanwhile leaves a ledger with all calls."""
 
+import os
 import random
 import re
 import time
@@ -11,7 +12,7 @@ import sampled
 
 PATHS, DEPTH, HOT_EACH = 8 ** 5, 5, 8
 ROUNDS = 2
-KILLS = 1
+KILLS = int(os.environ.get("TREADLE_KILLS", "1"))
 
 
 def pruning(test):

@@ -5,6 +5,7 @@
 #include "native/snapshot/snapshot.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -12,6 +13,13 @@
 
 #define KILLS  100u
 #define COPIES 40u
+
+/* How many, unless the environment says so many. */
+static unsigned rounds_of(const char *variable, unsigned usual)
+{
+    const char *given = getenv(variable);
+    return given ? (unsigned)strtoul(given, NULL, 10) : usual;
+}
 
 /* In a child: makes calls for ever, and says how many, before and after each. */
 struct shared {
@@ -59,8 +67,8 @@ static void a_kill_leaves_all(void **state)
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(shared, MAP_FAILED);
     struct story story = {.seed = 99};
-    unsigned interrupted = 0;
-    for (unsigned round = 0; round < KILLS; round++) {
+    unsigned interrupted = 0, kills = rounds_of("TREADLE_KILLS", KILLS);
+    for (unsigned round = 0; round < kills; round++) {
         struct java_world *world = make(256 * KIB);
         struct ledger copy;
         *shared = (struct shared){0};
@@ -83,7 +91,7 @@ static void a_kill_leaves_all(void **state)
         ledger__close(&copy);
         kernel_thread__end(&mine);
     }
-    print_message("%u of %u kills came in the middle of a move\n", interrupted, KILLS);
+    print_message("%u of %u kills came in the middle of a move\n", interrupted, kills);
 }
 
 static uint64_t copied_calls(const struct java_world *world)
@@ -116,9 +124,10 @@ static void a_reader_beside_sees_all_once(void **state)
         play_for_ever(shared, true);
         _exit(1);
     }
+    unsigned copies = rounds_of("TREADLE_COPIES", COPIES);
     while (__atomic_load_n(&shared->foldings, __ATOMIC_RELAXED) < 100)
         (void)usleep(100);
-    for (unsigned round = 0; round < COPIES; round++) {
+    for (unsigned round = 0; round < copies; round++) {
         uint64_t least = __atomic_load_n(&shared->ended, __ATOMIC_SEQ_CST);
         uint64_t calls = copied_calls(world);
         uint64_t most = __atomic_load_n(&shared->begun, __ATOMIC_SEQ_CST);
@@ -128,7 +137,7 @@ static void a_reader_beside_sees_all_once(void **state)
     uint64_t foldings = __atomic_load_n(&shared->foldings, __ATOMIC_RELAXED);
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    print_message("%u copies beside %llu foldings\n", COPIES, (unsigned long long)foldings);
+    print_message("%u copies beside %llu foldings\n", copies, (unsigned long long)foldings);
     kernel_thread__end(&mine);
 }
 
