@@ -17,7 +17,7 @@ PATHS = BASE ** LEVELS
 CONTEXTS = sum(BASE ** level for level in range(1, LEVELS + 1))
 # x -> (FACTOR x + STEP) mod PATHS reaches every path: Hull and Dobell, Random number generators, SIAM Review 4 (1962).
 FACTOR, STEP = 3_141_581, 2_718_281
-MARKS = 10
+MARKS_MOST = 10
 
 
 def main():
@@ -29,7 +29,7 @@ def main():
     parser.add_argument("--max-mem", default="32M")
     parser.add_argument("--calls", type=int, default=1_000_000_000)
     options = parser.parse_args()
-    rounds = -(-options.calls // (MARKS * PATHS * LEVELS)) * MARKS
+    rounds = -(-options.calls // (PATHS * LEVELS))
     print(f"{machine.facts()}; {rounds * PATHS * LEVELS:,} calls, {CONTEXTS:,} contexts, max-mem={options.max_mem}")
     for jdk in options.jdk:
         with tempfile.TemporaryDirectory(prefix="treadle-bench-") as scratch:
@@ -81,18 +81,24 @@ public class ManyContexts {{
 
 
 def marks(jdk, scratch, agent, rounds):
-    """Of each tenth: its seconds, and resident memory and ledger at its end."""
+    """Of each part of the calls: its seconds, and resident memory and ledger at its end."""
+    parts = parts_of(rounds)
     led = LedProgram([jdk / "bin/java", "-Xmx64m", *agent, "-cp", scratch, "ManyContexts"])
     rows = []
-    for _ in range(MARKS):
-        seconds = int(led.ask(str(rounds // MARKS))) / 1e9
+    for _ in range(parts):
+        seconds = int(led.ask(str(rounds // parts))) / 1e9
         rows.append((seconds, led.resident_bytes(), sum(path.stat().st_blocks * 512 for path in scratch.glob("*.live"))))
     led.end()
     return rows
 
 
+def parts_of(rounds):
+    """The most equal parts."""
+    return max(parts for parts in range(1, MARKS_MOST + 1) if rounds % parts == 0)
+
+
 def print_marks(what, rows):
-    print(f"  {what}, each tenth of the calls; in all {sum(seconds for seconds, _, _ in rows):.1f} s")
+    print(f"  {what}, equal parts of the calls; in all {sum(seconds for seconds, _, _ in rows):.1f} s")
     print(f"    {'time':8}" + "".join(f"{seconds:9.1f} s  " for seconds, _, _ in rows))
     print(f"    {'RSS':8}" + "".join(f"{rss / 2**20:8.1f} MiB" for _, rss, _ in rows))
     if any(ledger for _, _, ledger in rows):
@@ -106,7 +112,7 @@ def print_calls(options, scratch, rounds):
 
     calls = {m["method"]: m["calls"] for m in view("flat")["methods"]}
     expected = {f"m{level}{d}": rounds * PATHS // BASE for level in range(LEVELS) for d in range(BASE)}
-    expected |= {"below": rounds * PATHS, "walk": MARKS, "main": 1}
+    expected |= {"below": rounds * PATHS, "walk": parts_of(rounds), "main": 1}
     wrong = {name: calls.get(name) for name, count in expected.items() if calls.get(name) != count}
     main_row = next(t for t in view("tree", "--top", "1")["threads"] if t["name"] == "main")
     print(f"  methods with exactly their calls: {len(expected) - len(wrong)} of {len(expected)}"
