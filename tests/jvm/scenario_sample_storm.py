@@ -12,7 +12,7 @@ import sampled
 from running import running
 
 SAMPLES = int(os.environ.get("TREADLE_STORM_SAMPLES", "0"))
-ROUNDS = 10 if not SAMPLES else 150  # of the program
+ROUNDS = 4 if not SAMPLES else 150  # of the program
 START_STOPS = 10 if not SAMPLES else 100
 FEW = 500  # samples of which one or another may be anything
 LOST_MOST = 20  # walks that may fail in so few
@@ -58,7 +58,7 @@ def storm(test):
     flags = [flags for flags in JVM if is_known(test, flags)]
     while True:
         for some in flags:
-            rounds = ROUNDS // 5 if "-Xint" in some or "-Xcomp" in some else ROUNDS
+            rounds = ROUNDS // 4 if "-Xint" in some or "-Xcomp" in some else ROUNDS
             likely(test, run, totals, some, "Storm", max(1, rounds))
         likely(test, run, totals, ("-Xmx64m",), "Everything")
         likely(test, run, totals, ("-Xmx64m",), "ManyClasses")
