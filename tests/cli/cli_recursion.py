@@ -23,7 +23,7 @@ class Recursion(bench.Bench):
         text = self.treadle("report", "folded.ledger", "--view", "tree")
         self.assertIn("demo.Main.fib [levels 1-2]\n", text)
         self.assertEqual(text.count("[levels"), 1)
-        self.assertIn("recursion folded from level 1 on", self.treadle("report", "folded.ledger"))
+        self.assertIn("levels of recursion kept apart: 2\n", self.treadle("report", "folded.ledger"))
         whole = self.treadle("report", "whole.ledger", "--view", "tree")
         self.assertNotIn("[levels", whole)
         self.assertNotIn("recursion", self.treadle("report", "whole.ledger"))

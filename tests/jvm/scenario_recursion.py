@@ -132,7 +132,7 @@ def check_marks(test):
     """What the text says of a folded node, and CSV."""
     text = test.text_report(test.ledger, "--view", "tree").out
     test.check("SelfRecursion.fib [levels 1-14]\n" in text, text)
-    test.check("recursion folded from level 1 on" in test.text_report(test.ledger).out, "the head of the report")
+    test.check("levels of recursion kept apart: 2\n" in test.text_report(test.ledger).out, "the head of the report")
     rows = list(csv.DictReader(test.text_report(test.ledger, "--view", "tree", "--csv").out.splitlines()))
     have = [(row["recursion"], row["recursion_max"]) for row in rows if "fib" in row["method"]]
     test.check(have == [("0", "0"), ("1", "14")], f"CSV: {have}")

@@ -180,8 +180,7 @@ static void events_line(const struct view *view)
             header->event_mode <= LEDGER_EVENTS_INSTRUMENT ? how[header->event_mode] : "");
     fprintf(view->screen.out, "; gaps go to the %s thread", header->reuse_new ? "new" : "previous");
     if (header->recursion)
-        fprintf(view->screen.out, "; recursion folded from level %" PRIu32 " on",
-                header->recursion - 1);
+        fprintf(view->screen.out, "; levels of recursion kept apart: %" PRIu32, header->recursion);
     fputc('\n', view->screen.out);
 }
 
