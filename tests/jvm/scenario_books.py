@@ -10,7 +10,7 @@ FILES = ("AbstractCollection", "AbstractList", "ArrayDeque", "BitSet", "Objects"
 def books(test):
     javac.extract(test, FILES)
     plain = javac.compile_into(test, "plain", FILES)
-    traced = javac.compile_into(test, "traced", FILES, agent=test.agent_option())
+    traced = javac.compile_into(test, "traced", FILES, agent=test.agent_option(max_mem="256M"))
     test.same_for_user(plain, traced)
     test.check(plain.status == 0, f"javac: {plain.err}")
     test.check(javac.classes_in(test, "plain") == javac.classes_in(test, "traced"),
