@@ -84,7 +84,7 @@ def compiler(test):
     plain = javac.compile_into(test, "plain", JAVAC_FILES)
     test.check(plain.status == 0, f"javac: {plain.err}")
     traced = javac.compile_into(test, "traced", JAVAC_FILES,
-                                agent=test.agent_option(events="instrument", include="*"))
+                                agent=test.agent_option(events="instrument", include="*", max_mem="256M"))
     test.same_for_user(plain, traced, "javac")
     test.check(javac.classes_in(test, "plain") == javac.classes_in(test, "traced"),
                "javac: the classes differ")
