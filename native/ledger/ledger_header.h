@@ -19,6 +19,7 @@ enum ledger_metric_source {
     SOURCE_SCHEDSTAT, /* /proc/.../task/TID/schedstat */
     SOURCE_TASKSTATS, /* generic netlink, TASKSTATS */
     SOURCE_JVM,       /* what the JVM reports */
+    SOURCE_WAITS,     /* the JVM's events of waits, and wrappers of its natives that wait */
     SOURCE_COUNT,
 };
 

@@ -32,11 +32,20 @@ enum ledger_metric {
     METRIC_COMPACT_DELAY,
     METRIC_WRITE_PROTECT_DELAY,
     METRIC_INTERRUPT_DELAY,
-    METRIC_PINNED, /* virtual threads: how often the thread blocked its carrier */
+    METRIC_PINNED,       /* virtual threads: how often the thread blocked its carrier */
+    METRIC_MONITOR_WAIT, /* ns of wait_ns whose reason is known, as all below; see
+                            native/thread/wait_bracket.h */
+    METRIC_OBJECT_WAIT,
+    METRIC_PARK,
+    METRIC_SLEEP,
     METRIC_COUNT,
 };
 
 #define LEDGER_METRIC_SLOTS 31u
+
+#define LEDGER_WAIT_METRICS                                                                        \
+    (UINT64_C(1) << METRIC_MONITOR_WAIT | UINT64_C(1) << METRIC_OBJECT_WAIT |                      \
+     UINT64_C(1) << METRIC_PARK | UINT64_C(1) << METRIC_SLEEP)
 
 enum ledger_node_kind {
     NODE_ROOT = 1,    /* the thread node: no method */

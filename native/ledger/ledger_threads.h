@@ -80,7 +80,9 @@ struct ledger_thread {
     int32_t tids[LEDGER_THREAD_TIDS]; /* the first LEDGER_THREAD_TIDS kernel threads that ran the
                                          thread */
     uint32_t latest_name_hash;        /* hash of the newest name if rename_count is not 0 */
-    uint32_t unsure;                  /* of a virtual thread; see call_tree.h */
+    uint16_t unsure;                  /* of a virtual thread; see call_tree.h */
+    uint16_t wait_reason; /* enum ledger_metric while the thread waits for a known reason;
+                             else 0; see native/thread/wait_bracket.h */
     ledger_ref
         group_name;   /* of a thread without a name: the name of its group when folded; else none */
     uint64_t members; /* of a group: how many threads were folded into it */
@@ -180,6 +182,15 @@ _Static_assert(sizeof(struct ledger_rename) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_thread) % LEDGER_CELL_BYTES == 0, "whole cells");
 _Static_assert(sizeof(struct ledger_kernel_thread) % LEDGER_CELL_BYTES == 0, "whole cells");
 _Static_assert(sizeof(struct ledger_unprofiled) % LEDGER_CELL_BYTES == 0, "whole cells");
+
+/* The metric of the reason for which the thread waits; 0: it does not wait, or the reason is not
+ * known. */
+static inline unsigned ledger_thread__wait_reason(const struct ledger_thread *thread)
+{
+    unsigned reason = __atomic_load_n(&thread->wait_reason, __ATOMIC_RELAXED);
+
+    return reason < LEDGER_METRIC_SLOTS && LEDGER_WAIT_METRICS >> reason & 1 ? reason : 0;
+}
 
 /* The time at which the kernel thread was last charged. */
 static inline uint64_t ledger_kernel_thread__last_ns(const struct ledger_kernel_thread *record)

@@ -62,6 +62,14 @@ static const struct kernel_metric metrics[METRIC_COUNT] = {
                                 "time that interrupts took from the thread"},
     [METRIC_PINNED] = {METRIC_PINNED, "pinned", "pinned", "pinned", UNIT_COUNT, SOURCE_JVM,
                        "times a virtual thread was to leave its carrier, and blocked it instead"},
+    [METRIC_MONITOR_WAIT] = {METRIC_MONITOR_WAIT, "monitor_wait", "waits", "monitor", UNIT_NS,
+                             SOURCE_WAITS, "time blocked at the entry of a contended monitor"},
+    [METRIC_OBJECT_WAIT] = {METRIC_OBJECT_WAIT, "object_wait", "waits", "obj wait", UNIT_NS,
+                            SOURCE_WAITS, "time in Object.wait"},
+    [METRIC_PARK] = {METRIC_PARK, "park", "waits", "park", UNIT_NS, SOURCE_WAITS,
+                     "time parked, as by LockSupport.park"},
+    [METRIC_SLEEP] = {METRIC_SLEEP, "sleep", "waits", "sleep", UNIT_NS, SOURCE_WAITS,
+                      "time in Thread.sleep"},
 };
 
 static const struct kernel_metric_source sources[SOURCE_COUNT] = {
@@ -93,6 +101,8 @@ static const struct kernel_metric_source sources[SOURCE_COUNT] = {
                           "CAP_NET_ADMIN (in a container: of the host), and sysctl "
                           "kernel.task_delayacct=1 before the JVM starts"},
     [SOURCE_JVM] = {SOURCE_JVM, "the JVM", BIT(METRIC_PINNED), 0, false, "JDK 21 or later"},
+    [SOURCE_WAITS] = {SOURCE_WAITS, "the JVM's waits", LEDGER_WAIT_METRICS, 0, false,
+                      "waits=on, which is the default"},
 };
 
 static const char group_names[] = "cpu,wall,switches,faults,blocks,io,delay,taskstats,all";
@@ -105,6 +115,12 @@ const struct kernel_metric *kernel_metric__get(enum ledger_metric id)
 const struct kernel_metric_source *kernel_metric_source__get(enum ledger_metric_source id)
 {
     return &sources[id];
+}
+
+/* The JVM's metrics are counted where it tells of them, not read. */
+static bool is_read(enum ledger_metric_source source)
+{
+    return source != SOURCE_JVM && source != SOURCE_WAITS;
 }
 
 static bool is_name(const char *constant, const char *name, size_t length)
@@ -120,7 +136,7 @@ uint64_t kernel_metrics__bits(const char *name, size_t length, bool *known)
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         const struct kernel_metric *metric = &metrics[i];
 
-        if (metric->source == SOURCE_JVM)
+        if (!is_read(metric->source))
             continue;
         if (all || is_name(metric->group, name, length) || is_name(metric->name, name, length))
             bits |= BIT(metric->id);
@@ -187,7 +203,7 @@ uint64_t kernel_metrics__probe(int32_t error[SOURCE_COUNT])
 
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         error[i] = i == SOURCE_CLOCK ? probe_clock() : 0;
-        if (i == SOURCE_CLOCK || i == SOURCE_JVM)
+        if (i == SOURCE_CLOCK || !is_read((enum ledger_metric_source)i))
             continue;
         uint64_t bits = 0;
         error[i] = probe_source(&sources[i], &bits);

@@ -64,11 +64,12 @@ const char *kernel_metrics__groups(void);
 
 /*
  * Finds out which metrics this machine and these privileges give for threads of this process.
- * SOURCE_JVM is not covered: its metrics do not depend on the machine. Fills error[SOURCE_COUNT]
- * with 0 or with the errno that says why a source does not work. Returns the bits of the metrics
- * that work. A metric that the kernel has but does not account counts as missing, with ENODATA:
- * taskstats with kernel.task_delayacct=0, schedstat without scheduler information. Opens and closes
- * what it needs, from the descriptors that metric_reader__open may use; not for hooks.
+ * SOURCE_JVM and SOURCE_WAITS are not covered: their metrics do not depend on the machine. Fills
+ * error[SOURCE_COUNT] with 0 or with the errno that says why a source does not work. Returns the
+ * bits of the metrics that work. A metric that the kernel has but does not account counts as
+ * missing, with ENODATA: taskstats with kernel.task_delayacct=0, schedstat without scheduler
+ * information. Opens and closes what it needs, from the descriptors that metric_reader__open may
+ * use; not for hooks.
  */
 uint64_t kernel_metrics__probe(int32_t error[SOURCE_COUNT]);
 

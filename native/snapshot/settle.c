@@ -294,6 +294,40 @@ static void share_rests_of_carriers(const struct settlement *settlement,
                 (uint64_t)((unsigned __int128)accounts[i].rest_ns * lacking_ns / rests_ns);
 }
 
+/* A node's side record, made if need be. NULL: there is no room. */
+static struct ledger_side *side_of(struct ledger *copy, struct ledger_node *node)
+{
+    struct ledger_side *side;
+
+    if (!node->side) {
+        ledger_ref ref = ledger__take_shared(copy, LEDGER_SIDES, sizeof(*side) / LEDGER_CELL_BYTES);
+
+        if (!ref) {
+            copy->header->dropped_side_values++;
+            return NULL;
+        }
+        side = ledger__at(copy, ref);
+        side->node = ledger__ref(copy, node);
+        node->side = ref;
+    }
+    return ledger__at(copy, node->side);
+}
+
+/* Charges a wait to the node, and to its reason if that is known. */
+static void add_wait(struct ledger *copy, struct ledger_thread *thread, struct ledger_node *node,
+                     uint64_t waited_ns)
+{
+    unsigned reason = ledger_thread__wait_reason(thread);
+    struct ledger_side *side = reason && waited_ns ? side_of(copy, node) : NULL;
+
+    node->wait_ns += waited_ns;
+    ledger__touch(copy, node);
+    if (!side)
+        return;
+    side->value[reason] += waited_ns;
+    thread->totals[reason] += waited_ns;
+}
+
 /* Charges the rest to the node. For a platform thread the tree and the rest together are what the
  * kernel says since the thread started to run; so are they for all carriers and virtual threads
  * together. */
@@ -305,18 +339,20 @@ static void close_account(const struct settlement *settlement, const struct open
     struct ledger_thread *thread = ledger__at(settlement->copy, record->thread);
     uint64_t last_ns = ledger_kernel_thread__last_ns(record) + header->unprofiled_wall_ns -
                        record->unprofiled_wall_ns;
+    uint64_t wall_ns = now_ns > last_ns ? now_ns - last_ns : 0;
 
     if (!account->is_read)
         return;
     record->charged_cpu_ns =
         account->known_ns > record->kernel_cpu_ns ? account->known_ns : record->kernel_cpu_ns;
     account->node->cpu_ns += account->rest_ns;
-    account->node->wait_ns -= account->rest_ns;
     if (!record->carries)
         thread->left_cpu_ns = record->charged_cpu_ns - record->before_cpu_ns;
-    if (now_ns > last_ns)
-        account->node->wait_ns += now_ns - last_ns;
-    ledger__touch(settlement->copy, account->node);
+    /* The clocks of different threads are not read at one moment: the CPU time may be the longer
+     * one. */
+    account->node->wait_ns -= account->rest_ns > wall_ns ? account->rest_ns - wall_ns : 0;
+    add_wait(settlement->copy, thread, account->node,
+             wall_ns > account->rest_ns ? wall_ns - account->rest_ns : 0);
 }
 
 /* Charges the wait of virtual threads that are not mounted to the nodes at which they were
@@ -336,11 +372,10 @@ static void settle_parked(const struct settlement *settlement, uint64_t now_ns)
             !thread->current)
             continue;
         node = ledger__at(copy, thread->current);
-        node->wait_ns += now_ns - since_ns;
+        add_wait(copy, thread, node, now_ns - since_ns);
         thread->parked_ns += now_ns - since_ns;
         thread->unmounted_ns = now_ns;
         thread->unprofiled_wall_ns = copy->header->unprofiled_wall_ns;
-        ledger__touch(copy, node);
     }
 }
 

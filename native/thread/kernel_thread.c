@@ -2,6 +2,7 @@
 
 #include "native/metrics/kernel_metrics.h"
 #include "native/metrics/task_status.h"
+#include "native/thread/wait_bracket.h"
 
 #include <errno.h>
 #include <string.h>
@@ -208,6 +209,7 @@ static int start_java(struct kernel_thread *kernel_thread, const struct java_thr
     if (reused && !kernel_thread->idle) {
         kernel_thread->thread->end_ns = ledger_time__now_ns(&kernel_thread->setup->time);
         kernel_thread->thread->flags |= THREAD_TERMINATED;
+        wait_bracket__forget(kernel_thread->thread);
     }
     ref = kernel_thread__add_thread(kernel_thread, facts);
     if (!ref) {
@@ -262,6 +264,7 @@ static void end_java(struct kernel_thread *kernel_thread)
     kernel_thread->idle = true;
     kernel_thread->epoch = EPOCH_NONE;
     thread->end_ns = ledger_kernel_thread__last_ns(kernel_thread->record);
+    wait_bracket__forget(thread);
     __atomic_store_n(&thread->flags, thread->flags | THREAD_TERMINATED, __ATOMIC_RELEASE);
     gap = call_tree__add_plain_node(&kernel_thread->tree, thread->root, NODE_GAP);
     call_tree__go_to(&kernel_thread->tree, gap ? gap : thread->root, 0);

@@ -298,6 +298,10 @@ void kernel_thread__count(struct kernel_thread *kernel_thread, enum ledger_metri
  * if they can have changed. */
 void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread);
 
+/* Charges, and looks at the kernel's clock unless the last look is too recent to be worth it. For
+ * where another thread, or a wait, comes next: see kernel_thread_charge.c. */
+void kernel_thread__charge_checked(struct kernel_thread *kernel_thread);
+
 /* Charges the time that pruning took in this event to the thread's root: charged to the context
  * that was entered, it would make that context look warm. */
 void kernel_thread__charge_pruning(struct kernel_thread *kernel_thread);

@@ -4,62 +4,24 @@
 #include "native/metrics/metric_bits.h"
 #include "native/metrics/metric_reader.h"
 #include "native/metrics/task_status.h"
-#include "native/thread/kernel_thread.h"
-#include "native/tree/folded_calls.h"
+#include "native/thread/side_metrics.h"
+#include "native/thread/wait_bracket.h"
 
 #include <unistd.h>
 
 /* Where the clock cannot see switches, a longer wait counts as one, and the metrics are read. */
 #define PLAIN_WAIT_NS 20000u
 
+/* Between two looks at the kernel's own clock too much time may be charged (interrupts, stolen
+ * time). The excess is taken back at the next look, from the thread that runs then, and it becomes
+ * a part of the wait that the thread is in. So a look comes before another thread does, and before
+ * a wait. It does not if the last look is more recent than this: the excess is then worth less than
+ * a look. */
+#define UNCHECKED_NS 50000u
+
 static const struct ledger_unprofiled *unprofiled_of(const struct kernel_thread *kernel_thread)
 {
     return __atomic_load_n(&kernel_thread->unprofiled, __ATOMIC_ACQUIRE);
-}
-
-/* A node's side record, made if need be. NULL: there is no room. */
-static struct ledger_side *side_of(struct call_tree *tree, struct ledger_node *node)
-{
-    ledger_ref ref = node->side;
-    struct ledger_side *side;
-
-    if (ref)
-        return ledger__at(tree->ledger, ref);
-    ref = record_pool__side(&tree->pool);
-    if (!ref)
-        return NULL;
-    side = ledger__at(tree->ledger, ref);
-    side->node = ledger__ref(tree->ledger, node);
-    __atomic_store_n(&node->side, ref, __ATOMIC_RELEASE);
-    return side;
-}
-
-/* The side record for a current node that finds no room for its own: that of its method's node
- * below (folded). */
-static struct ledger_side *folded_side(struct kernel_thread *kernel_thread)
-{
-    struct call_tree *tree = &kernel_thread->tree;
-    struct ledger_node *node = tree->current;
-    ledger_ref folded = folded_calls__node(tree, kernel_thread->thread, node->method, node->key);
-    struct ledger_side *side;
-
-    tree->pool.takes_reserved = RESERVE_ALL;
-    side = side_of(tree, folded ? call_tree__node(tree, folded) : node);
-    tree->pool.takes_reserved = RESERVE_NONE;
-    return side;
-}
-
-static void add_to_side(struct kernel_thread *kernel_thread, unsigned metric, uint64_t delta)
-{
-    struct ledger_side *side = side_of(&kernel_thread->tree, kernel_thread->tree.current);
-
-    if (!side)
-        side = folded_side(kernel_thread);
-    if (!side) {
-        ledger__count(&kernel_thread->setup->ledger->header->dropped_side_values, 1);
-        return;
-    }
-    __atomic_store_n(&side->value[metric], side->value[metric] + delta, __ATOMIC_RELAXED);
 }
 
 void kernel_thread__count(struct kernel_thread *kernel_thread, enum ledger_metric metric)
@@ -67,7 +29,8 @@ void kernel_thread__count(struct kernel_thread *kernel_thread, enum ledger_metri
     uint64_t *total = &kernel_thread->thread->totals[metric];
 
     __atomic_store_n(total, *total + 1, __ATOMIC_RELAXED);
-    add_to_side(kernel_thread, (unsigned)metric, 1);
+    side_metrics__add(kernel_thread, kernel_thread->thread, kernel_thread->tree.current,
+                      (unsigned)metric, 1);
 }
 
 /* Consumes the deltas of the metrics in `bits`: adds them to the thread's totals and, for metrics
@@ -87,7 +50,8 @@ static void consume(struct kernel_thread *kernel_thread, uint64_t bits,
         __atomic_store_n(&reading[metric], value[metric], __ATOMIC_RELAXED);
         kernel_thread->thread->totals[metric] += delta;
         if (kernel_thread->setup->metrics_charged & 1ull << metric)
-            add_to_side(kernel_thread, metric, delta);
+            side_metrics__add(kernel_thread, kernel_thread->thread, kernel_thread->tree.current,
+                              metric, delta);
     }
 }
 
@@ -144,10 +108,11 @@ static void take_off_unprofiled_time(struct kernel_thread *kernel_thread, uint64
 }
 
 /* Charges CPU time, and wall time up to now. A reader between these stores sees too little wall
- * time, never too much. */
-static uint64_t charge_both(struct ledger_kernel_thread *record, struct ledger_node *node,
+ * time, never too much, and too little of the reason of a wait. */
+static uint64_t charge_both(struct kernel_thread *kernel_thread, struct ledger_node *node,
                             uint64_t cpu_ns, uint64_t now_ns)
 {
+    struct ledger_kernel_thread *record = kernel_thread->record;
     uint64_t charged_ns = record->charged_cpu_ns + cpu_ns;
     uint64_t last_ns = ledger_kernel_thread__last_ns(record);
     uint64_t wall_ns = now_ns > last_ns ? now_ns - last_ns : 0;
@@ -156,6 +121,9 @@ static uint64_t charge_both(struct ledger_kernel_thread *record, struct ledger_n
     __atomic_store_n(&node->cpu_ns, node->cpu_ns + cpu_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&node->wait_ns, node->wait_ns + wall_ns - cpu_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&record->charged_cpu_ns, charged_ns, __ATOMIC_RELEASE);
+    if (__builtin_expect(kernel_thread->thread->wait_reason != 0, 0))
+        wait_bracket__charge(kernel_thread, kernel_thread->thread, node,
+                             (int64_t)(wall_ns - cpu_ns));
     return wall_ns;
 }
 
@@ -175,7 +143,7 @@ static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_nod
      * What the node cannot give back is corrected by a later sync. */
     if ((int64_t)delta_ns < 0 && 0 - delta_ns > node->cpu_ns)
         delta_ns = 0 - node->cpu_ns;
-    wall_ns = charge_both(record, node, delta_ns, now_ns);
+    wall_ns = charge_both(kernel_thread, node, delta_ns, now_ns);
     if (kernel_thread->clock.kind == LEDGER_CLOCK_PLAIN)
         switched = (int64_t)(wall_ns - delta_ns) > PLAIN_WAIT_NS;
     if (switched || now_ns - kernel_thread->metrics_read_ns > METRICS_INTERVAL_NS)
@@ -185,6 +153,17 @@ static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_nod
 void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread)
 {
     charge_slowly(kernel_thread, kernel_thread->tree.current);
+}
+
+void kernel_thread__charge_checked(struct kernel_thread *kernel_thread)
+{
+    uint64_t now_ns = ledger_time__now_ns(&kernel_thread->setup->time);
+
+    if (kernel_clock__ran_through(&kernel_thread->clock,
+                                  now_ns + KERNEL_CLOCK_RESYNC_NS - UNCHECKED_NS))
+        kernel_thread__charge_cpu(kernel_thread->record, kernel_thread->tree.current, now_ns);
+    else
+        kernel_thread__charge_slowly(kernel_thread);
 }
 
 void kernel_thread__charge_pruning(struct kernel_thread *kernel_thread)
@@ -213,7 +192,7 @@ void kernel_thread__charge_until_stop(struct kernel_thread *kernel_thread)
     if (header->since_ns <= ledger_kernel_thread__last_ns(record))
         return;
     cpu_ns = cpu_ns > record->charged_cpu_ns ? cpu_ns - record->charged_cpu_ns : 0;
-    (void)charge_both(record, kernel_thread->tree.current, cpu_ns, header->since_ns);
+    (void)charge_both(kernel_thread, kernel_thread->tree.current, cpu_ns, header->since_ns);
     if (unprofiled)
         consume(kernel_thread,
                 (kernel_thread->setup->metrics_charged | kernel_thread->setup->metrics_totals) &
@@ -229,7 +208,7 @@ void kernel_thread__charge_absent(struct kernel_thread *kernel_thread)
     if (task_cpu__read(getpid(), record->tid, &cpu_ns) != 0)
         return;
     cpu_ns = unprofiled__cpu_ns(unprofiled_of(kernel_thread), true, cpu_ns);
-    (void)charge_both(record, kernel_thread->tree.current,
+    (void)charge_both(kernel_thread, kernel_thread->tree.current,
                       unprofiled__less(cpu_ns, record->charged_cpu_ns),
                       ledger_time__now_ns(&kernel_thread->setup->time));
 }

@@ -1,5 +1,6 @@
 /* How a thread takes part in an epoch: it joins at its first event, or another thread places it. */
 #include "native/thread/kernel_thread.h"
+#include "native/thread/wait_bracket.h"
 
 #include <sched.h>
 #include <string.h>
@@ -29,6 +30,14 @@ static void leave_mounted(struct kernel_thread *kernel_thread)
                      __ATOMIC_RELEASE);
 }
 
+/* A wait in which the thread was placed is over, or about to be. */
+static void leave_wait(struct kernel_thread *kernel_thread)
+{
+    if (kernel_thread->thread->wait_reason)
+        kernel_thread__charge_slowly(kernel_thread);
+    wait_bracket__forget(kernel_thread->thread);
+}
+
 /* What was consumed at the end of the last epoch is charged to the Java thread that ran then, if it
  * still runs. The new epoch begins at the position where another thread placed this one, or else at
  * the root. */
@@ -43,6 +52,7 @@ static void begin_epoch(struct kernel_thread *kernel_thread, uint32_t epoch)
     }
     if (kernel_thread->placed != epoch) {
         kernel_thread__charge_until_stop(kernel_thread);
+        wait_bracket__forget(kernel_thread->thread);
         call_tree__go_to(tree, kernel_thread->thread->root, 0);
         call_tree__begin_epoch(tree, epoch);
         kernel_thread__publish(kernel_thread);
@@ -50,6 +60,7 @@ static void begin_epoch(struct kernel_thread *kernel_thread, uint32_t epoch)
     tree->lost_depth |= CALL_TREE_UNSEEN;
     tree->unsure = true;
     kernel_thread->clock.suspect_after_ns = 0; /* the clock knows nothing of the time in between */
+    leave_wait(kernel_thread);
     memset(&kernel_thread->look, 0, sizeof(kernel_thread->look));
     kernel_thread->look.begin_ns = kernel_thread->record->charged_cpu_ns;
     kernel_thread->joined = epoch;
@@ -67,6 +78,7 @@ void kernel_thread__place(struct kernel_thread *kernel_thread, uint32_t epoch, c
             call_tree__go_to(tree, kernel_thread->thread->root, 0);
         }
         kernel_thread__charge_until_stop(kernel_thread);
+        wait_bracket__forget(kernel_thread->thread);
         call_tree__go_to(tree, kernel_thread->thread->root, 0);
         call_tree__begin_epoch(tree, epoch);
         kernel_thread__stand_on(kernel_thread, keys, count, true);

@@ -1,5 +1,7 @@
 #include "native/thread/virtual_thread.h"
 
+#include "native/thread/wait_bracket.h"
+
 #include <sched.h>
 
 #define JOIN_ATTEMPTS 1000u /* placing a thread takes as long as making a few nodes */
@@ -61,26 +63,17 @@ ledger_ref virtual_thread__begin(struct kernel_thread *carrier,
     return ref;
 }
 
-/* Between two looks at the kernel's own clock too much time may be charged (interrupts, stolen
- * time). The excess is taken back at the next look, from the thread that runs then. That must be
- * the same thread, so mounts and unmounts look at the kernel's clock. They do not if the last look
- * is more recent than this: the excess is then worth less than a look. */
-#define UNCHECKED_NS 50000u
-
-static void charge_checked(struct kernel_thread *carrier)
+static void add_wait(struct kernel_thread *carrier, struct ledger_thread *thread,
+                     struct ledger_node *node, uint64_t waited_ns)
 {
-    uint64_t now_ns = ledger_time__now_ns(&carrier->setup->time);
-
-    if (kernel_clock__ran_through(&carrier->clock, now_ns + KERNEL_CLOCK_RESYNC_NS - UNCHECKED_NS))
-        kernel_thread__charge_cpu(carrier->record, carrier->tree.current, now_ns);
-    else
-        kernel_thread__charge_slowly(carrier);
+    __atomic_store_n(&node->wait_ns, node->wait_ns + waited_ns, __ATOMIC_RELAXED);
+    wait_bracket__charge(carrier, thread, node, (int64_t)waited_ns);
 }
 
 /* Charges the time since a virtual thread was unmounted to the node where it waits. A thread that
  * was unmounted in an earlier epoch may wait elsewhere by now: the part of the time after the last
  * start is then returned, not charged. */
-static uint64_t charge_parked(const struct kernel_thread *carrier, struct ledger_thread *thread)
+static uint64_t charge_parked(struct kernel_thread *carrier, struct ledger_thread *thread)
 {
     const struct ledger_header *header = carrier->setup->ledger->header;
     bool is_of_epoch = token__is_of_epoch(thread->token, carrier->epoch);
@@ -95,8 +88,7 @@ static uint64_t charge_parked(const struct kernel_thread *carrier, struct ledger
     thread->parked_ns += now_ns - until_ns;
     if (!is_of_epoch && header->since_ns < now_ns)
         later_ns = now_ns - (header->since_ns > until_ns ? header->since_ns : until_ns);
-    __atomic_store_n(&node->wait_ns, node->wait_ns + now_ns - until_ns - later_ns,
-                     __ATOMIC_RELAXED);
+    add_wait(carrier, thread, node, now_ns - until_ns - later_ns);
     return later_ns;
 }
 
@@ -130,8 +122,7 @@ void virtual_thread__identify(struct kernel_thread *carrier, ledger_ref ref)
 
 /* Charges the time from the unmount until profiling was stopped to the node where the virtual
  * thread waited. */
-static void charge_parked_until_stop(const struct kernel_thread *carrier,
-                                     struct ledger_thread *thread)
+static void charge_parked_until_stop(struct kernel_thread *carrier, struct ledger_thread *thread)
 {
     struct ledger_node *node = ledger__at(carrier->setup->ledger, thread->current);
     uint64_t since_ns = carrier->setup->ledger->header->since_ns;
@@ -141,7 +132,7 @@ static void charge_parked_until_stop(const struct kernel_thread *carrier,
     if (!thread->unmounted_ns || since_ns <= until_ns)
         return;
     thread->parked_ns += since_ns - until_ns;
-    __atomic_store_n(&node->wait_ns, node->wait_ns + since_ns - until_ns, __ATOMIC_RELAXED);
+    add_wait(carrier, thread, node, since_ns - until_ns);
 }
 
 static void place(struct kernel_thread *carrier, uint32_t epoch, ledger_ref ref,
@@ -166,6 +157,7 @@ static void place(struct kernel_thread *carrier, uint32_t epoch, ledger_ref ref,
         carrier->thread = thread;
         carrier->tree.thread = thread;
     }
+    wait_bracket__forget(thread);
     if (stays)
         return_stack__clear(&carrier->tree.pool, &carrier->carrier.returns);
     carrier->carrier = (struct java_position){.thread = carrier->carrier.thread,
@@ -236,8 +228,10 @@ bool virtual_thread__mount(struct kernel_thread *carrier, ledger_ref ref)
         return false;
     if (virtual_thread__is_mounted(carrier))
         virtual_thread__unmount(carrier);
-    charge_checked(carrier);
+    kernel_thread__charge_checked(carrier);
     parked_ns = charge_parked(carrier, thread);
+    if (!token__is_of_epoch(thread->token, carrier->epoch))
+        wait_bracket__forget(thread);
     position = (struct java_position){.thread = thread,
                                       .node = thread->current,
                                       .token = thread->token,
@@ -265,7 +259,7 @@ void virtual_thread__unmount(struct kernel_thread *carrier)
     if (!virtual_thread__is_mounted(carrier))
         return;
     if (counts)
-        charge_checked(carrier);
+        kernel_thread__charge_checked(carrier);
     if (carrier->look.parked_ns)
         kernel_thread__stand_on_nothing(carrier);
     position = take_position(carrier);
@@ -293,6 +287,7 @@ bool virtual_thread__end(struct kernel_thread *carrier, ledger_ref ref)
     return_stack__clear(&carrier->tree.pool, &thread->returns);
     thread->end_ns = ledger_kernel_thread__last_ns(carrier->record);
     thread->unmounted_ns = 0;
+    wait_bracket__forget(thread);
     __atomic_store_n(&thread->flags, thread->flags | THREAD_TERMINATED, __ATOMIC_RELEASE);
     kept = thread_fold__fold(&carrier->folder, &carrier->tree, ref) == 0;
     kernel_thread__let_go(carrier);

@@ -36,7 +36,8 @@ static const char expected_names[] =
     "run_queue_delay delay ns, timeslices delay n, "
     "block_io_delay taskstats ns, swap_in_delay taskstats ns, reclaim_delay taskstats ns, "
     "thrashing_delay taskstats ns, compact_delay taskstats ns, write_protect_delay taskstats ns, "
-    "interrupt_delay taskstats ns, pinned pinned n, ";
+    "interrupt_delay taskstats ns, pinned pinned n, "
+    "monitor_wait waits ns, object_wait waits ns, park waits ns, sleep waits ns, ";
 
 static void table_names_every_metric(void **state)
 {
@@ -66,7 +67,7 @@ static void every_metric_has_one_source(void **state)
             kernel_metric_source__get((enum ledger_metric_source)i);
         assert_int_equal(source->id, i);
         assert_int_equal(source->bits, expected[i]);
-        assert_int_equal(source->cost_ns > 0, i != SOURCE_JVM);
+        assert_int_equal(source->cost_ns > 0, i != SOURCE_JVM && i != SOURCE_WAITS);
         assert_true(strlen(source->name) > 0);
         assert_true(strlen(source->needs) > 0);
     }
@@ -136,7 +137,7 @@ static void probe_agrees_with_its_errors(void **state)
         if (error[i] != 0) {
             print_message("%s: %s; needs %s\n", source->name, strerror(error[i]), source->needs);
             assert_int_equal(found & source->bits, 0);
-        } else if (i == SOURCE_JVM) {
+        } else if (i == SOURCE_JVM || i == SOURCE_WAITS) {
             assert_int_equal(found & source->bits, 0);
         } else if (i != SOURCE_TASKSTATS) {
             assert_int_equal(found & source->bits, source->bits);

@@ -85,7 +85,8 @@ int option_value__check_metric(enum report_column column, const struct ledger_he
             "those that it has",
             path);
     enum ledger_metric_source source = report_column__source(column);
-    bool refused = header->source_error[source] != 0 || source == SOURCE_JVM; /* metrics= or not */
+    bool refused = header->source_error[source] != 0 || source == SOURCE_JVM ||
+                   source == SOURCE_WAITS; /* metrics= or not */
     return command__fail("%s: has no %s: %s%s", path, report_column__name(column),
                          refused ? "it needs " : "the agent's metrics= did not ask for it",
                          refused ? kernel_metric_source__get(source)->needs : "");

@@ -1,0 +1,406 @@
+/*
+ * Waits with a reason. The oracle is the test's own clocks: a wait lasted at least from behind its
+ * begin to before its end, and at most from before its begin to behind its end, less the CPU time
+ * that the kernel counts.
+ */
+#include "burn.h"
+#include "carriers.h"
+#include "native/thread/wait_bracket.h"
+#include "taken_snapshot.h"
+
+#include <pthread.h>
+
+#define MIB      (UINT64_C(1) << 20)
+#define SLACK_NS 50000u /* by which the clocks of wall and CPU time may differ */
+
+/* Wall time less CPU time of the calling thread. */
+static uint64_t waited_ns(void)
+{
+    uint64_t cpu_ns = thread_cpu_ns();
+    return read_ns(CLOCK_MONOTONIC) - cpu_ns;
+}
+
+struct bracket {
+    uint64_t before;
+    uint64_t begun;
+    uint64_t ending;
+    uint64_t ended;
+};
+
+static void begin(struct bracket *bracket, struct kernel_thread *mine, enum ledger_metric reason)
+{
+    bracket->before = waited_ns();
+    wait_bracket__begin(mine, reason);
+    bracket->begun = waited_ns();
+}
+
+static void end(struct bracket *bracket, struct kernel_thread *mine, enum ledger_metric reason)
+{
+    bracket->ending = waited_ns();
+    wait_bracket__end(mine, reason);
+    bracket->ended = waited_ns();
+}
+
+static void check_between(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
+{
+    if (ns + SLACK_NS < least_ns || ns > most_ns + SLACK_NS)
+        fail_msg("%.6f ms, expected %.6f to %.6f ms", (double)ns / 1e6, (double)least_ns / 1e6,
+                 (double)most_ns / 1e6);
+}
+
+static void check_bracket(uint64_t ns, const struct bracket *bracket)
+{
+    check_between(ns, bracket->ending - bracket->begun, bracket->ended - bracket->before);
+}
+
+static const struct ledger_node *at_path(const struct ledger *ledger,
+                                         const struct ledger_thread *thread, const char *keys)
+{
+    ledger_ref ref = thread->root;
+    for (const char *key = keys; *key != '\0' && ref != 0; key++)
+        ref = child_of(ledger, ref, (uint64_t)*key);
+    assert_true(ref != 0);
+    return node_at(ledger, ref);
+}
+
+static uint64_t value_at(const struct ledger *ledger, const struct ledger_thread *thread,
+                         const char *keys, enum ledger_metric metric)
+{
+    const struct ledger_node *node = at_path(ledger, thread, keys);
+    const struct ledger_side *side = ledger__at(ledger, node->side);
+    return node->side != 0 ? side->value[metric] : 0;
+}
+
+/* All reasons of a node together are no more than it waited. */
+static void check_consistent(const struct ledger *ledger, const struct ledger_thread *thread,
+                             const char *keys)
+{
+    uint64_t sum_ns = 0;
+    for (unsigned metric = 0; metric < METRIC_COUNT; metric++)
+        if (LEDGER_WAIT_METRICS >> metric & 1)
+            sum_ns += value_at(ledger, thread, keys, (enum ledger_metric)metric);
+    check_between(sum_ns, 0, at_path(ledger, thread, keys)->wait_ns);
+}
+
+struct actor {
+    struct java_world *world;
+    struct kernel_thread mine;
+    struct ledger_kernel_thread *record;
+    const struct ledger_thread *thread;
+};
+
+static struct actor *act(void)
+{
+    static struct actor actor;
+    struct java_world *world = java_world__make(4 * MIB, 0, 0, false);
+    assert_non_null(world);
+    world->setup.unprofiled = calloc(1, sizeof(struct unprofiled_table));
+    assert_non_null(world->setup.unprofiled);
+    unprofiled_table__init(world->setup.unprofiled, &world->ledger, 0);
+    actor = (struct actor){.world = world};
+    ledger_ref ref = ledger__take_shared(&actor.world->ledger, LEDGER_KERNEL_THREADS,
+                                         sizeof(*actor.record) / LEDGER_CELL_BYTES);
+    assert_true(ref != 0);
+    actor.record = ledger__at(&actor.world->ledger, ref);
+    actor.world->ledger.header->profiling = 1;
+    java_world__begin_here(actor.world, &actor.mine, actor.record);
+    assert_int_equal(start_java(&actor.mine, "waiter", 1), 0);
+    actor.thread = find_thread(&actor.world->ledger, 1);
+    return &actor;
+}
+
+/* A naps 10 ms, parks 30 ms in B, naps 10 ms: B has the park, and nothing else of it. */
+static void time_between_begin_and_end_has_the_reason(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    const struct ledger *ledger = &actor->world->ledger;
+    struct bracket park;
+    uint64_t a = kernel_thread__push(&actor->mine, 'A');
+    nap(10 * MS);
+    uint64_t b = kernel_thread__push(&actor->mine, 'B');
+    burn_cpu(5 * MS);
+    begin(&park, &actor->mine, METRIC_PARK);
+    nap(30 * MS);
+    end(&park, &actor->mine, METRIC_PARK);
+    nap(10 * MS);
+    kernel_thread__pop(&actor->mine, b);
+    kernel_thread__pop(&actor->mine, a);
+
+    check_bracket(value_at(ledger, actor->thread, "AB", METRIC_PARK), &park);
+    assert_true(at_path(ledger, actor->thread, "AB")->wait_ns >= 40 * MS);
+    check_consistent(ledger, actor->thread, "AB");
+    assert_int_equal(value_at(ledger, actor->thread, "A", METRIC_PARK), 0);
+    assert_int_equal(actor->thread->totals[METRIC_PARK],
+                     value_at(ledger, actor->thread, "AB", METRIC_PARK));
+    assert_int_equal(actor->thread->totals[METRIC_SLEEP], 0);
+}
+
+static void of_nested_brackets_the_outermost_counts(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    const struct ledger *ledger = &actor->world->ledger;
+    struct bracket outer, inner;
+    wait_bracket__end(&actor->mine, METRIC_SLEEP); /* without a begin */
+    begin(&outer, &actor->mine, METRIC_SLEEP);
+    nap(10 * MS);
+    begin(&inner, &actor->mine, METRIC_PARK);
+    nap(10 * MS);
+    end(&inner, &actor->mine, METRIC_PARK);
+    nap(10 * MS);
+    end(&outer, &actor->mine, METRIC_SLEEP);
+    nap(10 * MS);
+    kernel_thread__charge(&actor->mine);
+
+    check_bracket(value_at(ledger, actor->thread, "", METRIC_SLEEP), &outer);
+    check_bracket(actor->thread->totals[METRIC_SLEEP], &outer);
+    assert_int_equal(actor->thread->totals[METRIC_PARK], 0);
+}
+
+/* The time goes where it is charged: 10 ms in A, 20 ms in B below it. */
+static void nodes_may_change_in_a_wait(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    const struct ledger *ledger = &actor->world->ledger;
+    struct bracket sleep;
+    uint64_t a = kernel_thread__push(&actor->mine, 'A');
+    begin(&sleep, &actor->mine, METRIC_SLEEP);
+    nap(10 * MS);
+    uint64_t b = kernel_thread__push(&actor->mine, 'B');
+    nap(20 * MS);
+    kernel_thread__pop(&actor->mine, b);
+    end(&sleep, &actor->mine, METRIC_SLEEP);
+    kernel_thread__pop(&actor->mine, a);
+
+    assert_true(value_at(ledger, actor->thread, "A", METRIC_SLEEP) >= 10 * MS - SLACK_NS);
+    assert_true(value_at(ledger, actor->thread, "AB", METRIC_SLEEP) >= 20 * MS - SLACK_NS);
+    check_bracket(value_at(ledger, actor->thread, "A", METRIC_SLEEP) +
+                      value_at(ledger, actor->thread, "AB", METRIC_SLEEP),
+                  &sleep);
+    check_consistent(ledger, actor->thread, "A");
+    check_consistent(ledger, actor->thread, "AB");
+}
+
+static void an_ended_thread_waits_no_more(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    struct bracket wait;
+    begin(&wait, &actor->mine, METRIC_OBJECT_WAIT);
+    nap(20 * MS);
+    wait.ending = waited_ns();
+    kernel_thread__end_java(&actor->mine);
+    wait.ended = waited_ns();
+    nap(20 * MS);
+    wait_bracket__end(&actor->mine, METRIC_OBJECT_WAIT);
+    assert_int_equal(start_java(&actor->mine, "next", 2), 0);
+    nap(5 * MS);
+    kernel_thread__charge(&actor->mine);
+
+    check_bracket(actor->thread->totals[METRIC_OBJECT_WAIT], &wait);
+    assert_int_equal(actor->thread->wait_reason, 0);
+    assert_int_equal(find_thread(&actor->world->ledger, 2)->totals[METRIC_OBJECT_WAIT], 0);
+}
+
+static uint64_t now_ns(const struct actor *actor)
+{
+    return ledger_time__now_ns(&actor->world->setup.time);
+}
+
+static void stop(struct actor *actor)
+{
+    struct unprofiled_table *table = actor->world->setup.unprofiled;
+    assert_int_equal(unprofiled_table__prepare_stop(table), 0);
+    __atomic_store_n(&actor->world->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
+    unprofiled_table__stop(table, now_ns(actor));
+    kernel_thread__note_unprofiled(&actor->mine);
+}
+
+static void start(struct actor *actor)
+{
+    struct unprofiled_table *table = actor->world->setup.unprofiled;
+    assert_int_equal(unprofiled_table__prepare_start(table), 0);
+    unprofiled_table__start(table, now_ns(actor));
+    kernel_thread__note_unprofiled(&actor->mine);
+    __atomic_store_n(&actor->world->setup.epoch, 2, __ATOMIC_RELEASE);
+}
+
+/* Parked for 10 ms, stopped for 20 ms, and parked for 30 ms more: nobody says what for. */
+static void a_stop_ends_what_is_known_of_a_wait(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    struct bracket park;
+    begin(&park, &actor->mine, METRIC_PARK);
+    nap(10 * MS);
+    park.ending = waited_ns();
+    stop(actor);
+    park.ended = waited_ns();
+    nap(20 * MS);
+    start(actor);
+    nap(30 * MS);
+    wait_bracket__end(&actor->mine, METRIC_PARK);
+    nap(5 * MS);
+    kernel_thread__charge(&actor->mine);
+
+    check_bracket(actor->thread->totals[METRIC_PARK], &park);
+    assert_true(at_path(&actor->world->ledger, actor->thread, "")->wait_ns >= 45 * MS);
+    check_consistent(&actor->world->ledger, actor->thread, "");
+}
+
+/* As before, but placed in B below A, in a sleep, which ends with the thread's first event. */
+static void a_thread_may_be_placed_in_a_wait(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    const struct ledger *ledger = &actor->world->ledger;
+    static const uint64_t keys[] = {'A', 'B'};
+    struct bracket park, sleep;
+    begin(&park, &actor->mine, METRIC_PARK);
+    nap(10 * MS);
+    park.ending = waited_ns();
+    stop(actor);
+    park.ended = waited_ns();
+    kernel_thread__place(&actor->mine, 2, keys, 2);
+    wait_bracket__place(&actor->mine, 2, METRIC_SLEEP);
+    nap(20 * MS);
+    sleep.before = waited_ns();
+    start(actor);
+    sleep.begun = waited_ns();
+    nap(30 * MS);
+    sleep.ending = waited_ns();
+    wait_bracket__end(&actor->mine, METRIC_SLEEP);
+    sleep.ended = waited_ns();
+    nap(10 * MS);
+    kernel_thread__charge(&actor->mine);
+    wait_bracket__place(&actor->mine, 2, METRIC_SLEEP); /* too late */
+
+    check_bracket(actor->thread->totals[METRIC_PARK], &park);
+    check_bracket(value_at(ledger, actor->thread, "AB", METRIC_SLEEP), &sleep);
+    assert_int_equal(actor->thread->wait_reason, 0);
+    check_consistent(ledger, actor->thread, "AB");
+}
+
+/* The copy has what was waited until then; the ledger itself has it when the wait is over. */
+static void a_snapshot_has_a_wait_until_then(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    struct bracket wait;
+    uint64_t a = kernel_thread__push(&actor->mine, 'A');
+    begin(&wait, &actor->mine, METRIC_MONITOR_WAIT);
+    nap(20 * MS);
+    wait.ending = waited_ns();
+    assert_int_equal(snapshot__write(actor->world->ledger.fd, target), 0);
+    wait.ended = waited_ns();
+    assert_int_equal(actor->thread->totals[METRIC_MONITOR_WAIT], 0);
+    wait_bracket__end(&actor->mine, METRIC_MONITOR_WAIT);
+    kernel_thread__pop(&actor->mine, a);
+
+    struct ledger_reader *reader = open_snapshot(target);
+    ledger_ref ref = ledger_reader__next(reader, LEDGER_THREADS, 0);
+    const struct ledger_thread *thread = ledger_reader__thread(reader, ref);
+    while (thread->java_id != 1) {
+        ref = ledger_reader__next(reader, LEDGER_THREADS, ref);
+        thread = ledger_reader__thread(reader, ref);
+    }
+    const struct ledger_node *root = ledger_reader__node(reader, thread->root);
+    const struct ledger_node *node = ledger_reader__node(reader, root->first_child);
+    const struct ledger_side *side = ledger_reader__side(reader, node->side);
+    check_bracket(thread->totals[METRIC_MONITOR_WAIT], &wait);
+    assert_int_equal(side->value[METRIC_MONITOR_WAIT], thread->totals[METRIC_MONITOR_WAIT]);
+    assert_true(side->value[METRIC_MONITOR_WAIT] <= node->wait_ns);
+    ledger_reader__close(reader);
+}
+
+struct hop {
+    struct java_world *world;
+    ledger_ref thread;
+    uint64_t token;
+    uint64_t ended_ns;
+};
+
+static void *wake_elsewhere(void *context)
+{
+    struct hop *hop = context;
+    struct kernel_thread *carrier = enter_carrier(hop->world, "carrier-2", 12);
+    virtual_thread__mount(carrier, hop->thread);
+    wait_bracket__end(carrier, METRIC_MONITOR_WAIT);
+    hop->ended_ns = read_ns(CLOCK_MONOTONIC);
+    nap(10 * MS);
+    kernel_thread__pop(carrier, hop->token);
+    virtual_thread__unmount(carrier);
+    nap(10 * MS);
+    virtual_thread__mount(carrier, hop->thread);
+    virtual_thread__end(carrier, hop->thread);
+    return NULL;
+}
+
+/* It waits for a monitor in A on one carrier, is unmounted, and gets the monitor on another one. */
+static void a_virtual_thread_changes_carriers_in_its_wait(void **state)
+{
+    (void)state;
+    pthread_t other;
+    struct java_world *world = java_world__make(4 * MIB, LEDGER_CLOCK_PLAIN, 0, false);
+    assert_non_null(world);
+    struct hop hop = {.world = world};
+    struct kernel_thread *carrier = enter_carrier(world, "carrier-1", 11);
+    hop.thread = begin_virtual(carrier, "vt-1", 1);
+    assert_true(virtual_thread__mount(carrier, hop.thread));
+    hop.token = kernel_thread__push(carrier, 'A');
+    uint64_t begun_ns = read_ns(CLOCK_MONOTONIC);
+    wait_bracket__begin(carrier, METRIC_MONITOR_WAIT);
+    virtual_thread__unmount(carrier);
+    nap(20 * MS);
+    assert_int_equal(pthread_create(&other, NULL, wake_elsewhere, &hop), 0);
+    assert_int_equal(pthread_join(other, NULL), 0);
+
+    const struct ledger_thread *thread = find_thread(&world->ledger, 1);
+    check_between(value_at(&world->ledger, thread, "A", METRIC_MONITOR_WAIT), 20 * MS,
+                  hop.ended_ns - begun_ns);
+    assert_int_equal(thread->totals[METRIC_MONITOR_WAIT],
+                     value_at(&world->ledger, thread, "A", METRIC_MONITOR_WAIT));
+    check_consistent(&world->ledger, thread, "A");
+    assert_int_equal(find_thread(&world->ledger, 11)->totals[METRIC_MONITOR_WAIT], 0);
+    assert_int_equal(find_thread(&world->ledger, 12)->totals[METRIC_MONITOR_WAIT], 0);
+}
+
+/* The same, and a snapshot before it is mounted again. */
+static void a_snapshot_has_the_wait_of_an_unmounted_thread(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    ledger_ref ref = begin_virtual(&actor->mine, "vt-1", 21);
+    assert_true(virtual_thread__mount(&actor->mine, ref));
+    uint64_t before_ns = read_ns(CLOCK_MONOTONIC);
+    wait_bracket__begin(&actor->mine, METRIC_PARK);
+    virtual_thread__unmount(&actor->mine);
+    nap(20 * MS);
+    assert_int_equal(snapshot__write(actor->world->ledger.fd, target), 0);
+    uint64_t most_ns = read_ns(CLOCK_MONOTONIC) - before_ns;
+
+    struct ledger_reader *reader = open_snapshot(target);
+    const struct ledger_thread *thread = ledger_reader__thread(reader, ref);
+    const struct ledger_node *root = ledger_reader__node(reader, thread->root);
+    check_between(thread->totals[METRIC_PARK], 20 * MS, most_ns);
+    assert_true(thread->totals[METRIC_PARK] <= root->wait_ns);
+    ledger_reader__close(reader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_between_begin_and_end_has_the_reason),
+        cmocka_unit_test(of_nested_brackets_the_outermost_counts),
+        cmocka_unit_test(nodes_may_change_in_a_wait),
+        cmocka_unit_test(an_ended_thread_waits_no_more),
+        cmocka_unit_test(a_stop_ends_what_is_known_of_a_wait),
+        cmocka_unit_test(a_thread_may_be_placed_in_a_wait),
+        cmocka_unit_test(a_snapshot_has_a_wait_until_then),
+        cmocka_unit_test(a_virtual_thread_changes_carriers_in_its_wait),
+        cmocka_unit_test(a_snapshot_has_the_wait_of_an_unmounted_thread),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
