@@ -9,6 +9,7 @@
 #include "agent/profiling.h"
 #include "agent/threads/lasting_calls.h"
 #include "agent/threads/thread_events.h"
+#include "agent/threads/thread_waits.h"
 #include "agent/threads/virtual_threads.h"
 
 #include <errno.h>
@@ -99,6 +100,43 @@ static void JNICALL on_unmount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
     virtual_threads__unmount(&treadle_agent.java_threads, jni, thread);
 }
 
+static void JNICALL on_contended_enter(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread, jobject object)
+{
+    (void)jvmti, (void)thread, (void)object;
+    thread_waits__begin(&treadle_agent.java_threads, jni, METRIC_MONITOR_WAIT);
+}
+
+static void JNICALL on_contended_entered(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread,
+                                         jobject object)
+{
+    (void)jvmti, (void)thread, (void)object;
+    thread_waits__end(&treadle_agent.java_threads, jni, METRIC_MONITOR_WAIT);
+}
+
+static void JNICALL on_object_wait(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread, jobject object,
+                                   jlong timeout)
+{
+    (void)jvmti, (void)thread, (void)object, (void)timeout;
+    thread_waits__begin(&treadle_agent.java_threads, jni, METRIC_OBJECT_WAIT);
+}
+
+static void JNICALL on_object_waited(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread, jobject object,
+                                     jboolean timed_out)
+{
+    (void)jvmti, (void)thread, (void)object, (void)timed_out;
+    thread_waits__end(&treadle_agent.java_threads, jni, METRIC_OBJECT_WAIT);
+}
+
+static void JNICALL park_wrapper(JNIEnv *jni, jobject unsafe, jboolean is_absolute, jlong time)
+{
+    thread_waits__park(&treadle_agent.java_threads, jni, unsafe, is_absolute, time);
+}
+
+static void JNICALL sleep_wrapper(JNIEnv *jni, jclass thread_class, jlong time)
+{
+    thread_waits__sleep(&treadle_agent.java_threads, jni, thread_class, time);
+}
+
 static void JNICALL start_wrapper(JNIEnv *jni, jobject thread)
 {
     thread_events__start_native(&treadle_agent.java_threads, jni, thread);
@@ -134,6 +172,7 @@ static int add_capabilities(struct agent *agent)
 
     virtual_threads__add_capabilities(agent->jvmti, &capabilities);
     lasting_calls__add_capabilities(&capabilities);
+    thread_waits__add_capabilities(&agent->java_threads, &capabilities);
     if (agent->options.sample != LEDGER_SAMPLE_NONE)
         sampler__add_capabilities(&capabilities);
     return (int)(*agent->jvmti)->AddCapabilities(agent->jvmti, &capabilities);
@@ -153,6 +192,10 @@ static int add_callbacks(struct agent *agent)
                                            .MethodExit = method_events__exit,
                                            .ClassFileLoadHook = on_class_file,
                                            .DynamicCodeGenerated = on_generated_code,
+                                           .MonitorContendedEnter = on_contended_enter,
+                                           .MonitorContendedEntered = on_contended_entered,
+                                           .MonitorWait = on_object_wait,
+                                           .MonitorWaited = on_object_waited,
                                        }};
 
     callbacks.number[EVENT_VIRTUAL_THREAD_END - JVMTI_MIN_EVENT_TYPE_VAL] =
@@ -161,6 +204,8 @@ static int add_callbacks(struct agent *agent)
     agent->java_threads.unmount.callback = (jvmtiExtensionEvent)on_unmount;
     agent->java_threads.start_wrapper = start_wrapper;
     agent->java_threads.set_name_wrapper = set_name_wrapper;
+    agent->java_threads.park_wrapper = park_wrapper;
+    agent->java_threads.sleep_wrapper = sleep_wrapper;
     agent->java_threads.before_end = before_end;
     agent->java_threads.context = agent;
     agent->sampler.on_signal = on_sample_signal;

@@ -3,6 +3,7 @@
 #include "agent/agent.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
+#include "agent/threads/thread_waits.h"
 #include "agent/threads/virtual_threads.h"
 
 /* Two methods that are called from one depth are called from two places. */
@@ -118,6 +119,30 @@ static void JNICALL pinned(JNIEnv *jni, jclass class, jobject thread)
     virtual_threads__pinned(&treadle_agent.java_threads, jni);
 }
 
+static void JNICALL parking(JNIEnv *jni, jclass class, jobject thread)
+{
+    (void)class, (void)thread;
+    thread_waits__begin(&treadle_agent.java_threads, jni, METRIC_PARK);
+}
+
+static void JNICALL parked(JNIEnv *jni, jclass class)
+{
+    (void)class;
+    thread_waits__end(&treadle_agent.java_threads, jni, METRIC_PARK);
+}
+
+static void JNICALL sleeping(JNIEnv *jni, jclass class, jobject thread)
+{
+    (void)class, (void)thread;
+    thread_waits__begin(&treadle_agent.java_threads, jni, METRIC_SLEEP);
+}
+
+static void JNICALL slept(JNIEnv *jni, jclass class)
+{
+    (void)class;
+    thread_waits__end(&treadle_agent.java_threads, jni, METRIC_SLEEP);
+}
+
 const JNINativeMethod hooks__natives[HOOK_COUNT] = {
     [HOOK_ENTER] = {"push", "(I)J", (void *)(uintptr_t)enter},
     [HOOK_LEAVE] = {"pop", "(J)V", (void *)(uintptr_t)leave},
@@ -125,4 +150,8 @@ const JNINativeMethod hooks__natives[HOOK_COUNT] = {
     [HOOK_HOT] = {"hot", "(I)V", (void *)(uintptr_t)hot},
     [HOOK_STARTING] = {"starting", "(Ljava/lang/Object;)V", (void *)(uintptr_t)starting},
     [HOOK_PINNED] = {"pinned", "(Ljava/lang/Object;)V", (void *)(uintptr_t)pinned},
+    [HOOK_PARKING] = {"parking", "(Ljava/lang/Object;)V", (void *)(uintptr_t)parking},
+    [HOOK_PARKED] = {"parked", "()V", (void *)(uintptr_t)parked},
+    [HOOK_SLEEPING] = {"sleeping", "(Ljava/lang/Object;)V", (void *)(uintptr_t)sleeping},
+    [HOOK_SLEPT] = {"slept", "()V", (void *)(uintptr_t)slept},
 };

@@ -17,6 +17,7 @@ static void connect_class_hooks(struct agent *agent)
     hooks->own_cost = &agent->own_cost;
     hooks->max_mem = agent->options.max_mem;
     hooks->everywhere = agent->options.events == LEDGER_EVENTS_INSTRUMENT;
+    hooks->hears_waits = agent->options.waits;
 }
 
 static void connect_sampler(struct agent *agent)
@@ -53,6 +54,7 @@ static void connect_threads(struct agent *agent)
     threads->methods = &agent->class_hooks.methods;
     threads->quotas = &agent->quotas;
     threads->events = agent->options.events;
+    threads->hears_waits = agent->options.waits;
     threads->active = &agent->active;
     threads->epochs = &agent->epochs;
 }

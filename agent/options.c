@@ -140,15 +140,27 @@ static int read_events(struct agent_options *options, const char *value, struct 
     return chosen < 0 ? chosen : 0;
 }
 
+#define METRIC_NAMES (2 * METRIC_COUNT)
+
+/* What metrics= takes; NULL in the place of what it does not. */
+static void list_metrics(const char *names[METRIC_NAMES])
+{
+    for (unsigned id = 0; id < METRIC_COUNT; id++) {
+        const struct kernel_metric *metric = kernel_metric__get((enum ledger_metric)id);
+        bool known;
+
+        (void)kernel_metrics__bits(metric->name, strlen(metric->name), &known);
+        names[2 * id] = known ? metric->group : NULL;
+        names[2 * id + 1] = known ? metric->name : NULL;
+    }
+}
+
 static int refuse_metric(const char *word, size_t length, struct refusal *refusal)
 {
-    const char *names[2 * METRIC_COUNT];
+    const char *names[METRIC_NAMES];
     char copy[64];
 
-    for (unsigned id = 0; id < METRIC_COUNT; id++) {
-        names[2 * id] = kernel_metric__get((enum ledger_metric)id)->group;
-        names[2 * id + 1] = kernel_metric__get((enum ledger_metric)id)->name;
-    }
+    list_metrics(names);
     snprintf(copy, sizeof(copy), "%.*s", (int)length, word);
     (void)choose(names, sizeof(names) / sizeof(*names), copy, refusal);
     return expect(refusal, kernel_metrics__groups());
@@ -343,6 +355,15 @@ static int read_recursion(struct agent_options *options, const char *value, stru
     return error;
 }
 
+static int read_waits(struct agent_options *options, const char *value, struct refusal *refusal)
+{
+    static const char *const names[] = {"off", "on"};
+    int chosen = choose(names, sizeof(names) / sizeof(*names), value, refusal);
+
+    options->waits = chosen == 1;
+    return chosen < 0 ? chosen : 0;
+}
+
 static int read_log(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
@@ -389,7 +410,7 @@ static const struct {
     {"interval", read_interval}, {"sample-clock", read_sample_clock},
     {"unwind", read_unwind},     {"overhead", read_overhead},
     {"plan", read_plan},         {"recursion", read_recursion},
-    {"orphans", read_orphans},
+    {"orphans", read_orphans},   {"waits", read_waits},
 };
 
 static const struct {
@@ -463,12 +484,23 @@ static int refuse_value(const char *option, const char *value, const struct refu
     return error;
 }
 
+/* True if a bare word after metrics= was meant as one more of its metrics. */
+static bool is_meant_as_metric(const char *word, const char *option)
+{
+    const char *names[METRIC_NAMES];
+    unsigned distance = name__distance(word, option);
+
+    list_metrics(names);
+    return distance > 2 ||
+           name__distance(word, name__nearest(word, names, METRIC_NAMES)) < distance;
+}
+
 static int refuse_word(const char *word, bool in_metrics, char *message, size_t message_bytes)
 {
     const char *nearest = nearest_option(word);
     struct refusal no_metric = {0};
 
-    if (in_metrics && name__distance(word, nearest) > 2)
+    if (in_metrics && is_meant_as_metric(word, nearest))
         return refuse_value("metrics", word, &no_metric,
                             expect(&no_metric, kernel_metrics__groups()), message, message_bytes);
     if (strcmp(word, nearest) == 0)
@@ -526,6 +558,7 @@ static int set_defaults(struct agent_options *options)
     options->interval_ns = SAMPLE_INTERVAL_NS_DEFAULT;
     options->max_mem = MAX_MEM_DEFAULT;
     options->recursion = RECURSION_DEFAULT;
+    options->waits = true;
     options->log = LOG_WARN;
     options->metrics = default_metrics();
     return keep(&options->file, "treadle-%p.ledger");

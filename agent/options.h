@@ -42,6 +42,7 @@ struct agent_options {
     bool fold_none;
     bool keep_orphans;  /* orphans of killed JVMs are not removed */
     uint32_t recursion; /* levels kept apart; 0: all */
+    bool waits;         /* reasons of waits */
     uint64_t max_mem;   /* bytes */
     enum log_level log;
     enum ledger_clock_kind clock; /* 0: the best */

@@ -9,6 +9,7 @@
 #include "agent/housekeeping.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
+#include "agent/threads/thread_waits.h"
 #include "agent/threads/virtual_threads.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ static void set_events(struct agent *agent, bool on)
     (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_THREAD_START, on);
     (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_THREAD_END, on);
     virtual_threads__hear(&agent->java_threads, on);
+    thread_waits__hear(&agent->java_threads, on);
     if (agent->options.events == LEDGER_EVENTS_JVMTI) {
         (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_METHOD_ENTRY, on);
         (void)jvmti_event__set(agent->jvmti, JVMTI_EVENT_METHOD_EXIT, on);
@@ -123,14 +125,16 @@ static void start_with_process(struct agent *agent, JNIEnv *jni, jthread main)
 /* Natives of Thread that were bound before the agent came are bound again, to their wrappers. */
 static int begin_hooks(struct agent *agent, JNIEnv *jni, bool rebind_natives)
 {
-    JNINativeMethod natives[2];
-    struct bound_natives more = {.methods = natives};
+    JNINativeMethod natives[2], methods[WAIT_NATIVES];
+    struct bound_natives more = {.methods = natives}, waits[WAIT_NATIVES];
+    const struct bound_natives *all;
 
     if (rebind_natives)
         more.count = thread_events__rebind(&agent->java_threads, jni, &more.class, natives);
+    all = thread_waits__bind(&agent->java_threads, jni, waits, methods, more.count ? &more : NULL);
     agent->class_hooks.plan = agent->plan;
     agent->class_hooks.has_virtual_threads = agent->java_threads.virtual_thread_class != NULL;
-    return class_hooks__begin(&agent->class_hooks, jni, hooks__natives, more.count ? &more : NULL);
+    return class_hooks__begin(&agent->class_hooks, jni, hooks__natives, all);
 }
 
 int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
@@ -142,7 +146,9 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
     thread_events__prepare(&agent->java_threads, jni);
     if (agent->java_threads.virtual_thread_class)
         agent->ledger.header->metrics_charged |= 1ull << METRIC_PINNED;
-    if (has_hooks(agent))
+    if (agent->options.waits)
+        agent->ledger.header->metrics_charged |= LEDGER_WAIT_METRICS;
+    if (has_hooks(agent) || agent->options.waits)
         error = begin_hooks(agent, jni, !main);
     if (error)
         return error;

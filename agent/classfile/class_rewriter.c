@@ -131,6 +131,7 @@ static int hook_code(struct rewriting *rewriting, struct class_method *method,
     if (rewriting->choose(rewriting->context, method, &choice)) {
         hooked.id = choice.slot ? choice.slot : choice.id;
         hooked.first = hooked.is_static || hooked.is_constructor ? NULL : choice.first;
+        hooked.last = choice.last;
         error = write_hooked(rewriting, &hooked, content, &outcome);
     }
     if (!error)

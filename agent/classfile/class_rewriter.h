@@ -34,6 +34,8 @@ struct method_choice {
     /* A method `(Ljava/lang/Object;)V` of the hooks' class that is called with `this` first, in an
      * instance method (not a constructor); or NULL. Stays valid. */
     const char *first;
+    const char *last; /* a method `()V` of the hooks' class that is called last, wherever the method
+                         is left; or NULL. Stays valid. */
 };
 
 /* Decides whether the method gets hooks, and which. The texts are valid until the call returns. The

@@ -113,6 +113,17 @@ static bool put_first(struct rewriting *rewriting)
     return method != 0;
 }
 
+/* False: the pool is full. */
+static bool put_last(struct rewriting *rewriting)
+{
+    struct constant_pool *pool = rewriting->rewriter->pool;
+    uint32_t type = constant_pool__add_text(pool, text_of("()V"));
+    uint32_t method = add_hook(pool, rewriting->rewriter->owner, rewriting->method->last, type);
+
+    put_call(&rewriting->hooks.leave, method);
+    return method != 0;
+}
+
 static enum method_outcome make_hooks(struct rewriting *rewriting)
 {
     struct code_rewriter *rewriter = rewriting->rewriter;
@@ -137,6 +148,8 @@ static enum method_outcome make_hooks(struct rewriting *rewriting)
     hooks->caught = hooks->leave;
     put_call(&hooks->leave, rewriter->leave);
     put_call(&hooks->caught, rewriter->caught);
+    if (rewriting->method->last && !put_last(rewriting))
+        return METHOD_POOL_FULL;
     return METHOD_HOOKED;
 }
 

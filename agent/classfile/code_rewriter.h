@@ -5,9 +5,10 @@
  *
  *     [aload this; invokestatic first]
  *     ldc id; invokestatic enter; lstore token
- *     …               every return becomes:            lload token; invokestatic leave; return
+ *     …               every return becomes:            lload token; invokestatic leave;
+ *                                                      [invokestatic last;] return
  *                     every handler begins with:       lload token; invokestatic caught
- *     lload token; invokestatic leave; athrow
+ *     lload token; invokestatic leave; [invokestatic last;] athrow
  *
  * The last line handles everything thrown from behind the enter hook on, hooks and returns
  * included, so leaving twice must be harmless. Its exception ranges are the last in the table: they
@@ -70,6 +71,8 @@ struct hooked_method {
     bool is_uncovered;   /* no catch-all: exceptions leave without a hook */
     uint32_t id;
     const char *first; /* a method of the hooks' class that is called with `this` first; or NULL */
+    const char *last;  /* a method of the hooks' class that is called wherever this one is left; or
+                          NULL */
 };
 
 /* Adds the constants that all hooked methods share to the pool, once, even if no method uses them:

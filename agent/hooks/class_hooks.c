@@ -244,12 +244,16 @@ static bool choose(void *context, const struct class_method *method, struct meth
 {
     struct class_look *look = context;
     struct method_numbers *methods = &look->hooks->methods;
+    struct virtual_thread_hooks of_jdk = {NULL, NULL};
 
     if (!look->dotted) {
         look->dotted = dotted_name(method->class_name);
         look->class = method_numbers__class(methods, method->class_name);
     }
-    choice->first = look->is_boot ? virtual_threads__first_hook(method) : NULL;
+    if (look->is_boot)
+        of_jdk = virtual_threads__hooks(method, look->hooks->hears_waits);
+    choice->first = of_jdk.first;
+    choice->last = of_jdk.last;
     choice->id = number(look, method);
     choice->slot = hook_quotas__slot(look->hooks->quotas, choice->id);
     return choice->id || choice->first;

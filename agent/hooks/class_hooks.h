@@ -42,6 +42,7 @@ struct class_hooks {
     uint64_t max_mem; /* the ledger's bound, and that of the methods' names beside it */
     bool everywhere;  /* else hooks only in the JDK's class of virtual threads, for their starts */
     bool has_virtual_threads;
+    bool hears_waits; /* waits=on */
 
     struct method_numbers methods;
     struct left_out_methods left_out;

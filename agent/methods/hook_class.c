@@ -33,6 +33,10 @@ enum {
     HOOKS_POP_TYPE,
     HOOKS_STARTING,
     HOOKS_PINNED,
+    HOOKS_PARKING,
+    HOOKS_PARKED,
+    HOOKS_SLEEPING,
+    HOOKS_SLEPT,
     HOOKS_THREAD_TYPE,
     HOOKS_OFF,
     HOOKS_MUTED,
@@ -300,6 +304,10 @@ static void add_hooks_pool(struct class_writer *out)
                                         "(J)V",
                                         "starting",
                                         "pinned",
+                                        "parking",
+                                        "parked",
+                                        "sleeping",
+                                        "slept",
                                         "(Ljava/lang/Object;)V",
                                         "OFF",
                                         "MUTED",
@@ -372,6 +380,10 @@ static void write_hooks(struct class_writer *out)
     add_native(out, HOOKS_HOT, HOOKS_SILENT_TYPE);
     add_native(out, HOOKS_STARTING, HOOKS_THREAD_TYPE);
     add_native(out, HOOKS_PINNED, HOOKS_THREAD_TYPE);
+    add_native(out, HOOKS_PARKING, HOOKS_THREAD_TYPE);
+    add_native(out, HOOKS_PARKED, POOL_RUN_TYPE);
+    add_native(out, HOOKS_SLEEPING, HOOKS_THREAD_TYPE);
+    add_native(out, HOOKS_SLEPT, POOL_RUN_TYPE);
     class_writer__u2(out, 0);
 }
 
@@ -418,8 +430,13 @@ static void JNICALL link(JNIEnv *jni, jclass linker, jlong address)
 
     (void)linker;
     linking->error = (*jni)->RegisterNatives(jni, linking->class, linking->hooks, HOOK_COUNT);
-    if (!linking->error && more)
+    for (; !linking->error && more; more = more->next) {
         linking->error = (*jni)->RegisterNatives(jni, more->class, more->methods, more->count);
+        if (linking->error || !more->bind_again)
+            continue;
+        (*jni)->CallStaticVoidMethod(jni, more->class, more->bind_again);
+        linking->error = (*jni)->ExceptionCheck(jni);
+    }
 }
 
 static int run_linker(JNIEnv *jni, struct linking *linking)

@@ -25,6 +25,10 @@
  *     public static native void resume(long token);
  *     public static native void starting(Object virtualThread);   the caller starts it
  *     public static native void pinned(Object virtualThread);     it blocks its carrier
+ *     public static native void parking(Object virtualThread);    it parks, until …
+ *     public static native void parked();
+ *     public static native void sleeping(Object virtualThread);   it sleeps, until …
+ *     public static native void slept();
  *
  * A slot is what hooks pass: the number of their method, or one beyond all numbers if the method's
  * hooks were put in again after its first slot was off for good (agent/methods/hook_quota.h).
@@ -55,6 +59,10 @@ enum hook {
     HOOK_HOT,
     HOOK_STARTING,
     HOOK_PINNED,
+    HOOK_PARKING,
+    HOOK_PARKED,
+    HOOK_SLEEPING,
+    HOOK_SLEPT,
     HOOK_COUNT,
 };
 
@@ -63,6 +71,10 @@ struct bound_natives {
     jclass class;
     const JNINativeMethod *methods;
     jint count;
+    /* A static ()V of the class that binds its natives: to be called once these are bound. The
+     * class is then a global reference. Or NULL. */
+    jmethodID bind_again;
+    const struct bound_natives *next;
 };
 
 /* The class's own arrays, global references. */

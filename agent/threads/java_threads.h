@@ -37,6 +37,9 @@ struct extension_event {
     jint index; /* in this JVM; 0: the JVM does not have the event */
 };
 
+typedef void(JNICALL park_function)(JNIEnv *jni, jobject unsafe, jboolean is_absolute, jlong time);
+typedef void(JNICALL sleep_function)(JNIEnv *jni, jclass thread_class, jlong time);
+
 struct java_threads {
     JavaVM *vm;
     jvmtiEnv *jvmti;
@@ -53,6 +56,10 @@ struct java_threads {
      * thread_events__set_native_name */
     void(JNICALL *start_wrapper)(JNIEnv *jni, jobject thread);
     void(JNICALL *set_name_wrapper)(JNIEnv *jni, jobject thread, jstring name);
+    bool hears_waits; /* waits=on */
+    /* wrappers of natives that wait, which call thread_waits__park and thread_waits__sleep */
+    park_function *park_wrapper;
+    sleep_function *sleep_wrapper;
     void (*before_end)(void *context); /* the JVM is about to end some of its own threads */
     void *context;
 
@@ -70,6 +77,11 @@ struct java_threads {
     struct extension_event mount; /* the callbacks are set with the fields above */
     struct extension_event unmount;
     jvmtiExtensionFunction get_virtual_thread; /* or NULL: this JVM has none */
+
+    /* agent/threads/thread_waits.c */
+    jmethodID park_method; /* Unsafe.park, or NULL */
+    _Atomic(park_function *) park_native;
+    sleep_function *sleep_native;
 
     /* agent/threads/standing_frames.c */
     struct standing_methods standing;

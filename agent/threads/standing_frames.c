@@ -1,8 +1,10 @@
 #include "agent/threads/standing_frames.h"
 
 #include "agent/methods/hook_class.h"
+#include "agent/threads/thread_waits.h"
 #include "agent/threads/virtual_threads.h"
 #include "native/thread/virtual_thread.h"
+#include "native/thread/wait_bracket.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -253,7 +255,8 @@ struct placing {
     jvmtiFrameInfo *frames;
     uint64_t *keys;
     uint32_t count;
-    ledger_ref mounted; /* the record of the virtual thread on a carrier, or none */
+    unsigned wait_reason; /* see thread_waits__reason */
+    ledger_ref mounted;   /* the record of the virtual thread on a carrier, or none */
     bool is_silent;
 };
 
@@ -269,6 +272,7 @@ static void look_at(struct java_threads *threads, struct placing *placing, jthre
         count == FRAMES_MAX)
         count = 0;
     placing->count = keys_of(threads, placing->epoch, placing->frames, count, placing->keys);
+    placing->wait_reason = thread_waits__reason(threads, thread);
 }
 
 static void stand_there(struct kernel_thread *kernel_thread, void *context)
@@ -284,6 +288,13 @@ static void stand_there_again(struct kernel_thread *kernel_thread, void *context
 
     virtual_thread__place_again(kernel_thread, placing->epoch, placing->mounted, placing->keys,
                                 placing->count);
+}
+
+static void wait_there(struct kernel_thread *kernel_thread, void *context)
+{
+    const struct placing *placing = context;
+
+    wait_bracket__place(kernel_thread, placing->epoch, placing->wait_reason);
 }
 
 static void ask_if_silent(struct kernel_thread *kernel_thread, void *context)
@@ -310,6 +321,7 @@ static void place_if_silent(struct java_threads *threads, JNIEnv *jni, jthread t
     if (placing->is_silent) {
         look_at(threads, placing, placing->mounted ? mounted : thread);
         kernel_thread_table__visit(threads->kernel_threads, tid, stand_there_again, placing);
+        kernel_thread_table__visit(threads->kernel_threads, tid, wait_there, placing);
     }
     (*jni)->DeleteLocalRef(jni, mounted);
 }
@@ -330,6 +342,7 @@ static void place(struct java_threads *threads, JNIEnv *jni, jthread thread, voi
     } else {
         kernel_thread_table__visit(threads->kernel_threads, tid, stand_there, placing);
     }
+    kernel_thread_table__visit(threads->kernel_threads, tid, wait_there, placing);
 }
 
 static void visit_all(struct java_threads *threads, JNIEnv *jni, uint32_t epoch,

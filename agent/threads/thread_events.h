@@ -15,8 +15,8 @@ void thread_events__init(struct java_threads *threads);
 void thread_events__start(struct java_threads *threads, JNIEnv *jni, jthread thread);
 void thread_events__end(struct java_threads *threads, JNIEnv *jni, jthread thread);
 
-/* JVMTI binds native methods of Thread: the methods that start and rename threads get a wrapper of
- * ours. */
+/* JVMTI binds native methods: those of Thread that start and rename threads get a wrapper of ours,
+ * and so does that which parks. */
 void thread_events__native_bound(struct java_threads *threads, jmethodID method, void *address,
                                  void **new_address);
 

@@ -356,10 +356,14 @@ void virtual_threads__pinned(struct java_threads *threads, JNIEnv *jni)
 static const struct {
     const char *method;
     const char *descriptor;
-    const char *hook;
-} first_hooks[] = {
-    {"start", "(Ljdk/internal/vm/ThreadContainer;)V", "starting"},
-    {"parkOnCarrierThread", "(ZJ)V", "pinned"},
+    struct virtual_thread_hooks hooks;
+    bool is_wait;
+} hooked_methods[] = {
+    {"start", "(Ljdk/internal/vm/ThreadContainer;)V", {"starting", NULL}, false},
+    {"parkOnCarrierThread", "(ZJ)V", {"pinned", NULL}, false},
+    {"park", "()V", {"parking", "parked"}, true},
+    {"parkNanos", "(J)V", {"parking", "parked"}, true},
+    {"sleepNanos", "(J)V", {"sleeping", "slept"}, true},
 };
 
 bool virtual_threads__is_pinning(const char *class_name, const char *method_name)
@@ -368,15 +372,17 @@ bool virtual_threads__is_pinning(const char *class_name, const char *method_name
            strcmp(method_name, "parkOnCarrierThread") == 0;
 }
 
-const char *virtual_threads__first_hook(const struct class_method *method)
+struct virtual_thread_hooks virtual_threads__hooks(const struct class_method *method, bool waits)
 {
+    const struct virtual_thread_hooks none = {NULL, NULL};
+
     if (!class_text__is(method->class_name, VIRTUAL_THREAD_CLASS))
-        return NULL;
-    for (size_t i = 0; i < sizeof(first_hooks) / sizeof(*first_hooks); i++)
-        if (class_text__is(method->name, first_hooks[i].method) &&
-            class_text__is(method->descriptor, first_hooks[i].descriptor))
-            return first_hooks[i].hook;
-    return NULL;
+        return none;
+    for (size_t i = 0; i < sizeof(hooked_methods) / sizeof(*hooked_methods); i++)
+        if (class_text__is(method->name, hooked_methods[i].method) &&
+            class_text__is(method->descriptor, hooked_methods[i].descriptor))
+            return waits || !hooked_methods[i].is_wait ? hooked_methods[i].hooks : none;
+    return none;
 }
 
 static void drop(jvmtiEnv *jvmti, jvmtiExtensionEventInfo *info)

@@ -57,8 +57,14 @@ void virtual_threads__add_capabilities(jvmtiEnv *jvmti, jvmtiCapabilities *capab
 void virtual_threads__starting(struct java_threads *threads, JNIEnv *jni, jobject thread);
 void virtual_threads__pinned(struct java_threads *threads, JNIEnv *jni);
 
-/* The native method that this JDK method is to call first; NULL: none. */
-const char *virtual_threads__first_hook(const struct class_method *method);
+/* The native methods of the hook class that a JDK method is to call first and last; NULL: none. */
+struct virtual_thread_hooks {
+    const char *first;
+    const char *last;
+};
+
+/* waits: its waits have reasons. */
+struct virtual_thread_hooks virtual_threads__hooks(const struct class_method *method, bool waits);
 
 /* True if this is the JDK method in which a pinned virtual thread blocks its carrier. The method
  * has a node whatever the filter says: its calls and wall time, below the path that pinned. */

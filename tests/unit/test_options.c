@@ -43,8 +43,9 @@ static void nothing_gives_the_defaults(void **state)
         assert_int_equal(options.events, LEDGER_EVENTS_INSTRUMENT);
         assert_int_equal(options.metrics, DEFAULT);
         assert_false(options.reuse_new);
-        assert_int_equal(options.max_mem, 64 * MIB);
+        assert_int_equal(options.max_mem, 256 * MIB);
         assert_int_equal(options.recursion, 1);
+        assert_true(options.waits);
         assert_int_equal(options.log, LOG_WARN);
         assert_int_equal(options.clock, 0);
         assert_false(options.strict);
@@ -54,6 +55,18 @@ static void nothing_gives_the_defaults(void **state)
         assert_int_equal(options.unwind, LEDGER_UNWIND_UNKNOWN);
         agent_options__free(&options);
     }
+}
+
+static void waits_on_or_off(void **state)
+{
+    (void)state;
+    struct agent_options options;
+    parse(&options, "waits=off");
+    assert_false(options.waits);
+    agent_options__free(&options);
+    parse(&options, "waits=off,waits:on");
+    assert_true(options.waits);
+    agent_options__free(&options);
 }
 
 static void levels_of_recursion(void **state)
@@ -306,6 +319,7 @@ static void a_long_list_is_not_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_on_or_off),
         cmocka_unit_test(levels_of_recursion),
         cmocka_unit_test(nothing_gives_the_defaults),
         cmocka_unit_test(every_option_is_read),

@@ -1,0 +1,225 @@
+#include "agent/threads/thread_waits.h"
+
+#include "agent/host/jvmti_event.h"
+#include "agent/host/log.h"
+#include "agent/threads/thread_events.h"
+#include "native/thread/wait_bracket.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+static bool is_profiling(const struct java_threads *threads)
+{
+    return __atomic_load_n(&threads->setup->epoch, __ATOMIC_ACQUIRE) != EPOCH_STOPPED;
+}
+
+/* The calling kernel thread's entry, once its Java thread is identified. No stack is looked at: the
+ * wait of the others would be longer. */
+static struct kernel_thread *waiting(struct java_threads *threads, JNIEnv *jni)
+{
+    struct kernel_thread *mine = kernel_thread_table__mine();
+
+    if (!mine)
+        mine = kernel_thread_table__find_mine(threads->kernel_threads);
+    if (mine && kernel_thread__is_unidentified(mine))
+        mine = thread_events__identify(threads, jni);
+    return mine && mine->thread ? mine : NULL;
+}
+
+void thread_waits__begin(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason)
+{
+    struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+
+    if (mine)
+        wait_bracket__begin(mine, reason);
+}
+
+void thread_waits__end(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason)
+{
+    struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+
+    if (mine)
+        wait_bracket__end(mine, reason);
+}
+
+/* The first call may come before the native is known (thread_waits__bind): park may return at any
+ * time for no reason. */
+void thread_waits__park(struct java_threads *threads, JNIEnv *jni, jobject unsafe,
+                        jboolean is_absolute, jlong time)
+{
+    park_function *park = atomic_load(&threads->park_native);
+
+    if (!park)
+        return;
+    thread_waits__begin(threads, jni, METRIC_PARK);
+    park(jni, unsafe, is_absolute, time);
+    thread_waits__end(threads, jni, METRIC_PARK);
+}
+
+/* An exception is pending where the sleep was interrupted. */
+void thread_waits__sleep(struct java_threads *threads, JNIEnv *jni, jclass thread_class, jlong time)
+{
+    thread_waits__begin(threads, jni, METRIC_SLEEP);
+    threads->sleep_native(jni, thread_class, time);
+    thread_waits__end(threads, jni, METRIC_SLEEP);
+}
+
+void thread_waits__add_capabilities(const struct java_threads *threads,
+                                    jvmtiCapabilities *capabilities)
+{
+    capabilities->can_generate_monitor_events = threads->hears_waits;
+}
+
+void thread_waits__hear(const struct java_threads *threads, bool on)
+{
+    static const jvmtiEvent events[] = {JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
+                                        JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
+                                        JVMTI_EVENT_MONITOR_WAIT, JVMTI_EVENT_MONITOR_WAITED};
+    bool heard = true;
+
+    if (!threads->hears_waits)
+        return;
+    for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
+        heard &= jvmti_event__set(threads->jvmti, events[i], on);
+    if (!heard)
+        log__line(LOG_WARN, "this JVM does not tell when threads wait for monitors");
+}
+
+static bool is_native(const struct java_threads *threads, jmethodID method)
+{
+    jboolean is_native = JNI_FALSE;
+
+    return (*threads->jvmti)->IsMethodNative(threads->jvmti, method, &is_native) ==
+               JVMTI_ERROR_NONE &&
+           is_native;
+}
+
+/* Thread's native that sleeps, as the JDKs call it; or NULL. */
+static const char *sleep_name(const struct java_threads *threads, jmethodID method)
+{
+    static const char *const names[] = {"sleep", "sleep0", "sleepNanos0"};
+    jvmtiEnv *jvmti = threads->jvmti;
+    const char *found = NULL;
+    char *name = NULL, *signature = NULL;
+
+    if ((*jvmti)->GetMethodName(jvmti, method, &name, &signature, NULL) != JVMTI_ERROR_NONE)
+        return NULL;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(name, names[i]) == 0 && strcmp(signature, "(J)V") == 0 &&
+            is_native(threads, method))
+            found = names[i];
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)name);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+    return found;
+}
+
+static const char *find_sleep(const struct java_threads *threads, jclass thread_class)
+{
+    jvmtiEnv *jvmti = threads->jvmti;
+    jmethodID *methods = NULL;
+    const char *found = NULL;
+    jint count = 0;
+
+    if ((*jvmti)->GetClassMethods(jvmti, thread_class, &count, &methods) != JVMTI_ERROR_NONE)
+        return NULL;
+    for (jint i = 0; i < count && !found; i++)
+        found = sleep_name(threads, methods[i]);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)methods);
+    return found;
+}
+
+/* The JVM exports the function that sleeps. */
+static bool bind_sleep(struct java_threads *threads, JNIEnv *jni, struct bound_natives *natives,
+                       JNINativeMethod *method)
+{
+    void *sleep = dlsym(RTLD_DEFAULT, "JVM_SleepNanos");
+    const char *name;
+
+    if (!sleep)
+        sleep = dlsym(RTLD_DEFAULT, "JVM_Sleep");
+    natives->class = sleep ? (*jni)->FindClass(jni, "java/lang/Thread") : NULL;
+    name = natives->class ? find_sleep(threads, natives->class) : NULL;
+    if (!name)
+        return false;
+    memcpy(&threads->sleep_native, &sleep, sizeof(sleep));
+    *method = (JNINativeMethod){(char *)(uintptr_t)name, "(J)V",
+                                (void *)(uintptr_t)threads->sleep_wrapper};
+    return true;
+}
+
+/* The JVM does not export the function that parks. It tells of it (thread_waits__native_bound) when
+ * the class binds its natives once more, where another function has taken the place of that one. */
+static bool bind_park(struct java_threads *threads, JNIEnv *jni, struct bound_natives *natives,
+                      JNINativeMethod *method)
+{
+    natives->class = (*jni)->FindClass(jni, "jdk/internal/misc/Unsafe");
+    natives->class = natives->class ? (*jni)->NewGlobalRef(jni, natives->class) : NULL;
+    if (natives->class)
+        natives->bind_again =
+            (*jni)->GetStaticMethodID(jni, natives->class, "registerNatives", "()V");
+    if (natives->bind_again)
+        threads->park_method = (*jni)->GetMethodID(jni, natives->class, "park", "(ZJ)V");
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
+    if (!threads->park_method)
+        return false;
+    *method = (JNINativeMethod){"park", "(ZJ)V", (void *)(uintptr_t)threads->park_wrapper};
+    return true;
+}
+
+const struct bound_natives *thread_waits__bind(struct java_threads *threads, JNIEnv *jni,
+                                               struct bound_natives natives[WAIT_NATIVES],
+                                               JNINativeMethod methods[WAIT_NATIVES],
+                                               const struct bound_natives *next)
+{
+    bool (*const binders[WAIT_NATIVES])(struct java_threads *, JNIEnv *, struct bound_natives *,
+                                        JNINativeMethod *) = {bind_sleep, bind_park};
+
+    for (unsigned i = 0; i < WAIT_NATIVES && threads->hears_waits; i++) {
+        natives[i] = (struct bound_natives){.methods = &methods[i], .count = 1, .next = next};
+        if (binders[i](threads, jni, &natives[i], &methods[i]))
+            next = &natives[i];
+        else
+            log__line(LOG_WARN,
+                      "this JVM's natives for %s are not known: these waits have no "
+                      "reason",
+                      i ? "park" : "sleep");
+    }
+    return next;
+}
+
+bool thread_waits__native_bound(struct java_threads *threads, jmethodID method, void *address,
+                                void **new_address)
+{
+    void *wrapper = (void *)(uintptr_t)threads->park_wrapper;
+    park_function *park;
+
+    if (!threads->park_method || method != threads->park_method || address == wrapper)
+        return false;
+    memcpy(&park, &address, sizeof(address));
+    atomic_store(&threads->park_native, park);
+    *new_address = wrapper;
+    return true;
+}
+
+unsigned thread_waits__reason(const struct java_threads *threads, jthread thread)
+{
+    static const struct {
+        jint state;
+        enum ledger_metric reason;
+    } reasons[] = {
+        {JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, METRIC_MONITOR_WAIT},
+        {JVMTI_THREAD_STATE_IN_OBJECT_WAIT, METRIC_OBJECT_WAIT},
+        {JVMTI_THREAD_STATE_SLEEPING, METRIC_SLEEP},
+        {JVMTI_THREAD_STATE_PARKED, METRIC_PARK},
+    };
+    jint state = 0;
+
+    if (!threads->hears_waits ||
+        (*threads->jvmti)->GetThreadState(threads->jvmti, thread, &state) != JVMTI_ERROR_NONE)
+        return 0;
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+        if (state & reasons[i].state)
+            return reasons[i].reason;
+    return 0;
+}
