@@ -215,6 +215,40 @@ static void draw_virtual(struct drawing *drawing)
     plain__set_times(drawing, carrier, 4243, 0, 5 * S);
 }
 
+/* A thread that ended, with the reasons of its waits. */
+static void draw_waiting(struct drawing *drawing, const char *name, enum ledger_thread_kind kind,
+                         uint64_t cpu_ms, uint64_t wait_ms, const uint64_t reasons_ms[5])
+{
+    static const enum ledger_metric reasons[] = {METRIC_RUN_QUEUE_DELAY, METRIC_MONITOR_WAIT,
+                                                 METRIC_OBJECT_WAIT, METRIC_PARK, METRIC_SLEEP};
+    ledger_ref thread = drawing__thread(drawing, name, kind, cpu_ms * MS);
+    ledger_ref root = drawing__root(drawing, thread);
+    plain__set_times(drawing, thread, 4242, 0, (cpu_ms + wait_ms) * MS);
+    for (unsigned i = 0; i < 5; i++) {
+        drawing__total(drawing, thread, reasons[i], reasons_ms[i] * MS);
+        if (i)
+            drawing__side(drawing, root, reasons[i], reasons_ms[i] * MS);
+    }
+}
+
+/*
+ *          CPU   wall     run queue  monitor  Object.wait  park  sleep    ms
+ * main     100   1 000          100      200          100   300     50
+ * pool-1    10   1 010            0        0            0   900      0
+ * pool-2    20     520            0       10            0   490      0
+ * over      10      20            5        0            0    15      0    more than there is
+ */
+static void draw_waits(struct drawing *drawing)
+{
+    plain__describe(drawing);
+    draw_waiting(drawing, "main", THREAD_PLATFORM, 100, 900,
+                 (const uint64_t[]){100, 200, 100, 300, 50});
+    draw_waiting(drawing, "pool-1", THREAD_VIRTUAL, 10, 1000, (const uint64_t[]){0, 0, 0, 900, 0});
+    draw_waiting(drawing, "pool-2", THREAD_VIRTUAL, 20, 500, (const uint64_t[]){0, 10, 0, 490, 0});
+    draw_waiting(drawing, "over", THREAD_PLATFORM, 10, 10, (const uint64_t[]){5, 0, 0, 15, 0});
+    drawing->ledger.header->metrics_charged |= LEDGER_WAIT_METRICS;
+}
+
 /* As a killed process leaves it after 10 s: request-3, 30 ms of CPU, began after 1 s, was parked
  * for 2 s, then once more at 4 s. */
 static void draw_parked(struct drawing *drawing)
@@ -573,6 +607,8 @@ int main(int argc, char **argv)
         sampled__draw_mixed(&drawing);
     } else if (strcmp(argv[1], "native") == 0) {
         draw_native(&drawing, number);
+    } else if (strcmp(argv[1], "waits") == 0) {
+        draw_waits(&drawing);
     } else if (strcmp(argv[1], "parked") == 0) {
         draw_parked(&drawing);
         drawing.ledger.header->pid = (int32_t)number;

@@ -43,7 +43,7 @@ static void nothing_gives_the_defaults(void **state)
         assert_int_equal(options.events, LEDGER_EVENTS_INSTRUMENT);
         assert_int_equal(options.metrics, DEFAULT);
         assert_false(options.reuse_new);
-        assert_int_equal(options.max_mem, 256 * MIB);
+        assert_int_equal(options.max_mem, 64 * MIB);
         assert_int_equal(options.recursion, 1);
         assert_true(options.waits);
         assert_int_equal(options.log, LOG_WARN);

@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEYS_MAX (COLUMN_COUNT + 8u)
+#define KEYS_MAX  (COLUMN_COUNT + 8u)
+#define VIEWS_MAX 16u
 
 struct report_request {
     struct ledger_selection ledger;
@@ -39,7 +40,7 @@ enum option_key {
 
 static const struct argp_option options[] = {
     {"view", 'v', "VIEW", 0,
-     "threads (the default), spawn, tree, flat, callers, images or procedures", 0},
+     "threads (the default), waits, spawn, tree, flat, callers, images or procedures", 0},
     {"metric", 'm', "METRIC", 0,
      "what Base and Cum show and what is sorted by: cpu (the default, wall where the samples are "
      "of "
@@ -50,12 +51,13 @@ static const struct argp_option options[] = {
      "only threads whose name matches, such as 'http-*'; spawn: and what they started", 0},
     {"top", 'n', "N", 0, "only the N heaviest threads, contexts or methods", 0},
     {"sort", 's', "KEY", 0,
-     "threads: a metric, name, waiting, start, mounts, pinned, parked; images, procedures: "
-     "samples, "
-     "base, name; other views: cum, base, calls, name",
+     "threads: a metric, name, waiting, start, mounts, pinned, parked; waits: waiting (the "
+     "default), a metric, name, start; images, procedures: samples, base, name; other views: cum, "
+     "base, calls, name",
      0},
     {"fold", KEY_FOLD, NULL, 0,
-     "threads, spawn: one row for threads whose names differ in digits only; tree, flat: one tree, "
+     "threads, waits, spawn: one row for threads whose names differ in digits only; tree, flat: "
+     "one tree, "
      "one table",
      0},
     {"check", KEY_CHECK, "PPM", 0,
@@ -85,7 +87,7 @@ static const char doc[] =
 
 static const struct view_kind *parse_view(const char *name, struct argp_state *state)
 {
-    const char *names[8];
+    const char *names[VIEWS_MAX];
 
     for (size_t i = 0; i < view_kind_count; i++)
         names[i] = view_kinds[i].name;

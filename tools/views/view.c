@@ -7,6 +7,7 @@
 
 static const char *const thread_keys[] = {"cpu",    "name",   "waiting", "start",
                                           "mounts", "pinned", "parked",  NULL};
+static const char *const wait_keys[] = {"waiting", "name", "start", NULL};
 static const char *const tree_keys[] = {"cum", "base", "calls", "name", NULL};
 static const char *const flat_keys[] = {"base", "cum", "calls", "name", NULL};
 static const char *const sample_keys[] = {"samples", "base", "name", NULL};
@@ -14,6 +15,8 @@ static const char *const sample_keys[] = {"samples", "base", "name", NULL};
 const struct view_kind view_kinds[] = {
     {"threads", thread_keys, true, true, false, false, view_threads__text, view_threads__json,
      view_threads__csv},
+    {"waits", wait_keys, true, true, false, false, view_waits__text, view_waits__json,
+     view_waits__csv},
     {"spawn", tree_keys, false, true, false, false, view_spawn__text, view_spawn__json,
      view_spawn__csv},
     {"tree", tree_keys, false, false, false, true, view_tree__text, view_tree__json,

@@ -1,0 +1,87 @@
+"""treadle report --view waits on the ledger that make_ledger calls waits, and on one without reasons."""
+import bench
+
+MS = 1_000_000
+PARTS = ["cpu_ns", "runnable_ns", "monitor_ns", "object_wait_ns", "park_ns", "sleep_ns", "io_ns", "fault_ns",
+         "safepoint_ns", "unmounted_ns", "unknown_ns"]
+
+# What make_ledger draws, in ms; the rest of the wall time is unknown. `over` has more park than it waited.
+DRAWN = {
+    "main": (1000, {"cpu_ns": 100, "runnable_ns": 100, "monitor_ns": 200, "object_wait_ns": 100, "park_ns": 300,
+                    "sleep_ns": 50, "unknown_ns": 150}),
+    "pool-1": (1010, {"cpu_ns": 10, "park_ns": 900, "unknown_ns": 100}),
+    "pool-2": (520, {"cpu_ns": 20, "monitor_ns": 10, "park_ns": 490}),
+    "over": (20, {"cpu_ns": 10, "park_ns": 10}),
+}
+
+
+def drawn(name):
+    wall, parts = DRAWN[name]
+    return wall * MS, {part: parts.get(part, 0) * MS for part in PARTS}
+
+
+class Waits(bench.Bench):
+    def setUp(self):
+        super().setUp()
+        self.make("waits")
+
+    def text(self, *arguments):
+        return self.treadle("report", "waits.ledger", "-v", "waits", *arguments)
+
+    def test_text(self):
+        self.assertEqual(self.text(), """\
+What wall time consists of
+
+THREAD  KIND         WALL      CPU  RUNNABLE  MONITOR  OBJECT WAIT     PARK    SLEEP  UNKNOWN  PARTS
+pool-1  virtual   1.010 s  10.0 ms         0        0            0   900 ms        0   100 ms  pppppppppppppppppp..
+main    platform  1.000 s   100 ms    100 ms   200 ms       100 ms   300 ms  50.0 ms   150 ms  ##rrmmmmwwpppppps...
+pool-2  virtual    520 ms  20.0 ms         0  10.0 ms            0   490 ms        0        0  #ppppppppppppppppppp
+over    platform  20.0 ms  10.0 ms         0        0            0  10.0 ms        0        0  ##########pppppppppp
+parts: # CPU, r runnable, m monitor, w Object.wait, p park, s sleep, . unknown
+""")
+
+    def test_json(self):
+        threads = self.json("report", "waits.ledger", "-v", "waits")["threads"]
+        self.assertEqual([thread["name"] for thread in threads], ["pool-1", "main", "pool-2", "over"])
+        for thread in threads:
+            self.assertEqual((thread["wall_ns"], thread["waits"]), drawn(thread["name"]))
+            self.assertEqual(list(thread["waits"]), PARTS)
+            self.assertEqual(sum(thread["waits"].values()), thread["wall_ns"])
+
+    def test_csv(self):
+        rows = self.csv("report", "waits.ledger", "-v", "waits", "--sort", "name")
+        self.assertEqual([row["thread"] for row in rows], ["main", "over", "pool-1", "pool-2"])
+        for row in rows:
+            self.assertEqual((int(row["wall_ns"]), {part: int(row[part]) for part in PARTS}), drawn(row["thread"]))
+
+    def test_fold_and_top(self):
+        pool = self.json("report", "waits.ledger", "-v", "waits", "--fold", "--top", "1")["threads"]
+        self.assertEqual([(row["name"], row["count"], row["wall_ns"], row["waits"]["park_ns"]) for row in pool],
+                         [("pool-#", 2, 1530 * MS, 1390 * MS)])
+        self.assertIn("\npool-# ×2 ", self.text("--fold"))
+        self.assertIn("(3 more, not shown)\n", self.text("--top", "1"))
+
+    def test_sort(self):
+        self.assertRegex(self.text("--sort", "cpu"), r"\nmain .*\npool-2 .*\npool-1 .*\nover ")
+        self.assertRegex(self.text("--sort", "park"), r"\npool-1 .*\npool-2 .*\nmain .*\nover ")
+        self.assertIn("there are ", self.treadle("report", "waits.ledger", "-v", "waits", "--sort", "qqqqq", status=2))
+
+    def test_reasons_are_metrics_like_any_other(self):
+        tree = self.json("report", "waits.ledger", "-v", "tree", "-t", "main")["threads"][0]["root"]
+        self.assertEqual([tree["cum"][metric] for metric in ("monitor_wait", "object_wait", "park", "sleep")],
+                         [200 * MS, 100 * MS, 300 * MS, 50 * MS])
+        self.assertIn("300 ms", self.treadle("report", "waits.ledger", "-v", "tree", "-t", "main", "-m", "park"))
+        self.assertIn("park_ns", self.csv("report", "waits.ledger")[0])
+
+    def test_without_reasons(self):
+        self.make("plain")
+        text = self.treadle("report", "plain.ledger", "-v", "waits")
+        self.assertRegex(text, r"\nmain +platform +2\.200 s +1\.100 s +6\.00 ms +- +- +- +- +1\.094 s ")
+        for thread in self.json("report", "plain.ledger", "-v", "waits")["threads"]:
+            self.assertEqual(sum(thread["waits"].values()), thread["wall_ns"])
+        self.assertIn("has no park: it needs waits=on",
+                      self.treadle("report", "plain.ledger", "-v", "tree", "-m", "park", status=1))
+
+
+if __name__ == "__main__":
+    bench.main()

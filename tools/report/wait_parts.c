@@ -1,0 +1,54 @@
+#include "tools/report/wait_parts.h"
+
+#define KERNEL(id) ((enum report_column)((unsigned)COLUMN_KERNEL + METRIC_##id))
+#define NOWHERE    COLUMN_COUNT
+
+/* Where a part comes from: a column of the threads, or nowhere. */
+static const struct {
+    const char *key;
+    enum report_column column;
+} parts[WAIT_PARTS] = {
+    [PART_CPU] = {"cpu_ns", COLUMN_CPU},
+    [PART_RUNNABLE] = {"runnable_ns", KERNEL(RUN_QUEUE_DELAY)},
+    [PART_MONITOR] = {"monitor_ns", KERNEL(MONITOR_WAIT)},
+    [PART_OBJECT_WAIT] = {"object_wait_ns", KERNEL(OBJECT_WAIT)},
+    [PART_PARK] = {"park_ns", KERNEL(PARK)},
+    [PART_SLEEP] = {"sleep_ns", KERNEL(SLEEP)},
+    [PART_IO] = {"io_ns", NOWHERE},
+    [PART_FAULT] = {"fault_ns", NOWHERE},
+    [PART_SAFEPOINT] = {"safepoint_ns", NOWHERE},
+    [PART_UNMOUNTED] = {"unmounted_ns", NOWHERE},
+    [PART_UNKNOWN] = {"unknown_ns", NOWHERE},
+};
+
+/* What is measured between two events comes before what is known as a sum only. */
+static const enum wait_part in_order[] = {PART_CPU,  PART_MONITOR, PART_OBJECT_WAIT,
+                                          PART_PARK, PART_SLEEP,   PART_RUNNABLE};
+
+struct wait_parts wait_parts__of(const struct thread_row *row)
+{
+    struct wait_parts found = {{0}};
+    uint64_t left_ns = row->value[COLUMN_WALL];
+
+    for (size_t i = 0; i < sizeof(in_order) / sizeof(in_order[0]); i++) {
+        uint64_t ns = row->value[parts[in_order[i]].column];
+
+        found.ns[in_order[i]] = ns < left_ns ? ns : left_ns;
+        left_ns -= found.ns[in_order[i]];
+    }
+    found.ns[PART_UNKNOWN] = left_ns;
+    return found;
+}
+
+const char *wait_part__key(enum wait_part part)
+{
+    return parts[part].key;
+}
+
+bool wait_part__is_known(const struct ledger_header *header, enum wait_part part)
+{
+    uint64_t known = report_columns__of_threads(header);
+
+    return part == PART_UNKNOWN ||
+           (parts[part].column != NOWHERE && (known & COLUMN_BIT(parts[part].column)) != 0);
+}

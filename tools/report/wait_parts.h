@@ -1,0 +1,45 @@
+/*
+ * What the wall time of a row of threads consists of. The parts add up to the wall time exactly.
+ *
+ * CPU time is the kernel's figure. Monitors, Object.wait, park and sleep are measured between the
+ * JVM's begin and end of each wait; the time from the wake-up until the thread runs is in them. Of
+ * what is left, runnable is as much as the kernel says that the threads waited for a processor
+ * altogether, if the ledger has that. Parts that are not measured are 0, and their time is in the
+ * rest, whose reason is not known.
+ */
+#ifndef TREADLE_WAIT_PARTS_H
+#define TREADLE_WAIT_PARTS_H
+
+#include "tools/report/thread_rows.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum wait_part {
+    PART_CPU,
+    PART_RUNNABLE,
+    PART_MONITOR,
+    PART_OBJECT_WAIT,
+    PART_PARK,
+    PART_SLEEP,
+    PART_IO, /* not measured, as the next three */
+    PART_FAULT,
+    PART_SAFEPOINT,
+    PART_UNMOUNTED,
+    PART_UNKNOWN,
+    WAIT_PARTS,
+};
+
+struct wait_parts {
+    uint64_t ns[WAIT_PARTS];
+};
+
+struct wait_parts wait_parts__of(const struct thread_row *row);
+
+/* The key in JSON and CSV: "object_wait_ns". */
+const char *wait_part__key(enum wait_part part);
+
+/* True if the ledger has what the part is worked out from. */
+bool wait_part__is_known(const struct ledger_header *header, enum wait_part part);
+
+#endif
