@@ -1,0 +1,340 @@
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Scanner;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Threads that wait for a known reason each and take the time themselves. Some wait from the beginning to the end; at
+ * each order `round` others wait one after the other, and the answer says for each how long and how often: `name reason
+ * ns times; …`. With virtual threads where the JDK has them.
+ */
+public class WaitReasons {
+    static final int TIMES = 5;
+    static final int MS = 20;
+    static final Object MONITOR = new Object(); // of the rounds
+    static final Object QUIET = new Object();
+    static final Object KEPT = new Object();
+
+    static volatile boolean over;
+    static volatile int turn; // of the one who waits: it is about to wait, or has the lock's owner to wait for
+    static volatile int told; // of its partner
+    static volatile Thread waiter;
+
+    interface Work {
+        void run() throws Exception;
+    }
+
+    /** What one waiting thread measured. */
+    static final class Meter {
+        long ns;
+        int times;
+
+        void add(long since) {
+            ns += System.nanoTime() - since;
+            times++;
+        }
+
+        String told(String name, String reason) {
+            return name + " " + reason + " " + ns + " " + times;
+        }
+    }
+
+    interface Waiting {
+        void run(Meter meter) throws Exception;
+    }
+
+    static Runnable quietly(Work work) {
+        return () -> {
+            try {
+                work.run();
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+        };
+    }
+
+    static Thread start(String name, boolean isVirtual, Work work) throws Exception {
+        if (!isVirtual) {
+            Thread thread = new Thread(quietly(work), name);
+            thread.start();
+            return thread;
+        }
+        Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
+        Class<?> type = Class.forName("java.lang.Thread$Builder");
+        builder = type.getMethod("name", String.class).invoke(builder, name);
+        return (Thread) type.getMethod("start", Runnable.class).invoke(builder, quietly(work));
+    }
+
+    static boolean hasVirtualThreads() {
+        return Runtime.version().feature() >= 21;
+    }
+
+    static void untilTurn(int number) throws InterruptedException {
+        while (turn < number) {
+            Thread.sleep(1);
+        }
+    }
+
+    static void untilTold(int number) {
+        while (told < number) {
+            Thread.onSpinWait();
+        }
+    }
+
+    // ---- who waits ----
+
+    static void enter(Meter meter) {
+        for (int i = 1; i <= TIMES; i++) {
+            untilTold(i);
+            long since = System.nanoTime();
+            synchronized (MONITOR) {
+                meter.add(since);
+            }
+            turn = i;
+        }
+    }
+
+    static void waitTimed(Meter meter) throws InterruptedException {
+        for (int i = 1; i <= TIMES; i++) {
+            synchronized (MONITOR) {
+                long since = System.nanoTime();
+                MONITOR.wait(MS);
+                meter.add(since);
+            }
+        }
+    }
+
+    static void waitNotified(Meter meter) throws InterruptedException {
+        for (int i = 1; i <= TIMES; i++) {
+            synchronized (MONITOR) {
+                turn = i;
+                while (told < i) {
+                    long since = System.nanoTime();
+                    MONITOR.wait();
+                    meter.add(since);
+                }
+            }
+        }
+    }
+
+    static void parkTimed(Meter meter) {
+        for (int i = 1; i <= TIMES; i++) {
+            long since = System.nanoTime();
+            LockSupport.parkNanos(MS * 1_000_000L);
+            meter.add(since);
+        }
+    }
+
+    static void parkUntilTold(Meter meter) {
+        for (int i = 1; i <= TIMES; i++) {
+            turn = i;
+            while (told < i) {
+                long since = System.nanoTime();
+                LockSupport.park();
+                meter.add(since);
+            }
+        }
+    }
+
+    static final ReentrantLock LOCK = new ReentrantLock();
+
+    static void lock(Meter meter) {
+        for (int i = 1; i <= TIMES; i++) {
+            untilTold(i);
+            long since = System.nanoTime();
+            LOCK.lock();
+            meter.add(since);
+            LOCK.unlock();
+            turn = i;
+        }
+    }
+
+    static void sleepOnce(Meter meter) throws InterruptedException {
+        long since = System.nanoTime();
+        Thread.sleep(MS);
+        meter.add(since);
+    }
+
+    static void sleep(Meter meter) throws InterruptedException {
+        for (int i = 1; i <= TIMES; i++) {
+            sleepOnce(meter);
+        }
+    }
+
+    static void sleepInterrupted(Meter meter) {
+        for (int i = 1; i <= TIMES; i++) {
+            turn = i;
+            long since = System.nanoTime();
+            try {
+                Thread.sleep(60_000);
+            } catch (InterruptedException e) {
+                meter.add(since);
+            }
+        }
+    }
+
+    /** One after the other, in turn. */
+    static void mixed(Meter slept, Meter parked, Meter waited) throws InterruptedException {
+        for (int i = 1; i <= TIMES; i++) {
+            sleepOnce(slept);
+            long since = System.nanoTime();
+            LockSupport.parkNanos(MS * 1_000_000L);
+            parked.add(since);
+            synchronized (MONITOR) {
+                since = System.nanoTime();
+                MONITOR.wait(MS);
+                waited.add(since);
+            }
+        }
+    }
+
+    // ---- their partners ----
+
+    static void nobody() {
+    }
+
+    static void own() throws InterruptedException {
+        for (int i = 1; i <= TIMES; i++) {
+            synchronized (MONITOR) {
+                told = i;
+                Thread.sleep(MS);
+            }
+            untilTurn(i);
+        }
+    }
+
+    /** In vain at first. */
+    static void notifyIt() throws InterruptedException {
+        for (int i = 1; i <= TIMES; i++) {
+            untilTurn(i);
+            Thread.sleep(MS);
+            synchronized (MONITOR) {
+                MONITOR.notifyAll();
+            }
+            Thread.sleep(MS);
+            synchronized (MONITOR) {
+                told = i;
+                MONITOR.notifyAll();
+            }
+        }
+    }
+
+    static void unpark() throws InterruptedException {
+        for (int i = 1; i <= TIMES; i++) {
+            untilTurn(i);
+            Thread.sleep(MS);
+            told = i;
+            LockSupport.unpark(waiter);
+        }
+    }
+
+    static void ownLock() throws InterruptedException {
+        for (int i = 1; i <= TIMES; i++) {
+            LOCK.lock();
+            told = i;
+            Thread.sleep(MS);
+            LOCK.unlock();
+            untilTurn(i);
+        }
+    }
+
+    static void interrupt() throws InterruptedException {
+        for (int i = 1; i <= TIMES; i++) {
+            untilTurn(i);
+            Thread.sleep(MS);
+            waiter.interrupt();
+        }
+    }
+
+    // ---- a round ----
+
+    static String one(String name, String reason, boolean isVirtual, Waiting waiting, Work partner) throws Exception {
+        Meter meter = new Meter();
+        turn = 0;
+        told = 0;
+        waiter = start(name, isVirtual, () -> waiting.run(meter));
+        partner.run();
+        waiter.join();
+        return meter.told(name, reason);
+    }
+
+    static String inTurn(String name, boolean isVirtual) throws Exception {
+        Meter slept = new Meter();
+        Meter parked = new Meter();
+        Meter waited = new Meter();
+        start(name, isVirtual, () -> mixed(slept, parked, waited)).join();
+        return String.join("; ", slept.told(name, "sleep"), parked.told(name, "park"),
+                           waited.told(name, "object_wait"));
+    }
+
+    static String round(int number) throws Exception {
+        List<String> answers = new ArrayList<>();
+        for (boolean isVirtual : hasVirtualThreads() ? new boolean[] {false, true} : new boolean[] {false}) {
+            String kind = (isVirtual ? "virtual-" : "platform-") + number + "-";
+            answers.add(one(kind + "enter", "monitor", isVirtual, WaitReasons::enter, WaitReasons::own));
+            answers.add(one(kind + "timed", "object_wait", isVirtual, WaitReasons::waitTimed, WaitReasons::nobody));
+            answers.add(one(kind + "notified", "object_wait", isVirtual, WaitReasons::waitNotified,
+                            WaitReasons::notifyIt));
+            answers.add(one(kind + "nanos", "park", isVirtual, WaitReasons::parkTimed, WaitReasons::nobody));
+            answers.add(one(kind + "unparked", "park", isVirtual, WaitReasons::parkUntilTold, WaitReasons::unpark));
+            answers.add(one(kind + "lock", "park", isVirtual, WaitReasons::lock, WaitReasons::ownLock));
+            answers.add(one(kind + "sleeper", "sleep", isVirtual, WaitReasons::sleep, WaitReasons::nobody));
+            answers.add(one(kind + "interrupted", "sleep", isVirtual, WaitReasons::sleepInterrupted,
+                            WaitReasons::interrupt));
+            answers.add(inTurn(kind + "mixed", isVirtual));
+        }
+        return String.join("; ", answers);
+    }
+
+    // ---- from the beginning to the end ----
+
+    static void waitLong() throws InterruptedException {
+        synchronized (QUIET) {
+            while (!over) {
+                QUIET.wait();
+            }
+        }
+    }
+
+    static void parkLong() {
+        while (!over) {
+            LockSupport.park();
+        }
+    }
+
+    static void sleepLong() {
+        try {
+            Thread.sleep(3_600_000);
+        } catch (InterruptedException e) {
+            over = true;
+        }
+    }
+
+    static void enterLong() {
+        synchronized (KEPT) {
+            over = true;
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        start("long-wait", false, WaitReasons::waitLong);
+        Thread park = start("long-park", false, WaitReasons::parkLong);
+        Thread sleep = start("long-sleep", false, WaitReasons::sleepLong);
+        synchronized (KEPT) {
+            start("long-monitor", false, WaitReasons::enterLong);
+            Thread.sleep(500);
+            System.out.println("ready");
+            int rounds = 0;
+            for (Scanner in = new Scanner(System.in); in.hasNext(); in.next()) {
+                System.out.println(round(++rounds));
+            }
+            over = true;
+        }
+        synchronized (QUIET) {
+            QUIET.notifyAll();
+        }
+        LockSupport.unpark(park);
+        sleep.interrupt();
+    }
+}

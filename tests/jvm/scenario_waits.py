@@ -1,0 +1,144 @@
+"""Threads that wait and take the time themselves: each wait has its reason, and as long as they say; the parts of each
+thread's wall time add up; with the agent from the start and attached, stopped and started, and killed."""
+
+import harness
+import sampled
+from running import running
+
+EVENTS = ("jvmti", "instrument")
+
+PARTS = ("cpu_ns", "runnable_ns", "monitor_ns", "object_wait_ns", "park_ns", "sleep_ns", "io_ns", "fault_ns",
+         "safepoint_ns", "unmounted_ns", "unknown_ns")
+REASONS = ("monitor", "object_wait", "park", "sleep")
+METRICS = dict(zip(REASONS, ("monitor_wait", "object_wait", "park", "sleep")))
+LONG = {"long-wait": "object_wait", "long-park": "park", "long-sleep": "sleep", "long-monitor": "monitor"}
+TOLERANCE = 0.01
+EACH_NS = 50_000
+OTHER_NS = 2_000_000  # of other reasons: classes that are loaded for the first time, and the start of a thread
+LONG_LEAST = 0.98  # of the wall time of a thread that does nothing but wait
+CLOCKS_NS = 200_000  # by which the clocks of wall and CPU time may differ in a node
+PROCESSORS = "-Djdk.virtualThreadScheduler.parallelism=2"
+
+
+def waits(test):
+    sampled.check_unless_chance(test, lambda _: from_the_start(test))
+    if test.events == "instrument":
+        sampled.check_unless_chance(test, lambda _: attached(test))
+        sampled.check_unless_chance(test, lambda _: killed(test))
+        switched_off(test)
+
+
+def from_the_start(test):
+    agent = test.agent_option(include="WaitReasons.*", sample="none")
+    with running(test, PROCESSORS, "WaitReasons", agent=agent) as program:
+        told = measured(program.ask("round"))
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    views = test.checked_report()
+    rows = rows_of(test, test.ledger)
+    check_waits(test, rows, told)
+    check_long(test, rows)
+    check_tree(test, views, told)
+    test.ledger.unlink()
+
+
+def attached(test):
+    """Those that have waited since before the attach and the starts are known, too; a stop is in no number."""
+    with running(test, PROCESSORS, "WaitReasons") as program:
+        program.attach(sample="none")
+        told = measured(program.ask("round"))
+        program.done("stop")
+        unheard = measured(program.ask("round"))
+        program.done("start")
+        told |= measured(program.ask("round"))
+        program.done("dump", "-o", test.ledger)
+        rows = rows_of(test, test.ledger)
+        check_waits(test, rows, told)
+        check_long(test, rows)
+        for name in unheard:
+            parts = rows.get(name, {"waits": {}})["waits"]
+            heard = sum(parts.get(f"{reason}_ns", 0) for reason in REASONS)
+            test.check_likely(heard <= OTHER_NS, name, f"{name}: {parts} while profiling was stopped")
+        test.ledger.unlink()
+
+
+def killed(test):
+    """What stands in the ledger of a killed process is whole, and what it waited until its last event."""
+    with running(test, PROCESSORS, "WaitReasons", agent=test.agent_option(sample="none")) as program:
+        told = measured(program.ask("round"))
+        program.process.kill()
+        program.process.wait()
+    ledgers = test.live_ledgers(program.pid)
+    test.check(len(ledgers) == 1, f"live ledgers: {ledgers}")
+    check_waits(test, rows_of(test, ledgers[0], note_allowed=True), told)
+    ledgers[0].unlink()
+
+
+def switched_off(test):
+    test.java("MutualRecursion", agent=test.agent_option(waits="off"))
+    for row in rows_of(test, test.ledger).values():
+        test.check(not any(row["waits"][f"{reason}_ns"] for reason in REASONS), f"waits=off: {row}")
+    missing = test.text_report(test.ledger, "--view", "tree", "--metric", "park")
+    test.check(missing.status == 1 and "it needs waits=on" in missing.err, f"{missing}")
+
+
+def measured(answer):
+    """{thread: {reason: (ns, times)}}"""
+    told = {}
+    for name, reason, ns, times in (row.split() for row in answer.split("; ")):
+        told.setdefault(name, {})[reason] = int(ns), int(times)
+    return told
+
+
+def rows_of(test, ledger, note_allowed=False):
+    """{thread: its row of the waits view}, after the checks that hold for every thread."""
+    rows = test.report("waits", ledger, note_allowed)["threads"]
+    for row in rows:
+        parts = row["waits"]
+        test.check(tuple(parts) == PARTS, f"{row['name']}: {list(parts)}")
+        test.check(sum(parts.values()) == row["wall_ns"] and min(parts.values()) >= 0,
+                   f"{row['name']}: {sum(parts.values())} ns in parts of {row['wall_ns']}: {parts}")
+    return {row["name"]: row for row in rows}
+
+
+def check_waits(test, rows, told):
+    for name, reasons in told.items():
+        if not test.check(name in rows, f"no row of {name}"):
+            continue
+        parts = rows[name]["waits"]
+        for reason, (ns, times) in reasons.items():
+            off = abs(parts[f"{reason}_ns"] - ns)
+            test.check_likely(off <= max(ns * TOLERANCE, times * EACH_NS), f"{name} {reason}",
+                              f"{name}: {parts[f'{reason}_ns']} ns of {reason}, by its own clock {ns} in {times} waits")
+        others = sum(parts[f"{other}_ns"] for other in REASONS if other not in reasons)
+        test.check_likely(others <= OTHER_NS, f"{name} others", f"{name}: {others} ns of other reasons: {parts}")
+
+
+def check_long(test, rows):
+    for name, reason in LONG.items():
+        if not test.check(name in rows, f"no row of {name}"):
+            continue
+        row = rows[name]
+        test.check_likely(row["waits"][f"{reason}_ns"] >= row["wall_ns"] * LONG_LEAST, name, f"{name}: {row}")
+
+
+def check_tree(test, views, told):
+    """The metrics are on the call paths, and no node has more of them than it waited."""
+    roots = {row["name"]: row["root"] for row in views["tree"]["threads"]}
+    totals = {row["name"]: row["metrics"] for row in views["threads"]["threads"]}
+    for name, metric in ((name, METRICS[reason]) for name, reasons in told.items() for reason in reasons):
+        test.check(roots[name]["cum"][metric] == totals[name][metric],
+                   f"{name}: {metric} {roots[name]['cum'][metric]} ns in its tree, {totals[name][metric]} in all")
+        below = sum(child["cum"][metric] for child in roots[name]["children"])
+        test.check_likely(below >= totals[name][metric] * LONG_LEAST, f"{name} below",
+                          f"{name}: {below} ns of {metric} below the root, of {totals[name][metric]}")
+    for row in views["tree"]["threads"]:
+        for node, method, _ in harness.nodes_of(row["root"]):
+            base = node["base"]
+            known = sum(base[metric] for metric in METRICS.values())
+            waited = base["wall_ns"] - base["cpu_ns"]
+            test.check(known <= max(waited, 0) + CLOCKS_NS, f"{row['name']}: {method}: {known} ns of {waited}")
+
+
+if __name__ == "__main__":
+    harness.main(waits)
