@@ -558,7 +558,6 @@ static int set_defaults(struct agent_options *options)
     options->interval_ns = SAMPLE_INTERVAL_NS_DEFAULT;
     options->max_mem = MAX_MEM_DEFAULT;
     options->recursion = RECURSION_DEFAULT;
-    options->waits = true;
     options->log = LOG_WARN;
     options->metrics = default_metrics();
     return keep(&options->file, "treadle-%p.ledger");

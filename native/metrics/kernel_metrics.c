@@ -101,8 +101,7 @@ static const struct kernel_metric_source sources[SOURCE_COUNT] = {
                           "CAP_NET_ADMIN (in a container: of the host), and sysctl "
                           "kernel.task_delayacct=1 before the JVM starts"},
     [SOURCE_JVM] = {SOURCE_JVM, "the JVM", BIT(METRIC_PINNED), 0, false, "JDK 21 or later"},
-    [SOURCE_WAITS] = {SOURCE_WAITS, "the JVM's waits", LEDGER_WAIT_METRICS, 0, false,
-                      "waits=on, which is the default"},
+    [SOURCE_WAITS] = {SOURCE_WAITS, "the JVM's waits", LEDGER_WAIT_METRICS, 0, false, "waits=on"},
 };
 
 static const char group_names[] = "cpu,wall,switches,faults,blocks,io,delay,taskstats,all";

@@ -29,7 +29,7 @@ def waits(test):
 
 
 def from_the_start(test):
-    agent = test.agent_option(include="WaitReasons.*", sample="none")
+    agent = test.agent_option(include="WaitReasons.*", sample="none", waits="on")
     with running(test, PROCESSORS, "WaitReasons", agent=agent) as program:
         told = measured(program.ask("round"))
         ended = program.end()
@@ -45,7 +45,7 @@ def from_the_start(test):
 def attached(test):
     """Those that have waited since before the attach and the starts are known, too; a stop is in no number."""
     with running(test, PROCESSORS, "WaitReasons") as program:
-        program.attach(sample="none")
+        program.attach(sample="none", waits="on")
         told = measured(program.ask("round"))
         program.done("stop")
         unheard = measured(program.ask("round"))
@@ -64,7 +64,7 @@ def attached(test):
 
 def killed(test):
     """What stands in the ledger of a killed process is whole, and what it waited until its last event."""
-    with running(test, PROCESSORS, "WaitReasons", agent=test.agent_option(sample="none")) as program:
+    with running(test, PROCESSORS, "WaitReasons", agent=test.agent_option(sample="none", waits="on")) as program:
         told = measured(program.ask("round"))
         program.process.kill()
         program.process.wait()
@@ -75,9 +75,9 @@ def killed(test):
 
 
 def switched_off(test):
-    test.java("MutualRecursion", agent=test.agent_option(waits="off"))
+    test.java("MutualRecursion", agent=test.agent_option())
     for row in rows_of(test, test.ledger).values():
-        test.check(not any(row["waits"][f"{reason}_ns"] for reason in REASONS), f"waits=off: {row}")
+        test.check(not any(row["waits"][f"{reason}_ns"] for reason in REASONS), f"waits without waits=on: {row}")
     missing = test.text_report(test.ledger, "--view", "tree", "--metric", "park")
     test.check(missing.status == 1 and "it needs waits=on" in missing.err, f"{missing}")
 

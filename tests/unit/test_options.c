@@ -45,7 +45,7 @@ static void nothing_gives_the_defaults(void **state)
         assert_false(options.reuse_new);
         assert_int_equal(options.max_mem, 64 * MIB);
         assert_int_equal(options.recursion, 1);
-        assert_true(options.waits);
+        assert_false(options.waits);
         assert_int_equal(options.log, LOG_WARN);
         assert_int_equal(options.clock, 0);
         assert_false(options.strict);
@@ -61,7 +61,7 @@ static void waits_on_or_off(void **state)
 {
     (void)state;
     struct agent_options options;
-    parse(&options, "waits=off");
+    parse(&options, "waits=on,waits=off");
     assert_false(options.waits);
     agent_options__free(&options);
     parse(&options, "waits=off,waits:on");

@@ -59,7 +59,7 @@ static const struct argp_option ledger_options[] = {
     {"exact", KEY_EXACT, NULL, 0, "every call is recorded, whatever it costs: --overhead any", 0},
     {"plan", KEY_PLAN, "LEDGER", 0,
      "begin with what an earlier run learned about methods that are called too often", 0},
-    {"waits", KEY_WAITS, "on|off", 0, "whether waits have reasons (default on)", 0},
+    {"waits", KEY_WAITS, "on|off", 0, "whether waits have reasons (default off)", 0},
     {"metrics", KEY_METRICS, "LIST", 0, "what to charge: switches,faults,io,delay,... or all", 0},
     {"clock", KEY_CLOCK, "KIND", 0,
      "the kernel clock: rseq, perf or plain instead of what the self-test chooses", 0},

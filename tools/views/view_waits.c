@@ -144,6 +144,9 @@ int view_waits__text(const struct view *view)
         error = print_table(view, rows, count);
     else
         view__no_threads(&view->screen);
+    if (!error && !wait_part__is_known(&view->model->header, PART_MONITOR))
+        fputs("monitors, Object.wait, park and sleep are in UNKNOWN: their reasons need waits=on\n",
+              view->screen.out);
     view_samples__text(view);
     thread_rows__free(rows);
     return error;
