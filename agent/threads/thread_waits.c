@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool is_profiling(const struct java_threads *threads)
 {
@@ -42,15 +43,19 @@ void thread_waits__end(struct java_threads *threads, JNIEnv *jni, enum ledger_me
         wait_bracket__end(mine, reason);
 }
 
-/* The first call may come before the native is known (thread_waits__bind): park may return at any
- * time for no reason. */
+/* The first calls may come before the native is known (thread_waits__bind). Park may return at any
+ * time for no reason, and its callers ask again: a JVM that never tells of its native runs on. */
+#define PARK_UNKNOWN_US 1000u
+
 void thread_waits__park(struct java_threads *threads, JNIEnv *jni, jobject unsafe,
                         jboolean is_absolute, jlong time)
 {
     park_function *park = atomic_load(&threads->park_native);
 
-    if (!park)
+    if (!park) {
+        (void)usleep(PARK_UNKNOWN_US);
         return;
+    }
     thread_waits__begin(threads, jni, METRIC_PARK);
     park(jni, unsafe, is_absolute, time);
     thread_waits__end(threads, jni, METRIC_PARK);
