@@ -9,10 +9,14 @@ import harness
 LET_AGENTS_IN = "-XX:+EnableDynamicAgentLoading"
 
 
+# Before a program that burns on every processor all the time, so that the commands beside it get their turn.
+NICE = ("nice", "-n", "10")
+
+
 @contextlib.contextmanager
-def running(test, *arguments, agent=None):
+def running(test, *arguments, agent=None, prefix=()):
     """The program, after its first line; arguments as for test.java_command."""
-    with test.started(test.java_command(LET_AGENTS_IN, *arguments, agent=agent)) as process:
+    with test.started([*prefix, *test.java_command(LET_AGENTS_IN, *arguments, agent=agent)]) as process:
         program = Program(test, process)
         program.answer("its start")
         yield program

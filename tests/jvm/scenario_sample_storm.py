@@ -9,7 +9,7 @@ from collections import Counter
 
 import harness
 import sampled
-from running import running
+from running import NICE, running
 
 SAMPLES = int(os.environ.get("TREADLE_STORM_SAMPLES", "0"))
 ROUNDS = 4 if not SAMPLES else 150  # of the program
@@ -102,7 +102,7 @@ def add_samples(test, totals, what, failed_ppm=RUN_FAILED_PPM):
 
 def started_and_stopped(test, totals, mode):
     test.ledger.unlink(missing_ok=True)
-    with running(test, "-Xmx64m", "StartStop") as program:
+    with running(test, "-Xmx64m", "StartStop", prefix=NICE) as program:
         program.attach("-O", "events=none", sample=mode, interval="200us")
         for number in range(START_STOPS):
             test.check(program.ask("count 100") == "counted 14950", "wrong while it is sampled")

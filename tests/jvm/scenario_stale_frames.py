@@ -6,7 +6,7 @@ whether it has events or not, and below what stands above."""
 import harness
 import sampled
 from exact_paths import exact_paths
-from running import running
+from running import NICE, running
 
 EVENTS = ("jvmti", "instrument")
 
@@ -62,7 +62,7 @@ def stops(test, rounds, what, start, hooked=True, lost=(), corrected=False):
     more_samples = has_more_samples()
     test.corrects_positions = corrected or more_samples
     with running(test, *flags(test), "Phases", *arguments(test),
-                 agent=test.agent_option(include="Phases*", exclude=exclude())) as program:
+                 agent=test.agent_option(include="Phases*", exclude=exclude()), prefix=NICE) as program:
         program.done("stop")
         told(test, program, "step")
         if test.events == "jvmti":
@@ -87,7 +87,7 @@ def positions_corrected(test, program):
 
 def attached(test, rounds, what, left_out=None, corrected=False, **options):
     test.corrects_positions = corrected
-    with running(test, *flags(test), "Phases", *arguments(test)) as program:
+    with running(test, *flags(test), "Phases", *arguments(test), prefix=NICE) as program:
         told(test, program, "step")
         program.attach("--include", "Phases*", "--exclude", left_out or exclude(), **options)
         if "sample" in options:

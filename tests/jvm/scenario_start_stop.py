@@ -7,10 +7,10 @@ import re
 import time
 
 import harness
-from running import running
+from running import NICE, running
 
 # TREADLE_ROUNDS=1000 for the long version.
-ROUNDS = int(os.environ.get("TREADLE_ROUNDS", "50"))
+ROUNDS = int(os.environ.get("TREADLE_ROUNDS", "30"))
 SETTLED = max(10, ROUNDS // 5)  # rounds after which nothing grows any more
 EVERY = max(1, ROUNDS // 20)  # how often sizes are looked at
 PROFILED, UNPROFILED = 10, 7  # counted calls in each half of a round
@@ -23,7 +23,7 @@ LEDGER_GROWTH_MOST = 64 << 10
 
 
 def start_stop(test):
-    with running(test, *JVM, "StartStop") as program:
+    with running(test, *JVM, "StartStop", prefix=NICE) as program:
         program.attach("--include", "StartStop*")
         expected = 0
         begin = time.monotonic()
