@@ -5,6 +5,7 @@
 #define TREADLE_AGENT_H
 
 #include "agent/budget/hook_budget.h"
+#include "agent/budget/wait_budget.h"
 #include "agent/budget/hook_renewal.h"
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/method_names.h"
@@ -41,6 +42,7 @@ struct agent {
     struct hook_class hook_class;
     struct hook_quotas quotas;
     struct hook_budget budget;
+    struct wait_budget wait_budget;
     struct hook_renewal renewal;
     struct plan *plan; /* or NULL */
     struct java_hosts java_hosts;

@@ -130,6 +130,7 @@ static void look_after(struct agent *agent)
         note_pruning(agent);
         housekeeping__warn_of_losses(agent);
         hook_budget__look(&agent->budget);
+        wait_budget__look(&agent->wait_budget);
     }
     pthread_mutex_unlock(&agent->snapshot_lock);
 }

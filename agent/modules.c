@@ -55,6 +55,7 @@ static void connect_threads(struct agent *agent)
     threads->quotas = &agent->quotas;
     threads->events = agent->options.events;
     threads->hears_waits = agent->options.waits;
+    atomic_store(&threads->waits_heard, true);
     threads->active = &agent->active;
     threads->epochs = &agent->epochs;
 }
@@ -64,6 +65,10 @@ static void connect_budget(struct agent *agent)
     struct hook_budget *budget = &agent->budget;
     struct hook_renewal *renewal = &agent->renewal;
 
+    agent->wait_budget = (struct wait_budget){.own_cost = &agent->own_cost,
+                                              .ledger = &agent->ledger,
+                                              .time = &agent->setup.time,
+                                              .heard = &agent->java_threads.waits_heard};
     budget->quotas = renewal->quotas = &agent->quotas;
     budget->methods = &agent->class_hooks.methods;
     budget->renewal = renewal;

@@ -574,11 +574,14 @@ static char *next_token(const char **text)
     return token;
 }
 
-/* With a budget, what has no hooks is sampled; only hooks can be kept within one. */
+/* With a budget, what has no hooks is sampled, and waits have reasons as far as there is room; only
+ * hooks can be kept within one. */
 static void set_budget(struct agent_options *options)
 {
     if (options->events != LEDGER_EVENTS_INSTRUMENT)
         options->overhead_ppm = 0;
+    if (!agent_options__has(options, "waits"))
+        options->waits = options->overhead_ppm > 0;
     options->samples_by_budget =
         options->overhead_ppm > 0 && !agent_options__has(options, "sample");
     if (options->samples_by_budget)

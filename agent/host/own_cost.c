@@ -118,18 +118,32 @@ static uint64_t counter_ticks(void)
     return least;
 }
 
-/* Besides the straight line's half of a call, which is in the price of every call. */
-static void add_slow_hooks(struct own_cost *cost)
+/* The mean of hooks that were timed; 0: none was. */
+static uint64_t mean_ns(struct own_cost *cost, const struct timed_hooks *hooks)
 {
-    struct slow_hooks slow = kernel_thread_table__slow_hooks(cost->kernel_threads);
-    uint64_t ticks, ns;
+    uint64_t ticks;
 
     if (!cost->counter_ticks)
         cost->counter_ticks = counter_ticks();
-    ticks = slow.timed ? unprofiled__less(slow.timed_ticks / slow.timed, cost->counter_ticks) : 0;
-    ns = (uint64_t)((unsigned __int128)ticks * cost->time->tsc_mult >> 64);
-    cost->facts.slow_ns =
-        slow.calls * unprofiled__less(ns, cost->ledger->header->hook_cost_ps / 2000);
+    ticks =
+        hooks->timed ? unprofiled__less(hooks->timed_ticks / hooks->timed, cost->counter_ticks) : 0;
+    return (uint64_t)((unsigned __int128)ticks * cost->time->tsc_mult >> 64);
+}
+
+/* A slow hook counts with what it takes besides the straight line's half of a call, which is in the
+ * price of every call. */
+static void add_hook_times(struct own_cost *cost)
+{
+    struct hook_times times = kernel_thread_table__hook_times(cost->kernel_threads);
+    struct ledger_header *header = cost->ledger->header;
+    uint64_t slow_ns = mean_ns(cost, &times.slow);
+
+    cost->facts.slow_ns = times.slow.calls * unprofiled__less(slow_ns, header->hook_cost_ps / 2000);
+    cost->wait_end_ns = mean_ns(cost, &times.waits);
+    cost->facts.wait_brackets_ns = times.waits.calls * cost->wait_end_ns;
+    cost->facts.wait_ends = times.waits.calls + 2 * times.unheard_waits;
+    __atomic_store_n(&header->heard_waits, times.waits.calls / 2, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->unheard_waits, times.unheard_waits, __ATOMIC_RELAXED);
 }
 
 static uint64_t switches(void)
@@ -182,6 +196,7 @@ static void publish(struct ledger_own_cost *to, const struct ledger_own_cost *co
     __atomic_store_n(&to->threads_ns, cost->threads_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&to->classes_ns, cost->classes_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&to->jvm_ns, cost->jvm_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->waits_ns, cost->waits_ns, __ATOMIC_RELAXED);
 }
 
 /* The few seconds that are over last: what was used long ago does not hide what is used now. */
@@ -216,7 +231,7 @@ void own_cost__look(struct own_cost *cost, const struct own_cost_causes *causes,
     if (!profiling)
         return;
     add_signals(cost);
-    add_slow_hooks(cost);
+    add_hook_times(cost);
     cost->facts.call_ps = header->hook_cost_ps;
     if (header->hook_cost_ps && (all || now_ns >= cost->next_survey_ns))
         survey(cost, now_ns);

@@ -56,7 +56,8 @@ struct java_threads {
      * thread_events__set_native_name */
     void(JNICALL *start_wrapper)(JNIEnv *jni, jobject thread);
     void(JNICALL *set_name_wrapper)(JNIEnv *jni, jobject thread, jstring name);
-    bool hears_waits; /* waits=on */
+    bool hears_waits;         /* waits=on */
+    _Atomic bool waits_heard; /* the budget has room for reasons of waits */
     /* wrappers of natives that wait, which call thread_waits__park and thread_waits__sleep */
     park_function *park_wrapper;
     sleep_function *sleep_wrapper;

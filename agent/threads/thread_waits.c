@@ -30,17 +30,31 @@ static struct kernel_thread *waiting(struct java_threads *threads, JNIEnv *jni)
 void thread_waits__begin(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason)
 {
     struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+    uint64_t began, *unheard;
 
-    if (mine)
-        wait_bracket__begin(mine, reason);
+    if (!mine)
+        return;
+    if (!atomic_load_explicit(&threads->waits_heard, memory_order_relaxed)) {
+        unheard = &mine->times.unheard_waits;
+        __atomic_store_n(unheard, *unheard + 1, __ATOMIC_RELAXED);
+        return;
+    }
+    began = timed_hooks__begin(&mine->times.waits);
+    wait_bracket__begin(mine, reason);
+    timed_hooks__end(&mine->times.waits, began);
 }
 
+/* Also if waits are no longer heard: a wait that began before has its end. */
 void thread_waits__end(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason)
 {
     struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+    uint64_t began;
 
-    if (mine)
-        wait_bracket__end(mine, reason);
+    if (!mine || mine->thread->wait_reason != reason)
+        return;
+    began = timed_hooks__begin(&mine->times.waits);
+    wait_bracket__end(mine, reason);
+    timed_hooks__end(&mine->times.waits, began);
 }
 
 /* The first calls may come before the native is known (thread_waits__bind). Park may return at any

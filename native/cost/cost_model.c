@@ -110,11 +110,13 @@ struct ledger_own_cost cost_model__of(const struct cost_facts *facts)
                       facts->event_switches * EVENT_SWITCH_NS,
         .threads_ns = facts->threads_ns,
         .classes_ns = facts->classes_ns,
+        .waits_ns = facts->wait_brackets_ns + facts->wait_ends * COST_WAIT_END_NS,
         .jvm_ns = facts->service_ns + compilers_ns(facts) + facts->recompiled_ns,
     };
 }
 
 uint64_t ledger_own_cost__sum(const struct ledger_own_cost *cost)
 {
-    return cost->hooks_ns + cost->samples_ns + cost->threads_ns + cost->classes_ns + cost->jvm_ns;
+    return cost->hooks_ns + cost->samples_ns + cost->threads_ns + cost->classes_ns + cost->jvm_ns +
+           cost->waits_ns;
 }

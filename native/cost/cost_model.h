@@ -52,6 +52,8 @@ struct cost_facts {
     uint64_t call_ps; /* the hooks of one call, in a loop; 0: there are none */
     uint64_t
         slow_ns; /* CPU time of hooks that left that straight line, besides, as measured in place */
+    uint64_t wait_brackets_ns; /* CPU time of giving waits their reasons, as measured in place */
+    uint64_t wait_ends;        /* begins and ends of waits that the agent was told of */
     uint64_t silent_calls;     /* of muted methods, whose hooks only count them */
     uint64_t silenced_methods; /* methods that fell silent at some time */
     uint64_t handler_ns;       /* CPU time in the handler of samples' signals */
@@ -67,6 +69,10 @@ struct cost_facts {
 
 /* What hooks cost where they are called: of the survey only calls and cold calls matter. */
 uint64_t cost_model__hooks_ns(const struct cost_facts *facts);
+
+/* In addition to what is measured in place: what the JVM does to tell of a begin or an end of a
+ * wait. */
+#define COST_WAIT_END_NS 40u
 
 struct ledger_own_cost cost_model__of(const struct cost_facts *facts);
 

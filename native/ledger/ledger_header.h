@@ -104,6 +104,7 @@ struct ledger_own_cost {
     uint64_t threads_ns; /* the profiler's own kernel threads */
     uint64_t classes_ns; /* rewriting and retransforming classes, on the threads that load them */
     uint64_t jvm_ns;     /* work caused in the JVM: compiling hooks, reporting compiled code */
+    uint64_t waits_ns;   /* reasons of waits, on the threads that wait */
 };
 
 struct ledger_header {
@@ -246,6 +247,8 @@ struct ledger_header {
                                                 self-test failed; 0: it passed or was not tried */
     uint64_t
         held_bytes; /* the agent's memory besides the ledger, approximately, at the last update */
+    uint64_t heard_waits;     /* waits with a reason, approximately */
+    uint64_t unheard_waits;   /* waits that the budget had no room for */
     uint64_t identified;      /* times that a hook asked the JVM which Java thread runs */
     uint64_t filter_since_ns; /* when include= and exclude= were set last; 0: at the beginning */
 };

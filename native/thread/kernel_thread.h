@@ -20,6 +20,7 @@
 #include "native/ledger/ledger_time.h"
 #include "native/metrics/metric_reader.h"
 #include "native/thread/thread_fold.h"
+#include "native/thread/timed_hooks.h"
 #include "native/thread/unprofiled.h"
 #include "native/tree/call_tree.h"
 
@@ -67,16 +68,6 @@ struct java_position {
     bool unsure;                   /* see struct call_tree */
 };
 
-/* Hooks that left the fast path, and the time that they took, in ticks of the cycle counter. One
- * hook in SLOW_HOOKS_TIMED is timed. */
-#define SLOW_HOOKS_TIMED 32u
-
-struct slow_hooks {
-    uint64_t calls;
-    uint64_t timed;
-    uint64_t timed_ticks;
-};
-
 #define FLOOR_CALLERS 8u
 
 /* What the host learned from looking at the thread's stack. */
@@ -122,6 +113,7 @@ struct kernel_thread {
                             identified */
     struct kernel_clock clock;
     uint64_t metrics_read_ns;
+    bool metrics_due; /* the next charge reads them */
     uint64_t metrics_on_interval; /* bits: also read without a switch, at intervals */
     struct metric_reader reader;
     struct call_tree tree;
@@ -130,7 +122,7 @@ struct kernel_thread {
     uint8_t
         *key_pushes; /* for the host: this thread's pushes by key, wrapping; NULL: not counted */
     struct thread_folder folder;
-    struct slow_hooks slow_hooks; /* written by this thread only, read by any */
+    struct hook_times times;
     struct kernel_thread *next_spare;
 };
 
@@ -301,6 +293,9 @@ void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread);
 /* Charges, and looks at the kernel's clock unless the last look is too recent to be worth it. For
  * where another thread, or a wait, comes next: see kernel_thread_charge.c. */
 void kernel_thread__charge_checked(struct kernel_thread *kernel_thread);
+/* The same before a wait: metrics are charged with the next event, to the node that is current
+ * then. */
+void kernel_thread__charge_before_wait(struct kernel_thread *kernel_thread);
 
 /* Charges the time that pruning took in this event to the thread's root: charged to the context
  * that was entered, it would make that context look warm. */

@@ -128,8 +128,9 @@ static uint64_t charge_both(struct kernel_thread *kernel_thread, struct ledger_n
 }
 
 /* Charges CPU and wall time to the given node; and metrics, if they can have changed, to the
- * current node. */
-static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_node *node)
+ * current node. Before a wait the next charge does that: the wait's end has to read them anyway. */
+static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_node *node,
+                          bool before_wait)
 {
     const struct kernel_thread_setup *setup = kernel_thread->setup;
     struct ledger_kernel_thread *record = kernel_thread->record;
@@ -146,16 +147,20 @@ static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_nod
     wall_ns = charge_both(kernel_thread, node, delta_ns, now_ns);
     if (kernel_thread->clock.kind == LEDGER_CLOCK_PLAIN)
         switched = (int64_t)(wall_ns - delta_ns) > PLAIN_WAIT_NS;
-    if (switched || now_ns - kernel_thread->metrics_read_ns > METRICS_INTERVAL_NS)
+    switched |= kernel_thread->metrics_due;
+    kernel_thread->metrics_due = switched && before_wait;
+    if (kernel_thread->metrics_due)
+        kernel_thread->clock.suspect_after_ns = 0;
+    else if (switched || now_ns - kernel_thread->metrics_read_ns > METRICS_INTERVAL_NS)
         charge_metrics(kernel_thread, switched, now_ns);
 }
 
 void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread)
 {
-    charge_slowly(kernel_thread, kernel_thread->tree.current);
+    charge_slowly(kernel_thread, kernel_thread->tree.current, false);
 }
 
-void kernel_thread__charge_checked(struct kernel_thread *kernel_thread)
+static void charge_checked(struct kernel_thread *kernel_thread, bool before_wait)
 {
     uint64_t now_ns = ledger_time__now_ns(&kernel_thread->setup->time);
 
@@ -163,7 +168,17 @@ void kernel_thread__charge_checked(struct kernel_thread *kernel_thread)
                                   now_ns + KERNEL_CLOCK_RESYNC_NS - UNCHECKED_NS))
         kernel_thread__charge_cpu(kernel_thread->record, kernel_thread->tree.current, now_ns);
     else
-        kernel_thread__charge_slowly(kernel_thread);
+        charge_slowly(kernel_thread, kernel_thread->tree.current, before_wait);
+}
+
+void kernel_thread__charge_checked(struct kernel_thread *kernel_thread)
+{
+    charge_checked(kernel_thread, false);
+}
+
+void kernel_thread__charge_before_wait(struct kernel_thread *kernel_thread)
+{
+    charge_checked(kernel_thread, true);
 }
 
 void kernel_thread__charge_pruning(struct kernel_thread *kernel_thread)
@@ -176,7 +191,7 @@ void kernel_thread__charge_pruning(struct kernel_thread *kernel_thread)
     if (kernel_clock__ran_through(&kernel_thread->clock, now_ns))
         kernel_thread__charge_cpu(kernel_thread->record, root, now_ns);
     else
-        charge_slowly(kernel_thread, root);
+        charge_slowly(kernel_thread, root, false);
 }
 
 void kernel_thread__charge_until_stop(struct kernel_thread *kernel_thread)

@@ -53,18 +53,11 @@ static bool has_departed(const struct departed_threads *departed, pid_t tid, uin
     return false;
 }
 
-static void add_slow_hooks(struct slow_hooks *sum, const struct slow_hooks *more)
-{
-    sum->calls += __atomic_load_n(&more->calls, __ATOMIC_RELAXED);
-    sum->timed += __atomic_load_n(&more->timed, __ATOMIC_RELAXED);
-    sum->timed_ticks += __atomic_load_n(&more->timed_ticks, __ATOMIC_RELAXED);
-}
-
 /* Under the lock. */
 static void give_back(struct kernel_thread_table *table, struct kernel_thread_entry *entry)
 {
-    add_slow_hooks(&table->slow_hooks, &entry->thread.slow_hooks);
-    memset(&entry->thread.slow_hooks, 0, sizeof(entry->thread.slow_hooks));
+    hook_times__add(&table->times, &entry->thread.times);
+    memset(&entry->thread.times, 0, sizeof(entry->thread.times));
     /* If `ended` is not set, the thread ended without its destructors, or never had an event. */
     if (!entry->ended && entry->thread.thread)
         entry->thread.thread->flags |= THREAD_TERMINATED;
@@ -359,15 +352,15 @@ bool kernel_thread_table__ran_java(struct kernel_thread_table *table, pid_t tid,
     return ran;
 }
 
-struct slow_hooks kernel_thread_table__slow_hooks(struct kernel_thread_table *table)
+struct hook_times kernel_thread_table__hook_times(struct kernel_thread_table *table)
 {
     struct kernel_thread_entry *entry, *next;
-    struct slow_hooks sum;
+    struct hook_times sum;
 
     pthread_mutex_lock(&table->lock);
-    sum = table->slow_hooks;
+    sum = table->times;
     HASH_ITER (hh, table->entries, entry, next)
-        add_slow_hooks(&sum, &entry->thread.slow_hooks);
+        hook_times__add(&sum, &entry->thread.times);
     pthread_mutex_unlock(&table->lock);
     return sum;
 }

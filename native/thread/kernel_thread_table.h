@@ -42,7 +42,7 @@ struct kernel_thread_table {
     struct kernel_thread *spare; /* of ended kernel threads; their records are kept with them */
     bool has_key;
     pthread_key_t at_thread_end;
-    struct slow_hooks slow_hooks;        /* sums of ended kernel threads; under the lock */
+    struct hook_times times;             /* sums of ended kernel threads; under the lock */
     struct departed_threads departed[2]; /* since the last sweep, and since the sweep before */
 };
 
@@ -127,7 +127,7 @@ bool kernel_thread_table__ran_java(struct kernel_thread_table *table, pid_t tid,
                                    uint64_t start_ticks);
 
 /* Sums over all kernel threads, ended ones included. */
-struct slow_hooks kernel_thread_table__slow_hooks(struct kernel_thread_table *table);
+struct hook_times kernel_thread_table__hook_times(struct kernel_thread_table *table);
 
 /* Removes the entries of ended kernel threads for reuse. */
 void kernel_thread_table__sweep(struct kernel_thread_table *table);

@@ -6,7 +6,7 @@ void wait_bracket__begin(struct kernel_thread *kernel_thread, enum ledger_metric
 {
     if (!kernel_thread__counts(kernel_thread) || kernel_thread->thread->wait_reason)
         return;
-    kernel_thread__charge_checked(kernel_thread);
+    kernel_thread__charge_before_wait(kernel_thread);
     __atomic_store_n(&kernel_thread->thread->wait_reason, (uint16_t)reason, __ATOMIC_RELAXED);
 }
 

@@ -6,7 +6,7 @@ import json
 import harness
 from running import running
 
-PARTS = ("hooks_ns", "samples_ns", "threads_ns", "classes_ns", "jvm_ns")
+PARTS = ("hooks_ns", "samples_ns", "threads_ns", "classes_ns", "jvm_ns", "waits_ns")
 CASES = [  # options of the agent; parts that must not be there; parts that must
     ({"events": "none"}, {"hooks_ns", "samples_ns", "classes_ns", "jvm_ns"}, {"threads_ns"}),
     ({"events": "instrument", "include": "Attached.*"}, {"samples_ns"}, {"hooks_ns", "threads_ns", "classes_ns"}),

@@ -45,7 +45,7 @@ static void nothing_gives_the_defaults(void **state)
         assert_false(options.reuse_new);
         assert_int_equal(options.max_mem, 64 * MIB);
         assert_int_equal(options.recursion, 1);
-        assert_false(options.waits);
+        assert_true(options.waits);
         assert_int_equal(options.log, LOG_WARN);
         assert_int_equal(options.clock, 0);
         assert_false(options.strict);
@@ -57,10 +57,20 @@ static void nothing_gives_the_defaults(void **state)
     }
 }
 
+/* On where a budget bounds what they cost. */
 static void waits_on_or_off(void **state)
 {
     (void)state;
+    static const char *const unbounded[] = {"overhead=any", "events=none", "events=jvmti"};
     struct agent_options options;
+    for (size_t i = 0; i < sizeof(unbounded) / sizeof(*unbounded); i++) {
+        parse(&options, unbounded[i]);
+        assert_false(options.waits);
+        agent_options__free(&options);
+    }
+    parse(&options, "events=none,waits=on");
+    assert_true(options.waits);
+    agent_options__free(&options);
     parse(&options, "waits=on,waits=off");
     assert_false(options.waits);
     agent_options__free(&options);

@@ -45,6 +45,7 @@ export function budgetView(budget, cpuNs) {
         ["own-threads", "threads", budget.threads_ns],
         ["classes", "class changes", budget.classes_ns],
         ["jvm", "JVM", budget.jvm_ns],
+        ["wait-reasons", "waits", budget.waits_ns],
     ].map(([kind, label, ns]) => [
         kind,
         label,

@@ -359,6 +359,9 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->own_cost.threads_ns,
         &now->own_cost.classes_ns,
         &now->own_cost.jvm_ns,
+        &now->own_cost.waits_ns,
+        &now->heard_waits,
+        &now->unheard_waits,
         &now->positions_corrected,
     };
 

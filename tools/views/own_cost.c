@@ -29,16 +29,22 @@ void own_cost__text(const struct report_own_cost *cost, char text[HOOKS_TEXT_BYT
     used = add_part(text, used, "its threads", parts->threads_ns);
     used = add_part(text, used, "changing classes", parts->classes_ns);
     used = add_part(text, used, "the JVM for it about", parts->jvm_ns);
+    used = add_part(text, used, "reasons of waits about", parts->waits_ns);
     if (!used)
         snprintf(text, HOOKS_TEXT_BYTES, "nothing yet");
 }
 
 void own_cost__parts(const struct ledger_own_cost *cost, char text[HOOKS_TEXT_BYTES])
 {
-    snprintf(text, HOOKS_TEXT_BYTES, "hooks %s, samples %s, threads %s, class changes %s, JVM %s",
-             quantity__ns(cost->hooks_ns).text, quantity__ns(cost->samples_ns).text,
-             quantity__ns(cost->threads_ns).text, quantity__ns(cost->classes_ns).text,
-             quantity__ns(cost->jvm_ns).text);
+    int used = snprintf(text, HOOKS_TEXT_BYTES,
+                        "hooks %s, samples %s, threads %s, class changes %s, JVM %s",
+                        quantity__ns(cost->hooks_ns).text, quantity__ns(cost->samples_ns).text,
+                        quantity__ns(cost->threads_ns).text, quantity__ns(cost->classes_ns).text,
+                        quantity__ns(cost->jvm_ns).text);
+
+    if (cost->waits_ns)
+        snprintf(text + used, HOOKS_TEXT_BYTES - (size_t)used, ", waits %s",
+                 quantity__ns(cost->waits_ns).text);
 }
 
 json_t *own_cost__json(const struct ledger_own_cost *cost, uint64_t process_cpu_ns)
@@ -54,5 +60,6 @@ json_t *own_cost__json(const struct ledger_own_cost *cost, uint64_t process_cpu_
     json_object_set_new(object, "threads_ns", json_row__integer(cost->threads_ns));
     json_object_set_new(object, "classes_ns", json_row__integer(cost->classes_ns));
     json_object_set_new(object, "jvm_ns", json_row__integer(cost->jvm_ns));
+    json_object_set_new(object, "waits_ns", json_row__integer(cost->waits_ns));
     return object;
 }

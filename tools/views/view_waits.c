@@ -129,6 +129,22 @@ static int print_table(const struct view *view, const struct thread_rows *rows, 
     return error;
 }
 
+/* What of the waits is in UNKNOWN, and why. */
+static void write_unheard(const struct view *view)
+{
+    const struct ledger_header *header = &view->model->header;
+
+    if (!wait_part__is_known(header, PART_MONITOR))
+        fputs("monitors, Object.wait, park and sleep are in UNKNOWN: their reasons need waits=on\n",
+              view->screen.out);
+    else if (header->unheard_waits)
+        fprintf(view->screen.out,
+                "%s of the waits are in UNKNOWN: the budget had no room for their reasons "
+                "(overhead=)\n",
+                quantity__share(header->unheard_waits, header->heard_waits + header->unheard_waits)
+                    .text);
+}
+
 int view_waits__text(const struct view *view)
 {
     uint32_t count;
@@ -144,9 +160,8 @@ int view_waits__text(const struct view *view)
         error = print_table(view, rows, count);
     else
         view__no_threads(&view->screen);
-    if (!error && !wait_part__is_known(&view->model->header, PART_MONITOR))
-        fputs("monitors, Object.wait, park and sleep are in UNKNOWN: their reasons need waits=on\n",
-              view->screen.out);
+    if (!error)
+        write_unheard(view);
     view_samples__text(view);
     thread_rows__free(rows);
     return error;

@@ -1,0 +1,68 @@
+"""Reasons of waits within a budget: while a program waits so often that its waits would take more than their part, they
+are counted and have no reason; when it waits less often they have reasons again, all of them. Without a budget every
+wait has its reason."""
+
+import json
+
+import harness
+from running import running
+
+NAPS = 40
+# What a nap takes by the program's clock, beyond the begin and the end of its wait by the agent's.
+OFF_NS = 50_000
+
+
+def wait_budget(test):
+    within(test)
+    without(test)
+
+
+def within(test):
+    with running(test, "WaitRates", agent=test.agent_option(overhead="2%", include="no.such.*", sample="none")) as program:
+        test.check(waits(program)["unheard_waits"] == 0, "waits have no room at rest")
+        program.ask("fast")
+        test.wait_until(lambda: waits(program)["unheard_waits"] > 1000, "all waits have reasons")
+        program.ask("slow")
+        test.wait_until(lambda: all_told(program), "the naps have no reason")
+        before = waits(program)
+        test.check(all_told(program), "the naps have no reason any more")
+        after = waits(program)
+        test.check(after["heard_waits"] >= before["heard_waits"] + NAPS, f"{before} became {after}")
+        test.check(after["unheard_waits"] == before["unheard_waits"], f"{before} became {after}")
+        test.check(after["waits_ns"] > before["waits_ns"] > 0, f"{before} became {after}")
+        text = program.done("report", "--view", "waits")
+        test.check("of the waits are in UNKNOWN: the budget had no room for their reasons" in text, text)
+        program.end()
+
+
+def without(test):
+    test.ledger.unlink(missing_ok=True)
+    with running(test, "WaitRates", agent=test.agent_option(overhead="any", waits="on", include="no.such.*")) as program:
+        program.ask("fast")
+        test.wait_until(lambda: waits(program)["heard_waits"] > 100_000, "few waits have reasons")
+        program.ask("slow")
+        test.check(all_told(program), "the naps have no reason")
+        told = waits(program)
+        test.check(told["unheard_waits"] == 0, f"without a budget: {told}")
+        program.end()
+
+
+def waits(program):
+    budget = json.loads(program.done("report", "--view", "waits", "--json"))["budget"]
+    return {key: budget[key] for key in ("heard_waits", "unheard_waits", "waits_ns")}
+
+
+def slept_ns(program):
+    rows = json.loads(program.done("report", "--view", "waits", "--json"))["threads"]
+    return next(row["waits"]["sleep_ns"] for row in rows if row["name"] == "napper")
+
+
+def all_told(program):
+    """The naps that the program takes now are in the ledger, in full."""
+    before = slept_ns(program)
+    took = int(program.ask(f"nap {NAPS}"))
+    return abs(slept_ns(program) - before - took) <= NAPS * OFF_NS + took // 100
+
+
+if __name__ == "__main__":
+    harness.main(wait_budget)
