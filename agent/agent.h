@@ -5,8 +5,8 @@
 #define TREADLE_AGENT_H
 
 #include "agent/budget/hook_budget.h"
-#include "agent/budget/wait_budget.h"
 #include "agent/budget/hook_renewal.h"
+#include "agent/budget/wait_budget.h"
 #include "agent/hooks/class_hooks.h"
 #include "agent/hooks/method_names.h"
 #include "agent/host/job_handoff.h"

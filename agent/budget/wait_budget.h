@@ -1,8 +1,8 @@
 /*
  * Keeps the cost of waits with a reason (agent/threads/thread_waits.h) within a part of overhead=:
- * four times a second what the program's waits cost, or would cost, is compared with what the budget leaves
- * for them. If that is too much, no new wait gets a reason until the rate of waits has fallen. The
- * waits are counted meanwhile.
+ * four times a second what the program's waits cost, or would cost, is compared with what the
+ * budget leaves for them. If that is too much, no new wait gets a reason until the rate of waits
+ * has fallen. The waits are counted meanwhile.
  *
  * For the housekeeping thread.
  */

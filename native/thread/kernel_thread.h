@@ -113,7 +113,7 @@ struct kernel_thread {
                             identified */
     struct kernel_clock clock;
     uint64_t metrics_read_ns;
-    bool metrics_due; /* the next charge reads them */
+    bool metrics_due;             /* the next charge reads them */
     uint64_t metrics_on_interval; /* bits: also read without a switch, at intervals */
     struct metric_reader reader;
     struct call_tree tree;

@@ -18,7 +18,8 @@ def wait_budget(test):
 
 
 def within(test):
-    with running(test, "WaitRates", agent=test.agent_option(overhead="2%", include="no.such.*", sample="none")) as program:
+    agent = test.agent_option(events="instrument", overhead="2%", include="no.such.*", sample="none")
+    with running(test, "WaitRates", agent=agent) as program:
         test.check(waits(program)["unheard_waits"] == 0, "waits have no room at rest")
         program.ask("fast")
         test.wait_until(lambda: waits(program)["unheard_waits"] > 1000, "all waits have reasons")
@@ -37,7 +38,8 @@ def within(test):
 
 def without(test):
     test.ledger.unlink(missing_ok=True)
-    with running(test, "WaitRates", agent=test.agent_option(overhead="any", waits="on", include="no.such.*")) as program:
+    agent = test.agent_option(events="instrument", overhead="any", waits="on", include="no.such.*")
+    with running(test, "WaitRates", agent=agent) as program:
         program.ask("fast")
         test.wait_until(lambda: waits(program)["heard_waits"] > 100_000, "few waits have reasons")
         program.ask("slow")

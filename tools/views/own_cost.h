@@ -13,7 +13,8 @@ void own_cost__text(const struct report_own_cost *cost, char text[HOOKS_TEXT_BYT
 /* "hooks about 21.3 s, samples 30 ms, its threads 0, …": all of them. */
 void own_cost__parts(const struct ledger_own_cost *cost, char text[HOOKS_TEXT_BYTES]);
 
-/* hooks_ns, samples_ns, threads_ns, classes_ns, jvm_ns, waits_ns, and used_ppm of the process's CPU time. */
+/* hooks_ns, samples_ns, threads_ns, classes_ns, jvm_ns, waits_ns, and used_ppm of the process's CPU
+ * time. */
 json_t *own_cost__json(const struct ledger_own_cost *cost, uint64_t process_cpu_ns);
 
 #endif
