@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static enum log_level shown = LOG_WARN;
-static __thread int answer_fd = -1;
+static __thread int answer_fd __attribute__((tls_model("initial-exec"))) = -1;
 
 void log__set_level(enum log_level level)
 {
