@@ -26,7 +26,7 @@
 #define COPY_ATTEMPTS 8 /* copies made at most; the last one is taken as it is */
 #define HOLD_NS       UINT64_C(2000000000)
 #define AWAIT_STEP_US 200u
-#define AWAIT_STEPS   2500u
+#define AWAIT_MOST_NS UINT64_C(1000000000) /* for moves that are under way, in all */
 
 /* Room for rows that only the copy gets: VM threads that were not seen yet. */
 #define ROOM_BYTES (16u * 1024u * 1024u)
@@ -182,18 +182,22 @@ static int read_moves(int fd, uint64_t *done, uint64_t *begun)
     return error ? error : read_count(fd, offsetof(struct ledger_header, folds_begun), begun);
 }
 
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Holds off moves of numbers for for_ns from now on; 0 allows them again. Does nothing without the
  * right to write the file. */
 static void hold_moves(int source_fd, uint64_t for_ns)
 {
     char path[64];
-    struct timespec now;
-    uint64_t until_ns = 0;
+    uint64_t until_ns = for_ns ? monotonic_ns() + for_ns : 0;
     int fd;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (for_ns)
-        until_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + for_ns;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", source_fd);
     fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
@@ -203,17 +207,17 @@ static void hold_moves(int source_fd, uint64_t for_ns)
     close(fd);
 }
 
-/* Waits for moves that are under way. A move takes microseconds, but its thread may not run just
- * then. */
-static void await_moves(int source_fd)
+/* Waits for moves that are under way, until *patience_ns are used up. A move takes microseconds,
+ * but its thread may not run just then. */
+static void await_moves(int source_fd, uint64_t *patience_ns)
 {
-    uint64_t done, begun;
+    uint64_t began_ns = monotonic_ns(), done, begun, waited_ns = 0;
 
-    for (unsigned step = 0; step < AWAIT_STEPS; step++) {
-        if (read_moves(source_fd, &done, &begun) != 0 || done == begun)
-            return;
+    while (waited_ns < *patience_ns && read_moves(source_fd, &done, &begun) == 0 && done != begun) {
         usleep(AWAIT_STEP_US);
+        waited_ns = monotonic_ns() - began_ns;
     }
+    *patience_ns -= waited_ns < *patience_ns ? waited_ns : *patience_ns;
 }
 
 /* Copies and adopts the ledger. Even if numbers moved meanwhile, the lists of the copy are whole.
@@ -257,6 +261,7 @@ static int copy_once(int source_fd, int target_fd, struct ledger *copy, bool *wh
  * off. */
 static int copy_between_moves(int source_fd, int target_fd, struct ledger *copy)
 {
+    uint64_t patience_ns = AWAIT_MOST_NS;
     bool whole = false;
 
     for (unsigned attempt = 1;; attempt++) {
@@ -265,7 +270,7 @@ static int copy_between_moves(int source_fd, int target_fd, struct ledger *copy)
 
         if (holds) {
             hold_moves(source_fd, HOLD_NS);
-            await_moves(source_fd);
+            await_moves(source_fd, &patience_ns);
         }
         error = copy_once(source_fd, target_fd, copy, &whole);
         if (holds)
