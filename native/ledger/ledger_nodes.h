@@ -38,6 +38,7 @@ enum ledger_metric {
     METRIC_OBJECT_WAIT,
     METRIC_PARK,
     METRIC_SLEEP,
+    METRIC_IO_WAIT,
     METRIC_COUNT,
 };
 
@@ -45,7 +46,7 @@ enum ledger_metric {
 
 #define LEDGER_WAIT_METRICS                                                                        \
     (UINT64_C(1) << METRIC_MONITOR_WAIT | UINT64_C(1) << METRIC_OBJECT_WAIT |                      \
-     UINT64_C(1) << METRIC_PARK | UINT64_C(1) << METRIC_SLEEP)
+     UINT64_C(1) << METRIC_PARK | UINT64_C(1) << METRIC_SLEEP | UINT64_C(1) << METRIC_IO_WAIT)
 
 enum ledger_node_kind {
     NODE_ROOT = 1,    /* the thread node: no method */

@@ -70,6 +70,8 @@ static const struct kernel_metric metrics[METRIC_COUNT] = {
                      "time parked, as by LockSupport.park"},
     [METRIC_SLEEP] = {METRIC_SLEEP, "sleep", "waits", "sleep", UNIT_NS, SOURCE_WAITS,
                       "time in Thread.sleep"},
+    [METRIC_IO_WAIT] = {METRIC_IO_WAIT, "io_wait", "waits", "io wait", UNIT_NS, SOURCE_WAITS,
+                        "time waiting for files, pipes, sockets and the ends of processes"},
 };
 
 static const struct kernel_metric_source sources[SOURCE_COUNT] = {

@@ -5,12 +5,14 @@ MS = 1_000_000
 PARTS = ["cpu_ns", "runnable_ns", "monitor_ns", "object_wait_ns", "park_ns", "sleep_ns", "io_ns", "fault_ns",
          "safepoint_ns", "unmounted_ns", "unknown_ns"]
 
-# What make_ledger draws, in ms; the rest of the wall time is unknown. `over` has more park than it waited.
+# What make_ledger draws, in ms; the rest of the wall time is unknown. `over` has more park than it waited, `reader` more
+# time in the run queue than its wait for I/O leaves.
 DRAWN = {
     "main": (1000, {"cpu_ns": 100, "runnable_ns": 100, "monitor_ns": 200, "object_wait_ns": 100, "park_ns": 300,
-                    "sleep_ns": 50, "unknown_ns": 150}),
+                    "sleep_ns": 50, "io_ns": 100, "unknown_ns": 50}),
     "pool-1": (1010, {"cpu_ns": 10, "park_ns": 900, "unknown_ns": 100}),
     "pool-2": (520, {"cpu_ns": 20, "monitor_ns": 10, "park_ns": 490}),
+    "reader": (950, {"cpu_ns": 50, "runnable_ns": 100, "io_ns": 800}),
     "over": (20, {"cpu_ns": 10, "park_ns": 10}),
 }
 
@@ -32,17 +34,18 @@ class Waits(bench.Bench):
         self.assertEqual(self.text(), """\
 What wall time consists of
 
-THREAD  KIND         WALL      CPU  RUNNABLE  MONITOR  OBJECT WAIT     PARK    SLEEP  UNKNOWN  PARTS
-pool-1  virtual   1.010 s  10.0 ms         0        0            0   900 ms        0   100 ms  pppppppppppppppppp..
-main    platform  1.000 s   100 ms    100 ms   200 ms       100 ms   300 ms  50.0 ms   150 ms  ##rrmmmmwwpppppps...
-pool-2  virtual    520 ms  20.0 ms         0  10.0 ms            0   490 ms        0        0  #ppppppppppppppppppp
-over    platform  20.0 ms  10.0 ms         0        0            0  10.0 ms        0        0  ##########pppppppppp
-parts: # CPU, r runnable, m monitor, w Object.wait, p park, s sleep, . unknown
+THREAD  KIND         WALL      CPU  RUNNABLE  MONITOR  OBJECT WAIT     PARK    SLEEP     I/O  UNKNOWN  PARTS
+pool-1  virtual   1.010 s  10.0 ms         0        0            0   900 ms        0       0   100 ms  pppppppppppppppppp..
+main    platform  1.000 s   100 ms    100 ms   200 ms       100 ms   300 ms  50.0 ms  100 ms  50.0 ms  ##rrmmmmwwppppppsii.
+reader  platform   950 ms  50.0 ms    100 ms        0            0        0        0  800 ms        0  #rriiiiiiiiiiiiiiiii
+pool-2  virtual    520 ms  20.0 ms         0  10.0 ms            0   490 ms        0       0        0  #ppppppppppppppppppp
+over    platform  20.0 ms  10.0 ms         0        0            0  10.0 ms        0       0        0  ##########pppppppppp
+parts: # CPU, r runnable, m monitor, w Object.wait, p park, s sleep, i I/O, . unknown
 """)
 
     def test_json(self):
         threads = self.json("report", "waits.ledger", "-v", "waits")["threads"]
-        self.assertEqual([thread["name"] for thread in threads], ["pool-1", "main", "pool-2", "over"])
+        self.assertEqual([thread["name"] for thread in threads], ["pool-1", "main", "reader", "pool-2", "over"])
         for thread in threads:
             self.assertEqual((thread["wall_ns"], thread["waits"]), drawn(thread["name"]))
             self.assertEqual(list(thread["waits"]), PARTS)
@@ -50,7 +53,7 @@ parts: # CPU, r runnable, m monitor, w Object.wait, p park, s sleep, . unknown
 
     def test_csv(self):
         rows = self.csv("report", "waits.ledger", "-v", "waits", "--sort", "name")
-        self.assertEqual([row["thread"] for row in rows], ["main", "over", "pool-1", "pool-2"])
+        self.assertEqual([row["thread"] for row in rows], ["main", "over", "pool-1", "pool-2", "reader"])
         for row in rows:
             self.assertEqual((int(row["wall_ns"]), {part: int(row[part]) for part in PARTS}), drawn(row["thread"]))
 
@@ -59,24 +62,26 @@ parts: # CPU, r runnable, m monitor, w Object.wait, p park, s sleep, . unknown
         self.assertEqual([(row["name"], row["count"], row["wall_ns"], row["waits"]["park_ns"]) for row in pool],
                          [("pool-#", 2, 1530 * MS, 1390 * MS)])
         self.assertIn("\npool-# ×2 ", self.text("--fold"))
-        self.assertIn("(3 more, not shown)\n", self.text("--top", "1"))
+        self.assertIn("(4 more, not shown)\n", self.text("--top", "1"))
 
     def test_sort(self):
-        self.assertRegex(self.text("--sort", "cpu"), r"\nmain .*\npool-2 .*\npool-1 .*\nover ")
-        self.assertRegex(self.text("--sort", "park"), r"\npool-1 .*\npool-2 .*\nmain .*\nover ")
+        self.assertRegex(self.text("--sort", "cpu"), r"\nmain .*\nreader .*\npool-2 .*\npool-1 .*\nover ")
+        self.assertRegex(self.text("--sort", "park"), r"\npool-1 .*\npool-2 .*\nmain .*\nover .*\nreader ")
+        self.assertRegex(self.text("--sort", "io_wait"), r"\nreader .*\nmain .*\npool")
         self.assertIn("there are ", self.treadle("report", "waits.ledger", "-v", "waits", "--sort", "qqqqq", status=2))
 
     def test_reasons_are_metrics_like_any_other(self):
         tree = self.json("report", "waits.ledger", "-v", "tree", "-t", "main")["threads"][0]["root"]
-        self.assertEqual([tree["cum"][metric] for metric in ("monitor_wait", "object_wait", "park", "sleep")],
-                         [200 * MS, 100 * MS, 300 * MS, 50 * MS])
+        self.assertEqual([tree["cum"][metric] for metric in ("monitor_wait", "object_wait", "park", "sleep",
+                                                           "io_wait")],
+                         [200 * MS, 100 * MS, 300 * MS, 50 * MS, 100 * MS])
         self.assertIn("300 ms", self.treadle("report", "waits.ledger", "-v", "tree", "-t", "main", "-m", "park"))
         self.assertIn("park_ns", self.csv("report", "waits.ledger")[0])
 
     def test_without_reasons(self):
         self.make("plain")
         text = self.treadle("report", "plain.ledger", "-v", "waits")
-        self.assertRegex(text, r"\nmain +platform +2\.200 s +1\.100 s +6\.00 ms +- +- +- +- +1\.094 s ")
+        self.assertRegex(text, r"\nmain +platform +2\.200 s +1\.100 s +6\.00 ms +- +- +- +- +- +1\.094 s ")
         for thread in self.json("report", "plain.ledger", "-v", "waits")["threads"]:
             self.assertEqual(sum(thread["waits"].values()), thread["wall_ns"])
         self.assertIn("has no park: it needs waits=on",

@@ -217,14 +217,15 @@ static void draw_virtual(struct drawing *drawing)
 
 /* A thread that ended, with the reasons of its waits. */
 static void draw_waiting(struct drawing *drawing, const char *name, enum ledger_thread_kind kind,
-                         uint64_t cpu_ms, uint64_t wait_ms, const uint64_t reasons_ms[5])
+                         uint64_t cpu_ms, uint64_t wait_ms, const uint64_t reasons_ms[6])
 {
     static const enum ledger_metric reasons[] = {METRIC_RUN_QUEUE_DELAY, METRIC_MONITOR_WAIT,
-                                                 METRIC_OBJECT_WAIT, METRIC_PARK, METRIC_SLEEP};
+                                                 METRIC_OBJECT_WAIT,     METRIC_PARK,
+                                                 METRIC_SLEEP,           METRIC_IO_WAIT};
     ledger_ref thread = drawing__thread(drawing, name, kind, cpu_ms * MS);
     ledger_ref root = drawing__root(drawing, thread);
     plain__set_times(drawing, thread, 4242, 0, (cpu_ms + wait_ms) * MS);
-    for (unsigned i = 0; i < 5; i++) {
+    for (unsigned i = 0; i < 6; i++) {
         drawing__total(drawing, thread, reasons[i], reasons_ms[i] * MS);
         if (i)
             drawing__side(drawing, root, reasons[i], reasons_ms[i] * MS);
@@ -232,20 +233,25 @@ static void draw_waiting(struct drawing *drawing, const char *name, enum ledger_
 }
 
 /*
- *          CPU   wall     run queue  monitor  Object.wait  park  sleep    ms
- * main     100   1 000          100      200          100   300     50
- * pool-1    10   1 010            0        0            0   900      0
- * pool-2    20     520            0       10            0   490      0
- * over      10      20            5        0            0    15      0    more than there is
+ *          CPU   wall     run queue  monitor  Object.wait  park  sleep   I/O    ms
+ * main     100   1 000          100      200          100   300     50   100
+ * pool-1    10   1 010            0        0            0   900      0     0
+ * pool-2    20     520            0       10            0   490      0     0
+ * reader    50     950          300        0            0     0      0   800    more than there is
+ * over      10      20            5        0            0    15      0     0    ditto
  */
 static void draw_waits(struct drawing *drawing)
 {
     plain__describe(drawing);
     draw_waiting(drawing, "main", THREAD_PLATFORM, 100, 900,
-                 (const uint64_t[]){100, 200, 100, 300, 50});
-    draw_waiting(drawing, "pool-1", THREAD_VIRTUAL, 10, 1000, (const uint64_t[]){0, 0, 0, 900, 0});
-    draw_waiting(drawing, "pool-2", THREAD_VIRTUAL, 20, 500, (const uint64_t[]){0, 10, 0, 490, 0});
-    draw_waiting(drawing, "over", THREAD_PLATFORM, 10, 10, (const uint64_t[]){5, 0, 0, 15, 0});
+                 (const uint64_t[]){100, 200, 100, 300, 50, 100});
+    draw_waiting(drawing, "pool-1", THREAD_VIRTUAL, 10, 1000,
+                 (const uint64_t[]){0, 0, 0, 900, 0, 0});
+    draw_waiting(drawing, "pool-2", THREAD_VIRTUAL, 20, 500,
+                 (const uint64_t[]){0, 10, 0, 490, 0, 0});
+    draw_waiting(drawing, "reader", THREAD_PLATFORM, 50, 900,
+                 (const uint64_t[]){300, 0, 0, 0, 0, 800});
+    draw_waiting(drawing, "over", THREAD_PLATFORM, 10, 10, (const uint64_t[]){5, 0, 0, 15, 0, 0});
     drawing->ledger.header->metrics_charged |= LEDGER_WAIT_METRICS;
 }
 

@@ -37,7 +37,8 @@ static const char expected_names[] =
     "block_io_delay taskstats ns, swap_in_delay taskstats ns, reclaim_delay taskstats ns, "
     "thrashing_delay taskstats ns, compact_delay taskstats ns, write_protect_delay taskstats ns, "
     "interrupt_delay taskstats ns, pinned pinned n, "
-    "monitor_wait waits ns, object_wait waits ns, park waits ns, sleep waits ns, ";
+    "monitor_wait waits ns, object_wait waits ns, park waits ns, sleep waits ns, "
+    "io_wait waits ns, ";
 
 static void table_names_every_metric(void **state)
 {

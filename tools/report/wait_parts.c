@@ -14,7 +14,7 @@ static const struct {
     [PART_OBJECT_WAIT] = {"object_wait_ns", KERNEL(OBJECT_WAIT)},
     [PART_PARK] = {"park_ns", KERNEL(PARK)},
     [PART_SLEEP] = {"sleep_ns", KERNEL(SLEEP)},
-    [PART_IO] = {"io_ns", NOWHERE},
+    [PART_IO] = {"io_ns", KERNEL(IO_WAIT)},
     [PART_FAULT] = {"fault_ns", NOWHERE},
     [PART_SAFEPOINT] = {"safepoint_ns", NOWHERE},
     [PART_UNMOUNTED] = {"unmounted_ns", NOWHERE},
@@ -22,8 +22,8 @@ static const struct {
 };
 
 /* What is measured between two events comes before what is known as a sum only. */
-static const enum wait_part in_order[] = {PART_CPU,  PART_MONITOR, PART_OBJECT_WAIT,
-                                          PART_PARK, PART_SLEEP,   PART_RUNNABLE};
+static const enum wait_part in_order[] = {PART_CPU,   PART_MONITOR, PART_OBJECT_WAIT, PART_PARK,
+                                          PART_SLEEP, PART_IO,      PART_RUNNABLE};
 
 struct wait_parts wait_parts__of(const struct thread_row *row)
 {

@@ -1,9 +1,9 @@
 /*
  * What the wall time of a row of threads consists of. The parts add up to the wall time exactly.
  *
- * CPU time is the kernel's figure. Monitors, Object.wait, park and sleep are measured between the
- * JVM's begin and end of each wait; the time from the wake-up until the thread runs is in them. Of
- * what is left, runnable is as much as the kernel says that the threads waited for a processor
+ * CPU time is the kernel's figure. Monitors, Object.wait, park, sleep and I/O are measured between
+ * the begin and the end of each wait; the time from the wake-up until the thread runs is in them.
+ * Of what is left, runnable is as much as the kernel says that the threads waited for a processor
  * altogether, if the ledger has that. Parts that are not measured are 0, and their time is in the
  * rest, whose reason is not known.
  */
@@ -22,8 +22,8 @@ enum wait_part {
     PART_OBJECT_WAIT,
     PART_PARK,
     PART_SLEEP,
-    PART_IO, /* not measured, as the next three */
-    PART_FAULT,
+    PART_IO,
+    PART_FAULT, /* not measured, as the next two */
     PART_SAFEPOINT,
     PART_UNMOUNTED,
     PART_UNKNOWN,

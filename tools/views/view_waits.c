@@ -23,6 +23,7 @@ static const struct part_column {
     {{"OBJECT WAIT", true, 2}, PART_OBJECT_WAIT, 'w', "Object.wait"},
     {{"PARK", true, 2}, PART_PARK, 'p', "park"},
     {{"SLEEP", true, 2}, PART_SLEEP, 's', "sleep"},
+    {{"I/O", true, 2}, PART_IO, 'i', "I/O"},
     {{"UNKNOWN", true, 1}, PART_UNKNOWN, '.', "unknown"},
 };
 #define PART_COLUMNS (sizeof(part_columns) / sizeof(part_columns[0]))
@@ -135,7 +136,8 @@ static void write_unheard(const struct view *view)
     const struct ledger_header *header = &view->model->header;
 
     if (!wait_part__is_known(header, PART_MONITOR))
-        fputs("monitors, Object.wait, park and sleep are in UNKNOWN: their reasons need waits=on\n",
+        fputs("monitors, Object.wait, park, sleep and I/O are in UNKNOWN: their reasons need "
+              "waits=on\n",
               view->screen.out);
     else if (header->unheard_waits)
         fprintf(view->screen.out,
