@@ -5,6 +5,7 @@
 #include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
 #include "agent/housekeeping.h"
+#include "agent/io_wrappers.h"
 #include "agent/method_events.h"
 #include "agent/profiling.h"
 #include "agent/threads/lasting_calls.h"
@@ -206,6 +207,7 @@ static int add_callbacks(struct agent *agent)
     agent->java_threads.set_name_wrapper = set_name_wrapper;
     agent->java_threads.park_wrapper = park_wrapper;
     agent->java_threads.sleep_wrapper = sleep_wrapper;
+    agent->java_threads.io_natives = &io_wrappers__table;
     agent->java_threads.before_end = before_end;
     agent->java_threads.context = agent;
     agent->sampler.on_signal = on_sample_signal;

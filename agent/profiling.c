@@ -7,6 +7,7 @@
 #include "agent/host/log.h"
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
+#include "agent/threads/io_natives.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/thread_waits.h"
@@ -122,16 +123,18 @@ static void start_with_process(struct agent *agent, JNIEnv *jni, jthread main)
     sampler__start_later(&agent->sampler);
 }
 
-/* Natives of Thread that were bound before the agent came are bound again, to their wrappers. */
+/* Natives that were bound before the agent came are bound again, to their wrappers. */
 static int begin_hooks(struct agent *agent, JNIEnv *jni, bool rebind_natives)
 {
     JNINativeMethod natives[2], methods[WAIT_NATIVES];
     struct bound_natives more = {.methods = natives}, waits[WAIT_NATIVES];
+    struct io_bindings io;
     const struct bound_natives *all;
 
     if (rebind_natives)
         more.count = thread_events__rebind(&agent->java_threads, jni, &more.class, natives);
     all = thread_waits__bind(&agent->java_threads, jni, waits, methods, more.count ? &more : NULL);
+    all = io_natives__bind(&agent->java_threads, jni, &io, all);
     agent->class_hooks.plan = agent->plan;
     agent->class_hooks.has_virtual_threads = agent->java_threads.virtual_thread_class != NULL;
     return class_hooks__begin(&agent->class_hooks, jni, hooks__natives, all);

@@ -40,6 +40,8 @@ struct extension_event {
 typedef void(JNICALL park_function)(JNIEnv *jni, jobject unsafe, jboolean is_absolute, jlong time);
 typedef void(JNICALL sleep_function)(JNIEnv *jni, jclass thread_class, jlong time);
 
+#define IO_SLOTS_MAX 64u /* natives that wait for I/O, see agent/threads/io_natives.h */
+
 struct java_threads {
     JavaVM *vm;
     jvmtiEnv *jvmti;
@@ -61,6 +63,7 @@ struct java_threads {
     /* wrappers of natives that wait, which call thread_waits__park and thread_waits__sleep */
     park_function *park_wrapper;
     sleep_function *sleep_wrapper;
+    const struct io_native_table *io_natives;
     void (*before_end)(void *context); /* the JVM is about to end some of its own threads */
     void *context;
 
@@ -83,6 +86,9 @@ struct java_threads {
     jmethodID park_method; /* Unsafe.park, or NULL */
     _Atomic(park_function *) park_native;
     sleep_function *sleep_native;
+
+    /* agent/threads/io_natives.c */
+    _Atomic(void *) io_addresses[IO_SLOTS_MAX];
 
     /* agent/threads/standing_frames.c */
     struct standing_methods standing;

@@ -2,6 +2,7 @@
 
 #include "agent/host/log.h"
 #include "agent/hotspot/java_hosts.h"
+#include "agent/threads/io_natives.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_waits.h"
 #include "agent/threads/virtual_threads.h"
@@ -124,7 +125,8 @@ void thread_events__native_bound(struct java_threads *threads, jmethodID method,
 {
     if (atomic_load(threads->active) && is_before_halt(threads->jvmti, method))
         threads->before_end(threads->context);
-    if (thread_waits__native_bound(threads, method, address, new_address))
+    if (thread_waits__native_bound(threads, method, address, new_address) ||
+        io_natives__bound(threads, method, address, new_address))
         return;
     if (address == dlsym(RTLD_DEFAULT, "JVM_StartThread")) {
         memcpy(&threads->start_native, &address, sizeof(address));

@@ -1,6 +1,7 @@
 /*
  * Why Java threads wait, see native/thread/wait_bracket.h. Monitors and Object.wait: JVMTI's
- * events. Park and sleep of a kernel thread: wrappers of the natives Unsafe.park and Thread.sleep*.
+ * events. Park and sleep of a kernel thread: wrappers of the natives Unsafe.park and Thread.sleep*;
+ * I/O: wrappers of more natives (agent/threads/io_natives.h).
  * Park and sleep of a virtual thread, which leaves its kernel thread: hooks in VirtualThread
  * (agent/threads/virtual_threads.h), at whose ends it may be on another carrier.
  */
@@ -45,7 +46,7 @@ bool thread_waits__native_bound(struct java_threads *threads, jmethodID method, 
                                 void **new_address);
 
 /* The metric of the reason for which a thread waits now; 0: it does not wait, or the reason is none
- * of these. */
+ * that JVMTI tells, as for I/O. */
 unsigned thread_waits__reason(const struct java_threads *threads, jthread thread);
 
 #endif
