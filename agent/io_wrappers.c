@@ -80,7 +80,7 @@ static void end(JNIEnv *jni)
         bool is_wait = (may_wait);                                                                 \
         void *address =                                                                            \
             is_wait ? begin(jni, slot) : io_natives__address(&treadle_agent.java_threads, slot);   \
-        type(JNICALL *native) parameters;                                                          \
+        __typeof__(wrapper_of_##slot) *native;                                                     \
         type result;                                                                               \
                                                                                                    \
         memcpy(&native, &address, sizeof(native));                                                 \
@@ -97,7 +97,7 @@ static void end(JNIEnv *jni)
     static void JNICALL wrapper_of_##slot parameters                                               \
     {                                                                                              \
         void *address = begin(jni, slot);                                                          \
-        void(JNICALL * native) parameters;                                                         \
+        __typeof__(wrapper_of_##slot) *native;                                                     \
                                                                                                    \
         memcpy(&native, &address, sizeof(native));                                                 \
         native arguments;                                                                          \
