@@ -143,6 +143,18 @@ static void JNICALL slept(JNIEnv *jni, jclass class)
     thread_waits__end(&treadle_agent.java_threads, jni, METRIC_SLEEP);
 }
 
+static void JNICALL polling(JNIEnv *jni, jclass class, jobject poller)
+{
+    (void)class, (void)poller;
+    thread_waits__begin(&treadle_agent.java_threads, jni, METRIC_IO_WAIT);
+}
+
+static void JNICALL polled(JNIEnv *jni, jclass class)
+{
+    (void)class;
+    thread_waits__end(&treadle_agent.java_threads, jni, METRIC_IO_WAIT);
+}
+
 const JNINativeMethod hooks__natives[HOOK_COUNT] = {
     [HOOK_ENTER] = {"push", "(I)J", (void *)(uintptr_t)enter},
     [HOOK_LEAVE] = {"pop", "(J)V", (void *)(uintptr_t)leave},
@@ -154,4 +166,6 @@ const JNINativeMethod hooks__natives[HOOK_COUNT] = {
     [HOOK_PARKED] = {"parked", "()V", (void *)(uintptr_t)parked},
     [HOOK_SLEEPING] = {"sleeping", "(Ljava/lang/Object;)V", (void *)(uintptr_t)sleeping},
     [HOOK_SLEPT] = {"slept", "()V", (void *)(uintptr_t)slept},
+    [HOOK_POLLING] = {"polling", "(Ljava/lang/Object;)V", (void *)(uintptr_t)polling},
+    [HOOK_POLLED] = {"polled", "()V", (void *)(uintptr_t)polled},
 };

@@ -111,7 +111,8 @@ void class_changes__insert(struct class_hooks *hooks, JNIEnv *jni)
         (void)loaded_classes__transform(hooks, jni, class_hooks__is_to_be_hooked,
                                         unhooked_classes__note_refused, &listed);
     listed_classes__release(&listed);
-    if (!hooks->everywhere)
+    /* The poller of sockets is loaded when a virtual thread first waits for one. */
+    if (!hooks->everywhere && !(hooks->hears_waits && hooks->has_virtual_threads))
         set_event(hooks, false);
     interface_hooks__release(hooks, jni);
     renew_all(hooks, end_start);

@@ -337,13 +337,21 @@ static void hand_over(jvmtiEnv *jvmti, const struct class_rewrite *rewrite, jint
     *new_bytes = copy;
 }
 
+/* The JDK's own classes in which virtual threads start and wait. */
+static bool is_of_virtual_threads(struct class_hooks *hooks, jobject loader, const char *name)
+{
+    if (loader || !name)
+        return false;
+    return (strcmp(name, VIRTUAL_THREAD_CLASS) == 0 && atomic_load(&hooks->starts_wanted)) ||
+           (strcmp(name, SOCKET_POLLER_CLASS) == 0 && hooks->hears_waits);
+}
+
 static bool is_wanted_class(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
                             const char *name)
 {
     const struct numbered_class *class;
 
-    if (!loader && name && strcmp(name, VIRTUAL_THREAD_CLASS) == 0 &&
-        atomic_load(&hooks->starts_wanted))
+    if (is_of_virtual_threads(hooks, loader, name))
         return true;
     if (!hooks->everywhere ||
         (!hooks->filter->include && class_hooks__is_jdk_loader(hooks, jni, loader)))
@@ -459,7 +467,7 @@ bool class_hooks__is_to_be_hooked(struct class_hooks *hooks, JNIEnv *jni, jobjec
     if (!is_wanted_class(hooks, jni, loader, name))
         return false;
     dotted = dotted_name(text);
-    some = dotted && (strcmp(name, VIRTUAL_THREAD_CLASS) == 0 ||
+    some = dotted && (is_of_virtual_threads(hooks, loader, name) ||
                       method_filter__admits_some(hooks->filter, dotted));
     free(dotted);
     return some;

@@ -37,7 +37,9 @@ enum {
     HOOKS_PARKED,
     HOOKS_SLEEPING,
     HOOKS_SLEPT,
-    HOOKS_THREAD_TYPE,
+    HOOKS_POLLING,
+    HOOKS_POLLED,
+    HOOKS_OBJECT_TYPE,
     HOOKS_OFF,
     HOOKS_MUTED,
     HOOKS_BYTES_TYPE,
@@ -308,6 +310,8 @@ static void add_hooks_pool(struct class_writer *out)
                                         "parked",
                                         "sleeping",
                                         "slept",
+                                        "polling",
+                                        "polled",
                                         "(Ljava/lang/Object;)V",
                                         "OFF",
                                         "MUTED",
@@ -378,12 +382,14 @@ static void write_hooks(struct class_writer *out)
     add_native(out, HOOKS_POP, HOOKS_POP_TYPE);
     add_native(out, HOOKS_RESUME, HOOKS_POP_TYPE);
     add_native(out, HOOKS_HOT, HOOKS_SILENT_TYPE);
-    add_native(out, HOOKS_STARTING, HOOKS_THREAD_TYPE);
-    add_native(out, HOOKS_PINNED, HOOKS_THREAD_TYPE);
-    add_native(out, HOOKS_PARKING, HOOKS_THREAD_TYPE);
+    add_native(out, HOOKS_STARTING, HOOKS_OBJECT_TYPE);
+    add_native(out, HOOKS_PINNED, HOOKS_OBJECT_TYPE);
+    add_native(out, HOOKS_PARKING, HOOKS_OBJECT_TYPE);
     add_native(out, HOOKS_PARKED, POOL_RUN_TYPE);
-    add_native(out, HOOKS_SLEEPING, HOOKS_THREAD_TYPE);
+    add_native(out, HOOKS_SLEEPING, HOOKS_OBJECT_TYPE);
     add_native(out, HOOKS_SLEPT, POOL_RUN_TYPE);
+    add_native(out, HOOKS_POLLING, HOOKS_OBJECT_TYPE);
+    add_native(out, HOOKS_POLLED, POOL_RUN_TYPE);
     class_writer__u2(out, 0);
 }
 

@@ -29,6 +29,8 @@
  *     public static native void parked();
  *     public static native void sleeping(Object virtualThread);   it sleeps, until …
  *     public static native void slept();
+ *     public static native void polling(Object poller);           it waits for I/O, until …
+ *     public static native void polled();
  *
  * A slot is what hooks pass: the number of their method, or one beyond all numbers if the method's
  * hooks were put in again after its first slot was off for good (agent/methods/hook_quota.h).
@@ -63,6 +65,8 @@ enum hook {
     HOOK_PARKED,
     HOOK_SLEEPING,
     HOOK_SLEPT,
+    HOOK_POLLING,
+    HOOK_POLLED,
     HOOK_COUNT,
 };
 

@@ -2,8 +2,9 @@
  * Why Java threads wait, see native/thread/wait_bracket.h. Monitors and Object.wait: JVMTI's
  * events. Park and sleep of a kernel thread: wrappers of the natives Unsafe.park and Thread.sleep*;
  * I/O: wrappers of more natives (agent/threads/io_natives.h).
- * Park and sleep of a virtual thread, which leaves its kernel thread: hooks in VirtualThread
- * (agent/threads/virtual_threads.h), at whose ends it may be on another carrier.
+ * Park, sleep and waits for sockets of a virtual thread, which leaves its kernel thread: hooks in
+ * VirtualThread and in the poller of sockets (agent/threads/virtual_threads.h), at whose ends it may
+ * be on another carrier.
  */
 #ifndef TREADLE_THREAD_WAITS_H
 #define TREADLE_THREAD_WAITS_H

@@ -352,18 +352,28 @@ void virtual_threads__pinned(struct java_threads *threads, JNIEnv *jni)
         virtual_thread__pinned(mine);
 }
 
-/* Of JDK 21 to 25. */
+/* Of JDK 21 to 25. A virtual thread that waits for a socket parks in Poller.poll. */
 static const struct {
+    const char *class_name;
     const char *method;
     const char *descriptor;
     struct virtual_thread_hooks hooks;
     bool is_wait;
 } hooked_methods[] = {
-    {"start", "(Ljdk/internal/vm/ThreadContainer;)V", {"starting", NULL}, false},
-    {"parkOnCarrierThread", "(ZJ)V", {"pinned", NULL}, false},
-    {"park", "()V", {"parking", "parked"}, true},
-    {"parkNanos", "(J)V", {"parking", "parked"}, true},
-    {"sleepNanos", "(J)V", {"sleeping", "slept"}, true},
+    {VIRTUAL_THREAD_CLASS,
+     "start",
+     "(Ljdk/internal/vm/ThreadContainer;)V",
+     {"starting", NULL},
+     false},
+    {VIRTUAL_THREAD_CLASS, "parkOnCarrierThread", "(ZJ)V", {"pinned", NULL}, false},
+    {VIRTUAL_THREAD_CLASS, "park", "()V", {"parking", "parked"}, true},
+    {VIRTUAL_THREAD_CLASS, "parkNanos", "(J)V", {"parking", "parked"}, true},
+    {VIRTUAL_THREAD_CLASS, "sleepNanos", "(J)V", {"sleeping", "slept"}, true},
+    {SOCKET_POLLER_CLASS,
+     "poll",
+     "(IJLjava/util/function/BooleanSupplier;)V",
+     {"polling", "polled"},
+     true},
 };
 
 bool virtual_threads__is_pinning(const char *class_name, const char *method_name)
@@ -376,10 +386,9 @@ struct virtual_thread_hooks virtual_threads__hooks(const struct class_method *me
 {
     const struct virtual_thread_hooks none = {NULL, NULL};
 
-    if (!class_text__is(method->class_name, VIRTUAL_THREAD_CLASS))
-        return none;
     for (size_t i = 0; i < sizeof(hooked_methods) / sizeof(*hooked_methods); i++)
-        if (class_text__is(method->name, hooked_methods[i].method) &&
+        if (class_text__is(method->class_name, hooked_methods[i].class_name) &&
+            class_text__is(method->name, hooked_methods[i].method) &&
             class_text__is(method->descriptor, hooked_methods[i].descriptor))
             return waits || !hooked_methods[i].is_wait ? hooked_methods[i].hooks : none;
     return none;

@@ -71,6 +71,7 @@ struct virtual_thread_hooks virtual_threads__hooks(const struct class_method *me
 bool virtual_threads__is_pinning(const char *class_name, const char *method_name);
 
 #define VIRTUAL_THREAD_CLASS    "java/lang/VirtualThread"
+#define SOCKET_POLLER_CLASS     "sun/nio/ch/Poller"
 #define VIRTUAL_THREAD_BUILDERS "java/lang/ThreadBuilders"
 
 /* Finds the mount and unmount events, which are extension events of HotSpot, by name. */
