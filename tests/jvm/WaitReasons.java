@@ -1,3 +1,16 @@
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.channels.Pipe;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Scanner;
@@ -7,11 +20,13 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * Threads that wait for a known reason each and take the time themselves. Some wait from the beginning to the end; at
  * each order `round` others wait one after the other, and the answer says for each how long and how often: `name reason
- * ns times; …`. With virtual threads where the JDK has them.
+ * ns times; …`. With virtual threads where the JDK has them. The argument is the path of a FIFO.
  */
 public class WaitReasons {
     static final int TIMES = 5;
     static final int MS = 20;
+    static final int IO_TIMES = 3;
+    static final int IO_MS = 50; // a call of the JDK around the wait takes some 0.2 ms while it is cold
     static final Object MONITOR = new Object(); // of the rounds
     static final Object QUIET = new Object();
     static final Object KEPT = new Object();
@@ -189,7 +204,94 @@ public class WaitReasons {
         }
     }
 
+    // ---- who waits for I/O ----
+
+    static Pipe pipe;
+    static ServerSocket server;
+    static ServerSocketChannel serverChannel;
+    static Socket reading;
+    static SocketChannel readingChannel;
+    static Selector selector;
+    static String fifoPath;
+    static InputStream fifo;
+    static AutoCloseable accepted;
+    static int times = IO_TIMES;
+
+    interface Transfer {
+        int run() throws Exception; // 1: as it should be
+    }
+
+    /** Waits so often, each time for what its partner does some time after the turn. */
+    static void each(Meter meter, Transfer transfer) throws Exception {
+        for (int i = 1; i <= times; i++) {
+            turn = i;
+            long since = System.nanoTime();
+            int done = transfer.run();
+            meter.add(since);
+            if (accepted != null) {
+                accepted.close();
+                accepted = null;
+            }
+            if (done != 1) {
+                throw new IllegalStateException("got " + done);
+            }
+        }
+    }
+
+    static int readPipe() throws Exception {
+        return pipe.source().read(ByteBuffer.allocate(1));
+    }
+
+    static int readSocket() throws Exception {
+        return reading.getInputStream().read(new byte[1]);
+    }
+
+    static int readChannel() throws Exception {
+        return readingChannel.read(ByteBuffer.allocate(1));
+    }
+
+    static int readUntilLate() throws Exception {
+        try {
+            return reading.getInputStream().read();
+        } catch (SocketTimeoutException e) {
+            return 1;
+        }
+    }
+
+    static int accept() throws Exception {
+        accepted = server.accept();
+        return 1;
+    }
+
+    static int acceptChannel() throws Exception {
+        accepted = serverChannel.accept();
+        return 1;
+    }
+
+    static int select() throws Exception {
+        selector.select();
+        return 1;
+    }
+
+    static int selectTimed() throws Exception {
+        return selector.select(IO_MS) + 1;
+    }
+
+    static int readFifo() throws Exception {
+        return fifo.read(new byte[1]);
+    }
+
     // ---- their partners ----
+
+    static Work later(Work work) {
+        return () -> {
+            for (int i = 1; i <= times; i++) {
+                untilTurn(i);
+                Thread.sleep(IO_MS);
+                work.run();
+            }
+        };
+    }
 
     static void nobody() {
     }
@@ -268,6 +370,70 @@ public class WaitReasons {
                            waited.told(name, "object_wait"));
     }
 
+    static String io(String name, boolean isVirtual, Transfer transfer, Work partner) throws Exception {
+        return one(name, "io", isVirtual, meter -> each(meter, transfer), partner);
+    }
+
+    static void sockets(String kind, boolean isVirtual, List<String> answers) throws Exception {
+        InetAddress here = InetAddress.getLoopbackAddress();
+        server = new ServerSocket(0, 50, here);
+        serverChannel = ServerSocketChannel.open().bind(new InetSocketAddress(here, 0));
+        InetSocketAddress channelAddress = (InetSocketAddress) serverChannel.getLocalAddress();
+        Socket writing = new Socket(here, server.getLocalPort());
+        reading = server.accept();
+        SocketChannel writingChannel = SocketChannel.open(channelAddress);
+        readingChannel = serverChannel.accept();
+
+        answers.add(io(kind + "read-socket", isVirtual, WaitReasons::readSocket,
+                       later(() -> writing.getOutputStream().write(1))));
+        answers.add(io(kind + "read-channel", isVirtual, WaitReasons::readChannel,
+                       later(() -> writingChannel.write(ByteBuffer.allocate(1)))));
+        answers.add(io(kind + "accept", isVirtual, WaitReasons::accept,
+                       later(() -> new Socket(here, server.getLocalPort()).close())));
+        answers.add(io(kind + "accept-channel", isVirtual, WaitReasons::acceptChannel,
+                       later(() -> SocketChannel.open(channelAddress).close())));
+        reading.setSoTimeout(IO_MS);
+        answers.add(io(kind + "read-timed", isVirtual, WaitReasons::readUntilLate, WaitReasons::nobody));
+        for (AutoCloseable each : new AutoCloseable[] {writing, reading, writingChannel, readingChannel, server,
+                                                       serverChannel}) {
+            each.close();
+        }
+    }
+
+    static void files(String kind, boolean isVirtual, List<String> answers) throws Exception {
+        pipe = Pipe.open();
+        answers.add(io(kind + "read-pipe", isVirtual, WaitReasons::readPipe,
+                       later(() -> pipe.sink().write(ByteBuffer.allocate(1)))));
+        pipe.source().close();
+        pipe.sink().close();
+        selector = Selector.open();
+        answers.add(io(kind + "select", isVirtual, WaitReasons::select, later(() -> selector.wakeup())));
+        answers.add(io(kind + "select-timed", isVirtual, WaitReasons::selectTimed, WaitReasons::nobody));
+        selector.close();
+
+        Thread opener = start("opener", false, () -> fifo = new FileInputStream(fifoPath));
+        FileOutputStream out = new FileOutputStream(fifoPath);
+        opener.join();
+        answers.add(io(kind + "read-fifo", isVirtual, WaitReasons::readFifo, later(() -> out.write(1))));
+        out.close();
+        fifo.close();
+    }
+
+    /** A thread of the JDK waits for each process: shorter than from before the start, longer than from after it. */
+    static String processes(int number) throws Exception {
+        Meter most = new Meter();
+        Meter least = new Meter();
+        for (int i = 1; i <= TIMES; i++) {
+            long before = System.nanoTime();
+            Process process = new ProcessBuilder("sleep", "0.1").start();
+            long after = System.nanoTime();
+            process.waitFor();
+            least.add(after);
+            most.add(before);
+        }
+        return least.told("least-" + number, "io") + "; " + most.told("most-" + number, "io");
+    }
+
     static String round(int number) throws Exception {
         List<String> answers = new ArrayList<>();
         for (boolean isVirtual : hasVirtualThreads() ? new boolean[] {false, true} : new boolean[] {false}) {
@@ -283,11 +449,30 @@ public class WaitReasons {
             answers.add(one(kind + "interrupted", "sleep", isVirtual, WaitReasons::sleepInterrupted,
                             WaitReasons::interrupt));
             answers.add(inTurn(kind + "mixed", isVirtual));
+            files(kind, isVirtual, answers);
+            sockets(kind, isVirtual, answers);
         }
+        answers.add(processes(number));
         return String.join("; ", answers);
     }
 
+    /** Loads the classes, which takes longer than a wait may differ. */
+    static void warmUp() throws Exception {
+        times = 1;
+        for (boolean isVirtual : hasVirtualThreads() ? new boolean[] {false, true} : new boolean[] {false}) {
+            files("first-", isVirtual, new ArrayList<>());
+            sockets("first-", isVirtual, new ArrayList<>());
+        }
+        times = IO_TIMES;
+    }
+
     // ---- from the beginning to the end ----
+
+    static Pipe quietPipe;
+
+    static void readLong() throws Exception {
+        quietPipe.source().read(ByteBuffer.allocate(1));
+    }
 
     static void waitLong() throws InterruptedException {
         synchronized (QUIET) {
@@ -318,12 +503,16 @@ public class WaitReasons {
     }
 
     public static void main(String[] args) throws Exception {
+        fifoPath = args[0];
+        quietPipe = Pipe.open();
         start("long-wait", false, WaitReasons::waitLong);
+        start("long-io", false, WaitReasons::readLong);
         Thread park = start("long-park", false, WaitReasons::parkLong);
         Thread sleep = start("long-sleep", false, WaitReasons::sleepLong);
         synchronized (KEPT) {
             start("long-monitor", false, WaitReasons::enterLong);
             Thread.sleep(500);
+            warmUp();
             System.out.println("ready");
             int rounds = 0;
             for (Scanner in = new Scanner(System.in); in.hasNext(); in.next()) {
@@ -336,5 +525,6 @@ public class WaitReasons {
         }
         LockSupport.unpark(park);
         sleep.interrupt();
+        quietPipe.sink().close();
     }
 }

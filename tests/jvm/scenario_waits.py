@@ -1,6 +1,9 @@
 """Threads that wait and take the time themselves: each wait has its reason, and as long as they say; the parts of each
 thread's wall time add up; with the agent from the start and attached, stopped and started, and killed."""
 
+import contextlib
+import os
+
 import harness
 import sampled
 from running import running
@@ -9,9 +12,12 @@ EVENTS = ("jvmti", "instrument")
 
 PARTS = ("cpu_ns", "runnable_ns", "monitor_ns", "object_wait_ns", "park_ns", "sleep_ns", "io_ns", "fault_ns",
          "safepoint_ns", "unmounted_ns", "unknown_ns")
-REASONS = ("monitor", "object_wait", "park", "sleep")
-METRICS = dict(zip(REASONS, ("monitor_wait", "object_wait", "park", "sleep")))
+REASONS = ("monitor", "object_wait", "park", "sleep", "io")
+METRICS = dict(zip(REASONS, ("monitor_wait", "object_wait", "park", "sleep", "io_wait")))
 LONG = {"long-wait": "object_wait", "long-park": "park", "long-sleep": "sleep", "long-monitor": "monitor"}
+LONG_SINCE_ITS_BEGIN = {"long-io": "io"}  # the JVM does not tell what is under way at an attach
+REAPERS = "process reaper"
+REAPER_TOLERANCE = 0.05  # it may begin to wait when the program has its process already
 TOLERANCE = 0.01
 EACH_NS = 50_000
 OTHER_NS = 2_000_000  # of other reasons: classes that are loaded for the first time, and the start of a thread
@@ -28,23 +34,35 @@ def waits(test):
         switched_off(test)
 
 
+@contextlib.contextmanager
+def waiting(test, **options):
+    """The program, with a FIFO of its own."""
+    fifo = test.live / "fifo"
+    os.mkfifo(fifo)
+    try:
+        with running(test, PROCESSORS, "WaitReasons", fifo, **options) as program:
+            yield program
+    finally:
+        fifo.unlink()
+
+
 def from_the_start(test):
     agent = test.agent_option(include="WaitReasons.*", sample="none", waits="on")
-    with running(test, PROCESSORS, "WaitReasons", agent=agent) as program:
+    with waiting(test, agent=agent) as program:
         told = measured(program.ask("round"))
         ended = program.end()
     test.check(ended.status == 0, f"{ended}")
     views = test.checked_report()
     rows = rows_of(test, test.ledger)
     check_waits(test, rows, told)
-    check_long(test, rows)
+    check_long(test, rows, LONG | LONG_SINCE_ITS_BEGIN)
     check_tree(test, views, told)
     test.ledger.unlink()
 
 
 def attached(test):
     """Those that have waited since before the attach and the starts are known, too; a stop is in no number."""
-    with running(test, PROCESSORS, "WaitReasons") as program:
+    with waiting(test) as program:
         program.attach(sample="none", waits="on")
         told = measured(program.ask("round"))
         program.done("stop")
@@ -54,8 +72,8 @@ def attached(test):
         program.done("dump", "-o", test.ledger)
         rows = rows_of(test, test.ledger)
         check_waits(test, rows, told)
-        check_long(test, rows)
-        for name in unheard:
+        check_long(test, rows, LONG)
+        for name in waiters(unheard):
             parts = rows.get(name, {"waits": {}})["waits"]
             heard = sum(parts.get(f"{reason}_ns", 0) for reason in REASONS)
             test.check_likely(heard <= OTHER_NS, name, f"{name}: {parts} while profiling was stopped")
@@ -64,7 +82,7 @@ def attached(test):
 
 def killed(test):
     """What stands in the ledger of a killed process is whole, and what it waited until its last event."""
-    with running(test, PROCESSORS, "WaitReasons", agent=test.agent_option(sample="none", waits="on")) as program:
+    with waiting(test, agent=test.agent_option(sample="none", waits="on")) as program:
         told = measured(program.ask("round"))
         program.process.kill()
         program.process.wait()
@@ -101,21 +119,35 @@ def rows_of(test, ledger, note_allowed=False):
     return {row["name"]: row for row in rows}
 
 
+def check_processes(test, rows, told):
+    """Threads of the JDK wait for processes."""
+    least, most = (sum(reasons["io"][0] for name, reasons in told.items() if name.startswith(which))
+                   for which in ("least-", "most-"))
+    waited = sum(row["waits"]["io_ns"] for name, row in rows.items() if name.startswith(REAPERS))
+    test.check_likely(least * (1 - REAPER_TOLERANCE) <= waited <= most, REAPERS,
+                      f"{waited} ns of io for processes, that took {least} to {most}")
+
+
+def waiters(told):
+    return {name: reasons for name, reasons in told.items() if not name.startswith(("least-", "most-"))}
+
+
 def check_waits(test, rows, told):
-    for name, reasons in told.items():
+    check_processes(test, rows, told)
+    for name, reasons in waiters(told).items():
         if not test.check(name in rows, f"no row of {name}"):
             continue
         parts = rows[name]["waits"]
         for reason, (ns, times) in reasons.items():
             off = abs(parts[f"{reason}_ns"] - ns)
             test.check_likely(off <= max(ns * TOLERANCE, times * EACH_NS), f"{name} {reason}",
-                              f"{name}: {parts[f'{reason}_ns']} ns of {reason}, by its own clock {ns} in {times} waits")
+                              f"{name}: {parts[f'{reason}_ns']} ns of {reason}, by its own clock {ns} in {times} waits: {parts}")
         others = sum(parts[f"{other}_ns"] for other in REASONS if other not in reasons)
         test.check_likely(others <= OTHER_NS, f"{name} others", f"{name}: {others} ns of other reasons: {parts}")
 
 
-def check_long(test, rows):
-    for name, reason in LONG.items():
+def check_long(test, rows, long):
+    for name, reason in long.items():
         if not test.check(name in rows, f"no row of {name}"):
             continue
         row = rows[name]
@@ -126,7 +158,7 @@ def check_tree(test, views, told):
     """The metrics are on the call paths, and no node has more of them than it waited."""
     roots = {row["name"]: row["root"] for row in views["tree"]["threads"]}
     totals = {row["name"]: row["metrics"] for row in views["threads"]["threads"]}
-    for name, metric in ((name, METRICS[reason]) for name, reasons in told.items() for reason in reasons):
+    for name, metric in ((name, METRICS[reason]) for name, reasons in waiters(told).items() for reason in reasons):
         test.check(roots[name]["cum"][metric] == totals[name][metric],
                    f"{name}: {metric} {roots[name]['cum'][metric]} ns in its tree, {totals[name][metric]} in all")
         below = sum(child["cum"][metric] for child in roots[name]["children"])

@@ -160,6 +160,25 @@ static void of_nested_brackets_the_outermost_counts(void **state)
     assert_int_equal(actor->thread->totals[METRIC_PARK], 0);
 }
 
+/* Naps 10 ms and computes for 20 ms: what a native copies, for one, is no wait. */
+static void cpu_in_a_bracket_is_no_wait(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    const struct ledger *ledger = &actor->world->ledger;
+    struct bracket read;
+    begin(&read, &actor->mine, METRIC_IO_WAIT);
+    burn_cpu(10 * MS);
+    nap(10 * MS);
+    burn_cpu(10 * MS);
+    end(&read, &actor->mine, METRIC_IO_WAIT);
+
+    check_bracket(value_at(ledger, actor->thread, "", METRIC_IO_WAIT), &read);
+    check_bracket(actor->thread->totals[METRIC_IO_WAIT], &read);
+    assert_true(at_path(ledger, actor->thread, "")->cpu_ns >= 20 * MS - SLACK_NS);
+    check_consistent(ledger, actor->thread, "");
+}
+
 /* The time goes where it is charged: 10 ms in A, 20 ms in B below it. */
 static void nodes_may_change_in_a_wait(void **state)
 {
@@ -395,6 +414,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_between_begin_and_end_has_the_reason),
+        cmocka_unit_test(cpu_in_a_bracket_is_no_wait),
         cmocka_unit_test(of_nested_brackets_the_outermost_counts),
         cmocka_unit_test(nodes_may_change_in_a_wait),
         cmocka_unit_test(an_ended_thread_waits_no_more),
