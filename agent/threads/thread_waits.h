@@ -3,8 +3,8 @@
  * events. Park and sleep of a kernel thread: wrappers of the natives Unsafe.park and Thread.sleep*;
  * I/O: wrappers of more natives (agent/threads/io_natives.h).
  * Park, sleep and waits for sockets of a virtual thread, which leaves its kernel thread: hooks in
- * VirtualThread and in the poller of sockets (agent/threads/virtual_threads.h), at whose ends it may
- * be on another carrier.
+ * VirtualThread and in the poller of sockets (agent/threads/virtual_threads.h), at whose ends it
+ * may be on another carrier.
  */
 #ifndef TREADLE_THREAD_WAITS_H
 #define TREADLE_THREAD_WAITS_H
