@@ -1,12 +1,14 @@
 /* The waits view: what each thread's wall time consists of. */
 #include "tools/output/csv.h"
 #include "tools/output/json_rows.h"
+#include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/report/wait_parts.h"
 #include "tools/views/view_rows.h"
 #include "tools/views/view_samples.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define BAR_COLUMNS 20u
 
@@ -34,6 +36,25 @@ enum {
     COLUMNS_BEFORE_PARTS,
 };
 
+/* Threads of the JVM itself and native ones wait most of their lives, for nothing that matters:
+ * unless asked for, they stand behind all others. */
+static void put_java_first(const struct report_model *model, struct thread_rows *rows)
+{
+    struct thread_row *others = memory__zeroed(rows->count, sizeof(*others));
+    uint32_t java = 0, count = 0;
+
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint32_t kind = model->threads[rows->rows[i].first].kind;
+
+        if (kind == THREAD_VM || kind == THREAD_NATIVE)
+            others[count++] = rows->rows[i];
+        else
+            rows->rows[java++] = rows->rows[i];
+    }
+    memcpy(&rows->rows[java], others, count * sizeof(*others));
+    free(others);
+}
+
 static struct thread_rows *arrange(const struct view *view, uint32_t *count)
 {
     struct view sorted = *view;
@@ -42,6 +63,8 @@ static struct thread_rows *arrange(const struct view *view, uint32_t *count)
     if (!sorted.sort)
         sorted.sort = "waiting";
     rows = view_threads__rows(&sorted);
+    if (!view->sort)
+        put_java_first(view->model, rows);
     *count = view->top && view->top < rows->count ? view->top : rows->count;
     return rows;
 }
