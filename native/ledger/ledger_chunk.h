@@ -31,6 +31,7 @@ enum ledger_table {
     LEDGER_TALLIES,
     LEDGER_CLASSES,
     LEDGER_NOTES,
+    LEDGER_BLOCKS,
     LEDGER_TABLES,
 };
 

@@ -131,6 +131,7 @@ uint32_t ledger_gate__record_cells(enum ledger_table table)
         [LEDGER_TALLIES] = sizeof(struct ledger_tally),
         [LEDGER_CLASSES] = sizeof(struct ledger_class),
         [LEDGER_NOTES] = sizeof(struct ledger_note),
+        [LEDGER_BLOCKS] = sizeof(struct ledger_block),
     };
 
     return (uint32_t)(bytes[table] / LEDGER_CELL_BYTES);

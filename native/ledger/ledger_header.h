@@ -251,6 +251,8 @@ struct ledger_header {
     uint64_t unheard_waits;   /* waits that the budget had no room for */
     uint64_t identified;      /* times that a hook asked the JVM which Java thread runs */
     uint64_t filter_since_ns; /* when include= and exclude= were set last; 0: at the beginning */
+    uint64_t lost_blocks;     /* waits for locks that are in no struct ledger_block */
+    uint64_t lost_blocks_ns;  /* their time, as far as it is known */
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");

@@ -243,6 +243,11 @@ const struct ledger_tally *ledger_reader__tally(const struct ledger_reader *read
     return record(reader, ref, LEDGER_TALLIES);
 }
 
+const struct ledger_block *ledger_reader__block(const struct ledger_reader *reader, ledger_ref ref)
+{
+    return record(reader, ref, LEDGER_BLOCKS);
+}
+
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref)
 {

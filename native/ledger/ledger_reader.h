@@ -58,6 +58,7 @@ const struct ledger_hooking *ledger_reader__hooking(const struct ledger_reader *
                                                     ledger_ref ref);
 const struct ledger_class *ledger_reader__class(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_tally *ledger_reader__tally(const struct ledger_reader *reader, ledger_ref ref);
+const struct ledger_block *ledger_reader__block(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref);
 

@@ -131,6 +131,9 @@ struct ledger_thread {
     uint64_t foldings;        /* how often a context was folded */
     uint64_t pruning_moves;   /* how often a node was moved for that */
     uint64_t unplaced_calls;  /* calls that found no room for a node of their context */
+    uint64_t blocked_ns; /* when the wait began that `block` has; see native/thread/lock_blocks.h */
+    ledger_ref block;    /* of the wait for a lock that is under way, or none */
+    uint32_t reserved_blocks[13];
 };
 
 /* What the ledger knows of a kernel thread. A reader can work out what is not charged yet: the

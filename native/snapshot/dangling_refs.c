@@ -190,6 +190,8 @@ static void cut_thread(struct cutter *cutter, struct ledger_thread *thread)
     cut_renames(cutter, thread);
     if (thread->group_name && !is_string(cutter, thread->group_name))
         thread->group_name = 0;
+    if (!behind(cutter, thread->block, LEDGER_BLOCKS))
+        thread->block = 0;
 }
 
 /* False also if the parent's record was reused for another thread. */
@@ -310,6 +312,23 @@ static void cut_tally(struct cutter *cutter, ledger_ref ref)
         tally->thread = 0;
 }
 
+/* A block without its waiter's name is none. */
+static void cut_block(struct cutter *cutter, ledger_ref ref)
+{
+    struct ledger_block *block = ledger__at(cutter->copy, ref);
+
+    cut_string(cutter, &block->class_name);
+    cut_string(cutter, &block->holder);
+    for (unsigned i = 0; i < BLOCK_FRAMES; i++) {
+        if (block->waiter_path[i] && !is_method(cutter, block->waiter_path[i]))
+            block->waiter_path[i] = 0;
+        if (block->holder_path[i] && !is_method(cutter, block->holder_path[i]))
+            block->holder_path[i] = 0;
+    }
+    if (!is_string(cutter, block->waiter))
+        block->key = 0;
+}
+
 /* In this order, because records of later tables have no meaning without a record of earlier ones.
  */
 static void cut_tables(struct cutter *cutter)
@@ -320,7 +339,7 @@ static void cut_tables(struct cutter *cutter)
     } tables[] = {
         {LEDGER_IMAGES, cut_image},  {LEDGER_METHODS, cut_method},   {LEDGER_CODE, cut_code},
         {LEDGER_PLACES, cut_place},  {LEDGER_HOOKINGS, cut_hooking}, {LEDGER_TALLIES, cut_tally},
-        {LEDGER_CLASSES, cut_class},
+        {LEDGER_CLASSES, cut_class}, {LEDGER_BLOCKS, cut_block},
     };
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {

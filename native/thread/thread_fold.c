@@ -36,15 +36,14 @@ static uint64_t hash_of(const char *bytes, size_t length, uint32_t kind)
     return hash;
 }
 
-/* The name that this thread and its like have as a group. */
-static size_t group_name(const struct call_tree *tree, const struct ledger_thread *member,
-                         char name[FOLD_NAME_BYTES])
+size_t thread_fold__group_name(const struct ledger *ledger, const struct ledger_thread *member,
+                               char name[FOLD_NAME_BYTES])
 {
-    const struct ledger_string *given = ledger__at(tree->ledger, member->group_name);
+    const struct ledger_string *given = ledger__at(ledger, member->group_name);
     size_t length;
 
     if (!member->group_name)
-        return fold_digits(ledger__at(tree->ledger, member->name), name);
+        return fold_digits(ledger__at(ledger, member->name), name);
     length = given->length < FOLD_NAME_BYTES ? given->length : FOLD_NAME_BYTES;
     memcpy(name, ledger_string__bytes(given), length);
     return length;
@@ -91,7 +90,7 @@ static ledger_ref find_group(struct thread_folder *folder, struct call_tree *tre
     static const char others[] = "(threads of other names)";
     struct ledger_thread *member = thread_at(tree, ref);
     char name[FOLD_NAME_BYTES];
-    size_t length = group_name(tree, member, name);
+    size_t length = thread_fold__group_name(tree->ledger, member, name);
     uint64_t hash = hash_of(name, length, member->kind);
     const struct fold_group *group = known_group(folder, hash);
 

@@ -54,6 +54,10 @@ ledger_ref thread_fold__fold(struct thread_folder *folder, struct call_tree *tre
  * rows of their own. Only for the thread that merges samples. */
 void thread_fold__tidy(struct thread_folder *folder, struct call_tree *tree);
 
+/* The name that this thread and its like have as a group; returns its length. Any thread. */
+size_t thread_fold__group_name(const struct ledger *ledger, const struct ledger_thread *member,
+                               char name[FOLD_NAME_BYTES]);
+
 /* In a copy: merges groups of the same name and kind. */
 void thread_fold__join_groups(struct ledger *copy);
 

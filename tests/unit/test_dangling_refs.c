@@ -168,6 +168,35 @@ static void a_method_without_its_name_takes_along_what_is_nothing_without(void *
     assert_int_equal(family.ledger->header->senseless_records, 0);
 }
 
+static void a_block_has_only_strings_and_methods(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    ledger_ref method = node_of(&family, family.b)->method, ref[2];
+    struct ledger_block *block[2];
+    for (int i = 0; i < 2; i++) {
+        ref[i] = take(&family, LEDGER_BLOCKS, sizeof **block);
+        block[i] = ledger__at(family.ledger, ref[i]);
+        block[i]->key = 1;
+        block[i]->waiter = block[i]->holder = block[i]->class_name = family.child->name;
+        block[i]->waiter_path[0] = block[i]->holder_path[0] = method;
+    }
+    block[0]->holder = block[0]->class_name = NOWHERE;
+    block[0]->waiter_path[0] = family.b;
+    block[0]->holder_path[0] = NOWHERE;
+    block[1]->waiter = NOWHERE;
+    family.parent->block = NOWHERE;
+    family.child->block = ref[1];
+    dangling_refs__cut(family.ledger);
+    assert_int_equal(block[0]->holder | block[0]->class_name, 0);
+    assert_int_equal(block[0]->waiter_path[0] | block[0]->holder_path[0], 0);
+    assert_int_equal(block[0]->key, 1);
+    assert_int_equal(block[1]->key, 0);
+    assert_int_equal(block[1]->waiter_path[0], method);
+    assert_int_equal(family.parent->block, 0);
+    assert_int_equal(family.child->block, ref[1]);
+}
+
 static void a_thread_without_its_root(void **state)
 {
     (void)state;
@@ -387,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_link_to_nowhere),
         cmocka_unit_test(a_method_that_is_not_filled_in),
         cmocka_unit_test(a_method_without_its_name_takes_along_what_is_nothing_without),
+        cmocka_unit_test(a_block_has_only_strings_and_methods),
         cmocka_unit_test(a_thread_without_its_root),
         cmocka_unit_test(a_thread_without_its_name),
         cmocka_unit_test(a_parent_that_is_another_thread_by_now),

@@ -19,6 +19,7 @@ static const struct {
     {LEDGER_CODE, 1},
     {LEDGER_PLACES, 1},
     {LEDGER_TALLIES, 1},
+    {LEDGER_BLOCKS, sizeof(struct ledger_block) / 64},
 };
 
 #define TABLES      (sizeof tables / sizeof tables[0])

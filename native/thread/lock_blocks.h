@@ -1,0 +1,73 @@
+/*
+ * Waits for locks, in the ledger: one struct ledger_block for each lock, thread that waits and
+ * thread that holds the lock, in the calling contexts of both. A wait is found by its key in a
+ * table of fixed size, without a lock; its block is made at its first begin, and names and methods
+ * are stored then, so that nodes and threads may be reused later. Where LOCK_BLOCKS_FINE blocks are
+ * in use, further waits share blocks: one for all locks of a class, and for threads whose names
+ * differ in digits only. A wait for which there is no block is counted in the header.
+ *
+ * The wait that is under way stands in the Java thread's own record, for a virtual thread may get
+ * another carrier meanwhile. A thread's holder and both contexts are those of the wait's begin.
+ *
+ * begin and end are called on the thread that waits. Nothing here locks, blocks or logs, or
+ * allocates memory outside the ledger.
+ */
+#ifndef TREADLE_LOCK_BLOCKS_H
+#define TREADLE_LOCK_BLOCKS_H
+
+#include "native/ledger/ledger.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LOCK_BLOCKS_SLOTS 8192u
+#define LOCK_BLOCKS_FINE  4096u /* blocks with a lock of their own, at most */
+#define LOCK_BLOCKS_MOST  6144u
+#define LOCK_STATES       8192u
+
+/* What is known of a lock while somebody waits for it. */
+struct lock_state {
+    _Atomic uint64_t lock; /* class and identity; 0: free. Never changes once it is set */
+    _Atomic uint32_t waiting;
+    _Atomic uint64_t since_ns; /* when a wait for it was over last, or when the first one began */
+};
+
+/* Zero the struct and set the ledger to begin. */
+struct lock_blocks {
+    struct ledger *ledger;
+    _Atomic(ledger_ref) slots[LOCK_BLOCKS_SLOTS];
+    _Atomic uint32_t count;
+    struct lock_state states[LOCK_STATES];
+};
+
+/* In place of the block of a wait for which there is none. It is no ref of any record, for it lies
+ * in the header. */
+#define LOCK_BLOCKS_NONE ((ledger_ref)1)
+
+struct lock_identity {
+    enum ledger_block_kind kind;
+    ledger_ref class_name; /* string, or none */
+    uint32_t identity;
+};
+
+/* A thread and the node where it stands; thread 0: not known. */
+struct lock_place {
+    ledger_ref thread;
+    ledger_ref node;
+};
+
+/* The thread at `waiter` begins to wait at now_ns. A wait that is under way already is lost. */
+void lock_blocks__begin(struct lock_blocks *blocks, const struct lock_identity *lock,
+                        struct lock_place waiter, struct lock_place holder, uint64_t now_ns);
+
+/* The wait is over. False: none was under way. A wait that began before from_ns, when profiling was
+ * started last, is lost. */
+bool lock_blocks__end(struct lock_blocks *blocks, ledger_ref waiter, uint64_t from_ns,
+                      uint64_t now_ns);
+
+/* Profiling stops: what was waited until now is added to the blocks of all waits under way. Once no
+ * more events count. */
+void lock_blocks__settle(struct lock_blocks *blocks, uint64_t now_ns);
+
+#endif
