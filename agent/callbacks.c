@@ -103,15 +103,15 @@ static void JNICALL on_unmount(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
 
 static void JNICALL on_contended_enter(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread, jobject object)
 {
-    (void)jvmti, (void)thread, (void)object;
-    thread_waits__begin(&treadle_agent.java_threads, jni, METRIC_MONITOR_WAIT);
+    (void)jvmti, (void)thread;
+    thread_waits__enter(&treadle_agent.java_threads, jni, object);
 }
 
 static void JNICALL on_contended_entered(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread,
                                          jobject object)
 {
-    (void)jvmti, (void)thread, (void)object;
-    thread_waits__end(&treadle_agent.java_threads, jni, METRIC_MONITOR_WAIT);
+    (void)jvmti, (void)thread;
+    thread_waits__entered(&treadle_agent.java_threads, jni, object);
 }
 
 static void JNICALL on_object_wait(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread, jobject object,

@@ -121,14 +121,14 @@ static void JNICALL pinned(JNIEnv *jni, jclass class, jobject thread)
 
 static void JNICALL parking(JNIEnv *jni, jclass class, jobject thread)
 {
-    (void)class, (void)thread;
-    thread_waits__begin(&treadle_agent.java_threads, jni, METRIC_PARK);
+    (void)class;
+    thread_waits__parking(&treadle_agent.java_threads, jni, thread);
 }
 
 static void JNICALL parked(JNIEnv *jni, jclass class)
 {
     (void)class;
-    thread_waits__end(&treadle_agent.java_threads, jni, METRIC_PARK);
+    thread_waits__parked(&treadle_agent.java_threads, jni);
 }
 
 static void JNICALL sleeping(JNIEnv *jni, jclass class, jobject thread)

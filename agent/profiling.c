@@ -8,6 +8,7 @@
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
 #include "agent/threads/io_natives.h"
+#include "agent/threads/lock_waits.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/thread_waits.h"
@@ -55,6 +56,7 @@ static void note_stop(void *context)
     housekeeping__look_at_cost(agent, true);
     (void)unprofiled_table__prepare_stop(&agent->unprofiled);
     __atomic_store_n(&agent->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
+    lock_waits__stopped(&agent->java_threads, ledger_time__now_ns(&agent->setup.time));
     unprofiled_table__stop(&agent->unprofiled, ledger_time__now_ns(&agent->setup.time));
     kernel_thread_table__note_unprofiled(&agent->kernel_threads);
     pthread_mutex_unlock(&agent->snapshot_lock);
@@ -151,7 +153,9 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
         agent->ledger.header->metrics_charged |= 1ull << METRIC_PINNED;
     if (agent->options.waits)
         agent->ledger.header->metrics_charged |= LEDGER_WAIT_METRICS;
-    if (has_hooks(agent) || agent->options.waits)
+    if (agent->options.waits)
+        error = lock_waits__begin(&agent->java_threads, jni);
+    if (!error && (has_hooks(agent) || agent->options.waits))
         error = begin_hooks(agent, jni, !main);
     if (error)
         return error;

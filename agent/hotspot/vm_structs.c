@@ -112,6 +112,15 @@ static const struct {
     {"JavaFrameAnchor", "_last_Java_sp", FIELD(anchor_sp), OFFSET},
     {"JavaFrameAnchor", "_last_Java_pc", FIELD(anchor_pc), OFFSET},
     {"JavaFrameAnchor", "_last_Java_fp", FIELD(anchor_fp), OPTIONAL},
+    {"JavaThread", "_stack_size", FIELD(thread_stack_size), OPTIONAL},
+    {"JavaThread", "_current_pending_monitor", FIELD(thread_pending_monitor), OPTIONAL},
+    {"JavaThread", "_lock_stack", FIELD(thread_lock_stack), OPTIONAL},
+    {"LockStack", "_top", FIELD(lock_stack_top), OPTIONAL},
+    {"LockStack", "_base[0]", FIELD(lock_stack_base), OPTIONAL},
+    {"ObjectMonitor", "_owner", FIELD(monitor_owner), OPTIONAL},
+    {"ThreadsSMRSupport", "_java_thread_list", FIELD(java_thread_list), OPTIONAL_ADDRESS},
+    {"ThreadsList", "_length", FIELD(list_length), OPTIONAL},
+    {"ThreadsList", "_threads", FIELD(list_threads), OPTIONAL},
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
@@ -206,6 +215,9 @@ static void resolve(struct vm_structs *structs, size_t row, const struct line *l
             (int32_t)(kind == SIZE_OF || kind == OPTIONAL_SIZE_OF ? line->size : line->offset);
     if (fields[row].field == FIELD(blob_frame_complete))
         structs->blob_frame_complete_bytes = bytes_of(line);
+    if (fields[row].field == FIELD(monitor_owner))
+        structs->monitor_owner_is_id =
+            line->type_string && strcmp(line->type_string, "int64_t") == 0;
     if (fields[row].field == FIELD(nmethod_metadata_offset))
         structs->nmethod_metadata_offset_bytes = bytes_of(line);
 }
@@ -300,6 +312,8 @@ bool vm_structs__read(struct vm_structs *structs, const char **missing)
     structs->code_cache_heaps = NULL;
     structs->call_stub_return_address = NULL;
     structs->vm_major_version = NULL;
+    structs->java_thread_list = NULL;
+    structs->monitor_owner_is_id = false;
     walk_tables(resolve_fields, structs);
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         const char *field = (const char *)structs + fields[i].field;

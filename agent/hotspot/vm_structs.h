@@ -78,6 +78,18 @@ struct vm_structs {
     int32_t anchor_sp;
     int32_t anchor_pc;
     int32_t anchor_fp;
+
+    /* Monitors and their owners; see agent/hotspot/monitor_owner.h. */
+    const void *java_thread_list; /* a static, which holds a ThreadsList; or NULL */
+    int32_t list_length;
+    int32_t list_threads;
+    int32_t thread_stack_size;
+    int32_t thread_pending_monitor; /* what the thread is about to wait for */
+    int32_t thread_lock_stack;
+    int32_t lock_stack_top;
+    int32_t lock_stack_base;
+    int32_t monitor_owner;
+    bool monitor_owner_is_id; /* Thread.threadId(), not an address */
 };
 
 /* Fills the struct in. False if this JVM does not export enough; *missing is the first missing

@@ -90,6 +90,9 @@ struct java_threads {
     /* agent/threads/io_natives.c */
     _Atomic(void *) io_addresses[IO_SLOTS_MAX];
 
+    /* agent/threads/lock_waits.c */
+    struct lock_waits *locks; /* NULL: not waits=on */
+
     /* agent/threads/standing_frames.c */
     struct standing_methods standing;
 };

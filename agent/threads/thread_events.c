@@ -3,6 +3,7 @@
 #include "agent/host/log.h"
 #include "agent/hotspot/java_hosts.h"
 #include "agent/threads/io_natives.h"
+#include "agent/threads/lock_waits.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_waits.h"
 #include "agent/threads/virtual_threads.h"
@@ -251,6 +252,7 @@ static struct kernel_thread *begin(struct java_threads *threads, JNIEnv *jni, jt
     drop_info(threads, jni, &info);
     if (error)
         return NULL;
+    lock_waits__runs(threads, mine);
     if (facts.java_id)
         java_thread_table__started(&threads->table, facts.java_id,
                                    ledger__ref(threads->ledger, mine->thread));
@@ -288,6 +290,7 @@ void thread_events__end(struct java_threads *threads, JNIEnv *jni, jthread threa
     }
     if (mine->thread->java_id)
         java_thread_table__ended(&threads->table, mine->thread->java_id);
+    lock_waits__ended(threads, mine, mine->thread);
     kernel_thread__end_java(mine);
 }
 
@@ -361,6 +364,12 @@ struct kernel_thread *thread_events__identify(struct java_threads *threads, JNIE
     return mine && !mine->paused ? mine : NULL;
 }
 
+static void note_owner(struct kernel_thread *kernel_thread, void *context)
+{
+    if (kernel_thread->thread)
+        lock_waits__runs(context, kernel_thread);
+}
+
 static void adopt(struct java_threads *threads, JNIEnv *jni, jthread thread, void *context)
 {
     struct java_thread_facts facts = {0};
@@ -376,6 +385,7 @@ static void adopt(struct java_threads *threads, JNIEnv *jni, jthread thread, voi
     ref = kernel_thread_table__adopt(threads->kernel_threads, tid, &facts);
     if (ref && facts.java_id)
         java_thread_table__started(&threads->table, facts.java_id, ref);
+    kernel_thread_table__visit(threads->kernel_threads, tid, note_owner, threads);
     drop_info(threads, jni, &info);
 }
 
@@ -397,6 +407,7 @@ void thread_events__note_hosts(struct java_threads *threads, JNIEnv *jni)
 void thread_events__adopt_all(struct java_threads *threads, JNIEnv *jni)
 {
     java_hosts__forget_noted(threads->sampler->hosts);
+    lock_waits__before_start(threads);
     java_threads__each(threads, jni, adopt, NULL);
 }
 

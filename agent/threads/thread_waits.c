@@ -2,6 +2,7 @@
 
 #include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
+#include "agent/threads/lock_waits.h"
 #include "agent/threads/thread_events.h"
 #include "native/thread/wait_bracket.h"
 
@@ -57,6 +58,58 @@ void thread_waits__end(struct java_threads *threads, JNIEnv *jni, enum ledger_me
     timed_hooks__end(&mine->times.waits, began);
 }
 
+/* True if the wait that is about to begin is for a lock, and in no other wait that has a reason. */
+static bool may_block(const struct java_threads *threads, struct kernel_thread *mine)
+{
+    return threads->locks && kernel_thread__counts(mine) && !mine->thread->wait_reason;
+}
+
+/* The owner is looked for first: it may be another one soon. */
+void thread_waits__enter(struct java_threads *threads, JNIEnv *jni, jobject object)
+{
+    struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+    struct lock_place owner;
+
+    if (!mine || !may_block(threads, mine))
+        return;
+    owner = lock_waits__monitor_owner(threads, jni, object);
+    wait_bracket__begin(mine, METRIC_MONITOR_WAIT);
+    lock_waits__monitor(threads, jni, mine, object, owner);
+}
+
+void thread_waits__parking(struct java_threads *threads, JNIEnv *jni, jobject thread)
+{
+    struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+
+    if (!mine || !may_block(threads, mine))
+        return;
+    wait_bracket__begin(mine, METRIC_PARK);
+    lock_waits__park(threads, jni, mine, thread);
+}
+
+/* object: the monitor, or NULL */
+static void end_block(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason,
+                      jobject object)
+{
+    struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+
+    if (!mine)
+        return;
+    if (threads->locks && kernel_thread__counts(mine) && mine->thread->wait_reason == reason)
+        lock_waits__over(threads, jni, mine, object);
+    wait_bracket__end(mine, reason);
+}
+
+void thread_waits__entered(struct java_threads *threads, JNIEnv *jni, jobject object)
+{
+    end_block(threads, jni, METRIC_MONITOR_WAIT, object);
+}
+
+void thread_waits__parked(struct java_threads *threads, JNIEnv *jni)
+{
+    end_block(threads, jni, METRIC_PARK, NULL);
+}
+
 /* The first calls may come before the native is known (thread_waits__bind). Park may return at any
  * time for no reason, and its callers ask again: a JVM that never tells of its native runs on. */
 #define PARK_UNKNOWN_US 1000u
@@ -70,9 +123,9 @@ void thread_waits__park(struct java_threads *threads, JNIEnv *jni, jobject unsaf
         (void)usleep(PARK_UNKNOWN_US);
         return;
     }
-    thread_waits__begin(threads, jni, METRIC_PARK);
+    thread_waits__parking(threads, jni, NULL);
     park(jni, unsafe, is_absolute, time);
-    thread_waits__end(threads, jni, METRIC_PARK);
+    thread_waits__parked(threads, jni);
 }
 
 /* An exception is pending where the sleep was interrupted. */

@@ -19,6 +19,13 @@
 void thread_waits__begin(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason);
 void thread_waits__end(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason);
 
+/* The same for a contended monitor that is entered, and for a park, of which it is also recorded
+ * for which lock, and for whom. thread: the one that parks; NULL: the JVM is asked. */
+void thread_waits__enter(struct java_threads *threads, JNIEnv *jni, jobject object);
+void thread_waits__entered(struct java_threads *threads, JNIEnv *jni, jobject object);
+void thread_waits__parking(struct java_threads *threads, JNIEnv *jni, jobject thread);
+void thread_waits__parked(struct java_threads *threads, JNIEnv *jni);
+
 /* What the wrappers of the natives do. */
 void thread_waits__park(struct java_threads *threads, JNIEnv *jni, jobject unsafe,
                         jboolean is_absolute, jlong time);

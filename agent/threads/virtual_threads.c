@@ -2,6 +2,7 @@
 
 #include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
+#include "agent/threads/lock_waits.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
 #include "native/thread/virtual_thread.h"
@@ -207,8 +208,12 @@ static bool mount(struct java_threads *threads, JNIEnv *jni, jthread thread,
 
     if (!ref)
         ref = begin(threads, jni, thread, carrier);
-    if (ref && ref != REFUSED)
-        return virtual_thread__mount(carrier, ref);
+    if (ref && ref != REFUSED) {
+        if (!virtual_thread__mount(carrier, ref))
+            return false;
+        lock_waits__runs(threads, carrier);
+        return true;
+    }
     ledger__count(&threads->ledger->header->unfollowed_mounts, 1);
     kernel_thread__pause(carrier);
     return false;
@@ -278,6 +283,7 @@ void virtual_threads__end(struct java_threads *threads, JNIEnv *jni, jthread thr
         return;
     if (kernel_thread__is_unidentified(mine))
         virtual_thread__identify(mine, ref);
+    lock_waits__ended(threads, mine, ledger__at(threads->ledger, ref));
     if (end_it(threads, mine, ref))
         note_last_name(threads, jni, thread, ref);
 }

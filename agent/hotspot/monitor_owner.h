@@ -1,0 +1,46 @@
+/*
+ * Which thread owns the monitor that the calling thread is about to wait for, from HotSpot's own
+ * structures, as agent/hotspot/vm_structs.h finds them: JavaThread::_current_pending_monitor, which
+ * is set before the event of the wait, and ObjectMonitor::_owner. JVMTI would need a safepoint for
+ * that. What _owner says depends on the JVM: up to JDK 23 a JavaThread, or an address on the stack
+ * of the owner; from JDK 24 on the owner's Thread.threadId(). A JVM with lightweight locks does not
+ * write down there who owned the object before others came; that owner is sought among the lock
+ * stacks of MONITOR_OWNER_THREADS threads at most.
+ *
+ * The monitor cannot go away while the calling thread waits for it. What belongs to other threads
+ * is read with system calls, for it may go away.
+ */
+#ifndef TREADLE_MONITOR_OWNER_H
+#define TREADLE_MONITOR_OWNER_H
+
+#include "agent/hotspot/vm_structs.h"
+
+#include <jni.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MONITOR_OWNER_THREADS 128u
+
+struct monitor_owner {
+    struct vm_structs structs;
+    bool known; /* the JVM tells what is needed at least */
+};
+
+/* One of the two; or neither: the owner is not known. */
+struct monitor_holder {
+    uint64_t java_id;
+    const void *java_thread; /* or an address on the thread's stack */
+};
+
+void monitor_owner__prepare(struct monitor_owner *owner);
+
+/* java_thread: the calling thread's JavaThread. object: the local reference that the event of the
+ * wait has. */
+struct monitor_holder monitor_owner__of(const struct monitor_owner *owner, const void *java_thread,
+                                        jobject object);
+
+/* Where java_thread of a holder is no JavaThread that the caller knows: the JavaThread on whose
+ * stack that address lies, or NULL. */
+const void *monitor_owner__on_stack(const struct monitor_owner *owner, const void *address);
+
+#endif

@@ -1,0 +1,236 @@
+#include "agent/threads/lock_waits.h"
+
+#include "agent/host/log.h"
+#include "agent/methods/class_name.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLASS_PROBES 16u
+
+static void find_fields(struct lock_waits *locks, JNIEnv *jni)
+{
+    jclass thread = (*jni)->FindClass(jni, "java/lang/Thread");
+    jclass ownable;
+
+    if (thread)
+        locks->park_blocker = (*jni)->GetFieldID(jni, thread, "parkBlocker", "Ljava/lang/Object;");
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
+    ownable = (*jni)->FindClass(jni, "java/util/concurrent/locks/AbstractOwnableSynchronizer");
+    if (ownable) {
+        locks->ownable = (*jni)->NewGlobalRef(jni, ownable);
+        locks->exclusive_owner =
+            (*jni)->GetFieldID(jni, ownable, "exclusiveOwnerThread", "Ljava/lang/Thread;");
+    }
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
+    (*jni)->DeleteLocalRef(jni, thread);
+    (*jni)->DeleteLocalRef(jni, ownable);
+}
+
+int lock_waits__begin(struct java_threads *threads, JNIEnv *jni)
+{
+    struct lock_waits *locks = calloc(1, sizeof(*locks));
+
+    if (!locks)
+        return -ENOMEM;
+    locks->blocks.ledger = locks->owners.ledger = threads->ledger;
+    monitor_owner__prepare(&locks->monitor);
+    find_fields(locks, jni);
+    if (!locks->monitor.known)
+        log__line(LOG_WARN, "this JVM does not tell who owns a monitor: owners are not known");
+    threads->locks = locks;
+    return 0;
+}
+
+static struct lock_place find_host(const struct lock_waits *locks, const void *java_thread)
+{
+    struct lock_place place = lock_owners__by_host(&locks->owners, java_thread);
+
+    if (!place.thread && java_thread)
+        place = lock_owners__by_host(&locks->owners,
+                                     monitor_owner__on_stack(&locks->monitor, java_thread));
+    return place;
+}
+
+struct lock_place lock_waits__monitor_owner(const struct java_threads *threads, JNIEnv *jni,
+                                            jobject object)
+{
+    const struct lock_waits *locks = threads->locks;
+    struct monitor_holder holder =
+        monitor_owner__of(&locks->monitor, sampler__java_thread(threads->sampler, jni), object);
+
+    return holder.java_id ? lock_owners__by_id(&locks->owners, holder.java_id)
+                          : find_host(locks, holder.java_thread);
+}
+
+static ledger_ref name_class(const struct java_threads *threads, jclass class)
+{
+    jvmtiEnv *jvmti = threads->jvmti;
+    char *signature = NULL;
+    size_t length;
+    ledger_ref name;
+
+    if ((*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) != JVMTI_ERROR_NONE)
+        return 0;
+    length = strlen(signature);
+    class_name__to_dots(signature, length);
+    if (length > 2 && signature[0] == 'L')
+        name = ledger__string(threads->ledger, signature + 1, length - 2);
+    else
+        name = ledger__string(threads->ledger, signature, length); /* an array */
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+    return name;
+}
+
+/* The JVM is asked once for the name of a class, and never by a class that finds no room here. A
+ * class is known by its identity hash: two of a thousand have the same in one of 4000 runs. */
+static ledger_ref class_name(const struct java_threads *threads, jclass class)
+{
+    jint hash = 0;
+
+    if ((*threads->jvmti)->GetObjectHashCode(threads->jvmti, class, &hash) != JVMTI_ERROR_NONE)
+        return 0;
+    for (unsigned probe = 0; probe < CLASS_PROBES; probe++) {
+        _Atomic uint64_t *place = &threads->locks->classes[((uint32_t)hash + probe) % LOCK_CLASSES];
+        uint64_t there = atomic_load_explicit(place, memory_order_acquire);
+
+        if (there && there >> 32 == (uint32_t)hash)
+            return (ledger_ref)there;
+        if (!there) {
+            ledger_ref name = name_class(threads, class);
+
+            if (name)
+                atomic_compare_exchange_strong(place, &there,
+                                               (uint64_t)(uint32_t)hash << 32 | name);
+            return name;
+        }
+    }
+    return 0;
+}
+
+static struct lock_identity identify(const struct java_threads *threads, JNIEnv *jni,
+                                     enum ledger_block_kind kind, jobject object)
+{
+    struct lock_identity lock = {.kind = kind};
+    jclass class = (*jni)->GetObjectClass(jni, object);
+    jint hash = 0;
+
+    if ((*threads->jvmti)->GetObjectHashCode(threads->jvmti, object, &hash) == JVMTI_ERROR_NONE)
+        lock.identity = (uint32_t)hash;
+    lock.class_name = class ? class_name(threads, class) : 0;
+    (*jni)->DeleteLocalRef(jni, class);
+    return lock;
+}
+
+static struct lock_place place_of(const struct java_threads *threads,
+                                  const struct kernel_thread *mine)
+{
+    return (struct lock_place){ledger__ref(threads->ledger, mine->thread),
+                               ledger__ref(threads->ledger, mine->tree.current)};
+}
+
+static void begin(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
+                  enum ledger_block_kind kind, jobject object, struct lock_place owner,
+                  uint64_t now_ns)
+{
+    struct lock_identity lock = identify(threads, jni, kind, object);
+
+    lock_blocks__begin(&threads->locks->blocks, &lock, place_of(threads, mine), owner, now_ns);
+}
+
+void lock_waits__monitor(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
+                         jobject object, struct lock_place owner)
+{
+    uint64_t now_ns = ledger_time__now_ns(&mine->setup->time);
+
+    begin(threads, jni, mine, BLOCK_MONITOR, object, owner, now_ns);
+}
+
+/* The owner of a lock of java.util.concurrent, if it has one. */
+static struct lock_place park_owner(const struct java_threads *threads, JNIEnv *jni,
+                                    jobject blocker)
+{
+    const struct lock_waits *locks = threads->locks;
+    struct lock_place place = {0, 0};
+    jobject owner = NULL;
+
+    if (locks->exclusive_owner && threads->id_field &&
+        (*jni)->IsInstanceOf(jni, blocker, locks->ownable))
+        owner = (*jni)->GetObjectField(jni, blocker, locks->exclusive_owner);
+    if (owner) {
+        uint64_t id = (uint64_t)(*jni)->GetLongField(jni, owner, threads->id_field);
+
+        place = lock_owners__by_id(&locks->owners, id);
+        (*jni)->DeleteLocalRef(jni, owner);
+    }
+    return place;
+}
+
+void lock_waits__park(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
+                      jobject thread)
+{
+    uint64_t now_ns = ledger_time__now_ns(&mine->setup->time);
+    jthread current = NULL;
+    jobject blocker;
+
+    if (!threads->locks->park_blocker)
+        return;
+    if (!thread &&
+        (*threads->jvmti)->GetCurrentThread(threads->jvmti, &current) == JVMTI_ERROR_NONE)
+        thread = current;
+    blocker = thread ? (*jni)->GetObjectField(jni, thread, threads->locks->park_blocker) : NULL;
+    if (blocker)
+        begin(threads, jni, mine, BLOCK_PARK, blocker, park_owner(threads, jni, blocker), now_ns);
+    (*jni)->DeleteLocalRef(jni, blocker);
+    (*jni)->DeleteLocalRef(jni, current);
+}
+
+void lock_waits__over(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
+                      jobject object)
+{
+    const struct lock_place nobody = {0, 0};
+    uint64_t now_ns = ledger_time__now_ns(&mine->setup->time);
+    uint64_t from_ns = threads->ledger->header->since_ns;
+    ledger_ref ref = ledger__ref(threads->ledger, mine->thread);
+
+    if (lock_blocks__end(&threads->locks->blocks, ref, from_ns, now_ns) || !object)
+        return;
+    /* It has waited since before profiling began; whom for nobody knows any more. */
+    if (mine->thread->start_ns > from_ns)
+        from_ns = mine->thread->start_ns;
+    begin(threads, jni, mine, BLOCK_MONITOR, object, nobody, from_ns);
+    (void)lock_blocks__end(&threads->locks->blocks, ref, from_ns, now_ns);
+}
+
+void lock_waits__before_start(const struct java_threads *threads)
+{
+    if (threads->locks)
+        lock_owners__forget_all(&threads->locks->owners);
+}
+
+void lock_waits__stopped(const struct java_threads *threads, uint64_t now_ns)
+{
+    if (threads->locks)
+        lock_blocks__settle(&threads->locks->blocks, now_ns);
+}
+
+void lock_waits__runs(const struct java_threads *threads, const struct kernel_thread *mine)
+{
+    bool is_virtual = mine->thread->kind == THREAD_VIRTUAL;
+
+    if (threads->locks)
+        lock_owners__note(&threads->locks->owners, ledger__ref(threads->ledger, mine->thread),
+                          ledger__ref(threads->ledger, mine->record),
+                          is_virtual ? NULL : mine->host);
+}
+
+void lock_waits__ended(const struct java_threads *threads, const struct kernel_thread *mine,
+                       const struct ledger_thread *thread)
+{
+    if (threads->locks)
+        lock_owners__forget(&threads->locks->owners, thread->java_id,
+                            thread->kind == THREAD_VIRTUAL ? NULL : mine->host);
+}

@@ -1,0 +1,61 @@
+/*
+ * For which locks Java threads wait, and for whom: what native/thread/lock_blocks.h records of the
+ * waits that agent/threads/thread_waits.h brackets. A monitor's owner comes from HotSpot's own
+ * structures (agent/hotspot/monitor_owner.h). What a parked thread waits for is Thread.parkBlocker,
+ * and its owner AbstractOwnableSynchronizer.exclusiveOwnerThread; both are read as fields, no Java
+ * is called. A lock is named by its class and its identity hash. No stack is walked.
+ */
+#ifndef TREADLE_LOCK_WAITS_H
+#define TREADLE_LOCK_WAITS_H
+
+#include "agent/hotspot/monitor_owner.h"
+#include "agent/threads/java_threads.h"
+#include "agent/threads/lock_owners.h"
+#include "native/thread/lock_blocks.h"
+
+#include <jvmti.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define LOCK_CLASSES 4096u
+
+struct lock_waits {
+    struct lock_blocks blocks;
+    struct lock_owners owners;
+    struct monitor_owner monitor;
+    _Atomic uint64_t
+        classes[LOCK_CLASSES]; /* identity hash of a class << 32 | string of its name */
+    jfieldID park_blocker;     /* of Thread; or NULL, as the next two */
+    jfieldID exclusive_owner;
+    jclass ownable; /* java.util.concurrent.locks.AbstractOwnableSynchronizer */
+};
+
+/* To be called once the JVM runs: 0 or -ENOMEM. */
+int lock_waits__begin(struct java_threads *threads, JNIEnv *jni);
+
+/* The owner of the monitor that the calling thread is about to wait for. */
+struct lock_place lock_waits__monitor_owner(const struct java_threads *threads, JNIEnv *jni,
+                                            jobject object);
+
+/* The Java thread that runs on the calling kernel thread has begun to wait for a monitor; or
+ * parks, if it has a blocker. thread: the Java thread; or NULL. */
+void lock_waits__monitor(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
+                         jobject object, struct lock_place owner);
+void lock_waits__park(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
+                      jobject thread);
+
+/* The wait is over. object: the monitor; NULL: it parked. */
+void lock_waits__over(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
+                      jobject object);
+
+/* Profiling is about to start: threads are noted anew; or was stopped. */
+void lock_waits__before_start(const struct java_threads *threads);
+void lock_waits__stopped(const struct java_threads *threads, uint64_t now_ns);
+
+/* A Java thread runs on this kernel thread from now on, platform or virtual; is over. Do nothing
+ * without waits=on. */
+void lock_waits__runs(const struct java_threads *threads, const struct kernel_thread *mine);
+void lock_waits__ended(const struct java_threads *threads, const struct kernel_thread *mine,
+                       const struct ledger_thread *thread);
+
+#endif
