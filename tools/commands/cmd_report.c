@@ -40,7 +40,9 @@ enum option_key {
 
 static const struct argp_option options[] = {
     {"view", 'v', "VIEW", 0,
-     "threads (the default), waits, spawn, tree, flat, callers, images or procedures", 0},
+     "threads (the default), waits, locks, blockers, spawn, tree, flat, callers, images or "
+     "procedures",
+     0},
     {"metric", 'm', "METRIC", 0,
      "what Base and Cum show and what is sorted by: cpu (the default, wall where the samples are "
      "of "
@@ -52,12 +54,13 @@ static const struct argp_option options[] = {
     {"top", 'n', "N", 0, "only the N heaviest threads, contexts or methods", 0},
     {"sort", 's', "KEY", 0,
      "threads: a metric, name, waiting, start, mounts, pinned, parked; waits: waiting (the "
-     "default), a metric, name, start; images, procedures: samples, base, name; other views: cum, "
-     "base, calls, name",
+     "default), a metric, name, start; locks: wait (the default), hold, count, max, class; "
+     "blockers: wait (the default), count, waiter, blocker, lock; images, procedures: samples, "
+     "base, name; other views: cum, base, calls, name",
      0},
     {"fold", KEY_FOLD, NULL, 0,
-     "threads, waits, spawn: one row for threads whose names differ in digits only; tree, flat: "
-     "one tree, "
+     "threads, waits, blockers, spawn: one row for threads whose names differ in digits only; "
+     "tree, flat: one tree, "
      "one table",
      0},
     {"check", KEY_CHECK, "PPM", 0,
@@ -180,6 +183,7 @@ static int show_selected(const struct report_request *request, struct report_mod
         .model = model,
         .path = path,
         .selected = selected,
+        .glob = request->shared.threads,
         .column = request->shared.column,
         .whole = kind->of_threads ? 0 : view__whole(model, selected, request->shared.column),
         .sort = request->sort,

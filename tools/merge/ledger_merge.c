@@ -119,7 +119,7 @@ static uint64_t profiled_to_ns(const struct merge_input *input)
 static ledger_ref count_refs(const struct ledger_reader *reader)
 {
     static const enum ledger_table tables[] = {LEDGER_METHODS, LEDGER_THREADS, LEDGER_NODES,
-                                               LEDGER_IMAGES, LEDGER_CODE};
+                                               LEDGER_IMAGES,  LEDGER_CODE,    LEDGER_BLOCKS};
     ledger_ref last = 0;
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
@@ -152,6 +152,7 @@ static void add_input(struct ledger_merge *merge, struct merge_input *input)
     input->to = memory__zeroed(input->refs, sizeof(*input->to));
     merge_methods__add(merge, input);
     merge_threads__add(merge, input);
+    merge_blocks__add(merge, input);
     free(input->to);
     input->to = NULL;
 }

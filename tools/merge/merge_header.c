@@ -21,7 +21,8 @@ static const size_t summed[] = {
     FIELD(own_cost.classes_ns), FIELD(own_cost.jvm_ns),      FIELD(positions_corrected),
     FIELD(muted_methods),       FIELD(off_methods),          FIELD(unlisted_classes),
     FIELD(listed_bytes),        FIELD(senseless_records),    FIELD(own_cost.waits_ns),
-    FIELD(heard_waits),         FIELD(unheard_waits),
+    FIELD(heard_waits),         FIELD(unheard_waits),        FIELD(lost_blocks),
+    FIELD(lost_blocks_ns),
 };
 
 static const size_t largest[] = {

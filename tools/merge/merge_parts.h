@@ -20,7 +20,7 @@ struct merge_input {
     uint64_t asof_ns;                /* when its profiling ended, on its own clock */
     uint64_t calls;                  /* in its trees */
     char prefix[MERGE_PREFIX_BYTES]; /* of its threads' names */
-    ledger_ref *to;  /* by ref of a method, thread, node, image or code: its ref in the merge */
+    ledger_ref *to;  /* by ref of a method, thread, node, image, code or block: its ref in the merge */
     ledger_ref refs; /* how many there can be */
     uint64_t skipped;
     char skipped_where[160];
@@ -88,6 +88,9 @@ bool *merge_left_out__add(struct ledger_merge *merge, struct merge_input *input)
 
 /* Threads with their trees, then kernel threads and what samples had on their stacks. */
 void merge_threads__add(struct ledger_merge *merge, struct merge_input *input);
+
+/* Waits for locks, after methods and threads. */
+void merge_blocks__add(struct ledger_merge *merge, struct merge_input *input);
 
 /* Copies the tree below a thread's root; none if the root makes no sense. */
 ledger_ref merge_tree__copy(struct ledger_merge *merge, struct merge_input *input, ledger_ref root);

@@ -94,6 +94,7 @@ static void copy_thread(struct ledger_merge *merge, struct merge_input *input,
     thread->unprofiled_wall_ns = 0;
     thread->token = 0;
     thread->lost_depth = 0;
+    thread->block = 0;
     for (unsigned metric = 0; metric < LEDGER_METRIC_SLOTS; metric++)
         if (!(known >> metric & 1))
             thread->totals[metric] = 0;

@@ -61,5 +61,6 @@ void loader__load_threads(struct loader *loader);
 void loader__load_kernel_threads(struct loader *loader);
 void loader__load_tallies(struct loader *loader);
 void loader__load_trees(struct loader *loader);
+void loader__load_blocks(struct loader *loader);
 
 #endif

@@ -178,6 +178,7 @@ struct report_loss report_loss__of(const struct ledger_header *header, unsigned 
          "homeless_samples"},
         {header->lost_tallies, "sample",
          "samples for which `report --check` does not know all methods", "lost_tallies"},
+        {header->lost_blocks, "wait", "waits for locks not recorded, nor for whom", "lost_waits"},
     };
 
     return losses[index];

@@ -165,6 +165,7 @@ struct report_model *report_model__load_named(const struct ledger_reader *reader
     loader__load_tallies(&loader);
     loader__load_trees(&loader);
     loader__load_hookings(&loader);
+    loader__load_blocks(&loader);
     kernel_share__fit(model);
     open_circles(&loader);
     sum_up(model);

@@ -25,6 +25,7 @@ void report_model__free(struct report_model *model)
     free(model->nodes);
     free(model->samples);
     free(model->tallies);
+    free(model->blocks);
     text_store__release(&model->texts);
     free(model);
 }

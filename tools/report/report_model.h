@@ -14,6 +14,7 @@
 
 #include "native/ledger/ledger_format.h"
 #include "native/ledger/ledger_reader.h"
+#include "tools/report/report_blocks.h"
 #include "tools/report/report_columns.h"
 #include "tools/report/report_hookings.h"
 #include "tools/report/report_method.h"
@@ -154,6 +155,9 @@ struct report_model {
 
     struct report_tally *tallies; /* by thread, then by method; one of each */
     uint32_t tally_count;
+
+    struct report_block *blocks; /* in the ledger's order */
+    uint32_t block_count;
 
     uint64_t present_bytes;        /* of the ledger's file; and … */
     uint64_t missing_bytes;        /* of what should be there: 0, or its end is cut off */

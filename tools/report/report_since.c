@@ -352,6 +352,8 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->dropped_samples,
         &now->homeless_samples,
         &now->lost_tallies,
+        &now->lost_blocks,
+        &now->lost_blocks_ns,
         &now->unprofiled_user_ns,
         &now->unprofiled_system_ns,
         &now->own_cost.hooks_ns,
@@ -396,6 +398,7 @@ void report_since__subtract(struct report_model *model, struct report_model *bef
     set_threads(model, subtraction.interval);
     subtract_kernel_threads(model, before);
     report_hookings__subtract(model, before, subtraction.method_of);
+    report_blocks__subtract(model, before);
     model->before_present_bytes = before->present_bytes;
     model->before_missing_bytes = before->missing_bytes;
     model->since_ns = report_model__asof_ns(before);

@@ -8,6 +8,8 @@
 static const char *const thread_keys[] = {"cpu",    "name",   "waiting", "start",
                                           "mounts", "pinned", "parked",  NULL};
 static const char *const wait_keys[] = {"waiting", "name", "start", NULL};
+static const char *const lock_keys[] = {"wait", "hold", "count", "max", "class", NULL};
+static const char *const edge_keys[] = {"wait", "count", "waiter", "blocker", "lock", NULL};
 static const char *const tree_keys[] = {"cum", "base", "calls", "name", NULL};
 static const char *const flat_keys[] = {"base", "cum", "calls", "name", NULL};
 static const char *const sample_keys[] = {"samples", "base", "name", NULL};
@@ -17,6 +19,10 @@ const struct view_kind view_kinds[] = {
      view_threads__csv},
     {"waits", wait_keys, true, true, false, false, view_waits__text, view_waits__json,
      view_waits__csv},
+    {"locks", lock_keys, false, true, false, false, view_locks__text, view_locks__json,
+     view_locks__csv},
+    {"blockers", edge_keys, false, true, false, false, view_blockers__text, view_blockers__json,
+     view_blockers__csv},
     {"spawn", tree_keys, false, true, false, false, view_spawn__text, view_spawn__json,
      view_spawn__csv},
     {"tree", tree_keys, false, false, false, true, view_tree__text, view_tree__json,

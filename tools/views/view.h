@@ -11,6 +11,7 @@ struct view {
     const struct report_model *model;
     const char *path;          /* of the ledger */
     const bool *selected;      /* by thread */
+    const char *glob;          /* --thread, or NULL */
     enum report_column column; /* --metric */
     const char *sort; /* one of the view's keys or, for threads, a column's name; or NULL */
     uint64_t whole;   /* of the metric, in the trees of the selected threads */
@@ -44,6 +45,12 @@ view_form view_threads__csv;
 view_form view_waits__text;
 view_form view_waits__json;
 view_form view_waits__csv;
+view_form view_locks__text;
+view_form view_locks__json;
+view_form view_locks__csv;
+view_form view_blockers__text;
+view_form view_blockers__json;
+view_form view_blockers__csv;
 view_form view_spawn__text;
 view_form view_spawn__json;
 view_form view_spawn__csv;

@@ -1,0 +1,47 @@
+/*
+ * Waits for locks as the ledger has them (struct ledger_block), with the waits that were under way
+ * when the ledger was read: these count until then.
+ */
+#ifndef TREADLE_REPORT_BLOCKS_H
+#define TREADLE_REPORT_BLOCKS_H
+
+#include "native/ledger/ledger_format.h"
+#include "tools/report/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct report_model;
+
+/* Methods, the outermost first. */
+struct report_path {
+    uint32_t methods[BLOCK_FRAMES];
+    uint32_t frames;
+};
+
+struct report_block {
+    ledger_ref ref;
+    uint64_t key;
+    struct text class_name; /* length 0: not known */
+    uint32_t identity;      /* 0: of any locks of the class */
+    enum ledger_block_kind kind;
+    struct text waiter;
+    struct text holder;
+    bool holder_known;
+    struct report_path waiter_path;
+    struct report_path holder_path;
+    uint64_t count;
+    uint64_t wait_ns;
+    uint64_t wait_max_ns;
+    uint64_t hold_ns; /* of waits that are over, as is the next */
+    uint64_t hold_max_ns;
+    uint64_t waits[BLOCK_BUCKETS];
+};
+
+/* True if the ledger says who waited for whom: waits=on. */
+bool report_blocks__are_known(const struct ledger_header *header);
+
+/* Takes off what an earlier reading of the same ledger has. The longest of all waits stay. */
+void report_blocks__subtract(struct report_model *model, const struct report_model *before);
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * Waits for locks (report_blocks.h), summed up by lock and by who waited for whom.
+ */
+#ifndef TREADLE_REPORT_LOCKS_H
+#define TREADLE_REPORT_LOCKS_H
+
+#include "tools/report/report_blocks.h"
+#include "tools/report/report_model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where threads waited for a lock, or held it. */
+struct lock_path {
+    struct report_path path;
+    bool is_known; /* of holders */
+    uint64_t ns;
+};
+
+struct lock_paths {
+    struct lock_path *paths; /* the longest time first */
+    uint32_t count;
+    size_t room;
+};
+
+struct report_lock {
+    struct text class_name; /* length 0: not known */
+    uint32_t identity;      /* 0: of any locks of the class */
+    enum ledger_block_kind kind;
+    uint64_t contentions;
+    uint64_t wait_ns;
+    uint64_t wait_max_ns;
+    uint64_t wait_p99_ns; /* no more than that, in 99 of 100 waits; the least such power of two of
+                             a microsecond, or wait_max_ns */
+    uint64_t hold_ns;
+    uint64_t hold_max_ns;
+    uint64_t owner_unknown; /* of `contentions` */
+    uint64_t waits[BLOCK_BUCKETS];
+    struct lock_paths waiters;
+    struct lock_paths holders;
+};
+
+struct report_locks {
+    struct report_lock *locks;
+    uint32_t count;
+};
+
+/* One thread, or threads of one name, that waited for another. */
+struct report_edge {
+    struct text waiter;
+    struct text blocker;
+    bool blocker_known;
+    struct text lock; /* class */
+    uint64_t count;
+    uint64_t wait_ns;
+};
+
+struct report_edges {
+    struct report_edge *edges;
+    uint32_t count;
+    struct text_store texts;
+};
+
+/* Of waiters whose names match; glob NULL: of all. Locks and edges without waits are left out. In
+ * the order of `sort`: of locks wait (the default, or NULL), hold, count, max, class; of edges
+ * wait, count, waiter, blocker, lock. fold: names that differ in digits only are one. */
+struct report_locks *report_locks__new(const struct report_model *model, const char *glob,
+                                       const char *sort);
+void report_locks__free(struct report_locks *locks);
+struct report_edges *report_edges__new(const struct report_model *model, const char *glob,
+                                       const char *sort, bool fold);
+void report_edges__free(struct report_edges *edges);
+
+#endif

@@ -1,0 +1,40 @@
+#include "tools/views/view_blocks.h"
+
+#include <stdlib.h>
+
+char *view_blocks__lock(struct text class_name)
+{
+    static const struct text unknown = {"(class not known)", 17};
+
+    return text__printable_middle(class_name.length ? class_name : unknown, 80);
+}
+
+struct text view_blocks__path(const struct report_model *model, const struct lock_path *path)
+{
+    struct text_store texts = {0};
+    char *joined = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&joined, &length);
+
+    if (!out)
+        abort();
+    for (uint32_t i = path->path.frames; i-- > 0;) {
+        struct text name = report_method__full_name(&texts, &model->methods[path->path.methods[i]]);
+
+        fwrite(name.bytes, 1, name.length, out);
+        fputs(i ? " < " : "", out);
+    }
+    if (path->path.frames == 0)
+        fputs("(no method)", out);
+    fclose(out);
+    text_store__release(&texts);
+    return (struct text){joined, length};
+}
+
+void view_blocks__none(const struct view *view)
+{
+    if (report_blocks__are_known(&view->model->header))
+        fputs("(no waits for locks)\n", view->screen.out);
+    else
+        fputs("(no waits for locks: they need waits=on)\n", view->screen.out);
+}
