@@ -10,7 +10,7 @@ import zlib
 
 import bench
 
-VIEWS = ("threads", "waits", "spawn", "tree", "flat", "callers", "images", "procedures")
+VIEWS = ("threads", "waits", "locks", "blockers", "spawn", "tree", "flat", "callers", "images", "procedures")
 LEFT = 30_000  # bytes
 
 

@@ -6,6 +6,7 @@
 #include "tests/cli/folded_drawing.h"
 #include "tests/cli/forest_drawing.h"
 #include "tests/cli/large_ledger.h"
+#include "tests/cli/locks_drawing.h"
 #include "tests/cli/own_image.h"
 #include "tests/cli/plain_drawing.h"
 #include "tests/cli/quiet_drawing.h"
@@ -615,6 +616,8 @@ int main(int argc, char **argv)
         draw_native(&drawing, number);
     } else if (strcmp(argv[1], "waits") == 0) {
         draw_waits(&drawing);
+    } else if (strcmp(argv[1], "locks") == 0) {
+        locks__draw(&drawing);
     } else if (strcmp(argv[1], "parked") == 0) {
         draw_parked(&drawing);
         drawing.ledger.header->pid = (int32_t)number;

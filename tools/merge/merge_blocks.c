@@ -15,7 +15,8 @@ static void copy_path(const struct merge_input *input, const ledger_ref from[BLO
         to[frames++] = 0;
 }
 
-/* Blocks of different inputs stay apart: their locks are others. */
+/* Blocks of different inputs stay apart. A report has one row for two locks of different processes
+ * only if they have the same class and the same identity hash. */
 static void copy_block(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref)
 {
     const struct ledger_block *record = ledger_reader__block(input->reader, ref);

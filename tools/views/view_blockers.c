@@ -54,7 +54,7 @@ int view_blockers__text(const struct view *view)
     int error = 0;
 
     fprintf(view->screen.out,
-            "%sWho waited for whom%s; BLOCKER: the lock's owner when the wait began\n\n",
+            "%sWho waited for whom%s\nBLOCKER: the lock's owner when the wait began\n\n",
             screen__bold(&view->screen), screen__plain(&view->screen));
     for (uint32_t i = 0; i < count; i++)
         add_edge(table, &edges->edges[i]);

@@ -112,8 +112,8 @@ int view_locks__text(const struct view *view)
     int error = 0;
 
     fprintf(view->screen.out,
-            "%sLocks that threads waited for%s; HELD: for how long while somebody waited "
-            "(what is held alone is not measured), by the owner when the wait began\n\n",
+            "%sLocks that threads waited for%s\nHELD: while somebody waited, by the owner when the "
+            "wait began; time that a lock is held alone is not measured\n\n",
             screen__bold(&view->screen), screen__plain(&view->screen));
     for (uint32_t i = 0; i < count; i++)
         add_lock(table, view, &locks->locks[i]);

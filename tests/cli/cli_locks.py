@@ -1,0 +1,134 @@
+"""treadle report --view locks and --view blockers on the ledger that make_ledger calls locks, and on one without them."""
+import bench
+
+MS = 1_000_000
+S = 1000 * MS
+
+# What locks_drawing.h draws; the wait of pool-2 that is under way has 1 s, from 9 s to the ledger's end at 10 s.
+SEMAPHORE = "java.util.concurrent.Semaphore$NonfairSync"
+RUN, PUT, TAKE = "app.Main.run", "app.Queue.put", "app.Queue.take"
+LOCKS = [
+    {"class": SEMAPHORE, "identity": "7b", "kind": "park", "contentions": 2, "wait_ns": 3 * S, "wait_max_ns": 2 * S,
+     "wait_p99_ns": 2 * S, "hold_ns": 0, "hold_max_ns": 0, "owner_unknown": 2,
+     "waiters": [{"path": [RUN], "wait_ns": 3 * S}], "holders": [{"path": [], "hold_ns": 0}]},
+    {"class": "app.Queue", "identity": "4d2", "kind": "monitor", "contentions": 17, "wait_ns": 1153 * MS,
+     "wait_max_ns": S, "wait_p99_ns": S, "hold_ns": 90 * MS, "hold_max_ns": 30 * MS, "owner_unknown": 1,
+     "waiters": [{"path": [RUN, TAKE], "wait_ns": 1050 * MS}, {"path": [RUN, PUT], "wait_ns": 103 * MS}],
+     "holders": [{"path": [RUN, TAKE], "hold_ns": 90 * MS}, {"path": [], "hold_ns": 0}]},
+    {"class": "app.Row", "identity": None, "kind": "monitor", "contentions": 1000, "wait_ns": 5 * MS,
+     "wait_max_ns": MS, "wait_p99_ns": 8000, "hold_ns": 4 * MS, "hold_max_ns": MS, "owner_unknown": 0,
+     "waiters": [{"path": [RUN], "wait_ns": 5 * MS}], "holders": [{"path": [RUN], "hold_ns": 4 * MS}]},
+]
+EDGES = [
+    ("main", None, SEMAPHORE, 2, 3 * S),
+    ("pool-2", "main", "app.Queue", 6, 1050 * MS),
+    ("pool-1", "main", "app.Queue", 10, 100 * MS),
+    ("worker-#", "worker-#", "app.Row", 1000, 5 * MS),
+    ("pool-1", None, "app.Queue", 1, 3 * MS),
+]
+KEYS = ("waiter", "blocker", "lock", "count", "wait_ns")
+
+
+def edges(view):
+    return [tuple(edge[key] for key in KEYS) for edge in view["edges"]]
+
+
+class Locks(bench.Bench):
+    def setUp(self):
+        super().setUp()
+        self.make("locks")
+
+    def text(self, view, *arguments):
+        lines = self.treadle("report", "locks.ledger", "-v", view, *arguments).splitlines()
+        return "".join(line.rstrip() + "\n" for line in lines)
+
+    def view(self, view, *arguments):
+        return self.json("report", "locks.ledger", "-v", view, *arguments)
+
+    def test_text_of_locks(self):
+        self.assertEqual(self.text("locks"), """\
+lost      7 waits for locks not recorded, nor for whom
+
+Locks that threads waited for
+HELD: while somebody waited, by the owner when the wait began; time that a lock is held alone is not measured
+
+LOCK                                           KIND     WAITS     WAIT      P99      MAX     HELD  OWNER UNKNOWN
+java.util.concurrent.Semaphore$NonfairSync@7b  park         2  3.000 s  2.000 s  2.000 s        0              2
+  waits in app.Main.run                                        3.000 s
+app.Queue@4d2                                  monitor     17  1.153 s  1.000 s  1.000 s  90.0 ms              1
+  waits in app.Queue.take < app.Main.run                       1.050 s
+  waits in app.Queue.put < app.Main.run                         103 ms
+  held in app.Queue.take < app.Main.run                                                   90.0 ms
+app.Row@*                                      monitor  1 000  5.00 ms  8.00 µs  1.00 ms  4.00 ms              0
+  waits in app.Main.run                                        5.00 ms
+  held in app.Main.run                                                                    4.00 ms
+""")
+
+    def test_text_of_blockers(self):
+        self.assertEqual(self.text("blockers"), """\
+lost      7 waits for locks not recorded, nor for whom
+
+Who waited for whom
+BLOCKER: the lock's owner when the wait began
+
+WAITER    BLOCKER          LOCK                                        WAITS     WAIT
+main      (owner unknown)  java.util.concurrent.Semaphore$NonfairSync      2  3.000 s
+pool-2    main             app.Queue                                       6  1.050 s
+pool-1    main             app.Queue                                      10   100 ms
+worker-#  worker-#         app.Row                                     1 000  5.00 ms
+pool-1    (owner unknown)  app.Queue                                       1  3.00 ms
+""")
+
+    def test_json(self):
+        self.assertEqual(self.view("locks")["locks"], LOCKS)
+        self.assertEqual(edges(self.view("blockers")), EDGES)
+        self.assertEqual([loss["count"] for loss in self.view("locks")["losses"]], [7])
+
+    def test_csv(self):
+        for view, rows in (("locks", [{key: value for key, value in lock.items() if key not in ("waiters", "holders")}
+                                      for lock in LOCKS]),
+                           ("blockers", [dict(zip(KEYS, edge)) for edge in EDGES])):
+            written = self.csv("report", "locks.ledger", "-v", view)
+            self.assertEqual(written, [{key: "" if value is None else str(value) for key, value in row.items()}
+                                       for row in rows])
+
+    def test_thread_selects_who_waits(self):
+        self.assertEqual([(lock["class"], lock["contentions"]) for lock in self.view("locks", "-t", "pool-*")["locks"]],
+                         [("app.Queue", 17)])
+        self.assertEqual(edges(self.view("blockers", "-t", "pool-2")), EDGES[1:2])
+
+    def test_sort_and_top(self):
+        for view, sorts in (("locks", {"hold": "QRS", "count": "RQS", "max": "SQR", "class": "QRS"}),
+                            ("blockers", {"count": "RQQSQ", "waiter": "SQQQR", "lock": "QQQRS"})):
+            for sort, expected in sorts.items():
+                rows = self.csv("report", "locks.ledger", "-v", view, "--sort", sort)
+                names = [(row.get("class") or row["lock"]).rpartition(".")[2][0] for row in rows]
+                self.assertEqual("".join(names), expected, (view, sort))
+        self.assertIn("(2 more, not shown)\n", self.text("locks", "--top", "1"))
+        self.assertIn("(4 more, not shown)\n", self.text("blockers", "--top", "1"))
+        self.assertIn("there are ", self.treadle("report", "locks.ledger", "-v", "locks", "--sort", "qq", status=2))
+
+    def test_fold(self):
+        self.assertEqual(edges(self.view("blockers", "--fold"))[1],
+                         ("pool-#", "main", "app.Queue", 16, 1150 * MS))
+
+    def test_merge(self):
+        """A wait that is under way is over in the merge; threads have their process's prefix."""
+        self.make("plain")
+        self.assertEqual(self.run_treadle("merge", "-o", "all.ledger", "locks.ledger", "plain.ledger").returncode, 0)
+        merged = self.json("report", "all.ledger", "-v", "locks")
+        self.assertEqual(merged["locks"], LOCKS)
+        self.assertEqual(merged["losses"][0]["count"], 7)
+        waiters = [edge["waiter"] for edge in self.json("report", "all.ledger", "-v", "blockers")["edges"]]
+        self.assertEqual(waiters, [f"[pid 4242 demo.Main] {edge[0]}" for edge in EDGES])
+
+    def test_without_waits(self):
+        self.make("plain")
+        for view, key in (("locks", "locks"), ("blockers", "edges")):
+            self.assertIn("(no waits for locks: they need waits=on)\n",
+                          self.treadle("report", "plain.ledger", "-v", view))
+            self.assertEqual(self.json("report", "plain.ledger", "-v", view)[key], [])
+
+
+if __name__ == "__main__":
+    bench.main()
