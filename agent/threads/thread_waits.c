@@ -28,30 +28,47 @@ static struct kernel_thread *waiting(struct java_threads *threads, JNIEnv *jni)
     return mine && mine->thread ? mine : NULL;
 }
 
-void thread_waits__begin(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason)
+/* The same at the begin of a wait. NULL as well where the budget has no room for its reason: then
+ * the wait is counted. */
+static struct kernel_thread *heard(struct java_threads *threads, JNIEnv *jni)
 {
     struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
-    uint64_t began, *unheard;
+    uint64_t *unheard;
+
+    if (!mine || atomic_load_explicit(&threads->waits_heard, memory_order_relaxed))
+        return mine;
+    unheard = &mine->times.unheard_waits;
+    __atomic_store_n(unheard, *unheard + 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+/* The same at the end of a wait that has this reason. Also if waits are no longer heard. */
+static struct kernel_thread *ending(struct java_threads *threads, JNIEnv *jni,
+                                    enum ledger_metric reason)
+{
+    struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+
+    return mine && mine->thread->wait_reason == reason ? mine : NULL;
+}
+
+void thread_waits__begin(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason)
+{
+    struct kernel_thread *mine = heard(threads, jni);
+    uint64_t began;
 
     if (!mine)
         return;
-    if (!atomic_load_explicit(&threads->waits_heard, memory_order_relaxed)) {
-        unheard = &mine->times.unheard_waits;
-        __atomic_store_n(unheard, *unheard + 1, __ATOMIC_RELAXED);
-        return;
-    }
     began = timed_hooks__begin(&mine->times.waits);
     wait_bracket__begin(mine, reason);
     timed_hooks__end(&mine->times.waits, began);
 }
 
-/* Also if waits are no longer heard: a wait that began before has its end. */
 void thread_waits__end(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason)
 {
-    struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+    struct kernel_thread *mine = ending(threads, jni, reason);
     uint64_t began;
 
-    if (!mine || mine->thread->wait_reason != reason)
+    if (!mine)
         return;
     began = timed_hooks__begin(&mine->times.waits);
     wait_bracket__end(mine, reason);
@@ -67,37 +84,46 @@ static bool may_block(const struct java_threads *threads, struct kernel_thread *
 /* The owner is looked for first: it may be another one soon. */
 void thread_waits__enter(struct java_threads *threads, JNIEnv *jni, jobject object)
 {
-    struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+    struct kernel_thread *mine = heard(threads, jni);
     struct lock_place owner;
+    uint64_t began;
 
     if (!mine || !may_block(threads, mine))
         return;
+    began = timed_hooks__begin(&mine->times.waits);
     owner = lock_waits__monitor_owner(threads, jni, object);
     wait_bracket__begin(mine, METRIC_MONITOR_WAIT);
     lock_waits__monitor(threads, jni, mine, object, owner);
+    timed_hooks__end(&mine->times.waits, began);
 }
 
 void thread_waits__parking(struct java_threads *threads, JNIEnv *jni, jobject thread)
 {
-    struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+    struct kernel_thread *mine = heard(threads, jni);
+    uint64_t began;
 
     if (!mine || !may_block(threads, mine))
         return;
+    began = timed_hooks__begin(&mine->times.waits);
     wait_bracket__begin(mine, METRIC_PARK);
     lock_waits__park(threads, jni, mine, thread);
+    timed_hooks__end(&mine->times.waits, began);
 }
 
 /* object: the monitor, or NULL */
 static void end_block(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason,
                       jobject object)
 {
-    struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+    struct kernel_thread *mine = ending(threads, jni, reason);
+    uint64_t began;
 
     if (!mine)
         return;
-    if (threads->locks && kernel_thread__counts(mine) && mine->thread->wait_reason == reason)
+    began = timed_hooks__begin(&mine->times.waits);
+    if (threads->locks && kernel_thread__counts(mine))
         lock_waits__over(threads, jni, mine, object);
     wait_bracket__end(mine, reason);
+    timed_hooks__end(&mine->times.waits, began);
 }
 
 void thread_waits__entered(struct java_threads *threads, JNIEnv *jni, jobject object)
