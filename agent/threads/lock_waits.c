@@ -45,6 +45,11 @@ int lock_waits__begin(struct java_threads *threads, JNIEnv *jni)
     return 0;
 }
 
+static uint32_t thread_kind(const struct lock_waits *locks, ledger_ref thread)
+{
+    return ((const struct ledger_thread *)ledger__at(locks->blocks.ledger, thread))->kind;
+}
+
 static struct lock_place find_host(const struct lock_waits *locks, const void *java_thread)
 {
     struct lock_place place = lock_owners__by_host(&locks->owners, java_thread);
@@ -52,6 +57,9 @@ static struct lock_place find_host(const struct lock_waits *locks, const void *j
     if (!place.thread && java_thread)
         place = lock_owners__by_host(&locks->owners,
                                      monitor_owner__on_stack(&locks->monitor, java_thread));
+    /* The carrier may have just left the virtual thread that is the owner. */
+    if (place.thread && thread_kind(locks, place.thread) == THREAD_CARRIER)
+        place = (struct lock_place){0, 0};
     return place;
 }
 
