@@ -1,0 +1,188 @@
+"""Threads that wait for locks whose owners are known, and take the time themselves: who waited for whom, for which lock,
+how often and how long, and where both were; with the agent from the start and attached, stopped and started, and
+killed."""
+
+import harness
+import sampled
+from running import running
+
+EVENTS = ("jvmti", "instrument")
+
+INCLUDE = "LockTruth*"
+PROCESSORS = "-Djdk.virtualThreadScheduler.parallelism=2"
+CROWD, KEPT = "LockTruth$Crowd", "LockTruth$Kept"
+REENTRANT = "java.util.concurrent.locks.ReentrantLock$NonfairSync"
+SEMAPHORE = "java.util.concurrent.Semaphore$NonfairSync"
+
+# The methods in which a lock is held and waited for.
+PLACES = {
+    "LockTruth$Plain": ("LockTruth$PlainLock.hold", "LockTruth$PlainLock.enter"),
+    "LockTruth$Recursive": ("LockTruth$RecursiveLock.hold", "LockTruth$PlainLock.enter"),
+    "LockTruth$Thrown": ("LockTruth$ThrownLock.leave", "LockTruth$ThrownLock.leave"),
+    CROWD: ("LockTruth$PlainLock.hold", "LockTruth$PlainLock.enter"),
+    REENTRANT: ("LockTruth$Reentrant.hold", "LockTruth$Reentrant.enter"),
+    SEMAPHORE: (None, "LockTruth$Permits.enter"),
+}
+TOLERANCE = 0.01
+EACH_NS = 50_000
+UNMOUNTED = 1  # a virtual thread's first wait for a monitor, whose owner is mounted nowhere
+
+
+def locks(test):
+    sampled.check_unless_chance(test, lambda _: from_the_start(test))
+    if test.events == "instrument":
+        sampled.check_unless_chance(test, lambda _: attached(test))
+        sampled.check_unless_chance(test, lambda _: killed(test))
+        switched_off(test)
+
+
+def from_the_start(test):
+    agent = test.agent_option(include=INCLUDE, sample="none", waits="on")
+    with running(test, PROCESSORS, "LockTruth", agent=agent) as program:
+        told = measured(program.ask("round"))
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    views = test.checked_report()
+    found = test.report("locks", test.ledger)["locks"]
+    edges = edges_of(test, test.ledger)
+    check_edges(test, edges, told)
+    check_places(test, found, told)
+    check_held(test, found, told)
+    check_total(test, found, views["threads"]["threads"])
+    check_kept(test, found, edges)
+    test.ledger.unlink()
+
+
+def attached(test):
+    """What is waited while profiling is stopped is in no number."""
+    with running(test, PROCESSORS, "LockTruth") as program:
+        program.attach(include=INCLUDE, sample="none", waits="on")
+        told = measured(program.ask("round"))
+        program.done("stop")
+        unheard = measured(program.ask("round"))
+        program.done("start")
+        told |= measured(program.ask("round"))
+        program.done("dump", "-o", test.ledger)
+        edges = edges_of(test, test.ledger)
+        check_edges(test, edges, told)
+        waiters = {waiter for waiter, _, _ in edges}
+        for waiter, _ in unheard:
+            test.check(waiter not in waiters, f"{waiter} waited while profiling was stopped")
+        test.ledger.unlink()
+
+
+def killed(test):
+    """A wait that is under way counts, too."""
+    agent = test.agent_option(include=INCLUDE, sample="none", waits="on")
+    with running(test, PROCESSORS, "LockTruth", agent=agent) as program:
+        told = measured(program.ask("round"))
+        program.process.kill()
+        program.process.wait()
+    ledgers = test.live_ledgers(program.pid)
+    test.check(len(ledgers) == 1, f"live ledgers: {ledgers}")
+    edges = edges_of(test, ledgers[0], note_allowed=True)
+    check_edges(test, edges, told)
+    check_kept(test, test.report("locks", ledgers[0], True)["locks"], edges)
+    least_ns = sum(ns for (waiter, _), (_, ns, _) in told.items() if waiter.startswith("platform-"))
+    count, ns = edges.get(("long-waiter", "main", KEPT), (0, 0))
+    test.check(count == 1 and ns >= least_ns, f"long-waiter: {count} waits, {ns} ns, it waited {least_ns} at least")
+    ledgers[0].unlink()
+
+
+def switched_off(test):
+    test.java("MutualRecursion", agent=test.agent_option())
+    test.check(test.report("locks", test.ledger)["locks"] == [], "locks without waits=on")
+    text = test.text_report(test.ledger, "--view", "blockers").out
+    test.check("they need waits=on" in text, text)
+
+
+def measured(answer):
+    """{(waiter, class): (holder or None, ns, times)}"""
+    told = {}
+    for waiter, holder, lock, ns, times in (row.split() for row in answer.split("; ")):
+        told[waiter, lock] = (None if holder == "-" else holder, int(ns), int(times))
+    return told
+
+
+def edges_of(test, ledger, note_allowed=False):
+    """{(waiter, blocker or None, class): (count, ns)}"""
+    edges = test.report("blockers", ledger, note_allowed)["edges"]
+    found = {(edge["waiter"], edge["blocker"], edge["lock"]): (edge["count"], edge["wait_ns"]) for edge in edges}
+    test.check(len(found) == len(edges), f"edges twice: {edges}")
+    return found
+
+
+def is_near(found_ns, expected_ns, times):
+    return abs(found_ns - expected_ns) <= max(expected_ns * TOLERANCE, times * EACH_NS)
+
+
+def check_edges(test, edges, told):
+    """Every wait has its holder, and no other. A virtual thread that has slept finds a permit: its next park is over at
+    once, and it parks again."""
+    for (waiter, lock), (holder, ns, times) in told.items():
+        mine = {blocker: edge for (who, blocker, what), edge in edges.items() if (who, what) == (waiter, lock)}
+        counts = {blocker: count for blocker, (count, _) in mine.items()}
+        sum_ns = sum(wait_ns for _, wait_ns in mine.values())
+        is_free = waiter.startswith("virtual-") and lock.startswith("LockTruth$")
+        unknown = counts.get(None, 0) if holder else 0
+        most = times if lock.startswith("LockTruth$") else 2 * times
+        test.check_likely(set(counts) <= {holder, None} and times <= counts.get(holder, 0) + unknown <= most
+                          and unknown <= (UNMOUNTED if is_free else 0),
+                          f"{waiter} counts", f"{waiter}: {counts} waits for {lock}, by itself {times} for {holder}")
+        test.check_likely(is_near(sum_ns, ns, times), f"{waiter} ns",
+                          f"{waiter}: {sum_ns} ns for {lock}, by its own clock {ns} in {times} waits")
+
+
+def of_class(found, lock):
+    return [row for row in found if row["class"] == lock]
+
+
+def check_places(test, found, told):
+    for lock in {lock for _, lock in told}:
+        held, entered = PLACES[lock]
+        for row in of_class(found, lock):
+            test.check(row["kind"] == ("monitor" if lock.startswith("LockTruth$") else "park"), f"{row}")
+            for path in (waiter["path"] for waiter in row["waiters"]):
+                test.check("LockTruth.waitFor" in path and entered in path, f"{lock}: waited for in {path}")
+            for path in (holder["path"] for holder in row["holders"] if holder["path"]):
+                test.check_likely("LockTruth.own" in path and held in path, f"{lock} held",
+                                  f"{lock}: held in {path}")
+
+
+def check_held(test, found, told):
+    """Each moment counts once: all of a crowd wait at the same time, but do not begin at the same moment."""
+    for lock in {lock for _, lock in told if lock.startswith("LockTruth$")}:
+        hold_ns = sum(row["hold_ns"] for row in of_class(found, lock))
+        mine = [(ns, times) for (_, what), (_, ns, times) in told.items() if what == lock]
+        times = sum(times for _, times in mine)
+        expected_ns = max(ns for ns, _ in mine) if lock == CROWD else sum(ns for ns, _ in mine)
+        most_ns = 2 * expected_ns if lock == CROWD else expected_ns
+        test.check_likely(is_near(hold_ns, min(max(hold_ns, expected_ns), most_ns), times), f"{lock} hold",
+                          f"{lock}: held {hold_ns} ns while it was waited for, by the waiters' clocks {expected_ns}")
+
+
+def check_total(test, found, threads):
+    """What waits for monitors add up to is the metric, which other code counts: less the CPU time in them."""
+    monitors = [row for row in found if row["kind"] == "monitor"]
+    in_rows_ns = sum(row["wait_ns"] for row in monitors)
+    times = sum(row["contentions"] for row in monitors)
+    metric_ns = sum(thread["metrics"]["monitor_wait"] for thread in threads)
+    test.check_likely(is_near(in_rows_ns, metric_ns, times), "total",
+                      f"{in_rows_ns} ns in {times} waits for monitors, {metric_ns} ns of monitor_wait")
+    parked_ns = sum(row["wait_ns"] for row in found if row["kind"] == "park")
+    metric_ns = sum(thread["metrics"]["park"] for thread in threads)
+    test.check_likely(parked_ns <= metric_ns * (1 + TOLERANCE) + times * EACH_NS, "parks",
+                      f"{parked_ns} ns in parks for locks, {metric_ns} ns of park")
+
+
+def check_kept(test, found, edges):
+    rows = of_class(found, KEPT)
+    test.check(len(rows) == 1 and rows[0]["contentions"] == 1 and rows[0]["owner_unknown"] == 0, f"{rows}")
+    for row in rows:
+        test.check([holder["path"][:1] for holder in row["holders"]] == [["LockTruth.main"]], f"{row['holders']}")
+        test.check([waiter["path"][-1] for waiter in row["waiters"]] == ["LockTruth.enterLong"], f"{row['waiters']}")
+    test.check(("long-waiter", "main", KEPT) in edges, f"{sorted(map(str, edges))}")
+
+
+if __name__ == "__main__":
+    harness.main(locks)
