@@ -32,8 +32,8 @@ static bool read_memory(uintptr_t address, void *into, size_t bytes)
 static uint32_t list_threads(const struct vm_structs *structs,
                              uintptr_t threads[MONITOR_OWNER_THREADS])
 {
-    uintptr_t list, array;
-    uint32_t count;
+    uintptr_t list, array = 0;
+    uint32_t count = 0;
 
     if (!structs->java_thread_list || structs->list_length < 0 || structs->list_threads < 0)
         return 0;
@@ -64,8 +64,8 @@ static uint32_t read_fields(const uintptr_t *threads, uint32_t count, int32_t of
 /* The thread on whose stack the address lies. */
 static const void *find_stack(const struct vm_structs *structs, uintptr_t address)
 {
-    uintptr_t threads[MONITOR_OWNER_THREADS], bases[MONITOR_OWNER_THREADS];
-    uintptr_t sizes[MONITOR_OWNER_THREADS];
+    uintptr_t threads[MONITOR_OWNER_THREADS] = {0}, bases[MONITOR_OWNER_THREADS] = {0};
+    uintptr_t sizes[MONITOR_OWNER_THREADS] = {0};
     uint32_t count;
 
     if (structs->thread_stack_base < 0 || structs->thread_stack_size < 0)
@@ -96,9 +96,9 @@ static bool holds(const struct vm_structs *structs, uint32_t top, const uintptr_
  */
 static const void *find_lock_stack(const struct vm_structs *structs, uintptr_t object)
 {
-    uintptr_t threads[MONITOR_OWNER_THREADS];
-    uintptr_t entries[MONITOR_OWNER_THREADS][LOCK_STACK_ENTRIES];
-    uint32_t tops[MONITOR_OWNER_THREADS];
+    uintptr_t threads[MONITOR_OWNER_THREADS] = {0};
+    uintptr_t entries[MONITOR_OWNER_THREADS][LOCK_STACK_ENTRIES] = {{0}};
+    uint32_t tops[MONITOR_OWNER_THREADS] = {0};
     int32_t stack = structs->thread_lock_stack;
     uint32_t count;
 

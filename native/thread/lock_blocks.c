@@ -4,10 +4,9 @@
 
 #include <string.h>
 
-#define PROBES     16u
-#define PATH_STEPS 256u /* looked at for methods: a path may change meanwhile, and go in circles   \
-                         */
-#define FINE_PROBES 8u
+#define PROBES       16u
+#define STATE_PROBES 8u
+#define PATH_STEPS   256u /* of a path that may change meanwhile, and so go in circles */
 
 /* The finalizer of MurmurHash3 [A. Appleby]. */
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -189,7 +188,7 @@ static struct lock_state *find_state(struct lock_blocks *blocks, const struct le
     uint64_t lock = (uint64_t)block->class_name << 32 | block->identity;
     uint64_t hash = mix(0, lock);
 
-    for (unsigned probe = 0; probe < FINE_PROBES && block->identity; probe++) {
+    for (unsigned probe = 0; probe < STATE_PROBES && block->identity; probe++) {
         struct lock_state *state = &blocks->states[(hash + probe) % LOCK_STATES];
         uint64_t there = atomic_load_explicit(&state->lock, memory_order_relaxed);
 

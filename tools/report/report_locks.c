@@ -108,12 +108,11 @@ static void join_paths(struct lock_paths *paths)
     uint32_t kept = 0;
 
     qsort(paths->paths, paths->count, sizeof(*paths->paths), by_path);
-    for (uint32_t i = 0; i < paths->count; i++) {
+    for (uint32_t i = 0; i < paths->count; i++)
         if (kept && by_path(&paths->paths[kept - 1], &paths->paths[i]) == 0)
             paths->paths[kept - 1].ns += paths->paths[i].ns;
         else
             paths->paths[kept++] = paths->paths[i];
-    }
     paths->count = kept;
     qsort(paths->paths, paths->count, sizeof(*paths->paths), by_time);
 }

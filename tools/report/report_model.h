@@ -154,9 +154,8 @@ struct report_model {
     uint64_t *cum[COLUMN_COUNT];
 
     struct report_tally *tallies; /* by thread, then by method; one of each */
+    struct report_block *blocks;  /* in the ledger's order */
     uint32_t tally_count;
-
-    struct report_block *blocks; /* in the ledger's order */
     uint32_t block_count;
 
     uint64_t present_bytes;        /* of the ledger's file; and … */
