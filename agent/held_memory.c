@@ -1,6 +1,7 @@
 #include "agent/held_memory.h"
 
 #include "agent/agent.h"
+#include "agent/threads/lock_waits.h"
 
 /* Memory is taken as methods come. */
 static size_t quota_bytes(const struct agent *agent)
@@ -24,6 +25,8 @@ size_t held_memory__bytes(struct agent *agent)
     size_t bytes = generated_names__bytes(&agent->generated) +
                    method_numbers__bytes(&agent->class_hooks.methods) + quota_bytes(agent);
 
+    if (agent->java_threads.locks)
+        bytes += sizeof(*agent->java_threads.locks);
     if (sampler->ready)
         bytes += sample_merge__bytes(&sampler->merge) + code_images__count(sampler->images).bytes +
                  buffer_bytes(sampler);
