@@ -2,6 +2,7 @@
 Treadle's command line does to it meanwhile."""
 
 import contextlib
+from pathlib import Path
 
 import harness
 
@@ -48,6 +49,21 @@ class Program:
     def ask(self, line):
         self.tell(line)
         return self.answer(line)
+
+    def ask_timed(self, line):
+        """The answer; and how long, meanwhile, threads that live still were ready and had no processor."""
+        before = self.processor_delays()
+        answer = self.ask(line)
+        after = self.processor_delays()
+        return answer, sum(ns - before.get(task, 0) for task, ns in after.items())
+
+    def processor_delays(self):
+        """{task: ns in the queue of a processor}, by the kernel."""
+        delays = {}
+        for task in Path(f"/proc/{self.pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                delays[task.name] = int((task / "schedstat").read_text(encoding="ascii").split()[1])
+        return delays
 
     def end(self):
         """Standard input ends, and so must the program; what the user saw of it."""

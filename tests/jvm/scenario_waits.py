@@ -3,7 +3,6 @@ thread's wall time add up; with the agent from the start and attached, stopped a
 
 import contextlib
 import os
-from pathlib import Path
 
 import harness
 import sampled
@@ -102,20 +101,9 @@ def switched_off(test):
 
 
 def one_round(program):
-    """What the threads measured; and how long, meanwhile, threads that live still were ready and had no processor."""
-    before = processor_delays(program.pid)
-    told = measured(program.ask("round"))
-    after = processor_delays(program.pid)
-    return told, sum(ns - before.get(task, 0) for task, ns in after.items())
-
-
-def processor_delays(pid):
-    """{task: ns in the queue of a processor}, by the kernel."""
-    delays = {}
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            delays[task.name] = int((task / "schedstat").read_text(encoding="ascii").split()[1])
-    return delays
+    """What the threads measured, and what they lacked processors meanwhile."""
+    answer, delay_ns = program.ask_timed("round")
+    return measured(answer), delay_ns
 
 
 def measured(answer):
