@@ -1,13 +1,12 @@
 #include "agent/budget/wait_budget.h"
 
-#define LOOK_NS    1000000000u
-#define SECOND_NS  1e9
-#define MILLION    1000000.0
-#define PART       0.5      /* of the budget: what waits may take */
-#define LEAST_NS   500000.0 /* a second: so much is always allowed, for a process that rests */
-#define FIRST_NS   500u     /* price of a begin or an end of which none was timed yet */
-#define QUIET      3u       /* looks before waits are heard again */
-#define QUIET_PART 0.5      /* of the room: what waits must not exceed at these */
+#define LOOK_NS   250000000u
+#define SECOND_NS 1e9
+#define MILLION   1000000.0
+#define PART      0.5      /* of the budget: what waits may take */
+#define LEAST_NS  500000.0 /* a second: so much is always allowed, for a process that rests */
+#define FIRST_NS  500u     /* price of a begin or an end of which none was timed yet */
+#define SAVED     4.0      /* seconds of room that may be saved, or owed */
 
 static uint64_t step(uint64_t *before, uint64_t now)
 {
@@ -24,34 +23,44 @@ static double price_ns(const struct own_cost *cost)
     return 2 * (double)(end_ns + COST_WAIT_END_NS);
 }
 
-static void decide(struct wait_budget *budget, double need_ns, double room_ns)
+/* What the waits since the last look have cost. */
+static double spent_ns(struct wait_budget *budget)
 {
-    if (atomic_load(budget->heard)) {
-        atomic_store(budget->heard, need_ns <= room_ns);
-        budget->quiet = 0;
-        return;
-    }
-    budget->quiet = need_ns <= room_ns * QUIET_PART ? budget->quiet + 1 : 0;
-    atomic_store(budget->heard, budget->quiet >= QUIET);
+    const struct ledger_header *header = budget->ledger->header;
+    uint64_t heard = step(&budget->heard_waits, header->heard_waits);
+    uint64_t unheard = step(&budget->unheard_waits, header->unheard_waits);
+
+    budget->waits = heard + unheard;
+    return (double)heard * price_ns(budget->own_cost) + (double)unheard * 2 * COST_WAIT_END_NS;
+}
+
+/* A token bucket: room is saved while waits are not heard, and they are heard again when the waits
+ * of as long a time as the last look's would find room. */
+static void decide(struct wait_budget *budget, double room_ns, double seconds)
+{
+    double most_ns = room_ns / seconds * SAVED, saved_ns, need_ns;
+
+    saved_ns = budget->saved_ns + room_ns - spent_ns(budget);
+    budget->saved_ns = saved_ns > most_ns ? most_ns : saved_ns < -most_ns ? -most_ns : saved_ns;
+    need_ns = (double)budget->waits * price_ns(budget->own_cost);
+    if (need_ns > most_ns)
+        need_ns = most_ns;
+    atomic_store(budget->heard, budget->saved_ns >= (atomic_load(budget->heard) ? 0 : need_ns));
 }
 
 void wait_budget__look(struct wait_budget *budget)
 {
     const struct ledger_header *header = budget->ledger->header;
     uint64_t now_ns = ledger_time__now_ns(budget->time), passed_ns = now_ns - budget->looked_ns;
-    double need_ns, room_ns, least_ns;
-    uint64_t waits;
+    double seconds = (double)passed_ns / SECOND_NS, room_ns, least_ns = LEAST_NS * seconds;
 
     if (passed_ns < LOOK_NS || !header->profiling)
         return;
     budget->looked_ns = now_ns;
-    waits = step(&budget->waits, header->heard_waits + header->unheard_waits);
     room_ns = (double)step(&budget->cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID)) *
               header->overhead_ppm / MILLION * PART;
-    need_ns = (double)waits * price_ns(budget->own_cost);
-    least_ns = LEAST_NS * (double)passed_ns / SECOND_NS;
     if (header->overhead_ppm)
-        decide(budget, need_ns, room_ns > least_ns ? room_ns : least_ns);
+        decide(budget, room_ns > least_ns ? room_ns : least_ns, seconds);
     else
         atomic_store(budget->heard, true);
 }

@@ -1,8 +1,8 @@
 /*
  * Keeps the cost of waits with a reason (agent/threads/thread_waits.h) within a part of overhead=:
- * four times a second what the program's waits cost, or would cost, is compared with what the
- * budget leaves for them. If that is too much, no new wait gets a reason until the rate of waits
- * has fallen. The waits are counted meanwhile.
+ * up to four times a second what the waits cost is taken off what the budget leaves for them. When
+ * that is used up, no new wait gets a reason until enough is saved again. So a program that waits
+ * too often has reasons for a part of the time, in turns; its other waits are counted.
  *
  * For the housekeeping thread.
  */
@@ -23,9 +23,11 @@ struct wait_budget {
     _Atomic bool *heard; /* waits get reasons; set by this budget */
 
     uint64_t looked_ns;
-    uint64_t cpu_ns; /* of the process, as looked at last; and the waits as well */
-    uint64_t waits;
-    unsigned quiet; /* looks in a row at which the waits would have found room */
+    uint64_t cpu_ns; /* of the process, as looked at last; and the next two as well */
+    uint64_t heard_waits;
+    uint64_t unheard_waits;
+    uint64_t waits;  /* between the last two looks */
+    double saved_ns; /* of the budget; negative: more was used */
 };
 
 /* Does nothing within a quarter of a second of the last time. */

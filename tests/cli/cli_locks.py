@@ -62,6 +62,7 @@ app.Queue@4d2                                  monitor     17  1.153 s  1.000 s 
 app.Row@*                                      monitor  1 000  5.00 ms  8.00 µs  1.00 ms  4.00 ms              0
   waits in app.Main.run                                        5.00 ms
   held in app.Main.run                                                                    4.00 ms
+25.0 % of all waits, for whatever, are in none of these numbers: the budget had no room for them (overhead=)
 """)
 
     def test_text_of_blockers(self):
@@ -77,6 +78,7 @@ pool-2    main             app.Queue                                       6  1.
 pool-1    main             app.Queue                                      10   100 ms
 worker-#  worker-#         app.Row                                     1 000  5.00 ms
 pool-1    (owner unknown)  app.Queue                                       1  3.00 ms
+25.0 % of all waits, for whatever, are in none of these numbers: the budget had no room for them (overhead=)
 """)
 
     def test_json(self):

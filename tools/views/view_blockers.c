@@ -64,6 +64,8 @@ int view_blockers__text(const struct view *view)
         view_blocks__none(view);
     if (!error && count < edges->count)
         fprintf(view->screen.out, "(%u more, not shown)\n", edges->count - count);
+    if (!error)
+        view_blocks__unheard(view);
     view_samples__text(view);
     text_table__free(table);
     report_edges__free(edges);

@@ -1,5 +1,7 @@
 #include "tools/views/view_blocks.h"
 
+#include "tools/report/quantity.h"
+
 #include <stdlib.h>
 
 char *view_blocks__lock(struct text class_name)
@@ -37,4 +39,16 @@ void view_blocks__none(const struct view *view)
         fputs("(no waits for locks)\n", view->screen.out);
     else
         fputs("(no waits for locks: they need waits=on)\n", view->screen.out);
+}
+
+void view_blocks__unheard(const struct view *view)
+{
+    const struct ledger_header *header = &view->model->header;
+
+    if (header->unheard_waits)
+        fprintf(view->screen.out,
+                "%s of all waits, for whatever, are in none of these numbers: the budget had no "
+                "room for them (overhead=)\n",
+                quantity__share(header->unheard_waits, header->heard_waits + header->unheard_waits)
+                    .text);
 }

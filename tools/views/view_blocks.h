@@ -16,4 +16,7 @@ struct text view_blocks__path(const struct report_model *model, const struct loc
 /* The line in place of rows, and why there are none. */
 void view_blocks__none(const struct view *view);
 
+/* A line about waits that nobody asked about for want of room in the budget, if there are any. */
+void view_blocks__unheard(const struct view *view);
+
 #endif

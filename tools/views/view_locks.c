@@ -123,6 +123,8 @@ int view_locks__text(const struct view *view)
         view_blocks__none(view);
     if (!error && count < locks->count)
         fprintf(view->screen.out, "(%u more, not shown)\n", locks->count - count);
+    if (!error)
+        view_blocks__unheard(view);
     view_samples__text(view);
     text_table__free(table);
     report_locks__free(locks);
