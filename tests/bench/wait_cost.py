@@ -13,7 +13,7 @@ from pathlib import Path
 
 import machine
 
-KINDS = {"alone": 50_000_000, "monitor": 5_000_000, "notify": 300_000, "park": 300_000}  # turns
+KINDS = {"alone": 50_000_000, "monitor": 3_000_000, "notify": 100_000, "park": 100_000}  # turns
 PLAIN = "overhead=any,events=none,sample=none,waits="
 MODES = {"none": None, "waits=off": PLAIN + "off", "waits=on": PLAIN + "on", "defaults": "log=warn"}
 
