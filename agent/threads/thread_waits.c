@@ -15,6 +15,23 @@ static bool is_profiling(const struct java_threads *threads)
     return __atomic_load_n(&threads->setup->epoch, __ATOMIC_ACQUIRE) != EPOCH_STOPPED;
 }
 
+/* Finds out which Java thread runs. At the end of a wait an exception may be pending, with which
+ * JNI must not be called. */
+static struct kernel_thread *identify(struct java_threads *threads, JNIEnv *jni)
+{
+    jthrowable pending = (*jni)->ExceptionOccurred(jni);
+    struct kernel_thread *mine;
+
+    if (pending)
+        (*jni)->ExceptionClear(jni);
+    mine = thread_events__identify(threads, jni);
+    if (pending) {
+        (void)(*jni)->Throw(jni, pending);
+        (*jni)->DeleteLocalRef(jni, pending);
+    }
+    return mine;
+}
+
 /* The calling kernel thread's entry, once its Java thread is identified. No stack is looked at: the
  * wait of the others would be longer. */
 static struct kernel_thread *waiting(struct java_threads *threads, JNIEnv *jni)
@@ -24,7 +41,7 @@ static struct kernel_thread *waiting(struct java_threads *threads, JNIEnv *jni)
     if (!mine)
         mine = kernel_thread_table__find_mine(threads->kernel_threads);
     if (mine && kernel_thread__is_unidentified(mine))
-        mine = thread_events__identify(threads, jni);
+        mine = identify(threads, jni);
     return mine && mine->thread ? mine : NULL;
 }
 
