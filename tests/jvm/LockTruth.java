@@ -38,32 +38,6 @@ public class LockTruth {
 
     static final Kept KEPT = new Kept(); // by main, from the beginning to the end
 
-    interface Work {
-        void run() throws Exception;
-    }
-
-    static Runnable quietly(Work work) {
-        return () -> {
-            try {
-                work.run();
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
-        };
-    }
-
-    static Thread start(String name, boolean isVirtual, Work work) throws Exception {
-        if (!isVirtual) {
-            Thread thread = new Thread(quietly(work), name);
-            thread.start();
-            return thread;
-        }
-        Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
-        Class<?> type = Class.forName("java.lang.Thread$Builder");
-        builder = type.getMethod("name", String.class).invoke(builder, name);
-        return (Thread) type.getMethod("start", Runnable.class).invoke(builder, quietly(work));
-    }
-
     static boolean hasVirtualThreads() {
         return Runtime.version().feature() >= 24;
     }
@@ -90,9 +64,9 @@ public class LockTruth {
         String type = "-";
         boolean isOwned = true;
 
-        abstract void hold(Work during) throws Exception;
+        abstract void hold(Starts.Work during) throws Exception;
 
-        abstract void enter(Work during) throws Exception;
+        abstract void enter(Starts.Work during) throws Exception;
     }
 
     static class PlainLock extends Lock {
@@ -104,14 +78,14 @@ public class LockTruth {
         }
 
         @Override
-        void hold(Work during) throws Exception {
+        void hold(Starts.Work during) throws Exception {
             synchronized (monitor) {
                 during.run();
             }
         }
 
         @Override
-        void enter(Work during) throws Exception {
+        void enter(Starts.Work during) throws Exception {
             synchronized (monitor) {
                 during.run();
             }
@@ -124,7 +98,7 @@ public class LockTruth {
         }
 
         @Override
-        void hold(Work during) throws Exception {
+        void hold(Starts.Work during) throws Exception {
             synchronized (monitor) {
                 synchronized (monitor) {
                     super.hold(during);
@@ -139,7 +113,7 @@ public class LockTruth {
             super(new Thrown());
         }
 
-        void leave(Work during) throws Exception {
+        void leave(Starts.Work during) throws Exception {
             synchronized (monitor) {
                 during.run();
                 throw new IllegalArgumentException();
@@ -147,7 +121,7 @@ public class LockTruth {
         }
 
         @Override
-        void hold(Work during) throws Exception {
+        void hold(Starts.Work during) throws Exception {
             try {
                 leave(during);
             } catch (IllegalArgumentException e) {
@@ -156,7 +130,7 @@ public class LockTruth {
         }
 
         @Override
-        void enter(Work during) throws Exception {
+        void enter(Starts.Work during) throws Exception {
             hold(during);
         }
     }
@@ -169,7 +143,7 @@ public class LockTruth {
         }
 
         @Override
-        void hold(Work during) throws Exception {
+        void hold(Starts.Work during) throws Exception {
             lock.lock();
             try {
                 during.run();
@@ -179,7 +153,7 @@ public class LockTruth {
         }
 
         @Override
-        void enter(Work during) throws Exception {
+        void enter(Starts.Work during) throws Exception {
             hold(during);
         }
     }
@@ -193,7 +167,7 @@ public class LockTruth {
         }
 
         @Override
-        void hold(Work during) throws Exception {
+        void hold(Starts.Work during) throws Exception {
             semaphore.acquire();
             try {
                 during.run();
@@ -203,7 +177,7 @@ public class LockTruth {
         }
 
         @Override
-        void enter(Work during) throws Exception {
+        void enter(Starts.Work during) throws Exception {
             hold(during);
         }
     }
@@ -248,9 +222,9 @@ public class LockTruth {
         for (int i = 0; i < waiters; i++) {
             Meter meter = new Meter();
             meters[i] = meter;
-            threads.add(start(name + "-waiter-" + i, isVirtual, () -> waitFor(lock, meter, waiters)));
+            threads.add(Starts.start(name + "-waiter-" + i, isVirtual, () -> waitFor(lock, meter, waiters)));
         }
-        threads.add(start(name + "-holder", isVirtual, () -> own(lock, waiters)));
+        threads.add(Starts.start(name + "-holder", isVirtual, () -> own(lock, waiters)));
         for (Thread thread : threads) {
             thread.join();
         }
@@ -286,7 +260,7 @@ public class LockTruth {
 
     public static void main(String[] args) throws Exception {
         synchronized (KEPT) {
-            start("long-waiter", false, LockTruth::enterLong);
+            Starts.start("long-waiter", false, LockTruth::enterLong);
             Thread.sleep(300);
             System.out.println("ready");
             int rounds = 0;

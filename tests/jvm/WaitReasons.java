@@ -36,10 +36,6 @@ public class WaitReasons {
     static volatile int told; // of its partner
     static volatile Thread waiter;
 
-    interface Work {
-        void run() throws Exception;
-    }
-
     /** What one waiting thread measured. */
     static final class Meter {
         long ns;
@@ -57,28 +53,6 @@ public class WaitReasons {
 
     interface Waiting {
         void run(Meter meter) throws Exception;
-    }
-
-    static Runnable quietly(Work work) {
-        return () -> {
-            try {
-                work.run();
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
-        };
-    }
-
-    static Thread start(String name, boolean isVirtual, Work work) throws Exception {
-        if (!isVirtual) {
-            Thread thread = new Thread(quietly(work), name);
-            thread.start();
-            return thread;
-        }
-        Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
-        Class<?> type = Class.forName("java.lang.Thread$Builder");
-        builder = type.getMethod("name", String.class).invoke(builder, name);
-        return (Thread) type.getMethod("start", Runnable.class).invoke(builder, quietly(work));
     }
 
     static boolean hasVirtualThreads() {
@@ -283,7 +257,7 @@ public class WaitReasons {
 
     // ---- their partners ----
 
-    static Work later(Work work) {
+    static Starts.Work later(Starts.Work work) {
         return () -> {
             for (int i = 1; i <= times; i++) {
                 untilTurn(i);
@@ -351,11 +325,12 @@ public class WaitReasons {
 
     // ---- a round ----
 
-    static String one(String name, String reason, boolean isVirtual, Waiting waiting, Work partner) throws Exception {
+    static String one(String name, String reason, boolean isVirtual, Waiting waiting, Starts.Work partner)
+            throws Exception {
         Meter meter = new Meter();
         turn = 0;
         told = 0;
-        waiter = start(name, isVirtual, () -> waiting.run(meter));
+        waiter = Starts.start(name, isVirtual, () -> waiting.run(meter));
         partner.run();
         waiter.join();
         return meter.told(name, reason);
@@ -365,12 +340,12 @@ public class WaitReasons {
         Meter slept = new Meter();
         Meter parked = new Meter();
         Meter waited = new Meter();
-        start(name, isVirtual, () -> mixed(slept, parked, waited)).join();
+        Starts.start(name, isVirtual, () -> mixed(slept, parked, waited)).join();
         return String.join("; ", slept.told(name, "sleep"), parked.told(name, "park"),
                            waited.told(name, "object_wait"));
     }
 
-    static String io(String name, boolean isVirtual, Transfer transfer, Work partner) throws Exception {
+    static String io(String name, boolean isVirtual, Transfer transfer, Starts.Work partner) throws Exception {
         return one(name, "io", isVirtual, meter -> each(meter, transfer), partner);
     }
 
@@ -411,7 +386,7 @@ public class WaitReasons {
         answers.add(io(kind + "select-timed", isVirtual, WaitReasons::selectTimed, WaitReasons::nobody));
         selector.close();
 
-        Thread opener = start("opener", false, () -> fifo = new FileInputStream(fifoPath));
+        Thread opener = Starts.start("opener", false, () -> fifo = new FileInputStream(fifoPath));
         FileOutputStream out = new FileOutputStream(fifoPath);
         opener.join();
         answers.add(io(kind + "read-fifo", isVirtual, WaitReasons::readFifo, later(() -> out.write(1))));
@@ -505,12 +480,12 @@ public class WaitReasons {
     public static void main(String[] args) throws Exception {
         fifoPath = args[0];
         quietPipe = Pipe.open();
-        start("long-wait", false, WaitReasons::waitLong);
-        start("long-io", false, WaitReasons::readLong);
-        Thread park = start("long-park", false, WaitReasons::parkLong);
-        Thread sleep = start("long-sleep", false, WaitReasons::sleepLong);
+        Starts.start("long-wait", false, WaitReasons::waitLong);
+        Starts.start("long-io", false, WaitReasons::readLong);
+        Thread park = Starts.start("long-park", false, WaitReasons::parkLong);
+        Thread sleep = Starts.start("long-sleep", false, WaitReasons::sleepLong);
         synchronized (KEPT) {
-            start("long-monitor", false, WaitReasons::enterLong);
+            Starts.start("long-monitor", false, WaitReasons::enterLong);
             Thread.sleep(500);
             warmUp();
             System.out.println("ready");
