@@ -407,7 +407,6 @@ void thread_events__note_hosts(struct java_threads *threads, JNIEnv *jni)
 void thread_events__adopt_all(struct java_threads *threads, JNIEnv *jni)
 {
     java_hosts__forget_noted(threads->sampler->hosts);
-    lock_waits__before_start(threads);
     java_threads__each(threads, jni, adopt, NULL);
 }
 

@@ -233,6 +233,12 @@ int task_status__read(struct task_status *status, pid_t pid, pid_t tid, uint64_t
     return error;
 }
 
+uint64_t task_status__of_stat(void)
+{
+    return BIT(METRIC_USER) | BIT(METRIC_SYSTEM) | BIT(METRIC_MINOR_FAULTS) |
+           BIT(METRIC_MAJOR_FAULTS);
+}
+
 int task_cpu__read(pid_t pid, pid_t tid, uint64_t *cpu_ns)
 {
     struct task_status status = {0};

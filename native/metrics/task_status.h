@@ -30,6 +30,9 @@ struct task_status {
  */
 int task_status__read(struct task_status *status, pid_t pid, pid_t tid, uint64_t bits);
 
+/* The metrics of the one file that is read in any case, for the name. */
+uint64_t task_status__of_stat(void);
+
 /* Reads only the CPU time of one kernel thread, in ns. For a thread of this process this costs one
  * clock read. 0 or -errno. */
 int task_cpu__read(pid_t pid, pid_t tid, uint64_t *cpu_ns);

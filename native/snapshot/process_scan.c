@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A new row is looked at closely so often, whatever the depth: its thread may get its name late. */
+/* A new row is looked at closely so often, whatever the depth: its thread may get its name late.
+ * All but the last of these looks read only the file that has the name. */
 #define FIRST_LOOKS 3u
 
 struct scanned_row {
@@ -297,12 +298,23 @@ static bool refresh_row(struct process_scan *scan, struct scanned_row *row, uint
     return true;
 }
 
-static void look_closely(struct process_scan *scan, struct scanned_row *row, pid_t tid,
-                         uint64_t now_ns)
+/* The metrics that a close look reads: each file of a thread costs some 10 µs, and a JVM that
+ * starts has dozens of new threads. */
+static uint64_t metrics_of_look(const struct process_scan *scan, const struct scanned_row *row,
+                                enum scan_depth depth)
 {
+    bool for_name = depth == SCAN_CPU && (!row || row->looks + 1 < FIRST_LOOKS);
+
+    return for_name ? scan->metrics & task_status__of_stat() : scan->metrics;
+}
+
+static void look_closely(struct process_scan *scan, struct scanned_row *row, pid_t tid,
+                         uint64_t now_ns, enum scan_depth depth)
+{
+    uint64_t metrics = metrics_of_look(scan, row, depth);
     struct task_status status;
 
-    if (task_status__read(&status, scan->pid, tid, scan->metrics) != 0)
+    if (task_status__read(&status, scan->pid, tid, metrics) != 0)
         return;
     if (row && row->start_ticks != status.start_ticks) {
         end_row(scan, row, now_ns);
@@ -332,7 +344,7 @@ static void look_at(struct process_scan *scan, pid_t tid, uint64_t now_ns, enum 
         return;
     }
     if (!row || depth == SCAN_ALL || row->looks < FIRST_LOOKS || !refresh_row(scan, row, now_ns))
-        look_closely(scan, row, tid, now_ns);
+        look_closely(scan, row, tid, now_ns, depth);
 }
 
 /* The kernel's list may leave out a thread while others end, so a thread is gone only if its clock
