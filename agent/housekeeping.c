@@ -16,7 +16,7 @@
 /* How long it rests: so many times as long as it worked, within bounds. While a JVM starts it looks
  * more often, for that is when VM threads come and go. */
 #define START_NS       200000000u
-#define START_COST     7u
+#define START_COST     14u
 #define START_ROUND_NS 1000000u
 #define COST           1000u
 #define ROUND_NS_MIN   100000000u
