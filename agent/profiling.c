@@ -6,6 +6,7 @@
 #include "agent/host/jvmti_event.h"
 #include "agent/host/log.h"
 #include "agent/host_facts.h"
+#include "agent/hotspot/safepoint_time.h"
 #include "agent/housekeeping.h"
 #include "agent/threads/io_natives.h"
 #include "agent/threads/lock_waits.h"
@@ -143,6 +144,18 @@ static int begin_hooks(struct agent *agent, JNIEnv *jni, bool rebind_natives)
     return class_hooks__begin(&agent->class_hooks, jni, hooks__natives, all);
 }
 
+static void tell_waits(struct agent *agent)
+{
+    struct ledger_header *header = agent->ledger.header;
+
+    header->metrics_charged |= LEDGER_WAIT_METRICS;
+    if (agent->java_threads.virtual_thread_class)
+        header->metrics_charged |= 1ull << METRIC_UNMOUNTED;
+    if (safepoint_time__find(&agent->setup.stopped))
+        header->metrics_charged |= 1ull << METRIC_SAFEPOINT;
+    agent->setup.tells_waits = true;
+}
+
 int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
 {
     int error = 0;
@@ -152,10 +165,10 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
     thread_events__prepare(&agent->java_threads, jni);
     if (agent->java_threads.virtual_thread_class)
         agent->ledger.header->metrics_charged |= 1ull << METRIC_PINNED;
-    if (agent->options.waits)
-        agent->ledger.header->metrics_charged |= LEDGER_WAIT_METRICS;
-    if (agent->options.waits)
+    if (agent->options.waits) {
+        tell_waits(agent);
         error = lock_waits__begin(&agent->java_threads, jni);
+    }
     if (!error && (has_hooks(agent) || agent->options.waits))
         error = begin_hooks(agent, jni, !main);
     if (error)

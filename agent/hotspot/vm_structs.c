@@ -119,6 +119,7 @@ static const struct {
     {"LockStack", "_base[0]", FIELD(lock_stack_base), OPTIONAL},
     {"ObjectMonitor", "_owner", FIELD(monitor_owner), OPTIONAL},
     {"ThreadsSMRSupport", "_java_thread_list", FIELD(java_thread_list), OPTIONAL_ADDRESS},
+    {"PerfMemory", "_start", FIELD(perf_memory), OPTIONAL_ADDRESS},
     {"ThreadsList", "_length", FIELD(list_length), OPTIONAL},
     {"ThreadsList", "_threads", FIELD(list_threads), OPTIONAL},
 };
@@ -313,6 +314,7 @@ bool vm_structs__read(struct vm_structs *structs, const char **missing)
     structs->call_stub_return_address = NULL;
     structs->vm_major_version = NULL;
     structs->java_thread_list = NULL;
+    structs->perf_memory = NULL;
     structs->monitor_owner_is_id = false;
     walk_tables(resolve_fields, structs);
     for (size_t i = 0; i < FIELD_COUNT; i++) {

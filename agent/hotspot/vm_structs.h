@@ -90,6 +90,8 @@ struct vm_structs {
     int32_t lock_stack_base;
     int32_t monitor_owner;
     bool monitor_owner_is_id; /* Thread.threadId(), not an address */
+
+    const char *const *perf_memory; /* a static; or NULL. See agent/hotspot/safepoint_time.h */
 };
 
 /* Fills the struct in. False if this JVM does not export enough; *missing is the first missing

@@ -39,6 +39,8 @@ enum ledger_metric {
     METRIC_PARK,
     METRIC_SLEEP,
     METRIC_IO_WAIT,
+    METRIC_SAFEPOINT, /* these two are inferred from what else is known of the wait */
+    METRIC_UNMOUNTED,
     METRIC_COUNT,
 };
 
@@ -47,6 +49,8 @@ enum ledger_metric {
 #define LEDGER_WAIT_METRICS                                                                        \
     (UINT64_C(1) << METRIC_MONITOR_WAIT | UINT64_C(1) << METRIC_OBJECT_WAIT |                      \
      UINT64_C(1) << METRIC_PARK | UINT64_C(1) << METRIC_SLEEP | UINT64_C(1) << METRIC_IO_WAIT)
+
+#define LEDGER_INFERRED_WAITS (UINT64_C(1) << METRIC_SAFEPOINT | UINT64_C(1) << METRIC_UNMOUNTED)
 
 enum ledger_node_kind {
     NODE_ROOT = 1,    /* the thread node: no method */

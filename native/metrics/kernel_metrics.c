@@ -72,6 +72,12 @@ static const struct kernel_metric metrics[METRIC_COUNT] = {
                       "time in Thread.sleep"},
     [METRIC_IO_WAIT] = {METRIC_IO_WAIT, "io_wait", "waits", "io wait", UNIT_NS, SOURCE_WAITS,
                         "time waiting for files, pipes, sockets and the ends of processes"},
+    [METRIC_SAFEPOINT] = {METRIC_SAFEPOINT, "safepoint", "waits", "safepoint", UNIT_NS,
+                          SOURCE_WAITS,
+                          "time in which the JVM had stopped the thread, as for a GC pause"},
+    [METRIC_UNMOUNTED] =
+        {METRIC_UNMOUNTED, "unmounted", "waits", "unmounted", UNIT_NS, SOURCE_WAITS,
+         "time in which a virtual thread had no carrier, for no reason that is known"},
 };
 
 static const struct kernel_metric_source sources[SOURCE_COUNT] = {
@@ -103,7 +109,9 @@ static const struct kernel_metric_source sources[SOURCE_COUNT] = {
                           "CAP_NET_ADMIN (in a container: of the host), and sysctl "
                           "kernel.task_delayacct=1 before the JVM starts"},
     [SOURCE_JVM] = {SOURCE_JVM, "the JVM", BIT(METRIC_PINNED), 0, false, "JDK 21 or later"},
-    [SOURCE_WAITS] = {SOURCE_WAITS, "the JVM's waits", LEDGER_WAIT_METRICS, 0, false, "waits=on"},
+    [SOURCE_WAITS] = {SOURCE_WAITS, "the JVM's waits", LEDGER_WAIT_METRICS | LEDGER_INFERRED_WAITS,
+                      0, false,
+                      "waits=on; safepoint also -XX:+UsePerfData, unmounted also virtual threads"},
 };
 
 static const char group_names[] = "cpu,wall,switches,faults,blocks,io,delay,taskstats,all";

@@ -313,13 +313,17 @@ static struct ledger_side *side_of(struct ledger *copy, struct ledger_node *node
     return ledger__at(copy, node->side);
 }
 
-/* Charges a wait to the node, and to its reason if that is known. */
+/* Charges a wait to the node, and to its reason if that is known; else to `otherwise`, if the
+ * ledger has that. 0: to none. */
 static void add_wait(struct ledger *copy, struct ledger_thread *thread, struct ledger_node *node,
-                     uint64_t waited_ns)
+                     uint64_t waited_ns, unsigned otherwise)
 {
     unsigned reason = ledger_thread__wait_reason(thread);
-    struct ledger_side *side = reason && waited_ns ? side_of(copy, node) : NULL;
+    struct ledger_side *side;
 
+    if (!reason && otherwise && copy->header->metrics_charged >> otherwise & 1)
+        reason = otherwise;
+    side = reason && waited_ns ? side_of(copy, node) : NULL;
     node->wait_ns += waited_ns;
     ledger__touch(copy, node);
     if (!side)
@@ -352,7 +356,7 @@ static void close_account(const struct settlement *settlement, const struct open
      * one. */
     account->node->wait_ns -= account->rest_ns > wall_ns ? account->rest_ns - wall_ns : 0;
     add_wait(settlement->copy, thread, account->node,
-             wall_ns > account->rest_ns ? wall_ns - account->rest_ns : 0);
+             wall_ns > account->rest_ns ? wall_ns - account->rest_ns : 0, 0);
 }
 
 /* Charges the wait of virtual threads that are not mounted to the nodes at which they were
@@ -372,7 +376,7 @@ static void settle_parked(const struct settlement *settlement, uint64_t now_ns)
             !thread->current)
             continue;
         node = ledger__at(copy, thread->current);
-        add_wait(copy, thread, node, now_ns - since_ns);
+        add_wait(copy, thread, node, now_ns - since_ns, METRIC_UNMOUNTED);
         thread->parked_ns += now_ns - since_ns;
         thread->unmounted_ns = now_ns;
         thread->unprofiled_wall_ns = copy->header->unprofiled_wall_ns;

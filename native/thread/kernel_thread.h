@@ -19,6 +19,7 @@
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_time.h"
 #include "native/metrics/metric_reader.h"
+#include "native/thread/stopped_time.h"
 #include "native/thread/thread_fold.h"
 #include "native/thread/timed_hooks.h"
 #include "native/thread/unprofiled.h"
@@ -40,6 +41,8 @@ struct kernel_thread_setup {
     struct ledger *ledger;
     struct unprofiled_table *unprofiled; /* or NULL: profiled from the beginning to the end */
     struct ledger_time time;
+    struct stopped_time stopped; /* of the host */
+    bool tells_waits;            /* the host tells why threads wait; see wait_bracket.h */
     enum ledger_clock_kind clock;
     uint64_t metrics_charged; /* bits: charged to nodes */
     uint64_t metrics_totals;  /* bits: known per thread, read when the thread ends */
@@ -90,6 +93,14 @@ struct position_mend {
     uint64_t agreed_ns;  /* CPU time since then in which samples agreed */
 };
 
+/* A wait without a reason. */
+struct unexplained_wait {
+    const struct ledger_thread *thread;
+    ledger_ref node;
+    uint64_t ns; /* 0: there is none */
+    uint64_t end_ns;
+};
+
 struct kernel_thread {
     const struct kernel_thread_setup *setup;
     struct ledger_kernel_thread *record;
@@ -113,8 +124,10 @@ struct kernel_thread {
                             identified */
     struct kernel_clock clock;
     uint64_t metrics_read_ns;
-    bool metrics_due;             /* the next charge reads them */
-    uint64_t metrics_on_interval; /* bits: also read without a switch, at intervals */
+    uint64_t stopped_ns;                 /* the host's stopped time when a wait was charged last */
+    struct unexplained_wait unexplained; /* the longest of the last few milliseconds */
+    bool metrics_due;                    /* the next charge reads them */
+    uint64_t metrics_on_interval;        /* bits: also read without a switch, at intervals */
     struct metric_reader reader;
     struct call_tree tree;
     struct floor_look look;

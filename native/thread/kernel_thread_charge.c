@@ -101,6 +101,8 @@ static void take_off_unprofiled_time(struct kernel_thread *kernel_thread, uint64
 
     *cpu_ns =
         unprofiled__cpu_ns(unprofiled, profiling || is_stop_unread(unprofiled, record), *cpu_ns);
+    if (unprofiled_ns != record->unprofiled_wall_ns)
+        wait_bracket__pass_stops(kernel_thread);
     record->waited_ns += unprofiled_ns - record->unprofiled_wall_ns;
     record->unprofiled_wall_ns = unprofiled_ns;
     if (!profiling && header->since_ns < *now_ns)
@@ -121,7 +123,7 @@ static uint64_t charge_both(struct kernel_thread *kernel_thread, struct ledger_n
     __atomic_store_n(&node->cpu_ns, node->cpu_ns + cpu_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&node->wait_ns, node->wait_ns + wall_ns - cpu_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&record->charged_cpu_ns, charged_ns, __ATOMIC_RELEASE);
-    if (__builtin_expect(kernel_thread->thread->wait_reason != 0, 0))
+    if (kernel_thread->setup->tells_waits)
         wait_bracket__charge(kernel_thread, kernel_thread->thread, node,
                              (int64_t)(wall_ns - cpu_ns));
     return wall_ns;

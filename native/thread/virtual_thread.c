@@ -67,7 +67,7 @@ static void add_wait(struct kernel_thread *carrier, struct ledger_thread *thread
                      struct ledger_node *node, uint64_t waited_ns)
 {
     __atomic_store_n(&node->wait_ns, node->wait_ns + waited_ns, __ATOMIC_RELAXED);
-    wait_bracket__charge(carrier, thread, node, (int64_t)waited_ns);
+    wait_bracket__charge_unmounted(carrier, thread, node, waited_ns);
 }
 
 /* Charges the time since a virtual thread was unmounted to the node where it waits. A thread that

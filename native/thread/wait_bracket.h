@@ -10,6 +10,11 @@
  * during a wait, the reason has the time until the stop; after the next start it has what place
  * says.
  *
+ * Where a thread waits for no reason that is known, two are inferred. What the host stopped its
+ * threads for meanwhile is METRIC_SAFEPOINT, as far as it fits into the wait, or into the longest
+ * one of the last few milliseconds, for the host may tell of a stop when its threads run again; and
+ * the time in which a virtual thread was not mounted is METRIC_UNMOUNTED.
+ *
  * Called on the thread that waits, but for place. Nothing here locks, blocks or logs, or allocates
  * memory outside the ledger.
  */
@@ -34,6 +39,17 @@ void wait_bracket__place(struct kernel_thread *kernel_thread, uint32_t epoch, un
  * amount: it has shrunk). */
 void wait_bracket__charge(struct kernel_thread *kernel_thread, struct ledger_thread *thread,
                           struct ledger_node *node, int64_t waited_ns);
+
+/* The same for a virtual thread that was not mounted. */
+void wait_bracket__charge_unmounted(struct kernel_thread *carrier, struct ledger_thread *thread,
+                                    struct ledger_node *node, uint64_t waited_ns);
+
+/* Stops of the host until now are no part of the kernel thread's next wait. */
+static inline void wait_bracket__pass_stops(struct kernel_thread *kernel_thread)
+{
+    kernel_thread->stopped_ns = stopped_time__ns(&kernel_thread->setup->stopped);
+    kernel_thread->unexplained.ns = 0;
+}
 
 /* To be called where the thread is over, or where the end of its wait may have been missed, once
  * what it has waited for is charged. */

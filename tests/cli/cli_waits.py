@@ -43,6 +43,17 @@ over    platform  20.0 ms  10.0 ms         0        0            0  10.0 ms     
 parts: # CPU, r runnable, m monitor, w Object.wait, p park, s sleep, i I/O, . unknown
 """)
 
+    def test_stops_and_unmounted_time(self):
+        self.make("stops")
+        text = self.treadle("report", "stops.ledger", "-v", "waits")
+        self.assertRegex(text, r"\nTHREAD .* I/O  SAFEPOINT  UNMOUNTED  UNKNOWN  PARTS\n")
+        self.assertRegex(text, r"\ncomputer +platform +200 ms +100 ms +20\.0 ms( +0){5} +60\.0 ms +0 +20\.0 ms +#{10}rrg{6}\.\.\n")
+        self.assertRegex(text, r"\npool-3 +virtual +100 ms +20\.0 ms( +0){3} +50\.0 ms( +0){3} +30\.0 ms +0 +####p{10}u{6}\n")
+        self.assertIn(", i I/O, g safepoint, u unmounted, . unknown\n", text)
+        waits = {thread["name"]: thread["waits"]
+                 for thread in self.json("report", "stops.ledger", "-v", "waits")["threads"]}
+        self.assertEqual((waits["computer"]["safepoint_ns"], waits["pool-3"]["unmounted_ns"]), (60 * MS, 30 * MS))
+
     def test_json(self):
         threads = self.json("report", "waits.ledger", "-v", "waits")["threads"]
         self.assertEqual([thread["name"] for thread in threads], ["pool-1", "main", "reader", "pool-2", "over"])

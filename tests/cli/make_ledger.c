@@ -218,15 +218,15 @@ static void draw_virtual(struct drawing *drawing)
 
 /* A thread that ended, with the reasons of its waits. */
 static void draw_waiting(struct drawing *drawing, const char *name, enum ledger_thread_kind kind,
-                         uint64_t cpu_ms, uint64_t wait_ms, const uint64_t reasons_ms[6])
+                         uint64_t cpu_ms, uint64_t wait_ms, const uint64_t reasons_ms[8])
 {
-    static const enum ledger_metric reasons[] = {METRIC_RUN_QUEUE_DELAY, METRIC_MONITOR_WAIT,
-                                                 METRIC_OBJECT_WAIT,     METRIC_PARK,
-                                                 METRIC_SLEEP,           METRIC_IO_WAIT};
+    static const enum ledger_metric reasons[] = {
+        METRIC_RUN_QUEUE_DELAY, METRIC_MONITOR_WAIT, METRIC_OBJECT_WAIT, METRIC_PARK,
+        METRIC_SLEEP,           METRIC_IO_WAIT,      METRIC_SAFEPOINT,   METRIC_UNMOUNTED};
     ledger_ref thread = drawing__thread(drawing, name, kind, cpu_ms * MS);
     ledger_ref root = drawing__root(drawing, thread);
     plain__set_times(drawing, thread, 4242, 0, (cpu_ms + wait_ms) * MS);
-    for (unsigned i = 0; i < 6; i++) {
+    for (unsigned i = 0; i < 8; i++) {
         drawing__total(drawing, thread, reasons[i], reasons_ms[i] * MS);
         if (i)
             drawing__side(drawing, root, reasons[i], reasons_ms[i] * MS);
@@ -245,15 +245,27 @@ static void draw_waits(struct drawing *drawing)
 {
     plain__describe(drawing);
     draw_waiting(drawing, "main", THREAD_PLATFORM, 100, 900,
-                 (const uint64_t[]){100, 200, 100, 300, 50, 100});
+                 (const uint64_t[8]){100, 200, 100, 300, 50, 100});
     draw_waiting(drawing, "pool-1", THREAD_VIRTUAL, 10, 1000,
-                 (const uint64_t[]){0, 0, 0, 900, 0, 0});
+                 (const uint64_t[8]){0, 0, 0, 900, 0, 0});
     draw_waiting(drawing, "pool-2", THREAD_VIRTUAL, 20, 500,
-                 (const uint64_t[]){0, 10, 0, 490, 0, 0});
+                 (const uint64_t[8]){0, 10, 0, 490, 0, 0});
     draw_waiting(drawing, "reader", THREAD_PLATFORM, 50, 900,
-                 (const uint64_t[]){300, 0, 0, 0, 0, 800});
-    draw_waiting(drawing, "over", THREAD_PLATFORM, 10, 10, (const uint64_t[]){5, 0, 0, 15, 0, 0});
+                 (const uint64_t[8]){300, 0, 0, 0, 0, 800});
+    draw_waiting(drawing, "over", THREAD_PLATFORM, 10, 10, (const uint64_t[8]){5, 0, 0, 15, 0, 0});
     drawing->ledger.header->metrics_charged |= LEDGER_WAIT_METRICS;
+}
+
+/* As above, and computer, 100 ms of CPU, that the JVM had stopped for 60 ms; pool-3, that had no
+ * carrier for 30 ms. */
+static void draw_stops(struct drawing *drawing)
+{
+    draw_waits(drawing);
+    draw_waiting(drawing, "computer", THREAD_PLATFORM, 100, 100,
+                 (const uint64_t[8]){20, 0, 0, 0, 0, 0, 60, 0});
+    draw_waiting(drawing, "pool-3", THREAD_VIRTUAL, 20, 80,
+                 (const uint64_t[8]){0, 0, 0, 50, 0, 0, 0, 30});
+    drawing->ledger.header->metrics_charged |= LEDGER_INFERRED_WAITS;
 }
 
 /* As a killed process leaves it after 10 s: request-3, 30 ms of CPU, began after 1 s, was parked
@@ -616,6 +628,8 @@ int main(int argc, char **argv)
         draw_native(&drawing, number);
     } else if (strcmp(argv[1], "waits") == 0) {
         draw_waits(&drawing);
+    } else if (strcmp(argv[1], "stops") == 0) {
+        draw_stops(&drawing);
     } else if (strcmp(argv[1], "locks") == 0) {
         locks__draw(&drawing);
     } else if (strcmp(argv[1], "parked") == 0) {

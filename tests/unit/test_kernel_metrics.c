@@ -38,7 +38,7 @@ static const char expected_names[] =
     "thrashing_delay taskstats ns, compact_delay taskstats ns, write_protect_delay taskstats ns, "
     "interrupt_delay taskstats ns, pinned pinned n, "
     "monitor_wait waits ns, object_wait waits ns, park waits ns, sleep waits ns, "
-    "io_wait waits ns, ";
+    "io_wait waits ns, safepoint waits ns, unmounted waits ns, ";
 
 static void table_names_every_metric(void **state)
 {

@@ -79,7 +79,7 @@ static void check_consistent(const struct ledger *ledger, const struct ledger_th
 {
     uint64_t sum_ns = 0;
     for (unsigned metric = 0; metric < METRIC_COUNT; metric++)
-        if (LEDGER_WAIT_METRICS >> metric & 1)
+        if ((LEDGER_WAIT_METRICS | LEDGER_INFERRED_WAITS) >> metric & 1)
             sum_ns += value_at(ledger, thread, keys, (enum ledger_metric)metric);
     check_between(sum_ns, 0, at_path(ledger, thread, keys)->wait_ns);
 }
@@ -91,6 +91,8 @@ struct actor {
     const struct ledger_thread *thread;
 };
 
+static uint64_t stopped_ns[STOPPED_COUNTERS]; /* by the host */
+
 static struct actor *act(void)
 {
     static struct actor actor;
@@ -98,6 +100,8 @@ static struct actor *act(void)
     assert_non_null(world);
     world->setup.unprofiled = calloc(1, sizeof(struct unprofiled_table));
     assert_non_null(world->setup.unprofiled);
+    world->setup.tells_waits = true;
+    world->setup.stopped = (struct stopped_time){{&stopped_ns[0], &stopped_ns[1]}};
     unprofiled_table__init(world->setup.unprofiled, &world->ledger, 0);
     actor = (struct actor){.world = world};
     ledger_ref ref = ledger__take_shared(&actor.world->ledger, LEDGER_KERNEL_THREADS,
@@ -109,6 +113,29 @@ static struct actor *act(void)
     assert_int_equal(start_java(&actor.mine, "waiter", 1), 0);
     actor.thread = find_thread(&actor.world->ledger, 1);
     return &actor;
+}
+
+static uint64_t now_ns(const struct actor *actor)
+{
+    return ledger_time__now_ns(&actor->world->setup.time);
+}
+
+static void stop(struct actor *actor)
+{
+    struct unprofiled_table *table = actor->world->setup.unprofiled;
+    assert_int_equal(unprofiled_table__prepare_stop(table), 0);
+    __atomic_store_n(&actor->world->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
+    unprofiled_table__stop(table, now_ns(actor));
+    kernel_thread__note_unprofiled(&actor->mine);
+}
+
+static void start(struct actor *actor)
+{
+    struct unprofiled_table *table = actor->world->setup.unprofiled;
+    assert_int_equal(unprofiled_table__prepare_start(table), 0);
+    unprofiled_table__start(table, now_ns(actor));
+    kernel_thread__note_unprofiled(&actor->mine);
+    __atomic_store_n(&actor->world->setup.epoch, 2, __ATOMIC_RELEASE);
 }
 
 /* A naps 10 ms, parks 30 ms in B, naps 10 ms: B has the park, and nothing else of it. */
@@ -136,6 +163,77 @@ static void time_between_begin_and_end_has_the_reason(void **state)
     assert_int_equal(actor->thread->totals[METRIC_PARK],
                      value_at(ledger, actor->thread, "AB", METRIC_PARK));
     assert_int_equal(actor->thread->totals[METRIC_SLEEP], 0);
+}
+
+static void nap_and_charge(struct actor *actor)
+{
+    nap(20 * MS);
+    kernel_thread__charge(&actor->mine);
+}
+
+/* Of naps of 20 ms without a reason: 5 ms in one counter and 2 in the other; more than the nap, of
+ * which no more than the nap counts; none. A nap with a reason has that. */
+static void stops_of_the_host_have_waits_without_a_reason(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    const uint64_t *total = &actor->thread->totals[METRIC_SAFEPOINT];
+    struct bracket park, longer;
+    stopped_ns[0] += 5 * MS;
+    stopped_ns[1] += 2 * MS;
+    nap_and_charge(actor);
+    assert_int_equal(*total, 7 * MS);
+    begin(&park, &actor->mine, METRIC_PARK);
+    stopped_ns[0] += 3 * MS;
+    nap(20 * MS);
+    end(&park, &actor->mine, METRIC_PARK);
+    nap_and_charge(actor);
+    assert_int_equal(*total, 7 * MS);
+    check_bracket(actor->thread->totals[METRIC_PARK], &park);
+    stopped_ns[1] += 1000 * MS;
+    longer.before = waited_ns();
+    longer.begun = waited_ns();
+    nap(20 * MS);
+    longer.ending = waited_ns();
+    kernel_thread__charge(&actor->mine);
+    longer.ended = waited_ns();
+    check_bracket(*total - 7 * MS, &longer);
+    assert_int_equal(value_at(&actor->world->ledger, actor->thread, "", METRIC_SAFEPOINT), *total);
+    check_consistent(&actor->world->ledger, actor->thread, "");
+}
+
+/* A nap of 20 ms in A; the host counts its stop of 5 ms when the thread is in B. */
+static void a_stop_that_is_counted_late_goes_where_the_wait_was(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    const struct ledger *ledger = &actor->world->ledger;
+    uint64_t a = kernel_thread__push(&actor->mine, 'A');
+    nap_and_charge(actor);
+    uint64_t b = kernel_thread__push(&actor->mine, 'B');
+    stopped_ns[0] += 5 * MS;
+    nap(MS / 10);
+    kernel_thread__pop(&actor->mine, b);
+    kernel_thread__pop(&actor->mine, a);
+
+    assert_int_equal(actor->thread->totals[METRIC_SAFEPOINT], 5 * MS);
+    assert_in_range(value_at(ledger, actor->thread, "A", METRIC_SAFEPOINT), 3 * MS, 5 * MS);
+    check_consistent(ledger, actor->thread, "A");
+    check_consistent(ledger, actor->thread, "AB");
+}
+
+/* What the host stops its threads for while profiling is off counts nowhere. */
+static void stops_of_the_host_while_profiling_is_off_do_not_count(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    nap_and_charge(actor);
+    stop(actor);
+    stopped_ns[0] += 10 * MS;
+    nap(20 * MS);
+    start(actor);
+    nap_and_charge(actor);
+    assert_int_equal(actor->thread->totals[METRIC_SAFEPOINT], 0);
 }
 
 static void of_nested_brackets_the_outermost_counts(void **state)
@@ -223,29 +321,6 @@ static void an_ended_thread_waits_no_more(void **state)
     check_bracket(actor->thread->totals[METRIC_OBJECT_WAIT], &wait);
     assert_int_equal(actor->thread->wait_reason, 0);
     assert_int_equal(find_thread(&actor->world->ledger, 2)->totals[METRIC_OBJECT_WAIT], 0);
-}
-
-static uint64_t now_ns(const struct actor *actor)
-{
-    return ledger_time__now_ns(&actor->world->setup.time);
-}
-
-static void stop(struct actor *actor)
-{
-    struct unprofiled_table *table = actor->world->setup.unprofiled;
-    assert_int_equal(unprofiled_table__prepare_stop(table), 0);
-    __atomic_store_n(&actor->world->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
-    unprofiled_table__stop(table, now_ns(actor));
-    kernel_thread__note_unprofiled(&actor->mine);
-}
-
-static void start(struct actor *actor)
-{
-    struct unprofiled_table *table = actor->world->setup.unprofiled;
-    assert_int_equal(unprofiled_table__prepare_start(table), 0);
-    unprofiled_table__start(table, now_ns(actor));
-    kernel_thread__note_unprofiled(&actor->mine);
-    __atomic_store_n(&actor->world->setup.epoch, 2, __ATOMIC_RELEASE);
 }
 
 /* Parked for 10 ms, stopped for 20 ms, and parked for 30 ms more: nobody says what for. */
@@ -389,6 +464,31 @@ static void a_virtual_thread_changes_carriers_in_its_wait(void **state)
 }
 
 /* The same, and a snapshot before it is mounted again. */
+/* Not mounted for 20 ms, nobody says why; then, and in a snapshot meanwhile, that is a reason. */
+static void a_virtual_thread_without_a_carrier_has_that_as_a_reason(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    actor->world->ledger.header->metrics_charged |= UINT64_C(1) << METRIC_UNMOUNTED;
+    ledger_ref ref = begin_virtual(&actor->mine, "vt-1", 22);
+    const struct ledger_thread *thread = ledger__at(&actor->world->ledger, ref);
+    assert_true(virtual_thread__mount(&actor->mine, ref));
+    uint64_t before_begin_ns = thread->totals[METRIC_UNMOUNTED];
+    uint64_t before_ns = read_ns(CLOCK_MONOTONIC);
+    virtual_thread__unmount(&actor->mine);
+    nap(20 * MS);
+    assert_int_equal(snapshot__write(actor->world->ledger.fd, target), 0);
+    assert_true(virtual_thread__mount(&actor->mine, ref));
+    uint64_t most_ns = read_ns(CLOCK_MONOTONIC) - before_ns;
+
+    check_between(thread->totals[METRIC_UNMOUNTED] - before_begin_ns, 20 * MS, most_ns);
+    check_consistent(&actor->world->ledger, thread, "");
+    struct ledger_reader *reader = open_snapshot(target);
+    check_between(ledger_reader__thread(reader, ref)->totals[METRIC_UNMOUNTED] - before_begin_ns,
+                  20 * MS, most_ns);
+    ledger_reader__close(reader);
+}
+
 static void a_snapshot_has_the_wait_of_an_unmounted_thread(void **state)
 {
     (void)state;
@@ -415,6 +515,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_between_begin_and_end_has_the_reason),
         cmocka_unit_test(cpu_in_a_bracket_is_no_wait),
+        cmocka_unit_test(stops_of_the_host_have_waits_without_a_reason),
+        cmocka_unit_test(a_stop_that_is_counted_late_goes_where_the_wait_was),
+        cmocka_unit_test(stops_of_the_host_while_profiling_is_off_do_not_count),
         cmocka_unit_test(of_nested_brackets_the_outermost_counts),
         cmocka_unit_test(nodes_may_change_in_a_wait),
         cmocka_unit_test(an_ended_thread_waits_no_more),
@@ -422,6 +525,7 @@ int main(void)
         cmocka_unit_test(a_thread_may_be_placed_in_a_wait),
         cmocka_unit_test(a_snapshot_has_a_wait_until_then),
         cmocka_unit_test(a_virtual_thread_changes_carriers_in_its_wait),
+        cmocka_unit_test(a_virtual_thread_without_a_carrier_has_that_as_a_reason),
         cmocka_unit_test(a_snapshot_has_the_wait_of_an_unmounted_thread),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -3,9 +3,10 @@
  *
  * CPU time is the kernel's figure. Monitors, Object.wait, park, sleep and I/O are measured between
  * the begin and the end of each wait; the time from the wake-up until the thread runs is in them.
- * Of what is left, runnable is as much as the kernel says that the threads waited for a processor
- * altogether, if the ledger has that. Parts that are not measured are 0, and their time is in the
- * rest, whose reason is not known.
+ * Two are inferred for waits without a reason: safepoint, as long as the JVM had stopped its
+ * threads meanwhile, and unmounted, in which a virtual thread had no carrier. Of what is left,
+ * fault and then runnable are as much as the kernel says that the threads waited for pages and for
+ * a processor altogether, if the ledger has that. The rest is unknown, and so is what is not known.
  */
 #ifndef TREADLE_WAIT_PARTS_H
 #define TREADLE_WAIT_PARTS_H
@@ -23,7 +24,7 @@ enum wait_part {
     PART_PARK,
     PART_SLEEP,
     PART_IO,
-    PART_FAULT, /* not measured, as the next two */
+    PART_FAULT, /* pages from the swap, or read anew because memory is short */
     PART_SAFEPOINT,
     PART_UNMOUNTED,
     PART_UNKNOWN,

@@ -18,15 +18,19 @@ static const struct part_column {
     enum wait_part part;
     char mark;
     const char *meaning;
+    bool if_any; /* the column is left out where no row has any */
 } part_columns[] = {
-    {{"CPU", true, 0}, PART_CPU, '#', "CPU"},
-    {{"RUNNABLE", true, 3}, PART_RUNNABLE, 'r', "runnable"},
-    {{"MONITOR", true, 2}, PART_MONITOR, 'm', "monitor"},
-    {{"OBJECT WAIT", true, 2}, PART_OBJECT_WAIT, 'w', "Object.wait"},
-    {{"PARK", true, 2}, PART_PARK, 'p', "park"},
-    {{"SLEEP", true, 2}, PART_SLEEP, 's', "sleep"},
-    {{"I/O", true, 2}, PART_IO, 'i', "I/O"},
-    {{"UNKNOWN", true, 1}, PART_UNKNOWN, '.', "unknown"},
+    {{"CPU", true, 0}, PART_CPU, '#', "CPU", false},
+    {{"RUNNABLE", true, 3}, PART_RUNNABLE, 'r', "runnable", false},
+    {{"MONITOR", true, 2}, PART_MONITOR, 'm', "monitor", false},
+    {{"OBJECT WAIT", true, 2}, PART_OBJECT_WAIT, 'w', "Object.wait", false},
+    {{"PARK", true, 2}, PART_PARK, 'p', "park", false},
+    {{"SLEEP", true, 2}, PART_SLEEP, 's', "sleep", false},
+    {{"I/O", true, 2}, PART_IO, 'i', "I/O", false},
+    {{"SAFEPOINT", true, 2}, PART_SAFEPOINT, 'g', "safepoint", true},
+    {{"UNMOUNTED", true, 2}, PART_UNMOUNTED, 'u', "unmounted", true},
+    {{"FAULT", true, 2}, PART_FAULT, 'f', "page faults", true},
+    {{"UNKNOWN", true, 1}, PART_UNKNOWN, '.', "unknown", false},
 };
 #define PART_COLUMNS (sizeof(part_columns) / sizeof(part_columns[0]))
 
@@ -35,6 +39,27 @@ enum {
     COLUMN_OF_WALL,
     COLUMNS_BEFORE_PARTS,
 };
+
+/* The rows of part_columns that a table has. */
+struct shown_parts {
+    size_t of[PART_COLUMNS];
+    size_t count;
+};
+
+static struct shown_parts choose_parts(const struct thread_rows *rows, uint32_t count)
+{
+    struct shown_parts shown = {.count = 0};
+
+    for (size_t i = 0; i < PART_COLUMNS; i++) {
+        bool any = !part_columns[i].if_any;
+
+        for (uint32_t row = 0; row < count && !any; row++)
+            any = wait_parts__of(&rows->rows[row]).ns[part_columns[i].part] != 0;
+        if (any)
+            shown.of[shown.count++] = i;
+    }
+    return shown;
+}
 
 /* Threads of the JVM itself and native ones wait most of their lives, for nothing that matters:
  * unless asked for, they stand behind all others. */
@@ -100,7 +125,8 @@ static void set_name(struct text_table *table, size_t line, const struct thread_
     free(name);
 }
 
-static void add_row(struct text_table *table, const struct view *view, const struct thread_row *row)
+static void add_row(struct text_table *table, const struct view *view,
+                    const struct shown_parts *shown, const struct thread_row *row)
 {
     const struct report_thread *thread = &view->model->threads[row->first];
     struct wait_parts parts = wait_parts__of(row);
@@ -110,24 +136,24 @@ static void add_row(struct text_table *table, const struct view *view, const str
     set_name(table, line, row);
     text_table__set(table, line, COLUMN_OF_KIND, report_thread_kind__name(thread->kind));
     text_table__set(table, line, COLUMN_OF_WALL, quantity__ns(row->value[COLUMN_WALL]).text);
-    for (size_t i = 0; i < PART_COLUMNS; i++) {
-        enum wait_part part = part_columns[i].part;
+    for (size_t i = 0; i < shown->count; i++) {
+        enum wait_part part = part_columns[shown->of[i]].part;
         bool known = wait_part__is_known(&view->model->header, part);
 
         text_table__set(table, line, COLUMNS_BEFORE_PARTS + i,
                         known ? quantity__ns(parts.ns[part]).text : "-");
     }
     write_bar(&parts, row->value[COLUMN_WALL], bar);
-    text_table__set(table, line, COLUMNS_BEFORE_PARTS + PART_COLUMNS, bar);
+    text_table__set(table, line, COLUMNS_BEFORE_PARTS + shown->count, bar);
     if (row->running == 0)
         text_table__set_colour(table, line, screen__dim(&view->screen));
 }
 
-static void write_legend(const struct view *view)
+static void write_legend(const struct view *view, const struct shown_parts *shown)
 {
-    for (size_t i = 0; i < PART_COLUMNS; i++)
-        fprintf(view->screen.out, "%s%c %s", i ? ", " : "parts: ", part_columns[i].mark,
-                part_columns[i].meaning);
+    for (size_t i = 0; i < shown->count; i++)
+        fprintf(view->screen.out, "%s%c %s", i ? ", " : "parts: ", part_columns[shown->of[i]].mark,
+                part_columns[shown->of[i]].meaning);
     fputc('\n', view->screen.out);
 }
 
@@ -135,21 +161,22 @@ static int print_table(const struct view *view, const struct thread_rows *rows, 
 {
     struct table_column heads[COLUMNS_BEFORE_PARTS + PART_COLUMNS + 1] = {
         {"THREAD", false, 0}, {"KIND", false, 5}, {"WALL", true, 0}};
+    struct shown_parts shown = choose_parts(rows, count);
     struct text_table *table;
     int error;
 
-    for (size_t i = 0; i < PART_COLUMNS; i++)
-        heads[COLUMNS_BEFORE_PARTS + i] = part_columns[i].head;
-    heads[COLUMNS_BEFORE_PARTS + PART_COLUMNS] = (struct table_column){"PARTS", false, 4};
-    table = text_table__new(heads, sizeof(heads) / sizeof(heads[0]));
+    for (size_t i = 0; i < shown.count; i++)
+        heads[COLUMNS_BEFORE_PARTS + i] = part_columns[shown.of[i]].head;
+    heads[COLUMNS_BEFORE_PARTS + shown.count] = (struct table_column){"PARTS", false, 4};
+    table = text_table__new(heads, COLUMNS_BEFORE_PARTS + shown.count + 1);
     for (uint32_t i = 0; i < count; i++)
-        add_row(table, view, &rows->rows[i]);
+        add_row(table, view, &shown, &rows->rows[i]);
     error = text_table__print(table, &view->screen);
     text_table__free(table);
     if (!error && count < rows->count)
         fprintf(view->screen.out, "(%u more, not shown)\n", rows->count - count);
     if (!error)
-        write_legend(view);
+        write_legend(view, &shown);
     return error;
 }
 
