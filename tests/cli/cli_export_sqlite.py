@@ -30,6 +30,7 @@ ANSWERS = [
     [("demo.Main.fib", 1, 107)],
     [("main", "worker-1", 2600 * MS)],
     [],
+    [],
     [(5_000_000_100, 5_000_000_000, 100, 0)],
 ]
 
@@ -56,6 +57,22 @@ class Sqlite(bench.Bench):
         self.assertGreaterEqual(len(questions), 10)
         for question, answer in zip(questions, ANSWERS, strict=True):
             self.assertEqual(database.execute(question).fetchall(), answer, question)
+
+    def test_lock_waits(self):
+        """What locks_drawing.h draws; the wait that is under way counts until the ledger's end."""
+        database = self.export("locks")
+        question, = (question for question in self.questions() if "lock_waits" in question)
+        self.assertEqual(database.execute(question).fetchall(), [
+            ("java.util.concurrent.Semaphore$NonfairSync", 0x7b, "park", None, 2, 3000 * MS, 2000 * MS),
+            ("app.Queue", 0x4d2, "monitor", "main", 17, 1153 * MS, 1000 * MS),
+            ("app.Row", None, "monitor", "worker-#", 1000, 5 * MS, MS),
+        ])
+        self.assertEqual(database.execute("SELECT waiter, blocker, waiter_path, blocker_path, count, hold_ns, hold_max_ns "
+                                          "FROM lock_waits WHERE lock_class = 'app.Queue' ORDER BY count").fetchall(), [
+            ("pool-1", None, "app.Queue.put < app.Main.run", None, 1, 0, 0),
+            ("pool-2", "main", "app.Queue.take < app.Main.run", "app.Queue.take < app.Main.run", 6, 10 * MS, 5 * MS),
+            ("pool-1", "main", "app.Queue.put < app.Main.run", "app.Queue.take < app.Main.run", 10, 80 * MS, 30 * MS),
+        ])
 
     def test_no_question_scans_what_is_large(self):
         """On a ledger that is large enough for the planner to care. The first of an order that an index has

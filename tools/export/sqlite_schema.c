@@ -76,6 +76,20 @@ static const char *const sums_below_columns[] = {"top INTEGER", "method INTEGER"
 static const char *const kernel_threads_columns[] = {
     "tid INTEGER", "thread INTEGER", "kernel_cpu_ns INTEGER", "charged_cpu_ns INTEGER", NULL};
 
+static const char *const lock_waits_columns[] = {"lock_class TEXT",
+                                                 "identity INTEGER",
+                                                 "kind TEXT",
+                                                 "waiter TEXT",
+                                                 "blocker TEXT",
+                                                 "waiter_path TEXT",
+                                                 "blocker_path TEXT",
+                                                 "count INTEGER",
+                                                 "wait_ns INTEGER",
+                                                 "wait_max_ns INTEGER",
+                                                 "hold_ns INTEGER",
+                                                 "hold_max_ns INTEGER",
+                                                 NULL};
+
 static const struct schema_table tables[TABLE_COUNT] = {
     [TABLE_PROCESS] = {"process", process_columns, NULL},
     [TABLE_BALANCE] = {"balance", balance_columns, NULL},
@@ -90,6 +104,7 @@ static const struct schema_table tables[TABLE_COUNT] = {
     [TABLE_CALLS] = {"calls", calls_columns, "callee, caller"},
     [TABLE_SUMS_BELOW] = {"sums_below", sums_below_columns, "top, method"},
     [TABLE_KERNEL_THREADS] = {"kernel_threads", kernel_threads_columns, NULL},
+    [TABLE_LOCK_WAITS] = {"lock_waits", lock_waits_columns, NULL},
 };
 
 /* Runs the statement that was built, and releases it. */

@@ -31,6 +31,7 @@ enum schema_table_id {
     TABLE_CALLS,      /* ditto */
     TABLE_SUMS_BELOW, /* and base_ columns, and their errors */
     TABLE_KERNEL_THREADS,
+    TABLE_LOCK_WAITS,
     TABLE_COUNT,
 };
 
