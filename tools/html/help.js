@@ -4,7 +4,7 @@ import { byId, element } from "./dom.js";
 import { kinds } from "./kinds.js";
 
 const KEYS = [
-    ["1 2 3 4 5", "threads, flame graph, tree, methods, over time"],
+    ["1 2 3 …", "threads, flame graph, tree, methods, and locks or over time if they are there"],
     ["/", "search; Enter goes to the heaviest match, Escape ends the search"],
     ["m", "choose the metric"],
     ["w", "of two ledgers: frames as wide as in A or as in B"],
@@ -25,6 +25,7 @@ const KEYS = [
     ["Space", "threads: choose one more; tree: open or close"],
     ["← →", "tree and pools of threads: close and open"],
     ["← → Enter", "over time: choose an interval, show its flame graph"],
+    ["Enter", "locks: of this lock only, or of this thread only; again: of all"],
     ["*", "tree: open the heaviest way down"],
 ];
 

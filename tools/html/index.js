@@ -8,6 +8,7 @@ import { FlameView } from "./flame_view.js";
 import { HeatView } from "./heat_view.js";
 import { showHelp } from "./help.js";
 import { Ledger } from "./ledger.js";
+import { LocksView } from "./locks_view.js";
 import { MethodsView } from "./methods_view.js";
 import { sizeOf } from "./pools.js";
 import { quantity, share } from "./quantity.js";
@@ -33,6 +34,7 @@ class App {
             flame: new FlameView(this),
             tree: new (isDiff ? DiffTreeView : TreeView)(this),
             methods: new (isDiff ? DiffMethodsView : MethodsView)(this),
+            locks: new LocksView(this),
             heat: new HeatView(this),
         };
         this.tabs = tabsOf(this.ledger);
@@ -138,9 +140,10 @@ class App {
             button.tabIndex = chosen ? 0 : -1;
             button.hidden = !this.tabs.includes(tab);
         }
-        byId("tools").hidden = state.tab === "threads";
+        const hasTools = state.tab !== "threads" && state.tab !== "locks";
+        byId("tools").hidden = !hasTools;
         this.views[state.tab].show();
-        if (state.tab !== "threads") this.showTools();
+        if (hasTools) this.showTools();
         this.showInterval();
     }
 
@@ -297,17 +300,20 @@ class App {
             flame: "frames",
             tree: "tree-table",
             methods: "method-table",
+            locks: "lock-table",
             heat: "heat-table",
         };
-        const tab = /^[1-5]$/.test(event.key) && this.tabs[event.key - 1];
+        const tab = /^[1-6]$/.test(event.key) && this.tabs[event.key - 1];
         if (tab) {
             this.change({ tab }, { step: true });
             byId(focus[tab]).focus();
         } else if (event.key === "/") {
             byId(this.state.tab === "threads" ? "find-thread" : "search").select();
-        } else if (event.key === "m" && this.state.tab !== "threads") byId("metric").focus();
+        } else if (event.key === "m" && !byId("tools").hidden) byId("metric").focus();
         else if (event.key === "w" && this.ledger.isDiff)
             this.change({ side: this.state.side === "a" ? "b" : "a" });
+        else if (event.key === "p" && this.state.tab === "locks")
+            this.views.locks.foldNames(!this.views.locks.fold);
         else if (event.key === "p") this.fold(!this.state.fold);
         else if (event.key === "t") this.toggleTheme();
         else if (event.key === "?") showHelp();

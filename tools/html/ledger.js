@@ -1,6 +1,6 @@
 // The ledger of the page, as columns of numbers: one number a node in each. See html_ledger.h.
 
-import { blockJson, blockOctets, blockText, Numbers } from "./blocks.js";
+import { blockJson, blockOctets, blockText, hasBlock, Numbers } from "./blocks.js";
 import { CallTree } from "./call_tree.js";
 import { hookedMethods } from "./hooked.js";
 import { ROOT } from "./kinds.js";
@@ -23,6 +23,8 @@ export class Ledger {
         this.kinds = new Set(this.kind);
         this.columns = new Map();
         this.metrics = this.metricsOfNodes();
+        this.locks = hasBlock("locks") ? blockJson("locks").locks : [];
+        this.edges = hasBlock("blockers") ? blockJson("blockers").edges : [];
         this.isDiff = false;
         this.readMoments();
     }

@@ -5,11 +5,12 @@
 //
 // Threads and nodes are numbers of this very ledger; what does not exist in it is left out.
 
-export const TABS = ["threads", "flame", "tree", "methods", "heat"];
+export const TABS = ["threads", "flame", "tree", "methods", "locks", "heat"];
 
-// The heat map stands only where there are several moments.
+// The heat map stands only where there are several moments, the locks where threads waited for any.
 export function tabsOf(ledger) {
-    return ledger.intervals.length ? TABS : TABS.slice(0, -1);
+    const has = { locks: ledger.locks.length > 0, heat: ledger.intervals.length > 0 };
+    return TABS.filter((tab) => has[tab] ?? true);
 }
 
 const APART_MAX = 100; // frames

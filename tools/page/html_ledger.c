@@ -5,6 +5,7 @@
 #include "tools/page/html_block.h"
 #include "tools/page/html_content.h"
 #include "tools/report/memory.h"
+#include "tools/report/report_blocks.h"
 #include "tools/report/thread_rows.h"
 #include "tools/symbols/native_symbols.h"
 #include "tools/views/view.h"
@@ -77,6 +78,28 @@ static int write_threads(struct writer *writer, const char *path)
         html_block__number(&writer->block, rows->rows[i].first);
     thread_rows__free(rows);
     html_block__end(&writer->block);
+    return error;
+}
+
+/* Waits for locks, as the views of locks and blockers have them; nothing if the ledger has none. */
+static int write_locks(struct writer *writer, const char *threads)
+{
+    static const struct {
+        const char *name;
+        int (*write)(const struct view *view);
+    } blocks[] = {{"locks", view_locks__json}, {"blockers", view_blockers__json}};
+    struct view view = {.model = writer->model, .selected = writer->selected, .glob = threads};
+    int error = 0;
+
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]) && !error; i++) {
+        if (!report_blocks__are_known(&writer->model->header))
+            return 0;
+        view.screen.out = html_block__begin_stream(&writer->block, writer->out, blocks[i].name);
+        if (!view.screen.out)
+            return -ENOMEM;
+        error = blocks[i].write(&view);
+        html_block__end_stream(&writer->block, view.screen.out);
+    }
     return error;
 }
 
@@ -210,6 +233,8 @@ static int write_first(struct writer *writer, const struct html_ledger *html)
                                       writer->model->method_count);
     if (!error)
         error = write_hooked(writer);
+    if (!error)
+        error = write_locks(writer, html->threads);
     if (error)
         return error;
     write_trees(writer);
