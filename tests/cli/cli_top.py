@@ -80,6 +80,24 @@ class Top(spinning.Spinning):
         for title in ("CPU", "TIME", "WAITING", "CALLS/S", "SWITCH/S", "DELAY"):
             self.assertIn(title, narrow)
 
+    def test_what_threads_wait_for(self):
+        self.make("live_waits", self.name, self.process.pid)
+        interval, = self.intervals("--once", "-i", "0.1")
+        lock = "java.util.concurrent.locks.ReentrantLock$NonfairSync"
+        waits = {row["name"]: row["waits_for"] for row in interval["threads"] if row["kind"] != "native"}
+        self.assertEqual(waits, {
+            "taker": {"reason": "monitor", "lock": "com.app.Queue", "blocker": "main"},
+            "parker": {"reason": "park", "lock": lock, "blocker": None},
+            "sleeper": {"reason": "sleep", "lock": None, "blocker": None},
+            "request": {"reason": "unmounted", "lock": None, "blocker": None}, "main": None})
+        text = self.treadle("top", self.pid, "--once", "-i", "0.1")
+        self.assertRegex(text, r"(?m) WAITS FOR$")
+        self.assertRegex(text, r"(?m)^taker .* monitor Queue of main$")
+        self.assertRegex(text, r"(?m)^parker .* park ReentrantLock\$NonfairSync$")
+        self.assertRegex(text, r"(?m)^request +virtual .* unmounted$")
+        narrow = self.treadle("top", self.pid, "--once", "-i", "0.1", env={"COLUMNS": "80"})
+        self.assertNotIn("WAITS FOR", narrow)
+
     def test_chosen_threads(self):
         interval, = self.intervals("--once", "-i", "0.1", "--thread", "work*")
         self.assertEqual([row["name"] for row in interval["threads"]], ["worker-1"])

@@ -472,6 +472,42 @@ static void draw_spinning(struct drawing *drawing, pid_t pid)
     run_on_first(drawing, spinner, spin);
 }
 
+static void draw_waiter(struct drawing *drawing, const char *name, enum ledger_metric reason,
+                        ledger_ref block)
+{
+    ledger_ref thread = drawing__thread(drawing, name, THREAD_PLATFORM, MS);
+    plain__set_times(drawing, thread, 4300, 0, 0);
+    drawing__thread_at(drawing, thread)->wait_reason = (uint16_t)reason;
+    drawing__thread_at(drawing, thread)->block = block;
+}
+
+/* Threads of a running process that wait: for a monitor that main has, for a lock whose owner is
+ * not known, in a sleep; a virtual one that is not mounted; and one that does not wait. */
+static void draw_live_waits(struct drawing *drawing, pid_t pid)
+{
+    plain__describe(drawing);
+    belong_to(drawing, pid);
+    drawing->ledger.header->metrics_charged |= LEDGER_WAIT_METRICS | LEDGER_INFERRED_WAITS;
+    const struct drawn_block queue = {"com.app.Queue", 1,  BLOCK_MONITOR, "taker", "main",
+                                      {1, 1, 1, 0, 0}, 10, {0},           {0}};
+    const struct drawn_block lock = {"java.util.concurrent.locks.ReentrantLock$NonfairSync",
+                                     2,
+                                     BLOCK_PARK,
+                                     "parker",
+                                     NULL,
+                                     {1, 1, 1, 0, 0},
+                                     10,
+                                     {0},
+                                     {0}};
+    draw_waiter(drawing, "taker", METRIC_MONITOR_WAIT, locks__block(drawing, &queue));
+    draw_waiter(drawing, "parker", METRIC_PARK, locks__block(drawing, &lock));
+    draw_waiter(drawing, "sleeper", METRIC_SLEEP, 0);
+    draw_waiter(drawing, "main", (enum ledger_metric)0, 0);
+    ledger_ref virtual = drawing__thread(drawing, "request", THREAD_VIRTUAL, MS);
+    plain__set_times(drawing, virtual, 4301, 0, 0);
+    drawing__thread_at(drawing, virtual)->unmounted_ns = PLAIN_S;
+}
+
 /* A function that samples are drawn in: the linker keeps it, and its name. */
 int drawn_function(int rounds);
 __attribute__((noinline, used, visibility("default"))) int drawn_function(int rounds)
@@ -570,6 +606,9 @@ int main(int argc, char **argv)
         state = LEDGER_LIVE;
     } else if (strcmp(argv[1], "spinning") == 0) {
         draw_spinning(&drawing, (pid_t)number);
+        state = LEDGER_LIVE;
+    } else if (strcmp(argv[1], "live_waits") == 0) {
+        draw_live_waits(&drawing, (pid_t)number);
         state = LEDGER_LIVE;
     } else if (strcmp(argv[1], "earlier") == 0) {
         plain__draw_earlier(&drawing);

@@ -2,6 +2,7 @@
 thread's wall time add up; with the agent from the start and attached, stopped and started, and killed."""
 
 import contextlib
+import json
 import os
 
 import harness
@@ -69,6 +70,7 @@ def attached(test):
         unheard, _ = one_round(program)
         program.done("start")
         more, more_ns = one_round(program)
+        check_live(test, program)
         program.done("dump", "-o", test.ledger)
         rows = rows_of(test, test.ledger)
         check_waits(test, rows, told | more, delay_ns + more_ns)
@@ -78,6 +80,13 @@ def attached(test):
             heard = sum(parts.get(f"{reason}_ns", 0) for reason in REASONS)
             test.check_likely(heard <= OTHER_NS, name, f"{name}: {parts} while profiling was stopped")
         test.ledger.unlink()
+
+
+def check_live(test, program):
+    """What the threads that wait all the time wait for at this moment."""
+    told = json.loads(program.done("top", "--once", "--json", "--interval", "0.1"))
+    waits = {row["name"]: (row["waits_for"] or {}).get("reason") for row in told["threads"]}
+    test.check({name: waits.get(name) for name in LONG} == LONG, f"live: {waits}")
 
 
 def killed(test):

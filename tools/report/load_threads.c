@@ -31,6 +31,18 @@ static void load_renames(struct loader *loader, struct report_thread *thread, le
         thread->renames[i] = loader__text(loader, names[count - 1 - i], newest);
 }
 
+/* A virtual thread that has no carrier waits for that, at least. */
+static unsigned wait_reason_of(const struct ledger_thread *record)
+{
+    unsigned reason = ledger_thread__wait_reason(record);
+
+    if (record->end_ns || record->flags & (THREAD_TERMINATED | THREAD_GROUP))
+        return 0;
+    if (!reason && record->kind == THREAD_VIRTUAL && record->unmounted_ns)
+        return METRIC_UNMOUNTED;
+    return reason;
+}
+
 static void load_thread(struct loader *loader, const struct ledger_thread *record, ledger_ref ref)
 {
     struct report_model *model = loader->model;
@@ -58,6 +70,8 @@ static void load_thread(struct loader *loader, const struct ledger_thread *recor
         .mounts = record->mounts,
         .pinned = record->pinned,
         .parked_ns = record->parked_ns,
+        .wait_reason = wait_reason_of(record),
+        .block = record->end_ns ? 0 : record->block,
         .tid_count = record->tid_count,
     };
     model->header.dropped_enters += record->lost_enters;

@@ -68,6 +68,11 @@ static struct report_block *find(const struct report_model *model, ledger_ref re
                : NULL;
 }
 
+const struct report_block *report_blocks__find(const struct report_model *model, ledger_ref ref)
+{
+    return ref ? find(model, ref) : NULL;
+}
+
 /* As lock_blocks.c counts one that is over. */
 static void add_wait(struct report_block *block, uint64_t wait_ns)
 {

@@ -41,6 +41,9 @@ struct report_block {
 /* True if the ledger says who waited for whom: waits=on. */
 bool report_blocks__are_known(const struct ledger_header *header);
 
+/* NULL if there is none of that ref. */
+const struct report_block *report_blocks__find(const struct report_model *model, ledger_ref ref);
+
 /* Takes off what an earlier reading of the same ledger has. The longest of all waits stay. */
 void report_blocks__subtract(struct report_model *model, const struct report_model *before);
 

@@ -97,7 +97,10 @@ struct report_thread {
     uint64_t mounts;          /* of a virtual thread, as are the next two */
     uint64_t pinned;          /* times that it blocked its carrier */
     uint64_t parked_ns;
-    uint32_t tid_count; /* kernel threads that ran it; the first of them in tids */
+    unsigned wait_reason; /* when the ledger was read: the metric of the reason why it waits; 0: it
+                             does not, or the reason is not known */
+    ledger_ref block;     /* of the wait for a lock that it is in; or none */
+    uint32_t tid_count;   /* kernel threads that ran it; the first of them in tids */
     int32_t tids[LEDGER_THREAD_TIDS];
     uint64_t totals[METRIC_COUNT]; /* 0 for metrics that the ledger does not have */
     uint32_t first_node;           /* its tree: nodes first_node … end_node - 1 */

@@ -57,6 +57,20 @@ const char *wait_part__key(enum wait_part part)
     return parts[part].key;
 }
 
+const char *wait_part__word(unsigned metric)
+{
+    static const char *const words[METRIC_COUNT] = {
+        [METRIC_MONITOR_WAIT] = "monitor",
+        [METRIC_OBJECT_WAIT] = "object_wait",
+        [METRIC_PARK] = "park",
+        [METRIC_SLEEP] = "sleep",
+        [METRIC_IO_WAIT] = "io",
+        [METRIC_UNMOUNTED] = "unmounted",
+    };
+
+    return metric < METRIC_COUNT ? words[metric] : NULL;
+}
+
 bool wait_part__is_known(const struct ledger_header *header, enum wait_part part)
 {
     uint64_t known = report_columns__of_threads(header);

@@ -40,6 +40,10 @@ struct wait_parts wait_parts__of(const struct thread_row *row);
 /* The key in JSON and CSV: "object_wait_ns". */
 const char *wait_part__key(enum wait_part part);
 
+/* What a thread waits for, by the metric of the reason: "monitor", "object_wait", "park", "sleep",
+ * "io", "unmounted"; NULL for none of these. */
+const char *wait_part__word(unsigned metric);
+
 /* True if the ledger has what the part is worked out from. */
 bool wait_part__is_known(const struct ledger_header *header, enum wait_part part);
 

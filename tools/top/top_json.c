@@ -2,6 +2,7 @@
 
 #include "tools/output/json_rows.h"
 #include "tools/report/report_balance.h"
+#include "tools/report/wait_parts.h"
 
 #include <stdlib.h>
 
@@ -45,6 +46,31 @@ static json_t *metrics_of(const struct interval *interval, const struct interval
     return metrics;
 }
 
+static json_t *text_or_null(struct text text, bool known)
+{
+    return known && text.length ? json_row__text(text) : json_null();
+}
+
+/* For what the thread waits when the interval ends; null: for nothing that is known. */
+static json_t *waits_of(const struct interval *interval, const struct interval_row *row)
+{
+    const struct report_thread *thread = interval__thread(interval, row);
+    const char *reason = wait_part__word(row->ended ? 0 : thread->wait_reason);
+    const struct report_block *block = report_blocks__find(interval->now, thread->block);
+    json_t *object = json_object();
+
+    if (!reason) {
+        json_decref(object);
+        return json_null();
+    }
+    json_object_set_new(object, "reason", json_string(reason));
+    json_object_set_new(object, "lock",
+                        block ? text_or_null(block->class_name, true) : json_null());
+    json_object_set_new(object, "blocker",
+                        block ? text_or_null(block->holder, block->holder_known) : json_null());
+    return object;
+}
+
 static json_t *thread_object(const struct interval *interval, const struct interval_row *row)
 {
     const struct report_thread *thread = interval__thread(interval, row);
@@ -68,6 +94,7 @@ static json_t *thread_object(const struct interval *interval, const struct inter
     set(object, "calls", row->value[COLUMN_CALLS]);
     set(object, "calls_per_s", interval__per_second(interval, row->value[COLUMN_CALLS]));
     json_object_set_new(object, "metrics", metrics_of(interval, row));
+    json_object_set_new(object, "waits_for", waits_of(interval, row));
     if (thread->kind == THREAD_VIRTUAL) {
         set(object, "mounts", row->mounts);
         set(object, "pinned", row->pinned);

@@ -5,6 +5,7 @@
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
+#include "tools/report/wait_parts.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -13,13 +14,14 @@
 #include <string.h>
 
 #define NAME_COLUMNS_LEAST 18u
-#define CELL_BYTES         64
+#define CELL_BYTES         128
 #define KERNEL(id)         ((enum report_column)((unsigned)COLUMN_KERNEL + METRIC_##id))
 #define LINE_BYTES         2048
 #define TEXT_COLUMNS_MAX   200u
 
 #define SHARE_COLUMNS 8u
 #define TIME_COLUMNS  9u
+#define WAITS_COLUMNS 30u
 #define CALLS_COLUMNS 9u
 
 struct cell {
@@ -35,6 +37,7 @@ struct top_column {
     unsigned rank;  /* 0: never left out; the highest goes first */
     uint64_t needs; /* COLUMN_BITs */
     bool of_virtual;
+    bool is_text; /* begins at the left */
     void (*write)(struct cell *cell);
 };
 
@@ -105,16 +108,54 @@ static void write_mounts(struct cell *cell)
 
 #define NEEDS(id) COLUMN_BIT(KERNEL(id))
 
+/* "app.Queue" of "com.example.app.Queue" is Queue. */
+static struct text short_class(struct text name)
+{
+    const char *dot = name.length ? memrchr(name.bytes, '.', name.length) : NULL;
+    size_t before = dot ? (size_t)(dot + 1 - name.bytes) : 0;
+
+    return (struct text){name.bytes + before, name.length - before};
+}
+
+/* For what the thread waits at this moment, and for whom: "monitor Queue of main". */
+static void write_waits(struct cell *cell)
+{
+    const struct report_thread *thread = thread_of(cell);
+    const struct report_block *block =
+        report_blocks__find(cell->interval->now, cell->row->ended ? 0 : thread->block);
+    const char *reason = wait_part__word(cell->row->ended ? 0 : thread->wait_reason);
+    char *waits = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&waits, &length);
+
+    if (!out)
+        abort();
+    fputs(reason ? reason : "", out);
+    if (reason && block) {
+        struct text lock = short_class(block->class_name);
+
+        fprintf(out, " %.*s", (int)lock.length, lock.bytes);
+        if (block->holder_known)
+            fprintf(out, " of %.*s", (int)block->holder.length, block->holder.bytes);
+    }
+    fclose(out);
+    char *shown = text__printable_middle((struct text){waits, length}, WAITS_COLUMNS);
+    snprintf(cell->text, CELL_BYTES, "%s", shown);
+    free(shown);
+    free(waits);
+}
+
 static const struct top_column top_columns[] = {
-    {"KIND", 8, 7, 0, false, write_kind},
-    {"CPU", 7, 0, 0, false, write_share},
-    {"TIME", 7, 1, 0, false, write_cpu},
-    {"WAITING", 7, 3, 0, false, write_waiting},
-    {"CALLS/S", 7, 2, 0, false, write_calls},
-    {"MOUNTS/S", 8, 4, 0, true, write_mounts},
-    {"SWITCH/S", 8, 5, NEEDS(VOLUNTARY_SWITCHES), false, write_switches},
-    {"FAULTS/S", 8, 6, NEEDS(MINOR_FAULTS), false, write_faults},
-    {"DELAY", 7, 4, NEEDS(RUN_QUEUE_DELAY), false, write_delay},
+    {"KIND", 8, 7, 0, false, false, write_kind},
+    {"CPU", 7, 0, 0, false, false, write_share},
+    {"TIME", 7, 1, 0, false, false, write_cpu},
+    {"WAITING", 7, 3, 0, false, false, write_waiting},
+    {"CALLS/S", 7, 2, 0, false, false, write_calls},
+    {"MOUNTS/S", 8, 4, 0, true, false, write_mounts},
+    {"SWITCH/S", 8, 5, NEEDS(VOLUNTARY_SWITCHES), false, false, write_switches},
+    {"FAULTS/S", 8, 6, NEEDS(MINOR_FAULTS), false, false, write_faults},
+    {"DELAY", 7, 4, NEEDS(RUN_QUEUE_DELAY), false, false, write_delay},
+    {"WAITS FOR", WAITS_COLUMNS, 8, NEEDS(PARK), false, true, write_waits},
 };
 #define TOP_COLUMN_COUNT (sizeof(top_columns) / sizeof(top_columns[0]))
 _Static_assert(TOP_COLUMN_COUNT <= TOP_COLUMNS_MAX, "a layout has room for each");
@@ -305,6 +346,14 @@ static char *finish(struct line *line)
     return line->text;
 }
 
+static void put(const struct screen *screen, const struct top_column *column, const char *text)
+{
+    if (column->is_text)
+        screen__left(screen, text, column->width);
+    else
+        screen__right(screen, text, column->width);
+}
+
 char *top_line__titles(const struct top_view *view, const struct top_layout *layout)
 {
     struct line line;
@@ -316,8 +365,7 @@ char *top_line__titles(const struct top_view *view, const struct top_layout *lay
     screen__left(&line.screen, title, layout->name_columns);
     for (size_t i = 0; i < layout->count; i++) {
         fputc(' ', line.screen.out);
-        screen__right(&line.screen, top_columns[layout->column[i]].title,
-                      top_columns[layout->column[i]].width);
+        put(&line.screen, &top_columns[layout->column[i]], top_columns[layout->column[i]].title);
     }
     return finish(&line);
 }
@@ -337,7 +385,7 @@ char *top_line__row(const struct top_view *view, const struct top_layout *layout
 
         column->write(&cell);
         fputc(' ', line.screen.out);
-        screen__right(&line.screen, cell.text, column->width);
+        put(&line.screen, column, cell.text);
     }
     return finish(&line);
 }
