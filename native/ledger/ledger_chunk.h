@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC          "TREADLE\n"
-#define LEDGER_FORMAT_VERSION 11u
+#define LEDGER_FORMAT_VERSION 12u
 #define LEDGER_BYTE_ORDER     0x01020304u
 #define LEDGER_CELL_BYTES     64u
 #define LEDGER_CHUNK_BYTES    4096u
@@ -32,6 +32,7 @@ enum ledger_table {
     LEDGER_CLASSES,
     LEDGER_NOTES,
     LEDGER_BLOCKS,
+    LEDGER_LATENCIES,
     LEDGER_TABLES,
 };
 

@@ -132,6 +132,7 @@ uint32_t ledger_gate__record_cells(enum ledger_table table)
         [LEDGER_CLASSES] = sizeof(struct ledger_class),
         [LEDGER_NOTES] = sizeof(struct ledger_note),
         [LEDGER_BLOCKS] = sizeof(struct ledger_block),
+        [LEDGER_LATENCIES] = sizeof(struct ledger_latency),
     };
 
     return (uint32_t)(bytes[table] / LEDGER_CELL_BYTES);

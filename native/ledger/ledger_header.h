@@ -247,12 +247,15 @@ struct ledger_header {
                                                 self-test failed; 0: it passed or was not tried */
     uint64_t
         held_bytes; /* the agent's memory besides the ledger, approximately, at the last update */
-    uint64_t heard_waits;     /* waits with a reason, approximately */
-    uint64_t unheard_waits;   /* waits that the budget had no room for */
-    uint64_t identified;      /* times that a hook asked the JVM which Java thread runs */
-    uint64_t filter_since_ns; /* when include= and exclude= were set last; 0: at the beginning */
-    uint64_t lost_blocks;     /* waits for locks that are in no struct ledger_block */
-    uint64_t lost_blocks_ns;  /* their time, as far as it is known */
+    uint64_t heard_waits;      /* waits with a reason, approximately */
+    uint64_t unheard_waits;    /* waits that the budget had no room for */
+    uint64_t identified;       /* times that a hook asked the JVM which Java thread runs */
+    uint64_t filter_since_ns;  /* when include= and exclude= were set last; 0: at the beginning */
+    uint64_t lost_blocks;      /* waits for locks that are in no struct ledger_block */
+    uint64_t lost_blocks_ns;   /* their time, as far as it is known */
+    uint64_t latency_records;  /* handed out, or refused for want of room */
+    uint64_t unmeasured_calls; /* of methods of latency=: in no histogram, since there was no room
+                                  or their exit was not seen */
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");

@@ -25,6 +25,7 @@ enum ledger_method_flag {
      * the function's image, or "[jvm]" for code that the JVM generated, or "[kernel]". name is the
      * symbol as in the image (mangled), or none if the agent found none; there is no signature. */
     METHOD_SYMBOL = 1u << 3,
+    METHOD_LATENCY = 1u << 4, /* latency= names it: its calls are measured one by one */
 };
 
 struct ledger_method {
@@ -43,7 +44,7 @@ struct ledger_method {
     uint64_t address; /* of a symbol: its first byte, in the image's own address space; for "[jvm]"
                          the address in memory */
     uint32_t size;    /* of a symbol, bytes; 0: not known */
-    uint32_t reserved;
+    ledger_ref latency; /* private to writers: its struct ledger_latency of elapsed time, or none */
 };
 
 /* A native image (executable or library) in which samples were taken. */

@@ -99,8 +99,8 @@ struct ledger_node {
     };
     ledger_ref sampled;      /* the first sampled child of an exact node, a root or a gap */
     ledger_ref side;         /* metrics that are not zero, or none */
-    uint32_t kind_and_level; /* level on its path << 28 | enum ledger_node_kind << 24 | recursion
-                                level, or NODE_SELF */
+    uint32_t kind_and_level; /* level on its path << 28 | enum ledger_node_kind << 24 | NODE_TIMED |
+                                recursion level, or NODE_SELF */
     union {
         uint64_t calls;
         uint64_t cpu_samples; /* CPU samples with this sampled frame on top */
@@ -122,7 +122,8 @@ struct ledger_node {
  * determines and its first bits store, and for deeper levels. Its recursion level is then the
  * highest level of these frames.
  */
-#define NODE_LEVEL_MAX       0xffffffu
+#define NODE_LEVEL_MAX       0x7fffffu
+#define NODE_TIMED           0x800000u /* of a METHOD_LATENCY: its calls do not take the fast path */
 #define NODE_PATH_LEVEL_MAX  0xfu
 #define NODE_PATH_SHIFT      28u
 #define LEDGER_RECURSION_MAX (NODE_PATH_LEVEL_MAX + 1)

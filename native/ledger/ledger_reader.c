@@ -248,6 +248,12 @@ const struct ledger_block *ledger_reader__block(const struct ledger_reader *read
     return record(reader, ref, LEDGER_BLOCKS);
 }
 
+const struct ledger_latency *ledger_reader__latency(const struct ledger_reader *reader,
+                                                    ledger_ref ref)
+{
+    return record(reader, ref, LEDGER_LATENCIES);
+}
+
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref)
 {

@@ -59,6 +59,8 @@ const struct ledger_hooking *ledger_reader__hooking(const struct ledger_reader *
 const struct ledger_class *ledger_reader__class(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_tally *ledger_reader__tally(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_block *ledger_reader__block(const struct ledger_reader *reader, ledger_ref ref);
+const struct ledger_latency *ledger_reader__latency(const struct ledger_reader *reader,
+                                                    ledger_ref ref);
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref);
 

@@ -35,6 +35,15 @@ struct ledger_returns {
     uint32_t above;   /* unfolded frames above the newest folded frame */
 };
 
+/* Private to the tree's writer: the calls of methods of latency= that are under way; see
+ * native/thread/open_calls.h. */
+struct ledger_open_calls {
+    ledger_ref top;  /* the note with the newest call; none: no call is under way */
+    uint32_t used;   /* calls in the top note */
+    uint64_t cpu_ns; /* the thread's CPU time so far, from any beginning; while it runs, less that
+                        of its kernel thread */
+};
+
 /* A move: a node that is being folded into another node. While `from` is set, this record holds
  * what `to` had before the move; the true numbers of `to` are these plus those of `from`. If `to`
  * is a NODE_FOLDED, the node itself is being linked below it. */
@@ -133,7 +142,9 @@ struct ledger_thread {
     uint64_t unplaced_calls;  /* calls that found no room for a node of their context */
     uint64_t blocked_ns; /* when the wait began that `block` has; see native/thread/lock_blocks.h */
     ledger_ref block;    /* of the wait for a lock that is under way, or none */
-    uint32_t reserved_blocks[13];
+    uint32_t reserved_blocks[1];
+    struct ledger_open_calls open_calls; /* while the thread is unmounted */
+    uint64_t reserved_end[4];
 };
 
 /* What the ledger knows of a kernel thread. A reader can work out what is not charged yet: the

@@ -329,6 +329,14 @@ static void cut_block(struct cutter *cutter, ledger_ref ref)
         block->key = 0;
 }
 
+static void cut_latency(struct cutter *cutter, ledger_ref ref)
+{
+    struct ledger_latency *latency = ledger__at(cutter->copy, ref);
+
+    if (latency->method && !is_method(cutter, latency->method))
+        latency->method = 0;
+}
+
 /* In this order, because records of later tables have no meaning without a record of earlier ones.
  */
 static void cut_tables(struct cutter *cutter)
@@ -337,9 +345,11 @@ static void cut_tables(struct cutter *cutter)
         enum ledger_table table;
         void (*cut)(struct cutter *cutter, ledger_ref ref);
     } tables[] = {
-        {LEDGER_IMAGES, cut_image},  {LEDGER_METHODS, cut_method},   {LEDGER_CODE, cut_code},
-        {LEDGER_PLACES, cut_place},  {LEDGER_HOOKINGS, cut_hooking}, {LEDGER_TALLIES, cut_tally},
-        {LEDGER_CLASSES, cut_class}, {LEDGER_BLOCKS, cut_block},
+        {LEDGER_IMAGES, cut_image},      {LEDGER_METHODS, cut_method},
+        {LEDGER_CODE, cut_code},         {LEDGER_PLACES, cut_place},
+        {LEDGER_HOOKINGS, cut_hooking},  {LEDGER_TALLIES, cut_tally},
+        {LEDGER_CLASSES, cut_class},     {LEDGER_BLOCKS, cut_block},
+        {LEDGER_LATENCIES, cut_latency},
     };
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {

@@ -43,6 +43,7 @@ static void set_up(struct kernel_thread *kernel_thread, const struct kernel_thre
     kernel_thread->joined = EPOCH_STOPPED;
     kernel_thread->placed = EPOCH_STOPPED;
     kernel_thread->mend.ready = false;
+    kernel_thread->open_calls = (struct ledger_open_calls){0};
     kernel_thread->held = false;
     kernel_thread->placing = false;
     kernel_thread->joining = false;
@@ -115,6 +116,7 @@ static void make_current(struct kernel_thread *kernel_thread, ledger_ref ref, le
 {
     struct ledger_kernel_thread *record = kernel_thread->record;
 
+    open_calls__clear(&kernel_thread->tree.pool, &kernel_thread->open_calls);
     kernel_thread->thread = ledger__at(kernel_thread->setup->ledger, ref);
     kernel_thread->tree.thread = kernel_thread->thread;
     kernel_thread->tree.admits_all = kernel_thread->setup->admits_all;
@@ -148,6 +150,7 @@ void kernel_thread__switch_to(struct kernel_thread *kernel_thread,
     bool is_of_epoch = epoch == EPOCH_STOPPED || token__is_of_epoch(position->token, epoch);
     struct call_tree *tree = &kernel_thread->tree;
 
+    open_calls__clear(&tree->pool, &kernel_thread->open_calls);
     kernel_thread->thread = position->thread;
     tree->thread = position->thread;
     call_tree__go_to(tree, is_of_epoch ? position->node : position->thread->root,
@@ -156,10 +159,14 @@ void kernel_thread__switch_to(struct kernel_thread *kernel_thread,
         tree->token = position->token;
         tree->floor = position->floor;
         call_tree__resume_returns(tree, &position->returns);
+        open_calls__resume(kernel_thread, &position->open_calls);
     } else {
         struct ledger_returns over = position->returns;
 
+        struct ledger_open_calls calls = position->open_calls;
+
         return_stack__clear(&tree->pool, &over);
+        open_calls__clear(&tree->pool, &calls);
         call_tree__begin_epoch(tree, epoch);
         tree->lost_depth |= CALL_TREE_UNSEEN;
     }
@@ -264,6 +271,7 @@ static void end_java(struct kernel_thread *kernel_thread)
         return;
     kernel_thread->idle = true;
     kernel_thread->epoch = EPOCH_NONE;
+    open_calls__clear(&kernel_thread->tree.pool, &kernel_thread->open_calls);
     thread->end_ns = ledger_kernel_thread__last_ns(kernel_thread->record);
     wait_bracket__forget(thread);
     __atomic_store_n(&thread->flags, thread->flags | THREAD_TERMINATED, __ATOMIC_RELEASE);

@@ -19,6 +19,7 @@
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_time.h"
 #include "native/metrics/metric_reader.h"
+#include "native/thread/open_calls.h"
 #include "native/thread/stopped_time.h"
 #include "native/thread/thread_fold.h"
 #include "native/thread/timed_hooks.h"
@@ -48,6 +49,7 @@ struct kernel_thread_setup {
     uint64_t metrics_totals;  /* bits: known per thread, read when the thread ends */
     bool reuse_new;           /* reuse=new */
     bool admits_all;          /* see struct call_tree */
+    bool has_latencies;       /* some methods have METHOD_LATENCY */
     bool names_exits; /* every exit has an event that names its method, so frames need no tokens */
     uint32_t counted_keys; /* the pushes of this many keys, from 0 on, are counted; 0: none */
     call_tree_resolve resolve;
@@ -67,8 +69,9 @@ struct java_position {
     uint64_t token;
     uint64_t lost_depth;
     uint64_t floor;
-    struct ledger_returns returns; /* owned by this position if there is a thread */
-    bool unsure;                   /* see struct call_tree */
+    struct ledger_returns returns;       /* owned by this position if there is a thread */
+    struct ledger_open_calls open_calls; /* ditto */
+    bool unsure;                         /* see struct call_tree */
 };
 
 #define FLOOR_CALLERS 8u
@@ -130,6 +133,7 @@ struct kernel_thread {
     uint64_t metrics_on_interval;        /* bits: also read without a switch, at intervals */
     struct metric_reader reader;
     struct call_tree tree;
+    struct ledger_open_calls open_calls; /* of the running Java thread */
     struct floor_look look;
     struct position_mend mend;
     uint8_t
@@ -387,6 +391,8 @@ static inline void kernel_thread__enter(struct kernel_thread *kernel_thread, uin
     if (__builtin_expect(kernel_thread->tree.hand.has_worked, 0))
         kernel_thread__charge_pruning(kernel_thread);
     kernel_thread__publish(kernel_thread);
+    if (__builtin_expect(kernel_thread->setup->has_latencies, 0))
+        open_calls__enter(kernel_thread, key, kernel_thread->tree.token);
 }
 
 static inline void kernel_thread__leave(struct kernel_thread *kernel_thread, uint64_t key)
@@ -396,6 +402,8 @@ static inline void kernel_thread__leave(struct kernel_thread *kernel_thread, uin
     kernel_thread__charge(kernel_thread);
     if (__builtin_expect(call_tree__is_unseen(&kernel_thread->tree), 0))
         kernel_thread__stand_on_nothing(kernel_thread);
+    if (__builtin_expect(kernel_thread->open_calls.top != 0, 0))
+        open_calls__leave_method(kernel_thread, key);
     call_tree__leave(&kernel_thread->tree, key);
     kernel_thread__publish(kernel_thread);
 }
@@ -447,7 +455,8 @@ static inline bool kernel_thread__push_fast(struct kernel_thread *kernel_thread,
         return false;
     ref = node->last_hit;
     child = call_tree__node(tree, ref);
-    if (__builtin_expect(child->key != key, 0))
+    if (__builtin_expect(child->key != key, 0) ||
+        __builtin_expect(child->kind_and_level & NODE_TIMED, 0))
         return false;
     *token = tree->token;
     tree->current = child;
@@ -475,7 +484,8 @@ static inline bool kernel_thread__pop_fast(struct kernel_thread *kernel_thread, 
     uint64_t now_ns;
     ledger_ref ref;
 
-    if (__builtin_expect(tree->lost_depth != 0, 0))
+    if (__builtin_expect(tree->lost_depth != 0, 0) ||
+        __builtin_expect(node->kind_and_level & NODE_TIMED, 0))
         return false;
     now_ns = kernel_thread__fast_now_ns(kernel_thread);
     if (__builtin_expect(now_ns == 0, 0) || __builtin_expect(token + 1 != tree->token, 0))

@@ -25,6 +25,8 @@ static void leave_mounted(struct kernel_thread *kernel_thread)
     kernel_thread->carrier.thread = NULL;
     kernel_thread->tree.thread = kernel_thread->thread;
     return_stack__clear(&kernel_thread->tree.pool, &kernel_thread->carrier.returns);
+    open_calls__clear(&kernel_thread->tree.pool, &kernel_thread->open_calls);
+    open_calls__clear(&kernel_thread->tree.pool, &kernel_thread->carrier.open_calls);
     __atomic_store_n(&kernel_thread->record->thread,
                      ledger__ref(kernel_thread->setup->ledger, kernel_thread->thread),
                      __ATOMIC_RELEASE);

@@ -18,6 +18,8 @@ bool kernel_thread__push_folded(struct kernel_thread *kernel_thread, uint64_t ke
     if (tree->hand.has_worked)
         kernel_thread__charge_pruning(kernel_thread);
     kernel_thread__publish(kernel_thread);
+    if (kernel_thread->setup->has_latencies)
+        open_calls__enter(kernel_thread, key, *token);
     timed_hooks__end(&kernel_thread->times.slow, began);
     return true;
 }
@@ -34,6 +36,8 @@ bool kernel_thread__pop_folded(struct kernel_thread *kernel_thread, uint64_t tok
         return false;
     began = timed_hooks__begin(&kernel_thread->times.slow);
     kernel_thread__charge_cpu(kernel_thread->record, tree->current, now_ns);
+    if (kernel_thread->open_calls.top)
+        open_calls__leave(kernel_thread, token);
     call_tree__go_back(tree);
     tree->token = token;
     kernel_thread__publish(kernel_thread);
@@ -55,6 +59,8 @@ uint64_t kernel_thread__push_slowly(struct kernel_thread *kernel_thread, uint64_
     if (kernel_thread->tree.hand.has_worked)
         kernel_thread__charge_pruning(kernel_thread);
     kernel_thread__publish(kernel_thread);
+    if (kernel_thread->setup->has_latencies)
+        open_calls__enter(kernel_thread, key, token);
     timed_hooks__end(&kernel_thread->times.slow, began);
     return token;
 }
@@ -69,6 +75,8 @@ void kernel_thread__pop_slowly(struct kernel_thread *kernel_thread, uint64_t tok
     kernel_thread__charge(kernel_thread);
     if (call_tree__is_unseen(&kernel_thread->tree))
         kernel_thread__stand_on_nothing(kernel_thread);
+    if (kernel_thread->open_calls.top)
+        open_calls__leave(kernel_thread, token);
     call_tree__pop(&kernel_thread->tree, token);
     kernel_thread__publish(kernel_thread);
     timed_hooks__end(&kernel_thread->times.slow, began);

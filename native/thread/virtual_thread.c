@@ -24,6 +24,7 @@ static struct java_position take_position(struct kernel_thread *carrier)
     };
 
     position.returns = call_tree__yield_returns(&carrier->tree);
+    position.open_calls = open_calls__yield(carrier);
     return position;
 }
 
@@ -151,6 +152,8 @@ static void place(struct kernel_thread *carrier, uint32_t epoch, ledger_ref ref,
         charge_parked_until_stop(carrier, thread);
         thread->unmounted_ns = 0;
         return_stack__clear(&carrier->tree.pool, &thread->returns);
+        open_calls__clear(&carrier->tree.pool, &thread->open_calls);
+        open_calls__clear(&carrier->tree.pool, &carrier->open_calls);
         note_tid(thread, carrier->record->tid);
         carrier->carrier.thread = carrier->thread;
         carrier->record->carries = 1;
@@ -158,8 +161,10 @@ static void place(struct kernel_thread *carrier, uint32_t epoch, ledger_ref ref,
         carrier->tree.thread = thread;
     }
     wait_bracket__forget(thread);
-    if (stays)
+    if (stays) {
         return_stack__clear(&carrier->tree.pool, &carrier->carrier.returns);
+        open_calls__clear(&carrier->tree.pool, &carrier->carrier.open_calls);
+    }
     carrier->carrier = (struct java_position){.thread = carrier->carrier.thread,
                                               .node = carrier->carrier.thread->root,
                                               .token = (uint64_t)epoch << 32,
@@ -238,11 +243,13 @@ bool virtual_thread__mount(struct kernel_thread *carrier, ledger_ref ref)
                                       .lost_depth = thread->lost_depth,
                                       .floor = thread->floor,
                                       .returns = thread->returns,
+                                      .open_calls = thread->open_calls,
                                       .unsure = thread->unsure};
     thread->unmounted_ns = 0;
     thread->mounts++;
     note_tid(thread, carrier->record->tid);
     thread->returns = (struct ledger_returns){0};
+    thread->open_calls = (struct ledger_open_calls){0};
     carrier->carrier = take_position(carrier);
     carrier->record->carries = 1;
     kernel_thread__switch_to(carrier, &position);
@@ -268,6 +275,7 @@ void virtual_thread__unmount(struct kernel_thread *carrier)
     thread->lost_depth = position.lost_depth;
     thread->floor = position.floor;
     thread->returns = position.returns;
+    thread->open_calls = position.open_calls;
     thread->unsure = position.unsure;
     thread->unprofiled_wall_ns = unprofiled_wall_ns(carrier);
     thread->unmounted_ns = ledger_kernel_thread__last_ns(carrier->record);
@@ -285,6 +293,7 @@ bool virtual_thread__end(struct kernel_thread *carrier, ledger_ref ref)
     if (carrier->thread == thread)
         virtual_thread__unmount(carrier);
     return_stack__clear(&carrier->tree.pool, &thread->returns);
+    open_calls__clear(&carrier->tree.pool, &thread->open_calls);
     thread->end_ns = ledger_kernel_thread__last_ns(carrier->record);
     thread->unmounted_ns = 0;
     wait_bracket__forget(thread);

@@ -179,6 +179,13 @@ static uint32_t levels_of(const struct call_tree *tree, ledger_ref parent, uint6
     return on_path << NODE_PATH_SHIFT | (level < NODE_LEVEL_MAX ? level : NODE_LEVEL_MAX);
 }
 
+static uint32_t timed_bit(const struct call_tree *tree, ledger_ref method)
+{
+    const struct ledger_method *record = ledger__at(tree->ledger, method);
+
+    return record->flags & METHOD_LATENCY ? NODE_TIMED : 0;
+}
+
 static ledger_ref add_method_node(struct call_tree *tree, ledger_ref parent, ledger_ref method,
                                   uint64_t key)
 {
@@ -191,7 +198,8 @@ static ledger_ref add_method_node(struct call_tree *tree, ledger_ref parent, led
     node->key = key;
     node->method = method;
     node->parent = parent;
-    node->kind_and_level = (uint32_t)NODE_EXACT << 24 | levels_of(tree, parent, key);
+    node->kind_and_level =
+        (uint32_t)NODE_EXACT << 24 | timed_bit(tree, method) | levels_of(tree, parent, key);
     link_child(call_tree__node(tree, parent), node, ref);
     child_index__add(&tree->pool, parent, ref);
     return ref;

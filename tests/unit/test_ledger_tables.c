@@ -20,6 +20,7 @@ static const struct {
     {LEDGER_PLACES, 1},
     {LEDGER_TALLIES, 1},
     {LEDGER_BLOCKS, sizeof(struct ledger_block) / 64},
+    {LEDGER_LATENCIES, sizeof(struct ledger_latency) / 64},
 };
 
 #define TABLES      (sizeof tables / sizeof tables[0])
