@@ -195,6 +195,7 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     agent->setup.unprofiled = &agent->unprofiled;
     agent->setup.reuse_new = agent->options.reuse_new;
     agent->setup.admits_all = agent->options.events == LEDGER_EVENTS_INSTRUMENT;
+    agent->setup.has_latencies = agent->options.latency != NULL;
     agent->setup.names_exits = agent->options.events == LEDGER_EVENTS_JVMTI;
     generated_names__init(&agent->generated);
     if (agent->options.events == LEDGER_EVENTS_INSTRUMENT) {

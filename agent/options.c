@@ -126,6 +126,14 @@ static int read_exclude(struct agent_options *options, const char *value, struct
     return read_globs(&options->filter.exclude, value, refusal);
 }
 
+static int read_latency(struct agent_options *options, const char *value, struct refusal *refusal)
+{
+    int error = read_globs(&options->latency, value, refusal);
+
+    options->filter.latency = options->latency;
+    return error;
+}
+
 static int read_events(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {
@@ -411,6 +419,7 @@ static const struct {
     {"unwind", read_unwind},     {"overhead", read_overhead},
     {"plan", read_plan},         {"recursion", read_recursion},
     {"orphans", read_orphans},   {"waits", read_waits},
+    {"latency", read_latency},
 };
 
 static const struct {
@@ -619,6 +628,7 @@ void agent_options__free(struct agent_options *options)
     free(options->file);
     free(options->live_dir);
     method_filter__release(&options->filter);
+    glob_list__delete(options->latency);
     free(options->answer);
     free(options->plan);
     memset(options, 0, sizeof(*options));

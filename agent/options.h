@@ -29,6 +29,7 @@ struct agent_options {
     char *file;     /* pattern of snapshots' paths; see snapshot__path */
     char *live_dir; /* folder of the live ledger; NULL: a memory file system */
     struct method_filter filter;
+    struct glob_list *latency; /* methods whose calls are measured; NULL: none */
     enum ledger_event_mode events;
     uint64_t metrics; /* bits asked for, to be charged to call paths */
     enum ledger_sample_mode sample;

@@ -46,6 +46,7 @@ void class_hooks__set_filter(struct class_hooks *hooks, struct method_filter *fi
 {
     struct method_filter before = *hooks->filter;
 
+    filter->latency = before.latency;
     pthread_rwlock_wrlock(&hooks->filter_lock);
     left_out_methods__end_filter(&hooks->left_out, &hooks->methods, hooks->quotas, &before,
                                  hooks->ledger, ledger_time__now_ns(hooks->time));
@@ -133,18 +134,30 @@ static char *dotted_name(struct class_text name)
     return dotted;
 }
 
+static bool is_measured(const struct class_look *look, const struct class_method *method)
+{
+    const struct method_filter *filter = look->hooks->filter;
+    char *name =
+        filter->latency ? strndup((const char *)method->name.bytes, method->name.length) : NULL;
+    bool measured = name && method_filter__measures(filter, look->dotted, name);
+
+    free(name);
+    return measured;
+}
+
 /* CHOICE_HOOKED, or which part of the filter leaves the method out. */
 static enum ledger_choice filter_choice(const struct class_look *look,
                                         const struct class_method *method)
 {
     const struct method_filter *filter = look->hooks->filter;
-    const struct method_filter included = {.include = filter->include};
+    const struct method_filter included = {.include = filter->include, .latency = filter->latency};
+    bool measured = is_measured(look, method);
     enum ledger_choice choice = CHOICE_HOOKED;
     char *name;
 
-    if (!filter->include && look->is_jdk)
+    if (!filter->include && look->is_jdk && !measured)
         return CHOICE_JDK;
-    if (!filter->include && class_method__is_trivial(method))
+    if (!filter->include && !measured && class_method__is_trivial(method))
         return CHOICE_TRIVIAL;
     if (!filter->include && !filter->exclude)
         return CHOICE_HOOKED;
@@ -156,12 +169,13 @@ static enum ledger_choice filter_choice(const struct class_look *look,
     return choice;
 }
 
-/* Names that include= has in full. */
+/* Names that include= has in full, and all methods of latency=. */
 static bool is_named(const struct class_look *look, const struct class_method *method)
 {
     const struct method_filter *filter = look->hooks->filter;
-    char *name =
-        filter->include ? strndup((const char *)method->name.bytes, method->name.length) : NULL;
+    char *name = filter->include || filter->latency
+                     ? strndup((const char *)method->name.bytes, method->name.length)
+                     : NULL;
     bool named = name && method_filter__names(filter, look->dotted, name);
 
     free(name);
@@ -346,6 +360,17 @@ static bool is_of_virtual_threads(struct class_hooks *hooks, jobject loader, con
            (strcmp(name, SOCKET_POLLER_CLASS) == 0 && hooks->hears_waits);
 }
 
+/* True if latency= may name some of its methods. */
+static bool may_be_measured(const struct class_hooks *hooks, const char *name)
+{
+    struct class_text text = {(const uint8_t *)name, name ? (uint32_t)strlen(name) : 0};
+    char *dotted = hooks->filter->latency ? dotted_name(text) : NULL;
+    bool may = dotted && method_filter__measures_some(hooks->filter, dotted);
+
+    free(dotted);
+    return may;
+}
+
 static bool is_wanted_class(struct class_hooks *hooks, JNIEnv *jni, jobject loader,
                             const char *name)
 {
@@ -354,7 +379,8 @@ static bool is_wanted_class(struct class_hooks *hooks, JNIEnv *jni, jobject load
     if (is_of_virtual_threads(hooks, loader, name))
         return true;
     if (!hooks->everywhere ||
-        (!hooks->filter->include && class_hooks__is_jdk_loader(hooks, jni, loader)))
+        (!hooks->filter->include && class_hooks__is_jdk_loader(hooks, jni, loader) &&
+         !may_be_measured(hooks, name)))
         return false;
     if (!name)
         return true;
@@ -439,6 +465,7 @@ ledger_ref class_hooks__resolve(void *context, uint64_t key)
     const struct numbered_method *method = method_numbers__get(&hooks->methods, (uint32_t)key);
     struct ledger_method_names names;
     char class_name[1024];
+    bool measured;
     ledger_ref ref;
 
     if (!method)
@@ -450,7 +477,8 @@ ledger_ref class_hooks__resolve(void *context, uint64_t key)
                                          .name = method->name,
                                          .signature = method->descriptor,
                                          .source = numbered_class__source(method->class)};
-    ref = ledger__add_method(hooks->ledger, key, &names, 0);
+    measured = method_filter__measures(hooks->filter, class_name, method->name);
+    ref = ledger__add_method(hooks->ledger, key, &names, measured ? METHOD_LATENCY : 0);
     left_out_methods__tell(&hooks->left_out, hooks->ledger, (uint32_t)key, ref);
     return ref;
 }

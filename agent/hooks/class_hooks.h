@@ -6,7 +6,8 @@
  * bytes.
  *
  * include= and exclude= choose the methods. Without include= the default set applies: no class of
- * the boot and platform loaders (the JDK's own), no trivial accessor. Not for hooks.
+ * the boot and platform loaders (the JDK's own), no trivial accessor. A method of latency= has
+ * hooks in any case, unless exclude= names it. Not for hooks.
  */
 #ifndef TREADLE_CLASS_HOOKS_H
 #define TREADLE_CLASS_HOOKS_H

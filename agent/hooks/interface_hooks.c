@@ -70,13 +70,15 @@ bool interface_hooks__admits(const struct method_filter *filter,
     char *class_name;
     bool admitted;
 
-    if (!filter->include && numbered_class__is(method->class, CLASS_OF_JDK))
+    if (!filter->include && !filter->latency && numbered_class__is(method->class, CLASS_OF_JDK))
         return false;
     class_name = strdup(numbered_class__name(method->class));
     if (!class_name)
         return false;
     class_name__to_dots(class_name, strlen(class_name));
-    admitted = method_filter__admits(filter, class_name, method->name);
+    admitted = method_filter__admits(filter, class_name, method->name) &&
+               (filter->include || !numbered_class__is(method->class, CLASS_OF_JDK) ||
+                method_filter__measures(filter, class_name, method->name));
     free(class_name);
     return admitted;
 }

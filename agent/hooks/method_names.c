@@ -18,6 +18,16 @@ static const char *dotted(char *signature)
     return signature + 1;
 }
 
+static uint32_t filter_flags(const struct method_names *names, const char *class_name,
+                             const char *name)
+{
+    if (strcmp(class_name, "java.lang.TreadleHooks") == 0 ||
+        (!virtual_threads__is_pinning(class_name, name) &&
+         !method_filter__admits(names->filter, class_name, name)))
+        return METHOD_EXCLUDED;
+    return method_filter__measures(names->filter, class_name, name) ? METHOD_LATENCY : 0;
+}
+
 static ledger_ref add(const struct method_names *names, jmethodID method, const char *class_name,
                       const char *name, const char *signature, const char *source)
 {
@@ -30,10 +40,7 @@ static ledger_ref add(const struct method_names *names, jmethodID method, const 
     (*names->jvmti)->IsMethodNative(names->jvmti, method, &is_native);
     if (is_native)
         flags |= METHOD_NATIVE;
-    if (strcmp(class_name, "java.lang.TreadleHooks") == 0 ||
-        (!virtual_threads__is_pinning(class_name, name) &&
-         !method_filter__admits(names->filter, class_name, name)))
-        flags |= METHOD_EXCLUDED;
+    flags |= filter_flags(names, class_name, name);
     ref = ledger__add_method(names->ledger, (uint64_t)(uintptr_t)method, &texts, flags);
     return flags & METHOD_EXCLUDED ? CONTEXT_EXCLUDED : ref;
 }

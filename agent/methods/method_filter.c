@@ -36,6 +36,11 @@ void method_filter__release(struct method_filter *filter)
     memset(filter, 0, sizeof(*filter));
 }
 
+static bool has(const struct glob_list *list, const struct full_name *name)
+{
+    return list && glob_list__matches(list, name->text, name->length, NULL);
+}
+
 bool method_filter__admits(const struct method_filter *filter, const char *class_name,
                            const char *method_name)
 {
@@ -43,12 +48,24 @@ bool method_filter__admits(const struct method_filter *filter, const char *class
     bool admits;
 
     full_name__make(&name, class_name, method_name);
-    admits =
-        name.text &&
-        (!filter->include || glob_list__matches(filter->include, name.text, name.length, NULL)) &&
-        (!filter->exclude || !glob_list__matches(filter->exclude, name.text, name.length, NULL));
+    admits = name.text && !has(filter->exclude, &name) &&
+             (!filter->include || has(filter->include, &name) || has(filter->latency, &name));
     full_name__release(&name);
     return admits;
+}
+
+bool method_filter__measures(const struct method_filter *filter, const char *class_name,
+                             const char *method_name)
+{
+    struct full_name name;
+    bool measures;
+
+    if (!filter->latency)
+        return false;
+    full_name__make(&name, class_name, method_name);
+    measures = name.text && has(filter->latency, &name);
+    full_name__release(&name);
+    return measures;
 }
 
 bool method_filter__names(const struct method_filter *filter, const char *class_name,
@@ -57,12 +74,32 @@ bool method_filter__names(const struct method_filter *filter, const char *class_
     struct full_name name;
     bool names;
 
-    if (!filter->include)
+    if (!filter->include && !filter->latency)
         return false;
     full_name__make(&name, class_name, method_name);
-    names = name.text && glob_list__names(filter->include, name.text, name.length);
+    names = name.text &&
+            (has(filter->latency, &name) ||
+             (filter->include && glob_list__names(filter->include, name.text, name.length)));
     full_name__release(&name);
     return names;
+}
+
+static bool reaches_into(const struct glob_list *list, const struct full_name *scope)
+{
+    return list && glob_list__reaches_into(list, scope->text, scope->length);
+}
+
+bool method_filter__measures_some(const struct method_filter *filter, const char *class_name)
+{
+    struct full_name scope;
+    bool some;
+
+    if (!filter->latency)
+        return false;
+    full_name__make(&scope, class_name, "");
+    some = scope.text && reaches_into(filter->latency, &scope);
+    full_name__release(&scope);
+    return some;
 }
 
 bool method_filter__admits_some(const struct method_filter *filter, const char *class_name)
@@ -71,10 +108,10 @@ bool method_filter__admits_some(const struct method_filter *filter, const char *
     bool some;
 
     full_name__make(&scope, class_name, "");
-    some =
-        scope.text &&
-        (!filter->include || glob_list__reaches_into(filter->include, scope.text, scope.length)) &&
-        (!filter->exclude || !glob_list__takes_whole(filter->exclude, scope.text, scope.length));
+    some = scope.text &&
+           (!filter->include || reaches_into(filter->include, &scope) ||
+            reaches_into(filter->latency, &scope)) &&
+           (!filter->exclude || !glob_list__takes_whole(filter->exclude, scope.text, scope.length));
     full_name__release(&scope);
     return some;
 }

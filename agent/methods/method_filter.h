@@ -1,14 +1,16 @@
 /* Which methods have nodes: include= and exclude=, lists of globs over `pkg.Class.method`. Without
- * include= every method is included; exclude= then leaves methods out. Any thread; not in hooks. */
+ * include= every method is included; exclude= then leaves methods out. Methods of latency= are
+ * included, too. Any thread; not in hooks. */
 #ifndef TREADLE_METHOD_FILTER_H
 #define TREADLE_METHOD_FILTER_H
 
 #include "agent/methods/glob_list.h"
 
-/* Owns its lists. All zero: every method. */
+/* Owns include and exclude. All zero: every method. */
 struct method_filter {
     struct glob_list *include; /* NULL: none was given */
     struct glob_list *exclude;
+    const struct glob_list *latency; /* methods whose calls are measured; NULL: none */
 };
 
 void method_filter__release(struct method_filter *filter);
@@ -18,7 +20,14 @@ void method_filter__release(struct method_filter *filter);
 bool method_filter__admits(const struct method_filter *filter, const char *class_name,
                            const char *method_name);
 
-/* True if include= names the method, or all of its class. */
+/* True if latency= has the method. */
+bool method_filter__measures(const struct method_filter *filter, const char *class_name,
+                             const char *method_name);
+
+/* True if latency= may have a method of the class. */
+bool method_filter__measures_some(const struct method_filter *filter, const char *class_name);
+
+/* True if include= names the method, or all of its class, or latency= has it. */
 bool method_filter__names(const struct method_filter *filter, const char *class_name,
                           const char *method_name);
 
