@@ -6,6 +6,7 @@
 #include "tests/cli/folded_drawing.h"
 #include "tests/cli/forest_drawing.h"
 #include "tests/cli/large_ledger.h"
+#include "tests/cli/latency_drawing.h"
 #include "tests/cli/locks_drawing.h"
 #include "tests/cli/own_image.h"
 #include "tests/cli/plain_drawing.h"
@@ -671,6 +672,9 @@ int main(int argc, char **argv)
         draw_stops(&drawing);
     } else if (strcmp(argv[1], "locks") == 0) {
         locks__draw(&drawing);
+    } else if (strncmp(argv[1], "latency", strlen("latency")) == 0) {
+        latency__draw(&drawing, strcmp(argv[1], "latency_later") == 0,
+                      strcmp(argv[1], "latency_slow") == 0);
     } else if (strcmp(argv[1], "parked") == 0) {
         draw_parked(&drawing);
         drawing.ledger.header->pid = (int32_t)number;

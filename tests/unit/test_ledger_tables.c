@@ -25,7 +25,7 @@ static const struct {
 
 #define TABLES      (sizeof tables / sizeof tables[0])
 #define TAKEN       400
-#define TABLE_CELLS (4096 * LEDGER_CHUNK_CELLS)
+#define TABLE_CELLS (8192 * LEDGER_CHUNK_CELLS)
 
 struct taker {
     struct ledger *ledger;
@@ -116,9 +116,9 @@ static void check_takers(uint64_t max_bytes, int shared, bool all)
 static void walk_finds_what_racers_took(void **state)
 {
     (void)state;
-    check_takers(16 * MIB, 0, true);
-    check_takers(16 * MIB, 1, true);
-    check_takers(16 * MIB, 2, true);
+    check_takers(32 * MIB, 0, true);
+    check_takers(32 * MIB, 1, true);
+    check_takers(32 * MIB, 2, true);
 }
 
 static void racers_fill_a_ledger_to_its_end(void **state)

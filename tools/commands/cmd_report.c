@@ -40,8 +40,8 @@ enum option_key {
 
 static const struct argp_option options[] = {
     {"view", 'v', "VIEW", 0,
-     "threads (the default), waits, locks, blockers, spawn, tree, flat, callers, images or "
-     "procedures",
+     "threads (the default), waits, locks, blockers, latency, spawn, tree, flat, callers, images "
+     "or procedures",
      0},
     {"metric", 'm', "METRIC", 0,
      "what Base and Cum show and what is sorted by: cpu (the default, wall where the samples are "
@@ -55,7 +55,8 @@ static const struct argp_option options[] = {
     {"sort", 's', "KEY", 0,
      "threads: a metric, name, waiting, start, mounts, pinned, parked; waits: waiting (the "
      "default), a metric, name, start; locks: wait (the default), hold, count, max, class; "
-     "blockers: wait (the default), count, waiter, blocker, lock; images, procedures: samples, "
+     "blockers: wait (the default), count, waiter, blocker, lock; latency: p99 (the default), p50, "
+     "p90, p999, max, mean, jitter, count, cpu, name; images, procedures: samples, "
      "base, name; other views: cum, base, calls, name",
      0},
     {"fold", KEY_FOLD, NULL, 0,

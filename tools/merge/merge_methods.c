@@ -92,6 +92,7 @@ static void join(const struct ledger_merge *merge, const struct merge_input *inp
     method->lines = method->lines ? method->lines : like->lines;
     method->bytecode = method->bytecode ? method->bytecode : like->bytecode;
     method->image = method->image ? method->image : like->image;
+    method->flags |= like->flags & METHOD_LATENCY;
     if (!(like->flags & METHOD_EXCLUDED))
         method->flags &= ~(uint32_t)METHOD_EXCLUDED;
     known->input = input->number;
@@ -112,6 +113,7 @@ static void copy_method(struct ledger_merge *merge, struct merge_input *input, l
     like.bytecode = merge__string(merge, input, record->bytecode, ref);
     like.image = has_image ? input->to[record->image] : 0;
     like.places = 0;
+    like.latency = 0;
     like.next_in_bucket = 0;
     uint64_t hash = index_table__hash_number(like.class_name, like.name);
     hash = index_table__hash_number(hash, like.signature);

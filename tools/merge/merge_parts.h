@@ -92,6 +92,9 @@ void merge_threads__add(struct ledger_merge *merge, struct merge_input *input);
 /* Waits for locks, after methods and threads. */
 void merge_blocks__add(struct ledger_merge *merge, struct merge_input *input);
 
+/* Histograms of latency=, after methods: those of one method become one. */
+void merge_latencies__add(struct ledger_merge *merge, struct merge_input *input);
+
 /* Copies the tree below a thread's root; none if the root makes no sense. */
 ledger_ref merge_tree__copy(struct ledger_merge *merge, struct merge_input *input, ledger_ref root);
 

@@ -95,6 +95,7 @@ static void copy_thread(struct ledger_merge *merge, struct merge_input *input,
     thread->token = 0;
     thread->lost_depth = 0;
     thread->block = 0;
+    thread->open_calls = (struct ledger_open_calls){0};
     for (unsigned metric = 0; metric < LEDGER_METRIC_SLOTS; metric++)
         if (!(known >> metric & 1))
             thread->totals[metric] = 0;

@@ -62,5 +62,6 @@ void loader__load_kernel_threads(struct loader *loader);
 void loader__load_tallies(struct loader *loader);
 void loader__load_trees(struct loader *loader);
 void loader__load_blocks(struct loader *loader);
+void loader__load_latencies(struct loader *loader);
 
 #endif

@@ -179,6 +179,9 @@ struct report_loss report_loss__of(const struct ledger_header *header, unsigned 
         {header->lost_tallies, "sample",
          "samples for which `report --check` does not know all methods", "lost_tallies"},
         {header->lost_blocks, "wait", "waits for locks not recorded, nor for whom", "lost_waits"},
+        {header->unmeasured_calls, "call",
+         "calls of methods of latency= in no histogram: no room, or no exit seen",
+         "unmeasured_calls"},
     };
 
     return losses[index];

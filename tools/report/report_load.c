@@ -166,9 +166,11 @@ struct report_model *report_model__load_named(const struct ledger_reader *reader
     loader__load_trees(&loader);
     loader__load_hookings(&loader);
     loader__load_blocks(&loader);
+    loader__load_latencies(&loader);
     kernel_share__fit(model);
     open_circles(&loader);
     sum_up(model);
+    report_latencies__count_calls(model);
     report_hookings__leave_out(model, reader);
     free(loader.index_of);
     free(loader.active);

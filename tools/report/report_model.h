@@ -17,6 +17,7 @@
 #include "tools/report/report_blocks.h"
 #include "tools/report/report_columns.h"
 #include "tools/report/report_hookings.h"
+#include "tools/report/report_latencies.h"
 #include "tools/report/report_method.h"
 #include "tools/report/report_samples.h"
 #include "tools/report/symbol_names.h"
@@ -160,6 +161,8 @@ struct report_model {
     struct report_block *blocks;  /* in the ledger's order */
     uint32_t tally_count;
     uint32_t block_count;
+    struct report_latency *latencies; /* one a method, in the ledger's order */
+    uint32_t latency_count;
 
     uint64_t present_bytes;        /* of the ledger's file; and … */
     uint64_t missing_bytes;        /* of what should be there: 0, or its end is cut off */

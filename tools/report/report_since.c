@@ -354,6 +354,7 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->lost_tallies,
         &now->lost_blocks,
         &now->lost_blocks_ns,
+        &now->unmeasured_calls,
         &now->unprofiled_user_ns,
         &now->unprofiled_system_ns,
         &now->own_cost.hooks_ns,
@@ -399,6 +400,8 @@ void report_since__subtract(struct report_model *model, struct report_model *bef
     subtract_kernel_threads(model, before);
     report_hookings__subtract(model, before, subtraction.method_of);
     report_blocks__subtract(model, before);
+    report_latencies__subtract(model, before, subtraction.method_of);
+    report_latencies__count_calls(model);
     model->before_present_bytes = before->present_bytes;
     model->before_missing_bytes = before->missing_bytes;
     model->since_ns = report_model__asof_ns(before);

@@ -10,6 +10,7 @@ static const char *const thread_keys[] = {"cpu",    "name",   "waiting", "start"
 static const char *const wait_keys[] = {"waiting", "name", "start", NULL};
 static const char *const lock_keys[] = {"wait", "hold", "count", "max", "class", NULL};
 static const char *const edge_keys[] = {"wait", "count", "waiter", "blocker", "lock", NULL};
+static const char *const latency_keys[] = {LATENCY_KEYS, NULL};
 static const char *const tree_keys[] = {"cum", "base", "calls", "name", NULL};
 static const char *const flat_keys[] = {"base", "cum", "calls", "name", NULL};
 static const char *const sample_keys[] = {"samples", "base", "name", NULL};
@@ -23,6 +24,8 @@ const struct view_kind view_kinds[] = {
      view_locks__csv},
     {"blockers", edge_keys, false, true, false, false, view_blockers__text, view_blockers__json,
      view_blockers__csv},
+    {"latency", latency_keys, false, false, false, false, view_latency__text, view_latency__json,
+     view_latency__csv},
     {"spawn", tree_keys, false, true, false, false, view_spawn__text, view_spawn__json,
      view_spawn__csv},
     {"tree", tree_keys, false, false, false, true, view_tree__text, view_tree__json,
