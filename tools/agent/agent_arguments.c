@@ -22,6 +22,7 @@ enum option_key {
     KEY_PLAN,
     KEY_EXACT,
     KEY_WAITS,
+    KEY_LATENCY,
 };
 
 static const struct argp_option method_options[] = {
@@ -60,6 +61,8 @@ static const struct argp_option ledger_options[] = {
     {"plan", KEY_PLAN, "LEDGER", 0,
      "begin with what an earlier run learned about methods that are called too often", 0},
     {"waits", KEY_WAITS, "on|off", 0, "whether waits have reasons (default off)", 0},
+    {"latency", KEY_LATENCY, "GLOB;GLOB", 0,
+     "methods whose calls are measured one by one, for histograms; or @FILE", 0},
     {"metrics", KEY_METRICS, "LIST", 0, "what to charge: switches,faults,io,delay,... or all", 0},
     {"clock", KEY_CLOCK, "KIND", 0,
      "the kernel clock: rseq, perf or plain instead of what the self-test chooses", 0},
@@ -74,7 +77,8 @@ void agent_arguments__add(struct agent_options *options, struct argp_state *stat
 {
     if (agent_options__add(options, key, value) != 0)
         argp_error(state, "%s='%s' has a comma, which ends an option of the agent%s", key, value,
-                   strstr(key, "clude") ? "; separate globs with ';'" : "");
+                   strstr(key, "clude") || strcmp(key, "latency") == 0 ? "; separate globs with ';'"
+                                                                       : "");
 }
 
 static void add_globs(struct agent_options *options, struct argp_state *state, const char *key,
@@ -93,7 +97,8 @@ static void add_globs(struct agent_options *options, struct argp_state *state, c
 static void add_option(struct agent_options *options, struct argp_state *state, const char *key,
                        const char *value)
 {
-    if (value && (strcmp(key, "include") == 0 || strcmp(key, "exclude") == 0))
+    if (value &&
+        (strcmp(key, "include") == 0 || strcmp(key, "exclude") == 0 || strcmp(key, "latency") == 0))
         add_globs(options, state, key, value);
     else
         agent_arguments__add(options, state, key, value);
@@ -139,6 +144,7 @@ static error_t parse_agent_option(int key, char *argument, struct argp_state *st
         {KEY_UNWIND, "unwind"},
         {KEY_OVERHEAD, "overhead"},
         {KEY_WAITS, "waits"},
+        {KEY_LATENCY, "latency"},
     };
 
     for (size_t i = 0; i < sizeof(direct) / sizeof(direct[0]); i++) {
