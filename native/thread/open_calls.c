@@ -174,7 +174,7 @@ static ledger_ref make_record(struct ledger *ledger, ledger_ref method,
 }
 
 /* The record of elapsed time, with that of CPU time. NULL: there is no room. If another thread
- * makes the records at the same time, one pair stays empty. */
+ * makes the records at the same time, one pair is never used. */
 static struct ledger_latency *record_of(struct ledger *ledger, ledger_ref ref)
 {
     struct ledger_method *method = ledger__at(ledger, ref);
@@ -187,10 +187,12 @@ static struct ledger_latency *record_of(struct ledger *ledger, ledger_ref ref)
     if (!elapsed)
         return NULL;
     ((struct ledger_latency *)ledger__at(ledger, elapsed))->cpu = cpu;
-    if (!__atomic_compare_exchange_n(&method->latency, &none, elapsed, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE))
-        elapsed = none;
-    return ledger__at(ledger, elapsed);
+    if (__atomic_compare_exchange_n(&method->latency, &none, elapsed, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE))
+        return ledger__at(ledger, elapsed);
+    ((struct ledger_latency *)ledger__at(ledger, elapsed))->method = 0;
+    ((struct ledger_latency *)ledger__at(ledger, cpu))->method = 0;
+    return ledger__at(ledger, none);
 }
 
 static void raise_to(uint64_t *value, uint64_t to)

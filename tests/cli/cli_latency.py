@@ -86,6 +86,28 @@ HOOKED: the part of the time in which the budget had room for the method's calls
         self.assertEqual(serve["cpu"]["histogram"], [[98304, 102400, 2000]])
         self.assertEqual(look["count"], 10)
 
+    def test_diff(self):
+        """95 of 1,000 calls take 12 ms instead of 4: 0.095 apart, by chance in 218 of a million cases."""
+        self.make("latency_slow")
+        serve, look = self.json("diff", "latency.ledger", "latency_slow.ledger", "-v", "latency")["methods"]
+        self.assertEqual((serve["method"], serve["state"], serve["count"]),
+                         ("serve", "both", {"a": 1000, "b": 1000, "change": 0}))
+        self.assertEqual(serve["p50_ns"], {"a": 999424, "b": 999424, "change": 0})
+        self.assertEqual(serve["p99_ns"], {"a": 3997696, "b": 11796480, "change": 11796480 - 3997696})
+        self.assertEqual((serve["distance_ppm"], serve["chance_ppm"]), (95_000, 218))
+        self.assertEqual((serve["cpu"]["distance_ppm"], serve["cpu"]["chance_ppm"]), (0, 1_000_000))
+        self.assertEqual((look["method"], look["state"]), ("look", "gone"))
+        self.assertNotIn("distance_ppm", look)
+        text = self.treadle("diff", "latency.ledger", "latency_slow.ledger", "-v", "latency")
+        self.assertRegex(text, r"\n  P99 +4\.00 ms +11\.8 ms +\+7\.80 ms +\+195\.1 %\n")
+        self.assertRegex(text, r"\n  apart +9\.5 % +0\.02 % by chance\n")
+        self.assertRegex(text, r"\napp\.Shop\.look +gone *\n  calls +10 +0 .*\n  P50 +100 ns *\n")
+        rows = self.csv("diff", "latency.ledger", "latency_slow.ledger", "-v", "latency")
+        self.assertEqual((rows[0]["a_p99_ns"], rows[0]["b_p99_ns"], rows[0]["distance_ppm"], rows[0]["chance_ppm"],
+                          rows[0]["cpu_distance_ppm"]), ("3997696", "11796480", "95000", "218", "0"))
+        rows = self.csv("diff", "latency.ledger", "latency.ledger", "-v", "latency", "--top", "1")
+        self.assertEqual([(row["method"], row["chance_ppm"]) for row in rows], [("look", "1000000")])
+
     def test_without_histograms(self):
         self.make("plain")
         self.assertIn("(no calls: latency= names the methods whose calls are measured)\n",

@@ -194,6 +194,7 @@ static void a_stop_ends_what_is_under_way(void **state)
     call(&mine, 'L');
     kernel_thread__pop(&mine, old);
     assert_int_equal(count_of(world, 'L'), 1);
+    assert_int_equal(mine.open_calls.top, 0);
     assert_int_equal(world->ledger.header->unmeasured_calls, 0);
     kernel_thread__end(&mine);
 }

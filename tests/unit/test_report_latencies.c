@@ -1,7 +1,7 @@
 /* Histograms: the edges of their buckets, worked out on paper, and percentiles beside those of the
  * sorted values themselves. */
 #include "tests/ledger_drawing.h"
-#include "tools/report/report_model.h"
+#include "tools/report/latency_diff.h"
 
 /* cmocka.h needs the others before it. */
 /* clang-format off */
@@ -122,6 +122,31 @@ static void calls_beyond_the_last_bucket_have_the_longest(void **state)
     assert_int_equal(report_histogram__percentile_ns(&histogram, 500000), UINT64_C(900000000000));
 }
 
+/*
+ * 1000 calls of a take 100 ns; of b's 1000 calls 905 do, and the others 1000 ns: 0.095 apart. With
+ * 500 = 1000 * 1000 / 2000, lambda is (22.3607 + 0.12 + 0.11 / 22.3607) * 0.095 = 2.13613, and
+ * 2 exp(-2 lambda^2) is 217.6 millionths; the further terms are less than a millionth.
+ */
+static void distance_has_its_chance(void **state)
+{
+    (void)state;
+    static struct report_histogram a = {.count = 1000}, b = {.count = 1000};
+    a.buckets[latency__bucket(100)] = 1000;
+    b.buckets[latency__bucket(100)] = 905;
+    b.buckets[latency__bucket(1000)] = 95;
+    struct latency_distance distance = latency_distance__between(&a, &b);
+    assert_int_equal(distance.distance_ppm, 95000);
+    assert_int_equal(distance.chance_ppm, 218);
+    distance = latency_distance__between(&b, &a);
+    assert_int_equal(distance.distance_ppm, 95000);
+    distance = latency_distance__between(&a, &a);
+    assert_int_equal(distance.distance_ppm, 0);
+    assert_int_equal(distance.chance_ppm, 1000000);
+    static const struct report_histogram none;
+    distance = latency_distance__between(&a, &none);
+    assert_int_equal(distance.distance_ppm, 0);
+}
+
 /* What a hostile file may say. */
 static void sums_do_not_wrap(void **state)
 {
@@ -139,6 +164,7 @@ int main(void)
         cmocka_unit_test(percentiles_are_those_of_the_values),
         cmocka_unit_test(a_percentile_has_so_many_calls_below),
         cmocka_unit_test(calls_beyond_the_last_bucket_have_the_longest),
+        cmocka_unit_test(distance_has_its_chance),
         cmocka_unit_test(sums_do_not_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ enum option_key {
 };
 
 static const struct argp_option options[] = {
-    {"view", 'v', "VIEW", 0, "threads (the default), tree or flat", 0},
+    {"view", 'v', "VIEW", 0, "threads (the default), tree, flat or latency", 0},
     {"metric", 'm', "METRIC", 0,
      "what is compared: cpu (the default), wall, calls, or a kernel metric such as "
      "run_queue_delay",

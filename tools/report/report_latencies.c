@@ -57,8 +57,8 @@ void loader__load_latencies(struct loader *loader)
     struct report_model *model = loader->model;
     ledger_ref last = 0, ref = 0;
     uint32_t count = loader__count_records(loader, LEDGER_LATENCIES, &last);
-
     uint32_t *numbers = numbers_by_method(model);
+
     model->latencies = memory__zeroed(count, sizeof(*model->latencies));
     while ((ref = ledger_reader__next(loader->reader, LEDGER_LATENCIES, ref)) != 0) {
         const struct ledger_latency *record = ledger_reader__latency(loader->reader, ref);

@@ -15,6 +15,7 @@ const struct diff_view_kind diff_view_kinds[] = {
     {"threads", true, view_diff_threads__text, view_diff_threads__json, view_diff_threads__csv},
     {"tree", false, view_diff_tree__text, view_diff_tree__json, view_diff_tree__csv},
     {"flat", false, view_diff_flat__text, view_diff_flat__json, view_diff_flat__csv},
+    {"latency", true, view_diff_latency__text, view_diff_latency__json, view_diff_latency__csv},
 };
 const size_t diff_view_kind_count = sizeof(diff_view_kinds) / sizeof(diff_view_kinds[0]);
 

@@ -42,6 +42,9 @@ diff_form view_diff_tree__csv;
 diff_form view_diff_flat__text;
 diff_form view_diff_flat__json;
 diff_form view_diff_flat__csv;
+diff_form view_diff_latency__text;
+diff_form view_diff_latency__json;
+diff_form view_diff_latency__csv;
 
 /* "thread;frame;frame A B" a line, as difffolded.pl writes and flamegraph.pl reads it: base, whole
  * numbers in the metric's own unit. */
