@@ -22,6 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         {cmd_report, {"treadle report", "--view", "locks", "--json"}},
         {cmd_report, {"treadle report", "--view", "blockers", "--fold"}},
         {cmd_report, {"treadle report", "--view", "blockers", "--json"}},
+        {cmd_report, {"treadle report", "--view", "latency"}},
+        {cmd_report, {"treadle report", "--view", "latency", "--json"}},
         {cmd_report, {"treadle report", "--view", "flat", "--csv"}},
         {cmd_annotate, {"treadle annotate", "demo.Main.run"}},
         {cmd_list, {"treadle list", "--json"}},

@@ -197,6 +197,23 @@ static void a_block_has_only_strings_and_methods(void **state)
     assert_int_equal(family.child->block, ref[1]);
 }
 
+static void a_histogram_without_its_method_is_none(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    ledger_ref method = node_of(&family, family.b)->method;
+    const ledger_ref methods[] = {method, NOWHERE, family.b};
+    struct ledger_latency *latency[3];
+    for (int i = 0; i < 3; i++) {
+        latency[i] = ledger__at(family.ledger, take(&family, LEDGER_LATENCIES, sizeof **latency));
+        latency[i]->method = methods[i];
+    }
+    dangling_refs__cut(family.ledger);
+    assert_int_equal(latency[0]->method, method);
+    assert_int_equal(latency[1]->method, 0);
+    assert_int_equal(latency[2]->method, 0);
+}
+
 static void a_thread_without_its_root(void **state)
 {
     (void)state;
@@ -417,6 +434,7 @@ int main(void)
         cmocka_unit_test(a_method_that_is_not_filled_in),
         cmocka_unit_test(a_method_without_its_name_takes_along_what_is_nothing_without),
         cmocka_unit_test(a_block_has_only_strings_and_methods),
+        cmocka_unit_test(a_histogram_without_its_method_is_none),
         cmocka_unit_test(a_thread_without_its_root),
         cmocka_unit_test(a_thread_without_its_name),
         cmocka_unit_test(a_parent_that_is_another_thread_by_now),

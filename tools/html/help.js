@@ -4,7 +4,7 @@ import { byId, element } from "./dom.js";
 import { kinds } from "./kinds.js";
 
 const KEYS = [
-    ["1 2 3 …", "threads, flame graph, tree, methods, and locks or over time if they are there"],
+    ["1 2 3 …", "threads, flame graph, tree, methods, locks, latency, over time: those that there are"],
     ["/", "search; Enter goes to the heaviest match, Escape ends the search"],
     ["m", "choose the metric"],
     ["w", "of two ledgers: frames as wide as in A or as in B"],

@@ -7,6 +7,7 @@ import { byId, element } from "./dom.js";
 import { FlameView } from "./flame_view.js";
 import { HeatView } from "./heat_view.js";
 import { showHelp } from "./help.js";
+import { LatencyView } from "./latency_view.js";
 import { Ledger } from "./ledger.js";
 import { LocksView } from "./locks_view.js";
 import { MethodsView } from "./methods_view.js";
@@ -35,6 +36,7 @@ class App {
             tree: new (isDiff ? DiffTreeView : TreeView)(this),
             methods: new (isDiff ? DiffMethodsView : MethodsView)(this),
             locks: new LocksView(this),
+            latency: new LatencyView(this),
             heat: new HeatView(this),
         };
         this.tabs = tabsOf(this.ledger);
@@ -140,7 +142,8 @@ class App {
             button.tabIndex = chosen ? 0 : -1;
             button.hidden = !this.tabs.includes(tab);
         }
-        const hasTools = state.tab !== "threads" && state.tab !== "locks";
+        // Those views show what they show whatever is chosen.
+        const hasTools = !["threads", "locks", "latency"].includes(state.tab);
         byId("tools").hidden = !hasTools;
         this.views[state.tab].show();
         if (hasTools) this.showTools();
@@ -301,9 +304,10 @@ class App {
             tree: "tree-table",
             methods: "method-table",
             locks: "lock-table",
+            latency: "latency-table",
             heat: "heat-table",
         };
-        const tab = /^[1-6]$/.test(event.key) && this.tabs[event.key - 1];
+        const tab = /^[1-7]$/.test(event.key) && this.tabs[event.key - 1];
         if (tab) {
             this.change({ tab }, { step: true });
             byId(focus[tab]).focus();

@@ -4,6 +4,7 @@ import { blockJson, blockOctets, blockText, hasBlock, Numbers } from "./blocks.j
 import { CallTree } from "./call_tree.js";
 import { hookedMethods } from "./hooked.js";
 import { ROOT } from "./kinds.js";
+import { latenciesOf } from "./latency_view.js";
 import { cut, printable } from "./names.js";
 import { findPools } from "./pools.js";
 import { quantity } from "./quantity.js";
@@ -19,6 +20,7 @@ export class Ledger {
         this.readThreads(threads);
         this.readMethods(blockJson("methods"));
         this.hooked = hookedMethods(blockOctets("hooked") ? blockJson("hooked") : []);
+        this.latencies = latenciesOf(blockOctets("latency") ? blockJson("latency") : []);
         this.readNodes();
         this.kinds = new Set(this.kind);
         this.columns = new Map();

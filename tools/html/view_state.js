@@ -5,12 +5,13 @@
 //
 // Threads and nodes are numbers of this very ledger; what does not exist in it is left out.
 
-export const TABS = ["threads", "flame", "tree", "methods", "locks", "heat"];
+export const TABS = ["threads", "flame", "tree", "methods", "locks", "latency", "heat"];
 
-// The heat map stands only where there are several moments, the locks where threads waited for any.
+// Locks stand only where threads waited for any, latencies where latency= named methods, the heat map
+// where there are several moments.
 export function tabsOf(ledger) {
-    const has = { locks: ledger.locks.length > 0, heat: ledger.intervals.length > 0 };
-    return TABS.filter((tab) => has[tab] ?? true);
+    const has = { locks: ledger.locks.length, latency: ledger.latencies?.length, heat: ledger.intervals.length };
+    return TABS.filter((tab) => !(tab in has) || has[tab]);
 }
 
 const APART_MAX = 100; // frames

@@ -4,6 +4,7 @@
 #include "tools/output/json_rows.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_losses.h"
+#include "tools/views/view_latency.h"
 
 #include <errno.h>
 #include <string.h>
@@ -115,4 +116,19 @@ int html_content__methods(struct html_block *block, FILE *out, const struct repo
     fputc(']', stream);
     html_block__end_stream(block, stream);
     return 0;
+}
+
+json_t *html_content__latency(const struct report_latency *latency)
+{
+    json_t *row = json_object(), *cpu = json_object();
+
+    json_object_set_new(row, "method", json_row__integer(latency->method));
+    json_object_set_new(row, "calls", json_row__integer(latency->calls));
+    json_object_set_new(row, "count", json_row__integer(latency->of[LATENCY_ELAPSED].count));
+    view_latency__add(row, &latency->of[LATENCY_ELAPSED]);
+    json_object_set_new(row, "histogram", view_latency__buckets(&latency->of[LATENCY_ELAPSED]));
+    view_latency__add(cpu, &latency->of[LATENCY_CPU]);
+    json_object_set_new(cpu, "histogram", view_latency__buckets(&latency->of[LATENCY_CPU]));
+    json_object_set_new(row, "cpu", cpu);
+    return row;
 }

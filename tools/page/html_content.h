@@ -34,6 +34,9 @@ json_t *html_content__losses(const struct report_model *model);
 void html_content__values(struct html_block *block, const struct report_model *model,
                           const bool *selected, const uint64_t *values);
 
+/* The calls of a method, as the latency view has them, with the method's number. */
+json_t *html_content__latency(const struct report_latency *latency);
+
 /* A path without its folders. */
 json_t *html_content__file_name(const char *path);
 

@@ -130,6 +130,28 @@ static int write_hooked(struct writer *writer)
     return 0;
 }
 
+/* A row a method of latency=; no block without any. */
+static int write_latencies(struct writer *writer)
+{
+    const struct report_model *model = writer->model;
+    uint32_t count;
+    const struct report_latency **rows = report_latencies__sorted(model, NULL, &count);
+    FILE *stream = NULL;
+
+    if (count)
+        stream = html_block__begin_stream(&writer->block, writer->out, "latency");
+    if (stream) {
+        json_t *array = json_array();
+
+        for (uint32_t i = 0; i < count; i++)
+            json_array_append_new(array, html_content__latency(rows[i]));
+        json_row__write(stream, array);
+        html_block__end_stream(&writer->block, stream);
+    }
+    free(rows);
+    return count && !stream ? -ENOMEM : 0;
+}
+
 static void write_trees(struct writer *writer)
 {
     const struct report_model *model = writer->model;
@@ -235,6 +257,8 @@ static int write_first(struct writer *writer, const struct html_ledger *html)
         error = write_hooked(writer);
     if (!error)
         error = write_locks(writer, html->threads);
+    if (!error)
+        error = write_latencies(writer);
     if (error)
         return error;
     write_trees(writer);
