@@ -25,7 +25,7 @@ class Threads(bench.Bench):
                          ["worker-1 → worker: idle", "main", "GC Thread#0", "helper"])
         self.assertIn("█████▎      52.0 %", table[1])
         self.assertRegex(table[2], r" 4242  ended +200 ms +40\.0 ms +1\.100 s +2\.200 s +1\.094 s ")
-        self.assertRegex(table[1], r" 10 000 / 70 +3 210 / 0 +1\.18 MiB +48\.8 KiB +11 ")
+        self.assertRegex(table[1], r" 10 000 / 70 +0\.29 +258 µs +0\.7 % +3 210 / 0 +1\.18 MiB +48\.8 KiB +11 ")
         self.assertEqual(len({len(line) for line in table[1:5]}), 1, "the columns are aligned")
 
     def test_text_balance(self):
@@ -104,20 +104,36 @@ class Threads(bench.Bench):
                          [("alone-1", 1, 1, 500 * MS), ("pool-#-thread-#", 12, 3, 78 * MS)])
         self.assertEqual(len(self.json("report", "pool.ledger")["threads"]), 13)
 
+    def test_how_threads_run(self):
+        """worker-1: 2.6 s of CPU in 9 s, 10,000 + 70 switches. The pool: 78 ms within 10 s, for three threads live on;
+        12 * (1,000 + 7) switches. A virtual thread stops by its mounts, too, but there no switches are counted."""
+        self.make("pool")
+        self.make("virtual")
+        keys = ("lived_ns", "parallel_ppm", "quantum_ns", "preempted_ppm")
+        threads = {t["name"]: tuple(t[key] for key in keys) for t in self.json("report", "plain.ledger")["threads"]}
+        self.assertEqual(threads["worker-1"], (9000 * MS, 288_888, 2600 * MS // 10_070, 70 * 1_000_000 // 10_070))
+        pool = self.json("report", "pool.ledger", "--fold")["threads"][1]
+        self.assertEqual(tuple(pool[key] for key in keys),
+                         (10_000 * MS, 7_800, 78 * MS // 12_084, 84 * 1_000_000 // 12_084))
+        row = self.csv("report", "pool.ledger", "--fold")[1]
+        self.assertEqual([row[key] for key in keys[1:]], [str(pool[key]) for key in keys[1:]])
+        request = self.json("report", "virtual.ledger")["threads"][1]
+        self.assertEqual((request["parallel_ppm"], request.get("quantum_ns")), (10_000, None))
+
     def test_virtual_threads(self):
         self.make("virtual")
         text = self.treadle("report", "virtual.ledger")
         table = text[text.index("\nTHREAD ") + 1:text.index("\n\nBalance")]
         self.assertEqual(table, """\
-THREAD     KIND       TID  STATE      CPU     WALL  WAITING  RUN QUEUE  MOUNTS  PINNED  MOUNTED   PARKED  \
+THREAD     KIND       TID  STATE      CPU     WALL  WAITING  RUN QUEUE  MOUNTS  PINNED  MOUNTED   PARKED  PARALLEL  \
 CALLS  SHARE OF CPU
-main       platform  4242  ended   100 ms  5.000 s  4.900 s          0                                    \
+main       platform  4242  ended   100 ms  5.000 s  4.900 s          0                                        0.02  \
     0  ███████▍    74.1 %
-request-2  virtual   4243  ended  20.0 ms  2.000 s  1.980 s          0   1 200       0  20.0 ms  1.980 s  \
+request-2  virtual   4243  ended  20.0 ms  2.000 s  1.980 s          0   1 200       0  20.0 ms  1.980 s      0.01  \
     0  █▌          14.8 %
-request-1  virtual   4243  ended  10.0 ms  1.000 s   960 ms    30.0 ms       5       2   100 ms   900 ms  \
+request-1  virtual   4243  ended  10.0 ms  1.000 s   960 ms    30.0 ms       5       2   100 ms   900 ms      0.01  \
     0  ▊            7.4 %
-carrier-1  carrier   4243  ended  5.00 ms  5.000 s  4.995 s          0                                    \
+carrier-1  carrier   4243  ended  5.00 ms  5.000 s  4.995 s          0                                        0.00  \
     0  ▍            3.7 %""")
         rows = {row["thread"]: row for row in self.csv("report", "virtual.ledger")}
         self.assertEqual(list(rows["main"])[-4:],

@@ -10,6 +10,8 @@ static void add_thread(struct thread_row *row, const struct report_model *model,
 {
     if (row->count == 0 || thread->start_ns < row->start_ns)
         row->start_ns = thread->start_ns;
+    if (thread->end_ns > row->end_ns)
+        row->end_ns = thread->end_ns;
     row->count += (uint32_t)thread->members;
     row->is_partial |= thread->is_partial;
     row->running += !(thread->flags & THREAD_TERMINATED);

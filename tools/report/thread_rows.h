@@ -17,6 +17,7 @@ struct thread_row {
     uint64_t pinned;
     uint64_t parked_ns;
     uint64_t start_ns; /* the earliest */
+    uint64_t end_ns;   /* the latest of those that are over; 0: none is */
     uint64_t value[COLUMN_COUNT];
 };
 

@@ -1,7 +1,7 @@
 /* The threads view as text: which threads burn the machine. */
 #include "tools/report/memory.h"
 #include "tools/report/quantity.h"
-#include "tools/report/thread_rows.h"
+#include "tools/report/thread_running.h"
 #include "tools/views/view_rows.h"
 
 #include <errno.h>
@@ -116,6 +116,29 @@ static void write_faults(struct cell_context *context)
     write_pair(context, KERNEL(MINOR_FAULTS), KERNEL(MAJOR_FAULTS));
 }
 
+static void write_quantum(struct cell_context *context)
+{
+    struct thread_running running = thread_running__of(context->view->model, context->row);
+
+    snprintf(context->cell, CELL_BYTES, "%s", quantity__ns(running.quantum_ns).text);
+}
+
+static void write_preempted(struct cell_context *context)
+{
+    struct thread_running running = thread_running__of(context->view->model, context->row);
+
+    snprintf(context->cell, CELL_BYTES, "%s",
+             quantity__share(running.preempted_ppm, running.switches ? 1000000 : 0).text);
+}
+
+/* "1.32" */
+static void write_parallel(struct cell_context *context)
+{
+    struct thread_running running = thread_running__of(context->view->model, context->row);
+
+    snprintf(context->cell, CELL_BYTES, "%.2f", (double)running.parallel_ppm / 1000000);
+}
+
 /* Eighths of a column where the locale has them. */
 static void write_bar(char *bar, size_t bytes, uint64_t part, uint64_t whole)
 {
@@ -171,6 +194,15 @@ static const struct thread_column thread_columns[] = {
      METRIC(VOLUNTARY_SWITCHES) | METRIC(INVOLUNTARY_SWITCHES),
      COLUMN_COUNT,
      write_switches},
+    {{"PARALLEL", true, 13}, 0, COLUMN_COUNT, write_parallel},
+    {{"QUANTUM", true, 13},
+     METRIC(VOLUNTARY_SWITCHES) | METRIC(INVOLUNTARY_SWITCHES),
+     COLUMN_COUNT,
+     write_quantum},
+    {{"PREEMPTED", true, 14},
+     METRIC(VOLUNTARY_SWITCHES) | METRIC(INVOLUNTARY_SWITCHES),
+     COLUMN_COUNT,
+     write_preempted},
     {{"FAULTS MIN/MAJ", true, 11},
      METRIC(MINOR_FAULTS) | METRIC(MAJOR_FAULTS),
      COLUMN_COUNT,

@@ -3,7 +3,7 @@
 #include "tools/output/csv.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/report_balance.h"
-#include "tools/report/thread_rows.h"
+#include "tools/report/thread_running.h"
 #include "tools/views/hook_summary.h"
 #include "tools/views/view_budget.h"
 #include "tools/views/view_losses.h"
@@ -78,6 +78,16 @@ static json_t *metrics_of(const struct view *view, const struct thread_row *row)
     return metrics;
 }
 
+static void add_running(json_t *object, const struct thread_running *running)
+{
+    json_object_set_new(object, "lived_ns", json_row__integer(running->lived_ns));
+    json_object_set_new(object, "parallel_ppm", json_row__integer(running->parallel_ppm));
+    if (!running->has_switches)
+        return;
+    json_object_set_new(object, "quantum_ns", json_row__integer(running->quantum_ns));
+    json_object_set_new(object, "preempted_ppm", json_integer(running->preempted_ppm));
+}
+
 /* What only a single thread has, not a row of several. */
 static void add_single(json_t *object, const struct report_model *model,
                        const struct report_thread *thread)
@@ -117,6 +127,7 @@ static json_t *row_object(const struct view *view, const struct thread_row *row)
 {
     const struct report_model *model = view->model;
     const struct report_thread *thread = &model->threads[row->first];
+    struct thread_running running = thread_running__of(model, row);
     json_t *object = json_object();
 
     json_object_set_new(object, "name", json_row__text(row->name));
@@ -134,6 +145,7 @@ static json_t *row_object(const struct view *view, const struct thread_row *row)
     if (row->is_partial)
         json_object_set_new(object, "calls_at_least", json_true());
     view_row__add_samples(object, view, row->value, NULL);
+    add_running(object, &running);
     json_object_set_new(object, "metrics", metrics_of(view, row));
     if (view->fold || row->count > 1) {
         json_object_set_new(object, "count", json_integer(row->count));
@@ -290,6 +302,21 @@ static void write_virtual(struct csv *csv, const struct thread_row *row, bool is
             csv__empty(csv);
 }
 
+static void write_running(struct csv *csv, const struct report_model *model,
+                          const struct thread_row *row)
+{
+    struct thread_running running = thread_running__of(model, row);
+
+    csv__integer(csv, running.parallel_ppm);
+    if (running.has_switches) {
+        csv__integer(csv, running.quantum_ns);
+        csv__integer(csv, running.preempted_ppm);
+    } else {
+        csv__empty(csv);
+        csv__empty(csv);
+    }
+}
+
 static void write_row(struct csv *csv, const struct view *view, const struct thread_row *row,
                       uint64_t columns, bool virtual_threads)
 {
@@ -301,6 +328,7 @@ static void write_row(struct csv *csv, const struct view *view, const struct thr
     csv__integer(csv, row->count);
     csv__integer(csv, row->running);
     csv__integer(csv, row->waiting_ns);
+    write_running(csv, view->model, row);
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)
         if (columns & COLUMN_BIT(column))
             csv__integer(csv, row->value[column]);
@@ -312,7 +340,9 @@ static void write_row(struct csv *csv, const struct view *view, const struct thr
 
 int view_threads__csv(const struct view *view)
 {
-    static const char *const heads[] = {"thread", "kind", "tids", "count", "running", "waiting_ns"};
+    static const char *const heads[] = {"thread",       "kind",       "tids",
+                                        "count",        "running",    "waiting_ns",
+                                        "parallel_ppm", "quantum_ns", "preempted_ppm"};
     static const char *const virtual_heads[] = {"mounts", "pinned", "mounted_ns", "parked_ns"};
     struct csv csv = {.out = view->screen.out};
     struct thread_rows *rows = view_threads__rows(view);
