@@ -4,6 +4,7 @@
 #include "agent/held_memory.h"
 #include "agent/host/log.h"
 #include "agent/host/own_thread.h"
+#include "native/ledger/busy_history.h"
 #include "native/ledger/orphan_ledgers.h"
 #include "native/thread/unprofiled.h"
 
@@ -32,6 +33,7 @@ static void scan(struct agent *agent)
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
     bool all;
 
+    busy_history__look(&header->busy_history, now_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     if (!header->profiling)
         return;
     all = now_ns - agent->all_metrics_ns > ALL_METRICS_NS;

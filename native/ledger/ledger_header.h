@@ -95,6 +95,19 @@ enum ledger_event_mode {
     LEDGER_EVENTS_INSTRUMENT,
 };
 
+#define LEDGER_BUSY_SLOTS 240u
+#define LEDGER_BUSY_SHIFT 16u
+
+/* How many processors the process kept busy, over time; see busy_history.h. */
+struct ledger_busy_history {
+    uint64_t slot_ns;  /* length of a slot; 0: nothing is known */
+    uint64_t first_ns; /* when the first slot begins, on the ledger's clock */
+    uint64_t until_ns; /* what is known ends here, in the middle of a slot as a rule */
+    uint64_t cpu_ns;   /* the process's CPU time then */
+    uint32_t busy[LEDGER_BUSY_SLOTS]; /* CPU time in the slot, in 1/2^LEDGER_BUSY_SHIFT of its
+                                         length */
+};
+
 /* What the profiler itself costs, in ns of the process's CPU time while profiling was on; as of the
  * agent's last update. All of this time is contained in other numbers of the ledger, too. See
  * native/cost/cost_model.h. */
@@ -256,6 +269,7 @@ struct ledger_header {
     uint64_t latency_records;  /* handed out, or refused for want of room */
     uint64_t unmeasured_calls; /* of methods of latency=: in no histogram, since there was no room
                                   or their exit was not seen */
+    struct ledger_busy_history busy_history;
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");

@@ -104,6 +104,19 @@ class Threads(bench.Bench):
                          [("alone-1", 1, 1, 500 * MS), ("pool-#-thread-#", 12, 3, 78 * MS)])
         self.assertEqual(len(self.json("report", "pool.ledger")["threads"]), 13)
 
+    def test_processors_busy_over_time(self):
+        """2, 0.5, 0, 1, 0.25: the last slot is half over. Since the moment of `earlier`, 2 s, there are four."""
+        self.make("busy")
+        self.make("earlier")
+        busy = self.json("report", "busy.ledger")["process"]["busy"]
+        self.assertEqual((busy["slot_ns"], busy["ppm"]), (2000 * MS, [2_000_000, 500_000, 0, 1_000_000, 250_000]))
+        text = self.treadle("report", "busy.ledger")
+        self.assertIn("\nbusy        █▂ ▄▁  up to 2.00 processors in 2.000 s; a column: 2.000 s\n", text)
+        since = self.json("report", "busy.ledger", "--since", "earlier.ledger")["process"]["busy"]
+        self.assertEqual((since["first_ns"], since["ppm"]), (busy["first_ns"] + 2000 * MS, busy["ppm"][1:]))
+        self.assertEqual(self.json("report", "earlier.ledger")["process"]["busy"]["ppm"], [])
+        self.assertNotIn("\nbusy ", self.treadle("report", "earlier.ledger"))
+
     def test_how_threads_run(self):
         """worker-1: 2.6 s of CPU in 9 s, 10,000 + 70 switches. The pool: 78 ms within 10 s, for three threads live on;
         12 * (1,000 + 7) switches. A virtual thread stops by its mounts, too, but there no switches are counted."""

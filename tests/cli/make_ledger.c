@@ -124,6 +124,20 @@ static void draw_pool(struct drawing *drawing)
     plain__set_times(drawing, alone, 99, 0, 0);
 }
 
+/* 2 s each from the beginning on: 2, 0.5, 0, 1 and, in the last one so far, which is half over,
+ * 0.25 processors. */
+static void draw_busy(struct drawing *drawing)
+{
+    struct ledger_busy_history *history = &drawing->ledger.header->busy_history;
+    plain__draw(drawing);
+    history->slot_ns = 2 * S;
+    history->until_ns = 9 * S;
+    history->busy[0] = 2u << LEDGER_BUSY_SHIFT;
+    history->busy[1] = 1u << LEDGER_BUSY_SHIFT >> 1;
+    history->busy[3] = 1u << LEDGER_BUSY_SHIFT;
+    history->busy[4] = 1u << LEDGER_BUSY_SHIFT >> 3;
+}
+
 static void draw_losses(struct drawing *drawing)
 {
     plain__draw(drawing);
@@ -675,6 +689,8 @@ int main(int argc, char **argv)
     } else if (strncmp(argv[1], "latency", strlen("latency")) == 0) {
         latency__draw(&drawing, strcmp(argv[1], "latency_later") == 0,
                       strcmp(argv[1], "latency_slow") == 0);
+    } else if (strcmp(argv[1], "busy") == 0) {
+        draw_busy(&drawing);
     } else if (strcmp(argv[1], "parked") == 0) {
         draw_parked(&drawing);
         drawing.ledger.header->pid = (int32_t)number;

@@ -357,5 +357,14 @@ class Methods(page.Page):
                           ["demo.Main.work", "2", "0", "0"]])
 
 
+    def test_processors_busy_over_time(self):
+        self.show("busy")
+        self.assertEqual(self.text("#busy p"), "Processors busy over 10.0 s: up to 2.00 in 2.00 s")
+        heights = self.run_js("[...document.querySelectorAll('#busy rect')].map((one) => +one.getAttribute('height'))")
+        self.assertEqual(heights, [40, 10, 0, 20, 5])
+        self.show("plain")
+        self.assertTrue(self.run_js("document.getElementById('busy').hidden"))
+
+
 if __name__ == "__main__":
     page.main()

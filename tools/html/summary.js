@@ -2,6 +2,7 @@
 // says the process used, and who it was charged to.
 
 import { showBudget } from "./budget.js";
+import { showBusy } from "./busy.js";
 import { byId, element } from "./dom.js";
 import { printable } from "./names.js";
 import { sizeOf } from "./pools.js";
@@ -41,6 +42,7 @@ export function showSummary(ledger) {
     );
     const lines = ledger.facts.split("\n").map(printable);
     byId("facts").querySelector("pre").textContent = lines.join("\n").trim();
+    showBusy(process);
     showBalance(balance);
     showBudget(ledger);
     showLosses(ledger.about.losses);

@@ -3,6 +3,7 @@
 #include "native/metrics/kernel_metrics.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
+#include "tools/report/report_busy.h"
 #include "tools/report/report_losses.h"
 #include "tools/views/hook_summary.h"
 #include "tools/views/own_cost.h"
@@ -12,6 +13,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define BUSY_BARS_MAX 60u
 
 #define LABEL_COLUMNS 12u
 
@@ -223,6 +226,30 @@ void view_head__text(const struct view *view)
     head_paragraph(view, "resolution", text);
 }
 
+/* "busy        ▁▃▅█▇▂  up to 1.98 processors; a column: 500 ms" */
+static void busy_line(const struct view *view)
+{
+    static const char *const bars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    struct report_busy busy = report_busy__of(view->model);
+    uint64_t most_ppm = report_busy__most_ppm(&busy);
+    uint32_t slots_a_bar = (busy.count + BUSY_BARS_MAX - 1) / BUSY_BARS_MAX;
+    FILE *out = view->screen.out;
+
+    if (busy.count < 2 || !most_ppm)
+        return;
+    fprintf(out, "%-12s", "busy");
+    for (uint32_t i = 0; text__is_utf8_locale() && i < busy.count; i += slots_a_bar) {
+        uint64_t sum = 0;
+        uint32_t slots = busy.count - i < slots_a_bar ? busy.count - i : slots_a_bar;
+
+        for (uint32_t slot = i; slot < i + slots; slot++)
+            sum += busy.ppm[slot];
+        fputs(bars[(sum / slots * 8 + most_ppm - 1) / most_ppm], out);
+    }
+    fprintf(out, "  up to %.2f processors in %s; a column: %s\n", (double)most_ppm / 1000000,
+            quantity__ns(busy.slot_ns).text, quantity__ns(busy.slot_ns * slots_a_bar).text);
+}
+
 void view_process__text(const struct view *view)
 {
     const struct report_model *model = view->model;
@@ -238,6 +265,7 @@ void view_process__text(const struct view *view)
     hooks_lines(view);
     interval_line(view);
     time_line(view);
+    busy_line(view);
     view_head__text(view);
     fputc('\n', view->screen.out);
 }

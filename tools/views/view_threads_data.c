@@ -3,6 +3,7 @@
 #include "tools/output/csv.h"
 #include "tools/output/json_rows.h"
 #include "tools/report/report_balance.h"
+#include "tools/report/report_busy.h"
 #include "tools/report/thread_running.h"
 #include "tools/views/hook_summary.h"
 #include "tools/views/view_budget.h"
@@ -23,6 +24,21 @@ static const char *life_name(enum ledger_life life)
         [LEDGER_IS_CLOSED] = "closed", [LEDGER_IS_LIVE] = "live", [LEDGER_IS_ORPHAN] = "orphan"};
 
     return names[life];
+}
+
+/* {"first_ns":…,"slot_ns":…,"ppm":[…]} */
+static json_t *busy_of(const struct report_model *model)
+{
+    struct report_busy busy = report_busy__of(model);
+    json_t *object = json_object(), *ppm = json_array();
+
+    for (uint32_t i = 0; i < busy.count; i++)
+        json_array_append_new(ppm, json_row__integer(busy.ppm[i]));
+    json_object_set_new(object, "first_ns",
+                        json_row__integer(report_model__epoch_ns(model, busy.first_ns)));
+    json_object_set_new(object, "slot_ns", json_row__integer(busy.slot_ns));
+    json_object_set_new(object, "ppm", ppm);
+    return object;
 }
 
 static json_t *process_of(const struct report_model *model)
@@ -54,6 +70,7 @@ static json_t *process_of(const struct report_model *model)
                                               : 0));
     json_object_set_new(process, "machine", json_row__text(model->machine));
     json_object_set_new(process, "options", json_row__text(model->options));
+    json_object_set_new(process, "busy", busy_of(model));
     return process;
 }
 
