@@ -163,6 +163,7 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
     host_facts__record_jvm(agent);
     sampler__prepare(&agent->sampler, jni);
     thread_events__prepare(&agent->java_threads, jni);
+    agent->ledger.header->metrics_charged |= 1ull << METRIC_MIGRATIONS;
     if (agent->java_threads.virtual_thread_class)
         agent->ledger.header->metrics_charged |= 1ull << METRIC_PINNED;
     if (agent->options.waits) {

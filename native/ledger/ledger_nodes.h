@@ -41,6 +41,7 @@ enum ledger_metric {
     METRIC_IO_WAIT,
     METRIC_SAFEPOINT, /* these two are inferred from what else is known of the wait */
     METRIC_UNMOUNTED,
+    METRIC_MIGRATIONS, /* times that the thread was found on another processor after a switch */
     METRIC_COUNT,
 };
 

@@ -78,10 +78,14 @@ static const struct kernel_metric metrics[METRIC_COUNT] = {
     [METRIC_UNMOUNTED] =
         {METRIC_UNMOUNTED, "unmounted", "waits", "unmounted", UNIT_NS, SOURCE_WAITS,
          "time in which a virtual thread had no carrier, for no reason that is known"},
+    [METRIC_MIGRATIONS] = {METRIC_MIGRATIONS, "migrations", "migrations", "migr", UNIT_COUNT,
+                           SOURCE_CLOCK,
+                           "times the thread was on another processor after a switch than before"},
 };
 
 static const struct kernel_metric_source sources[SOURCE_COUNT] = {
-    [SOURCE_CLOCK] = {SOURCE_CLOCK, "clock_gettime(CLOCK_THREAD_CPUTIME_ID)", 0, 370, false,
+    [SOURCE_CLOCK] = {SOURCE_CLOCK, "clock_gettime(CLOCK_THREAD_CPUTIME_ID)",
+                      BIT(METRIC_MIGRATIONS), 370, false,
                       "a kernel with CPU clocks of threads, which every Linux since 2.6.12 is"},
     [SOURCE_RUSAGE] = {SOURCE_RUSAGE, "getrusage(RUSAGE_THREAD)",
                        BIT(METRIC_USER) | BIT(METRIC_SYSTEM) | BIT(METRIC_VOLUNTARY_SWITCHES) |
@@ -126,10 +130,11 @@ const struct kernel_metric_source *kernel_metric_source__get(enum ledger_metric_
     return &sources[id];
 }
 
-/* The JVM's metrics are counted where it tells of them, not read. */
+/* The JVM's metrics are counted where it tells of them, and those of the clock where the clock
+ * notices a switch; they are not read. */
 static bool is_read(enum ledger_metric_source source)
 {
-    return source != SOURCE_JVM && source != SOURCE_WAITS;
+    return source != SOURCE_JVM && source != SOURCE_WAITS && source != SOURCE_CLOCK;
 }
 
 static bool is_name(const char *constant, const char *name, size_t length)

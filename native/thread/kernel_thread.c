@@ -44,6 +44,7 @@ static void set_up(struct kernel_thread *kernel_thread, const struct kernel_thre
     kernel_thread->placed = EPOCH_STOPPED;
     kernel_thread->mend.ready = false;
     kernel_thread->open_calls = (struct ledger_open_calls){0};
+    kernel_thread->processor = -1;
     kernel_thread->held = false;
     kernel_thread->placing = false;
     kernel_thread->joining = false;

@@ -126,6 +126,7 @@ struct kernel_thread {
     uint32_t identified; /* the last epoch for which the thread mounted at the epoch's beginning was
                             identified */
     struct kernel_clock clock;
+    int processor; /* on which the thread was at the last switch noticed; -1: not known */
     uint64_t metrics_read_ns;
     uint64_t stopped_ns;                 /* the host's stopped time when a wait was charged last */
     struct unexplained_wait unexplained; /* the longest of the last few milliseconds */

@@ -7,6 +7,7 @@
 #include "native/thread/side_metrics.h"
 #include "native/thread/wait_bracket.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 /* Where the clock cannot see switches, a longer wait counts as one, and the metrics are read. */
@@ -129,6 +130,19 @@ static uint64_t charge_both(struct kernel_thread *kernel_thread, struct ledger_n
     return wall_ns;
 }
 
+/* A thread that goes away and comes back between two looks was seen where it is. */
+static void note_processor(struct kernel_thread *kernel_thread, struct ledger_node *node)
+{
+    int processor = sched_getcpu();
+    uint64_t *total = &kernel_thread->thread->totals[METRIC_MIGRATIONS];
+
+    if (kernel_thread->processor >= 0 && processor >= 0 && processor != kernel_thread->processor) {
+        __atomic_store_n(total, *total + 1, __ATOMIC_RELAXED);
+        side_metrics__add(kernel_thread, kernel_thread->thread, node, METRIC_MIGRATIONS, 1);
+    }
+    kernel_thread->processor = processor;
+}
+
 /* Charges CPU and wall time to the given node; and metrics, if they can have changed, to the
  * current node. Before a wait the next charge does that: the wait's end has to read them anyway. */
 static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_node *node,
@@ -149,6 +163,8 @@ static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_nod
     wall_ns = charge_both(kernel_thread, node, delta_ns, now_ns);
     if (kernel_thread->clock.kind == LEDGER_CLOCK_PLAIN)
         switched = (int64_t)(wall_ns - delta_ns) > PLAIN_WAIT_NS;
+    if (switched)
+        note_processor(kernel_thread, node);
     switched |= kernel_thread->metrics_due;
     kernel_thread->metrics_due = switched && before_wait;
     if (kernel_thread->metrics_due)

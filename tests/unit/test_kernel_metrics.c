@@ -38,7 +38,8 @@ static const char expected_names[] =
     "thrashing_delay taskstats ns, compact_delay taskstats ns, write_protect_delay taskstats ns, "
     "interrupt_delay taskstats ns, pinned pinned n, "
     "monitor_wait waits ns, object_wait waits ns, park waits ns, sleep waits ns, "
-    "io_wait waits ns, safepoint waits ns, unmounted waits ns, ";
+    "io_wait waits ns, safepoint waits ns, unmounted waits ns, "
+    "migrations migrations n, ";
 
 static void table_names_every_metric(void **state)
 {
@@ -138,7 +139,7 @@ static void probe_agrees_with_its_errors(void **state)
         if (error[i] != 0) {
             print_message("%s: %s; needs %s\n", source->name, strerror(error[i]), source->needs);
             assert_int_equal(found & source->bits, 0);
-        } else if (i == SOURCE_JVM || i == SOURCE_WAITS) {
+        } else if (i == SOURCE_CLOCK || i == SOURCE_JVM || i == SOURCE_WAITS) {
             assert_int_equal(found & source->bits, 0);
         } else if (i != SOURCE_TASKSTATS) {
             assert_int_equal(found & source->bits, source->bits);

@@ -107,6 +107,13 @@ void report_thread__count_samples(const struct report_model *model, struct repor
     }
 }
 
+bool report_thread__knows(const struct report_thread *thread, enum report_column column)
+{
+    bool runs_java = thread->kind != THREAD_VM && thread->kind != THREAD_NATIVE;
+
+    return runs_java || (unsigned)column != (unsigned)COLUMN_KERNEL + METRIC_MIGRATIONS;
+}
+
 const char *report_thread_kind__name(enum ledger_thread_kind kind)
 {
     static const char *const names[] = {

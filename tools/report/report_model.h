@@ -210,6 +210,9 @@ uint64_t report_thread__value(const struct report_thread *thread, enum report_co
 /* Sets its samples to those of its tree. */
 void report_thread__count_samples(const struct report_model *model, struct report_thread *thread);
 
+/* False of a metric that is only counted on threads that run Java: migrations. */
+bool report_thread__knows(const struct report_thread *thread, enum report_column column);
+
 /* "platform", "virtual", "carrier", "vm", "native". */
 const char *report_thread_kind__name(enum ledger_thread_kind kind);
 

@@ -131,6 +131,13 @@ static void write_preempted(struct cell_context *context)
              quantity__share(running.preempted_ppm, running.switches ? 1000000 : 0).text);
 }
 
+static void write_migrations(struct cell_context *context)
+{
+    if (report_thread__knows(thread_of(context), KERNEL(MIGRATIONS)))
+        snprintf(context->cell, CELL_BYTES, "%s",
+                 quantity__count(context->row->value[KERNEL(MIGRATIONS)]).text);
+}
+
 /* "1.32" */
 static void write_parallel(struct cell_context *context)
 {
@@ -203,6 +210,7 @@ static const struct thread_column thread_columns[] = {
      METRIC(VOLUNTARY_SWITCHES) | METRIC(INVOLUNTARY_SWITCHES),
      COLUMN_COUNT,
      write_preempted},
+    {{"MIGRATIONS", true, 14}, METRIC(MIGRATIONS), KERNEL(MIGRATIONS), write_migrations},
     {{"FAULTS MIN/MAJ", true, 11},
      METRIC(MINOR_FAULTS) | METRIC(MAJOR_FAULTS),
      COLUMN_COUNT,

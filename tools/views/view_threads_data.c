@@ -89,7 +89,8 @@ static json_t *metrics_of(const struct view *view, const struct thread_row *row)
     uint64_t columns = report_columns__of_threads(&view->model->header);
 
     for (enum report_column column = COLUMN_KERNEL; column < COLUMN_COUNT; column++)
-        if (columns & COLUMN_BIT(column))
+        if (columns & COLUMN_BIT(column) &&
+            report_thread__knows(&view->model->threads[row->first], column))
             json_object_set_new(metrics, report_column__key(column),
                                 json_row__integer(row->value[column]));
     return metrics;
@@ -347,7 +348,9 @@ static void write_row(struct csv *csv, const struct view *view, const struct thr
     csv__integer(csv, row->waiting_ns);
     write_running(csv, view->model, row);
     for (enum report_column column = 0; column < COLUMN_COUNT; column++)
-        if (columns & COLUMN_BIT(column))
+        if (columns & COLUMN_BIT(column) && !report_thread__knows(thread, column))
+            csv__empty(csv);
+        else if (columns & COLUMN_BIT(column))
             csv__integer(csv, row->value[column]);
     if (virtual_threads)
         write_virtual(csv, row, thread->kind == THREAD_VIRTUAL);
