@@ -1,0 +1,998 @@
+/*
+ * Treadle's logical stacks: a program says in words of its own where it is, and `treadle sample
+ * PID` shows from outside how its threads divide their time between these words.
+ *
+ *     treadle_push("sort");                   a frame: an identifier …
+ *     treadle_push_with("scan", "ORDERS");    … with a parameter: a short text …
+ *     treadle_push_number("batch", 42);       … or a number
+ *     treadle_pop();                          ends the youngest frame
+ *     treadle_scope("commit");                a frame up to the end of the block
+ *     treadle_scope_with("scan", "ORDERS");
+ *     treadle_scope_number("batch", 42);
+ *     treadle_pop_to(mark);                   ends the frame whose push returned the mark, and all
+ *                                             younger ones; after setjmp returns a second time
+ *
+ * This header is all that a program needs: C11 or C++17, gcc or clang, Linux on x86-64 or arm64
+ * (elsewhere nothing is recorded). Nothing of Treadle has to be installed. Link with -pthread.
+ * While nobody watches, a call is two loads and a branch, and no frame is recorded: when a sampler
+ * arrives, frames that are open already stay unknown, and their pops do nothing.
+ *
+ * - An identifier is text that never changes, as a rule a string constant: it is looked up by its
+ *   address. Bindings whose texts move use the functions of treadle_activity.h instead.
+ * - Each thread has a stack of its own. Up to TREADLE_FRAMES frames are seen, younger ones counted.
+ *   A longer parameter than TREADLE_PARAMETER_BYTES is cut and counted.
+ * - A function that returns, or is left by longjmp or an exception, without a pop leaves a frame
+ *   behind. The next push or pop of a function further out removes it: each frame knows at which
+ *   address of the stack it was pushed. A pop belongs into the function of its push or into one
+ *   that this function calls. Coroutines on stacks of their own share their thread's frames.
+ * - All functions may be called in signal handlers. A child of fork has stacks of its own.
+ * - Nothing here blocks, allocates with malloc, or changes errno. What cannot be had (a file in
+ *   memory, room for one more thread) means that nothing is recorded, and is counted.
+ */
+#ifndef TREADLE_H
+#define TREADLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The format of the segment, below. A sampler reads a segment whose TREADLE_FORMAT is the same,
+ * whatever its sizes are: those stand in its head. Fields are appended, never moved. */
+#define TREADLE_FORMAT           1u
+#define TREADLE_MAGIC            "TREADLEA"
+#define TREADLE_BYTE_ORDER       0x01020304u
+#define TREADLE_FRAMES           10u
+#define TREADLE_PARAMETER_BYTES  32u
+#define TREADLE_IDENTIFIER_BYTES 60u
+#define TREADLE_IDENTIFIERS      512u
+#define TREADLE_SLOTS            1024u
+#define TREADLE_SLOTS_STEP       64u /* space is reserved for so many at a time */
+#define TREADLE_HEAD_BYTES       4096u
+
+/* A frame's parameter. */
+enum treadle_kind {
+    TREADLE_NO_PARAMETER,
+    TREADLE_TEXT,
+    TREADLE_NUMBER,
+};
+
+/* Filled in after the slot's state says that the frame is there, `check` last. */
+struct treadle_frame {
+    uint64_t check;  /* treadle__check of the rest; 0: not filled in, or popped */
+    uint64_t serial; /* which push of the thread: a younger frame has a higher one */
+    uint64_t place;  /* where the pusher's stack ended; 0: not known */
+    uint64_t what;   /* identifier's index | enum treadle_kind << 32 | a text's length << 40 */
+    uint64_t parameter[TREADLE_PARAMETER_BYTES / 8]; /* a text, then zeros; a number: the first */
+};
+
+/* A thread's stack. Only that thread writes it, but for the first claim of `tid`. */
+struct treadle_slot {
+    uint64_t state;          /* pushes << TREADLE_DEPTH_BITS | open frames */
+    int32_t tid;             /* 0: free */
+    uint32_t watch;          /* the head's `watch` since which the frames were recorded */
+    uint64_t above;          /* UINT64_MAX, at the `place` of a frame before the first */
+    uint64_t lost_frames;    /* pushes beyond TREADLE_FRAMES */
+    uint64_t cut_parameters; /* pushes whose parameter was cut */
+    uint64_t stack_end;      /* the stack lies below this address */
+    uint64_t first_serial;   /* of the frames of this watch: at least this */
+    uint64_t reserved;
+    struct treadle_frame frames[TREADLE_FRAMES]; /* the oldest first */
+};
+
+struct treadle_identifier {
+    uint32_t length; /* 0: not filled in */
+    char text[TREADLE_IDENTIFIER_BYTES];
+};
+
+/* The head of the segment: a file /dev/shm/treadle-PID-RANDOM.activity, mode 0600, made at the
+ * first push and removed when the process exits. */
+struct treadle_head {
+    char magic[8];
+    uint32_t format;
+    uint32_t byte_order;
+    uint32_t head_bytes;
+    int32_t pid;
+    uint64_t start_ticks; /* field 22 of /proc/PID/stat: with the pid, names the process */
+    uint32_t identifiers_offset;
+    uint32_t identifier_bytes;
+    uint32_t identifiers_max;
+    uint32_t slots_offset;
+    uint32_t slot_bytes;
+    uint32_t slots_max;
+    uint32_t frames_offset; /* in a slot */
+    uint32_t frame_bytes;
+    uint32_t frames_max;
+    uint32_t identifiers_used; /* 1 + the highest index; index 0 is "(other)" */
+    uint32_t slots_used;
+    uint32_t reserved;
+    uint64_t lost_threads;     /* times that a thread found no slot */
+    uint64_t lost_identifiers; /* pushes whose identifier found no room: they are "(other)" */
+    uint64_t cut_identifiers;
+    uint64_t agent; /* for an agent inside the process, which has frames in its own trees; 0 */
+    uint64_t reserved_head[2];
+    /* Written by samplers, in a cache line of their own. */
+    uint32_t watch;          /* not 0: frames are recorded; each sampler that begins counts on */
+    uint32_t last_watch;     /* the last value of `watch` that was not 0 */
+    uint64_t watch_until_ns; /* CLOCK_MONOTONIC: a sampler that was killed is over by then */
+    uint64_t reserved_watch[6];
+};
+
+/* What identifies a frame as open: of the push that returned it. */
+typedef uint64_t treadle_mark;
+
+#define TREADLE_DEPTH_BITS 20u
+#define TREADLE_DEPTH_MASK ((UINT64_C(1) << TREADLE_DEPTH_BITS) - 1)
+
+#define TREADLE_WHAT(index, kind, length)                                                          \
+    ((uint64_t)(index) | (uint64_t)(kind) << 32 | (uint64_t)(length) << 40)
+
+static inline uint64_t treadle__check(uint64_t serial, uint64_t place, uint64_t what,
+                                      uint64_t number)
+{
+    return ((what + number * UINT64_C(0x165667b19e3779f9)) * UINT64_C(0xc2b2ae3d27d4eb4f) +
+            serial) ^
+           place;
+}
+
+/* A text as a number, for the check. */
+static inline uint64_t treadle__fold(const uint64_t parameter[TREADLE_PARAMETER_BYTES / 8])
+{
+    return parameter[0] + parameter[1] * UINT64_C(0xff51afd7ed558ccd) +
+           parameter[2] * UINT64_C(0xc4ceb9fe1a85ec53) +
+           parameter[3] * UINT64_C(0x85ebca77c2b2ae63);
+}
+
+#ifndef TREADLE_FORMAT_ONLY /* defined by what reads segments and pushes nothing */
+
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) && defined(__GNUC__)
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One of each in a program, whichever of its files have this header. */
+#define TREADLE__SHARED __attribute__((weak))
+#define TREADLE__INLINE static inline __attribute__((always_inline, unused))
+#define TREADLE__THREAD __attribute__((weak, tls_model("initial-exec")))
+
+struct treadle__name {
+    const char *text; /* NULL: free; stored after the index, and then never changed */
+    uint32_t index;
+};
+
+#define TREADLE__NAMES      1024u /* addresses of identifiers */
+#define TREADLE__NAME_TRIES 8u
+
+/* Everything that a process has of its own. */
+struct treadle__process {
+    struct treadle_head *head; /* the segment, or NULL */
+    uint32_t stage;            /* 0: not begun, 1: it is being made, 2: done or given up */
+    uint32_t has_key;
+    uint32_t has_fork_handler;
+    uint32_t full_at; /* the watch at which a thread found no slot */
+    pthread_key_t key;
+    int pid;
+    uint64_t inode;
+    char path[64];
+    uint32_t off;   /* 0, for ever: *treadle__watch where there can be no segment */
+    uint32_t first; /* 1: *treadle__watch up to the first push */
+    struct treadle__name names[TREADLE__NAMES];
+};
+
+/* (C++ would want the same members in braces; a designated initialiser is not C++17.) */
+TREADLE__SHARED struct treadle__process treadle__process = {NULL, 0, 0,   0, 0, 0,
+                                                            0,    0, {0}, 0, 1, {{NULL, 0}}};
+TREADLE__SHARED uint32_t *treadle__watch = &treadle__process.first;
+TREADLE__THREAD __thread struct treadle_slot *treadle__slot = NULL;
+TREADLE__THREAD __thread uint32_t treadle__is_busy = 0; /* the thread's slot is being found */
+
+/* System calls without errno, and without the declarations that strict ISO C hides. */
+TREADLE__INLINE long treadle__call(long number, long a, long b, long c, long d, long e, long f)
+{
+#ifdef __x86_64__
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+
+    __asm__ __volatile__("syscall"
+                         : "=a"(result)
+                         : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                         : "rcx", "r11", "memory");
+    return result;
+#else
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = e;
+    register long x5 __asm__("x5") = f;
+
+    __asm__ __volatile__("svc 0"
+                         : "+r"(x0)
+                         : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                         : "memory");
+    return x0;
+#endif
+}
+
+#define TREADLE__AT_FDCWD (-100L)
+#ifdef __x86_64__
+#define TREADLE__O_NOFOLLOW 0400000L
+#else
+#define TREADLE__O_NOFOLLOW 0100000L
+#endif
+#define TREADLE__O_RDWR    02L
+#define TREADLE__O_CREATE  0300L /* O_CREAT | O_EXCL */
+#define TREADLE__O_CLOEXEC 02000000L
+
+#define TREADLE__IDENTIFIERS_OFFSET TREADLE_HEAD_BYTES
+#define TREADLE__SLOTS_OFFSET                                                                      \
+    (TREADLE__IDENTIFIERS_OFFSET + TREADLE_IDENTIFIERS * sizeof(struct treadle_identifier))
+#define TREADLE__BYTES_FOR(slots)                                                                  \
+    ((TREADLE__SLOTS_OFFSET + (size_t)(slots) * sizeof(struct treadle_slot) + 4095) & ~(size_t)4095)
+
+TREADLE__INLINE struct treadle_slot *treadle__slot_at(struct treadle_head *head, uint32_t index)
+{
+    return (struct treadle_slot *)(void *)((char *)head + TREADLE__SLOTS_OFFSET) + index;
+}
+
+TREADLE__INLINE struct treadle_identifier *treadle__identifier_at(struct treadle_head *head,
+                                                                  uint32_t index)
+{
+    return (struct treadle_identifier *)(void *)((char *)head + TREADLE__IDENTIFIERS_OFFSET) +
+           index;
+}
+
+TREADLE__INLINE long treadle__open(const char *path, long flags)
+{
+    return treadle__call(SYS_openat, TREADLE__AT_FDCWD, (long)path,
+                         flags | TREADLE__O_NOFOLLOW | TREADLE__O_CLOEXEC, 0600, 0, 0);
+}
+
+TREADLE__INLINE void treadle__close(long fd)
+{
+    (void)treadle__call(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+/* Field 22 of /proc/self/stat; 0 if it cannot be read. */
+static inline uint64_t treadle__start_ticks(void)
+{
+    char text[1024];
+    long fd = treadle__open("/proc/self/stat", 0);
+    long length = fd < 0 ? -1 : treadle__call(SYS_read, fd, (long)text, sizeof(text), 0, 0, 0);
+    long at = length;
+    uint64_t ticks = 0;
+
+    if (fd >= 0)
+        treadle__close(fd);
+    while (at > 0 && text[at - 1] != ')')
+        at--;
+    for (int field = 2; at > 0 && at < length && field < 22; at++)
+        field += text[at] == ' ';
+    for (; at > 0 && at < length && text[at] >= '0' && text[at] <= '9'; at++)
+        ticks = ticks * 10 + (uint64_t)(text[at] - '0');
+    return ticks;
+}
+
+static inline void treadle__write_path(char *path, const char *folder, int pid, uint64_t random)
+{
+    char digits[12];
+    size_t at = strlen(folder), count = 0;
+
+    memcpy(path, folder, at);
+    memcpy(path + at, "/treadle-", 9);
+    at += 9;
+    for (unsigned left = (unsigned)pid; left || !count; left /= 10)
+        digits[count++] = (char)('0' + left % 10);
+    while (count)
+        path[at++] = digits[--count];
+    path[at++] = '-';
+    for (unsigned i = 0; i < 12; i++, random >>= 5)
+        path[at++] = "abcdefghijklmnopqrstuvwxyz234567"[random & 31];
+    memcpy(path + at, ".activity", 10);
+}
+
+/* Makes the file, with space for the first slots; a descriptor or less than 0. */
+static inline long treadle__make_file(struct treadle__process *process, const char *folder)
+{
+    uint64_t random = 0;
+    struct stat made;
+    long fd;
+
+    (void)treadle__call(SYS_getrandom, (long)&random, sizeof(random), 1, 0, 0, 0);
+    treadle__write_path(process->path, folder, process->pid, random);
+    fd = treadle__open(process->path, TREADLE__O_RDWR | TREADLE__O_CREATE);
+    if (fd < 0)
+        return fd;
+    if (treadle__call(SYS_fallocate, fd, 0, 0, (long)TREADLE__BYTES_FOR(TREADLE_SLOTS_STEP), 0,
+                      0) == 0 &&
+        fstat((int)fd, &made) == 0) {
+        process->inode = (uint64_t)made.st_ino;
+        return fd;
+    }
+    (void)treadle__call(SYS_unlinkat, TREADLE__AT_FDCWD, (long)process->path, 0, 0, 0, 0);
+    treadle__close(fd);
+    return -1;
+}
+
+static inline struct treadle_head *treadle__map_file(long fd)
+{
+    long address = treadle__call(SYS_mmap, 0, (long)TREADLE__BYTES_FOR(TREADLE_SLOTS),
+                                 3 /* read, write */, 1 /* shared */, fd, 0);
+
+    return address < 0 && address > -4096 ? NULL : (struct treadle_head *)address;
+}
+
+static inline void treadle__fill_head(const struct treadle__process *process,
+                                      struct treadle_head *head)
+{
+    struct treadle_identifier *other = treadle__identifier_at(head, 0);
+
+    head->format = TREADLE_FORMAT;
+    head->byte_order = TREADLE_BYTE_ORDER;
+    head->head_bytes = TREADLE_HEAD_BYTES;
+    head->pid = process->pid;
+    head->start_ticks = treadle__start_ticks();
+    head->identifiers_offset = TREADLE__IDENTIFIERS_OFFSET;
+    head->identifier_bytes = sizeof(struct treadle_identifier);
+    head->identifiers_max = TREADLE_IDENTIFIERS;
+    head->slots_offset = (uint32_t)TREADLE__SLOTS_OFFSET;
+    head->slot_bytes = sizeof(struct treadle_slot);
+    head->slots_max = TREADLE_SLOTS;
+    head->frames_offset = offsetof(struct treadle_slot, frames);
+    head->frame_bytes = sizeof(struct treadle_frame);
+    head->frames_max = TREADLE_FRAMES;
+    memcpy(other->text, "(other)", 7);
+    other->length = 7;
+    head->identifiers_used = 1;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(head->magic, TREADLE_MAGIC, sizeof(head->magic));
+}
+
+/* A thread is over: its slot is free. */
+TREADLE__SHARED void treadle__end_thread(void *slot);
+TREADLE__SHARED void treadle__end_thread(void *slot)
+{
+    struct treadle_slot *own = (struct treadle_slot *)slot;
+
+    if (treadle__slot != own)
+        return;
+    treadle__slot = NULL;
+    __atomic_store_n(&own->state, own->state & ~TREADLE_DEPTH_MASK, __ATOMIC_RELEASE);
+    __atomic_store_n(&own->tid, 0, __ATOMIC_RELEASE);
+}
+
+/* The child of a fork writes nothing into its parent's segment. */
+TREADLE__SHARED void treadle__begin_child(void);
+TREADLE__SHARED void treadle__begin_child(void)
+{
+    struct treadle__process *process = &treadle__process;
+
+    treadle__watch = &process->first;
+    treadle__slot = NULL;
+    treadle__is_busy = 0;
+    if (process->head)
+        (void)treadle__call(SYS_munmap, (long)process->head,
+                            (long)TREADLE__BYTES_FOR(TREADLE_SLOTS), 0, 0, 0, 0);
+    process->head = NULL;
+    process->stage = 0;
+    process->full_at = 0;
+    process->path[0] = '\0';
+    memset(process->names, 0, sizeof(process->names));
+}
+
+/* Before main, since registering may allocate. Every file of the program that has the header brings
+ * these two; the first call does the work. */
+__attribute__((constructor, unused)) static void treadle__begin_process(void)
+{
+    struct treadle__process *process = &treadle__process;
+
+    if (!process->has_key && pthread_key_create(&process->key, treadle__end_thread) == 0)
+        process->has_key = 1;
+    if (!process->has_fork_handler && pthread_atfork(NULL, NULL, treadle__begin_child) == 0)
+        process->has_fork_handler = 1;
+}
+
+__attribute__((destructor, unused)) static void treadle__end_process(void)
+{
+    struct treadle__process *process = &treadle__process;
+
+    if (process->has_key)
+        (void)pthread_key_delete(process->key);
+    process->has_key = 0;
+    if (process->path[0] && treadle__call(SYS_getpid, 0, 0, 0, 0, 0, 0) == process->pid)
+        (void)treadle__call(SYS_unlinkat, TREADLE__AT_FDCWD, (long)process->path, 0, 0, 0, 0);
+    process->path[0] = '\0';
+}
+
+/* Makes the segment. One thread does; the others record nothing until it is there. */
+static inline void treadle__start(struct treadle__process *process)
+{
+    uint32_t not_begun = 0;
+    long fd;
+
+    if (!process->has_key || !process->has_fork_handler ||
+        !__atomic_compare_exchange_n(&process->stage, &not_begun, 1, 0, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    process->pid = (int)treadle__call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    fd = treadle__make_file(process, "/dev/shm");
+    if (fd < 0)
+        fd = treadle__make_file(process, "/tmp");
+    process->head = fd < 0 ? NULL : treadle__map_file(fd);
+    if (process->head)
+        treadle__fill_head(process, process->head);
+    if (fd >= 0)
+        treadle__close(fd);
+    __atomic_store_n(&treadle__watch, process->head ? &process->head->watch : &process->off,
+                     __ATOMIC_RELEASE);
+    __atomic_store_n(&process->stage, 2, __ATOMIC_RELEASE);
+}
+
+/* Reserves space in the file for at least so many slots. The descriptor is not kept: a program may
+ * close what it does not know. */
+static inline int treadle__reserve(const struct treadle__process *process, uint32_t slots)
+{
+    struct stat found;
+    long fd = treadle__open(process->path, TREADLE__O_RDWR);
+    uint32_t whole = (slots + TREADLE_SLOTS_STEP - 1) / TREADLE_SLOTS_STEP * TREADLE_SLOTS_STEP;
+    int done = 0;
+
+    if (fd < 0)
+        return 0;
+    if (fstat((int)fd, &found) == 0 && (uint64_t)found.st_ino == process->inode)
+        done = treadle__call(SYS_fallocate, fd, 0, 0, (long)TREADLE__BYTES_FOR(whole), 0, 0) == 0;
+    treadle__close(fd);
+    return done;
+}
+
+static inline struct treadle_slot *treadle__claim(struct treadle__process *process, int32_t tid)
+{
+    struct treadle_head *head = process->head;
+    uint32_t used = __atomic_load_n(&head->slots_used, __ATOMIC_ACQUIRE);
+    uint32_t index = 0;
+
+    while (index < TREADLE_SLOTS) {
+        int32_t none = 0;
+
+        if (index == used) {
+            if (used % TREADLE_SLOTS_STEP == 0 && used && !treadle__reserve(process, used + 1))
+                return NULL;
+            if (__atomic_compare_exchange_n(&head->slots_used, &used, used + 1, 0, __ATOMIC_ACQ_REL,
+                                            __ATOMIC_ACQUIRE))
+                used++;
+        }
+        if (__atomic_compare_exchange_n(&treadle__slot_at(head, index)->tid, &none, tid, 0,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            return treadle__slot_at(head, index);
+        index++;
+    }
+    return NULL;
+}
+
+/* An address above the calling thread's stack: of its control block, which lies at the stack's
+ * upper end; for the main thread, of what the kernel put there. */
+TREADLE__INLINE uint64_t treadle__stack_end(const struct treadle__process *process, int32_t tid)
+{
+    if (tid == process->pid)
+        return (uint64_t)getauxval(25 /* AT_RANDOM */);
+    return (uint64_t)(uintptr_t)pthread_self();
+}
+
+static inline struct treadle_slot *treadle__find_slot(struct treadle__process *process,
+                                                      uint32_t watch)
+{
+    int32_t tid = (int32_t)treadle__call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    struct treadle_slot *slot = treadle__claim(process, tid);
+
+    if (!slot) {
+        __atomic_store_n(&process->full_at, watch, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&process->head->lost_threads, 1, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    slot->above = UINT64_MAX;
+    slot->watch = 0;
+    slot->stack_end = treadle__stack_end(process, tid);
+    (void)pthread_setspecific(process->key, slot);
+    return slot;
+}
+
+/* What is open was pushed while nobody watched, or another sampler. */
+static inline void treadle__begin_watch(struct treadle_slot *slot, uint32_t watch)
+{
+    uint64_t state = slot->state & ~TREADLE_DEPTH_MASK;
+
+    __atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
+    for (unsigned i = 0; i < TREADLE_FRAMES; i++)
+        __atomic_store_n(&slot->frames[i].check, 0, __ATOMIC_RELEASE);
+    slot->first_serial = (state >> TREADLE_DEPTH_BITS) + 1;
+    __atomic_store_n(&slot->watch, watch, __ATOMIC_RELEASE);
+}
+
+/* The calling thread's slot, with the frames of this watch; NULL: nothing is recorded. */
+TREADLE__SHARED struct treadle_slot *treadle__attach(void);
+TREADLE__SHARED struct treadle_slot *treadle__attach(void)
+{
+    struct treadle__process *process = &treadle__process;
+    uint32_t watch;
+
+    if (treadle__is_busy)
+        return NULL;
+    treadle__is_busy = 1;
+    if (__atomic_load_n(&process->stage, __ATOMIC_ACQUIRE) == 0)
+        treadle__start(process);
+    watch = __atomic_load_n(&process->stage, __ATOMIC_ACQUIRE) == 2 && process->head
+                ? __atomic_load_n(&process->head->watch, __ATOMIC_ACQUIRE)
+                : 0;
+    if (watch && !treadle__slot && __atomic_load_n(&process->full_at, __ATOMIC_RELAXED) != watch)
+        treadle__slot = treadle__find_slot(process, watch);
+    if (watch && treadle__slot && treadle__slot->watch != watch)
+        treadle__begin_watch(treadle__slot, watch);
+    treadle__is_busy = 0;
+    return watch ? treadle__slot : NULL;
+}
+
+/* The index of a text, which is added if there is room; 0: "(other)". */
+static inline uint32_t treadle__index_of(struct treadle_head *head, const char *text)
+{
+    size_t length = strlen(text);
+    uint32_t used = __atomic_load_n(&head->identifiers_used, __ATOMIC_ACQUIRE), index = 0;
+    struct treadle_identifier *place;
+
+    if (length > TREADLE_IDENTIFIER_BYTES) {
+        length = TREADLE_IDENTIFIER_BYTES;
+        __atomic_fetch_add(&head->cut_identifiers, 1, __ATOMIC_RELAXED);
+    }
+    for (index = 1; index < used; index++) {
+        place = treadle__identifier_at(head, index);
+        if (__atomic_load_n(&place->length, __ATOMIC_ACQUIRE) == length &&
+            memcmp(place->text, text, length) == 0)
+            return index;
+    }
+    while (used < TREADLE_IDENTIFIERS &&
+           !__atomic_compare_exchange_n(&head->identifiers_used, &used, used + 1, 0,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        continue;
+    if (!length || used >= TREADLE_IDENTIFIERS)
+        return 0;
+    place = treadle__identifier_at(head, used);
+    memcpy(place->text, text, length);
+    __atomic_store_n(&place->length, (uint32_t)length, __ATOMIC_RELEASE);
+    return used;
+}
+
+TREADLE__INLINE struct treadle__name *treadle__name_at(const char *text, uint32_t tried)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+
+    return &treadle__process.names[(hash + tried) % TREADLE__NAMES];
+}
+
+/* The index of the text at an address; the address is remembered if there is room. */
+TREADLE__SHARED uint32_t treadle__register(const char *text);
+TREADLE__SHARED uint32_t treadle__register(const char *text)
+{
+    struct treadle_head *head = treadle__process.head;
+    struct treadle__name *name;
+    uint32_t index;
+
+    for (uint32_t tried = 0; tried < TREADLE__NAME_TRIES; tried++) {
+        name = treadle__name_at(text, tried);
+        if (__atomic_load_n(&name->text, __ATOMIC_ACQUIRE) == text)
+            return name->index;
+    }
+    index = treadle__index_of(head, text);
+    if (!index)
+        __atomic_fetch_add(&head->lost_identifiers, 1, __ATOMIC_RELAXED);
+    for (uint32_t tried = 0; index && tried < TREADLE__NAME_TRIES; tried++) {
+        uint32_t none = 0;
+
+        name = treadle__name_at(text, tried);
+        if (__atomic_compare_exchange_n(&name->index, &none, index, 0, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED)) {
+            __atomic_store_n(&name->text, text, __ATOMIC_RELEASE);
+            break;
+        }
+    }
+    return index;
+}
+
+#define TREADLE__UNRECORDED UINT64_C(0)
+
+/* A sampler that was killed cannot say that it is over. */
+TREADLE__SHARED __attribute__((noinline)) void treadle__look_at_lease(struct treadle_head *head);
+TREADLE__SHARED __attribute__((noinline)) void treadle__look_at_lease(struct treadle_head *head)
+{
+    struct {
+        int64_t s, ns;
+    } now = {0, 0};
+    uint32_t watch = __atomic_load_n(&head->watch, __ATOMIC_RELAXED);
+
+    (void)treadle__call(SYS_clock_gettime, 1 /* CLOCK_MONOTONIC */, (long)&now, 0, 0, 0, 0);
+    if ((uint64_t)now.s * 1000000000u + (uint64_t)now.ns >
+        __atomic_load_n(&head->watch_until_ns, __ATOMIC_ACQUIRE))
+        (void)__atomic_compare_exchange_n(&head->watch, &watch, 0, 0, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED);
+}
+
+/* A reader that saw the frame open can still tell what was in it. */
+TREADLE__INLINE void treadle__end_frame(struct treadle_frame *frame)
+{
+    __atomic_store_n(&frame->check, ~frame->check, __ATOMIC_RELEASE);
+}
+
+/* Takes off the frames of functions that are over: pushed further in than `place`. Returns the
+ * depth. */
+TREADLE__SHARED __attribute__((noinline)) uint64_t treadle__drop_dead(struct treadle_slot *slot,
+                                                                      uint64_t depth,
+                                                                      uint64_t place);
+TREADLE__SHARED __attribute__((noinline)) uint64_t treadle__drop_dead(struct treadle_slot *slot,
+                                                                      uint64_t depth,
+                                                                      uint64_t place)
+{
+    while (depth) {
+        uint64_t top = depth < TREADLE_FRAMES ? depth : TREADLE_FRAMES;
+        struct treadle_frame *frame = &slot->frames[top - 1];
+
+        if (!frame->place || frame->place >= place)
+            break;
+        treadle__end_frame(frame);
+        depth = top - 1;
+    }
+    return depth;
+}
+
+#define TREADLE__UNRECORDED UINT64_C(0)
+
+#define TREADLE__LEASE_MASK UINT64_C(0xfffff)
+#define TREADLE__ONE_PUSH   ((UINT64_C(1) << TREADLE_DEPTH_BITS) + 1)
+
+/* Counts a push, where frames may have to be dropped first, or there is no room for one more.
+ * Returns the state without it. */
+TREADLE__SHARED __attribute__((noinline)) uint64_t treadle__make_room(struct treadle_slot *slot,
+                                                                      uint64_t place);
+TREADLE__SHARED __attribute__((noinline)) uint64_t treadle__make_room(struct treadle_slot *slot,
+                                                                      uint64_t place)
+{
+    uint64_t state = slot->state, depth = state & TREADLE_DEPTH_MASK;
+
+    if (place)
+        depth = treadle__drop_dead(slot, depth, place);
+    depth -= depth == TREADLE_DEPTH_MASK;
+    state = (state & ~TREADLE_DEPTH_MASK) | depth;
+    __atomic_store_n(&slot->state, state + TREADLE__ONE_PUSH, __ATOMIC_RELEASE);
+    slot->lost_frames += depth >= TREADLE_FRAMES;
+    return state;
+}
+
+/* An address by which frames can be compared; 0: the thread is on another stack. */
+TREADLE__INLINE uint64_t treadle__place(const struct treadle_slot *slot, uint64_t address)
+{
+    return address < slot->stack_end ? address : 0;
+}
+
+TREADLE__INLINE uint32_t treadle__watch_now(void)
+{
+    const uint32_t *watch = __atomic_load_n(&treadle__watch, __ATOMIC_RELAXED);
+
+    return __atomic_load_n(watch, __ATOMIC_RELAXED);
+}
+
+/* Out of line, so that a push or pop in the program is short, and since their canonical frame
+ * address is where the caller's stack ends. Each step leaves the stack whole for a signal handler
+ * that pushes and pops: first the frame is counted, then filled in. */
+/* Returns the mark: the state without the frame. `text`: or NULL, and `number` is the parameter. */
+TREADLE__INLINE treadle_mark treadle__fill(struct treadle_slot *slot, uint64_t state,
+                                           uint64_t place, uint64_t what, uint64_t number,
+                                           const uint64_t *text)
+{
+    struct treadle_frame *frame = &slot->frames[state & TREADLE_DEPTH_MASK];
+    uint64_t serial = (state >> TREADLE_DEPTH_BITS) + 1;
+
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    frame->serial = serial;
+    frame->place = place;
+    frame->what = what;
+    if (text)
+        memcpy(frame->parameter, text, TREADLE_PARAMETER_BYTES);
+    else if (what >> 32)
+        frame->parameter[0] = number;
+    __atomic_store_n(&frame->check, treadle__check(serial, place, what, number), __ATOMIC_RELEASE);
+    return state;
+}
+
+/* A push that finds something to do first. */
+TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_slowly(
+    const char *identifier, uint64_t address, uint64_t what, uint64_t number, const uint64_t *text);
+TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_slowly(
+    const char *identifier, uint64_t address, uint64_t what, uint64_t number, const uint64_t *text)
+{
+    struct treadle_slot *slot = treadle__attach();
+    uint64_t place, index, state;
+
+    if (!slot)
+        return TREADLE__UNRECORDED;
+    index = treadle__register(identifier);
+    place = treadle__place(slot, address);
+    state = treadle__make_room(slot, place);
+    if ((slot->state >> TREADLE_DEPTH_BITS & TREADLE__LEASE_MASK) == 0)
+        treadle__look_at_lease(treadle__process.head);
+    if ((state & TREADLE_DEPTH_MASK) < TREADLE_FRAMES)
+        treadle__fill(slot, state, place, what | index, number, text);
+    return state;
+}
+
+/* The place of the youngest of so many frames; if there is none: above all others. */
+TREADLE__INLINE uint64_t treadle__place_below(const struct treadle_slot *slot, uint64_t depth)
+{
+    const char *frame = (const char *)slot + depth * sizeof(struct treadle_frame);
+
+    return *(const uint64_t *)(const void *)(frame + offsetof(struct treadle_frame, place));
+}
+
+/* Calls nothing but at its end, and so needs no registers to be saved. */
+TREADLE__INLINE treadle_mark treadle__push_at(const char *identifier, uint32_t watch,
+                                              uint64_t address, uint64_t what, uint64_t number,
+                                              const uint64_t *text)
+{
+    const struct treadle__name *name = treadle__name_at(identifier, 0);
+    struct treadle_slot *slot = treadle__slot;
+    uint64_t place, state, depth;
+
+    if (__builtin_expect(!slot || slot->watch != watch ||
+                             __atomic_load_n(&name->text, __ATOMIC_ACQUIRE) != identifier,
+                         0))
+        return treadle__push_slowly(identifier, address, what, number, text);
+    place = treadle__place(slot, address);
+    state = slot->state;
+    depth = state & TREADLE_DEPTH_MASK;
+    if (__builtin_expect(depth >= TREADLE_FRAMES || treadle__place_below(slot, depth) < place ||
+                             (state >> TREADLE_DEPTH_BITS & TREADLE__LEASE_MASK) ==
+                                 TREADLE__LEASE_MASK,
+                         0))
+        return treadle__push_slowly(identifier, address, what, number, text);
+    __atomic_store_n(&slot->state, state + TREADLE__ONE_PUSH, __ATOMIC_RELEASE);
+    return treadle__fill(slot, state, place, what | name->index, number, text);
+}
+
+TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push(const char *identifier,
+                                                                     uint32_t watch);
+TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push(const char *identifier,
+                                                                     uint32_t watch)
+{
+    return treadle__push_at(identifier, watch, (uint64_t)__builtin_dwarf_cfa(),
+                            TREADLE_WHAT(0, TREADLE_NO_PARAMETER, 0), 0, NULL);
+}
+
+TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_number(const char *identifier,
+                                                                            uint32_t watch,
+                                                                            uint64_t number);
+TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_number(const char *identifier,
+                                                                            uint32_t watch,
+                                                                            uint64_t number)
+{
+    return treadle__push_at(identifier, watch, (uint64_t)__builtin_dwarf_cfa(),
+                            TREADLE_WHAT(0, TREADLE_NUMBER, 0), number, NULL);
+}
+
+/* The text, zeros behind it, and its length, as far as that was looked at. */
+struct treadle__text {
+    uint64_t words[TREADLE_PARAMETER_BYTES / 8];
+    size_t length;
+};
+
+TREADLE__INLINE treadle_mark treadle__push_text_at(const char *identifier, uint32_t watch,
+                                                   uint64_t address,
+                                                   const struct treadle__text *text)
+{
+    size_t length = text->length;
+
+    if (__builtin_expect(length > TREADLE_PARAMETER_BYTES, 0)) {
+        length = TREADLE_PARAMETER_BYTES;
+        if (treadle__slot)
+            treadle__slot->cut_parameters++;
+    }
+    return treadle__push_at(identifier, watch, address, TREADLE_WHAT(0, TREADLE_TEXT, length),
+                            treadle__fold(text->words), text->words);
+}
+
+TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_text(
+    const char *identifier, uint32_t watch, const struct treadle__text *text);
+TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_text(
+    const char *identifier, uint32_t watch, const struct treadle__text *text)
+{
+    return treadle__push_text_at(identifier, watch, (uint64_t)__builtin_dwarf_cfa(), text);
+}
+
+/* A pop where the youngest frame is not that of the caller. */
+TREADLE__SHARED __attribute__((noinline)) void treadle__pop_other(struct treadle_slot *slot,
+                                                                  uint64_t place);
+TREADLE__SHARED __attribute__((noinline)) void treadle__pop_other(struct treadle_slot *slot,
+                                                                  uint64_t place)
+{
+    uint64_t state = slot->state, open = state & TREADLE_DEPTH_MASK;
+    uint64_t depth = place ? treadle__drop_dead(slot, open, place) : open;
+
+    if (depth > TREADLE_FRAMES) {
+        depth--;
+    } else if (depth && (depth == open || slot->frames[depth - 1].place == place)) {
+        depth--;
+        treadle__end_frame(&slot->frames[depth]);
+    }
+    __atomic_store_n(&slot->state, (state & ~TREADLE_DEPTH_MASK) | depth, __ATOMIC_RELEASE);
+}
+
+TREADLE__SHARED __attribute__((noinline)) void treadle__pop(uint32_t watch);
+TREADLE__SHARED __attribute__((noinline)) void treadle__pop(uint32_t watch)
+{
+    struct treadle_slot *slot = treadle__slot;
+    uint64_t place, state, depth;
+
+    if (__builtin_expect(!slot || slot->watch != watch, 0)) {
+        (void)treadle__attach();
+        return;
+    }
+    state = slot->state;
+    depth = state & TREADLE_DEPTH_MASK;
+    place = treadle__place(slot, (uint64_t)__builtin_dwarf_cfa());
+    if (__builtin_expect(depth > TREADLE_FRAMES || treadle__place_below(slot, depth) != place, 0)) {
+        treadle__pop_other(slot, place);
+        return;
+    }
+    treadle__end_frame(&slot->frames[depth - 1]);
+    __atomic_store_n(&slot->state, state - 1, __ATOMIC_RELEASE);
+}
+
+/* A mark from before this watch is that of a frame below all that are recorded. */
+TREADLE__SHARED __attribute__((noinline)) void treadle__pop_to(treadle_mark mark);
+TREADLE__SHARED __attribute__((noinline)) void treadle__pop_to(treadle_mark mark)
+{
+    struct treadle_slot *slot = treadle__attach();
+    uint64_t state = slot ? slot->state : 0, depth = state & TREADLE_DEPTH_MASK, wanted = 0;
+
+    if (slot && (mark >> TREADLE_DEPTH_BITS) + 1 >= slot->first_serial)
+        wanted = mark & TREADLE_DEPTH_MASK;
+    if (wanted >= depth)
+        return;
+    for (uint64_t i = depth < TREADLE_FRAMES ? depth : TREADLE_FRAMES; i > wanted; i--)
+        treadle__end_frame(&slot->frames[i - 1]);
+    __atomic_store_n(&slot->state, (state & ~TREADLE_DEPTH_MASK) | wanted, __ATOMIC_RELEASE);
+}
+
+/* Keeps a call from being the caller's last instruction, a jump: its stack would have ended. */
+#define TREADLE__STAY() __asm__ __volatile__("")
+
+TREADLE__INLINE treadle_mark treadle_push(const char *identifier)
+{
+    uint32_t watch = treadle__watch_now();
+    treadle_mark mark;
+
+    if (__builtin_expect(watch == 0, 1))
+        return TREADLE__UNRECORDED;
+    mark = treadle__push(identifier, watch);
+    TREADLE__STAY();
+    return mark;
+}
+
+TREADLE__INLINE treadle_mark treadle_push_number(const char *identifier, int64_t parameter)
+{
+    uint32_t watch = treadle__watch_now();
+    treadle_mark mark;
+
+    if (__builtin_expect(watch == 0, 1))
+        return TREADLE__UNRECORDED;
+    mark = treadle__push_number(identifier, watch, (uint64_t)parameter);
+    TREADLE__STAY();
+    return mark;
+}
+
+TREADLE__INLINE size_t treadle__length(const char *text)
+{
+    size_t length = 0;
+
+    while (length <= TREADLE_PARAMETER_BYTES && text[length])
+        length++;
+    return length;
+}
+
+/* (Of a constant the compiler makes the words.) */
+TREADLE__INLINE treadle_mark treadle_push_with(const char *identifier, const char *parameter)
+{
+    struct treadle__text text = {{0, 0, 0, 0}, 0};
+    uint32_t watch = treadle__watch_now();
+    treadle_mark mark;
+
+    if (__builtin_expect(watch == 0, 1))
+        return TREADLE__UNRECORDED;
+    if (parameter) {
+        text.length = __builtin_constant_p(__builtin_strlen(parameter))
+                          ? __builtin_strlen(parameter)
+                          : treadle__length(parameter);
+        memcpy(text.words, parameter,
+               text.length < TREADLE_PARAMETER_BYTES ? text.length : TREADLE_PARAMETER_BYTES);
+        mark = treadle__push_text(identifier, watch, &text);
+    } else {
+        mark = treadle__push(identifier, watch);
+    }
+    TREADLE__STAY();
+    return mark;
+}
+
+TREADLE__INLINE void treadle_pop(void)
+{
+    uint32_t watch = treadle__watch_now();
+
+    if (__builtin_expect(watch == 0, 1))
+        return;
+    treadle__pop(watch);
+    TREADLE__STAY();
+}
+
+TREADLE__INLINE void treadle_pop_to(treadle_mark mark)
+{
+    if (__builtin_expect(treadle__watch_now() == 0, 1))
+        return;
+    treadle__pop_to(mark);
+    TREADLE__STAY();
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#else /* elsewhere nothing is recorded */
+#define TREADLE__INLINE static inline
+
+TREADLE__INLINE treadle_mark treadle_push(const char *identifier)
+{
+    (void)identifier;
+    return 0;
+}
+
+TREADLE__INLINE treadle_mark treadle_push_number(const char *identifier, int64_t parameter)
+{
+    (void)identifier, (void)parameter;
+    return 0;
+}
+
+TREADLE__INLINE treadle_mark treadle_push_with(const char *identifier, const char *parameter)
+{
+    (void)identifier, (void)parameter;
+    return 0;
+}
+
+TREADLE__INLINE void treadle_pop(void)
+{
+}
+
+TREADLE__INLINE void treadle_pop_to(treadle_mark mark)
+{
+    (void)mark;
+}
+#endif
+
+TREADLE__INLINE void treadle__leave_scope(const treadle_mark *mark)
+{
+    treadle_pop_to(*mark);
+}
+
+#define TREADLE__JOIN_NOW(a, b) a##b
+#define TREADLE__JOIN(a, b)     TREADLE__JOIN_NOW(a, b)
+#define TREADLE__SCOPE(push)                                                                       \
+    __attribute__((cleanup(treadle__leave_scope), unused)) const treadle_mark TREADLE__JOIN(       \
+        treadle__scope_, __LINE__) = push
+#define treadle_scope(identifier) TREADLE__SCOPE(treadle_push(identifier))
+#define treadle_scope_with(identifier, parameter)                                                  \
+    TREADLE__SCOPE(treadle_push_with(identifier, parameter))
+#define treadle_scope_number(identifier, parameter)                                                \
+    TREADLE__SCOPE(treadle_push_number(identifier, parameter))
+
+#endif
+
+#endif
