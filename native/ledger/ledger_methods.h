@@ -26,6 +26,9 @@ enum ledger_method_flag {
      * symbol as in the image (mangled), or none if the agent found none; there is no signature. */
     METHOD_SYMBOL = 1u << 3,
     METHOD_LATENCY = 1u << 4, /* latency= names it: its calls are measured one by one */
+    /* Not a method but a frame that the program named itself: name is its identifier, signature the
+     * parameter, which may be empty, as class_name always is. */
+    METHOD_LOGICAL = 1u << 5,
 };
 
 struct ledger_method {

@@ -63,6 +63,7 @@ enum ledger_node_kind {
     NODE_KERNEL = 7,  /* a kernel frame of a sampled stack */
     NODE_UNSEEN = 8,  /* never in a ledger: a report's row, below an exact node, of the time that no
                          sample covers */
+    NODE_LOGICAL = 9, /* a frame that the program named itself; among the exact nodes */
 };
 
 /*
@@ -74,6 +75,10 @@ enum ledger_node_kind {
  * counts where an exact node has calls and times; a sample is counted at its top frame only. A
  * sample whose top frame is the method of the exact node itself is counted in a sampled child with
  * NODE_SELF.
+ *
+ * A logical frame (NODE_LOGICAL) is linked as an exact node. Its method has METHOD_LOGICAL, its
+ * times are what the kernel said at samples, and it has a number of samples where an exact node has
+ * calls.
  *
  * A NODE_FOLDED has one exact child per method. The child has the sums of the method's calls and
  * times in contexts that have no nodes of their own. The NODE_FOLDED hangs below a node that all
@@ -104,6 +109,7 @@ struct ledger_node {
                                 recursion level, or NODE_SELF */
     union {
         uint64_t calls;
+        uint64_t samples;     /* of a logical frame, and of its root: with it on top */
         uint64_t cpu_samples; /* CPU samples with this sampled frame on top */
     };
     union {
@@ -188,10 +194,15 @@ static inline uint32_t ledger_node__kind(const struct ledger_node *node)
     return node->kind_and_level >> 24 & 0xf;
 }
 
+static inline int ledger_node_kind__is_sampled(uint32_t kind)
+{
+    return kind >= NODE_SAMPLED && kind <= NODE_UNSEEN;
+}
+
 /* True for nodes that samples made: such a node has samples and neither calls nor times. */
 static inline int ledger_node__is_sampled(const struct ledger_node *node)
 {
-    return ledger_node__kind(node) >= NODE_SAMPLED;
+    return ledger_node_kind__is_sampled(ledger_node__kind(node));
 }
 
 static inline int ledger_node__is_self(const struct ledger_node *node)

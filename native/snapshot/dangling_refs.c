@@ -70,8 +70,8 @@ static bool is_node_below(struct cutter *cutter, ledger_ref ref, ledger_ref pare
     const struct ledger_node *node = behind(cutter, ref, LEDGER_NODES);
     uint32_t kind = node ? ledger_node__kind(node) : 0;
 
-    return kind && kind <= NODE_KERNEL && node->parent == parent && is_root(node) == !parent &&
-           ledger_node__is_sampled(node) == sampled &&
+    return kind && (kind <= NODE_KERNEL || kind == NODE_LOGICAL) && node->parent == parent &&
+           is_root(node) == !parent && ledger_node__is_sampled(node) == sampled &&
            (!node->method || is_method(cutter, node->method)) && mark_visited(cutter, ref);
 }
 

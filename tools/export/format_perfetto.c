@@ -93,8 +93,9 @@ static void write_dictionary(struct perfetto_writer *writer, Timeline__Dictionar
 
 static void write_categories(struct perfetto_writer *writer)
 {
-    static const enum ledger_node_kind kinds[] = {
-        NODE_ROOT, NODE_EXACT, NODE_GAP, NODE_FOLDED, NODE_SAMPLED, NODE_NATIVE, NODE_UNSEEN};
+    static const enum ledger_node_kind kinds[] = {NODE_ROOT,   NODE_EXACT,   NODE_GAP,
+                                                  NODE_FOLDED, NODE_SAMPLED, NODE_NATIVE,
+                                                  NODE_UNSEEN, NODE_LOGICAL};
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         enum ledger_node_kind kind = kinds[i];

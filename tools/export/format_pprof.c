@@ -35,7 +35,7 @@ struct pprof_writer {
     int64_t key_errors[REPORT_ERROR_COLUMNS]; /* "cpu_error", "wall_error" */
     int64_t nanoseconds;
     struct report_errors *errors[REPORT_ERROR_COLUMNS]; /* NULL: not known */
-    int64_t kinds[NODE_UNSEEN + 1]; /* texts of node kinds; 0: not written yet */
+    int64_t kinds[NODE_LOGICAL + 1]; /* texts of node kinds; 0: not written yet */
     uint64_t gap_location;
     uint64_t *stack; /* location ids by depth, the outermost first */
     size_t stack_room;

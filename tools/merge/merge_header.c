@@ -22,7 +22,9 @@ static const size_t summed[] = {
     FIELD(muted_methods),       FIELD(off_methods),          FIELD(unlisted_classes),
     FIELD(listed_bytes),        FIELD(senseless_records),    FIELD(own_cost.waits_ns),
     FIELD(heard_waits),         FIELD(unheard_waits),        FIELD(lost_blocks),
-    FIELD(lost_blocks_ns),      FIELD(unmeasured_calls),
+    FIELD(lost_blocks_ns),      FIELD(unmeasured_calls),     FIELD(other_parameters),
+    FIELD(cut_parameters),      FIELD(lost_frames),          FIELD(lost_slots),
+    FIELD(lost_identifiers),    FIELD(torn_stacks),          FIELD(late_samples),
 };
 
 static const size_t largest[] = {

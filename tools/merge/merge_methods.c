@@ -30,7 +30,7 @@ static void copy_images(struct ledger_merge *merge, struct merge_input *input)
  * names are refs of the merged ledger, where equal strings have equal refs. */
 static bool same_names(const struct ledger_method *x, const struct ledger_method *y)
 {
-    uint32_t lasting = METHOD_NATIVE | METHOD_SYMBOL;
+    uint32_t lasting = METHOD_NATIVE | METHOD_SYMBOL | METHOD_LOGICAL;
 
     return x->class_name == y->class_name && x->name == y->name && x->signature == y->signature &&
            x->source == y->source && (x->flags & lasting) == (y->flags & lasting);

@@ -38,8 +38,8 @@ static const char *what_is_wrong(const struct walk *walk, const struct ledger_no
 
     if (!record)
         return "expected a node";
-    if (kind < NODE_ROOT || kind > NODE_KERNEL || (kind == NODE_ROOT) != !parent ||
-        ledger_node__is_sampled(record) != sampled)
+    if (kind < NODE_ROOT || (kind > NODE_KERNEL && kind != NODE_LOGICAL) ||
+        (kind == NODE_ROOT) != !parent || ledger_node__is_sampled(record) != sampled)
         return "a node of a kind that cannot be there";
     if (walk->input->to[ref])
         return "a node that was met before";
@@ -65,8 +65,9 @@ static bool needs_method(const struct ledger_node *record)
 {
     uint32_t kind = ledger_node__kind(record);
 
-    return kind == NODE_EXACT ||
-           (kind >= NODE_SAMPLED && kind != NODE_KERNEL && !ledger_node__is_self(record));
+    return kind == NODE_EXACT || kind == NODE_LOGICAL ||
+           (ledger_node__is_sampled(record) && kind != NODE_KERNEL &&
+            !ledger_node__is_self(record));
 }
 
 static ledger_ref copy_side(const struct walk *walk, const struct ledger_node *record,
@@ -122,7 +123,7 @@ static ledger_ref copy_node(struct walk *walk, const struct ledger_node *record,
     if (!node->method && needs_method(record))
         merge__skip(walk->input, ref, "ref %" PRIu32 ", expected a method", record->method);
     node->side = copy_side(walk, record, ref, to);
-    if (!ledger_node__is_sampled(record))
+    if (ledger_node__kind(record) == NODE_EXACT)
         walk->input->calls += record->calls;
     walk->input->to[ref] = to;
     return to;

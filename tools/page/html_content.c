@@ -16,6 +16,7 @@ enum html_frame html_content__frame(enum ledger_node_kind kind)
         [NODE_GAP] = HTML_FRAME_GAP,       [NODE_SAMPLED] = HTML_FRAME_SAMPLED,
         [NODE_NATIVE] = HTML_FRAME_NATIVE, [NODE_KERNEL] = HTML_FRAME_KERNEL,
         [NODE_FOLDED] = HTML_FRAME_FOLDED, [NODE_UNSEEN] = HTML_FRAME_UNSEEN,
+        [NODE_LOGICAL] = HTML_FRAME_EXACT,
     };
 
     return frames[kind];

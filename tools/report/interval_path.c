@@ -42,7 +42,7 @@ static uint32_t method_before(const struct walk *walk, uint32_t method)
 /* Sampled frames have no CPU time of their own. */
 static bool has_cpu(const struct report_node *node)
 {
-    return node->kind < NODE_SAMPLED;
+    return !ledger_node_kind__is_sampled(node->kind);
 }
 
 static uint64_t value_of(const struct report_model *model, enum report_column column, bool cum,

@@ -26,7 +26,8 @@ struct fitting {
 
 static bool is_sampled(const struct report_model *model, uint32_t node)
 {
-    return model->nodes[node].kind >= NODE_SAMPLED && model->nodes[node].kind != NODE_UNSEEN;
+    return ledger_node_kind__is_sampled(model->nodes[node].kind) &&
+           model->nodes[node].kind != NODE_UNSEEN;
 }
 
 /* Sampled frames stand in one piece behind their exact node's exact children. */

@@ -28,6 +28,12 @@ static uint32_t find_method(struct loader *loader, const struct ledger_node *rec
     return METHOD_UNKNOWN;
 }
 
+/* A logical frame and a root have samples instead. */
+static bool has_calls(const struct ledger_node *record)
+{
+    return ledger_node__kind(record) != NODE_LOGICAL && ledger_node__kind(record) != NODE_ROOT;
+}
+
 static void load_base(struct loader *loader, const struct ledger_node *record, ledger_ref ref,
                       uint32_t node)
 {
@@ -43,10 +49,12 @@ static void load_base(struct loader *loader, const struct ledger_node *record, l
                          record->side);
     }
     model->base[COLUMN_CPU][node] = record->cpu_ns;
-    model->base[COLUMN_CALLS][node] = record->calls;
+    model->base[COLUMN_CALLS][node] = has_calls(record) ? record->calls : 0;
     for (enum report_column column = COLUMN_SAMPLES; column < COLUMN_KERNEL; column++)
         if (model->base[column])
             model->base[column][node] = 0;
+    if (model->base[COLUMN_SAMPLES] && !has_calls(record))
+        model->base[COLUMN_SAMPLES][node] = record->samples;
     if (model->base[COLUMN_WALL])
         model->base[COLUMN_WALL][node] = ledger_node__wall_ns(record);
     model->threads[model->nodes[node].thread].wall_ns += ledger_node__wall_ns(record);
@@ -183,7 +191,8 @@ static bool fits(const struct load_step *parent, const struct ledger_node *recor
 {
     uint32_t kind = ledger_node__kind(record);
 
-    if (kind < NODE_ROOT || kind > NODE_KERNEL || (kind == NODE_ROOT) != !parent)
+    if (kind < NODE_ROOT || (kind > NODE_KERNEL && kind != NODE_LOGICAL) ||
+        (kind == NODE_ROOT) != !parent)
         return false;
     return ledger_node__is_sampled(record) == sampled;
 }
@@ -215,7 +224,8 @@ static const struct ledger_node *check_node(struct loader *loader, ledger_ref re
 static bool stands_for_parent(const struct loader *loader, const struct load_step *parent,
                               const struct ledger_node *record)
 {
-    return ledger_node__is_self(record) && loader->model->nodes[parent->node].kind < NODE_SAMPLED;
+    return ledger_node__is_self(record) &&
+           !ledger_node_kind__is_sampled(loader->model->nodes[parent->node].kind);
 }
 
 /* The next child of the node on top of the path, exact ones first; false if there is none left. */
@@ -223,7 +233,7 @@ static bool step_down(struct loader *loader, uint32_t thread)
 {
     struct report_model *model = loader->model;
     struct load_step *top = &loader->path[loader->depth - 1];
-    bool below_sampled = model->nodes[top->node].kind >= NODE_SAMPLED;
+    bool below_sampled = ledger_node_kind__is_sampled(model->nodes[top->node].kind);
     bool sampled = !top->next_child;
     ledger_ref *link = sampled ? &top->next_sampled : &top->next_child;
     ledger_ref ref = *link;

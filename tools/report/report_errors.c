@@ -57,7 +57,8 @@ enum report_column report_errors__column(const struct ledger_header *header)
 
 static bool is_frame(const struct report_model *model, uint32_t node)
 {
-    return model->nodes[node].kind >= NODE_SAMPLED && model->nodes[node].kind != NODE_UNSEEN;
+    return ledger_node_kind__is_sampled(model->nodes[node].kind) &&
+           model->nodes[node].kind != NODE_UNSEEN;
 }
 
 static uint64_t samples_of(const struct estimate *estimate, uint32_t node)

@@ -172,7 +172,9 @@ static uint32_t merge(struct folding *folding, const struct report_node *old)
 /* In what order children stand: exact ones, sampled ones, what was not sampled. */
 static unsigned rank_of(const struct merged *merged)
 {
-    return merged->node.kind == NODE_UNSEEN ? 2 : merged->node.kind >= NODE_SAMPLED ? 1 : 0;
+    return merged->node.kind == NODE_UNSEEN                  ? 2
+           : ledger_node_kind__is_sampled(merged->node.kind) ? 1
+                                                             : 0;
 }
 
 static uint32_t stack_children(const struct folding *folding, uint32_t parent, uint32_t *stack)

@@ -146,6 +146,7 @@ static void add_node(struct counting *counting, uint32_t node)
         add_base(counting, node, ROW_NO_SAMPLES, ROW_NO_SAMPLES, 0, 0);
         break;
     case NODE_ROOT:
+    case NODE_LOGICAL:
     case NODE_GAP:
     case NODE_FOLDED:
         add_base(counting, node, ROW_NO_FRAME, ROW_NO_SAMPLES, 0, 0);

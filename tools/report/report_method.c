@@ -113,6 +113,23 @@ static void write_function(FILE *out, const struct report_method *method)
     fputs(bracketed ? "" : "]", out);
 }
 
+static void write_logical(FILE *out, const struct report_method *method)
+{
+    bool bracketed = method->signature.bytes[0] == '(';
+
+    fwrite(method->name.bytes, 1, method->name.length, out);
+    if (method->signature.length == 0)
+        return;
+    fputs(bracketed ? " " : " (", out);
+    fwrite(method->signature.bytes, 1, method->signature.length, out);
+    fputs(bracketed ? "" : ")", out);
+}
+
+bool report_method__is_logical(const struct report_method *method)
+{
+    return method->flags & METHOD_LOGICAL;
+}
+
 bool report_method__is_native_function(const struct report_method *method)
 {
     return method->flags & METHOD_SYMBOL;
@@ -128,6 +145,8 @@ struct text report_method__full_name(struct text_store *store, const struct repo
         return method->name;
     if (report_method__is_native_function(method))
         write_function(out, method);
+    else if (report_method__is_logical(method))
+        write_logical(out, method);
     else
         write_method(out, method);
     bool whole = fclose(out) == 0;

@@ -130,7 +130,7 @@ const char *report_node_kind__name(enum ledger_node_kind kind)
     static const char *const names[] = {
         [NODE_ROOT] = "exact",      [NODE_EXACT] = "exact",        [NODE_GAP] = "gap",
         [NODE_SAMPLED] = "sampled", [NODE_NATIVE] = "native",      [NODE_KERNEL] = "native",
-        [NODE_FOLDED] = "folded",   [NODE_UNSEEN] = "not_sampled",
+        [NODE_FOLDED] = "folded",   [NODE_UNSEEN] = "not_sampled", [NODE_LOGICAL] = "logical",
     };
 
     return names[kind];

@@ -216,7 +216,8 @@ bool report_thread__knows(const struct report_thread *thread, enum report_column
 /* "platform", "virtual", "carrier", "vm", "native". */
 const char *report_thread_kind__name(enum ledger_thread_kind kind);
 
-/* "exact", "sampled", "native" (the kernel's side, too), "gap", "folded", "not_sampled". */
+/* "exact", "sampled", "native" (the kernel's side, too), "gap", "folded", "not_sampled",
+ * "logical". */
 const char *report_node_kind__name(enum ledger_node_kind kind);
 
 /* "J" a Java method; "I" one that more than half of its samples found interpreted; "N" native; "K"

@@ -62,9 +62,10 @@ static void each_with_samples(struct report_model *model,
     for (uint32_t i = 0; model->samples && i < model->node_count; i++) {
         uint32_t child = i + 1;
 
-        if (model->nodes[i].kind >= NODE_SAMPLED)
+        if (ledger_node_kind__is_sampled(model->nodes[i].kind))
             continue;
-        while (child < model->nodes[i].end && model->nodes[child].kind < NODE_SAMPLED)
+        while (child < model->nodes[i].end &&
+               !ledger_node_kind__is_sampled(model->nodes[child].kind))
             child = model->nodes[child].end;
         if (child < model->nodes[i].end)
             visit(model, i, child);
@@ -355,6 +356,13 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->lost_blocks,
         &now->lost_blocks_ns,
         &now->unmeasured_calls,
+        &now->other_parameters,
+        &now->cut_parameters,
+        &now->lost_frames,
+        &now->lost_slots,
+        &now->lost_identifiers,
+        &now->torn_stacks,
+        &now->late_samples,
         &now->unprofiled_user_ns,
         &now->unprofiled_system_ns,
         &now->own_cost.hooks_ns,

@@ -1,0 +1,84 @@
+/*
+ * Reading the logical stacks of another process, from its segment; treadle.h has the format.
+ *
+ * The segment's bytes are the other process's: what the head says is checked once, against the size
+ * of the file, and every index and every frame when it is read. A file that is cut while it is
+ * mapped gives a fault: callers read between fault_guard__enter and fault_guard__leave. Nothing in
+ * the other process waits for a reader. One thread at a time uses a reader.
+ */
+#ifndef TREADLE_SEGMENT_READER_H
+#define TREADLE_SEGMENT_READER_H
+
+#define TREADLE_FORMAT_ONLY
+#include "native/activity/treadle.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SEGMENT_FRAMES_MAX 64u /* of a stack that a reader can read */
+
+struct segment_frame {
+    uint32_t identifier;
+    uint32_t kind; /* enum treadle_kind */
+    uint32_t length;
+    int64_t number;
+    char text[TREADLE_PARAMETER_BYTES]; /* `length` bytes */
+};
+
+/* The stack of a thread at one moment, the oldest frame first. */
+struct segment_stack {
+    pid_t tid;
+    uint32_t depth;
+    struct segment_frame frames[SEGMENT_FRAMES_MAX];
+};
+
+/* What a segment has counted so far. */
+struct segment_losses {
+    uint64_t lost_frames;
+    uint64_t lost_threads;
+    uint64_t lost_identifiers;
+    uint64_t cut_identifiers;
+    uint64_t cut_parameters;
+};
+
+enum segment_read {
+    SEGMENT_NO_THREAD, /* the slot is free */
+    SEGMENT_STACK,
+    SEGMENT_TORN, /* the stack changed whenever it was looked at: nothing is known */
+};
+
+struct segment_reader;
+
+/* Opens the segment at `path`, which must be a file of this process's user that no other user can
+ * open. On failure returns NULL, with a line in `why`: what is wrong, and what was expected. */
+struct segment_reader *segment_reader__open(const char *path, char *why, size_t why_bytes);
+
+/* Does not end a watch. */
+void segment_reader__close(struct segment_reader *reader);
+
+const char *segment_reader__path(const struct segment_reader *reader);
+pid_t segment_reader__pid(const struct segment_reader *reader);
+uint64_t segment_reader__start_ticks(const struct segment_reader *reader);
+uint64_t segment_reader__inode(const struct segment_reader *reader);
+
+/* Has the process record frames for the next `lease_ns`, or go on. 0 or -errno. end: no more,
+ * unless another reader watches. */
+int segment_reader__watch(struct segment_reader *reader, uint64_t lease_ns);
+void segment_reader__end_watch(struct segment_reader *reader);
+
+/* How many slots there are now, free ones included. Maps what the file has grown by. */
+uint32_t segment_reader__slots(struct segment_reader *reader);
+
+/* Reads the stack in a slot. Without a watch: frames as the process recorded them last. */
+enum segment_read segment_reader__read(const struct segment_reader *reader, uint32_t slot,
+                                       struct segment_stack *stack);
+
+/* The text of an identifier, which is copied to `text`; its length, 0: there is none. */
+size_t segment_reader__identifier(const struct segment_reader *reader, uint32_t index,
+                                  char text[TREADLE_IDENTIFIER_BYTES]);
+
+struct segment_losses segment_reader__losses(const struct segment_reader *reader);
+
+#endif
