@@ -31,6 +31,7 @@ command_run cmd_list;
 command_run cmd_merge;
 command_run cmd_report;
 command_run cmd_run;
+command_run cmd_sample;
 command_run cmd_start;
 command_run cmd_status;
 command_run cmd_stop;

@@ -17,6 +17,7 @@ static const struct command commands[] = {
     {"merge", "put the ledgers of several processes into one", cmd_merge},
     {"report", "show a ledger: threads, call trees, methods, callers", cmd_report},
     {"run", "start a JVM with the agent", cmd_run},
+    {"sample", "sample the logical stacks of programs that have treadle.h", cmd_sample},
     {"start", "go on profiling a JVM after stop", cmd_start},
     {"status", "show whether and how a JVM is profiled", cmd_status},
     {"stop", "stop profiling a JVM: the hooks come out, the ledger stays", cmd_stop},

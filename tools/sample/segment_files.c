@@ -1,0 +1,169 @@
+#include "tools/sample/segment_files.h"
+
+#include "native/activity/segment_reader.h"
+#include "native/proc/process_stat.h"
+#include "tools/report/memory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEPT_S (7 * 86400)
+
+static const char *const folders[] = {"/dev/shm", "/tmp"};
+
+/* The pid in "treadle-PID-….activity", or 0. */
+static pid_t pid_in_name(const char *name)
+{
+    static const char prefix[] = "treadle-", suffix[] = ".activity";
+    size_t length = strlen(name);
+    char *end;
+
+    if (strncmp(name, prefix, sizeof(prefix) - 1) != 0 || length < sizeof(suffix) ||
+        strcmp(name + length - (sizeof(suffix) - 1), suffix) != 0)
+        return 0;
+    long pid = strtol(name + sizeof(prefix) - 1, &end, 10);
+    return *end == '-' && pid > 0 && pid < INT32_MAX ? (pid_t)pid : 0;
+}
+
+static void add(struct segment_files *found, const char *folder, const char *name)
+{
+    char *path;
+
+    if (asprintf(&path, "%s/%s", folder, name) < 0)
+        return;
+    found->paths =
+        memory__grown(found->paths, &found->room, found->count + 1, sizeof(*found->paths));
+    found->paths[found->count++] = path;
+}
+
+/* pid 0: of all processes. */
+static void look_into(struct segment_files *found, const char *folder, pid_t pid)
+{
+    DIR *directory = opendir(folder);
+    const struct dirent *entry;
+    struct stat file;
+
+    while (directory && (entry = readdir(directory)) != NULL) {
+        pid_t named = pid_in_name(entry->d_name);
+
+        if (named && (!pid || named == pid) &&
+            fstatat(dirfd(directory), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(file.st_mode) && file.st_uid == geteuid())
+            add(found, folder, entry->d_name);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+static int64_t changed_s(const char *path)
+{
+    struct stat file;
+
+    return lstat(path, &file) == 0 ? file.st_ctim.tv_sec : 0;
+}
+
+static int by_age(const void *a, const void *b)
+{
+    int64_t x = changed_s(*(char *const *)a), y = changed_s(*(char *const *)b);
+
+    return x < y ? -1 : x > y;
+}
+
+/* True if the process's maps name the file, or cannot be read. */
+static bool is_mapped(pid_t pid, const char *path)
+{
+    char maps[64], line[1024];
+    bool found = false;
+    FILE *file;
+
+    snprintf(maps, sizeof(maps), "/proc/%d/maps", pid);
+    file = fopen(maps, "re");
+    if (!file)
+        return true;
+    while (!found && fgets(line, sizeof(line), file))
+        found = strstr(line, path) != NULL;
+    fclose(file);
+    return found;
+}
+
+static void keep_mapped(struct segment_files *found, pid_t pid)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < found->count; i++)
+        if (is_mapped(pid, found->paths[i]))
+            found->paths[kept++] = found->paths[i];
+        else
+            free(found->paths[i]);
+    found->count = kept;
+}
+
+void segment_files__find(struct segment_files *found, pid_t pid, bool only_mapped)
+{
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        look_into(found, folders[i], pid);
+    if (only_mapped)
+        keep_mapped(found, pid);
+    if (found->count)
+        qsort((void *)found->paths, found->count, sizeof(*found->paths), by_age);
+}
+
+void segment_files__release(struct segment_files *found)
+{
+    for (size_t i = 0; i < found->count; i++)
+        free(found->paths[i]);
+    free((void *)found->paths);
+}
+
+bool segment_files__newest_start(pid_t pid, uint64_t *start_ticks)
+{
+    struct segment_files found = {0};
+    bool any = false;
+    char why[200];
+
+    segment_files__find(&found, pid, false);
+    for (size_t i = 0; i < found.count; i++) {
+        struct segment_reader *segment = segment_reader__open(found.paths[i], why, sizeof(why));
+
+        if (segment && segment_reader__pid(segment) == pid) {
+            *start_ticks = segment_reader__start_ticks(segment);
+            any = true;
+        }
+        segment_reader__close(segment);
+    }
+    segment_files__release(&found);
+    return any;
+}
+
+/* True if the process that wrote the segment runs. */
+static bool is_in_use(const struct segment_reader *segment)
+{
+    uint64_t start_ticks;
+
+    return process_start__read(segment_reader__pid(segment), &start_ticks) == 0 &&
+           start_ticks == segment_reader__start_ticks(segment);
+}
+
+unsigned segment_files__tidy(void)
+{
+    struct segment_files found = {0};
+    unsigned removed = 0;
+    char why[200];
+
+    segment_files__find(&found, 0, false);
+    for (size_t i = 0; i < found.count; i++) {
+        struct segment_reader *segment = segment_reader__open(found.paths[i], why, sizeof(why));
+
+        if (segment && !is_in_use(segment) && changed_s(found.paths[i]) + KEPT_S < time(NULL))
+            removed += unlink(found.paths[i]) == 0;
+        segment_reader__close(segment);
+    }
+    segment_files__release(&found);
+    return removed;
+}

@@ -1,0 +1,29 @@
+/* Finding the segments of logical stacks: /dev/shm/treadle-PID-RANDOM.activity, or in /tmp. */
+#ifndef TREADLE_SEGMENT_FILES_H
+#define TREADLE_SEGMENT_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct segment_files {
+    char **paths; /* the oldest first */
+    size_t count;
+    size_t room;
+};
+
+/* Finds the segments of a process by their names; zero the result first. only_mapped: those that
+ * the process has mapped now, as far as /proc tells; a program that was executed in its place has
+ * others. */
+void segment_files__find(struct segment_files *found, pid_t pid, bool only_mapped);
+void segment_files__release(struct segment_files *found);
+
+/* When the last process of that pid started that left a segment of this user; false: none did. */
+bool segment_files__newest_start(pid_t pid, uint64_t *start_ticks);
+
+/* Removes segments of this user whose processes are gone, but not those of the last week. Returns
+ * how many. */
+unsigned segment_files__tidy(void);
+
+#endif
