@@ -273,10 +273,10 @@ static void look_inside(const struct report_request *request, const struct repor
         report_inside__text(model, &inside, place, PLACE_BYTES);
 }
 
-/* Text shows one metric, so only that metric is loaded; JSON and CSV get all metrics. */
+/* Text shows one metric as a rule, so only that metric is loaded; JSON and CSV get all metrics. */
 static uint64_t columns_of(const struct report_request *request)
 {
-    bool all = request->shared.json || request->shared.csv;
+    bool all = request->shared.json || request->shared.csv || request->view->reads_all;
 
     if (request->view->of_threads)
         return 0;

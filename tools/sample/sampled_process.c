@@ -35,6 +35,7 @@ struct sampled_thread {
     ledger_ref root;
     ledger_ref kernel;   /* its struct ledger_kernel_thread */
     uint64_t sampled_ns; /* up to here its time is charged */
+    uint64_t prepaid_ns; /* time ready to run that the kernel has yet to count */
     int64_t owed_ns;     /* of the time charged: neither CPU, runnable nor of a known state yet */
     unsigned pass;       /* the look that saw it last */
     bool has_stack;      /* a slot of a segment is its own */
@@ -157,20 +158,39 @@ static void end_thread(struct sampled_process *process, struct sampled_thread *t
     free(thread);
 }
 
-/* The part of the rest of the time that is of the state. A running thread has no such part: its CPU
- * time will be counted at a tick, and what is left then belongs to the wait that follows. */
-static uint64_t settle_rest(struct sampled_thread *thread, int64_t rest_ns)
+/* Takes what was charged in advance off the time ready to run, which the kernel counts when the
+ * thread is on a processor again. */
+static void pay_back(struct sampled_thread *thread, struct activity_share *share)
 {
-    int64_t sum_ns = thread->owed_ns + rest_ns;
+    uint64_t paid_ns =
+        thread->prepaid_ns < share->runnable_ns ? thread->prepaid_ns : share->runnable_ns;
 
-    if (thread->task.state != ACTIVITY_RUNNING && sum_ns > 0) {
-        thread->owed_ns = 0;
-        return (uint64_t)sum_ns;
+    thread->prepaid_ns -= paid_ns;
+    share->runnable_ns -= paid_ns;
+}
+
+/*
+ * The rest of the time, neither CPU nor ready to run as far as the kernel has counted. It is of the
+ * state of a thread that waits. A thread that is ready and has not run since its last sample waits
+ * for a processor. Of a thread that has run, the kernel counts the last CPU time at a tick: so much
+ * is carried on.
+ */
+static void settle_rest(struct sampled_thread *thread, bool has_run, struct activity_share *share)
+{
+    int64_t sum_ns =
+        thread->owed_ns + (int64_t)(share->wall_ns - share->cpu_ns - share->runnable_ns);
+
+    thread->owed_ns = 0;
+    if (sum_ns > 0 && share->state != ACTIVITY_RUNNING) {
+        share->waited_ns = (uint64_t)sum_ns;
+    } else if (sum_ns > LATE_CHARGE_NS && !has_run) {
+        share->runnable_ns += (uint64_t)sum_ns;
+        thread->prepaid_ns += (uint64_t)sum_ns;
+    } else {
+        thread->owed_ns = sum_ns > LATE_CHARGE_NS    ? LATE_CHARGE_NS
+                          : sum_ns < -LATE_CHARGE_NS ? -LATE_CHARGE_NS
+                                                     : sum_ns;
     }
-    thread->owed_ns = sum_ns > LATE_CHARGE_NS    ? LATE_CHARGE_NS
-                      : sum_ns < -LATE_CHARGE_NS ? -LATE_CHARGE_NS
-                                                 : sum_ns;
-    return 0;
 }
 
 /* Reads the thread's times; false: it is over. */
@@ -180,6 +200,7 @@ static bool measure(struct sampled_process *process, struct sampled_thread *thre
     struct task_schedstat before = thread->task.last;
     struct ledger_kernel_thread *kernel = ledger__at(&process->ledger, thread->kernel);
     uint64_t now;
+    bool has_run;
 
     if (task_state__read(&thread->task) != 0)
         return false;
@@ -188,8 +209,10 @@ static bool measure(struct sampled_process *process, struct sampled_thread *thre
     share->cpu_ns = thread->task.last.run_ns - before.run_ns;
     share->runnable_ns = thread->task.last.run_queue_delay_ns - before.run_queue_delay_ns;
     share->state = thread->task.state;
-    share->waited_ns =
-        settle_rest(thread, (int64_t)(share->wall_ns - share->cpu_ns - share->runnable_ns));
+    has_run = thread->task.last.timeslices != before.timeslices ||
+              thread->task.last.run_ns != before.run_ns;
+    pay_back(thread, share);
+    settle_rest(thread, has_run, share);
     thread->sampled_ns = now;
     kernel->charged_cpu_ns += share->cpu_ns;
     kernel->kernel_cpu_ns = kernel->charged_cpu_ns;

@@ -13,31 +13,34 @@ static const char *const edge_keys[] = {"wait", "count", "waiter", "blocker", "l
 static const char *const latency_keys[] = {LATENCY_KEYS, NULL};
 static const char *const tree_keys[] = {"cum", "base", "calls", "name", NULL};
 static const char *const flat_keys[] = {"base", "cum", "calls", "name", NULL};
+static const char *const activity_keys[] = {"cum", NULL};
 static const char *const sample_keys[] = {"samples", "base", "name", NULL};
 
 const struct view_kind view_kinds[] = {
     {"threads", thread_keys, true, true, false, false, view_threads__text, view_threads__json,
-     view_threads__csv},
+     view_threads__csv, false},
     {"waits", wait_keys, true, true, false, false, view_waits__text, view_waits__json,
-     view_waits__csv},
+     view_waits__csv, false},
     {"locks", lock_keys, false, true, false, false, view_locks__text, view_locks__json,
-     view_locks__csv},
+     view_locks__csv, false},
     {"blockers", edge_keys, false, true, false, false, view_blockers__text, view_blockers__json,
-     view_blockers__csv},
+     view_blockers__csv, false},
     {"latency", latency_keys, false, false, false, false, view_latency__text, view_latency__json,
-     view_latency__csv},
+     view_latency__csv, false},
     {"spawn", tree_keys, false, true, false, false, view_spawn__text, view_spawn__json,
-     view_spawn__csv},
-    {"tree", tree_keys, false, false, false, true, view_tree__text, view_tree__json,
-     view_tree__csv},
-    {"flat", flat_keys, false, false, false, true, view_flat__text, view_flat__json,
-     view_flat__csv},
+     view_spawn__csv, false},
+    {"tree", tree_keys, false, false, false, true, view_tree__text, view_tree__json, view_tree__csv,
+     false},
+    {"flat", flat_keys, false, false, false, true, view_flat__text, view_flat__json, view_flat__csv,
+     false},
     {"callers", tree_keys, false, false, false, false, view_callers__text, view_callers__json,
-     view_callers__csv},
+     view_callers__csv, false},
     {"images", sample_keys, false, false, true, false, view_images__text, view_images__json,
-     view_images__csv},
+     view_images__csv, false},
     {"procedures", sample_keys, false, false, true, false, view_procedures__text,
-     view_procedures__json, view_procedures__csv},
+     view_procedures__json, view_procedures__csv, false},
+    {"activity", activity_keys, false, false, false, false, view_activity__text,
+     view_activity__json, view_activity__csv, true},
 };
 const size_t view_kind_count = sizeof(view_kinds) / sizeof(view_kinds[0]);
 

@@ -34,6 +34,7 @@ struct view_kind {
     view_form *text;
     view_form *json;
     view_form *csv;
+    bool reads_all; /* the text, too, shows more than the metric of --metric */
 };
 
 extern const struct view_kind view_kinds[];
@@ -66,6 +67,9 @@ view_form view_flat__csv;
 view_form view_callers__text;
 view_form view_callers__json;
 view_form view_callers__csv;
+view_form view_activity__text;
+view_form view_activity__json;
+view_form view_activity__csv;
 view_form view_images__text;
 view_form view_images__json;
 view_form view_images__csv;

@@ -335,6 +335,13 @@ json_t *view_row__method(const struct report_model *model, uint32_t method)
     return object;
 }
 
+void view_row__add_logical(json_t *object, const struct report_method *method)
+{
+    json_object_set_new(object, "identifier", json_row__text(method->name));
+    json_object_set_new(object, "parameter",
+                        method->signature.length ? json_row__text(method->signature) : json_null());
+}
+
 static bool has_value(const struct report_model *model, enum report_column column)
 {
     return column != COLUMN_CALLS && model->base[column];

@@ -72,6 +72,9 @@ void view_row__calls(uint64_t calls, bool at_least, char text[CALLS_BYTES]);
  * "demo.Main.hot [recorded 1.2 %]". To be freed. */
 char *view_row__name_and_hook(const struct view *view, uint32_t method, size_t columns);
 
+/* Adds "identifier" and "parameter" (null: none) of a logical frame. */
+void view_row__add_logical(json_t *object, const struct report_method *method);
+
 /* Adds "hooked" if the method was recorded for part of the time or a plan left it out. */
 void view_row__add_hooked(json_t *object, const struct report_model *model, uint32_t method);
 

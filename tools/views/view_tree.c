@@ -220,6 +220,8 @@ static json_t *node_members(const struct forest *forest, uint32_t index)
     if (node->kind == NODE_ROOT)
         json_object_set_new(object, "method", json_string("<thread>"));
     json_object_set_new(object, "kind", json_string(report_node_kind__name(node->kind)));
+    if (node->kind == NODE_LOGICAL)
+        view_row__add_logical(object, &model->methods[node->method]);
     if (node->kind == NODE_FOLDED)
         json_object_set_new(object, "contexts", json_integer(node->contexts));
     json_object_set_new(object, "calls", json_row__integer(model->base[COLUMN_CALLS][index]));

@@ -185,7 +185,7 @@ static void write_unheard(const struct view *view)
 {
     const struct ledger_header *header = &view->model->header;
 
-    if (!wait_part__is_known(header, PART_MONITOR))
+    if (!wait_part__is_known(header, PART_PARK))
         fputs("monitors, Object.wait, park, sleep and I/O are in UNKNOWN: their reasons need "
               "waits=on\n",
               view->screen.out);
