@@ -23,9 +23,14 @@
 #define LEDGER_BYTES (UINT64_C(256) << 20)
 #define SEGMENTS_MAX 16u
 #define LEASE_NS     UINT64_C(5000000000)
-#define LATE_CHARGE_NS                                                                             \
-    10000000 /* a running thread's CPU time is counted at ticks: up to so late                     \
-              */
+
+/* So many samples of a thread are charged together. */
+#define PENDING_SAMPLES 32u
+
+struct pending_sample {
+    ledger_ref node;
+    enum activity_state state;
+};
 
 /* A thread of the process. */
 struct sampled_thread {
@@ -33,12 +38,16 @@ struct sampled_thread {
     struct task_state task;
     ledger_ref record;
     ledger_ref root;
-    ledger_ref kernel;   /* its struct ledger_kernel_thread */
-    uint64_t sampled_ns; /* up to here its time is charged */
-    uint64_t prepaid_ns; /* time ready to run that the kernel has yet to count */
-    int64_t owed_ns;     /* of the time charged: neither CPU, runnable nor of a known state yet */
-    unsigned pass;       /* the look that saw it last */
-    bool has_stack;      /* a slot of a segment is its own */
+    ledger_ref kernel;    /* its struct ledger_kernel_thread */
+    uint64_t measured_ns; /* up to here its times are read; of them not charged yet: */
+    uint64_t cpu_ns;
+    uint64_t runnable_ns;
+    int64_t waited_ns; /* the rest; less than 0 when the kernel counted CPU time late */
+    struct pending_sample pending[PENDING_SAMPLES];
+    uint32_t pending_count;
+    ledger_ref last_node;                             /* that was charged */
+    unsigned pass;                                    /* the look that saw it last */
+    bool has_stack;                                   /* a slot of a segment is its own */
     struct segment_stack *stack;                      /* of the sample that is being taken */
     struct segment_reader *where[SEGMENT_FRAMES_MAX]; /* the segment of each of its frames */
     UT_hash_handle hh;
@@ -102,7 +111,7 @@ static bool make_records(struct sampled_process *process, struct sampled_thread 
     struct ledger_thread *record = record_of(process, thread);
     record->name = name_of(process, thread->tid);
     record->root = record->current = thread->root;
-    record->start_ns = thread->sampled_ns;
+    record->start_ns = thread->measured_ns;
     record->tid_count = 1;
     record->tids[0] = thread->tid;
     record->kind = THREAD_NATIVE;
@@ -129,7 +138,7 @@ static struct sampled_thread *add_thread(struct sampled_process *process, pid_t 
     thread->tid = tid;
     thread->task.folder_fd = thread->task.schedstat_fd = -1;
     thread->pass = process->pass;
-    thread->sampled_ns = now_ns(process);
+    thread->measured_ns = now_ns(process);
     if (is_alive && (task_state__open(&thread->task, process->pid, tid) != 0 ||
                      task_state__read(&thread->task) != 0)) {
         task_state__close(&thread->task);
@@ -146,75 +155,23 @@ static struct sampled_thread *add_thread(struct sampled_process *process, pid_t 
     return thread;
 }
 
-static void end_thread(struct sampled_process *process, struct sampled_thread *thread)
-{
-    struct ledger_thread *record = record_of(process, thread);
-
-    record->end_ns = now_ns(process);
-    record->flags |= THREAD_TERMINATED;
-    task_state__close(&thread->task);
-    HASH_DEL(process->threads, thread);
-    free(thread->stack);
-    free(thread);
-}
-
-/* Takes what was charged in advance off the time ready to run, which the kernel counts when the
- * thread is on a processor again. */
-static void pay_back(struct sampled_thread *thread, struct activity_share *share)
-{
-    uint64_t paid_ns =
-        thread->prepaid_ns < share->runnable_ns ? thread->prepaid_ns : share->runnable_ns;
-
-    thread->prepaid_ns -= paid_ns;
-    share->runnable_ns -= paid_ns;
-}
-
-/*
- * The rest of the time, neither CPU nor ready to run as far as the kernel has counted. It is of the
- * state of a thread that waits. A thread that is ready and has not run since its last sample waits
- * for a processor. Of a thread that has run, the kernel counts the last CPU time at a tick: so much
- * is carried on.
- */
-static void settle_rest(struct sampled_thread *thread, bool has_run, struct activity_share *share)
-{
-    int64_t sum_ns =
-        thread->owed_ns + (int64_t)(share->wall_ns - share->cpu_ns - share->runnable_ns);
-
-    thread->owed_ns = 0;
-    if (sum_ns > 0 && share->state != ACTIVITY_RUNNING) {
-        share->waited_ns = (uint64_t)sum_ns;
-    } else if (sum_ns > LATE_CHARGE_NS && !has_run) {
-        share->runnable_ns += (uint64_t)sum_ns;
-        thread->prepaid_ns += (uint64_t)sum_ns;
-    } else {
-        thread->owed_ns = sum_ns > LATE_CHARGE_NS    ? LATE_CHARGE_NS
-                          : sum_ns < -LATE_CHARGE_NS ? -LATE_CHARGE_NS
-                                                     : sum_ns;
-    }
-}
-
 /* Reads the thread's times; false: it is over. */
-static bool measure(struct sampled_process *process, struct sampled_thread *thread,
-                    struct activity_share *share)
+static bool measure(struct sampled_process *process, struct sampled_thread *thread)
 {
     struct task_schedstat before = thread->task.last;
     struct ledger_kernel_thread *kernel = ledger__at(&process->ledger, thread->kernel);
-    uint64_t now;
-    bool has_run;
+    uint64_t now, cpu_ns, runnable_ns;
 
     if (task_state__read(&thread->task) != 0)
         return false;
     now = now_ns(process);
-    share->wall_ns = now - thread->sampled_ns;
-    share->cpu_ns = thread->task.last.run_ns - before.run_ns;
-    share->runnable_ns = thread->task.last.run_queue_delay_ns - before.run_queue_delay_ns;
-    share->state = thread->task.state;
-    has_run = thread->task.last.timeslices != before.timeslices ||
-              thread->task.last.run_ns != before.run_ns;
-    pay_back(thread, share);
-    settle_rest(thread, has_run, share);
-    thread->sampled_ns = now;
-    kernel->charged_cpu_ns += share->cpu_ns;
+    cpu_ns = thread->task.last.run_ns - before.run_ns;
+    runnable_ns = thread->task.last.run_queue_delay_ns - before.run_queue_delay_ns;
+    thread->cpu_ns += cpu_ns;
+    thread->runnable_ns += runnable_ns;
+    thread->waited_ns += (int64_t)(now - thread->measured_ns - cpu_ns - runnable_ns);
+    thread->measured_ns = now;
+    kernel->charged_cpu_ns += cpu_ns;
     kernel->kernel_cpu_ns = kernel->charged_cpu_ns;
     kernel->waited_ns = now - kernel->charged_cpu_ns;
     return true;
@@ -229,6 +186,62 @@ static void add_totals(struct sampled_process *process, const struct sampled_thr
     record->totals[METRIC_PARK] += share->state == ACTIVITY_LOCK ? share->waited_ns : 0;
     record->totals[METRIC_IO_WAIT] += share->state == ACTIVITY_IO ? share->waited_ns : 0;
     record->totals[METRIC_SLEEP] += share->state == ACTIVITY_SLEEP ? share->waited_ns : 0;
+}
+
+static void charge_share(struct sampled_process *process, const struct sampled_thread *thread,
+                         ledger_ref node, const struct activity_share *share)
+{
+    activity_tree__charge(&process->tree, node, share);
+    add_totals(process, thread, share);
+}
+
+/* Charges the times of all samples that wait for that. `is_end`: there will be no others, so what
+ * is of no sample's state goes to the last of them. */
+static void settle(struct sampled_process *process, struct sampled_thread *thread, bool is_end)
+{
+    uint64_t running = 0, waiting = 0;
+
+    for (uint32_t i = 0; i < thread->pending_count; i++)
+        *(thread->pending[i].state == ACTIVITY_RUNNING ? &running : &waiting) += 1;
+    for (uint32_t i = 0; i < thread->pending_count; i++) {
+        struct activity_share share = {.state = thread->pending[i].state};
+
+        if (share.state == ACTIVITY_RUNNING) {
+            share.cpu_ns = thread->cpu_ns / running;
+            share.runnable_ns = thread->runnable_ns / running--;
+        } else if (thread->waited_ns > 0) {
+            share.waited_ns = (uint64_t)thread->waited_ns / waiting--;
+        }
+        thread->cpu_ns -= share.cpu_ns;
+        thread->runnable_ns -= share.runnable_ns;
+        thread->waited_ns -= (int64_t)share.waited_ns;
+        share.wall_ns = share.cpu_ns + share.runnable_ns + share.waited_ns;
+        charge_share(process, thread, thread->pending[i].node, &share);
+    }
+    thread->pending_count = 0;
+    if (!is_end)
+        return;
+    struct activity_share rest = {
+        .state = ACTIVITY_UNKNOWN, .cpu_ns = thread->cpu_ns, .runnable_ns = thread->runnable_ns};
+
+    rest.wall_ns = rest.cpu_ns + rest.runnable_ns;
+    rest.wall_ns += thread->waited_ns > 0 ? (uint64_t)thread->waited_ns : 0;
+    thread->cpu_ns = thread->runnable_ns = 0;
+    thread->waited_ns = 0;
+    charge_share(process, thread, thread->last_node ? thread->last_node : thread->root, &rest);
+}
+
+static void end_thread(struct sampled_process *process, struct sampled_thread *thread)
+{
+    struct ledger_thread *record = record_of(process, thread);
+
+    settle(process, thread, true);
+    record->end_ns = now_ns(process);
+    record->flags |= THREAD_TERMINATED;
+    task_state__close(&thread->task);
+    HASH_DEL(process->threads, thread);
+    free(thread->stack);
+    free(thread);
 }
 
 /* The texts of a stack's frames; `identifiers` and `numbers` have their bytes. */
@@ -259,10 +272,12 @@ static void read_texts(const struct sampled_thread *thread, struct stack_texts *
     }
 }
 
-/* Charges a sample to the node of the thread's stack. */
-static void charge(struct sampled_process *process, struct sampled_thread *thread,
-                   const struct activity_share *share)
+/* Counts a sample at the node of the thread's stack; its times follow. `samples`: 1, or 0 where a
+ * thread without a stack is looked at. */
+static void count_sample(struct sampled_process *process, struct sampled_thread *thread,
+                         uint64_t samples)
 {
+    struct activity_share share = {.samples = samples};
     struct stack_texts texts;
     ledger_ref node = thread->root;
 
@@ -271,10 +286,14 @@ static void charge(struct sampled_process *process, struct sampled_thread *threa
         node =
             activity_tree__find(&process->tree, thread->root, texts.frames, thread->stack->depth);
     }
-    activity_tree__charge(&process->tree, node, share);
-    add_totals(process, thread, share);
-    process->ledger.header->samples += share->samples;
-    process->samples += share->samples;
+    thread->last_node = node;
+    activity_tree__charge(&process->tree, node, &share);
+    thread->pending[thread->pending_count++] =
+        (struct pending_sample){.node = node, .state = thread->task.state};
+    if (thread->pending_count == PENDING_SAMPLES)
+        settle(process, thread, false);
+    process->ledger.header->samples += samples;
+    process->samples += samples;
 }
 
 /* Puts a stack behind those of the same thread in older segments: a library that has a treadle.h of
@@ -345,10 +364,8 @@ static void read_all(struct sampled_process *process, volatile uint32_t *at, boo
     for (*at = 0; *at < process->segment_count; ++*at)
         read_segment(process, *at);
     HASH_ITER (hh, process->threads, thread, next) {
-        struct activity_share share = {.samples = 1};
-
-        if (thread->has_stack && (!is_alive || measure(process, thread, &share)))
-            charge(process, thread, &share);
+        if (thread->has_stack && (!is_alive || measure(process, thread)))
+            count_sample(process, thread, 1);
     }
 }
 
@@ -453,10 +470,8 @@ static void sample_others(struct sampled_process *process)
     struct sampled_thread *thread, *next;
 
     HASH_ITER (hh, process->threads, thread, next) {
-        struct activity_share share = {.samples = 0};
-
-        if (!thread->has_stack && measure(process, thread, &share))
-            charge(process, thread, &share);
+        if (!thread->has_stack && measure(process, thread))
+            count_sample(process, thread, 0);
     }
 }
 
@@ -625,6 +640,8 @@ int sampled_process__write(struct sampled_process *process, const char *path)
     if (fault_guard__enter(&guard) == 0)
         add_losses(process);
     fault_guard__leave(&guard);
+    for (struct sampled_thread *thread = process->threads; thread; thread = thread->hh.next)
+        settle(process, thread, true);
     header->asof_ns = now_ns(process);
     header->state = LEDGER_CLOSED;
     return whole_file__write(path, process->ledger.base,
