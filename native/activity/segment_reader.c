@@ -1,3 +1,4 @@
+#define TREADLE_FORMAT_ONLY /* reads stacks, has none */
 #include "native/activity/segment_reader.h"
 
 #include <errno.h>

@@ -4,12 +4,12 @@
  * The segment's bytes are the other process's: what the head says is checked once, against the size
  * of the file, and every index and every frame when it is read. A file that is cut while it is
  * mapped gives a fault: callers read between fault_guard__enter and fault_guard__leave. Nothing in
- * the other process waits for a reader. One thread at a time uses a reader.
+ * the other process waits for a reader. One thread at a time uses a reader. What includes this
+ * header and has no stacks itself defines TREADLE_FORMAT_ONLY.
  */
 #ifndef TREADLE_SEGMENT_READER_H
 #define TREADLE_SEGMENT_READER_H
 
-#define TREADLE_FORMAT_ONLY
 #include "native/activity/treadle.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+#define TREADLE_FORMAT_ONLY /* reads stacks, has none */
 #include "tools/sample/sampled_process.h"
 
 #include "native/activity/segment_reader.h"
