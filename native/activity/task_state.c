@@ -180,3 +180,10 @@ int task_state__read(struct task_state *task)
         task->state = read_state(task);
     return 0;
 }
+
+bool task_state__is_zombie(const struct task_state *task)
+{
+    char text[TASK_FILE_BYTES];
+
+    return task_file__load(task->folder_fd, "stat", text) > 0 && strchr("ZX", letter_of(text));
+}

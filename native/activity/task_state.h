@@ -29,6 +29,9 @@ void task_state__close(struct task_state *task);
  * the state that it was in. 0 or -errno (ESRCH: the thread is over). */
 int task_state__read(struct task_state *task);
 
+/* True if the thread is over and only waits for somebody to ask how it ended. */
+bool task_state__is_zombie(const struct task_state *task);
+
 /* The state that one line of /proc/PID/task/TID/syscall tells ("running", "202 0x7f…"); of wchan
  * ("futex_wait_queue"). ACTIVITY_UNKNOWN: the text does not say. */
 enum activity_state task_state__of_syscall(const char *text);

@@ -476,6 +476,13 @@ static void sample_others(struct sampled_process *process)
     }
 }
 
+/* The process is over, and its parent has not asked for its status yet. */
+static bool is_zombie(const struct sampled_process *process)
+{
+    return HASH_COUNT(process->threads) == 1 && process->threads->tid == process->pid &&
+           task_state__is_zombie(&process->threads->task);
+}
+
 void sampled_process__look(struct sampled_process *process)
 {
     uint64_t start_ticks = 0;
@@ -487,8 +494,12 @@ void sampled_process__look(struct sampled_process *process)
         process->is_over = true;
         return;
     }
-    sample_header__read_totals(&process->ledger, now_ns(process));
     find_threads(process);
+    if (is_zombie(process)) {
+        process->is_over = true;
+        return;
+    }
+    sample_header__read_totals(&process->ledger, now_ns(process));
     sample_others(process);
     for (uint32_t i = 0; i < process->segment_count; i++)
         (void)segment_reader__watch(process->segments[i], LEASE_NS);
