@@ -43,8 +43,10 @@ static const struct argp_option options[] = {
 static const char doc[] =
     "Sample the logical stacks of running programs that have treadle.h."
     "\vNothing in the processes is signalled or stopped: their stacks are read from shared memory, "
-    "their threads' states and CPU times from /proc. Each process gets a ledger, which `treadle "
-    "report --view activity` shows. Of a process that was killed, the stacks that it left are read "
+    "their threads' states and CPU times from /proc. Each process gets a ledger, which the "
+    "activity "
+    "view of `treadle report` shows. Of a process that was killed, the stacks that it left are "
+    "read "
     "once. Prints the paths.";
 
 /* "100ms", "2s", "5m", "1500us". */

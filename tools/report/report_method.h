@@ -28,7 +28,8 @@ void report_methods__find_overloads(struct report_method *methods, uint32_t coun
 
 bool report_method__is_native_function(const struct report_method *method);
 
-/* A frame that the program named itself: its name is the identifier, its signature the parameter. */
+/* A frame that the program named itself: its name is the identifier, its signature the parameter.
+ */
 bool report_method__is_logical(const struct report_method *method);
 
 /* "java.util.HashMap.put", with the parameters if it is overloaded: "….Math.abs(int)". Of a native

@@ -364,10 +364,9 @@ static void read_all(struct sampled_process *process, volatile uint32_t *at, boo
 
     for (*at = 0; *at < process->segment_count; ++*at)
         read_segment(process, *at);
-    HASH_ITER (hh, process->threads, thread, next) {
+    HASH_ITER (hh, process->threads, thread, next)
         if (thread->has_stack && (!is_alive || measure(process, thread)))
             count_sample(process, thread, 1);
-    }
 }
 
 /* Reads and charges what is in the segments; false after a fault in one of them. */
@@ -460,20 +459,18 @@ static void find_threads(struct sampled_process *process)
     }
     if (folder)
         closedir(folder);
-    HASH_ITER (hh, process->threads, thread, next) {
+    HASH_ITER (hh, process->threads, thread, next)
         if (thread->pass != process->pass)
             end_thread(process, thread);
-    }
 }
 
 static void sample_others(struct sampled_process *process)
 {
     struct sampled_thread *thread, *next;
 
-    HASH_ITER (hh, process->threads, thread, next) {
+    HASH_ITER (hh, process->threads, thread, next)
         if (!thread->has_stack && measure(process, thread))
             count_sample(process, thread, 0);
-    }
 }
 
 /* The process is over, and its parent has not asked for its status yet. */
