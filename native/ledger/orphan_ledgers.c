@@ -47,6 +47,20 @@ static int open_at(int folder, const char *name)
     return openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
 }
 
+/* The timeline that the process was killed in, if any (native/timeline). */
+static void remove_timeline_at(int folder, const char *live_name)
+{
+    static const char live[] = ".live";
+    char name[PATH_MAX];
+    size_t length = strlen(live_name);
+
+    if (length < sizeof(live) || strcmp(live_name + length - (sizeof(live) - 1), live) != 0)
+        return;
+    if ((size_t)snprintf(name, sizeof(name), "%.*s.timeline", (int)(length - (sizeof(live) - 1)),
+                         live_name) < sizeof(name))
+        (void)unlinkat(folder, name, 0);
+}
+
 /* Removes a file if it still is an orphan. */
 static bool remove_at(int folder, const char *name)
 {
@@ -54,6 +68,8 @@ static bool remove_at(int folder, const char *name)
     int fd = open_at(folder, name);
     bool removed = fd >= 0 && is_orphan(fd, &changed_ns) && unlinkat(folder, name, 0) == 0;
 
+    if (removed)
+        remove_timeline_at(folder, name);
     if (fd >= 0)
         close(fd);
     return removed;

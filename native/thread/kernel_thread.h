@@ -22,6 +22,7 @@
 #include "native/thread/open_calls.h"
 #include "native/thread/stopped_time.h"
 #include "native/thread/thread_fold.h"
+#include "native/thread/thread_timeline.h"
 #include "native/thread/timed_hooks.h"
 #include "native/thread/unprofiled.h"
 #include "native/tree/call_tree.h"
@@ -38,7 +39,9 @@
 
 /* What all kernel threads of a process share. Constant once the agent runs, except the epoch. */
 struct kernel_thread_setup {
-    uint32_t epoch; /* atomic; EPOCH_STOPPED, or counted up from 1 */
+    uint32_t epoch;      /* atomic; EPOCH_STOPPED, or counted up from 1 */
+    bool timeline_is_on; /* atomic; see timeline.h */
+    struct timeline *timeline;
     struct ledger *ledger;
     struct unprofiled_table *unprofiled; /* or NULL: profiled from the beginning to the end */
     struct ledger_time time;
@@ -141,6 +144,7 @@ struct kernel_thread {
         *key_pushes; /* for the host: this thread's pushes by key, wrapping; NULL: not counted */
     struct thread_folder folder;
     struct hook_times times;
+    struct timeline_mark timeline_mark;
     struct kernel_thread *next_spare;
 };
 
@@ -465,6 +469,8 @@ static inline bool kernel_thread__push_fast(struct kernel_thread *kernel_thread,
     kernel_thread__charge_cpu(record, node, now_ns);
     __atomic_store_n(&child->calls, child->calls + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&record->current, ref, __ATOMIC_RELEASE);
+    if (timeline__is_on(&kernel_thread->setup->timeline_is_on))
+        thread_timeline__entered(kernel_thread, child->method, *token, now_ns);
     return true;
 }
 
@@ -496,6 +502,8 @@ static inline bool kernel_thread__pop_fast(struct kernel_thread *kernel_thread, 
     tree->token = token;
     kernel_thread__charge_cpu(record, node, now_ns);
     __atomic_store_n(&record->current, ref, __ATOMIC_RELEASE);
+    if (timeline__is_on(&kernel_thread->setup->timeline_is_on))
+        thread_timeline__left(kernel_thread, token, now_ns);
     return true;
 }
 

@@ -1,6 +1,20 @@
 /* Events of hooks that the fast path in kernel_thread.h leaves to a function, and their time. */
 #include "native/thread/kernel_thread.h"
 
+static bool has_timeline(const struct kernel_thread *kernel_thread)
+{
+    return timeline__is_on(&kernel_thread->setup->timeline_is_on);
+}
+
+/* Calls without a node of their own have no method. */
+static void note_entered(struct kernel_thread *kernel_thread, uint64_t token)
+{
+    const struct call_tree *tree = &kernel_thread->tree;
+
+    thread_timeline__entered(kernel_thread, tree->lost_depth ? 0 : tree->current->method, token,
+                             ledger_time__now_ns(&kernel_thread->setup->time));
+}
+
 bool kernel_thread__push_folded(struct kernel_thread *kernel_thread, uint64_t key, uint64_t *token)
 {
     struct call_tree *tree = &kernel_thread->tree;
@@ -21,6 +35,8 @@ bool kernel_thread__push_folded(struct kernel_thread *kernel_thread, uint64_t ke
     if (kernel_thread->setup->has_latencies)
         open_calls__enter(kernel_thread, key, *token);
     timed_hooks__end(&kernel_thread->times.slow, began);
+    if (has_timeline(kernel_thread))
+        note_entered(kernel_thread, *token);
     return true;
 }
 
@@ -42,6 +58,8 @@ bool kernel_thread__pop_folded(struct kernel_thread *kernel_thread, uint64_t tok
     tree->token = token;
     kernel_thread__publish(kernel_thread);
     timed_hooks__end(&kernel_thread->times.slow, began);
+    if (has_timeline(kernel_thread))
+        thread_timeline__left(kernel_thread, token, now_ns);
     return true;
 }
 
@@ -62,6 +80,8 @@ uint64_t kernel_thread__push_slowly(struct kernel_thread *kernel_thread, uint64_
     if (kernel_thread->setup->has_latencies)
         open_calls__enter(kernel_thread, key, token);
     timed_hooks__end(&kernel_thread->times.slow, began);
+    if (has_timeline(kernel_thread) && token != CALL_TOKEN_NONE)
+        note_entered(kernel_thread, token);
     return token;
 }
 
@@ -80,4 +100,7 @@ void kernel_thread__pop_slowly(struct kernel_thread *kernel_thread, uint64_t tok
     call_tree__pop(&kernel_thread->tree, token);
     kernel_thread__publish(kernel_thread);
     timed_hooks__end(&kernel_thread->times.slow, began);
+    if (has_timeline(kernel_thread))
+        thread_timeline__left(kernel_thread, token,
+                              ledger_time__now_ns(&kernel_thread->setup->time));
 }

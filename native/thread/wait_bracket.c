@@ -12,12 +12,16 @@ void wait_bracket__begin(struct kernel_thread *kernel_thread, enum ledger_metric
         return;
     kernel_thread__charge_before_wait(kernel_thread);
     __atomic_store_n(&kernel_thread->thread->wait_reason, (uint16_t)reason, __ATOMIC_RELAXED);
+    if (timeline__is_on(&kernel_thread->setup->timeline_is_on))
+        thread_timeline__wait(kernel_thread, reason);
 }
 
 void wait_bracket__end(struct kernel_thread *kernel_thread, enum ledger_metric reason)
 {
     if (!kernel_thread__counts(kernel_thread) || kernel_thread->thread->wait_reason != reason)
         return;
+    if (timeline__is_on(&kernel_thread->setup->timeline_is_on))
+        thread_timeline__waited(kernel_thread, reason);
     kernel_thread__charge(kernel_thread);
     wait_bracket__forget(kernel_thread->thread);
 }
