@@ -12,6 +12,7 @@
 #include "agent/profiling.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/virtual_threads.h"
+#include "agent/timeline_request.h"
 #include "native/clock/kernel_clock.h"
 #include "native/metrics/kernel_metrics.h"
 
@@ -192,6 +193,8 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     unprofiled_table__init(&agent->unprofiled, &agent->ledger, agent->setup.metrics_totals);
     begin_budget(agent);
     agent->setup.ledger = &agent->ledger;
+    agent->setup.timeline = &agent->timeline;
+    agent->timeline.on = &agent->setup.timeline_is_on;
     agent->setup.unprofiled = &agent->unprofiled;
     agent->setup.reuse_new = agent->options.reuse_new;
     agent->setup.admits_all = agent->options.events == LEDGER_EVENTS_INSTRUMENT;
@@ -225,6 +228,7 @@ static void leave_to_parent(void)
     struct agent *agent = &treadle_agent;
 
     __atomic_store_n(&agent->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
+    timeline__abandon(&agent->timeline);
     atomic_store(&agent->profiling, false);
     atomic_store(&agent->active, false);
     atomic_store(&agent->class_hooks.wanted, false);
@@ -347,6 +351,8 @@ static int attach(struct agent *agent, JavaVM *vm, const char *text)
     error = profiling__begin(agent, agent__jni(agent), NULL);
     if (error)
         profiling__give_up(agent);
+    else if (agent->options.timeline_bytes)
+        error = timeline_request__begin(agent, &agent->options);
     else if (agent->options.dump)
         error = dump__now(agent, agent__jni(agent), NULL);
     return error;
@@ -381,17 +387,21 @@ static int check_request(const struct agent_options *request)
     static const char *const of_start[] = {"include",      "exclude",   "sample", "interval",
                                            "sample-clock", "recursion", "answer", NULL};
     static const char *const of_stop[] = {"answer", NULL};
+    static const char *const of_timeline[] = {"timeline", "timeline-calls", "timeline-for",
+                                              "answer", NULL};
     const char *other = NULL;
 
-    if (request->dump + request->start + request->stop != 1) {
+    if (request->dump + request->start + request->stop + request->has_timeline != 1) {
         log__line(LOG_ERROR, "the agent is loaded already and takes only dump[,file:PATH], "
                              "start[,include:GLOBS,exclude:GLOBS,"
-                             "sample:CLOCK,interval:TIME,sample-clock:KIND,recursion:N] or stop");
+                             "sample:CLOCK,interval:TIME,sample-clock:KIND,recursion:N], stop or "
+                             "timeline:SIZE|off[,timeline-calls:TIME,timeline-for:TIME]");
         return -EINVAL;
     }
     other = agent_options__other(request, request->dump    ? of_dump
                                           : request->start ? of_start
-                                                           : of_stop);
+                                          : request->stop  ? of_stop
+                                                           : of_timeline);
     if (!other)
         return 0;
     log__line(
@@ -417,6 +427,8 @@ static int answer(struct agent *agent, const char *text)
                           agent_options__has(&request, "file") ? request.file : NULL);
     else if (!error && request.start)
         error = start_again(agent, &request);
+    else if (!error && request.has_timeline)
+        error = timeline_request__answer(agent, &request);
     else if (!error)
         error = profiling__stop(agent, agent__jni(agent));
     agent_options__free(&request);

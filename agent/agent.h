@@ -20,6 +20,7 @@
 #include "native/ledger/ledger.h"
 #include "native/snapshot/process_scan.h"
 #include "native/thread/kernel_thread_table.h"
+#include "native/timeline/timeline.h"
 
 #include <jvmti.h>
 #include <limits.h>
@@ -48,6 +49,8 @@ struct agent {
     struct java_hosts java_hosts;
     struct sampler sampler;
     struct own_cost own_cost;
+    struct timeline timeline;
+    uint64_t pause_began_ns;     /* of the collector, while a timeline runs; or 0 */
     struct thread_folder folder; /* for the housekeeping thread only, as is the next */
     struct call_tree folder_tree;
 

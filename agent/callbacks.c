@@ -12,6 +12,7 @@
 #include "agent/threads/thread_events.h"
 #include "agent/threads/thread_waits.h"
 #include "agent/threads/virtual_threads.h"
+#include "agent/timeline_request.h"
 
 #include <errno.h>
 
@@ -24,6 +25,8 @@ static void JNICALL on_vm_init(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
         profiling__give_up(agent);
     else
         log__answer("profiling \n");
+    if (atomic_load(&agent->active) && agent->options.timeline_bytes)
+        (void)timeline_request__begin(agent, &agent->options);
     log__end_answer();
 }
 
@@ -34,6 +37,7 @@ static void JNICALL on_vm_death(jvmtiEnv *jvmti, JNIEnv *jni)
     (void)jvmti;
     if (!atomic_load(&agent->active))
         return;
+    timeline_request__end_with_jvm(agent);
     dump__at_exit(agent, jni);
     housekeeping__stop(agent);
 }
@@ -128,6 +132,18 @@ static void JNICALL on_object_waited(jvmtiEnv *jvmti, JNIEnv *jni, jthread threa
     thread_waits__end(&treadle_agent.java_threads, jni, METRIC_OBJECT_WAIT);
 }
 
+static void JNICALL on_pause_begin(jvmtiEnv *jvmti)
+{
+    (void)jvmti;
+    timeline_request__pause_begins(&treadle_agent);
+}
+
+static void JNICALL on_pause_end(jvmtiEnv *jvmti)
+{
+    (void)jvmti;
+    timeline_request__pause_ended(&treadle_agent);
+}
+
 static void JNICALL park_wrapper(JNIEnv *jni, jobject unsafe, jboolean is_absolute, jlong time)
 {
     thread_waits__park(&treadle_agent.java_threads, jni, unsafe, is_absolute, time);
@@ -197,6 +213,8 @@ static int add_callbacks(struct agent *agent)
                                            .MonitorContendedEntered = on_contended_entered,
                                            .MonitorWait = on_object_wait,
                                            .MonitorWaited = on_object_waited,
+                                           .GarbageCollectionStart = on_pause_begin,
+                                           .GarbageCollectionFinish = on_pause_end,
                                        }};
 
     callbacks.number[EVENT_VIRTUAL_THREAD_END - JVMTI_MIN_EVENT_TYPE_VAL] =

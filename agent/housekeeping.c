@@ -4,6 +4,7 @@
 #include "agent/held_memory.h"
 #include "agent/host/log.h"
 #include "agent/host/own_thread.h"
+#include "agent/timeline_request.h"
 #include "native/ledger/busy_history.h"
 #include "native/ledger/orphan_ledgers.h"
 #include "native/thread/unprofiled.h"
@@ -121,6 +122,7 @@ static void look_after(struct agent *agent)
     /* Takes its time, for which an exit need not wait: not under the lock. */
     if (!atomic_load(&agent->over))
         sampler__start_if_due(&agent->sampler);
+    timeline_request__look(agent);
     /* A snapshot that is being written scans too: no need to wait for it. */
     if (pthread_mutex_trylock(&agent->snapshot_lock) != 0)
         return;

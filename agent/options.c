@@ -372,6 +372,64 @@ static int read_waits(struct agent_options *options, const char *value, struct r
     return chosen < 0 ? chosen : 0;
 }
 
+static int read_timeline(struct agent_options *options, const char *value, struct refusal *refusal)
+{
+    static const struct unit_number_unit units[] = {
+        {"", 1},           {"k", 1ull << 10}, {"K", 1ull << 10}, {"m", 1ull << 20},
+        {"M", 1ull << 20}, {"g", 1ull << 30}, {"G", 1ull << 30},
+    };
+    static const struct unit_numbers sizes = {
+        .units = units,
+        .unit_count = sizeof(units) / sizeof(*units),
+        .least = TIMELINE_BYTES_LEAST,
+        .most = TIMELINE_BYTES_MOST,
+        .range = "256K to 1G, or off",
+        .usual = "",
+    };
+    int error;
+
+    options->timeline_bytes = 0;
+    error = strcmp(value, "off") == 0
+                ? 0
+                : read_number(&sizes, value, &options->timeline_bytes, refusal);
+    if (error && is_near(value, "off"))
+        snprintf(refusal->nearest, sizeof(refusal->nearest), "off");
+    options->has_timeline = !error;
+    return error;
+}
+
+static const struct unit_number_unit times[] = {{"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+
+static int read_timeline_calls(struct agent_options *options, const char *value,
+                               struct refusal *refusal)
+{
+    static const struct unit_numbers thresholds = {
+        .units = times,
+        .unit_count = sizeof(times) / sizeof(*times),
+        .least = 1000,
+        .most = TIMELINE_FOR_NS_MOST,
+        .range = "1us to 3600s",
+        .usual = "ms",
+    };
+
+    return read_number(&thresholds, value, &options->timeline_calls_ns, refusal);
+}
+
+static int read_timeline_for(struct agent_options *options, const char *value,
+                             struct refusal *refusal)
+{
+    static const struct unit_numbers lengths = {
+        .units = times,
+        .unit_count = sizeof(times) / sizeof(*times),
+        .least = 1000000,
+        .most = TIMELINE_FOR_NS_MOST,
+        .range = "1ms to 3600s",
+        .usual = "s",
+    };
+
+    return read_number(&lengths, value, &options->timeline_for_ns, refusal);
+}
+
 static int read_log(struct agent_options *options, const char *value, struct refusal *refusal)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
@@ -408,18 +466,32 @@ static const struct {
     const char *name;
     read_value read;
 } with_value[] = {
-    {"file", read_file},         {"live-dir", read_live_dir},
-    {"include", read_include},   {"exclude", read_exclude},
-    {"events", read_events},     {"metrics", read_metrics},
-    {"reuse", read_reuse},       {"max-mem", read_max_mem},
-    {"log", read_log},           {"clock", read_clock},
-    {"answer", read_answer},     {"fold", read_fold},
-    {"strict", read_strict},     {"sample", read_sample},
-    {"interval", read_interval}, {"sample-clock", read_sample_clock},
-    {"unwind", read_unwind},     {"overhead", read_overhead},
-    {"plan", read_plan},         {"recursion", read_recursion},
-    {"orphans", read_orphans},   {"waits", read_waits},
+    {"file", read_file},
+    {"live-dir", read_live_dir},
+    {"include", read_include},
+    {"exclude", read_exclude},
+    {"events", read_events},
+    {"metrics", read_metrics},
+    {"reuse", read_reuse},
+    {"max-mem", read_max_mem},
+    {"log", read_log},
+    {"clock", read_clock},
+    {"answer", read_answer},
+    {"fold", read_fold},
+    {"strict", read_strict},
+    {"sample", read_sample},
+    {"interval", read_interval},
+    {"sample-clock", read_sample_clock},
+    {"unwind", read_unwind},
+    {"overhead", read_overhead},
+    {"plan", read_plan},
+    {"recursion", read_recursion},
+    {"orphans", read_orphans},
+    {"waits", read_waits},
     {"latency", read_latency},
+    {"timeline", read_timeline},
+    {"timeline-calls", read_timeline_calls},
+    {"timeline-for", read_timeline_for},
 };
 
 static const struct {
@@ -439,7 +511,7 @@ bool agent_options__has(const struct agent_options *options, const char *name)
 {
     for (size_t i = 0; i < WITH_VALUE_COUNT; i++)
         if (strcmp(with_value[i].name, name) == 0)
-            return options->given & 1u << i;
+            return options->given & UINT64_C(1) << i;
     return false;
 }
 
@@ -450,7 +522,7 @@ const char *agent_options__other(const struct agent_options *options, const char
 
         while (*name && strcmp(*name, with_value[i].name) != 0)
             name++;
-        if (!*name && options->given & 1u << i)
+        if (!*name && options->given & UINT64_C(1) << i)
             return with_value[i].name;
     }
     return NULL;
@@ -539,7 +611,7 @@ static int read_token(struct agent_options *options, char *token, bool *in_metri
         if (strcmp(token, with_value[i].name) != 0)
             continue;
         *in_metrics = with_value[i].read == read_metrics;
-        options->given |= 1u << i;
+        options->given |= UINT64_C(1) << i;
         if (*in_metrics)
             options->metrics = 0;
         error = with_value[i].read(options, value, &refusal);
@@ -567,6 +639,7 @@ static int set_defaults(struct agent_options *options)
     options->interval_ns = SAMPLE_INTERVAL_NS_DEFAULT;
     options->max_mem = MAX_MEM_DEFAULT;
     options->recursion = RECURSION_DEFAULT;
+    options->timeline_for_ns = TIMELINE_FOR_NS_DEFAULT;
     options->log = LOG_WARN;
     options->metrics = default_metrics();
     return keep(&options->file, "treadle-%p.ledger");

@@ -8,6 +8,7 @@
 #include "agent/host/log.h"
 #include "agent/methods/method_filter.h"
 #include "native/ledger/ledger_format.h"
+#include "native/timeline/timeline.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -24,6 +25,9 @@
 /* One level is the calling context tree of [G. Ammons, T. Ball, J. R. Larus: Exploiting Hardware
  * Performance Counters with Flow and Context Sensitive Profiling, PLDI 1997]. */
 #define RECURSION_DEFAULT 1u
+
+#define TIMELINE_FOR_NS_DEFAULT UINT64_C(60000000000)
+#define TIMELINE_FOR_NS_MOST    UINT64_C(3600000000000)
 
 struct agent_options {
     char *file;     /* pattern of snapshots' paths; see snapshot__path */
@@ -52,10 +56,14 @@ struct agent_options {
     char *answer; /* a file of the requesting user, for the messages of this request; or NULL */
 
     /* only for an agent that is loaded already */
-    bool dump; /* write a snapshot */
+    bool has_timeline;          /* timeline= was given */
+    uint64_t timeline_bytes;    /* of its events; 0: timeline=off */
+    uint64_t timeline_calls_ns; /* calls as long as this are in it; 0: what the budget allows */
+    uint64_t timeline_for_ns;   /* after which it ends by itself */
+    bool dump;                  /* write a snapshot */
     bool start;
     bool stop;
-    uint32_t given; /* bits: options by their place in the table */
+    uint64_t given; /* bits: options by their place in the table */
 };
 
 /* True if the option of that name was in the text. */

@@ -140,12 +140,29 @@ static struct lock_place place_of(const struct java_threads *threads,
                                ledger__ref(threads->ledger, mine->tree.current)};
 }
 
+static void tell_timeline(const struct java_threads *threads, struct kernel_thread *mine,
+                          const struct lock_identity *lock, struct lock_place owner)
+{
+    struct timeline_lock told = {
+        .class_name = lock->class_name, .identity = lock->identity, .kind = lock->kind};
+
+    if (owner.thread) {
+        const struct ledger_thread *thread = ledger__at(threads->ledger, owner.thread);
+
+        told.owner_id = thread->java_id;
+        told.owner_tid = thread->tids[0];
+    }
+    thread_timeline__lock(mine, &told);
+}
+
 static void begin(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
                   enum ledger_block_kind kind, jobject object, struct lock_place owner,
                   uint64_t now_ns)
 {
     struct lock_identity lock = identify(threads, jni, kind, object);
 
+    if (timeline__is_on(&mine->setup->timeline_is_on))
+        tell_timeline(threads, mine, &lock, owner);
     lock_blocks__begin(&threads->locks->blocks, &lock, place_of(threads, mine), owner, now_ns);
 }
 
