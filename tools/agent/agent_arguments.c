@@ -72,6 +72,11 @@ static const struct argp_option ledger_options[] = {
     {0},
 };
 
+static const struct argp_option any_options[] = {
+    {"option", 'O', "KEY=VALUE", 0, "any option of the agent; may be given again", 0},
+    {0},
+};
+
 void agent_arguments__add(struct agent_options *options, struct argp_state *state, const char *key,
                           const char *value)
 {
@@ -171,3 +176,4 @@ const struct argp agent_arguments__methods = {.options = method_options,
                                               .parser = parse_agent_option};
 const struct argp agent_arguments__ledger = {.options = ledger_options,
                                              .parser = parse_agent_option};
+const struct argp agent_arguments__any = {.options = any_options, .parser = parse_agent_option};

@@ -11,6 +11,7 @@
 
 extern const struct argp agent_arguments__methods; /* what may change at each start */
 extern const struct argp agent_arguments__ledger;  /* what is fixed once there is a ledger */
+extern const struct argp agent_arguments__any;     /* --option only */
 
 /* Adds an option that a command parses itself. An invalid value ends the program: bad usage. */
 void agent_arguments__add(struct agent_options *options, struct argp_state *state, const char *key,

@@ -137,6 +137,30 @@ int agent_request__send(const struct jvm_process *process, const char *library,
     return error;
 }
 
+char *agent_request__library(const struct jvm_process *process)
+{
+    const char *chosen = getenv("TREADLE_AGENT");
+    char tried[8192];
+    char *library;
+
+    if (process->agent)
+        return strdup(process->agent);
+    if (chosen && chosen[0] == '/' && jvm_process__sees(process, chosen, true))
+        return strdup(chosen);
+    library = agent_library__find(tried, sizeof(tried));
+    if (!library) {
+        command__fail("no agent: looked for %s; TREADLE_AGENT=/path/to/libtreadle.so names it",
+                      tried);
+    } else if (!jvm_process__sees(process, library, false)) {
+        command__fail("process %d sees other files, as in a container: copy %s to a folder that it "
+                      "sees, and name that copy with TREADLE_AGENT",
+                      (int)process->pid, library);
+        free(library);
+        library = NULL;
+    }
+    return library;
+}
+
 static int send_to_loaded(pid_t pid, const struct agent_options *options)
 {
     struct jvm_process process;

@@ -9,6 +9,9 @@
 #include "tools/agent/agent_options.h"
 #include "tools/jvm/jvm_process.h"
 
+/* The agent's library by its path in the JVM's eyes, to be freed; NULL after a line. */
+char *agent_request__library(const struct jvm_process *process);
+
 /* Makes the agent in a JVM do what the options say; `library` is the path of the agent's library
  * as the JVM sees it. The agent's answer goes to stderr. 0, or EXIT_BAD_INPUT after a line with
  * the reason. */

@@ -57,31 +57,6 @@ static error_t parse_attach_option(int key, char *argument, struct argp_state *s
     }
 }
 
-/* The agent's library by its path in the JVM's eyes, to be freed; NULL after a line. */
-static char *find_library(const struct jvm_process *process)
-{
-    const char *chosen = getenv("TREADLE_AGENT");
-    char tried[8192];
-    char *library;
-
-    if (process->agent)
-        return strdup(process->agent);
-    if (chosen && chosen[0] == '/' && jvm_process__sees(process, chosen, true))
-        return strdup(chosen);
-    library = agent_library__find(tried, sizeof(tried));
-    if (!library) {
-        command__fail("no agent: looked for %s; TREADLE_AGENT=/path/to/libtreadle.so names it",
-                      tried);
-    } else if (!jvm_process__sees(process, library, false)) {
-        command__fail("process %d sees other files, as in a container: copy %s to a folder that it "
-                      "sees, and name that copy with TREADLE_AGENT",
-                      (int)process->pid, library);
-        free(library);
-        library = NULL;
-    }
-    return library;
-}
-
 static int report_success(pid_t pid)
 {
     struct ledger_header header;
@@ -109,7 +84,7 @@ static int attach(const struct attach_request *request)
 
     if (status)
         return status;
-    library = find_library(&process);
+    library = agent_request__library(&process);
     status = library ? agent_request__send(&process, library, &request->options) : EXIT_BAD_INPUT;
     free(library);
     jvm_process__close(&process);

@@ -1,6 +1,7 @@
 /* treadle run: starts a JVM with the agent. */
 #include "tools/agent/agent_arguments.h"
 #include "tools/agent/agent_receipt.h"
+#include "tools/agent/profiled_program.h"
 #include "tools/command.h"
 #include "tools/jvm/watched_program.h"
 
@@ -11,9 +12,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define EXIT_NOT_FOUND      127 /* as a shell has them */
-#define EXIT_NOT_EXECUTABLE 126
 
 enum option_key {
     KEY_EVENTS = 256,
@@ -94,73 +92,6 @@ static error_t parse_run_option(int key, char *argument, struct argp_state *stat
     return 0;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
-/* Programs of the JDK that hand an option behind -J to their own JVM. */
-static bool takes_j_options(const char *program)
-{
-    static const char *const tools[] = {
-        "jar",   "jarsigner", "javac",      "javadoc",  "javap",      "jcmd",        "jconsole",
-        "jdb",   "jdeprscan", "jdeps",      "jfr",      "jhsdb",      "jimage",      "jinfo",
-        "jlink", "jmap",      "jmod",       "jps",      "jrunscript", "jshell",      "jstack",
-        "jstat", "jstatd",    "jwebserver", "jpackage", "keytool",    "rmiregistry", "serialver",
-    };
-
-    for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
-        if (strcmp(program, tools[i]) == 0)
-            return true;
-    return false;
-}
-
-static int start(char **argv)
-{
-    execvp(argv[0], argv);
-    int error = errno;
-    command__fail("%s: %s", argv[0],
-                  error == ENOENT ? "no such program; is it on the PATH?" : strerror(error));
-    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-}
-
-static int start_with_argument(char **program, char *argument)
-{
-    size_t count = 0;
-
-    while (program[count])
-        count++;
-    char **argv = calloc(count + 2, sizeof(*argv));
-    if (!argv)
-        return command__fail("%s", strerror(ENOMEM));
-    argv[0] = program[0];
-    argv[1] = argument;
-    memcpy(argv + 2, program + 1, (count - 1) * sizeof(*argv));
-    int status = start(argv);
-    free((void *)argv);
-    return status;
-}
-
-/* JAVA_TOOL_OPTIONS is split at blanks; either quote keeps them, and there is no escape. */
-static int start_with_environment(char **program, const char *argument)
-{
-    const char *before = getenv("JAVA_TOOL_OPTIONS");
-    const char *quote = strpbrk(argument, " \t\n\"") ? "'" : strchr(argument, '\'') ? "\"" : "";
-    char *value = NULL;
-
-    if (quote[0] && strchr(argument, quote[0]))
-        return command__fail(
-            "%s: cannot be quoted in JAVA_TOOL_OPTIONS: it has a ' beside blanks or \"", argument);
-    if (asprintf(&value, "%s%s%s%s%s", before ? before : "", before && before[0] ? " " : "", quote,
-                 argument, quote) < 0 ||
-        setenv("JAVA_TOOL_OPTIONS", value, 1) != 0)
-        return command__fail("%s", strerror(ENOMEM));
-    free(value);
-    return start(program);
-}
-
 /* A wrong option stops a JVM unless that is what --best-effort is for. */
 static char *agent_text(const struct run *run)
 {
@@ -180,19 +111,11 @@ static char *agent_text(const struct run *run)
 static int become(void *context)
 {
     const struct run *run = context;
-    const struct run_request *request = run->request;
-    const char *name = base_name(request->program[0]);
     char *text = agent_text(run);
-    bool tool = takes_j_options(name);
-    char *argument = NULL;
 
-    if (!text || asprintf(&argument, "%s-agentpath:%s%s%s", tool ? "-J" : "", run->library,
-                          text[0] ? "=" : "", text) < 0)
+    if (!text)
         return command__fail("%s", strerror(ENOMEM));
-    int status = tool || strcmp(name, "java") == 0
-                     ? start_with_argument(request->program, argument)
-                     : start_with_environment(request->program, argument);
-    free(argument);
+    int status = profiled_program__become(run->request->program, run->library, text);
     free(text);
     return status;
 }
@@ -200,7 +123,7 @@ static int become(void *context)
 /* A program that could not be started has said why. */
 static int judge(const struct run_request *request, const struct agent_receipt *receipt, int status)
 {
-    if (status == EXIT_NOT_FOUND || status == EXIT_NOT_EXECUTABLE)
+    if (profiled_program__has_failed(status))
         return status;
     if (agent_receipt__is_signed(receipt))
         return !status && agent_receipt__lacks_snapshot(receipt) ? EXIT_BAD_INPUT : status;
