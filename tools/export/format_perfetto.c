@@ -3,21 +3,17 @@
  * track's slices are its tree laid out along the chosen metric, see icicle.h, and its name says so;
  * for the same reason there are no counters. Base, cum, how far a sampled one may be off, and calls
  * are arguments of each slice, a thread's totals those of its outermost one.
- *
- * The trace is written packet by packet: no more than one is in memory at a time.
  */
-#include "timeline.pb-c.h"
 #include "tools/export/export_format.h"
 #include "tools/export/frame_names.h"
 #include "tools/export/icicle.h"
-#include "tools/report/memory.h"
+#include "tools/export/perfetto_packets.h"
 #include "tools/report/report_errors.h"
 #include "tools/report/report_losses.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SEQUENCE      1u
 #define PROCESS_TRACK 1u
 
 /* Words for notes; behind them the columns of threads. */
@@ -35,16 +31,9 @@ enum note_word {
 };
 #define NOTES_MAX ((unsigned)NOTE_COLUMN + (unsigned)COLUMN_COUNT)
 
-enum dictionary_state {
-    DICTIONARY_BEGINS = 1,
-    DICTIONARY_IS_USED = 2,
-};
-
 struct perfetto_writer {
     const struct export_job *job;
-    FILE *out;
-    uint8_t *packed;
-    size_t packed_room;
+    struct perfetto_packets packets;
     uint64_t track;
     struct report_errors *errors; /* of the metric; or NULL */
 };
@@ -55,42 +44,6 @@ struct notes {
     size_t count;
 };
 
-static ProtobufCBinaryData bytes_of(struct text text)
-{
-    return (ProtobufCBinaryData){text.length, (uint8_t *)text.bytes};
-}
-
-static ProtobufCBinaryData bytes_of_word(const char *word)
-{
-    return bytes_of((struct text){word, strlen(word)});
-}
-
-static void write_packet(struct perfetto_writer *writer, Timeline__Packet *packet,
-                         enum dictionary_state state)
-{
-    Timeline__Trace trace = TIMELINE__TRACE__INIT;
-
-    packet->has_sequence = true;
-    packet->sequence = SEQUENCE;
-    packet->has_dictionary_state = true;
-    packet->dictionary_state = state;
-    trace.n_packets = 1;
-    trace.packets = &packet;
-    size_t size = timeline__trace__get_packed_size(&trace);
-    writer->packed = memory__grown(writer->packed, &writer->packed_room, size, 1);
-    timeline__trace__pack(&trace, writer->packed);
-    fwrite(writer->packed, 1, size, writer->out);
-}
-
-static void write_dictionary(struct perfetto_writer *writer, Timeline__Dictionary *dictionary,
-                             enum dictionary_state state)
-{
-    Timeline__Packet packet = TIMELINE__PACKET__INIT;
-
-    packet.dictionary = dictionary;
-    write_packet(writer, &packet, state);
-}
-
 static void write_categories(struct perfetto_writer *writer)
 {
     static const enum ledger_node_kind kinds[] = {NODE_ROOT,   NODE_EXACT,   NODE_GAP,
@@ -99,32 +52,15 @@ static void write_categories(struct perfetto_writer *writer)
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         enum ledger_node_kind kind = kinds[i];
-        Timeline__Dictionary dictionary = TIMELINE__DICTIONARY__INIT;
-        Timeline__Word word = TIMELINE__WORD__INIT;
-        Timeline__Word *words = &word;
 
-        word.has_id = word.has_text = true;
-        word.id = kind;
-        word.text = bytes_of_word(report_node_kind__name(kind));
-        dictionary.n_categories = 1;
-        dictionary.categories = &words;
-        write_dictionary(writer, &dictionary,
-                         kind == NODE_ROOT ? DICTIONARY_BEGINS : DICTIONARY_IS_USED);
+        perfetto_packets__word(&writer->packets, PERFETTO_CATEGORIES, kind,
+                               perfetto_packets__text(report_node_kind__name(kind)));
     }
 }
 
 static void write_note_name(struct perfetto_writer *writer, uint64_t id, const char *name)
 {
-    Timeline__Dictionary dictionary = TIMELINE__DICTIONARY__INIT;
-    Timeline__Word word = TIMELINE__WORD__INIT;
-    Timeline__Word *words = &word;
-
-    word.has_id = word.has_text = true;
-    word.id = id;
-    word.text = bytes_of_word(name);
-    dictionary.n_note_names = 1;
-    dictionary.note_names = &words;
-    write_dictionary(writer, &dictionary, DICTIONARY_IS_USED);
+    perfetto_packets__word(&writer->packets, PERFETTO_NOTE_NAMES, id, perfetto_packets__text(name));
 }
 
 static void write_note_names(struct perfetto_writer *writer)
@@ -156,29 +92,11 @@ static void write_event_names(struct perfetto_writer *writer)
     struct frame_names names;
 
     frame_names__make(&names, model, writer->job->selected);
-    for (uint32_t i = 0; i < model->method_count; i++) {
-        if (!names.items[i].bytes)
-            continue;
-        Timeline__Dictionary dictionary = TIMELINE__DICTIONARY__INIT;
-        Timeline__Word word = TIMELINE__WORD__INIT;
-        Timeline__Word *words = &word;
-        word.has_id = word.has_text = true;
-        word.id = (uint64_t)i + 1;
-        word.text = bytes_of(names.items[i]);
-        dictionary.n_event_names = 1;
-        dictionary.event_names = &words;
-        write_dictionary(writer, &dictionary, DICTIONARY_IS_USED);
-    }
+    for (uint32_t i = 0; i < model->method_count; i++)
+        if (names.items[i].bytes)
+            perfetto_packets__word(&writer->packets, PERFETTO_EVENT_NAMES, (uint64_t)i + 1,
+                                   names.items[i]);
     frame_names__release(&names);
-}
-
-static void write_track(struct perfetto_writer *writer, Timeline__Track *track)
-{
-    Timeline__Packet packet = TIMELINE__PACKET__INIT;
-
-    track->has_id = true;
-    packet.track = track;
-    write_packet(writer, &packet, DICTIONARY_IS_USED);
 }
 
 static void write_process(struct perfetto_writer *writer)
@@ -190,10 +108,10 @@ static void write_process(struct perfetto_writer *writer)
 
     process.has_pid = process.has_name = true;
     process.pid = model->header.pid;
-    process.name = bytes_of(report_losses__title(&store, model));
+    process.name = perfetto_packets__bytes(report_losses__title(&store, model));
     track.id = PROCESS_TRACK;
     track.process = &process;
-    write_track(writer, &track);
+    perfetto_packets__track(&writer->packets, &track);
     text_store__release(&store);
 }
 
@@ -214,8 +132,8 @@ static void write_thread_track(struct perfetto_writer *writer, const struct repo
         track.id = writer->track;
         track.has_parent = track.has_name = true;
         track.parent = PROCESS_TRACK;
-        track.name = bytes_of((struct text){name, length});
-        write_track(writer, &track);
+        track.name = perfetto_packets__bytes((struct text){name, length});
+        perfetto_packets__track(&writer->packets, &track);
     }
     free(name);
 }
@@ -244,7 +162,7 @@ static void add_text(struct notes *notes, uint64_t word, const char *text)
     Timeline__Note *note = add_note(notes, word);
 
     note->has_text = true;
-    note->text = bytes_of_word(text);
+    note->text = perfetto_packets__bytes(perfetto_packets__text(text));
 }
 
 static void add_thread_notes(struct notes *notes, const struct report_model *model,
@@ -267,14 +185,8 @@ static void add_thread_notes(struct notes *notes, const struct report_model *mod
 
 static void write_event(struct perfetto_writer *writer, Timeline__Event *event, uint64_t at)
 {
-    Timeline__Packet packet = TIMELINE__PACKET__INIT;
-
-    packet.has_time_ns = true;
-    packet.time_ns = at;
-    packet.event = event;
-    event->has_kind = event->has_track = true;
     event->track = writer->track;
-    write_packet(writer, &packet, DICTIONARY_IS_USED);
+    perfetto_packets__event(&writer->packets, event, at);
 }
 
 static void begin_slice(void *context, uint32_t index, uint64_t at)
@@ -324,8 +236,9 @@ static void end_slice(void *context, uint32_t node, uint64_t at)
 int format_perfetto__write(const struct export_job *job, FILE *out, const char *path)
 {
     (void)path;
-    struct perfetto_writer writer = {
-        .job = job, .out = out, .errors = report_errors__of_nodes(job->model, job->column)};
+    struct perfetto_writer writer = {.job = job,
+                                     .packets = {.out = out},
+                                     .errors = report_errors__of_nodes(job->model, job->column)};
     const struct icicle_events events = {begin_slice, end_slice, &writer};
     write_categories(&writer);
     write_note_names(&writer);
@@ -339,6 +252,6 @@ int format_perfetto__write(const struct export_job *job, FILE *out, const char *
         icicle__lay_out(job->model, i, job->column, &events);
     }
     report_errors__free(writer.errors);
-    free(writer.packed);
+    perfetto_packets__release(&writer.packets);
     return 0;
 }
