@@ -35,6 +35,7 @@ command_run cmd_sample;
 command_run cmd_start;
 command_run cmd_status;
 command_run cmd_stop;
+command_run cmd_timeline;
 command_run cmd_top;
 
 /* One line to stderr, "treadle: " before it; for EXIT_BAD_INPUT. Control characters in it are made

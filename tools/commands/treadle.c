@@ -21,6 +21,7 @@ static const struct command commands[] = {
     {"start", "go on profiling a JVM after stop", cmd_start},
     {"status", "show whether and how a JVM is profiled", cmd_status},
     {"stop", "stop profiling a JVM: the hooks come out, the ledger stays", cmd_stop},
+    {"timeline", "record what threads do, moment by moment", cmd_timeline},
     {"top", "show live what each thread consumes, and its hot path", cmd_top},
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
