@@ -1,5 +1,7 @@
 #include "native/timeline/timeline_reader.h"
 
+#include "native/ledger/ledger_time.h"
+
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
@@ -7,7 +9,7 @@
 #include <unistd.h>
 
 #define LANE_EVENTS_MOST (1u << 26)
-#define STALLS_MOST      50u
+#define PATIENCE_NS      UINT64_C(1000000000)
 
 static bool is_power(uint32_t number)
 {
@@ -51,6 +53,7 @@ int timeline_reader__begin(struct timeline_reader *reader, int fd,
 
     memset(reader, 0, sizeof(*reader));
     reader->fd = -1;
+    reader->patience_ns = PATIENCE_NS;
     if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode))
         return ledger_complaint__say(to, "is not a regular file, expected a timeline");
     if (ledger_file__read_at(fd, &reader->header, sizeof(reader->header), 0) !=
@@ -127,11 +130,17 @@ static void pass_on(struct timeline_reader *reader, const struct timeline_event 
     take(context, event);
 }
 
-/* An event may still be finished. */
+/* An event may still be finished, or was while it was read. */
 static bool is_waited_for(struct timeline_reader *reader, uint32_t lane, uint64_t sequence,
                           uint64_t expected, bool last)
 {
-    return !last && sequence < expected && reader->stalls[lane]++ < STALLS_MOST;
+    uint64_t *since_ns = &reader->stalled_ns[lane], now_ns = clock_ns(CLOCK_MONOTONIC);
+
+    if (last || sequence >= expected)
+        return false;
+    if (!*since_ns)
+        *since_ns = now_ns;
+    return now_ns - *since_ns < reader->patience_ns;
 }
 
 /* False: an event is not finished yet, or the file cannot be read. */
@@ -147,11 +156,11 @@ static bool drain_run(struct timeline_reader *reader, uint32_t lane, uint64_t he
 
         if (reader->events[i].sequence == expected && reader->again[i].sequence == expected)
             pass_on(reader, &reader->events[i], take, context);
-        else if (is_waited_for(reader, lane, reader->again[i].sequence, expected, last))
+        else if (is_waited_for(reader, lane, reader->events[i].sequence, expected, last))
             return false;
         else
             reader->lost++;
-        reader->stalls[lane] = 0;
+        reader->stalled_ns[lane] = 0;
         reader->next[lane]++;
     }
     return true;

@@ -19,7 +19,8 @@ struct timeline_reader {
     int fd;
     struct timeline_header header; /* as it was read last */
     uint64_t next[TIMELINE_LANES_MAX];
-    uint32_t stalls[TIMELINE_LANES_MAX]; /* how often the next event was not finished */
+    uint64_t stalled_ns[TIMELINE_LANES_MAX]; /* since when the next event is waited for; or 0 */
+    uint64_t patience_ns; /* so long an event that is not finished is waited for */
     uint64_t read;
     uint64_t lost;      /* overwritten, or not finished */
     uint64_t senseless; /* left out, for no agent writes such an event */

@@ -216,6 +216,31 @@ static void several_writers_and_a_reader(void **state)
     assert_true(world->seen > 0);
 }
 
+/* An event that is finished while it is read is read the next time. */
+static void nothing_is_lost_where_there_is_room(void **state)
+{
+    struct world *world = *state;
+    struct writer writers[WRITERS];
+
+    assert_int_equal(begin(world, UINT64_C(2) * WRITERS * EACH * sizeof(struct timeline_event)), 0);
+    open_reader(world);
+    world->reader.patience_ns = UINT64_MAX;
+    for (unsigned i = 0; i < WRITERS; i++) {
+        writers[i].world = world;
+        writers[i].number = i;
+        atomic_init(&writers[i].done, false);
+        assert_int_equal(pthread_create(&writers[i].thread, NULL, write_all, &writers[i]), 0);
+    }
+    while (!all_done(writers))
+        timeline_reader__drain(&world->reader, false, take, world);
+    for (unsigned i = 0; i < WRITERS; i++)
+        pthread_join(writers[i].thread, NULL);
+    timeline_reader__drain(&world->reader, true, take, world);
+    assert_int_equal(world->seen, WRITERS * EACH);
+    assert_int_equal(world->reader.lost, 0);
+    assert_int_equal(world->torn, 0);
+}
+
 /* A writer that never comes to its end keeps its slot, and its slot only. */
 static void a_slot_that_is_never_finished(void **state)
 {
@@ -374,6 +399,7 @@ int main(void)
         WITH_WORLD(what_is_written_is_read),
         WITH_WORLD(what_does_not_fit_is_counted),
         WITH_WORLD(several_writers_and_a_reader),
+        WITH_WORLD(nothing_is_lost_where_there_is_room),
         WITH_WORLD(a_slot_that_is_never_finished),
         WITH_WORLD(there_is_one_at_a_time_and_another_one_later),
         WITH_WORLD(a_file_of_somebody_else_is_not_taken),

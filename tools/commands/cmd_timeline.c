@@ -229,6 +229,14 @@ static int write_all(struct timeline_recorder *recorder, const struct timeline_r
 
 /* ---- of a JVM that runs ---- */
 
+/* Options of ours, which those that the user gave may change. */
+static void add_first(struct agent_options *to, const char *ours, const struct agent_options *given)
+{
+    if (asprintf(&to->text, "%s%s%s", ours, given->text ? "," : "",
+                 given->text ? given->text : "") < 0)
+        to->text = NULL;
+}
+
 static void add_number(struct agent_options *to, const char *key, uint64_t number, const char *unit)
 {
     char text[32];
@@ -291,8 +299,8 @@ static int begin_events(const struct timeline_request *request, uint64_t for_ns,
                       (int)request->pid);
     if (present && !*was_on)
         status = tell(request->pid, "start", NULL);
-    if (!present && request->options.text)
-        wanted.text = strdup(request->options.text);
+    if (!present)
+        add_first(&wanted, "waits=on", &request->options);
     add_timeline(&wanted, request, for_ns + GRACE_NS);
     if (!status && present)
         status = agent_request__send_again(request->pid, &wanted, &header);
@@ -300,6 +308,37 @@ static int begin_events(const struct timeline_request *request, uint64_t for_ns,
         status = attach(request->pid, &wanted);
     agent_options__release(&wanted);
     free(present);
+    return status;
+}
+
+/* The agent's begin may take a second in which many switches come. */
+struct early {
+    struct timeline_recorder *recorder;
+    _Atomic bool over;
+};
+
+static void *drain_early(void *context)
+{
+    struct early *early = context;
+
+    while (!atomic_load(&early->over)) {
+        timeline_recorder__drain_switches(early->recorder);
+        (void)usleep(OPEN_POLL_US);
+    }
+    return NULL;
+}
+
+static int begin_and_drain(struct timeline_recorder *recorder,
+                           const struct timeline_request *request, uint64_t for_ns, bool *was_on)
+{
+    struct early early = {.recorder = recorder};
+    pthread_t drainer;
+    bool drains = pthread_create(&drainer, NULL, drain_early, &early) == 0;
+    int status = begin_events(request, for_ns, was_on);
+
+    atomic_store(&early.over, true);
+    if (drains)
+        pthread_join(drainer, NULL);
     return status;
 }
 
@@ -339,7 +378,7 @@ static int of_process(const struct timeline_request *request)
     sigaddset(&stops, SIGTERM);
     (void)sigprocmask(SIG_BLOCK, &stops, NULL);
     timeline_recorder__begin(&recorder, request->pid, request->bytes);
-    status = begin_events(request, for_ns, &was_on);
+    status = begin_and_drain(&recorder, request, for_ns, &was_on);
     if (!status)
         status = open_events(&recorder);
     if (!status) {
@@ -405,6 +444,7 @@ static bool wait_for_events(struct started *started, struct timeline_recorder *r
         free(path);
         if (!error)
             return true;
+        timeline_recorder__drain_switches(recorder);
         (void)usleep(OPEN_POLL_US);
     }
     return false;
@@ -468,13 +508,7 @@ static int of_program(const struct timeline_request *request)
     if (!library)
         return command__fail(
             "no agent: looked for %s; TREADLE_AGENT=/path/to/libtreadle.so names it", tried);
-    (void)agent_options__add(&wanted, "strict", "options");
-    if (request->options.text) {
-        free(wanted.text);
-        wanted.text = NULL;
-        if (asprintf(&wanted.text, "strict=options,%s", request->options.text) < 0)
-            wanted.text = NULL;
-    }
+    add_first(&wanted, "strict=options,waits=on", &request->options);
     add_timeline(&wanted, request, request->for_ns ? request->for_ns : FOR_NS_MOST);
     started.text = wanted.text;
     if (pipe(started.ready) != 0 || pipe(started.go) != 0)

@@ -33,6 +33,9 @@ struct record_of_loss {
     struct perf_event_header header;
     uint64_t id;
     uint64_t lost;
+    uint32_t pid, tid;
+    uint64_t at_ns;
+    uint32_t processor, reserved;
 };
 
 #define RECORD_BYTES_MOST 64u
@@ -237,9 +240,14 @@ static void take(const struct switch_rings *rings, struct timeline_store *store,
         timeline_store__add_switch(store, &one);
     } else if (header.type == PERF_RECORD_LOST && header.size >= sizeof(struct record_of_loss)) {
         struct record_of_loss told;
+        struct timeline_switch lost;
 
         memcpy(&told, record, sizeof(told));
-        store->lost_switches += told.lost;
+        lost.at_ns = told.at_ns;
+        lost.tid = told.lost < INT32_MAX ? (int32_t)told.lost : INT32_MAX;
+        lost.processor = (uint16_t)told.processor;
+        lost.kind = TIMELINE_LOST;
+        timeline_store__add_switch(store, &lost);
     }
 }
 

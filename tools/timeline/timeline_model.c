@@ -342,6 +342,11 @@ static void add_run(struct timeline_model *model, uint32_t track, uint16_t proce
     model->tracks[track].run_ns += end_ns - begin_ns;
 }
 
+static bool is_within(const struct timeline_model *model, uint64_t at_ns)
+{
+    return at_ns >= model->store->began_ns && at_ns <= model->store->ended_ns;
+}
+
 static void take_switch(struct timeline_model *model, struct open_run *run, uint32_t track,
                         const struct timeline_switch *one, bool all)
 {
@@ -360,8 +365,11 @@ static void take_switch(struct timeline_model *model, struct open_run *run, uint
         else
             model->unmatched++;
         run->begin_ns = 0;
-        model->tracks[track].switches++;
-        model->tracks[track].preempted += flags != 0;
+        if (is_within(model, one->at_ns)) {
+            model->switches++;
+            model->tracks[track].switches++;
+            model->tracks[track].preempted += flags != 0;
+        }
     }
     run->has_events = true;
 }
@@ -371,14 +379,21 @@ static void take_switches(struct timeline_model *model, struct timeline_store *s
 {
     size_t count = timeline_store__sort_switches(store), room = 0;
     const struct timeline_switch *switches = store->switches.items;
-    bool all = !store->lost_switches && !timeline_ring__overwritten(&store->switches);
+    bool all = !timeline_ring__overwritten(&store->switches);
     struct open_run *runs = NULL;
 
+    for (size_t i = 0; i < count; i++)
+        if (switches[i].kind == TIMELINE_LOST && is_within(model, switches[i].at_ns))
+            model->lost_switches += (uint64_t)switches[i].tid;
+    all &= model->lost_switches == 0;
     for (size_t i = 0; i < count; i++) {
         const struct timeline_switch *one = &switches[i];
-        uint32_t track = track_of(model, 0, one->tid, THREAD_NATIVE);
         size_t before = room;
+        uint32_t track;
 
+        if (one->kind == TIMELINE_LOST)
+            continue;
+        track = track_of(model, 0, one->tid, THREAD_NATIVE);
         runs = memory__grown(runs, &room, (size_t)track + 1, sizeof(*runs));
         memset(runs + before, 0, (room - before) * sizeof(*runs));
         take_switch(model, &runs[track], track, one, all);

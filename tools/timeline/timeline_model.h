@@ -86,6 +86,8 @@ struct timeline_model {
     struct text *labels;
     size_t label_count;
     uint64_t counts[SLICE_KINDS];
+    uint64_t switches;              /* how often a thread left its processor */
+    uint64_t lost_switches;         /* records of switches that the kernel had no room for */
     uint64_t unmatched;             /* waits and runs of which only one end was recorded */
     struct index_table track_table; /* by java id and by tid */
 };

@@ -168,10 +168,15 @@ static void take_event(void *context, const struct timeline_event *event)
     timeline_store__add_event(context, event);
 }
 
-static void drain(struct timeline_recorder *recorder, bool last)
+void timeline_recorder__drain_switches(struct timeline_recorder *recorder)
 {
     if (recorder->store.has_switches)
         switch_rings__drain(&recorder->rings, &recorder->store);
+}
+
+static void drain(struct timeline_recorder *recorder, bool last)
+{
+    timeline_recorder__drain_switches(recorder);
     if (recorder->reader.fd >= 0)
         timeline_reader__drain(&recorder->reader, last, take_event, &recorder->store);
 }

@@ -31,6 +31,9 @@ struct timeline_recorder {
  * in memory. */
 void timeline_recorder__begin(struct timeline_recorder *recorder, pid_t pid, uint64_t bytes);
 
+/* Keeps the rings of switches from filling up until events are opened. */
+void timeline_recorder__drain_switches(struct timeline_recorder *recorder);
+
 /* Opens the events of the agent whose live ledger is at that path. 0, or -1 with a line in message:
  * there are none (yet). */
 int timeline_recorder__open(struct timeline_recorder *recorder, const char *ledger_path,

@@ -49,7 +49,6 @@ static void ring__push(struct timeline_ring *ring, const void *item)
 
 void timeline_store__add_switch(struct timeline_store *store, const struct timeline_switch *one)
 {
-    store->switched_off += one->kind != TIMELINE_ON;
     ring__push(&store->switches, one);
 }
 

@@ -11,11 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* No switch: the kernel had no room for so many records (in `tid`) until then. */
+#define TIMELINE_LOST 0u
+
 struct timeline_switch {
     uint64_t at_ns;
     int32_t tid;
     uint16_t processor;
-    uint16_t kind; /* TIMELINE_ON, TIMELINE_OFF or TIMELINE_PREEMPTED */
+    uint16_t kind; /* TIMELINE_ON, TIMELINE_OFF or TIMELINE_PREEMPTED; or TIMELINE_LOST */
 };
 
 struct timeline_ring {
@@ -34,9 +37,7 @@ struct timeline_task {
 struct timeline_store {
     struct timeline_ring switches;
     struct timeline_ring events;
-    uint64_t lost_switches; /* that the kernel had no room for */
-    uint64_t lost_events;   /* that the agent had no room for */
-    uint64_t switched_off;  /* of the switches: how often a thread left its processor */
+    uint64_t lost_events; /* that the agent had no room for */
     bool has_switches;
     char no_switches[160]; /* else: why */
     struct timeline_event

@@ -18,7 +18,7 @@ static void write_contents(const struct timeline_model *model, FILE *out)
     fprintf(out,
             "  %" PRIu64 " switches, %" PRIu64 " waits, %zu arrows, %" PRIu64
             " pauses of the collector, %" PRIu64 " calls of %s or longer\n",
-            store->switched_off, model->counts[SLICE_WAIT], model->arrow_count,
+            model->switches, model->counts[SLICE_WAIT], model->arrow_count,
             model->counts[SLICE_PAUSE], model->counts[SLICE_CALL],
             quantity__ns(store->calls_above_ns).text);
 }
@@ -26,7 +26,7 @@ static void write_contents(const struct timeline_model *model, FILE *out)
 static void write_losses(const struct timeline_model *model, FILE *out)
 {
     const struct timeline_store *store = model->store;
-    uint64_t switches = store->lost_switches + timeline_ring__overwritten(&store->switches);
+    uint64_t switches = model->lost_switches + timeline_ring__overwritten(&store->switches);
     uint64_t events = store->lost_events + timeline_ring__overwritten(&store->events);
 
     if (!store->has_switches)
