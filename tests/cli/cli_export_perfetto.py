@@ -1,65 +1,9 @@
 """treadle export --format perfetto: read by field number, as the published description of traces has them."""
-from collections import defaultdict
-
 import bench
-from protobuf_wire import fields, message, one
+from perfetto_trace import Trace
+from protobuf_wire import message, one
 
 MS = 1_000_000
-NEEDED = {"timestamp": 8, "sequence": 10, "event": 11, "interned": 12, "flags": 13, "track": 60}
-SLICE_BEGIN, SLICE_END = 1, 2
-
-
-class Trace:
-    """Of Trace: field 1 packet; of a packet those of NEEDED; of InternedData: 1 categories, 2 event names,
-    3 names of debug annotations; of TrackEvent: 3 category, 4 debug annotation, 9 type, 10 name, 11 track;
-    of TrackDescriptor: 1 uuid, 2 name, 3 process, 5 parent."""
-
-    def __init__(self, path):
-        self.words = {1: {}, 2: {}, 3: {}}
-        self.tracks = {}
-        self.slices = defaultdict(list)  # by track: (depth, name, category, begin, end, annotations)
-        self.open = defaultdict(list)
-        self.last = defaultdict(int)
-        with open(path, "rb") as file:
-            data = file.read()
-        for at, (number, packet) in enumerate(fields(data)):
-            assert number == 1
-            self.packet(message(packet), at)
-        assert not any(self.open.values()), "a slice that does not end"
-
-    def packet(self, packet, at):
-        assert set(packet) <= set(NEEDED.values())
-        assert one(packet, NEEDED["sequence"]) == 1
-        assert one(packet, NEEDED["flags"]) == (1 if at == 0 else 2)
-        for interned in packet[NEEDED["interned"]]:
-            for kind, word in fields(interned):
-                word = message(word)
-                assert one(word, 1) not in self.words[kind], "a word that is there already"
-                self.words[kind][one(word, 1)] = one(word, 2).decode("utf-8")
-        for track in map(message, packet[NEEDED["track"]]):
-            self.tracks[one(track, 1)] = track
-        for event in map(message, packet[NEEDED["event"]]):
-            self.event(event, one(packet, NEEDED["timestamp"], 0))
-
-    def event(self, event, time):
-        track = one(event, 11)
-        assert track in self.tracks, "a track that was not described"
-        assert time >= self.last[track], "a track's events are in order"
-        self.last[track] = time
-        if one(event, 9) == SLICE_BEGIN:
-            notes = {self.words[3][one(note, 1)]: one(note, 6).decode() if 6 in note else one(note, 3, 0)
-                     for note in map(message, event[4])}
-            self.open[track].append((len(self.open[track]), self.words[2][one(event, 10)],
-                                     self.words[1][one(event, 3)], time, notes))
-        else:
-            assert one(event, 9) == SLICE_END
-            depth, name, category, begin, notes = self.open[track].pop()
-            self.slices[track].append((depth, name, category, begin, time, notes))
-
-    def by_name(self):
-        """{name of the track: its slices, outer ones first}"""
-        return {one(track, 2).decode("utf-8"): sorted(self.slices[place], key=lambda s: (s[3], s[0]))
-                for place, track in self.tracks.items() if 3 not in track}
 
 
 class Perfetto(bench.Bench):

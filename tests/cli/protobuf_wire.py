@@ -28,6 +28,8 @@ def fields(data):
         key, at = varint(data, at)
         if key & 7 == 0:
             value, at = varint(data, at)
+        elif key & 7 == 1:
+            value, at = int.from_bytes(data[at:at + 8], "little"), at + 8
         elif key & 7 == 2:
             length, at = varint(data, at)
             value, at = data[at:at + length], at + length

@@ -311,7 +311,10 @@ int timeline_recorder__read(struct timeline_recorder *recorder, const char *path
     take_header(recorder);
     recorder->store.pid = recorder->reader.header.pid;
     timeline_reader__drain(&recorder->reader, true, note_last, recorder);
-    last_ns = recorder->store.ended_ns;
+    /* Of a process that was killed nobody has written the end. */
+    last_ns = recorder->reader.header.ended_ns;
+    if (!last_ns || last_ns > INT64_MAX)
+        last_ns = recorder->store.ended_ns;
     settle(recorder, last_ns);
     recorder->store.unheard_waits = 0;
     recorder->store.has_switches = recorder->store.switches.pushed > 0;
