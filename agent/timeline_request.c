@@ -63,12 +63,13 @@ int timeline_request__begin(struct agent *agent, const struct agent_options *req
         .for_ns = request->timeline_for_ns,
         .calls_above_ns = calls_above_ns(agent, request),
         .has_waits = agent->options.waits,
+        .has_calls = agent->options.events == LEDGER_EVENTS_INSTRUMENT,
+        .time = &agent->setup.time,
     };
     char path[PATH_MAX];
     int error = make_path(agent, path, sizeof(path));
 
     (void)process_start__read(getpid(), &wish.start_ticks);
-    wish.ledger_now_ns = ledger_time__now_ns(&agent->setup.time);
     if (!error)
         error = timeline__begin(&agent->timeline, path, &wish);
     if (error == -EALREADY)

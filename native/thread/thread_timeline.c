@@ -114,28 +114,16 @@ void thread_timeline__entered(struct kernel_thread *kernel_thread, ledger_ref me
     timeline__exit(timeline, place);
 }
 
-/* The two clocks may run at slightly different rates: the begin is where the line through the
- * timeline's begin and now has it. */
-static uint64_t length_of(const struct timeline *timeline, uint64_t ledger_ns, uint64_t now_ns,
-                          uint64_t at_ns)
-{
-    uint64_t ledger_span = now_ns - timeline->ledger_zero_ns, span = at_ns - timeline->zero_ns;
-
-    if (now_ns <= timeline->ledger_zero_ns || at_ns <= timeline->zero_ns)
-        return ledger_ns;
-    return (uint64_t)((unsigned __int128)ledger_ns * span / ledger_span);
-}
-
 static void write_call(struct kernel_thread *kernel_thread, ledger_ref method, uint64_t length_ns,
                        uint64_t now_ns)
 {
-    const struct timeline *timeline = kernel_thread->setup->timeline;
     struct timeline_event event;
 
     describe(kernel_thread, &event, TIMELINE_CALL);
     event.at_ns = timeline__now_ns();
     event.call.method = method;
-    event.call.length_ns = length_of(timeline, length_ns, now_ns, event.at_ns);
+    event.call.length_ns = length_ns;
+    event.call.left_ns = now_ns;
     write_event(kernel_thread, &event);
 }
 

@@ -91,8 +91,10 @@ static void fill_header(struct timeline *timeline, struct timeline_header *heade
     header->number = atomic_load(&timeline->number) + 1;
     header->calls_above_ns = timeline->calls_above_ns = wish->calls_above_ns;
     header->has_waits = wish->has_waits;
-    timeline->ledger_zero_ns = wish->ledger_now_ns;
-    timeline->zero_ns = header->began_ns = timeline__now_ns();
+    header->has_calls = wish->has_calls;
+    if (wish->time)
+        header->ledger_began_ns = ledger_time__now_ns(wish->time);
+    header->began_ns = timeline__now_ns();
     header->until_ns = timeline->until_ns = header->began_ns + wish->for_ns;
 }
 

@@ -54,21 +54,22 @@ struct timeline {
     uint32_t lane_events;
     uint64_t until_ns;
     uint64_t calls_above_ns;
-    uint64_t ledger_zero_ns; /* on the ledger's clock, when the timeline began */
-    uint64_t zero_ns;        /* the same moment on CLOCK_MONOTONIC */
     size_t mapped_bytes;
     int fd;
     char path[PATH_MAX];
     struct timeline_writers writers[TIMELINE_LANES_MAX];
 };
 
+struct ledger_time;
+
 struct timeline_wish {
     uint64_t bytes;
     uint64_t for_ns;
     uint64_t calls_above_ns;
     bool has_waits;
-    uint64_t ledger_now_ns; /* the ledger's clock now */
-    uint64_t start_ticks;   /* of the process */
+    bool has_calls;
+    const struct ledger_time *time; /* the ledger's clock; or NULL: there are no calls */
+    uint64_t start_ticks;           /* of the process */
 };
 
 /* Makes the file at `path` (mode 0600, O_EXCL, O_NOFOLLOW; all of its space is allocated, so a full

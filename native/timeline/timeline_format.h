@@ -45,7 +45,8 @@ struct timeline_lock {
 };
 
 struct timeline_call {
-    uint64_t length_ns;
+    uint64_t length_ns; /* of a call: on the ledger's clock */
+    uint64_t left_ns;   /* of a call: its end on the ledger's clock, read a little before at_ns */
     ledger_ref method;
 };
 
@@ -80,14 +81,16 @@ struct timeline_header {
     uint32_t number; /* of the timelines of this process */
     uint64_t start_ticks;
     uint64_t began_ns;
-    uint64_t ended_ns;       /* atomic: 0 while events are written */
-    uint64_t until_ns;       /* when it ends by itself */
-    uint64_t calls_above_ns; /* calls as long as this or longer are events */
-    uint64_t unseen_calls;   /* atomic: returns in threads for which there was no room to note when
-                                calls begin */
+    uint64_t ledger_began_ns; /* the same moment on the ledger's clock */
+    uint64_t ended_ns;        /* atomic: 0 while events are written */
+    uint64_t until_ns;        /* when it ends by itself */
+    uint64_t calls_above_ns;  /* calls as long as this or longer are events */
+    uint64_t unseen_calls;    /* atomic: returns in threads for which there was no room to note when
+                                 calls begin */
     uint8_t has_waits;
-    uint8_t reserved_bytes[7];
-    uint64_t reserved[501];
+    uint8_t has_calls;
+    uint8_t reserved_bytes[6];
+    uint64_t reserved[500];
     struct timeline_lane lane[TIMELINE_LANES_MAX];
 };
 

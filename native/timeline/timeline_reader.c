@@ -89,6 +89,8 @@ static bool makes_sense(const struct timeline_event *event)
     case TIMELINE_WAITED:
         return is_wait(event->reason);
     case TIMELINE_CALL:
+        return event->call.length_ns <= event->at_ns &&
+               event->call.length_ns <= event->call.left_ns && event->call.left_ns <= INT64_MAX;
     case TIMELINE_GC:
         return event->call.length_ns <= event->at_ns;
     default:

@@ -13,6 +13,7 @@ BLOCK_MONITOR, BLOCK_PARK = 1, 2
 PLATFORM, VIRTUAL, VM = 1, 2, 4
 MS = 1_000_000
 BEGAN = 1_000_000 * MS
+LEDGER_BEGAN = 5000 * MS
 LANES_AT, EVENTS_AT = 4096, 8192
 
 
@@ -56,7 +57,7 @@ class Drawing:
             self.add(WAITED, end, thread, REASON + reason)
 
     def call(self, begin, end, thread):
-        self.add(CALL, end, thread, payload=struct.pack("<QI", int((end - begin) * MS), 7))
+        self.add(CALL, end, thread, payload=struct.pack("<QQI", int((end - begin) * MS), LEDGER_BEGAN + int(end * MS), 7))
 
     def run(self, begin, end, tid, processor, preempted=False):
         if begin is not None:
@@ -65,8 +66,8 @@ class Drawing:
             self.add(PREEMPTED if preempted else OFF, end, (0, tid, 0), processor)
 
     def octets(self, ended=100, pid=77):
-        header = struct.pack("<8sIIIIiIQQQQQQB", b"TRDTIME\0", 1, 0x01020304, self.lanes, self.lane_events, pid, 1, 5,
-                             BEGAN, BEGAN + int(ended * MS), BEGAN + 2**50, MS, 0, 1)
+        header = struct.pack("<8sIIIIiIQQQQQQQBB", b"TRDTIME\0", 1, 0x01020304, self.lanes, self.lane_events, pid, 1, 5,
+                             BEGAN, LEDGER_BEGAN, BEGAN + int(ended * MS), BEGAN + 2**50, MS, 0, 1, 1)
         lanes, slots = b"", b""
         for events in self.events:
             ring = [b"\0" * 64] * self.lane_events
@@ -113,8 +114,8 @@ class Timeline(bench.Bench):
                          [{"began before the timeline": 1}, {"goes on behind it": 1}])
         self.assertEqual(self.told(threads["thread 12"]), [(0, "garbage collection", "pause", 47, 50)])
         self.assertEqual(trace.tid_of(next(t for t in trace.tracks if trace.name_of(t) == "main")), 10)
-        self.assertIn("timeline of 77, 100.0 ms: 3 threads, 7 slices", said)
-        self.assertIn("4 waits, 0 arrows, 1 pauses of the collector, 2 calls of 1.000 ms or longer", said)
+        self.assertIn("timeline of 77, 100 ms: 3 threads, 7 slices", said)
+        self.assertIn("4 waits, 0 arrows, 1 pauses of the collector, 2 calls of 1.00 ms or longer", said)
         self.assertIn("did not fit: 0 records of switches, 0 events of the agent", said)
 
     def test_who_lets_whom_go_on(self):

@@ -38,6 +38,16 @@ struct record_of_loss {
     uint32_t processor, reserved;
 };
 
+struct record_of_exit {
+    struct perf_event_header header;
+    uint32_t pid, parent;
+    uint32_t tid, parent_tid;
+    uint64_t when_ns;
+    uint32_t own_pid, own_tid;
+    uint64_t at_ns;
+    uint32_t processor, reserved;
+};
+
 #define RECORD_BYTES_MOST 64u
 
 static int open_event(const struct switch_rings *rings, pid_t tid, unsigned processor)
@@ -50,6 +60,7 @@ static int open_event(const struct switch_rings *rings, pid_t tid, unsigned proc
         .exclude_kernel = 1,
         .exclude_hv = 1,
         .context_switch = 1,
+        .task = 1,
         .sample_id_all = 1,
         .inherit = 1,
         .inherit_thread = !rings->no_inherit_thread,
@@ -218,37 +229,60 @@ void switch_rings__wait(const struct switch_rings *rings, int timeout_ms)
     free(ready);
 }
 
-static void take(const struct switch_rings *rings, struct timeline_store *store,
-                 const char record[RECORD_BYTES_MOST])
+static void take_switch(const struct switch_rings *rings, struct timeline_store *store,
+                        const struct record_of_switch *told)
 {
-    struct perf_event_header header;
+    unsigned kind = !(told->header.misc & PERF_RECORD_MISC_SWITCH_OUT)        ? TIMELINE_ON
+                    : told->header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? TIMELINE_PREEMPTED
+                                                                              : TIMELINE_OFF;
+    struct timeline_switch one = {.at_ns = told->at_ns,
+                                  .tid = (int32_t)told->tid,
+                                  .processor = (uint16_t)told->processor,
+                                  .kind = (uint16_t)kind};
 
-    memcpy(&header, record, sizeof(header));
-    if (header.type == PERF_RECORD_SWITCH && header.size == sizeof(struct record_of_switch)) {
-        struct record_of_switch told;
-        struct timeline_switch one;
-
-        memcpy(&told, record, sizeof(told));
-        if ((pid_t)told.pid != rings->pid)
-            return;
-        one.at_ns = told.at_ns;
-        one.tid = (int32_t)told.tid;
-        one.processor = (uint16_t)told.processor;
-        one.kind = !(header.misc & PERF_RECORD_MISC_SWITCH_OUT)        ? TIMELINE_ON
-                   : header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT ? TIMELINE_PREEMPTED
-                                                                       : TIMELINE_OFF;
+    if ((pid_t)told->pid == rings->pid)
         timeline_store__add_switch(store, &one);
-    } else if (header.type == PERF_RECORD_LOST && header.size >= sizeof(struct record_of_loss)) {
-        struct record_of_loss told;
-        struct timeline_switch lost;
+}
 
-        memcpy(&told, record, sizeof(told));
-        lost.at_ns = told.at_ns;
-        lost.tid = told.lost < INT32_MAX ? (int32_t)told.lost : INT32_MAX;
-        lost.processor = (uint16_t)told.processor;
-        lost.kind = TIMELINE_LOST;
-        timeline_store__add_switch(store, &lost);
-    }
+static void take_exit(const struct switch_rings *rings, struct timeline_store *store,
+                      const struct record_of_exit *told)
+{
+    struct timeline_switch one = {.at_ns = told->at_ns,
+                                  .tid = (int32_t)told->tid,
+                                  .processor = (uint16_t)told->processor,
+                                  .kind = TIMELINE_ENDED};
+
+    if ((pid_t)told->pid == rings->pid)
+        timeline_store__add_switch(store, &one);
+}
+
+static void take_loss(struct timeline_store *store, const struct record_of_loss *told)
+{
+    struct timeline_switch lost = {.at_ns = told->at_ns,
+                                   .tid = told->lost < INT32_MAX ? (int32_t)told->lost : INT32_MAX,
+                                   .processor = (uint16_t)told->processor,
+                                   .kind = TIMELINE_LOST};
+
+    timeline_store__add_switch(store, &lost);
+}
+
+static void take(const struct switch_rings *rings, struct timeline_store *store,
+                 const char bytes[RECORD_BYTES_MOST])
+{
+    union {
+        struct perf_event_header header;
+        struct record_of_switch change;
+        struct record_of_exit end;
+        struct record_of_loss loss;
+    } record;
+
+    memcpy(&record, bytes, sizeof(record));
+    if (record.header.type == PERF_RECORD_SWITCH && record.header.size == sizeof(record.change))
+        take_switch(rings, store, &record.change);
+    else if (record.header.type == PERF_RECORD_EXIT && record.header.size == sizeof(record.end))
+        take_exit(rings, store, &record.end);
+    else if (record.header.type == PERF_RECORD_LOST && record.header.size == sizeof(record.loss))
+        take_loss(store, &record.loss);
 }
 
 static void drain_ring(const struct switch_rings *rings, const struct switch_ring *ring,

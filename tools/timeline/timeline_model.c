@@ -3,9 +3,12 @@
 #include "native/ledger/ledger_blocks.h"
 #include "tools/report/memory.h"
 #include "tools/timeline/timeline_names.h"
+#include "tools/timeline/timeline_runs.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define DRIFT_MOST 1e-3 /* of two clocks; more is none */
 
 static const struct {
     enum ledger_metric metric;
@@ -143,6 +146,51 @@ static void add_wait(struct timeline_model *model, const struct timeline_slice *
     track->waits[slice->place]++;
 }
 
+/* From the ledger's clock to CLOCK_MONOTONIC, which may run at slightly different rates. One line
+ * for all calls, so that those that are nested stay so. */
+struct clock_line {
+    uint64_t ledger_ns; /* the same moment on both */
+    uint64_t ns;
+    double drift; /* ns a ns */
+};
+
+/* Both were read when a call returned, the ledger's clock first: what passed in between makes the
+ * drift seem larger, by the less the later the call. The smallest of the later half is next to it.
+ */
+static struct clock_line line_through(const struct timeline_store *store,
+                                      const struct timeline_event *events, size_t count)
+{
+    struct clock_line line = {store->ledger_began_ns, store->began_ns, 0};
+    double span_ns = (double)(store->ended_ns - store->began_ns);
+    bool found = false;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct timeline_event *event = &events[i];
+        double passed_ns, ledger_ns;
+
+        if (event->kind != TIMELINE_CALL || event->at_ns < store->began_ns)
+            continue;
+        passed_ns = (double)(event->at_ns - store->began_ns);
+        ledger_ns = (double)event->call.left_ns - (double)line.ledger_ns;
+        if (passed_ns < span_ns / 2 || ledger_ns <= 0)
+            continue;
+        if (!found || passed_ns / ledger_ns - 1 < line.drift)
+            line.drift = passed_ns / ledger_ns - 1;
+        found = true;
+    }
+    if (line.drift > DRIFT_MOST || line.drift < -DRIFT_MOST)
+        line.drift = 0;
+    return line;
+}
+
+/* Before the line's begin there is nothing to draw. */
+static uint64_t on_line(const struct clock_line *line, uint64_t ledger_ns)
+{
+    uint64_t passed_ns = ledger_ns > line->ledger_ns ? ledger_ns - line->ledger_ns : 0;
+
+    return line->ns + passed_ns + (uint64_t)(int64_t)((double)passed_ns * line->drift);
+}
+
 /* What is known of a thread while its events are gone through. */
 struct open_wait {
     struct timeline_slice slice;
@@ -156,6 +204,7 @@ struct walk {
     struct open_wait *waits; /* by track */
     size_t room;
     bool all; /* no event was lost */
+    struct clock_line line;
 };
 
 static struct open_wait *wait_of(struct walk *walk, uint32_t track)
@@ -235,13 +284,17 @@ static void take_call(struct walk *walk, const struct timeline_event *event, uin
     bool is_pause = event->kind == TIMELINE_GC;
     struct timeline_slice like = {
         .track = track, .owner = TIMELINE_NONE, .kind = is_pause ? SLICE_PAUSE : SLICE_CALL};
-    uint64_t begin_ns = event->at_ns - event->call.length_ns;
+    uint64_t begin_ns = event->at_ns - event->call.length_ns, end_ns = event->at_ns;
 
     like.label = is_pause ? timeline_names__reason(walk->names, "garbage collection", 0)
                           : timeline_names__method(walk->names, event->call.method);
+    if (!is_pause) {
+        begin_ns = on_line(&walk->line, event->call.left_ns - event->call.length_ns);
+        end_ns = on_line(&walk->line, event->call.left_ns);
+    }
     if (begin_ns < walk->model->store->began_ns)
         like.flags = SLICE_BEGAN_BEFORE;
-    if (add_slice(walk->model, &like, begin_ns, event->at_ns))
+    if (add_slice(walk->model, &like, begin_ns, end_ns))
         walk->model->tracks[track].calls += !is_pause;
 }
 
@@ -299,6 +352,7 @@ static void take_events(struct timeline_model *model, struct timeline_store *sto
     const struct timeline_event *events = store->events.items;
     struct walk walk = {.model = model, .names = names};
 
+    walk.line = line_through(store, events, count);
     walk.all = !store->lost_events && !timeline_ring__overwritten(&store->events);
     for (size_t i = 0; i < count; i++)
         if (events[i].at_ns >= store->began_ns)
@@ -306,103 +360,6 @@ static void take_events(struct timeline_model *model, struct timeline_store *sto
     close_waits(&walk);
     add_lasting(&walk);
     free(walk.waits);
-}
-
-/* ---- runs ---- */
-
-struct open_run {
-    uint64_t begin_ns; /* 0: it has no processor */
-    uint16_t processor;
-    bool has_events;
-};
-
-static void add_run(struct timeline_model *model, uint32_t track, uint16_t processor,
-                    uint64_t begin_ns, uint64_t end_ns, uint8_t flags)
-{
-    const struct timeline_store *store = model->store;
-    struct timeline_slice *run;
-
-    if (begin_ns < store->began_ns)
-        begin_ns = store->began_ns;
-    if (end_ns > store->ended_ns)
-        end_ns = store->ended_ns;
-    if (begin_ns >= end_ns)
-        return;
-    model->runs =
-        memory__grown(model->runs, &model->run_room, model->run_count + 1, sizeof(*model->runs));
-    run = &model->runs[model->run_count++];
-    *run = (struct timeline_slice){.begin_ns = begin_ns,
-                                   .end_ns = end_ns,
-                                   .track = track,
-                                   .kind = SLICE_RUN,
-                                   .flags = flags,
-                                   .place = processor,
-                                   .owner = TIMELINE_NONE};
-    model->counts[SLICE_RUN]++;
-    model->tracks[track].run_ns += end_ns - begin_ns;
-}
-
-static bool is_within(const struct timeline_model *model, uint64_t at_ns)
-{
-    return at_ns >= model->store->began_ns && at_ns <= model->store->ended_ns;
-}
-
-static void take_switch(struct timeline_model *model, struct open_run *run, uint32_t track,
-                        const struct timeline_switch *one, bool all)
-{
-    uint8_t flags = one->kind == TIMELINE_PREEMPTED ? SLICE_PREEMPTED : 0;
-
-    if (one->kind == TIMELINE_ON) {
-        model->unmatched += run->begin_ns != 0;
-        run->begin_ns = one->at_ns;
-        run->processor = one->processor;
-    } else {
-        if (run->begin_ns && run->processor == one->processor)
-            add_run(model, track, one->processor, run->begin_ns, one->at_ns, flags);
-        else if (!run->has_events && all)
-            add_run(model, track, one->processor, model->store->began_ns, one->at_ns,
-                    (uint8_t)(flags | SLICE_BEGAN_BEFORE));
-        else
-            model->unmatched++;
-        run->begin_ns = 0;
-        if (is_within(model, one->at_ns)) {
-            model->switches++;
-            model->tracks[track].switches++;
-            model->tracks[track].preempted += flags != 0;
-        }
-    }
-    run->has_events = true;
-}
-
-/* Switches from before the timeline's begin say who runs then. */
-static void take_switches(struct timeline_model *model, struct timeline_store *store)
-{
-    size_t count = timeline_store__sort_switches(store), room = 0;
-    const struct timeline_switch *switches = store->switches.items;
-    bool all = !timeline_ring__overwritten(&store->switches);
-    struct open_run *runs = NULL;
-
-    for (size_t i = 0; i < count; i++)
-        if (switches[i].kind == TIMELINE_LOST && is_within(model, switches[i].at_ns))
-            model->lost_switches += (uint64_t)switches[i].tid;
-    all &= model->lost_switches == 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct timeline_switch *one = &switches[i];
-        size_t before = room;
-        uint32_t track;
-
-        if (one->kind == TIMELINE_LOST)
-            continue;
-        track = track_of(model, 0, one->tid, THREAD_NATIVE);
-        runs = memory__grown(runs, &room, (size_t)track + 1, sizeof(*runs));
-        memset(runs + before, 0, (room - before) * sizeof(*runs));
-        take_switch(model, &runs[track], track, one, all);
-    }
-    for (size_t track = 0; track < room; track++)
-        if (runs[track].begin_ns)
-            add_run(model, (uint32_t)track, runs[track].processor, runs[track].begin_ns,
-                    store->ended_ns, SLICE_GOES_ON);
-    free(runs);
 }
 
 /* ---- arrows ---- */
@@ -537,7 +494,7 @@ void timeline_model__make(struct timeline_model *model, struct timeline_store *s
     memset(model, 0, sizeof(*model));
     model->store = store;
     take_events(model, store, &names);
-    take_switches(model, store);
+    timeline_runs__add(model, store);
     if (model->slice_count)
         qsort(model->slices, model->slice_count, sizeof(*model->slices), by_track);
     draw_arrows(model);

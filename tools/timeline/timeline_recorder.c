@@ -130,8 +130,10 @@ static void take_header(struct timeline_recorder *recorder)
     struct timeline_store *store = &recorder->store;
 
     store->began_ns = header->began_ns;
+    store->ledger_began_ns = header->ledger_began_ns;
     store->calls_above_ns = header->calls_above_ns;
     store->has_waits = header->has_waits;
+    store->has_calls = header->has_calls;
 }
 
 /* Who waits is read with the rights of this process; see timeline_recorder__ledger. */

@@ -14,11 +14,14 @@
 /* No switch: the kernel had no room for so many records (in `tid`) until then. */
 #define TIMELINE_LOST 0u
 
+/* A thread has ended; its last switch is not told. */
+#define TIMELINE_ENDED 255u
+
 struct timeline_switch {
     uint64_t at_ns;
     int32_t tid;
     uint16_t processor;
-    uint16_t kind; /* TIMELINE_ON, TIMELINE_OFF or TIMELINE_PREEMPTED; or TIMELINE_LOST */
+    uint16_t kind; /* TIMELINE_ON, TIMELINE_OFF or TIMELINE_PREEMPTED; or as above */
 };
 
 struct timeline_ring {
@@ -50,12 +53,14 @@ struct timeline_store {
 
     /* of the process */
     int32_t pid;
-    uint64_t began_ns; /* CLOCK_MONOTONIC */
+    uint64_t began_ns;        /* CLOCK_MONOTONIC */
+    uint64_t ledger_began_ns; /* the same moment on the ledger's clock */
     uint64_t ended_ns;
     uint64_t calls_above_ns;
     uint64_t unseen_calls;
     uint64_t unheard_waits;
     bool has_waits;
+    bool has_calls;
 };
 
 /* Zeroes the store. bytes: of both rings together. */

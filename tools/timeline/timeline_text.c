@@ -33,6 +33,8 @@ static void write_losses(const struct timeline_model *model, FILE *out)
         fprintf(out, "  no switches: %s\n", store->no_switches);
     if (!store->has_waits)
         fprintf(out, "  no waits: the agent was loaded with waits=off\n");
+    if (!store->has_calls)
+        fprintf(out, "  no calls: they need events=instrument\n");
     fprintf(out,
             "  did not fit: %" PRIu64 " records of switches, %" PRIu64 " events of the agent\n",
             switches, events);
