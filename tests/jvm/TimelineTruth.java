@@ -128,6 +128,7 @@ public class TimelineTruth {
         over = false;
         turn = true;
         CountDownLatch known = new CountDownLatch(1);
+        switches(); // so that the JDK's code for it is loaded
         ping = start("ping", () -> {
             known.await();
             play(true, turns, both);

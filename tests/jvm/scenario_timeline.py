@@ -23,7 +23,7 @@ WANTED_NS = 60_000_000  # as long as each of them lasts at least
 CLOCK_NS = 20_000  # by which a slice may stand out: the rate of the counter behind a call's begin
 TOLERANCE, EACH_NS = 0.01, 100_000
 TURNS = 50_000
-READING = 20  # switches while the thread reads its own count
+READING = 60  # switches beside the turns: of the thread while it reads its own count
 
 
 def timeline(test):
