@@ -45,10 +45,14 @@ struct agent_options {
     enum ledger_unwind unwind;             /* UNKNOWN: the processor's */
     bool reuse_new;
     bool fold_none;
-    bool keep_orphans;  /* orphans of killed JVMs are not removed */
-    uint32_t recursion; /* levels kept apart; 0: all */
-    bool waits;         /* reasons of waits */
-    uint64_t max_mem;   /* bytes */
+    bool keep_orphans;          /* orphans of killed JVMs are not removed */
+    uint32_t recursion;         /* levels kept apart; 0: all */
+    bool waits;                 /* reasons of waits */
+    uint64_t max_mem;           /* bytes */
+    uint64_t timeline_bytes;    /* of its events; 0: timeline=off, or not given */
+    uint64_t timeline_calls_ns; /* calls as long as this are in it; 0: what the budget allows */
+    uint64_t timeline_for_ns;   /* after which it ends by itself */
+    uint64_t given;             /* bits: options by their place in the table */
     enum log_level log;
     enum ledger_clock_kind clock; /* 0: the best */
     bool strict;
@@ -56,14 +60,10 @@ struct agent_options {
     char *answer; /* a file of the requesting user, for the messages of this request; or NULL */
 
     /* only for an agent that is loaded already */
-    bool has_timeline;          /* timeline= was given */
-    uint64_t timeline_bytes;    /* of its events; 0: timeline=off */
-    uint64_t timeline_calls_ns; /* calls as long as this are in it; 0: what the budget allows */
-    uint64_t timeline_for_ns;   /* after which it ends by itself */
-    bool dump;                  /* write a snapshot */
+    bool dump; /* write a snapshot */
     bool start;
     bool stop;
-    uint64_t given; /* bits: options by their place in the table */
+    bool has_timeline; /* timeline= was given */
 };
 
 /* True if the option of that name was in the text. */

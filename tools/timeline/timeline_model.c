@@ -392,7 +392,8 @@ static struct lock_turn *turn_of(struct turns *turns, const struct timeline_slic
     size_t probe = 0;
     uint32_t index;
 
-    while ((index = index_table__next(&turns->table, hash, &probe)) != INDEX_TABLE_NONE) {
+    while (turns->items &&
+           (index = index_table__next(&turns->table, hash, &probe)) != INDEX_TABLE_NONE) {
         struct lock_turn *turn = &turns->items[index];
 
         if (turn->class_name == wait->lock_class && turn->identity == wait->identity &&

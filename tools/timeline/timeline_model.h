@@ -99,9 +99,9 @@ uint32_t timeline_model__find(const struct timeline_model *model, uint64_t java_
 uint32_t timeline_model__track(struct timeline_model *model, uint64_t java_id, int32_t tid,
                                enum ledger_thread_kind kind);
 
-/* Sorts the store. names: the process's ledger, or NULL. */
+/* Sorts the store. ledger: of the process, for names; or NULL. */
 void timeline_model__make(struct timeline_model *model, struct timeline_store *store,
-                          const struct ledger_reader *names);
+                          const struct ledger_reader *ledger);
 void timeline_model__release(struct timeline_model *model);
 
 /* "monitor", "object wait", "park", "sleep", "io" */
