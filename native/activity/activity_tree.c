@@ -157,16 +157,16 @@ static void add_metric(struct activity_tree *tree, ledger_ref ref, unsigned metr
     ((struct ledger_side *)ledger__at(tree->ledger, node->side))->value[metric] += ns;
 }
 
-void activity_tree__charge(struct activity_tree *tree, ledger_ref ref,
+void activity_tree__charge(struct activity_tree *tree, ledger_ref node,
                            const struct activity_share *share)
 {
-    struct ledger_node *node = node_at(tree, ref);
+    struct ledger_node *record = node_at(tree, node);
 
-    node->samples += share->samples;
-    node->cpu_ns += share->cpu_ns;
-    node->wait_ns += share->wall_ns - share->cpu_ns;
-    add_metric(tree, ref, METRIC_RUN_QUEUE_DELAY, share->runnable_ns);
-    add_metric(tree, ref, metric_of[share->state], share->waited_ns);
+    record->samples += share->samples;
+    record->cpu_ns += share->cpu_ns;
+    record->wait_ns += share->wall_ns - share->cpu_ns;
+    add_metric(tree, node, METRIC_RUN_QUEUE_DELAY, share->runnable_ns);
+    add_metric(tree, node, metric_of[share->state], share->waited_ns);
 }
 
 uint64_t activity_tree__metrics(void)

@@ -311,21 +311,21 @@ static bool look(const struct segment_reader *reader, const char *slot, struct s
     return true;
 }
 
-enum segment_read segment_reader__read(const struct segment_reader *reader, uint32_t index,
+enum segment_read segment_reader__read(const struct segment_reader *reader, uint32_t slot,
                                        struct segment_stack *stack)
 {
-    const char *slot =
-        reader->base + reader->head.slots_offset + (size_t)index * reader->head.slot_bytes;
+    const char *at =
+        reader->base + reader->head.slots_offset + (size_t)slot * reader->head.slot_bytes;
     uint32_t watch = load_32(reader->base + offsetof(struct treadle_head, watch));
 
     stack->depth = 0;
-    stack->tid = (pid_t)load_32(slot + offsetof(struct treadle_slot, tid));
+    stack->tid = (pid_t)load_32(at + offsetof(struct treadle_slot, tid));
     if (stack->tid <= 0)
         return SEGMENT_NO_THREAD;
-    if (watch && load_32(slot + offsetof(struct treadle_slot, watch)) != watch)
+    if (watch && load_32(at + offsetof(struct treadle_slot, watch)) != watch)
         return SEGMENT_STACK;
     for (unsigned tried = 0; tried < READ_TRIES; tried++)
-        if (look(reader, slot, stack))
+        if (look(reader, at, stack))
             return SEGMENT_STACK;
     stack->depth = 0;
     return SEGMENT_TORN;

@@ -165,7 +165,7 @@ static int read_times(const struct task_state *task, struct task_schedstat *time
 
 int task_state__read(struct task_state *task)
 {
-    struct task_schedstat times;
+    struct task_schedstat times = {0, 0, 0};
     int error = read_times(task, &times);
 
     if (error == -ENODATA)

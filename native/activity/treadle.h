@@ -280,22 +280,25 @@ static inline uint64_t treadle__start_ticks(void)
     return ticks;
 }
 
+static inline char *treadle__append(char *to, const char *text)
+{
+    while (*text)
+        *to++ = *text++;
+    *to = '\0';
+    return to;
+}
+
 static inline void treadle__write_path(char *path, const char *folder, int pid, uint64_t random)
 {
-    char digits[12];
-    size_t at = strlen(folder), count = 0;
+    char digits[12] = "", rest[14] = "-";
+    size_t at = sizeof(digits) - 1;
 
-    memcpy(path, folder, at);
-    memcpy(path + at, "/treadle-", 9);
-    at += 9;
-    for (unsigned left = (unsigned)pid; left || !count; left /= 10)
-        digits[count++] = (char)('0' + left % 10);
-    while (count)
-        path[at++] = digits[--count];
-    path[at++] = '-';
-    for (unsigned i = 0; i < 12; i++, random >>= 5)
-        path[at++] = "abcdefghijklmnopqrstuvwxyz234567"[random & 31];
-    memcpy(path + at, ".activity", 10);
+    for (unsigned left = (unsigned)pid; left || at == sizeof(digits) - 1; left /= 10)
+        digits[--at] = (char)('0' + left % 10);
+    for (unsigned i = 1; i <= 12; i++, random >>= 5)
+        rest[i] = "abcdefghijklmnopqrstuvwxyz234567"[random & 31];
+    path = treadle__append(treadle__append(path, folder), "/treadle-");
+    (void)treadle__append(treadle__append(treadle__append(path, &digits[at]), rest), ".activity");
 }
 
 /* Makes the file, with space for the first slots; a descriptor or less than 0. */

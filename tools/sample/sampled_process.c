@@ -617,12 +617,15 @@ void sampled_process__close(struct sampled_process *process)
             segment_reader__end_watch(process->segments[i]);
         segment_reader__close(process->segments[i]);
     }
+    /* NOLINTBEGIN(clang-analyzer-unix.Malloc,clang-analyzer-core.NullDereference): it cannot see
+     * that the table lets go of the thread */
     HASH_ITER (hh, process->threads, thread, next) {
         task_state__close(&thread->task);
         HASH_DEL(process->threads, thread);
         free(thread->stack);
         free(thread);
     }
+    /* NOLINTEND(clang-analyzer-unix.Malloc,clang-analyzer-core.NullDereference) */
     ledger__close(&process->ledger);
     free(process);
 }
