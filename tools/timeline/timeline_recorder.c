@@ -71,12 +71,17 @@ static bool replace_suffix(char *path, size_t path_bytes, const char *from, cons
                path_bytes;
 }
 
+/* Another user's file is read with that user's rights; events of perf stay open. */
 static int open_file(struct timeline_recorder *recorder, const struct ledger_complaint *to)
 {
     int fd = open(recorder->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int error = fd < 0 ? -errno : rights__become_owner(fd);
 
-    if (fd < 0)
-        return ledger_complaint__say(to, "cannot be opened: %s", strerror(errno));
+    if (error) {
+        if (fd >= 0)
+            close(fd);
+        return ledger_complaint__say(to, "cannot be opened: %s", strerror(-error));
+    }
     if (timeline_reader__begin(&recorder->reader, fd, to) == 0)
         return 0;
     close(fd);
@@ -136,7 +141,6 @@ static void take_header(struct timeline_recorder *recorder)
     store->has_calls = header->has_calls;
 }
 
-/* Who waits is read with the rights of this process; see timeline_recorder__ledger. */
 int timeline_recorder__open(struct timeline_recorder *recorder, const char *ledger_path,
                             char *message, size_t message_bytes)
 {

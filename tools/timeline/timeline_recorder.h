@@ -34,8 +34,9 @@ void timeline_recorder__begin(struct timeline_recorder *recorder, pid_t pid, uin
 /* Keeps the rings of switches from filling up until events are opened. */
 void timeline_recorder__drain_switches(struct timeline_recorder *recorder);
 
-/* Opens the events of the agent whose live ledger is at that path. 0, or -1 with a line in message:
- * there are none (yet). */
+/* If this process is root and the JVM another user's, it has that user's rights from here on (see
+ * rights.h). Opens the events of the agent whose live ledger is at that path. 0, or -1 with a line
+ * in message: there are none (yet). */
 int timeline_recorder__open(struct timeline_recorder *recorder, const char *ledger_path,
                             char *message, size_t message_bytes);
 
@@ -51,7 +52,7 @@ bool timeline_recorder__goes_on(struct timeline_recorder *recorder);
 /* Takes what is left, at the end. for_ns as above. */
 void timeline_recorder__finish(struct timeline_recorder *recorder, uint64_t for_ns);
 
-/* The ledger, for names; or NULL. Another user's is read with that user's rights from then on. */
+/* The ledger, for names; or NULL. */
 struct ledger_reader *timeline_recorder__ledger(struct timeline_recorder *recorder);
 
 /* Reads a file of events that an agent has left behind, and the ledger beside it if there is one,
