@@ -414,6 +414,7 @@ struct started {
     int ready[2]; /* the program's pid comes here, from before it is the program */
     int go[2];    /* it goes on when this is closed */
     _Atomic bool ended;
+    bool recorded;
     int status; /* of what was written */
 };
 
@@ -468,10 +469,7 @@ static void *record(void *context)
         timeline_recorder__run(&recorder, request->for_ns, NULL);
         timeline_recorder__finish(&recorder, request->for_ns);
         started->status = write_all(&recorder, request, stderr);
-    } else {
-        started->status = command__fail("no JVM of %s was recorded: it has ended, or is not the "
-                                        "process that was started; give its PID instead",
-                                        request->program[0]);
+        started->recorded = true;
     }
     timeline_recorder__release(&recorder);
     return NULL;
@@ -492,6 +490,11 @@ static int run_started(struct started *started)
     pthread_join(recorder, NULL);
     if (ended < 0)
         return EXIT_BAD_INPUT;
+    if (!started->recorded &&
+        !(WIFEXITED(ended) && profiled_program__has_failed(WEXITSTATUS(ended))))
+        command__note("no JVM of %s was recorded: it has ended, or is not the process that was "
+                      "started; give its PID instead",
+                      started->request->program[0]);
     if (WIFSIGNALED(ended))
         return watched_program__end(ended);
     return WEXITSTATUS(ended) ? WEXITSTATUS(ended) : started->status;
