@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define CLASS_PROBES 16u
+#define BEING_FILLED UINT64_MAX /* in place of the key of a class */
 
 static void find_fields(struct lock_waits *locks, JNIEnv *jni)
 {
@@ -93,26 +94,38 @@ static ledger_ref name_class(const struct java_threads *threads, jclass class)
     return name;
 }
 
-/* The JVM is asked once for the name of a class, and never by a class that finds no room here. A
- * class is known by its identity hash: two of a thousand have the same in one of 4000 runs. */
-static ledger_ref class_name(const struct java_threads *threads, jclass class)
+/* Unless another thread was faster. */
+static void note_class(struct named_class *entry, JNIEnv *jni, jclass class, uint64_t key)
+{
+    uint64_t none = 0;
+
+    if (!atomic_compare_exchange_strong(&entry->key, &none, BEING_FILLED))
+        return;
+    entry->class = (*jni)->NewWeakGlobalRef(jni, class);
+    atomic_store_explicit(&entry->key, entry->class ? key : 0, memory_order_release);
+}
+
+/* The JVM is asked once for the name of a class, and never by a class that finds no room here.
+ * Identity hashes are the same in each run, and two classes may well have the same. */
+static ledger_ref class_name(const struct java_threads *threads, JNIEnv *jni, jclass class)
 {
     jint hash = 0;
 
     if ((*threads->jvmti)->GetObjectHashCode(threads->jvmti, class, &hash) != JVMTI_ERROR_NONE)
         return 0;
     for (unsigned probe = 0; probe < CLASS_PROBES; probe++) {
-        _Atomic uint64_t *place = &threads->locks->classes[((uint32_t)hash + probe) % LOCK_CLASSES];
-        uint64_t there = atomic_load_explicit(place, memory_order_acquire);
+        struct named_class *entry =
+            &threads->locks->classes[((uint32_t)hash + probe) % LOCK_CLASSES];
+        uint64_t there = atomic_load_explicit(&entry->key, memory_order_acquire);
 
-        if (there && there >> 32 == (uint32_t)hash)
+        if (there && there != BEING_FILLED && there >> 32 == (uint32_t)hash &&
+            (*jni)->IsSameObject(jni, entry->class, class))
             return (ledger_ref)there;
         if (!there) {
             ledger_ref name = name_class(threads, class);
 
             if (name)
-                atomic_compare_exchange_strong(place, &there,
-                                               (uint64_t)(uint32_t)hash << 32 | name);
+                note_class(entry, jni, class, (uint64_t)(uint32_t)hash << 32 | name);
             return name;
         }
     }
@@ -128,7 +141,7 @@ static struct lock_identity identify(const struct java_threads *threads, JNIEnv 
 
     if ((*threads->jvmti)->GetObjectHashCode(threads->jvmti, object, &hash) == JVMTI_ERROR_NONE)
         lock.identity = (uint32_t)hash;
-    lock.class_name = class ? class_name(threads, class) : 0;
+    lock.class_name = class ? class_name(threads, jni, class) : 0;
     (*jni)->DeleteLocalRef(jni, class);
     return lock;
 }

@@ -19,13 +19,17 @@
 
 #define LOCK_CLASSES 4096u
 
+struct named_class {
+    _Atomic uint64_t key; /* identity hash << 32 | string of its name; 0: free. Published last */
+    jweak class;
+};
+
 struct lock_waits {
     struct lock_blocks blocks;
     struct lock_owners owners;
     struct monitor_owner monitor;
-    _Atomic uint64_t
-        classes[LOCK_CLASSES]; /* identity hash of a class << 32 | string of its name */
-    jfieldID park_blocker;     /* of Thread; or NULL, as the next two */
+    struct named_class classes[LOCK_CLASSES];
+    jfieldID park_blocker; /* of Thread; or NULL, as the next two */
     jfieldID exclusive_owner;
     jclass ownable; /* java.util.concurrent.locks.AbstractOwnableSynchronizer */
 };
