@@ -226,6 +226,7 @@ static bool learn(struct java_threads *threads, JNIEnv *jni, jthread thread, jvm
     facts->kind = kind_of(threads, jni, thread);
     facts->flags |= info->is_daemon ? THREAD_DAEMON : 0;
     facts->java_id = java_id(threads, jni, thread);
+    facts->priority = info->priority > 0 ? (uint32_t)info->priority : 0;
     facts->parent = java_thread_table__origin(&threads->table, facts->java_id).parent;
     return true;
 }

@@ -43,7 +43,10 @@ struct ledger_block {
                     over all blocks of a lock is the time in which anyone waited for the lock */
     uint64_t hold_max_ns;          /* the longest such part */
     uint32_t waits[BLOCK_BUCKETS]; /* of `count`: [n] of less than 2^n µs, and not in [n - 1] */
-    uint32_t reserved_end[10];
+    uint32_t waiter_priority;      /* Java priorities when the block was made; 0: not known, or
+                                      not one thread */
+    uint32_t holder_priority;
+    uint32_t reserved_end[8];
 };
 
 _Static_assert(sizeof(struct ledger_block) % LEDGER_CELL_BYTES == 0, "whole cells");

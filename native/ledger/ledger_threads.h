@@ -142,7 +142,7 @@ struct ledger_thread {
     uint64_t unplaced_calls;  /* calls that found no room for a node of their context */
     uint64_t blocked_ns; /* when the wait began that `block` has; see native/thread/lock_blocks.h */
     ledger_ref block;    /* of the wait for a lock that is under way, or none */
-    uint32_t reserved_blocks[1];
+    uint32_t priority;   /* Thread.getPriority() when the thread began; 0: not known */
     struct ledger_open_calls open_calls; /* while the thread is unmounted */
     uint64_t reserved_end[4];
 };

@@ -107,6 +107,7 @@ ledger_ref kernel_thread__add_thread(struct kernel_thread *kernel_thread,
     thread->root = root;
     thread->flags = facts->flags;
     thread->java_id = facts->java_id;
+    thread->priority = facts->priority;
     thread->start_ns = ledger_time__now_ns(&kernel_thread->setup->time);
     thread->tid_count = 1;
     thread->tids[0] = kernel_thread->record->tid;

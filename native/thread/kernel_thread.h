@@ -156,6 +156,7 @@ struct java_thread_facts {
     enum ledger_thread_kind kind;
     uint32_t flags; /* enum ledger_thread_flag */
     uint64_t java_id;
+    uint32_t priority; /* 0: not known */
     ledger_ref parent;
     bool may_stand;   /* of a virtual thread: may have frames that were entered before the agent saw
                          it */

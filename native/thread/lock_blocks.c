@@ -61,9 +61,11 @@ static void describe(const struct lock_blocks *blocks, const struct lock_identit
     *block = (struct ledger_block){
         .class_name = lock->class_name, .identity = lock->identity, .kind = lock->kind};
     block->waiter_id = thread_at(blocks, waiter.thread)->java_id;
+    block->waiter_priority = thread_at(blocks, waiter.thread)->priority;
     copy_path(blocks->ledger, waiter.node, block->waiter_path);
     if (holder.thread) {
         block->holder_id = thread_at(blocks, holder.thread)->java_id;
+        block->holder_priority = thread_at(blocks, holder.thread)->priority;
         copy_path(blocks->ledger, holder.node, block->holder_path);
     }
 }
@@ -163,6 +165,7 @@ static void coarsen(const struct lock_blocks *blocks, struct ledger_block *like,
         holder_name = hash_bytes(name, name_of(blocks, holder.thread, true, name));
     like->identity = 0;
     like->waiter_id = like->holder_id = 0;
+    like->waiter_priority = like->holder_priority = 0;
     like->key = key_of(like, waiter_name, holder_name);
 }
 
