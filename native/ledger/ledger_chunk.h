@@ -33,6 +33,8 @@ enum ledger_table {
     LEDGER_NOTES,
     LEDGER_BLOCKS,
     LEDGER_LATENCIES,
+    LEDGER_STUCK,
+    LEDGER_ORDERS,
     LEDGER_TABLES,
 };
 

@@ -133,6 +133,8 @@ uint32_t ledger_gate__record_cells(enum ledger_table table)
         [LEDGER_NOTES] = sizeof(struct ledger_note),
         [LEDGER_BLOCKS] = sizeof(struct ledger_block),
         [LEDGER_LATENCIES] = sizeof(struct ledger_latency),
+        [LEDGER_STUCK] = sizeof(struct ledger_stuck),
+        [LEDGER_ORDERS] = sizeof(struct ledger_order),
     };
 
     return (uint32_t)(bytes[table] / LEDGER_CELL_BYTES);

@@ -254,6 +254,16 @@ const struct ledger_latency *ledger_reader__latency(const struct ledger_reader *
     return record(reader, ref, LEDGER_LATENCIES);
 }
 
+const struct ledger_stuck *ledger_reader__stuck(const struct ledger_reader *reader, ledger_ref ref)
+{
+    return record(reader, ref, LEDGER_STUCK);
+}
+
+const struct ledger_order *ledger_reader__order(const struct ledger_reader *reader, ledger_ref ref)
+{
+    return record(reader, ref, LEDGER_ORDERS);
+}
+
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref)
 {

@@ -61,6 +61,8 @@ const struct ledger_tally *ledger_reader__tally(const struct ledger_reader *read
 const struct ledger_block *ledger_reader__block(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_latency *ledger_reader__latency(const struct ledger_reader *reader,
                                                     ledger_ref ref);
+const struct ledger_stuck *ledger_reader__stuck(const struct ledger_reader *reader, ledger_ref ref);
+const struct ledger_order *ledger_reader__order(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref);
 

@@ -25,6 +25,8 @@ static const uint32_t record_cells[LEDGER_TABLES] = {
     [LEDGER_NOTES] = sizeof(struct ledger_note) / LEDGER_CELL_BYTES,
     [LEDGER_BLOCKS] = sizeof(struct ledger_block) / LEDGER_CELL_BYTES,
     [LEDGER_LATENCIES] = sizeof(struct ledger_latency) / LEDGER_CELL_BYTES,
+    [LEDGER_STUCK] = sizeof(struct ledger_stuck) / LEDGER_CELL_BYTES,
+    [LEDGER_ORDERS] = sizeof(struct ledger_order) / LEDGER_CELL_BYTES,
 };
 
 /* True if so many more bytes leave a part of the file system free: others use it, too. */

@@ -337,6 +337,33 @@ static void cut_latency(struct cutter *cutter, ledger_ref ref)
         latency->method = 0;
 }
 
+static void cut_hazard_path(struct cutter *cutter, ledger_ref path[HAZARD_FRAMES])
+{
+    for (unsigned i = 0; i < HAZARD_FRAMES; i++)
+        cut_string(cutter, &path[i]);
+}
+
+static void cut_stuck(struct cutter *cutter, ledger_ref ref)
+{
+    struct ledger_stuck *stuck = ledger__at(cutter->copy, ref);
+
+    cut_string(cutter, &stuck->class_name);
+    cut_string(cutter, &stuck->thread);
+    cut_hazard_path(cutter, stuck->path);
+}
+
+static void cut_order(struct cutter *cutter, ledger_ref ref)
+{
+    struct ledger_order *order = ledger__at(cutter->copy, ref);
+
+    cut_string(cutter, &order->thread);
+    cut_string(cutter, &order->class_name[0]);
+    cut_string(cutter, &order->class_name[1]);
+    for (unsigned i = 0; i < ORDER_GATES; i++)
+        cut_string(cutter, &order->gate_class[i]);
+    cut_hazard_path(cutter, order->path);
+}
+
 /* In this order, because records of later tables have no meaning without a record of earlier ones.
  */
 static void cut_tables(struct cutter *cutter)
@@ -349,7 +376,8 @@ static void cut_tables(struct cutter *cutter)
         {LEDGER_CODE, cut_code},         {LEDGER_PLACES, cut_place},
         {LEDGER_HOOKINGS, cut_hooking},  {LEDGER_TALLIES, cut_tally},
         {LEDGER_CLASSES, cut_class},     {LEDGER_BLOCKS, cut_block},
-        {LEDGER_LATENCIES, cut_latency},
+        {LEDGER_LATENCIES, cut_latency}, {LEDGER_STUCK, cut_stuck},
+        {LEDGER_ORDERS, cut_order},
     };
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {

@@ -214,6 +214,32 @@ static void a_histogram_without_its_method_is_none(void **state)
     assert_int_equal(latency[2]->method, 0);
 }
 
+/* What is left of it is for the tools to judge. */
+static void a_hazard_has_only_strings(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    ledger_ref name = family.child->name;
+    struct ledger_stuck *stuck =
+        ledger__at(family.ledger, take(&family, LEDGER_STUCK, sizeof *stuck));
+    struct ledger_order *order =
+        ledger__at(family.ledger, take(&family, LEDGER_ORDERS, sizeof *order));
+    stuck->deadlock = order->key = 1;
+    stuck->thread = order->class_name[0] = order->gate_class[1] = stuck->path[1] = name;
+    stuck->class_name = order->thread = NOWHERE;
+    order->class_name[1] = order->gate_class[0] = family.b;
+    stuck->path[0] = order->path[0] = family.b;
+    order->path[HAZARD_FRAMES - 1] = NOWHERE;
+    dangling_refs__cut(family.ledger);
+    assert_int_equal(stuck->thread, name);
+    assert_int_equal(stuck->path[1], name);
+    assert_int_equal(stuck->class_name | stuck->path[0], 0);
+    assert_int_equal(order->class_name[0], name);
+    assert_int_equal(order->gate_class[1], name);
+    assert_int_equal(order->thread | order->class_name[1] | order->gate_class[0], 0);
+    assert_int_equal(order->path[0] | order->path[HAZARD_FRAMES - 1], 0);
+}
+
 static void a_thread_without_its_root(void **state)
 {
     (void)state;
@@ -435,6 +461,7 @@ int main(void)
         cmocka_unit_test(a_method_without_its_name_takes_along_what_is_nothing_without),
         cmocka_unit_test(a_block_has_only_strings_and_methods),
         cmocka_unit_test(a_histogram_without_its_method_is_none),
+        cmocka_unit_test(a_hazard_has_only_strings),
         cmocka_unit_test(a_thread_without_its_root),
         cmocka_unit_test(a_thread_without_its_name),
         cmocka_unit_test(a_parent_that_is_another_thread_by_now),

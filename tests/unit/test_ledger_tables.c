@@ -21,6 +21,8 @@ static const struct {
     {LEDGER_TALLIES, 1},
     {LEDGER_BLOCKS, sizeof(struct ledger_block) / 64},
     {LEDGER_LATENCIES, sizeof(struct ledger_latency) / 64},
+    {LEDGER_STUCK, sizeof(struct ledger_stuck) / 64},
+    {LEDGER_ORDERS, sizeof(struct ledger_order) / 64},
 };
 
 #define TABLES      (sizeof tables / sizeof tables[0])

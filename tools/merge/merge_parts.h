@@ -91,6 +91,7 @@ void merge_threads__add(struct ledger_merge *merge, struct merge_input *input);
 
 /* Waits for locks, after methods and threads. */
 void merge_blocks__add(struct ledger_merge *merge, struct merge_input *input);
+void merge_hazards__add(struct ledger_merge *merge, struct merge_input *input);
 
 /* Histograms of latency=, after methods: those of one method become one. */
 void merge_latencies__add(struct ledger_merge *merge, struct merge_input *input);
