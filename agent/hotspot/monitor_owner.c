@@ -148,3 +148,80 @@ const void *monitor_owner__on_stack(const struct monitor_owner *owner, const voi
 {
     return find_stack(&owner->structs, (uintptr_t)address);
 }
+
+uintptr_t monitor_owner__pending(const struct monitor_owner *owner, const void *java_thread)
+{
+    uintptr_t monitor = 0;
+
+    if (!owner->known || !java_thread ||
+        !read_memory((uintptr_t)java_thread + (uintptr_t)owner->structs.thread_pending_monitor,
+                     &monitor, sizeof(monitor)))
+        return 0;
+    return monitor;
+}
+
+uintptr_t monitor_owner__handle(const struct monitor_owner *owner, uintptr_t monitor)
+{
+    uintptr_t handle = 0;
+
+    if (!owner->known || owner->structs.monitor_object < 0 ||
+        !read_memory(monitor + (uintptr_t)owner->structs.monitor_object, &handle, sizeof(handle)))
+        return 0;
+    return handle;
+}
+
+enum monitor_state monitor_owner__read(const struct monitor_owner *owner, uintptr_t monitor,
+                                       struct monitor_holder *holder)
+{
+    uintptr_t value = 0;
+
+    *holder = (struct monitor_holder){0, NULL};
+    if (!owner->known || !monitor ||
+        !read_memory(monitor + (uintptr_t)owner->structs.monitor_owner, &value, sizeof(value)) ||
+        !value || value == OWNER_DEFLATER)
+        return MONITOR_UNKNOWN;
+    if (value == OWNER_ANONYMOUS)
+        return MONITOR_ANONYMOUS;
+    if (owner->structs.monitor_owner_is_id)
+        holder->java_id = value;
+    else
+        holder->java_thread = (const void *)value;
+    return MONITOR_OWNED;
+}
+
+bool monitor_owner__is(const struct monitor_owner *owner, struct monitor_holder holder,
+                       const void *java_thread)
+{
+    const struct vm_structs *structs = &owner->structs;
+    uintptr_t thread = (uintptr_t)java_thread, address = (uintptr_t)holder.java_thread;
+    uintptr_t base = 0, size = 0;
+
+    if (!thread || !address)
+        return false;
+    if (thread == address)
+        return true;
+    if (structs->thread_stack_base < 0 || structs->thread_stack_size < 0 ||
+        !read_memory(thread + (uintptr_t)structs->thread_stack_base, &base, sizeof(base)) ||
+        !read_memory(thread + (uintptr_t)structs->thread_stack_size, &size, sizeof(size)))
+        return false;
+    return address < base && address >= base - size;
+}
+
+bool monitor_owner__has_locked(const struct monitor_owner *owner, const void *java_thread,
+                               uintptr_t monitor)
+{
+    const struct vm_structs *structs = &owner->structs;
+    uintptr_t thread = (uintptr_t)java_thread, handle = 0, object = 0;
+    uintptr_t entries[LOCK_STACK_ENTRIES] = {0};
+    uintptr_t stack = thread + (uintptr_t)structs->thread_lock_stack;
+    uint32_t top = 0;
+
+    handle = monitor_owner__handle(owner, monitor);
+    if (!thread || structs->thread_lock_stack < 0 || structs->lock_stack_top < 0 ||
+        structs->lock_stack_base < 0 || !handle || !read_memory(handle, &object, sizeof(object)) ||
+        !object)
+        return false;
+    return read_memory(stack + (uintptr_t)structs->lock_stack_top, &top, sizeof(top)) &&
+           read_memory(stack + (uintptr_t)structs->lock_stack_base, entries, sizeof(entries)) &&
+           holds(structs, top, entries, object);
+}

@@ -43,4 +43,39 @@ struct monitor_holder monitor_owner__of(const struct monitor_owner *owner, const
  * stack that address lies, or NULL. */
 const void *monitor_owner__on_stack(const struct monitor_owner *owner, const void *address);
 
+/* The ObjectMonitor that the calling thread is about to wait for, or 0. */
+static inline uintptr_t monitor_owner__pending_here(const struct monitor_owner *owner,
+                                                    const void *java_thread)
+{
+    return owner->known && java_thread
+               ? (uintptr_t)vm_structs__pointer(java_thread, owner->structs.thread_pending_monitor)
+               : 0;
+}
+
+/*
+ * For a thread that looks at others: the monitor that a thread waits for may go away any time, so
+ * what is read is true only if the wait is found to be still the same one afterwards.
+ */
+enum monitor_state {
+    MONITOR_UNKNOWN,   /* or not owned */
+    MONITOR_OWNED,     /* by the holder */
+    MONITOR_ANONYMOUS, /* owned by a thread with the object on its lock stack */
+};
+
+/* The ObjectMonitor that a JavaThread is about to wait for, or 0. */
+uintptr_t monitor_owner__pending(const struct monitor_owner *owner, const void *java_thread);
+
+/* The address of its weak reference to its object, or 0. */
+uintptr_t monitor_owner__handle(const struct monitor_owner *owner, uintptr_t monitor);
+
+enum monitor_state monitor_owner__read(const struct monitor_owner *owner, uintptr_t monitor,
+                                       struct monitor_holder *holder);
+
+/* True if the holder is that JavaThread, or an address on its stack; if the monitor's object is on
+ * its lock stack. */
+bool monitor_owner__is(const struct monitor_owner *owner, struct monitor_holder holder,
+                       const void *java_thread);
+bool monitor_owner__has_locked(const struct monitor_owner *owner, const void *java_thread,
+                               uintptr_t monitor);
+
 #endif
