@@ -210,6 +210,7 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     }
     pthread_mutex_init(&agent->snapshot_lock, NULL);
     java_hosts__init(&agent->java_hosts);
+    deadlock_watch__init(&agent->deadlocks);
     thread_events__init(&agent->java_threads);
     process_scan__init(&agent->scan, &agent->ledger, getpid(), agent->setup.metrics_totals, &java);
     host_facts__record(agent, options);

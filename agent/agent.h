@@ -16,6 +16,7 @@
 #include "agent/methods/plan.h"
 #include "agent/options.h"
 #include "agent/sampling/sampler.h"
+#include "agent/threads/deadlock_watch.h"
 #include "agent/threads/java_threads.h"
 #include "native/ledger/ledger.h"
 #include "native/snapshot/process_scan.h"
@@ -44,6 +45,7 @@ struct agent {
     struct hook_quotas quotas;
     struct hook_budget budget;
     struct wait_budget wait_budget;
+    struct deadlock_watch deadlocks;
     struct hook_renewal renewal;
     struct plan *plan; /* or NULL */
     struct java_hosts java_hosts;

@@ -192,6 +192,7 @@ static int add_capabilities(struct agent *agent)
     thread_waits__add_capabilities(&agent->java_threads, &capabilities);
     if (agent->options.sample != LEDGER_SAMPLE_NONE)
         sampler__add_capabilities(&capabilities);
+    thread_waits__add_optional_capabilities(&agent->java_threads);
     return (int)(*agent->jvmti)->AddCapabilities(agent->jvmti, &capabilities);
 }
 

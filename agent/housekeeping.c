@@ -27,6 +27,7 @@
 #define AHEAD_BYTES    (1u << 20)
 #define AHEAD_PART     16u
 #define STACK_BYTES    (256u * 1024u)
+#define WAITS_NS       250000000u /* where reasons of waits are heard: at least so often */
 
 static void scan(struct agent *agent)
 {
@@ -99,6 +100,7 @@ void housekeeping__look_at_cost(struct agent *agent, bool all)
         .samples = atomic_load(&sampler->running),
         .perf_events = sampler->clock == LEDGER_SAMPLE_CLOCK_PERF,
         .recompiled_ns = agent->renewal.recompiled_ns,
+        .hazards_ns = deadlock_watch__took_ns(&agent->deadlocks),
         .silenced_methods = __atomic_load_n(&agent->quotas.silenced, __ATOMIC_RELAXED),
     };
 
@@ -135,6 +137,7 @@ static void look_after(struct agent *agent)
         housekeeping__warn_of_losses(agent);
         hook_budget__look(&agent->budget);
         wait_budget__look(&agent->wait_budget);
+        deadlock_watch__look(&agent->deadlocks);
     }
     pthread_mutex_unlock(&agent->snapshot_lock);
 }
@@ -144,6 +147,9 @@ static uint64_t rest_ns(const struct agent *agent)
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
     uint64_t scan_ns = agent->next_scan_ns > now_ns ? agent->next_scan_ns - now_ns : 0;
     uint64_t sampler_ns = sampler__rest_ns(&agent->sampler);
+
+    if (agent->options.waits && scan_ns > WAITS_NS)
+        scan_ns = WAITS_NS;
 
     if (sampler_ns && sampler_ns < scan_ns)
         return sampler_ns;

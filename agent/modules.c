@@ -58,6 +58,7 @@ static void connect_threads(struct agent *agent)
     atomic_store(&threads->waits_heard, true);
     threads->active = &agent->active;
     threads->epochs = &agent->epochs;
+    agent->deadlocks.threads = threads;
 }
 
 static void connect_budget(struct agent *agent)

@@ -81,7 +81,7 @@ int profiling__start(struct agent *agent, JNIEnv *jni)
         class_changes__insert(&agent->class_hooks, jni);
     set_events(agent, true);
     job_handoff__run(&agent->jobs, note_start, agent);
-    lock_waits__before_start(&agent->java_threads);
+    lock_waits__before_start(&agent->java_threads, jni);
     thread_events__adopt_all(&agent->java_threads, jni);
     standing_frames__place_all(&agent->java_threads, jni, agent->epochs + 1);
     begin_epoch(agent);

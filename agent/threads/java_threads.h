@@ -59,6 +59,7 @@ struct java_threads {
     void(JNICALL *start_wrapper)(JNIEnv *jni, jobject thread);
     void(JNICALL *set_name_wrapper)(JNIEnv *jni, jobject thread, jstring name);
     bool hears_waits;         /* waits=on */
+    bool asks_for_monitors;   /* the JVM says which monitors a thread has entered, or waits for */
     _Atomic bool waits_heard; /* the budget has room for reasons of waits */
     /* wrappers of natives that wait, which call thread_waits__park and thread_waits__sleep */
     park_function *park_wrapper;

@@ -38,6 +38,8 @@ int lock_waits__begin(struct java_threads *threads, JNIEnv *jni)
     if (!locks)
         return -ENOMEM;
     locks->blocks.ledger = locks->owners.ledger = threads->ledger;
+    lock_waiters__init(&locks->waiters);
+    lock_orders__init(&locks->orders);
     monitor_owner__prepare(&locks->monitor);
     find_fields(locks, jni);
     if (!locks->monitor.known)
@@ -132,8 +134,8 @@ static ledger_ref class_name(const struct java_threads *threads, JNIEnv *jni, jc
     return 0;
 }
 
-static struct lock_identity identify(const struct java_threads *threads, JNIEnv *jni,
-                                     enum ledger_block_kind kind, jobject object)
+struct lock_identity lock_waits__identify(const struct java_threads *threads, JNIEnv *jni,
+                                          enum ledger_block_kind kind, jobject object)
 {
     struct lock_identity lock = {.kind = kind};
     jclass class = (*jni)->GetObjectClass(jni, object);
@@ -172,7 +174,7 @@ static void begin(struct java_threads *threads, JNIEnv *jni, struct kernel_threa
                   enum ledger_block_kind kind, jobject object, struct lock_place owner,
                   uint64_t now_ns)
 {
-    struct lock_identity lock = identify(threads, jni, kind, object);
+    struct lock_identity lock = lock_waits__identify(threads, jni, kind, object);
 
     if (timeline__is_on(&mine->setup->timeline_is_on))
         tell_timeline(threads, mine, &lock, owner);
@@ -184,19 +186,24 @@ void lock_waits__monitor(struct java_threads *threads, JNIEnv *jni, struct kerne
 {
     uint64_t now_ns = ledger_time__now_ns(&mine->setup->time);
 
+    lock_waiters__note(&threads->locks->waiters, threads, jni, mine,
+                       monitor_owner__pending_here(&threads->locks->monitor,
+                                                   sampler__java_thread(threads->sampler, jni)),
+                       true);
     begin(threads, jni, mine, BLOCK_MONITOR, object, owner, now_ns);
 }
 
 /* The owner of a lock of java.util.concurrent, if it has one. */
 static struct lock_place park_owner(const struct java_threads *threads, JNIEnv *jni,
-                                    jobject blocker)
+                                    jobject blocker, bool *is_ownable)
 {
     const struct lock_waits *locks = threads->locks;
     struct lock_place place = {0, 0};
     jobject owner = NULL;
 
-    if (locks->exclusive_owner && threads->id_field &&
-        (*jni)->IsInstanceOf(jni, blocker, locks->ownable))
+    *is_ownable = locks->exclusive_owner && threads->id_field &&
+                  (*jni)->IsInstanceOf(jni, blocker, locks->ownable);
+    if (*is_ownable)
         owner = (*jni)->GetObjectField(jni, blocker, locks->exclusive_owner);
     if (owner) {
         uint64_t id = (uint64_t)(*jni)->GetLongField(jni, owner, threads->id_field);
@@ -207,23 +214,39 @@ static struct lock_place park_owner(const struct java_threads *threads, JNIEnv *
     return place;
 }
 
-void lock_waits__park(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
-                      jobject thread)
+static struct lock_identity wait_for(struct java_threads *threads, JNIEnv *jni,
+                                     struct kernel_thread *mine, jobject blocker, uint64_t now_ns)
+{
+    struct lock_waits *locks = threads->locks;
+    const struct lock_identity unowned = {.identity = 0};
+    struct lock_identity lock = lock_waits__identify(threads, jni, BLOCK_PARK, blocker);
+    bool is_ownable = false;
+    struct lock_place owner = park_owner(threads, jni, blocker, &is_ownable);
+
+    lock_waiters__note(&locks->waiters, threads, jni, mine, 0, is_ownable);
+    lock_blocks__begin(&locks->blocks, &lock, place_of(threads, mine), owner, now_ns);
+    return owner.thread ? lock : unowned;
+}
+
+struct lock_identity lock_waits__park(struct java_threads *threads, JNIEnv *jni,
+                                      struct kernel_thread *mine, jobject thread)
 {
     uint64_t now_ns = ledger_time__now_ns(&mine->setup->time);
+    struct lock_identity lock = {.identity = 0};
     jthread current = NULL;
     jobject blocker;
 
     if (!threads->locks->park_blocker)
-        return;
+        return lock;
     if (!thread &&
         (*threads->jvmti)->GetCurrentThread(threads->jvmti, &current) == JVMTI_ERROR_NONE)
         thread = current;
     blocker = thread ? (*jni)->GetObjectField(jni, thread, threads->locks->park_blocker) : NULL;
     if (blocker)
-        begin(threads, jni, mine, BLOCK_PARK, blocker, park_owner(threads, jni, blocker), now_ns);
+        lock = wait_for(threads, jni, mine, blocker, now_ns);
     (*jni)->DeleteLocalRef(jni, blocker);
     (*jni)->DeleteLocalRef(jni, current);
+    return lock;
 }
 
 void lock_waits__over(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
@@ -243,10 +266,12 @@ void lock_waits__over(struct java_threads *threads, JNIEnv *jni, struct kernel_t
     (void)lock_blocks__end(&threads->locks->blocks, ref, from_ns, now_ns);
 }
 
-void lock_waits__before_start(const struct java_threads *threads)
+void lock_waits__before_start(const struct java_threads *threads, JNIEnv *jni)
 {
-    if (threads->locks)
-        lock_owners__forget_all(&threads->locks->owners);
+    if (!threads->locks)
+        return;
+    lock_owners__forget_all(&threads->locks->owners);
+    lock_waiters__forget_all(&threads->locks->waiters, jni);
 }
 
 void lock_waits__stopped(const struct java_threads *threads, uint64_t now_ns)
@@ -265,10 +290,12 @@ void lock_waits__runs(const struct java_threads *threads, const struct kernel_th
                           is_virtual ? NULL : mine->host);
 }
 
-void lock_waits__ended(const struct java_threads *threads, const struct kernel_thread *mine,
-                       const struct ledger_thread *thread)
+void lock_waits__ended(const struct java_threads *threads, JNIEnv *jni,
+                       const struct kernel_thread *mine, const struct ledger_thread *thread)
 {
-    if (threads->locks)
-        lock_owners__forget(&threads->locks->owners, thread->java_id,
-                            thread->kind == THREAD_VIRTUAL ? NULL : mine->host);
+    if (!threads->locks)
+        return;
+    lock_owners__forget(&threads->locks->owners, thread->java_id,
+                        thread->kind == THREAD_VIRTUAL ? NULL : mine->host);
+    lock_waiters__forget(&threads->locks->waiters, jni, thread->java_id);
 }

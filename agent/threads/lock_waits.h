@@ -10,7 +10,9 @@
 
 #include "agent/hotspot/monitor_owner.h"
 #include "agent/threads/java_threads.h"
+#include "agent/threads/lock_orders.h"
 #include "agent/threads/lock_owners.h"
+#include "agent/threads/lock_waiters.h"
 #include "native/thread/lock_blocks.h"
 
 #include <jvmti.h>
@@ -27,6 +29,8 @@ struct named_class {
 struct lock_waits {
     struct lock_blocks blocks;
     struct lock_owners owners;
+    struct lock_waiters waiters;
+    struct lock_orders orders;
     struct monitor_owner monitor;
     struct named_class classes[LOCK_CLASSES];
     jfieldID park_blocker; /* of Thread; or NULL, as the next two */
@@ -37,29 +41,34 @@ struct lock_waits {
 /* To be called once the JVM runs: 0 or -ENOMEM. */
 int lock_waits__begin(struct java_threads *threads, JNIEnv *jni);
 
+/* Class and identity of a lock. */
+struct lock_identity lock_waits__identify(const struct java_threads *threads, JNIEnv *jni,
+                                          enum ledger_block_kind kind, jobject object);
+
 /* The owner of the monitor that the calling thread is about to wait for. */
 struct lock_place lock_waits__monitor_owner(const struct java_threads *threads, JNIEnv *jni,
                                             jobject object);
 
 /* The Java thread that runs on the calling kernel thread has begun to wait for a monitor; or
- * parks, if it has a blocker. thread: the Java thread; or NULL. */
+ * parks, if it has a blocker. thread: the Java thread; or NULL. park returns the lock that it waits
+ * for; identity 0: none that has an owner. */
 void lock_waits__monitor(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
                          jobject object, struct lock_place owner);
-void lock_waits__park(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
-                      jobject thread);
+struct lock_identity lock_waits__park(struct java_threads *threads, JNIEnv *jni,
+                                      struct kernel_thread *mine, jobject thread);
 
 /* The wait is over. object: the monitor; NULL: it parked. */
 void lock_waits__over(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
                       jobject object);
 
 /* Profiling is about to start: threads are noted anew; or was stopped. */
-void lock_waits__before_start(const struct java_threads *threads);
+void lock_waits__before_start(const struct java_threads *threads, JNIEnv *jni);
 void lock_waits__stopped(const struct java_threads *threads, uint64_t now_ns);
 
 /* A Java thread runs on this kernel thread from now on, platform or virtual; is over. Do nothing
  * without waits=on. */
 void lock_waits__runs(const struct java_threads *threads, const struct kernel_thread *mine);
-void lock_waits__ended(const struct java_threads *threads, const struct kernel_thread *mine,
-                       const struct ledger_thread *thread);
+void lock_waits__ended(const struct java_threads *threads, JNIEnv *jni,
+                       const struct kernel_thread *mine, const struct ledger_thread *thread);
 
 #endif

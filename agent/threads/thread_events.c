@@ -291,7 +291,7 @@ void thread_events__end(struct java_threads *threads, JNIEnv *jni, jthread threa
     }
     if (mine->thread->java_id)
         java_thread_table__ended(&threads->table, mine->thread->java_id);
-    lock_waits__ended(threads, mine, mine->thread);
+    lock_waits__ended(threads, jni, mine, mine->thread);
     kernel_thread__end_java(mine);
 }
 

@@ -78,6 +78,8 @@ void thread_waits__begin(struct java_threads *threads, JNIEnv *jni, enum ledger_
     began = timed_hooks__begin(&mine->times.waits);
     wait_bracket__begin(mine, reason);
     timed_hooks__end(&mine->times.waits, began);
+    if (threads->locks && kernel_thread__counts(mine))
+        lock_orders__look(threads, jni, mine, NULL);
 }
 
 void thread_waits__end(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason)
@@ -117,14 +119,16 @@ void thread_waits__enter(struct java_threads *threads, JNIEnv *jni, jobject obje
 void thread_waits__parking(struct java_threads *threads, JNIEnv *jni, jobject thread)
 {
     struct kernel_thread *mine = heard(threads, jni);
+    struct lock_identity lock;
     uint64_t began;
 
     if (!mine || !may_block(threads, mine))
         return;
     began = timed_hooks__begin(&mine->times.waits);
     wait_bracket__begin(mine, METRIC_PARK);
-    lock_waits__park(threads, jni, mine, thread);
+    lock = lock_waits__park(threads, jni, mine, thread);
     timed_hooks__end(&mine->times.waits, began);
+    lock_orders__look(threads, jni, mine, lock.identity ? &lock : NULL);
 }
 
 /* object: the monitor, or NULL */
@@ -141,6 +145,8 @@ static void end_block(struct java_threads *threads, JNIEnv *jni, enum ledger_met
         lock_waits__over(threads, jni, mine, object);
     wait_bracket__end(mine, reason);
     timed_hooks__end(&mine->times.waits, began);
+    if (threads->locks && object && kernel_thread__counts(mine))
+        lock_orders__look(threads, jni, mine, NULL);
 }
 
 void thread_waits__entered(struct java_threads *threads, JNIEnv *jni, jobject object)
@@ -183,6 +189,17 @@ void thread_waits__add_capabilities(const struct java_threads *threads,
                                     jvmtiCapabilities *capabilities)
 {
     capabilities->can_generate_monitor_events = threads->hears_waits;
+}
+
+void thread_waits__add_optional_capabilities(struct java_threads *threads)
+{
+    const jvmtiCapabilities capabilities = {.can_get_owned_monitor_info = 1,
+                                            .can_get_owned_monitor_stack_depth_info = 1,
+                                            .can_get_current_contended_monitor = 1};
+
+    threads->asks_for_monitors =
+        threads->hears_waits &&
+        (*threads->jvmti)->AddCapabilities(threads->jvmti, &capabilities) == JVMTI_ERROR_NONE;
 }
 
 void thread_waits__hear(const struct java_threads *threads, bool on)

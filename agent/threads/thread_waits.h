@@ -36,6 +36,9 @@ void thread_waits__sleep(struct java_threads *threads, JNIEnv *jni, jclass threa
 void thread_waits__add_capabilities(const struct java_threads *threads,
                                     jvmtiCapabilities *capabilities);
 
+/* Asks for what not every JVM gives at any time: it is done without where that fails. */
+void thread_waits__add_optional_capabilities(struct java_threads *threads);
+
 /* Enables or disables these events. */
 void thread_waits__hear(const struct java_threads *threads, bool on);
 

@@ -283,7 +283,7 @@ void virtual_threads__end(struct java_threads *threads, JNIEnv *jni, jthread thr
         return;
     if (kernel_thread__is_unidentified(mine))
         virtual_thread__identify(mine, ref);
-    lock_waits__ended(threads, mine, ledger__at(threads->ledger, ref));
+    lock_waits__ended(threads, jni, mine, ledger__at(threads->ledger, ref));
     if (end_it(threads, mine, ref))
         note_last_name(threads, jni, thread, ref);
 }

@@ -53,6 +53,7 @@ struct cost_facts {
     uint64_t
         slow_ns; /* CPU time of hooks that left that straight line, besides, as measured in place */
     uint64_t wait_brackets_ns; /* CPU time of giving waits their reasons, as measured in place */
+    uint64_t hazards_ns;       /* CPU time of looks at who owns which lock, on whatever thread */
     uint64_t wait_ends;        /* begins and ends of waits that the agent was told of */
     uint64_t silent_calls;     /* of muted methods, whose hooks only count them */
     uint64_t silenced_methods; /* methods that fell silent at some time */

@@ -1,0 +1,248 @@
+#include "agent/threads/lock_orders.h"
+
+#include "agent/threads/hazard_paths.h"
+#include "agent/threads/lock_waits.h"
+
+#include <string.h>
+
+#define HELD_MOST 8u
+#define PROBES    16u
+#define FRAMES    48
+
+/* The locks that a thread holds, the outermost first; the last one may be what it waits for. */
+struct held_locks {
+    struct lock_identity locks[HELD_MOST];
+    jint depths[HELD_MOST]; /* of the frames that took the locks, from the top of the stack */
+    uint32_t count;
+};
+
+void lock_orders__init(struct lock_orders *orders)
+{
+    atomic_store(&orders->looks, LOCK_ORDER_SAVED);
+}
+
+void lock_orders__allow(struct lock_orders *orders, uint64_t now_ns)
+{
+    uint64_t more = (now_ns - orders->allowed_ns) * LOCK_ORDER_LOOKS / 1000000000u;
+    uint32_t looks = atomic_load(&orders->looks);
+
+    if (!more)
+        return;
+    orders->allowed_ns = now_ns;
+    if (looks + more > LOCK_ORDER_SAVED)
+        more = looks < LOCK_ORDER_SAVED ? LOCK_ORDER_SAVED - looks : 0;
+    atomic_fetch_add(&orders->looks, (uint32_t)more);
+}
+
+/* The finalizer of MurmurHash3 [A. Appleby]. */
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0xff51afd7ed558ccdu;
+    hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53u;
+    return hash ^ hash >> 33;
+}
+
+/* A thread in a place that is new has its look at once, if any has. */
+static bool may_look(struct lock_orders *orders, const struct kernel_thread *mine, uint64_t now_ns)
+{
+    uint64_t place = mix(mix(mine->thread->java_id, mine->thread->wait_reason),
+                         (uint64_t)(uintptr_t)mine->tree.current);
+    _Atomic uint64_t *looked_ns = &orders->looked_ns[place % LOCK_ORDER_PLACES];
+    uint64_t before_ns = atomic_load_explicit(looked_ns, memory_order_relaxed);
+    uint32_t looks = atomic_load_explicit(&orders->looks, memory_order_relaxed);
+
+    if (!looks || (before_ns && now_ns - before_ns < LOCK_ORDER_PAUSE_NS))
+        return false;
+    atomic_store_explicit(looked_ns, now_ns, memory_order_relaxed);
+    while (looks && !atomic_compare_exchange_weak(&orders->looks, &looks, looks - 1))
+        ;
+    return looks > 0;
+}
+
+/* ---- what a thread holds ---- */
+
+static bool holds(const struct held_locks *held, const struct lock_identity *lock)
+{
+    for (uint32_t i = 0; i < held->count; i++)
+        if (held->locks[i].identity == lock->identity &&
+            held->locks[i].class_name == lock->class_name)
+            return true;
+    return false;
+}
+
+static void hold(struct held_locks *held, const struct lock_identity *lock, jint depth)
+{
+    if (held->count == HELD_MOST || !lock->identity || !lock->class_name || holds(held, lock))
+        return;
+    held->locks[held->count] = *lock;
+    held->depths[held->count++] = depth;
+}
+
+/* The JVM tells of the innermost frames first. */
+static void hold_all(struct java_threads *threads, JNIEnv *jni,
+                     const jvmtiMonitorStackDepthInfo *monitors, jint count,
+                     struct held_locks *held)
+{
+    jint depth = -1;
+
+    for (jint i = count; i-- > 0;) {
+        struct lock_identity lock;
+
+        /* Of what native code holds nobody knows where it stands in the order. */
+        if (monitors[i].stack_depth < 0)
+            continue;
+        if (depth >= 0 && monitors[i].stack_depth > depth)
+            held->count = HELD_MOST; /* another order than expected: it says nothing */
+        depth = monitors[i].stack_depth;
+        lock = lock_waits__identify(threads, jni, BLOCK_MONITOR, monitors[i].monitor);
+        hold(held, &lock, depth);
+    }
+}
+
+static void find_held(struct java_threads *threads, JNIEnv *jni, struct held_locks *held,
+                      bool one_is_enough)
+{
+    jvmtiMonitorStackDepthInfo *monitors = NULL;
+    jvmtiEnv *jvmti = threads->jvmti;
+    jint count = 0;
+
+    held->count = 0;
+    if ((*jvmti)->GetOwnedMonitorStackDepthInfo(jvmti, NULL, &count, &monitors) != JVMTI_ERROR_NONE)
+        return;
+    if (count >= (one_is_enough ? 1 : 2) && count < (jint)HELD_MOST)
+        hold_all(threads, jni, monitors, count, held);
+    for (jint i = 0; i < count; i++)
+        (*jni)->DeleteLocalRef(jni, monitors[i].monitor);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)monitors);
+}
+
+/* ---- records ---- */
+
+static uint64_t mix_lock(uint64_t hash, const struct lock_identity *lock)
+{
+    return mix(hash, (uint64_t)lock->class_name << 32 | lock->identity);
+}
+
+/* Of the order of locks[first] and locks[second]; those before both are the gates. */
+static uint64_t key_of(const struct held_locks *held, uint32_t first, uint32_t second,
+                       uint64_t java_id)
+{
+    uint64_t key = mix_lock(mix_lock(mix(0, java_id), &held->locks[first]), &held->locks[second]);
+
+    for (uint32_t i = 0; i < first; i++)
+        key = mix_lock(key, &held->locks[i]);
+    return key ? key : 1;
+}
+
+/* From the frame that took the second lock outwards. */
+static void describe_path(struct java_threads *threads, JNIEnv *jni, const struct held_locks *held,
+                          uint32_t first, uint32_t second, struct ledger_order *order)
+{
+    jvmtiFrameInfo frames[FRAMES];
+    jint count = 0, from = held->depths[second];
+    uint32_t named = 0;
+
+    order->held_frame = HAZARD_FRAMES;
+    if ((*threads->jvmti)->GetStackTrace(threads->jvmti, NULL, from, FRAMES, frames, &count) !=
+        JVMTI_ERROR_NONE)
+        return;
+    for (jint i = 0; i < count && named < HAZARD_FRAMES; i++) {
+        order->path[named] = hazard_paths__name(threads, jni, frames[i].method);
+        if (from + i == held->depths[first])
+            order->held_frame = named;
+        named += order->path[named] != 0;
+    }
+}
+
+static ledger_ref add(struct java_threads *threads, JNIEnv *jni, const struct held_locks *held,
+                      uint32_t first, uint32_t second, const struct kernel_thread *mine)
+{
+    struct ledger *ledger = threads->ledger;
+    uint32_t pair[2] = {first, second};
+    struct ledger_order order = {.first_ns = ledger_time__now_ns(&mine->setup->time),
+                                 .thread_id = mine->thread->java_id};
+    ledger_ref ref =
+        ledger__is_tight(ledger)
+            ? 0
+            : ledger__take_shared(ledger, LEDGER_ORDERS, sizeof(order) / LEDGER_CELL_BYTES);
+    const struct ledger_string *name = ledger__at(ledger, mine->thread->name);
+    struct ledger_order *record = ledger__at(ledger, ref);
+
+    if (!ref)
+        return 0;
+    order.thread = ledger__string(ledger, ledger_string__bytes(name), name->length);
+    for (unsigned i = 0; i < 2; i++) {
+        order.class_name[i] = held->locks[pair[i]].class_name;
+        order.identity[i] = held->locks[pair[i]].identity;
+        order.kind[i] = held->locks[pair[i]].kind;
+    }
+    for (uint32_t i = 0; i < first; i++) {
+        order.gate_class[i] = held->locks[i].class_name;
+        order.gate[i] = held->locks[i].identity;
+    }
+    describe_path(threads, jni, held, first, second, &order);
+    memcpy(record, &order, sizeof(order));
+    __atomic_store_n(&record->key, key_of(held, first, second, order.thread_id), __ATOMIC_RELEASE);
+    return ref;
+}
+
+/* A thread that loses a race for a slot leaves a record behind that says the same once more. */
+static void note(struct java_threads *threads, JNIEnv *jni, const struct held_locks *held,
+                 uint32_t first, uint32_t second, const struct kernel_thread *mine)
+{
+    struct lock_orders *orders = &threads->locks->orders;
+    struct ledger_header *header = threads->ledger->header;
+    uint64_t key = key_of(held, first, second, mine->thread->java_id);
+    ledger_ref ref = 0;
+
+    for (unsigned probe = 0; probe < PROBES; probe++) {
+        _Atomic(ledger_ref) *slot = &orders->slots[(key + probe) % LOCK_ORDER_SLOTS];
+        struct ledger_order *record;
+
+        ref = atomic_load_explicit(slot, memory_order_acquire);
+        if (!ref && atomic_load(&orders->count) < LOCK_ORDERS_MOST) {
+            ledger_ref made = add(threads, jni, held, first, second, mine);
+
+            if (made && atomic_compare_exchange_strong(slot, &ref, made))
+                ref = made;
+            if (made)
+                atomic_fetch_add(&orders->count, 1);
+        }
+        if (!ref)
+            break;
+        record = ledger__at(threads->ledger, ref);
+        if (record->key == key) {
+            ledger__count(&record->count, 1);
+            return;
+        }
+    }
+    ledger__count(&header->lost_hazards, 1);
+}
+
+static void look(struct java_threads *threads, JNIEnv *jni, const struct kernel_thread *mine,
+                 const struct lock_identity *next)
+{
+    struct held_locks held;
+
+    find_held(threads, jni, &held, next != NULL);
+    if (next && held.count)
+        hold(&held, next, 0);
+    for (uint32_t second = 1; second < held.count; second++)
+        for (uint32_t first = 0; first < second && first <= ORDER_GATES; first++)
+            note(threads, jni, &held, first, second, mine);
+}
+
+void lock_orders__look(struct java_threads *threads, JNIEnv *jni, const struct kernel_thread *mine,
+                       const struct lock_identity *next)
+{
+    struct lock_orders *orders = &threads->locks->orders;
+    uint64_t began_ns;
+
+    if (!threads->asks_for_monitors || !mine->thread->java_id ||
+        !may_look(orders, mine, ledger_time__now_ns(&mine->setup->time)) ||
+        (*jni)->ExceptionCheck(jni))
+        return;
+    began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    look(threads, jni, mine, next);
+    atomic_fetch_add(&orders->took_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+}
