@@ -10,6 +10,7 @@ enum exit_status {
     EXIT_FINE = 0,
     EXIT_BAD_INPUT = 1, /* one line has said what, where and what to do */
     EXIT_BAD_USAGE = 2,
+    EXIT_HAZARDS = 3, /* treadle report --check hazards found some */
 };
 
 /* argv[0] is "treadle NAME". The result is the exit status. */

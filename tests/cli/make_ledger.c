@@ -5,6 +5,7 @@
 #include "tests/cli/budget_drawing.h"
 #include "tests/cli/folded_drawing.h"
 #include "tests/cli/forest_drawing.h"
+#include "tests/cli/hazards_drawing.h"
 #include "tests/cli/large_ledger.h"
 #include "tests/cli/latency_drawing.h"
 #include "tests/cli/locks_drawing.h"
@@ -691,6 +692,10 @@ int main(int argc, char **argv)
                       strcmp(argv[1], "latency_slow") == 0);
     } else if (strcmp(argv[1], "busy") == 0) {
         draw_busy(&drawing);
+    } else if (strcmp(argv[1], "hazards") == 0) {
+        hazards__draw(&drawing);
+    } else if (strcmp(argv[1], "harmless") == 0) {
+        hazards__draw_harmless(&drawing);
     } else if (strcmp(argv[1], "parked") == 0) {
         draw_parked(&drawing);
         drawing.ledger.header->pid = (int32_t)number;

@@ -29,6 +29,8 @@ struct report_request {
     const char *explain; /* METHOD, or NULL */
     uint32_t check_ppm;
     bool check;
+    bool check_hazards;
+    bool view_given;
     bool fold;
 };
 
@@ -40,8 +42,8 @@ enum option_key {
 
 static const struct argp_option options[] = {
     {"view", 'v', "VIEW", 0,
-     "threads (the default), waits, locks, blockers, latency, spawn, tree, flat, callers, images "
-     "or procedures",
+     "threads (the default), waits, locks, blockers, hazards, latency, spawn, tree, flat, callers, "
+     "images, procedures or activity",
      0},
     {"metric", 'm', "METRIC", 0,
      "what Base and Cum show and what is sorted by: cpu (the default, wall where the samples are "
@@ -64,11 +66,13 @@ static const struct argp_option options[] = {
      "tree, flat: one tree, "
      "one table",
      0},
-    {"check", KEY_CHECK, "PPM", 0,
+    {"check", KEY_CHECK, "PPM|hazards", 0,
      "exit status 1 if the process or one of its kernel threads is out by more than PPM millionths "
      "of "
      "the kernel's CPU, which counts what was consumed after a thread's last look as not charged; "
-     "or if a thread's tree has what cannot be, or shares of CPU that its samples contradict",
+     "or if a thread's tree has what cannot be, or shares of CPU that its samples contradict; "
+     "with the word hazards: the view of hazards, and exit status 3 if there is a deadlock that "
+     "does not end by itself, or a pair of locks that were taken in both orders",
      0},
     {"explain", KEY_EXPLAIN, "METHOD", 0,
      "instead of a view: why the methods that match ('app.Main.work', 'app.Main.*') have the hooks "
@@ -87,7 +91,8 @@ static const struct argp_child children[] = {
 static const char doc[] =
     "Show a ledger: a snapshot, the live one of a process, or one whose process was killed."
     "\vWith no FILE or PID: the newest *.ledger in the working folder. "
-    "Exit status 0 fine, 1 bad input or a ledger that --check does not accept, 2 bad usage.";
+    "Exit status 0 fine, 1 bad input or a ledger that --check does not accept, 2 bad usage, 3 "
+    "hazards that --check hazards found.";
 
 static const struct view_kind *parse_view(const char *name, struct argp_state *state)
 {
@@ -132,6 +137,7 @@ static error_t parse_report_option(int key, char *argument, struct argp_state *s
         break;
     case 'v':
         request->view = parse_view(argument, state);
+        request->view_given = true;
         break;
     case 's':
         request->sort = argument;
@@ -140,6 +146,10 @@ static error_t parse_report_option(int key, char *argument, struct argp_state *s
         request->fold = true;
         break;
     case KEY_CHECK:
+        if (strcmp(argument, "hazards") == 0) {
+            request->check_hazards = true;
+            break;
+        }
         request->check_ppm = option_value__number("--check", argument, 0, state);
         request->check = true;
         break;
@@ -149,6 +159,8 @@ static error_t parse_report_option(int key, char *argument, struct argp_state *s
     case ARGP_KEY_END:
         if (request->explain && request->shared.csv)
             argp_error(state, "--explain has text and --json, not --csv");
+        if (request->check_hazards && !request->view_given)
+            request->view = parse_view("hazards", state);
         check_sort(request, state);
         return shared_option__parse(key, argument, state, &request->shared);
     default:
@@ -257,6 +269,19 @@ static int check_balance(const struct report_request *request, const struct repo
                          quantity__ns(report_balance__looked_at_ns(&balance)).text);
 }
 
+static int check_hazards(const struct report_model *model, const char *path)
+{
+    struct report_hazards *hazards = report_hazards__new(model);
+    bool are_bad = report_hazards__are_bad(hazards);
+
+    if (are_bad)
+        (void)command__fail("%s: has hazards: deadlocks %" PRIu32
+                            ", pairs of locks in both orders %" PRIu32,
+                            path, hazards->deadlock_count, hazards->pair_count);
+    report_hazards__free(hazards);
+    return are_bad ? EXIT_HAZARDS : EXIT_FINE;
+}
+
 #define PLACE_BYTES 1024u
 
 /* What is wrong inside of threads, or nothing: of the whole ledger as it is, for an interval has no
@@ -311,12 +336,14 @@ static int report(struct report_request *request)
         status =
             request->explain ? explain(request, model, reader, path) : show(request, model, path);
     ledger_reader__close(reader);
-    if (status == EXIT_FINE && request->check)
+    if (status == EXIT_FINE && (request->check || request->check_hazards))
         status = command__flush_output(status); /* the complaint comes last, and alone */
     if (status == EXIT_FINE && request->check)
         status = check_balance(request, model, path);
     if (status == EXIT_FINE && place[0])
         status = command__fail("%s: %s", path, place);
+    if (status == EXIT_FINE && request->check_hazards)
+        status = check_hazards(model, path);
     report_model__free(model);
     return status;
 }

@@ -63,5 +63,6 @@ void loader__load_tallies(struct loader *loader);
 void loader__load_trees(struct loader *loader);
 void loader__load_blocks(struct loader *loader);
 void loader__load_latencies(struct loader *loader);
+void loader__load_hazards(struct loader *loader);
 
 #endif

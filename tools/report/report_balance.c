@@ -182,6 +182,8 @@ struct report_loss report_loss__of(const struct ledger_header *header, unsigned 
         {header->unmeasured_calls, "call",
          "calls of methods of latency= in no histogram: no room, or no exit seen",
          "unmeasured_calls"},
+        {header->lost_hazards, "hazard", "hazards not recorded: deadlocks, or orders of locks",
+         "lost_hazards"},
     };
 
     return losses[index];

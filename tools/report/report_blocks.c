@@ -39,6 +39,8 @@ static void load_block(struct loader *loader, ledger_ref ref, struct report_bloc
         .holder_known = record->holder != 0,
         .waiter_path = load_path(loader, record->waiter_path),
         .holder_path = load_path(loader, record->holder_path),
+        .waiter_priority = record->waiter_priority,
+        .holder_priority = record->holder_priority,
         .count = record->count,
         .wait_ns = record->wait_ns,
         .wait_max_ns = record->wait_max_ns,

@@ -30,6 +30,8 @@ struct report_block {
     bool holder_known;
     struct report_path waiter_path;
     struct report_path holder_path;
+    uint32_t waiter_priority; /* Java priorities; 0: not known */
+    uint32_t holder_priority;
     uint64_t count;
     uint64_t wait_ns;
     uint64_t wait_max_ns;

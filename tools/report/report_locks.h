@@ -4,24 +4,11 @@
 #ifndef TREADLE_REPORT_LOCKS_H
 #define TREADLE_REPORT_LOCKS_H
 
-#include "tools/report/report_blocks.h"
+#include "tools/report/lock_path.h"
 #include "tools/report/report_model.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* Where threads waited for a lock, or held it. */
-struct lock_path {
-    struct report_path path;
-    bool is_known; /* of holders */
-    uint64_t ns;
-};
-
-struct lock_paths {
-    struct lock_path *paths; /* the longest time first */
-    uint32_t count;
-    size_t room;
-};
 
 struct report_lock {
     struct text class_name; /* length 0: not known */

@@ -27,6 +27,8 @@ void report_model__free(struct report_model *model)
     free(model->tallies);
     free(model->blocks);
     free(model->latencies);
+    free(model->stuck);
+    free(model->orders);
     text_store__release(&model->texts);
     free(model);
 }

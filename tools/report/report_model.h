@@ -16,6 +16,7 @@
 #include "native/ledger/ledger_reader.h"
 #include "tools/report/report_blocks.h"
 #include "tools/report/report_columns.h"
+#include "tools/report/report_hazards.h"
 #include "tools/report/report_hookings.h"
 #include "tools/report/report_latencies.h"
 #include "tools/report/report_method.h"
@@ -159,6 +160,10 @@ struct report_model {
 
     struct report_tally *tallies; /* by thread, then by method; one of each */
     struct report_block *blocks;  /* in the ledger's order */
+    struct report_stuck *stuck;   /* by deadlock, then by position */
+    struct report_order *orders;
+    uint32_t stuck_count;
+    uint32_t order_count;
     uint32_t tally_count;
     uint32_t block_count;
     struct report_latency *latencies; /* one a method, in the ledger's order */

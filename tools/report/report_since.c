@@ -363,6 +363,7 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->lost_identifiers,
         &now->torn_stacks,
         &now->late_samples,
+        &now->lost_hazards,
         &now->unprofiled_user_ns,
         &now->unprofiled_system_ns,
         &now->own_cost.hooks_ns,

@@ -11,6 +11,7 @@ static const char *const wait_keys[] = {"waiting", "name", "start", NULL};
 static const char *const lock_keys[] = {"wait", "hold", "count", "max", "class", NULL};
 static const char *const edge_keys[] = {"wait", "count", "waiter", "blocker", "lock", NULL};
 static const char *const latency_keys[] = {LATENCY_KEYS, NULL};
+static const char *const hazard_keys[] = {"kind", NULL};
 static const char *const tree_keys[] = {"cum", "base", "calls", "name", NULL};
 static const char *const flat_keys[] = {"base", "cum", "calls", "name", NULL};
 static const char *const activity_keys[] = {"cum", NULL};
@@ -25,6 +26,8 @@ const struct view_kind view_kinds[] = {
      view_locks__csv, false},
     {"blockers", edge_keys, false, true, false, false, view_blockers__text, view_blockers__json,
      view_blockers__csv, false},
+    {"hazards", hazard_keys, false, true, false, false, view_hazards__text, view_hazards__json,
+     view_hazards__csv, false},
     {"latency", latency_keys, false, false, false, false, view_latency__text, view_latency__json,
      view_latency__csv, false},
     {"spawn", tree_keys, false, true, false, false, view_spawn__text, view_spawn__json,
