@@ -1,0 +1,277 @@
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
+import java.lang.management.ThreadMXBean;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Scanner;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+
+/**
+ * Does one thing that is wrong with locks, or looks so, for each order on standard input, and answers when it is done:
+ * of a deadlock of platform threads when the JVM itself has found it, with what the JVM says of each of its threads,
+ * `thread lock owner; …`. All threads are daemons.
+ */
+public class Hazards {
+    static class A {
+    }
+
+    static class B {
+    }
+
+    static class C {
+    }
+
+    /** A lock: the action runs while it is held. */
+    interface Held {
+        void with(Starts.Work action) throws Exception;
+    }
+
+    static Held monitor(Object object) {
+        return action -> {
+            synchronized (object) {
+                action.run();
+            }
+        };
+    }
+
+    static Held lock(Lock lock) {
+        return action -> {
+            lock.lock();
+            try {
+                action.run();
+            } finally {
+                lock.unlock();
+            }
+        };
+    }
+
+    static Held of(char kind, Object object) {
+        switch (kind) {
+            case 'm':
+                return monitor(object);
+            case 'l':
+                return lock(new ReentrantLock());
+            case 'w':
+                return lock(new ReentrantReadWriteLock().writeLock());
+            default:
+                throw new IllegalArgumentException("" + kind);
+        }
+    }
+
+    static Thread start(String name, boolean isVirtual, Starts.Work work) throws Exception {
+        if (isVirtual) {
+            return Starts.start(name, true, work);
+        }
+        Thread thread = new Thread(Starts.quietly(work), name);
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    static void await(Thread... threads) throws Exception {
+        for (Thread thread : threads) {
+            thread.join();
+        }
+    }
+
+    // ---- deadlocks ----
+
+    static void takeBoth(Held first, Held second, CyclicBarrier all) throws Exception {
+        first.with(() -> {
+            all.await();
+            second.with(() -> { });
+        });
+    }
+
+    /** What the JVM says of deadlocked threads whose names begin so. */
+    static List<String> found(String name) {
+        ThreadMXBean bean = ManagementFactory.getThreadMXBean();
+        long[] ids = bean.findDeadlockedThreads();
+        List<String> found = new ArrayList<>();
+        if (ids != null) {
+            for (ThreadInfo info : bean.getThreadInfo(ids)) {
+                if (info != null && info.getThreadName().startsWith(name + "-")) {
+                    found.add(info.getThreadName() + " " + info.getLockName() + " " + info.getLockOwnerName());
+                }
+            }
+        }
+        return found;
+    }
+
+    /** kinds: a lock each, of which thread i takes the i-th one and then the next one. */
+    static String deadlock(String name, String kinds, boolean isVirtual) throws Exception {
+        int count = kinds.length();
+        Object[] objects = {new A(), new B(), new C()};
+        Held[] locks = new Held[count];
+        CyclicBarrier all = new CyclicBarrier(count);
+        for (int i = 0; i < count; i++) {
+            locks[i] = of(kinds.charAt(i), objects[i]);
+        }
+        for (int i = 0; i < count; i++) {
+            Held first = locks[i];
+            Held second = locks[(i + 1) % count];
+            start(name + "-" + i, isVirtual, () -> takeBoth(first, second, all));
+        }
+        while (!isVirtual && found(name).size() < count) {
+            Thread.sleep(1);
+        }
+        return isVirtual ? "done" : String.join("; ", found(name));
+    }
+
+    // ---- what is none ----
+
+    static Thread hasty;
+    static Thread patient;
+
+    /** Two threads wait for each other, but one of them for some time only. */
+    static String tryBoth() throws Exception {
+        ReentrantLock a = new ReentrantLock();
+        ReentrantLock b = new ReentrantLock();
+        CyclicBarrier all = new CyclicBarrier(2);
+        patient = start("try-patient", false, () -> takeBoth(lock(a), lock(b), all));
+        hasty = start("try-hasty", false, () -> lock(b).with(() -> {
+            all.await();
+            try {
+                a.tryLock(1, TimeUnit.HOURS);
+            } catch (InterruptedException e) {
+                Thread.onSpinWait();
+            }
+        }));
+        while (found("try").size() < 2) {
+            Thread.sleep(1);
+        }
+        return String.join("; ", found("try"));
+    }
+
+    static void giveUp() throws Exception {
+        hasty.interrupt();
+        await(hasty, patient);
+    }
+
+    /** Threads that hold a lock and wait for another one, for long, while both pass from hand to hand. */
+    static void handOver() throws Exception {
+        Object a = new A();
+        ReentrantLock b = new ReentrantLock();
+        Thread[] threads = new Thread[6];
+        for (int i = 0; i < threads.length; i++) {
+            boolean takesBoth = i % 2 == 1;
+            threads[i] = start("chain-" + i, false, () -> {
+                for (int times = 0; times < 5; times++) {
+                    Starts.Work inner = () -> lock(b).with(() -> Thread.sleep(60));
+                    if (takesBoth) {
+                        monitor(a).with(inner);
+                    } else {
+                        inner.run();
+                    }
+                }
+            });
+        }
+        await(threads);
+    }
+
+    // ---- orders, priorities, queues ----
+
+    static void inOrder(Held first, Held second) throws Exception {
+        first.with(() -> second.with(() -> Thread.sleep(20)));
+    }
+
+    /** Both orders, one after the other: nothing happens. */
+    static void bothOrders(Held gate, String name) throws Exception {
+        Held a = monitor(new A());
+        Held b = monitor(new B());
+        await(start(name + "-forward", false, () -> gate.with(() -> inOrder(a, b))));
+        await(start(name + "-backward", false, () -> gate.with(() -> inOrder(b, a))));
+    }
+
+    static Thread ranked(String name, int priority, Starts.Work work) throws Exception {
+        Thread thread = new Thread(Starts.quietly(work), name + "-" + priority);
+        thread.setPriority(priority);
+        return thread;
+    }
+
+    /** A thread of one priority holds a lock that a thread of another one waits for. */
+    static void wait(String name, int holder, int waiter) throws Exception {
+        Held lock = monitor(new A());
+        CyclicBarrier both = new CyclicBarrier(2);
+        Thread waits = ranked(name, waiter, () -> {
+            both.await();
+            lock.with(() -> { });
+        });
+        Thread holds = ranked(name, holder, () -> lock.with(() -> {
+            both.await();
+            while (waits.getState() != Thread.State.BLOCKED) {
+                Thread.sleep(1);
+            }
+            Thread.sleep(100);
+        }));
+        waits.start();
+        holds.start();
+        await(waits, holds);
+    }
+
+    static final int TURNS = 3000;
+    static volatile int turns;
+
+    /** Four threads queue for most of the program's time. */
+    static void queue() throws Exception {
+        Object a = new A();
+        Thread[] threads = new Thread[4];
+        long end = System.nanoTime() + 3 * 1_000_000L * ManagementFactory.getRuntimeMXBean().getUptime();
+        for (int i = 0; i < threads.length; i++) {
+            threads[i] = start("queue-" + i, false, () -> {
+                while (System.nanoTime() < end || turns < TURNS) {
+                    synchronized (a) {
+                        turns++;
+                        LockSupport.parkNanos(200_000);
+                    }
+                    LockSupport.parkNanos(100_000);
+                }
+            });
+        }
+        await(threads);
+    }
+
+    static String act(String[] order) throws Exception {
+        switch (order[0]) {
+            case "deadlock":
+                return deadlock(order[1], order[2], order.length > 3);
+            case "try":
+                return tryBoth();
+            case "give-up":
+                giveUp();
+                return "done";
+            case "hand-over":
+                handOver();
+                return "done";
+            case "orders":
+                bothOrders(action -> action.run(), "free");
+                return "done";
+            case "gated":
+                bothOrders(monitor(new C()), "gated");
+                return "done";
+            case "priorities":
+                wait("inverted", 2, 8);
+                wait("ranked", 8, 2);
+                wait("equal", 5, 5);
+                return "done";
+            case "queue":
+                queue();
+                return "done";
+            default:
+                throw new IllegalArgumentException(order[0]);
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        System.out.println("ready");
+        for (Scanner in = new Scanner(System.in); in.hasNextLine();) {
+            System.out.println(act(in.nextLine().split(" ")));
+        }
+        System.exit(0);
+    }
+}

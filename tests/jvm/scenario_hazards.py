@@ -1,0 +1,207 @@
+"""Threads that wait for each other for ever, and what looks so and is not: deadlocks of known shapes are found in the
+live ledger within a second, as the JVM itself finds them; with the agent from the start and attached, with waits that
+nobody heard, and killed. Locks in both orders, priority inversions and convoys are found where there are any, and
+nowhere else."""
+import json
+
+import harness
+import sampled
+from running import running
+
+REENTRANT = "java.util.concurrent.locks.ReentrantLock$NonfairSync"
+WRITE = "java.util.concurrent.locks.ReentrantReadWriteLock$NonfairSync"
+CLASSES = {"l": REENTRANT, "w": WRITE}
+SHAPES = ("mm", "ll", "ml", "mmm", "lll", "mlw", "wm")
+SECOND_NS = 1_000_000_000
+HAZARDS = ("deadlocks", "lock_order", "inversions", "convoys")
+
+
+def hazards(test):
+    sampled.check_unless_chance(test, lambda longer: deadlocks(test, longer))
+    unheard(test)
+    attached(test)
+    killed(test)
+    no_deadlocks(test)
+    orders(test)
+    priorities(test)
+    sampled.check_unless_chance(test, lambda _: convoys(test))
+
+
+def agent(test, **options):
+    return test.agent_option(include="Hazards*", sample="none", waits="on", **options)
+
+
+# ---- deadlocks ----
+
+def deadlocks(test, longer):
+    """Each shape, of platform threads as the JVM describes them, of virtual threads as they were made."""
+    with running(test, "Hazards", agent=agent(test)) as program:
+        for is_virtual in (False, True) if test.major >= 24 else (False,):
+            for shape in SHAPES:
+                name = f"{'v' if is_virtual else 'p'}{longer}{shape}"
+                answer = program.ask(f"deadlock {name} {shape}{' virtual' if is_virtual else ''}")
+                found = wait_for(test, program, name)
+                check_shape(test, found, name, shape)
+                check_time(test, found, name)
+                if not is_virtual:
+                    check_as_told(test, found, answer)
+        check = program.treadle("report", "--check", "hazards")
+        test.check(check.status == 3 and "has hazards" in check.err, f"--check hazards: {check}")
+        test.check(len(live(program)["deadlocks"]) == len(SHAPES) * (2 if test.major >= 24 else 1), f"{check.out}")
+        program.end()
+    closed = test.report("hazards")
+    test.check(len(closed["deadlocks"]) == len(SHAPES) * (2 if test.major >= 24 else 1), "lost in the snapshot")
+    test.ledger.unlink()
+
+
+def unheard(test):
+    """Waits that began while profiling was stopped."""
+    with running(test, "Hazards", agent=agent(test)) as program:
+        program.done("stop")
+        answers = {shape: program.ask(f"deadlock s{shape} {shape}") for shape in SHAPES}
+        program.done("start")
+        for shape, answer in answers.items():
+            found = wait_for(test, program, f"s{shape}")
+            check_shape(test, found, f"s{shape}", shape)
+            check_as_told(test, found, answer)
+
+
+def attached(test):
+    """The first thing that anybody does with a program that hangs."""
+    with running(test, "Hazards") as program:
+        answers = {shape: program.ask(f"deadlock a{shape} {shape}") for shape in SHAPES}
+        program.attach(include="Hazards*", sample="none", waits="on")
+        for shape, answer in answers.items():
+            found = wait_for(test, program, f"a{shape}")
+            check_shape(test, found, f"a{shape}", shape)
+            check_as_told(test, found, answer)
+        answer = program.ask("deadlock later lm")
+        found = wait_for(test, program, "later")
+        check_shape(test, found, "later", "lm")
+        check_as_told(test, found, answer)
+
+
+def killed(test):
+    with running(test, "Hazards", agent=agent(test)) as program:
+        program.ask("deadlock k mlm")
+        wait_for(test, program, "k")
+        program.process.kill()
+        program.process.wait()
+    ledgers = test.live_ledgers(program.pid)
+    test.check(len(ledgers) == 1, f"live ledgers: {ledgers}")
+    found = [one for one in test.report("hazards", ledgers[0], True)["deadlocks"] if is_of(one, "k")]
+    test.check(len(found) == 1, f"a killed process: {found}")
+    ledgers[0].unlink()
+
+
+def live(program):
+    run = program.treadle("report", "--view", "hazards", "--json")
+    program.test.check(run.status == 0, f"{run}")
+    return json.loads(run.out)
+
+
+def is_of(deadlock, name):
+    return all(thread.startswith(name + "-") for thread in deadlock["threads"])
+
+
+def wait_for(test, program, name):
+    """The one deadlock of these threads."""
+    found = test.wait_until(lambda: [one for one in live(program)["deadlocks"] if is_of(one, name)],
+                            f"no deadlock of {name}")
+    test.check(len(found) == 1, f"{name}: {found}")
+    return found[0]
+
+
+def class_of(kind, number):
+    return CLASSES.get(kind, f"Hazards${'ABC'[number]}")
+
+
+def check_shape(test, found, name, shape):
+    """Thread i waits for the lock after its own, which the next thread of the deadlock holds."""
+    count = len(shape)
+    numbers = [int(thread.rpartition("-")[2]) for thread in found["threads"]]
+    test.check(sorted(numbers) == list(range(count)), f"{name}: {found}")
+    test.check(not found["ends_by_itself"], f"{name} ends by itself: {found}")
+    for i, number in enumerate(numbers):
+        next_number = (number + 1) % count
+        test.check(numbers[(i + 1) % count] == next_number, f"{name}: who waits for whom: {found}")
+        test.check(found["locks"][i].partition("@")[0] == class_of(shape[next_number], next_number),
+                   f"{name}: {found['threads'][i]} waits for {found['locks'][i]}")
+        test.check("Hazards.takeBoth" in found["paths"][i], f"{name}: {found['paths'][i]}")
+
+
+def check_time(test, found, name):
+    """By the ledger's own clock: from the begin of the last wait."""
+    test.check_likely(found["since_ns"] is not None and found["found_ns"] - found["since_ns"] < SECOND_NS,
+                      f"time {name[2:]}", f"{name}: found {found['found_ns']}, began {found['since_ns']}")
+
+
+def check_as_told(test, found, answer):
+    """The JVM's own words: `thread class@identity owner`."""
+    told = {tuple(row.split()) for row in answer.split("; ")}
+    count = len(found["threads"])
+    mine = {(thread, found["locks"][i], found["threads"][(i + 1) % count])
+            for i, thread in enumerate(found["threads"])}
+    test.check(mine == told, f"found {mine}, by the JVM {told}")
+
+
+# ---- what is none ----
+
+def no_deadlocks(test):
+    """A deadlock with a wait that will end is called that, fails no check, and is no more when it is over."""
+    with running(test, "Hazards", agent=agent(test)) as program:
+        program.ask("hand-over")
+        program.ask("gated")
+        view = live(program)
+        test.check(not any(view[kind] for kind in HAZARDS), f"nothing is wrong: {view}")
+        test.check(view["looked_at"]["ended_deadlocks"] == 0, f"nothing was wrong: {view['looked_at']}")
+        test.check(view["looked_at"]["orders"] > 0, f"orders of locks: {view['looked_at']}")
+        answer = program.ask("try")
+        found = wait_for(test, program, "try")
+        test.check(found["ends_by_itself"], f"{found}")
+        check_as_told(test, found, answer)
+        test.check(program.treadle("report", "--check", "hazards").status == 0, "a deadlock that ends by itself")
+        program.ask("give-up")
+        test.wait_until(lambda: not live(program)["deadlocks"], "a deadlock that is over")
+        view = live(program)
+        test.check(view["looked_at"]["ended_deadlocks"] == 1, f"{view['looked_at']}")
+        test.check(program.treadle("report", "--check", "hazards").status == 0, "nothing is wrong")
+
+
+def orders(test):
+    """Nothing has happened yet."""
+    with running(test, "Hazards", agent=agent(test)) as program:
+        program.ask("orders")
+        view = live(program)
+        test.check(program.treadle("report", "--check", "hazards").status == 3, "locks in both orders")
+    pairs = view["lock_order"]
+    test.check(len(pairs) == 1 and not view["deadlocks"], f"{view}")
+    for pair in pairs:
+        test.check([lock.partition("@")[0] for lock in pair["locks"]] == ["Hazards$A", "Hazards$B"], f"{pair}")
+        test.check(pair["threads"] == ["free-forward", "free-backward"], f"{pair}")
+        for path in pair["paths"]:
+            test.check("Hazards.inOrder" in path and "Hazards.bothOrders" in " ".join(path).replace("lambda$", ""),
+                       f"{path}")
+
+
+def priorities(test):
+    with running(test, "Hazards", agent=agent(test)) as program:
+        program.ask("priorities")
+        view = live(program)
+    found = [(one["waiter"], one["waiter_priority"], one["holder"], one["holder_priority"], one["count"])
+             for one in view["inversions"]]
+    test.check(found == [("inverted-8", 8, "inverted-2", 2, 1)], f"{view['inversions']}")
+    test.check(not view["deadlocks"] and not view["lock_order"] and not view["convoys"], f"{view}")
+
+
+def convoys(test):
+    with running(test, "Hazards", agent=agent(test)) as program:
+        program.ask("queue")
+        view = live(program)
+    found = [one["lock"].partition("@")[0] for one in view["convoys"]]
+    test.check_likely(found == ["Hazards$A"], "convoy", f"{view['convoys']}")
+    test.check(not view["deadlocks"] and not view["lock_order"] and not view["inversions"], f"{view}")
+
+
+if __name__ == "__main__":
+    harness.main(hazards)
