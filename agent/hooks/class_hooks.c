@@ -364,7 +364,7 @@ static bool is_of_virtual_threads(struct class_hooks *hooks, jobject loader, con
 static bool may_be_measured(const struct class_hooks *hooks, const char *name)
 {
     struct class_text text = {(const uint8_t *)name, name ? (uint32_t)strlen(name) : 0};
-    char *dotted = hooks->filter->latency ? dotted_name(text) : NULL;
+    char *dotted = name && hooks->filter->latency ? dotted_name(text) : NULL;
     bool may = dotted && method_filter__measures_some(hooks->filter, dotted);
 
     free(dotted);
