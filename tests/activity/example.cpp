@@ -3,9 +3,9 @@
 #include "native/activity/treadle.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <thread>
-#include <unistd.h>
 
 namespace
 {
@@ -45,5 +45,5 @@ int main()
     std::fflush(stdout);
     while (std::getchar() != EOF)
         continue;
-    _exit(0);
+    std::exit(0);
 }

@@ -213,7 +213,6 @@ static void prepare(void)
     }
     (void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
     (void)fault_guard__install();
-    (void)segment_files__tidy();
 }
 
 static int sample_all(const struct sample_request *request)
@@ -237,6 +236,7 @@ static int sample_all(const struct sample_request *request)
         sampled_process__close(processes[i]);
     }
     free((void *)processes);
+    (void)segment_files__tidy();
     close(signals);
     return status;
 }

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define KEPT   10u
 #define KEPT_S (7 * 86400)
 
 static const char *const folders[] = {"/dev/shm", "/tmp"};
@@ -154,14 +155,15 @@ static bool is_in_use(const struct segment_reader *segment)
 unsigned segment_files__tidy(void)
 {
     struct segment_files found = {0};
-    unsigned removed = 0;
+    unsigned removed = 0, gone = 0;
     char why[200];
 
     segment_files__find(&found, 0, false);
-    for (size_t i = 0; i < found.count; i++) {
+    for (size_t i = found.count; i-- > 0;) {
         struct segment_reader *segment = segment_reader__open(found.paths[i], why, sizeof(why));
 
-        if (segment && !is_in_use(segment) && changed_s(found.paths[i]) + KEPT_S < time(NULL))
+        if (segment && !is_in_use(segment) &&
+            (++gone > KEPT || changed_s(found.paths[i]) + KEPT_S < time(NULL)))
             removed += unlink(found.paths[i]) == 0;
         segment_reader__close(segment);
     }

@@ -22,8 +22,8 @@ void segment_files__release(struct segment_files *found);
 /* When the last process of that pid started that left a segment of this user; false: none did. */
 bool segment_files__newest_start(pid_t pid, uint64_t *start_ticks);
 
-/* Removes segments of this user whose processes are gone, but not those of the last week. Returns
- * how many. */
+/* Removes segments of this user whose processes are gone, but for the ten newest of the last week.
+ * Returns how many. */
 unsigned segment_files__tidy(void);
 
 #endif
