@@ -1,0 +1,2 @@
+/** What programs say to Treadle: see {@link treadle.Activity}. */
+package treadle;
