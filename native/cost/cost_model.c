@@ -52,11 +52,16 @@ int call_survey__take(struct call_survey *survey, const struct ledger *ledger,
         memset(methods->calls, 0, methods->room * sizeof(*methods->calls));
     while ((ref = ledger__next(ledger, LEDGER_NODES, ref))) {
         const struct ledger_node *node = ledger__at(ledger, ref);
+        bool is_logical = ledger_key__is_logical(node->key);
         uint64_t calls;
 
-        if (ledger_node__kind(node) != NODE_EXACT || node->key > UINT32_MAX)
+        if (ledger_node__kind(node) != NODE_EXACT || (node->key > UINT32_MAX && !is_logical))
             continue;
         calls = __atomic_load_n(&node->calls, __ATOMIC_RELAXED);
+        if (is_logical) { /* no class is changed for it */
+            found.calls += calls;
+            continue;
+        }
         if (make_room(methods, node->key) != 0)
             return -ENOMEM;
         methods->calls[node->key] += calls;

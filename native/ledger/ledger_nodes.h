@@ -76,7 +76,9 @@ enum ledger_node_kind {
  * sample whose top frame is the method of the exact node itself is counted in a sampled child with
  * NODE_SELF.
  *
- * A logical frame (NODE_LOGICAL) is linked as an exact node. Its method has METHOD_LOGICAL, its
+ * A logical frame that a process with the agent pushed is an exact node whose method has
+ * METHOD_LOGICAL: with calls, and times charged as to any method. One that was sampled from outside
+ * (NODE_LOGICAL) is linked as an exact node. Its method has METHOD_LOGICAL, its
  * times are what the kernel said at samples, and it has a number of samples where an exact node has
  * calls.
  *
@@ -138,6 +140,16 @@ struct ledger_node {
 
 /* The key of a NODE_FOLDED. */
 #define LEDGER_FOLDED_KEY UINT64_MAX
+
+/* Keys of logical frames that the process pushes itself: neither the number of a method with hooks
+ * nor an address. The low bits are the host's. */
+#define LEDGER_LOGICAL_KEYS     UINT64_C(0x4c4f474943000000)
+#define LEDGER_LOGICAL_KEY_MASK UINT64_C(0xffffff)
+
+static inline int ledger_key__is_logical(uint64_t key)
+{
+    return (key & ~LEDGER_LOGICAL_KEY_MASK) == LEDGER_LOGICAL_KEYS;
+}
 
 struct ledger_side {
     ledger_ref node;

@@ -414,6 +414,16 @@ static inline void kernel_thread__leave(struct kernel_thread *kernel_thread, uin
     kernel_thread__publish(kernel_thread);
 }
 
+/* For a frame that no event names: see call_tree__leave_node. */
+static inline void kernel_thread__leave_node(struct kernel_thread *kernel_thread, ledger_ref node)
+{
+    if (!kernel_thread__counts(kernel_thread))
+        return;
+    kernel_thread__charge(kernel_thread);
+    (void)call_tree__leave_node(&kernel_thread->tree, node);
+    kernel_thread__publish(kernel_thread);
+}
+
 /* The events of hooks. Each has a fast path for the common case, without a call in it, and leaves
  * all other cases to a separate function. */
 __attribute__((noinline, cold)) uint64_t kernel_thread__push_slowly(

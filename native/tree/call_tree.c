@@ -496,16 +496,17 @@ static bool is_seed(const struct call_tree *tree, const struct ledger_node *node
     return tree->floor && node == call_tree__node(tree, (ledger_ref)tree->floor);
 }
 
-/* Counts the frames above the youngest frame of the method; *was_seed says whether one of them or
- * that frame is a seed. False: there is no frame of the method. */
-static bool find_frame(const struct call_tree *tree, uint64_t key, uint64_t *above, bool *was_seed)
+/* Counts the frames above the youngest frame of the method, or above that at the given node;
+ * *was_seed says whether one of them or that frame is a seed. False: there is no such frame. */
+static bool find_frame(const struct call_tree *tree, uint64_t key, const struct ledger_node *at,
+                       uint64_t *above, bool *was_seed)
 {
     const struct ledger_node *node = tree->current;
     struct ledger_returns below = tree->returns;
 
     *above = 0;
     *was_seed = is_seed(tree, node);
-    for (; node->method && node->key != key; ++*above) {
+    for (; node->method && (at ? node != at : node->key != key); ++*above) {
         if (return_stack__is_empty(&below) || below.above) {
             below.above -= below.above != 0;
             node = call_tree__node(tree, node->parent);
@@ -515,6 +516,33 @@ static bool find_frame(const struct call_tree *tree, uint64_t key, uint64_t *abo
         *was_seed |= is_seed(tree, node);
     }
     return node->method != 0;
+}
+
+static void go_back_many(struct call_tree *tree, uint64_t frames, bool was_seed)
+{
+    for (; frames; frames--)
+        call_tree__go_back(tree);
+    if (was_seed)
+        tree->floor = tree->current->method ? ledger__ref(tree->ledger, tree->current) : 0;
+    tree->unsure = false;
+}
+
+bool call_tree__leave_node(struct call_tree *tree, ledger_ref node)
+{
+    const struct ledger_node *at = call_tree__node(tree, node);
+    bool was_seed, found;
+    uint64_t above;
+
+    if (tree->lost_depth & ~CALL_TREE_FLAGS) {
+        end_folded(tree, 1);
+        return true;
+    }
+    found = node && find_frame(tree, 0, at, &above, &was_seed);
+    if (!tree->unsure && (!found || above))
+        ledger__count(&tree->ledger->header->resynchronised, 1);
+    if (found)
+        go_back_many(tree, above + 1, was_seed);
+    return found;
 }
 
 void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
@@ -528,16 +556,11 @@ void call_tree__leave_slowly(struct call_tree *tree, uint64_t key)
     }
     if (tree->current->key != key && method_for(tree, key) == CONTEXT_EXCLUDED)
         return;
-    found = find_frame(tree, key, &above, &was_seed);
+    found = find_frame(tree, key, NULL, &above, &was_seed);
     if (!tree->unsure && (above || !found))
         ledger__count(&tree->ledger->header->resynchronised, 1);
-    if (!found)
-        return;
-    for (above++; above; above--)
-        call_tree__go_back(tree);
-    if (was_seed)
-        tree->floor = tree->current->method ? ledger__ref(tree->ledger, tree->current) : 0;
-    tree->unsure = false;
+    if (found)
+        go_back_many(tree, above + 1, was_seed);
 }
 
 /* Goes up to where `token` is the next one. Missed exits are no loss: the frames are over, and

@@ -216,6 +216,10 @@ static inline bool call_tree__is_on_seed(const struct call_tree *tree)
     return tree->floor && tree->current == call_tree__node(tree, (ledger_ref)tree->floor);
 }
 
+/* Leaves the youngest frame that stands at that node, with the frames above it; none: a call
+ * without room for a node. False: there is no such frame. Where events name methods. */
+bool call_tree__leave_node(struct call_tree *tree, ledger_ref node);
+
 /* True if the filter leaves the method out. For events that name methods. */
 bool call_tree__leaves_out(struct call_tree *tree, uint64_t key);
 
