@@ -165,6 +165,18 @@ static void begin_budget(struct agent *agent)
         log__line(LOG_WARN, "plan=%s; this run learns anew", message);
 }
 
+/* A call_tree_resolve. */
+static ledger_ref resolve(void *context, uint64_t key)
+{
+    struct agent *agent = context;
+
+    if (ledger_key__is_logical(key))
+        return logical_frames__resolve(&agent->logical_frames, &agent->ledger, key);
+    if (agent->options.events == LEDGER_EVENTS_INSTRUMENT)
+        return class_hooks__resolve(&agent->class_hooks, key);
+    return method_names__resolve(&agent->method_names, key);
+}
+
 static int begin_ledger(struct agent *agent, const char *options, bool attached)
 {
     struct scan_java java = {.runs_java = runs_java,
@@ -201,13 +213,8 @@ static int begin_ledger(struct agent *agent, const char *options, bool attached)
     agent->setup.has_latencies = agent->options.latency != NULL;
     agent->setup.names_exits = agent->options.events == LEDGER_EVENTS_JVMTI;
     generated_names__init(&agent->generated);
-    if (agent->options.events == LEDGER_EVENTS_INSTRUMENT) {
-        agent->setup.resolve = class_hooks__resolve;
-        agent->setup.resolve_context = &agent->class_hooks;
-    } else {
-        agent->setup.resolve = method_names__resolve;
-        agent->setup.resolve_context = &agent->method_names;
-    }
+    agent->setup.resolve = resolve;
+    agent->setup.resolve_context = agent;
     pthread_mutex_init(&agent->snapshot_lock, NULL);
     java_hosts__init(&agent->java_hosts);
     deadlock_watch__init(&agent->deadlocks);

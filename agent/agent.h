@@ -4,6 +4,7 @@
 #ifndef TREADLE_AGENT_H
 #define TREADLE_AGENT_H
 
+#include "agent/activity_hooks.h"
 #include "agent/budget/hook_budget.h"
 #include "agent/budget/hook_renewal.h"
 #include "agent/budget/wait_budget.h"
@@ -13,6 +14,7 @@
 #include "agent/host/own_cost.h"
 #include "agent/methods/generated_names.h"
 #include "agent/methods/hook_quota.h"
+#include "agent/methods/logical_frames.h"
 #include "agent/methods/plan.h"
 #include "agent/options.h"
 #include "agent/sampling/sampler.h"
@@ -42,6 +44,8 @@ struct agent {
     struct class_hooks class_hooks;
     struct method_names method_names;
     struct hook_class hook_class;
+    struct logical_frames logical_frames;
+    struct activity_classes activity_classes;
     struct hook_quotas quotas;
     struct hook_budget budget;
     struct wait_budget wait_budget;

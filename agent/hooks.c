@@ -1,5 +1,6 @@
 #include "agent/hooks.h"
 
+#include "agent/activity_hooks.h"
 #include "agent/agent.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
@@ -9,9 +10,7 @@
 /* Two methods that are called from one depth are called from two places. */
 #define METHOD_SHIFT 20
 
-/* To be called before an event outside the common case: returns the calling thread's entry once its
- * Java thread is identified and its older frames are known. NULL: the event does not count. */
-static struct kernel_thread *ready(JNIEnv *jni, uintptr_t place, bool stays)
+struct kernel_thread *hooks__ready(JNIEnv *jni, uintptr_t place, bool stays)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
     struct agent *agent = &treadle_agent;
@@ -41,7 +40,7 @@ static __attribute__((noinline, cold)) jlong enter_slowly(JNIEnv *jni, uint32_t 
 {
     /* Number 0: a method that is hooked for other reasons than a node. */
     uintptr_t place = (uintptr_t)__builtin_frame_address(0) ^ (uintptr_t)method << METHOD_SHIFT;
-    struct kernel_thread *mine = method ? ready(jni, place, false) : NULL;
+    struct kernel_thread *mine = method ? hooks__ready(jni, place, false) : NULL;
     uint64_t token = mine ? kernel_thread__push(mine, method) : CALL_TOKEN_NONE;
 
     if (token != CALL_TOKEN_NONE)
@@ -94,7 +93,7 @@ static void JNICALL leave(JNIEnv *jni, jclass class, jlong token)
 
 static void JNICALL caught(JNIEnv *jni, jclass class, jlong token)
 {
-    struct kernel_thread *mine = ready(jni, (uintptr_t)__builtin_frame_address(0), true);
+    struct kernel_thread *mine = hooks__ready(jni, (uintptr_t)__builtin_frame_address(0), true);
 
     (void)class;
     if (mine)
@@ -155,6 +154,12 @@ static void JNICALL polled(JNIEnv *jni, jclass class)
     thread_waits__end(&treadle_agent.java_threads, jni, METRIC_IO_WAIT);
 }
 
+static void JNICALL activity(JNIEnv *jni, jclass class, jobject api_class)
+{
+    (void)class;
+    activity_hooks__bind(&treadle_agent, jni, api_class);
+}
+
 const JNINativeMethod hooks__natives[HOOK_COUNT] = {
     [HOOK_ENTER] = {"push", "(I)J", (void *)(uintptr_t)enter},
     [HOOK_LEAVE] = {"pop", "(J)V", (void *)(uintptr_t)leave},
@@ -168,4 +173,5 @@ const JNINativeMethod hooks__natives[HOOK_COUNT] = {
     [HOOK_SLEPT] = {"slept", "()V", (void *)(uintptr_t)slept},
     [HOOK_POLLING] = {"polling", "(Ljava/lang/Object;)V", (void *)(uintptr_t)polling},
     [HOOK_POLLED] = {"polled", "()V", (void *)(uintptr_t)polled},
+    [HOOK_ACTIVITY] = {"activity", "(Ljava/lang/Object;)V", (void *)(uintptr_t)activity},
 };

@@ -1,5 +1,6 @@
 #include "agent/profiling.h"
 
+#include "agent/activity_hooks.h"
 #include "agent/agent.h"
 #include "agent/hooks.h"
 #include "agent/hooks/class_changes.h"
@@ -86,6 +87,7 @@ int profiling__start(struct agent *agent, JNIEnv *jni)
     standing_frames__place_all(&agent->java_threads, jni, agent->epochs + 1);
     begin_epoch(agent);
     standing_frames__place_silent(&agent->java_threads, jni, agent->epochs);
+    activity_hooks__turn(agent, jni);
     (void)sampler__start(&agent->sampler);
     log__line(LOG_INFO, "profiling started");
     return 0;
@@ -104,6 +106,7 @@ int profiling__stop(struct agent *agent, JNIEnv *jni)
     if (has_hooks(agent))
         class_changes__remove(&agent->class_hooks, jni);
     atomic_store(&agent->profiling, false);
+    activity_hooks__turn(agent, jni);
     log__line(LOG_INFO, "profiling stopped");
     return 0;
 }
@@ -170,11 +173,13 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
         tell_waits(agent);
         error = lock_waits__begin(&agent->java_threads, jni);
     }
-    if (!error && (has_hooks(agent) || agent->options.waits))
+    if (!error)
         error = begin_hooks(agent, jni, !main);
     if (error)
         return error;
     atomic_store(&agent->active, true);
+    if (!main)
+        activity_hooks__find(agent, jni);
     if (main) {
         start_with_process(agent, jni, main);
         return 0;

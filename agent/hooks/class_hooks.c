@@ -9,6 +9,7 @@
 #include "agent/host/log.h"
 #include "agent/methods/class_name.h"
 #include "agent/methods/hook_class.h"
+#include "agent/methods/logical_frames.h"
 #include "agent/methods/unhooked_method.h"
 #include "agent/threads/virtual_threads.h"
 
@@ -385,7 +386,8 @@ static bool is_wanted_class(struct class_hooks *hooks, JNIEnv *jni, jobject load
     if (!name)
         return true;
     class = method_numbers__find_class(&hooks->methods, name);
-    return !hook_class__is_ours(name) && !(class && numbered_class__is(class, CLASS_REFUSED));
+    return !hook_class__is_ours(name) && !logical_frames__is_api_class(name) &&
+           !(class && numbered_class__is(class, CLASS_REFUSED));
 }
 
 static bool makes_virtual_threads(jobject loader, const char *name)

@@ -39,6 +39,7 @@ enum {
     HOOKS_SLEPT,
     HOOKS_POLLING,
     HOOKS_POLLED,
+    HOOKS_ACTIVITY,
     HOOKS_OBJECT_TYPE,
     HOOKS_OFF,
     HOOKS_MUTED,
@@ -312,6 +313,7 @@ static void add_hooks_pool(struct class_writer *out)
                                         "slept",
                                         "polling",
                                         "polled",
+                                        "activity",
                                         "(Ljava/lang/Object;)V",
                                         "OFF",
                                         "MUTED",
@@ -390,6 +392,7 @@ static void write_hooks(struct class_writer *out)
     add_native(out, HOOKS_SLEPT, POOL_RUN_TYPE);
     add_native(out, HOOKS_POLLING, HOOKS_OBJECT_TYPE);
     add_native(out, HOOKS_POLLED, POOL_RUN_TYPE);
+    add_native(out, HOOKS_ACTIVITY, HOOKS_OBJECT_TYPE);
     class_writer__u2(out, 0);
 }
 

@@ -31,6 +31,7 @@
  *     public static native void slept();
  *     public static native void polling(Object poller);           it waits for I/O, until …
  *     public static native void polled();
+ *     public static native void activity(Object apiClass);        it is being initialised
  *
  * A slot is what hooks pass: the number of their method, or one beyond all numbers if the method's
  * hooks were put in again after its first slot was off for good (agent/methods/hook_quota.h).
@@ -67,6 +68,7 @@ enum hook {
     HOOK_SLEPT,
     HOOK_POLLING,
     HOOK_POLLED,
+    HOOK_ACTIVITY,
     HOOK_COUNT,
 };
 

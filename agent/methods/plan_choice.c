@@ -86,7 +86,8 @@ static void add_up(struct call_totals *totals)
 static struct method_totals *method_of(const struct call_totals *totals,
                                        const struct ledger_node *node)
 {
-    return node && ledger_node__kind(node) == NODE_EXACT && node->method <= totals->last_method
+    return node && ledger_node__kind(node) == NODE_EXACT && !ledger_key__is_logical(node->key) &&
+                   node->method <= totals->last_method
                ? &totals->methods[node->method]
                : NULL;
 }

@@ -1,0 +1,62 @@
+/*
+ * The logical frames that Java programs push (agent/api): pairs of an identifier and a parameter,
+ * each with a number that native methods get instead of texts.
+ *
+ * Bounded; nothing is ever removed. Lock-free: any thread may add and look up. An addition
+ * allocates the texts' memory; look-ups do not.
+ */
+#ifndef TREADLE_LOGICAL_FRAMES_H
+#define TREADLE_LOGICAL_FRAMES_H
+
+#include "native/ledger/ledger.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LOGICAL_FRAMES_MAX     6000u
+#define LOGICAL_PARAMETERS_MAX 1000u /* frames with a parameter */
+#define LOGICAL_FRAME_SLOTS    8192u
+#define LOGICAL_OTHER          "(other)"
+
+/* Flags of a number: the frame stands for those that found no room, with its own identifier or with
+ * none. */
+#define LOGICAL_OTHER_PARAMETER  0x100000
+#define LOGICAL_OTHER_IDENTIFIER 0x200000
+#define LOGICAL_FRAME_NONE       (-1)
+
+struct logical_frame;
+
+struct logical_frames {
+    struct logical_frame *_Atomic frame[LOGICAL_FRAME_SLOTS]; /* by hash of the texts and flags */
+    _Atomic uint32_t count;
+    _Atomic uint32_t parameters;
+};
+
+/* The frame's number, which is the same for the same texts and flags; for want of room that of the
+ * frame that stands for it. An empty parameter is none. LOGICAL_FRAME_NONE: no memory. */
+int32_t logical_frames__number(struct logical_frames *frames, const char *identifier,
+                               const char *parameter, int32_t flags);
+
+/* True if there is a frame with that number. */
+bool logical_frames__has(const struct logical_frames *frames, int32_t number);
+
+/* The frame's key in call trees, and its number. */
+static inline uint64_t logical_frame__key(int32_t number)
+{
+    return LEDGER_LOGICAL_KEYS | ((uint32_t)number & LEDGER_LOGICAL_KEY_MASK);
+}
+
+static inline int32_t logical_frame__number(uint64_t key)
+{
+    return (int32_t)(key & LEDGER_LOGICAL_KEY_MASK);
+}
+
+/* A call_tree_resolve but for its context: makes the method record of the frame with that key. */
+ledger_ref logical_frames__resolve(const struct logical_frames *frames, struct ledger *ledger,
+                                   uint64_t key);
+
+/* True of the classes that push logical frames, by their internal name or the dotted one: they have
+ * no nodes of their own. */
+bool logical_frames__is_api_class(const char *class_name);
+
+#endif
