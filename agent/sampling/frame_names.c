@@ -182,6 +182,8 @@ struct java_method *frame_names__method_of(struct frame_names *names, ledger_ref
     struct java_method *found;
     struct exact_method *entry;
 
+    if (method->flags & METHOD_LOGICAL)
+        return NULL;
     HASH_FIND_INT(names->exact, &record, entry);
     if (entry)
         return entry->method;

@@ -52,14 +52,31 @@ static bool tells_position(const struct sample *sample)
     return sample->thread && (sample->charged_ns || sample->flags & SAMPLE_OF_ABSENT);
 }
 
-/* How many frames lie above the exact node's own: those of deeper recursion included. */
+static bool is_method(const struct ledger_node *node)
+{
+    return ledger_node__kind(node) == NODE_EXACT && node->method;
+}
+
+/* No stack has logical frames: the node itself, or the nearest node above it that is none. */
+static ledger_ref under_logical(const struct sample_merge *merge, ledger_ref ref)
+{
+    const struct ledger_node *node = ledger__at(merge->ledger, ref);
+
+    for (; is_method(node) && ledger_key__is_logical(node->key);
+         node = ledger__at(merge->ledger, ref))
+        ref = node->parent;
+    return ref;
+}
+
+/* How many frames lie above the exact node's own: those of deeper recursion included. Above a
+ * logical frame lie those above the method that the frame stands below. */
 static uint32_t frames_above(struct sample_merge *merge, const struct sample *sample,
-                             const struct ledger_node *node)
+                             ledger_ref ref)
 {
     const struct named_frames *frames = &merge->room.frames;
-    struct java_method *method = ledger_node__kind(node) == NODE_EXACT && node->method
-                                     ? frame_names__method_of(&merge->names, node->method)
-                                     : NULL;
+    const struct ledger_node *node = ledger__at(merge->ledger, under_logical(merge, ref));
+    struct java_method *method =
+        is_method(node) ? frame_names__method_of(&merge->names, node->method) : NULL;
 
     if (!method)
         return frames->count;
@@ -85,11 +102,6 @@ static uint32_t frame_of(struct sample_merge *merge, const struct ledger_node *n
     while (method && at < frames->walked && frames->frame[at].java != method)
         at++;
     return at < frames->walked ? at : frames->walked;
-}
-
-static bool is_method(const struct ledger_node *node)
-{
-    return ledger_node__kind(node) == NODE_EXACT && node->method;
 }
 
 /* True if the path above a node fits a part of the stack. The part ends somewhere: if a node is not
@@ -119,16 +131,18 @@ static bool is_path_to(struct sample_merge *merge, const struct ledger_node *nod
 static ledger_ref standing_in_part(struct sample_merge *merge, ledger_ref ref, uint32_t *at)
 {
     const struct named_frames *frames = &merge->room.frames;
-    const struct ledger_node *node = ledger__at(merge->ledger, ref);
+    ledger_ref standing = under_logical(merge, ref);
+    const struct ledger_node *node = ledger__at(merge->ledger, standing);
 
     while (is_method(node)) {
         *at = frame_of(merge, node, 0);
         if (*at < frames->walked && is_path_to(merge, node, *at))
-            break;
+            return ref;
         ref = node->parent;
-        node = ledger__at(merge->ledger, ref);
+        standing = under_logical(merge, ref);
+        node = ledger__at(merge->ledger, standing);
     }
-    return ref;
+    return standing;
 }
 
 /* For a whole stack, which must have the whole path, oldest frame first: the sample's node, or the
@@ -216,6 +230,8 @@ static void tally(struct sample_merge *merge, const struct sample *sample)
         struct java_method *method =
             node->method ? frame_names__method_of(&merge->names, node->method) : NULL;
 
+        if (ledger_key__is_logical(node->key))
+            continue;
         tallied.is_whole = tallied.path_count < NAMED_FRAMES_MAX && (method || !node->method);
         if (tallied.is_whole && method)
             tallied.path[tallied.path_count++] = method;
@@ -248,7 +264,7 @@ static void add_below(struct sample_merge *merge, const struct sample *sample,
 {
     const struct named_frames *frames = &merge->room.frames;
     const struct ledger_node *exact = ledger__at(merge->ledger, node);
-    uint32_t above = frames_above(merge, sample, exact);
+    uint32_t above = frames_above(merge, sample, node);
     struct ledger_node *top;
 
     node = above ? descend(merge, node, above)

@@ -102,7 +102,8 @@ void virtual_stacks__complete(const struct virtual_stacks *stacks, struct frame_
         named_frames__add_java(frames, stack->methods[at], -1, false);
     for (; node->method && ledger_node__kind(node) == NODE_EXACT;
          node = ledger__at(stacks->ledger, node->parent))
-        if (!is_on_stack(frames, frame_names__method_of(names, node->method)))
+        if (!ledger_key__is_logical(node->key) &&
+            !is_on_stack(frames, frame_names__method_of(names, node->method)))
             frames->count = frames->walked;
 }
 
