@@ -138,6 +138,15 @@ static uint32_t level_max(const struct loader *loader, const struct ledger_node 
     return is_known && highest > level ? highest : level;
 }
 
+/* Logical frames of a process with the agent are among its exact nodes. */
+static enum ledger_node_kind kind_of(const struct ledger_node *record,
+                                     const struct report_method *method)
+{
+    enum ledger_node_kind kind = (enum ledger_node_kind)ledger_node__kind(record);
+
+    return kind == NODE_EXACT && report_method__is_logical(method) ? NODE_LOGICAL : kind;
+}
+
 static void enter(struct loader *loader, const struct ledger_node *record, ledger_ref ref,
                   uint32_t thread)
 {
@@ -153,7 +162,7 @@ static void enter(struct loader *loader, const struct ledger_node *record, ledge
         .depth = (uint32_t)loader->depth,
         .level = loader->active[method],
         .level_max = level_max(loader, record, loader->active[method]),
-        .kind = (enum ledger_node_kind)ledger_node__kind(record),
+        .kind = kind_of(record, &model->methods[method]),
         .contexts = contexts_of(record),
     };
     loader->active[method]++;
