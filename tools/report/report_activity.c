@@ -7,16 +7,20 @@
 
 #define KERNEL(id) ((enum report_column)((unsigned)COLUMN_KERNEL + METRIC_##id))
 
+#define PART_COLUMNS 3u
+
+/* A wait for a monitor, in Object.wait or in a park is one for another thread. */
 static const struct {
     const char *key;
-    enum report_column column; /* COLUMN_COUNT: the rest */
+    size_t columns; /* 0: the rest */
+    enum report_column column[PART_COLUMNS];
 } parts[ACTIVITY_PARTS] = {
-    [PART_OF_CPU] = {"cpu_ns", COLUMN_CPU},
-    [PART_OF_RUNNABLE] = {"runnable_ns", KERNEL(RUN_QUEUE_DELAY)},
-    [PART_OF_LOCK] = {"lock_ns", KERNEL(PARK)},
-    [PART_OF_IO] = {"io_ns", KERNEL(IO_WAIT)},
-    [PART_OF_SLEEP] = {"sleep_ns", KERNEL(SLEEP)},
-    [PART_OF_UNKNOWN] = {"unknown_ns", COLUMN_COUNT},
+    [PART_OF_CPU] = {"cpu_ns", 1, {COLUMN_CPU}},
+    [PART_OF_RUNNABLE] = {"runnable_ns", 1, {KERNEL(RUN_QUEUE_DELAY)}},
+    [PART_OF_LOCK] = {"lock_ns", 3, {KERNEL(PARK), KERNEL(MONITOR_WAIT), KERNEL(OBJECT_WAIT)}},
+    [PART_OF_IO] = {"io_ns", 1, {KERNEL(IO_WAIT)}},
+    [PART_OF_SLEEP] = {"sleep_ns", 1, {KERNEL(SLEEP)}},
+    [PART_OF_UNKNOWN] = {"unknown_ns", 0, {COLUMN_COUNT}},
 };
 
 /* The rows while they are made. */
@@ -75,9 +79,11 @@ static void add_node(const struct report_model *model, uint32_t node, struct act
     times->samples += model->base[COLUMN_SAMPLES] ? model->base[COLUMN_SAMPLES][node] : 0;
     times->wall_ns += left_ns;
     for (size_t i = 0; i < ACTIVITY_PARTS; i++) {
-        uint64_t *column = parts[i].column < COLUMN_COUNT ? model->base[parts[i].column] : NULL;
-        uint64_t ns = i == PART_OF_UNKNOWN ? left_ns : column ? column[node] : 0;
+        uint64_t ns = parts[i].columns ? 0 : left_ns;
 
+        for (size_t j = 0; j < parts[i].columns; j++)
+            if (model->base[parts[i].column[j]])
+                ns += model->base[parts[i].column[j]][node];
         ns = ns < left_ns ? ns : left_ns;
         times->part_ns[i] += ns;
         left_ns -= ns;
@@ -95,6 +101,8 @@ static void add_thread(struct growing *growing, const struct report_model *model
 
         row_of[i] = node->kind == NODE_LOGICAL ? child_of(growing, above, node->method) : above;
         add_node(model, i, &growing->rows[row_of[i]].base);
+        if (node->kind == NODE_LOGICAL)
+            growing->rows[row_of[i]].calls += model->base[COLUMN_CALLS][i];
     }
 }
 

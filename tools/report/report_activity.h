@@ -29,6 +29,7 @@ struct activity_row {
     uint32_t parent; /* index; REPORT_NONE: the first row */
     uint32_t depth;
     uint32_t method;
+    uint64_t calls; /* pushes, if the process had the agent */
     struct activity_times base;
     struct activity_times cum;
     uint32_t first_child; /* links of the building, as is the next; then in the rows' order */

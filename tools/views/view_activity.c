@@ -15,7 +15,7 @@
 static const struct table_column heads[] = {
     {"ACTIVITY", false, 0}, {"SAMPLES", true, 4}, {"TIME", true, 3},     {"SHARE", true, 0},
     {"SELF", true, 2},      {"CPU", true, 0},     {"RUNNABLE", true, 1}, {"LOCK", true, 0},
-    {"I/O", true, 0},       {"SLEEP", true, 1},   {"UNKNOWN", true, 1},
+    {"I/O", true, 0},       {"SLEEP", true, 1},   {"UNKNOWN", true, 1},  {"CALLS", true, 0},
 };
 
 enum {
@@ -24,6 +24,7 @@ enum {
     COLUMN_OF_SHARE,
     COLUMN_OF_SELF,
     COLUMN_OF_PARTS,
+    COLUMN_OF_CALLS = COLUMN_OF_PARTS + ACTIVITY_PARTS, /* only where there are any */
 };
 
 static void set_share(struct text_table *table, size_t line, size_t column, uint64_t part,
@@ -50,6 +51,8 @@ static void add_row(struct text_table *table, const struct activity_row *row, co
     set_share(table, line, COLUMN_OF_SELF, row->base.wall_ns, whole_ns);
     for (size_t i = 0; i < ACTIVITY_PARTS; i++)
         set_share(table, line, COLUMN_OF_PARTS + i, row->cum.part_ns[i], row->cum.wall_ns);
+    if (row->calls)
+        text_table__set(table, line, COLUMN_OF_CALLS, quantity__count(row->calls).text);
 }
 
 static void add_rows(struct text_table *table, const struct view *view,
@@ -115,8 +118,8 @@ static void write_losses(const struct view *view)
         uint64_t count;
         const char *meaning;
     } losses[] = {
-        {header->other_parameters, "frames of samples have the parameter (other): there are too "
-                                   "many different ones"},
+        {header->other_parameters, "frames have the parameter (other): there are too many "
+                                   "different ones"},
         {header->cut_parameters, "pushes had a parameter that was cut"},
         {header->lost_frames, "pushes went deeper than the stacks that can be seen"},
         {header->lost_slots, "times a thread found no room for a stack"},
@@ -132,11 +135,19 @@ static void write_losses(const struct view *view)
                     losses[i].meaning);
 }
 
+static bool has_calls(const struct report_activity *activity)
+{
+    for (uint32_t i = 0; i < activity->count; i++)
+        if (activity->rows[i].calls)
+            return true;
+    return false;
+}
+
 static int print_tables(const struct view *view, const struct report_activity *all)
 {
     uint32_t *threads = memory__zeroed(view->model->thread_count, sizeof(*threads));
     uint32_t count = shown_threads(view, threads);
-    struct text_table *table = text_table__new(heads, sizeof(heads) / sizeof(heads[0]));
+    struct text_table *table = text_table__new(heads, (size_t)COLUMN_OF_CALLS + has_calls(all));
     char title[64];
     int error;
 
@@ -166,7 +177,8 @@ int view_activity__text(const struct view *view)
     if (all->threads)
         error = print_tables(view, all);
     else
-        fputs("(no logical frames: programs show them with treadle.h, to `treadle sample`)\n",
+        fputs("(no logical frames: C programs show them with treadle.h, to `treadle sample`; Java "
+              "programs with treadle-api.jar, to the agent)\n",
               view->screen.out);
     if (!error)
         write_losses(view);
@@ -192,6 +204,7 @@ static json_t *row_object(const struct view *view, const struct activity_row *ro
 
     json_object_set_new(object, "kind", json_string("logical"));
     view_row__add_logical(object, &view->model->methods[row->method]);
+    json_object_set_new(object, "calls", json_row__integer(row->calls));
     json_object_set_new(object, "samples", json_row__integer(row->base.samples));
     json_object_set_new(object, "base", times_object(&row->base));
     json_object_set_new(object, "cum", times_object(&row->cum));
