@@ -496,6 +496,18 @@ static bool is_seed(const struct call_tree *tree, const struct ledger_node *node
     return tree->floor && node == call_tree__node(tree, (ledger_ref)tree->floor);
 }
 
+/* The node of the frame below that of `node`; below: the returns at that frame, then at the next.
+ */
+static const struct ledger_node *caller_of(const struct call_tree *tree,
+                                           const struct ledger_node *node,
+                                           struct ledger_returns *below)
+{
+    if (!return_stack__is_empty(below) && !below->above)
+        return call_tree__node(tree, return_stack__look_below(tree->ledger, below));
+    below->above -= below->above != 0;
+    return call_tree__node(tree, node->parent);
+}
+
 /* Counts the frames above the youngest frame of the method, or above that at the given node;
  * *was_seed says whether one of them or that frame is a seed. False: there is no such frame. */
 static bool find_frame(const struct call_tree *tree, uint64_t key, const struct ledger_node *at,
@@ -507,12 +519,7 @@ static bool find_frame(const struct call_tree *tree, uint64_t key, const struct 
     *above = 0;
     *was_seed = is_seed(tree, node);
     for (; node->method && (at ? node != at : node->key != key); ++*above) {
-        if (return_stack__is_empty(&below) || below.above) {
-            below.above -= below.above != 0;
-            node = call_tree__node(tree, node->parent);
-        } else {
-            node = call_tree__node(tree, return_stack__look_below(tree->ledger, &below));
-        }
+        node = caller_of(tree, node, &below);
         *was_seed |= is_seed(tree, node);
     }
     return node->method != 0;
@@ -591,7 +598,28 @@ void call_tree__pop_slowly(struct call_tree *tree, uint64_t token)
     unwind(tree, token);
 }
 
+/* The next token, had the frames ended that stand above the logical ones right above the frame
+ * whose callee would get `token`: the frame itself has pushed these. */
+static uint64_t above_logical(const struct call_tree *tree, uint64_t token)
+{
+    uint64_t lost = tree->lost_depth & ~CALL_TREE_FLAGS, kept, frames;
+    const struct ledger_node *node = tree->current;
+    struct ledger_returns below = tree->returns;
+
+    if (tree->floor && (uint32_t)token == tree->floor + 1)
+        token++;
+    if ((token ^ tree->token) >> 32 || token + lost >= tree->token)
+        return token;
+    kept = frames = tree->token - token - lost;
+    for (; frames && node->method; frames--) {
+        if (!ledger_key__is_logical(node->key))
+            kept = frames - 1;
+        node = caller_of(tree, node, &below);
+    }
+    return token + kept;
+}
+
 void call_tree__catch_slowly(struct call_tree *tree, uint64_t token)
 {
-    unwind(tree, token + 1);
+    unwind(tree, above_logical(tree, token + 1));
 }

@@ -27,6 +27,10 @@
  * Depths count frames, not nodes, so tokens mean the same as without folding. While a frame is
  * folded, no event takes the fast paths.
  *
+ * Logical frames (LEDGER_LOGICAL_KEYS) are entered and left as methods are, by their keys or
+ * tokens. A frame that catches an exception keeps those that it pushed: they end by pops of their
+ * own.
+ *
  * Three cases do not follow the plain tree. A method that include=/exclude= leaves out has no node:
  * entering and leaving such a method does not move the cursor. A call for whose node there is no
  * room is counted and charged elsewhere, see folded_calls.h, with all calls below it, until it
@@ -258,7 +262,8 @@ static inline void call_tree__pop(struct call_tree *tree, uint64_t token)
     call_tree__pop_slowly(tree, token);
 }
 
-/* The frame with this token continues; the frames above it have ended. */
+/* The frame with this token continues; the frames above it have ended, except logical frames that
+ * it pushed itself. */
 static inline void call_tree__catch(struct call_tree *tree, uint64_t token)
 {
     if (__builtin_expect(token + 1 != tree->token, 0))
