@@ -272,7 +272,7 @@ int view_activity__json(const struct view *view)
     json_object_set_new(losses, "lost_identifiers", json_row__integer(header->lost_identifiers));
     json_object_set_new(losses, "torn_stacks", json_row__integer(header->torn_stacks));
     json_object_set_new(losses, "late_samples", json_row__integer(header->late_samples));
-    fputs("],\n\"losses\":", view->screen.out);
+    fputs("],\n\"stack_losses\":", view->screen.out);
     json_row__write(view->screen.out, losses);
     view_samples__end_json(view);
     free(threads);
