@@ -256,7 +256,7 @@ def check_tree(test, views):
                 plus(sums, child["cum"])
             if not test.check(+sums == +Counter(node["cum"]), f"cum is not base plus children: {method}"):
                 return
-            if node["kind"] == "exact":
+            if node["kind"] in ("exact", "logical"):
                 test.check(node["recursion"] == above,
                            f"{method}: recursion {node['recursion']}, {above} stand above")
                 calls[method] += node["calls"]
