@@ -38,7 +38,7 @@ def sampler_share(options, folder, milliseconds=10000):
                                      stdout=subprocess.PIPE, check=True).stdout)
     samples = sum(thread["cum"]["samples"] for thread in view["threads"])
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return cpu, samples, view["losses"], known["pushes_a_second"]
+    return cpu, samples, view["stack_losses"], known["pushes_a_second"]
 
 
 def main():

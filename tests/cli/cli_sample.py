@@ -129,7 +129,7 @@ int main(void) { work(); return 0; }
         names = set(re.findall(r'"identifier": ?"([^"]*)"', json.dumps(view)))
         self.assertEqual(names, {"query", "parse", "sort", "scan", "fast", "leaf"})
         self.assertEqual(len([thread for thread in view["threads"]]), 64)
-        self.assertEqual(view["losses"]["lost_threads"], 0)
+        self.assertEqual(view["stack_losses"]["lost_threads"], 0)
 
     def test_states_are_the_kernels(self):
         program = self.start(self.compile("states.c", "-O2", "-D_GNU_SOURCE"))
