@@ -42,6 +42,22 @@ static void missed_exits_are_made_good_by_the_next_event(void **state)
     check_program("A B ^0 /0 C", "root\n  A 1\n    B 1\n  C 1\n");
 }
 
+/* A's logical frames end by pops of their own, however A catches; those of the frames above do not.
+ */
+static void catching_keeps_logical_frames(void **state)
+{
+    (void)state;
+    check_program("A ~L B ^0 =2 C /2 /1 D",
+                  "root\n  A 1\n    L 1\n      B 1\n      C 1\n    D 1\n");
+    check_program("A ~L ~M ^0 =3 C /3 /2 D /2 /1 E",
+                  "root\n  A 1\n    L 1\n      M 1\n        C 1\n      D 1\n    E 1\n");
+    /* N is B's. */
+    check_program("A ~L B ~N ^0 =2 C", "root\n  A 1\n    L 1\n      B 1\n        N 1\n      C 1\n");
+    check_program("A B ~N ^0 C", "root\n  A 1\n    B 1\n      N 1\n    C 1\n");
+    /* Forgotten: it ends with A. */
+    check_program("A ~L B ^0 =2 /0 C", "root\n  A 1\n    L 1\n      B 1\n  C 1\n");
+}
+
 /* A return whose hook threw after it had left: the handler leaves once more. */
 static void leaving_twice_is_leaving_once(void **state)
 {
@@ -173,6 +189,7 @@ int main(void)
         cmocka_unit_test(calls_nest),
         cmocka_unit_test(catching_is_no_event_where_none_was_missed),
         cmocka_unit_test(missed_exits_are_made_good_by_the_next_event),
+        cmocka_unit_test(catching_keeps_logical_frames),
         cmocka_unit_test(leaving_twice_is_leaving_once),
         cmocka_unit_test(tokens_of_another_epoch_do_not_count),
         cmocka_unit_test(another_thread_has_tokens_of_its_own),

@@ -1,7 +1,9 @@
 /*
  * One call tree in a ledger of its own, and frames that hooks name by tokens. A program is a line
  * of words: `A` enters the method A and keeps its token by the depth at which it stands, the first
- * one at 0; `/2` leaves the frame at depth 2, with that token; `^2` catches an exception there.
+ * one at 0; `/2` leaves the frame at depth 2, with that token; `^2` catches an exception there, and
+ * the frames at depth 3 and more have ended. `~L` is a logical frame; after `^2`, `=5` says that
+ * the frames at depth 3 and 4 have not ended, since they are logical.
  */
 #ifndef TREADLE_TEST_TOKEN_WORLD_H
 #define TREADLE_TEST_TOKEN_WORLD_H
@@ -52,6 +54,11 @@ static inline void play_tokens(struct world *world, const char *program)
         } else if (*c == '^') {
             world->depth = *++c - '0' + 1;
             call_tree__catch(&world->tree, world->tokens[world->depth - 1]);
+        } else if (*c == '=') {
+            world->depth = *++c - '0';
+        } else if (*c == '~') {
+            world->tokens[world->depth++] =
+                call_tree__push(&world->tree, LEDGER_LOGICAL_KEYS | (uint64_t) * ++c);
         } else if (*c != ' ') {
             world->tokens[world->depth++] = call_tree__push(&world->tree, (uint64_t)*c);
         }
