@@ -99,7 +99,8 @@ def check_busy(test, process):
 def moved(test, processors):
     """One thread, moved each time it has burned for a while where it is."""
     with running(test, "Spinners", 1, agent=test.agent_option(sample="none")) as program:
-        tid = spinners(program)["spinner-1"]
+        # A thread gives itself its name soon after it has begun.
+        tid = test.wait_until(lambda: spinners(program).get("spinner-1"), "no thread spinner-1")
         os.sched_setaffinity(tid, {processors[1]})
         program.ask("forever")
         for move in range(MOVES):

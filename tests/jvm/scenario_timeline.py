@@ -30,8 +30,8 @@ def timeline(test):
     sampled.check_unless_chance(test, lambda _: from_the_start(test))
     sampled.check_unless_chance(test, lambda _: attached(test))
     switches(test)
-    killed(test)
-    left_behind(test)
+    sampled.check_unless_chance(test, lambda _: killed(test))
+    sampled.check_unless_chance(test, lambda _: left_behind(test))
 
 
 def environment(test):
@@ -82,7 +82,9 @@ def check_rows(test, trace, rows):
                   and begin - CLOCK_NS <= s[3] and s[4] <= end + CLOCK_NS]
         test.check(inside, f"{thread}: no {what} in {begin} to {end}: {threads.get(thread)}")
         took = sum(s[4] - s[3] for s in inside if s[0] == min(depth for depth, *_ in inside))
-        test.check(WANTED_NS - CLOCK_NS <= took <= end - begin + CLOCK_NS, f"{thread}: {took} ns of {what} in {end - begin}")
+        test.check(took <= end - begin + CLOCK_NS, f"{thread}: {took} ns of {what} in {end - begin}")
+        # On a busy machine a thread may begin to wait long after it was told to.
+        test.check_likely(WANTED_NS - CLOCK_NS <= took, f"{thread} {what}", f"{thread}: only {took} ns of {what}")
     for thread, what, begin, end in rows:
         if what == "monitor":
             found = [(x, y) for x, y, at in trace.drawn_arrows() if y == thread and begin <= at <= end]
@@ -184,6 +186,8 @@ def killed(test):
 
 def left_behind(test):
     """The agent alone; its file is read once the process is gone."""
+    for ledger in test.live_ledgers():
+        ledger.unlink()
     agent = test.agent_option(events="instrument", sample="none", waits="on", include="TimelineTruth.*", timeline="4M",
                               timeline_for="1000s")
     with running(test, "TimelineTruth", agent=agent) as program:
