@@ -31,10 +31,10 @@ struct view_kind {
     bool of_threads;              /* not of their trees: --metric means the threads' metrics */
     bool of_samples;              /* makes no sense without any */
     bool folds_trees;             /* --fold makes one tree of a pool's */
+    bool reads_all;               /* the text, too, shows more than the metric of --metric */
     view_form *text;
     view_form *json;
     view_form *csv;
-    bool reads_all; /* the text, too, shows more than the metric of --metric */
 };
 
 extern const struct view_kind view_kinds[];

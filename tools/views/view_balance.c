@@ -226,25 +226,33 @@ void view_head__text(const struct view *view)
     head_paragraph(view, "resolution", text);
 }
 
+/* Of up to so many slots from that one on. */
+static uint64_t mean_ppm(const struct report_busy *busy, uint32_t first, uint32_t most)
+{
+    uint64_t sum = 0;
+    uint32_t slots = 0;
+
+    for (; slots < most && first + slots < busy->count; slots++)
+        sum += busy->ppm[first + slots];
+    return slots ? sum / slots : 0;
+}
+
 /* "busy        ▁▃▅█▇▂  up to 1.98 processors; a column: 500 ms" */
 static void busy_line(const struct view *view)
 {
     static const char *const bars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     struct report_busy busy = report_busy__of(view->model);
     uint64_t most_ppm = report_busy__most_ppm(&busy);
-    uint32_t slots_a_bar = (busy.count + BUSY_BARS_MAX - 1) / BUSY_BARS_MAX;
+    uint32_t slots_a_bar = (busy.count ? busy.count - 1 : 0) / BUSY_BARS_MAX + 1;
     FILE *out = view->screen.out;
 
     if (busy.count < 2 || !most_ppm)
         return;
     fprintf(out, "%-12s", "busy");
     for (uint32_t i = 0; text__is_utf8_locale() && i < busy.count; i += slots_a_bar) {
-        uint64_t sum = 0;
-        uint32_t slots = busy.count - i < slots_a_bar ? busy.count - i : slots_a_bar;
+        uint64_t ppm = mean_ppm(&busy, i, slots_a_bar);
 
-        for (uint32_t slot = i; slot < i + slots; slot++)
-            sum += busy.ppm[slot];
-        fputs(bars[(sum / slots * 8 + most_ppm - 1) / most_ppm], out);
+        fputs(bars[(ppm * 8 + most_ppm - 1) / most_ppm], out);
     }
     fprintf(out, "  up to %.2f processors in %s; a column: %s\n", (double)most_ppm / 1000000,
             quantity__ns(busy.slot_ns).text, quantity__ns(busy.slot_ns * slots_a_bar).text);

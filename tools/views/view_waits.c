@@ -17,20 +17,20 @@ static const struct part_column {
     struct table_column head;
     enum wait_part part;
     char mark;
-    const char *meaning;
     bool if_any; /* the column is left out where no row has any */
+    const char *meaning;
 } part_columns[] = {
-    {{"CPU", true, 0}, PART_CPU, '#', "CPU", false},
-    {{"RUNNABLE", true, 3}, PART_RUNNABLE, 'r', "runnable", false},
-    {{"MONITOR", true, 2}, PART_MONITOR, 'm', "monitor", false},
-    {{"OBJECT WAIT", true, 2}, PART_OBJECT_WAIT, 'w', "Object.wait", false},
-    {{"PARK", true, 2}, PART_PARK, 'p', "park", false},
-    {{"SLEEP", true, 2}, PART_SLEEP, 's', "sleep", false},
-    {{"I/O", true, 2}, PART_IO, 'i', "I/O", false},
-    {{"SAFEPOINT", true, 2}, PART_SAFEPOINT, 'g', "safepoint", true},
-    {{"UNMOUNTED", true, 2}, PART_UNMOUNTED, 'u', "unmounted", true},
-    {{"FAULT", true, 2}, PART_FAULT, 'f', "page faults", true},
-    {{"UNKNOWN", true, 1}, PART_UNKNOWN, '.', "unknown", false},
+    {{"CPU", true, 0}, PART_CPU, '#', false, "CPU"},
+    {{"RUNNABLE", true, 3}, PART_RUNNABLE, 'r', false, "runnable"},
+    {{"MONITOR", true, 2}, PART_MONITOR, 'm', false, "monitor"},
+    {{"OBJECT WAIT", true, 2}, PART_OBJECT_WAIT, 'w', false, "Object.wait"},
+    {{"PARK", true, 2}, PART_PARK, 'p', false, "park"},
+    {{"SLEEP", true, 2}, PART_SLEEP, 's', false, "sleep"},
+    {{"I/O", true, 2}, PART_IO, 'i', false, "I/O"},
+    {{"SAFEPOINT", true, 2}, PART_SAFEPOINT, 'g', true, "safepoint"},
+    {{"UNMOUNTED", true, 2}, PART_UNMOUNTED, 'u', true, "unmounted"},
+    {{"FAULT", true, 2}, PART_FAULT, 'f', true, "page faults"},
+    {{"UNKNOWN", true, 1}, PART_UNKNOWN, '.', false, "unknown"},
 };
 #define PART_COLUMNS (sizeof(part_columns) / sizeof(part_columns[0]))
 
