@@ -501,6 +501,31 @@ static void no_torn_frame_is_seen(void **state)
     unwatched(reader);
 }
 
+/* A frame that was written in part: not seen if it is the youngest, which may be half pushed; else
+ * the stack is given up. */
+static void a_frame_with_a_wrong_check_is_not_seen(void **state)
+{
+    (void)state;
+    struct segment_reader *reader = watched();
+    struct segment_stack stack;
+
+    treadle_push_number("query", 1);
+    treadle_push_with("scan", "ORDERS");
+    treadle__slot->frames[1].parameter[0] ^= 1;
+    assert_string_equal(stack_text(reader), "query 1");
+    treadle__slot->frames[1].parameter[0] ^= 1;
+    assert_string_equal(stack_text(reader), "query 1/scan ORDERS");
+    treadle__slot->frames[0].parameter[0] ^= 1;
+    assert_int_equal(segment_reader__read(reader, 0, &stack), SEGMENT_TORN);
+    treadle__slot->frames[0].parameter[0] ^= 1;
+    treadle__slot->frames[0].serial += 2;
+    assert_int_equal(segment_reader__read(reader, 0, &stack), SEGMENT_TORN);
+    treadle__slot->frames[0].serial -= 2;
+    treadle_pop();
+    treadle_pop();
+    unwatched(reader);
+}
+
 /* A copy of the segment with one field of the head changed. */
 static struct segment_reader *open_changed(size_t offset, uint32_t value, off_t bytes,
                                            char why[200])
@@ -702,6 +727,7 @@ int main(void)
         cmocka_unit_test(a_watch_ends_with_its_lease),
         cmocka_unit_test(two_readers_watch_and_the_last_one_ends_it),
         cmocka_unit_test(no_torn_frame_is_seen),
+        cmocka_unit_test(a_frame_with_a_wrong_check_is_not_seen),
         cmocka_unit_test(a_head_that_cannot_be_is_refused),
         cmocka_unit_test(a_later_layout_of_the_same_format_is_read),
         cmocka_unit_test(a_file_that_is_cut_is_a_guarded_fault),
