@@ -363,6 +363,7 @@ static void a_forked_child_has_a_segment_of_its_own(void **state)
         treadle_pop();
         treadle_pop();
         fine &= own && strcmp(stack_text(own), "") == 0;
+        unwatched(own);
         exit(fine ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
