@@ -51,6 +51,9 @@ static void merge(struct segment_reader *reader, struct activity_tree *tree, led
     (void)segment_reader__losses(reader);
 }
 
+/* What libFuzzer calls, and declares nowhere. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     char path[64], why[200];
