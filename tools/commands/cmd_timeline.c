@@ -9,6 +9,8 @@
 #include "tools/ledgers/live_ledger.h"
 #include "tools/ledgers/rights.h"
 #include "tools/ledgers/run_process.h"
+#include "tools/page/html_output.h"
+#include "tools/timeline/timeline_html.h"
 #include "tools/timeline/timeline_perfetto.h"
 #include "tools/timeline/timeline_recorder.h"
 #include "tools/timeline/timeline_text.h"
@@ -43,12 +45,16 @@ enum option_key {
     KEY_FOR = 256,
     KEY_CALLS,
     KEY_SIZE,
+    KEY_HTML,
 };
 
 static const struct argp_option options[] = {
     {"for", KEY_FOR, "TIME", 0,
      "how long: 1ms to 3600s (default 10s; of a program that is started, until it ends)", 0},
-    {"output", 'o', "FILE", 0, "the trace for Perfetto (default timeline-PID.perfetto-trace)", 0},
+    {"output", 'o', "FILE", 0,
+     "the trace for Perfetto (default timeline-PID.perfetto-trace, unless --html is given)", 0},
+    {"html", KEY_HTML, "FILE", 0, "a page that draws the timeline in a browser, without a network",
+     0},
     {"calls", KEY_CALLS, "TIME", 0,
      "calls as long as this or longer are in it (default what the budget allows: 640us for 2%)", 0},
     {"size", KEY_SIZE, "SIZE", 0,
@@ -67,7 +73,7 @@ static const struct argp_child children[] = {
 static const char doc[] =
     "Record what the threads of a JVM do, moment by moment: when each has a processor, for what it "
     "waits and who lets it go on, pauses of the collector, and long calls. Writes a trace for "
-    "Perfetto (https://ui.perfetto.dev)."
+    "Perfetto (https://ui.perfetto.dev), or a page that draws it, or both."
     "\vPID: a JVM that runs. Without the agent it gets it for that time: the options for methods "
     "are "
     "as those of treadle attach. PROGRAM is started with the agent, and its exit status is passed "
@@ -82,6 +88,8 @@ struct timeline_request {
     uint64_t bytes;
     const char *calls;
     const char *output;
+    const char *html;
+    struct html_page page; /* if html */
     pid_t pid;
     const char *file;
     char **program;
@@ -177,6 +185,9 @@ static error_t parse_timeline_option(int key, char *argument, struct argp_state 
     case 'o':
         request->output = argument;
         break;
+    case KEY_HTML:
+        request->html = argument;
+        break;
     case ARGP_KEY_ARG:
         take_argument(request, argument, state);
         break;
@@ -184,6 +195,8 @@ static error_t parse_timeline_option(int key, char *argument, struct argp_state 
         if (!request->pid && !request->file && !request->program)
             argp_error(state,
                        "of which JVM? treadle timeline PID, or treadle timeline -- java ...");
+        if (request->html && request->output && strcmp(request->html, request->output) == 0)
+            argp_error(state, "'%s' cannot be both the trace and the page", request->html);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -203,6 +216,40 @@ static int write_trace(const struct timeline_model *model, const char *path)
     return error ? rights__refuse_output(path, error) : EXIT_FINE;
 }
 
+struct page_request {
+    const struct timeline_model *model;
+    const struct html_page *page;
+};
+
+static int write_page(const void *what, FILE *out)
+{
+    const struct page_request *request = what;
+
+    return timeline_html__write(request->model, request->page, out);
+}
+
+static int write_html(const struct timeline_model *model, const struct timeline_request *request)
+{
+    const struct page_request wanted = {model, &request->page};
+    int error = html_output__write(request->html, write_page, &wanted);
+
+    return error ? rights__refuse_output(request->html, error) : EXIT_FINE;
+}
+
+/* Before anything is recorded: is there a page, and a place for it? */
+static bool can_write_html(struct timeline_request *request)
+{
+    static const char hint[] = "name another one with --html";
+    const char *missing;
+
+    if (!html_page__get_timeline(&request->page, &missing)) {
+        command__fail("this treadle was built without the page of `treadle timeline --html`: %s",
+                      missing);
+        return false;
+    }
+    return html_output__check(request->html, request->file ? request->file : "", hint);
+}
+
 static int write_all(struct timeline_recorder *recorder, const struct timeline_request *request,
                      FILE *out)
 {
@@ -210,18 +257,24 @@ static int write_all(struct timeline_recorder *recorder, const struct timeline_r
     struct timeline_model model;
     char usual[64];
     const char *path = request->output;
-    int status;
+    int status = EXIT_FINE;
 
     timeline_model__make(&model, &recorder->store, ledger);
     if (ledger)
         ledger_reader__close(ledger);
     snprintf(usual, sizeof(usual), "timeline-%d.perfetto-trace", (int)recorder->store.pid);
-    if (!path)
+    if (!path && !request->html)
         path = usual;
-    status = write_trace(&model, path);
+    if (path)
+        status = write_trace(&model, path);
+    if (!status && request->html)
+        status = write_html(&model, request);
     if (!status) {
         timeline_text__write(&model, out);
-        fprintf(out, "%s\n", path);
+        if (path)
+            fprintf(out, "%s\n", path);
+        if (request->html)
+            fprintf(out, "%s\n", request->html);
     }
     timeline_model__release(&model);
     return status;
@@ -535,7 +588,9 @@ int cmd_timeline(int argc, char **argv)
 
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
-    if (request.file)
+    if (request.html && !can_write_html(&request))
+        status = EXIT_BAD_INPUT;
+    else if (request.file)
         status = of_file(&request);
     else if (request.program)
         status = of_program(&request);

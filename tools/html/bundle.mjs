@@ -1,5 +1,5 @@
-// bundle.mjs SOURCES FOLDER: page.html, index.css and index.js with all it imports, in one file
-// whose Content-Security-Policy names the style and the program by their hashes.
+// bundle.mjs SOURCES FOLDER: each page with its style sheet and its program with all that they
+// import, in one file whose Content-Security-Policy names the style and the program by their hashes.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -26,20 +26,26 @@ async function bundle(entry, options) {
 }
 
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-const style = await bundle("index.css", {});
-const program = await bundle("index.js", { format: "iife" });
-const policy = [
-    "default-src 'none'",
-    `script-src ${hash(program)}`,
-    `style-src ${hash(style)}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-].join("; ");
-const parts = { POLICY: policy, STYLE: style, PROGRAM: program };
-const page = readFileSync(join(sources, "page.html"), "utf-8").replace(
-    /@([A-Z]+)@/g,
-    (_, name) => parts[name],
-);
-writeFileSync(join(folder, "page.html"), page);
+
+async function makePage(name, styleEntry, programEntry) {
+    const style = await bundle(styleEntry, {});
+    const program = await bundle(programEntry, { format: "iife" });
+    const policy = [
+        "default-src 'none'",
+        `script-src ${hash(program)}`,
+        `style-src ${hash(style)}`,
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    ].join("; ");
+    const parts = { POLICY: policy, STYLE: style, PROGRAM: program };
+    const page = readFileSync(join(sources, name), "utf-8").replace(
+        /@([A-Z]+)@/g,
+        (_, part) => parts[part],
+    );
+    writeFileSync(join(folder, name), page);
+}
+
+await makePage("page.html", "index.css", "index.js");
+await makePage("timeline.html", "timeline.css", "timeline.js");

@@ -1,6 +1,6 @@
-// What the keys do.
+// What the keys do in the page of ledgers.
 
-import { byId, element } from "./dom.js";
+import { showKeys } from "./keys.js";
 import { kinds } from "./kinds.js";
 
 const KEYS = [
@@ -34,12 +34,5 @@ const WORDS = kinds
     .map(({ name, mark, meaning }) => [mark ? `${mark} ${name}` : name, meaning]);
 
 export function showHelp() {
-    const list = byId("help").querySelector("dl");
-    list.replaceChildren(
-        ...[...KEYS, ["Kinds of frames", ""], ...WORDS].flatMap(([keys, meaning]) => [
-            element("dt", meaning ? "" : "part", keys),
-            element("dd", "", meaning),
-        ]),
-    );
-    byId("help").showModal();
+    showKeys([...KEYS, ["Kinds of frames", ""], ...WORDS]);
 }

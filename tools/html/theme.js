@@ -30,13 +30,17 @@ export function watchTheme(changed) {
 const FRAMES = ["thread", "exact", "gap", "sampled", "interpreted", "native", "kernel", "not-sampled", "folded"];
 
 export function palette() {
+    return readColours(coloursOf);
+}
+
+// What `read` makes with a function that gives the colour of a variable of the style sheet.
+export function readColours(read) {
     const probe = element("i");
     document.body.append(probe);
-    const of = (name) => {
+    const colours = read((name) => {
         probe.style.color = `var(${name})`;
         return getComputedStyle(probe).color;
-    };
-    const colours = coloursOf(of);
+    });
     probe.remove();
     return colours;
 }

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-static void write_contents(const struct timeline_model *model, FILE *out)
+void timeline_text__write_contents(const struct timeline_model *model, FILE *out)
 {
     const struct timeline_store *store = model->store;
 
@@ -23,11 +23,19 @@ static void write_contents(const struct timeline_model *model, FILE *out)
             quantity__ns(store->calls_above_ns).text);
 }
 
-static void write_losses(const struct timeline_model *model, FILE *out)
+uint64_t timeline_text__lost_switches(const struct timeline_model *model)
+{
+    return model->lost_switches + timeline_ring__overwritten(&model->store->switches);
+}
+
+uint64_t timeline_text__lost_events(const struct timeline_model *model)
+{
+    return model->store->lost_events + timeline_ring__overwritten(&model->store->events);
+}
+
+void timeline_text__write_losses(const struct timeline_model *model, FILE *out)
 {
     const struct timeline_store *store = model->store;
-    uint64_t switches = model->lost_switches + timeline_ring__overwritten(&store->switches);
-    uint64_t events = store->lost_events + timeline_ring__overwritten(&store->events);
 
     if (!store->has_switches)
         fprintf(out, "  no switches: %s\n", store->no_switches);
@@ -37,7 +45,7 @@ static void write_losses(const struct timeline_model *model, FILE *out)
         fprintf(out, "  no calls: they need events=instrument\n");
     fprintf(out,
             "  did not fit: %" PRIu64 " records of switches, %" PRIu64 " events of the agent\n",
-            switches, events);
+            timeline_text__lost_switches(model), timeline_text__lost_events(model));
     if (store->unheard_waits)
         fprintf(out, "  %" PRIu64 " waits have no reason: the budget had no room for them\n",
                 store->unheard_waits);
@@ -52,6 +60,6 @@ static void write_losses(const struct timeline_model *model, FILE *out)
 
 void timeline_text__write(const struct timeline_model *model, FILE *out)
 {
-    write_contents(model, out);
-    write_losses(model, out);
+    timeline_text__write_contents(model, out);
+    timeline_text__write_losses(model, out);
 }
