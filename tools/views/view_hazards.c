@@ -208,11 +208,11 @@ static void put_none(const struct view *view, const struct report_hazards *hazar
     if (!hazards->deadlock_count)
         fputs(": no threads that wait for locks wait for each other.\n", out);
     if (!hazards->pair_count)
-        fprintf(out,
-                "No locks in both orders: %" PRIu32
-                " orders of two locks were seen, in threads that waited for anything while they "
-                "held both.\n",
-                model->order_count);
+        fprintf(
+            out,
+            "No locks in both orders: %s of two locks seen, in threads that waited for anything "
+            "while they held both.\n",
+            quantity__counted(model->order_count, "order").text);
     if (!hazards->inversion_count && !hazards->convoy_count)
         fprintf(out, "No priority inversion, no convoy: in %s waits.\n",
                 quantity__count(model->header.heard_waits).text);
