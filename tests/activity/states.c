@@ -73,9 +73,9 @@ int main(void)
         return 1;
     for (unsigned i = 0; i < 4; i++)
         pthread_create(&threads[i], NULL, bodies[i], &counter);
+    treadle_push("main"); /* so the segment is there when the program is ready */
     puts("ready");
     fflush(stdout);
-    treadle_push("main");
     while (read(0, &byte, 1) > 0)
         continue;
     exit(0);
