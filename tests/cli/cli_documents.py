@@ -43,8 +43,8 @@ class Documents(bench.Bench):
                 self.assertRegex(page, rf" -{option}\b", f"treadle {command}")
 
     def test_agent_options(self):
-        with open(os.path.join(TOOLS, "..", "agent", "options.c"), encoding="utf-8") as file:
-            table = set(re.findall(r'\{"([a-z-]+)", read_', file.read()))
+        with open(os.path.join(TOOLS, "..", "agent", "option_values.c"), encoding="utf-8") as file:
+            table = set(re.findall(r'\{"([a-z-]+)", (?:option_value__)?read_', file.read()))
         self.assertLess({"file", "overhead"}, table)
         page = read("man", "treadle-agent.7")
         for option in table - {"answer"}:  # between `treadle attach` and the agent
