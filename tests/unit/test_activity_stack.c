@@ -443,7 +443,7 @@ static void two_readers_watch_and_the_last_one_ends_it(void **state)
     assert_int_equal(treadle__process.head->watch, 0);
 }
 
-static volatile bool stop_pushing;
+static _Atomic bool stop_pushing;
 
 static void *push_all_the_time(void *context)
 {
