@@ -58,17 +58,33 @@ static uint64_t timeval_ns(struct timeval time)
     return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_usec * 1000;
 }
 
-static int open_task(pid_t pid, pid_t tid)
+static int open_task_of(pid_t pid, pid_t tid)
 {
     char path[PATH_BYTES];
-
-    if (pid <= 0 || tid <= 0)
-        return -EINVAL;
     int length = snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pid, (int)tid);
+
     if (length < 0 || (size_t)length >= sizeof(path))
         return -EINVAL;
     int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
+}
+
+/* Threads of the calling process are looked up below their own numbers, which the kernel knows
+ * beside the processes' though it lists them nowhere. What is open or was read below /proc/PID/task
+ * is in the kernel's cache below the entry of the process. When the process exits, its threads and
+ * its parent take that apart at the same time and wait for each other: 5 to 8 ms with 24 threads on
+ * two processors (Linux 6.18). Whether the number is that of one of our threads, the thread's clock
+ * says afterwards. */
+static int open_task(pid_t pid, pid_t tid)
+{
+    int fd;
+
+    if (pid <= 0 || tid <= 0)
+        return -EINVAL;
+    if (pid != getpid())
+        return open_task_of(pid, tid);
+    fd = open_task_of(tid, tid);
+    return fd < 0 ? open_task_of(pid, tid) : fd;
 }
 
 static int load_stat(int folder_fd, const char *path, struct task_stat *stat, uint64_t *bytes)
@@ -265,6 +281,8 @@ int task_start__read(pid_t pid, pid_t tid, uint64_t *start_ticks)
         return task_fd;
     int error = read_stat(&status, task_fd, 0);
     (void)close(task_fd);
+    if (error == 0 && pid == getpid())
+        error = read_clock(thread_clock(tid), &status.cpu_ns);
     *start_ticks = status.start_ticks;
     return error;
 }

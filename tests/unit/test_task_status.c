@@ -364,6 +364,22 @@ static void what_is_over_is_an_error(void **state)
     assert_int_equal(task_status__read(&status, getpid(), 0, 0), -EINVAL);
 }
 
+/* Its number is looked up, and then found to be that of another process. */
+static void a_thread_of_another_process_is_none_of_this_one(void **state)
+{
+    (void)state;
+    struct child child;
+    struct task_status status;
+    uint64_t start_ticks = 0;
+
+    start_child(&child, 0);
+    assert_int_equal(task_status__read(&status, child.pid, child.pid, 0), 0);
+    assert_int_equal(task_start__read(child.pid, child.pid, &start_ticks), 0);
+    check_is_over(task_status__read(&status, getpid(), child.pid, ALL_BITS));
+    check_is_over(task_start__read(getpid(), child.pid, &start_ticks));
+    end_child(&child);
+}
+
 static void *end_at_once(void *argument)
 {
     pid_t *tid = argument;
@@ -401,6 +417,7 @@ int main(void)
         cmocka_unit_test(switches_are_found_behind_long_lists),
         cmocka_unit_test(own_process_is_exact),
         cmocka_unit_test(what_is_over_is_an_error),
+        cmocka_unit_test(a_thread_of_another_process_is_none_of_this_one),
         cmocka_unit_test(a_thread_may_end_while_it_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
