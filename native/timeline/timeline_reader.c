@@ -1,19 +1,43 @@
 #include "native/timeline/timeline_reader.h"
 
 #include "native/ledger/ledger_time.h"
+#include "native/timeline/timeline.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LANE_EVENTS_MOST (1u << 26)
+#define LANE_EVENTS_MOST (TIMELINE_BYTES_MOST / sizeof(struct timeline_event))
 #define PATIENCE_NS      UINT64_C(1000000000)
 
 static bool is_power(uint32_t number)
 {
     return number && (number & (number - 1)) == 0;
+}
+
+/* What no agent makes would only keep the reader busy. */
+static int check_lanes(const struct timeline_header *header, uint64_t file_bytes,
+                       const struct ledger_complaint *to)
+{
+    if (!is_power(header->lanes) || header->lanes > TIMELINE_LANES_MAX)
+        return ledger_complaint__say(to, "byte %zu: %" PRIu32 " lanes, expected 1, 2, 4, … %u",
+                                     offsetof(struct timeline_header, lanes), header->lanes,
+                                     TIMELINE_LANES_MAX);
+    if (!is_power(header->lane_events) || header->lane_events > LANE_EVENTS_MOST / header->lanes)
+        return ledger_complaint__say(
+            to, "byte %zu: %" PRIu32 " events in a lane, expected 1, 2, … %" PRIu64,
+            offsetof(struct timeline_header, lane_events), header->lane_events,
+            (uint64_t)LANE_EVENTS_MOST / header->lanes);
+    if (file_bytes < sizeof(*header) + (uint64_t)header->lanes * header->lane_events *
+                                           sizeof(struct timeline_event))
+        return ledger_complaint__say(
+            to, "byte %" PRIu64 ": the file ends, expected %" PRIu32 " lanes of %" PRIu32 " events",
+            file_bytes, header->lanes, header->lane_events);
+    return 0;
 }
 
 static int check(const struct timeline_header *header, uint64_t file_bytes,
@@ -30,20 +54,28 @@ static int check(const struct timeline_header *header, uint64_t file_bytes,
         return ledger_complaint__say(
             to, "byte %zu: timeline format %" PRIu32 ", this treadle reads format %u",
             offsetof(struct timeline_header, version), header->version, TIMELINE_VERSION);
-    if (!is_power(header->lanes) || header->lanes > TIMELINE_LANES_MAX)
-        return ledger_complaint__say(to, "byte %zu: %" PRIu32 " lanes, expected 1, 2, 4, … %u",
-                                     offsetof(struct timeline_header, lanes), header->lanes,
-                                     TIMELINE_LANES_MAX);
-    if (!is_power(header->lane_events) || header->lane_events > LANE_EVENTS_MOST)
-        return ledger_complaint__say(
-            to, "byte %zu: %" PRIu32 " events in a lane, expected 1, 2, … %u",
-            offsetof(struct timeline_header, lane_events), header->lane_events, LANE_EVENTS_MOST);
-    if (file_bytes < sizeof(*header) + (uint64_t)header->lanes * header->lane_events *
-                                           sizeof(struct timeline_event))
-        return ledger_complaint__say(
-            to, "byte %" PRIu64 ": the file ends, expected %" PRIu32 " lanes of %" PRIu32 " events",
-            file_bytes, header->lanes, header->lane_events);
-    return 0;
+    return check_lanes(header, file_bytes, to);
+}
+
+static int check_file(const struct stat *file, const struct ledger_complaint *to)
+{
+    return S_ISREG(file->st_mode)
+               ? 0
+               : ledger_complaint__say(to, "is not a regular file, expected a timeline");
+}
+
+int timeline_reader__open(const char *path, bool follows_link, const struct ledger_complaint *to)
+{
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follows_link ? 0 : O_NOFOLLOW), fd;
+    struct stat file;
+
+    /* Looked at before it is opened, since opening a device may have effects; begin looks again. */
+    if ((follows_link ? stat(path, &file) : lstat(path, &file)) != 0)
+        return ledger_complaint__say(to, "cannot be opened: %s", strerror(errno));
+    if (check_file(&file, to) != 0)
+        return -1;
+    fd = open(path, flags);
+    return fd >= 0 ? fd : ledger_complaint__say(to, "cannot be opened: %s", strerror(errno));
 }
 
 int timeline_reader__begin(struct timeline_reader *reader, int fd,
@@ -54,8 +86,10 @@ int timeline_reader__begin(struct timeline_reader *reader, int fd,
     memset(reader, 0, sizeof(*reader));
     reader->fd = -1;
     reader->patience_ns = PATIENCE_NS;
-    if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode))
-        return ledger_complaint__say(to, "is not a regular file, expected a timeline");
+    if (fstat(fd, &file) != 0)
+        return ledger_complaint__say(to, "cannot be read: %s", strerror(errno));
+    if (check_file(&file, to) != 0)
+        return -1;
     if (ledger_file__read_at(fd, &reader->header, sizeof(reader->header), 0) !=
         (ssize_t)sizeof(reader->header))
         return ledger_complaint__say(to, "the file ends inside the header, expected %zu bytes",
@@ -80,9 +114,18 @@ static bool is_wait(unsigned reason)
     return reason < LEDGER_METRIC_SLOTS && LEDGER_WAIT_METRICS >> reason & 1;
 }
 
+/* Who says who runs is a thread, and has a tid. */
+static bool is_of_thread(const struct timeline_event *event)
+{
+    bool is_switch = event->kind >= TIMELINE_ON;
+
+    return event->tid > 0 && event->thread_kind <= THREAD_NATIVE &&
+           (is_switch || event->thread_kind != 0);
+}
+
 static bool makes_sense(const struct timeline_event *event)
 {
-    if (event->at_ns > INT64_MAX || event->thread_kind > THREAD_NATIVE)
+    if (event->at_ns > INT64_MAX || !is_of_thread(event))
         return false;
     switch (event->kind) {
     case TIMELINE_WAIT:
@@ -191,9 +234,11 @@ void timeline_reader__drain(struct timeline_reader *reader, bool last, timeline_
 
     if (ledger_file__read_at(reader->fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
         return;
+    /* What says how long, and in which places, is as it was when it was checked. */
+    header.lanes = lanes;
+    header.lane_events = lane_events;
+    header.began_ns = reader->header.began_ns;
     reader->header = header;
-    reader->header.lanes = lanes;
-    reader->header.lane_events = lane_events;
     for (uint32_t lane = 0; lane < lanes; lane++)
         drain_lane(reader, lane, last, take, context);
 }

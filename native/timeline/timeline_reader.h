@@ -31,6 +31,10 @@ struct timeline_reader {
 /* Gets an event that makes sense in itself. */
 typedef void timeline_taker(void *context, const struct timeline_event *event);
 
+/* Opens a regular file, and nothing else: a FIFO or a device is an error at once. The descriptor,
+ * or -1 after a complaint. */
+int timeline_reader__open(const char *path, bool follows_link, const struct ledger_complaint *to);
+
 /* Takes over the descriptor of a regular file. 0, or -1 after a complaint; fd is then not taken. */
 int timeline_reader__begin(struct timeline_reader *reader, int fd,
                            const struct ledger_complaint *to);

@@ -72,20 +72,31 @@ static bool replace_suffix(char *path, size_t path_bytes, const char *from, cons
 }
 
 /* Another user's file is read with that user's rights; events of perf stay open. */
-static int open_file(struct timeline_recorder *recorder, const struct ledger_complaint *to)
+static int open_file(struct timeline_recorder *recorder, bool follows_link,
+                     const struct ledger_complaint *to)
 {
-    int fd = open(recorder->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    int error = fd < 0 ? -errno : rights__become_owner(fd);
+    int fd = timeline_reader__open(recorder->path, follows_link, to);
+    int error = fd < 0 ? 0 : rights__become_owner(fd);
 
+    if (fd < 0)
+        return -1;
     if (error) {
-        if (fd >= 0)
-            close(fd);
-        return ledger_complaint__say(to, "cannot be opened: %s", strerror(-error));
+        close(fd);
+        return ledger_complaint__say(to, "root's rights cannot be given up: %s", strerror(-error));
     }
     if (timeline_reader__begin(&recorder->reader, fd, to) == 0)
         return 0;
     close(fd);
     return -1;
+}
+
+/* -1: there is none that can be opened. */
+static int open_ledger(const char *path)
+{
+    char message[256];
+    const struct ledger_complaint nobody = {path, message, sizeof(message)};
+
+    return ledger_file__open(path, &nobody);
 }
 
 static uint64_t unheard_waits(const struct timeline_recorder *recorder)
@@ -152,10 +163,14 @@ int timeline_recorder__open(struct timeline_recorder *recorder, const char *ledg
         snprintf(message, message_bytes, "%s: is no live ledger", ledger_path);
         return -1;
     }
-    if (open_file(recorder, &to) != 0)
+    /* An agent makes no link. */
+    if (open_file(recorder, false, &to) != 0)
         return -1;
     take_header(recorder);
-    recorder->ledger_fd = open(ledger_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    /* One that claims to begin later than now would have no end. */
+    if (recorder->store.began_ns > now_ns())
+        recorder->store.began_ns = now_ns();
+    recorder->ledger_fd = open_ledger(ledger_path);
     recorder->unheard_before = unheard_waits(recorder);
     ledger = recorder->ledger_fd < 0
                  ? NULL
@@ -238,7 +253,7 @@ static bool is_over(const struct timeline_recorder *recorder, uint64_t for_ns)
     const struct timeline_header *header = &recorder->reader.header;
 
     return header->ended_ns || is_gone(recorder->pid) ||
-           (for_ns && now_ns() >= header->began_ns + for_ns);
+           (for_ns && now_ns() - recorder->store.began_ns >= for_ns);
 }
 
 void timeline_recorder__run(struct timeline_recorder *recorder, uint64_t for_ns,
@@ -312,7 +327,7 @@ int timeline_recorder__read(struct timeline_recorder *recorder, const char *path
     timeline_store__begin(&recorder->store, bytes);
     recorder->ledger_fd = recorder->reader.fd = -1;
     snprintf(recorder->path, sizeof(recorder->path), "%s", path);
-    if (open_file(recorder, &to) != 0)
+    if (open_file(recorder, true, &to) != 0)
         return -1;
     take_header(recorder);
     recorder->store.pid = recorder->reader.header.pid;
@@ -328,9 +343,9 @@ int timeline_recorder__read(struct timeline_recorder *recorder, const char *path
         snprintf(recorder->store.no_switches, sizeof(recorder->store.no_switches),
                  "the file has none: they are heard from outside while a timeline runs");
     if (replace_suffix(beside, sizeof(beside), path, TIMELINE_SUFFIX, LIVE_SUFFIX))
-        recorder->ledger_fd = open(beside, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        recorder->ledger_fd = open_ledger(beside);
     if (recorder->ledger_fd < 0 &&
         replace_suffix(beside, sizeof(beside), path, TIMELINE_SUFFIX, CLOSED_SUFFIX))
-        recorder->ledger_fd = open(beside, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        recorder->ledger_fd = open_ledger(beside);
     return 0;
 }
