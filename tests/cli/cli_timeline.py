@@ -1,5 +1,6 @@
 """treadle timeline of a file of events: drawn here octet by octet as native/timeline/timeline_format.h describes it;
 the slices and arrows are worked out by hand, and read by field number as Perfetto's description of traces has them."""
+import json
 import os
 import random
 import struct
@@ -15,6 +16,7 @@ MS = 1_000_000
 BEGAN = 1_000_000 * MS
 LEDGER_BEGAN = 5000 * MS
 LANES_AT, EVENTS_AT = 4096, 8192
+CHUNK, CELL, THREADS, THREAD_BYTES, KIND_AT, JAVA_ID_AT = 4096, 64, 3, 768, 20, 32
 
 
 def first_reason():
@@ -177,6 +179,48 @@ class Timeline(bench.Bench):
         drawing.name(1, (1, 10, PLATFORM), "two\nlines\0and\x1b[31m")
         drawing.wait(1, 2, (1, 10, PLATFORM), SLEEP)
         self.assertEqual(list(self.timeline(drawing)[0].by_thread()), ["two\nlines"])
+
+    def ledger_beside(self, change):
+        """Of every thread but the first its kind is changed, and java_id is 1000 + its number. Returns how many."""
+        with open(self.path(self.make("family", "x.ledger")), "rb") as file:
+            octets = bytearray(file.read())
+        count = 0
+        for chunk in range(CHUNK, len(octets), CHUNK):
+            magic, table, _, used = struct.unpack_from("<IIII", octets, chunk)
+            if (magic, table) != (0x4b4e4843, THREADS):
+                continue
+            for at in range(chunk + CELL, chunk + used * CELL, THREAD_BYTES):
+                struct.pack_into("<I", octets, at + KIND_AT, change if count else PLATFORM)
+                struct.pack_into("<Q", octets, at + JAVA_ID_AT, 1000 + count)
+                count += 1
+        with open(self.path("x.ledger"), "wb") as file:
+            file.write(octets)
+        return count
+
+    def test_kinds_in_the_ledger(self):
+        """A thread of a kind that there is not is none: its name is not taken, and it owns nothing."""
+        for kind in (200, 2**32 - 1, 0):
+            count, drawing = self.ledger_beside(kind), Drawing()
+            self.assertGreater(count, 2)
+            for i in range(count):
+                thread = (1000 + i, 10 + i, PLATFORM)
+                drawing.wait(1, 2, thread, SLEEP)
+                drawing.wait(3, 4, thread, MONITOR, (55, BLOCK_MONITOR), (1000 + (i + 1) % count, 0, 0))
+            drawing.wait(5, 6, (1, 9, PLATFORM), MONITOR, (55, BLOCK_MONITOR), (1000 + count - 1, 0, 0))
+            self.treadle("timeline", self.draw(drawing.octets()), "-o", "out", "--html", "page.html")
+            names = set(Trace(self.path("out")).by_thread())
+            self.assertEqual({f"thread {10 + i}" for i in range(1, count)} - names, set())
+            self.assertNotIn("thread 10", names)
+            about = json.loads(self.blocks("page.html")["about"])
+            self.assertEqual({thread["kind"] for thread in about["threads"]}, {"platform"})
+
+    def test_many_threads(self):
+        """Neither threads of one tid nor owners that nobody knows make it take longer than there are events."""
+        drawing, many = Drawing(lane_events=2**19), 250_000
+        for i in range(many):
+            drawing.wait(i / many, None, (1 + i, 10, PLATFORM), MONITOR, (55, BLOCK_MONITOR), (10**9 + i, 0, 0))
+        said = self.treadle("timeline", self.draw(drawing.octets()), "-o", "out")
+        self.assertIn(f"{many} waits", said)
 
     def test_bad_input(self):
         whole = Drawing().octets()

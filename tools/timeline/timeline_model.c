@@ -82,7 +82,8 @@ static uint32_t add_track(struct timeline_model *model, uint64_t java_id, int32_
         (struct timeline_track){.java_id = java_id, .tid = tid, .kind = (uint8_t)kind};
     if (java_id)
         add_key(model, key_of_id(java_id), index);
-    if (tid)
+    /* The first one is found; more keys of one tid would only be in the way. */
+    if (tid && find_track(model, key_of_tid(tid)) == TIMELINE_NONE)
         add_key(model, key_of_tid(tid), index);
     return index;
 }

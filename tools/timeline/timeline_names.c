@@ -12,7 +12,9 @@
 void timeline_names__release(struct timeline_names *names)
 {
     free(names->keys);
+    free(names->threads);
     index_table__release(&names->table);
+    index_table__release(&names->thread_table);
 }
 
 struct text timeline_names__keep(struct timeline_names *names, const char *bytes, size_t length)
@@ -93,19 +95,61 @@ uint32_t timeline_names__method(struct timeline_names *names, ledger_ref method)
 
 /* ---- threads ---- */
 
+const struct ledger_thread *timeline_names__thread(const struct ledger_reader *ledger,
+                                                   ledger_ref ref)
+{
+    const struct ledger_thread *thread = ledger_reader__thread(ledger, ref);
+
+    return thread && thread->kind && thread->kind <= THREAD_NATIVE ? thread : NULL;
+}
+
+/* The place in `threads`, or INDEX_TABLE_NONE. */
+static uint32_t find_thread(const struct timeline_names *names, uint64_t java_id)
+{
+    uint64_t hash = index_table__hash_number(0, java_id);
+    size_t probe = 0;
+    uint32_t index;
+
+    while ((index = index_table__next(&names->thread_table, hash, &probe)) != INDEX_TABLE_NONE)
+        if (names->threads[index].java_id == java_id)
+            break;
+    return index;
+}
+
+/* Once for all owners: there may be as many threads as there are events. */
+static void list_threads(struct timeline_names *names)
+{
+    ledger_ref ref = 0;
+
+    names->has_threads = true;
+    while (names->ledger && (ref = ledger_reader__next(names->ledger, LEDGER_THREADS, ref))) {
+        const struct ledger_thread *thread = timeline_names__thread(names->ledger, ref);
+
+        if (!thread || !thread->java_id || thread->flags & THREAD_GROUP ||
+            find_thread(names, thread->java_id) != INDEX_TABLE_NONE)
+            continue;
+        names->threads = memory__grown(names->threads, &names->thread_room, names->thread_count + 1,
+                                       sizeof(*names->threads));
+        index_table__add(&names->thread_table, index_table__hash_number(0, thread->java_id),
+                         (uint32_t)names->thread_count);
+        names->threads[names->thread_count++] = (struct timeline_named){thread->java_id, ref};
+    }
+}
+
 uint32_t timeline_names__owner(struct timeline_names *names, struct timeline_model *model,
                                uint64_t java_id)
 {
     const struct ledger_thread *thread;
-    ledger_ref ref = 0;
+    uint32_t index;
 
-    while (names->ledger && (ref = ledger_reader__next(names->ledger, LEDGER_THREADS, ref))) {
-        thread = ledger_reader__thread(names->ledger, ref);
-        if (thread && thread->java_id == java_id && !(thread->flags & THREAD_GROUP))
-            return timeline_model__track(model, java_id, thread->tids[0],
-                                         (enum ledger_thread_kind)thread->kind);
-    }
-    return TIMELINE_NONE;
+    if (!names->has_threads)
+        list_threads(names);
+    index = find_thread(names, java_id);
+    if (index == INDEX_TABLE_NONE)
+        return TIMELINE_NONE;
+    thread = timeline_names__thread(names->ledger, names->threads[index].ref);
+    return timeline_model__track(model, java_id, thread->tids[0],
+                                 (enum ledger_thread_kind)thread->kind);
 }
 
 /* The name when the thread started, or the latest one that it was given. */
@@ -141,7 +185,7 @@ static void take_names_of_ledger(struct timeline_names *names, struct timeline_m
     ledger_ref ref = 0;
 
     while (names->ledger && (ref = ledger_reader__next(names->ledger, LEDGER_THREADS, ref))) {
-        const struct ledger_thread *thread = ledger_reader__thread(names->ledger, ref);
+        const struct ledger_thread *thread = timeline_names__thread(names->ledger, ref);
         uint32_t track = TIMELINE_NONE;
 
         if (!thread || thread->flags & (THREAD_GROUP | THREAD_HIDDEN | THREAD_LAST_MOMENTS))

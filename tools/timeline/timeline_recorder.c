@@ -3,6 +3,7 @@
 #include "native/ledger/ledger_time.h"
 #include "tools/ledgers/rights.h"
 #include "tools/report/memory.h"
+#include "tools/timeline/timeline_names.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -115,7 +116,7 @@ static void note_waiting(struct timeline_recorder *recorder, const struct ledger
     ledger_ref ref = 0;
 
     while ((ref = ledger_reader__next(ledger, LEDGER_THREADS, ref))) {
-        const struct ledger_thread *thread = ledger_reader__thread(ledger, ref);
+        const struct ledger_thread *thread = timeline_names__thread(ledger, ref);
         unsigned reason = thread && !thread->end_ns ? ledger_thread__wait_reason(thread) : 0;
 
         if (!reason || thread->flags & THREAD_GROUP || !thread->java_id)

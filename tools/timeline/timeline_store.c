@@ -29,6 +29,7 @@ void timeline_store__release(struct timeline_store *store)
     free(store->events.items);
     free(store->waiting);
     free(store->tasks);
+    index_table__release(&store->task_table);
     memset(store, 0, sizeof(*store));
 }
 
@@ -66,14 +67,25 @@ void timeline_store__add_event(struct timeline_store *store, const struct timeli
     }
 }
 
+static struct timeline_task *find_task(const struct timeline_store *store, int32_t tid)
+{
+    uint64_t hash = index_table__hash_number(0, (uint32_t)tid);
+    size_t probe = 0;
+    uint32_t index;
+
+    while ((index = index_table__next(&store->task_table, hash, &probe)) != INDEX_TABLE_NONE)
+        if (store->tasks[index].tid == tid)
+            return &store->tasks[index];
+    return NULL;
+}
+
 void timeline_store__add_task(struct timeline_store *store, int32_t tid, const char *name)
 {
-    struct timeline_task *task = NULL;
+    struct timeline_task *task = find_task(store, tid);
 
-    for (size_t i = 0; i < store->task_count && !task; i++)
-        if (store->tasks[i].tid == tid)
-            task = &store->tasks[i];
     if (!task) {
+        index_table__add(&store->task_table, index_table__hash_number(0, (uint32_t)tid),
+                         (uint32_t)store->task_count);
         store->tasks = memory__grown(store->tasks, &store->task_room, store->task_count + 1,
                                      sizeof(*store->tasks));
         task = &store->tasks[store->task_count++];

@@ -6,6 +6,7 @@
 #define TREADLE_TIMELINE_STORE_H
 
 #include "native/timeline/timeline_format.h"
+#include "tools/report/index_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +51,7 @@ struct timeline_store {
     struct timeline_task *tasks;
     size_t task_count;
     size_t task_room;
+    struct index_table task_table; /* by tid */
 
     /* of the process */
     int32_t pid;
