@@ -1,7 +1,7 @@
 /*
  * The space of the ledger's file, in chunks: reserving chunks before they are used, and taking
- * records out of them. For ledger.c; what other files call is in ledger.h. Any thread, without a
- * lock.
+ * records out of them. For ledger.c (allocate also for native/timeline, whose file has chunks,
+ * too); what other files call is in ledger.h. Any thread, without a lock.
  */
 #ifndef TREADLE_LEDGER_SPACE_H
 #define TREADLE_LEDGER_SPACE_H

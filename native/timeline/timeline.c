@@ -1,5 +1,6 @@
 #include "native/timeline/timeline.h"
 
+#include "native/ledger/ledger_space.h"
 #include "native/ledger/ledger_time.h"
 
 #include <errno.h>
@@ -11,8 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WAIT_US    1000u
-#define WAITS_MOST 2000u
+#define WAIT_US     1000u
+#define WAITS_MOST  2000u
+#define STEP_CHUNKS 256u /* 1 MiB */
 
 uint64_t timeline__now_ns(void)
 {
@@ -41,6 +43,24 @@ static uint32_t events_for(uint64_t bytes, uint32_t lanes)
     return (uint32_t)events;
 }
 
+_Static_assert(sizeof(struct timeline_header) % LEDGER_CHUNK_BYTES == 0 &&
+                   TIMELINE_BYTES_LEAST % LEDGER_CHUNK_BYTES == 0,
+               "the file has whole chunks");
+
+/* In steps, each of which is tried again: a profiler's signals may interrupt a long one each time,
+ * and then it begins anew. */
+static int allocate(int fd, size_t bytes)
+{
+    uint32_t chunks = (uint32_t)(bytes / LEDGER_CHUNK_BYTES), step;
+    int error = 0;
+
+    for (uint32_t from = 0; from < chunks && !error; from += step) {
+        step = chunks - from < STEP_CHUNKS ? chunks - from : STEP_CHUNKS;
+        error = ledger_space__allocate(fd, from, from + step);
+    }
+    return error;
+}
+
 static int make_file(struct timeline *timeline, size_t bytes)
 {
     int error;
@@ -48,8 +68,7 @@ static int make_file(struct timeline *timeline, size_t bytes)
     timeline->fd = open(timeline->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (timeline->fd < 0)
         return -errno;
-    error =
-        fchmod(timeline->fd, 0600) != 0 ? -errno : -posix_fallocate(timeline->fd, 0, (off_t)bytes);
+    error = fchmod(timeline->fd, 0600) != 0 ? -errno : allocate(timeline->fd, bytes);
     if (error) {
         (void)unlink(timeline->path);
         close(timeline->fd);

@@ -73,7 +73,9 @@ struct timeline_wish {
 };
 
 /* Makes the file at `path` (mode 0600, O_EXCL, O_NOFOLLOW; all of its space is allocated, so a full
- * file system is an error here and no SIGBUS later). 0 or -errno: -EALREADY: one runs. */
+ * file system is an error here and no SIGBUS later). 0 or -errno: -EALREADY: one runs; -ENOSPC:
+ * also if less than LEDGER_FREE_PART of the file system would be left to others, such as the
+ * ledger. */
 int timeline__begin(struct timeline *timeline, const char *path, const struct timeline_wish *wish);
 
 /* Ends the timeline, once no thread writes any more, and removes the file's name: who has the file

@@ -3,8 +3,10 @@
  * not read is counted, also while several threads write more than fits. Each event carries a
  * check sum of the test's own, so that a torn one shows.
  */
+#include "native/ledger/ledger.h"
 #include "native/timeline/timeline.h"
 #include "native/timeline/timeline_reader.h"
+#include "small_disk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* cmocka.h needs the others before it. */
@@ -330,6 +333,27 @@ static void it_ends_while_others_write(void **state)
     }
 }
 
+/* What is left of a file system after it is others', too: of the ledger, above all. */
+static void a_part_of_the_file_system_stays_free(void **state)
+{
+    struct world *world = *state;
+    struct small_disk disk;
+    struct statvfs space;
+
+    if (!small_disk__mount(&disk, 4224))
+        skip();
+    snprintf(world->path, sizeof(world->path), "%s/x.timeline", disk.folder);
+    assert_int_equal(begin(world, 4 << 20), -ENOSPC);
+    assert_int_equal(access(world->path, F_OK), -1);
+    assert_int_equal(statvfs(disk.folder, &space), 0);
+    assert_int_equal(space.f_bavail, space.f_blocks);
+    assert_int_equal(begin(world, 2 << 20), 0);
+    assert_int_equal(statvfs(disk.folder, &space), 0);
+    assert_true(space.f_bavail >= space.f_blocks / LEDGER_FREE_PART);
+    assert_int_equal(timeline__end(&world->timeline), 0);
+    small_disk__unmount(&disk);
+}
+
 int main(void)
 {
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -342,6 +366,7 @@ int main(void)
         WITH_WORLD(there_is_one_at_a_time_and_another_one_later),
         WITH_WORLD(a_file_of_somebody_else_is_not_taken),
         WITH_WORLD(it_ends_while_others_write),
+        WITH_WORLD(a_part_of_the_file_system_stays_free),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
