@@ -31,4 +31,9 @@
 #include "native/ledger/ledger_nodes.h"
 #include "native/ledger/ledger_threads.h"
 
+/* The file beside a ledger that has a timeline's events (native/timeline): how it begins, and its
+ * name, with this in place of .live. */
+#define TIMELINE_MAGIC  "TRDTIME"
+#define TIMELINE_SUFFIX ".timeline"
+
 #endif

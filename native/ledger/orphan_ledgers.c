@@ -16,6 +16,8 @@
 /* Orphans that one call looks at; the others are left for the next call. */
 #define ORPHANS_MAX 4096u
 
+#define LIVE_SUFFIX ".live"
+
 struct orphan {
     char name[NAME_MAX + 1];
     uint64_t changed_ns;
@@ -26,17 +28,55 @@ void orphan_ledger__lock(int fd)
     (void)flock(fd, LOCK_SH | LOCK_NB);
 }
 
-/* An open ledger of this user whose process is gone; *changed_ns: when it was written last. */
-static bool is_orphan(int fd, uint64_t *changed_ns)
+static bool ends_with(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), bytes = strlen(suffix);
+
+    return length > bytes && strcmp(name + length - bytes, suffix) == 0;
+}
+
+/* The name with another suffix; "" if it is too long. */
+static void replace_suffix(char replaced[PATH_MAX], const char *name, const char *from,
+                           const char *to)
+{
+    int kept = (int)(strlen(name) - strlen(from));
+
+    if (snprintf(replaced, PATH_MAX, "%.*s%s", kept, name, to) >= PATH_MAX)
+        replaced[0] = '\0';
+}
+
+static bool is_of_the_dead(int fd)
 {
     char message[256];
     const struct ledger_complaint to = {"", message, sizeof(message)};
     struct ledger_header header;
+
+    return ledger_file__read_header(fd, &header, &to) == 0 &&
+           ledger_header__life(&header) == LEDGER_IS_ORPHAN;
+}
+
+/* A timeline belongs to the ledger beside it as long as there is one. */
+static bool is_lone_timeline(int folder, const char *name, int fd)
+{
+    char ledger[PATH_MAX], magic[sizeof(TIMELINE_MAGIC)];
+    struct stat file;
+
+    replace_suffix(ledger, name, TIMELINE_SUFFIX, LIVE_SUFFIX);
+    return ledger[0] && fstatat(folder, ledger, &file, AT_SYMLINK_NOFOLLOW) != 0 &&
+           ledger_file__read_at(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+           memcmp(magic, TIMELINE_MAGIC, sizeof(magic)) == 0;
+}
+
+/* An open ledger of this user whose process is gone, or a timeline without a ledger; *changed_ns:
+ * when it was written last. */
+static bool is_orphan(int folder, const char *name, int fd, uint64_t *changed_ns)
+{
     struct stat file;
 
     if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_uid != geteuid() ||
-        ledger_file__read_header(fd, &header, &to) != 0 ||
-        ledger_header__life(&header) != LEDGER_IS_ORPHAN || flock(fd, LOCK_EX | LOCK_NB) != 0)
+        !(ends_with(name, TIMELINE_SUFFIX) ? is_lone_timeline(folder, name, fd)
+                                           : is_of_the_dead(fd)) ||
+        flock(fd, LOCK_EX | LOCK_NB) != 0)
         return false;
     *changed_ns = (uint64_t)file.st_mtim.tv_sec * 1000000000u + (uint64_t)file.st_mtim.tv_nsec;
     return true;
@@ -50,14 +90,12 @@ static int open_at(int folder, const char *name)
 /* The timeline that the process was killed in, if any (native/timeline). */
 static void remove_timeline_at(int folder, const char *live_name)
 {
-    static const char live[] = ".live";
     char name[PATH_MAX];
-    size_t length = strlen(live_name);
 
-    if (length < sizeof(live) || strcmp(live_name + length - (sizeof(live) - 1), live) != 0)
+    if (!ends_with(live_name, LIVE_SUFFIX))
         return;
-    if ((size_t)snprintf(name, sizeof(name), "%.*s.timeline", (int)(length - (sizeof(live) - 1)),
-                         live_name) < sizeof(name))
+    replace_suffix(name, live_name, LIVE_SUFFIX, TIMELINE_SUFFIX);
+    if (name[0])
         (void)unlinkat(folder, name, 0);
 }
 
@@ -66,7 +104,8 @@ static bool remove_at(int folder, const char *name)
 {
     uint64_t changed_ns;
     int fd = open_at(folder, name);
-    bool removed = fd >= 0 && is_orphan(fd, &changed_ns) && unlinkat(folder, name, 0) == 0;
+    bool removed =
+        fd >= 0 && is_orphan(folder, name, fd, &changed_ns) && unlinkat(folder, name, 0) == 0;
 
     if (removed)
         remove_timeline_at(folder, name);
@@ -80,12 +119,10 @@ bool orphan_ledger__remove(const char *path)
     return remove_at(AT_FDCWD, path);
 }
 
-static bool is_live_name(const char *name)
+static bool may_be_orphan(const char *name)
 {
-    size_t length = strlen(name);
-
-    return strncmp(name, "treadle-", 8) == 0 && length > 13 &&
-           strcmp(name + length - 5, ".live") == 0;
+    return strncmp(name, "treadle-", 8) == 0 &&
+           (ends_with(name, LIVE_SUFFIX) || ends_with(name, TIMELINE_SUFFIX));
 }
 
 static unsigned find_orphans(DIR *folder, struct orphan *orphans)
@@ -95,12 +132,12 @@ static unsigned find_orphans(DIR *folder, struct orphan *orphans)
 
     while (count < ORPHANS_MAX && (entry = readdir(folder))) {
         struct orphan *orphan = &orphans[count];
-        int fd = is_live_name(entry->d_name) ? open_at(dirfd(folder), entry->d_name) : -1;
+        int fd = may_be_orphan(entry->d_name) ? open_at(dirfd(folder), entry->d_name) : -1;
 
         if (fd < 0)
             continue;
         snprintf(orphan->name, sizeof(orphan->name), "%s", entry->d_name);
-        count += is_orphan(fd, &orphan->changed_ns);
+        count += is_orphan(dirfd(folder), orphan->name, fd, &orphan->changed_ns);
         close(fd);
     }
     return count;

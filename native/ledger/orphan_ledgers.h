@@ -3,7 +3,9 @@
  * in memory-backed storage and take memory until they are removed.
  *
  * A ledger is an orphan if its process is gone and no process holds the writer's lock. The lock is
- * needed because a process of another pid namespace may look gone.
+ * needed because a process of another pid namespace may look gone. An orphan's timeline
+ * (native/timeline) goes with it; a timeline without a ledger beside it, which nobody writes, is an
+ * orphan itself.
  */
 #ifndef TREADLE_ORPHAN_LEDGERS_H
 #define TREADLE_ORPHAN_LEDGERS_H
@@ -14,10 +16,11 @@
 #define ORPHANS_KEPT    10u
 #define ORPHANS_KEPT_NS (7u * UINT64_C(86400000000000)) /* a week */
 
-/* Takes the writer's lock on an open ledger; the lock is held as long as the file is open. */
+/* Takes the writer's lock on an open ledger or timeline; the lock is held as long as the file is
+ * open. */
 void orphan_ledger__lock(int fd);
 
-/* Removes the ledger at `path` if it is an orphan of this process's user. False: nothing was
+/* Removes the file at `path` if it is an orphan of this process's user. False: nothing was
  * removed. Not for hooks. */
 bool orphan_ledger__remove(const char *path);
 

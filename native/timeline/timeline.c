@@ -2,6 +2,7 @@
 
 #include "native/ledger/ledger_space.h"
 #include "native/ledger/ledger_time.h"
+#include "native/ledger/orphan_ledgers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,6 +69,7 @@ static int make_file(struct timeline *timeline, size_t bytes)
     timeline->fd = open(timeline->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (timeline->fd < 0)
         return -errno;
+    orphan_ledger__lock(timeline->fd);
     error = fchmod(timeline->fd, 0600) != 0 ? -errno : allocate(timeline->fd, bytes);
     if (error) {
         (void)unlink(timeline->path);

@@ -17,12 +17,10 @@
 
 #include <stdint.h>
 
-#define TIMELINE_MAGIC      "TRDTIME"
 #define TIMELINE_VERSION    1u
 #define TIMELINE_BYTE_ORDER 0x01020304u
 #define TIMELINE_LANES_MAX  64u
 #define TIMELINE_NAME_BYTES 32u
-#define TIMELINE_SUFFIX     ".timeline" /* of the file's name, in place of the ledger's .live */
 
 enum timeline_kind {
     TIMELINE_THREAD = 1, /* who runs on tid from here on: `name` */

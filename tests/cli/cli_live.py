@@ -135,6 +135,16 @@ class Live(bench.Bench):
         self.assertEqual([os.path.exists(self.path(name)) for name in (live, orphan, plain)],
                          [True, False, True])
 
+    def test_timelines_of_the_dead_are_removed(self):
+        """A timeline whose ledger is gone; that of a live ledger stays, and what is none."""
+        names = alone, of_live, junk = "treadle-9-a.timeline", self.make_live()[:-5] + ".timeline", "b.timeline"
+        for name in names:
+            with open(self.path(name), "wb") as file:
+                file.write((b"" if name == junk else b"TRDTIME\0") + bytes(9000))
+        done = self.run_treadle("list", "--remove", *names)
+        self.assertEqual((done.returncode, done.stdout.decode()), (1, f"{alone}\n"))
+        self.assertEqual([os.path.exists(self.path(name)) for name in names], [False, True, True])
+
     def test_files_of_others_are_named_and_not_opened(self):
         name = self.make_orphan()
         if os.geteuid():

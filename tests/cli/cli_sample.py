@@ -201,7 +201,9 @@ int main(void) { work(); return 0; }
         dead = self.activity("dead.ledger")
         for identifier in ("compute", "lock", "input", "sleep"):
             self.assertEqual(below(dead["activity"], identifier)["samples"], 1, dead)
-        segments(program.pid)[0].unlink()
+        left = str(segments(program.pid)[0])
+        self.assertEqual(self.treadle("list", "--remove", left), f"{left}\n")
+        self.assertEqual(segments(program.pid), [])
 
     def is_watched(self, pid):
         data = segments(pid)[0].read_bytes()
@@ -211,6 +213,8 @@ int main(void) { work(); return 0; }
         program = self.start(self.compile("states.c", "-O2", "-D_GNU_SOURCE"))
         self.sampled(program.pid, "--for", "200ms", "--every", "10ms")
         self.assertFalse(self.is_watched(program.pid))
+        self.assertEqual(self.run_treadle("list", "--remove", str(segments(program.pid)[0])).returncode, 1)
+        self.assertEqual(len(segments(program.pid)), 1)
 
     def test_several_processes_at_once(self):
         program = self.compile("states.c", "-O2", "-D_GNU_SOURCE")

@@ -2,12 +2,14 @@
 #include "native/ledger/ledger.h"
 #include "native/ledger/orphan_ledgers.h"
 #include "native/proc/process_stat.h"
+#include "native/timeline/timeline.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -123,6 +125,70 @@ static void what_is_no_orphan_stays(void **state)
         assert_int_equal(unlink(left[i]), 0);
 }
 
+/* As when its process ends. */
+static void leave_off(struct timeline *timeline)
+{
+    (void)close(timeline->fd);
+    assert_int_equal(munmap(atomic_load(&timeline->header), timeline->mapped_bytes), 0);
+}
+
+/* Beside the ledger of that name, "" for none; written so many seconds ago. */
+static struct timeline *begin_timeline(char path[4096], const char *ledger, long seconds_ago)
+{
+    static struct timeline timeline;
+    static bool is_on;
+    struct timeline_wish wish = {.bytes = TIMELINE_BYTES_LEAST, .for_ns = UINT64_C(1) << 40};
+    struct timespec now;
+    if (*ledger)
+        (void)snprintf(path, 4096, "%.*s.timeline", (int)strlen(ledger) - 5, ledger);
+    else
+        (void)snprintf(path, 4096, "%s/treadle-7-%ld.timeline", folder, seconds_ago);
+    timeline = (struct timeline){.on = &is_on};
+    assert_int_equal(timeline__begin(&timeline, path, &wish), 0);
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    now.tv_sec -= seconds_ago;
+    const struct timespec times[2] = {now, now};
+    assert_int_equal(futimens(timeline.fd, times), 0);
+    return &timeline;
+}
+
+/* With its ledger, whose process is gone; or alone, once nobody writes it. */
+static void timelines_are_orphans_too(void **state)
+{
+    (void)state;
+    char with[4096], of_living[4096], young[4096], old[4096], open_one[4096], junk[128];
+    struct ledger dead = leave(8 * 24 * HOUR), living = leave(0);
+    char living_path[4096];
+    living.header->pid = getpid();
+    assert_int_equal(process_start__read(getpid(), &living.header->start_ticks), 0);
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    assert_true(read(fd, living.header->boot_id, 36) == 36);
+    (void)close(fd);
+    memcpy(living_path, living.path, sizeof living_path);
+    leave_off(begin_timeline(with, dead.path, 8 * 24 * HOUR));
+    leave_off(begin_timeline(of_living, living.path, 8 * 24 * HOUR));
+    leave_off(begin_timeline(young, "", 6 * 24 * HOUR));
+    leave_off(begin_timeline(old, "", 8 * 24 * HOUR));
+    struct timeline *written = begin_timeline(open_one, "", 9 * 24 * HOUR);
+    (void)snprintf(junk, sizeof junk, "%s/treadle-7-junk.timeline", folder);
+    fd = open(junk, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, "TRDTIMES", 8), 8);
+    (void)close(fd);
+    ledger__close(&dead);
+    ledger__close(&living);
+    assert_int_equal(orphan_ledgers__tidy(folder), 2);
+    assert_false(is_there(with) || is_there(old));
+    assert_true(is_there(of_living) && is_there(young) && is_there(open_one) && is_there(junk));
+    assert_false(orphan_ledger__remove(of_living));
+    assert_false(orphan_ledger__remove(open_one));
+    assert_false(orphan_ledger__remove(junk));
+    assert_true(orphan_ledger__remove(young));
+    leave_off(written);
+    assert_true(orphan_ledger__remove(open_one));
+    assert_int_equal(unlink(junk) | unlink(living_path), 0);
+    assert_true(orphan_ledger__remove(of_living));
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -138,10 +204,9 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_newest_are_kept),
-        cmocka_unit_test(the_old_are_not),
-        cmocka_unit_test(what_is_open_stays),
-        cmocka_unit_test(what_is_no_orphan_stays),
+        cmocka_unit_test(the_newest_are_kept),       cmocka_unit_test(the_old_are_not),
+        cmocka_unit_test(what_is_open_stays),        cmocka_unit_test(what_is_no_orphan_stays),
+        cmocka_unit_test(timelines_are_orphans_too),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -7,6 +7,7 @@
 #include "tools/output/json_rows.h"
 #include "tools/output/text_table.h"
 #include "tools/report/quantity.h"
+#include "tools/sample/segment_files.h"
 #include "tools/views/view_losses.h"
 
 #include <errno.h>
@@ -25,7 +26,9 @@ enum option_key {
 static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "JSON: sizes in bytes, times in ns since the epoch", 0},
     {"remove", KEY_REMOVE, NULL, 0,
-     "remove your orphans, and nothing else, and print their paths instead of a list", 0},
+     "remove what your processes that are gone have left behind (orphans, timelines, logical "
+     "stacks), and nothing else, and print their paths instead of a list",
+     0},
     {0},
 };
 
@@ -248,6 +251,15 @@ static int list_text(struct listing *listing)
     return error ? command__fail("the list cannot be shown: %s", strerror(-error)) : EXIT_FINE;
 }
 
+static bool is_removed(const char *path)
+{
+    bool removed = orphan_ledger__remove(path) || segment_files__remove(path);
+
+    if (removed)
+        puts(path);
+    return removed;
+}
+
 /* Whatever it is that is no orphan, or another user's, stays. */
 static int remove_orphans(const struct found_ledgers *found)
 {
@@ -256,11 +268,28 @@ static int remove_orphans(const struct found_ledgers *found)
     for (size_t i = 0; i < found->count; i++) {
         const struct found_ledger *ledger = &found->items[i];
 
-        if (orphan_ledger__remove(ledger->path))
-            puts(ledger->path);
-        else if (ledger->is_given)
+        if (is_removed(ledger->path))
+            continue;
+        if (ledger->is_given)
             status = command__fail("%s: not removed: it is no orphan of yours", ledger->path);
     }
+    return status;
+}
+
+/* Of ledgers, then what else processes leave behind: timelines whose ledgers are gone, stacks. */
+static int remove_all(const struct found_ledgers *ledgers)
+{
+    struct found_ledgers timelines = {0};
+    struct segment_files segments = {0};
+    int status = remove_orphans(ledgers);
+
+    live_folders__find_timelines(&timelines);
+    (void)remove_orphans(&timelines);
+    found_ledgers__release(&timelines);
+    segment_files__find(&segments, 0, false);
+    for (size_t i = 0; i < segments.count; i++)
+        (void)is_removed(segments.paths[i]);
+    segment_files__release(&segments);
     return status;
 }
 
@@ -286,7 +315,7 @@ int cmd_list(int argc, char **argv)
     }
     int status = EXIT_BAD_INPUT;
     if (request.remove && !request.is_wrong)
-        status = remove_orphans(request.given.count ? &request.given : &listing.live);
+        status = request.given.count ? remove_orphans(&request.given) : remove_all(&listing.live);
     else if (!request.is_wrong)
         status = request.json ? list_json(&listing) : list_text(&listing);
     found_ledgers__release(&listing.live);

@@ -1,5 +1,6 @@
 #include "tools/ledgers/live_folders.h"
 
+#include "native/ledger/ledger_format.h"
 #include "tools/report/memory.h"
 
 #include <dirent.h>
@@ -11,15 +12,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The pid in "treadle-PID-….live", or 0. */
-static pid_t pid_in_name(const char *name)
+#define LIVE_SUFFIX ".live"
+
+/* The pid in "treadle-PID-…SUFFIX", or 0. */
+static pid_t pid_in_name(const char *name, const char *suffix)
 {
     static const char prefix[] = "treadle-";
-    size_t length = strlen(name);
+    size_t length = strlen(name), bytes = strlen(suffix);
     char *end;
 
-    if (strncmp(name, prefix, strlen(prefix)) != 0 || length < 5 ||
-        strcmp(name + length - 5, ".live") != 0)
+    if (strncmp(name, prefix, strlen(prefix)) != 0 || length < bytes ||
+        strcmp(name + length - bytes, suffix) != 0)
         return 0;
     long pid = strtol(name + strlen(prefix), &end, 10);
     return *end == '-' && pid > 0 && pid < INT32_MAX ? (pid_t)pid : 0;
@@ -52,7 +55,9 @@ static void add(struct found_ledgers *found, const char *folder, const char *nam
     };
 }
 
-static void look_into(struct found_ledgers *found, const char *folder, bool live, pid_t pid)
+/* suffix: of the files of processes; NULL: snapshots. */
+static void look_into(struct found_ledgers *found, const char *folder, const char *suffix,
+                      pid_t pid)
 {
     DIR *directory = opendir(folder);
 
@@ -61,10 +66,10 @@ static void look_into(struct found_ledgers *found, const char *folder, bool live
     const struct dirent *entry;
     while ((entry = readdir(directory)) != NULL) {
         struct stat file;
-        pid_t named = live ? pid_in_name(entry->d_name) : 0;
-        bool wanted = live ? named && (!pid || named == pid) : is_snapshot_name(entry->d_name);
+        pid_t named = suffix ? pid_in_name(entry->d_name, suffix) : 0;
+        bool wanted = suffix ? named && (!pid || named == pid) : is_snapshot_name(entry->d_name);
         /* A live ledger is never a link; a snapshot may be anything that can be read. */
-        int flags = live ? AT_SYMLINK_NOFOLLOW : 0;
+        int flags = suffix ? AT_SYMLINK_NOFOLLOW : 0;
 
         if (wanted && fstatat(dirfd(directory), entry->d_name, &file, flags) == 0 &&
             S_ISREG(file.st_mode))
@@ -83,7 +88,7 @@ static int by_age(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-void live_folders__find(struct found_ledgers *found, pid_t pid)
+static void find_all(struct found_ledgers *found, const char *suffix, pid_t pid)
 {
     const char *folders[] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
     struct stat seen[sizeof(folders) / sizeof(folders[0])];
@@ -100,15 +105,25 @@ void live_folders__find(struct found_ledgers *found, pid_t pid)
         if (known)
             continue;
         seen_count++;
-        look_into(found, folders[i], true, pid);
+        look_into(found, folders[i], suffix, pid);
     }
     if (found->count)
         qsort(found->items, found->count, sizeof(*found->items), by_age);
 }
 
+void live_folders__find(struct found_ledgers *found, pid_t pid)
+{
+    find_all(found, LIVE_SUFFIX, pid);
+}
+
+void live_folders__find_timelines(struct found_ledgers *found)
+{
+    find_all(found, TIMELINE_SUFFIX, 0);
+}
+
 void live_folders__find_snapshots(struct found_ledgers *found)
 {
-    look_into(found, ".", false, 0);
+    look_into(found, ".", NULL, 0);
     if (found->count)
         qsort(found->items, found->count, sizeof(*found->items), by_age);
 }
@@ -148,7 +163,7 @@ void live_folders__find_snapshots_beside(struct found_ledgers *found,
         if (length <= 0 || is_known(link, live, i) || !found_ledger__is_trusted(&live->items[i]))
             continue;
         folder[length] = '\0';
-        look_into(found, folder, false, 0);
+        look_into(found, folder, NULL, 0);
     }
     if (found->count > first)
         qsort(found->items + first, found->count - first, sizeof(*found->items), by_age);
@@ -177,7 +192,7 @@ bool live_folders__names_live(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
-    return pid_in_name(slash ? slash + 1 : path) != 0;
+    return pid_in_name(slash ? slash + 1 : path, LIVE_SUFFIX) != 0;
 }
 
 bool found_ledger__is_foreign(const struct found_ledger *ledger)

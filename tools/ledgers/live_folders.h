@@ -29,6 +29,9 @@ struct found_ledgers {
  * all (0). Zero the result first. */
 void live_folders__find(struct found_ledgers *found, pid_t pid);
 
+/* Finds treadle-PID-*.timeline there, of all processes. */
+void live_folders__find_timelines(struct found_ledgers *found);
+
 /* Finds *.ledger in the working folder, newest last. */
 void live_folders__find_snapshots(struct found_ledgers *found);
 

@@ -143,30 +143,35 @@ bool segment_files__newest_start(pid_t pid, uint64_t *start_ticks)
     return any;
 }
 
-/* True if the process that wrote the segment runs. */
-static bool is_in_use(const struct segment_reader *segment)
+/* False also if the process that wrote the segment runs, or it is none of this user. */
+static bool is_left(const char *path)
 {
+    char why[200];
+    struct segment_reader *segment = segment_reader__open(path, why, sizeof(why));
     uint64_t start_ticks;
+    bool is_gone =
+        segment && (process_start__read(segment_reader__pid(segment), &start_ticks) != 0 ||
+                    start_ticks != segment_reader__start_ticks(segment));
 
-    return process_start__read(segment_reader__pid(segment), &start_ticks) == 0 &&
-           start_ticks == segment_reader__start_ticks(segment);
+    segment_reader__close(segment);
+    return is_gone;
+}
+
+bool segment_files__remove(const char *path)
+{
+    return is_left(path) && unlink(path) == 0;
 }
 
 unsigned segment_files__tidy(void)
 {
     struct segment_files found = {0};
     unsigned removed = 0, gone = 0;
-    char why[200];
 
     segment_files__find(&found, 0, false);
-    for (size_t i = found.count; i-- > 0;) {
-        struct segment_reader *segment = segment_reader__open(found.paths[i], why, sizeof(why));
-
-        if (segment && !is_in_use(segment) &&
+    for (size_t i = found.count; i-- > 0;)
+        if (is_left(found.paths[i]) &&
             (++gone > KEPT || changed_s(found.paths[i]) + KEPT_S < time(NULL)))
             removed += unlink(found.paths[i]) == 0;
-        segment_reader__close(segment);
-    }
     segment_files__release(&found);
     return removed;
 }
