@@ -1,5 +1,6 @@
 #include "tools/report/report_activity.h"
 
+#include "tools/report/index_table.h"
 #include "tools/report/memory.h"
 
 #include <stdlib.h>
@@ -28,6 +29,7 @@ struct growing {
     struct activity_row *rows;
     size_t count;
     size_t room;
+    struct index_table table; /* by parent and method */
 };
 
 const char *activity_part__key(enum activity_part part)
@@ -45,6 +47,11 @@ bool report_activity__has(const struct report_model *model, uint32_t thread)
     return false;
 }
 
+static uint64_t hash_of(uint32_t parent, uint32_t method)
+{
+    return index_table__hash_number(0, (uint64_t)parent << 32 | method);
+}
+
 static uint32_t add_row(struct growing *growing, uint32_t parent, uint32_t method)
 {
     uint32_t index = (uint32_t)growing->count;
@@ -56,20 +63,23 @@ static uint32_t add_row(struct growing *growing, uint32_t parent, uint32_t metho
         .method = method,
         .depth = parent == REPORT_NONE ? 0 : growing->rows[parent].depth + 1,
         .first_child = REPORT_NONE,
-        .next_sibling = parent == REPORT_NONE ? REPORT_NONE : growing->rows[parent].first_child,
+        .next_sibling = REPORT_NONE,
     };
-    if (parent != REPORT_NONE)
-        growing->rows[parent].first_child = index;
+    index_table__add(&growing->table, hash_of(parent, method), index);
     return index;
 }
 
+/* There may be as many children as there are parameters. */
 static uint32_t child_of(struct growing *growing, uint32_t parent, uint32_t method)
 {
-    uint32_t row = growing->rows[parent].first_child;
+    uint64_t hash = hash_of(parent, method);
+    size_t probe = 0;
+    uint32_t row;
 
-    while (row != REPORT_NONE && growing->rows[row].method != method)
-        row = growing->rows[row].next_sibling;
-    return row != REPORT_NONE ? row : add_row(growing, parent, method);
+    while ((row = index_table__next(&growing->table, hash, &probe)) != INDEX_TABLE_NONE)
+        if (growing->rows[row].parent == parent && growing->rows[row].method == method)
+            return row;
+    return add_row(growing, parent, method);
 }
 
 static void add_node(const struct report_model *model, uint32_t node, struct activity_times *times)
@@ -126,39 +136,59 @@ static void sum_up(struct growing *growing)
     }
 }
 
-/* The child of a row with the most time that was not placed yet; takes it out of the list. */
-static uint32_t take_largest(struct growing *growing, uint32_t parent)
+static int descending(uint64_t x, uint64_t y)
 {
-    uint32_t *best = NULL;
-
-    for (uint32_t *link = &growing->rows[parent].first_child; *link != REPORT_NONE;
-         link = &growing->rows[*link].next_sibling)
-        if (!best || growing->rows[*link].cum.wall_ns > growing->rows[*best].cum.wall_ns ||
-            (growing->rows[*link].cum.wall_ns == growing->rows[*best].cum.wall_ns &&
-             growing->rows[*link].cum.samples > growing->rows[*best].cum.samples))
-            best = link;
-    if (!best)
-        return REPORT_NONE;
-    uint32_t taken = *best;
-    *best = growing->rows[taken].next_sibling;
-    return taken;
+    return (x < y) - (x > y);
 }
 
-/* Puts the rows in tree order, the largest of siblings first. */
+/* Of siblings the one with the most time comes first. */
+static int by_time(const void *a, const void *b, void *context)
+{
+    const struct activity_row *rows = context;
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    int order = descending(rows[left].cum.wall_ns, rows[right].cum.wall_ns);
+
+    if (!order)
+        order = descending(rows[left].cum.samples, rows[right].cum.samples);
+    return order ? order : descending(left, right);
+}
+
+/* Links the children of each row in their order. */
+static void link_children(struct growing *growing)
+{
+    uint32_t *sorted = memory__zeroed(growing->count, sizeof(*sorted));
+
+    for (uint32_t i = 0; i < growing->count; i++)
+        sorted[i] = i;
+    qsort_r(sorted, growing->count, sizeof(*sorted), by_time, growing->rows);
+    for (size_t i = growing->count; i-- > 0;) {
+        struct activity_row *row = &growing->rows[sorted[i]];
+
+        if (row->parent == REPORT_NONE)
+            continue;
+        row->next_sibling = growing->rows[row->parent].first_child;
+        growing->rows[row->parent].first_child = sorted[i];
+    }
+    free(sorted);
+}
+
+/* Puts the rows in tree order. */
 static struct activity_row *in_order(struct growing *growing)
 {
     struct activity_row *ordered = memory__zeroed(growing->count, sizeof(*ordered));
     uint32_t *placed = memory__zeroed(growing->count, sizeof(*placed));
     uint32_t at = 0, count = 1;
 
+    link_children(growing);
     ordered[0] = growing->rows[0];
     while (at != REPORT_NONE) {
-        uint32_t child = take_largest(growing, at);
+        uint32_t child = growing->rows[at].first_child;
 
         if (child == REPORT_NONE) {
             at = growing->rows[at].parent;
             continue;
         }
+        growing->rows[at].first_child = growing->rows[child].next_sibling;
         ordered[count] = growing->rows[child];
         ordered[count].parent = placed[at];
         placed[child] = count++;
@@ -183,6 +213,7 @@ struct report_activity *report_activity__new(const struct report_model *model, c
     sum_up(&growing);
     activity->rows = in_order(&growing);
     activity->count = (uint32_t)growing.count;
+    index_table__release(&growing.table);
     free(growing.rows);
     free(row_of);
     return activity;
