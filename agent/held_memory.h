@@ -1,7 +1,8 @@
 /*
  * The memory that the agent holds besides the ledger, in one figure: names of classes and methods,
- * quotas, names for sampled frames, unwind tables, sample buffers. All of it is bounded, whatever
- * classes, code and threads come and go.
+ * quotas, names for sampled frames, unwind tables, sample buffers, what is kept for each kernel
+ * thread, logical frames, and a timeline while one runs. All of it is bounded, whatever classes,
+ * code and threads come and go.
  */
 #ifndef TREADLE_HELD_MEMORY_H
 #define TREADLE_HELD_MEMORY_H

@@ -1,6 +1,5 @@
 #include "agent/methods/logical_frames.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,10 +20,15 @@ static uint32_t hash(uint32_t sum, const char *text)
     return sum;
 }
 
+static size_t bytes_of(const char *identifier, const char *parameter)
+{
+    return sizeof(struct logical_frame) + strlen(identifier) + strlen(parameter) + 2;
+}
+
 static struct logical_frame *make(const char *identifier, const char *parameter, int32_t flags)
 {
     size_t first = strlen(identifier) + 1, second = strlen(parameter) + 1;
-    struct logical_frame *frame = malloc(sizeof(*frame) + first + second);
+    struct logical_frame *frame = malloc(bytes_of(identifier, parameter));
 
     if (!frame)
         return NULL;
@@ -56,8 +60,10 @@ static int32_t number_of(struct logical_frames *frames, const char *identifier,
         found = atomic_load_explicit(&frames->frame[index], memory_order_acquire);
         if (!found && may_add) {
             added = added ? added : make(identifier, parameter, flags);
-            if (added && atomic_compare_exchange_strong(&frames->frame[index], &found, added))
+            if (added && atomic_compare_exchange_strong(&frames->frame[index], &found, added)) {
+                atomic_fetch_add(&frames->bytes, bytes_of(identifier, parameter));
                 return index | flags;
+            }
         }
         if (!found)
             return LOGICAL_FRAME_NONE;

@@ -10,7 +10,9 @@
 
 #include "native/ledger/ledger.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define LOGICAL_FRAMES_MAX     6000u
@@ -30,7 +32,14 @@ struct logical_frames {
     struct logical_frame *_Atomic frame[LOGICAL_FRAME_SLOTS]; /* by hash of the texts and flags */
     _Atomic uint32_t count;
     _Atomic uint32_t parameters;
+    _Atomic size_t bytes; /* of all frames in the table */
 };
+
+/* Bytes of memory, the table included. */
+static inline size_t logical_frames__bytes(const struct logical_frames *frames)
+{
+    return sizeof(*frames) + atomic_load_explicit(&frames->bytes, memory_order_relaxed);
+}
 
 /* The frame's number, which is the same for the same texts and flags; for want of room that of the
  * frame that stands for it. An empty parameter is none. LOGICAL_FRAME_NONE: no memory. */

@@ -129,6 +129,12 @@ void kernel_thread_table__destroy(struct kernel_thread_table *table)
     table->has_key = false;
 }
 
+size_t kernel_thread_table__bytes(const struct kernel_thread_table *table)
+{
+    return atomic_load_explicit(&table->made, memory_order_relaxed) *
+           sizeof(struct kernel_thread_entry);
+}
+
 /* Maps counters, which take memory only as they are used and are kept as long as the entry. NULL:
  * none are wanted, or there is no room. */
 static uint8_t *map_counters(uint32_t count)
@@ -154,6 +160,7 @@ static struct kernel_thread_entry *make_entry(struct kernel_thread_table *table)
         free(entry);
         return NULL;
     }
+    atomic_fetch_add_explicit(&table->made, 1, memory_order_relaxed);
     entry->table = table;
     entry->thread.record = ledger__at(setup->ledger, record);
     entry->thread.key_pushes = map_counters(setup->counted_keys);

@@ -14,7 +14,9 @@
 #include "native/thread/kernel_thread.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* At most this many ended threads are kept before entries are reused. */
 #define KERNEL_THREADS_ENDED_MAX 64u
@@ -40,6 +42,7 @@ struct kernel_thread_table {
     struct kernel_thread_entry *entries; /* uthash, by tid */
     unsigned ended;                      /* entries whose thread has begun to end */
     struct kernel_thread *spare; /* of ended kernel threads; their records are kept with them */
+    _Atomic unsigned made;       /* entries, which are never freed */
     bool has_key;
     pthread_key_t at_thread_end;
     struct hook_times times;             /* sums of ended kernel threads; under the lock */
@@ -52,6 +55,9 @@ extern __thread struct kernel_thread *kernel_thread_mine __attribute__((tls_mode
 
 /* There was once no room for the calling thread; its events do not try again. */
 extern __thread bool kernel_thread_refused __attribute__((tls_model("initial-exec")));
+
+/* Bytes of memory of all entries. Any thread. */
+size_t kernel_thread_table__bytes(const struct kernel_thread_table *table);
 
 static inline bool kernel_thread_table__refused_me(void)
 {

@@ -184,6 +184,16 @@ int timeline__end(struct timeline *timeline)
     return 0;
 }
 
+size_t timeline__bytes(const struct timeline *timeline)
+{
+    uint32_t threads = atomic_load(&timeline->calls_used);
+
+    if (!atomic_load(&timeline->header))
+        return 0;
+    threads = threads < TIMELINE_CALL_THREADS ? threads : TIMELINE_CALL_THREADS;
+    return timeline->mapped_bytes + threads * sizeof(*timeline->calls);
+}
+
 bool timeline__is_over(const struct timeline *timeline)
 {
     const struct timeline_header *header = atomic_load(&timeline->header);

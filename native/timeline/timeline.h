@@ -82,6 +82,9 @@ int timeline__begin(struct timeline *timeline, const char *path, const struct ti
  * open can read it. 0 or -errno: -ESRCH: none runs. */
 int timeline__end(struct timeline *timeline);
 
+/* Bytes of memory that a timeline takes while it runs: its file's, and those of open calls. */
+size_t timeline__bytes(const struct timeline *timeline);
+
 /* True if the timeline's time is over. */
 bool timeline__is_over(const struct timeline *timeline);
 

@@ -3,6 +3,7 @@ report's; 100,000 switches a second are recorded or counted, by the kernel's own
 after the other, of a JVM that is killed meanwhile, and of what a killed one has left behind."""
 
 import contextlib
+import json
 import re
 import signal
 import subprocess
@@ -23,6 +24,7 @@ WANTED_NS = 60_000_000  # as long as each of them lasts at least
 CLOCK_NS = 20_000  # by which a slice may stand out: the rate of the counter behind a call's begin
 TOLERANCE, EACH_NS = 0.01, 100_000
 TURNS = 50_000
+EVENTS_BYTES = 32 << 20  # what the agent keeps: an eighth of the tool's default
 READING = 60  # switches beside the turns: of the thread while it reads its own count
 
 
@@ -140,6 +142,10 @@ def from_the_start(test):
     test.ledger.unlink()
 
 
+def held_bytes(program):
+    return json.loads(program.done("status", "--json"))["held_bytes"]
+
+
 def attached(test):
     """One timeline after the other; profiling is on for them only."""
     options = ("--include", "TimelineTruth.*", "--option", f"live-dir={test.live}", "--option", "sample=none")
@@ -147,6 +153,7 @@ def attached(test):
         for more in (options, ()):
             with recording(test, program, *more) as said:
                 rows = measured(program.ask("round"))
+                test.wait_until(lambda: held_bytes(program) > EVENTS_BYTES, "status does not know of the memory")
                 refused = program.treadle("timeline", "--for", "1s")
                 test.check(refused.status == 1 and "is being recorded already" in refused.err, f"{refused}")
             trace = Trace(test.scratch / "trace")
@@ -154,6 +161,7 @@ def attached(test):
             check_runs(test, trace, rows)
             test.check(f"timeline of {program.pid}, " in said[0], said[0])
             test.check("stopped" in program.done("status"), "profiling goes on")
+            test.wait_until(lambda: held_bytes(program) < EVENTS_BYTES, "status still knows of the memory")
         test.check(program.end().status == 0, "the program")
 
 

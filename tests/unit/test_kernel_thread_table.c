@@ -120,6 +120,8 @@ static void check_short_threads(enum ledger_clock_kind kind)
      */
     assert_in_range(records, AT_ONCE, AT_ONCE + KERNEL_THREADS_ENDED_MAX);
     assert_int_equal(generations, SHORT_THREADS);
+    assert_true(kernel_thread_table__bytes(&world->table) >=
+                records * sizeof(struct kernel_thread));
     /* The process: us, all of them, and their last moments in the kernel, however long they are. */
     assert_true(!LAST_DESTRUCTORS_RUN || main_ns + looks_ns <= process_ns);
     check_cpu(world, sum_ns, (struct bounds){ends_ns, looks_ns});

@@ -47,6 +47,11 @@ static void same_texts_have_the_same_number(void **state)
     assert_false(logical_frames__has(frames, -1));
     assert_false(logical_frames__has(frames, INT32_MAX));
     assert_int_equal(logical_frame__number(logical_frame__key(with)), with);
+    /* "sort", "sort" and "x", "sor" and "tx", with their ends and what stands before them */
+    assert_true(logical_frames__bytes(frames) > sizeof(*frames) + 5 + 1 + 5 + 2 + 4 + 3);
+    size_t bytes = logical_frames__bytes(frames);
+    assert_int_equal(logical_frames__number(frames, "sort", "", 0), sort);
+    assert_int_equal(logical_frames__bytes(frames), bytes);
     delete_table(frames);
 }
 

@@ -283,11 +283,16 @@ static void there_is_one_at_a_time_and_another_one_later(void **state)
     assert_int_equal(file.st_mode & 0777, 0600);
     assert_true((uint64_t)file.st_blocks * 512 >= (uint64_t)file.st_size);
     number = atomic_load(&world->timeline.number);
+    assert_int_equal(timeline__bytes(&world->timeline), file.st_size);
+    assert_non_null(timeline__take_calls(&world->timeline));
+    assert_int_equal(timeline__bytes(&world->timeline),
+                     (size_t)file.st_size + sizeof(struct timeline_calls));
     assert_int_equal(begin(world, 1 << 20), -EALREADY);
     open_reader(world);
     write_some(world, 1, 0, 5);
     assert_int_equal(timeline__end(&world->timeline), 0);
     assert_false(world->on);
+    assert_int_equal(timeline__bytes(&world->timeline), 0);
     assert_int_equal(access(world->path, F_OK), -1);
     write_some(world, 1, 5, 9);
     timeline_reader__drain(&world->reader, true, take, world);
