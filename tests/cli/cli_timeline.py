@@ -4,6 +4,7 @@ import json
 import os
 import random
 import struct
+import subprocess
 
 import bench
 from perfetto_trace import Trace
@@ -235,6 +236,78 @@ class Timeline(bench.Bench):
         self.assertIn("cannot be opened", self.treadle("timeline", "none.timeline", status=1))
         self.assertIn("999999", self.treadle("timeline", "999999999", status=1))
         self.assertIn("Is a directory", self.treadle("timeline", self.draw(whole), "-o", ".", status=1))
+
+    def test_outputs_are_looked_at_first(self):
+        """Nothing is recorded for a place that cannot be written to, and no program is started."""
+        os.mkdir(self.path("folder"))
+        usual = "timeline-77.perfetto-trace"
+        os.mkdir(self.path(usual))
+        for arguments, complaint in ((("-o", "none/x"), "none/x: cannot be written: No such file or directory"),
+                                     (("-o", "folder"), "folder: cannot be written: Is a directory"),
+                                     (("--html", "none/x"), "none/x: cannot be written: No such file or directory"),
+                                     (("--html", "folder"), "folder: is no regular file"),
+                                     (("-o", "x", "--html", "folder"), "folder: is no regular file")):
+            for what in ((str(os.getpid()),), ("--", "touch", "ran")):
+                said = self.treadle("timeline", *arguments, *what, status=1)
+                self.assertIn(complaint, said)
+                self.assertEqual(said.count("\n"), 1)
+        name = self.draw(Drawing().octets())
+        self.assertIn(f"{usual}: cannot be written: Is a directory", self.treadle("timeline", name, status=1))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["folder", usual, "tmp", name])
+
+    def test_a_full_disk(self):
+        script = ('mount -t tmpfs -o size=8k none disk || exit 77; "$TREADLE" timeline x.timeline -o disk/x; a=$?; '
+                  '"$TREADLE" timeline x.timeline --html disk/x; echo $a $? $(ls disk)')
+        os.mkdir(self.path("disk"))
+        drawing = Drawing(lane_events=4096)
+        for i in range(2000):
+            drawing.wait(i / 100, i / 100 + 0.005, (i, 10, PLATFORM), SLEEP)
+        self.draw(drawing.octets())
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=self.folder, capture_output=True, check=False,
+                              env=self.environment(TREADLE=bench.TREADLE), text=True)
+        if done.returncode == 77 or "unshare" in done.stderr:
+            self.skipTest("takes root: a small file system")
+        self.assertEqual(done.stdout, "1 1\n", done.stderr)
+        self.assertEqual(done.stderr, "treadle: disk/x: cannot be written: No space left on device\n" * 2)
+
+    def test_standard_output(self):
+        """The trace and nothing else."""
+        drawing = Drawing()
+        drawing.wait(1, 2, (1, 10, PLATFORM), SLEEP)
+        name = self.draw(drawing.octets())
+        self.treadle("timeline", name, "-o", "out")
+        done = self.run_treadle("timeline", name, "-o", "-")
+        with open(self.path("out"), "rb") as file:
+            self.assertEqual(done.stdout, file.read())
+        self.assertIn(b"timeline of 77, 100 ms", done.stderr)
+
+    def test_root_reads_with_the_owner_s_rights(self):
+        if os.geteuid():
+            self.skipTest("takes root: a file of another user")
+        drawing = Drawing()
+        drawing.wait(1, 2, (1, 10, PLATFORM), SLEEP)
+        name = self.draw(drawing.octets())
+        os.chown(self.path(name), 65534, 65534)
+        os.chmod(self.path(name), 0o600)
+        said = self.treadle("timeline", name, "-o", "out", status=1)
+        self.assertIn("out: cannot be written: Permission denied; what a JVM of another user writes is read with that "
+                      "user's rights", said)
+        self.assertFalse(os.path.exists(self.path("out")))
+        self.assertEqual(self.run_treadle("timeline", name, "-o", "-").returncode, 0)
+        os.chmod(self.folder, 0o711)
+        os.mkdir(self.path("theirs"))
+        os.chown(self.path("theirs"), 65534, 65534)
+        self.treadle("timeline", name, "-o", "theirs/out")
+        self.assertEqual(os.stat(self.path("theirs/out")).st_uid, 65534)
+
+    def test_what_is_no_file_of_events(self):
+        """An error at once: nobody writes to the FIFO, and the device has no end."""
+        os.mkfifo(self.path("fifo.timeline"))
+        os.symlink("/dev/zero", self.path("device.timeline"))
+        os.mkdir(self.path("folder.timeline"))
+        for name in ("fifo", "device", "folder"):
+            said = self.treadle("timeline", f"{name}.timeline", "-o", "out", status=1)
+            self.assertEqual(said, f"treadle: {name}.timeline: is not a regular file, expected a timeline\n")
 
     def test_bad_usage(self):
         for arguments in ((), ("1", "2"), ("--for", "0s", "1"), ("--for", "ten", "1"), ("--size", "1", "1"),

@@ -4,16 +4,11 @@
 #include "tools/agent/agent_request.h"
 #include "tools/agent/profiled_program.h"
 #include "tools/command.h"
-#include "tools/export/output_file.h"
 #include "tools/jvm/watched_program.h"
 #include "tools/ledgers/live_ledger.h"
-#include "tools/ledgers/rights.h"
 #include "tools/ledgers/run_process.h"
-#include "tools/page/html_output.h"
-#include "tools/timeline/timeline_html.h"
-#include "tools/timeline/timeline_perfetto.h"
+#include "tools/timeline/timeline_outputs.h"
 #include "tools/timeline/timeline_recorder.h"
-#include "tools/timeline/timeline_text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -52,7 +47,9 @@ static const struct argp_option options[] = {
     {"for", KEY_FOR, "TIME", 0,
      "how long: 1ms to 3600s (default 10s; of a program that is started, until it ends)", 0},
     {"output", 'o', "FILE", 0,
-     "the trace for Perfetto (default timeline-PID.perfetto-trace, unless --html is given)", 0},
+     "the trace for Perfetto, or - for standard output (default timeline-PID.perfetto-trace, "
+     "unless --html is given)",
+     0},
     {"html", KEY_HTML, "FILE", 0, "a page that draws the timeline in a browser, without a network",
      0},
     {"calls", KEY_CALLS, "TIME", 0,
@@ -87,9 +84,7 @@ struct timeline_request {
     uint64_t for_ns; /* 0: not given */
     uint64_t bytes;
     const char *calls;
-    const char *output;
-    const char *html;
-    struct html_page page; /* if html */
+    struct timeline_outputs outputs;
     pid_t pid;
     const char *file;
     char **program;
@@ -183,10 +178,10 @@ static error_t parse_timeline_option(int key, char *argument, struct argp_state 
         request->bytes = read_size(argument, state);
         break;
     case 'o':
-        request->output = argument;
+        request->outputs.trace = argument;
         break;
     case KEY_HTML:
-        request->html = argument;
+        request->outputs.html = argument;
         break;
     case ARGP_KEY_ARG:
         take_argument(request, argument, state);
@@ -195,89 +190,13 @@ static error_t parse_timeline_option(int key, char *argument, struct argp_state 
         if (!request->pid && !request->file && !request->program)
             argp_error(state,
                        "of which JVM? treadle timeline PID, or treadle timeline -- java ...");
-        if (request->html && request->output && strcmp(request->html, request->output) == 0)
-            argp_error(state, "'%s' cannot be both the trace and the page", request->html);
+        if (timeline_outputs__are_one(&request->outputs))
+            argp_error(state, "'%s' cannot be both the trace and the page", request->outputs.html);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
     }
     return 0;
-}
-
-/* ---- what is written ---- */
-
-static int write_trace(const struct timeline_model *model, const char *path)
-{
-    struct output_file file;
-    int error = output_file__open(&file, path);
-
-    if (!error)
-        error = output_file__finish(&file, timeline_perfetto__write(model, file.stream));
-    return error ? rights__refuse_output(path, error) : EXIT_FINE;
-}
-
-struct page_request {
-    const struct timeline_model *model;
-    const struct html_page *page;
-};
-
-static int write_page(const void *what, FILE *out)
-{
-    const struct page_request *request = what;
-
-    return timeline_html__write(request->model, request->page, out);
-}
-
-static int write_html(const struct timeline_model *model, const struct timeline_request *request)
-{
-    const struct page_request wanted = {model, &request->page};
-    int error = html_output__write(request->html, write_page, &wanted);
-
-    return error ? rights__refuse_output(request->html, error) : EXIT_FINE;
-}
-
-/* Before anything is recorded: is there a page, and a place for it? */
-static bool can_write_html(struct timeline_request *request)
-{
-    static const char hint[] = "name another one with --html";
-    const char *missing;
-
-    if (!html_page__get_timeline(&request->page, &missing)) {
-        command__fail("this treadle was built without the page of `treadle timeline --html`: %s",
-                      missing);
-        return false;
-    }
-    return html_output__check(request->html, request->file ? request->file : "", hint);
-}
-
-static int write_all(struct timeline_recorder *recorder, const struct timeline_request *request,
-                     FILE *out)
-{
-    struct ledger_reader *ledger = timeline_recorder__ledger(recorder);
-    struct timeline_model model;
-    char usual[64];
-    const char *path = request->output;
-    int status = EXIT_FINE;
-
-    timeline_model__make(&model, &recorder->store, ledger);
-    if (ledger)
-        ledger_reader__close(ledger);
-    snprintf(usual, sizeof(usual), "timeline-%d.perfetto-trace", (int)recorder->store.pid);
-    if (!path && !request->html)
-        path = usual;
-    if (path)
-        status = write_trace(&model, path);
-    if (!status && request->html)
-        status = write_html(&model, request);
-    if (!status) {
-        timeline_text__write(&model, out);
-        if (path)
-            fprintf(out, "%s\n", path);
-        if (request->html)
-            fprintf(out, "%s\n", request->html);
-    }
-    timeline_model__release(&model);
-    return status;
 }
 
 /* ---- of a JVM that runs ---- */
@@ -438,7 +357,7 @@ static int of_process(const struct timeline_request *request)
         timeline_recorder__run(&recorder, for_ns, &stops);
         end_events(&recorder, was_on);
         timeline_recorder__finish(&recorder, for_ns);
-        status = write_all(&recorder, request, stdout);
+        status = timeline_outputs__write(&request->outputs, &recorder, stdout);
     }
     timeline_recorder__release(&recorder);
     return status;
@@ -452,7 +371,8 @@ static int of_file(const struct timeline_request *request)
     char message[512];
     int error =
         timeline_recorder__read(&recorder, request->file, request->bytes, message, sizeof(message));
-    int status = error ? command__fail("%s", message) : write_all(&recorder, request, stdout);
+    int status = error ? command__fail("%s", message)
+                       : timeline_outputs__write(&request->outputs, &recorder, stdout);
 
     timeline_recorder__release(&recorder);
     return status;
@@ -521,7 +441,7 @@ static void *record(void *context)
     if (wait_for_events(started, &recorder)) {
         timeline_recorder__run(&recorder, request->for_ns, NULL);
         timeline_recorder__finish(&recorder, request->for_ns);
-        started->status = write_all(&recorder, request, stderr);
+        started->status = timeline_outputs__write(&request->outputs, &recorder, stderr);
         started->recorded = true;
     }
     timeline_recorder__release(&recorder);
@@ -588,7 +508,7 @@ int cmd_timeline(int argc, char **argv)
 
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
-    if (request.html && !can_write_html(&request))
+    if (!timeline_outputs__check(&request.outputs, request.pid, request.file))
         status = EXIT_BAD_INPUT;
     else if (request.file)
         status = of_file(&request);

@@ -73,6 +73,21 @@ int output_file__open(struct output_file *file, const char *path)
     return error;
 }
 
+int output_file__check(const char *path)
+{
+    struct output_file file;
+    struct stat there;
+    int error;
+
+    if (!path || strcmp(path, "-") == 0 ||
+        (stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)))
+        return 0;
+    error = output_file__open(&file, path);
+    if (!error)
+        (void)output_file__finish(&file, -ECANCELED);
+    return error;
+}
+
 bool output_file__is_regular(const struct output_file *file)
 {
     return file->target != NULL;

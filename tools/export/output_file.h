@@ -16,6 +16,10 @@ struct output_file {
 /* Standard output if `path` is "-" or NULL. 0 or -errno. */
 int output_file__open(struct output_file *file, const char *path);
 
+/* Whether it could be opened now; nothing is changed, and what is no regular file is not opened. 0
+ * or -errno. */
+int output_file__check(const char *path);
+
 /* True if the file can be written at any position and can be replaced. */
 bool output_file__is_regular(const struct output_file *file);
 
