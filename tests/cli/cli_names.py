@@ -4,6 +4,8 @@ import unicodedata
 import bench
 
 HARMLESS_CONTROLS = "\n"
+NAMED_VIEWS = ("threads", "waits", "locks", "blockers", "hazards", "latency", "spawn", "tree", "flat", "callers",
+               "activity")
 
 
 class Names(bench.Bench):
@@ -69,6 +71,23 @@ class Names(bench.Bench):
                           if row["class"]}, texts)
         exported = self.treadle("export", "formulas.ledger", "-f", "csv", "-o", "-")
         self.assertNotRegex(exported, r'(?m)(^|,)"?[=+@-]')
+
+    def test_every_view(self):
+        """One name in all places; each view shows it, and no view as it is."""
+        self.make("named_controls", "controls.ledger")
+        ledgers = [self.make("named_formula", f"formula{i}.ledger", i) for i in range(4)]
+        for view in NAMED_VIEWS:
+            for form in ((), ("--csv",)):
+                text = self.treadle("report", "controls.ledger", "-v", view, *form)
+                self.assert_harmless(text, 1000)
+                self.assertIn(r"red \x1b[31malert\nline\u202e\x7f"[:20], text, view)
+            for ledger in ledgers:
+                text = self.treadle("report", ledger, "-v", view, "--csv")
+                self.assertRegex(text, r"""(?m)(^|,)"'[=+@-]""", view)
+                self.assertNotRegex(text, r'(?m)(^|,)"?[=+@-]', view)
+        for view in ("text", "latency"):
+            more = () if view == "text" else ("-v", view)
+            self.assert_harmless(self.treadle("diff", *more, "controls.ledger", "controls.ledger"), 1000)
 
     def test_ascii_where_the_locale_is(self):
         text = self.treadle("report", "hostile.ledger", env={"LC_ALL": "C"})

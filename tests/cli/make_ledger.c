@@ -9,6 +9,7 @@
 #include "tests/cli/large_ledger.h"
 #include "tests/cli/latency_drawing.h"
 #include "tests/cli/locks_drawing.h"
+#include "tests/cli/named_drawing.h"
 #include "tests/cli/own_image.h"
 #include "tests/cli/plain_drawing.h"
 #include "tests/cli/quiet_drawing.h"
@@ -567,6 +568,11 @@ int main(int argc, char **argv)
         draw_hostile(&drawing);
     } else if (strcmp(argv[1], "semicolons") == 0) {
         draw_semicolons(&drawing);
+    } else if (strcmp(argv[1], "named_formula") == 0) {
+        static const char *const formulas[] = {"=1+1", "+1", "-1", "@SUM(A1)"};
+        named__draw(&drawing, formulas[number % 4]);
+    } else if (strcmp(argv[1], "named_controls") == 0) {
+        named__draw(&drawing, "red \033[31malert\nline\u202e\x7f");
     } else if (strcmp(argv[1], "formulas") == 0) {
         draw_formulas(&drawing);
     } else if (strcmp(argv[1], "overflow") == 0) {

@@ -166,8 +166,12 @@ def attached(test):
 
 
 def switches(test):
-    agent = test.agent_option(events="instrument", sample="none", waits="on", include="no.such.Method", overhead=None)
+    """After a timeline that nobody ended, as when the tool was killed: the JVM does, after its time."""
+    agent = test.agent_option(events="instrument", sample="none", waits="on", include="no.such.Method", overhead=None,
+                              timeline="64M", timeline_for="500ms")
     with running(test, "TimelineTruth", agent=agent) as program:
+        test.wait_until(lambda: not timelines(test), "a timeline that nobody ends does not end")
+        test.wait_until(lambda: held_bytes(program) < EVENTS_BYTES, "its memory stays")
         with recording(test, program) as said:
             rows = [row.split() for row in program.ask(f"turns {TURNS}").split("; ")]
         program.process.kill()
