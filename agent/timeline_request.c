@@ -6,6 +6,7 @@
 #include "native/proc/process_stat.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,6 +75,11 @@ int timeline_request__begin(struct agent *agent, const struct agent_options *req
         error = timeline__begin(&agent->timeline, path, &wish);
     if (error == -EALREADY)
         log__line(LOG_ERROR, "a timeline of this JVM is being recorded already");
+    else if (error == -ENOSPC)
+        log__line(LOG_ERROR,
+                  "timeline=: no room for %s: %" PRIu64 " bytes of events, and a sixteenth of the "
+                  "file system stays free; ask for less",
+                  path, wish.bytes);
     else if (error)
         log__line(LOG_ERROR, "timeline=: cannot make %s: %s", path, strerror(-error));
     else

@@ -30,6 +30,10 @@ def full(test):
         line = run(test, plain, "file on a full file system", file=tiny / "x.ledger")
         test.check(line or test.ledger.exists(), "a full file system: nothing says so")
         test.check(not list(tiny.iterdir()), f"half a snapshot stays: {list(tiny.iterdir())}")
+        subprocess.run(["mount", "-o", "remount,size=4m", tiny], check=True)
+        line = run(test, plain, "no room for a timeline", live_dir=tiny, log="error", max_mem="2M", timeline="4M")
+        test.check("timeline=: no room for" in line, f"no room for a timeline: {line}")
+        test.check(not list(tiny.iterdir()), f"a timeline stays behind: {list(tiny.iterdir())}")
     finally:
         subprocess.run(["umount", tiny], check=True)
 
