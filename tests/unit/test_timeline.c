@@ -73,7 +73,8 @@ static void take(void *context, const struct timeline_event *event)
 
     world->seen++;
     expected.sequence = event->sequence;
-    if (writer >= WRITERS || memcmp(&expected, event, sizeof(expected)) != 0) {
+    if (writer >= WRITERS ||
+        memcmp((const char *)&expected, (const char *)event, sizeof(expected)) != 0) {
         world->torn++;
         return;
     }
