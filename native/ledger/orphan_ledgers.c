@@ -114,6 +114,17 @@ static bool remove_at(int folder, const char *name)
     return removed;
 }
 
+bool orphan_ledger__is(const char *path)
+{
+    uint64_t changed_ns;
+    int fd = open_at(AT_FDCWD, path);
+    bool is = fd >= 0 && is_orphan(AT_FDCWD, path, fd, &changed_ns);
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 bool orphan_ledger__remove(const char *path)
 {
     return remove_at(AT_FDCWD, path);

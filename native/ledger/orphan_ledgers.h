@@ -20,6 +20,9 @@
  * open. */
 void orphan_ledger__lock(int fd);
 
+/* True if the file at `path` is an orphan of this process's user. Not for hooks. */
+bool orphan_ledger__is(const char *path);
+
 /* Removes the file at `path` if it is an orphan of this process's user. False: nothing was
  * removed. Not for hooks. */
 bool orphan_ledger__remove(const char *path);

@@ -1,6 +1,7 @@
 """Ledgers of processes that run, and of those that were killed; and the list of them all."""
 import os
 import resource
+import shutil
 import struct
 import subprocess
 
@@ -141,6 +142,14 @@ class Live(bench.Bench):
         for name in names:
             with open(self.path(name), "wb") as file:
                 file.write((b"" if name == junk else b"TRDTIME\0") + bytes(9000))
+        alone_in_a_live_folder = os.path.join(self.live, alone)
+        shutil.copy(self.path(alone), alone_in_a_live_folder)
+        entry = self.entries()[alone_in_a_live_folder]
+        self.assertEqual((entry["state"], entry["pid"], entry["threads"], entry["uid"]),
+                         ("timeline", 9, 0, os.geteuid()))
+        self.assertGreaterEqual(entry["bytes"], 9008)
+        self.assertRegex(self.treadle("list"), rf"(?m)^ +9 +timeline +\S+ KiB +{alone_in_a_live_folder}$")
+        self.assertNotIn(os.path.join(self.folder, of_live), self.entries())
         done = self.run_treadle("list", "--remove", *names)
         self.assertEqual((done.returncode, done.stdout.decode()), (1, f"{alone}\n"))
         self.assertEqual([os.path.exists(self.path(name)) for name in names], [False, True, True])

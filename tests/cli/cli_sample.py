@@ -202,6 +202,7 @@ int main(void) { work(); return 0; }
         for identifier in ("compute", "lock", "input", "sleep"):
             self.assertEqual(below(dead["activity"], identifier)["samples"], 1, dead)
         left = str(segments(program.pid)[0])
+        self.assertIn((left, "stacks"), [(entry["path"], entry["state"]) for entry in self.json("list")["ledgers"]])
         self.assertEqual(self.treadle("list", "--remove", left), f"{left}\n")
         self.assertEqual(segments(program.pid), [])
 
@@ -213,6 +214,7 @@ int main(void) { work(); return 0; }
         program = self.start(self.compile("states.c", "-O2", "-D_GNU_SOURCE"))
         self.sampled(program.pid, "--for", "200ms", "--every", "10ms")
         self.assertFalse(self.is_watched(program.pid))
+        self.assertNotIn(str(segments(program.pid)[0]), [entry["path"] for entry in self.json("list")["ledgers"]])
         self.assertEqual(self.run_treadle("list", "--remove", str(segments(program.pid)[0])).returncode, 1)
         self.assertEqual(len(segments(program.pid)), 1)
 

@@ -92,9 +92,12 @@ struct entry {
     struct text error; /* what is wrong with it if it is unreadable */
 };
 
+#define LISTS 3u
+
 struct listing {
     struct found_ledgers live;
     struct found_ledgers snapshots;
+    struct found_ledgers left; /* files of other kinds whose processes are gone */
     struct text_store texts;
     bool allows_partial;
     bool is_partial;    /* one of them, and nobody allowed it */
@@ -123,6 +126,10 @@ static struct entry look_at(const struct found_ledger *found, struct listing *li
     char message[512];
     struct ledger_summary summary;
 
+    if (found->left) {
+        entry.state = found->left;
+        return entry;
+    }
     if (!found->is_given && found_ledger__is_foreign(found)) {
         name_owner(&entry, texts);
         return entry;
@@ -158,7 +165,8 @@ static void add_line(struct text_table *table, const struct entry *entry,
                      const struct screen *screen)
 {
     size_t line = text_table__add_row(table);
-    bool readable = strcmp(entry->state, "unreadable") != 0 && strcmp(entry->state, "foreign") != 0;
+    bool readable = !entry->found->left && strcmp(entry->state, "unreadable") != 0 &&
+                    strcmp(entry->state, "foreign") != 0;
     char pid[16] = "";
     char threads[16] = "";
     struct text path = {entry->found->path, strlen(entry->found->path)};
@@ -212,11 +220,11 @@ static void write_entry(const struct entry *entry)
 
 static int list_json(struct listing *listing)
 {
-    const struct found_ledgers *lists[] = {&listing->live, &listing->snapshots};
+    const struct found_ledgers *lists[] = {&listing->live, &listing->left, &listing->snapshots};
     const char *before = "\n";
 
     fputs("{\"ledgers\":[", stdout);
-    for (size_t list = 0; list < 2; list++)
+    for (size_t list = 0; list < LISTS; list++)
         for (size_t i = 0; i < lists[list]->count; i++) {
             struct entry entry = look_at(&lists[list]->items[i], listing);
 
@@ -230,11 +238,11 @@ static int list_json(struct listing *listing)
 
 static int list_text(struct listing *listing)
 {
-    const struct found_ledgers *lists[] = {&listing->live, &listing->snapshots};
+    const struct found_ledgers *lists[] = {&listing->live, &listing->left, &listing->snapshots};
     struct screen screen = screen__stdout();
     struct text_table *table = text_table__new(columns, sizeof(columns) / sizeof(columns[0]));
 
-    for (size_t list = 0; list < 2; list++)
+    for (size_t list = 0; list < LISTS; list++)
         for (size_t i = 0; i < lists[list]->count; i++) {
             struct entry entry = look_at(&lists[list]->items[i], listing);
 
@@ -243,7 +251,7 @@ static int list_text(struct listing *listing)
                 command__note("%s: %s", entry.found->path, entry.error.bytes);
         }
     int error = 0;
-    if (listing->live.count + listing->snapshots.count == 0)
+    if (listing->live.count + listing->left.count + listing->snapshots.count == 0)
         puts("no ledgers in /dev/shm, $XDG_RUNTIME_DIR, $TMPDIR, /tmp or the working folder");
     else
         error = text_table__print(table, &screen);
@@ -276,21 +284,40 @@ static int remove_orphans(const struct found_ledgers *found)
     return status;
 }
 
-/* Of ledgers, then what else processes leave behind: timelines whose ledgers are gone, stacks. */
-static int remove_all(const struct found_ledgers *ledgers)
+static void add_left(struct found_ledgers *left, const char *path, pid_t pid, const char *what)
+{
+    struct found_ledger *added;
+
+    if (!found_ledgers__add(left, path))
+        return;
+    added = &left->items[left->count - 1];
+    added->is_given = false;
+    added->pid = pid;
+    added->left = what;
+}
+
+/* What else processes leave behind: timelines whose ledgers are gone, and logical stacks. */
+static void find_left(struct found_ledgers *left)
 {
     struct found_ledgers timelines = {0};
     struct segment_files segments = {0};
-    int status = remove_orphans(ledgers);
 
     live_folders__find_timelines(&timelines);
-    (void)remove_orphans(&timelines);
+    for (size_t i = 0; i < timelines.count; i++)
+        if (orphan_ledger__is(timelines.items[i].path))
+            add_left(left, timelines.items[i].path, timelines.items[i].pid, "timeline");
     found_ledgers__release(&timelines);
     segment_files__find(&segments, 0, false);
     for (size_t i = 0; i < segments.count; i++)
-        (void)is_removed(segments.paths[i]);
+        if (segment_files__is_left(segments.paths[i]))
+            add_left(left, segments.paths[i], 0, "stacks");
     segment_files__release(&segments);
-    return status;
+}
+
+static void find_all(struct listing *listing)
+{
+    live_folders__find(&listing->live, 0);
+    find_left(&listing->left);
 }
 
 int cmd_list(int argc, char **argv)
@@ -308,17 +335,19 @@ int cmd_list(int argc, char **argv)
     listing.allows_partial = request.partial;
     listing.snapshots = request.given;
     if (!request.given.count && !request.is_wrong)
-        live_folders__find(&listing.live, 0);
+        find_all(&listing);
     if (!request.given.count && !request.is_wrong && !request.remove) {
         live_folders__find_snapshots(&listing.snapshots);
         live_folders__find_snapshots_beside(&listing.snapshots, &listing.live);
     }
     int status = EXIT_BAD_INPUT;
     if (request.remove && !request.is_wrong)
-        status = request.given.count ? remove_orphans(&request.given) : remove_all(&listing.live);
+        status = remove_orphans(request.given.count ? &request.given : &listing.live) |
+                 remove_orphans(&listing.left);
     else if (!request.is_wrong)
         status = request.json ? list_json(&listing) : list_text(&listing);
     found_ledgers__release(&listing.live);
+    found_ledgers__release(&listing.left);
     found_ledgers__release(&listing.snapshots);
     text_store__release(&listing.texts);
     bool is_bad = listing.is_partial || listing.is_unreadable;

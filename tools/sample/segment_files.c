@@ -143,8 +143,7 @@ bool segment_files__newest_start(pid_t pid, uint64_t *start_ticks)
     return any;
 }
 
-/* False also if the process that wrote the segment runs, or it is none of this user. */
-static bool is_left(const char *path)
+bool segment_files__is_left(const char *path)
 {
     char why[200];
     struct segment_reader *segment = segment_reader__open(path, why, sizeof(why));
@@ -159,7 +158,7 @@ static bool is_left(const char *path)
 
 bool segment_files__remove(const char *path)
 {
-    return is_left(path) && unlink(path) == 0;
+    return segment_files__is_left(path) && unlink(path) == 0;
 }
 
 unsigned segment_files__tidy(void)
@@ -169,7 +168,7 @@ unsigned segment_files__tidy(void)
 
     segment_files__find(&found, 0, false);
     for (size_t i = found.count; i-- > 0;)
-        if (is_left(found.paths[i]) &&
+        if (segment_files__is_left(found.paths[i]) &&
             (++gone > KEPT || changed_s(found.paths[i]) + KEPT_S < time(NULL)))
             removed += unlink(found.paths[i]) == 0;
     segment_files__release(&found);

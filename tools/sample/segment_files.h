@@ -22,8 +22,10 @@ void segment_files__release(struct segment_files *found);
 /* When the last process of that pid started that left a segment of this user; false: none did. */
 bool segment_files__newest_start(pid_t pid, uint64_t *start_ticks);
 
-/* Removes the segment at `path` if it is of this user and its process is gone. False: nothing was
- * removed. */
+/* True of a segment of this user whose process is gone. */
+bool segment_files__is_left(const char *path);
+
+/* Removes the file at `path` if it is such a segment. False: nothing was removed. */
 bool segment_files__remove(const char *path);
 
 /* Removes segments of this user whose processes are gone, but for the ten newest of the last week.
