@@ -137,10 +137,11 @@ int main(void) { work(); return 0; }
     def test_states_are_the_kernels(self):
         program = self.start(self.compile("states.c", "-O2", "-D_GNU_SOURCE"))
         view = self.activity(self.sampled(program.pid, "--every", "5ms", "--for", "3s"))
-        for identifier, parts in (("compute", ("cpu_ns", "runnable_ns")), ("lock", ("lock_ns",)),
-                                  ("input", ("io_ns",)), ("sleep", ("sleep_ns",))):
+        for identifier, part in (("compute", "cpu_ns"), ("lock", "lock_ns"), ("input", "io_ns"), ("sleep", "sleep_ns")):
             cum = below(view["activity"], identifier)["cum"]
-            self.assertGreater(sum(cum[part] for part in parts), 0.8 * cum["wall_ns"], (identifier, cum))
+            # On a busy machine any of them may have no processor for a while.
+            self.assertGreater(cum[part] + cum["runnable_ns"], 0.8 * cum["wall_ns"], (identifier, cum))
+            self.assertGreater(cum[part], 0, (identifier, cum))
             self.assertEqual(cum["wall_ns"], sum(ns for key, ns in cum.items()
                                                  if key.endswith("_ns") and key != "wall_ns"))
         self.assertEqual({len(thread["tids"]) for thread in view["threads"]}, {1})
