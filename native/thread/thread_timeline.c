@@ -140,10 +140,7 @@ void thread_timeline__left(struct kernel_thread *kernel_thread, uint64_t token, 
         found = *call;
         call->entered_ns = 0;
     } else if (!call) {
-        struct timeline_header *header = atomic_load(&timeline->header);
-
-        if (header)
-            __atomic_fetch_add(&header->unseen_calls, 1, __ATOMIC_RELAXED);
+        timeline__count_unseen(timeline, place);
     }
     timeline__exit(timeline, place);
     if (found.entered_ns && found.method && now_ns - found.entered_ns >= timeline->calls_above_ns &&

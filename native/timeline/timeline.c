@@ -272,3 +272,13 @@ struct timeline_calls *timeline__take_calls(struct timeline *timeline)
     taken = atomic_fetch_add(&timeline->calls_used, 1);
     return taken < TIMELINE_CALL_THREADS ? &timeline->calls[taken] : NULL;
 }
+
+/* By lane, so that many threads do not wait for one counter. */
+void timeline__count_unseen(struct timeline *timeline, uint32_t place)
+{
+    struct timeline_header *header = atomic_load(&timeline->header);
+
+    if (header)
+        __atomic_fetch_add(&header->lane[place & (timeline->lanes - 1)].unseen_calls, 1,
+                           __ATOMIC_RELAXED);
+}

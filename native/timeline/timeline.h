@@ -107,6 +107,9 @@ void timeline__exit(struct timeline *timeline, uint32_t place);
 /* Within the bracket: room for the open calls of one more thread; NULL: there is none left. */
 struct timeline_calls *timeline__take_calls(struct timeline *timeline);
 
+/* Within the bracket: counts a return in a thread that has no such room. */
+void timeline__count_unseen(struct timeline *timeline, uint32_t place);
+
 uint64_t timeline__now_ns(void);
 
 #endif

@@ -66,7 +66,9 @@ struct timeline_event {
 struct timeline_lane {
     uint64_t head;    /* atomic: events begun */
     uint64_t refused; /* atomic: events for which the slot was not free: their numbers stay empty */
-    uint64_t reserved[6];
+    uint64_t unseen_calls; /* atomic: returns in threads for which there was no room to note when
+                              calls begin */
+    uint64_t reserved[5];
 };
 
 struct timeline_header {
@@ -83,8 +85,7 @@ struct timeline_header {
     uint64_t ended_ns;        /* atomic: 0 while events are written */
     uint64_t until_ns;        /* when it ends by itself */
     uint64_t calls_above_ns;  /* calls as long as this or longer are events */
-    uint64_t unseen_calls;    /* atomic: returns in threads for which there was no room to note when
-                                 calls begin */
+    uint64_t reserved_calls;
     uint8_t has_waits;
     uint8_t has_calls;
     uint8_t reserved_bytes[6];

@@ -242,3 +242,12 @@ void timeline_reader__drain(struct timeline_reader *reader, bool last, timeline_
     for (uint32_t lane = 0; lane < lanes; lane++)
         drain_lane(reader, lane, last, take, context);
 }
+
+uint64_t timeline_reader__unseen_calls(const struct timeline_reader *reader)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t lane = 0; lane < reader->header.lanes; lane++)
+        sum += reader->header.lane[lane].unseen_calls;
+    return sum;
+}

@@ -45,4 +45,7 @@ void timeline_reader__end(struct timeline_reader *reader);
 void timeline_reader__drain(struct timeline_reader *reader, bool last, timeline_taker *take,
                             void *context);
 
+/* Returns that were not timed, when the file was read last. */
+uint64_t timeline_reader__unseen_calls(const struct timeline_reader *reader);
+
 #endif

@@ -42,6 +42,7 @@ class Drawing:
     def __init__(self, lanes=1, lane_events=256):
         self.lanes, self.lane_events = lanes, lane_events
         self.events = [[] for _ in range(lanes)]
+        self.unseen = 0  # returns that were not timed, in each lane
 
     def add(self, kind, at, thread, reason=0, payload=b"", lane=0):
         java_id, tid, thread_kind = thread
@@ -76,7 +77,7 @@ class Drawing:
             ring = [b"\0" * 64] * self.lane_events
             for number, event in enumerate(events):
                 ring[number % self.lane_events] = struct.pack("<Q", 2 * (number + 1)) + event
-            lanes += struct.pack("<QQ", len(events), 0).ljust(64, b"\0")
+            lanes += struct.pack("<QQQ", len(events), 0, self.unseen).ljust(64, b"\0")
             slots += b"".join(ring)
         return (header.ljust(LANES_AT, b"\0") + lanes.ljust(EVENTS_AT - LANES_AT, b"\0")) + slots
 
@@ -165,6 +166,12 @@ class Timeline(bench.Bench):
         self.assertIn("24 events of the agent", said)
         self.assertIn("1 waits or runs are left out", said)
         self.assertEqual(self.told(trace.by_thread()["main"]), [(0, "sleep", "wait", i, i + 0.5) for i in range(12, 19)])
+
+    def test_returns_that_were_not_timed(self):
+        drawing = Drawing(lanes=4)
+        self.assertNotIn("were not timed", self.timeline(drawing)[1])
+        drawing.unseen = 3
+        self.assertIn("  12 returns in threads beyond the first 1024 were not timed\n", self.timeline(drawing)[1])
 
     def test_memory_is_bounded(self):
         drawing = Drawing(lane_events=65536)

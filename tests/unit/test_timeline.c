@@ -348,6 +348,29 @@ static void it_ends_while_others_write(void **state)
     }
 }
 
+/* Threads beyond those that there is room for are refused, and their returns are counted. */
+static void calls_without_room_are_counted(void **state)
+{
+    struct world *world = *state;
+    uint64_t unseen = 0;
+    uint32_t place;
+
+    assert_int_equal(begin(world, 1 << 20), 0);
+    open_reader(world);
+    for (unsigned i = 0; i < TIMELINE_CALL_THREADS + 7; i++) {
+        assert_true(timeline__enter(&world->timeline, &place));
+        if (!timeline__take_calls(&world->timeline)) {
+            /* On whatever processor. */
+            timeline__count_unseen(&world->timeline, i % TIMELINE_LANES_MAX);
+            unseen++;
+        }
+        timeline__exit(&world->timeline, place);
+    }
+    assert_int_equal(unseen, 7);
+    timeline_reader__drain(&world->reader, true, take, world);
+    assert_int_equal(timeline_reader__unseen_calls(&world->reader), 7);
+}
+
 /* What is left of a file system after it is others', too: of the ledger, above all. */
 static void a_part_of_the_file_system_stays_free(void **state)
 {
@@ -381,6 +404,7 @@ int main(void)
         WITH_WORLD(there_is_one_at_a_time_and_another_one_later),
         WITH_WORLD(a_file_of_somebody_else_is_not_taken),
         WITH_WORLD(it_ends_while_others_write),
+        WITH_WORLD(calls_without_room_are_counted),
         WITH_WORLD(a_part_of_the_file_system_stays_free),
     };
 

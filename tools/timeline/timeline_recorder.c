@@ -287,7 +287,7 @@ static void settle(struct timeline_recorder *recorder, uint64_t last_ns)
     if (store->ended_ns < store->began_ns)
         store->ended_ns = store->began_ns;
     store->lost_events = recorder->reader.lost + recorder->reader.senseless;
-    store->unseen_calls = header->unseen_calls;
+    store->unseen_calls = timeline_reader__unseen_calls(&recorder->reader);
     store->unheard_waits = unheard_waits(recorder) - recorder->unheard_before;
 }
 
