@@ -41,6 +41,7 @@ static bool goes_on(const uint8_t *instruction)
 static int find_instructions(struct code_layout *layout, struct class_reader *reader)
 {
     const struct method_code *method = layout->method;
+    uint8_t last_opcode = OP_NOP;
     uint32_t last = 0;
 
     for (uint32_t pc = 0, length; pc < method->length; pc += length) {
@@ -54,6 +55,11 @@ static int find_instructions(struct code_layout *layout, struct class_reader *re
         layout->flags[pc] = CODE_INSTRUCTION;
         if (kind == BYTECODE_RETURN)
             layout->flags[pc] |= CODE_RETURN;
+        if (last_opcode == OP_MONITORENTER)
+            layout->flags[pc] |= CODE_ACQUIRED;
+        else if (last_opcode == OP_MONITOREXIT)
+            layout->flags[pc] |= CODE_RELEASED;
+        last_opcode = opcode_at(layout, pc);
         last = pc;
     }
     /* The JVM refuses that; with a handler behind it, it might not. */
@@ -131,7 +137,7 @@ static int mark_caught(struct code_layout *layout)
     for (uint32_t pc = 0; pc < method->length; pc++) {
         depth += step[pc];
         if (depth > 0)
-            layout->flags[pc] &= (uint8_t)~CODE_CAUGHT;
+            layout->flags[pc] &= (uint16_t)~CODE_CAUGHT;
     }
     free(step);
     return 0;
@@ -201,13 +207,28 @@ static uint32_t place_trampolines(struct code_layout *layout, uint32_t pc, uint3
     return position;
 }
 
+/* The hook behind the instruction before pc; or NULL. */
+static const struct code_hook *hook_behind(const struct code_layout *layout, uint32_t pc)
+{
+    if (layout->flags[pc] & CODE_ACQUIRED)
+        return &layout->hooks->acquired;
+    return layout->flags[pc] & CODE_RELEASED ? &layout->hooks->released : NULL;
+}
+
+static uint32_t bytes_behind(const struct code_layout *layout, uint32_t pc)
+{
+    const struct code_hook *hook = hook_behind(layout, pc);
+
+    return hook ? hook->length : 0;
+}
+
 static void measure(struct code_layout *layout)
 {
     uint32_t position = layout->hooks->enter.length;
     uint32_t length = layout->method->length;
 
     for (uint32_t pc = 0; pc < length; pc = code_layout__next(layout, pc)) {
-        position = place_trampolines(layout, pc, position);
+        position = place_trampolines(layout, pc, position) + bytes_behind(layout, pc);
         layout->label[pc] = position;
         if (layout->flags[pc] & CODE_CAUGHT)
             position += layout->hooks->caught.length;
@@ -394,6 +415,20 @@ uint32_t code_layout__range_end(const struct code_layout *layout, uint32_t pc)
     return layout->label[pc];
 }
 
+uint32_t code_layout__exception_start(const struct code_layout *layout, uint32_t pc)
+{
+    uint32_t start = layout->label[pc];
+
+    return layout->flags[pc] & CODE_ACQUIRED ? start - layout->hooks->acquired.length : start;
+}
+
+uint32_t code_layout__exception_end(const struct code_layout *layout, uint32_t pc)
+{
+    uint32_t end = code_layout__range_end(layout, pc);
+
+    return layout->flags[pc] & CODE_RELEASED ? end - layout->hooks->released.length : end;
+}
+
 uint32_t code_layout__instruction(const struct code_layout *layout, uint32_t pc)
 {
     return layout->position[round_down(layout, pc)];
@@ -464,12 +499,16 @@ void code_layout__write(const struct code_layout *layout, struct class_writer *w
 {
     const struct method_code *method = layout->method;
     const struct code_hooks *hooks = layout->hooks;
+    const struct code_hook *behind;
     uint32_t next;
 
     class_writer__copy(writer, hooks->enter.bytes, hooks->enter.length);
     for (uint32_t pc = 0; pc < method->length; pc = next) {
         next = code_layout__next(layout, pc);
         write_trampolines(layout, pc, writer);
+        behind = hook_behind(layout, pc);
+        if (behind)
+            class_writer__copy(writer, behind->bytes, behind->length);
         if (layout->flags[pc] & CODE_CAUGHT)
             class_writer__copy(writer, hooks->caught.bytes, hooks->caught.length);
         if (layout->flags[pc] & CODE_RETURN)
