@@ -173,14 +173,15 @@ static enum method_outcome make_hooks(struct rewriting *rewriting)
         put_u2(&hooks->enter, id_index);
     put_call(&hooks->enter, rewriter->enter);
     put_token(&hooks->enter, OP_LSTORE, OP_LSTORE_0, token);
+    put_token(&hooks->caught, OP_LLOAD, OP_LLOAD_0, token);
+    if (rewriting->method->has_own_monitor &&
+        !put_own_monitor(rewriting, &hooks->leave, "releasing"))
+        return METHOD_POOL_FULL;
     put_token(&hooks->leave, OP_LLOAD, OP_LLOAD_0, token);
-    hooks->caught = hooks->leave;
     put_call(&hooks->leave, rewriter->leave);
     put_call(&hooks->caught, rewriter->caught);
     if ((rewriting->method->last && !put_last(rewriting)) ||
-        (rewriting->method->has_monitors && !put_monitors(rewriting)) ||
-        (rewriting->method->has_own_monitor &&
-         !put_own_monitor(rewriting, &hooks->leave, "releasing")))
+        (rewriting->method->has_monitors && !put_monitors(rewriting)))
         return METHOD_POOL_FULL;
     return METHOD_HOOKED;
 }
@@ -295,8 +296,8 @@ static void write_exceptions(const struct rewriting *rewriting)
         struct exception_range range = method_code__exception(code, i);
 
         write_exception(rewriting->writer, code_layout__exception_start(layout, range.start),
-                        code_layout__exception_end(layout, range.end),
-                        layout->label[range.handler], range.catch_type);
+                        code_layout__exception_end(layout, range.end), layout->label[range.handler],
+                        range.catch_type);
     }
     for (int i = 0; i < HANDLERS; i++) {
         struct covered_piece piece = {.handler = (enum stack_map_handler)i};

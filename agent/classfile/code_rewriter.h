@@ -12,7 +12,7 @@
  *
  * Where the holds of monitors are measured, `acquired` is called behind each monitorenter, and
  * `released` behind each monitorexit. A synchronized method begins with `acquired` and calls
- * `releasing` last, wherever it is left.
+ * `releasing` before each `leave`.
  *
  * The last line handles everything thrown from behind the enter hook on, hooks and returns
  * included, so leaving twice must be harmless. Its exception ranges are the last in the table: they
@@ -74,7 +74,7 @@ struct hooked_method {
     bool is_constructor; /* `this` is not initialised at first */
     bool is_uncovered;   /* no catch-all: exceptions leave without a hook */
     uint32_t id;
-    bool has_monitors;    /* the holds of its monitors are measured; and of its own one */
+    bool has_monitors; /* the holds of its monitors are measured; and of its own one */
     bool has_own_monitor;
     const char *first; /* a method of the hooks' class that is called with `this` first; or NULL */
     const char *last;  /* a method of the hooks' class that is called wherever this one is left; or

@@ -113,6 +113,8 @@ int class_hooks__begin(struct class_hooks *hooks, JNIEnv *jni,
     error = hook_class__define(hooks->hook_class, jni, natives, more);
     if (error)
         log__line(LOG_ERROR, "the JVM refuses the hooks' class; no calls are recorded");
+    else
+        hook_class__turn_off(hooks->hook_class, jni, 0); /* of methods that have no nodes */
     return error;
 }
 
@@ -254,6 +256,22 @@ static uint32_t number(struct class_look *look, const struct class_method *metho
     return hooks->quotas->methods ? apply_budget(look, method, id) : id;
 }
 
+/* In which Locks of java.util.concurrent note who owns them. */
+static bool is_owner_change(const struct class_look *look, const struct class_method *method)
+{
+    return look->is_boot && class_text__is(method->class_name, OWNABLE_CLASS) &&
+           class_text__is(method->name, "setExclusiveOwnerThread");
+}
+
+/* True if holds of its monitors are to be measured. */
+static bool enters_contended(const struct class_look *look, const struct class_method *method)
+{
+    return look->hooks->hears_waits && look->class &&
+           (numbered_class__is(look->class, CLASS_CONTENDED) ||
+            numbered_class__is(look->class, CLASS_MONITORS)) &&
+           class_method__has_monitors(method);
+}
+
 /* A choose_method: the class's first method makes the class known. */
 static bool choose(void *context, const struct class_method *method, struct method_choice *choice)
 {
@@ -269,9 +287,12 @@ static bool choose(void *context, const struct class_method *method, struct meth
         of_jdk = virtual_threads__hooks(method, look->hooks->hears_waits);
     choice->first = of_jdk.first;
     choice->last = of_jdk.last;
+    if (is_owner_change(look, method))
+        choice->first = "owning";
     choice->id = number(look, method);
     choice->slot = hook_quotas__slot(look->hooks->quotas, choice->id);
-    return choice->id || choice->first;
+    choice->monitors = enters_contended(look, method);
+    return choice->id || choice->first || choice->monitors;
 }
 
 /* A tell_method. */
@@ -361,6 +382,12 @@ static bool is_of_virtual_threads(struct class_hooks *hooks, jobject loader, con
            (strcmp(name, SOCKET_POLLER_CLASS) == 0 && hooks->hears_waits);
 }
 
+/* The JDK's class of Locks that have an owner, once a program waits for one. */
+static bool is_of_locks(struct class_hooks *hooks, jobject loader, const char *name)
+{
+    return !loader && name && strcmp(name, OWNABLE_CLASS) == 0 && atomic_load(&hooks->locks_hooked);
+}
+
 /* True if latency= may name some of its methods. */
 static bool may_be_measured(const struct class_hooks *hooks, const char *name)
 {
@@ -377,7 +404,7 @@ static bool is_wanted_class(struct class_hooks *hooks, JNIEnv *jni, jobject load
 {
     const struct numbered_class *class;
 
-    if (is_of_virtual_threads(hooks, loader, name))
+    if (is_of_virtual_threads(hooks, loader, name) || is_of_locks(hooks, loader, name))
         return true;
     if (!hooks->everywhere ||
         (!hooks->filter->include && class_hooks__is_jdk_loader(hooks, jni, loader) &&
@@ -446,6 +473,8 @@ void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, bool is_lo
         }
         if (look.class) {
             numbered_class__mark(look.class, CLASS_SEEN);
+            if (numbered_class__is(look.class, CLASS_CONTENDED))
+                numbered_class__mark(look.class, CLASS_MONITORS);
             numbered_class__set_rewritten(look.class, ledger_time__now_ns(hooks->time));
         }
         free(rewrite.bytes);
@@ -497,8 +526,9 @@ bool class_hooks__is_to_be_hooked(struct class_hooks *hooks, JNIEnv *jni, jobjec
     if (!is_wanted_class(hooks, jni, loader, name))
         return false;
     dotted = dotted_name(text);
-    some = dotted && (is_of_virtual_threads(hooks, loader, name) ||
-                      method_filter__admits_some(hooks->filter, dotted));
+    some =
+        dotted && (is_of_virtual_threads(hooks, loader, name) || is_of_locks(hooks, loader, name) ||
+                   method_filter__admits_some(hooks->filter, dotted));
     free(dotted);
     return some;
 }

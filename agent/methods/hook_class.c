@@ -46,6 +46,7 @@ enum {
     HOOKS_OWNING,
     HOOKS_OWNED,
     HOOKS_LOCK_NAME,
+    HOOKS_LONG_LOCK_NAME,
     HOOKS_CONTENDED,
     HOOKS_CONTENDED_TYPE,
     HOOKS_OBJECT_TYPE,
@@ -82,8 +83,10 @@ enum {
     HOOKS_RESUME_AND_TYPE,
     HOOKS_RESUME_METHOD,
     HOOKS_LOCK_CLASS,
+    HOOKS_LONG_LOCK_CLASS,
     HOOKS_CONTENDED_AND_TYPE,
     HOOKS_CONTENDED_METHOD,
+    HOOKS_LONG_CONTENDED_METHOD,
     HOOKS_OWNED_AND_TYPE,
     HOOKS_OWNED_METHOD,
     HOOKS_SLOTS,
@@ -293,18 +296,26 @@ static void add_exit(struct class_writer *out, uint32_t name, uint8_t native_met
     add_method(out, &leave, HOOKS_FORCE_INLINE);
 }
 
-/* if (lock instanceof AbstractQueuedSynchronizer && …) owned(lock); */
+/* if (lock instanceof AbstractQueuedSynchronizer ? … : …) owned(lock); */
 static void add_owning(struct class_writer *out)
 {
+    /* clang-format off */
     static const uint8_t code[] = {
         OP_ALOAD_0, OP_INSTANCEOF,    0, HOOKS_LOCK_CLASS,
-        OP_IFEQ,    0,                17,
+        OP_IFEQ,                      0, 16, /* the second alternative */
         OP_ALOAD_0, OP_CHECKCAST,     0, HOOKS_LOCK_CLASS,
-        OP_INVOKEVIRTUAL, 0, HOOKS_CONTENDED_METHOD,
-        OP_IFEQ,    0,                7,
+        OP_INVOKEVIRTUAL,             0, HOOKS_CONTENDED_METHOD,
+        OP_IFEQ,                      0, 27, /* the end */
+        OP_GOTO,                      0, 20, /* the call */
+        OP_ALOAD_0, OP_INSTANCEOF,    0, HOOKS_LONG_LOCK_CLASS,
+        OP_IFEQ,                      0, 17, /* the end */
+        OP_ALOAD_0, OP_CHECKCAST,     0, HOOKS_LONG_LOCK_CLASS,
+        OP_INVOKEVIRTUAL,             0, HOOKS_LONG_CONTENDED_METHOD,
+        OP_IFEQ,                      0, 7, /* the end */
         OP_ALOAD_0, OP_INVOKESTATIC,  0, HOOKS_OWNED_METHOD,
         OP_RETURN,
     };
+    /* clang-format on */
     const struct method_text owning = {
         ACC_PUBLIC | ACC_STATIC, HOOKS_OWNING, HOOKS_OBJECT_TYPE, 1, 1, code, sizeof(code)};
 
@@ -351,6 +362,8 @@ static void add_hooks_pool(struct class_writer *out)
                                         "owning",
                                         "owned",
                                         "java/util/concurrent/locks/AbstractQueuedSynchronizer",
+                                        "java/util/concurrent/locks/"
+                                        "AbstractQueuedLongSynchronizer",
                                         "hasContended",
                                         "()Z",
                                         "(Ljava/lang/Object;)V",
@@ -391,8 +404,11 @@ static void add_hooks_pool(struct class_writer *out)
     add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_RESUME_AND_TYPE);
     class_writer__u1(out, CONSTANT_CLASS);
     class_writer__u2(out, HOOKS_LOCK_NAME);
+    class_writer__u1(out, CONSTANT_CLASS);
+    class_writer__u2(out, HOOKS_LONG_LOCK_NAME);
     add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_CONTENDED, HOOKS_CONTENDED_TYPE);
     add_pair(out, CONSTANT_METHOD, HOOKS_LOCK_CLASS, HOOKS_CONTENDED_AND_TYPE);
+    add_pair(out, CONSTANT_METHOD, HOOKS_LONG_LOCK_CLASS, HOOKS_CONTENDED_AND_TYPE);
     add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_OWNED, HOOKS_OBJECT_TYPE);
     add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_OWNED_AND_TYPE);
     class_writer__u1(out, CONSTANT_INTEGER);

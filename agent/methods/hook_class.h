@@ -36,8 +36,8 @@
  *     public static native void released();      … and exited
  *     public static native void releasing();     … is about to be exited
  *     public static void owning(Object lock) {   a Lock gets, or loses, its owner
- *         if (lock instanceof AbstractQueuedSynchronizer)
- *             if (((AbstractQueuedSynchronizer)lock).hasContended())
+ *         if (lock instanceof AbstractQueuedSynchronizer ? … .hasContended()
+ *             : lock instanceof AbstractQueuedLongSynchronizer && … .hasContended())
  *                 owned(lock);
  *     }
  *     public static native void owned(Object lock);

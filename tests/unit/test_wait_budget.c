@@ -28,6 +28,7 @@ struct world {
     struct own_cost cost;
     _Atomic bool heard;
     struct wait_budget budget;
+    _Atomic uint32_t holds_round;
 };
 
 static struct world *begin(uint32_t overhead_ppm)
@@ -40,7 +41,8 @@ static struct world *begin(uint32_t overhead_ppm)
     world.cost.wait_end_ns = END_NS;
     ledger_time__start(&world.time, 0);
     world.time.monotonic_zero_ns -= 100 * SECOND; /* it runs for 100 s already */
-    world.budget = (struct wait_budget){.own_cost = &world.cost,
+    world.budget = (struct wait_budget){.holds_round = &world.holds_round,
+                                        .own_cost = &world.cost,
                                         .ledger = &world.ledger,
                                         .time = &world.time,
                                         .heard = &world.heard};

@@ -166,6 +166,8 @@ struct report_model {
     uint32_t order_count;
     uint32_t tally_count;
     uint32_t block_count;
+    struct report_block *holds; /* see report_blocks.h, as well */
+    uint32_t hold_count;
     struct report_latency *latencies; /* one a method, in the ledger's order */
     uint32_t latency_count;
 

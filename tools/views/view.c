@@ -8,7 +8,7 @@
 static const char *const thread_keys[] = {"cpu",    "name",   "waiting", "start",
                                           "mounts", "pinned", "parked",  NULL};
 static const char *const wait_keys[] = {"waiting", "name", "start", NULL};
-static const char *const lock_keys[] = {"wait", "hold", "count", "max", "class", NULL};
+static const char *const lock_keys[] = {"wait", "hold", "blocked", "count", "max", "class", NULL};
 static const char *const edge_keys[] = {"wait", "count", "waiter", "blocker", "lock", NULL};
 static const char *const latency_keys[] = {LATENCY_KEYS, NULL};
 static const char *const hazard_keys[] = {"kind", NULL};
