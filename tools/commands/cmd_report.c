@@ -303,7 +303,7 @@ static uint64_t columns_of(const struct report_request *request)
 {
     bool all = request->shared.json || request->shared.csv || request->view->reads_all;
 
-    if (request->view->of_threads)
+    if (request->view->of_threads && !request->view->reads_all)
         return 0;
     return all ? ~UINT64_C(0) : COLUMN_BIT(request->shared.column);
 }
