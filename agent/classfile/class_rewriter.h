@@ -1,9 +1,9 @@
 /*
  * Puts hooks into the methods of a class file of version 45 to 69: calls of the three static
- * methods `enter(I)J`, `leave(J)V` and `caught(J)V` of one class, and of more where these are wanted
- * (agent/classfile/code_rewriter.h says where). Everything else in the class stays as it was; the constant pool is only appended to.
- * Independent of any JVM; changes only its arguments; takes time about linear in the class's size.
- * Any thread; not in hooks.
+ * methods `enter(I)J`, `leave(J)V` and `caught(J)V` of one class, and of more where these are
+ * wanted (agent/classfile/code_rewriter.h says where). Everything else in the class stays as it
+ * was; the constant pool is only appended to. Independent of any JVM; changes only its arguments;
+ * takes time about linear in the class's size. Any thread; not in hooks.
  */
 #ifndef TREADLE_CLASS_REWRITER_H
 #define TREADLE_CLASS_REWRITER_H

@@ -75,8 +75,8 @@ enum code_flag {
     CODE_UNCOVERED = 8, /* the catch-all must not cover it: `this` may be uninitialised */
     CODE_GAP = 16,      /* a trampoline may be placed before it */
     CODE_TRAMPOLINE = 32,
-    CODE_CAUGHT = 64, /* an exception handler that gets a hook */
-    CODE_EARLY = 128, /* covered by the other catch-all: local 0 is the uninitialised `this` */
+    CODE_CAUGHT = 64,    /* an exception handler that gets a hook */
+    CODE_EARLY = 128,    /* covered by the other catch-all: local 0 is the uninitialised `this` */
     CODE_ACQUIRED = 256, /* the instruction before it is a monitorenter */
     CODE_RELEASED = 512, /* … a monitorexit */
 };
@@ -98,8 +98,8 @@ bool code_layout__is_instruction(const struct code_layout *layout, uint32_t pc);
 uint32_t code_layout__start(const struct code_layout *layout, uint32_t pc);
 /* The new end of a range that ended before pc. pc may be any. */
 uint32_t code_layout__range_end(const struct code_layout *layout, uint32_t pc);
-/* The same for an exception range of the method's own, which must know whether a monitor is held: an
- * acquired hook before its start is inside, for what it throws must lead to the monitorexit. A
+/* The same for an exception range of the method's own, which must know whether a monitor is held:
+ * an acquired hook before its start is inside, for what it throws must lead to the monitorexit. A
  * released hook before its end is outside, for what it throws must not lead there once more. */
 uint32_t code_layout__exception_start(const struct code_layout *layout, uint32_t pc);
 uint32_t code_layout__exception_end(const struct code_layout *layout, uint32_t pc);

@@ -56,7 +56,8 @@ static const struct argp_option options[] = {
     {"top", 'n', "N", 0, "only the N heaviest threads, contexts or methods", 0},
     {"sort", 's', "KEY", 0,
      "threads: a metric, name, waiting, start, mounts, pinned, parked; waits: waiting (the "
-     "default), a metric, name, start; locks: wait (the default), hold, blocked, count, max, class; "
+     "default), a metric, name, start; locks: wait (the default), hold, blocked, count, max, "
+     "class; "
      "blockers: wait (the default), count, waiter, blocker, lock; latency: p99 (the default), p50, "
      "p90, p999, max, mean, jitter, count, cpu, name; images, procedures: samples, "
      "base, name; other views: cum, base, calls, name",
