@@ -1,6 +1,7 @@
 #include "agent/classfile/code_layout.h"
 
 #include "agent/classfile/bytecode.h"
+#include "agent/classfile/code_checks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -70,46 +71,6 @@ static int find_instructions(struct code_layout *layout, struct class_reader *re
     return 0;
 }
 
-static int check_targets(struct code_layout *layout, struct class_reader *reader)
-{
-    const struct method_code *method = layout->method;
-
-    for (uint32_t pc = 0; pc < method->length; pc = code_layout__next(layout, pc)) {
-        uint32_t count = bytecode__target_count(method->bytes, pc);
-
-        layout->has_jumps |= count > 0;
-        for (uint32_t i = 0; i < count; i++) {
-            int64_t target = bytecode__target(method->bytes, pc, i);
-
-            if (target < 0 || target >= method->length ||
-                !(layout->flags[target] & CODE_INSTRUCTION)) {
-                class_reader__fail(reader, method_code__offset(method, pc),
-                                   "a branch to an instruction");
-                return -EBADMSG;
-            }
-        }
-    }
-    return 0;
-}
-
-static int check_exceptions(const struct code_layout *layout, struct class_reader *reader)
-{
-    const struct method_code *method = layout->method;
-
-    for (uint32_t i = 0; i < method->exception_count; i++) {
-        struct exception_range range = method_code__exception(method, i);
-
-        if (!code_layout__is_instruction(layout, range.start) ||
-            !code_layout__is_instruction(layout, range.handler) ||
-            (range.end != method->length && !code_layout__is_instruction(layout, range.end))) {
-            class_reader__fail(reader, method_code__offset(method, method->length) + 2 + 8 * i,
-                               "an exception range of instructions");
-            return -EBADMSG;
-        }
-    }
-    return 0;
-}
-
 /*
  * Handlers get hooks, but for those that an exception range covers which leads to them or further
  * back: javac makes such ranges around the monitorexit of synchronized blocks. A hook is a call and
@@ -157,9 +118,9 @@ int code_layout__open(struct code_layout *layout, const struct method_code *meth
     if (layout->flags && layout->label && layout->position)
         error = find_instructions(layout, reader);
     if (!error)
-        error = check_targets(layout, reader);
+        error = code_checks__targets(layout, reader);
     if (!error)
-        error = check_exceptions(layout, reader);
+        error = code_checks__exceptions(layout, reader);
     if (!error && method->exception_count > 0)
         error = mark_caught(layout);
     if (error)

@@ -4,6 +4,7 @@
 #include "agent/classfile/trivial_method.h"
 #include "agent/hooks/class_listing.h"
 #include "agent/hooks/interface_hooks.h"
+#include "agent/hooks/jdk_classes.h"
 #include "agent/hooks/left_out_methods.h"
 #include "agent/hooks/unhooked_classes.h"
 #include "agent/host/log.h"
@@ -57,45 +58,6 @@ void class_hooks__set_filter(struct class_hooks *hooks, struct method_filter *fi
     pthread_rwlock_unlock(&hooks->filter_lock);
 }
 
-/* A reference to the platform class loader; NULL where the JVM has none. */
-static jobject find_platform_loader(JNIEnv *jni)
-{
-    jclass class = (*jni)->FindClass(jni, "java/lang/ClassLoader");
-    jmethodID get = class ? (*jni)->GetStaticMethodID(jni, class, "getPlatformClassLoader",
-                                                      "()Ljava/lang/ClassLoader;")
-                          : NULL;
-    jobject loader = get ? (*jni)->CallStaticObjectMethod(jni, class, get) : NULL;
-
-    if ((*jni)->ExceptionCheck(jni)) {
-        (*jni)->ExceptionClear(jni);
-        return NULL;
-    }
-    return loader ? (*jni)->NewGlobalRef(jni, loader) : NULL;
-}
-
-/* Not initialized, as FindClass would do: that
- * makes the scheduler and its threads, which most programs never need. Not where there is none: a
- * debugger that waits for exceptions would stop at the one that tells so. */
-static jclass load_virtual_thread_class(JNIEnv *jni)
-{
-    jobject loaded = NULL;
-    jclass class = (*jni)->FindClass(jni, "java/lang/Class");
-    jmethodID for_name =
-        class ? (*jni)->GetStaticMethodID(jni, class, "forName",
-                                          "(Ljava/lang/String;ZLjava/lang/ClassLoader;)"
-                                          "Ljava/lang/Class;")
-              : NULL;
-    jstring name = for_name ? (*jni)->NewStringUTF(jni, "java.lang.VirtualThread") : NULL;
-
-    if (name)
-        loaded = (*jni)->CallStaticObjectMethod(jni, class, for_name, name, JNI_FALSE, NULL);
-    if ((*jni)->ExceptionCheck(jni)) {
-        (*jni)->ExceptionClear(jni);
-        return NULL;
-    }
-    return loaded ? (*jni)->NewGlobalRef(jni, loaded) : NULL;
-}
-
 int class_hooks__begin(struct class_hooks *hooks, JNIEnv *jni,
                        const JNINativeMethod natives[HOOK_COUNT], const struct bound_natives *more)
 {
@@ -106,9 +68,9 @@ int class_hooks__begin(struct class_hooks *hooks, JNIEnv *jni,
     method_numbers__init(&hooks->methods, hooks->max_mem);
     hooks->methods.generated = hooks->generated;
     begin_counting(hooks);
-    hooks->platform_loader = find_platform_loader(jni);
+    hooks->platform_loader = jdk_classes__platform_loader(jni);
     if (hooks->has_virtual_threads)
-        hooks->virtual_thread = load_virtual_thread_class(jni);
+        hooks->virtual_thread = jdk_classes__virtual_thread(jni);
     atomic_store(&hooks->starts_wanted, !hooks->everywhere);
     error = hook_class__define(hooks->hook_class, jni, natives, more);
     if (error)

@@ -1,76 +1,8 @@
 #include "agent/threads/lock_holds.h"
 
-#include "agent/methods/class_name.h"
+#include "agent/threads/contended_classes.h"
 #include "agent/threads/lock_waits.h"
 #include "agent/threads/thread_events.h"
-
-#include <string.h>
-
-#define PROBES       16u
-#define NAME_BYTES   1024u
-#define HOLDER_NODES 3u /* of the holder's path: where it may have entered the monitor */
-
-/* ---- the table ---- */
-
-/* Multiplicative hashing [D. E. Knuth: The Art of Computer Programming 3, 6.4]. */
-static struct thread_holds *place(struct lock_holds *holds, ledger_ref thread, unsigned probe)
-{
-    return &holds->of[(((uint32_t)thread * 0x9e3779b1u >> 16) + probe) % HOLDING_THREADS];
-}
-
-static struct thread_holds *find(struct lock_holds *holds, ledger_ref thread)
-{
-    for (unsigned probe = 0; probe < PROBES; probe++) {
-        struct thread_holds *of = place(holds, thread, probe);
-
-        if (atomic_load_explicit(&of->thread, memory_order_acquire) == thread)
-            return of;
-    }
-    return NULL;
-}
-
-/* Marks are another thread's: they may come in at any time, and are looked at before they count. */
-static void clear(struct thread_holds *of)
-{
-    of->depth = 0;
-    for (unsigned i = 0; i < HOLDS_OPEN; i++)
-        of->monitors[i].since_ns = of->locks[i].since_ns = 0;
-    for (unsigned i = 0; i < HOLD_MARKS; i++)
-        atomic_store(&of->marks[i].monitor, 0);
-}
-
-static struct thread_holds *take(struct lock_holds *holds, ledger_ref thread)
-{
-    for (unsigned probe = 0; probe < PROBES; probe++) {
-        struct thread_holds *of = place(holds, thread, probe);
-        ledger_ref none = 0;
-
-        if (atomic_load_explicit(&of->thread, memory_order_relaxed) == 0 &&
-            atomic_compare_exchange_strong(&of->thread, &none, thread)) {
-            clear(of);
-            return of;
-        }
-    }
-    return NULL;
-}
-
-static bool is_empty(const struct thread_holds *of)
-{
-    if (of->depth)
-        return false;
-    for (unsigned i = 0; i < HOLDS_OPEN; i++)
-        if (of->locks[i].since_ns)
-            return false;
-    return true;
-}
-
-static void give_back(struct thread_holds *of)
-{
-    if (!is_empty(of))
-        return;
-    clear(of);
-    atomic_store_explicit(&of->thread, 0, memory_order_release);
-}
 
 static ledger_ref ref_of(const struct java_threads *threads, const struct kernel_thread *mine)
 {
@@ -81,20 +13,20 @@ static ledger_ref ref_of(const struct java_threads *threads, const struct kernel
 static struct thread_holds *holds_of(const struct java_threads *threads,
                                      const struct kernel_thread *mine, bool is_begin)
 {
-    struct lock_holds *holds = &threads->locks->holds;
+    struct hold_table *table = &threads->locks->holds.table;
     ledger_ref thread = ref_of(threads, mine);
-    struct thread_holds *of = find(holds, thread);
+    struct thread_holds *of = hold_table__find(table, thread);
     uint32_t round = atomic_load_explicit(&threads->holds_round, memory_order_relaxed);
 
     if (!of && is_begin) {
-        of = take(holds, thread);
+        of = hold_table__take(table, thread);
         if (of)
             of->round = round;
         else
             ledger__count(&threads->ledger->header->lost_holds, 1);
     }
     if (of && of->round != round) {
-        clear(of);
+        thread_holds__clear(of);
         of->round = round;
     }
     return of;
@@ -102,11 +34,11 @@ static struct thread_holds *holds_of(const struct java_threads *threads,
 
 void lock_holds__forget(struct lock_holds *holds, ledger_ref thread)
 {
-    struct thread_holds *of = find(holds, thread);
+    struct thread_holds *of = hold_table__find(&holds->table, thread);
 
     if (!of)
         return;
-    clear(of);
+    thread_holds__clear(of);
     atomic_store_explicit(&of->thread, 0, memory_order_release);
 }
 
@@ -342,7 +274,7 @@ static void leave(struct java_threads *threads, JNIEnv *jni, bool exited)
     if (hold)
         hold->since_ns = hold->monitor = 0;
     if (of)
-        give_back(of);
+        thread_holds__give_back(of);
     timed_hooks__end(&mine->times.holds, began);
 }
 
@@ -470,7 +402,7 @@ static void end_lock(struct java_threads *threads, JNIEnv *jni, const struct ker
         record(threads, mine, hold, &lock, now_ns);
     }
     hold->since_ns = 0;
-    give_back(of);
+    thread_holds__give_back(of);
 }
 
 static void change_owner(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
@@ -520,56 +452,6 @@ static void mark_monitor(struct thread_holds *of, const struct lock_identity *lo
     }
 }
 
-static void want_class(struct java_threads *threads, struct numbered_class *class)
-{
-    if (class && !numbered_class__is(class, CLASS_MONITORS) &&
-        numbered_class__mark(class, CLASS_CONTENDED))
-        atomic_store(&threads->locks->holds.classes_wanted, true);
-}
-
-/* Of the methods on the innermost nodes of a path. */
-static void want_classes(struct java_threads *threads, ledger_ref ref)
-{
-    for (unsigned i = 0; ref && i < HOLDER_NODES; i++) {
-        const struct ledger_node *node = ledger__at(threads->ledger, ref);
-        ledger_ref method = __atomic_load_n(&node->method, __ATOMIC_RELAXED);
-        const struct ledger_method *record = ledger__at(threads->ledger, method);
-        const struct numbered_method *numbered =
-            method && !(record->flags & ~(uint32_t)METHOD_LATENCY)
-                ? method_numbers__get(threads->methods, (uint32_t)record->key)
-                : NULL;
-
-        if (numbered)
-            want_class(threads, numbered->class);
-        ref = __atomic_load_n(&node->parent, __ATOMIC_RELAXED);
-    }
-}
-
-/* Of the method that the calling thread runs. */
-static void want_own_class(struct java_threads *threads, JNIEnv *jni)
-{
-    jvmtiEnv *jvmti = threads->jvmti;
-    char *signature = NULL, name[NAME_BYTES];
-    jmethodID method = NULL;
-    jclass class = NULL;
-    jlocation location;
-    size_t length;
-
-    if ((*jvmti)->GetFrameLocation(jvmti, NULL, 0, &method, &location) != JVMTI_ERROR_NONE ||
-        (*jvmti)->GetMethodDeclaringClass(jvmti, method, &class) != JVMTI_ERROR_NONE)
-        return;
-    if ((*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) == JVMTI_ERROR_NONE) {
-        length = strlen(signature);
-        if (length > 2 && length < NAME_BYTES) {
-            memcpy(name, signature + 1, length - 2);
-            name[length - 2] = '\0';
-            want_class(threads, method_numbers__find_class(threads->methods, name));
-        }
-    }
-    (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
-    (*jni)->DeleteLocalRef(jni, class);
-}
-
 /* A Lock that the owner was seen to acquire. */
 static void mark_lock(struct thread_holds *of, uint32_t identity)
 {
@@ -584,7 +466,7 @@ void lock_holds__contended(struct java_threads *threads, JNIEnv *jni, struct ker
                            struct lock_place owner, bool is_new)
 {
     struct lock_holds *holds = &threads->locks->holds;
-    struct thread_holds *of = owner.thread ? find(holds, owner.thread) : NULL;
+    struct thread_holds *of = owner.thread ? hold_table__find(&holds->table, owner.thread) : NULL;
 
     mine->thread->won_monitor = monitor;
     mine->thread->won_lock = (uint64_t)lock->class_name << 32 | lock->identity;
@@ -598,7 +480,6 @@ void lock_holds__contended(struct java_threads *threads, JNIEnv *jni, struct ker
     if (!monitor) {
         atomic_store_explicit(&holds->locks_wanted, true, memory_order_relaxed);
     } else if (is_new) {
-        want_own_class(threads, jni);
-        want_classes(threads, owner.node);
+        contended_classes__want(threads, jni, owner.node);
     }
 }

@@ -18,6 +18,7 @@
 #ifndef TREADLE_LOCK_HOLDS_H
 #define TREADLE_LOCK_HOLDS_H
 
+#include "agent/threads/hold_table.h"
 #include "agent/threads/java_threads.h"
 #include "native/thread/lock_blocks.h"
 
@@ -26,37 +27,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOLDING_THREADS 4096u
-#define HOLDS_OPEN      8u /* of a thread at a time: monitors, and as many Locks */
-#define HOLD_MARKS      4u
-
-struct open_hold {
-    uint64_t since_ns;         /* 0: not known, or the place is free */
-    uintptr_t monitor;         /* its address once it is known to be the contended one; else 0 */
-    struct lock_identity lock; /* of a contended monitor; of a Lock its identity alone */
-    _Atomic bool is_contended;
-};
-
-/* A monitor that another thread waits for, and the owner is to look after. */
-struct hold_mark {
-    _Atomic uintptr_t monitor; /* 0: free. Published last */
-    struct lock_identity lock;
-};
-
-struct thread_holds {
-    _Atomic ledger_ref thread; /* the record; 0: free */
-    uint32_t round;            /* java_threads.holds_round; else what is here is outdated */
-    uint32_t depth;            /* monitors entered, by code with hooks */
-    struct open_hold monitors[HOLDS_OPEN];
-    struct open_hold locks[HOLDS_OPEN];
-    struct hold_mark marks[HOLD_MARKS];
-};
-
 /* Zero the struct to begin. */
 struct lock_holds {
     _Atomic bool locks_wanted;   /* AbstractOwnableSynchronizer is to get its hook */
     _Atomic bool classes_wanted; /* there are new classes with CLASS_CONTENDED */
-    struct thread_holds of[HOLDING_THREADS];
+    struct hold_table table;
 };
 
 static inline bool lock_holds__are_heard(const struct java_threads *threads)
