@@ -25,7 +25,7 @@ def run(test, wanted, command):
 
 
 def agent_for(test, wanted, exclude="", **options):
-    return test.agent_option(include=wanted.include, exclude="*$$Lambda*" + exclude, **options)
+    return test.agent_option(**{"include": wanted.include, "exclude": "*$$Lambda*" + exclude, "waits": "on"} | options)
 
 
 def check(test, wanted, plain, traced):
