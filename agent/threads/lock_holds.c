@@ -477,9 +477,8 @@ void lock_holds__contended(struct java_threads *threads, JNIEnv *jni, struct ker
         mark_lock(of, lock->identity);
     if (threads->events != LEDGER_EVENTS_INSTRUMENT)
         return;
-    if (!monitor) {
+    if (!monitor)
         atomic_store_explicit(&holds->locks_wanted, true, memory_order_relaxed);
-    } else if (is_new) {
+    else if (is_new)
         contended_classes__want(threads, jni, owner.node);
-    }
 }
