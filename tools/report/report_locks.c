@@ -116,6 +116,8 @@ static void join_paths(struct lock_paths *paths)
 {
     uint32_t kept = 0;
 
+    if (!paths->count)
+        return;
     qsort(paths->paths, paths->count, sizeof(*paths->paths), by_path);
     for (uint32_t i = 0; i < paths->count; i++)
         if (kept && by_path(&paths->paths[kept - 1], &paths->paths[i]) == 0)
