@@ -121,15 +121,15 @@ static void JNICALL on_contended_entered(jvmtiEnv *jvmti, JNIEnv *jni, jthread t
 static void JNICALL on_object_wait(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread, jobject object,
                                    jlong timeout)
 {
-    (void)jvmti, (void)thread, (void)object, (void)timeout;
-    thread_waits__begin(&treadle_agent.java_threads, jni, METRIC_OBJECT_WAIT);
+    (void)jvmti, (void)thread, (void)timeout;
+    thread_waits__object_wait(&treadle_agent.java_threads, jni, object);
 }
 
 static void JNICALL on_object_waited(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread, jobject object,
                                      jboolean timed_out)
 {
     (void)jvmti, (void)thread, (void)object, (void)timed_out;
-    thread_waits__end(&treadle_agent.java_threads, jni, METRIC_OBJECT_WAIT);
+    thread_waits__object_waited(&treadle_agent.java_threads, jni);
 }
 
 static void JNICALL on_pause_begin(jvmtiEnv *jvmti)

@@ -2,6 +2,7 @@
 
 #include "agent/activity_hooks.h"
 #include "agent/agent.h"
+#include "agent/threads/lock_holds.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/thread_waits.h"
@@ -160,6 +161,30 @@ static void JNICALL activity(JNIEnv *jni, jclass class, jobject api_class)
     activity_hooks__bind(&treadle_agent, jni, api_class);
 }
 
+static void JNICALL acquired(JNIEnv *jni, jclass class)
+{
+    (void)class;
+    lock_holds__acquired(&treadle_agent.java_threads, jni);
+}
+
+static void JNICALL released(JNIEnv *jni, jclass class)
+{
+    (void)class;
+    lock_holds__released(&treadle_agent.java_threads, jni);
+}
+
+static void JNICALL releasing(JNIEnv *jni, jclass class)
+{
+    (void)class;
+    lock_holds__releasing(&treadle_agent.java_threads, jni);
+}
+
+static void JNICALL owned(JNIEnv *jni, jclass class, jobject lock)
+{
+    (void)class;
+    lock_holds__owned(&treadle_agent.java_threads, jni, lock);
+}
+
 const JNINativeMethod hooks__natives[HOOK_COUNT] = {
     [HOOK_ENTER] = {"push", "(I)J", (void *)(uintptr_t)enter},
     [HOOK_LEAVE] = {"pop", "(J)V", (void *)(uintptr_t)leave},
@@ -174,4 +199,8 @@ const JNINativeMethod hooks__natives[HOOK_COUNT] = {
     [HOOK_POLLING] = {"polling", "(Ljava/lang/Object;)V", (void *)(uintptr_t)polling},
     [HOOK_POLLED] = {"polled", "()V", (void *)(uintptr_t)polled},
     [HOOK_ACTIVITY] = {"activity", "(Ljava/lang/Object;)V", (void *)(uintptr_t)activity},
+    [HOOK_ACQUIRED] = {"acquired", "()V", (void *)(uintptr_t)acquired},
+    [HOOK_RELEASED] = {"released", "()V", (void *)(uintptr_t)released},
+    [HOOK_RELEASING] = {"releasing", "()V", (void *)(uintptr_t)releasing},
+    [HOOK_OWNED] = {"owned", "(Ljava/lang/Object;)V", (void *)(uintptr_t)owned},
 };

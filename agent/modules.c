@@ -56,6 +56,7 @@ static void connect_threads(struct agent *agent)
     threads->events = agent->options.events;
     threads->hears_waits = agent->options.waits;
     atomic_store(&threads->waits_heard, true);
+    atomic_store(&threads->holds_round, 1);
     threads->active = &agent->active;
     threads->epochs = &agent->epochs;
     agent->deadlocks.threads = threads;
@@ -69,7 +70,8 @@ static void connect_budget(struct agent *agent)
     agent->wait_budget = (struct wait_budget){.own_cost = &agent->own_cost,
                                               .ledger = &agent->ledger,
                                               .time = &agent->setup.time,
-                                              .heard = &agent->java_threads.waits_heard};
+                                              .heard = &agent->java_threads.waits_heard,
+                                              .holds_round = &agent->java_threads.holds_round};
     budget->quotas = renewal->quotas = &agent->quotas;
     budget->methods = &agent->class_hooks.methods;
     budget->renewal = renewal;

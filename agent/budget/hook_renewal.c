@@ -23,6 +23,7 @@
 #define PAUSE_FACTOR    6u
 #define TRIES_MOST      4u
 #define IDLE_NS         (10ull * NS_PER_S) /* until the next look whether any method is due */
+#define LOCKS_PAUSE_NS  (2ull * NS_PER_S)  /* between changes for holds of locks */
 #define LOOK_NS         NS_PER_S           /* for calls that last */
 #define LASTED_NS       (60ull * NS_PER_S) /* a class whose calls last is left alone for so long */
 #define LOADED_NS       (2ull * NS_PER_S)  /* a class may be on its way into the JVM for so long */
@@ -68,6 +69,11 @@ static void change(struct hook_renewal *renewal, JNIEnv *jni)
 {
     uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
+    if (atomic_exchange(&renewal->for_locks, false)) {
+        class_changes__hook_locks(renewal->hooks, jni, renewal->owners_wanted);
+        atomic_store(&renewal->changing, false);
+        return;
+    }
     leave_out_lasting(renewal, jni);
     if (renewal->count) {
         class_changes__renew(renewal->hooks, jni, renewal->methods, renewal->count);
@@ -111,6 +117,24 @@ static void wake_thread(struct hook_renewal *renewal)
     atomic_store(&renewal->changing, !atomic_load(&renewal->is_over));
     pthread_cond_signal(&renewal->wake);
     pthread_mutex_unlock(&renewal->lock);
+}
+
+void hook_renewal__hook_locks(struct hook_renewal *renewal, struct lock_waits *locks)
+{
+    uint64_t now_ns = ledger_time__now_ns(renewal->time);
+    bool owners, classes;
+
+    if (!locks || !atomic_load(renewal->profiling) || atomic_load(&renewal->changing) ||
+        (renewal->locks_ns && now_ns - renewal->locks_ns < LOCKS_PAUSE_NS))
+        return;
+    owners = atomic_load(&locks->holds.locks_wanted);
+    classes = atomic_exchange(&locks->holds.classes_wanted, false);
+    if (!classes && (!owners || renewal->owners_wanted))
+        return;
+    renewal->locks_ns = now_ns;
+    renewal->owners_wanted = owners;
+    atomic_store(&renewal->for_locks, true);
+    wake_thread(renewal);
 }
 
 /* ---- what is worth it ---- */

@@ -22,6 +22,7 @@
 #include "agent/hooks/class_hooks.h"
 #include "agent/methods/hook_quota.h"
 #include "agent/sampling/sampler.h"
+#include "agent/threads/lock_waits.h"
 
 #include <jni.h>
 #include <pthread.h>
@@ -52,14 +53,17 @@ struct hook_renewal {
 
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    _Atomic bool changing; /* classes are being changed: the list belongs to the changing thread */
-    _Atomic bool is_over;  /* there is no changing thread: no class is changed any more */
+    _Atomic bool changing;  /* classes are being changed: the list belongs to the changing thread */
+    _Atomic bool for_locks; /* … for the holds of locks */
+    _Atomic bool is_over;   /* there is no changing thread: no class is changed any more */
     bool has_thread;
+    bool owners_wanted; /* for_locks: those of java.util.concurrent, too */
     uint32_t methods[HOOK_RENEWAL_MOST];
     uint32_t count;
     _Atomic uint64_t changed_ns; /* when the last change ended */
     _Atomic uint64_t took_ns;    /* CPU time of all changes */
     /* the following fields are for the housekeeping thread only */
+    uint64_t locks_ns;   /* when hooks of locks were put in last */
     uint64_t settled_ns; /* since when the compilers have had little to do; 0: they are busy */
     double saved_ns;     /* of the budget */
     double price_ns;     /* of one method, from the last changes */
@@ -81,6 +85,10 @@ uint64_t hook_renewal__cost_ns(const struct hook_renewal *renewal);
 
 /* True while the compilers recompile what a change invalidated. Any thread. */
 bool hook_renewal__goes_on(const struct hook_renewal *renewal, uint64_t now_ns);
+
+/* Puts hooks where holds of locks begin and end, if that is wanted, and was not done just before.
+ * For the housekeeping thread. */
+void hook_renewal__hook_locks(struct hook_renewal *renewal, struct lock_waits *locks);
 
 /* To be called once a second by the housekeeping thread. */
 void hook_renewal__look(struct hook_renewal *renewal, const struct budget_second *second);

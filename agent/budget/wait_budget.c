@@ -1,12 +1,15 @@
 #include "agent/budget/wait_budget.h"
 
-#define LOOK_NS   250000000u
-#define SECOND_NS 1e9
-#define MILLION   1000000.0
-#define PART      0.5      /* of the budget: what waits may take */
-#define LEAST_NS  500000.0 /* a second: so much is always allowed, for a process that rests */
-#define FIRST_NS  500u     /* price of a begin or an end of which none was timed yet */
-#define SAVED     4.0      /* seconds of room that may be saved, or owed */
+#define LOOK_NS     250000000u
+#define SECOND_NS   1e9
+#define MILLION     1000000.0
+#define PART        0.5      /* of the budget: what waits may take */
+#define LEAST_NS    500000.0 /* a second: so much is always allowed, for a process that rests */
+#define FIRST_NS    500u     /* price of a begin or an end of which none was timed yet */
+#define SAVED       4.0      /* seconds of room that may be saved, or owed */
+#define HOLDS       0.25     /* of what waits may take: what holds may take beside them */
+#define HOLDS_AGAIN 0.5      /* of that: when they would cost no more they are heard again */
+#define HOLDS_KEPT  0.75     /* of what they cost before counts with each look */
 
 static uint64_t step(uint64_t *before, uint64_t now)
 {
@@ -48,6 +51,18 @@ static void decide(struct wait_budget *budget, double room_ns, double seconds)
     atomic_store(budget->heard, budget->saved_ns >= (atomic_load(budget->heard) ? 0 : need_ns));
 }
 
+static void decide_on_holds(struct wait_budget *budget, double room_ns)
+{
+    uint64_t end_ns = budget->own_cost->hold_end_ns ? budget->own_cost->hold_end_ns : FIRST_NS;
+    double cost_ns = (double)(step(&budget->hold_ends, budget->own_cost->hold_ends) * end_ns);
+    bool heard = atomic_load(budget->holds_round) & 1;
+    double most_ns = room_ns * HOLDS;
+
+    budget->holds_spent_ns = budget->holds_spent_ns * HOLDS_KEPT + cost_ns * (1 - HOLDS_KEPT);
+    if (heard ? budget->holds_spent_ns > most_ns : budget->holds_spent_ns <= most_ns * HOLDS_AGAIN)
+        atomic_fetch_add(budget->holds_round, 1);
+}
+
 void wait_budget__look(struct wait_budget *budget)
 {
     const struct ledger_header *header = budget->ledger->header;
@@ -59,8 +74,12 @@ void wait_budget__look(struct wait_budget *budget)
     budget->looked_ns = now_ns;
     room_ns = (double)step(&budget->cpu_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID)) *
               header->overhead_ppm / MILLION * PART;
-    if (header->overhead_ppm)
-        decide(budget, room_ns > least_ns ? room_ns : least_ns, seconds);
-    else
+    if (room_ns < least_ns)
+        room_ns = least_ns;
+    if (header->overhead_ppm) {
+        decide(budget, room_ns, seconds);
+        decide_on_holds(budget, room_ns);
+    } else {
         atomic_store(budget->heard, true);
+    }
 }

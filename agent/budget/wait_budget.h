@@ -4,6 +4,9 @@
  * that is used up, no new wait gets a reason until enough is saved again. So a program that waits
  * too often has reasons for a part of the time, in turns; its other waits are counted.
  *
+ * Holds of locks (agent/threads/lock_holds.h) have a smaller part of their own: they are not heard
+ * while they would cost more.
+ *
  * For the housekeeping thread.
  */
 #ifndef TREADLE_WAIT_BUDGET_H
@@ -20,7 +23,8 @@ struct wait_budget {
     const struct own_cost *own_cost;
     const struct ledger *ledger;
     const struct ledger_time *time;
-    _Atomic bool *heard; /* waits get reasons; set by this budget */
+    _Atomic bool *heard;           /* waits get reasons; set by this budget */
+    _Atomic uint32_t *holds_round; /* odd: holds of locks are heard; ditto */
 
     uint64_t looked_ns;
     uint64_t cpu_ns; /* of the process, as looked at last; and the next two as well */
@@ -28,6 +32,8 @@ struct wait_budget {
     uint64_t unheard_waits;
     uint64_t waits;  /* between the last two looks */
     double saved_ns; /* of the budget; negative: more was used */
+    uint64_t hold_ends;
+    double holds_spent_ns; /* of the last seconds, the older the less */
 };
 
 /* Does nothing within a quarter of a second of the last time. */

@@ -132,6 +132,8 @@ static int hook_code(struct rewriting *rewriting, struct class_method *method,
         hooked.id = choice.slot ? choice.slot : choice.id;
         hooked.first = hooked.is_static || hooked.is_constructor ? NULL : choice.first;
         hooked.last = choice.last;
+        hooked.has_monitors = choice.monitors;
+        hooked.has_own_monitor = choice.monitors && (method->access_flags & ACC_SYNCHRONIZED);
         error = write_hooked(rewriting, &hooked, content, &outcome);
     }
     if (!error)

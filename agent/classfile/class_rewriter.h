@@ -1,9 +1,9 @@
 /*
  * Puts hooks into the methods of a class file of version 45 to 69: calls of the three static
- * methods `enter(I)J`, `leave(J)V` and `caught(J)V` of one class (agent/classfile/code_rewriter.h
- * says where). Everything else in the class stays as it was; the constant pool is only appended to.
- * Independent of any JVM; changes only its arguments; takes time about linear in the class's size.
- * Any thread; not in hooks.
+ * methods `enter(I)J`, `leave(J)V` and `caught(J)V` of one class, and of more where these are
+ * wanted (agent/classfile/code_rewriter.h says where). Everything else in the class stays as it
+ * was; the constant pool is only appended to. Independent of any JVM; changes only its arguments;
+ * takes time about linear in the class's size. Any thread; not in hooks.
  */
 #ifndef TREADLE_CLASS_REWRITER_H
 #define TREADLE_CLASS_REWRITER_H
@@ -14,7 +14,8 @@
 
 #define CLASS_VERSION_LEAST 45u
 #define CLASS_VERSION_MOST  69u
-#define ACC_NATIVE          0x0100u /* of a method's access_flags */
+#define ACC_SYNCHRONIZED    0x0020u /* of a method's access_flags */
+#define ACC_NATIVE          0x0100u
 
 /* One method of the class, as the file has it. */
 struct class_method {
@@ -36,6 +37,7 @@ struct method_choice {
     const char *first;
     const char *last; /* a method `()V` of the hooks' class that is called last, wherever the method
                          is left; or NULL. Stays valid. */
+    bool monitors;    /* the holds of the monitors that the method enters are measured */
 };
 
 /* Decides whether the method gets hooks, and which. The texts are valid until the call returns. The

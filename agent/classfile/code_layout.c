@@ -1,6 +1,7 @@
 #include "agent/classfile/code_layout.h"
 
 #include "agent/classfile/bytecode.h"
+#include "agent/classfile/code_checks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static bool goes_on(const uint8_t *instruction)
 static int find_instructions(struct code_layout *layout, struct class_reader *reader)
 {
     const struct method_code *method = layout->method;
+    uint8_t last_opcode = OP_NOP;
     uint32_t last = 0;
 
     for (uint32_t pc = 0, length; pc < method->length; pc += length) {
@@ -54,52 +56,17 @@ static int find_instructions(struct code_layout *layout, struct class_reader *re
         layout->flags[pc] = CODE_INSTRUCTION;
         if (kind == BYTECODE_RETURN)
             layout->flags[pc] |= CODE_RETURN;
+        if (last_opcode == OP_MONITORENTER)
+            layout->flags[pc] |= CODE_ACQUIRED;
+        else if (last_opcode == OP_MONITOREXIT)
+            layout->flags[pc] |= CODE_RELEASED;
+        last_opcode = opcode_at(layout, pc);
         last = pc;
     }
     /* The JVM refuses that; with a handler behind it, it might not. */
     if (goes_on(method->bytes + last)) {
         class_reader__fail(reader, method_code__offset(method, last), "an instruction that ends");
         return -EBADMSG;
-    }
-    return 0;
-}
-
-static int check_targets(struct code_layout *layout, struct class_reader *reader)
-{
-    const struct method_code *method = layout->method;
-
-    for (uint32_t pc = 0; pc < method->length; pc = code_layout__next(layout, pc)) {
-        uint32_t count = bytecode__target_count(method->bytes, pc);
-
-        layout->has_jumps |= count > 0;
-        for (uint32_t i = 0; i < count; i++) {
-            int64_t target = bytecode__target(method->bytes, pc, i);
-
-            if (target < 0 || target >= method->length ||
-                !(layout->flags[target] & CODE_INSTRUCTION)) {
-                class_reader__fail(reader, method_code__offset(method, pc),
-                                   "a branch to an instruction");
-                return -EBADMSG;
-            }
-        }
-    }
-    return 0;
-}
-
-static int check_exceptions(const struct code_layout *layout, struct class_reader *reader)
-{
-    const struct method_code *method = layout->method;
-
-    for (uint32_t i = 0; i < method->exception_count; i++) {
-        struct exception_range range = method_code__exception(method, i);
-
-        if (!code_layout__is_instruction(layout, range.start) ||
-            !code_layout__is_instruction(layout, range.handler) ||
-            (range.end != method->length && !code_layout__is_instruction(layout, range.end))) {
-            class_reader__fail(reader, method_code__offset(method, method->length) + 2 + 8 * i,
-                               "an exception range of instructions");
-            return -EBADMSG;
-        }
     }
     return 0;
 }
@@ -131,7 +98,7 @@ static int mark_caught(struct code_layout *layout)
     for (uint32_t pc = 0; pc < method->length; pc++) {
         depth += step[pc];
         if (depth > 0)
-            layout->flags[pc] &= (uint8_t)~CODE_CAUGHT;
+            layout->flags[pc] &= (uint16_t)~CODE_CAUGHT;
     }
     free(step);
     return 0;
@@ -151,9 +118,9 @@ int code_layout__open(struct code_layout *layout, const struct method_code *meth
     if (layout->flags && layout->label && layout->position)
         error = find_instructions(layout, reader);
     if (!error)
-        error = check_targets(layout, reader);
+        error = code_checks__targets(layout, reader);
     if (!error)
-        error = check_exceptions(layout, reader);
+        error = code_checks__exceptions(layout, reader);
     if (!error && method->exception_count > 0)
         error = mark_caught(layout);
     if (error)
@@ -201,13 +168,28 @@ static uint32_t place_trampolines(struct code_layout *layout, uint32_t pc, uint3
     return position;
 }
 
+/* The hook behind the instruction before pc; or NULL. */
+static const struct code_hook *hook_behind(const struct code_layout *layout, uint32_t pc)
+{
+    if (layout->flags[pc] & CODE_ACQUIRED)
+        return &layout->hooks->acquired;
+    return layout->flags[pc] & CODE_RELEASED ? &layout->hooks->released : NULL;
+}
+
+static uint32_t bytes_behind(const struct code_layout *layout, uint32_t pc)
+{
+    const struct code_hook *hook = hook_behind(layout, pc);
+
+    return hook ? hook->length : 0;
+}
+
 static void measure(struct code_layout *layout)
 {
     uint32_t position = layout->hooks->enter.length;
     uint32_t length = layout->method->length;
 
     for (uint32_t pc = 0; pc < length; pc = code_layout__next(layout, pc)) {
-        position = place_trampolines(layout, pc, position);
+        position = place_trampolines(layout, pc, position) + bytes_behind(layout, pc);
         layout->label[pc] = position;
         if (layout->flags[pc] & CODE_CAUGHT)
             position += layout->hooks->caught.length;
@@ -394,6 +376,20 @@ uint32_t code_layout__range_end(const struct code_layout *layout, uint32_t pc)
     return layout->label[pc];
 }
 
+uint32_t code_layout__exception_start(const struct code_layout *layout, uint32_t pc)
+{
+    uint32_t start = layout->label[pc];
+
+    return layout->flags[pc] & CODE_ACQUIRED ? start - layout->hooks->acquired.length : start;
+}
+
+uint32_t code_layout__exception_end(const struct code_layout *layout, uint32_t pc)
+{
+    uint32_t end = code_layout__range_end(layout, pc);
+
+    return layout->flags[pc] & CODE_RELEASED ? end - layout->hooks->released.length : end;
+}
+
 uint32_t code_layout__instruction(const struct code_layout *layout, uint32_t pc)
 {
     return layout->position[round_down(layout, pc)];
@@ -464,12 +460,16 @@ void code_layout__write(const struct code_layout *layout, struct class_writer *w
 {
     const struct method_code *method = layout->method;
     const struct code_hooks *hooks = layout->hooks;
+    const struct code_hook *behind;
     uint32_t next;
 
     class_writer__copy(writer, hooks->enter.bytes, hooks->enter.length);
     for (uint32_t pc = 0; pc < method->length; pc = next) {
         next = code_layout__next(layout, pc);
         write_trampolines(layout, pc, writer);
+        behind = hook_behind(layout, pc);
+        if (behind)
+            class_writer__copy(writer, behind->bytes, behind->length);
         if (layout->flags[pc] & CODE_CAUGHT)
             class_writer__copy(writer, hooks->caught.bytes, hooks->caught.length);
         if (layout->flags[pc] & CODE_RETURN)

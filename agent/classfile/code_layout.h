@@ -4,6 +4,8 @@
  *     enter hook            before the first instruction; no branch leads to it
  *     [caught hook] …       a handler's first instruction; all that leads to it leads to its hook
  *     [leave hook] return   a branch to a return leads to its leave hook
+ *     monitorenter [acquired hook], monitorexit [released hook]
+ *                           a branch to the next instruction leads behind them
  *     …                     every other instruction, relocated
  *     (end)                 here the caller may append handlers
  *
@@ -21,7 +23,7 @@
 #include "agent/classfile/class_file.h"
 #include "agent/classfile/method_code.h"
 
-#define CODE_HOOK_BYTES_MAX 14u
+#define CODE_HOOK_BYTES_MAX 17u
 
 struct code_hook {
     uint8_t bytes[CODE_HOOK_BYTES_MAX];
@@ -32,6 +34,8 @@ struct code_hooks {
     struct code_hook enter;
     struct code_hook leave;
     struct code_hook caught;
+    struct code_hook acquired; /* of length 0: there are none; also the next */
+    struct code_hook released;
 };
 
 struct code_trampoline {
@@ -42,7 +46,7 @@ struct code_trampoline {
 
 struct code_layout {
     const struct method_code *method;
-    uint8_t *flags;     /* enum code_flag for each pc */
+    uint16_t *flags;    /* enum code_flag for each pc */
     uint32_t *label;    /* for each pc, its end included: the new target of branches to it */
     uint32_t *position; /* for each pc: the new position of the instruction itself */
     const struct code_hooks *hooks;
@@ -71,8 +75,10 @@ enum code_flag {
     CODE_UNCOVERED = 8, /* the catch-all must not cover it: `this` may be uninitialised */
     CODE_GAP = 16,      /* a trampoline may be placed before it */
     CODE_TRAMPOLINE = 32,
-    CODE_CAUGHT = 64, /* an exception handler that gets a hook */
-    CODE_EARLY = 128, /* covered by the other catch-all: local 0 is the uninitialised `this` */
+    CODE_CAUGHT = 64,    /* an exception handler that gets a hook */
+    CODE_EARLY = 128,    /* covered by the other catch-all: local 0 is the uninitialised `this` */
+    CODE_ACQUIRED = 256, /* the instruction before it is a monitorenter */
+    CODE_RELEASED = 512, /* … a monitorexit */
 };
 
 /* Finds the instructions. 0, -ENOMEM or -EBADMSG, whose reason is in the reader. The method must
@@ -92,6 +98,11 @@ bool code_layout__is_instruction(const struct code_layout *layout, uint32_t pc);
 uint32_t code_layout__start(const struct code_layout *layout, uint32_t pc);
 /* The new end of a range that ended before pc. pc may be any. */
 uint32_t code_layout__range_end(const struct code_layout *layout, uint32_t pc);
+/* The same for an exception range of the method's own, which must know whether a monitor is held:
+ * an acquired hook before its start is inside, for what it throws must lead to the monitorexit. A
+ * released hook before its end is outside, for what it throws must not lead there once more. */
+uint32_t code_layout__exception_start(const struct code_layout *layout, uint32_t pc);
+uint32_t code_layout__exception_end(const struct code_layout *layout, uint32_t pc);
 /* The position of an instruction itself, behind hooks and trampolines. pc may be any. */
 uint32_t code_layout__instruction(const struct code_layout *layout, uint32_t pc);
 /* The pc behind the instruction at pc. */

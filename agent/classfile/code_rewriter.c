@@ -124,6 +124,32 @@ static bool put_last(struct rewriting *rewriting)
     return method != 0;
 }
 
+/* False: the pool is full. */
+static bool put_monitors(struct rewriting *rewriting)
+{
+    struct constant_pool *pool = rewriting->rewriter->pool;
+    uint32_t owner = rewriting->rewriter->owner;
+    uint32_t type = constant_pool__add_text(pool, text_of("()V"));
+    uint32_t acquired = add_hook(pool, owner, "acquired", type);
+    uint32_t released = add_hook(pool, owner, "released", type);
+
+    put_call(&rewriting->hooks.acquired, acquired);
+    put_call(&rewriting->hooks.released, released);
+    return released != 0;
+}
+
+/* The monitor of a synchronized method: its first hook, and the last before the method is left.
+ * False: the pool is full. */
+static bool put_own_monitor(struct rewriting *rewriting, struct code_hook *to, const char *name)
+{
+    struct constant_pool *pool = rewriting->rewriter->pool;
+    uint32_t type = constant_pool__add_text(pool, text_of("()V"));
+    uint32_t method = add_hook(pool, rewriting->rewriter->owner, name, type);
+
+    put_call(to, method);
+    return method != 0;
+}
+
 static enum method_outcome make_hooks(struct rewriting *rewriting)
 {
     struct code_rewriter *rewriter = rewriting->rewriter;
@@ -135,7 +161,10 @@ static enum method_outcome make_hooks(struct rewriting *rewriting)
         return METHOD_LOCALS_FULL;
     if (rewriter->enter)
         id_index = constant_pool__add_integer(rewriter->pool, rewriting->method->id);
-    if (!id_index || (rewriting->method->first && !put_first(rewriting)))
+    if (!id_index ||
+        (rewriting->method->has_own_monitor &&
+         !put_own_monitor(rewriting, &hooks->enter, "acquired")) ||
+        (rewriting->method->first && !put_first(rewriting)))
         return METHOD_POOL_FULL;
     put(&hooks->enter, id_index <= UINT8_MAX ? OP_LDC : OP_LDC_W);
     if (id_index <= UINT8_MAX)
@@ -144,11 +173,15 @@ static enum method_outcome make_hooks(struct rewriting *rewriting)
         put_u2(&hooks->enter, id_index);
     put_call(&hooks->enter, rewriter->enter);
     put_token(&hooks->enter, OP_LSTORE, OP_LSTORE_0, token);
+    put_token(&hooks->caught, OP_LLOAD, OP_LLOAD_0, token);
+    if (rewriting->method->has_own_monitor &&
+        !put_own_monitor(rewriting, &hooks->leave, "releasing"))
+        return METHOD_POOL_FULL;
     put_token(&hooks->leave, OP_LLOAD, OP_LLOAD_0, token);
-    hooks->caught = hooks->leave;
     put_call(&hooks->leave, rewriter->leave);
     put_call(&hooks->caught, rewriter->caught);
-    if (rewriting->method->last && !put_last(rewriting))
+    if ((rewriting->method->last && !put_last(rewriting)) ||
+        (rewriting->method->has_monitors && !put_monitors(rewriting)))
         return METHOD_POOL_FULL;
     return METHOD_HOOKED;
 }
@@ -170,7 +203,7 @@ static void decide_on_stack_map(struct rewriting *rewriting)
 static bool is_covered(const struct code_layout *layout, uint32_t pc,
                        enum stack_map_handler handler)
 {
-    uint8_t cover = layout->flags[pc] & (CODE_UNCOVERED | CODE_EARLY);
+    unsigned cover = layout->flags[pc] & (CODE_UNCOVERED | CODE_EARLY);
 
     return cover == (handler == HANDLER_EARLY ? CODE_EARLY : 0);
 }
@@ -262,8 +295,8 @@ static void write_exceptions(const struct rewriting *rewriting)
     for (uint32_t i = 0; i < code->exception_count; i++) {
         struct exception_range range = method_code__exception(code, i);
 
-        write_exception(rewriting->writer, layout->label[range.start],
-                        code_layout__range_end(layout, range.end), layout->label[range.handler],
+        write_exception(rewriting->writer, code_layout__exception_start(layout, range.start),
+                        code_layout__exception_end(layout, range.end), layout->label[range.handler],
                         range.catch_type);
     }
     for (int i = 0; i < HANDLERS; i++) {

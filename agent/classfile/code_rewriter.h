@@ -10,6 +10,10 @@
  *                     every handler begins with:       lload token; invokestatic caught
  *     lload token; invokestatic leave; [invokestatic last;] athrow
  *
+ * Where the holds of monitors are measured, `acquired` is called behind each monitorenter, and
+ * `released` behind each monitorexit. A synchronized method begins with `acquired` and calls
+ * `releasing` before each `leave`.
+ *
  * The last line handles everything thrown from behind the enter hook on, hooks and returns
  * included, so leaving twice must be harmless. Its exception ranges are the last in the table: they
  * see only what leaves the frame, and the method's own entries keep their indices.
@@ -70,6 +74,8 @@ struct hooked_method {
     bool is_constructor; /* `this` is not initialised at first */
     bool is_uncovered;   /* no catch-all: exceptions leave without a hook */
     uint32_t id;
+    bool has_monitors; /* the holds of its monitors are measured; and of its own one */
+    bool has_own_monitor;
     const char *first; /* a method of the hooks' class that is called with `this` first; or NULL */
     const char *last;  /* a method of the hooks' class that is called wherever this one is left; or
                           NULL */

@@ -3,7 +3,6 @@
 #include "agent/classfile/bytecode.h"
 
 #define TRIVIAL_BYTES_MAX 8u
-#define ACC_SYNCHRONIZED  0x0020u
 
 static bool is_trivial(uint8_t opcode)
 {
@@ -27,6 +26,22 @@ static bool is_trivial(uint8_t opcode)
     default:
         return false;
     }
+}
+
+bool class_method__has_monitors(const struct class_method *method)
+{
+    uint32_t length = method->code_length;
+
+    if (method->access_flags & ACC_SYNCHRONIZED)
+        return true;
+    for (uint32_t pc = 0, bytes; pc < length; pc += bytes) {
+        bytes = bytecode__length(method->code, length, pc);
+        if (bytes == 0)
+            return false;
+        if (method->code[pc] == OP_MONITORENTER)
+            return true;
+    }
+    return false;
 }
 
 bool class_method__is_trivial(const struct class_method *method)

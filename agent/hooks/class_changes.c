@@ -6,6 +6,10 @@
 #include "agent/hooks/unhooked_classes.h"
 #include "agent/host/jvmti_event.h"
 
+#include <string.h>
+
+#define LOCKS_LOOK_NS 100000000u /* for calls that last */
+
 static void set_event(struct class_hooks *hooks, bool on)
 {
     (void)jvmti_event__set(hooks->jvmti, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, on);
@@ -62,6 +66,37 @@ void class_changes__renew(struct class_hooks *hooks, JNIEnv *jni, const uint32_t
         method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
     }
     pthread_mutex_unlock(&hooks->change_lock);
+}
+
+static bool is_contended(struct class_hooks *hooks, JNIEnv *jni, jobject loader, const char *name)
+{
+    const struct numbered_class *class = method_numbers__find_class(&hooks->methods, name);
+
+    if (!loader && strcmp(name, OWNABLE_CLASS) == 0)
+        return atomic_load(&hooks->locks_hooked) &&
+               !(class && numbered_class__is(class, CLASS_HOOKED));
+    return class && numbered_class__is(class, CLASS_CONTENDED) &&
+           !numbered_class__is(class, CLASS_MONITORS) && !numbered_class__is(class, CLASS_KEPT) &&
+           !numbered_class__is(class, CLASS_LOOPING) && !lasting_calls__has(hooks->busy, name) &&
+           class_hooks__is_to_be_hooked(hooks, jni, loader, name);
+}
+
+void class_changes__hook_locks(struct class_hooks *hooks, JNIEnv *jni, bool locks)
+{
+    struct lasting_calls busy;
+
+    lasting_calls__find(&busy, hooks->jvmti, jni, LASTING_PROBABLY, LOCKS_LOOK_NS);
+    pthread_mutex_lock(&hooks->change_lock);
+    if (locks)
+        atomic_store(&hooks->locks_hooked, true);
+    if (atomic_load(&hooks->wanted) && hooks->everywhere) {
+        hooks->busy = &busy;
+        (void)loaded_classes__transform(hooks, jni, is_contended, unhooked_classes__note_refused,
+                                        NULL);
+        method_numbers__unmark(&hooks->methods, CLASS_CONTENDED);
+    }
+    pthread_mutex_unlock(&hooks->change_lock);
+    lasting_calls__release(&busy);
 }
 
 /* The tries before it do not count any more. */

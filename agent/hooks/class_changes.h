@@ -7,6 +7,7 @@
 #define TREADLE_CLASS_CHANGES_H
 
 #include <jni.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct class_hooks;
@@ -21,5 +22,9 @@ void class_changes__remove(struct class_hooks *hooks, JNIEnv *jni);
  * hooks. */
 void class_changes__renew(struct class_hooks *hooks, JNIEnv *jni, const uint32_t *methods,
                           uint32_t count);
+
+/* Puts hooks where the holds of contended locks begin and end: into the classes with
+ * CLASS_CONTENDED but those whose calls last, and, `locks`, into AbstractOwnableSynchronizer. */
+void class_changes__hook_locks(struct class_hooks *hooks, JNIEnv *jni, bool locks);
 
 #endif

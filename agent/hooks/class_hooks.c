@@ -4,6 +4,7 @@
 #include "agent/classfile/trivial_method.h"
 #include "agent/hooks/class_listing.h"
 #include "agent/hooks/interface_hooks.h"
+#include "agent/hooks/jdk_classes.h"
 #include "agent/hooks/left_out_methods.h"
 #include "agent/hooks/unhooked_classes.h"
 #include "agent/host/log.h"
@@ -57,45 +58,6 @@ void class_hooks__set_filter(struct class_hooks *hooks, struct method_filter *fi
     pthread_rwlock_unlock(&hooks->filter_lock);
 }
 
-/* A reference to the platform class loader; NULL where the JVM has none. */
-static jobject find_platform_loader(JNIEnv *jni)
-{
-    jclass class = (*jni)->FindClass(jni, "java/lang/ClassLoader");
-    jmethodID get = class ? (*jni)->GetStaticMethodID(jni, class, "getPlatformClassLoader",
-                                                      "()Ljava/lang/ClassLoader;")
-                          : NULL;
-    jobject loader = get ? (*jni)->CallStaticObjectMethod(jni, class, get) : NULL;
-
-    if ((*jni)->ExceptionCheck(jni)) {
-        (*jni)->ExceptionClear(jni);
-        return NULL;
-    }
-    return loader ? (*jni)->NewGlobalRef(jni, loader) : NULL;
-}
-
-/* Not initialized, as FindClass would do: that
- * makes the scheduler and its threads, which most programs never need. Not where there is none: a
- * debugger that waits for exceptions would stop at the one that tells so. */
-static jclass load_virtual_thread_class(JNIEnv *jni)
-{
-    jobject loaded = NULL;
-    jclass class = (*jni)->FindClass(jni, "java/lang/Class");
-    jmethodID for_name =
-        class ? (*jni)->GetStaticMethodID(jni, class, "forName",
-                                          "(Ljava/lang/String;ZLjava/lang/ClassLoader;)"
-                                          "Ljava/lang/Class;")
-              : NULL;
-    jstring name = for_name ? (*jni)->NewStringUTF(jni, "java.lang.VirtualThread") : NULL;
-
-    if (name)
-        loaded = (*jni)->CallStaticObjectMethod(jni, class, for_name, name, JNI_FALSE, NULL);
-    if ((*jni)->ExceptionCheck(jni)) {
-        (*jni)->ExceptionClear(jni);
-        return NULL;
-    }
-    return loaded ? (*jni)->NewGlobalRef(jni, loaded) : NULL;
-}
-
 int class_hooks__begin(struct class_hooks *hooks, JNIEnv *jni,
                        const JNINativeMethod natives[HOOK_COUNT], const struct bound_natives *more)
 {
@@ -106,13 +68,15 @@ int class_hooks__begin(struct class_hooks *hooks, JNIEnv *jni,
     method_numbers__init(&hooks->methods, hooks->max_mem);
     hooks->methods.generated = hooks->generated;
     begin_counting(hooks);
-    hooks->platform_loader = find_platform_loader(jni);
+    hooks->platform_loader = jdk_classes__platform_loader(jni);
     if (hooks->has_virtual_threads)
-        hooks->virtual_thread = load_virtual_thread_class(jni);
+        hooks->virtual_thread = jdk_classes__virtual_thread(jni);
     atomic_store(&hooks->starts_wanted, !hooks->everywhere);
     error = hook_class__define(hooks->hook_class, jni, natives, more);
     if (error)
         log__line(LOG_ERROR, "the JVM refuses the hooks' class; no calls are recorded");
+    else
+        hook_class__turn_off(hooks->hook_class, jni, 0); /* of methods that have no nodes */
     return error;
 }
 
@@ -254,6 +218,22 @@ static uint32_t number(struct class_look *look, const struct class_method *metho
     return hooks->quotas->methods ? apply_budget(look, method, id) : id;
 }
 
+/* In which Locks of java.util.concurrent note who owns them. */
+static bool is_owner_change(const struct class_look *look, const struct class_method *method)
+{
+    return look->is_boot && class_text__is(method->class_name, OWNABLE_CLASS) &&
+           class_text__is(method->name, "setExclusiveOwnerThread");
+}
+
+/* True if holds of its monitors are to be measured. */
+static bool enters_contended(const struct class_look *look, const struct class_method *method)
+{
+    return look->hooks->hears_waits && look->class &&
+           (numbered_class__is(look->class, CLASS_CONTENDED) ||
+            numbered_class__is(look->class, CLASS_MONITORS)) &&
+           class_method__has_monitors(method);
+}
+
 /* A choose_method: the class's first method makes the class known. */
 static bool choose(void *context, const struct class_method *method, struct method_choice *choice)
 {
@@ -269,9 +249,12 @@ static bool choose(void *context, const struct class_method *method, struct meth
         of_jdk = virtual_threads__hooks(method, look->hooks->hears_waits);
     choice->first = of_jdk.first;
     choice->last = of_jdk.last;
+    if (is_owner_change(look, method))
+        choice->first = "owning";
     choice->id = number(look, method);
     choice->slot = hook_quotas__slot(look->hooks->quotas, choice->id);
-    return choice->id || choice->first;
+    choice->monitors = enters_contended(look, method);
+    return choice->id || choice->first || choice->monitors;
 }
 
 /* A tell_method. */
@@ -361,6 +344,12 @@ static bool is_of_virtual_threads(struct class_hooks *hooks, jobject loader, con
            (strcmp(name, SOCKET_POLLER_CLASS) == 0 && hooks->hears_waits);
 }
 
+/* The JDK's class of Locks that have an owner, once a program waits for one. */
+static bool is_of_locks(struct class_hooks *hooks, jobject loader, const char *name)
+{
+    return !loader && name && strcmp(name, OWNABLE_CLASS) == 0 && atomic_load(&hooks->locks_hooked);
+}
+
 /* True if latency= may name some of its methods. */
 static bool may_be_measured(const struct class_hooks *hooks, const char *name)
 {
@@ -377,7 +366,7 @@ static bool is_wanted_class(struct class_hooks *hooks, JNIEnv *jni, jobject load
 {
     const struct numbered_class *class;
 
-    if (is_of_virtual_threads(hooks, loader, name))
+    if (is_of_virtual_threads(hooks, loader, name) || is_of_locks(hooks, loader, name))
         return true;
     if (!hooks->everywhere ||
         (!hooks->filter->include && class_hooks__is_jdk_loader(hooks, jni, loader) &&
@@ -446,6 +435,8 @@ void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, bool is_lo
         }
         if (look.class) {
             numbered_class__mark(look.class, CLASS_SEEN);
+            if (numbered_class__is(look.class, CLASS_CONTENDED))
+                numbered_class__mark(look.class, CLASS_MONITORS);
             numbered_class__set_rewritten(look.class, ledger_time__now_ns(hooks->time));
         }
         free(rewrite.bytes);
@@ -497,8 +488,9 @@ bool class_hooks__is_to_be_hooked(struct class_hooks *hooks, JNIEnv *jni, jobjec
     if (!is_wanted_class(hooks, jni, loader, name))
         return false;
     dotted = dotted_name(text);
-    some = dotted && (is_of_virtual_threads(hooks, loader, name) ||
-                      method_filter__admits_some(hooks->filter, dotted));
+    some =
+        dotted && (is_of_virtual_threads(hooks, loader, name) || is_of_locks(hooks, loader, name) ||
+                   method_filter__admits_some(hooks->filter, dotted));
     free(dotted);
     return some;
 }

@@ -29,6 +29,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#define OWNABLE_CLASS "java/util/concurrent/locks/AbstractOwnableSynchronizer"
+
 struct class_hooks {
     /* what the hooks work with; set before they begin */
     jvmtiEnv *jvmti;
@@ -53,11 +55,13 @@ struct class_hooks {
         change_lock;       /* held while loaded classes are changed; taken before the other locks */
     jclass virtual_thread; /* a global reference to that class; NULL: there is none */
     _Atomic bool
-        starts_wanted;   /* that class is to have hooks: the program may make virtual threads */
-    _Atomic bool wanted; /* classes are to have hooks */
-    struct lasting_calls lasting; /* during a change: the classes to be left as they are; under
-                                     change_lock */
-    bool interfaces_may_change;   /* no other thread can be loading classes yet */
+        starts_wanted; /* that class is to have hooks: the program may make virtual threads */
+    _Atomic bool locks_hooked;        /* AbstractOwnableSynchronizer is to have a hook */
+    _Atomic bool wanted;              /* classes are to have hooks */
+    struct lasting_calls lasting;     /* during a change: the classes to be left as they are; under
+                                         change_lock */
+    const struct lasting_calls *busy; /* … while hooks of locks are put in; under change_lock */
+    bool interfaces_may_change;       /* no other thread can be loading classes yet */
 };
 
 /* To be called once, when the JVM can run Java. The natives become those of the hook class, see

@@ -140,7 +140,10 @@ static void add_hook_times(struct own_cost *cost)
 
     cost->facts.slow_ns = times.slow.calls * unprofiled__less(slow_ns, header->hook_cost_ps / 2000);
     cost->wait_end_ns = mean_ns(cost, &times.waits);
-    cost->facts.wait_brackets_ns = times.waits.calls * cost->wait_end_ns;
+    cost->hold_end_ns = mean_ns(cost, &times.holds);
+    cost->hold_ends = times.holds.calls;
+    cost->facts.wait_brackets_ns =
+        times.waits.calls * cost->wait_end_ns + times.holds.calls * cost->hold_end_ns;
     cost->facts.wait_ends = times.waits.calls + 2 * times.unheard_waits;
     __atomic_store_n(&header->heard_waits, times.waits.calls / 2, __ATOMIC_RELAXED);
     __atomic_store_n(&header->unheard_waits, times.unheard_waits, __ATOMIC_RELAXED);

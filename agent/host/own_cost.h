@@ -63,6 +63,8 @@ struct own_cost {
     uint64_t switches;
     uint64_t counter_ticks; /* between two readings of the counter, one after the other */
     uint64_t wait_end_ns;   /* mean of what begins and ends of waits take; 0: not known yet */
+    uint64_t hold_end_ns;   /* the same of holds of locks */
+    uint64_t hold_ends;
 };
 
 /* The arguments must outlive the account: all are read, and the ledger's header is written. */

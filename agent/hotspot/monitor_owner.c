@@ -170,6 +170,17 @@ uintptr_t monitor_owner__handle(const struct monitor_owner *owner, uintptr_t mon
     return handle;
 }
 
+uintptr_t monitor_owner__recursions(const struct monitor_owner *owner, uintptr_t monitor)
+{
+    uintptr_t recursions = UINTPTR_MAX;
+
+    if (!owner->known || owner->structs.monitor_recursions < 0 ||
+        !read_memory(monitor + (uintptr_t)owner->structs.monitor_recursions, &recursions,
+                     sizeof(recursions)))
+        return UINTPTR_MAX;
+    return recursions;
+}
+
 enum monitor_state monitor_owner__read(const struct monitor_owner *owner, uintptr_t monitor,
                                        struct monitor_holder *holder)
 {

@@ -71,6 +71,9 @@ uintptr_t monitor_owner__handle(const struct monitor_owner *owner, uintptr_t mon
 enum monitor_state monitor_owner__read(const struct monitor_owner *owner, uintptr_t monitor,
                                        struct monitor_holder *holder);
 
+/* How often its owner has entered it beyond the first time; UINTPTR_MAX: not known. */
+uintptr_t monitor_owner__recursions(const struct monitor_owner *owner, uintptr_t monitor);
+
 /* True if the holder is that JavaThread, or an address on its stack; if the monitor's object is on
  * its lock stack. */
 bool monitor_owner__is(const struct monitor_owner *owner, struct monitor_holder holder,

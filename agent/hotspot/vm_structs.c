@@ -119,6 +119,7 @@ static const struct {
     {"LockStack", "_base[0]", FIELD(lock_stack_base), OPTIONAL},
     {"ObjectMonitor", "_owner", FIELD(monitor_owner), OPTIONAL},
     {"ObjectMonitor", "_object", FIELD(monitor_object), OPTIONAL},
+    {"ObjectMonitor", "_recursions", FIELD(monitor_recursions), OPTIONAL},
     {"ThreadsSMRSupport", "_java_thread_list", FIELD(java_thread_list), OPTIONAL_ADDRESS},
     {"PerfMemory", "_start", FIELD(perf_memory), OPTIONAL_ADDRESS},
     {"ThreadsList", "_length", FIELD(list_length), OPTIONAL},

@@ -89,8 +89,9 @@ struct vm_structs {
     int32_t lock_stack_top;
     int32_t lock_stack_base;
     int32_t monitor_owner;
-    int32_t monitor_object;   /* the address of a reference to the object */
-    bool monitor_owner_is_id; /* Thread.threadId(), not an address */
+    int32_t monitor_object;     /* the address of a reference to the object */
+    int32_t monitor_recursions; /* entries by the owner beyond the first */
+    bool monitor_owner_is_id;   /* Thread.threadId(), not an address */
 
     const char *const *perf_memory; /* a static; or NULL. See agent/hotspot/safepoint_time.h */
 };

@@ -40,6 +40,15 @@ enum {
     HOOKS_POLLING,
     HOOKS_POLLED,
     HOOKS_ACTIVITY,
+    HOOKS_ACQUIRED,
+    HOOKS_RELEASED,
+    HOOKS_RELEASING,
+    HOOKS_OWNING,
+    HOOKS_OWNED,
+    HOOKS_LOCK_NAME,
+    HOOKS_LONG_LOCK_NAME,
+    HOOKS_CONTENDED,
+    HOOKS_CONTENDED_TYPE,
     HOOKS_OBJECT_TYPE,
     HOOKS_OFF,
     HOOKS_MUTED,
@@ -73,6 +82,13 @@ enum {
     HOOKS_POP_METHOD,
     HOOKS_RESUME_AND_TYPE,
     HOOKS_RESUME_METHOD,
+    HOOKS_LOCK_CLASS,
+    HOOKS_LONG_LOCK_CLASS,
+    HOOKS_CONTENDED_AND_TYPE,
+    HOOKS_CONTENDED_METHOD,
+    HOOKS_LONG_CONTENDED_METHOD,
+    HOOKS_OWNED_AND_TYPE,
+    HOOKS_OWNED_METHOD,
     HOOKS_SLOTS,
     HOOKS_POOL_COUNT,
     LINKER_TYPE = POOL_RUN_TYPE + 1,
@@ -280,6 +296,32 @@ static void add_exit(struct class_writer *out, uint32_t name, uint8_t native_met
     add_method(out, &leave, HOOKS_FORCE_INLINE);
 }
 
+/* if (lock instanceof AbstractQueuedSynchronizer ? … : …) owned(lock); */
+static void add_owning(struct class_writer *out)
+{
+    /* clang-format off */
+    static const uint8_t code[] = {
+        OP_ALOAD_0, OP_INSTANCEOF,    0, HOOKS_LOCK_CLASS,
+        OP_IFEQ,                      0, 16, /* the second alternative */
+        OP_ALOAD_0, OP_CHECKCAST,     0, HOOKS_LOCK_CLASS,
+        OP_INVOKEVIRTUAL,             0, HOOKS_CONTENDED_METHOD,
+        OP_IFEQ,                      0, 27, /* the end */
+        OP_GOTO,                      0, 20, /* the call */
+        OP_ALOAD_0, OP_INSTANCEOF,    0, HOOKS_LONG_LOCK_CLASS,
+        OP_IFEQ,                      0, 17, /* the end */
+        OP_ALOAD_0, OP_CHECKCAST,     0, HOOKS_LONG_LOCK_CLASS,
+        OP_INVOKEVIRTUAL,             0, HOOKS_LONG_CONTENDED_METHOD,
+        OP_IFEQ,                      0, 7, /* the end */
+        OP_ALOAD_0, OP_INVOKESTATIC,  0, HOOKS_OWNED_METHOD,
+        OP_RETURN,
+    };
+    /* clang-format on */
+    const struct method_text owning = {
+        ACC_PUBLIC | ACC_STATIC, HOOKS_OWNING, HOOKS_OBJECT_TYPE, 1, 1, code, sizeof(code)};
+
+    add_method(out, &owning, HOOKS_FORCE_INLINE);
+}
+
 /* OFF = new byte[HOOK_SLOTS_MAX]; and so on. */
 static void add_initialiser(struct class_writer *out)
 {
@@ -314,6 +356,16 @@ static void add_hooks_pool(struct class_writer *out)
                                         "polling",
                                         "polled",
                                         "activity",
+                                        "acquired",
+                                        "released",
+                                        "releasing",
+                                        "owning",
+                                        "owned",
+                                        "java/util/concurrent/locks/AbstractQueuedSynchronizer",
+                                        "java/util/concurrent/locks/"
+                                        "AbstractQueuedLongSynchronizer",
+                                        "hasContended",
+                                        "()Z",
                                         "(Ljava/lang/Object;)V",
                                         "OFF",
                                         "MUTED",
@@ -350,6 +402,15 @@ static void add_hooks_pool(struct class_writer *out)
     add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_POP_AND_TYPE);
     add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_RESUME, HOOKS_POP_TYPE);
     add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_RESUME_AND_TYPE);
+    class_writer__u1(out, CONSTANT_CLASS);
+    class_writer__u2(out, HOOKS_LOCK_NAME);
+    class_writer__u1(out, CONSTANT_CLASS);
+    class_writer__u2(out, HOOKS_LONG_LOCK_NAME);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_CONTENDED, HOOKS_CONTENDED_TYPE);
+    add_pair(out, CONSTANT_METHOD, HOOKS_LOCK_CLASS, HOOKS_CONTENDED_AND_TYPE);
+    add_pair(out, CONSTANT_METHOD, HOOKS_LONG_LOCK_CLASS, HOOKS_CONTENDED_AND_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_OWNED, HOOKS_OBJECT_TYPE);
+    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_OWNED_AND_TYPE);
     class_writer__u1(out, CONSTANT_INTEGER);
     class_writer__u4(out, HOOK_SLOTS_MAX);
 }
@@ -373,7 +434,7 @@ static void write_hooks(struct class_writer *out)
     add_field(out, HOOKS_OFF, HOOKS_BYTES_TYPE, true);
     add_field(out, HOOKS_MUTED, HOOKS_BYTES_TYPE, false);
     add_field(out, HOOKS_LEFT, HOOKS_SHORTS_TYPE, false);
-    class_writer__u2(out, HOOK_COUNT + 6);
+    class_writer__u2(out, HOOK_COUNT + 7);
     add_initialiser(out);
     add_enter(out);
     add_open(out);
@@ -393,6 +454,11 @@ static void write_hooks(struct class_writer *out)
     add_native(out, HOOKS_POLLING, HOOKS_OBJECT_TYPE);
     add_native(out, HOOKS_POLLED, POOL_RUN_TYPE);
     add_native(out, HOOKS_ACTIVITY, HOOKS_OBJECT_TYPE);
+    add_native(out, HOOKS_ACQUIRED, POOL_RUN_TYPE);
+    add_native(out, HOOKS_RELEASED, POOL_RUN_TYPE);
+    add_native(out, HOOKS_RELEASING, POOL_RUN_TYPE);
+    add_native(out, HOOKS_OWNED, HOOKS_OBJECT_TYPE);
+    add_owning(out);
     class_writer__u2(out, 0);
 }
 

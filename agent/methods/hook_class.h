@@ -32,6 +32,15 @@
  *     public static native void polling(Object poller);           it waits for I/O, until …
  *     public static native void polled();
  *     public static native void activity(Object apiClass);        it is being initialised
+ *     public static native void acquired();      a monitor was entered
+ *     public static native void released();      … and exited
+ *     public static native void releasing();     … is about to be exited
+ *     public static void owning(Object lock) {   a Lock gets, or loses, its owner
+ *         if (lock instanceof AbstractQueuedSynchronizer ? … .hasContended()
+ *             : lock instanceof AbstractQueuedLongSynchronizer && … .hasContended())
+ *                 owned(lock);
+ *     }
+ *     public static native void owned(Object lock);
  *
  * A slot is what hooks pass: the number of their method, or one beyond all numbers if the method's
  * hooks were put in again after its first slot was off for good (agent/methods/hook_quota.h).
@@ -69,6 +78,10 @@ enum hook {
     HOOK_POLLING,
     HOOK_POLLED,
     HOOK_ACTIVITY,
+    HOOK_ACQUIRED,
+    HOOK_RELEASED,
+    HOOK_RELEASING,
+    HOOK_OWNED,
     HOOK_COUNT,
 };
 

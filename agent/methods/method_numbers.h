@@ -110,6 +110,8 @@ enum class_mark {
     CLASS_OF_JDK = 64,  /* of the boot or platform loader */
     CLASS_LOOPING =
         128, /* a loop of it lasted when hooks were to be put in: it has none for good */
+    CLASS_CONTENDED = 256, /* a monitor that it may have entered is contended: it is to get … */
+    CLASS_MONITORS = 512,  /* … hooks where it enters and exits monitors, and has them */
 };
 
 bool numbered_class__is(const struct numbered_class *class, enum class_mark mark);

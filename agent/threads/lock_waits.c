@@ -170,15 +170,16 @@ static void tell_timeline(const struct java_threads *threads, struct kernel_thre
     thread_timeline__lock(mine, &told);
 }
 
-static void begin(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
-                  enum ledger_block_kind kind, jobject object, struct lock_place owner,
-                  uint64_t now_ns)
+static struct lock_identity begin(struct java_threads *threads, JNIEnv *jni,
+                                  struct kernel_thread *mine, enum ledger_block_kind kind,
+                                  jobject object, struct lock_place owner, uint64_t now_ns)
 {
     struct lock_identity lock = lock_waits__identify(threads, jni, kind, object);
 
     if (timeline__is_on(&mine->setup->timeline_is_on))
         tell_timeline(threads, mine, &lock, owner);
     lock_blocks__begin(&threads->locks->blocks, &lock, place_of(threads, mine), owner, now_ns);
+    return lock;
 }
 
 void lock_waits__monitor(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
@@ -186,11 +187,17 @@ void lock_waits__monitor(struct java_threads *threads, JNIEnv *jni, struct kerne
 {
     uint64_t now_ns = ledger_time__now_ns(&mine->setup->time);
 
-    lock_waiters__note(&threads->locks->waiters, threads, jni, mine,
-                       monitor_owner__pending_here(&threads->locks->monitor,
-                                                   sampler__java_thread(threads->sampler, jni)),
-                       true);
-    begin(threads, jni, mine, BLOCK_MONITOR, object, owner, now_ns);
+    struct lock_waits *locks = threads->locks;
+    uint32_t blocks = atomic_load(&locks->blocks.count);
+    uintptr_t monitor =
+        monitor_owner__pending_here(&locks->monitor, sampler__java_thread(threads->sampler, jni));
+    struct lock_identity lock;
+
+    lock_waiters__note(&locks->waiters, threads, jni, mine, monitor, true);
+    lock = begin(threads, jni, mine, BLOCK_MONITOR, object, owner, now_ns);
+    if (monitor)
+        lock_holds__contended(threads, jni, mine, &lock, monitor, owner,
+                              atomic_load(&locks->blocks.count) != blocks);
 }
 
 /* The owner of a lock of java.util.concurrent, if it has one. */
@@ -225,6 +232,8 @@ static struct lock_identity wait_for(struct java_threads *threads, JNIEnv *jni,
 
     lock_waiters__note(&locks->waiters, threads, jni, mine, 0, is_ownable);
     lock_blocks__begin(&locks->blocks, &lock, place_of(threads, mine), owner, now_ns);
+    if (is_ownable)
+        lock_holds__contended(threads, jni, mine, &lock, 0, owner, false);
     return owner.thread ? lock : unowned;
 }
 
@@ -262,16 +271,17 @@ void lock_waits__over(struct java_threads *threads, JNIEnv *jni, struct kernel_t
     /* It has waited since before profiling began; whom for nobody knows any more. */
     if (mine->thread->start_ns > from_ns)
         from_ns = mine->thread->start_ns;
-    begin(threads, jni, mine, BLOCK_MONITOR, object, nobody, from_ns);
+    (void)begin(threads, jni, mine, BLOCK_MONITOR, object, nobody, from_ns);
     (void)lock_blocks__end(&threads->locks->blocks, ref, from_ns, now_ns);
 }
 
-void lock_waits__before_start(const struct java_threads *threads, JNIEnv *jni)
+void lock_waits__before_start(struct java_threads *threads, JNIEnv *jni)
 {
     if (!threads->locks)
         return;
     lock_owners__forget_all(&threads->locks->owners);
     lock_waiters__forget_all(&threads->locks->waiters, jni);
+    atomic_fetch_add(&threads->holds_round, 2);
 }
 
 void lock_waits__stopped(const struct java_threads *threads, uint64_t now_ns)
@@ -298,4 +308,5 @@ void lock_waits__ended(const struct java_threads *threads, JNIEnv *jni,
     lock_owners__forget(&threads->locks->owners, thread->java_id,
                         thread->kind == THREAD_VIRTUAL ? NULL : mine->host);
     lock_waiters__forget(&threads->locks->waiters, jni, thread->java_id);
+    lock_holds__forget(&threads->locks->holds, ledger__ref(threads->ledger, thread));
 }

@@ -10,6 +10,7 @@
 
 #include "agent/hotspot/monitor_owner.h"
 #include "agent/threads/java_threads.h"
+#include "agent/threads/lock_holds.h"
 #include "agent/threads/lock_orders.h"
 #include "agent/threads/lock_owners.h"
 #include "agent/threads/lock_waiters.h"
@@ -31,6 +32,7 @@ struct lock_waits {
     struct lock_owners owners;
     struct lock_waiters waiters;
     struct lock_orders orders;
+    struct lock_holds holds;
     struct monitor_owner monitor;
     struct named_class classes[LOCK_CLASSES];
     jfieldID park_blocker; /* of Thread; or NULL, as the next two */
@@ -62,7 +64,7 @@ void lock_waits__over(struct java_threads *threads, JNIEnv *jni, struct kernel_t
                       jobject object);
 
 /* Profiling is about to start: threads are noted anew; or was stopped. */
-void lock_waits__before_start(const struct java_threads *threads, JNIEnv *jni);
+void lock_waits__before_start(struct java_threads *threads, JNIEnv *jni);
 void lock_waits__stopped(const struct java_threads *threads, uint64_t now_ns);
 
 /* A Java thread runs on this kernel thread from now on, platform or virtual; is over. Do nothing

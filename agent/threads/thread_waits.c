@@ -94,6 +94,27 @@ void thread_waits__end(struct java_threads *threads, JNIEnv *jni, enum ledger_me
     timed_hooks__end(&mine->times.waits, began);
 }
 
+void thread_waits__object_wait(struct java_threads *threads, JNIEnv *jni, jobject object)
+{
+    struct kernel_thread *mine = kernel_thread_table__mine();
+
+    if (threads->locks && mine && mine->thread && is_profiling(threads) &&
+        kernel_thread__counts(mine))
+        lock_holds__gives_up(threads, jni, mine, object);
+    thread_waits__begin(threads, jni, METRIC_OBJECT_WAIT);
+}
+
+void thread_waits__object_waited(struct java_threads *threads, JNIEnv *jni)
+{
+    struct kernel_thread *mine;
+
+    thread_waits__end(threads, jni, METRIC_OBJECT_WAIT);
+    mine = kernel_thread_table__mine();
+    if (threads->locks && mine && mine->thread && is_profiling(threads) &&
+        kernel_thread__counts(mine))
+        lock_holds__gets_back(threads, mine);
+}
+
 /* True if the wait that is about to begin is for a lock, and in no other wait that has a reason. */
 static bool may_block(const struct java_threads *threads, struct kernel_thread *mine)
 {
@@ -141,8 +162,11 @@ static void end_block(struct java_threads *threads, JNIEnv *jni, enum ledger_met
     if (!mine)
         return;
     began = timed_hooks__begin(&mine->times.waits);
-    if (threads->locks && kernel_thread__counts(mine))
+    if (threads->locks && kernel_thread__counts(mine)) {
         lock_waits__over(threads, jni, mine, object);
+        if (object)
+            lock_holds__won(threads, mine);
+    }
     wait_bracket__end(mine, reason);
     timed_hooks__end(&mine->times.waits, began);
     if (threads->locks && object && kernel_thread__counts(mine))

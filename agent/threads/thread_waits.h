@@ -19,6 +19,10 @@
 void thread_waits__begin(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason);
 void thread_waits__end(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason);
 
+/* The same for Object.wait, which gives the monitor up meanwhile. */
+void thread_waits__object_wait(struct java_threads *threads, JNIEnv *jni, jobject object);
+void thread_waits__object_waited(struct java_threads *threads, JNIEnv *jni);
+
 /* The same for a contended monitor that is entered, and for a park, of which it is also recorded
  * for which lock, and for whom. thread: the one that parks; NULL: the JVM is asked. */
 void thread_waits__enter(struct java_threads *threads, JNIEnv *jni, jobject object);

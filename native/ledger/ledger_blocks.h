@@ -9,6 +9,10 @@
 enum ledger_block_kind {
     BLOCK_MONITOR = 1, /* the entry of a monitor */
     BLOCK_PARK = 2,    /* a park with a blocker: the lock is the blocker */
+    /* No waits but holds: `waiter` is the thread that held the lock, its path is where it gave the
+     * lock back, and the numbers of waits are those of holds. There is no holder. */
+    BLOCK_HELD_MONITOR = 3,
+    BLOCK_HELD_PARK = 4,
 };
 
 #define BLOCK_FRAMES  8u

@@ -280,6 +280,9 @@ struct ledger_header {
     uint64_t torn_stacks;      /* samples whose stack changed whenever it was looked at */
     uint64_t late_samples;     /* times at which samples were due and not taken */
     uint64_t lost_hazards;     /* deadlocks and orders of locks that found no room */
+    uint64_t lost_holds;       /* holds of locks that found no room */
+    uint64_t unseen_holds;     /* holds whose begin or end had no hook, or that the budget had no
+                                  room for, as far as they were noticed */
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");

@@ -144,7 +144,12 @@ struct ledger_thread {
     ledger_ref block;    /* of the wait for a lock that is under way, or none */
     uint32_t priority;   /* Thread.getPriority() when the thread began; 0: not known */
     struct ledger_open_calls open_calls; /* while the thread is unmounted */
-    uint64_t reserved_end[4];
+    /* private to the agent: the lock that the thread waited for last, until it owns a lock */
+    uint64_t won_monitor; /* its address if it is a monitor; 0: it is none */
+    uint64_t won_lock;    /* its class << 32 | its identity; 0: it does not matter any more */
+    ledger_ref won_node;  /* where it was */
+    uint32_t reserved_won;
+    uint64_t reserved_end[1];
 };
 
 /* What the ledger knows of a kernel thread. A reader can work out what is not charged yet: the

@@ -242,19 +242,23 @@ static unsigned bucket_of(uint64_t wait_ns)
     return bucket < BLOCK_BUCKETS ? bucket : BLOCK_BUCKETS - 1;
 }
 
+static void count(struct ledger_block *block, uint64_t ns)
+{
+    ledger__count(&block->count, 1);
+    ledger__count(&block->wait_ns, ns);
+    raise_to(&block->wait_max_ns, ns);
+    __atomic_fetch_add(&block->waits[bucket_of(ns)], 1, __ATOMIC_RELAXED);
+}
+
 static void count_wait(struct lock_blocks *blocks, ledger_ref ref, uint64_t began_ns,
                        uint64_t now_ns)
 {
     struct ledger_block *block = ledger__at(blocks->ledger, ref);
-    uint64_t wait_ns = now_ns > began_ns ? now_ns - began_ns : 0;
     uint64_t hold_ns = stop_waiting(blocks, block, began_ns, now_ns);
 
-    ledger__count(&block->count, 1);
-    ledger__count(&block->wait_ns, wait_ns);
-    raise_to(&block->wait_max_ns, wait_ns);
+    count(block, now_ns > began_ns ? now_ns - began_ns : 0);
     ledger__count(&block->hold_ns, hold_ns);
     raise_to(&block->hold_max_ns, hold_ns);
-    __atomic_fetch_add(&block->waits[bucket_of(wait_ns)], 1, __ATOMIC_RELAXED);
 }
 
 static void lose(struct lock_blocks *blocks, uint64_t wait_ns)
@@ -290,6 +294,18 @@ bool lock_blocks__end(struct lock_blocks *blocks, ledger_ref waiter, uint64_t fr
     else
         count_wait(blocks, ref, began_ns, now_ns);
     return true;
+}
+
+void lock_blocks__held(struct lock_blocks *blocks, const struct lock_identity *lock,
+                       struct lock_place holder, uint64_t since_ns, uint64_t now_ns)
+{
+    const struct lock_place nobody = {0, 0};
+    ledger_ref ref = find_block(blocks, lock, holder, nobody);
+
+    if (ref)
+        count(ledger__at(blocks->ledger, ref), now_ns > since_ns ? now_ns - since_ns : 0);
+    else
+        ledger__count(&blocks->ledger->header->lost_holds, 1);
 }
 
 void lock_blocks__settle(struct lock_blocks *blocks, uint64_t now_ns)

@@ -66,6 +66,10 @@ void lock_blocks__begin(struct lock_blocks *blocks, const struct lock_identity *
 bool lock_blocks__end(struct lock_blocks *blocks, ledger_ref waiter, uint64_t from_ns,
                       uint64_t now_ns);
 
+/* The thread has held the lock from since_ns until now_ns. kind: BLOCK_HELD_…. */
+void lock_blocks__held(struct lock_blocks *blocks, const struct lock_identity *lock,
+                       struct lock_place holder, uint64_t since_ns, uint64_t now_ns);
+
 /* Profiling stops: what was waited until now is added to the blocks of all waits under way. Once no
  * more events count. */
 void lock_blocks__settle(struct lock_blocks *blocks, uint64_t now_ns);

@@ -43,6 +43,7 @@ static inline void timed_hooks__end(struct timed_hooks *hooks, uint64_t began)
 struct hook_times {
     struct timed_hooks slow;  /* hooks that left the fast path */
     struct timed_hooks waits; /* begins and ends of waits with a reason */
+    struct timed_hooks holds; /* begins and ends of holds of locks */
     uint64_t unheard_waits;   /* waits that the budget had no room for */
 };
 
@@ -58,6 +59,7 @@ static inline void hook_times__add(struct hook_times *sum, const struct hook_tim
 {
     timed_hooks__add(&sum->slow, &more->slow);
     timed_hooks__add(&sum->waits, &more->waits);
+    timed_hooks__add(&sum->holds, &more->holds);
     sum->unheard_waits += __atomic_load_n(&more->unheard_waits, __ATOMIC_RELAXED);
 }
 

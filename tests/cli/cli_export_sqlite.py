@@ -73,6 +73,8 @@ class Sqlite(bench.Bench):
             ("pool-2", "main", "app.Queue.take < app.Main.run", "app.Queue.take < app.Main.run", 6, 10 * MS, 5 * MS),
             ("pool-1", "main", "app.Queue.put < app.Main.run", "app.Queue.take < app.Main.run", 10, 80 * MS, 30 * MS),
         ])
+        self.assertEqual(database.execute("SELECT * FROM lock_holds").fetchall(), [
+            ("app.Queue", 0x4d2, "monitor", "main", "app.Queue.take < app.Main.run", 4, 200 * MS, 90 * MS)])
 
     def test_no_question_scans_what_is_large(self):
         """On a ledger that is large enough for the planner to care. The first of an order that an index has

@@ -7,17 +7,20 @@ S = 1000 * MS
 # What locks_drawing.h draws; the wait of pool-2 that is under way has 1 s, from 9 s to the ledger's end at 10 s.
 SEMAPHORE = "java.util.concurrent.Semaphore$NonfairSync"
 RUN, PUT, TAKE = "app.Main.run", "app.Queue.put", "app.Queue.take"
+NO_HOLDS = {"holds": 0, "hold_ns": 0, "hold_max_ns": 0, "hold_p99_ns": 0, "held_ppm": 0}
 LOCKS = [
     {"class": SEMAPHORE, "identity": "7b", "kind": "park", "contentions": 2, "wait_ns": 3 * S, "wait_max_ns": 2 * S,
-     "wait_p99_ns": 2 * S, "hold_ns": 0, "hold_max_ns": 0, "owner_unknown": 2,
-     "waiters": [{"path": [RUN], "wait_ns": 3 * S}], "holders": [{"path": [], "hold_ns": 0}]},
+     "wait_p99_ns": 2 * S, "blocked_ns": 0, "blocked_max_ns": 0, "owner_unknown": 2, **NO_HOLDS,
+     "waiters": [{"path": [RUN], "wait_ns": 3 * S}], "blockers": [{"path": [], "blocked_ns": 0}], "holders": []},
     {"class": "app.Queue", "identity": "4d2", "kind": "monitor", "contentions": 17, "wait_ns": 1153 * MS,
-     "wait_max_ns": S, "wait_p99_ns": S, "hold_ns": 90 * MS, "hold_max_ns": 30 * MS, "owner_unknown": 1,
+     "wait_max_ns": S, "wait_p99_ns": S, "blocked_ns": 90 * MS, "blocked_max_ns": 30 * MS, "owner_unknown": 1,
+     "holds": 4, "hold_ns": 200 * MS, "hold_max_ns": 90 * MS, "hold_p99_ns": 90 * MS, "held_ppm": 20_000,
      "waiters": [{"path": [RUN, TAKE], "wait_ns": 1050 * MS}, {"path": [RUN, PUT], "wait_ns": 103 * MS}],
-     "holders": [{"path": [RUN, TAKE], "hold_ns": 90 * MS}, {"path": [], "hold_ns": 0}]},
+     "blockers": [{"path": [RUN, TAKE], "blocked_ns": 90 * MS}, {"path": [], "blocked_ns": 0}],
+     "holders": [{"path": [RUN, TAKE], "hold_ns": 200 * MS}]},
     {"class": "app.Row", "identity": None, "kind": "monitor", "contentions": 1000, "wait_ns": 5 * MS,
-     "wait_max_ns": MS, "wait_p99_ns": 8000, "hold_ns": 4 * MS, "hold_max_ns": MS, "owner_unknown": 0,
-     "waiters": [{"path": [RUN], "wait_ns": 5 * MS}], "holders": [{"path": [RUN], "hold_ns": 4 * MS}]},
+     "wait_max_ns": MS, "wait_p99_ns": 8000, "blocked_ns": 4 * MS, "blocked_max_ns": MS, "owner_unknown": 0, **NO_HOLDS,
+     "waiters": [{"path": [RUN], "wait_ns": 5 * MS}], "blockers": [{"path": [RUN], "blocked_ns": 4 * MS}], "holders": []},
 ]
 EDGES = [
     ("main", None, SEMAPHORE, 2, 3 * S),
@@ -50,18 +53,19 @@ class Locks(bench.Bench):
 lost      7 waits for locks not recorded, nor for whom
 
 Locks that threads waited for
-HELD: while somebody waited, by the owner when the wait began; time that a lock is held alone is not measured
+BLOCKED: somebody waited, blocked in: the owner when the wait began. HOLDS: whole, of those that somebody had to wait for, since the lock's class has hooks
 
-LOCK                                           KIND     WAITS     WAIT      P99      MAX     HELD  OWNER UNKNOWN
-java.util.concurrent.Semaphore$NonfairSync@7b  park         2  3.000 s  2.000 s  2.000 s        0              2
+LOCK                                           KIND     WAITS     WAIT      P99      MAX  BLOCKED  HOLDS    HOLD  LONGEST   HELD  OWNER UNKNOWN
+java.util.concurrent.Semaphore$NonfairSync@7b  park         2  3.000 s  2.000 s  2.000 s        0                                             2
   waits in app.Main.run                                        3.000 s
-app.Queue@4d2                                  monitor     17  1.153 s  1.000 s  1.000 s  90.0 ms              1
+app.Queue@4d2                                  monitor     17  1.153 s  1.000 s  1.000 s  90.0 ms      4  200 ms  90.0 ms  2.0 %              1
   waits in app.Queue.take < app.Main.run                       1.050 s
   waits in app.Queue.put < app.Main.run                         103 ms
-  held in app.Queue.take < app.Main.run                                                   90.0 ms
-app.Row@*                                      monitor  1 000  5.00 ms  8.00 µs  1.00 ms  4.00 ms              0
+  blocked in app.Queue.take < app.Main.run                                                90.0 ms
+  held until app.Queue.take < app.Main.run                                                                200 ms
+app.Row@*                                      monitor  1 000  5.00 ms  8.00 µs  1.00 ms  4.00 ms                                             0
   waits in app.Main.run                                        5.00 ms
-  held in app.Main.run                                                                    4.00 ms
+  blocked in app.Main.run                                                                 4.00 ms
 25.0 % of all waits, for whatever, are in none of these numbers: the budget had no room for them (overhead=)
 """)
 
@@ -78,6 +82,15 @@ pool-2    main             app.Queue                                       6  1.
 pool-1    main             app.Queue                                      10   100 ms
 worker-#  worker-#         app.Row                                     1 000  5.00 ms
 pool-1    (owner unknown)  app.Queue                                       1  3.00 ms
+
+Who really ran
+the same waits, followed from lock to lock; inferred from what a blocker's time consists of where it stood
+
+WHO RAN   DOES           EXPLAINS   DIRECT  CHAIN
+main      owner_unknown   3.000 s  3.000 s  main
+main      unknown         1.150 s  1.150 s  pool-2 > main
+worker-#  unknown         5.00 ms  5.00 ms  worker-#
+pool-1    owner_unknown   3.00 ms  3.00 ms  pool-1
 25.0 % of all waits, for whatever, are in none of these numbers: the budget had no room for them (overhead=)
 """)
 
@@ -87,7 +100,7 @@ pool-1    (owner unknown)  app.Queue                                       1  3.
         self.assertEqual([loss["count"] for loss in self.view("locks")["losses"]], [7])
 
     def test_csv(self):
-        for view, rows in (("locks", [{key: value for key, value in lock.items() if key not in ("waiters", "holders")}
+        for view, rows in (("locks", [{key: value for key, value in lock.items() if key not in ("waiters", "blockers", "holders")}
                                       for lock in LOCKS]),
                            ("blockers", [dict(zip(KEYS, edge)) for edge in EDGES])):
             written = self.csv("report", "locks.ledger", "-v", view)
@@ -100,7 +113,7 @@ pool-1    (owner unknown)  app.Queue                                       1  3.
         self.assertEqual(edges(self.view("blockers", "-t", "pool-2")), EDGES[1:2])
 
     def test_sort_and_top(self):
-        for view, sorts in (("locks", {"hold": "QRS", "count": "RQS", "max": "SQR", "class": "QRS"}),
+        for view, sorts in (("locks", {"hold": "QRS", "blocked": "QRS", "count": "RQS", "max": "SQR", "class": "QRS"}),
                             ("blockers", {"count": "RQQSQ", "waiter": "SQQQR", "lock": "QQQRS"})):
             for sort, expected in sorts.items():
                 rows = self.csv("report", "locks.ledger", "-v", view, "--sort", sort)

@@ -41,6 +41,7 @@ reader  platform   950 ms  50.0 ms    100 ms        0            0        0     
 pool-2  virtual    520 ms  20.0 ms         0  10.0 ms            0   490 ms        0       0        0  #ppppppppppppppppppp
 over    platform  20.0 ms  10.0 ms         0        0            0  10.0 ms        0       0        0  ##########pppppppppp
 parts: # CPU, r runnable, m monitor, w Object.wait, p park, s sleep, i I/O, . unknown
+the kernel's figures: CPU, runnable; measured from begin to end: monitor, Object.wait, park, sleep, I/O; what is left: unknown
 """)
 
     def test_stops_and_unmounted_time(self):

@@ -50,6 +50,8 @@ static inline ledger_ref locks__block(struct drawing *drawing, const struct draw
  * pool-1     -         app.Queue 4d2                      1     3 ms    3 ms     0
  * main       -         Semaphore$NonfairSync 7b, park     2  3000 ms 2000 ms     0
  * worker-#   worker-#  app.Row, any                    1000     5 ms    1 ms     4 ms     1 ms
+ *
+ * And main held app.Queue 4d2, until it left take, 4 times for 200 ms, the longest 90 ms, of 10 s.
  */
 static inline void locks__draw(struct drawing *drawing)
 {
@@ -91,6 +93,15 @@ static inline void locks__draw(struct drawing *drawing)
          {run},
          {0}},
         {"app.Row", 0, BLOCK_MONITOR, "worker-#", "worker-#", {1000, 5, 1, 4, 1}, 3, {run}, {run}},
+        {"app.Queue",
+         0x4d2,
+         BLOCK_HELD_MONITOR,
+         "main",
+         NULL,
+         {4, 200, 90, 0, 0},
+         17,
+         {take, run},
+         {0}},
     };
     ledger_ref refs[sizeof(blocks) / sizeof(blocks[0])];
     for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)

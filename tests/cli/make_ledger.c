@@ -3,6 +3,7 @@
  */
 #include "native/proc/process_stat.h"
 #include "tests/cli/budget_drawing.h"
+#include "tests/cli/cascade_drawing.h"
 #include "tests/cli/folded_drawing.h"
 #include "tests/cli/forest_drawing.h"
 #include "tests/cli/hazards_drawing.h"
@@ -693,6 +694,8 @@ int main(int argc, char **argv)
         draw_stops(&drawing);
     } else if (strcmp(argv[1], "locks") == 0) {
         locks__draw(&drawing);
+    } else if (strcmp(argv[1], "cascade") == 0) {
+        cascade__draw(&drawing);
     } else if (strncmp(argv[1], "latency", strlen("latency")) == 0) {
         latency__draw(&drawing, strcmp(argv[1], "latency_later") == 0,
                       strcmp(argv[1], "latency_slow") == 0);

@@ -19,13 +19,14 @@ class Locks(page.Page):
 
     def test_tables(self):
         self.assertEqual(self.rows("lock-table"), [
-            [f"{SEMAPHORE}@7b", "park", "2", "3.00 s", "2.00 s", "2.00 s", "0", "2"],
-            ["app.Queue@4d2", "monitor", "17", "1.15 s", "1.00 s", "1.00 s", "90.0 ms", "1"],
-            ["app.Row@*", "monitor", "1000", "5.00 ms", "8.00 µs", "1.00 ms", "4.00 ms", "0"]])
+            [f"{SEMAPHORE}@7b", "park", "2", "3.00 s", "2.00 s", "2.00 s", "0", "0", "0", "0", "2"],
+            ["app.Queue@4d2", "monitor", "17", "1.15 s", "1.00 s", "1.00 s", "90.0 ms", "4", "200 ms", "90.0 ms", "1"],
+            ["app.Row@*", "monitor", "1000", "5.00 ms", "8.00 µs", "1.00 ms", "4.00 ms", "0", "0", "0", "0"]])
         self.assertEqual(self.rows("edge-table"), EDGES)
         self.assertEqual(self.rows("lock-path-table")[:2],
                          [["app.Main.run", "waits", "3.00 s"], ["app.Queue.take < app.Main.run", "waits", "1.05 s"]])
-        self.assertIn(["app.Queue.take < app.Main.run", "held", "90.0 ms"], self.rows("lock-path-table"))
+        self.assertIn(["app.Queue.take < app.Main.run", "blocks", "90.0 ms"], self.rows("lock-path-table"))
+        self.assertIn(["app.Queue.take < app.Main.run", "held", "200 ms"], self.rows("lock-path-table"))
 
     def test_graph(self):
         self.assertEqual(self.names("end"), ["main", "pool-#", "worker-#"])
@@ -41,8 +42,8 @@ class Locks(page.Page):
         self.assertEqual(self.rows("edge-table"), [EDGES[1], EDGES[3]])
         self.assertEqual(self.text("#blocks-chosen"), "Who waited for whom for Queue@4d2")
         self.assertEqual([row[:2] for row in self.rows("lock-path-table")],
-                         [["app.Queue.take < app.Main.run", "waits"], ["app.Queue.put < app.Main.run", "waits"],
-                          ["app.Queue.take < app.Main.run", "held"]])
+                         [["app.Queue.take < app.Main.run", "waits"], ["app.Queue.take < app.Main.run", "held"],
+                          ["app.Queue.put < app.Main.run", "waits"], ["app.Queue.take < app.Main.run", "blocks"]])
         self.browser.click_on("#all-blocks")
         self.assertEqual(self.rows("edge-table"), EDGES)
 

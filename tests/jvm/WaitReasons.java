@@ -14,8 +14,14 @@ import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Scanner;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
  * Threads that wait for a known reason each and take the time themselves. Some wait from the beginning to the end; at
@@ -323,6 +329,59 @@ public class WaitReasons {
         }
     }
 
+    // ---- what java.util.concurrent has to wait for: each time a partner takes it, and gives it back ----
+
+    static final ReentrantReadWriteLock READ_WRITE = new ReentrantReadWriteLock();
+    static final Semaphore PERMIT = new Semaphore(1);
+    static final BlockingQueue<Integer> QUEUE = new ArrayBlockingQueue<>(4);
+    static volatile CompletableFuture<Integer> future;
+    static volatile CountDownLatch latch;
+
+    static Waiting waiting(Starts.Work once) {
+        return meter -> {
+            for (int i = 1; i <= times; i++) {
+                untilTold(i);
+                long since = System.nanoTime();
+                once.run();
+                meter.add(since);
+                turn = i;
+            }
+        };
+    }
+
+    static Starts.Work giving(Starts.Work take, Starts.Work give) {
+        return () -> {
+            for (int i = 1; i <= times; i++) {
+                take.run();
+                told = i;
+                Thread.sleep(MS);
+                give.run();
+                untilTurn(i);
+            }
+        };
+    }
+
+    static void synchronizers(String kind, boolean isVirtual, List<String> answers) throws Exception {
+        answers.add(one(kind + "read", "park", isVirtual, waiting(() -> {
+            READ_WRITE.readLock().lock();
+            READ_WRITE.readLock().unlock();
+        }), giving(() -> READ_WRITE.writeLock().lock(), () -> READ_WRITE.writeLock().unlock())));
+        answers.add(one(kind + "write", "park", isVirtual, waiting(() -> {
+            READ_WRITE.writeLock().lock();
+            READ_WRITE.writeLock().unlock();
+        }), giving(() -> READ_WRITE.readLock().lock(), () -> READ_WRITE.readLock().unlock())));
+        answers.add(one(kind + "permit", "park", isVirtual, waiting(() -> {
+            PERMIT.acquire();
+            PERMIT.release();
+        }), giving(PERMIT::acquire, PERMIT::release)));
+        answers.add(one(kind + "queue", "park", isVirtual, waiting(QUEUE::take),
+                        giving(WaitReasons::nobody, () -> QUEUE.add(1))));
+        answers.add(one(kind + "future", "park", isVirtual, waiting(() -> future.get()),
+                        giving(() -> future = new CompletableFuture<>(), () -> future.complete(1))));
+        answers.add(one(kind + "latch", "park", isVirtual, waiting(() -> latch.await()),
+                        giving(() -> latch = new CountDownLatch(1), () -> latch.countDown())));
+    }
+
     // ---- a round ----
 
     static String one(String name, String reason, boolean isVirtual, Waiting waiting, Starts.Work partner)
@@ -424,6 +483,7 @@ public class WaitReasons {
             answers.add(one(kind + "interrupted", "sleep", isVirtual, WaitReasons::sleepInterrupted,
                             WaitReasons::interrupt));
             answers.add(inTurn(kind + "mixed", isVirtual));
+            synchronizers(kind, isVirtual, answers);
             files(kind, isVirtual, answers);
             sockets(kind, isVirtual, answers);
         }
@@ -435,6 +495,7 @@ public class WaitReasons {
     static void warmUp() throws Exception {
         times = 1;
         for (boolean isVirtual : hasVirtualThreads() ? new boolean[] {false, true} : new boolean[] {false}) {
+            synchronizers("first-", isVirtual, new ArrayList<>());
             files("first-", isVirtual, new ArrayList<>());
             sockets("first-", isVirtual, new ArrayList<>());
         }

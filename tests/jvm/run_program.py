@@ -9,6 +9,8 @@ import harness
 
 POINT_PPM = 10_000  # one percentage point
 READING_NS = 50_000
+WAITS_PART = 200  # half a percent
+REASONS = ("monitor_wait", "object_wait", "park", "sleep", "io_wait", "unmounted")
 
 
 def program(test, source, *flags):
@@ -23,7 +25,7 @@ def run(test, wanted, command):
 
 
 def agent_for(test, wanted, exclude="", **options):
-    return test.agent_option(include=wanted.include, exclude="*$$Lambda*" + exclude, **options)
+    return test.agent_option(**{"include": wanted.include, "exclude": "*$$Lambda*" + exclude, "waits": "on"} | options)
 
 
 def check(test, wanted, plain, traced):
@@ -43,6 +45,23 @@ def check(test, wanted, plain, traced):
     check_shares(test, views, expect_lines(traced.out, "share"))
     check_jobs(test, views, traced.out)
     check_text(test)
+    check_waits(test, views["threads"]["threads"])
+
+
+def check_waits(test, rows):
+    """The parts of the wall time are all of it; and they are so without being cut: what the kernel and the events say is
+    no more than the time that passed."""
+    view = test.report("waits", test.ledger)
+    for row in view["threads"]:
+        off_ns = abs(sum(row["waits"].values()) - row["wall_ns"])
+        test.check(off_ns * WAITS_PART <= row["wall_ns"], f"{row}: the parts are {off_ns} ns off")
+    for row in rows:
+        if row["kind"] not in ("platform", "virtual"):
+            continue
+        known_ns = row["cpu_ns"] + sum(row["metrics"].get(name, 0) for name in REASONS)
+        allowed_ns = row["wall_ns"] // WAITS_PART + READING_NS
+        test.check_likely(known_ns <= row["wall_ns"] + allowed_ns, f"{row['name']} waits",
+                          f"{row['name']}: {known_ns} ns of CPU and waits in {row['wall_ns']} ns")
 
 
 def expect_lines(out, word):

@@ -158,7 +158,7 @@ def check_places(test, found, told):
             test.check(row["kind"] == ("monitor" if lock.startswith("LockTruth$") else "park"), f"{row}")
             for path in (waiter["path"] for waiter in row["waiters"]):
                 test.check("LockTruth.waitFor" in path and entered in path, f"{lock}: waited for in {path}")
-            for path in (holder["path"] for holder in row["holders"] if holder["path"]):
+            for path in (blocker["path"] for blocker in row["blockers"] if blocker["path"]):
                 test.check_likely("LockTruth.own" in path and held in path, f"{lock} held",
                                   f"{lock}: held in {path}")
 
@@ -166,7 +166,7 @@ def check_places(test, found, told):
 def check_held(test, found, told, delay_ns):
     """Each moment counts once: all of a crowd wait at the same time, but do not begin at the same moment."""
     for lock in {lock for _, lock in told if lock.startswith("LockTruth$")}:
-        hold_ns = sum(row["hold_ns"] for row in of_class(found, lock))
+        hold_ns = sum(row["blocked_ns"] for row in of_class(found, lock))
         mine = [(ns, times) for (_, what), (_, ns, times) in told.items() if what == lock]
         times = sum(times for _, times in mine)
         expected_ns = max(ns for ns, _ in mine) if lock == CROWD else sum(ns for ns, _ in mine)
@@ -193,7 +193,7 @@ def check_kept(test, found, edges):
     rows = of_class(found, KEPT)
     test.check(len(rows) == 1 and rows[0]["contentions"] == 1 and rows[0]["owner_unknown"] == 0, f"{rows}")
     for row in rows:
-        test.check([holder["path"][:1] for holder in row["holders"]] == [["LockTruth.main"]], f"{row['holders']}")
+        test.check([blocker["path"][:1] for blocker in row["blockers"]] == [["LockTruth.main"]], f"{row['blockers']}")
         test.check([waiter["path"][-1] for waiter in row["waiters"]] == ["LockTruth.enterLong"], f"{row['waiters']}")
     test.check(("long-waiter", "main", KEPT) in edges, f"{sorted(map(str, edges))}")
 

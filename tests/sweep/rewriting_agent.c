@@ -59,6 +59,9 @@ static __thread struct {
 JNIEXPORT jlong JNICALL Java_java_lang_TreadleHooks_enter(JNIEnv *jni, jclass owner, jint id);
 JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_leave(JNIEnv *jni, jclass owner, jlong token);
 JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_caught(JNIEnv *jni, jclass owner, jlong token);
+JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_acquired(JNIEnv *jni, jclass owner);
+JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_released(JNIEnv *jni, jclass owner);
+JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_releasing(JNIEnv *jni, jclass owner);
 
 static void say_wrong(const char *what, int64_t first, int64_t second)
 {
@@ -124,9 +127,25 @@ void Java_java_lang_TreadleHooks_caught(JNIEnv *jni, jclass owner, jlong token)
     come_back(token);
 }
 
+void Java_java_lang_TreadleHooks_acquired(JNIEnv *jni, jclass owner)
+{
+    (void)jni, (void)owner;
+}
+
+void Java_java_lang_TreadleHooks_released(JNIEnv *jni, jclass owner)
+{
+    (void)jni, (void)owner;
+}
+
+void Java_java_lang_TreadleHooks_releasing(JNIEnv *jni, jclass owner)
+{
+    (void)jni, (void)owner;
+}
+
 static bool choose(void *context, const struct class_method *method, struct method_choice *choice)
 {
     (void)context;
+    choice->monitors = true;
     choice->id = atomic_fetch_add(&next_id, 1);
     if (class_text__is(method->name, "compareDepths"))
         atomic_store(&compare_id, choice->id);
@@ -194,6 +213,7 @@ static void put_native_method(struct class_writer *writer, uint32_t name, uint32
 /* public final class java.lang.TreadleHooks {
  *     public static native long enter(int);
  *     public static native void leave(long), caught(long);
+ *     public static native void acquired(), released(), releasing();
  * } */
 static struct class_writer hook_class_bytes(void)
 {
@@ -201,7 +221,7 @@ static struct class_writer hook_class_bytes(void)
 
     class_writer__u4(&writer, 0xcafebabe);
     class_writer__u4(&writer, 49);
-    class_writer__u2(&writer, 10);
+    class_writer__u2(&writer, 14);
     put_text(&writer, HOOK_CLASS);
     put_class(&writer, 1);
     put_text(&writer, "java/lang/Object");
@@ -211,15 +231,22 @@ static struct class_writer hook_class_bytes(void)
     put_text(&writer, "caught");
     put_text(&writer, "(I)J");
     put_text(&writer, "(J)V");
+    put_text(&writer, "acquired");
+    put_text(&writer, "released");
+    put_text(&writer, "releasing");
+    put_text(&writer, "()V");
     class_writer__u2(&writer, 0x0031); /* public final super */
     class_writer__u2(&writer, 2);
     class_writer__u2(&writer, 4);
     class_writer__u2(&writer, 0); /* interfaces */
     class_writer__u2(&writer, 0); /* fields */
-    class_writer__u2(&writer, 3); /* methods */
+    class_writer__u2(&writer, 6); /* methods */
     put_native_method(&writer, 5, 8);
     put_native_method(&writer, 6, 9);
     put_native_method(&writer, 7, 9);
+    put_native_method(&writer, 10, 13);
+    put_native_method(&writer, 11, 13);
+    put_native_method(&writer, 12, 13);
     class_writer__u2(&writer, 0); /* attributes */
     return writer;
 }

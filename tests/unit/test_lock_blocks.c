@@ -140,6 +140,35 @@ static void check_path(const struct stage *stage, const ledger_ref path[BLOCK_FR
     assert_string_equal(letters, expected);
 }
 
+static void holds_are_apart_from_waits(void **state)
+{
+    (void)state;
+    struct stage *stage = raise_curtain(4 * MIB);
+    struct lock_identity queue = lock(stage, "app.Queue", 77);
+    stand(stage, 0, "/MPa");
+    begin(stage, &queue, 0, stage->places[1], 10);
+    end(stage, 0, 13);
+    queue.kind = BLOCK_HELD_MONITOR;
+    stand(stage, 1, "/MP");
+    lock_blocks__held(&stage->blocks, &queue, stage->places[1], 13 * US, 18 * US);
+    lock_blocks__held(&stage->blocks, &queue, stage->places[1], 20 * US, 22 * US);
+
+    assert_int_equal(count_blocks(stage), 2);
+    assert_int_equal(block_of(stage, 1)->count, 1);
+    const struct ledger_block *hold = block_of(stage, 2);
+    assert_int_equal(hold->kind, BLOCK_HELD_MONITOR);
+    check_string(stage, hold->waiter, "worker-2");
+    check_path(stage, hold->waiter_path, "PM");
+    assert_int_equal(hold->holder, 0);
+    assert_int_equal(hold->count, 2);
+    assert_int_equal(hold->wait_ns, 7 * US);
+    assert_int_equal(hold->wait_max_ns, 5 * US);
+    assert_int_equal(hold->hold_ns, 0);
+    assert_int_equal(hold->waits[3], 1); /* 5 µs < 2^3 */
+    assert_int_equal(hold->waits[2], 1); /* 2 µs < 2^2 */
+    drop_curtain(stage);
+}
+
 static void block_says_who_waited_for_whom(void **state)
 {
     (void)state;
@@ -386,6 +415,7 @@ int main(void)
         cmocka_unit_test(block_outlives_its_threads),
         cmocka_unit_test(a_path_in_a_circle_ends),
         cmocka_unit_test(locks_without_blocks_share_one),
+        cmocka_unit_test(holds_are_apart_from_waits),
         cmocka_unit_test(waits_without_room_are_counted),
         cmocka_unit_test(what_is_under_way_at_a_stop_counts_until_then),
         cmocka_unit_test(waits_at_once_all_count),

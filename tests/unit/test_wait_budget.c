@@ -28,6 +28,7 @@ struct world {
     struct own_cost cost;
     _Atomic bool heard;
     struct wait_budget budget;
+    _Atomic uint32_t holds_round;
 };
 
 static struct world *begin(uint32_t overhead_ppm)
@@ -40,7 +41,8 @@ static struct world *begin(uint32_t overhead_ppm)
     world.cost.wait_end_ns = END_NS;
     ledger_time__start(&world.time, 0);
     world.time.monotonic_zero_ns -= 100 * SECOND; /* it runs for 100 s already */
-    world.budget = (struct wait_budget){.own_cost = &world.cost,
+    world.budget = (struct wait_budget){.holds_round = &world.holds_round,
+                                        .own_cost = &world.cost,
                                         .ledger = &world.ledger,
                                         .time = &world.time,
                                         .heard = &world.heard};
@@ -117,6 +119,31 @@ static void without_a_budget_all_are_heard(void **state)
     assert_true(look(world, SECOND / WAIT_NS, 0));
 }
 
+/* The room is 0.5 ms a second, and holds may take 0.125 ms of it: 400 ns an end. */
+static void holds_that_cost_too_much_are_not_heard_until_they_are_fewer(void **state)
+{
+    (void)state;
+    struct world *world = begin(100);
+    atomic_store(&world->holds_round, 1);
+    world->cost.hold_end_ns = 400;
+    for (int i = 0; i < 20; i++) {
+        world->cost.hold_ends += 250; /* 0.1 ms */
+        (void)look(world, 0, 0);
+        assert_int_equal(atomic_load(&world->holds_round), 1);
+    }
+    world->cost.hold_ends += 25000; /* 10 ms */
+    (void)look(world, 0, 0);
+    assert_int_equal(atomic_load(&world->holds_round), 2);
+    for (int i = 0; i < 40; i++) {
+        world->cost.hold_ends += 250; /* still more than half of what they may take */
+        (void)look(world, 0, 0);
+        assert_int_equal(atomic_load(&world->holds_round), 2);
+    }
+    for (int i = 0; i < 40; i++)
+        (void)look(world, 0, 0);
+    assert_int_equal(atomic_load(&world->holds_round), 3);
+}
+
 static void nothing_changes_between_looks_or_while_profiling_is_off(void **state)
 {
     (void)state;
@@ -136,6 +163,7 @@ int main(void)
         cmocka_unit_test(waits_that_cost_too_much_are_heard_in_turns),
         cmocka_unit_test(more_waits_need_more_room),
         cmocka_unit_test(cpu_time_makes_room),
+        cmocka_unit_test(holds_that_cost_too_much_are_not_heard_until_they_are_fewer),
         cmocka_unit_test(without_a_budget_all_are_heard),
         cmocka_unit_test(nothing_changes_between_looks_or_while_profiling_is_off),
     };

@@ -56,7 +56,8 @@ static const struct argp_option options[] = {
     {"top", 'n', "N", 0, "only the N heaviest threads, contexts or methods", 0},
     {"sort", 's', "KEY", 0,
      "threads: a metric, name, waiting, start, mounts, pinned, parked; waits: waiting (the "
-     "default), a metric, name, start; locks: wait (the default), hold, count, max, class; "
+     "default), a metric, name, start; locks: wait (the default), hold, blocked, count, max, "
+     "class; "
      "blockers: wait (the default), count, waiter, blocker, lock; latency: p99 (the default), p50, "
      "p90, p999, max, mean, jitter, count, cpu, name; images, procedures: samples, "
      "base, name; other views: cum, base, calls, name",
@@ -303,7 +304,7 @@ static uint64_t columns_of(const struct report_request *request)
 {
     bool all = request->shared.json || request->shared.csv || request->view->reads_all;
 
-    if (request->view->of_threads)
+    if (request->view->of_threads && !request->view->reads_all)
         return 0;
     return all ? ~UINT64_C(0) : COLUMN_BIT(request->shared.column);
 }

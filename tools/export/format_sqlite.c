@@ -5,6 +5,7 @@
 #include "native/metrics/kernel_metrics.h"
 #include "tools/export/export_format.h"
 #include "tools/export/frame_names.h"
+#include "tools/export/sqlite_locks.h"
 #include "tools/export/sqlite_writer.h"
 #include "tools/export/subtree_sums.h"
 #include "tools/report/report_balance.h"
@@ -12,7 +13,6 @@
 #include "tools/report/report_errors.h"
 #include "tools/report/report_flat.h"
 #include "tools/report/report_losses.h"
-#include "tools/views/view_blocks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -369,53 +369,6 @@ static void fill_kernel_threads(struct sqlite_writer *writer)
     }
 }
 
-/* NULL if it is not known. */
-static void put_path(struct sqlite_writer *writer, const struct report_path *path, bool known)
-{
-    struct lock_path shown = {.path = *path, .is_known = known};
-    struct text text = view_blocks__path(writer->job->model, &shown);
-
-    if (writer->result == SQLITE_OK)
-        sqlite_writer__note(writer,
-                            known ? sqlite3_bind_text64(writer->row, ++writer->place, text.bytes,
-                                                        text.length, SQLITE_TRANSIENT, SQLITE_UTF8)
-                                  : sqlite3_bind_null(writer->row, ++writer->place));
-    free((char *)(uintptr_t)text.bytes);
-}
-
-static void put_block(struct sqlite_writer *writer, const struct report_block *block)
-{
-    sqlite_writer__put_text(writer, block->class_name);
-    if (block->identity)
-        sqlite_writer__put(writer, block->identity);
-    else
-        sqlite_writer__put_null(writer);
-    sqlite_writer__put_word(writer, block->kind == BLOCK_PARK ? "park" : "monitor");
-    sqlite_writer__put_text(writer, block->waiter);
-    if (block->holder_known)
-        sqlite_writer__put_text(writer, block->holder);
-    else
-        sqlite_writer__put_null(writer);
-    put_path(writer, &block->waiter_path, true);
-    put_path(writer, &block->holder_path, block->holder_known);
-    sqlite_writer__put(writer, block->count);
-    sqlite_writer__put(writer, block->wait_ns);
-    sqlite_writer__put(writer, block->wait_max_ns);
-    sqlite_writer__put(writer, block->hold_ns);
-    sqlite_writer__put(writer, block->hold_max_ns);
-    sqlite_writer__end_row(writer);
-}
-
-static void fill_lock_waits(struct sqlite_writer *writer)
-{
-    const struct report_model *model = writer->job->model;
-
-    sqlite_writer__begin_table(writer, TABLE_LOCK_WAITS);
-    for (uint32_t i = 0; i < model->block_count; i++)
-        if (model->blocks[i].count)
-            put_block(writer, &model->blocks[i]);
-}
-
 static void run(struct sqlite_writer *writer, const char *statements)
 {
     if (writer->result == SQLITE_OK)
@@ -451,7 +404,7 @@ static void fill(struct sqlite_writer *writer)
     fill_tables_of_methods(writer);
     fill_nodes(writer);
     fill_kernel_threads(writer);
-    fill_lock_waits(writer);
+    sqlite_locks__fill(writer);
     if (writer->result == SQLITE_OK)
         sqlite_writer__note(writer, sqlite_schema__make_views(writer->database, model->columns,
                                                               error_columns(model)));

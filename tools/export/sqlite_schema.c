@@ -90,6 +90,10 @@ static const char *const lock_waits_columns[] = {"lock_class TEXT",
                                                  "hold_max_ns INTEGER",
                                                  NULL};
 
+static const char *const lock_holds_columns[] = {
+    "lock_class TEXT", "identity INTEGER", "kind TEXT",           "thread TEXT", "path TEXT",
+    "count INTEGER",   "hold_ns INTEGER",  "hold_max_ns INTEGER", NULL};
+
 static const struct schema_table tables[TABLE_COUNT] = {
     [TABLE_PROCESS] = {"process", process_columns, NULL},
     [TABLE_BALANCE] = {"balance", balance_columns, NULL},
@@ -105,6 +109,7 @@ static const struct schema_table tables[TABLE_COUNT] = {
     [TABLE_SUMS_BELOW] = {"sums_below", sums_below_columns, "top, method"},
     [TABLE_KERNEL_THREADS] = {"kernel_threads", kernel_threads_columns, NULL},
     [TABLE_LOCK_WAITS] = {"lock_waits", lock_waits_columns, NULL},
+    [TABLE_LOCK_HOLDS] = {"lock_holds", lock_holds_columns, NULL},
 };
 
 /* Runs the statement that was built, and releases it. */

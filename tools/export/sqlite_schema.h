@@ -32,6 +32,7 @@ enum schema_table_id {
     TABLE_SUMS_BELOW, /* and base_ columns, and their errors */
     TABLE_KERNEL_THREADS,
     TABLE_LOCK_WAITS,
+    TABLE_LOCK_HOLDS,
     TABLE_COUNT,
 };
 

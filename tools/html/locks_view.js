@@ -25,7 +25,10 @@ const LOCK_COLUMNS = [
     { key: "wait_ns", title: "Wait", rem: 6.5 },
     { key: "wait_p99_ns", title: "P99", hint: "99 of 100 waits were no longer", rem: 6.5 },
     { key: "wait_max_ns", title: "Max", hint: "the longest wait", rem: 6.5 },
-    { key: "hold_ns", title: "Held", hint: "by somebody while somebody else waited", rem: 6.5 },
+    { key: "blocked_ns", title: "Blocked", hint: "the time in which anybody waited for the lock", rem: 6.5 },
+    { key: "holds", title: "Holds", hint: "that somebody had to wait for, as far as they were seen whole", rem: 6 },
+    { key: "hold_ns", title: "Hold", hint: "how long these holds were, together", rem: 6.5 },
+    { key: "hold_max_ns", title: "Longest", hint: "the longest of these holds", rem: 6.5 },
     { key: "owner_unknown", title: "Owner unknown", hint: "waits of which nobody knows who held the lock", rem: 9 },
 ];
 const EDGE_COLUMNS = [
@@ -141,6 +144,7 @@ export class LocksView {
     pathsShown() {
         const of = (lock) => [
             ...lock.waiters.map(({ path, wait_ns: ns }) => ({ path, what: "waits", ns })),
+            ...lock.blockers.map(({ path, blocked_ns: ns }) => ({ path, what: "blocks", ns })),
             ...lock.holders.map(({ path, hold_ns: ns }) => ({ path, what: "held", ns })),
         ];
         const found = new Map();

@@ -25,7 +25,7 @@ static const size_t summed[] = {
     FIELD(lost_blocks_ns),      FIELD(unmeasured_calls),     FIELD(other_parameters),
     FIELD(cut_parameters),      FIELD(lost_frames),          FIELD(lost_slots),
     FIELD(lost_identifiers),    FIELD(torn_stacks),          FIELD(late_samples),
-    FIELD(lost_hazards),
+    FIELD(lost_hazards),        FIELD(lost_holds),           FIELD(unseen_holds),
 };
 
 static const size_t largest[] = {

@@ -184,6 +184,7 @@ struct report_loss report_loss__of(const struct ledger_header *header, unsigned 
          "unmeasured_calls"},
         {header->lost_hazards, "hazard", "hazards not recorded: deadlocks, or orders of locks",
          "lost_hazards"},
+        {header->lost_holds, "hold", "holds of locks not recorded", "lost_holds"},
     };
 
     return losses[index];

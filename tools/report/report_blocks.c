@@ -35,7 +35,8 @@ static void load_block(struct loader *loader, ledger_ref ref, struct report_bloc
         .ref = ref,
         .key = record->key,
         .identity = record->identity,
-        .kind = record->kind == BLOCK_PARK ? BLOCK_PARK : BLOCK_MONITOR,
+        .kind = record->kind == BLOCK_PARK || record->kind == BLOCK_HELD_PARK ? BLOCK_PARK
+                                                                              : BLOCK_MONITOR,
         .holder_known = record->holder != 0,
         .waiter_path = load_path(loader, record->waiter_path),
         .holder_path = load_path(loader, record->holder_path),
@@ -61,13 +62,16 @@ static int by_ref(const void *a, const void *b)
     return (x->ref > y->ref) - (x->ref < y->ref);
 }
 
-static struct report_block *find(const struct report_model *model, ledger_ref ref)
+static struct report_block *find_among(struct report_block *blocks, uint32_t count, ledger_ref ref)
 {
     const struct report_block like = {.ref = ref};
 
-    return model->block_count
-               ? bsearch(&like, model->blocks, model->block_count, sizeof(like), by_ref)
-               : NULL;
+    return count ? bsearch(&like, blocks, count, sizeof(like), by_ref) : NULL;
+}
+
+static struct report_block *find(const struct report_model *model, ledger_ref ref)
+{
+    return find_among(model->blocks, model->block_count, ref);
 }
 
 const struct report_block *report_blocks__find(const struct report_model *model, ledger_ref ref)
@@ -103,6 +107,11 @@ static void add_unfinished(struct loader *loader)
     }
 }
 
+static bool is_hold(const struct ledger_block *block)
+{
+    return block->kind == BLOCK_HELD_MONITOR || block->kind == BLOCK_HELD_PARK;
+}
+
 void loader__load_blocks(struct loader *loader)
 {
     struct report_model *model = loader->model;
@@ -110,9 +119,15 @@ void loader__load_blocks(struct loader *loader)
     uint32_t count = loader__count_records(loader, LEDGER_BLOCKS, &last);
 
     model->blocks = memory__zeroed(count, sizeof(*model->blocks));
-    while ((ref = ledger_reader__next(loader->reader, LEDGER_BLOCKS, ref)) != 0)
-        if (ledger_reader__block(loader->reader, ref)->key)
+    model->holds = memory__zeroed(count, sizeof(*model->holds));
+    while ((ref = ledger_reader__next(loader->reader, LEDGER_BLOCKS, ref)) != 0) {
+        const struct ledger_block *record = ledger_reader__block(loader->reader, ref);
+
+        if (record->key && is_hold(record))
+            load_block(loader, ref, &model->holds[model->hold_count++]);
+        else if (record->key)
             load_block(loader, ref, &model->blocks[model->block_count++]);
+    }
     add_unfinished(loader);
 }
 
@@ -121,11 +136,12 @@ static uint64_t growth(uint64_t now, uint64_t before)
     return now > before ? now - before : 0;
 }
 
-void report_blocks__subtract(struct report_model *model, const struct report_model *before)
+static void subtract(struct report_block *blocks, uint32_t count, const struct report_block *before,
+                     uint32_t before_count)
 {
-    for (uint32_t i = 0; i < before->block_count; i++) {
-        const struct report_block *old = &before->blocks[i];
-        struct report_block *block = find(model, old->ref);
+    for (uint32_t i = 0; i < before_count; i++) {
+        const struct report_block *old = &before[i];
+        struct report_block *block = find_among(blocks, count, old->ref);
 
         if (!block || block->key != old->key)
             continue;
@@ -135,4 +151,10 @@ void report_blocks__subtract(struct report_model *model, const struct report_mod
         for (unsigned bucket = 0; bucket < BLOCK_BUCKETS; bucket++)
             block->waits[bucket] = growth(block->waits[bucket], old->waits[bucket]);
     }
+}
+
+void report_blocks__subtract(struct report_model *model, const struct report_model *before)
+{
+    subtract(model->blocks, model->block_count, before->blocks, before->block_count);
+    subtract(model->holds, model->hold_count, before->holds, before->hold_count);
 }

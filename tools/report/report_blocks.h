@@ -1,6 +1,7 @@
 /*
  * Waits for locks as the ledger has them (struct ledger_block), with the waits that were under way
- * when the ledger was read: these count until then.
+ * when the ledger was read: these count until then. Holds of locks are kept the same way: waiter is
+ * the thread that held the lock, and the numbers of waits are those of holds.
  */
 #ifndef TREADLE_REPORT_BLOCKS_H
 #define TREADLE_REPORT_BLOCKS_H

@@ -302,9 +302,9 @@ static uint32_t count_waiters(const struct report_model *model, const struct rep
 static bool queues(const struct report_lock *lock, uint64_t wall_ns)
 {
     return lock->identity && lock->contentions >= CONVOY_WAITS &&
-           lock->hold_ns >= wall_ns / 100 * CONVOY_PERCENT &&
-           lock->wait_ns / CONVOY_QUEUE >= lock->hold_ns &&
-           lock->hold_ns / lock->contentions <= CONVOY_TURN_NS;
+           lock->blocked_ns >= wall_ns / 100 * CONVOY_PERCENT &&
+           lock->wait_ns / CONVOY_QUEUE >= lock->blocked_ns &&
+           lock->blocked_ns / lock->contentions <= CONVOY_TURN_NS;
 }
 
 /* any: of waiters, who are known. */
@@ -336,9 +336,9 @@ static void find_convoys(struct report_hazards *hazards, const struct report_mod
                                        .threads = threads,
                                        .waits = lock->contentions,
                                        .wait_ns = lock->wait_ns,
-                                       .hold_ns = lock->hold_ns,
+                                       .hold_ns = lock->blocked_ns,
                                        .waiter = first_known(&lock->waiters, true),
-                                       .holder = first_known(&lock->holders, false)};
+                                       .holder = first_known(&lock->blockers, false)};
     }
     report_locks__free(locks);
 }

@@ -32,28 +32,37 @@ static void add_block(struct report_lock *lock, const struct report_block *block
     lock->contentions += block->count;
     lock->wait_ns += block->wait_ns;
     lock->wait_max_ns = larger(lock->wait_max_ns, block->wait_max_ns);
-    lock->hold_ns += block->hold_ns;
-    lock->hold_max_ns = larger(lock->hold_max_ns, block->hold_max_ns);
+    lock->blocked_ns += block->hold_ns;
+    lock->blocked_max_ns = larger(lock->blocked_max_ns, block->hold_max_ns);
     lock->owner_unknown += block->holder_known ? 0 : block->count;
     for (unsigned i = 0; i < BLOCK_BUCKETS; i++)
         lock->waits[i] += block->waits[i];
     add_path(&lock->waiters, &block->waiter_path, true, block->wait_ns);
-    add_path(&lock->holders, &block->holder_path, block->holder_known, block->hold_ns);
+    add_path(&lock->blockers, &block->holder_path, block->holder_known, block->hold_ns);
 }
 
-static void set_p99(struct report_lock *lock)
+static void add_hold(struct report_lock *lock, const struct report_block *hold)
 {
-    uint64_t waits = 0;
+    lock->holds += hold->count;
+    lock->hold_ns += hold->wait_ns;
+    lock->hold_max_ns = larger(lock->hold_max_ns, hold->wait_max_ns);
+    for (unsigned i = 0; i < BLOCK_BUCKETS; i++)
+        lock->held[i] += hold->waits[i];
+    add_path(&lock->holders, &hold->waiter_path, true, hold->wait_ns);
+}
+
+static uint64_t p99_of(const uint64_t buckets[BLOCK_BUCKETS], uint64_t count, uint64_t longest_ns)
+{
+    uint64_t below = 0, p99_ns;
     unsigned bucket = 0;
 
     for (; bucket < BLOCK_BUCKETS - 1; bucket++) {
-        waits += lock->waits[bucket];
-        if ((lock->contentions - waits) * P99_OF <= lock->contentions)
+        below += buckets[bucket];
+        if ((count - below) * P99_OF <= count)
             break;
     }
-    lock->wait_p99_ns = UINT64_C(1000) << bucket;
-    if (bucket == BLOCK_BUCKETS - 1 || lock->wait_p99_ns > lock->wait_max_ns)
-        lock->wait_p99_ns = lock->wait_max_ns;
+    p99_ns = UINT64_C(1000) << bucket;
+    return bucket == BLOCK_BUCKETS - 1 || p99_ns > longest_ns ? longest_ns : p99_ns;
 }
 
 static struct report_lock *find_lock(struct report_locks *locks, struct index_table *table,
@@ -107,6 +116,8 @@ static void join_paths(struct lock_paths *paths)
 {
     uint32_t kept = 0;
 
+    if (!paths->count)
+        return;
     qsort(paths->paths, paths->count, sizeof(*paths->paths), by_path);
     for (uint32_t i = 0; i < paths->count; i++)
         if (kept && by_path(&paths->paths[kept - 1], &paths->paths[i]) == 0)
@@ -125,6 +136,8 @@ static int by_lock(const void *a, const void *b, void *context)
 
     if (strcmp(sort, "hold") == 0)
         order = descending(x->hold_ns, y->hold_ns);
+    else if (strcmp(sort, "blocked") == 0)
+        order = descending(x->blocked_ns, y->blocked_ns);
     else if (strcmp(sort, "count") == 0)
         order = descending(x->contentions, y->contentions);
     else if (strcmp(sort, "max") == 0)
@@ -144,16 +157,21 @@ struct report_locks *report_locks__new(const struct report_model *model, const c
     struct report_locks *locks = memory__zeroed(1, sizeof(*locks));
     struct index_table table = {0};
 
-    locks->locks = memory__zeroed(model->block_count, sizeof(*locks->locks));
+    locks->locks = memory__zeroed(model->block_count + model->hold_count, sizeof(*locks->locks));
     for (uint32_t i = 0; i < model->block_count; i++)
         if (counts(&model->blocks[i], glob))
             add_block(find_lock(locks, &table, &model->blocks[i]), &model->blocks[i]);
+    for (uint32_t i = 0; i < model->hold_count; i++)
+        if (counts(&model->holds[i], glob))
+            add_hold(find_lock(locks, &table, &model->holds[i]), &model->holds[i]);
     for (uint32_t i = 0; i < locks->count; i++) {
         struct report_lock *lock = &locks->locks[i];
 
-        set_p99(lock);
+        lock->wait_p99_ns = p99_of(lock->waits, lock->contentions, lock->wait_max_ns);
+        lock->hold_p99_ns = p99_of(lock->held, lock->holds, lock->hold_max_ns);
         join_paths(&lock->waiters);
         join_paths(&lock->holders);
+        join_paths(&lock->blockers);
     }
     qsort_r(locks->locks, locks->count, sizeof(*locks->locks), by_lock,
             (void *)(uintptr_t)(sort ? sort : "wait"));
@@ -166,6 +184,7 @@ void report_locks__free(struct report_locks *locks)
     for (uint32_t i = 0; i < locks->count; i++) {
         free(locks->locks[i].waiters.paths);
         free(locks->locks[i].holders.paths);
+        free(locks->locks[i].blockers.paths);
     }
     free(locks->locks);
     free(locks);

@@ -19,12 +19,18 @@ struct report_lock {
     uint64_t wait_max_ns;
     uint64_t wait_p99_ns; /* no more than that, in 99 of 100 waits; the least such power of two of
                              a microsecond, or wait_max_ns */
-    uint64_t hold_ns;
-    uint64_t hold_max_ns;
+    uint64_t blocked_ns;  /* in which anybody waited for the lock */
+    uint64_t blocked_max_ns;
     uint64_t owner_unknown; /* of `contentions` */
     uint64_t waits[BLOCK_BUCKETS];
     struct lock_paths waiters;
-    struct lock_paths holders;
+    struct lock_paths blockers; /* where the owners were when waits began: blocked_ns */
+    uint64_t holds;             /* contended holds that were seen from the begin to the end */
+    uint64_t hold_ns;
+    uint64_t hold_max_ns;
+    uint64_t hold_p99_ns; /* as wait_p99_ns */
+    uint64_t held[BLOCK_BUCKETS];
+    struct lock_paths holders; /* where holds ended: hold_ns */
 };
 
 struct report_locks {
@@ -48,9 +54,10 @@ struct report_edges {
     struct text_store texts;
 };
 
-/* Of waiters whose names match; glob NULL: of all. Locks and edges without waits are left out. In
- * the order of `sort`: of locks wait (the default, or NULL), hold, count, max, class; of edges
- * wait, count, waiter, blocker, lock. fold: names that differ in digits only are one. */
+/* Of waiters, and of holds by threads, whose names match; glob NULL: of all. Locks and edges
+ * without waits are left out. In the order of `sort`: of locks wait (the default, or NULL), hold,
+ * held, count, max, class; of edges wait, count, waiter, blocker, lock. fold: names that differ in
+ * digits only are one. */
 struct report_locks *report_locks__new(const struct report_model *model, const char *glob,
                                        const char *sort);
 void report_locks__free(struct report_locks *locks);

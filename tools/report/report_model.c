@@ -26,6 +26,7 @@ void report_model__free(struct report_model *model)
     free(model->samples);
     free(model->tallies);
     free(model->blocks);
+    free(model->holds);
     free(model->latencies);
     free(model->stuck);
     free(model->orders);

@@ -160,14 +160,16 @@ struct report_model {
 
     struct report_tally *tallies; /* by thread, then by method; one of each */
     struct report_block *blocks;  /* in the ledger's order */
+    struct report_block *holds;   /* as well; see report_blocks.h */
     struct report_stuck *stuck;   /* by deadlock, then by position */
     struct report_order *orders;
     uint32_t stuck_count;
     uint32_t order_count;
     uint32_t tally_count;
     uint32_t block_count;
-    struct report_latency *latencies; /* one a method, in the ledger's order */
+    uint32_t hold_count;
     uint32_t latency_count;
+    struct report_latency *latencies; /* one a method, in the ledger's order */
 
     uint64_t present_bytes;        /* of the ledger's file; and … */
     uint64_t missing_bytes;        /* of what should be there: 0, or its end is cut off */

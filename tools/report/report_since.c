@@ -364,6 +364,8 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->torn_stacks,
         &now->late_samples,
         &now->lost_hazards,
+        &now->lost_holds,
+        &now->unseen_holds,
         &now->unprofiled_user_ns,
         &now->unprofiled_system_ns,
         &now->own_cost.hooks_ns,

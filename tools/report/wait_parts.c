@@ -57,6 +57,23 @@ const char *wait_part__key(enum wait_part part)
     return parts[part].key;
 }
 
+const char *wait_part__source(enum wait_part part)
+{
+    switch (part) {
+    case PART_CPU:
+    case PART_RUNNABLE:
+    case PART_FAULT:
+        return "kernel";
+    case PART_SAFEPOINT:
+    case PART_UNMOUNTED:
+        return "inferred";
+    case PART_UNKNOWN:
+        return "rest";
+    default:
+        return "events";
+    }
+}
+
 const char *wait_part__word(unsigned metric)
 {
     static const char *const words[METRIC_COUNT] = {

@@ -44,6 +44,10 @@ const char *wait_part__key(enum wait_part part);
  * "io", "unmounted"; NULL for none of these. */
 const char *wait_part__word(unsigned metric);
 
+/* Whose figure the part is: "kernel"; "events", measured between the begin and the end of each
+ * wait; "inferred", for waits without an event; "rest". */
+const char *wait_part__source(enum wait_part part);
+
 /* True if the ledger has what the part is worked out from. */
 bool wait_part__is_known(const struct ledger_header *header, enum wait_part part);
 

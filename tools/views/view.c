@@ -8,7 +8,7 @@
 static const char *const thread_keys[] = {"cpu",    "name",   "waiting", "start",
                                           "mounts", "pinned", "parked",  NULL};
 static const char *const wait_keys[] = {"waiting", "name", "start", NULL};
-static const char *const lock_keys[] = {"wait", "hold", "count", "max", "class", NULL};
+static const char *const lock_keys[] = {"wait", "hold", "blocked", "count", "max", "class", NULL};
 static const char *const edge_keys[] = {"wait", "count", "waiter", "blocker", "lock", NULL};
 static const char *const latency_keys[] = {LATENCY_KEYS, NULL};
 static const char *const hazard_keys[] = {"kind", NULL};
@@ -24,7 +24,7 @@ const struct view_kind view_kinds[] = {
      view_waits__csv},
     {"locks", lock_keys, false, true, false, false, false, view_locks__text, view_locks__json,
      view_locks__csv},
-    {"blockers", edge_keys, false, true, false, false, false, view_blockers__text,
+    {"blockers", edge_keys, false, true, false, false, true, view_blockers__text,
      view_blockers__json, view_blockers__csv},
     {"hazards", hazard_keys, false, true, false, false, false, view_hazards__text,
      view_hazards__json, view_hazards__csv},

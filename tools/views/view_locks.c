@@ -21,14 +21,19 @@ enum lock_column {
     COLUMN_WAIT,
     COLUMN_P99,
     COLUMN_MAX,
-    COLUMN_HELD,
+    COLUMN_BLOCKED,
+    COLUMN_HOLDS,
+    COLUMN_HOLD,
+    COLUMN_HOLD_MAX,
+    COLUMN_SHARE,
     COLUMN_UNKNOWN,
     LOCK_COLUMNS,
 };
 
 static const struct table_column columns[LOCK_COLUMNS] = {
-    {"LOCK", false, 0}, {"KIND", false, 4}, {"WAITS", true, 1}, {"WAIT", true, 0},
-    {"P99", true, 5},   {"MAX", true, 3},   {"HELD", true, 2},  {"OWNER UNKNOWN", true, 6},
+    {"LOCK", false, 0}, {"KIND", false, 5},   {"WAITS", true, 1},   {"WAIT", true, 0},
+    {"P99", true, 8},   {"MAX", true, 4},     {"BLOCKED", true, 3}, {"HOLDS", true, 6},
+    {"HOLD", true, 2},  {"LONGEST", true, 7}, {"HELD", true, 9},    {"OWNER UNKNOWN", true, 10},
 };
 
 static const char *kind_of(const struct report_lock *lock)
@@ -80,6 +85,28 @@ static void add_paths(struct text_table *table, const struct view *view,
             add_path(table, view, &paths->paths[i], what, column);
 }
 
+/* Which part of the profiled time the lock was held, by contended holds. */
+static uint64_t held_ppm(const struct report_model *model, const struct report_lock *lock)
+{
+    uint64_t from_ns = model->profiled_since_ns, to_ns = report_model__profiled_to_ns(model);
+
+    return to_ns > from_ns
+               ? (uint64_t)((double)lock->hold_ns / (double)(to_ns - from_ns) * 1e6 + 0.5)
+               : 0;
+}
+
+static void set_holds(struct text_table *table, size_t line, const struct view *view,
+                      const struct report_lock *lock)
+{
+    if (!lock->holds)
+        return;
+    text_table__set(table, line, COLUMN_HOLDS, quantity__count(lock->holds).text);
+    text_table__set(table, line, COLUMN_HOLD, quantity__ns(lock->hold_ns).text);
+    text_table__set(table, line, COLUMN_HOLD_MAX, quantity__ns(lock->hold_max_ns).text);
+    text_table__set(table, line, COLUMN_SHARE,
+                    quantity__share(held_ppm(view->model, lock), 1000000).text);
+}
+
 static void add_lock(struct text_table *table, const struct view *view,
                      const struct report_lock *lock)
 {
@@ -96,12 +123,14 @@ static void add_lock(struct text_table *table, const struct view *view,
     text_table__set(table, line, COLUMN_WAIT, quantity__ns(lock->wait_ns).text);
     text_table__set(table, line, COLUMN_P99, quantity__ns(lock->wait_p99_ns).text);
     text_table__set(table, line, COLUMN_MAX, quantity__ns(lock->wait_max_ns).text);
-    text_table__set(table, line, COLUMN_HELD, quantity__ns(lock->hold_ns).text);
+    text_table__set(table, line, COLUMN_BLOCKED, quantity__ns(lock->blocked_ns).text);
+    set_holds(table, line, view, lock);
     text_table__set(table, line, COLUMN_UNKNOWN, quantity__count(lock->owner_unknown).text);
     free(shown);
     free(name);
     add_paths(table, view, &lock->waiters, "waits in", COLUMN_WAIT);
-    add_paths(table, view, &lock->holders, "held in", COLUMN_HELD);
+    add_paths(table, view, &lock->blockers, "blocked in", COLUMN_BLOCKED);
+    add_paths(table, view, &lock->holders, "held until", COLUMN_HOLD);
 }
 
 int view_locks__text(const struct view *view)
@@ -111,10 +140,12 @@ int view_locks__text(const struct view *view)
     struct text_table *table = text_table__new(columns, LOCK_COLUMNS);
     int error = 0;
 
-    fprintf(view->screen.out,
-            "%sLocks that threads waited for%s\nHELD: while somebody waited, by the owner when the "
-            "wait began; time that a lock is held alone is not measured\n\n",
-            screen__bold(&view->screen), screen__plain(&view->screen));
+    fprintf(
+        view->screen.out,
+        "%sLocks that threads waited for%s\nBLOCKED: somebody waited, blocked in: the owner when "
+        "the wait began. HOLDS: whole, of those that somebody had to wait for, since the lock's "
+        "class has hooks\n\n",
+        screen__bold(&view->screen), screen__plain(&view->screen));
     for (uint32_t i = 0; i < count; i++)
         add_lock(table, view, &locks->locks[i]);
     if (count)
@@ -166,10 +197,17 @@ static json_t *lock_object(const struct view *view, const struct report_lock *lo
     json_object_set_new(object, "wait_ns", json_row__integer(lock->wait_ns));
     json_object_set_new(object, "wait_max_ns", json_row__integer(lock->wait_max_ns));
     json_object_set_new(object, "wait_p99_ns", json_row__integer(lock->wait_p99_ns));
+    json_object_set_new(object, "blocked_ns", json_row__integer(lock->blocked_ns));
+    json_object_set_new(object, "blocked_max_ns", json_row__integer(lock->blocked_max_ns));
+    json_object_set_new(object, "holds", json_row__integer(lock->holds));
     json_object_set_new(object, "hold_ns", json_row__integer(lock->hold_ns));
     json_object_set_new(object, "hold_max_ns", json_row__integer(lock->hold_max_ns));
+    json_object_set_new(object, "hold_p99_ns", json_row__integer(lock->hold_p99_ns));
+    json_object_set_new(object, "held_ppm", json_row__integer(held_ppm(view->model, lock)));
     json_object_set_new(object, "owner_unknown", json_row__integer(lock->owner_unknown));
     json_object_set_new(object, "waiters", paths_array(view->model, &lock->waiters, "wait_ns"));
+    json_object_set_new(object, "blockers",
+                        paths_array(view->model, &lock->blockers, "blocked_ns"));
     json_object_set_new(object, "holders", paths_array(view->model, &lock->holders, "hold_ns"));
     return object;
 }
@@ -193,9 +231,10 @@ int view_locks__json(const struct view *view)
 
 int view_locks__csv(const struct view *view)
 {
-    static const char *const heads[] = {"class",       "identity",     "kind",        "contentions",
-                                        "wait_ns",     "wait_max_ns",  "wait_p99_ns", "hold_ns",
-                                        "hold_max_ns", "owner_unknown"};
+    static const char *const heads[] = {
+        "class",       "identity",    "kind",        "contentions",    "wait_ns",
+        "wait_max_ns", "wait_p99_ns", "blocked_ns",  "blocked_max_ns", "owner_unknown",
+        "holds",       "hold_ns",     "hold_max_ns", "hold_p99_ns",    "held_ppm"};
     struct csv csv = {.out = view->screen.out};
     uint32_t count;
     struct report_locks *locks = arrange(view, &count);
@@ -205,9 +244,11 @@ int view_locks__csv(const struct view *view)
     csv__end_record(&csv);
     for (uint32_t i = 0; i < count; i++) {
         const struct report_lock *lock = &locks->locks[i];
-        const uint64_t values[] = {lock->contentions,  lock->wait_ns, lock->wait_max_ns,
-                                   lock->wait_p99_ns,  lock->hold_ns, lock->hold_max_ns,
-                                   lock->owner_unknown};
+        const uint64_t values[] = {
+            lock->contentions,   lock->wait_ns,     lock->wait_max_ns,
+            lock->wait_p99_ns,   lock->blocked_ns,  lock->blocked_max_ns,
+            lock->owner_unknown, lock->holds,       lock->hold_ns,
+            lock->hold_max_ns,   lock->hold_p99_ns, held_ppm(view->model, lock)};
         char identity[TEXT_BYTES];
 
         identify(lock, identity);

@@ -157,6 +157,32 @@ static void write_legend(const struct view *view, const struct shown_parts *show
     fputc('\n', view->screen.out);
 }
 
+/* "by the kernel: CPU, runnable; by events: …" */
+static void write_sources(const struct view *view, const struct shown_parts *shown)
+{
+    static const char *const sources[][2] = {{"kernel", "the kernel's figures: "},
+                                             {"events", "measured from begin to end: "},
+                                             {"inferred", "inferred: "},
+                                             {"rest", "what is left: "}};
+    const char *before = "";
+
+    for (size_t source = 0; source < sizeof(sources) / sizeof(sources[0]); source++) {
+        const char *between = sources[source][1];
+
+        for (size_t i = 0; i < shown->count; i++) {
+            if (strcmp(wait_part__source(part_columns[shown->of[i]].part), sources[source][0]) != 0)
+                continue;
+            fprintf(view->screen.out, "%s%s%s", before, between,
+                    part_columns[shown->of[i]].meaning);
+            before = "";
+            between = ", ";
+        }
+        if (strcmp(between, ", ") == 0)
+            before = "; ";
+    }
+    fputc('\n', view->screen.out);
+}
+
 static int print_table(const struct view *view, const struct thread_rows *rows, uint32_t count)
 {
     struct table_column heads[COLUMNS_BEFORE_PARTS + PART_COLUMNS + 1] = {
@@ -175,8 +201,10 @@ static int print_table(const struct view *view, const struct thread_rows *rows, 
     text_table__free(table);
     if (!error && count < rows->count)
         fprintf(view->screen.out, "(%u more, not shown)\n", rows->count - count);
-    if (!error)
+    if (!error) {
         write_legend(view, &shown);
+        write_sources(view, &shown);
+    }
     return error;
 }
 
@@ -247,7 +275,11 @@ int view_waits__json(const struct view *view)
         fputs(i ? ",\n" : "\n", out);
         json_row__write(out, row_object(view, &rows->rows[i]));
     }
-    fputs("]", out);
+    fputs("],\n\"sources\":{", out);
+    for (enum wait_part part = 0; part < WAIT_PARTS; part++)
+        fprintf(out, "%s\"%s\":\"%s\"", part ? "," : "", wait_part__key(part),
+                wait_part__source(part));
+    fputs("}", out);
     view_samples__end_json(view);
     thread_rows__free(rows);
     return 0;
