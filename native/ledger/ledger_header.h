@@ -280,6 +280,14 @@ struct ledger_header {
     uint64_t torn_stacks;      /* samples whose stack changed whenever it was looked at */
     uint64_t late_samples;     /* times at which samples were due and not taken */
     uint64_t lost_hazards;     /* deadlocks and orders of locks that found no room */
+
+    /* chains */
+    uint64_t other_parts;         /* that gave way to later ones: (other) */
+    uint64_t other_parts_unended; /* of these: their times are not known */
+    uint64_t other_parts_cpu_ns;
+    uint64_t other_parts_ns;
+    uint64_t lost_parts; /* that found no room: their times are nowhere */
+    uint64_t torn_parts; /* of a copy: they were being written */
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");

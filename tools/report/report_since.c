@@ -364,6 +364,12 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->torn_stacks,
         &now->late_samples,
         &now->lost_hazards,
+        &now->other_parts,
+        &now->other_parts_unended,
+        &now->other_parts_cpu_ns,
+        &now->other_parts_ns,
+        &now->lost_parts,
+        &now->torn_parts,
         &now->unprofiled_user_ns,
         &now->unprofiled_system_ns,
         &now->own_cost.hooks_ns,
@@ -409,6 +415,7 @@ void report_since__subtract(struct report_model *model, struct report_model *bef
     subtract_kernel_threads(model, before);
     report_hookings__subtract(model, before, subtraction.method_of);
     report_blocks__subtract(model, before);
+    report_chains__subtract(model, before);
     report_latencies__subtract(model, before, subtraction.method_of);
     report_latencies__count_calls(model);
     model->before_present_bytes = before->present_bytes;
