@@ -105,7 +105,7 @@ bool activity_hooks__is_of_epoch(const struct kernel_thread *mine, jlong token)
     return (uint64_t)token >> 32 == (mine->epoch & TOKEN_EPOCH_MAX);
 }
 
-void JNICALL activity_hooks__pop_named(JNIEnv *jni, jclass class, jlong token)
+static void JNICALL pop_named(JNIEnv *jni, jclass class, jlong token)
 {
     struct kernel_thread *mine = hooks__ready(jni, (uintptr_t)__builtin_frame_address(0), true);
 
@@ -183,7 +183,7 @@ static bool bind_natives(const struct agent *agent, JNIEnv *jni, jclass class)
     const JNINativeMethod natives[NATIVES] = {
         {"push0", "(I)J",
          (void *)(uintptr_t)(is_named ? activity_hooks__push_named : activity_hooks__push)},
-        {"pop0", "(J)V", (void *)(uintptr_t)(is_named ? activity_hooks__pop_named : pop)},
+        {"pop0", "(J)V", (void *)(uintptr_t)(is_named ? pop_named : pop)},
         {"register0", "(Ljava/lang/String;Ljava/lang/String;I)I", (void *)(uintptr_t)find_number},
         {"stack0", "()[I", (void *)(uintptr_t)open_frames},
     };

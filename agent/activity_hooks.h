@@ -35,7 +35,6 @@ void activity_hooks__turn(struct agent *agent, JNIEnv *jni);
  * pushed. pop_slowly: of a token of push. is_of_epoch: of a token of push_named. */
 jlong JNICALL activity_hooks__push(JNIEnv *jni, jclass class, jint frame);
 jlong JNICALL activity_hooks__push_named(JNIEnv *jni, jclass class, jint frame);
-void JNICALL activity_hooks__pop_named(JNIEnv *jni, jclass class, jlong token);
 void activity_hooks__pop_slowly(struct kernel_thread *mine, uint64_t token);
 bool activity_hooks__is_of_epoch(const struct kernel_thread *mine, jlong token);
 

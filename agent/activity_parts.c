@@ -8,7 +8,6 @@
 
 #include <sys/random.h>
 
-#define NATIVES    4
 #define PATH_STEPS 100000u /* nodes that are looked at in search of logical frames */
 #define ID_WORDS   2
 #define PART_WORDS 3
@@ -59,24 +58,38 @@ static uint64_t token_of(const struct kernel_thread *mine, jlong node)
     return (mine->tree.token & ~TOKEN_LOW) | ((uint64_t)node & TOKEN_LOW);
 }
 
+/* Between two looks at the kernel's clock a node may be charged too much, which the next look takes
+ * back: with a look before a part and one at its end, a part has what its node has. */
+static struct kernel_thread *look(JNIEnv *jni, uintptr_t place)
+{
+    struct kernel_thread *mine = hooks__ready(jni, place, true);
+
+    if (mine)
+        kernel_thread__charge_slowly(mine);
+    return mine;
+}
+
+static bool has_part(const struct kernel_thread *mine, jlong token, jlong high, jlong low)
+{
+    return mine && mine->thread && token != HOOK_TOKEN_NONE && (high | low) != 0;
+}
+
 static jlong JNICALL push_part(JNIEnv *jni, jclass class, jint frame, jlong high, jlong low)
 {
-    struct kernel_thread *mine;
+    struct kernel_thread *mine = look(jni, (uintptr_t)__builtin_frame_address(0));
     jlong token = activity_hooks__push(jni, class, frame);
 
-    mine = token == HOOK_TOKEN_NONE ? NULL : kernel_thread_table__mine();
-    if (mine && mine->thread && (high | low) != 0)
+    if (has_part(mine, token, high, low))
         begin_part(mine, (uint64_t)high, (uint64_t)low, (uint64_t)token);
     return token;
 }
 
 static jlong JNICALL push_named_part(JNIEnv *jni, jclass class, jint frame, jlong high, jlong low)
 {
-    struct kernel_thread *mine;
+    struct kernel_thread *mine = look(jni, (uintptr_t)__builtin_frame_address(0));
     jlong token = activity_hooks__push_named(jni, class, frame);
 
-    mine = token == HOOK_TOKEN_NONE ? NULL : kernel_thread_table__mine();
-    if (mine && mine->thread && (high | low) != 0)
+    if (has_part(mine, token, high, low))
         begin_part(mine, (uint64_t)high, (uint64_t)low, token_of(mine, token));
     return token;
 }
@@ -87,19 +100,26 @@ static void JNICALL pop_part(JNIEnv *jni, jclass class, jlong token)
     struct kernel_thread *mine = kernel_thread_table__mine();
 
     (void)jni, (void)class;
-    if (mine)
-        activity_hooks__pop_slowly(mine, (uint64_t)token);
+    if (!mine)
+        return;
+    if (kernel_thread__counts(mine))
+        kernel_thread__charge_slowly(mine);
+    activity_hooks__pop_slowly(mine, (uint64_t)token);
 }
 
+/* As kernel_thread__leave_node: the part and its node end with one charge. */
 static void JNICALL pop_named_part(JNIEnv *jni, jclass class, jlong token)
 {
     struct kernel_thread *mine = hooks__ready(jni, (uintptr_t)__builtin_frame_address(0), true);
+    uint32_t node = (uint32_t)((uint64_t)token & TOKEN_LOW);
 
-    if (mine && activity_hooks__is_of_epoch(mine, token)) {
-        kernel_thread__charge(mine);
-        open_calls__end_part(mine, (uint32_t)((uint64_t)token & TOKEN_LOW));
-    }
-    activity_hooks__pop_named(jni, class, token);
+    (void)class;
+    if (!mine || !activity_hooks__is_of_epoch(mine, token))
+        return;
+    kernel_thread__charge_slowly(mine);
+    open_calls__end_part(mine, node);
+    (void)call_tree__leave_node(&mine->tree, node);
+    kernel_thread__publish(mine);
 }
 
 static jlongArray array_of(JNIEnv *jni, const jlong *values, jsize count)
@@ -145,7 +165,6 @@ void activity_parts__bind(JNIEnv *jni, jclass class, jboolean named)
         {"newId0", "()[J", (void *)(uintptr_t)new_id},
     };
 
-    _Static_assert(sizeof(natives) / sizeof(*natives) == NATIVES, "all natives");
-    if ((*jni)->RegisterNatives(jni, class, natives, NATIVES) != 0)
+    if ((*jni)->RegisterNatives(jni, class, natives, sizeof(natives) / sizeof(*natives)) != 0)
         (*jni)->ExceptionClear(jni); /* a class from before there were ids */
 }

@@ -118,7 +118,7 @@ static void finish(struct ledger_part *part, uint64_t elapsed_ns, uint64_t cpu_n
 
 void chain_part__end(struct ledger *ledger, ledger_ref ref, uint64_t elapsed_ns, uint64_t cpu_ns)
 {
-    finish(ledger__at(ledger, ref), elapsed_ns, cpu_ns < elapsed_ns ? cpu_ns : elapsed_ns, 0);
+    finish(ledger__at(ledger, ref), elapsed_ns, cpu_ns, 0);
 }
 
 void chain_part__give_up(struct ledger *ledger, ledger_ref ref)

@@ -31,7 +31,7 @@ static void load_part(struct loader *loader, ledger_ref ref, struct report_part 
     };
     if (!part->is_open && !part->is_unended) {
         part->elapsed_ns = record->elapsed_ns < INT64_MAX / 2 ? record->elapsed_ns : 0;
-        part->cpu_ns = record->cpu_ns < part->elapsed_ns ? record->cpu_ns : part->elapsed_ns;
+        part->cpu_ns = record->cpu_ns < INT64_MAX / 2 ? record->cpu_ns : 0;
     }
     part->thread = loader__text(loader, record->thread, ref);
     for (unsigned i = PART_FRAMES; i-- > 0;) {
@@ -122,12 +122,12 @@ static void add_parts(struct report_chains *chains, const struct report_model *c
             end_ns = written_ns;
         if (begin_ns > INT64_MAX || end_ns > INT64_MAX)
             begin_ns = end_ns = 0; /* no moment that a clock can show */
-        chains->parts[chains->part_count++] =
-            (struct chain_part){.part = part,
-                                .model = model,
-                                .begin_ns = begin_ns,
-                                .end_ns = end_ns,
-                                .wait_ns = part->elapsed_ns - part->cpu_ns};
+        chains->parts[chains->part_count++] = (struct chain_part){
+            .part = part,
+            .model = model,
+            .begin_ns = begin_ns,
+            .end_ns = end_ns,
+            .wait_ns = part->elapsed_ns > part->cpu_ns ? part->elapsed_ns - part->cpu_ns : 0};
     }
 }
 
