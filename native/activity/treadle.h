@@ -991,8 +991,9 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__adopt_now(struct treadle
     struct treadle_part *part;
     struct treadle_frame *frame;
 
+    /* A frame has one id: OpenTelemetry's goes before the program's own. */
     if (!(id.word[0] | id.word[1]) || !depth || depth > TREADLE_FRAMES ||
-        treadle__is_in_part(slot, depth - 1, id))
+        slot->frames[depth - 1].place & TREADLE__HAS_ID || treadle__is_in_part(slot, depth - 1, id))
         return;
     part = treadle__have_ring(&treadle__process) ? treadle__take_part(head, &turn) : NULL;
     if (!part) {
