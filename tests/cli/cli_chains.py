@@ -253,6 +253,32 @@ class Chains(bench.Bench):
             self.assertEqual(sum(chain["count"] for chain in view["chains"]), 15)
             self.assertIn(self.run_treadle("merge", "bad.ledger", "other.ledger", "-o", "m.ledger").returncode, (0, 1))
 
+    def test_a_drawn_ledger(self):
+        """Worked out on paper, see chains_drawing.h."""
+        view = self.chains(self.make("chains"), more=("--sort", "begin"))
+        ids = [f"{0xabc:016x}{number:016x}" for number in (1, 2, 3)]
+        self.assertEqual([chain["id"] for chain in view["chains"]], ids)
+        first, second, third = view["chains"]
+        ms = 1_000_000
+        self.assertEqual([(part["path"], part["thread"], part["virtual"], part["id_from"], part["elapsed_ns"] // ms,
+                           part["cpu_ns"] // ms, part["wait_ns"] // ms, part["explained_ns"] // ms, part["explained_ppm"])
+                          for part in first["parts"]],
+                         [(["request (GET)"], "main", False, "otel", 100, 10, 90, 60, 666_666),
+                          (["request (GET)", "serve"], None, True, "program", 60, 30, 30, 0, 0)])
+        self.assertEqual((first["elapsed_ns"], first["cpu_ns"], first["wait_ns"]), (100 * ms, 40 * ms, 120 * ms))
+        self.assertEqual([(part["open"], part["end_seen"], part["cpu_ns"]) for part in second["parts"]],
+                         [(False, False, 0), (True, False, 0)])
+        self.assertEqual((third["cpu_ns"], third["wait_ns"]), (5 * ms, 0))
+        self.assertEqual(view["other"], {"count": 1, "end_not_seen": 0, "cpu_ns": 3 * ms, "elapsed_ns": 7 * ms})
+        self.assertEqual(view["lost_parts"], 2)
+        text = self.treadle("report", "chains.ledger", "-v", "chains")
+        self.assertRegex(text, r"request \(GET\) +4242 +main +0 +100 ms +10\.0 ms +90\.0 ms +66\.7 %")
+        self.assertRegex(text, r"request \(GET\) / serve +4242 +\(virtual thread\) +20\.0 ms +60\.0 ms")
+        self.assertIn("serve (under way)", text)
+        self.assertIn("serve (its end was not seen)", text)
+        self.assertIn("(other): 1 part gave way to later ones, with 3.00 ms of CPU time in 7.00 ms", text)
+        self.assertIn("2 parts of chains not recorded", text)
+
     def test_nothing(self):
         self.assertIn("(no chains: ", self.treadle("report", self.make("plain"), "-v", "chains"))
         self.assertIn("sort key", self.treadle("report", "x.ledger", "-v", "chains", "-s", "colour", status=2))

@@ -31,7 +31,7 @@ static struct written *new_ledger(const char *boot, uint64_t epoch_ns, uint64_t 
     assert_non_null(written);
     assert_int_equal(ledger__create(&written->ledger, NULL, 4u << 20), 0);
     chain_parts__init(&written->parts, &written->ledger);
-    strcpy(written->ledger.header->boot_id, boot);
+    memcpy(written->ledger.header->boot_id, boot, strlen(boot));
     written->ledger.header->epoch_ns = epoch_ns;
     written->ledger.header->monotonic_ns = monotonic_ns;
     written->ledger.header->asof_ns = 1000;
@@ -65,6 +65,12 @@ static struct report_model *load(struct written *written)
     return model;
 }
 
+static uint32_t drawn(uint64_t *seed, uint32_t below)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
+    return (uint32_t)(*seed >> 33) % below;
+}
+
 /* Nanosecond by nanosecond. */
 static uint64_t slowly(const struct chain_part *part, const struct chain_part *all, uint32_t count)
 {
@@ -83,7 +89,8 @@ static uint64_t slowly(const struct chain_part *part, const struct chain_part *a
 static void a_wait_is_explained_as_the_reference_says(void **state)
 {
     (void)state;
-    srand(1);
+    uint64_t seed = 1;
+
     for (unsigned round = 0; round < 300; round++) {
         struct written *written[LEDGERS];
         struct report_model *models[LEDGERS];
@@ -92,11 +99,12 @@ static void a_wait_is_explained_as_the_reference_says(void **state)
         for (unsigned i = 0; i < LEDGERS; i++)
             written[i] = new_ledger("boot", 5000, 1000);
         for (unsigned i = 0; i < PARTS; i++) {
-            uint64_t length = 1 + (uint64_t)(rand() % 60);
-            uint64_t cpu = (uint64_t)rand() % (length + 1);
+            uint64_t length = 1 + drawn(&seed, 60);
+            uint64_t cpu = drawn(&seed, (uint32_t)length + 1);
+            struct written *one = written[drawn(&seed, LEDGERS)];
 
-            add(written[(unsigned)rand() % LEDGERS], 1 + (uint64_t)(rand() % 2),
-                2000 + (uint64_t)(rand() % 100), length, cpu, rand() % 5);
+            add(one, 1 + drawn(&seed, 2), 2000 + drawn(&seed, 100), length, cpu,
+                (int32_t)drawn(&seed, 5));
             cpu_ns += cpu;
             elapsed_ns += length;
         }

@@ -346,7 +346,7 @@ static int load_more(struct report_request *request)
 {
     struct ledger_selection *selection = &request->ledger;
 
-    request->more = memory__zeroed(selection->more_count, sizeof(*request->more));
+    request->more = memory__zeroed(selection->more_count, sizeof(struct report_model *));
     for (size_t i = 0; i < selection->more_count; i++) {
         char *path = NULL;
         struct ledger_reader *reader = ledger_selection__read_more(selection, i, &path);

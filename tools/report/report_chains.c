@@ -345,12 +345,12 @@ static void find_rows(struct report_chains *chains)
 {
     uint32_t count = chains->part_count;
 
-    chains->by_row = memory__zeroed(count, sizeof(*chains->by_row));
+    chains->by_row = memory__zeroed(count, sizeof(struct chain_part *));
     chains->rows = memory__zeroed(count, sizeof(*chains->rows));
     for (uint32_t i = 0; i < count; i++)
         chains->by_row[i] = &chains->parts[i];
     if (count)
-        qsort((void *)chains->by_row, count, sizeof(*chains->by_row), by_row);
+        qsort((void *)chains->by_row, count, sizeof(struct chain_part *), by_row);
     for (uint32_t i = 0; i < count; i++) {
         if (!i || compare_rows(chains->by_row[i - 1], chains->by_row[i]) != 0)
             chains->rows[chains->row_count++].first = i;

@@ -168,8 +168,8 @@ struct report_model {
     uint32_t tally_count;
     uint32_t block_count;
     struct report_latency *latencies; /* one a method, in the ledger's order */
+    struct report_part *parts;        /* of chains, in the ledger's order */
     uint32_t latency_count;
-    struct report_part *parts; /* of chains, in the ledger's order */
     uint32_t part_count;
 
     uint64_t present_bytes;        /* of the ledger's file; and … */

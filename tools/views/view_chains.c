@@ -17,7 +17,8 @@
 static struct report_chains *chains_of(const struct view *view)
 {
     static const char *const keys[] = {CHAIN_KEYS, NULL};
-    const struct report_model **models = memory__zeroed(view->more_count + 1, sizeof(*models));
+    const struct report_model **models =
+        memory__zeroed(view->more_count + 1, sizeof(struct report_model *));
     struct report_chains *chains;
 
     models[0] = view->model;
