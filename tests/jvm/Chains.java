@@ -26,6 +26,7 @@ public class Chains {
     static volatile long sink;
     static int port;
     static Socket kept;
+    static Activity open;
 
     static void burn(long ms) {
         long until = THREADS.getCurrentThreadCpuTime() + ms * 1_000_000;
@@ -221,6 +222,14 @@ public class Chains {
                     sink++;
                 }
             return "many";
+        }
+        case "open":
+            open = Activity.begin("open");
+            return String.valueOf(open.id());
+        case "close": {
+            String id = open.id();
+            open.close();
+            return String.valueOf(id);
         }
         case "odd":
             return odd();

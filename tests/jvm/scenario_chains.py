@@ -25,6 +25,8 @@ def chains(test):
     within_one_process(test)
     if test.events == "instrument":
         sampled.check_unless_chance(test, lambda _: between_processes(test))
+        stopped(test)
+        older_api(test)
         too_many(test)
         without_agent(test)
 
@@ -247,6 +249,49 @@ def too_many(test):
              view["other"]["elapsed_ns"] + sum(row["elapsed_ns"] for row in view["rows"]))
     row = rows_of(test)[("many",)]
     test.check(tuple(row) == found, f"calls, CPU, wall: parts {found}, tree {row}")
+    test.ledger.unlink()
+
+
+def stopped(test):
+    """A part that is open when profiling is stopped has no end, and its frame's end is none of the next epoch's."""
+    with running(test, "Chains", "front") as program:
+        test.check(program.ask("open") == "null", "an id without an agent")
+        program.attach("--include", "Chains.burn", sample="none")  # a hooked caller would end the frame
+        program.ask("close")
+        ids = [program.ask("open")]
+        program.done("stop")
+        test.check(program.ask("close") == "null", "an id while profiling is stopped")
+        program.done("start")
+        ids.append(program.ask("open"))
+        program.ask("close")
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    found = {chain["id"]: [part["end_seen"] for part in chain["parts"]] for chain in test.report("chains")["chains"]}
+    test.check(found == {ids[0]: [False], ids[1]: [True]}, f"stopped: {found}, told {ids}")
+    test.ledger.unlink()
+
+
+def older_api(test):
+    """The class of before there were ids, with this agent."""
+    log = subprocess.run(["git", "log", "--format=%H", "-S", "pushPart0", "--", "agent/api/treadle/Activity.java"], cwd=ROOT,
+                         capture_output=True, text=True, check=False).stdout.split()
+    old = log and subprocess.run(["git", "show", f"{log[-1]}~:agent/api/treadle/Activity.java"], cwd=ROOT,
+                                 capture_output=True, text=True, check=False)
+    if not old or old.returncode != 0:
+        return  # no history here
+    source = test.scratch / "old" / "Activity.java"
+    source.parent.mkdir()
+    source.write_text(old.stdout, encoding="utf-8")
+    test.compile(test.scratch / "old", source)
+    classes, test.classes = test.classes, f"{test.scratch / 'old'}:{test.classes}"
+    with running(test, "Activities", agent=test.agent_option(sample="none", include="Activities.*")) as program:
+        program.ask("outer")
+        lines = test.printed()
+        ended = program.end()
+    test.classes = classes
+    test.check(ended.status == 0 and not any(line.startswith("treadle:") for line in lines), f"older API: {lines}")
+    rows = rows_of(test)
+    test.check([rows.get(path, [0])[0] for path in (("A",), ("A", "B (p)"))] == [1, 1], f"older API: {rows}")
     test.ledger.unlink()
 
 
