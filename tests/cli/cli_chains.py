@@ -205,8 +205,8 @@ class Chains(bench.Bench):
         view = self.json("report", "alone.ledger", "-v", "activity")
         self.assertEqual([node["identifier"] for node in view["activity"]], ["a"])
 
-    def old_header(self):
-        """treadle.h as it was last before it knew ids."""
+    def old_header(self, name="treadle.h"):
+        """A file as it was last before treadle.h knew ids."""
         if not shutil.which("git"):
             return None
         log = subprocess.run(["git", "log", "--format=%H", "-S", "struct treadle_chain", "--", "native/activity/treadle.h"],
@@ -214,9 +214,71 @@ class Chains(bench.Bench):
         commits = log.stdout.split()
         if not commits:
             return None
-        shown = subprocess.run(["git", "show", f"{commits[-1]}~:native/activity/treadle.h"], cwd=ROOT, capture_output=True,
+        shown = subprocess.run(["git", "show", f"{commits[-1]}~:native/activity/{name}"], cwd=ROOT, capture_output=True,
                                text=True, check=False)
         return shown.stdout if shown.returncode == 0 else None
+
+    def test_an_old_reader_reads_a_new_segment(self):
+        """Stacks with frames that have ids; the reader of before knows nothing of them."""
+        folder = pathlib.Path(self.path("old/native/activity"))
+        folder.mkdir(parents=True)
+        for name in ("treadle.h", "segment_reader.h", "segment_reader.c"):
+            text = self.old_header(name)
+            if not text:
+                self.skipTest("no history here to take the older reader from")
+            (folder / name).write_text(text)
+        (pathlib.Path(self.folder) / "reader.c").write_text("""
+#define TREADLE_FORMAT_ONLY
+#include "native/activity/segment_reader.h"
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    char why[200], text[TREADLE_IDENTIFIER_BYTES];
+    struct segment_reader *reader = segment_reader__open(argv[argc - 1], why, sizeof why);
+    struct segment_stack stack = {.depth = 0};
+    if (!reader || segment_reader__watch(reader, 60000000000u) != 0)
+        return puts(why), 1;
+    for (unsigned tries = 0; tries < 100000 && stack.depth < 3; tries++) {
+        usleep(100);
+        for (uint32_t slot = 0; slot < segment_reader__slots(reader) && stack.depth < 3; slot++)
+            (void)segment_reader__read(reader, slot, &stack);
+    }
+    for (uint32_t i = 0; i < stack.depth; i++)
+        printf("%.*s %.*s/", (int)segment_reader__identifier(reader, stack.frames[i].identifier, text), text,
+               (int)stack.frames[i].length, stack.frames[i].text);
+    segment_reader__end_watch(reader);
+    return 0;
+}
+""")
+        subprocess.run(["cc", "-D_GNU_SOURCE", f"-I{self.path('old')}", "reader.c", str(folder / "segment_reader.c"), "-o",
+                        "reader"], check=True, cwd=self.folder)
+        program = self.start(self.compiled("nested", """
+#include "native/activity/treadle.h"
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    struct treadle_chain id = {{1, 2}};
+    treadle_push("first");
+    treadle_pop();
+    puts("ready");
+    fflush(stdout);
+    while (getppid() != 1) {
+        treadle_push("server");
+        treadle_adopt_with("scan", "ORDERS", id);
+        treadle_push("row");
+        usleep(1000);
+        treadle_pop();
+        treadle_pop();
+        treadle_pop();
+    }
+    return 0;
+}
+"""))
+        segment = next(iter(pathlib.Path("/dev/shm").glob(f"treadle-{program.pid}-*.activity")))
+        read = subprocess.run([self.path("reader"), segment], capture_output=True, text=True, check=False)
+        self.assertEqual((read.returncode, read.stdout), (0, "server /scan ORDERS/row /"))
 
     def test_a_hostile_ring_costs_only_itself(self):
         program = self.start(self.compiled("caller", CALLER))

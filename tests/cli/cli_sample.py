@@ -73,6 +73,15 @@ static void work(void)
     treadle_push_number("d", -1);
     treadle_pop();
     treadle_pop_to(mark);
+    treadle_scope_begin("request");
+    treadle_scope_begin_with("request", "GET");
+    struct treadle_chain id = treadle_id();
+    char text[TREADLE_ID_TEXT_BYTES];
+    treadle_id_text(id, text);
+    treadle_adopt("serve", treadle_id_of_text(text));
+    treadle_pop();
+    treadle_scope_adopt("serve", id);
+    treadle_scope_adopt_with("serve", "ORDERS", treadle_otel_id());
 }
 int main(void) { work(); return 0; }
 """)
