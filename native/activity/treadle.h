@@ -1004,7 +1004,7 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__adopt_now(struct treadle
     part->id[0] = id.word[0];
     part->id[1] = id.word[1];
     part->end_ns = 0;
-    part->tid = slot->tid;
+    part->tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
     part->flags = flags;
     part->depth = (uint32_t)depth;
     memcpy(part->frames, slot->frames, depth * sizeof(*frame));
@@ -1033,7 +1033,8 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__end_part(struct treadle_
     uint64_t turn = open->turn;
     struct treadle_part *part = treadle__part_at(treadle__process.head, turn);
 
-    if (open->serial != slot->frames[index].serial || part->tid != slot->tid ||
+    if (open->serial != slot->frames[index].serial ||
+        part->tid != __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) ||
         __atomic_load_n(&part->state, __ATOMIC_ACQUIRE) !=
             (turn << TREADLE_PART_STATE_BITS | TREADLE_PART_OPEN))
         return;

@@ -106,7 +106,7 @@ ledger_ref chain_parts__begin(struct chain_parts *parts, const struct ledger_par
 
 static void finish(struct ledger_part *part, uint64_t elapsed_ns, uint64_t cpu_ns, uint32_t flags)
 {
-    uint64_t state = part->state;
+    uint64_t state = __atomic_load_n(&part->state, __ATOMIC_RELAXED);
 
     __atomic_store_n(&part->state, (state & ~PART_STATE_MASK) | PART_WRITING, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_RELEASE);

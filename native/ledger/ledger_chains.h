@@ -55,7 +55,7 @@ struct ledger_part {
 /* Of everything but refs, which a merge changes. */
 static inline uint64_t ledger_part__check(const struct ledger_part *part)
 {
-    const uint64_t words[] = {part->state,
+    const uint64_t words[] = {__atomic_load_n(&part->state, __ATOMIC_ACQUIRE),
                               part->id[0],
                               part->id[1],
                               part->begin_ns,
@@ -75,7 +75,8 @@ static inline uint64_t ledger_part__check(const struct ledger_part *part)
 
 static inline enum ledger_part_state ledger_part__state(const struct ledger_part *part)
 {
-    return (enum ledger_part_state)(part->state & PART_STATE_MASK);
+    return (enum ledger_part_state)(__atomic_load_n(&part->state, __ATOMIC_ACQUIRE) &
+                                    PART_STATE_MASK);
 }
 
 /* True of a record that is filled in and whole. */
