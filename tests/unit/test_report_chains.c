@@ -3,8 +3,8 @@
 #include "tools/report/report_chains.h"
 #include "tools/report/report_model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* cmocka.h needs the others before it. */
@@ -31,7 +31,7 @@ static struct written *new_ledger(const char *boot, uint64_t epoch_ns, uint64_t 
     assert_non_null(written);
     assert_int_equal(ledger__create(&written->ledger, NULL, 4u << 20), 0);
     chain_parts__init(&written->parts, &written->ledger);
-    memcpy(written->ledger.header->boot_id, boot, strlen(boot));
+    snprintf(written->ledger.header->boot_id, sizeof written->ledger.header->boot_id, "%s", boot);
     written->ledger.header->epoch_ns = epoch_ns;
     written->ledger.header->monotonic_ns = monotonic_ns;
     written->ledger.header->asof_ns = 1000;
