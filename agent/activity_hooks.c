@@ -1,5 +1,6 @@
 #include "agent/activity_hooks.h"
 
+#include "agent/activity_parts.h"
 #include "agent/agent.h"
 #include "agent/hooks.h"
 #include "agent/host/log.h"
@@ -39,7 +40,8 @@ static __attribute__((noinline, cold)) jlong push_slowly(JNIEnv *jni, jint frame
 
 /* A frame is on top of the stack until it is popped, unless frames above it were forgotten, or it
  * was popped with a frame outside it: both are unmatched exits. One of an earlier epoch is none. */
-static __attribute__((noinline, cold)) void pop_slowly(struct kernel_thread *mine, uint64_t token)
+__attribute__((noinline, cold)) void activity_hooks__pop_slowly(struct kernel_thread *mine,
+                                                                uint64_t token)
 {
     const struct call_tree *tree = &mine->tree;
 
@@ -51,7 +53,7 @@ static __attribute__((noinline, cold)) void pop_slowly(struct kernel_thread *min
     kernel_thread__pop_slowly(mine, token);
 }
 
-static jlong JNICALL push(JNIEnv *jni, jclass class, jint frame)
+jlong JNICALL activity_hooks__push(JNIEnv *jni, jclass class, jint frame)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
     uint64_t token;
@@ -75,12 +77,12 @@ static void JNICALL pop(JNIEnv *jni, jclass class, jlong token)
     (void)jni, (void)class;
     if (__builtin_expect(mine != NULL, 1) &&
         __builtin_expect(!kernel_thread__pop_fast(mine, (uint64_t)token), 0))
-        pop_slowly(mine, (uint64_t)token);
+        activity_hooks__pop_slowly(mine, (uint64_t)token);
 }
 
 /* events=jvmti: the tree has no tokens. A token is then the frame's node and the epoch; without a
  * node for a frame that found no room. */
-static jlong JNICALL push_named(JNIEnv *jni, jclass class, jint frame)
+jlong JNICALL activity_hooks__push_named(JNIEnv *jni, jclass class, jint frame)
 {
     struct kernel_thread *mine;
     ledger_ref node = 0;
@@ -98,12 +100,17 @@ static jlong JNICALL push_named(JNIEnv *jni, jclass class, jint frame)
     return (jlong)((uint64_t)(mine->epoch & TOKEN_EPOCH_MAX) << 32 | node);
 }
 
+bool activity_hooks__is_of_epoch(const struct kernel_thread *mine, jlong token)
+{
+    return (uint64_t)token >> 32 == (mine->epoch & TOKEN_EPOCH_MAX);
+}
+
 static void JNICALL pop_named(JNIEnv *jni, jclass class, jlong token)
 {
     struct kernel_thread *mine = hooks__ready(jni, (uintptr_t)__builtin_frame_address(0), true);
 
     (void)class;
-    if (mine && (uint64_t)token >> 32 == (mine->epoch & TOKEN_EPOCH_MAX))
+    if (mine && activity_hooks__is_of_epoch(mine, token))
         kernel_thread__leave_node(mine, (ledger_ref)((uint64_t)token & TOKEN_REF_MASK));
 }
 
@@ -174,14 +181,17 @@ static bool bind_natives(const struct agent *agent, JNIEnv *jni, jclass class)
 {
     bool is_named = agent->options.events == LEDGER_EVENTS_JVMTI;
     const JNINativeMethod natives[NATIVES] = {
-        {"push0", "(I)J", (void *)(uintptr_t)(is_named ? push_named : push)},
+        {"push0", "(I)J",
+         (void *)(uintptr_t)(is_named ? activity_hooks__push_named : activity_hooks__push)},
         {"pop0", "(J)V", (void *)(uintptr_t)(is_named ? pop_named : pop)},
         {"register0", "(Ljava/lang/String;Ljava/lang/String;I)I", (void *)(uintptr_t)find_number},
         {"stack0", "()[I", (void *)(uintptr_t)open_frames},
     };
 
-    if ((*jni)->RegisterNatives(jni, class, natives, NATIVES) == 0)
+    if ((*jni)->RegisterNatives(jni, class, natives, NATIVES) == 0) {
+        activity_parts__bind(jni, class, is_named);
         return true;
+    }
     (*jni)->ExceptionClear(jni);
     log__line(LOG_WARN, "this treadle.Activity is not of this version of Treadle: its frames are "
                         "not recorded");

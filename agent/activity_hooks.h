@@ -8,8 +8,11 @@
 #define TREADLE_ACTIVITY_HOOKS_H
 
 #include <jni.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct agent;
+struct kernel_thread;
 
 #define ACTIVITY_CLASSES_MAX 64u
 
@@ -27,5 +30,12 @@ void activity_hooks__find(struct agent *agent, JNIEnv *jni);
 
 /* To be called after each start and stop of profiling: switches all classes on or off. */
 void activity_hooks__turn(struct agent *agent, JNIEnv *jni);
+
+/* For natives that do more than these. push, push_named: JNI natives; HOOK_TOKEN_NONE: nothing was
+ * pushed. pop_slowly: of a token of push. is_of_epoch: of a token of push_named. */
+jlong JNICALL activity_hooks__push(JNIEnv *jni, jclass class, jint frame);
+jlong JNICALL activity_hooks__push_named(JNIEnv *jni, jclass class, jint frame);
+void activity_hooks__pop_slowly(struct kernel_thread *mine, uint64_t token);
+bool activity_hooks__is_of_epoch(const struct kernel_thread *mine, jlong token);
 
 #endif

@@ -45,6 +45,7 @@ struct agent {
     struct method_names method_names;
     struct hook_class hook_class;
     struct logical_frames logical_frames;
+    struct chain_parts chain_parts;
     struct activity_classes activity_classes;
     struct hook_quotas quotas;
     struct hook_budget budget;

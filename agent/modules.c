@@ -60,6 +60,7 @@ static void connect_threads(struct agent *agent)
     threads->active = &agent->active;
     threads->epochs = &agent->epochs;
     agent->deadlocks.threads = threads;
+    chain_parts__init(&agent->chain_parts, &agent->ledger);
 }
 
 static void connect_budget(struct agent *agent)

@@ -88,6 +88,13 @@ static ledger_ref method_of(struct activity_tree *tree, const struct activity_fr
     return found ? found : add_method(tree, *key, &other);
 }
 
+ledger_ref activity_tree__method(struct activity_tree *tree, const struct activity_frame *frame)
+{
+    uint64_t key;
+
+    return frame->identifier_length ? method_of(tree, frame, &key) : 0;
+}
+
 static ledger_ref find_child(const struct activity_tree *tree, ledger_ref parent, ledger_ref method)
 {
     ledger_ref ref = node_at(tree, parent)->first_child;

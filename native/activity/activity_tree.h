@@ -67,6 +67,9 @@ ledger_ref activity_tree__add_root(struct activity_tree *tree);
 ledger_ref activity_tree__find(struct activity_tree *tree, ledger_ref root,
                                const struct activity_frame *frames, uint32_t count);
 
+/* The method that stands for a frame; none: there is no room. */
+ledger_ref activity_tree__method(struct activity_tree *tree, const struct activity_frame *frame);
+
 /* The fourth step: the share goes to the node. */
 void activity_tree__charge(struct activity_tree *tree, ledger_ref node,
                            const struct activity_share *share);

@@ -226,16 +226,22 @@ static uint64_t load_64(const char *at)
     return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE);
 }
 
+/* Maps what the file has grown by, if so many bytes are needed. */
+static void grow_to(struct segment_reader *reader, uint64_t bytes)
+{
+    struct stat file;
+
+    if (bytes > reader->bytes && fstat(reader->fd, &file) == 0 &&
+        (uint64_t)file.st_size > reader->bytes && (uint64_t)file.st_size <= SEGMENT_BYTES_MAX)
+        (void)map_all(reader, (uint64_t)file.st_size);
+}
+
 uint32_t segment_reader__slots(struct segment_reader *reader)
 {
     uint32_t used = load_32(reader->base + offsetof(struct treadle_head, slots_used));
-    struct stat file;
 
     used = used < reader->head.slots_max ? used : reader->head.slots_max;
-    if (reader->head.slots_offset + (uint64_t)used * reader->head.slot_bytes > reader->bytes &&
-        fstat(reader->fd, &file) == 0 && (uint64_t)file.st_size > reader->bytes &&
-        (uint64_t)file.st_size <= SEGMENT_BYTES_MAX)
-        (void)map_all(reader, (uint64_t)file.st_size);
+    grow_to(reader, reader->head.slots_offset + (uint64_t)used * reader->head.slot_bytes);
     if (reader->bytes < reader->head.slots_offset)
         return 0;
     uint64_t there = (reader->bytes - reader->head.slots_offset) / reader->head.slot_bytes;
@@ -347,6 +353,77 @@ size_t segment_reader__identifier(const struct segment_reader *reader, uint32_t 
     return length;
 }
 
+/* Where the ring is said to be: only the number of parts changes while the process runs. */
+static bool is_ring(const struct segment_reader *reader, uint32_t max)
+{
+    return max && max <= SEGMENT_PARTS_MAX && reader->head.part_bytes % 8 == 0 &&
+           is_array(reader->head.parts_offset, reader->head.part_bytes, sizeof(struct treadle_part),
+                    max);
+}
+
+uint64_t segment_reader__parts(struct segment_reader *reader, uint32_t *max)
+{
+    uint64_t end;
+
+    *max = load_32(reader->base + offsetof(struct treadle_head, parts_max));
+    if (!is_ring(reader, *max)) {
+        *max = 0;
+        return 0;
+    }
+    end = reader->head.parts_offset + (uint64_t)*max * reader->head.part_bytes;
+    grow_to(reader, end);
+    if (end > reader->bytes) {
+        *max = 0;
+        return 0;
+    }
+    return load_64(reader->base + offsetof(struct treadle_head, parts_begun));
+}
+
+uint64_t segment_reader__parts_at_open(const struct segment_reader *reader)
+{
+    return reader->head.parts_begun;
+}
+
+static void take_part(struct segment_part *to, const struct treadle_part *from)
+{
+    to->id[0] = from->id[0];
+    to->id[1] = from->id[1];
+    to->begin_ns = from->begin_ns;
+    to->elapsed_ns = from->end_ns > from->begin_ns ? from->end_ns - from->begin_ns : 0;
+    to->cpu_ns = from->cpu_ns < to->elapsed_ns ? from->cpu_ns : to->elapsed_ns;
+    to->tid = from->tid;
+    to->flags = from->flags;
+    to->depth = from->depth;
+    to->count = from->depth < TREADLE_FRAMES ? from->depth : TREADLE_FRAMES;
+    for (uint32_t i = 0; i < to->count; i++)
+        take_frame(&to->frames[i], &from->frames[i]);
+}
+
+enum segment_part_read segment_reader__read_part(const struct segment_reader *reader, uint64_t turn,
+                                                 struct segment_part *part)
+{
+    uint32_t max = load_32(reader->base + offsetof(struct treadle_head, parts_max));
+    uint64_t offset = reader->head.parts_offset, words[sizeof(struct treadle_part) / 8], state;
+    struct treadle_part copy;
+
+    if (!is_ring(reader, max))
+        return SEGMENT_PART_GONE;
+    offset += turn % max * reader->head.part_bytes;
+    if (offset + sizeof(copy) > reader->bytes)
+        return SEGMENT_PART_GONE;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        words[i] = load_64(reader->base + offset + i * 8);
+    memcpy(&copy, words, sizeof(copy));
+    state = copy.state & TREADLE_PART_STATE_MASK;
+    if (copy.state >> TREADLE_PART_STATE_BITS > turn)
+        return SEGMENT_PART_GONE;
+    if (copy.state >> TREADLE_PART_STATE_BITS < turn || state < TREADLE_PART_OPEN ||
+        copy.check != treadle__part_check(&copy, copy.state))
+        return SEGMENT_NO_PART;
+    take_part(part, &copy);
+    return state == TREADLE_PART_OPEN ? SEGMENT_OPEN_PART : SEGMENT_PART;
+}
+
 struct segment_losses segment_reader__losses(const struct segment_reader *reader)
 {
     const char *base = reader->base;
@@ -354,6 +431,7 @@ struct segment_losses segment_reader__losses(const struct segment_reader *reader
         .lost_threads = load_64(base + offsetof(struct treadle_head, lost_threads)),
         .lost_identifiers = load_64(base + offsetof(struct treadle_head, lost_identifiers)),
         .cut_identifiers = load_64(base + offsetof(struct treadle_head, cut_identifiers)),
+        .lost_parts = load_64(base + offsetof(struct treadle_head, lost_parts)),
     };
     uint32_t used = load_32(base + offsetof(struct treadle_head, slots_used));
 

@@ -34,8 +34,31 @@ struct segment_stack {
     struct segment_frame frames[SEGMENT_FRAMES_MAX];
 };
 
+/* A part of a chain. */
+struct segment_part {
+    uint64_t id[2];
+    uint64_t begin_ns; /* CLOCK_MONOTONIC */
+    uint64_t elapsed_ns;
+    uint64_t cpu_ns;
+    pid_t tid;
+    uint32_t flags; /* TREADLE_PART_UNENDED, … */
+    uint32_t depth; /* frames of its path … */
+    uint32_t count; /* … of which the oldest are known */
+    struct segment_frame frames[TREADLE_FRAMES];
+};
+
+#define SEGMENT_PARTS_MAX 4096u /* of a ring that a reader can read */
+
+enum segment_part_read {
+    SEGMENT_NO_PART, /* not there yet, or being written */
+    SEGMENT_OPEN_PART,
+    SEGMENT_PART,
+    SEGMENT_PART_GONE, /* a later one is in its place, or it was never there */
+};
+
 /* What a segment has counted so far. */
 struct segment_losses {
+    uint64_t lost_parts;
     uint64_t lost_frames;
     uint64_t lost_threads;
     uint64_t lost_identifiers;
@@ -78,6 +101,17 @@ enum segment_read segment_reader__read(const struct segment_reader *reader, uint
 /* The text of an identifier, which is copied to `text`; its length, 0: there is none. */
 size_t segment_reader__identifier(const struct segment_reader *reader, uint32_t index,
                                   char text[TREADLE_IDENTIFIER_BYTES]);
+
+/* The turn of the part that will be begun next, and how large the ring of parts is: `*max` parts
+ * before it may be there. 0, and *max 0: there is no ring. Maps what the file has grown by. */
+uint64_t segment_reader__parts(struct segment_reader *reader, uint32_t *max);
+
+/* The turn of the part that was to be begun next when the segment was opened. */
+uint64_t segment_reader__parts_at_open(const struct segment_reader *reader);
+
+/* Reads the part of a turn; what is read may be anything that the other process wrote. */
+enum segment_part_read segment_reader__read_part(const struct segment_reader *reader, uint64_t turn,
+                                                 struct segment_part *part);
 
 struct segment_losses segment_reader__losses(const struct segment_reader *reader);
 

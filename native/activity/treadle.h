@@ -12,6 +12,24 @@
  *     treadle_pop_to(mark);                   ends the frame whose push returned the mark, and all
  *                                             younger ones; after setjmp returns a second time
  *
+ * A frame may have an id that travels, which makes it a part of a chain: of everything, in any
+ * thread of any process, that has the same id.
+ *
+ *     treadle_begin("request");               a frame that begins a chain, with a new id
+ *     struct treadle_chain id = treadle_id(); the id of the youngest frame that has one, to send
+ *     treadle_adopt("serve", id);             on the other side: a frame with that id
+ *     treadle_scope_begin("request");         (and …_with, with a parameter)
+ *     treadle_scope_adopt("serve", id);
+ *     treadle_id_text(id, text);              as 32 hexadecimal digits, and back:
+ *     id = treadle_id_of_text(text);          all zeros where the text is no id
+ *
+ * While nobody watches, treadle_id returns zeros, and a frame adopted with zeros has no id; so a
+ * program that passes on what it was sent keeps the chain whole. Begin, end and CPU time of a frame
+ * with an id are noted exactly, at some microseconds a frame, in a ring of TREADLE_PARTS. Nested
+ * frames with the same id are one part. Where the program publishes OpenTelemetry's thread context
+ * (`otel_thread_ctx_v1`, in the executable or a library that it is linked with), a thread's
+ * outermost frame has the trace id that is valid when it is pushed; treadle_otel_id returns it.
+ *
  * This header is all that a program needs: C11 or C++17, gcc or clang, Linux on x86-64 or arm64
  * (elsewhere nothing is recorded). Nothing of Treadle has to be installed. Link with -pthread.
  * While nobody watches, a call is two loads and a branch, and no frame is recorded: when a sampler
@@ -47,6 +65,7 @@
 #define TREADLE_SLOTS            1024u
 #define TREADLE_SLOTS_STEP       64u /* space is reserved for so many at a time */
 #define TREADLE_HEAD_BYTES       4096u
+#define TREADLE_PARTS            1024u
 
 /* A frame's parameter. */
 enum treadle_kind {
@@ -66,17 +85,47 @@ struct treadle_frame {
 
 /* A thread's stack. Only that thread writes it, but for the first claim of `tid`. */
 struct treadle_slot {
-    uint64_t state;          /* pushes << TREADLE_DEPTH_BITS | open frames */
-    int32_t tid;             /* 0: free */
-    uint32_t watch;          /* the head's `watch` since which the frames were recorded */
-    uint64_t above;          /* UINT64_MAX, at the `place` of a frame before the first */
-    uint64_t lost_frames;    /* pushes beyond TREADLE_FRAMES */
+    uint64_t state;       /* pushes << TREADLE_DEPTH_BITS | open frames */
+    int32_t tid;          /* 0: free */
+    uint32_t watch;       /* the head's `watch` since which the frames were recorded */
+    uint64_t above;       /* at the `place` of a frame before the first: UINT64_MAX; 1: the thread's
+                             outermost pushes look for OpenTelemetry's context */
+    uint64_t lost_frames; /* pushes beyond TREADLE_FRAMES */
     uint64_t cut_parameters; /* pushes whose parameter was cut */
     uint64_t stack_end;      /* the stack lies below this address */
     uint64_t first_serial;   /* of the frames of this watch: at least this */
     uint64_t reserved;
     struct treadle_frame frames[TREADLE_FRAMES]; /* the oldest first */
 };
+
+enum treadle_part_state {
+    TREADLE_PART_FREE,
+    TREADLE_PART_WRITING,
+    TREADLE_PART_OPEN,
+    TREADLE_PART_DONE,
+};
+
+#define TREADLE_PART_UNENDED 1u /* the end was not seen */
+#define TREADLE_PART_OTEL    2u /* the id is OpenTelemetry's */
+
+/* A part of a chain: a frame with an id. The parts are a ring in the segment, which is there from
+ * the first one on; a part that is over gives way to a later one. */
+struct treadle_part {
+    uint64_t state;    /* turn << TREADLE_PART_STATE_BITS | enum treadle_part_state */
+    uint64_t check;    /* treadle__part_check, stored last */
+    uint64_t id[2];    /* the first eight bytes as they are printed, then the others */
+    uint64_t begin_ns; /* CLOCK_MONOTONIC */
+    uint64_t end_ns;   /* open: 0 */
+    uint64_t cpu_ns;   /* of the thread since the begin; open: its CPU clock at the begin */
+    int32_t tid;
+    uint32_t flags;
+    uint32_t depth; /* frames of its path, those without room included */
+    uint32_t reserved;
+    struct treadle_frame frames[TREADLE_FRAMES]; /* the path, the oldest first; without checks */
+};
+
+#define TREADLE_PART_STATE_BITS 2u
+#define TREADLE_PART_STATE_MASK ((UINT64_C(1) << TREADLE_PART_STATE_BITS) - 1)
 
 struct treadle_identifier {
     uint32_t length; /* 0: not filled in */
@@ -103,17 +152,25 @@ struct treadle_head {
     uint32_t frames_max;
     uint32_t identifiers_used; /* 1 + the highest index; index 0 is "(other)" */
     uint32_t slots_used;
-    uint32_t reserved;
+    uint32_t part_bytes;
     uint64_t lost_threads;     /* times that a thread found no slot */
     uint64_t lost_identifiers; /* pushes whose identifier found no room: they are "(other)" */
     uint64_t cut_identifiers;
     uint64_t agent; /* for an agent inside the process, which has frames in its own trees; 0 */
-    uint64_t reserved_head[2];
+    uint64_t parts_begun;  /* the turn of the next part */
+    uint32_t parts_offset; /* 0: there are none */
+    uint32_t parts_max;    /* 0: their space is not reserved yet */
     /* Written by samplers, in a cache line of their own. */
     uint32_t watch;          /* not 0: frames are recorded; each sampler that begins counts on */
     uint32_t last_watch;     /* the last value of `watch` that was not 0 */
     uint64_t watch_until_ns; /* CLOCK_MONOTONIC: a sampler that was killed is over by then */
     uint64_t reserved_watch[6];
+    uint64_t lost_parts; /* for which there was no room */
+};
+
+/* The id of a chain; zeros: none. W3C's trace ids are such ids. */
+struct treadle_chain {
+    uint64_t word[2];
 };
 
 /* What identifies a frame as open: of the push that returned it. */
@@ -141,9 +198,26 @@ static inline uint64_t treadle__fold(const uint64_t parameter[TREADLE_PARAMETER_
            parameter[3] * UINT64_C(0x85ebca77c2b2ae63);
 }
 
+/* Of everything in a part but its check, up to the frames that it has. */
+static inline uint64_t treadle__part_check(const struct treadle_part *part, uint64_t state)
+{
+    uint32_t frames = part->depth < TREADLE_FRAMES ? part->depth : TREADLE_FRAMES;
+    uint64_t sum = state + (uint64_t)(uint32_t)part->tid * UINT64_C(0x165667b19e3779f9);
+
+    sum = (sum ^ part->id[0]) * UINT64_C(0xff51afd7ed558ccd) + part->id[1];
+    sum = (sum ^ part->begin_ns) * UINT64_C(0xc2b2ae3d27d4eb4f) + part->end_ns;
+    sum = (sum ^ part->cpu_ns) * UINT64_C(0xff51afd7ed558ccd) + part->flags;
+    sum = (sum ^ part->depth) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    for (uint32_t i = 0; i < frames; i++)
+        sum = (sum ^ part->frames[i].what) * UINT64_C(0xff51afd7ed558ccd) +
+              treadle__fold(part->frames[i].parameter);
+    return sum;
+}
+
 #ifndef TREADLE_FORMAT_ONLY /* defined by what reads segments and pushes nothing */
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) && defined(__GNUC__)
+#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -189,6 +263,22 @@ TREADLE__SHARED struct treadle__process treadle__process = {NULL, 0, 0,   0, 0, 
 TREADLE__SHARED uint32_t *treadle__watch = &treadle__process.first;
 TREADLE__THREAD __thread struct treadle_slot *treadle__slot = NULL;
 TREADLE__THREAD __thread uint32_t treadle__is_busy = 0; /* the thread's slot is being found */
+
+/* Which part of the ring is that of a thread's frame: of the frame with that serial number. */
+struct treadle__open_part {
+    uint64_t serial; /* 0: none */
+    uint64_t turn;
+};
+
+/* What chains need besides. */
+struct treadle__chains {
+    uint32_t stage;    /* of the ring, as treadle__process.stage */
+    uint32_t has_otel; /* OpenTelemetry's variable lies this far from a thread's own: */
+    int64_t otel_offset;
+};
+
+TREADLE__SHARED struct treadle__chains treadle__chains = {0, 0, 0};
+TREADLE__THREAD __thread struct treadle__open_part treadle__open_parts[TREADLE_FRAMES] = {{0, 0}};
 
 /* System calls without errno, and without the declarations that strict ISO C hides. */
 TREADLE__INLINE long treadle__call(long number, long a, long b, long c, long d, long e, long f)
@@ -236,6 +326,11 @@ TREADLE__INLINE long treadle__call(long number, long a, long b, long c, long d, 
     (TREADLE__IDENTIFIERS_OFFSET + TREADLE_IDENTIFIERS * sizeof(struct treadle_identifier))
 #define TREADLE__BYTES_FOR(slots)                                                                  \
     ((TREADLE__SLOTS_OFFSET + (size_t)(slots) * sizeof(struct treadle_slot) + 4095) & ~(size_t)4095)
+
+/* The ring of parts lies behind all slots. */
+#define TREADLE__PARTS_OFFSET TREADLE__BYTES_FOR(TREADLE_SLOTS)
+#define TREADLE__ALL_BYTES                                                                         \
+    ((TREADLE__PARTS_OFFSET + TREADLE_PARTS * sizeof(struct treadle_part) + 4095) & ~(size_t)4095)
 
 TREADLE__INLINE struct treadle_slot *treadle__slot_at(struct treadle_head *head, uint32_t index)
 {
@@ -326,8 +421,8 @@ static inline long treadle__make_file(struct treadle__process *process, const ch
 
 static inline struct treadle_head *treadle__map_file(long fd)
 {
-    long address = treadle__call(SYS_mmap, 0, (long)TREADLE__BYTES_FOR(TREADLE_SLOTS),
-                                 3 /* read, write */, 1 /* shared */, fd, 0);
+    long address = treadle__call(SYS_mmap, 0, (long)TREADLE__ALL_BYTES, 3 /* read, write */,
+                                 1 /* shared */, fd, 0);
 
     return address < 0 && address > -4096 ? NULL : (struct treadle_head *)address;
 }
@@ -351,11 +446,31 @@ static inline void treadle__fill_head(const struct treadle__process *process,
     head->frames_offset = offsetof(struct treadle_slot, frames);
     head->frame_bytes = sizeof(struct treadle_frame);
     head->frames_max = TREADLE_FRAMES;
+    head->part_bytes = sizeof(struct treadle_part);
+    head->parts_offset = (uint32_t)TREADLE__PARTS_OFFSET;
     memcpy(other->text, "(other)", 7);
     other->length = 7;
     head->identifiers_used = 1;
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(head->magic, TREADLE_MAGIC, sizeof(head->magic));
+}
+
+/* A frame with an id has an odd place, which no place on the stack is: what compares places looks
+ * the same, but its own pop takes the long way. */
+#define TREADLE__HAS_ID UINT64_C(1)
+
+/* The frame of the slot with that index is over. is_seen: now, and not at an unknown moment. */
+TREADLE__SHARED __attribute__((noinline)) void treadle__end_part(struct treadle_slot *slot,
+                                                                 uint64_t index, int is_seen);
+
+/* The parts of all open frames. */
+TREADLE__INLINE void treadle__give_up_parts(struct treadle_slot *slot)
+{
+    uint64_t depth = slot->state & TREADLE_DEPTH_MASK;
+
+    for (uint64_t i = 0; i < depth && i < TREADLE_FRAMES; i++)
+        if (slot->frames[i].place & TREADLE__HAS_ID)
+            treadle__end_part(slot, i, 0);
 }
 
 /* A thread is over: its slot is free. */
@@ -366,6 +481,7 @@ TREADLE__SHARED void treadle__end_thread(void *slot)
 
     if (treadle__slot != own)
         return;
+    treadle__give_up_parts(own);
     treadle__slot = NULL;
     __atomic_store_n(&own->state, own->state & ~TREADLE_DEPTH_MASK, __ATOMIC_RELEASE);
     __atomic_store_n(&own->tid, 0, __ATOMIC_RELEASE);
@@ -381,13 +497,59 @@ TREADLE__SHARED void treadle__begin_child(void)
     treadle__slot = NULL;
     treadle__is_busy = 0;
     if (process->head)
-        (void)treadle__call(SYS_munmap, (long)process->head,
-                            (long)TREADLE__BYTES_FOR(TREADLE_SLOTS), 0, 0, 0, 0);
+        (void)treadle__call(SYS_munmap, (long)process->head, (long)TREADLE__ALL_BYTES, 0, 0, 0, 0);
+    treadle__chains.stage = 0;
+    memset(treadle__open_parts, 0, sizeof(treadle__open_parts));
     process->head = NULL;
     process->stage = 0;
     process->full_at = 0;
     process->path[0] = '\0';
     memset(process->names, 0, sizeof(process->names));
+}
+
+/* OpenTelemetry's thread context [OTEP 4947]: a thread-local pointer to a record, or NULL. */
+struct treadle__otel_context {
+    uint8_t trace_id[16];
+    uint8_t span_id[8];
+    uint8_t valid; /* 1: the rest is whole */
+    uint8_t reserved;
+    uint16_t attributes_bytes;
+};
+
+/* Static thread-local variables lie this near to a thread's own address. */
+#define TREADLE__OTEL_NEAR 16384
+
+TREADLE__INLINE char *treadle__thread_pointer(void)
+{
+    char *pointer;
+
+#ifdef __x86_64__
+    __asm__("mov %%fs:0, %0" : "=r"(pointer));
+#else
+    __asm__("mrs %0, tpidr_el0" : "=r"(pointer));
+#endif
+    return pointer;
+}
+
+/* A program need not be linked with what has dlsym. */
+#pragma weak dlsym
+
+/* Of what is there when the program begins, or the library that has this header is loaded: its
+ * variable lies in every thread at the same distance. */
+static inline void treadle__find_otel(void)
+{
+    struct treadle__chains *chains = &treadle__chains;
+    void *(*symbol)(void *, const char *) = dlsym;
+    char *variable;
+
+    if (chains->has_otel || !symbol)
+        return;
+    variable = (char *)symbol(NULL /* RTLD_DEFAULT */, "otel_thread_ctx_v1");
+    if (!variable)
+        return;
+    chains->otel_offset = (int64_t)((uintptr_t)variable - (uintptr_t)treadle__thread_pointer());
+    chains->has_otel =
+        chains->otel_offset > -TREADLE__OTEL_NEAR && chains->otel_offset < TREADLE__OTEL_NEAR;
 }
 
 /* Before main, since registering may allocate. Every file of the program that has the header brings
@@ -400,6 +562,7 @@ __attribute__((constructor, unused)) static void treadle__begin_process(void)
         process->has_key = 1;
     if (!process->has_fork_handler && pthread_atfork(NULL, NULL, treadle__begin_child) == 0)
         process->has_fork_handler = 1;
+    treadle__find_otel();
 }
 
 __attribute__((destructor, unused)) static void treadle__end_process(void)
@@ -499,7 +662,7 @@ static inline struct treadle_slot *treadle__find_slot(struct treadle__process *p
         __atomic_fetch_add(&process->head->lost_threads, 1, __ATOMIC_RELAXED);
         return NULL;
     }
-    slot->above = UINT64_MAX;
+    slot->above = treadle__chains.has_otel ? 1 : UINT64_MAX;
     slot->watch = 0;
     slot->stack_end = treadle__stack_end(process, tid);
     (void)pthread_setspecific(process->key, slot);
@@ -511,6 +674,7 @@ static inline void treadle__begin_watch(struct treadle_slot *slot, uint32_t watc
 {
     uint64_t state = slot->state & ~TREADLE_DEPTH_MASK;
 
+    treadle__give_up_parts(slot);
     __atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
     for (unsigned i = 0; i < TREADLE_FRAMES; i++)
         __atomic_store_n(&slot->frames[i].check, 0, __ATOMIC_RELEASE);
@@ -645,6 +809,8 @@ TREADLE__SHARED __attribute__((noinline)) uint64_t treadle__drop_dead(struct tre
 
         if (!frame->place || frame->place >= place)
             break;
+        if (frame->place & TREADLE__HAS_ID)
+            treadle__end_part(slot, top - 1, 0);
         treadle__end_frame(frame);
         depth = top - 1;
     }
@@ -710,6 +876,196 @@ TREADLE__INLINE treadle_mark treadle__fill(struct treadle_slot *slot, uint64_t s
     return state;
 }
 
+/* ---- chains ---- */
+
+/* A frame's parameter as treadle__check has it. */
+TREADLE__INLINE uint64_t treadle__number_of(const struct treadle_frame *frame)
+{
+    switch (frame->what >> 32 & 0xff) {
+    case TREADLE_TEXT:
+        return treadle__fold(frame->parameter);
+    case TREADLE_NUMBER:
+        return frame->parameter[0];
+    default:
+        return 0;
+    }
+}
+
+TREADLE__INLINE struct treadle_part *treadle__part_at(struct treadle_head *head, uint64_t turn)
+{
+    return (struct treadle_part *)(void *)((char *)head + head->parts_offset) +
+           turn % TREADLE_PARTS;
+}
+
+TREADLE__INLINE uint64_t treadle__clock(long clock)
+{
+    struct {
+        int64_t s, ns;
+    } now = {0, 0};
+
+    (void)treadle__call(SYS_clock_gettime, clock, (long)&now, 0, 0, 0, 0);
+    return (uint64_t)now.s * 1000000000u + (uint64_t)now.ns;
+}
+
+#define TREADLE__MONOTONIC  1L
+#define TREADLE__THREAD_CPU 3L
+
+/* Reserves the ring's space, at the first part; 0: there is none. */
+static inline int treadle__have_ring(struct treadle__process *process)
+{
+    struct treadle_head *head = process->head;
+    uint32_t not_begun = 0;
+    struct stat found;
+    long fd;
+
+    if (__atomic_load_n(&head->parts_max, __ATOMIC_ACQUIRE))
+        return 1;
+    if (!head->parts_offset || !__atomic_compare_exchange_n(&treadle__chains.stage, &not_begun, 1,
+                                                            0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return 0;
+    fd = treadle__open(process->path, TREADLE__O_RDWR);
+    if (fd < 0)
+        return 0;
+    if (fstat((int)fd, &found) == 0 && (uint64_t)found.st_ino == process->inode &&
+        treadle__call(SYS_fallocate, fd, 0, (long)TREADLE__PARTS_OFFSET,
+                      (long)(TREADLE__ALL_BYTES - TREADLE__PARTS_OFFSET), 0, 0) == 0)
+        __atomic_store_n(&head->parts_max, TREADLE_PARTS, __ATOMIC_RELEASE);
+    treadle__close(fd);
+    return __atomic_load_n(&head->parts_max, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* Takes a part that is free or over, of the next turn; NULL: too many are open. */
+static inline struct treadle_part *treadle__take_part(struct treadle_head *head, uint64_t *turn)
+{
+    for (unsigned tried = 0; tried < 16; tried++) {
+        struct treadle_part *part;
+        uint64_t state;
+
+        *turn = __atomic_fetch_add(&head->parts_begun, 1, __ATOMIC_ACQ_REL);
+        part = treadle__part_at(head, *turn);
+        state = __atomic_load_n(&part->state, __ATOMIC_ACQUIRE);
+        if (((state & TREADLE_PART_STATE_MASK) == TREADLE_PART_FREE ||
+             (state & TREADLE_PART_STATE_MASK) == TREADLE_PART_DONE) &&
+            __atomic_compare_exchange_n(&part->state, &state,
+                                        *turn << TREADLE_PART_STATE_BITS | TREADLE_PART_WRITING, 0,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            return part;
+    }
+    return NULL;
+}
+
+TREADLE__INLINE void treadle__publish_part(struct treadle_part *part, uint64_t turn, uint64_t stage)
+{
+    uint64_t state = turn << TREADLE_PART_STATE_BITS | stage;
+
+    __atomic_store_n(&part->check, treadle__part_check(part, state), __ATOMIC_RELEASE);
+    __atomic_store_n(&part->state, state, __ATOMIC_RELEASE);
+}
+
+/* True if a frame below `depth` has that id. */
+static inline int treadle__is_in_part(struct treadle_slot *slot, uint64_t depth,
+                                      struct treadle_chain id)
+{
+    for (uint64_t i = 0; i < depth; i++) {
+        const struct treadle_part *part =
+            treadle__part_at(treadle__process.head, treadle__open_parts[i].turn);
+
+        if (slot->frames[i].place & TREADLE__HAS_ID &&
+            treadle__open_parts[i].serial == slot->frames[i].serial && part->id[0] == id.word[0] &&
+            part->id[1] == id.word[1])
+            return 1;
+    }
+    return 0;
+}
+
+/* The youngest frame, which has just been pushed, has that id. */
+TREADLE__SHARED __attribute__((noinline)) void treadle__adopt_now(struct treadle_slot *slot,
+                                                                  struct treadle_chain id,
+                                                                  uint32_t flags);
+TREADLE__SHARED __attribute__((noinline)) void treadle__adopt_now(struct treadle_slot *slot,
+                                                                  struct treadle_chain id,
+                                                                  uint32_t flags)
+{
+    uint64_t depth = slot->state & TREADLE_DEPTH_MASK, turn = 0;
+    struct treadle_head *head = treadle__process.head;
+    struct treadle_part *part;
+    struct treadle_frame *frame;
+
+    /* A frame has one id: OpenTelemetry's goes before the program's own. */
+    if (!(id.word[0] | id.word[1]) || !depth || depth > TREADLE_FRAMES ||
+        slot->frames[depth - 1].place & TREADLE__HAS_ID || treadle__is_in_part(slot, depth - 1, id))
+        return;
+    part = treadle__have_ring(&treadle__process) ? treadle__take_part(head, &turn) : NULL;
+    if (!part) {
+        __atomic_fetch_add(&head->lost_parts, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    frame = &slot->frames[depth - 1];
+    part->id[0] = id.word[0];
+    part->id[1] = id.word[1];
+    part->end_ns = 0;
+    part->tid = __atomic_load_n(&slot->tid, __ATOMIC_RELAXED);
+    part->flags = flags;
+    part->depth = (uint32_t)depth;
+    memcpy(part->frames, slot->frames, depth * sizeof(*frame));
+    for (uint64_t i = 0; i < depth; i++) /* what an earlier frame left there */
+        if (!(part->frames[i].what >> 32 & 0xff))
+            memset(part->frames[i].parameter, 0, sizeof(part->frames[i].parameter));
+    treadle__open_parts[depth - 1].serial = frame->serial;
+    treadle__open_parts[depth - 1].turn = turn;
+    /* The frame with another place has another check: it goes and comes again. */
+    __atomic_store_n(&frame->check, 0, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    frame->place = frame->place ? frame->place | TREADLE__HAS_ID : UINT64_MAX;
+    __atomic_store_n(
+        &frame->check,
+        treadle__check(frame->serial, frame->place, frame->what, treadle__number_of(frame)),
+        __ATOMIC_RELEASE);
+    part->cpu_ns = treadle__clock(TREADLE__THREAD_CPU);
+    part->begin_ns = treadle__clock(TREADLE__MONOTONIC);
+    treadle__publish_part(part, turn, TREADLE_PART_OPEN);
+}
+
+TREADLE__SHARED __attribute__((noinline)) void treadle__end_part(struct treadle_slot *slot,
+                                                                 uint64_t index, int is_seen)
+{
+    struct treadle__open_part *open = &treadle__open_parts[index];
+    uint64_t turn = open->turn;
+    struct treadle_part *part = treadle__part_at(treadle__process.head, turn);
+
+    if (open->serial != slot->frames[index].serial ||
+        part->tid != __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&part->state, __ATOMIC_ACQUIRE) !=
+            (turn << TREADLE_PART_STATE_BITS | TREADLE_PART_OPEN))
+        return;
+    open->serial = 0;
+    __atomic_store_n(&part->state, turn << TREADLE_PART_STATE_BITS | TREADLE_PART_WRITING,
+                     __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    part->end_ns = treadle__clock(TREADLE__MONOTONIC);
+    part->cpu_ns = treadle__clock(TREADLE__THREAD_CPU) - part->cpu_ns;
+    if (!is_seen)
+        part->flags |= TREADLE_PART_UNENDED;
+    treadle__publish_part(part, turn, TREADLE_PART_DONE);
+}
+
+/* The trace id of OpenTelemetry's context of the calling thread; zeros: there is none. */
+TREADLE__INLINE struct treadle_chain treadle_otel_id(void)
+{
+    struct treadle_chain id = {{0, 0}};
+    const struct treadle__otel_context *context;
+
+    if (!treadle__chains.has_otel)
+        return id;
+    context = *(struct treadle__otel_context *volatile *)(void *)(treadle__thread_pointer() +
+                                                                  treadle__chains.otel_offset);
+    if (!context || __atomic_load_n(&context->valid, __ATOMIC_ACQUIRE) != 1)
+        return id;
+    for (unsigned i = 0; i < 16; i++)
+        id.word[i / 8] = id.word[i / 8] << 8 | context->trace_id[i];
+    return id;
+}
+
 /* A push that finds something to do first. */
 TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_slowly(
     const char *identifier, uint64_t address, uint64_t what, uint64_t number, const uint64_t *text);
@@ -728,6 +1084,8 @@ TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_slowly(
         treadle__look_at_lease(treadle__process.head);
     if ((state & TREADLE_DEPTH_MASK) < TREADLE_FRAMES)
         treadle__fill(slot, state, place, what | index, number, text);
+    if ((state & TREADLE_DEPTH_MASK) == 0 && treadle__chains.has_otel)
+        treadle__adopt_now(slot, treadle_otel_id(), TREADLE_PART_OTEL);
     return state;
 }
 
@@ -824,8 +1182,11 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__pop_other(struct treadle
 
     if (depth > TREADLE_FRAMES) {
         depth--;
-    } else if (depth && (depth == open || slot->frames[depth - 1].place == place)) {
+    } else if (depth &&
+               (depth == open || (slot->frames[depth - 1].place & ~TREADLE__HAS_ID) == place)) {
         depth--;
+        if (slot->frames[depth].place & TREADLE__HAS_ID)
+            treadle__end_part(slot, depth, 1);
         treadle__end_frame(&slot->frames[depth]);
     }
     __atomic_store_n(&slot->state, (state & ~TREADLE_DEPTH_MASK) | depth, __ATOMIC_RELEASE);
@@ -863,8 +1224,11 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__pop_to(treadle_mark mark
         wanted = mark & TREADLE_DEPTH_MASK;
     if (wanted >= depth)
         return;
-    for (uint64_t i = depth < TREADLE_FRAMES ? depth : TREADLE_FRAMES; i > wanted; i--)
+    for (uint64_t i = depth < TREADLE_FRAMES ? depth : TREADLE_FRAMES; i > wanted; i--) {
+        if (slot->frames[i - 1].place & TREADLE__HAS_ID)
+            treadle__end_part(slot, i - 1, i - 1 == wanted);
         treadle__end_frame(&slot->frames[i - 1]);
+    }
     __atomic_store_n(&slot->state, (state & ~TREADLE_DEPTH_MASK) | wanted, __ATOMIC_RELEASE);
 }
 
@@ -945,6 +1309,91 @@ TREADLE__INLINE void treadle_pop_to(treadle_mark mark)
     TREADLE__STAY();
 }
 
+/* Gives the youngest frame an id, whose push returned the mark. */
+TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__adopt(treadle_mark mark,
+                                                                      struct treadle_chain id);
+TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__adopt(treadle_mark mark,
+                                                                      struct treadle_chain id)
+{
+    struct treadle_slot *slot = treadle__slot;
+
+    /* That frame is the youngest if it was pushed: a mark is the state before. */
+    if (slot && slot->state == mark + TREADLE__ONE_PUSH)
+        treadle__adopt_now(slot, id, 0);
+    return mark;
+}
+
+TREADLE__SHARED __attribute__((noinline)) struct treadle_chain treadle__new_id(void);
+TREADLE__SHARED __attribute__((noinline)) struct treadle_chain treadle__new_id(void)
+{
+    struct treadle_chain id = {{0, 0}};
+
+    if (treadle__call(SYS_getrandom, (long)&id, sizeof(id), 1, 0, 0, 0) != (long)sizeof(id))
+        id.word[0] = id.word[1] = 0;
+    return id;
+}
+
+TREADLE__SHARED __attribute__((noinline)) struct treadle_chain treadle__current_id(uint32_t watch);
+TREADLE__SHARED __attribute__((noinline)) struct treadle_chain treadle__current_id(uint32_t watch)
+{
+    struct treadle_slot *slot = treadle__slot;
+    struct treadle_chain id = {{0, 0}};
+    uint64_t depth = slot && slot->watch == watch ? slot->state & TREADLE_DEPTH_MASK : 0;
+
+    for (uint64_t i = depth < TREADLE_FRAMES ? depth : TREADLE_FRAMES; i-- > 0;)
+        if (slot->frames[i].place & TREADLE__HAS_ID &&
+            treadle__open_parts[i].serial == slot->frames[i].serial) {
+            const struct treadle_part *part =
+                treadle__part_at(treadle__process.head, treadle__open_parts[i].turn);
+
+            id.word[0] = part->id[0];
+            id.word[1] = part->id[1];
+            break;
+        }
+    return id;
+}
+
+TREADLE__INLINE struct treadle_chain treadle_id(void)
+{
+    struct treadle_chain none = {{0, 0}};
+    uint32_t watch = treadle__watch_now();
+
+    return __builtin_expect(watch == 0, 1) ? none : treadle__current_id(watch);
+}
+
+TREADLE__INLINE treadle_mark treadle_adopt_with(const char *identifier, const char *parameter,
+                                                struct treadle_chain id)
+{
+    treadle_mark mark;
+
+    if (__builtin_expect(treadle__watch_now() == 0, 1))
+        return TREADLE__UNRECORDED;
+    mark = treadle__adopt(treadle_push_with(identifier, parameter), id);
+    TREADLE__STAY();
+    return mark;
+}
+
+TREADLE__INLINE treadle_mark treadle_adopt(const char *identifier, struct treadle_chain id)
+{
+    return treadle_adopt_with(identifier, NULL, id);
+}
+
+TREADLE__INLINE treadle_mark treadle_begin_with(const char *identifier, const char *parameter)
+{
+    treadle_mark mark;
+
+    if (__builtin_expect(treadle__watch_now() == 0, 1))
+        return TREADLE__UNRECORDED;
+    mark = treadle__adopt(treadle_push_with(identifier, parameter), treadle__new_id());
+    TREADLE__STAY();
+    return mark;
+}
+
+TREADLE__INLINE treadle_mark treadle_begin(const char *identifier)
+{
+    return treadle_begin_with(identifier, NULL);
+}
+
 #ifdef __cplusplus
 }
 #endif
@@ -978,7 +1427,71 @@ TREADLE__INLINE void treadle_pop_to(treadle_mark mark)
 {
     (void)mark;
 }
+
+TREADLE__INLINE struct treadle_chain treadle_id(void)
+{
+    struct treadle_chain none = {{0, 0}};
+
+    return none;
+}
+
+TREADLE__INLINE struct treadle_chain treadle_otel_id(void)
+{
+    return treadle_id();
+}
+
+TREADLE__INLINE treadle_mark treadle_adopt_with(const char *identifier, const char *parameter,
+                                                struct treadle_chain id)
+{
+    (void)identifier, (void)parameter, (void)id;
+    return 0;
+}
+
+TREADLE__INLINE treadle_mark treadle_adopt(const char *identifier, struct treadle_chain id)
+{
+    (void)identifier, (void)id;
+    return 0;
+}
+
+TREADLE__INLINE treadle_mark treadle_begin_with(const char *identifier, const char *parameter)
+{
+    (void)identifier, (void)parameter;
+    return 0;
+}
+
+TREADLE__INLINE treadle_mark treadle_begin(const char *identifier)
+{
+    (void)identifier;
+    return 0;
+}
 #endif
+
+#define TREADLE_ID_TEXT_BYTES 33u
+
+static inline void treadle_id_text(struct treadle_chain id, char text[TREADLE_ID_TEXT_BYTES])
+{
+    for (unsigned i = 0; i < 32; i++)
+        text[i] = "0123456789abcdef"[id.word[i / 16] >> (60 - i % 16 * 4) & 15];
+    text[32] = '\0';
+}
+
+static inline struct treadle_chain treadle_id_of_text(const char *text)
+{
+    struct treadle_chain none = {{0, 0}}, id = none;
+
+    for (unsigned i = 0; i < 32; i++) {
+        char c = text[i];
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
+                                                : 16;
+
+        if (digit > 15)
+            return none;
+        id.word[i / 16] = id.word[i / 16] << 4 | digit;
+    }
+    return text[32] ? none : id;
+}
 
 TREADLE__INLINE void treadle__leave_scope(const treadle_mark *mark)
 {
@@ -993,6 +1506,12 @@ TREADLE__INLINE void treadle__leave_scope(const treadle_mark *mark)
 #define treadle_scope(identifier) TREADLE__SCOPE(treadle_push(identifier))
 #define treadle_scope_with(identifier, parameter)                                                  \
     TREADLE__SCOPE(treadle_push_with(identifier, parameter))
+#define treadle_scope_begin(identifier)     TREADLE__SCOPE(treadle_begin(identifier))
+#define treadle_scope_adopt(identifier, id) TREADLE__SCOPE(treadle_adopt(identifier, id))
+#define treadle_scope_begin_with(identifier, parameter)                                            \
+    TREADLE__SCOPE(treadle_begin_with(identifier, parameter))
+#define treadle_scope_adopt_with(identifier, parameter, id)                                        \
+    TREADLE__SCOPE(treadle_adopt_with(identifier, parameter, id))
 #define treadle_scope_number(identifier, parameter)                                                \
     TREADLE__SCOPE(treadle_push_number(identifier, parameter))
 

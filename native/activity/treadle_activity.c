@@ -78,6 +78,34 @@ EXPORTED uint64_t treadle_activity_push_number(const char *identifier, int64_t p
                             (uint64_t)parameter, NULL);
 }
 
+EXPORTED uint64_t treadle_activity_begin(const char *identifier, const char *parameter)
+{
+    return treadle__watch_now()
+               ? treadle__adopt(treadle_activity_push(identifier, parameter), treadle__new_id())
+               : TREADLE__UNRECORDED;
+}
+
+EXPORTED uint64_t treadle_activity_adopt(const char *id, const char *identifier,
+                                         const char *parameter)
+{
+    const struct treadle_chain none = {{0, 0}};
+
+    return treadle__watch_now() ? treadle__adopt(treadle_activity_push(identifier, parameter),
+                                                 id ? treadle_id_of_text(id) : none)
+                                : TREADLE__UNRECORDED;
+}
+
+EXPORTED int treadle_activity_id(char text[33])
+{
+    struct treadle_chain id = treadle_id();
+
+    text[0] = '\0';
+    if (!(id.word[0] | id.word[1]))
+        return 0;
+    treadle_id_text(id, text);
+    return 1;
+}
+
 EXPORTED void treadle_activity_pop(void)
 {
     struct treadle_slot *slot = treadle__watch_now() ? treadle__attach() : NULL;

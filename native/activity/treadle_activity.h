@@ -20,6 +20,15 @@ uint32_t treadle_activity_format(void);
 uint64_t treadle_activity_push(const char *identifier, const char *parameter);
 uint64_t treadle_activity_push_number(const char *identifier, int64_t parameter);
 
+/* A frame that begins a chain, with a new id; one with an id from elsewhere, as text (NULL, or what
+ * is no id: the frame has none). Since version 2 of the library. */
+uint64_t treadle_activity_begin(const char *identifier, const char *parameter);
+uint64_t treadle_activity_adopt(const char *id, const char *identifier, const char *parameter);
+
+/* Writes the id of the youngest frame that has one: 32 hexadecimal digits and a NUL. Returns 1, or
+ * 0 and "": there is none. Since version 2. */
+int treadle_activity_id(char text[33]);
+
 /* Ends the youngest frame; the frame with that mark and all younger ones. */
 void treadle_activity_pop(void);
 void treadle_activity_pop_to(uint64_t mark);

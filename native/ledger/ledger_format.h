@@ -8,7 +8,7 @@
  * first cell, a `ledger_ref`: the byte offset divided by 64. Ref 0 (the header) means "none".
  * Strings, methods and decisions about hooks are in ledger_methods.h, call trees in ledger_nodes.h,
  * threads in ledger_threads.h, waits for locks in ledger_blocks.h, what is wrong with locks in
- * ledger_hazards.h, latencies of calls in ledger_latencies.h.
+ * ledger_hazards.h, latencies of calls in ledger_latencies.h, parts of chains in ledger_chains.h.
  *
  * Writing: every record has one writer at a time. A record is filled in first and its ref is then
  * published with a release store; counters are relaxed stores of whole words. A reader in another
@@ -23,6 +23,7 @@
 #define TREADLE_LEDGER_FORMAT_H
 
 #include "native/ledger/ledger_blocks.h"
+#include "native/ledger/ledger_chains.h"
 #include "native/ledger/ledger_chunk.h"
 #include "native/ledger/ledger_hazards.h"
 #include "native/ledger/ledger_header.h"

@@ -135,6 +135,7 @@ uint32_t ledger_gate__record_cells(enum ledger_table table)
         [LEDGER_LATENCIES] = sizeof(struct ledger_latency),
         [LEDGER_STUCK] = sizeof(struct ledger_stuck),
         [LEDGER_ORDERS] = sizeof(struct ledger_order),
+        [LEDGER_PARTS] = sizeof(struct ledger_part),
     };
 
     return (uint32_t)(bytes[table] / LEDGER_CELL_BYTES);

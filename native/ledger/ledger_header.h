@@ -283,6 +283,14 @@ struct ledger_header {
     uint64_t lost_holds;       /* holds of locks that found no room */
     uint64_t unseen_holds;     /* holds whose begin or end had no hook, or that the budget had no
                                   room for, as far as they were noticed */
+
+    /* chains */
+    uint64_t other_parts;         /* that gave way to later ones: (other) */
+    uint64_t other_parts_unended; /* of these: their times are not known */
+    uint64_t other_parts_cpu_ns;
+    uint64_t other_parts_ns;
+    uint64_t lost_parts; /* that found no room: their times are nowhere */
+    uint64_t torn_parts; /* of a copy: they were being written */
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");

@@ -264,6 +264,11 @@ const struct ledger_order *ledger_reader__order(const struct ledger_reader *read
     return record(reader, ref, LEDGER_ORDERS);
 }
 
+const struct ledger_part *ledger_reader__part(const struct ledger_reader *reader, ledger_ref ref)
+{
+    return record(reader, ref, LEDGER_PARTS);
+}
+
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref)
 {

@@ -63,6 +63,7 @@ const struct ledger_latency *ledger_reader__latency(const struct ledger_reader *
                                                     ledger_ref ref);
 const struct ledger_stuck *ledger_reader__stuck(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_order *ledger_reader__order(const struct ledger_reader *reader, ledger_ref ref);
+const struct ledger_part *ledger_reader__part(const struct ledger_reader *reader, ledger_ref ref);
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref);
 

@@ -27,6 +27,7 @@ static const uint32_t record_cells[LEDGER_TABLES] = {
     [LEDGER_LATENCIES] = sizeof(struct ledger_latency) / LEDGER_CELL_BYTES,
     [LEDGER_STUCK] = sizeof(struct ledger_stuck) / LEDGER_CELL_BYTES,
     [LEDGER_ORDERS] = sizeof(struct ledger_order) / LEDGER_CELL_BYTES,
+    [LEDGER_PARTS] = sizeof(struct ledger_part) / LEDGER_CELL_BYTES,
 };
 
 /* True if so many more bytes leave a part of the file system free: others use it, too. */

@@ -364,6 +364,22 @@ static void cut_order(struct cutter *cutter, ledger_ref ref)
     cut_hazard_path(cutter, order->path);
 }
 
+/* A part that was being written is none. */
+static void cut_part(struct cutter *cutter, ledger_ref ref)
+{
+    struct ledger_part *part = ledger__at(cutter->copy, ref);
+
+    if (part->state && !ledger_part__is_whole(part)) {
+        memset(part, 0, sizeof(*part));
+        cutter->copy->header->torn_parts++;
+        return;
+    }
+    cut_string(cutter, &part->thread);
+    for (unsigned i = 0; i < PART_FRAMES; i++)
+        if (part->path[i] && !is_method(cutter, part->path[i]))
+            part->path[i] = 0;
+}
+
 /* In this order, because records of later tables have no meaning without a record of earlier ones.
  */
 static void cut_tables(struct cutter *cutter)
@@ -377,7 +393,7 @@ static void cut_tables(struct cutter *cutter)
         {LEDGER_HOOKINGS, cut_hooking},  {LEDGER_TALLIES, cut_tally},
         {LEDGER_CLASSES, cut_class},     {LEDGER_BLOCKS, cut_block},
         {LEDGER_LATENCIES, cut_latency}, {LEDGER_STUCK, cut_stuck},
-        {LEDGER_ORDERS, cut_order},
+        {LEDGER_ORDERS, cut_order},      {LEDGER_PARTS, cut_part},
     };
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {

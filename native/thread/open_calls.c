@@ -2,17 +2,17 @@
 
 #include "native/thread/kernel_thread.h"
 
-#include <stdbool.h>
-
 #define CALLS_A_NOTE 2u
 
 /* Slot 0 of a note is the ref of the older note, slot 1 is free; then come the calls. */
 struct open_call {
     uint32_t token[2];    /* low half first: slots are aligned to four bytes only */
-    uint32_t entry_ns[2]; /* of the ledger's clock */
+    uint32_t entry_ns[2]; /* of the ledger's clock, and IS_PART */
     uint32_t cpu_ns[2];   /* of the thread at the entry, as struct ledger_open_calls counts it */
-    ledger_ref method;
+    ledger_ref method;    /* or the part */
 };
+
+#define IS_PART (UINT64_C(1) << 63)
 
 _Static_assert(2 * sizeof(uint32_t) + CALLS_A_NOTE * sizeof(struct open_call) ==
                    sizeof(struct ledger_note),
@@ -27,6 +27,11 @@ static void split(uint32_t halves[2], uint64_t value)
 static uint64_t joined(const uint32_t halves[2])
 {
     return (uint64_t)halves[1] << 32 | halves[0];
+}
+
+static bool is_part(const struct open_call *call)
+{
+    return joined(call->entry_ns) & IS_PART;
 }
 
 static struct open_call *newest(const struct ledger *ledger, const struct ledger_open_calls *open)
@@ -65,10 +70,20 @@ static void pop(struct record_pool *pool, struct ledger_open_calls *open)
     record_pool__give_note(pool, ref);
 }
 
+/* The newest call or part has no end. */
+static void drop(struct record_pool *pool, struct ledger_open_calls *open)
+{
+    const struct open_call *call = newest(pool->ledger, open);
+
+    if (is_part(call))
+        chain_part__give_up(pool->ledger, call->method);
+    pop(pool, open);
+}
+
 void open_calls__clear(struct record_pool *pool, struct ledger_open_calls *open)
 {
     while (open->top)
-        pop(pool, open);
+        drop(pool, open);
 }
 
 struct ledger_open_calls open_calls__yield(struct kernel_thread *kernel_thread)
@@ -91,6 +106,14 @@ static void count_unmeasured(struct ledger *ledger)
     ledger__count(&ledger->header->unmeasured_calls, 1);
 }
 
+/* The same, and it is counted if it is a call. */
+static void drop_counted(struct record_pool *pool, struct ledger_open_calls *open)
+{
+    if (!is_part(newest(pool->ledger, open)))
+        count_unmeasured(pool->ledger);
+    drop(pool, open);
+}
+
 /* Drops the calls of an earlier epoch, and those from `token` on: their exits were missed. */
 static void drop_missed(struct kernel_thread *kernel_thread, uint64_t token)
 {
@@ -106,8 +129,7 @@ static void drop_missed(struct kernel_thread *kernel_thread, uint64_t token)
         }
         if (newest_token < token || kernel_thread->setup->names_exits)
             return;
-        pop(&tree->pool, open);
-        count_unmeasured(tree->ledger);
+        drop_counted(&tree->pool, open);
     }
 }
 
@@ -231,9 +253,14 @@ static void end_newest(struct kernel_thread *kernel_thread)
     struct ledger_open_calls *open = &kernel_thread->open_calls;
     const struct open_call *call = newest(ledger, open);
     const struct ledger_kernel_thread *record = kernel_thread->record;
-    struct ledger_latency *elapsed = record_of(ledger, call->method);
+    struct ledger_latency *elapsed = is_part(call) ? NULL : record_of(ledger, call->method);
 
-    if (elapsed) {
+    if (is_part(call)) {
+        chain_part__end(
+            ledger, call->method,
+            since(ledger_kernel_thread__last_ns(record), joined(call->entry_ns) & ~IS_PART),
+            since(open->cpu_ns + record->charged_cpu_ns, joined(call->cpu_ns)));
+    } else if (elapsed) {
         add(elapsed, since(ledger_kernel_thread__last_ns(record), joined(call->entry_ns)));
         add(ledger__at(ledger, elapsed->cpu),
             since(open->cpu_ns + record->charged_cpu_ns, joined(call->cpu_ns)));
@@ -262,7 +289,7 @@ static uint64_t newest_key(const struct kernel_thread *kernel_thread)
     const struct ledger_open_calls *open = &kernel_thread->open_calls;
     const struct ledger_method *method;
 
-    if (!open->top)
+    if (!open->top || is_part(newest(ledger, open)))
         return 0;
     method = ledger__at(ledger, newest(ledger, open)->method);
     return method->key;
@@ -277,10 +304,90 @@ void open_calls__leave_method(struct kernel_thread *kernel_thread, uint64_t key)
     drop_missed(kernel_thread, tree->token);
     if (!open->top || !measured_method(tree, key))
         return;
-    while (newest_key(kernel_thread) != key && open->top) {
-        pop(&tree->pool, open);
-        count_unmeasured(tree->ledger);
-    }
+    while (newest_key(kernel_thread) != key && open->top)
+        drop_counted(&tree->pool, open);
     if (open->top)
         end_newest(kernel_thread);
+}
+
+/* The calls of a note and of those below it, from the newest on; false: there are no more. */
+static bool next_older(const struct ledger *ledger, struct ledger_open_calls *open)
+{
+    if (--open->used == 0) {
+        open->top = ((const struct ledger_note *)ledger__at(ledger, open->top))->slots[0];
+        open->used = CALLS_A_NOTE;
+    }
+    return open->top != 0;
+}
+
+static bool has_part_of(const struct kernel_thread *kernel_thread, const uint64_t id[2])
+{
+    const struct ledger *ledger = kernel_thread->tree.ledger;
+    struct ledger_open_calls open = kernel_thread->open_calls;
+    bool more = open.top != 0;
+
+    for (; more; more = next_older(ledger, &open)) {
+        const struct open_call *call = newest(ledger, &open);
+        const struct ledger_part *part = ledger__at(ledger, call->method);
+
+        if (is_part(call) && part->id[0] == id[0] && part->id[1] == id[1])
+            return true;
+    }
+    return false;
+}
+
+bool open_calls__begin_part(struct kernel_thread *kernel_thread, struct chain_parts *parts,
+                            const struct ledger_part *contents, uint64_t token)
+{
+    struct call_tree *tree = &kernel_thread->tree;
+    struct ledger_open_calls *open = &kernel_thread->open_calls;
+    const struct ledger_kernel_thread *record = kernel_thread->record;
+    struct open_call *call;
+    ledger_ref ref;
+
+    drop_missed(kernel_thread, token);
+    if (has_part_of(kernel_thread, contents->id))
+        return false;
+    if (!push(&tree->pool, open)) {
+        ledger__count(&tree->ledger->header->lost_parts, 1);
+        return false;
+    }
+    ref = chain_parts__begin(parts, contents);
+    if (!ref) {
+        pop(&tree->pool, open);
+        return false;
+    }
+    call = newest(tree->ledger, open);
+    call->method = ref;
+    split(call->token, token);
+    split(call->entry_ns, ledger_kernel_thread__last_ns(record) | IS_PART);
+    split(call->cpu_ns, open->cpu_ns + record->charged_cpu_ns);
+    return true;
+}
+
+const struct ledger_part *open_calls__part(const struct kernel_thread *kernel_thread)
+{
+    const struct ledger *ledger = kernel_thread->tree.ledger;
+    struct ledger_open_calls open = kernel_thread->open_calls;
+    bool more = open.top != 0;
+
+    for (; more; more = next_older(ledger, &open))
+        if (is_part(newest(ledger, &open)))
+            return ledger__at(ledger, newest(ledger, &open)->method);
+    return NULL;
+}
+
+void open_calls__end_part(struct kernel_thread *kernel_thread, uint32_t token)
+{
+    struct ledger_open_calls *open = &kernel_thread->open_calls, look = *open;
+    const struct ledger *ledger = kernel_thread->tree.ledger;
+    bool more = look.top != 0;
+
+    while (more && !(is_part(newest(ledger, &look)) && newest(ledger, &look)->token[0] == token))
+        more = next_older(ledger, &look);
+    if (!more)
+        return;
+    while (open->top != look.top || open->used != look.used)
+        drop_counted(&kernel_thread->tree.pool, open);
+    end_newest(kernel_thread);
 }

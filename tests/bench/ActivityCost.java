@@ -59,6 +59,14 @@ public class ActivityCost {
         return x;
     }
 
+    static long withId(long x, int turns) {
+        for (int i = 0; i < turns; i++)
+            try (var activity = Activity.begin("begun")) {
+                x = work(x);
+            }
+        return x;
+    }
+
     interface Loop {
         long run(long x, int turns);
     }
@@ -72,11 +80,11 @@ public class ActivityCost {
     public static void main(String[] arguments) {
         int rounds = Integer.parseInt(arguments[0]), turns = Integer.parseInt(arguments[1]);
         Loop[] loops = {ActivityCost::none, ActivityCost::hooked, ActivityCost::registered, ActivityCost::pushed,
-            ActivityCost::withParameter};
+            ActivityCost::withParameter, ActivityCost::withId};
         for (int round = -3; round < rounds; round++) { // the first ones are for the compilers
             StringBuilder line = new StringBuilder();
             for (Loop loop : loops)
-                line.append(String.format(java.util.Locale.ROOT, "%.3f ", time(loop, turns)));
+                line.append(String.format(java.util.Locale.ROOT, "%.3f ", time(loop, loop == loops[5] ? turns / 10 : turns)));
             if (round >= 0)
                 System.out.println(line.toString().trim());
         }

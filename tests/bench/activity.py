@@ -48,12 +48,13 @@ def main():
     options = parser.parse_args()
     print(machine.facts())
     with tempfile.TemporaryDirectory() as folder:
-        print(f"{'a push and pop, beside none':34}{'plain':>10}{'with text':>12}")
+        print(f"{'a push and pop, beside none':34}{'plain':>10}{'with text':>12}{'with an id':>13}")
         for watched in (False, True):
             found = run_pairs(options, folder, watched)
             print(f"{'  watched' if watched else '  not watched':34}"
                   f"{(found['plain_ps'] - found['none_ps']) / 1000:>7.2f} ns"
-                  f"{(found['text_ps'] - found['none_ps']) / 1000:>9.2f} ns")
+                  f"{(found['text_ps'] - found['none_ps']) / 1000:>9.2f} ns"
+                  f"{(found['id_ps'] - found['none_ps']) / 1000:>10.2f} ns")
         cpu, samples, losses, pushes = sampler_share(options, folder)
         print(f"64 threads, {pushes / 1e6:.1f} million pushes a second, 1,000 samples a second asked for 8 s:")
         print(f"  {samples} samples of threads, {losses['late_samples']} moments late, {losses['torn_stacks']} torn")

@@ -8,7 +8,8 @@ import tempfile
 
 import machine
 
-FORMS = ("no call", "a recorded call", "enter, leave", "push, close", "push with parameter, close")
+FORMS = ("no call", "a recorded call", "enter, leave", "push, close", "push with parameter, close",
+         "begin with an id, close")
 
 
 def main():

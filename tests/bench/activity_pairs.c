@@ -7,8 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#define PAIRS  20000000u
-#define ROUNDS 5u
+#define PAIRS   20000000u
+#define ROUNDS  5u
+#define ID_PART 100u /* so many fewer frames with an id */
 
 static volatile uint64_t work;
 
@@ -53,6 +54,19 @@ static uint64_t with_text(void)
     return cpu_ns() - from_ns;
 }
 
+static uint64_t with_id(void)
+{
+    struct treadle_chain id = {{1, 2}};
+    uint64_t from_ns = cpu_ns();
+
+    for (unsigned i = 0; i < PAIRS / ID_PART; i++) {
+        treadle_adopt("sort", id);
+        work = work + 1;
+        treadle_pop();
+    }
+    return (cpu_ns() - from_ns) * ID_PART;
+}
+
 /* The best of some rounds: other work on the machine only adds. */
 static void measure(uint64_t (*body)(void), uint64_t *best_ns)
 {
@@ -64,7 +78,7 @@ static void measure(uint64_t (*body)(void), uint64_t *best_ns)
 
 int main(int argc, char **argv)
 {
-    uint64_t best_ns[3] = {0};
+    uint64_t best_ns[4] = {0};
     uint32_t wanted = argc > 1 && strcmp(argv[1], "watched") == 0;
 
     treadle_push("first");
@@ -77,9 +91,10 @@ int main(int argc, char **argv)
         measure(none, &best_ns[0]);
         measure(plain, &best_ns[1]);
         measure(with_text, &best_ns[2]);
+        measure(with_id, &best_ns[3]);
     }
-    printf("{\"none_ps\": %u, \"plain_ps\": %u, \"text_ps\": %u}\n",
+    printf("{\"none_ps\": %u, \"plain_ps\": %u, \"text_ps\": %u, \"id_ps\": %u}\n",
            (unsigned)(best_ns[0] * 1000 / PAIRS), (unsigned)(best_ns[1] * 1000 / PAIRS),
-           (unsigned)(best_ns[2] * 1000 / PAIRS));
+           (unsigned)(best_ns[2] * 1000 / PAIRS), (unsigned)(best_ns[3] * 1000 / PAIRS));
     return 0;
 }

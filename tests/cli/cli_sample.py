@@ -73,6 +73,15 @@ static void work(void)
     treadle_push_number("d", -1);
     treadle_pop();
     treadle_pop_to(mark);
+    treadle_scope_begin("request");
+    treadle_scope_begin_with("request", "GET");
+    struct treadle_chain id = treadle_id();
+    char text[TREADLE_ID_TEXT_BYTES];
+    treadle_id_text(id, text);
+    treadle_adopt("serve", treadle_id_of_text(text));
+    treadle_pop();
+    treadle_scope_adopt("serve", id);
+    treadle_scope_adopt_with("serve", "ORDERS", treadle_otel_id());
 }
 int main(void) { work(); return 0; }
 """)
@@ -263,10 +272,12 @@ int main(void) { work(); return 0; }
                  "treadle_activity_pop", "treadle_activity_pop_to"}
         output = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True)
         exported = dict(re.findall(r"^[0-9a-f]+ T (\w+)@@(\w+)$", output.stdout, re.M))
-        self.assertEqual(exported, dict.fromkeys(names, "TREADLE_ACTIVITY_1"))
+        later = {"treadle_activity_begin", "treadle_activity_adopt", "treadle_activity_id"}
+        self.assertEqual(exported, dict.fromkeys(names, "TREADLE_ACTIVITY_1")
+                         | dict.fromkeys(later, "TREADLE_ACTIVITY_2"))
         archive = LIBRARY.replace(".so", ".a")
         output = subprocess.run(["nm", "--defined-only", archive], capture_output=True, text=True, check=True)
-        self.assertEqual({name for name in re.findall(r"^[0-9a-f]+ T (\w+)$", output.stdout, re.M)}, names)
+        self.assertEqual({name for name in re.findall(r"^[0-9a-f]+ T (\w+)$", output.stdout, re.M)}, names | later)
 
     def test_usage(self):
         for arguments, part in ((("--every", "1us", "1"), "--every=1us: expected a time from 1ms to 1s"),

@@ -4,6 +4,7 @@
 #include "native/proc/process_stat.h"
 #include "tests/cli/budget_drawing.h"
 #include "tests/cli/cascade_drawing.h"
+#include "tests/cli/chains_drawing.h"
 #include "tests/cli/folded_drawing.h"
 #include "tests/cli/forest_drawing.h"
 #include "tests/cli/hazards_drawing.h"
@@ -703,6 +704,8 @@ int main(int argc, char **argv)
         draw_busy(&drawing);
     } else if (strcmp(argv[1], "hazards") == 0) {
         hazards__draw(&drawing);
+    } else if (strcmp(argv[1], "chains") == 0) {
+        chains__draw(&drawing);
     } else if (strcmp(argv[1], "harmless") == 0) {
         hazards__draw_harmless(&drawing);
     } else if (strcmp(argv[1], "parked") == 0) {

@@ -3,6 +3,7 @@
 #define TREADLE_FORMAT_ONLY
 #include "native/activity/activity_tree.h"
 #include "native/activity/segment_reader.h"
+#include "tools/sample/sampled_parts.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,6 +30,33 @@ static void put_head(struct treadle_head *head)
     head->frame_bytes = sizeof(struct treadle_frame);
     head->frames_max = TREADLE_FRAMES;
     head->slots_used = 4;
+    head->part_bytes = sizeof(struct treadle_part);
+    head->parts_offset = head->slots_offset + 4 * (uint32_t)sizeof(struct treadle_slot);
+    head->parts_max = 4;
+}
+
+static ledger_ref no_name(void *context, pid_t tid)
+{
+    (void)context, (void)tid;
+    return 0;
+}
+
+/* As often as a sampler would, and at its end. */
+static void take_parts(struct segment_reader *reader, struct activity_tree *tree)
+{
+    struct sampled_parts *parts = calloc(1, sizeof *parts);
+    struct part_feed *feed = calloc(1, sizeof *feed);
+
+    if (!parts || !feed)
+        abort();
+    chain_parts__init(&parts->ring, tree->ledger);
+    parts->tree = tree;
+    parts->name_of = no_name;
+    sampled_parts__take(parts, reader, feed);
+    sampled_parts__take(parts, reader, feed);
+    sampled_parts__take_open(parts, reader, feed);
+    free(parts);
+    free(feed);
 }
 
 static void merge(struct segment_reader *reader, struct activity_tree *tree, ledger_ref root)
@@ -82,6 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         ledger_ref root = activity_tree__add_root(&tree);
         if (root)
             merge(reader, &tree, root);
+        take_parts(reader, &tree);
         ledger__close(&ledger);
     }
     segment_reader__close(reader);

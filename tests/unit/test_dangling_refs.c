@@ -240,6 +240,33 @@ static void a_hazard_has_only_strings(void **state)
     assert_int_equal(order->path[0] | order->path[HAZARD_FRAMES - 1], 0);
 }
 
+/* One that was being written when it was copied is none. */
+static void a_part_is_whole_or_none(void **state)
+{
+    (void)state;
+    struct family family = make_family();
+    struct ledger_part *part[4];
+    for (unsigned i = 0; i < 4; i++) {
+        part[i] = ledger__at(family.ledger, take(&family, LEDGER_PARTS, sizeof *part[i]));
+        part[i]->state = 5u << PART_STATE_BITS | (i == 1 ? PART_OPEN : PART_DONE);
+        part[i]->id[0] = 7;
+        part[i]->thread = family.child->name;
+        part[i]->check = ledger_part__check(part[i]);
+    }
+    part[0]->thread = NOWHERE;
+    part[0]->path[0] = NOWHERE;
+    part[0]->path[1] = family.a;
+    part[2]->elapsed_ns++;
+    part[3]->state ^= PART_DONE ^ PART_WRITING;
+    dangling_refs__cut(family.ledger);
+    assert_int_equal(part[0]->thread | part[0]->path[0] | part[0]->path[1], 0);
+    assert_true(ledger_part__is_whole(part[0]));
+    assert_true(ledger_part__is_whole(part[1]));
+    assert_int_equal(part[1]->thread, family.child->name);
+    assert_int_equal(part[2]->state | part[3]->state | part[2]->id[0] | part[3]->id[0], 0);
+    assert_int_equal(family.ledger->header->torn_parts, 2);
+}
+
 static void a_thread_without_its_root(void **state)
 {
     (void)state;
@@ -462,6 +489,7 @@ int main(void)
         cmocka_unit_test(a_block_has_only_strings_and_methods),
         cmocka_unit_test(a_histogram_without_its_method_is_none),
         cmocka_unit_test(a_hazard_has_only_strings),
+        cmocka_unit_test(a_part_is_whole_or_none),
         cmocka_unit_test(a_thread_without_its_root),
         cmocka_unit_test(a_thread_without_its_name),
         cmocka_unit_test(a_parent_that_is_another_thread_by_now),

@@ -23,6 +23,7 @@ static const struct {
     {LEDGER_LATENCIES, sizeof(struct ledger_latency) / 64},
     {LEDGER_STUCK, sizeof(struct ledger_stuck) / 64},
     {LEDGER_ORDERS, sizeof(struct ledger_order) / 64},
+    {LEDGER_PARTS, sizeof(struct ledger_part) / 64},
 };
 
 #define TABLES      (sizeof tables / sizeof tables[0])

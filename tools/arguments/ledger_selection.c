@@ -22,9 +22,14 @@ static error_t parse_selection(int key, char *argument, struct argp_state *state
         state->child_inputs[1] = &selection->moments;
         return 0;
     case ARGP_KEY_ARG:
-        if (selection->given)
+        if (!selection->given)
+            selection->given = argument;
+        else if (!selection->may_have_more)
             argp_error(state, "one FILE or PID, not more");
-        selection->given = argument;
+        else if (selection->more_count == LEDGERS_MORE)
+            argp_error(state, "more than %u FILEs or PIDs", LEDGERS_MORE + 1);
+        else
+            selection->more[selection->more_count++] = argument;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -45,6 +50,13 @@ int ledger_selection__resolve(struct ledger_selection *selection)
 struct ledger_reader *ledger_selection__read(struct ledger_selection *selection)
 {
     return partial_argument__read(selection->path, selection->partial, &selection->judged);
+}
+
+struct ledger_reader *ledger_selection__read_more(struct ledger_selection *selection, size_t index,
+                                                  char **path)
+{
+    *path = ledger_argument__path(selection->more[index]);
+    return *path ? partial_argument__read(*path, selection->partial, &selection->judged) : NULL;
 }
 
 int ledger_selection__finish(struct ledger_selection *selection, int status)

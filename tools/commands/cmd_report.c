@@ -4,6 +4,7 @@
 #include "tools/arguments/shared_options.h"
 #include "tools/arguments/thread_filter.h"
 #include "tools/command.h"
+#include "tools/report/memory.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_balance.h"
 #include "tools/report/report_errors.h"
@@ -32,6 +33,8 @@ struct report_request {
     bool check_hazards;
     bool view_given;
     bool fold;
+    const struct report_model **more; /* of the ledgers behind the first */
+    uint32_t more_count;
 };
 
 enum option_key {
@@ -43,7 +46,7 @@ enum option_key {
 static const struct argp_option options[] = {
     {"view", 'v', "VIEW", 0,
      "threads (the default), waits, locks, blockers, hazards, latency, spawn, tree, flat, callers, "
-     "images, procedures or activity",
+     "images, procedures, activity or chains, which joins the ledgers of several processes",
      0},
     {"metric", 'm', "METRIC", 0,
      "what Base and Cum show and what is sorted by: cpu (the default, wall where the samples are "
@@ -60,7 +63,9 @@ static const struct argp_option options[] = {
      "class; "
      "blockers: wait (the default), count, waiter, blocker, lock; latency: p99 (the default), p50, "
      "p90, p999, max, mean, jitter, count, cpu, name; images, procedures: samples, "
-     "base, name; other views: cum, base, calls, name",
+     "base, name; chains: elapsed (the default), cpu, wait, count, begin; other views: cum, base, "
+     "calls, "
+     "name",
      0},
     {"fold", KEY_FOLD, NULL, 0,
      "threads, waits, blockers, spawn: one row for threads whose names differ in digits only; "
@@ -128,6 +133,16 @@ static void check_sort(const struct report_request *request, struct argp_state *
     (void)option_value__among(state, "sort key", request->sort, names, count);
 }
 
+static void check_more(const struct report_request *request, struct argp_state *state)
+{
+    if (!request->ledger.more_count)
+        return;
+    if (!request->view->joins || request->explain)
+        argp_error(state, "one FILE or PID, not more: only --view chains joins several");
+    if (request->ledger.moments.since || request->ledger.moments.until)
+        argp_error(state, "--since and --until are for one FILE or PID");
+}
+
 static error_t parse_report_option(int key, char *argument, struct argp_state *state)
 {
     struct report_request *request = state->input;
@@ -162,6 +177,7 @@ static error_t parse_report_option(int key, char *argument, struct argp_state *s
             argp_error(state, "--explain has text and --json, not --csv");
         if (request->check_hazards && !request->view_given)
             request->view = parse_view("hazards", state);
+        check_more(request, state);
         check_sort(request, state);
         return shared_option__parse(key, argument, state, &request->shared);
     default:
@@ -203,6 +219,8 @@ static int show_selected(const struct report_request *request, struct report_mod
         .sort = request->sort,
         .top = request->shared.top,
         .fold = request->fold,
+        .more = request->more,
+        .more_count = request->more_count,
         .screen = screen__stdout(),
     };
     view_form *form = request->shared.json  ? kind->json
@@ -317,6 +335,32 @@ static void choose_column(struct report_request *request, const struct ledger_he
         request->shared.column = report_errors__column(header);
 }
 
+static void release_more(struct report_request *request)
+{
+    for (uint32_t i = 0; i < request->more_count; i++)
+        report_model__free((struct report_model *)(uintptr_t)request->more[i]);
+    free((void *)request->more);
+}
+
+/* Models do not need their readers. */
+static int load_more(struct report_request *request)
+{
+    struct ledger_selection *selection = &request->ledger;
+
+    request->more = memory__zeroed(selection->more_count, sizeof(struct report_model *));
+    for (size_t i = 0; i < selection->more_count; i++) {
+        char *path = NULL;
+        struct ledger_reader *reader = ledger_selection__read_more(selection, i, &path);
+
+        free(path);
+        if (!reader)
+            return EXIT_BAD_INPUT;
+        request->more[request->more_count++] = report_model__load(reader, columns_of(request));
+        ledger_reader__close(reader);
+    }
+    return EXIT_FINE;
+}
+
 static int report(struct report_request *request)
 {
     const char *path = request->ledger.path, *since = request->ledger.since;
@@ -334,6 +378,8 @@ static int report(struct report_request *request)
     if (status == EXIT_FINE)
         status = check_columns(request, model, path);
     if (status == EXIT_FINE)
+        status = load_more(request);
+    if (status == EXIT_FINE)
         status =
             request->explain ? explain(request, model, reader, path) : show(request, model, path);
     ledger_reader__close(reader);
@@ -345,6 +391,7 @@ static int report(struct report_request *request)
         status = command__fail("%s: %s", path, place);
     if (status == EXIT_FINE && request->check_hazards)
         status = check_hazards(model, path);
+    release_more(request);
     report_model__free(model);
     return status;
 }
@@ -353,10 +400,10 @@ int cmd_report(int argc, char **argv)
 {
     static const struct argp argp = {.options = options,
                                      .parser = parse_report_option,
-                                     .args_doc = "[FILE|PID]",
+                                     .args_doc = "[FILE|PID]...",
                                      .doc = doc,
                                      .children = children};
-    struct report_request request = {.view = &view_kinds[0]};
+    struct report_request request = {.view = &view_kinds[0], .ledger.may_have_more = true};
 
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;

@@ -155,6 +155,7 @@ static void add_input(struct ledger_merge *merge, struct merge_input *input)
     merge_blocks__add(merge, input);
     merge_latencies__add(merge, input);
     merge_hazards__add(merge, input);
+    merge_chains__add(merge, input);
     free(input->to);
     input->to = NULL;
 }

@@ -93,6 +93,9 @@ void merge_threads__add(struct ledger_merge *merge, struct merge_input *input);
 void merge_blocks__add(struct ledger_merge *merge, struct merge_input *input);
 void merge_hazards__add(struct ledger_merge *merge, struct merge_input *input);
 
+/* Parts of chains, after methods. */
+void merge_chains__add(struct ledger_merge *merge, struct merge_input *input);
+
 /* Histograms of latency=, after methods: those of one method become one. */
 void merge_latencies__add(struct ledger_merge *merge, struct merge_input *input);
 

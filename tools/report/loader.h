@@ -64,5 +64,6 @@ void loader__load_trees(struct loader *loader);
 void loader__load_blocks(struct loader *loader);
 void loader__load_latencies(struct loader *loader);
 void loader__load_hazards(struct loader *loader);
+void loader__load_chains(struct loader *loader);
 
 #endif

@@ -168,6 +168,7 @@ struct report_model *report_model__load_named(const struct ledger_reader *reader
     loader__load_blocks(&loader);
     loader__load_latencies(&loader);
     loader__load_hazards(&loader);
+    loader__load_chains(&loader);
     kernel_share__fit(model);
     open_circles(&loader);
     sum_up(model);

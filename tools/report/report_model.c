@@ -29,6 +29,7 @@ void report_model__free(struct report_model *model)
     free(model->holds);
     free(model->latencies);
     free(model->stuck);
+    free(model->parts);
     free(model->orders);
     text_store__release(&model->texts);
     free(model);

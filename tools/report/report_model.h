@@ -15,6 +15,7 @@
 #include "native/ledger/ledger_format.h"
 #include "native/ledger/ledger_reader.h"
 #include "tools/report/report_blocks.h"
+#include "tools/report/report_chains.h"
 #include "tools/report/report_columns.h"
 #include "tools/report/report_hazards.h"
 #include "tools/report/report_hookings.h"
@@ -168,8 +169,10 @@ struct report_model {
     uint32_t tally_count;
     uint32_t block_count;
     uint32_t hold_count;
-    uint32_t latency_count;
     struct report_latency *latencies; /* one a method, in the ledger's order */
+    struct report_part *parts;        /* of chains, in the ledger's order */
+    uint32_t latency_count;
+    uint32_t part_count;
 
     uint64_t present_bytes;        /* of the ledger's file; and … */
     uint64_t missing_bytes;        /* of what should be there: 0, or its end is cut off */

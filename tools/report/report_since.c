@@ -366,6 +366,12 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->lost_hazards,
         &now->lost_holds,
         &now->unseen_holds,
+        &now->other_parts,
+        &now->other_parts_unended,
+        &now->other_parts_cpu_ns,
+        &now->other_parts_ns,
+        &now->lost_parts,
+        &now->torn_parts,
         &now->unprofiled_user_ns,
         &now->unprofiled_system_ns,
         &now->own_cost.hooks_ns,
@@ -411,6 +417,7 @@ void report_since__subtract(struct report_model *model, struct report_model *bef
     subtract_kernel_threads(model, before);
     report_hookings__subtract(model, before, subtraction.method_of);
     report_blocks__subtract(model, before);
+    report_chains__subtract(model, before);
     report_latencies__subtract(model, before, subtraction.method_of);
     report_latencies__count_calls(model);
     model->before_present_bytes = before->present_bytes;

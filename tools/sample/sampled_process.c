@@ -10,6 +10,7 @@
 #include "tools/output/whole_file.h"
 #include "tools/report/memory.h"
 #include "tools/sample/sample_header.h"
+#include "tools/sample/sampled_parts.h"
 #include "tools/sample/segment_files.h"
 
 #include <dirent.h>
@@ -61,7 +62,9 @@ struct sampled_process {
     struct activity_tree tree;
     struct ledger_time time;
     struct segment_reader *segments[SEGMENTS_MAX];
+    struct part_feed *feeds[SEGMENTS_MAX]; /* of each */
     uint32_t segment_count;
+    struct sampled_parts parts;
     struct sampled_thread *threads; /* uthash, by tid */
     unsigned pass;
     uint64_t samples;
@@ -98,6 +101,23 @@ static ledger_ref name_of(struct sampled_process *process, pid_t tid)
     return ledger__string(&process->ledger, name, strlen(name));
 }
 
+static struct sampled_thread *find_thread(const struct sampled_process *process, pid_t tid)
+{
+    struct sampled_thread *thread;
+
+    HASH_FIND_INT(process->threads, &tid, thread);
+    return thread;
+}
+
+/* For parts of chains: their thread may be gone. */
+static ledger_ref name_of_part(void *context, pid_t tid)
+{
+    struct sampled_process *process = context;
+    const struct sampled_thread *thread = find_thread(process, tid);
+
+    return thread ? record_of(process, thread)->name : name_of(process, tid);
+}
+
 static bool make_records(struct sampled_process *process, struct sampled_thread *thread)
 {
     struct ledger *ledger = &process->ledger;
@@ -121,14 +141,6 @@ static bool make_records(struct sampled_process *process, struct sampled_thread 
     kernel->current = thread->root;
     kernel->tid = thread->tid;
     return true;
-}
-
-static struct sampled_thread *find_thread(const struct sampled_process *process, pid_t tid)
-{
-    struct sampled_thread *thread;
-
-    HASH_FIND_INT(process->threads, &tid, thread);
-    return thread;
 }
 
 /* A thread that began to be seen now. NULL if it is gone, or there is no room. */
@@ -337,7 +349,10 @@ static void drop_segment(struct sampled_process *process, uint32_t index)
     snprintf(process->refused, sizeof(process->refused), "%s: cut while it was read",
              segment_reader__path(process->segments[index]));
     segment_reader__close(process->segments[index]);
-    process->segments[index] = process->segments[--process->segment_count];
+    free(process->feeds[index]);
+    process->segment_count--;
+    process->segments[index] = process->segments[process->segment_count];
+    process->feeds[index] = process->feeds[process->segment_count];
 }
 
 static void read_segment(struct sampled_process *process, uint32_t index)
@@ -347,6 +362,7 @@ static void read_segment(struct sampled_process *process, uint32_t index)
 
     for (uint32_t slot = 0; slot < slots; slot++)
         read_slot(process, segment, slot);
+    sampled_parts__take(&process->parts, segment, process->feeds[index]);
 }
 
 static void forget_stacks(struct sampled_process *process)
@@ -423,6 +439,9 @@ static void add_segment(struct sampled_process *process, const char *path, bool 
         segment_reader__close(segment);
         return;
     }
+    process->feeds[process->segment_count] = memory__zeroed(1, sizeof(struct part_feed));
+    if (is_alive) /* what was before this watch is not of its time */
+        process->feeds[process->segment_count]->low = segment_reader__parts_at_open(segment);
     process->segments[process->segment_count++] = segment;
 }
 
@@ -597,6 +616,10 @@ struct sampled_process *sampled_process__open(pid_t pid, uint64_t every_ns, char
     }
     ledger_time__start(&process->time, 0);
     activity_tree__init(&process->tree, &process->ledger);
+    chain_parts__init(&process->parts.ring, &process->ledger);
+    process->parts.tree = &process->tree;
+    process->parts.name_of = name_of_part;
+    process->parts.context = process;
     sample_header__begin(&process->ledger, pid, start_ticks, every_ns);
     (void)ledger__reserve_ahead(&process->ledger, UINT64_C(1) << 20);
     if (owner == 0)
@@ -616,6 +639,7 @@ void sampled_process__close(struct sampled_process *process)
         if (!process->is_over)
             segment_reader__end_watch(process->segments[i]);
         segment_reader__close(process->segments[i]);
+        free(process->feeds[i]);
     }
     /* NOLINTBEGIN(clang-analyzer-unix.Malloc,clang-analyzer-core.NullDereference): it cannot see
      * that the table lets go of the thread */
@@ -641,6 +665,7 @@ static void add_losses(struct sampled_process *process)
         header->lost_slots += losses.lost_threads;
         header->lost_identifiers += losses.lost_identifiers;
         header->cut_parameters += losses.cut_parameters;
+        header->lost_parts += losses.lost_parts;
     }
 }
 
@@ -649,8 +674,11 @@ int sampled_process__write(struct sampled_process *process, const char *path)
     struct ledger_header *header = process->ledger.header;
     struct fault_guard guard;
 
-    if (fault_guard__enter(&guard) == 0)
+    if (fault_guard__enter(&guard) == 0) {
+        for (uint32_t i = 0; i < process->segment_count; i++)
+            sampled_parts__take_open(&process->parts, process->segments[i], process->feeds[i]);
         add_losses(process);
+    }
     fault_guard__leave(&guard);
     for (struct sampled_thread *thread = process->threads; thread; thread = thread->hh.next)
         settle(process, thread, true);

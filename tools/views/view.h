@@ -17,6 +17,8 @@ struct view {
     uint64_t whole;   /* of the metric, in the trees of the selected threads */
     uint32_t top;     /* 0: all */
     bool fold;
+    const struct report_model *const *more; /* other ledgers, of a view that joins several */
+    uint32_t more_count;
     struct screen screen;
 };
 
@@ -32,6 +34,7 @@ struct view_kind {
     bool of_samples;              /* makes no sense without any */
     bool folds_trees;             /* --fold makes one tree of a pool's */
     bool reads_all;               /* the text, too, shows more than the metric of --metric */
+    bool joins;                   /* several ledgers */
     view_form *text;
     view_form *json;
     view_form *csv;
@@ -39,6 +42,8 @@ struct view_kind {
 
 extern const struct view_kind view_kinds[];
 extern const size_t view_kind_count;
+
+#define CHAIN_KEYS "elapsed", "cpu", "wait", "count", "begin"
 
 view_form view_threads__text;
 view_form view_threads__json;
@@ -73,6 +78,9 @@ view_form view_callers__csv;
 view_form view_activity__text;
 view_form view_activity__json;
 view_form view_activity__csv;
+view_form view_chains__text;
+view_form view_chains__json;
+view_form view_chains__csv;
 view_form view_images__text;
 view_form view_images__json;
 view_form view_images__csv;

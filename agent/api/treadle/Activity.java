@@ -26,6 +26,15 @@ import java.util.function.Supplier;
  * try { … } finally { Activity.leave(token); }
  * }</pre>
  *
+ * <p>A frame may have an id, which makes it a part of a chain: of everything, in any thread of any process, that has
+ * the same id. {@link #begin} begins a chain; {@link #id} gives the id to send along; {@link #adopt} goes on with it
+ * on the other side. {@code treadle report --view chains} joins what the chain cost.
+ *
+ * <pre>{@code
+ * try (var activity = Activity.begin("request")) { send(activity.id()); … }
+ * try (var activity = Activity.adopt(received, "serve")) { … }        // in another thread or process
+ * }</pre>
+ *
  * <p>Frames belong to the thread that pushed them, platform or virtual; a virtual thread keeps its frames on whatever
  * carrier it runs. Another thread gets them by an explicit hand-over, see {@link #capture}. A frame must be popped by
  * the thread that pushed it: {@link #close} on another thread does nothing. A frame that is not popped ends with
@@ -56,14 +65,22 @@ public final class Activity implements AutoCloseable {
 
     private final Thread owner;
     private long token;
+    private final long high; // the id, 0 and 0: none
+    private final long low;
 
     static {
         announce();
     }
 
     private Activity(long token, Thread owner) {
+        this(token, owner, 0, 0);
+    }
+
+    private Activity(long token, Thread owner, long high, long low) {
         this.owner = owner;
         this.token = token;
+        this.high = high;
+        this.low = low;
     }
 
     /**
@@ -87,6 +104,74 @@ public final class Activity implements AutoCloseable {
         return isOn() ? pushed(Frames.find(identifier, parameter)) : NONE;
     }
 
+    /**
+     * Pushes a logical frame that begins a chain: it has a new id.
+     *
+     * @param identifier what the thread does, one of a few
+     * @return the open frame, for a try-with-resources statement
+     */
+    public static Activity begin(String identifier) {
+        return isOn() ? adopted(Ids.make(), Frames.find(identifier, null)) : NONE;
+    }
+
+    /**
+     * Pushes a logical frame with a parameter that begins a chain: it has a new id.
+     *
+     * @param identifier what the thread does, one of a few
+     * @param parameter what it does that with, one of a few hundred; or null
+     * @return the open frame, for a try-with-resources statement
+     */
+    public static Activity begin(String identifier, String parameter) {
+        return isOn() ? adopted(Ids.make(), Frames.find(identifier, parameter)) : NONE;
+    }
+
+    /**
+     * Pushes a logical frame that is a part of the chain with that id. While a part of the same chain is open on the
+     * thread, the frame is within that part and is no part of its own.
+     *
+     * @param id what {@link #id} has returned in another thread or process, or the trace id of another system: 32
+     *     hexadecimal digits, not all 0. With anything else, or null, the frame has no id
+     * @param identifier what the thread does, one of a few
+     * @return the open frame, for a try-with-resources statement
+     */
+    public static Activity adopt(String id, String identifier) {
+        return isOn() ? adopted(Ids.parse(id), Frames.find(identifier, null)) : NONE;
+    }
+
+    /**
+     * Pushes a logical frame with a parameter that is a part of the chain with that id.
+     *
+     * @param id as in {@link #adopt(String, String)}
+     * @param identifier what the thread does, one of a few
+     * @param parameter what it does that with, one of a few hundred; or null
+     * @return the open frame, for a try-with-resources statement
+     */
+    public static Activity adopt(String id, String identifier, String parameter) {
+        return isOn() ? adopted(Ids.parse(id), Frames.find(identifier, parameter)) : NONE;
+    }
+
+    /**
+     * The frame's id, to be sent along.
+     *
+     * @return 32 hexadecimal digits. Of a frame without an id of its own: {@link #currentId}. Null without the agent,
+     *     and while profiling is stopped
+     */
+    public String id() {
+        if (!isOn())
+            return null;
+        return (high | low) != 0 ? Ids.text(high, low) : currentId();
+    }
+
+    /**
+     * The id of the innermost frame open on this thread that has one.
+     *
+     * @return 32 hexadecimal digits; null: no frame has an id, or there is no agent
+     */
+    public static String currentId() {
+        long[] part = isOn() ? Ids.part() : null;
+        return part == null ? null : Ids.text(part[0], part[1]);
+    }
+
     /** Pops the frame. A second call does nothing, nor does a call on another thread. */
     @Override
     public void close() {
@@ -96,7 +181,10 @@ public final class Activity implements AutoCloseable {
         if (open == NO_TOKEN || owner != Thread.currentThread())
             return;
         token = NO_TOKEN;
-        pop0(open);
+        if ((high | low) != 0)
+            popPart0(open);
+        else
+            pop0(open);
     }
 
     /**
@@ -141,7 +229,8 @@ public final class Activity implements AutoCloseable {
     }
 
     /**
-     * The logical frames that are open on this thread, for another thread: for tasks of executors and stages of a
+     * The logical frames that are open on this thread, for another thread, with the id of the innermost one that has
+     * one: for tasks of executors and stages of a
      * {@link java.util.concurrent.CompletableFuture}.
      *
      * <pre>{@code
@@ -156,17 +245,19 @@ public final class Activity implements AutoCloseable {
         if (!isOn())
             return Captured.NONE;
         int[] slots = stack0();
-        return slots == null || slots.length == 0 ? Captured.NONE : new Captured(slots);
+        return slots == null || slots.length == 0 ? Captured.NONE : new Captured(slots, Ids.part());
     }
 
     /** Captured logical frames. See {@link Activity#capture}. */
     public static final class Captured {
-        private static final Captured NONE = new Captured(new int[0]);
+        private static final Captured NONE = new Captured(new int[0], null);
 
         private final int[] slots;
+        private final long[] part; // of the innermost frame with an id: the id and the frame's depth; or null
 
-        private Captured(int[] slots) {
+        private Captured(int[] slots, long[] part) {
             this.slots = slots;
+            this.part = part;
         }
 
         /**
@@ -262,14 +353,24 @@ public final class Activity implements AutoCloseable {
             if (slots.length == 0 || !isOn())
                 return null;
             long[] tokens = new long[slots.length];
+            int withId = withId();
             for (int i = 0; i < slots.length; i++)
-                tokens[i] = push0(slots[i]);
+                tokens[i] = i == withId ? pushPart0(slots[i], part[0], part[1]) : push0(slots[i]);
             return tokens;
         }
 
-        private static void popAll(long[] tokens) {
+        private void popAll(long[] tokens) {
+            int withId = withId();
             for (int i = tokens == null ? 0 : tokens.length; i-- > 0;)
-                leave(tokens[i]);
+                if (i != withId)
+                    leave(tokens[i]);
+                else if (isOn() && tokens[i] != NO_TOKEN)
+                    popPart0(tokens[i]);
+        }
+
+        /** The index of the frame with the id; -1: none has one. */
+        private int withId() {
+            return part == null ? -1 : (int) Math.min(Math.max(part[2], 1), slots.length) - 1;
         }
     }
 
@@ -283,6 +384,15 @@ public final class Activity implements AutoCloseable {
 
     private static Activity pushed(int frame) {
         return new Activity(open(frame), Thread.currentThread());
+    }
+
+    private static Activity adopted(long[] id, int frame) {
+        if (id == null)
+            return pushed(frame);
+        int slot = Frames.slot(frame);
+        if (slot == NO_SLOT)
+            return NONE;
+        return new Activity(pushPart0(slot, id[0], id[1]), Thread.currentThread(), id[0], id[1]);
     }
 
     private static long open(int frame) {
@@ -319,6 +429,71 @@ public final class Activity implements AutoCloseable {
 
     /** The slots of the frames that are open on this thread, the oldest first; or null. */
     private static native int[] stack0();
+
+    /** As push0, with an id; the token is for popPart0. */
+    private static native long pushPart0(int slot, long high, long low);
+
+    private static native void popPart0(long token);
+
+    /** The id of the innermost frame with one, and how many frames there are down to it; or null. */
+    private static native long[] part0();
+
+    /** A new id; or null. */
+    private static native long[] newId0();
+
+    /** Ids: two numbers, and 32 hexadecimal digits. */
+    private static final class Ids {
+        private static final int DIGITS = 32;
+
+        /** An agent from before there were ids has not bound their methods: then no frame has an id. */
+        private static boolean areBound;
+        private static boolean areUnbound;
+
+        /** Null: the frame has no id. */
+        static long[] make() {
+            return areBound() ? newId0() : null;
+        }
+
+        static long[] part() {
+            return areBound() ? part0() : null;
+        }
+
+        private static boolean areBound() {
+            if (areBound || areUnbound)
+                return areBound;
+            try {
+                part0();
+                areBound = true;
+            } catch (UnsatisfiedLinkError e) {
+                areUnbound = true;
+            }
+            return areBound;
+        }
+
+        /** Null: the text is no id, or frames have none. */
+        static long[] parse(String text) {
+            if (text == null || text.length() != DIGITS || !areBound())
+                return null;
+            long[] id = new long[2];
+            for (int i = 0; i < DIGITS; i++) {
+                char c = text.charAt(i);
+                int digit = c < 128 ? Character.digit(c, 16) : -1;
+                if (digit < 0)
+                    return null;
+                id[i / 16] = id[i / 16] << 4 | digit;
+            }
+            return (id[0] | id[1]) == 0 ? null : id;
+        }
+
+        static String text(long high, long low) {
+            return digits(high).concat(digits(low));
+        }
+
+        private static String digits(long half) {
+            String text = Long.toHexString(half);
+            return "0000000000000000".substring(text.length()).concat(text);
+        }
+    }
 
     /** The frames that this class knows, numbered. They are the same for the class's whole life. */
     private static final class Frames {
