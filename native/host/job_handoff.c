@@ -1,4 +1,4 @@
-#include "agent/host/job_handoff.h"
+#include "native/host/job_handoff.h"
 
 #include <time.h>
 
