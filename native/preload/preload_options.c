@@ -114,7 +114,7 @@ static int read_sample(struct preload_options *options, const char *value, struc
         [LEDGER_SAMPLE_NONE] = "none",
         [LEDGER_SAMPLE_CPU] = "cpu",
     };
-    int chosen = choose(names, 2, value, "cpu or none", refusal);
+    int chosen = choose(names, 2, value, "cpu or none; wall is for JVMs", refusal);
 
     options->sample = chosen < 0 ? options->sample : (enum ledger_sample_mode)chosen;
     return chosen < 0 ? chosen : 0;
@@ -261,6 +261,19 @@ static const struct {
 
 #define VALUES (sizeof(values) / sizeof(*values))
 
+/* What only JVMs have: `treadle run` gives all programs the same options. */
+static bool is_of_jvms(const char *word)
+{
+    static const char *const names[] = {"events", "plan",   "waits",        "latency",
+                                        "unwind", "strict", "timeline",     "timeline-calls",
+                                        "start",  "stop",   "timeline-for", "dump"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(word, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static int refuse_word(const char *word, char *message, size_t message_bytes)
 {
     const char *names[VALUES];
@@ -299,7 +312,7 @@ static int read_token(struct preload_options *options, char *token, bool *in_met
                      token, value, refusal.expected);
         return error;
     }
-    return refuse_word(token, message, message_bytes);
+    return is_of_jvms(token) ? 0 : refuse_word(token, message, message_bytes);
 }
 
 static void set_defaults(struct preload_options *options)
