@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OPTIONS_MAX 8192u
-
 /* What loaded us is no part of the program; the options stand in a field of their own. */
 static bool is_our_own(const char *argument)
 {
@@ -16,33 +14,13 @@ static bool is_our_own(const char *argument)
     return strncmp(argument, "-agentpath:", 11) == 0 && strstr(argument, "libtreadle.so");
 }
 
-/* The options as given, without the file for the attaching user's answer, which is not part of the
- * profile. */
-static ledger_ref given_options(struct ledger *ledger, const char *options)
-{
-    char text[OPTIONS_MAX];
-    size_t used = 0;
-
-    while (options && *options) {
-        size_t length = strcspn(options, ",");
-
-        if (strncmp(options, "answer", 6) != 0 && strncmp(options, "strict=", 7) != 0 &&
-            used + length + 2 < sizeof(text))
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.*s", used ? "," : "",
-                                     (int)length, options);
-        options += length;
-        options += *options == ',';
-    }
-    return ledger__string(ledger, text, used);
-}
-
 void host_facts__record(struct agent *agent, const char *options)
 {
     struct ledger *ledger = &agent->ledger;
     struct ledger_header *header = ledger->header;
 
     process_facts__record(ledger, &agent->setup.time, is_our_own);
-    header->options = given_options(ledger, options);
+    header->options = process_facts__options(ledger, options);
     header->clock_kind = agent->setup.clock;
     header->clock_forced = agent->options.clock == agent->setup.clock;
     header->metrics_charged = agent->setup.metrics_charged;

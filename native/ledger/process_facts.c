@@ -80,6 +80,24 @@ static void record_times(struct ledger_header *header, const struct ledger_time 
         header->process_start_epoch_ns = header->epoch_ns;
 }
 
+ledger_ref process_facts__options(struct ledger *ledger, const char *options)
+{
+    char text[COMMAND_MAX];
+    size_t used = 0;
+
+    while (options && *options) {
+        size_t length = strcspn(options, ",");
+
+        if (strncmp(options, "answer", 6) != 0 && strncmp(options, "strict=", 7) != 0 &&
+            used + length + 2 < sizeof(text))
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%.*s", used ? "," : "",
+                                     (int)length, options);
+        options += length;
+        options += *options == ',';
+    }
+    return ledger__string(ledger, text, used);
+}
+
 void process_facts__record(struct ledger *ledger, const struct ledger_time *time,
                            bool (*is_our_own)(const char *argument))
 {

@@ -12,4 +12,8 @@
 void process_facts__record(struct ledger *ledger, const struct ledger_time *time,
                            bool (*is_our_own)(const char *argument));
 
+/* The string of a profiler's options as given, without what is no part of the profile: where an
+ * answer goes to whoever asked, and strictness. */
+ledger_ref process_facts__options(struct ledger *ledger, const char *options);
+
 #endif

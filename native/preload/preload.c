@@ -168,7 +168,7 @@ static void record_facts(struct preload *preload, const char *options)
     struct ledger_header *header = preload->ledger.header;
 
     process_facts__record(&preload->ledger, &preload->setup.time, NULL);
-    header->options = options ? ledger__string(&preload->ledger, options, strlen(options)) : 0;
+    header->options = process_facts__options(&preload->ledger, options);
     header->clock_kind = preload->setup.clock;
     header->clock_forced = preload->options.clock == preload->setup.clock;
     header->metrics_charged = preload->setup.metrics_charged | 1ull << METRIC_MIGRATIONS;

@@ -117,6 +117,7 @@ static int read_sample(struct preload_options *options, const char *value, struc
     int chosen = choose(names, 2, value, "cpu or none; wall is for JVMs", refusal);
 
     options->sample = chosen < 0 ? options->sample : (enum ledger_sample_mode)chosen;
+    options->has_sample = true;
     return chosen < 0 ? chosen : 0;
 }
 
@@ -354,6 +355,8 @@ int preload_options__read(struct preload_options *options, const char *text, cha
         if (*token)
             error = read_token(options, token, &in_metrics, message, message_bytes);
     }
+    if (!options->has_sample && !options->overhead_ppm)
+        options->sample = LEDGER_SAMPLE_NONE;
     return error;
 }
 

@@ -23,6 +23,7 @@ struct preload_options {
     struct glob_list *include, *exclude; /* NULL: none was given */
     uint64_t metrics;                    /* bits */
     enum ledger_sample_mode sample;
+    bool has_sample; /* sample= was given; else there are samples where there is a budget */
     enum ledger_sample_clock sample_clock; /* NONE: as the interval requires */
     uint64_t interval_ns;
     uint32_t overhead_ppm; /* 0: any */

@@ -176,6 +176,20 @@ static void count_lost(const struct sample_site *site)
         __atomic_fetch_add(&thread->lost_samples, 1, __ATOMIC_RELAXED);
 }
 
+/* A thread may have no other event: what it has consumed so far is kept whatever ends the process.
+ * A hook that was interrupted charges by itself. */
+static void charge(void)
+{
+    const struct preload_thread *mine = preload_mine.thread;
+
+    if (!mine || !mine->kernel || preload_mine.busy)
+        return;
+    preload_mine.busy = UINT64_MAX;
+    if (kernel_thread__counts(mine->kernel))
+        kernel_thread__charge(mine->kernel);
+    preload_mine.busy = 0;
+}
+
 void program_samples__take(struct program_samples *samples, const siginfo_t *info,
                            const void *context)
 {
@@ -203,6 +217,7 @@ void program_samples__take(struct program_samples *samples, const siginfo_t *inf
     } else {
         count_lost(&site);
     }
+    charge();
     own_cost__count_signal(samples->own_cost, lane, ledger_time__now_ns(samples->time) - began_ns);
     errno = error;
 }

@@ -142,20 +142,19 @@ static int judge(const struct run *run, const struct agent_receipt *receipt, int
 {
     const struct run_request *request = run->request;
     const char *program = request->program[0];
-    const char *obstacle = run->preload ? native_program__obstacle(program) : NULL;
+    bool is_native = run->preload && !profiled_program__is_of_jdk(program);
+    const char *obstacle = is_native ? native_program__obstacle(program) : NULL;
 
     if (profiled_program__has_failed(status))
         return status;
     if (agent_receipt__is_signed(receipt))
         return !status && agent_receipt__lacks_snapshot(receipt) ? EXIT_BAD_INPUT : status;
-    command__note(
-        "nothing of %s was profiled: %s; --best-effort passes its exit status back as it is",
-        program,
-        obstacle ? obstacle
-        : run->preload && !profiled_program__is_of_jdk(program)
-            ? "it ended before, or hid its environment"
-        : status ? "it ended before, started no JVM, or hid its environment from it"
-                 : "it started no JVM, or hid its environment from it");
+    command__note("%s of %s was profiled: %s; --best-effort passes its exit status back as it is",
+                  is_native ? "nothing" : "no JVM", program,
+                  obstacle    ? obstacle
+                  : is_native ? "it ended before, or hid its environment"
+                  : status    ? "it ended before, started none, or hid its environment from it"
+                              : "it started none, or hid its environment from it");
     return status ? status : EXIT_BAD_INPUT;
 }
 
