@@ -11,6 +11,12 @@ bool hook_summary__are_used(const struct ledger_header *header)
     return header->event_mode == LEDGER_EVENTS_INSTRUMENT;
 }
 
+bool hook_summary__are_of_functions(const struct ledger_header *header)
+{
+    return hook_summary__are_used(header) && !header->jvm && !header->hooked_classes &&
+           !header->default_filter;
+}
+
 void hook_summary__count(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
 {
     bool one = header->hooked_methods == 1;
