@@ -69,6 +69,7 @@ KNOWN = {"main": (1, {
     "jumps": (1, {"thrower": (5, {"inner": leaf(5)}), "after": (5, {"leaf": leaf(5)})}),
     "loops": (1, {"restarts": leaf(4)}),
     "ways": (1, {"left_by_function": (1, {"comparing": leaf(1)}), "after_sort": leaf(1)}),
+    "deeper": (1, {"thrower": (1, {"inner": leaf(1)}), "comparing_well": leaf(1)}),
 })}
 
 

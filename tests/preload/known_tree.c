@@ -17,6 +17,10 @@
  *         left_by_function         1: left by longjmp out of a library's function that called it
  *           comparing              1
  *         after_sort               1
+ *       deeper                     1
+ *         thrower                  1: left by longjmp
+ *           inner                  1
+ *         comparing_well           1: called by a library's function, whose frame is where thrower's was
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -118,6 +122,21 @@ static void ways(void)
         left_by_function();
 }
 
+static int comparing_well(const void *a, const void *b)
+{
+    return (a > b) - (a < b);
+}
+
+static void deeper(void)
+{
+    int numbers[2] = {1, 2};
+
+    if (setjmp(out))
+        qsort(numbers, 2, sizeof(numbers[0]), comparing_well);
+    else
+        thrower();
+}
+
 int main(int argc, char **argv)
 {
     twice();
@@ -126,6 +145,7 @@ int main(int argc, char **argv)
     jumps();
     loops();
     ways();
+    deeper();
     if (argc > 1 && strcmp(argv[1], "_exit") == 0)
         _exit(3);
     if (argc > 1 && strcmp(argv[1], "quick_exit") == 0)
