@@ -16,8 +16,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define MESSAGE_BYTES 1024
-#define COMPARE_NS    100000u
+#define MESSAGE_BYTES     1024
+#define COMPARE_NS        100000u
+#define FILES_OF_PROGRAMS 500
 #define SAMPLES_LATER_NS                                                                           \
     20000000u                /* a program that is over by then is spared the tables of its images */
 #define END_NS  10000000000u /* longer than a snapshot of any size takes */
@@ -113,6 +114,17 @@ static int create_ledger(struct preload *preload)
         first_error = first_error ? first_error : error;
     }
     return first_error;
+}
+
+/* Programs count on the lowest numbers, and shells give these to files of their own. */
+static void move_file_away(struct ledger *ledger)
+{
+    int fd = fcntl(ledger->fd, F_DUPFD_CLOEXEC, FILES_OF_PROGRAMS);
+
+    if (fd < 0)
+        return;
+    close(ledger->fd);
+    ledger->fd = fd;
 }
 
 /* Absolute, since the program may change its folder, whose own per cent signs are doubled. */
@@ -253,6 +265,7 @@ static int begin_ledger(struct preload *preload, const char *options)
 
     if (error)
         return error;
+    move_file_away(&preload->ledger);
     choose_clock(preload);
     choose_metrics(preload);
     set_up(preload);

@@ -52,6 +52,7 @@ struct preload {
     uint64_t samples_due_ns; /* 0: they have begun, or there are none */
     bool is_measured;        /* what hooks cost is known */
     bool has_warned;
+    bool is_tidy;
     struct last_snapshot last;
 };
 

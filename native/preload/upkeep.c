@@ -22,6 +22,7 @@
 #define AHEAD_BYTES    (1u << 20)
 #define AHEAD_PART     16u
 #define STACK_BYTES    (512u * 1024u)
+#define TIDY_NS        1000000000u /* a program that is over by then leaves that to others */
 
 static void scan(struct preload *preload)
 {
@@ -129,12 +130,15 @@ static void look_after(struct preload *preload)
         stand_aside(preload);
 }
 
-/* What killed processes of this user left beside the ledger takes memory. */
-static void tidy_up(const struct preload *preload)
+/* What killed processes of this user left beside the ledger takes memory. Once. */
+static void tidy_up(struct preload *preload)
 {
     char folder[sizeof(preload->ledger.path)];
     char *slash;
 
+    if (preload->is_tidy || ledger_time__now_ns(&preload->setup.time) < TIDY_NS)
+        return;
+    preload->is_tidy = true;
     snprintf(folder, sizeof(folder), "%s", preload->ledger.path);
     slash = strrchr(folder, '/');
     if (preload->options.keep_orphans || !slash)
@@ -151,9 +155,9 @@ static void *run(void *context)
     preload_mine.is_no_ones = true;
     pthread_setname_np(pthread_self(), "treadle");
     preload->ledger.header->profiler_tid = gettid();
-    tidy_up(preload);
     while (!job_handoff__rest(&preload->jobs, rest_ns)) {
         look_after(preload);
+        tidy_up(preload);
         rest_ns = ROUND_NS;
         if (preload->samples_due_ns)
             rest_ns = FIRST_ROUND_NS;
@@ -203,6 +207,7 @@ static void write_snapshot(void *context)
     struct preload *preload = context;
     struct ledger_header *header = preload->ledger.header;
     struct last_snapshot *job = &preload->last;
+    int fd;
 
     job->error = snapshot__path(job->path, sizeof(job->path), preload->snapshot_pattern,
                                 (int)preload->pid, header->snapshots + 1);
@@ -211,7 +216,8 @@ static void write_snapshot(void *context)
     bring_up_to_date(preload);
     warn_of_losses(preload);
     header->snapshots++;
-    job->error = snapshot__write(preload->ledger.fd, job->path);
+    fd = ledger__file(&preload->ledger);
+    job->error = fd < 0 ? fd : snapshot__write(fd, job->path);
     if (!job->error)
         ledger__unlink(&preload->ledger);
 }

@@ -84,7 +84,7 @@ class Trees(Native):
 
     def test_every_end_keeps_the_ledger(self):
         program = self.compile("known_tree.c", *INSTRUMENTED)
-        for end, status in (("_exit", 3), ("quick_exit", 4)):
+        for end, status in (("_exit", 3), ("quick_exit", 4), ("close", 0)):
             _, ledger = self.profile(program, end, status=status)
             self.assertEqual(self.tree(ledger, "known_tree"), KNOWN, end)
 
