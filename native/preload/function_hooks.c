@@ -34,12 +34,6 @@ static __attribute__((noinline, cold)) bool may_enter(uint64_t frame)
     return preload_mine.thread && preload_mine.thread->kernel;
 }
 
-static __attribute__((noinline, cold)) bool may_leave(uint64_t frame)
-{
-    return preload_mine.thread && preload_mine.thread->kernel &&
-           (!preload_mine.busy || preload_mine.busy < frame);
-}
-
 static inline uint64_t end_of(const struct hook_frame *frame)
 {
     uint64_t end = call_frames__end(&preload_process.frames, frame);
@@ -152,9 +146,9 @@ void __cyg_profile_func_exit(void *function, void *call_site)
     struct hook_frame frame = HOOK_FRAME();
     struct preload_thread *mine = preload_mine.thread;
 
-    if (__builtin_expect(!mine || !mine->kernel || preload_mine.busy, 0) && !may_leave(frame.sp))
+    if (__builtin_expect(!mine || !mine->kernel || !mine->functions.depth, 0))
         return;
-    if (!mine->functions.depth)
+    if (__builtin_expect(preload_mine.busy != 0, 0) && preload_mine.busy >= frame.sp)
         return;
     preload_mine.busy = frame.sp;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -73,7 +73,7 @@ void preload_threads__note_parent(const struct preload_threads *threads,
                                   struct preload_start *start);
 
 /* The thread has got that name; nothing happens if the thread is not known. */
-void preload_threads__name(struct preload_threads *threads, pthread_t handle, const char *name);
+void preload_threads__name(struct preload_threads *threads, pthread_t handle, const char *text);
 
 /* Begins samples of all threads, those that begin later included; ends them. */
 void preload_threads__sample(struct preload_threads *threads, enum ledger_sample_clock clock,

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -57,6 +58,9 @@ static void *run_thread(void *context)
     return start.function(start.argument);
 }
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the C library's own names are
+ * reserved
+ */
 PRELOAD_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                                   void *(*function)(void *), void *argument)
 {
@@ -165,7 +169,7 @@ PRELOAD_EXPORT int fexecve(int fd, char *const argv[], char *const environment[]
     return -1;
 }
 
-/* Arguments up to NULL, and for execle the environment behind it. */
+/* The number of arguments behind the first one, with the NULL at their end. */
 static size_t count_arguments(va_list arguments)
 {
     size_t count = 1;
@@ -175,13 +179,17 @@ static size_t count_arguments(va_list arguments)
     return count;
 }
 
-#define ARGUMENTS(argv, first, arguments)                                                          \
-    do {                                                                                           \
-        size_t at = 0;                                                                             \
-                                                                                                   \
-        for (char *one = (char *)(uintptr_t)(first); (argv[at++] = one);)                          \
-            one = va_arg(arguments, char *);                                                       \
-    } while (0)
+/* Takes the arguments up to NULL, and returns what stands behind it if that is asked for. */
+static char **take_arguments(char **argv, const char *first, va_list arguments,
+                             bool has_environment)
+{
+    size_t at = 0;
+
+    argv[at] = (char *)(uintptr_t)first;
+    while (argv[at])
+        argv[++at] = va_arg(arguments, char *);
+    return has_environment ? va_arg(arguments, char **) : NULL;
+}
 
 PRELOAD_EXPORT int execl(const char *path, const char *first, ...)
 {
@@ -192,7 +200,7 @@ PRELOAD_EXPORT int execl(const char *path, const char *first, ...)
     argv = __builtin_alloca((count_arguments(arguments) + 1) * sizeof(*argv));
     va_end(arguments);
     va_start(arguments, first);
-    ARGUMENTS(argv, first, arguments);
+    (void)take_arguments(argv, first, arguments, false);
     va_end(arguments);
     return execv(path, argv);
 }
@@ -206,7 +214,7 @@ PRELOAD_EXPORT int execlp(const char *file, const char *first, ...)
     argv = __builtin_alloca((count_arguments(arguments) + 1) * sizeof(*argv));
     va_end(arguments);
     va_start(arguments, first);
-    ARGUMENTS(argv, first, arguments);
+    (void)take_arguments(argv, first, arguments, false);
     va_end(arguments);
     return execvp(file, argv);
 }
@@ -220,8 +228,9 @@ PRELOAD_EXPORT int execle(const char *path, const char *first, ...)
     argv = __builtin_alloca((count_arguments(arguments) + 1) * sizeof(*argv));
     va_end(arguments);
     va_start(arguments, first);
-    ARGUMENTS(argv, first, arguments);
-    environment = va_arg(arguments, char **);
+    environment = take_arguments(argv, first, arguments, true);
     va_end(arguments);
     return execve(path, argv, environment);
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

@@ -206,6 +206,19 @@ class Processes(Native):
         self.assertIn("sort /dev/null", self.treadle("report", ledger))
         self.assertEqual(len(self.ledgers()), 1)
 
+    def test_exec_is_the_program_s(self):
+        """Arguments and environment arrive, and a call that fails changes nothing."""
+        program = self.compile("replaced.c", *INSTRUMENTED)
+        tell = self.path("tell")
+        with open(tell, "w", encoding="utf-8") as script:
+            script.write('#!/bin/sh\necho "$#,$1,$2,$X"\n')
+        os.chmod(tell, 0o755)
+        for way in ("execl", "execlp", "execle", "execv", "execvp", "execvpe", "execve"):
+            said, _ = self.profile(program, way, tell)
+            self.assertEqual(said, f"2,a,b c,{'1' if way.endswith('e') else ''}\n", way)
+        _, ledger = self.profile(program, "none", tell)
+        self.assertEqual(self.tree(ledger, "replaced"), {"main": leaf(1)})
+
     def test_jvms_only(self):
         _, none = self.profile("true", options=("--jvm-only",), status=1)
         self.assertEqual(none, [])
@@ -230,10 +243,10 @@ class Processes(Native):
         self.addCleanup(process.terminate)
         for _ in range(400):
             done = self.run_treadle("report", str(process.pid))
-            if done.returncode == 0:
+            if b"command     sleep 60" in done.stdout:
                 break
             time.sleep(0.05)
-        self.assertIn("sleep", done.stdout.decode())
+        self.assertIn("command     sleep 60", done.stdout.decode())
         self.assertIn("sleep 60", self.treadle("list"))
 
 
