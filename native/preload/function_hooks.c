@@ -63,6 +63,8 @@ static inline void enter(struct preload_thread *mine, struct function *function,
 
     if (__builtin_expect(alive != stack->depth, 0))
         drop(mine, alive);
+    if (__builtin_expect(!stack->frames, 0))
+        function_stack__init(stack);
     if (__builtin_expect(alive == FUNCTION_STACK_MOST || !stack->frames, 0)) {
         ledger__count(&preload_process.ledger.header->dropped_enters, 1);
         return;

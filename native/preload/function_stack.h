@@ -11,7 +11,8 @@
  * On a stack that is not the thread's own (a signal's, a coroutine's) addresses say nothing: there
  * a frame is over when one below it exits.
  *
- * Used by the thread itself, in hooks: nothing here locks or allocates but __init.
+ * Used by the thread itself, in hooks: nothing here locks or allocates but __init, at the first
+ * one.
  */
 #ifndef TREADLE_FUNCTION_STACK_H
 #define TREADLE_FUNCTION_STACK_H

@@ -131,7 +131,6 @@ void preload_threads__begin(struct preload_threads *threads, const struct preloa
     thread->tid = gettid();
     thread->handle = pthread_self();
     find_stack(&thread->functions);
-    function_stack__init(&thread->functions);
     begin_accounts(threads, thread, start);
     pthread_mutex_lock(&threads->lock);
     thread->next = threads->first;
