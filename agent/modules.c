@@ -92,7 +92,7 @@ void modules__connect(struct agent *agent)
     agent->method_names = (struct method_names){
         .jvmti = agent->jvmti, .ledger = &agent->ledger, .filter = &agent->options.filter};
     own_cost__init(&agent->own_cost, &agent->ledger, &agent->setup.time, &agent->scan,
-                   &agent->kernel_threads);
+                   &agent->kernel_threads, true);
     connect_class_hooks(agent);
     connect_sampler(agent);
     connect_threads(agent);

@@ -1,10 +1,10 @@
 #include "agent/option_values.h"
 
-#include "agent/unit_number.h"
 #include "native/clock/kernel_clock.h"
 #include "native/metrics/kernel_metrics.h"
 #include "native/nearest_name.h"
 #include "native/snapshot/snapshot.h"
+#include "native/unit_number.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -12,9 +12,9 @@
 #define TREADLE_HOOK_BUDGET_H
 
 #include "agent/budget/hook_renewal.h"
-#include "agent/host/own_cost.h"
 #include "agent/methods/hook_quota.h"
 #include "agent/methods/method_numbers.h"
+#include "native/host/own_cost.h"
 
 #include <stdint.h>
 

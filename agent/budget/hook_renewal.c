@@ -2,9 +2,9 @@
 
 #include "agent/hooks/class_changes.h"
 #include "agent/host/log.h"
-#include "agent/host/own_thread.h"
 #include "agent/methods/class_name.h"
 #include "agent/threads/lasting_calls.h"
+#include "native/host/own_thread.h"
 
 #include <stdlib.h>
 #include <string.h>

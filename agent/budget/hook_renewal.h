@@ -8,7 +8,7 @@
  * running time. A class whose calls last (agent/threads/lasting_calls.h) is left as it is.
  *
  * The cost of a change is measured: the time of the change itself, and the additional CPU time of
- * the compilers in the seconds after it. Both are in the account (agent/host/own_cost.h), and the
+ * the compilers in the seconds after it. Both are in the account (native/host/own_cost.h), and the
  * next change waits until the budget has saved as much. The cost of the methods' calls is not known
  * in advance: at one time no more heavy methods get hooks than the budget has room for if each
  * method is as hot as a method may be.

@@ -12,7 +12,7 @@
 #ifndef TREADLE_WAIT_BUDGET_H
 #define TREADLE_WAIT_BUDGET_H
 
-#include "agent/host/own_cost.h"
+#include "native/host/own_cost.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

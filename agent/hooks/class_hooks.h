@@ -13,7 +13,6 @@
 #define TREADLE_CLASS_HOOKS_H
 
 #include "agent/hooks/left_out_methods.h"
-#include "agent/host/own_cost.h"
 #include "agent/methods/generated_names.h"
 #include "agent/methods/hook_class.h"
 #include "agent/methods/hook_quota.h"
@@ -21,6 +20,7 @@
 #include "agent/methods/method_numbers.h"
 #include "agent/methods/plan.h"
 #include "agent/threads/lasting_calls.h"
+#include "native/host/own_cost.h"
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_time.h"
 

@@ -1,6 +1,6 @@
 #include "agent/hotspot/stack_walk.h"
 
-#include "agent/hotspot/machine_code.h"
+#include "native/unwind/machine_code.h"
 
 /*
  * The layout of frames on x86-64 and arm64, the same since JDK 9. An interpreted frame:

@@ -4,7 +4,7 @@
 #ifndef TREADLE_METHOD_FILTER_H
 #define TREADLE_METHOD_FILTER_H
 
-#include "agent/methods/glob_list.h"
+#include "native/glob_list.h"
 
 /* Owns include and exclude. All zero: every method. */
 struct method_filter {

@@ -23,6 +23,7 @@ void frame_names__init(struct frame_names *names, struct ledger *ledger,
     names->methods = methods;
     names->code = code;
     sampled_symbols__init(&names->symbols, ledger, walker->images);
+    stub_symbols__init(&names->stubs, &names->symbols);
 }
 
 static struct named_frame *add_frame(struct named_frames *frames, enum ledger_node_kind kind)
@@ -107,7 +108,7 @@ static void add_raw(struct frame_names *names, struct named_frames *frames,
         break;
     case FRAME_STUB:
         if (frame_names__find_blob(names, raw->where, &blob))
-            add_native(frames, sampled_symbols__find_stub(&names->symbols, raw->where, &blob));
+            add_native(frames, stub_symbols__find(&names->stubs, raw->where, &blob));
         break;
     case FRAME_KERNEL:
     case FRAME_NAMED:
@@ -221,5 +222,5 @@ size_t frame_names__bytes(struct frame_names *names)
 {
     return HASH_COUNT(names->exact) * sizeof(struct exact_method) +
            compiled_code__bytes(names->code) + sampled_symbols__bytes(&names->symbols) +
-           java_methods__bytes(names->methods);
+           stub_symbols__bytes(&names->stubs) + java_methods__bytes(names->methods);
 }

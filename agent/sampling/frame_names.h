@@ -1,7 +1,8 @@
 /*
  * The names of a sample's frames: each raw frame becomes one named frame or, where methods are
  * inlined in compiled code, several. The names of Java methods come from java_methods and
- * compiled_code, those of native functions, stubs and kernel functions from sampled_symbols.
+ * compiled_code, those of native and kernel functions from sampled_symbols, those of stubs from
+ * stub_symbols.
  *
  * Also the two directions between a method's record in the ledger and the method that samples know,
  * so that exact and sampled frames can be compared. On the thread that merges samples only.
@@ -12,7 +13,7 @@
 #include "agent/hotspot/stack_walk.h"
 #include "agent/sampling/compiled_code.h"
 #include "agent/sampling/java_methods.h"
-#include "agent/sampling/sampled_symbols.h"
+#include "agent/sampling/stub_symbols.h"
 #include "native/ledger/ledger.h"
 #include "native/sampling/kernel_stacks.h"
 #include "native/sampling/sample_buffers.h"
@@ -53,6 +54,7 @@ struct frame_names {
     struct java_methods *methods;
     struct compiled_code *code;
     struct sampled_symbols symbols;
+    struct stub_symbols stubs;
     struct exact_method *exact;       /* uthash, by record */
     sample_kernel_stack kernel_stack; /* NULL: nothing is known */
     void *kernel_context;

@@ -1,13 +1,12 @@
 #include "agent/sampling/sample_signal.h"
 
 #include "agent/hotspot/java_hosts.h"
-#include "agent/hotspot/machine_code.h"
 #include "agent/sampling/sampler.h"
 #include "native/fault_guard.h"
-#include "native/tree/sample_tree.h"
+#include "native/host/sample_site.h"
+#include "native/unwind/machine_code.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stddef.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -15,21 +14,17 @@
 /* No thread's stack is larger. */
 #define STACK_BYTES_MAX (UINT64_C(1) << 30)
 
-/* How much of an interval looking for a thread's own node may take, and what a step of it takes
- * where nothing is in the processor's caches. */
-#define CLIMB_PART  4u
-#define CLIMB_NS    100u
-#define CLIMB_LEAST 1024u
+/* The buffers have counted one. */
+static void count_lost(const struct sampler *sampler, const struct sample_site *site,
+                       uint32_t turns)
+{
+    struct ledger_thread *thread = sample_site__thread(site, kernel_thread_table__mine());
 
-/* A timer of the kernel's moves by its ticks, of 10 ms at the most. */
-#define TICK_NS 10000000u
-
-/* What the kernel thread's CPU clock said at its sample before, and since which start of samples
- * its timer runs. */
-static __thread struct {
-    uint64_t cpu_ns;
-    uint32_t round;
-} last_sample __attribute__((tls_model("initial-exec")));
+    ledger__count(&sampler->ledger->header->samples, turns - 1);
+    ledger__count(&sampler->ledger->header->dropped_samples, turns - 1);
+    if (thread && sampler->mode == LEDGER_SAMPLE_CPU)
+        __atomic_fetch_add(&thread->lost_samples, 1, __ATOMIC_RELAXED);
+}
 
 /* In a guard. */
 static bool comes_from_fault(const ucontext_t *context, const struct mode_times *modes)
@@ -44,102 +39,6 @@ static void read_registers(const ucontext_t *context, struct stack_position *pos
 {
     frame_registers__of_context(&position->registers, &position->preserved, context);
     position->bytecode = machine_code__bytecode_pointer(context);
-}
-
-/* The CPU time since the sample before; of the first one, what its timer was set to. */
-static uint64_t time_since_last(const struct sampler *sampler, const siginfo_t *info)
-{
-    uint32_t round = atomic_load(&sampler->round);
-    uint64_t missed = info->si_code == SI_TIMER ? (uint64_t)info->si_overrun : 0;
-    uint64_t now_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    uint64_t since_ns = last_sample.round == round ? now_ns - last_sample.cpu_ns
-                                                   : (1 + missed) * sampler->interval_ns;
-
-    last_sample.cpu_ns = now_ns;
-    last_sample.round = round;
-    return since_ns < now_ns ? since_ns : now_ns;
-}
-
-/* A thread that ran on in its own code while the signal could not come was not seen there: only a
- * system call is one place for any time. */
-static uint64_t seen_of(const struct sampler *sampler, const struct sample *sample,
-                        uint64_t since_ns)
-{
-    uint64_t interval_ns = sampler->interval_ns;
-    uint64_t most_ns = 2 * (interval_ns > TICK_NS ? interval_ns : TICK_NS);
-    bool in_kernel = sample->frame_count > 0 && sample_frame__kind(sample->frames) == FRAME_KERNEL;
-
-    if (since_ns > most_ns && !in_kernel)
-        return interval_ns;
-    return since_ns;
-}
-
-/* The Java thread that runs here, if its current node is its own; or NULL, also where that lies too
- * deep to be found out within the interval: the sample is then one without a home, and counted so.
- */
-static struct ledger_thread *find_thread(const struct sampler *sampler,
-                                         const struct kernel_thread *mine)
-{
-    struct ledger_thread *thread = mine && !mine->idle ? mine->thread : NULL;
-    const struct ledger_node *node = mine ? mine->tree.current : NULL;
-    uint64_t steps = sampler->interval_ns / CLIMB_PART / CLIMB_NS;
-
-    if (steps < CLIMB_LEAST)
-        steps = CLIMB_LEAST;
-    return thread && node && sample_tree__is_of(sampler->ledger, node, thread, steps) ? thread
-                                                                                      : NULL;
-}
-
-/* The buffers have counted one. */
-static void count_lost(const struct sampler *sampler, uint32_t turns)
-{
-    struct ledger_thread *thread = find_thread(sampler, kernel_thread_table__mine());
-
-    ledger__count(&sampler->ledger->header->samples, turns - 1);
-    ledger__count(&sampler->ledger->header->dropped_samples, turns - 1);
-    if (thread && sampler->mode == LEDGER_SAMPLE_CPU)
-        __atomic_fetch_add(&thread->lost_samples, 1, __ATOMIC_RELAXED);
-}
-
-/* CPU time, profiled, since the thread's last event. */
-static uint64_t time_since_event(const struct kernel_thread *mine)
-{
-    uint64_t cpu_ns = unprofiled__cpu_ns(__atomic_load_n(&mine->unprofiled, __ATOMIC_ACQUIRE), true,
-                                         clock_ns(CLOCK_THREAD_CPUTIME_ID));
-
-    return unprofiled__less(cpu_ns, mine->record->charged_cpu_ns);
-}
-
-static void say_where(const struct sampler *sampler, struct sample *sample, uint32_t turns)
-{
-    const struct kernel_thread *mine = kernel_thread_table__mine();
-    const struct ledger_node *node = mine ? mine->tree.current : NULL;
-    struct ledger_thread *thread = find_thread(sampler, mine);
-
-    sample->thread = 0;
-    sample->node = 0;
-    sample->key = 0;
-    sample->charged_ns = mine && mine->record ? mine->record->charged_cpu_ns : 0;
-    sample->event_ns =
-        sample->charged_ns ? time_since_event(mine) : clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    sample->tid = mine && mine->record ? mine->record->tid : gettid();
-    sample->when_ns = ledger_time__now_ns(sampler->time);
-    sample->modes = (struct mode_times){0};
-    if (!(sample->flags & SAMPLE_IS_WALL))
-        mode_times__since_last(&sample->modes, sample->when_ns, atomic_load(&sampler->round));
-    if (!thread || !node)
-        return;
-    sample->thread = ledger__ref(sampler->ledger, thread);
-    sample->node = ledger__ref(sampler->ledger, node);
-    sample->key = node->key;
-    __atomic_fetch_add(&thread->samples, turns, __ATOMIC_RELAXED);
-}
-
-/* A fault ends the process if its signal is blocked, even if there is a handler. */
-static bool may_fault(const ucontext_t *context)
-{
-    return sigismember(&context->uc_sigmask, SIGSEGV) == 0 &&
-           sigismember(&context->uc_sigmask, SIGBUS) == 0;
 }
 
 /* To be called in a fault guard: if the end of a thread was missed, its object may be freed, or may
@@ -168,7 +67,7 @@ static void walk(const struct sampler *sampler, const ucontext_t *context, struc
 
     sample->frame_count = 0;
     sample->failure = WALK_FAULT;
-    if (!may_fault(context))
+    if (!sample_site__may_fault(context))
         return;
     read_registers(context, &position);
     if (fault_guard__enter(&guard) == 0) {
@@ -219,6 +118,10 @@ static void mend(const struct sample *sample)
 
 void sample_signal__take(struct sampler *sampler, const siginfo_t *info, const void *context)
 {
+    const struct sample_site site = {.ledger = sampler->ledger,
+                                     .time = sampler->time,
+                                     .interval_ns = sampler->interval_ns,
+                                     .round = atomic_load(&sampler->round)};
     bool wall = sampler->mode == LEDGER_SAMPLE_WALL;
     int error = errno;
     uint64_t began_ns, since_ns;
@@ -231,70 +134,21 @@ void sample_signal__take(struct sampler *sampler, const siginfo_t *info, const v
     if (!turns)
         return;
     began_ns = ledger_time__now_ns(sampler->time);
-    since_ns = wall ? 0 : time_since_last(sampler, info);
+    since_ns = wall ? 0 : sample_site__since_last_ns(&site, info);
     sample = sample_buffers__claim(sampler->buffers,
                                    (unsigned)((uintptr_t)&fault_guard_current >> 12), &room);
     if (sample) {
         sample->flags = wall ? SAMPLE_IS_WALL : 0;
-        say_where(sampler, sample, turns);
+        sample_site__describe(&site, sample, turns);
         walk(sampler, context, sample, room);
-        sample->seen_ns = wall ? turns : seen_of(sampler, sample, since_ns);
+        sample->seen_ns = wall ? turns : sample_site__seen_ns(&site, sample, since_ns);
         note_partial(sampler, sample);
         mend(sample);
         sample_buffers__commit(sampler->buffers, sample);
     } else {
-        count_lost(sampler, turns);
+        count_lost(sampler, &site, turns);
     }
     own_cost__count_signal(sampler->own_cost, (unsigned)((uintptr_t)&fault_guard_current >> 12),
                            ledger_time__now_ns(sampler->time) - began_ns);
     errno = error;
-}
-
-/* True if nobody else has it. */
-static bool is_free(int number)
-{
-    struct sigaction action;
-
-    return sigaction(number, NULL, &action) == 0 && !(action.sa_flags & SA_SIGINFO) &&
-           (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN);
-}
-
-/* No real-time signals: those queue up where a thread blocks them, until nobody of this user can
- * send one; and the kernel then sends SIGIO for a perf event's, which ends the process. */
-static int choose(void)
-{
-    static const int candidates[] = {SIGPROF, SIGVTALRM, SIGSTKFLT};
-
-    for (size_t i = 0; i < sizeof(candidates) / sizeof(*candidates); i++)
-        if (is_free(candidates[i]))
-            return candidates[i];
-    return 0;
-}
-
-/* No other handler may run within a guarded stretch: its faults would be taken for ours. */
-static void block_others(sigset_t *mask)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-
-    sigfillset(mask);
-    for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
-        sigdelset(mask, faults[i]);
-}
-
-int sample_signal__install(int *number, sample_handler handler)
-{
-    struct sigaction action = {.sa_sigaction = handler,
-                               .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    int chosen;
-
-    if (*number)
-        return 0;
-    chosen = choose();
-    if (!chosen)
-        return -EBUSY;
-    block_others(&action.sa_mask);
-    if (sigaction(chosen, &action, NULL) != 0)
-        return -errno;
-    *number = chosen;
-    return 0;
 }

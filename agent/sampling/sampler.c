@@ -40,7 +40,7 @@ void sampler__add_capabilities(jvmtiCapabilities *capabilities)
 void sampler__code_generated(struct sampler *sampler, const char *name, const void *address,
                              jint bytes)
 {
-    sampled_symbols__stub(&sampler->merge.names.symbols, name, address, bytes);
+    stub_symbols__told(&sampler->merge.names.stubs, name, address, bytes);
 }
 
 static jfieldID find_java_thread_field(JNIEnv *jni)
@@ -341,7 +341,7 @@ static int begin(struct sampler *sampler)
 
     sampler->due_ns = 0;
     if (!error)
-        error = sample_signal__install(&sampler->signal, sampler->on_signal);
+        error = sample_handler__install(&sampler->signal, sampler->on_signal);
     if (error)
         return error;
     sampler->running_threads.signal = sampler->signal;

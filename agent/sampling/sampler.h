@@ -10,8 +10,6 @@
 #ifndef TREADLE_SAMPLER_H
 #define TREADLE_SAMPLER_H
 
-#include "agent/host/job_handoff.h"
-#include "agent/host/own_cost.h"
 #include "agent/hotspot/java_hosts.h"
 #include "agent/hotspot/stack_walk.h"
 #include "agent/sampling/compiled_code.h"
@@ -19,6 +17,8 @@
 #include "agent/sampling/running_thread.h"
 #include "agent/sampling/sample_merge.h"
 #include "agent/sampling/sample_signal.h"
+#include "native/host/job_handoff.h"
+#include "native/host/own_cost.h"
 #include "native/sampling/sample_buffers.h"
 #include "native/sampling/sample_timer.h"
 

@@ -1,9 +1,9 @@
 #include "agent/threads/deadlock_watch.h"
 
 #include "agent/host/log.h"
-#include "agent/host/own_thread.h"
 #include "agent/threads/lock_waits.h"
 #include "agent/threads/stuck_threads.h"
+#include "native/host/own_thread.h"
 #include "native/thread/wait_cycle.h"
 
 #include <stdlib.h>

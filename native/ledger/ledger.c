@@ -84,6 +84,45 @@ static void fill_header(struct ledger_header *header, uint64_t max_bytes)
     header->starts = 1;
 }
 
+static bool is_own(const struct ledger *ledger, int fd)
+{
+    struct stat file;
+
+    return fd >= 0 && fstat(fd, &file) == 0 && (uint64_t)file.st_dev == ledger->device &&
+           (uint64_t)file.st_ino == ledger->inode;
+}
+
+int ledger__file(struct ledger *ledger)
+{
+    int error = errno;
+    int fd = __atomic_load_n(&ledger->fd, __ATOMIC_RELAXED);
+
+    if (!is_own(ledger, fd)) {
+        fd = ledger->path[0] ? open(ledger->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
+        if (fd >= 0 && !is_own(ledger, fd)) {
+            close(fd);
+            fd = -1;
+        }
+        if (fd >= 0) {
+            orphan_ledger__lock(fd);
+            __atomic_store_n(&ledger->fd, fd, __ATOMIC_RELAXED);
+        }
+    }
+    errno = error;
+    return fd >= 0 ? fd : -EBADF;
+}
+
+static int note_file(struct ledger *ledger)
+{
+    struct stat file;
+
+    if (fstat(ledger->fd, &file) != 0)
+        return -errno;
+    ledger->device = (uint64_t)file.st_dev;
+    ledger->inode = (uint64_t)file.st_ino;
+    return 0;
+}
+
 int ledger__create(struct ledger *ledger, const char *folder, uint64_t max_bytes)
 {
     uint64_t chunks = max_bytes / LEDGER_CHUNK_BYTES;
@@ -103,6 +142,8 @@ int ledger__create(struct ledger *ledger, const char *folder, uint64_t max_bytes
         ledger->fd = memfd_create("treadle", MFD_CLOEXEC);
         error = ledger->fd < 0 ? -errno : 0;
     }
+    if (!error)
+        error = note_file(ledger);
     if (error)
         goto fail_open;
     error = ledger_space__allocate(
@@ -216,9 +257,12 @@ void ledger__close(struct ledger *ledger)
 
 int ledger__make_private(struct ledger *ledger)
 {
+    int fd = ledger__file(ledger);
+    int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE | (fd < 0 ? MAP_ANONYMOUS : 0);
+
     ledger->path[0] = '\0';
-    if (mmap(ledger->base, ledger->mapped_bytes, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, ledger->fd, 0) == MAP_FAILED)
+    if (mmap(ledger->base, ledger->mapped_bytes, PROT_READ | PROT_WRITE, flags, fd < 0 ? -1 : fd,
+             0) == MAP_FAILED)
         return -errno;
     return 0;
 }
@@ -226,11 +270,11 @@ int ledger__make_private(struct ledger *ledger)
 /* Removes only the file that was made: another file may have the name by now. */
 void ledger__unlink(struct ledger *ledger)
 {
-    struct stat ours, named;
+    struct stat named;
 
-    if (!ledger->path[0] || ledger->fd < 0)
+    if (!ledger->path[0] || !ledger->inode)
         return;
-    if (fstat(ledger->fd, &ours) == 0 && lstat(ledger->path, &named) == 0 &&
-        ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
+    if (lstat(ledger->path, &named) == 0 && (uint64_t)named.st_ino == ledger->inode &&
+        (uint64_t)named.st_dev == ledger->device)
         unlink(ledger->path);
 }

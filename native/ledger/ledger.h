@@ -55,8 +55,9 @@ struct ledger {
     char *base;
     struct ledger_header *header; /* == base */
     size_t mapped_bytes;
-    int fd;
-    char path[4096]; /* "" if it has no name */
+    int fd;                 /* see ledger__file */
+    uint64_t device, inode; /* of the file */
+    char path[4096];        /* "" if it has no name */
     _Atomic uint32_t chunks_reserved;
     _Atomic bool full; /* a reservation failed; ledger__reserve_ahead may clear it */
     _Atomic uint64_t shared[LEDGER_TABLES]; /* arenas shared by all writers: chunk << 32 | cells */
@@ -92,6 +93,11 @@ static inline void ledger__touch(struct ledger *ledger, const struct ledger_node
     if (ledger->touched)
         ledger->touched[(size_t)((const char *)node - ledger->base) / LEDGER_CHUNK_BYTES] = 1;
 }
+
+/* The descriptor of the ledger's file; -EBADF: there is none. A host that closes descriptors which
+ * it did not open may by now have another file under the number: the ledger's own is then opened
+ * again. Async-signal-safe; any thread. */
+int ledger__file(struct ledger *ledger);
 
 /* Unmaps and closes the ledger; the file stays. No thread may use the ledger or its records
  * afterwards. */

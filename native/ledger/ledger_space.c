@@ -74,7 +74,7 @@ static int reserve_up_to(struct ledger *ledger, uint32_t chunks)
 {
     uint32_t reserved = atomic_load(&ledger->chunks_reserved);
     uint32_t generous = reserved + RESERVE_STEP_CHUNKS;
-    int error;
+    int error, fd;
 
     if (chunks > ledger_space__chunks_max(ledger))
         return -ENOMEM;
@@ -82,11 +82,14 @@ static int reserve_up_to(struct ledger *ledger, uint32_t chunks)
         return 0;
     if (generous > ledger_space__chunks_max(ledger))
         generous = ledger_space__chunks_max(ledger);
-    if (generous > chunks && ledger_space__allocate(ledger->fd, reserved, generous) == 0) {
+    fd = ledger__file(ledger);
+    if (fd < 0)
+        return fd;
+    if (generous > chunks && ledger_space__allocate(fd, reserved, generous) == 0) {
         raise_to(&ledger->chunks_reserved, generous);
         return 0;
     }
-    error = ledger_space__allocate(ledger->fd, reserved, chunks);
+    error = ledger_space__allocate(fd, reserved, chunks);
     if (error == 0)
         raise_to(&ledger->chunks_reserved, chunks);
     return error;

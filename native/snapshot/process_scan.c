@@ -417,7 +417,7 @@ void process_scan__adopt(struct process_scan *scan)
         const struct ledger_thread *thread = ledger__at(scan->ledger, ref);
 
         if ((thread->kind == THREAD_VM || thread->kind == THREAD_NATIVE) && thread->root &&
-            !(thread->flags & (THREAD_TERMINATED | THREAD_HIDDEN)))
+            !thread->java_id && !(thread->flags & (THREAD_TERMINATED | THREAD_HIDDEN)))
             adopt_row(scan, thread, ref);
     }
 }

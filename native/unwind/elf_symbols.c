@@ -231,6 +231,12 @@ bool elf_symbols__find(const struct elf_symbols *symbols, uint64_t address, cons
     return false;
 }
 
+void elf_symbols__each(const struct elf_symbols *symbols, elf_symbol_visit *visit, void *context)
+{
+    for (size_t i = 0; i < symbols->count; i++)
+        visit(context, symbols->symbols[i].name, symbols->symbols[i].start);
+}
+
 const char *elf_symbols__build_id(const struct elf_symbols *symbols)
 {
     return symbols->build_id.text;

@@ -22,6 +22,11 @@ void elf_symbols__close(struct elf_symbols *symbols);
 bool elf_symbols__find(const struct elf_symbols *symbols, uint64_t address, const char **name,
                        uint64_t *start, uint64_t *size);
 
+/* Calls visit for each function, with its name and first address as elf_symbols__find gives them.
+ */
+typedef void elf_symbol_visit(void *context, const char *name, uint64_t start);
+void elf_symbols__each(const struct elf_symbols *symbols, elf_symbol_visit *visit, void *context);
+
 /* The build id in hexadecimal; "" if there is none. */
 const char *elf_symbols__build_id(const struct elf_symbols *symbols);
 

@@ -41,7 +41,7 @@ class Bench(unittest.TestCase):
         kept = {k: v for k, v in os.environ.items()
                 if k not in ("COLUMNS", "NO_COLOR", "LC_ALL", "LC_CTYPE", "LANG",
                              "XDG_RUNTIME_DIR", "TREADLE_AGENT", "JAVA_TOOL_OPTIONS")}
-        kept.update(TMPDIR=self.live, TZ="UTC", TERM="xterm")
+        kept.update(TMPDIR=self.live, TZ="UTC", TERM="xterm", TREADLE_PRELOAD="")
         kept.update(extra)
         return {k: v for k, v in kept.items() if v is not None}
 

@@ -1,6 +1,6 @@
 /* Names of native functions as the agent finds them: of the build that is mapped, whatever lies
  * under its path by now, and of the image that is mapped there now. */
-#include "agent/sampling/sampled_symbols.h"
+#include "native/sampling/sampled_symbols.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

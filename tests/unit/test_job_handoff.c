@@ -1,5 +1,5 @@
 /* Jobs that threads hand to a resting one: on which thread each is done, and that none is lost. */
-#include "agent/host/job_handoff.h"
+#include "native/host/job_handoff.h"
 
 #include <pthread.h>
 #include <stdlib.h>

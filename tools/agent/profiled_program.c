@@ -1,5 +1,6 @@
 #include "tools/agent/profiled_program.h"
 
+#include "tools/agent/native_program.h"
 #include "tools/command.h"
 
 #include <errno.h>
@@ -83,16 +84,35 @@ static int start_with_environment(char **program, const char *argument)
     return start(program);
 }
 
-int profiled_program__become(char **program, const char *library, const char *text)
+bool profiled_program__is_of_jdk(const char *program)
+{
+    const char *name = base_name(program);
+
+    return takes_j_options(name) || strcmp(name, "java") == 0;
+}
+
+int profiled_program__become(char **program, const char *library, const char *preload,
+                             const char *text)
 {
     const char *name = base_name(program[0]);
     bool tool = takes_j_options(name);
     char *argument = NULL;
 
+    if (preload && !profiled_program__is_of_jdk(name)) {
+        int error = native_program__preload(preload, text);
+
+        if (error)
+            return command__fail("%s: cannot be preloaded: %s", preload,
+                                 error == -EINVAL ? "there is a blank or a colon in its path"
+                                                  : strerror(-error));
+    }
+    if (!library)
+        return start(program);
+
     if (asprintf(&argument, "%s-agentpath:%s%s%s", tool ? "-J" : "", library, text[0] ? "=" : "",
                  text) < 0)
         return command__fail("%s", strerror(ENOMEM));
-    int status = tool || strcmp(name, "java") == 0 ? start_with_argument(program, argument)
+    int status = profiled_program__is_of_jdk(name) ? start_with_argument(program, argument)
                                                    : start_with_environment(program, argument);
     free(argument);
     return status;

@@ -1,6 +1,9 @@
-/* treadle run: starts a JVM with the agent. */
+/* treadle run: starts a program, with the agent in its JVM or with what profiles programs without
+ * one.
+ */
 #include "tools/agent/agent_arguments.h"
 #include "tools/agent/agent_receipt.h"
+#include "tools/agent/native_program.h"
 #include "tools/agent/profiled_program.h"
 #include "tools/command.h"
 #include "tools/jvm/watched_program.h"
@@ -17,15 +20,17 @@ enum option_key {
     KEY_EVENTS = 256,
     KEY_STRICT,
     KEY_BEST_EFFORT,
+    KEY_JVM_ONLY,
 };
 
 static const struct argp_option options[] = {
     {"events", KEY_EVENTS, "MODE", 0, "how calls are seen: instrument, jvmti or none", 0},
     {"strict", KEY_STRICT, NULL, 0, "do not start the JVM when it cannot be profiled", 0},
     {"best-effort", KEY_BEST_EFFORT, NULL, 0,
-     "run the program even if an option of the agent is wrong, and end as it ends even if no JVM "
+     "run the program even if an option of the agent is wrong, and end as it ends even if nothing "
      "was profiled",
      0},
+    {"jvm-only", KEY_JVM_ONLY, NULL, 0, "profile JVMs only, and no other program", 0},
     {0},
 };
 
@@ -36,13 +41,20 @@ static const struct argp_child children[] = {
 };
 
 static const char doc[] =
-    "Start a program with the agent in its JVM. Signals are passed on to the program, and its exit "
-    "status is passed back, but for 0 where no JVM was profiled or the snapshot of one could not "
-    "be written: then the status is 1."
+    "Start a program and profile it: its JVM with the agent, or, if it has none, the program "
+    "itself "
+    "with libtreadle-native.so. Signals are passed on to the program, and its exit status is "
+    "passed "
+    "back, but for 0 where nothing was profiled or a snapshot could not be written: then the "
+    "status "
+    "is 1."
     "\vThe agent goes to `java` as -agentpath, to the JDK's tools (javac, jar, ...) as "
     "-J-agentpath, and to any other program through JAVA_TOOL_OPTIONS; every JVM that the "
-    "program starts then prints \"Picked up JAVA_TOOL_OPTIONS\".\n\n"
-    "The agent is $TREADLE_AGENT, or libtreadle.so where this program was built or installed. "
+    "program starts then prints \"Picked up JAVA_TOOL_OPTIONS\". Any other program gets "
+    "libtreadle-native.so through LD_PRELOAD, too, and so do the programs that it starts: each "
+    "leaves a ledger of its own.\n\n"
+    "The agent is $TREADLE_AGENT, or libtreadle.so where this program was built or installed, and "
+    "libtreadle-native.so is $TREADLE_PRELOAD, or likewise. "
     "Exit status 127 if the program is not found, 126 if it cannot be started, 1 if the agent is "
     "not found, 2 bad usage.";
 
@@ -51,12 +63,14 @@ struct run_request {
     char **program; /* argv of what to run */
     bool best_effort;
     bool strict;
+    bool jvm_only;
 };
 
 /* What a child becomes. */
 struct run {
     const struct run_request *request;
-    const char *library;
+    const char *library; /* the agent, or NULL */
+    const char *preload; /* libtreadle-native.so, or NULL */
     const char *receipt; /* "" without */
 };
 
@@ -77,6 +91,9 @@ static error_t parse_run_option(int key, char *argument, struct argp_state *stat
         break;
     case KEY_BEST_EFFORT:
         request->best_effort = true;
+        break;
+    case KEY_JVM_ONLY:
+        request->jvm_only = true;
         break;
     case ARGP_KEY_ARG:
         request->program = &state->argv[state->next - 1];
@@ -115,37 +132,43 @@ static int become(void *context)
 
     if (!text)
         return command__fail("%s", strerror(ENOMEM));
-    int status = profiled_program__become(run->request->program, run->library, text);
+    int status = profiled_program__become(run->request->program, run->library, run->preload, text);
     free(text);
     return status;
 }
 
 /* A program that could not be started has said why. */
-static int judge(const struct run_request *request, const struct agent_receipt *receipt, int status)
+static int judge(const struct run *run, const struct agent_receipt *receipt, int status)
 {
+    const struct run_request *request = run->request;
+    const char *program = request->program[0];
+    bool is_native = run->preload && !profiled_program__is_of_jdk(program);
+    const char *obstacle = is_native ? native_program__obstacle(program) : NULL;
+
     if (profiled_program__has_failed(status))
         return status;
     if (agent_receipt__is_signed(receipt))
         return !status && agent_receipt__lacks_snapshot(receipt) ? EXIT_BAD_INPUT : status;
-    command__note(
-        "no JVM of %s was profiled: %s; --best-effort passes its exit status back as it is",
-        request->program[0],
-        status ? "it ended before, started none, or hid its environment from it"
-               : "it started none, or hid its environment from it");
+    command__note("%s of %s was profiled: %s; --best-effort passes its exit status back as it is",
+                  is_native ? "nothing" : "no JVM", program,
+                  obstacle    ? obstacle
+                  : is_native ? "it ended before, or hid its environment"
+                  : status    ? "it ended before, started none, or hid its environment from it"
+                              : "it started none, or hid its environment from it");
     return status ? status : EXIT_BAD_INPUT;
 }
 
-static int run(const struct run_request *request, const char *library)
+static int run(const struct run_request *request, const char *library, const char *preload)
 {
     struct agent_receipt receipt = {.fd = -1};
-    struct run run = {request, library, receipt.path};
+    struct run run = {request, library, preload, receipt.path};
 
     if (request->best_effort || !agent_receipt__open(&receipt))
         return become(&run);
     int ended = watched_program__run(become, &run);
     int status = ended < 0 ? command__fail("%s", strerror(errno)) : EXIT_FINE;
     if (ended >= 0 && WIFEXITED(ended))
-        status = judge(request, &receipt, WEXITSTATUS(ended));
+        status = judge(&run, &receipt, WEXITSTATUS(ended));
     agent_receipt__close(&receipt);
     return ended >= 0 && WIFSIGNALED(ended) ? watched_program__end(ended) : status;
 }
@@ -164,14 +187,17 @@ int cmd_run(int argc, char **argv)
         return EXIT_BAD_USAGE;
     int status = EXIT_BAD_INPUT;
     char *library = agent_library__find(tried, sizeof(tried));
-    if (!library)
+    char *preload = request.jvm_only ? NULL : preload_library__find();
+    bool can_do_without = preload && !profiled_program__is_of_jdk(request.program[0]);
+    if (!library && !can_do_without)
         command__fail("no agent: looked for %s; TREADLE_AGENT=/path/to/libtreadle.so names it",
                       tried);
-    else if (strchr(library, '='))
+    else if (library && strchr(library, '='))
         command__fail("%s: a JVM ends an agent's path at the first '='; move it", library);
     else
-        status = run(&request, library);
+        status = run(&request, library, preload);
     free(library);
+    free(preload);
     agent_options__release(&request.options);
     return status;
 }

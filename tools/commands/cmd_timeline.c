@@ -403,7 +403,8 @@ static int become(void *context)
     (void)!read(started->go[0], &byte, 1);
     close(started->ready[1]);
     close(started->go[0]);
-    return profiled_program__become(started->request->program, started->library, started->text);
+    return profiled_program__become(started->request->program, started->library, NULL,
+                                    started->text);
 }
 
 /* The agent makes its ledger before the JVM runs Java, and the file of events soon after. */

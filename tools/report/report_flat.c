@@ -9,7 +9,11 @@ static void add_node(struct flat_row *row, const struct report_model *model, uin
     row->nodes++;
     if (model->nodes[node].level > row->deepest)
         row->deepest = model->nodes[node].level;
-    row->kinds |= 1u << model->nodes[node].kind;
+    if (model->nodes[node].kind == NODE_EXACT &&
+        report_method__is_native_function(&model->methods[row->method]))
+        row->kinds |= 1u << NODE_NATIVE;
+    else
+        row->kinds |= 1u << model->nodes[node].kind;
     if (model->nodes[node].kind == NODE_SAMPLED) {
         row->met += model->cum[COLUMN_SAMPLES][node];
         row->interpreted += model->samples[node].interpreted;

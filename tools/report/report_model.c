@@ -142,9 +142,11 @@ const char *report_node_kind__name(enum ledger_node_kind kind)
 
 const char *report_node__mark(const struct report_model *model, uint32_t index)
 {
-    switch (model->nodes[index].kind) {
+    const struct report_node *node = &model->nodes[index];
+
+    switch (node->kind) {
     case NODE_EXACT:
-        return "J";
+        return report_method__is_native_function(&model->methods[node->method]) ? "N" : "J";
     case NODE_SAMPLED:
         return model->samples[index].interpreted > model->cum[COLUMN_SAMPLES][index] / 2 ? "I"
                                                                                          : "J";

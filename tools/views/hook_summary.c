@@ -11,11 +11,21 @@ bool hook_summary__are_used(const struct ledger_header *header)
     return header->event_mode == LEDGER_EVENTS_INSTRUMENT;
 }
 
+bool hook_summary__are_of_functions(const struct ledger_header *header)
+{
+    return hook_summary__are_used(header) && !header->jvm && !header->hooked_classes &&
+           !header->default_filter;
+}
+
 void hook_summary__count(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
 {
     bool one = header->hooked_methods == 1;
     bool stopped = ledger_header__is_stopped(header);
 
+    if (hook_summary__are_of_functions(header)) {
+        snprintf(text, HOOKS_TEXT_BYTES, "in functions built with -finstrument-functions");
+        return;
+    }
     snprintf(text, HOOKS_TEXT_BYTES, "%s %s of %s %s %s hooks",
              quantity__count(header->hooked_methods).text, one ? "method" : "methods",
              quantity__count(header->hooked_classes).text,
@@ -29,9 +39,11 @@ void hook_summary__rule(const struct ledger_header *header, char text[HOOKS_TEXT
 {
     size_t used = (size_t)snprintf(
         text, HOOKS_TEXT_BYTES, "%s",
-        header->default_filter ? "the JDK's own classes and trivial accessors have no hooks, their "
-                                 "time is their caller's"
-                               : "not hooked: what include=/exclude= leave out");
+        hook_summary__are_of_functions(header) ? "other functions are seen by samples"
+        : header->default_filter
+            ? "the JDK's own classes and trivial accessors have no hooks, their "
+              "time is their caller's"
+            : "not hooked: what include=/exclude= leave out");
 
     if (header->filtered_methods)
         snprintf(text + used, HOOKS_TEXT_BYTES - used, " (%s so far)",

@@ -13,6 +13,9 @@
 /* True if the profiler works by hooks. */
 bool hook_summary__are_used(const struct ledger_header *header);
 
+/* True of a program without a JVM: functions call hooks that the compiler put in. */
+bool hook_summary__are_of_functions(const struct ledger_header *header);
+
 /* "5 231 methods of 402 classes have hooks", or had, if profiling was stopped. */
 void hook_summary__count(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES]);
 

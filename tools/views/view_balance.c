@@ -177,10 +177,13 @@ static void events_line(const struct view *view)
         [LEDGER_EVENTS_INSTRUMENT] = ": hooks in the classes",
     };
     const struct ledger_header *header = &view->model->header;
+    bool of_functions = hook_summary__are_of_functions(header);
 
     label(view, "events");
     fprintf(view->screen.out, "%s%s", report_events__name(header->event_mode),
-            header->event_mode <= LEDGER_EVENTS_INSTRUMENT ? how[header->event_mode] : "");
+            of_functions ? ": functions built with -finstrument-functions"
+            : header->event_mode <= LEDGER_EVENTS_INSTRUMENT ? how[header->event_mode]
+                                                             : "");
     fprintf(view->screen.out, "; gaps go to the %s thread", header->reuse_new ? "new" : "previous");
     if (header->recursion)
         fprintf(view->screen.out, "; levels of recursion kept apart: %" PRIu32, header->recursion);
@@ -193,7 +196,7 @@ static void hooks_lines(const struct view *view)
     const struct ledger_header *header = &view->model->header;
     char count[HOOKS_TEXT_BYTES], rule[HOOKS_TEXT_BYTES], text[2 * HOOKS_TEXT_BYTES + 16];
 
-    if (!hook_summary__are_used(header))
+    if (!hook_summary__are_used(header) || hook_summary__are_of_functions(header))
         return;
     hook_summary__count(header, count);
     hook_summary__rule(header, rule);
@@ -400,8 +403,10 @@ void view_balance__text(const struct view *view)
     fprintf(view->screen.out, "\n%sBalance%s\n", screen__bold(&view->screen),
             screen__plain(&view->screen));
     sum_line(view, "kernel CPU of the process", balance.kernel_ns, 0);
-    sum_line(view, "charged to Java threads", balance.java_ns, whole);
-    sum_line(view, "charged to VM threads", balance.vm_ns, whole);
+    if (!hook_summary__are_of_functions(&view->model->header) || balance.java_ns) {
+        sum_line(view, "charged to Java threads", balance.java_ns, whole);
+        sum_line(view, "charged to VM threads", balance.vm_ns, whole);
+    }
     sum_line(view, "charged to native threads", balance.native_ns, whole);
     if (balance.last_moments_ns)
         sum_line(view, "after a thread's last look", balance.last_moments_ns, whole);

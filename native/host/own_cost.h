@@ -48,6 +48,7 @@ struct own_cost {
     struct ledger *ledger;
     const struct ledger_time *time;
     const struct process_scan *scan;
+    bool has_interpreter; /* a function's first calls cost more */
     struct kernel_thread_table *kernel_threads;
     struct signal_lane lanes[OWN_COST_LANES];
     uint64_t delivery_ns; /* of one signal, by the kernel; 0: not measured */
@@ -69,7 +70,8 @@ struct own_cost {
 
 /* The arguments must outlive the account: all are read, and the ledger's header is written. */
 void own_cost__init(struct own_cost *cost, struct ledger *ledger, const struct ledger_time *time,
-                    const struct process_scan *scan, struct kernel_thread_table *kernel_threads);
+                    const struct process_scan *scan, struct kernel_thread_table *kernel_threads,
+                    bool has_interpreter);
 
 /* Brings header->own_cost up to date: at most every tenth of a second. The calls of all hooks are
  * surveyed so seldom that the survey takes a thousandth of the time. `all`: both now. Under the

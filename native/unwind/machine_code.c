@@ -1,4 +1,4 @@
-#include "agent/hotspot/machine_code.h"
+#include "native/unwind/machine_code.h"
 
 #if defined(__x86_64__)
 

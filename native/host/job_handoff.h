@@ -10,14 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct handed_job;
+struct handed_job {
+    void (*run)(void *context);
+    void *context;
+    bool done;
+};
 
 struct job_handoff {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_cond_t done;
-    struct handed_job *job; /* under the lock, as is the next */
-    bool is_over;           /* the resting thread ends, or there is none */
+    struct handed_job *job;  /* under the lock, as is the next */
+    bool is_over;            /* the resting thread ends, or there is none */
+    struct handed_job timed; /* of job_handoff__run_within */
+    bool is_timed;           /* … which is in use */
 };
 
 void job_handoff__init(struct job_handoff *handoff);
@@ -25,6 +31,11 @@ void job_handoff__init(struct job_handoff *handoff);
 /* Runs work in the resting thread and waits for its end. The caller may hold no lock that work
  * takes. */
 void job_handoff__run(struct job_handoff *handoff, void (*work)(void *context), void *context);
+
+/* The same, but waits no longer than that: the job may then run later, or be under way still, with
+ * its context. False: it is not done, or another thread waits in the same way. */
+bool job_handoff__run_within(struct job_handoff *handoff, void (*work)(void *context),
+                             void *context, uint64_t most_ns);
 
 /* For the resting thread: rests for that time, and does the jobs that are handed over. True when
  * the thread is to end. */

@@ -1,4 +1,4 @@
-#include "agent/host/own_cost.h"
+#include "native/host/own_cost.h"
 
 #include "native/metrics/task_status.h"
 #include "native/thread/unprofiled.h"
@@ -24,10 +24,14 @@ static __thread unsigned depth __attribute__((tls_model("initial-exec")));
 static __thread uint64_t vm_thread_began_ns __attribute__((tls_model("initial-exec")));
 
 void own_cost__init(struct own_cost *cost, struct ledger *ledger, const struct ledger_time *time,
-                    const struct process_scan *scan, struct kernel_thread_table *kernel_threads)
+                    const struct process_scan *scan, struct kernel_thread_table *kernel_threads,
+                    bool has_interpreter)
 {
-    *cost = (struct own_cost){
-        .ledger = ledger, .time = time, .scan = scan, .kernel_threads = kernel_threads};
+    *cost = (struct own_cost){.ledger = ledger,
+                              .time = time,
+                              .scan = scan,
+                              .kernel_threads = kernel_threads,
+                              .has_interpreter = has_interpreter};
 }
 
 void own_cost__count_signal(struct own_cost *cost, unsigned lane, uint64_t ns)
@@ -188,6 +192,8 @@ static void survey(struct own_cost *cost, uint64_t now_ns)
     uint64_t took_ns;
 
     (void)call_survey__take(&cost->facts.survey, cost->ledger, &cost->methods);
+    if (!cost->has_interpreter)
+        cost->facts.survey.cold_calls = 0;
     took_ns = ledger_time__now_ns(cost->time) - now_ns;
     cost->next_survey_ns = now_ns + (took_ns * SURVEY_COST > SURVEY_LEAST_NS ? took_ns * SURVEY_COST
                                                                              : SURVEY_LEAST_NS);

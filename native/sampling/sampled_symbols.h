@@ -1,15 +1,16 @@
 /*
- * Functions of native images and stubs of the JVM in which samples were taken, as records of the
+ * Functions of native images and of the kernel in which samples were taken, as records of the
  * ledger. One user at a time; not for handlers.
  */
 #ifndef TREADLE_SAMPLED_SYMBOLS_H
 #define TREADLE_SAMPLED_SYMBOLS_H
 
-#include "agent/hotspot/code_cache.h"
 #include "native/ledger/ledger.h"
 #include "native/unwind/code_images.h"
 
-#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct sampled_symbols {
     struct ledger *ledger;
@@ -18,10 +19,10 @@ struct sampled_symbols {
     struct symbol_entry *symbols;   /* uthash, by first address */
     struct kernel_symbols *kernel;  /* read when first needed */
     bool kernel_read;
-    pthread_mutex_t stubs_lock;
-    struct stub_name *stubs; /* by address */
-    uint32_t stub_count;
-    uint32_t stub_room;
+    /* The record that the host has of the function that begins at an address, made if need be;
+     * none: the ledger is full. NULL: the host has none, and records are made here. */
+    ledger_ref (*record_of)(void *context, uint64_t address);
+    void *context;
 };
 
 /* The function that contains an address. */
@@ -39,19 +40,23 @@ void sampled_symbols__init(struct sampled_symbols *symbols, struct ledger *ledge
  * memory. */
 struct sampled_symbol *sampled_symbols__find(struct sampled_symbols *symbols, uint64_t address);
 
-/* The same for a stub in a blob. */
-struct sampled_symbol *sampled_symbols__find_stub(struct sampled_symbols *symbols, uint64_t address,
-                                                  const struct code_blob *blob);
-
 /* The same for the kernel; also NULL if the kernel hides its symbols. */
 struct sampled_symbol *sampled_symbols__find_kernel(struct sampled_symbols *symbols,
                                                     uint64_t address);
 
-/* Memory in use. */
-size_t sampled_symbols__bytes(struct sampled_symbols *symbols);
+/* For code that is in no image, and that the host names itself: the entry of what begins at an
+ * address, or NULL; another one (NULL: no memory); and the record of one, whose owner is what
+ * stands for its image. */
+struct sampled_symbol *sampled_symbols__known(const struct sampled_symbols *symbols,
+                                              const struct code_image *image, uint64_t begin);
+struct sampled_symbol *sampled_symbols__add(struct sampled_symbols *symbols,
+                                            const struct code_image *image, uint64_t begin,
+                                            uint64_t end, ledger_ref method);
+ledger_ref sampled_symbols__record(const struct sampled_symbols *symbols, ledger_ref owner,
+                                   const char *name, ledger_ref image, uint64_t address,
+                                   uint64_t bytes);
 
-/* JVMTI's DynamicCodeGenerated, from any thread. */
-void sampled_symbols__stub(struct sampled_symbols *symbols, const char *name, const void *address,
-                           int32_t bytes);
+/* Memory in use. */
+size_t sampled_symbols__bytes(const struct sampled_symbols *symbols);
 
 #endif

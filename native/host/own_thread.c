@@ -1,4 +1,4 @@
-#include "agent/host/own_thread.h"
+#include "native/host/own_thread.h"
 
 #include <pthread.h>
 #include <signal.h>

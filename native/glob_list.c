@@ -1,4 +1,4 @@
-#include "agent/methods/glob_list.h"
+#include "native/glob_list.h"
 
 #include "native/hash_table.h"
 

@@ -1,12 +1,17 @@
-#include "agent/host/job_handoff.h"
+#include "native/host/job_handoff.h"
 
+#include <errno.h>
 #include <time.h>
 
-struct handed_job {
-    void (*run)(void *context);
-    void *context;
-    bool done;
-};
+static struct timespec time_in(uint64_t for_ns)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)(((uint64_t)until.tv_nsec + for_ns) / 1000000000u);
+    until.tv_nsec = (long)(((uint64_t)until.tv_nsec + for_ns) % 1000000000u);
+    return until;
+}
 
 void job_handoff__init(struct job_handoff *handoff)
 {
@@ -16,10 +21,11 @@ void job_handoff__init(struct job_handoff *handoff)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&handoff->lock, NULL);
     pthread_cond_init(&handoff->wake, &monotonic);
-    pthread_cond_init(&handoff->done, NULL);
+    pthread_cond_init(&handoff->done, &monotonic);
     pthread_condattr_destroy(&monotonic);
     handoff->job = NULL;
     handoff->is_over = false;
+    handoff->is_timed = false;
 }
 
 void job_handoff__run(struct job_handoff *handoff, void (*work)(void *context), void *context)
@@ -41,6 +47,42 @@ void job_handoff__run(struct job_handoff *handoff, void (*work)(void *context), 
     pthread_mutex_unlock(&handoff->lock);
 }
 
+/* Under the lock. False: the time is over. */
+static bool wait_until_done(struct job_handoff *handoff, const struct timespec *until)
+{
+    while (!handoff->timed.done && handoff->job == &handoff->timed)
+        if (pthread_cond_timedwait(&handoff->done, &handoff->lock, until) == ETIMEDOUT)
+            return handoff->timed.done;
+    return handoff->timed.done;
+}
+
+bool job_handoff__run_within(struct job_handoff *handoff, void (*work)(void *context),
+                             void *context, uint64_t most_ns)
+{
+    struct timespec until = time_in(most_ns);
+    bool done = false;
+    int error = 0;
+
+    pthread_mutex_lock(&handoff->lock);
+    while (handoff->job && !handoff->is_over && !error)
+        error = pthread_cond_timedwait(&handoff->done, &handoff->lock, &until);
+    if (handoff->is_over && !handoff->job) {
+        pthread_mutex_unlock(&handoff->lock);
+        work(context);
+        return true;
+    }
+    if (!handoff->job && !handoff->is_timed) {
+        handoff->timed = (struct handed_job){.run = work, .context = context};
+        handoff->is_timed = true;
+        handoff->job = &handoff->timed;
+        pthread_cond_signal(&handoff->wake);
+        done = wait_until_done(handoff, &until);
+        handoff->is_timed = !done;
+    }
+    pthread_mutex_unlock(&handoff->lock);
+    return done;
+}
+
 /* Under the lock, which it lets go of while the job runs. */
 static void run_job(struct job_handoff *handoff)
 {
@@ -56,13 +98,10 @@ static void run_job(struct job_handoff *handoff)
 
 bool job_handoff__rest(struct job_handoff *handoff, uint64_t for_ns)
 {
-    struct timespec until;
+    struct timespec until = time_in(for_ns);
     bool is_over;
     int error = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(((uint64_t)until.tv_nsec + for_ns) / 1000000000u);
-    until.tv_nsec = (long)(((uint64_t)until.tv_nsec + for_ns) % 1000000000u);
     pthread_mutex_lock(&handoff->lock);
     while (!handoff->is_over && !error)
         if (handoff->job)

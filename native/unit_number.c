@@ -1,4 +1,4 @@
-#include "agent/unit_number.h"
+#include "native/unit_number.h"
 
 #include <ctype.h>
 #include <errno.h>

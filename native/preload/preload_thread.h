@@ -1,0 +1,90 @@
+/*
+ * A thread of the program: what this library keeps for it, from its start to its end. Threads are
+ * begun by the wrapper of pthread_create, and the main thread by the library's own beginning.
+ */
+#ifndef TREADLE_PRELOAD_THREAD_H
+#define TREADLE_PRELOAD_THREAD_H
+
+#include "native/preload/function_stack.h"
+#include "native/sampling/sample_timer.h"
+#include "native/thread/kernel_thread_table.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct preload_threads;
+
+struct preload_thread {
+    struct function_stack functions;
+    struct preload_threads *threads;
+    struct kernel_thread *kernel; /* NULL: there was no room */
+    uint64_t lost;                /* calls that came while the thread was in a hook */
+    pid_t tid;
+    pthread_t handle;
+    bool is_named; /* its name is not that of the thread that started it */
+    unsigned rounds;
+    struct sample_timer timer; /* under the threads' lock */
+    struct preload_thread *next, *before;
+};
+
+/* What the thread's hooks need, in one load. */
+struct preload_mine {
+    struct preload_thread *thread; /* NULL: not begun, or over */
+    uint64_t busy;   /* the thread is in a hook: the address of the hook's frame; else 0 */
+    bool is_no_ones; /* no thread of the program, or one that is over: its calls do not count */
+};
+
+extern __thread struct preload_mine preload_mine __attribute__((tls_model("initial-exec")));
+
+/* What a thread is started with. */
+struct preload_start {
+    void *(*function)(void *argument);
+    void *argument;
+    ledger_ref parent;
+    uint64_t parent_id;
+};
+
+struct preload_threads {
+    pthread_mutex_t lock;
+    struct preload_thread *first; /* under the lock */
+    struct kernel_thread_table *kernel_threads;
+    struct ledger *ledger;
+    const struct ledger_time *time;
+    uint64_t ids; /* atomic */
+    pthread_key_t at_end;
+    /* samples: under the lock */
+    enum ledger_sample_clock clock; /* NONE: no samples are taken */
+    int signal;
+    uint64_t interval_ns;
+};
+
+/* 0 or -errno. */
+int preload_threads__init(struct preload_threads *threads,
+                          struct kernel_thread_table *kernel_threads, struct ledger *ledger,
+                          const struct ledger_time *time);
+
+/* Begins the calling thread; start: NULL for the main thread and for threads of unknown origin. */
+void preload_threads__begin(struct preload_threads *threads, const struct preload_start *start);
+
+/* Notes who starts a thread. */
+void preload_threads__note_parent(const struct preload_threads *threads,
+                                  struct preload_start *start);
+
+/* The thread has got that name; nothing happens if the thread is not known. */
+void preload_threads__name(struct preload_threads *threads, pthread_t handle, const char *text);
+
+/* Begins samples of all threads, those that begin later included; ends them. */
+void preload_threads__sample(struct preload_threads *threads, enum ledger_sample_clock clock,
+                             int signal, uint64_t interval_ns);
+void preload_threads__end_samples(struct preload_threads *threads);
+
+/* Reads what the kernel has kept of the samples of perf events. */
+void preload_threads__read_kernel_stacks(struct preload_threads *threads);
+
+/* What is known of the kernel's side of a sample; when_ns: of CLOCK_MONOTONIC. False: nothing. */
+bool preload_threads__kernel_stack(struct preload_threads *threads, pid_t tid, uint64_t when_ns,
+                                   struct kernel_stack *stack);
+
+#endif

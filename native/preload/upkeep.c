@@ -1,0 +1,237 @@
+/* Knows the whole profiler. */
+#include "native/preload/upkeep.h"
+
+#include "native/host/own_thread.h"
+#include "native/ledger/busy_history.h"
+#include "native/ledger/orphan_ledgers.h"
+#include "native/preload/hook_price.h"
+#include "native/preload/host_program.h"
+#include "native/preload/preload.h"
+#include "native/snapshot/snapshot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIRST_ROUND_NS 10000000u
+#define ROUND_NS       100000000u
+#define SCAN_COST      1000u /* a look at all threads rests so many times as long as it took */
+#define SCAN_NS_MOST   5000000000u
+#define ALL_METRICS_NS 10000000000u
+#define AHEAD_BYTES    (1u << 20)
+#define AHEAD_PART     16u
+#define STACK_BYTES    (512u * 1024u)
+#define TIDY_NS        1000000000u /* a program that is over by then leaves that to others */
+
+static void scan(struct preload *preload)
+{
+    struct ledger_header *header = preload->ledger.header;
+    uint64_t now_ns = ledger_time__now_ns(&preload->setup.time);
+    bool all = now_ns - preload->all_metrics_ns > ALL_METRICS_NS;
+
+    busy_history__look(&header->busy_history, now_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    if (all)
+        preload->all_metrics_ns = now_ns;
+    (void)process_scan__run(&preload->scan, now_ns, all ? SCAN_ALL : SCAN_CPU);
+    (void)ledger__read_process_cpu(header);
+    header->asof_ns = now_ns;
+}
+
+static void scan_in_turn(struct preload *preload)
+{
+    uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), rest_ns;
+
+    if (ledger_time__now_ns(&preload->setup.time) < preload->next_scan_ns)
+        return;
+    scan(preload);
+    rest_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) * SCAN_COST;
+    rest_ns = rest_ns < ROUND_NS ? ROUND_NS : rest_ns < SCAN_NS_MOST ? rest_ns : SCAN_NS_MOST;
+    preload->next_scan_ns = ledger_time__now_ns(&preload->setup.time) + rest_ns;
+}
+
+static void look_at_cost(struct preload *preload, bool all)
+{
+    const struct program_samples *samples = preload->samples;
+    const struct own_cost_causes causes = {
+        .samples = samples && atomic_load(&samples->running),
+        .perf_events = samples && samples->clock == LEDGER_SAMPLE_CLOCK_PERF,
+    };
+
+    if (!preload->is_measured && __atomic_load_n(&preload->functions.count, __ATOMIC_RELAXED)) {
+        preload->is_measured = true;
+        preload->ledger.header->hook_cost_ps = hook_price__measure_ps(&preload->setup);
+    }
+    own_cost__look(&preload->own_cost, &causes, all);
+}
+
+static void warn_of_losses(struct preload *preload)
+{
+    const struct ledger_header *header = preload->ledger.header;
+
+    if (preload->has_warned || preload->options.is_quiet ||
+        !(header->full_error || header->dropped_enters || header->dropped_threads))
+        return;
+    preload->has_warned = true;
+    if (header->full_error)
+        preload__say("the ledger is full (%s): the coldest contexts are folded; raise max-mem=, or "
+                     "include= fewer functions",
+                     header->full_error == ENOMEM ? "max-mem is reached"
+                                                  : strerror(header->full_error));
+    else
+        preload__say("some calls or threads are not recorded; reports say how many");
+}
+
+static void begin_samples_in_turn(struct preload *preload)
+{
+    int error;
+
+    if (!preload->samples_due_ns ||
+        ledger_time__now_ns(&preload->setup.time) < preload->samples_due_ns)
+        return;
+    preload->samples_due_ns = 0;
+    error = program_samples__begin(preload->samples);
+    if (error)
+        preload__say("no samples: %s", strerror(-error));
+}
+
+/* A JVM came into the process, with the agent: from here on that one profiles. */
+static void stand_aside(struct preload *preload)
+{
+    int stage = PRELOAD_ACTIVE;
+
+    if (!atomic_compare_exchange_strong(&preload->stage, &stage, PRELOAD_ASIDE))
+        return;
+    __atomic_store_n(&preload->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
+    if (preload->samples)
+        program_samples__end(preload->samples);
+    ledger__unlink(&preload->ledger);
+}
+
+static void look_after(struct preload *preload)
+{
+    uint64_t used = (uint64_t)preload->ledger.header->chunks_used * LEDGER_CHUNK_BYTES;
+
+    (void)ledger__reserve_ahead(&preload->ledger, AHEAD_BYTES + used / AHEAD_PART);
+    if (!preload__is_active(preload))
+        return;
+    begin_samples_in_turn(preload);
+    scan_in_turn(preload);
+    function_names__name(&preload->names);
+    if (preload->samples && atomic_load(&preload->samples->running)) {
+        function_names__look(&preload->names);
+        program_samples__drain(preload->samples);
+    }
+    thread_fold__tidy(&preload->folder, &preload->folder_tree);
+    look_at_cost(preload, false);
+    function_budget__look(&preload->budget);
+    warn_of_losses(preload);
+    if (host_program__has_agent())
+        stand_aside(preload);
+}
+
+/* What killed processes of this user left beside the ledger takes memory. Once. */
+static void tidy_up(struct preload *preload)
+{
+    char folder[sizeof(preload->ledger.path)];
+    char *slash;
+
+    if (preload->is_tidy || ledger_time__now_ns(&preload->setup.time) < TIDY_NS)
+        return;
+    preload->is_tidy = true;
+    snprintf(folder, sizeof(folder), "%s", preload->ledger.path);
+    slash = strrchr(folder, '/');
+    if (preload->options.keep_orphans || !slash)
+        return;
+    *slash = '\0';
+    (void)orphan_ledgers__tidy(folder);
+}
+
+static void *run(void *context)
+{
+    struct preload *preload = context;
+    uint64_t rest_ns = FIRST_ROUND_NS;
+
+    preload_mine.is_no_ones = true;
+    pthread_setname_np(pthread_self(), "treadle");
+    preload->ledger.header->profiler_tid = gettid();
+    while (!job_handoff__rest(&preload->jobs, rest_ns)) {
+        look_after(preload);
+        tidy_up(preload);
+        rest_ns = ROUND_NS;
+        if (preload->samples_due_ns)
+            rest_ns = FIRST_ROUND_NS;
+    }
+    return NULL;
+}
+
+void upkeep__start(struct preload *preload)
+{
+    int error;
+
+    call_tree__init(&preload->folder_tree, &preload->ledger, NULL, NULL);
+    job_handoff__init(&preload->jobs);
+    error = own_thread__create(run, preload, STACK_BYTES);
+    if (!error)
+        return;
+    job_handoff__end(&preload->jobs);
+    preload__say("no thread for the profiler (%s): functions get their names at the end",
+                 strerror(-error));
+}
+
+static void bring_up_to_date(struct preload *preload)
+{
+    (void)process_scan__run(&preload->scan, ledger_time__now_ns(&preload->setup.time), SCAN_CPU);
+    function_names__name(&preload->names);
+    if (preload->samples)
+        program_samples__drain(preload->samples);
+    thread_fold__tidy(&preload->folder, &preload->folder_tree);
+    look_at_cost(preload, true);
+}
+
+static void look_now(void *context)
+{
+    struct preload *preload = context;
+
+    bring_up_to_date(preload);
+    scan(preload);
+}
+
+void upkeep__look(struct preload *preload, uint64_t most_ns)
+{
+    (void)job_handoff__run_within(&preload->jobs, look_now, preload, most_ns);
+}
+
+static void write_snapshot(void *context)
+{
+    struct preload *preload = context;
+    struct ledger_header *header = preload->ledger.header;
+    struct last_snapshot *job = &preload->last;
+    int fd;
+
+    job->error = snapshot__path(job->path, sizeof(job->path), preload->snapshot_pattern,
+                                (int)preload->pid, header->snapshots + 1);
+    if (job->error)
+        return;
+    bring_up_to_date(preload);
+    warn_of_losses(preload);
+    header->snapshots++;
+    fd = ledger__file(&preload->ledger);
+    job->error = fd < 0 ? fd : snapshot__write(fd, job->path);
+    if (!job->error)
+        ledger__unlink(&preload->ledger);
+}
+
+int upkeep__write_last(struct preload *preload, uint64_t most_ns)
+{
+    const struct last_snapshot *job = &preload->last;
+    int error = job_handoff__run_within(&preload->jobs, write_snapshot, preload, most_ns)
+                    ? job->error
+                    : -ETIMEDOUT;
+
+    if (error)
+        preload__say("snapshot %s: cannot be written: %s; the live ledger stays: treadle report %s",
+                     job->path[0] ? job->path : preload->snapshot_pattern, strerror(-error),
+                     preload->ledger.path);
+    return error;
+}

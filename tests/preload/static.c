@@ -1,0 +1,5 @@
+/* Does nothing, successfully. Linked statically. */
+int main(void)
+{
+    return 0;
+}
