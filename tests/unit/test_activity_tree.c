@@ -39,6 +39,16 @@ static uint64_t drawn_below(uint64_t *seed, uint64_t limit)
     return next_mixed(seed) % limit;
 }
 
+/* To a text that has room for 256 bytes. */
+static void append(char *text, const char *more, size_t length)
+{
+    size_t before = strlen(text);
+
+    assert_true(before + length < 256);
+    memcpy(text + before, more, length);
+    text[before + length] = '\0';
+}
+
 static struct drawn draw(uint64_t *seed, struct activity_frame frames[DEPTH_MAX], uint32_t *depth)
 {
     struct drawn drawn = {.cpu_ns = drawn_below(seed, 1000), .waited_ns = drawn_below(seed, 1000)};
@@ -50,9 +60,10 @@ static struct drawn draw(uint64_t *seed, struct activity_frame frames[DEPTH_MAX]
         const char *parameter = parameters[drawn_below(seed, 4)];
 
         frames[i] = (struct activity_frame){name, strlen(name), parameter, strlen(parameter)};
-        strcat(drawn.text, i ? "/" : "");
-        strcat(strcat(drawn.text, name), *parameter ? " " : "");
-        strcat(drawn.text, parameter);
+        append(drawn.text, "/", i > 0);
+        append(drawn.text, name, strlen(name));
+        append(drawn.text, " ", *parameter != '\0');
+        append(drawn.text, parameter, strlen(parameter));
     }
     return drawn;
 }
@@ -94,10 +105,10 @@ static void append_name(struct ledger *ledger, const struct ledger_node *node, c
 
     assert_int_equal(ledger_node__kind(node), NODE_LOGICAL);
     assert_true(method->flags & METHOD_LOGICAL);
-    strcat(path, *path ? "/" : "");
-    strncat(path, ledger_string__bytes(name), name->length);
-    strcat(path, parameter->length ? " " : "");
-    strncat(path, ledger_string__bytes(parameter), parameter->length);
+    append(path, "/", *path != '\0');
+    append(path, ledger_string__bytes(name), name->length);
+    append(path, " ", parameter->length > 0);
+    append(path, ledger_string__bytes(parameter), parameter->length);
 }
 
 /* Compares a node and all below it; returns the samples in it and below. */
@@ -141,7 +152,7 @@ static unsigned count_paths(const struct drawn *drawn)
             for (unsigned j = 0; !known && j < count; j++)
                 known = strcmp(paths[j], path) == 0;
             if (!known)
-                strcpy(paths[count++], path);
+                memcpy(paths[count++], path, sizeof(path));
             assert_true(count < PATHS_MAX);
         }
     return count;

@@ -16,8 +16,10 @@ static double chance_of(double lambda)
 
     if (lambda < 0.2)
         return 1;
-    for (int k = 1; k <= SERIES_TERMS; k++, sign = -sign)
+    for (int k = 1; k <= SERIES_TERMS; k++) {
         sum += sign * exp(-2.0 * k * k * lambda * lambda);
+        sign = -sign;
+    }
     return fmin(fmax(2 * sum, 0), 1);
 }
 

@@ -210,7 +210,8 @@ const struct report_latency **report_latencies__sorted(const struct report_model
                                                        const char *key, uint32_t *count)
 {
     struct sorted_row *rows = memory__zeroed(model->latency_count, sizeof(*rows));
-    const struct report_latency **sorted = memory__zeroed(model->latency_count, sizeof(*sorted));
+    const struct report_latency **sorted =
+        memory__zeroed(model->latency_count, sizeof(const struct report_latency *));
 
     *count = 0;
     for (uint32_t i = 0; i < model->latency_count; i++) {
