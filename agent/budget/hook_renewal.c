@@ -90,6 +90,8 @@ static void *run(void *context)
     JavaVMAttachArgs arguments = {.version = JNI_VERSION_1_8, .name = "treadle class changes"};
     JNIEnv *jni = NULL;
 
+    /* As the JVM will cut the name: it is not to change while others look at the thread. */
+    pthread_setname_np(pthread_self(), "treadle class c");
     if ((*renewal->vm)->AttachCurrentThreadAsDaemon(renewal->vm, (void **)&jni, &arguments) !=
         JNI_OK) {
         atomic_store(&renewal->is_over, true);

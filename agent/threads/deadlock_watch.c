@@ -248,6 +248,8 @@ static void *run(void *context)
     JavaVM *vm = watch->threads->vm;
     JNIEnv *jni = NULL;
 
+    /* As the JVM will cut the name: it is not to change while others look at the thread. */
+    pthread_setname_np(pthread_self(), "treadle deadloc");
     if (!stuck || (*vm)->AttachCurrentThreadAsDaemon(vm, (void **)&jni, &arguments) != JNI_OK) {
         atomic_store(&watch->is_over, true);
         free(stuck);

@@ -102,11 +102,12 @@ def check_runs(test, trace, rows):
             test.check_likely(on <= (end - begin) * 0.1, f"{what} runs", f"{thread}: runs {on} ns of {end - begin}")
         elif what == "call":
             test.check(on > 0, f"{thread}: has no processor")
-    # Without names: the thread that puts in hooks where locks are held may start meanwhile, and is "java" at first.
-    of_threads = sorted((s[3], s[4]) for slices in runs.values() for s in slices)
-    of_processors = sorted((s[3], s[4]) for slices in trace.processors().values() for s in slices)
-    test.check(of_threads == of_processors, "runs of threads and of processors are not the same: "
-               f"{sorted(set(of_threads) ^ set(of_processors))[:8]}")
+    of_threads = sorted((thread, s[3], s[4]) for thread, slices in runs.items() for s in slices)
+    of_processors = sorted((s[1], s[3], s[4]) for slices in trace.processors().values() for s in slices)
+    test.check(of_threads == of_processors, "runs of threads and of processors are not the same")
+    for processor, slices in trace.processors().items():
+        ordered = sorted((s[3], s[4]) for s in slices)
+        test.check(all(x[1] <= y[0] for x, y in zip(ordered, ordered[1:])), f"two threads on processor {processor}")
 
 
 def check_sums(test, trace, ledger, rows):
