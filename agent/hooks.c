@@ -161,19 +161,19 @@ static void JNICALL activity(JNIEnv *jni, jclass class, jobject api_class)
     activity_hooks__bind(&treadle_agent, jni, api_class);
 }
 
-static void JNICALL acquired(JNIEnv *jni, jclass class)
+static void JNICALL entered(JNIEnv *jni, jclass class)
 {
     (void)class;
     lock_holds__acquired(&treadle_agent.java_threads, jni);
 }
 
-static void JNICALL released(JNIEnv *jni, jclass class)
+static void JNICALL exited(JNIEnv *jni, jclass class)
 {
     (void)class;
     lock_holds__released(&treadle_agent.java_threads, jni);
 }
 
-static void JNICALL releasing(JNIEnv *jni, jclass class)
+static void JNICALL exiting(JNIEnv *jni, jclass class)
 {
     (void)class;
     lock_holds__releasing(&treadle_agent.java_threads, jni);
@@ -199,8 +199,8 @@ const JNINativeMethod hooks__natives[HOOK_COUNT] = {
     [HOOK_POLLING] = {"polling", "(Ljava/lang/Object;)V", (void *)(uintptr_t)polling},
     [HOOK_POLLED] = {"polled", "()V", (void *)(uintptr_t)polled},
     [HOOK_ACTIVITY] = {"activity", "(Ljava/lang/Object;)V", (void *)(uintptr_t)activity},
-    [HOOK_ACQUIRED] = {"acquired", "()V", (void *)(uintptr_t)acquired},
-    [HOOK_RELEASED] = {"released", "()V", (void *)(uintptr_t)released},
-    [HOOK_RELEASING] = {"releasing", "()V", (void *)(uintptr_t)releasing},
+    [HOOK_ACQUIRED] = {"entered", "()V", (void *)(uintptr_t)entered},
+    [HOOK_RELEASED] = {"exited", "()V", (void *)(uintptr_t)exited},
+    [HOOK_RELEASING] = {"exiting", "()V", (void *)(uintptr_t)exiting},
     [HOOK_OWNED] = {"owned", "(Ljava/lang/Object;)V", (void *)(uintptr_t)owned},
 };

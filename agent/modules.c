@@ -55,6 +55,7 @@ static void connect_threads(struct agent *agent)
     threads->quotas = &agent->quotas;
     threads->events = agent->options.events;
     threads->hears_waits = agent->options.waits;
+    threads->may_hook_monitors = agent->options.waits_asked;
     atomic_store(&threads->waits_heard, true);
     atomic_store(&threads->holds_round, 1);
     threads->active = &agent->active;

@@ -179,6 +179,8 @@ static void set_budget(struct agent_options *options)
         options->overhead_ppm = 0;
     if (!agent_options__has(options, "waits"))
         options->waits = options->overhead_ppm > 0;
+    else
+        options->waits_asked = options->waits;
     options->samples_by_budget =
         options->overhead_ppm > 0 && !agent_options__has(options, "sample");
     if (options->samples_by_budget)

@@ -48,6 +48,7 @@ struct agent_options {
     bool keep_orphans;          /* orphans of killed JVMs are not removed */
     uint32_t recursion;         /* levels kept apart; 0: all */
     bool waits;                 /* reasons of waits */
+    bool waits_asked;           /* waits=on was given */
     uint64_t max_mem;           /* bytes */
     uint64_t timeline_bytes;    /* of its events; 0: timeline=off, or not given */
     uint64_t timeline_calls_ns; /* calls as long as this are in it; 0: what the budget allows */

@@ -1,15 +1,14 @@
 #include "agent/budget/wait_budget.h"
 
-#define LOOK_NS     250000000u
-#define SECOND_NS   1e9
-#define MILLION     1000000.0
-#define PART        0.5      /* of the budget: what waits may take */
-#define LEAST_NS    500000.0 /* a second: so much is always allowed, for a process that rests */
-#define FIRST_NS    500u     /* price of a begin or an end of which none was timed yet */
-#define SAVED       4.0      /* seconds of room that may be saved, or owed */
-#define HOLDS       0.25     /* of what waits may take: what holds may take beside them */
-#define HOLDS_AGAIN 0.5      /* of that: when they would cost no more they are heard again */
-#define HOLDS_KEPT  0.75     /* of what they cost before counts with each look */
+#define LOOK_NS    250000000u
+#define SECOND_NS  1e9
+#define MILLION    1000000.0
+#define PART       0.5      /* of the budget: what waits may take */
+#define LEAST_NS   500000.0 /* a second: so much is always allowed, for a process that rests */
+#define FIRST_NS   500u     /* price of a begin or an end of which none was timed yet */
+#define SAVED      4.0      /* seconds of room that may be saved, or owed */
+#define HOLDS      0.25     /* of what waits may take: what holds may take beside them */
+#define HOLDS_OWED 120.0    /* seconds of room that holds may owe */
 
 static uint64_t step(uint64_t *before, uint64_t now)
 {
@@ -51,15 +50,21 @@ static void decide(struct wait_budget *budget, double room_ns, double seconds)
     atomic_store(budget->heard, budget->saved_ns >= (atomic_load(budget->heard) ? 0 : need_ns));
 }
 
-static void decide_on_holds(struct wait_budget *budget, double room_ns)
+/* Holds that are not heard cost next to nothing, so what they would cost is not known: they are
+ * heard again when what the last ones cost is paid back. */
+static void decide_on_holds(struct wait_budget *budget, double room_ns, double seconds)
 {
     uint64_t end_ns = budget->own_cost->hold_end_ns ? budget->own_cost->hold_end_ns : FIRST_NS;
     double cost_ns = (double)(step(&budget->hold_ends, budget->own_cost->hold_ends) * end_ns);
+    double second_ns = room_ns * HOLDS / seconds;
+    double saved_ns = budget->holds_saved_ns + room_ns * HOLDS - cost_ns;
     bool heard = atomic_load(budget->holds_round) & 1;
-    double most_ns = room_ns * HOLDS;
 
-    budget->holds_spent_ns = budget->holds_spent_ns * HOLDS_KEPT + cost_ns * (1 - HOLDS_KEPT);
-    if (heard ? budget->holds_spent_ns > most_ns : budget->holds_spent_ns <= most_ns * HOLDS_AGAIN)
+    if (saved_ns > second_ns * SAVED)
+        saved_ns = second_ns * SAVED;
+    budget->holds_saved_ns =
+        saved_ns < -second_ns * HOLDS_OWED ? -second_ns * HOLDS_OWED : saved_ns;
+    if (heard != (saved_ns >= 0))
         atomic_fetch_add(budget->holds_round, 1);
 }
 
@@ -78,7 +83,7 @@ void wait_budget__look(struct wait_budget *budget)
         room_ns = least_ns;
     if (header->overhead_ppm) {
         decide(budget, room_ns, seconds);
-        decide_on_holds(budget, room_ns);
+        decide_on_holds(budget, room_ns, seconds);
     } else {
         atomic_store(budget->heard, true);
     }

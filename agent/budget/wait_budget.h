@@ -4,8 +4,8 @@
  * that is used up, no new wait gets a reason until enough is saved again. So a program that waits
  * too often has reasons for a part of the time, in turns; its other waits are counted.
  *
- * Holds of locks (agent/threads/lock_holds.h) have a smaller part of their own: they are not heard
- * while they would cost more.
+ * Holds of locks (agent/threads/lock_holds.h) have a smaller part of their own: when that is used
+ * up they are not heard until it is paid back.
  *
  * For the housekeeping thread.
  */
@@ -33,7 +33,7 @@ struct wait_budget {
     uint64_t waits;  /* between the last two looks */
     double saved_ns; /* of the budget; negative: more was used */
     uint64_t hold_ends;
-    double holds_spent_ns; /* of the last seconds, the older the less */
+    double holds_saved_ns; /* of the part of the budget that holds have; negative: more was used */
 };
 
 /* Does nothing within a quarter of a second of the last time. */

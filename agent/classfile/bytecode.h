@@ -31,6 +31,7 @@ enum bytecode_kind {
 enum opcode {
     OP_NOP = 0x00,
     OP_ICONST_M1 = 0x02,
+    OP_ICONST_0 = 0x03,
     OP_ICONST_1 = 0x04,
     OP_LCONST_0 = 0x09,
     OP_LDC = 0x12,

@@ -45,6 +45,10 @@ enum {
     HOOKS_RELEASING,
     HOOKS_OWNING,
     HOOKS_OWNED,
+    HOOKS_ENTERED,
+    HOOKS_EXITED,
+    HOOKS_EXITING,
+    HOOKS_UNHEARD,
     HOOKS_LOCK_NAME,
     HOOKS_LONG_LOCK_NAME,
     HOOKS_CONTENDED,
@@ -89,6 +93,14 @@ enum {
     HOOKS_LONG_CONTENDED_METHOD,
     HOOKS_OWNED_AND_TYPE,
     HOOKS_OWNED_METHOD,
+    HOOKS_UNHEARD_AND_TYPE,
+    HOOKS_UNHEARD_FIELD,
+    HOOKS_ENTERED_AND_TYPE,
+    HOOKS_ENTERED_METHOD,
+    HOOKS_EXITED_AND_TYPE,
+    HOOKS_EXITED_METHOD,
+    HOOKS_EXITING_AND_TYPE,
+    HOOKS_EXITING_METHOD,
     HOOKS_SLOTS,
     HOOKS_POOL_COUNT,
     LINKER_TYPE = POOL_RUN_TYPE + 1,
@@ -296,11 +308,27 @@ static void add_exit(struct class_writer *out, uint32_t name, uint8_t native_met
     add_method(out, &leave, HOOKS_FORCE_INLINE);
 }
 
-/* if (lock instanceof AbstractQueuedSynchronizer ? … : …) owned(lock); */
+/* if (UNHEARD[0] == 0) entered(); and so on. */
+static void add_hold_hook(struct class_writer *out, uint32_t name, uint8_t native_method)
+{
+    const uint8_t code[] = {
+        OP_GETSTATIC,    0, HOOKS_UNHEARD_FIELD, OP_ICONST_0, OP_BALOAD, OP_IFNE, 0, 6,
+        OP_INVOKESTATIC, 0, native_method,       OP_RETURN,
+    };
+    const struct method_text hook = {
+        ACC_PUBLIC | ACC_STATIC, (uint16_t)name, POOL_RUN_TYPE, 2, 0, code, sizeof(code)};
+
+    add_method(out, &hook, HOOKS_FORCE_INLINE);
+}
+
+/* if (UNHEARD[0] == 0 && (lock instanceof AbstractQueuedSynchronizer ? … : …)) owned(lock); */
 static void add_owning(struct class_writer *out)
 {
     /* clang-format off */
     static const uint8_t code[] = {
+        OP_GETSTATIC,                 0, HOOKS_UNHEARD_FIELD,
+        OP_ICONST_0, OP_BALOAD,
+        OP_IFNE,                      0, 44, /* the end */
         OP_ALOAD_0, OP_INSTANCEOF,    0, HOOKS_LOCK_CLASS,
         OP_IFEQ,                      0, 16, /* the second alternative */
         OP_ALOAD_0, OP_CHECKCAST,     0, HOOKS_LOCK_CLASS,
@@ -317,7 +345,7 @@ static void add_owning(struct class_writer *out)
     };
     /* clang-format on */
     const struct method_text owning = {
-        ACC_PUBLIC | ACC_STATIC, HOOKS_OWNING, HOOKS_OBJECT_TYPE, 1, 1, code, sizeof(code)};
+        ACC_PUBLIC | ACC_STATIC, HOOKS_OWNING, HOOKS_OBJECT_TYPE, 2, 1, code, sizeof(code)};
 
     add_method(out, &owning, HOOKS_FORCE_INLINE);
 }
@@ -326,9 +354,33 @@ static void add_owning(struct class_writer *out)
 static void add_initialiser(struct class_writer *out)
 {
     static const uint8_t code[] = {
-        OP_LDC,    HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_OFF_FIELD,
-        OP_LDC,    HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_MUTED_FIELD,
-        OP_LDC,    HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_SHORTS, OP_PUTSTATIC, 0, HOOKS_LEFT_FIELD,
+        OP_LDC,
+        HOOKS_SLOTS,
+        OP_NEWARRAY,
+        ARRAY_OF_BYTES,
+        OP_PUTSTATIC,
+        0,
+        HOOKS_OFF_FIELD,
+        OP_LDC,
+        HOOKS_SLOTS,
+        OP_NEWARRAY,
+        ARRAY_OF_BYTES,
+        OP_PUTSTATIC,
+        0,
+        HOOKS_MUTED_FIELD,
+        OP_LDC,
+        HOOKS_SLOTS,
+        OP_NEWARRAY,
+        ARRAY_OF_SHORTS,
+        OP_PUTSTATIC,
+        0,
+        HOOKS_LEFT_FIELD,
+        OP_ICONST_1,
+        OP_NEWARRAY,
+        ARRAY_OF_BYTES,
+        OP_PUTSTATIC,
+        0,
+        HOOKS_UNHEARD_FIELD,
         OP_RETURN,
     };
     const struct method_text initialiser = {ACC_STATIC, HOOKS_CLINIT, POOL_RUN_TYPE, 1,
@@ -361,6 +413,10 @@ static void add_hooks_pool(struct class_writer *out)
                                         "releasing",
                                         "owning",
                                         "owned",
+                                        "entered",
+                                        "exited",
+                                        "exiting",
+                                        "UNHEARD",
                                         "java/util/concurrent/locks/AbstractQueuedSynchronizer",
                                         "java/util/concurrent/locks/"
                                         "AbstractQueuedLongSynchronizer",
@@ -411,6 +467,14 @@ static void add_hooks_pool(struct class_writer *out)
     add_pair(out, CONSTANT_METHOD, HOOKS_LONG_LOCK_CLASS, HOOKS_CONTENDED_AND_TYPE);
     add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_OWNED, HOOKS_OBJECT_TYPE);
     add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_OWNED_AND_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_UNHEARD, HOOKS_BYTES_TYPE);
+    add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_UNHEARD_AND_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_ENTERED, POOL_RUN_TYPE);
+    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_ENTERED_AND_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_EXITED, POOL_RUN_TYPE);
+    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_EXITED_AND_TYPE);
+    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_EXITING, POOL_RUN_TYPE);
+    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_EXITING_AND_TYPE);
     class_writer__u1(out, CONSTANT_INTEGER);
     class_writer__u4(out, HOOK_SLOTS_MAX);
 }
@@ -430,11 +494,12 @@ static void write_hooks(struct class_writer *out)
     begin_class(out, HOOK_CLASS, HOOKS_POOL_COUNT);
     add_hooks_pool(out);
     end_pool(out);
-    class_writer__u2(out, 3);
+    class_writer__u2(out, 4);
     add_field(out, HOOKS_OFF, HOOKS_BYTES_TYPE, true);
     add_field(out, HOOKS_MUTED, HOOKS_BYTES_TYPE, false);
     add_field(out, HOOKS_LEFT, HOOKS_SHORTS_TYPE, false);
-    class_writer__u2(out, HOOK_COUNT + 7);
+    add_field(out, HOOKS_UNHEARD, HOOKS_BYTES_TYPE, false);
+    class_writer__u2(out, HOOK_COUNT + 10);
     add_initialiser(out);
     add_enter(out);
     add_open(out);
@@ -454,10 +519,13 @@ static void write_hooks(struct class_writer *out)
     add_native(out, HOOKS_POLLING, HOOKS_OBJECT_TYPE);
     add_native(out, HOOKS_POLLED, POOL_RUN_TYPE);
     add_native(out, HOOKS_ACTIVITY, HOOKS_OBJECT_TYPE);
-    add_native(out, HOOKS_ACQUIRED, POOL_RUN_TYPE);
-    add_native(out, HOOKS_RELEASED, POOL_RUN_TYPE);
-    add_native(out, HOOKS_RELEASING, POOL_RUN_TYPE);
+    add_native(out, HOOKS_ENTERED, POOL_RUN_TYPE);
+    add_native(out, HOOKS_EXITED, POOL_RUN_TYPE);
+    add_native(out, HOOKS_EXITING, POOL_RUN_TYPE);
     add_native(out, HOOKS_OWNED, HOOKS_OBJECT_TYPE);
+    add_hold_hook(out, HOOKS_ACQUIRED, HOOKS_ENTERED_METHOD);
+    add_hold_hook(out, HOOKS_RELEASED, HOOKS_EXITED_METHOD);
+    add_hold_hook(out, HOOKS_RELEASING, HOOKS_EXITING_METHOD);
     add_owning(out);
     class_writer__u2(out, 0);
 }
@@ -548,7 +616,8 @@ static int find_arrays(struct hook_class *class, JNIEnv *jni, jclass defined)
     class->off = find_array(jni, defined, "OFF", "[B");
     class->muted = find_array(jni, defined, "MUTED", "[B");
     class->left = find_array(jni, defined, "LEFT", "[S");
-    return class->off && class->muted && class->left ? 0 : -ENOTSUP;
+    class->unheard = find_array(jni, defined, "UNHEARD", "[B");
+    return class->off && class->muted && class->left && class->unheard ? 0 : -ENOTSUP;
 }
 
 static void set(JNIEnv *jni, jbyteArray array, uint32_t slot, jbyte value)
@@ -569,6 +638,11 @@ void hook_class__mute(const struct hook_class *class, JNIEnv *jni, uint32_t slot
 void hook_class__unmute(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
 {
     set(jni, class->muted, slot, 0);
+}
+
+void hook_class__hear_holds(const struct hook_class *class, JNIEnv *jni, bool heard)
+{
+    set(jni, class->unheard, 0, !heard);
 }
 
 int hook_class__silent_left(const struct hook_class *class, JNIEnv *jni, uint32_t slot)

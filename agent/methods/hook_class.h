@@ -32,11 +32,16 @@
  *     public static native void polling(Object poller);           it waits for I/O, until …
  *     public static native void polled();
  *     public static native void activity(Object apiClass);        it is being initialised
- *     public static native void acquired();      a monitor was entered
- *     public static native void released();      … and exited
- *     public static native void releasing();     … is about to be exited
- *     public static void owning(Object lock) {   a Lock gets, or loses, its owner
- *         if (lock instanceof AbstractQueuedSynchronizer ? … .hasContended()
+ *     static final byte[] UNHEARD = new byte[1];
+ *
+ *     @ForceInline public static void acquired()  { if (UNHEARD[0] == 0) entered(); }
+ *     @ForceInline public static void released()  { if (UNHEARD[0] == 0) exited(); }
+ *     @ForceInline public static void releasing() { if (UNHEARD[0] == 0) exiting(); }
+ *     public static native void entered();       a monitor was entered
+ *     public static native void exited();        … and exited
+ *     public static native void exiting();       … is about to be exited
+ *     @ForceInline public static void owning(Object lock) {    a Lock gets, or loses, its owner
+ *         if (UNHEARD[0] == 0 && lock instanceof AbstractQueuedSynchronizer ? … .hasContended()
  *             : lock instanceof AbstractQueuedLongSynchronizer && … .hasContended())
  *                 owned(lock);
  *     }
@@ -101,6 +106,7 @@ struct hook_class {
     jbyteArray off;
     jbyteArray muted;
     jshortArray left;
+    jbyteArray unheard;
 };
 
 /* Defines the class and links it to the hooks. `more` may be NULL. 0, or -ENOTSUP when the JVM
@@ -113,6 +119,9 @@ int hook_class__define(struct hook_class *class, JNIEnv *jni,
  * must be in native code, as for the other functions; it may wait for the end of a safepoint. */
 void hook_class__mute(const struct hook_class *class, JNIEnv *jni, uint32_t slot, uint16_t calls);
 void hook_class__unmute(const struct hook_class *class, JNIEnv *jni, uint32_t slot);
+
+/* Whether the hooks of holds of locks call their natives. */
+void hook_class__hear_holds(const struct hook_class *class, JNIEnv *jni, bool heard);
 
 /* The silent calls left until `hot` is called; zero or negative once `hot` is due. */
 int hook_class__silent_left(const struct hook_class *class, JNIEnv *jni, uint32_t slot);

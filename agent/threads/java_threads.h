@@ -59,6 +59,7 @@ struct java_threads {
     void(JNICALL *start_wrapper)(JNIEnv *jni, jobject thread);
     void(JNICALL *set_name_wrapper)(JNIEnv *jni, jobject thread, jstring name);
     bool hears_waits;         /* waits=on */
+    bool may_hook_monitors;   /* classes with contended monitors get hooks of holds */
     bool asks_for_monitors;   /* the JVM says which monitors a thread has entered, or waits for */
     _Atomic bool waits_heard; /* the budget has room for reasons of waits */
     _Atomic uint32_t holds_round; /* odd: it has room for holds of locks; counted up whenever hooks

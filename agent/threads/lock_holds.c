@@ -44,7 +44,21 @@ void lock_holds__forget(struct lock_holds *holds, ledger_ref thread)
 
 /* ---- holds ---- */
 
-static struct kernel_thread *heard(struct java_threads *threads)
+/* While holds are not heard, their hooks call no natives: a lock that was contended once may be
+ * taken millions of times a second. */
+static void hear(const struct java_threads *threads, JNIEnv *jni, bool heard)
+{
+    struct lock_holds *holds = &threads->locks->holds;
+
+    if (atomic_load_explicit(&holds->is_unheard, memory_order_relaxed) == !heard ||
+        atomic_exchange(&holds->is_switching, true))
+        return;
+    hook_class__hear_holds(threads->quotas->hook_class, jni, heard);
+    atomic_store(&holds->is_unheard, !heard);
+    atomic_store(&holds->is_switching, false);
+}
+
+static struct kernel_thread *heard(struct java_threads *threads, JNIEnv *jni)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
 
@@ -52,8 +66,9 @@ static struct kernel_thread *heard(struct java_threads *threads)
         return NULL;
     if (lock_holds__are_heard(threads))
         return mine;
-    /* The budget knows from these what they would cost. */
+    /* They cost, too. */
     __atomic_store_n(&mine->times.holds.calls, mine->times.holds.calls + 1, __ATOMIC_RELAXED);
+    hear(threads, jni, false);
     return NULL;
 }
 
@@ -185,7 +200,7 @@ static void enter(struct java_threads *threads, JNIEnv *jni, struct kernel_threa
 
 void lock_holds__acquired(struct java_threads *threads, JNIEnv *jni)
 {
-    struct kernel_thread *mine = heard(threads);
+    struct kernel_thread *mine = heard(threads, jni);
     uint64_t began;
 
     if (!mine)
@@ -256,7 +271,7 @@ static void end_owned(const struct java_threads *threads, JNIEnv *jni,
 
 static void leave(struct java_threads *threads, JNIEnv *jni, bool exited)
 {
-    struct kernel_thread *mine = heard(threads);
+    struct kernel_thread *mine = heard(threads, jni);
     struct thread_holds *of;
     struct open_hold *hold;
     uint64_t now_ns, began;
@@ -422,7 +437,7 @@ static void change_owner(struct java_threads *threads, JNIEnv *jni, struct kerne
 
 void lock_holds__owned(struct java_threads *threads, JNIEnv *jni, jobject lock)
 {
-    struct kernel_thread *mine = heard(threads);
+    struct kernel_thread *mine = heard(threads, jni);
     uint64_t began;
 
     if (!mine || !threads->locks->exclusive_owner)
@@ -468,6 +483,8 @@ void lock_holds__contended(struct java_threads *threads, JNIEnv *jni, struct ker
     struct lock_holds *holds = &threads->locks->holds;
     struct thread_holds *of = owner.thread ? hold_table__find(&holds->table, owner.thread) : NULL;
 
+    if (lock_holds__are_heard(threads))
+        hear(threads, jni, true);
     mine->thread->won_monitor = monitor;
     mine->thread->won_lock = (uint64_t)lock->class_name << 32 | lock->identity;
     mine->thread->won_node = ledger__ref(threads->ledger, mine->tree.current);
@@ -479,6 +496,6 @@ void lock_holds__contended(struct java_threads *threads, JNIEnv *jni, struct ker
         return;
     if (!monitor)
         atomic_store_explicit(&holds->locks_wanted, true, memory_order_relaxed);
-    else if (is_new)
+    else if (is_new && threads->may_hook_monitors)
         contended_classes__want(threads, jni, owner.node);
 }

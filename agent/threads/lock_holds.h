@@ -3,7 +3,9 @@
  * tell of both, and these are put only where a lock was contended (agent/hooks/class_hooks.h): in
  * the classes that wait for a monitor, or hold one that is waited for, and in
  * AbstractOwnableSynchronizer, for the Locks of java.util.concurrent that have an owner. So the
- * first holds of a lock are not seen.
+ * first holds of a lock are not seen. Classes with contended monitors are changed only where
+ * waits=on was given: HotSpot interprets the calls in them that have begun before, until they
+ * return.
  *
  * A hold counts if its thread had to wait for the lock, or if another thread began to wait for it
  * meanwhile; it ends where Object.wait gives the monitor back. The hooks of monitors name no
@@ -31,6 +33,8 @@
 struct lock_holds {
     _Atomic bool locks_wanted;   /* AbstractOwnableSynchronizer is to get its hook */
     _Atomic bool classes_wanted; /* there are new classes with CLASS_CONTENDED */
+    _Atomic bool is_unheard;     /* the hooks of holds call their natives no more, … */
+    _Atomic bool is_switching;   /* … or a thread is about to change that */
     struct hold_table table;
 };
 
