@@ -1,5 +1,8 @@
 #include "native/ledger/chain_parts.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #define TRIES 64u /* records that are looked at for a part */
 
 void chain_parts__init(struct chain_parts *parts, struct ledger *ledger)
@@ -57,12 +60,14 @@ static void store(uint64_t *to, uint64_t value)
     __atomic_store_n(to, value, __ATOMIC_RELAXED);
 }
 
-/* The record becomes a part in that state, check and state last. */
+/* The record becomes a part in that state, check and state last. Other threads may try to take the
+ * record meanwhile: its state is not read. */
 static void publish(struct ledger_part *part, uint64_t state)
 {
-    struct ledger_part as_published = *part;
+    struct ledger_part as_published = {.state = state};
+    size_t from = offsetof(struct ledger_part, id);
 
-    as_published.state = state;
+    memcpy((char *)&as_published + from, (const char *)part + from, sizeof(*part) - from);
     __atomic_store_n(&part->check, ledger_part__check(&as_published), __ATOMIC_RELEASE);
     __atomic_store_n(&part->state, state, __ATOMIC_RELEASE);
 }
