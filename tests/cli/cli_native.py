@@ -224,6 +224,21 @@ class Processes(Native):
         self.assertEqual(none, [])
         self.assertIn("no JVM of true was profiled", self.complaints)
 
+    def test_of_a_script_jvms_only(self):
+        script = self.path("script")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nsort /dev/null; exit 0\n")
+        os.chmod(script, 0o755)
+        for program in ([script], ["sh", script], ["/bin/bash", "-c", "sort /dev/null; exit 0"]):
+            for options, count in (((), 0), (("--native",), 2)):
+                for old in self.ledgers():
+                    os.remove(self.path(old))
+                done = subprocess.run([bench.TREADLE, "run", *options, "--", *program], cwd=self.folder, check=False,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                      env=self.environment(TREADLE_PRELOAD=None))
+                self.assertEqual(len(self.ledgers()), count, f"{options} {program}: {done.stderr}")
+                self.assertEqual(done.returncode, 0 if count else 1, f"{options} {program}: {done.stderr}")
+
     def test_a_wrong_option_is_named(self):
         _, none = self.profile("true", options=("-O", "intervall=1ms"), status=1)
         self.assertEqual(none, [])

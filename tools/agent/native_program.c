@@ -81,6 +81,25 @@ static int open_on_path(const char *program)
     return fd;
 }
 
+bool native_program__is_script(const char *program)
+{
+    static const char *const shells[] = {"sh", "bash", "dash", "zsh", "ksh", "mksh", "busybox"};
+    const char *name = strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
+    char begin[2] = "";
+    int fd;
+
+    for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); i++)
+        if (strcmp(name, shells[i]) == 0)
+            return true;
+    fd = open_on_path(program);
+    if (fd < 0)
+        return false;
+    if (pread(fd, begin, sizeof(begin), 0) != (ssize_t)sizeof(begin))
+        begin[0] = '\0';
+    close(fd);
+    return begin[0] == '#' && begin[1] == '!';
+}
+
 static bool has_interpreter(int fd, const Elf64_Ehdr *header)
 {
     Elf64_Phdr segments[HEADERS_MAX];

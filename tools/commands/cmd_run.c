@@ -21,6 +21,7 @@ enum option_key {
     KEY_STRICT,
     KEY_BEST_EFFORT,
     KEY_JVM_ONLY,
+    KEY_NATIVE,
 };
 
 static const struct argp_option options[] = {
@@ -31,6 +32,8 @@ static const struct argp_option options[] = {
      "was profiled",
      0},
     {"jvm-only", KEY_JVM_ONLY, NULL, 0, "profile JVMs only, and no other program", 0},
+    {"native", KEY_NATIVE, NULL, 0,
+     "profile a script's or a shell's native programs, too, each with a ledger of its own", 0},
     {0},
 };
 
@@ -52,7 +55,7 @@ static const char doc[] =
     "-J-agentpath, and to any other program through JAVA_TOOL_OPTIONS; every JVM that the "
     "program starts then prints \"Picked up JAVA_TOOL_OPTIONS\". Any other program gets "
     "libtreadle-native.so through LD_PRELOAD, too, and so do the programs that it starts: each "
-    "leaves a ledger of its own.\n\n"
+    "leaves a ledger of its own. A script or a shell gets it only with --native.\n\n"
     "The agent is $TREADLE_AGENT, or libtreadle.so where this program was built or installed, and "
     "libtreadle-native.so is $TREADLE_PRELOAD, or likewise. "
     "Exit status 127 if the program is not found, 126 if it cannot be started, 1 if the agent is "
@@ -64,6 +67,7 @@ struct run_request {
     bool best_effort;
     bool strict;
     bool jvm_only;
+    bool native;
 };
 
 /* What a child becomes. */
@@ -94,6 +98,9 @@ static error_t parse_run_option(int key, char *argument, struct argp_state *stat
         break;
     case KEY_JVM_ONLY:
         request->jvm_only = true;
+        break;
+    case KEY_NATIVE:
+        request->native = true;
         break;
     case ARGP_KEY_ARG:
         request->program = &state->argv[state->next - 1];
@@ -173,6 +180,16 @@ static int run(const struct run_request *request, const char *library, const cha
     return ended >= 0 && WIFSIGNALED(ended) ? watched_program__end(ended) : status;
 }
 
+/* libtreadle-native.so, or NULL if it is not wanted, or not there. Whoever names it wants it. */
+static char *wanted_preload(const struct run_request *request)
+{
+    bool asked = request->native || getenv("TREADLE_PRELOAD");
+
+    if (request->jvm_only || (!asked && native_program__is_script(request->program[0])))
+        return NULL;
+    return preload_library__find();
+}
+
 int cmd_run(int argc, char **argv)
 {
     static const struct argp argp = {.options = options,
@@ -187,7 +204,7 @@ int cmd_run(int argc, char **argv)
         return EXIT_BAD_USAGE;
     int status = EXIT_BAD_INPUT;
     char *library = agent_library__find(tried, sizeof(tried));
-    char *preload = request.jvm_only ? NULL : preload_library__find();
+    char *preload = wanted_preload(&request);
     bool can_do_without = preload && !profiled_program__is_of_jdk(request.program[0]);
     if (!library && !can_do_without)
         command__fail("no agent: looked for %s; TREADLE_AGENT=/path/to/libtreadle.so names it",
