@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define LINKER_CLASS "treadle/Linker"
+#define LINKER_CLASS    "treadle/Linker"
+#define LONG_LOCK_CLASS "java/util/concurrent/locks/AbstractQueuedLongSynchronizer"
 
 #define CLASS_VERSION 49u /* the last one without stack maps */
 #define ACC_PUBLIC    0x0001u
@@ -418,8 +419,7 @@ static void add_hooks_pool(struct class_writer *out)
                                         "exiting",
                                         "UNHEARD",
                                         "java/util/concurrent/locks/AbstractQueuedSynchronizer",
-                                        "java/util/concurrent/locks/"
-                                        "AbstractQueuedLongSynchronizer",
+                                        LONG_LOCK_CLASS,
                                         "hasContended",
                                         "()Z",
                                         "(Ljava/lang/Object;)V",
