@@ -24,8 +24,9 @@ struct class_look {
     struct numbered_class *class; /* NULL: no memory for it */
     char *dotted;                 /* the class's name as filters have it */
     bool is_boot;
-    bool is_jdk;    /* of the boot or platform loader */
-    bool is_loaded; /* already */
+    bool is_jdk;      /* of the boot or platform loader */
+    bool is_loaded;   /* already */
+    bool is_of_locks; /* its only hook tells of the owners of Locks */
     uint32_t filtered;
     uint32_t unhooked[UNHOOKED_COUNT];
     struct class_listing listing;
@@ -249,8 +250,10 @@ static bool choose(void *context, const struct class_method *method, struct meth
         of_jdk = virtual_threads__hooks(method, look->hooks->hears_waits);
     choice->first = of_jdk.first;
     choice->last = of_jdk.last;
-    if (is_owner_change(look, method))
+    if (is_owner_change(look, method)) {
         choice->first = "owning";
+        look->is_of_locks = true;
+    }
     choice->id = number(look, method);
     choice->slot = hook_quotas__slot(look->hooks->quotas, choice->id);
     choice->monitors = enters_contended(look, method);
@@ -297,8 +300,10 @@ static void count_class(const struct class_look *look, const struct class_rewrit
         return;
     write_listing(look, look->class, 0);
     ledger__count(&header->filtered_methods, look->filtered);
-    ledger__count(&header->hooked_methods, rewrite->methods[METHOD_HOOKED]);
-    ledger__count(&header->hooked_classes, rewrite->methods[METHOD_HOOKED] > 0);
+    if (!look->is_of_locks) {
+        ledger__count(&header->hooked_methods, rewrite->methods[METHOD_HOOKED]);
+        ledger__count(&header->hooked_classes, rewrite->methods[METHOD_HOOKED] > 0);
+    }
     for (unsigned i = 0; i < UNHOOKED_COUNT; i++)
         ledger__count(&header->unhooked[i], look->unhooked[i]);
     for (unsigned outcome = 0; outcome < METHOD_OUTCOMES; outcome++)
