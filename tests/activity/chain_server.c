@@ -49,12 +49,11 @@ static void *serve(void *context)
 {
     int socket = (int)(intptr_t)context;
     FILE *peer = fdopen(socket, "r");
-    char id[64];
-    unsigned ms;
+    char id[64], ms[16];
 
-    while (peer && fscanf(peer, "%63s %u", id, &ms) == 2) {
-        dprintf(socket, "%" PRIu64 "\n", answer(treadle_id_of_text(id), ms));
-    }
+    while (peer && fscanf(peer, "%63s %15s", id, ms) == 2)
+        dprintf(socket, "%" PRIu64 "\n",
+                answer(treadle_id_of_text(id), (unsigned)strtoul(ms, NULL, 10)));
     if (peer)
         fclose(peer);
     return NULL;

@@ -42,7 +42,7 @@ static void *work(void *argument)
 
 int main(int argc, char **argv)
 {
-    int count = argc > 1 ? atoi(argv[1]) : 20000, ids = 0;
+    int count = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 20000, ids = 0;
     pthread_t threads[LANES];
     struct timespec cpu;
 
