@@ -157,7 +157,8 @@ def check_waits(test, rows, told, delay_ns):
         parts = rows[name]["waits"]
         for reason, (ns, times) in reasons.items():
             off = abs(parts[f"{reason}_ns"] - ns)
-            most = max(ns * TOLERANCE, times * EACH_NS) + (delay_ns if name.startswith("virtual") else parts["runnable_ns"])
+            late_ns = delay_ns if name.startswith("virtual") else parts["runnable_ns"]
+            most = max(ns * TOLERANCE, times * EACH_NS) + late_ns + parts["safepoint_ns"]
             test.check_likely(off <= most, f"{name} {reason}",
                               f"{name}: {parts[f'{reason}_ns']} ns of {reason}, by its own clock {ns} in {times} waits: {parts}")
         others = sum(parts[f"{other}_ns"] for other in REASONS if other not in reasons)
