@@ -1,7 +1,7 @@
 """Fifty virtual threads on one carrier, on two and on four. vt-k does k of 1275 equal units of work: that is
-its share of the CPU, to within two per cent of it, wherever it ran. Calls are exact. And nothing is lost
-between the rows: those of the virtual threads and those of the carriers together are what the kernel says of
-the carriers, to within one part in a thousand."""
+its share of the CPU, to within two per cent of it and what a thread costs beside its units, wherever it ran.
+Calls are exact. And nothing is lost between the rows: those of the virtual threads and those of the carriers
+together are what the kernel says of the carriers, to within one part in a thousand."""
 
 from pathlib import Path
 
@@ -17,6 +17,10 @@ UNIT_US = 3000
 THREADS = 50
 UNITS = THREADS * (THREADS + 1) // 2
 SHARE_PPM = 20_000  # of the share
+# More than its share a thread may have by what it costs beside its units: its start and its end, and its
+# first units in code that the JVM interprets again after a class of the JDK's has got hooks. Most rows
+# differ by 50 to 130 us.
+BESIDE_UNITS_NS = 200_000
 SUM_PPM = 1000
 TRIES = 5
 
@@ -71,7 +75,8 @@ def wrong_shares(what, rows):
     for k, row in rows.items():
         ppm = row["cpu_ns"] * UNITS * 1_000_000 // (whole * k) - 1_000_000
         beside[ppm] = k
-        if abs(ppm) > SHARE_PPM:
+        beside_units = max(0, row["cpu_ns"] - whole * k // UNITS - BESIDE_UNITS_NS)
+        if ppm < -SHARE_PPM or beside_units * UNITS * 1_000_000 > SHARE_PPM * whole * k:
             wrong[k] = f"{what}: vt-{k} has {row['cpu_ns']} ns of {whole}, {ppm} ppm beside {k}/{UNITS}"
     least, most = min(beside), max(beside)
     print(f"{what}: {whole} ns in fifty rows; shares are from {least} ppm (vt-{beside[least]}) to {most} ppm "
