@@ -71,8 +71,13 @@ int timeline_request__begin(struct agent *agent, const struct agent_options *req
     int error = make_path(agent, path, sizeof(path));
 
     (void)process_start__read(getpid(), &wish.start_ticks);
+    /* Before the timeline begins: a tool that sees its file may count on them. */
+    if (!error)
+        hear_pauses(agent, true);
     if (!error)
         error = timeline__begin(&agent->timeline, path, &wish);
+    if (error && error != -EALREADY)
+        hear_pauses(agent, false);
     if (error == -EALREADY)
         log__line(LOG_ERROR, "a timeline of this JVM is being recorded already");
     else if (error == -ENOSPC)
@@ -82,8 +87,6 @@ int timeline_request__begin(struct agent *agent, const struct agent_options *req
                   path, wish.bytes);
     else if (error)
         log__line(LOG_ERROR, "timeline=: cannot make %s: %s", path, strerror(-error));
-    else
-        hear_pauses(agent, true);
     return error;
 }
 

@@ -85,13 +85,18 @@ class Trace:
 
     def by_name(self):
         """{name of the track: its slices, outer ones first}"""
-        return {self.name_of(place): sorted(self.slices[place], key=lambda s: (s[3], s[0]))
-                for place, track in self.tracks.items() if TRACK["process"] not in track}
+        return self.named((place, place) for place, track in self.tracks.items() if TRACK["process"] not in track)
+
+    def named(self, pairs):
+        """{name of the first track of a pair: slices of the second}; several threads may have one name."""
+        slices = defaultdict(list)
+        for named, place in pairs:
+            slices[self.name_of(named)] += self.slices[place]
+        return {name: sorted(of_name, key=lambda s: (s[3], s[0])) for name, of_name in slices.items()}
 
     def by_thread(self):
         """{name of the thread: its slices}, without runs"""
-        return {self.name_of(place): sorted(self.slices[place], key=lambda s: (s[3], s[0]))
-                for place in self.tracks if self.is_thread(place)}
+        return self.named((place, place) for place in self.tracks if self.is_thread(place))
 
     def is_thread(self, place):
         track = self.tracks[place]
@@ -99,8 +104,8 @@ class Trace:
 
     def runs(self):
         """{name of the thread: its runs}"""
-        return {self.name_of(one(track, TRACK["parent"])): self.slices[place] for place, track in self.tracks.items()
-                if one(track, TRACK["parent"], 0) > 1}
+        return self.named((one(track, TRACK["parent"]), place) for place, track in self.tracks.items()
+                          if one(track, TRACK["parent"], 0) > 1)
 
     def processors(self):
         """{number: its runs, each named after the thread}"""

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,21 @@ struct record_of_exit {
     uint32_t processor, reserved;
 };
 
+#define NAME_BYTES 16u /* of a kernel thread, with the end */
+
+/* The name is padded to a multiple of eight bytes; what follows it stands at the record's end. */
+struct record_of_name {
+    struct perf_event_header header;
+    uint32_t pid, tid;
+    char name[NAME_BYTES];
+};
+
+struct end_of_record {
+    uint32_t pid, tid;
+    uint64_t at_ns;
+    uint32_t processor, reserved;
+};
+
 #define RECORD_BYTES_MOST 64u
 
 static int open_event(const struct switch_rings *rings, pid_t tid, unsigned processor)
@@ -60,6 +76,7 @@ static int open_event(const struct switch_rings *rings, pid_t tid, unsigned proc
         .exclude_kernel = 1,
         .exclude_hv = 1,
         .context_switch = 1,
+        .comm = 1,
         .task = 1,
         .sample_id_all = 1,
         .inherit = 1,
@@ -266,6 +283,21 @@ static void take_loss(struct timeline_store *store, const struct record_of_loss 
     timeline_store__add_switch(store, &lost);
 }
 
+static void take_name(const struct switch_rings *rings, struct timeline_store *store,
+                      const char bytes[RECORD_BYTES_MOST])
+{
+    struct record_of_name told;
+    struct end_of_record end;
+
+    memcpy(&told, bytes, sizeof(told));
+    if ((pid_t)told.pid != rings->pid || told.header.size > RECORD_BYTES_MOST ||
+        told.header.size <= offsetof(struct record_of_name, name) + sizeof(end))
+        return;
+    memcpy(&end, bytes + told.header.size - sizeof(end), sizeof(end));
+    told.name[NAME_BYTES - 1] = '\0';
+    timeline_store__add_task(store, (int32_t)told.tid, told.name, end.at_ns);
+}
+
 static void take(const struct switch_rings *rings, struct timeline_store *store,
                  const char bytes[RECORD_BYTES_MOST])
 {
@@ -283,6 +315,8 @@ static void take(const struct switch_rings *rings, struct timeline_store *store,
         take_exit(rings, store, &record.end);
     else if (record.header.type == PERF_RECORD_LOST && record.header.size == sizeof(record.loss))
         take_loss(store, &record.loss);
+    else if (record.header.type == PERF_RECORD_COMM)
+        take_name(rings, store, bytes);
 }
 
 static void drain_ring(const struct switch_rings *rings, const struct switch_ring *ring,
@@ -293,7 +327,7 @@ static void drain_ring(const struct switch_rings *rings, const struct switch_rin
     uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), at = page->data_tail;
 
     while (at < head) {
-        char record[RECORD_BYTES_MOST];
+        char record[RECORD_BYTES_MOST] = {0};
         struct perf_event_header header;
         size_t bytes;
 

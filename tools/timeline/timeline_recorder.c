@@ -203,7 +203,8 @@ static void drain(struct timeline_recorder *recorder, bool last)
         timeline_reader__drain(&recorder->reader, last, take_event, &recorder->store);
 }
 
-/* Threads that end soon have been there for a moment at least when names are read. */
+/* The names of threads that were there before their switches were heard; and of all, where these are
+ * not heard: threads that end soon have been there for a moment at least then. */
 static void read_tasks(struct timeline_recorder *recorder)
 {
     char path[96], name[32];
@@ -227,7 +228,7 @@ static void read_tasks(struct timeline_recorder *recorder)
             close(fd);
         name[length > 0 ? length - 1 : 0] = '\0';
         if (length > 1)
-            timeline_store__add_task(&recorder->store, tid, name);
+            timeline_store__add_task(&recorder->store, tid, name, now_ns());
     }
     if (tasks)
         closedir(tasks);

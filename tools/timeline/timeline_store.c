@@ -79,7 +79,8 @@ static struct timeline_task *find_task(const struct timeline_store *store, int32
     return NULL;
 }
 
-void timeline_store__add_task(struct timeline_store *store, int32_t tid, const char *name)
+void timeline_store__add_task(struct timeline_store *store, int32_t tid, const char *name,
+                              uint64_t at_ns)
 {
     struct timeline_task *task = find_task(store, tid);
 
@@ -89,8 +90,11 @@ void timeline_store__add_task(struct timeline_store *store, int32_t tid, const c
         store->tasks = memory__grown(store->tasks, &store->task_room, store->task_count + 1,
                                      sizeof(*store->tasks));
         task = &store->tasks[store->task_count++];
-        task->tid = tid;
+        *task = (struct timeline_task){.tid = tid};
     }
+    if (at_ns < task->since_ns)
+        return;
+    task->since_ns = at_ns;
     snprintf(task->name, sizeof(task->name), "%s", name);
 }
 

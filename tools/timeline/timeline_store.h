@@ -36,6 +36,7 @@ struct timeline_ring {
 struct timeline_task {
     int32_t tid;
     char name[16]; /* as the kernel has it */
+    uint64_t since_ns;
 };
 
 struct timeline_store {
@@ -72,8 +73,9 @@ void timeline_store__release(struct timeline_store *store);
 void timeline_store__add_switch(struct timeline_store *store, const struct timeline_switch *one);
 void timeline_store__add_event(struct timeline_store *store, const struct timeline_event *event);
 
-/* Adds a thread by the name that the kernel has for it, unless the tid is there. */
-void timeline_store__add_task(struct timeline_store *store, int32_t tid, const char *name);
+/* The kernel has had this name for the thread at this time: the latest one that is known stays. */
+void timeline_store__add_task(struct timeline_store *store, int32_t tid, const char *name,
+                              uint64_t at_ns);
 
 /* How many did not fit into the store. */
 uint64_t timeline_ring__overwritten(const struct timeline_ring *ring);
