@@ -2,8 +2,8 @@
  * Switches of another process's kernel threads, heard from outside: a software event of perf on
  * each of its threads and each processor, which tells when the thread gets that processor and
  * leaves it, and is inherited by the threads that it starts; and the names that these threads take.
- * All events of a processor share one ring. An unprivileged user may hear threads of his own processes in this way up to
- * kernel.perf_event_paranoid=2.
+ * All events of a processor share one ring. An unprivileged user may hear threads of his own
+ * processes in this way up to kernel.perf_event_paranoid=2.
  */
 #ifndef TREADLE_SWITCH_RINGS_H
 #define TREADLE_SWITCH_RINGS_H
