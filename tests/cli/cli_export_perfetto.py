@@ -1,6 +1,6 @@
 """treadle export --format perfetto: read by field number, as the published description of traces has them."""
 import bench
-from perfetto_trace import Trace
+import perfetto_decoded
 from protobuf_wire import message, one
 
 MS = 1_000_000
@@ -10,7 +10,7 @@ class Perfetto(bench.Bench):
     def export(self, kind, *arguments, number=0):
         self.make(kind, number=number)
         self.treadle("export", "-f", "perfetto", "-o", "x", f"{kind}.ledger", *arguments)
-        return Trace(self.path("x"))
+        return perfetto_decoded.read(self, self.path("x"))
 
     def test_plain(self):
         trace = self.export("plain")

@@ -7,6 +7,7 @@ import struct
 import subprocess
 
 import bench
+import perfetto_decoded
 from perfetto_trace import Trace
 
 THREAD, WAIT, WAITED, LOCK, CALL, GC, ON, OFF, PREEMPTED = range(1, 10)
@@ -90,7 +91,7 @@ class Timeline(bench.Bench):
 
     def timeline(self, drawing, **how):
         said = self.treadle("timeline", self.draw(drawing.octets(**how)), "-o", "out")
-        return Trace(self.path("out")), said
+        return perfetto_decoded.read(self, self.path("out")), said
 
     def told(self, slices):
         return [(depth, name, category, (begin - BEGAN) / MS, (end - BEGAN) / MS)
@@ -180,7 +181,7 @@ class Timeline(bench.Bench):
         said = self.treadle("timeline", self.draw(drawing.octets()), "-o", "out", "--size", "1M")
         kept = 2**19 // 64
         self.assertIn(f"{40000 - kept} events of the agent", said)
-        self.assertEqual(len(Trace(self.path("out")).by_name()["thread 10"]), kept // 2)
+        self.assertEqual(len(perfetto_decoded.read(self, self.path("out")).by_name()["thread 10"]), kept // 2)
 
     def test_names(self):
         drawing = Drawing()
