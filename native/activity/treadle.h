@@ -85,12 +85,12 @@ struct treadle_frame {
 
 /* A thread's stack. Only that thread writes it, but for the first claim of `tid`. */
 struct treadle_slot {
-    uint64_t state;       /* pushes << TREADLE_DEPTH_BITS | open frames */
-    int32_t tid;          /* 0: free */
-    uint32_t watch;       /* the head's `watch` since which the frames were recorded */
-    uint64_t above;       /* at the `place` of a frame before the first: UINT64_MAX; 1: the thread's
-                             outermost pushes look for OpenTelemetry's context */
-    uint64_t lost_frames; /* pushes beyond TREADLE_FRAMES */
+    uint64_t state; /* pushes << TREADLE_DEPTH_BITS | open frames */
+    int32_t tid;    /* 0: free */
+    uint32_t watch; /* the head's `watch` since which the frames were recorded */
+    uint64_t above; /* at the `place` of a frame before the first: `stack_end`; 1: the thread's
+                       outermost pushes look for OpenTelemetry's context */
+    uint64_t lost_frames;    /* pushes beyond TREADLE_FRAMES */
     uint64_t cut_parameters; /* pushes whose parameter was cut */
     uint64_t stack_end;      /* the stack lies below this address */
     uint64_t first_serial;   /* of the frames of this watch: at least this */
@@ -662,9 +662,9 @@ static inline struct treadle_slot *treadle__find_slot(struct treadle__process *p
         __atomic_fetch_add(&process->head->lost_threads, 1, __ATOMIC_RELAXED);
         return NULL;
     }
-    slot->above = treadle__chains.has_otel ? 1 : UINT64_MAX;
     slot->watch = 0;
     slot->stack_end = treadle__stack_end(process, tid);
+    slot->above = treadle__chains.has_otel ? 1 : slot->stack_end;
     (void)pthread_setspecific(process->key, slot);
     return slot;
 }
@@ -1097,29 +1097,30 @@ TREADLE__INLINE uint64_t treadle__place_below(const struct treadle_slot *slot, u
     return *(const uint64_t *)(const void *)(frame + offsetof(struct treadle_frame, place));
 }
 
-/* Calls nothing but at its end, and so needs no registers to be saved. */
+/* Calls nothing but at its end, and so needs no registers to be saved. No frame's place, and not
+ * what stands before the first, lies above the stack's end: an address that is not above the
+ * youngest's is a place. */
 TREADLE__INLINE treadle_mark treadle__push_at(const char *identifier, uint32_t watch,
                                               uint64_t address, uint64_t what, uint64_t number,
                                               const uint64_t *text)
 {
     const struct treadle__name *name = treadle__name_at(identifier, 0);
     struct treadle_slot *slot = treadle__slot;
-    uint64_t place, state, depth;
+    uint64_t state, depth;
 
     if (__builtin_expect(!slot || slot->watch != watch ||
                              __atomic_load_n(&name->text, __ATOMIC_ACQUIRE) != identifier,
                          0))
         return treadle__push_slowly(identifier, address, what, number, text);
-    place = treadle__place(slot, address);
     state = slot->state;
     depth = state & TREADLE_DEPTH_MASK;
-    if (__builtin_expect(depth >= TREADLE_FRAMES || treadle__place_below(slot, depth) < place ||
+    if (__builtin_expect(depth >= TREADLE_FRAMES || treadle__place_below(slot, depth) < address ||
                              (state >> TREADLE_DEPTH_BITS & TREADLE__LEASE_MASK) ==
                                  TREADLE__LEASE_MASK,
                          0))
         return treadle__push_slowly(identifier, address, what, number, text);
     __atomic_store_n(&slot->state, state + TREADLE__ONE_PUSH, __ATOMIC_RELEASE);
-    return treadle__fill(slot, state, place, what | name->index, number, text);
+    return treadle__fill(slot, state, address, what | name->index, number, text);
 }
 
 TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push(const char *identifier,
@@ -1196,7 +1197,7 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__pop(uint32_t watch);
 TREADLE__SHARED __attribute__((noinline)) void treadle__pop(uint32_t watch)
 {
     struct treadle_slot *slot = treadle__slot;
-    uint64_t place, state, depth;
+    uint64_t address = (uint64_t)__builtin_dwarf_cfa(), state, depth;
 
     if (__builtin_expect(!slot || slot->watch != watch, 0)) {
         (void)treadle__attach();
@@ -1204,9 +1205,9 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__pop(uint32_t watch)
     }
     state = slot->state;
     depth = state & TREADLE_DEPTH_MASK;
-    place = treadle__place(slot, (uint64_t)__builtin_dwarf_cfa());
-    if (__builtin_expect(depth > TREADLE_FRAMES || treadle__place_below(slot, depth) != place, 0)) {
-        treadle__pop_other(slot, place);
+    if (__builtin_expect(depth > TREADLE_FRAMES || treadle__place_below(slot, depth) != address,
+                         0)) {
+        treadle__pop_other(slot, treadle__place(slot, address));
         return;
     }
     treadle__end_frame(&slot->frames[depth - 1]);

@@ -203,8 +203,8 @@ static void drain(struct timeline_recorder *recorder, bool last)
         timeline_reader__drain(&recorder->reader, last, take_event, &recorder->store);
 }
 
-/* The names of threads that were there before their switches were heard; and of all, where these are
- * not heard: threads that end soon have been there for a moment at least then. */
+/* The names of threads that were there before their switches were heard; and of all, where these
+ * are not heard: threads that end soon have been there for a moment at least then. */
 static void read_tasks(struct timeline_recorder *recorder)
 {
     char path[96], name[32];
