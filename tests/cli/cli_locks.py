@@ -67,7 +67,7 @@ app.Row@*                                      monitor  1 000  5.00 ms  8.00 µs
   waits in app.Main.run                                        5.00 ms
   blocked in app.Main.run                                                                 4.00 ms
 25.0 % of all waits, for whatever, are in none of these numbers: the budget had no room for them (overhead=)
-at least 1 234 holds that somebody had to wait for, not in HOLDS: no hook told of the begin or of the end, or the budget had no room (overhead=)
+at least 1 234 holds that somebody had to wait for, not in HOLDS: no hook told of the begin or of the end; what the budget had no room for is not counted
 """)
 
     def test_text_of_blockers(self):

@@ -114,7 +114,7 @@ export class LocksView {
         if (unseenHolds)
             lines.push(
                 `at least ${quantity(unseenHolds, "count")} hold${unseenHolds === 1 ? "" : "s"} that somebody had to wait for, ` +
-                    "not in Holds: no hook told of the begin or of the end, or the budget had no room (overhead=)",
+                    "not in Holds: no hook told of the begin or of the end; what the budget had no room for is not counted",
             );
         byId("locks-missing").replaceChildren(...lines.map((line) => element("li", "", line)));
         byId("locks-missing").hidden = lines.length === 0;

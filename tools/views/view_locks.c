@@ -141,7 +141,7 @@ static void write_unseen_holds(const struct view *view)
     if (unseen)
         fprintf(view->screen.out,
                 "at least %s that somebody had to wait for, not in HOLDS: no hook told of the "
-                "begin or of the end, or the budget had no room (overhead=)\n",
+                "begin or of the end; what the budget had no room for is not counted\n",
                 quantity__counted(unseen, "hold").text);
 }
 
