@@ -281,8 +281,8 @@ struct ledger_header {
     uint64_t late_samples;     /* times at which samples were due and not taken */
     uint64_t lost_hazards;     /* deadlocks and orders of locks that found no room */
     uint64_t lost_holds;       /* holds of locks that found no room */
-    uint64_t unseen_holds;     /* holds whose begin or end had no hook, or that the budget had no
-                                  room for, as far as they were noticed */
+    uint64_t unseen_holds;     /* holds whose begin or end had no hook, as far as that was noticed;
+                                  without those that the budget had no room for */
 
     /* chains */
     uint64_t other_parts;         /* that gave way to later ones: (other) */

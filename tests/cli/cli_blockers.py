@@ -48,6 +48,8 @@ class Blockers(bench.Bench):
         found = {(" ".join(chain["threads"]), " ".join(chain["locks"]), chain["does"]): chain["wait_ns"]
                  for chain in self.view["followed"]}
         self.assertEqual(found, FOLLOWED)
+        lasts = {" ".join(chain["threads"]): chain["last_lock"] for chain in self.view["followed"] if chain["last_lock"]}
+        self.assertEqual(lasts, {"x y": "app.Y", "y x": "app.X", "lost": ROW})
         weights = [chain["wait_ns"] for chain in self.view["followed"]]
         self.assertEqual(weights, sorted(weights, reverse=True))
 

@@ -67,6 +67,7 @@ app.Row@*                                      monitor  1 000  5.00 ms  8.00 µs
   waits in app.Main.run                                        5.00 ms
   blocked in app.Main.run                                                                 4.00 ms
 25.0 % of all waits, for whatever, are in none of these numbers: the budget had no room for them (overhead=)
+at least 1 234 holds that somebody had to wait for, not in HOLDS: no hook told of the begin or of the end; what the budget had no room for is not counted
 """)
 
     def test_text_of_blockers(self):
@@ -96,6 +97,7 @@ pool-1    owner_unknown   3.00 ms  3.00 ms  pool-1
 
     def test_json(self):
         self.assertEqual(self.view("locks")["locks"], LOCKS)
+        self.assertEqual(self.view("locks")["unseen_holds"], 1234)
         self.assertEqual(edges(self.view("blockers")), EDGES)
         self.assertEqual([loss["count"] for loss in self.view("locks")["losses"]], [7])
 
@@ -133,6 +135,7 @@ pool-1    owner_unknown   3.00 ms  3.00 ms  pool-1
         self.assertEqual(self.run_treadle("merge", "-o", "all.ledger", "locks.ledger", "plain.ledger").returncode, 0)
         merged = self.json("report", "all.ledger", "-v", "locks")
         self.assertEqual(merged["locks"], LOCKS)
+        self.assertEqual(merged["unseen_holds"], 1234)
         self.assertEqual(merged["losses"][0]["count"], 7)
         waiters = [edge["waiter"] for edge in self.json("report", "all.ledger", "-v", "blockers")["edges"]]
         self.assertEqual(waiters, [f"[pid 4242 demo.Main] {edge[0]}" for edge in EDGES])
@@ -143,6 +146,8 @@ pool-1    owner_unknown   3.00 ms  3.00 ms  pool-1
             self.assertIn("(no waits for locks: they need waits=on)\n",
                           self.treadle("report", "plain.ledger", "-v", view))
             self.assertEqual(self.json("report", "plain.ledger", "-v", view)[key], [])
+        self.assertEqual(self.json("report", "plain.ledger", "-v", "locks")["unseen_holds"], 0)
+        self.assertNotIn("HOLDS:", self.treadle("report", "plain.ledger", "-v", "locks").partition("(no waits")[2])
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ static inline void locks__draw(struct drawing *drawing)
     drawing->ledger.header->lost_blocks = 7;
     drawing->ledger.header->heard_waits = 3000;
     drawing->ledger.header->unheard_waits = 1000;
+    drawing->ledger.header->unseen_holds = 1234;
     ledger_ref run = drawing__method(drawing, "app.Main", "run", "()V");
     ledger_ref put = drawing__method(drawing, "app.Queue", "put", "()V");
     ledger_ref take = drawing__method(drawing, "app.Queue", "take", "()V");

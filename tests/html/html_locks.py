@@ -28,6 +28,16 @@ class Locks(page.Page):
         self.assertIn(["app.Queue.take < app.Main.run", "blocks", "90.0 ms"], self.rows("lock-path-table"))
         self.assertIn(["app.Queue.take < app.Main.run", "held", "200 ms"], self.rows("lock-path-table"))
 
+    def test_what_is_missing(self):
+        """1000 of 4000 waits, and 1234 holds."""
+        self.assertEqual(self.run_js("[...document.querySelectorAll('#locks-missing li')].map((one) => "
+                                     "one.textContent.replaceAll('\\u202f', ''))"),
+                         ["25.0 % of all waits, for whatever, are in none of these numbers: the budget had no room for "
+                          "them (overhead=)", "at least 1234 holds that somebody had to wait for, not in Holds: no hook "
+                          "told of the begin or of the end; what the budget had no room for is not counted"])
+        self.show("cascade", "#tab=locks")
+        self.assertTrue(self.run_js("document.querySelector('#locks-missing').hidden"))
+
     def test_graph(self):
         self.assertEqual(self.names("end"), ["main", "pool-#", "worker-#"])
         self.assertEqual(self.names("start"), ["(owner unknown)", "main", "worker-#"])

@@ -25,8 +25,7 @@ export class Ledger {
         this.kinds = new Set(this.kind);
         this.columns = new Map();
         this.metrics = this.metricsOfNodes();
-        this.locks = hasBlock("locks") ? blockJson("locks").locks : [];
-        this.edges = hasBlock("blockers") ? blockJson("blockers").edges : [];
+        this.readLocks();
         this.isDiff = false;
         this.readMoments();
     }
@@ -51,6 +50,14 @@ export class Ledger {
             this.nodeCount += count;
             thread.end = this.nodeCount;
         }
+    }
+
+    readLocks() {
+        const { locks, unseen_holds: unseen } = hasBlock("locks") ? blockJson("locks") : { locks: [], unseen_holds: 0 };
+        const { edges, ...cascade } = hasBlock("blockers")
+            ? blockJson("blockers")
+            : { edges: [], ran: [], followed: [], knots: [] };
+        Object.assign(this, { locks, unseenHolds: unseen, edges, cascade });
     }
 
     // Intervals between snapshots: their columns are NAME@NUMBER.

@@ -1,12 +1,14 @@
 // Waits for locks: a table of the locks, and who waited for whom, as a graph and as a table. On the
 // left of the graph are threads that waited, on the right those that held the lock; a line is as wide
 // as the waits are long. A click on a thread leaves what concerns it, so a chain can be followed:
-// whom the thread waited for, for which lock, and whom that one waited for.
+// whom the thread waited for, for which lock, and whom that one waited for. Where all chains end is in
+// who_ran.js.
 
 import { byId, element } from "./dom.js";
 import { cutMiddle, printable } from "./names.js";
-import { quantity } from "./quantity.js";
+import { quantity, share } from "./quantity.js";
 import { setCell, Table } from "./table.js";
+import { WhoRan } from "./who_ran.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const DIGITS = /#?[0-9]+/g;
@@ -76,6 +78,8 @@ export class LocksView {
             columns: PATH_COLUMNS,
             fill: (cells, row) => this.fillPath(cells, this.paths[row]),
         });
+        this.whoRan = new WhoRan(this);
+        this.showMissing();
         this.lockTable.onClick = (row) => this.chooseLock(this.locks[row]);
         this.edgeTable.onClick = (row, cell) =>
             this.chooseThread(cell === 0 ? this.edges[row].waiter : this.edges[row].blocker);
@@ -95,6 +99,25 @@ export class LocksView {
             fill: (cells, row, room) => this.fillRow(cells, columns, this[which][row], room),
             onSort: (key) => this.sortBy(which, key),
         });
+    }
+
+    // What is in none of these numbers.
+    showMissing() {
+        const { budget, unseenHolds } = this.app.ledger;
+        const lines = [];
+        if (budget?.unheard_waits) {
+            const part = share(budget.unheard_waits, budget.heard_waits + budget.unheard_waits);
+            lines.push(
+                `${part} of all waits, for whatever, are in none of these numbers: the budget had no room for them (overhead=)`,
+            );
+        }
+        if (unseenHolds)
+            lines.push(
+                `at least ${quantity(unseenHolds, "count")} hold${unseenHolds === 1 ? "" : "s"} that somebody had to wait for, ` +
+                    "not in Holds: no hook told of the begin or of the end; what the budget had no room for is not counted",
+            );
+        byId("locks-missing").replaceChildren(...lines.map((line) => element("li", "", line)));
+        byId("locks-missing").hidden = lines.length === 0;
     }
 
     // ---- what is shown ----
@@ -170,6 +193,9 @@ export class LocksView {
         this.pathTable.setRows(this.paths.length);
         const parts = [this.lock && `for ${shorter(lockName(this.lock))}`, this.thread !== null && `of ${this.thread}`];
         byId("blocks-chosen").textContent = ["Who waited for whom", ...parts.filter(Boolean)].join(" ");
+        this.whoRan.show(
+            [this.lock && `in waits for ${shorter(lockName(this.lock))}`, this.thread !== null && `in chains with ${this.thread}`].filter(Boolean),
+        );
         byId("all-blocks").hidden = !this.lock && this.thread === null;
         this.draw();
     }

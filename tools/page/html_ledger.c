@@ -7,6 +7,7 @@
 #include "tools/report/memory.h"
 #include "tools/report/report_blocks.h"
 #include "tools/report/thread_rows.h"
+#include "tools/report/wait_parts.h"
 #include "tools/symbols/native_symbols.h"
 #include "tools/views/view.h"
 
@@ -81,7 +82,8 @@ static int write_threads(struct writer *writer, const char *path)
     return error;
 }
 
-/* Waits for locks, as the views of locks and blockers have them; nothing if the ledger has none. */
+/* Waits for locks, as the views of locks and blockers have them; nothing if the ledger has none.
+ * writer->model has the columns of wait_parts__columns(), or no waits. */
 static int write_locks(struct writer *writer, const char *threads)
 {
     static const struct {
@@ -242,7 +244,26 @@ static bool is_any(const bool *selected, uint32_t count)
     return memchr(selected, true, count) != NULL;
 }
 
-static int write_first(struct writer *writer, const struct html_ledger *html)
+/* Who really ran follows from what nodes' time consists of: more columns than are loaded at a time.
+ */
+static int write_locks_of(const struct writer *writer, const struct html_ledger *html,
+                          const struct symbol_names *names)
+{
+    uint64_t columns = wait_parts__columns() & report_columns__of_nodes(&writer->model->header);
+    struct writer whole = *writer;
+
+    if (!writer->model->block_count || (writer->model->columns & columns) == columns)
+        return write_locks(&whole, html->threads);
+    struct report_model *model =
+        report_model__load_named(html_moments__last(html->moments)->reader, columns, names);
+    whole.model = model;
+    int error = write_locks(&whole, html->threads);
+    report_model__free(model);
+    return error;
+}
+
+static int write_first(struct writer *writer, const struct html_ledger *html,
+                       const struct symbol_names *names)
 {
     if (html->threads && !is_any(writer->selected, writer->model->thread_count))
         return -ESRCH;
@@ -256,7 +277,7 @@ static int write_first(struct writer *writer, const struct html_ledger *html)
     if (!error)
         error = write_hooked(writer);
     if (!error)
-        error = write_locks(writer, html->threads);
+        error = write_locks_of(writer, html, names);
     if (!error)
         error = write_latencies(writer);
     if (error)
@@ -322,7 +343,7 @@ int html_ledger__write(const struct html_ledger *html, FILE *out)
         bool *selected = report_model__select(model, html->threads);
         struct writer writer = {.model = model, .selected = selected, .out = out};
         if (first && !error)
-            error = write_first(&writer, html);
+            error = write_first(&writer, html, &names);
         if (!error)
             write_columns(&writer, columns);
         if (!error && html->moments->count > 1)

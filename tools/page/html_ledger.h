@@ -10,6 +10,8 @@
  *
  * thread-order: for each thread in that order, its number in `trees`.
  *
+ * locks, blockers: JSON, those views as `treadle report --json` has them, if waits=on.
+ *
  * methods: JSON, an array of [class, full name, signature, source].
  *
  * trees: for each thread with nodes its number and the number of its nodes.

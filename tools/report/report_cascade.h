@@ -59,7 +59,8 @@ struct report_cascade {
     uint32_t knot_count;
 };
 
-/* Of waiters whose names match; glob NULL: of all. Needs the nodes' columns. */
+/* Of waiters whose names match; glob NULL: of all. Needs the nodes' columns of
+ * wait_parts__columns(): what is not loaded counts as not known. */
 struct report_cascade *report_cascade__new(const struct report_model *model, const char *glob);
 void report_cascade__free(struct report_cascade *cascade);
 

@@ -52,6 +52,16 @@ struct wait_parts wait_parts__of(const struct thread_row *row)
     return found;
 }
 
+uint64_t wait_parts__columns(void)
+{
+    uint64_t columns = COLUMN_BIT(COLUMN_WALL);
+
+    for (unsigned part = 0; part < WAIT_PARTS; part++)
+        for (size_t i = 0; i < PART_COLUMNS && parts[part].columns[i] != NOWHERE; i++)
+            columns |= COLUMN_BIT(parts[part].columns[i]);
+    return columns;
+}
+
 const char *wait_part__key(enum wait_part part)
 {
     return parts[part].key;

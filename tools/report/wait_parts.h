@@ -37,6 +37,9 @@ struct wait_parts {
 
 struct wait_parts wait_parts__of(const struct thread_row *row);
 
+/* COLUMN_BITs of what the parts are worked out from. */
+uint64_t wait_parts__columns(void);
+
 /* The key in JSON and CSV: "object_wait_ns". */
 const char *wait_part__key(enum wait_part part);
 

@@ -201,9 +201,11 @@ static json_t *end_object(const struct view *view, const struct cascade_end *end
 static json_t *chain_object(const struct cascade_chain *chain)
 {
     json_t *object = json_object();
+    struct text last = chain->locks[chain->count - 1];
 
     json_object_set_new(object, "threads", names_array(chain->threads, chain->count));
     json_object_set_new(object, "locks", names_array(chain->locks, chain->count - 1));
+    json_object_set_new(object, "last_lock", last.length ? json_row__text(last) : json_null());
     json_object_set_new(object, "does", json_string(cascade_end__word(chain->does)));
     json_object_set_new(object, "wait_ns", json_row__integer(chain->ns));
     return object;

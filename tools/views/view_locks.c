@@ -133,6 +133,18 @@ static void add_lock(struct text_table *table, const struct view *view,
     add_paths(table, view, &lock->holders, "held until", COLUMN_HOLD);
 }
 
+/* No share: these are those that were noticed, and others were not. */
+static void write_unseen_holds(const struct view *view)
+{
+    uint64_t unseen = view->model->header.unseen_holds;
+
+    if (unseen)
+        fprintf(view->screen.out,
+                "at least %s that somebody had to wait for, not in HOLDS: no hook told of the "
+                "begin or of the end; what the budget had no room for is not counted\n",
+                quantity__counted(unseen, "hold").text);
+}
+
 int view_locks__text(const struct view *view)
 {
     uint32_t count;
@@ -154,8 +166,10 @@ int view_locks__text(const struct view *view)
         view_blocks__none(view);
     if (!error && count < locks->count)
         fprintf(view->screen.out, "(%u more, not shown)\n", locks->count - count);
-    if (!error)
+    if (!error) {
         view_blocks__unheard(view);
+        write_unseen_holds(view);
+    }
     view_samples__text(view);
     text_table__free(table);
     report_locks__free(locks);
@@ -223,7 +237,9 @@ int view_locks__json(const struct view *view)
         fputs(i ? ",\n" : "\n", out);
         json_row__write(out, lock_object(view, &locks->locks[i]));
     }
-    fputs("\n]", out);
+    fputs("\n],\n", out);
+    json_row__write_members(out, json_pack("{so}", "unseen_holds",
+                                           json_row__integer(view->model->header.unseen_holds)));
     view_samples__end_json(view);
     report_locks__free(locks);
     return 0;
