@@ -8,6 +8,8 @@ really ran. The numbers were worked out on paper:
     10 ms late > self          10 of self's CPU: self has the lock that it waited for before
     10 ms x > y, and y > x     in a cycle
      5 ms lost                 for nobody knows whom"""
+import struct
+
 import bench
 
 US = 1000
@@ -79,6 +81,18 @@ class Blockers(bench.Bench):
             "lost     owner_unknown   5.00 ms  5.00 ms  lost",
             "cycle, 20.0 ms of waits for one another: x, y",
         ][:13] + lines[12:13])
+
+    def test_times_that_no_integer_holds_shares_of(self):
+        self.make("cascade")
+        with open(self.path("cascade.ledger"), "rb") as file:
+            octets = file.read()
+        for ms in (5, 8, 10, 20, 40, 50, 70, 80):
+            for wrong in (2**63, 2**64 - 1):
+                with open(self.path("damaged.ledger"), "wb") as file:
+                    file.write(octets.replace(struct.pack("<Q", ms * 1_000_000), struct.pack("<Q", wrong)))
+                for view in ("blockers", "locks"):
+                    for how in ((), ("--json",), ("--csv",)):
+                        self.treadle("report", "--view", view, *how, "damaged.ledger")
 
     def test_of_one_waiter(self):
         view = self.json("report", "cascade.ledger", "-v", "blockers", "-t", "self")

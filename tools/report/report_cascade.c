@@ -138,9 +138,9 @@ static bool is_in_chain(const struct cascade_chain *chain, struct text thread)
 static uint64_t share(uint64_t ns, uint64_t part, uint64_t whole, uint64_t left)
 {
     double exact = whole ? (double)ns * ((double)part / (double)whole) : 0;
-    uint64_t rounded = (uint64_t)(exact + 0.5);
 
-    return rounded < left ? rounded : left;
+    /* A damaged ledger's sums may have shares that no integer holds. */
+    return exact + 0.5 < (double)left ? (uint64_t)(exact + 0.5) : left;
 }
 
 static void follow(struct following *following, const struct report_block *block, uint64_t ns);

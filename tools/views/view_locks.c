@@ -89,10 +89,10 @@ static void add_paths(struct text_table *table, const struct view *view,
 static uint64_t held_ppm(const struct report_model *model, const struct report_lock *lock)
 {
     uint64_t from_ns = model->profiled_since_ns, to_ns = report_model__profiled_to_ns(model);
+    double ppm = to_ns > from_ns ? (double)lock->hold_ns / (double)(to_ns - from_ns) * 1e6 : 0;
 
-    return to_ns > from_ns
-               ? (uint64_t)((double)lock->hold_ns / (double)(to_ns - from_ns) * 1e6 + 0.5)
-               : 0;
+    /* More is a damaged ledger's, and no integer of JSON. */
+    return ppm + 0.5 < (double)INT64_MAX ? (uint64_t)(ppm + 0.5) : INT64_MAX;
 }
 
 static void set_holds(struct text_table *table, size_t line, const struct view *view,
