@@ -363,8 +363,7 @@ void lock_holds__won(struct java_threads *threads, struct kernel_thread *mine)
     struct thread_holds *of;
     struct open_hold *hold = innermost(threads, mine, &of);
 
-    /* Only a monitor that was given up has a name and is not held by itself: it is entered again.
-     */
+    /* Only a monitor that was given up has a name and is not held: it is entered again. */
     if (!hold || hold->monitor || !hold->lock.identity ||
         hold->lock.identity != (uint32_t)mine->thread->won_lock)
         return;
