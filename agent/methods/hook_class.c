@@ -1,127 +1,15 @@
 #include "agent/methods/hook_class.h"
 
 #include "agent/classfile/bytecode.h"
-#include "agent/classfile/class_file.h"
-#include "agent/classfile/constant_pool.h"
+#include "agent/methods/hold_hooks.h"
+#include "agent/methods/hook_pool.h"
+#include "agent/methods/made_class.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define LINKER_CLASS    "treadle/Linker"
 #define LONG_LOCK_CLASS "java/util/concurrent/locks/AbstractQueuedLongSynchronizer"
-
-#define CLASS_VERSION 49u /* the last one without stack maps */
-#define ACC_PUBLIC    0x0001u
-#define ACC_STATIC    0x0008u
-#define ACC_SUPER     0x0020u
-#define ACC_FINAL     0x0010u
-#define ACC_NATIVE    0x0100u
-#define ACC_SYNTHETIC 0x1000u
-
-/* Indices in the constant pools: what both classes have, and what is each one's own. */
-enum {
-    POOL_THIS = 2,
-    POOL_OBJECT = 4,
-    POOL_CODE,
-    POOL_RUN_TYPE,
-    HOOKS_ENTER,
-    HOOKS_LEAVE,
-    HOOKS_CAUGHT,
-    HOOKS_PUSH,
-    HOOKS_POP,
-    HOOKS_RESUME,
-    HOOKS_PUSH_TYPE,
-    HOOKS_POP_TYPE,
-    HOOKS_STARTING,
-    HOOKS_PINNED,
-    HOOKS_PARKING,
-    HOOKS_PARKED,
-    HOOKS_SLEEPING,
-    HOOKS_SLEPT,
-    HOOKS_POLLING,
-    HOOKS_POLLED,
-    HOOKS_ACTIVITY,
-    HOOKS_ACQUIRED,
-    HOOKS_RELEASED,
-    HOOKS_RELEASING,
-    HOOKS_OWNING,
-    HOOKS_OWNED,
-    HOOKS_ENTERED,
-    HOOKS_EXITED,
-    HOOKS_EXITING,
-    HOOKS_UNHEARD,
-    HOOKS_LOCK_NAME,
-    HOOKS_LONG_LOCK_NAME,
-    HOOKS_CONTENDED,
-    HOOKS_CONTENDED_TYPE,
-    HOOKS_OBJECT_TYPE,
-    HOOKS_OFF,
-    HOOKS_MUTED,
-    HOOKS_BYTES_TYPE,
-    HOOKS_LEFT,
-    HOOKS_SHORTS_TYPE,
-    HOOKS_OPEN,
-    HOOKS_SILENT,
-    HOOKS_HOT,
-    HOOKS_SILENT_TYPE,
-    HOOKS_CLINIT,
-    HOOKS_ANNOTATIONS,
-    HOOKS_FORCE_INLINE,
-    HOOKS_DONT_INLINE,
-    HOOKS_STABLE,
-    HOOKS_OFF_AND_TYPE,
-    HOOKS_OFF_FIELD,
-    HOOKS_MUTED_AND_TYPE,
-    HOOKS_MUTED_FIELD,
-    HOOKS_LEFT_AND_TYPE,
-    HOOKS_LEFT_FIELD,
-    HOOKS_OPEN_AND_TYPE,
-    HOOKS_OPEN_METHOD,
-    HOOKS_SILENT_AND_TYPE,
-    HOOKS_SILENT_METHOD,
-    HOOKS_HOT_AND_TYPE,
-    HOOKS_HOT_METHOD,
-    HOOKS_PUSH_AND_TYPE,
-    HOOKS_PUSH_METHOD,
-    HOOKS_POP_AND_TYPE,
-    HOOKS_POP_METHOD,
-    HOOKS_RESUME_AND_TYPE,
-    HOOKS_RESUME_METHOD,
-    HOOKS_LOCK_CLASS,
-    HOOKS_LONG_LOCK_CLASS,
-    HOOKS_CONTENDED_AND_TYPE,
-    HOOKS_CONTENDED_METHOD,
-    HOOKS_LONG_CONTENDED_METHOD,
-    HOOKS_OWNED_AND_TYPE,
-    HOOKS_OWNED_METHOD,
-    HOOKS_UNHEARD_AND_TYPE,
-    HOOKS_UNHEARD_FIELD,
-    HOOKS_ENTERED_AND_TYPE,
-    HOOKS_ENTERED_METHOD,
-    HOOKS_EXITED_AND_TYPE,
-    HOOKS_EXITED_METHOD,
-    HOOKS_EXITING_AND_TYPE,
-    HOOKS_EXITING_METHOD,
-    HOOKS_SLOTS,
-    HOOKS_POOL_COUNT,
-    LINKER_TYPE = POOL_RUN_TYPE + 1,
-    LINKER_RUN,
-    LINKER_LINK,
-    LINKER_LINK_AND_TYPE,
-    LINKER_LINK_METHOD,
-    LINKER_POOL_COUNT,
-};
-
-/* A method in bytecode: no handlers, no tables. */
-struct method_text {
-    uint16_t access;
-    uint16_t name;
-    uint16_t type;
-    uint16_t max_stack;
-    uint16_t max_locals;
-    const uint8_t *code;
-    uint32_t code_length;
-};
 
 /* What the linker's native method is to bind; its address is passed through the class `Linker`. */
 struct linking {
@@ -130,83 +18,6 @@ struct linking {
     const struct bound_natives *more;
     jint error;
 };
-
-static void add_text(struct class_writer *out, const char *text)
-{
-    class_writer__u1(out, CONSTANT_UTF8);
-    class_writer__u2(out, (uint32_t)strlen(text));
-    class_writer__copy(out, (const uint8_t *)text, strlen(text));
-}
-
-static void add_pair(struct class_writer *out, enum constant_tag tag, uint32_t first,
-                     uint32_t second)
-{
-    class_writer__u1(out, tag);
-    class_writer__u2(out, first);
-    class_writer__u2(out, second);
-}
-
-/* Up to and with the pool entries that both have. */
-static void begin_class(struct class_writer *out, const char *name, uint32_t pool_count)
-{
-    class_writer__u4(out, 0xcafebabe);
-    class_writer__u4(out, CLASS_VERSION);
-    class_writer__u2(out, pool_count);
-    add_text(out, name);
-    class_writer__u1(out, CONSTANT_CLASS);
-    class_writer__u2(out, POOL_THIS - 1);
-    add_text(out, "java/lang/Object");
-    class_writer__u1(out, CONSTANT_CLASS);
-    class_writer__u2(out, POOL_OBJECT - 1);
-    add_text(out, "Code");
-    add_text(out, "()V");
-}
-
-/* From behind the pool to the fields. */
-static void end_pool(struct class_writer *out)
-{
-    class_writer__u2(out, ACC_PUBLIC | ACC_SUPER | ACC_SYNTHETIC);
-    class_writer__u2(out, POOL_THIS);
-    class_writer__u2(out, POOL_OBJECT);
-    class_writer__u2(out, 0); /* no interfaces */
-}
-
-static void add_native(struct class_writer *out, uint32_t name, uint32_t type)
-{
-    class_writer__u2(out, ACC_PUBLIC | ACC_STATIC | ACC_NATIVE);
-    class_writer__u2(out, name);
-    class_writer__u2(out, type);
-    class_writer__u2(out, 0);
-}
-
-/* An attribute: one annotation without values. */
-static void add_annotation(struct class_writer *out, uint32_t type)
-{
-    class_writer__u2(out, HOOKS_ANNOTATIONS);
-    class_writer__u4(out, 6);
-    class_writer__u2(out, 1);
-    class_writer__u2(out, type);
-    class_writer__u2(out, 0);
-}
-
-/* The annotation's type; 0: none. */
-static void add_method(struct class_writer *out, const struct method_text *method,
-                       uint32_t annotation)
-{
-    class_writer__u2(out, method->access);
-    class_writer__u2(out, method->name);
-    class_writer__u2(out, method->type);
-    class_writer__u2(out, annotation ? 2 : 1);
-    class_writer__u2(out, POOL_CODE);
-    class_writer__u4(out, 12 + method->code_length);
-    class_writer__u2(out, method->max_stack);
-    class_writer__u2(out, method->max_locals);
-    class_writer__u4(out, method->code_length);
-    class_writer__copy(out, method->code, method->code_length);
-    class_writer__u4(out, 0); /* no handlers, no attributes */
-    if (annotation)
-        add_annotation(out, annotation);
-}
 
 /* return OFF[slot] == 0 ? open(slot) : -1; */
 static void add_enter(struct class_writer *out)
@@ -232,7 +43,7 @@ static void add_enter(struct class_writer *out)
     const struct method_text enter = {
         ACC_PUBLIC | ACC_STATIC, HOOKS_ENTER, HOOKS_PUSH_TYPE, 2, 1, code, sizeof(code)};
 
-    add_method(out, &enter, HOOKS_FORCE_INLINE);
+    made_class__add_method(out, &enter, HOOKS_FORCE_INLINE);
 }
 
 /* if (MUTED[slot] == 0) return push(slot); silent(slot); return -1; */
@@ -263,7 +74,7 @@ static void add_open(struct class_writer *out)
     const struct method_text open = {ACC_STATIC, HOOKS_OPEN, HOOKS_PUSH_TYPE, 2,
                                      1,          code,       sizeof(code)};
 
-    add_method(out, &open, HOOKS_DONT_INLINE);
+    made_class__add_method(out, &open, HOOKS_DONT_INLINE);
 }
 
 /* if (--LEFT[slot] <= 0) hot(slot); */
@@ -293,7 +104,7 @@ static void add_silent(struct class_writer *out)
     const struct method_text silent = {ACC_STATIC, HOOKS_SILENT, HOOKS_SILENT_TYPE, 4,
                                        1,          code,         sizeof(code)};
 
-    add_method(out, &silent, 0);
+    made_class__add_method(out, &silent, 0);
 }
 
 /* if (token >= 0) pop(token); */
@@ -306,49 +117,7 @@ static void add_exit(struct class_writer *out, uint32_t name, uint8_t native_met
     const struct method_text leave = {
         ACC_PUBLIC | ACC_STATIC, (uint16_t)name, HOOKS_POP_TYPE, 4, 2, code, sizeof(code)};
 
-    add_method(out, &leave, HOOKS_FORCE_INLINE);
-}
-
-/* if (UNHEARD[0] == 0) entered(); and so on. */
-static void add_hold_hook(struct class_writer *out, uint32_t name, uint8_t native_method)
-{
-    const uint8_t code[] = {
-        OP_GETSTATIC,    0, HOOKS_UNHEARD_FIELD, OP_ICONST_0, OP_BALOAD, OP_IFNE, 0, 6,
-        OP_INVOKESTATIC, 0, native_method,       OP_RETURN,
-    };
-    const struct method_text hook = {
-        ACC_PUBLIC | ACC_STATIC, (uint16_t)name, POOL_RUN_TYPE, 2, 0, code, sizeof(code)};
-
-    add_method(out, &hook, HOOKS_FORCE_INLINE);
-}
-
-/* if (UNHEARD[0] == 0 && (lock instanceof AbstractQueuedSynchronizer ? … : …)) owned(lock); */
-static void add_owning(struct class_writer *out)
-{
-    /* clang-format off */
-    static const uint8_t code[] = {
-        OP_GETSTATIC,                 0, HOOKS_UNHEARD_FIELD,
-        OP_ICONST_0, OP_BALOAD,
-        OP_IFNE,                      0, 44, /* the end */
-        OP_ALOAD_0, OP_INSTANCEOF,    0, HOOKS_LOCK_CLASS,
-        OP_IFEQ,                      0, 16, /* the second alternative */
-        OP_ALOAD_0, OP_CHECKCAST,     0, HOOKS_LOCK_CLASS,
-        OP_INVOKEVIRTUAL,             0, HOOKS_CONTENDED_METHOD,
-        OP_IFEQ,                      0, 27, /* the end */
-        OP_GOTO,                      0, 20, /* the call */
-        OP_ALOAD_0, OP_INSTANCEOF,    0, HOOKS_LONG_LOCK_CLASS,
-        OP_IFEQ,                      0, 17, /* the end */
-        OP_ALOAD_0, OP_CHECKCAST,     0, HOOKS_LONG_LOCK_CLASS,
-        OP_INVOKEVIRTUAL,             0, HOOKS_LONG_CONTENDED_METHOD,
-        OP_IFEQ,                      0, 7, /* the end */
-        OP_ALOAD_0, OP_INVOKESTATIC,  0, HOOKS_OWNED_METHOD,
-        OP_RETURN,
-    };
-    /* clang-format on */
-    const struct method_text owning = {
-        ACC_PUBLIC | ACC_STATIC, HOOKS_OWNING, HOOKS_OBJECT_TYPE, 2, 1, code, sizeof(code)};
-
-    add_method(out, &owning, HOOKS_FORCE_INLINE);
+    made_class__add_method(out, &leave, HOOKS_FORCE_INLINE);
 }
 
 /* OFF = new byte[HOOK_SLOTS_MAX]; and so on. */
@@ -387,7 +156,7 @@ static void add_initialiser(struct class_writer *out)
     const struct method_text initialiser = {ACC_STATIC, HOOKS_CLINIT, POOL_RUN_TYPE, 1,
                                             0,          code,         sizeof(code)};
 
-    add_method(out, &initialiser, 0);
+    made_class__add_method(out, &initialiser, 0);
 }
 
 static void add_hooks_pool(struct class_writer *out)
@@ -439,42 +208,26 @@ static void add_hooks_pool(struct class_writer *out)
                                         "Ljdk/internal/vm/annotation/Stable;"};
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        add_text(out, texts[i]);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_OFF, HOOKS_BYTES_TYPE);
-    add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_OFF_AND_TYPE);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_MUTED, HOOKS_BYTES_TYPE);
-    add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_MUTED_AND_TYPE);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_LEFT, HOOKS_SHORTS_TYPE);
-    add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_LEFT_AND_TYPE);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_OPEN, HOOKS_PUSH_TYPE);
-    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_OPEN_AND_TYPE);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_SILENT, HOOKS_SILENT_TYPE);
-    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_SILENT_AND_TYPE);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_HOT, HOOKS_SILENT_TYPE);
-    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_HOT_AND_TYPE);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_PUSH, HOOKS_PUSH_TYPE);
-    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_PUSH_AND_TYPE);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_POP, HOOKS_POP_TYPE);
-    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_POP_AND_TYPE);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_RESUME, HOOKS_POP_TYPE);
-    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_RESUME_AND_TYPE);
-    class_writer__u1(out, CONSTANT_CLASS);
-    class_writer__u2(out, HOOKS_LOCK_NAME);
-    class_writer__u1(out, CONSTANT_CLASS);
-    class_writer__u2(out, HOOKS_LONG_LOCK_NAME);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_CONTENDED, HOOKS_CONTENDED_TYPE);
-    add_pair(out, CONSTANT_METHOD, HOOKS_LOCK_CLASS, HOOKS_CONTENDED_AND_TYPE);
-    add_pair(out, CONSTANT_METHOD, HOOKS_LONG_LOCK_CLASS, HOOKS_CONTENDED_AND_TYPE);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_OWNED, HOOKS_OBJECT_TYPE);
-    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_OWNED_AND_TYPE);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_UNHEARD, HOOKS_BYTES_TYPE);
-    add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_UNHEARD_AND_TYPE);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_ENTERED, POOL_RUN_TYPE);
-    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_ENTERED_AND_TYPE);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_EXITED, POOL_RUN_TYPE);
-    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_EXITED_AND_TYPE);
-    add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_EXITING, POOL_RUN_TYPE);
-    add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_EXITING_AND_TYPE);
+        made_class__add_text(out, texts[i]);
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_OFF, HOOKS_BYTES_TYPE);
+    made_class__add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_OFF_AND_TYPE);
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_MUTED, HOOKS_BYTES_TYPE);
+    made_class__add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_MUTED_AND_TYPE);
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_LEFT, HOOKS_SHORTS_TYPE);
+    made_class__add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_LEFT_AND_TYPE);
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_OPEN, HOOKS_PUSH_TYPE);
+    made_class__add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_OPEN_AND_TYPE);
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_SILENT, HOOKS_SILENT_TYPE);
+    made_class__add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_SILENT_AND_TYPE);
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_HOT, HOOKS_SILENT_TYPE);
+    made_class__add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_HOT_AND_TYPE);
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_PUSH, HOOKS_PUSH_TYPE);
+    made_class__add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_PUSH_AND_TYPE);
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_POP, HOOKS_POP_TYPE);
+    made_class__add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_POP_AND_TYPE);
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_RESUME, HOOKS_POP_TYPE);
+    made_class__add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_RESUME_AND_TYPE);
+    hold_hooks__write_pool(out);
     class_writer__u1(out, CONSTANT_INTEGER);
     class_writer__u4(out, HOOK_SLOTS_MAX);
 }
@@ -486,14 +239,14 @@ static void add_field(struct class_writer *out, uint32_t name, uint32_t type, bo
     class_writer__u2(out, type);
     class_writer__u2(out, stable);
     if (stable)
-        add_annotation(out, HOOKS_STABLE);
+        made_class__add_annotation(out, HOOKS_STABLE);
 }
 
 static void write_hooks(struct class_writer *out)
 {
-    begin_class(out, HOOK_CLASS, HOOKS_POOL_COUNT);
+    made_class__begin(out, HOOK_CLASS, HOOKS_POOL_COUNT);
     add_hooks_pool(out);
-    end_pool(out);
+    made_class__end_pool(out);
     class_writer__u2(out, 4);
     add_field(out, HOOKS_OFF, HOOKS_BYTES_TYPE, true);
     add_field(out, HOOKS_MUTED, HOOKS_BYTES_TYPE, false);
@@ -506,27 +259,20 @@ static void write_hooks(struct class_writer *out)
     add_silent(out);
     add_exit(out, HOOKS_LEAVE, HOOKS_POP_METHOD);
     add_exit(out, HOOKS_CAUGHT, HOOKS_RESUME_METHOD);
-    add_native(out, HOOKS_PUSH, HOOKS_PUSH_TYPE);
-    add_native(out, HOOKS_POP, HOOKS_POP_TYPE);
-    add_native(out, HOOKS_RESUME, HOOKS_POP_TYPE);
-    add_native(out, HOOKS_HOT, HOOKS_SILENT_TYPE);
-    add_native(out, HOOKS_STARTING, HOOKS_OBJECT_TYPE);
-    add_native(out, HOOKS_PINNED, HOOKS_OBJECT_TYPE);
-    add_native(out, HOOKS_PARKING, HOOKS_OBJECT_TYPE);
-    add_native(out, HOOKS_PARKED, POOL_RUN_TYPE);
-    add_native(out, HOOKS_SLEEPING, HOOKS_OBJECT_TYPE);
-    add_native(out, HOOKS_SLEPT, POOL_RUN_TYPE);
-    add_native(out, HOOKS_POLLING, HOOKS_OBJECT_TYPE);
-    add_native(out, HOOKS_POLLED, POOL_RUN_TYPE);
-    add_native(out, HOOKS_ACTIVITY, HOOKS_OBJECT_TYPE);
-    add_native(out, HOOKS_ENTERED, POOL_RUN_TYPE);
-    add_native(out, HOOKS_EXITED, POOL_RUN_TYPE);
-    add_native(out, HOOKS_EXITING, POOL_RUN_TYPE);
-    add_native(out, HOOKS_OWNED, HOOKS_OBJECT_TYPE);
-    add_hold_hook(out, HOOKS_ACQUIRED, HOOKS_ENTERED_METHOD);
-    add_hold_hook(out, HOOKS_RELEASED, HOOKS_EXITED_METHOD);
-    add_hold_hook(out, HOOKS_RELEASING, HOOKS_EXITING_METHOD);
-    add_owning(out);
+    made_class__add_native(out, HOOKS_PUSH, HOOKS_PUSH_TYPE);
+    made_class__add_native(out, HOOKS_POP, HOOKS_POP_TYPE);
+    made_class__add_native(out, HOOKS_RESUME, HOOKS_POP_TYPE);
+    made_class__add_native(out, HOOKS_HOT, HOOKS_SILENT_TYPE);
+    made_class__add_native(out, HOOKS_STARTING, HOOKS_OBJECT_TYPE);
+    made_class__add_native(out, HOOKS_PINNED, HOOKS_OBJECT_TYPE);
+    made_class__add_native(out, HOOKS_PARKING, HOOKS_OBJECT_TYPE);
+    made_class__add_native(out, HOOKS_PARKED, POOL_RUN_TYPE);
+    made_class__add_native(out, HOOKS_SLEEPING, HOOKS_OBJECT_TYPE);
+    made_class__add_native(out, HOOKS_SLEPT, POOL_RUN_TYPE);
+    made_class__add_native(out, HOOKS_POLLING, HOOKS_OBJECT_TYPE);
+    made_class__add_native(out, HOOKS_POLLED, POOL_RUN_TYPE);
+    made_class__add_native(out, HOOKS_ACTIVITY, HOOKS_OBJECT_TYPE);
+    hold_hooks__write_methods(out);
     class_writer__u2(out, 0);
 }
 
@@ -538,17 +284,17 @@ static void write_linker(struct class_writer *out)
     const struct method_text run = {
         ACC_PUBLIC | ACC_STATIC, LINKER_RUN, LINKER_TYPE, 2, 2, code, sizeof(code)};
 
-    begin_class(out, LINKER_CLASS, LINKER_POOL_COUNT);
-    add_text(out, "(J)V");
-    add_text(out, "run");
-    add_text(out, "link");
-    add_pair(out, CONSTANT_NAME_AND_TYPE, LINKER_LINK, LINKER_TYPE);
-    add_pair(out, CONSTANT_METHOD, POOL_THIS, LINKER_LINK_AND_TYPE);
-    end_pool(out);
+    made_class__begin(out, LINKER_CLASS, LINKER_POOL_COUNT);
+    made_class__add_text(out, "(J)V");
+    made_class__add_text(out, "run");
+    made_class__add_text(out, "link");
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, LINKER_LINK, LINKER_TYPE);
+    made_class__add_pair(out, CONSTANT_METHOD, POOL_THIS, LINKER_LINK_AND_TYPE);
+    made_class__end_pool(out);
     class_writer__u2(out, 0); /* no fields */
     class_writer__u2(out, 2);
-    add_native(out, LINKER_LINK, LINKER_TYPE);
-    add_method(out, &run, 0);
+    made_class__add_native(out, LINKER_LINK, LINKER_TYPE);
+    made_class__add_method(out, &run, 0);
     class_writer__u2(out, 0);
 }
 

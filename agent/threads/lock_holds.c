@@ -363,8 +363,7 @@ void lock_holds__won(struct java_threads *threads, struct kernel_thread *mine)
     struct thread_holds *of;
     struct open_hold *hold = innermost(threads, mine, &of);
 
-    /* Only a monitor that was given up has a name and is not held by itself: it is entered again.
-     */
+    /* Only a monitor that was given up has a name and is not held: it is entered again. */
     if (!hold || hold->monitor || !hold->lock.identity ||
         hold->lock.identity != (uint32_t)mine->thread->won_lock)
         return;
@@ -388,6 +387,7 @@ static void begin_lock(struct java_threads *threads, struct kernel_thread *mine,
     struct thread_holds *of = holds_of(threads, mine, true);
     bool had_to_wait = !mine->thread->won_monitor && (uint32_t)mine->thread->won_lock == identity;
 
+    lock_blocks__acquired(&threads->locks->blocks, identity);
     mine->thread->won_lock = 0;
     for (unsigned i = 0; of && i < HOLDS_OPEN; i++) {
         struct open_hold *hold = &of->locks[i];

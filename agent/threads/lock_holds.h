@@ -7,6 +7,9 @@
  * waits=on was given: HotSpot interprets the calls in them that have begun before, until they
  * return.
  *
+ * Of Locks each acquisition that is no nested one is counted while holds are heard, from the first
+ * wait for the Lock on.
+ *
  * A hold counts if its thread had to wait for the lock, or if another thread began to wait for it
  * meanwhile; it ends where Object.wait gives the monitor back. The hooks of monitors name no
  * object, for its identity would cost more than many holds: what is entered last is exited first,

@@ -42,6 +42,7 @@ int lock_waits__begin(struct java_threads *threads, JNIEnv *jni)
     lock_orders__init(&locks->orders);
     monitor_owner__prepare(&locks->monitor);
     find_fields(locks, jni);
+    lock_nesting__begin(&locks->nesting, jni);
     if (!locks->monitor.known)
         log__line(LOG_WARN, "this JVM does not tell who owns a monitor: owners are not known");
     threads->locks = locks;
@@ -195,9 +196,12 @@ void lock_waits__monitor(struct java_threads *threads, JNIEnv *jni, struct kerne
 
     lock_waiters__note(&locks->waiters, threads, jni, mine, monitor, true);
     lock = begin(threads, jni, mine, BLOCK_MONITOR, object, owner, now_ns);
-    if (monitor)
-        lock_holds__contended(threads, jni, mine, &lock, monitor, owner,
-                              atomic_load(&locks->blocks.count) != blocks);
+    if (!monitor)
+        return;
+    lock_blocks__note_depth(&locks->blocks, ledger__ref(threads->ledger, mine->thread),
+                            lock_nesting__of_monitor(&locks->monitor, &locks->owners, monitor));
+    lock_holds__contended(threads, jni, mine, &lock, monitor, owner,
+                          atomic_load(&locks->blocks.count) != blocks);
 }
 
 /* The owner of a lock of java.util.concurrent, if it has one. */
@@ -232,8 +236,14 @@ static struct lock_identity wait_for(struct java_threads *threads, JNIEnv *jni,
 
     lock_waiters__note(&locks->waiters, threads, jni, mine, 0, is_ownable);
     lock_blocks__begin(&locks->blocks, &lock, place_of(threads, mine), owner, now_ns);
-    if (is_ownable)
+    if (is_ownable) {
+        ledger_ref waiter = ledger__ref(threads->ledger, mine->thread);
+
+        lock_blocks__note_depth(&locks->blocks, waiter,
+                                lock_nesting__of_lock(&locks->nesting, jni, blocker));
+        lock_blocks__count_acquisitions(&locks->blocks, waiter, lock.identity);
         lock_holds__contended(threads, jni, mine, &lock, 0, owner, false);
+    }
     return owner.thread ? lock : unowned;
 }
 

@@ -11,6 +11,7 @@
 #include "agent/hotspot/monitor_owner.h"
 #include "agent/threads/java_threads.h"
 #include "agent/threads/lock_holds.h"
+#include "agent/threads/lock_nesting.h"
 #include "agent/threads/lock_orders.h"
 #include "agent/threads/lock_owners.h"
 #include "agent/threads/lock_waiters.h"
@@ -34,6 +35,7 @@ struct lock_waits {
     struct lock_orders orders;
     struct lock_holds holds;
     struct monitor_owner monitor;
+    struct lock_nesting nesting;
     struct named_class classes[LOCK_CLASSES];
     jfieldID park_blocker; /* of Thread; or NULL, as the next two */
     jfieldID exclusive_owner;

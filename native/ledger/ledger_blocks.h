@@ -34,9 +34,10 @@ struct ledger_block {
     uint32_t kind;         /* enum ledger_block_kind */
     ledger_ref waiter;     /* string, the thread's name */
     ledger_ref holder;     /* ditto, of the owner when the wait began; none: not known */
-    uint32_t reserved;
-    uint64_t waiter_id;                   /* java_id; 0 where identity is 0 */
-    uint64_t holder_id;                   /* ditto */
+    uint32_t depth_max; /* how often the owner had acquired the lock when a wait began, at most; 0:
+                           not known of any wait */
+    uint64_t waiter_id; /* java_id; 0 where identity is 0 */
+    uint64_t holder_id; /* ditto */
     ledger_ref waiter_path[BLOCK_FRAMES]; /* methods, the innermost first; then none */
     ledger_ref holder_path[BLOCK_FRAMES]; /* ditto, when the wait began */
     uint64_t count;                       /* waits that are over */
@@ -50,7 +51,9 @@ struct ledger_block {
     uint32_t waiter_priority;      /* Java priorities when the block was made; 0: not known, or
                                       not one thread */
     uint32_t holder_priority;
-    uint32_t reserved_end[8];
+    uint64_t acquisitions; /* of this lock, by any thread, nested ones not counted, as far as hooks
+                              saw them; they stand in one block of the lock. 0: not known */
+    uint32_t reserved_end[6];
 };
 
 _Static_assert(sizeof(struct ledger_block) % LEDGER_CELL_BYTES == 0, "whole cells");

@@ -296,6 +296,70 @@ bool lock_blocks__end(struct lock_blocks *blocks, ledger_ref waiter, uint64_t fr
     return true;
 }
 
+/* The block of the wait that the thread is in, or NULL. */
+static struct ledger_block *current_block(const struct lock_blocks *blocks, ledger_ref waiter)
+{
+    ledger_ref ref = __atomic_load_n(&thread_at(blocks, waiter)->block, __ATOMIC_RELAXED);
+
+    return ref && ref != LOCK_BLOCKS_NONE ? ledger__at(blocks->ledger, ref) : NULL;
+}
+
+void lock_blocks__note_depth(struct lock_blocks *blocks, ledger_ref waiter, uint32_t depth)
+{
+    struct ledger_block *block = current_block(blocks, waiter);
+    uint32_t seen = block ? __atomic_load_n(&block->depth_max, __ATOMIC_RELAXED) : 0;
+
+    while (block && seen < depth &&
+           !__atomic_compare_exchange_n(&block->depth_max, &seen, depth, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+        ;
+}
+
+/* The entry of the identity, or the first free one; NULL: there is neither. */
+static _Atomic uint64_t *find_acquired(struct lock_blocks *blocks, uint32_t identity)
+{
+    uint64_t hash = mix(0, identity);
+
+    for (unsigned probe = 0; probe < STATE_PROBES; probe++) {
+        _Atomic uint64_t *entry = &blocks->acquired[(hash + probe) % LOCK_STATES];
+        uint64_t there = atomic_load_explicit(entry, memory_order_acquire);
+
+        if (!there || there >> 32 == identity)
+            return entry;
+    }
+    return NULL;
+}
+
+void lock_blocks__count_acquisitions(struct lock_blocks *blocks, ledger_ref waiter,
+                                     uint32_t identity)
+{
+    const struct ledger_block *block = current_block(blocks, waiter);
+    _Atomic uint64_t *entry;
+    uint64_t there = 0, wanted;
+
+    if (!block || !identity)
+        return;
+    wanted = (uint64_t)identity << 32 | ledger__ref(blocks->ledger, block);
+    /* Another lock may take the entry meanwhile: then there may be a further one. */
+    do {
+        there = 0;
+        entry = find_acquired(blocks, identity);
+    } while (entry && !atomic_load_explicit(entry, memory_order_relaxed) &&
+             !atomic_compare_exchange_strong(entry, &there, wanted));
+}
+
+void lock_blocks__acquired(struct lock_blocks *blocks, uint32_t identity)
+{
+    const _Atomic uint64_t *entry = find_acquired(blocks, identity);
+    uint64_t there = entry ? atomic_load_explicit(entry, memory_order_acquire) : 0;
+    struct ledger_block *block;
+
+    if (!there)
+        return;
+    block = ledger__at(blocks->ledger, (ledger_ref)there);
+    ledger__count(&block->acquisitions, 1);
+}
+
 void lock_blocks__held(struct lock_blocks *blocks, const struct lock_identity *lock,
                        struct lock_place holder, uint64_t since_ns, uint64_t now_ns)
 {

@@ -33,12 +33,14 @@ struct lock_state {
     _Atomic uint64_t since_ns; /* when a wait for it was over last, or when the first one began */
 };
 
-/* Zero the struct and set the ledger to begin. */
+/* Zero the struct and set the ledger to begin. acquired: which block counts a Lock's acquisitions,
+ * identity << 32 | its ref; 0: free. An entry never changes once it is set. */
 struct lock_blocks {
     struct ledger *ledger;
     _Atomic(ledger_ref) slots[LOCK_BLOCKS_SLOTS];
     _Atomic uint32_t count;
     struct lock_state states[LOCK_STATES];
+    _Atomic uint64_t acquired[LOCK_STATES];
 };
 
 /* In place of the block of a wait for which there is none. It is no ref of any record, for it lies
@@ -65,6 +67,17 @@ void lock_blocks__begin(struct lock_blocks *blocks, const struct lock_identity *
  * started last, is lost. */
 bool lock_blocks__end(struct lock_blocks *blocks, ledger_ref waiter, uint64_t from_ns,
                       uint64_t now_ns);
+
+/* Of the wait that the thread is in: its lock's owner had acquired the lock `depth` times when the
+ * wait began; 0: not known. And its block counts the acquisitions of the lock of that identity from
+ * now on, unless another block does. */
+void lock_blocks__note_depth(struct lock_blocks *blocks, ledger_ref waiter, uint32_t depth);
+void lock_blocks__count_acquisitions(struct lock_blocks *blocks, ledger_ref waiter,
+                                     uint32_t identity);
+
+/* Any thread has acquired the lock of that identity, and had not acquired it before. Not counted
+ * where no block is for it. */
+void lock_blocks__acquired(struct lock_blocks *blocks, uint32_t identity);
 
 /* The thread has held the lock from since_ns until now_ns. kind: BLOCK_HELD_…. */
 void lock_blocks__held(struct lock_blocks *blocks, const struct lock_identity *lock,

@@ -67,12 +67,14 @@ class Sqlite(bench.Bench):
             ("app.Queue", 0x4d2, "monitor", "main", 17, 1153 * MS, 1000 * MS),
             ("app.Row", None, "monitor", "worker-#", 1000, 5 * MS, MS),
         ])
-        self.assertEqual(database.execute("SELECT waiter, blocker, waiter_path, blocker_path, count, hold_ns, hold_max_ns "
+        self.assertEqual(database.execute("SELECT waiter, blocker, waiter_path, blocker_path, count, hold_ns, hold_max_ns, recursion_max "
                                           "FROM lock_waits WHERE lock_class = 'app.Queue' ORDER BY count").fetchall(), [
-            ("pool-1", None, "app.Queue.put < app.Main.run", None, 1, 0, 0),
-            ("pool-2", "main", "app.Queue.take < app.Main.run", "app.Queue.take < app.Main.run", 6, 10 * MS, 5 * MS),
-            ("pool-1", "main", "app.Queue.put < app.Main.run", "app.Queue.take < app.Main.run", 10, 80 * MS, 30 * MS),
+            ("pool-1", None, "app.Queue.put < app.Main.run", None, 1, 0, 0, None),
+            ("pool-2", "main", "app.Queue.take < app.Main.run", "app.Queue.take < app.Main.run", 6, 10 * MS, 5 * MS, 2),
+            ("pool-1", "main", "app.Queue.put < app.Main.run", "app.Queue.take < app.Main.run", 10, 80 * MS, 30 * MS, 1),
         ])
+        self.assertEqual(database.execute("SELECT lock_class, acquisitions FROM lock_waits WHERE acquisitions IS NOT NULL").fetchall(),
+                         [("java.util.concurrent.Semaphore$NonfairSync", 500)])
         self.assertEqual(database.execute("SELECT * FROM lock_holds").fetchall(), [
             ("app.Queue", 0x4d2, "monitor", "main", "app.Queue.take < app.Main.run", 4, 200 * MS, 90 * MS)])
 

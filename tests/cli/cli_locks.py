@@ -8,18 +8,22 @@ S = 1000 * MS
 SEMAPHORE = "java.util.concurrent.Semaphore$NonfairSync"
 RUN, PUT, TAKE = "app.Main.run", "app.Queue.put", "app.Queue.take"
 NO_HOLDS = {"holds": 0, "hold_ns": 0, "hold_max_ns": 0, "hold_p99_ns": 0, "held_ppm": 0}
+NOT_KNOWN = {"acquisitions": None, "recursion_max": None}
 LOCKS = [
     {"class": SEMAPHORE, "identity": "7b", "kind": "park", "contentions": 2, "wait_ns": 3 * S, "wait_max_ns": 2 * S,
      "wait_p99_ns": 2 * S, "blocked_ns": 0, "blocked_max_ns": 0, "owner_unknown": 2, **NO_HOLDS,
+     "acquisitions": 500, "recursion_max": 0,
      "waiters": [{"path": [RUN], "wait_ns": 3 * S}], "blockers": [{"path": [], "blocked_ns": 0}], "holders": []},
     {"class": "app.Queue", "identity": "4d2", "kind": "monitor", "contentions": 17, "wait_ns": 1153 * MS,
      "wait_max_ns": S, "wait_p99_ns": S, "blocked_ns": 90 * MS, "blocked_max_ns": 30 * MS, "owner_unknown": 1,
      "holds": 4, "hold_ns": 200 * MS, "hold_max_ns": 90 * MS, "hold_p99_ns": 90 * MS, "held_ppm": 20_000,
+     "acquisitions": None, "recursion_max": 2,
      "waiters": [{"path": [RUN, TAKE], "wait_ns": 1050 * MS}, {"path": [RUN, PUT], "wait_ns": 103 * MS}],
      "blockers": [{"path": [RUN, TAKE], "blocked_ns": 90 * MS}, {"path": [], "blocked_ns": 0}],
      "holders": [{"path": [RUN, TAKE], "hold_ns": 200 * MS}]},
     {"class": "app.Row", "identity": None, "kind": "monitor", "contentions": 1000, "wait_ns": 5 * MS,
      "wait_max_ns": MS, "wait_p99_ns": 8000, "blocked_ns": 4 * MS, "blocked_max_ns": MS, "owner_unknown": 0, **NO_HOLDS,
+     **NOT_KNOWN,
      "waiters": [{"path": [RUN], "wait_ns": 5 * MS}], "blockers": [{"path": [RUN], "blocked_ns": 4 * MS}], "holders": []},
 ]
 EDGES = [
@@ -54,16 +58,17 @@ lost      7 waits for locks not recorded, nor for whom
 
 Locks that threads waited for
 BLOCKED: somebody waited, blocked in: the owner when the wait began. HOLDS: whole, of those that somebody had to wait for, since the lock's class has hooks
+ACQUIRED: since hooks tell so, nested acquisitions not counted. RECURSION: how deeply the owner had the lock nested when a wait began, at most. -: not known
 
-LOCK                                           KIND     WAITS     WAIT      P99      MAX  BLOCKED  HOLDS    HOLD  LONGEST   HELD  OWNER UNKNOWN
-java.util.concurrent.Semaphore$NonfairSync@7b  park         2  3.000 s  2.000 s  2.000 s        0                                             2
+LOCK                                           KIND     WAITS     WAIT      P99      MAX  BLOCKED  HOLDS    HOLD  LONGEST   HELD  ACQUIRED  RECURSION  OWNER UNKNOWN
+java.util.concurrent.Semaphore$NonfairSync@7b  park         2  3.000 s  2.000 s  2.000 s        0                                      500          0              2
   waits in app.Main.run                                        3.000 s
-app.Queue@4d2                                  monitor     17  1.153 s  1.000 s  1.000 s  90.0 ms      4  200 ms  90.0 ms  2.0 %              1
+app.Queue@4d2                                  monitor     17  1.153 s  1.000 s  1.000 s  90.0 ms      4  200 ms  90.0 ms  2.0 %         -          2              1
   waits in app.Queue.take < app.Main.run                       1.050 s
   waits in app.Queue.put < app.Main.run                         103 ms
   blocked in app.Queue.take < app.Main.run                                                90.0 ms
   held until app.Queue.take < app.Main.run                                                                200 ms
-app.Row@*                                      monitor  1 000  5.00 ms  8.00 µs  1.00 ms  4.00 ms                                             0
+app.Row@*                                      monitor  1 000  5.00 ms  8.00 µs  1.00 ms  4.00 ms                                        -          -              0
   waits in app.Main.run                                        5.00 ms
   blocked in app.Main.run                                                                 4.00 ms
 25.0 % of all waits, for whatever, are in none of these numbers: the budget had no room for them (overhead=)
@@ -112,6 +117,9 @@ pool-1    owner_unknown   3.00 ms  3.00 ms  pool-1
     def test_thread_selects_who_waits(self):
         self.assertEqual([(lock["class"], lock["contentions"]) for lock in self.view("locks", "-t", "pool-*")["locks"]],
                          [("app.Queue", 17)])
+        self.assertEqual([(lock["class"], lock["acquisitions"], lock["recursion_max"])
+                          for lock in self.view("locks", "-t", "main")["locks"]],
+                         [(SEMAPHORE, None, 0), ("app.Queue", None, None)])
         self.assertEqual(edges(self.view("blockers", "-t", "pool-2")), EDGES[1:2])
 
     def test_sort_and_top(self):

@@ -42,6 +42,11 @@ static inline ledger_ref locks__block(struct drawing *drawing, const struct draw
     return ref;
 }
 
+static inline struct ledger_block *locks__block_at(struct drawing *drawing, ledger_ref ref)
+{
+    return ledger__at(&drawing->ledger, ref);
+}
+
 /*
  * waiter     blocker   lock                           waits  wait    longest  held   longest
  * pool-1     main      app.Queue 4d2                     10   100 ms    9 ms    80 ms    30 ms
@@ -50,6 +55,10 @@ static inline ledger_ref locks__block(struct drawing *drawing, const struct draw
  * pool-1     -         app.Queue 4d2                      1     3 ms    3 ms     0
  * main       -         Semaphore$NonfairSync 7b, park     2  3000 ms 2000 ms     0
  * worker-#   worker-#  app.Row, any                    1000     5 ms    1 ms     4 ms     1 ms
+ *
+ * The lock of the semaphore's row was acquired 500 times, and had an owner that had acquired it
+ * once when somebody began to wait; app.Queue was nested once when pool-1 waited for main, and
+ * twice when pool-2 did.
  *
  * And main held app.Queue 4d2, until it left take, 4 times for 200 ms, the longest 90 ms, of 10 s.
  */
@@ -107,6 +116,10 @@ static inline void locks__draw(struct drawing *drawing)
     ledger_ref refs[sizeof(blocks) / sizeof(blocks[0])];
     for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
         refs[i] = locks__block(drawing, &blocks[i]);
+    locks__block_at(drawing, refs[0])->depth_max = 2;
+    locks__block_at(drawing, refs[1])->depth_max = 3;
+    locks__block_at(drawing, refs[3])->depth_max = 1;
+    locks__block_at(drawing, refs[3])->acquisitions = 500;
     ledger_ref main_thread = drawing__thread(drawing, "main", THREAD_PLATFORM, PLAIN_MS);
     plain__set_times(drawing, main_thread, 4242, 0, 0);
     ledger_ref waiting = drawing__thread(drawing, "pool-2", THREAD_PLATFORM, PLAIN_MS);

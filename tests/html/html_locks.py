@@ -19,9 +19,9 @@ class Locks(page.Page):
 
     def test_tables(self):
         self.assertEqual(self.rows("lock-table"), [
-            [f"{SEMAPHORE}@7b", "park", "2", "3.00 s", "2.00 s", "2.00 s", "0", "0", "0", "0", "2"],
-            ["app.Queue@4d2", "monitor", "17", "1.15 s", "1.00 s", "1.00 s", "90.0 ms", "4", "200 ms", "90.0 ms", "1"],
-            ["app.Row@*", "monitor", "1000", "5.00 ms", "8.00 µs", "1.00 ms", "4.00 ms", "0", "0", "0", "0"]])
+            [f"{SEMAPHORE}@7b", "park", "2", "3.00 s", "2.00 s", "2.00 s", "0", "0", "0", "0", "500", "0", "2"],
+            ["app.Queue@4d2", "monitor", "17", "1.15 s", "1.00 s", "1.00 s", "90.0 ms", "4", "200 ms", "90.0 ms", "-", "2", "1"],
+            ["app.Row@*", "monitor", "1000", "5.00 ms", "8.00 µs", "1.00 ms", "4.00 ms", "0", "0", "0", "-", "-", "0"]])
         self.assertEqual(self.rows("edge-table"), EDGES)
         self.assertEqual(self.rows("lock-path-table")[:2],
                          [["app.Main.run", "waits", "3.00 s"], ["app.Queue.take < app.Main.run", "waits", "1.05 s"]])

@@ -9,8 +9,9 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 /**
  * Threads that hold locks for which another thread waits, and take the time themselves. At each order `round` each kind
  * of lock has its turn: a thread owns the lock until another one waits for it, and somewhat longer; then the other one
- * owns it. The answer says for each class of locks how often and how long it was held: `class holds ns; …`. With virtual
- * threads where the JDK has them.
+ * owns it. The answer says for each class of locks how often and how long it was held, how often it was acquired, nested
+ * acquisitions not counted, and how many nested ones its first owner had, at most, when the other thread waited:
+ * `class holds ns acquisitions nested; …`. With virtual threads where the JDK has them.
  */
 public class HoldTruth {
     static final int TIMES = 3;
@@ -40,6 +41,21 @@ public class HoldTruth {
 
     abstract static class Lock {
         final Meter meter = new Meter();
+        int acquisitions;
+        int nestedMost;
+        private int depth;
+
+        /** The calling thread has just acquired the lock. */
+        void acquired() {
+            if (depth++ == 0) {
+                acquisitions++;
+            }
+        }
+
+        /** It is about to release it. */
+        void releasing() {
+            depth--;
+        }
 
         String type() {
             return getClass().getName();
@@ -51,6 +67,7 @@ public class HoldTruth {
             meter.begin();
             if (isFirst) {
                 isOwned = true;
+                nestedMost = Math.max(nestedMost, depth - 1);
                 untilWaitedFor();
             } else {
                 isEntered = true;
@@ -74,7 +91,9 @@ public class HoldTruth {
         @Override
         void hold(boolean isFirst) throws Exception {
             synchronized (this) {
+                acquired();
                 own(isFirst);
+                releasing();
             }
         }
     }
@@ -82,14 +101,18 @@ public class HoldTruth {
     static class Method extends Lock {
         @Override
         synchronized void hold(boolean isFirst) throws Exception {
+            acquired();
             own(isFirst);
+            releasing();
         }
     }
 
     /** The lock is this class, which is a Class. */
     static class Static extends Lock {
         static synchronized void holdClass(Static lock, boolean isFirst) throws Exception {
+            lock.acquired();
             lock.own(isFirst);
+            lock.releasing();
         }
 
         @Override
@@ -108,17 +131,23 @@ public class HoldTruth {
         final Object other = new Object();
 
         synchronized void again(boolean isFirst) throws Exception {
+            acquired();
             synchronized (this) {
+                acquired();
                 synchronized (other) {
                     own(isFirst);
                 }
+                releasing();
             }
+            releasing();
         }
 
         @Override
         void hold(boolean isFirst) throws Exception {
             synchronized (this) {
+                acquired();
                 again(isFirst);
+                releasing();
             }
         }
     }
@@ -127,13 +156,17 @@ public class HoldTruth {
     static class Thrown extends Lock {
         void leaveBlock() throws Exception {
             synchronized (this) {
+                acquired();
                 own(true);
+                releasing();
                 throw new IllegalArgumentException();
             }
         }
 
         synchronized void leaveMethod() throws Exception {
+            acquired();
             own(false);
+            releasing();
             throw new IllegalArgumentException();
         }
 
@@ -156,7 +189,9 @@ public class HoldTruth {
         @Override
         void hold(boolean isFirst) throws Exception {
             synchronized (this) {
+                acquired();
                 own(isFirst);
+                releasing();
                 if (isFirst) {
                     long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(GIVEN_UP_MS);
                     while (System.nanoTime() < until || !isEntered) {
@@ -177,14 +212,28 @@ public class HoldTruth {
 
         @Override
         void hold(boolean isFirst) throws Exception {
-            lock.lock();
+            lock();
             try {
-                lock.lock();
-                lock.unlock();
+                lock();
+                unlock();
+                lock();
+                lock();
                 own(isFirst);
+                unlock();
+                unlock();
             } finally {
-                lock.unlock();
+                unlock();
             }
+        }
+
+        void lock() {
+            lock.lock();
+            acquired();
+        }
+
+        void unlock() {
+            releasing();
+            lock.unlock();
         }
     }
 
@@ -200,12 +249,16 @@ public class HoldTruth {
         @Override
         void hold(boolean isFirst) throws Exception {
             lock.lockInterruptibly();
+            acquired();
             try {
                 own(isFirst);
                 if (isFirst) {
+                    releasing();
                     condition.await(GIVEN_UP_MS, TimeUnit.MILLISECONDS);
+                    acquired();
                 }
             } finally {
+                releasing();
                 lock.unlock();
             }
         }
@@ -222,9 +275,17 @@ public class HoldTruth {
         @Override
         void hold(boolean isFirst) throws Exception {
             lock.writeLock().lock();
+            acquired();
             try {
+                lock.writeLock().lock();
+                acquired();
+                lock.readLock().lock();
                 own(isFirst);
+                lock.readLock().unlock();
+                releasing();
+                lock.writeLock().unlock();
             } finally {
+                releasing();
                 lock.writeLock().unlock();
             }
         }
@@ -257,11 +318,13 @@ public class HoldTruth {
         for (Lock lock : LOCKS) {
             lock.meter.ns = 0;
             lock.meter.times = 0;
+            lock.acquisitions = 0;
             one(lock, false);
             if (Runtime.version().feature() >= 24) {
                 one(lock, true);
             }
-            answers.add(lock.type() + " " + lock.meter.times + " " + lock.meter.ns);
+            answers.add(lock.type() + " " + lock.meter.times + " " + lock.meter.ns + " " + lock.acquisitions + " "
+                        + lock.nestedMost);
         }
         return String.join("; ", answers);
     }

@@ -169,6 +169,36 @@ static void holds_are_apart_from_waits(void **state)
     drop_curtain(stage);
 }
 
+static void acquisitions_are_counted_where_a_wait_was(void **state)
+{
+    (void)state;
+    struct stage *stage = raise_curtain(4 * MIB);
+    struct lock_identity guard = lock(stage, "app.Guard", 77);
+    guard.kind = BLOCK_PARK;
+    lock_blocks__acquired(&stage->blocks, 77); /* nobody has waited yet */
+    begin(stage, &guard, 0, stage->places[2], 10);
+    lock_blocks__count_acquisitions(&stage->blocks, stage->places[0].thread, 77);
+    lock_blocks__note_depth(&stage->blocks, stage->places[0].thread, 3);
+    begin(stage, &guard, 1, stage->places[2], 11);
+    lock_blocks__count_acquisitions(&stage->blocks, stage->places[1].thread, 77);
+    lock_blocks__note_depth(&stage->blocks, stage->places[1].thread, 0);
+    end(stage, 0, 13);
+    end(stage, 1, 14);
+    lock_blocks__acquired(&stage->blocks, 77);
+    lock_blocks__acquired(&stage->blocks, 77);
+    lock_blocks__acquired(&stage->blocks, 78); /* another lock */
+    begin(stage, &guard, 0, stage->places[2], 20);
+    lock_blocks__note_depth(&stage->blocks, stage->places[0].thread, 2);
+    end(stage, 0, 21);
+    lock_blocks__note_depth(&stage->blocks, stage->places[0].thread, 9); /* it waits no more */
+
+    assert_int_equal(block_of(stage, 1)->acquisitions, 2);
+    assert_int_equal(block_of(stage, 1)->depth_max, 3);
+    assert_int_equal(block_of(stage, 2)->acquisitions, 0);
+    assert_int_equal(block_of(stage, 2)->depth_max, 0);
+    drop_curtain(stage);
+}
+
 static void block_says_who_waited_for_whom(void **state)
 {
     (void)state;
@@ -416,6 +446,7 @@ int main(void)
         cmocka_unit_test(a_path_in_a_circle_ends),
         cmocka_unit_test(locks_without_blocks_share_one),
         cmocka_unit_test(holds_are_apart_from_waits),
+        cmocka_unit_test(acquisitions_are_counted_where_a_wait_was),
         cmocka_unit_test(waits_without_room_are_counted),
         cmocka_unit_test(what_is_under_way_at_a_stop_counts_until_then),
         cmocka_unit_test(waits_at_once_all_count),

@@ -30,6 +30,14 @@ static void put_lock(struct sqlite_writer *writer, const struct report_block *bl
     sqlite_writer__put_text(writer, block->waiter);
 }
 
+static void put_known(struct sqlite_writer *writer, bool is_known, uint64_t value)
+{
+    if (is_known)
+        sqlite_writer__put(writer, value);
+    else
+        sqlite_writer__put_null(writer);
+}
+
 static void put_block(struct sqlite_writer *writer, const struct report_block *block)
 {
     put_lock(writer, block);
@@ -44,6 +52,8 @@ static void put_block(struct sqlite_writer *writer, const struct report_block *b
     sqlite_writer__put(writer, block->wait_max_ns);
     sqlite_writer__put(writer, block->hold_ns);
     sqlite_writer__put(writer, block->hold_max_ns);
+    put_known(writer, block->acquisitions != 0, block->acquisitions);
+    put_known(writer, block->depth_max != 0, block->depth_max - 1u);
     sqlite_writer__end_row(writer);
 }
 

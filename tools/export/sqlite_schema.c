@@ -76,19 +76,12 @@ static const char *const sums_below_columns[] = {"top INTEGER", "method INTEGER"
 static const char *const kernel_threads_columns[] = {
     "tid INTEGER", "thread INTEGER", "kernel_cpu_ns INTEGER", "charged_cpu_ns INTEGER", NULL};
 
-static const char *const lock_waits_columns[] = {"lock_class TEXT",
-                                                 "identity INTEGER",
-                                                 "kind TEXT",
-                                                 "waiter TEXT",
-                                                 "blocker TEXT",
-                                                 "waiter_path TEXT",
-                                                 "blocker_path TEXT",
-                                                 "count INTEGER",
-                                                 "wait_ns INTEGER",
-                                                 "wait_max_ns INTEGER",
-                                                 "hold_ns INTEGER",
-                                                 "hold_max_ns INTEGER",
-                                                 NULL};
+static const char *const lock_waits_columns[] = {
+    "lock_class TEXT",      "identity INTEGER",      "kind TEXT",
+    "waiter TEXT",          "blocker TEXT",          "waiter_path TEXT",
+    "blocker_path TEXT",    "count INTEGER",         "wait_ns INTEGER",
+    "wait_max_ns INTEGER",  "hold_ns INTEGER",       "hold_max_ns INTEGER",
+    "acquisitions INTEGER", "recursion_max INTEGER", NULL};
 
 static const char *const lock_holds_columns[] = {
     "lock_class TEXT", "identity INTEGER", "kind TEXT",           "thread TEXT", "path TEXT",

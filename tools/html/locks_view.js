@@ -31,6 +31,18 @@ const LOCK_COLUMNS = [
     { key: "holds", title: "Holds", hint: "that somebody had to wait for, as far as they were seen whole", rem: 6 },
     { key: "hold_ns", title: "Hold", hint: "how long these holds were, together", rem: 6.5 },
     { key: "hold_max_ns", title: "Longest", hint: "the longest of these holds", rem: 6.5 },
+    {
+        key: "acquisitions",
+        title: "Acquired",
+        hint: "how often, nested acquisitions not counted, since hooks tell so; -: not known",
+        rem: 6.5,
+    },
+    {
+        key: "recursion_max",
+        title: "Recursion",
+        hint: "how deeply the owner had the lock nested when a wait began, at most; -: not known",
+        rem: 7,
+    },
     { key: "owner_unknown", title: "Owner unknown", hint: "waits of which nobody knows who held the lock", rem: 9 },
 ];
 const EDGE_COLUMNS = [
@@ -224,7 +236,7 @@ export class LocksView {
         columns.forEach(({ key, className }, i) => {
             const value = key === "lock" && row.class !== undefined ? lockName(row) : row[key];
             if (key.endsWith("_ns")) setCell(cells[i], quantity(value, "ns"));
-            else if (!className) setCell(cells[i], quantity(value, "count"));
+            else if (!className) setCell(cells[i], value === null ? "-" : quantity(value, "count"));
             else setCell(cells[i], cutMiddle(value ?? NOBODY, 120));
             cells[i].title = className ? (value ?? NOBODY) : "";
         });

@@ -47,6 +47,8 @@ static void load_block(struct loader *loader, ledger_ref ref, struct report_bloc
         .wait_max_ns = record->wait_max_ns,
         .hold_ns = record->hold_ns,
         .hold_max_ns = record->hold_max_ns,
+        .acquisitions = record->acquisitions,
+        .depth_max = record->depth_max,
     };
     block->class_name = loader__text(loader, record->class_name, ref);
     block->waiter = loader__text(loader, record->waiter, ref);
@@ -148,6 +150,7 @@ static void subtract(struct report_block *blocks, uint32_t count, const struct r
         block->count = growth(block->count, old->count);
         block->wait_ns = growth(block->wait_ns, old->wait_ns);
         block->hold_ns = growth(block->hold_ns, old->hold_ns);
+        block->acquisitions = growth(block->acquisitions, old->acquisitions);
         for (unsigned bucket = 0; bucket < BLOCK_BUCKETS; bucket++)
             block->waits[bucket] = growth(block->waits[bucket], old->waits[bucket]);
     }

@@ -39,6 +39,8 @@ struct report_block {
     uint64_t hold_ns; /* of waits that are over, as is the next */
     uint64_t hold_max_ns;
     uint64_t waits[BLOCK_BUCKETS];
+    uint64_t acquisitions; /* of the lock, whoever waited; see struct ledger_block */
+    uint32_t depth_max;
 };
 
 /* True if the ledger says who waited for whom: waits=on. */
@@ -47,7 +49,8 @@ bool report_blocks__are_known(const struct ledger_header *header);
 /* NULL if there is none of that ref. */
 const struct report_block *report_blocks__find(const struct report_model *model, ledger_ref ref);
 
-/* Takes off what an earlier reading of the same ledger has. The longest of all waits stay. */
+/* Takes off what an earlier reading of the same ledger has. The longest and the deepest of all
+ * waits stay. */
 void report_blocks__subtract(struct report_model *model, const struct report_model *before);
 
 #endif

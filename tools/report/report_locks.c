@@ -35,6 +35,8 @@ static void add_block(struct report_lock *lock, const struct report_block *block
     lock->blocked_ns += block->hold_ns;
     lock->blocked_max_ns = larger(lock->blocked_max_ns, block->hold_max_ns);
     lock->owner_unknown += block->holder_known ? 0 : block->count;
+    if (block->depth_max > lock->depth_max)
+        lock->depth_max = block->depth_max;
     for (unsigned i = 0; i < BLOCK_BUCKETS; i++)
         lock->waits[i] += block->waits[i];
     add_path(&lock->waiters, &block->waiter_path, true, block->wait_ns);
@@ -65,11 +67,18 @@ static uint64_t p99_of(const uint64_t buckets[BLOCK_BUCKETS], uint64_t count, ui
     return bucket == BLOCK_BUCKETS - 1 || p99_ns > longest_ns ? longest_ns : p99_ns;
 }
 
-static struct report_lock *find_lock(struct report_locks *locks, struct index_table *table,
+static uint64_t hash_of(const struct report_block *block)
+{
+    return index_table__hash_bytes(block->identity, block->class_name.bytes,
+                                   block->class_name.length);
+}
+
+/* NULL: there is none yet. */
+static struct report_lock *find_lock(const struct report_locks *locks,
+                                     const struct index_table *table,
                                      const struct report_block *block)
 {
-    uint64_t hash =
-        index_table__hash_bytes(block->identity, block->class_name.bytes, block->class_name.length);
+    uint64_t hash = hash_of(block);
     size_t probe = 0;
     uint32_t index;
 
@@ -80,10 +89,27 @@ static struct report_lock *find_lock(struct report_locks *locks, struct index_ta
             text__compare(lock->class_name, block->class_name) == 0)
             return lock;
     }
-    index_table__add(table, hash, locks->count);
+    return NULL;
+}
+
+static struct report_lock *lock_of(struct report_locks *locks, struct index_table *table,
+                                   const struct report_block *block)
+{
+    struct report_lock *found = find_lock(locks, table, block);
+
+    if (found)
+        return found;
+    index_table__add(table, hash_of(block), locks->count);
     locks->locks[locks->count] = (struct report_lock){
         .class_name = block->class_name, .identity = block->identity, .kind = block->kind};
     return &locks->locks[locks->count++];
+}
+
+/* Which of its blocks counts them says nothing of that block. lock NULL: it is not shown. */
+static void add_acquisitions(struct report_lock *lock, const struct report_block *block)
+{
+    if (lock)
+        lock->acquisitions += block->acquisitions;
 }
 
 /* The larger first. */
@@ -160,10 +186,12 @@ struct report_locks *report_locks__new(const struct report_model *model, const c
     locks->locks = memory__zeroed(model->block_count + model->hold_count, sizeof(*locks->locks));
     for (uint32_t i = 0; i < model->block_count; i++)
         if (counts(&model->blocks[i], glob))
-            add_block(find_lock(locks, &table, &model->blocks[i]), &model->blocks[i]);
+            add_block(lock_of(locks, &table, &model->blocks[i]), &model->blocks[i]);
     for (uint32_t i = 0; i < model->hold_count; i++)
         if (counts(&model->holds[i], glob))
-            add_hold(find_lock(locks, &table, &model->holds[i]), &model->holds[i]);
+            add_hold(lock_of(locks, &table, &model->holds[i]), &model->holds[i]);
+    for (uint32_t i = 0; i < model->block_count && !glob; i++)
+        add_acquisitions(find_lock(locks, &table, &model->blocks[i]), &model->blocks[i]);
     for (uint32_t i = 0; i < locks->count; i++) {
         struct report_lock *lock = &locks->locks[i];
 

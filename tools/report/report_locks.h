@@ -25,6 +25,10 @@ struct report_lock {
     uint64_t waits[BLOCK_BUCKETS];
     struct lock_paths waiters;
     struct lock_paths blockers; /* where the owners were when waits began: blocked_ns */
+    uint64_t acquisitions;      /* outermost ones, by any thread, as far as hooks saw them; 0: not
+                                   known, as where a glob selects threads */
+    uint32_t depth_max;         /* how often the owner had acquired the lock when a wait began, at
+                                   most; 0: not known */
     uint64_t holds;             /* contended holds that were seen from the begin to the end */
     uint64_t hold_ns;
     uint64_t hold_max_ns;

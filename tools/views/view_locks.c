@@ -26,14 +26,20 @@ enum lock_column {
     COLUMN_HOLD,
     COLUMN_HOLD_MAX,
     COLUMN_SHARE,
+    COLUMN_ACQUIRED,
+    COLUMN_RECURSION,
     COLUMN_UNKNOWN,
     LOCK_COLUMNS,
 };
 
 static const struct table_column columns[LOCK_COLUMNS] = {
-    {"LOCK", false, 0}, {"KIND", false, 5},   {"WAITS", true, 1},   {"WAIT", true, 0},
-    {"P99", true, 8},   {"MAX", true, 4},     {"BLOCKED", true, 3}, {"HOLDS", true, 6},
-    {"HOLD", true, 2},  {"LONGEST", true, 7}, {"HELD", true, 9},    {"OWNER UNKNOWN", true, 10},
+    {"LOCK", false, 0},      {"KIND", false, 5},
+    {"WAITS", true, 1},      {"WAIT", true, 0},
+    {"P99", true, 8},        {"MAX", true, 4},
+    {"BLOCKED", true, 3},    {"HOLDS", true, 6},
+    {"HOLD", true, 2},       {"LONGEST", true, 7},
+    {"HELD", true, 9},       {"ACQUIRED", true, 11},
+    {"RECURSION", true, 12}, {"OWNER UNKNOWN", true, 10},
 };
 
 static const char *kind_of(const struct report_lock *lock)
@@ -107,6 +113,14 @@ static void set_holds(struct text_table *table, size_t line, const struct view *
                     quantity__share(held_ppm(view->model, lock), 1000000).text);
 }
 
+static void set_acquisitions(struct text_table *table, size_t line, const struct report_lock *lock)
+{
+    text_table__set(table, line, COLUMN_ACQUIRED,
+                    lock->acquisitions ? quantity__count(lock->acquisitions).text : "-");
+    text_table__set(table, line, COLUMN_RECURSION,
+                    lock->depth_max ? quantity__count(lock->depth_max - 1).text : "-");
+}
+
 static void add_lock(struct text_table *table, const struct view *view,
                      const struct report_lock *lock)
 {
@@ -125,6 +139,7 @@ static void add_lock(struct text_table *table, const struct view *view,
     text_table__set(table, line, COLUMN_MAX, quantity__ns(lock->wait_max_ns).text);
     text_table__set(table, line, COLUMN_BLOCKED, quantity__ns(lock->blocked_ns).text);
     set_holds(table, line, view, lock);
+    set_acquisitions(table, line, lock);
     text_table__set(table, line, COLUMN_UNKNOWN, quantity__count(lock->owner_unknown).text);
     free(shown);
     free(name);
@@ -156,7 +171,9 @@ int view_locks__text(const struct view *view)
         view->screen.out,
         "%sLocks that threads waited for%s\nBLOCKED: somebody waited, blocked in: the owner when "
         "the wait began. HOLDS: whole, of those that somebody had to wait for, since the lock's "
-        "class has hooks\n\n",
+        "class has hooks\n"
+        "ACQUIRED: since hooks tell so, nested acquisitions not counted. RECURSION: how deeply the "
+        "owner had the lock nested when a wait began, at most. -: not known\n\n",
         screen__bold(&view->screen), screen__plain(&view->screen));
     for (uint32_t i = 0; i < count; i++)
         add_lock(table, view, &locks->locks[i]);
@@ -218,6 +235,10 @@ static json_t *lock_object(const struct view *view, const struct report_lock *lo
     json_object_set_new(object, "hold_max_ns", json_row__integer(lock->hold_max_ns));
     json_object_set_new(object, "hold_p99_ns", json_row__integer(lock->hold_p99_ns));
     json_object_set_new(object, "held_ppm", json_row__integer(held_ppm(view->model, lock)));
+    json_object_set_new(object, "acquisitions",
+                        lock->acquisitions ? json_row__integer(lock->acquisitions) : json_null());
+    json_object_set_new(object, "recursion_max",
+                        lock->depth_max ? json_row__integer(lock->depth_max - 1) : json_null());
     json_object_set_new(object, "owner_unknown", json_row__integer(lock->owner_unknown));
     json_object_set_new(object, "waiters", paths_array(view->model, &lock->waiters, "wait_ns"));
     json_object_set_new(object, "blockers",
@@ -245,12 +266,21 @@ int view_locks__json(const struct view *view)
     return 0;
 }
 
+static void put_known(struct csv *csv, bool is_known, uint64_t value)
+{
+    if (is_known)
+        csv__integer(csv, value);
+    else
+        csv__word(csv, "");
+}
+
 int view_locks__csv(const struct view *view)
 {
     static const char *const heads[] = {
-        "class",       "identity",    "kind",        "contentions",    "wait_ns",
-        "wait_max_ns", "wait_p99_ns", "blocked_ns",  "blocked_max_ns", "owner_unknown",
-        "holds",       "hold_ns",     "hold_max_ns", "hold_p99_ns",    "held_ppm"};
+        "class",        "identity",     "kind",        "contentions",    "wait_ns",
+        "wait_max_ns",  "wait_p99_ns",  "blocked_ns",  "blocked_max_ns", "owner_unknown",
+        "holds",        "hold_ns",      "hold_max_ns", "hold_p99_ns",    "held_ppm",
+        "acquisitions", "recursion_max"};
     struct csv csv = {.out = view->screen.out};
     uint32_t count;
     struct report_locks *locks = arrange(view, &count);
@@ -273,6 +303,8 @@ int view_locks__csv(const struct view *view)
         csv__word(&csv, kind_of(lock));
         for (size_t value = 0; value < sizeof(values) / sizeof(values[0]); value++)
             csv__integer(&csv, values[value]);
+        put_known(&csv, lock->acquisitions != 0, lock->acquisitions);
+        put_known(&csv, lock->depth_max != 0, lock->depth_max - 1u);
         csv__end_record(&csv);
     }
     report_locks__free(locks);

@@ -1,0 +1,16 @@
+/*
+ * The part of HOOK_CLASS (agent/methods/hook_class.h) that tells of holds of locks: acquired,
+ * released, releasing and owning, which call their natives only while holds are heard, and owning
+ * only for locks that were contended once.
+ */
+#ifndef TREADLE_HOLD_HOOKS_H
+#define TREADLE_HOLD_HOOKS_H
+
+#include "agent/classfile/class_file.h"
+
+/* HOOKS_LOCK_CLASS to HOOKS_EXITING_METHOD of agent/methods/hook_pool.h, whose names and types are
+ * written before. */
+void hold_hooks__write_pool(struct class_writer *out);
+void hold_hooks__write_methods(struct class_writer *out);
+
+#endif

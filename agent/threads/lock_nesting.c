@@ -1,0 +1,55 @@
+#include "agent/threads/lock_nesting.h"
+
+#define LOCKS        "java/util/concurrent/locks/"
+#define WRITE_STATES 0xffffu
+
+/* A global reference, or NULL. */
+static jclass find_class(JNIEnv *jni, const char *name)
+{
+    jclass found = (*jni)->FindClass(jni, name);
+    jclass global = found ? (*jni)->NewGlobalRef(jni, found) : NULL;
+
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
+    (*jni)->DeleteLocalRef(jni, found);
+    return global;
+}
+
+void lock_nesting__begin(struct lock_nesting *nesting, JNIEnv *jni)
+{
+    jclass synchronizer = (*jni)->FindClass(jni, LOCKS "AbstractQueuedSynchronizer");
+
+    if (synchronizer)
+        nesting->state = (*jni)->GetFieldID(jni, synchronizer, "state", "I");
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
+    (*jni)->DeleteLocalRef(jni, synchronizer);
+    nesting->reentrant = find_class(jni, LOCKS "ReentrantLock$Sync");
+    nesting->read_write = find_class(jni, LOCKS "ReentrantReadWriteLock$Sync");
+}
+
+uint32_t lock_nesting__of_lock(const struct lock_nesting *nesting, JNIEnv *jni, jobject lock)
+{
+    if (!nesting->state)
+        return 0;
+    if (nesting->reentrant && (*jni)->IsInstanceOf(jni, lock, nesting->reentrant))
+        return (uint32_t)(*jni)->GetIntField(jni, lock, nesting->state);
+    if (nesting->read_write && (*jni)->IsInstanceOf(jni, lock, nesting->read_write))
+        return (uint32_t)(*jni)->GetIntField(jni, lock, nesting->state) & WRITE_STATES;
+    return 0;
+}
+
+uint32_t lock_nesting__of_monitor(const struct monitor_owner *owner,
+                                  const struct lock_owners *owners, uintptr_t monitor)
+{
+    struct monitor_holder holder;
+    uintptr_t recursions;
+
+    /* An owner of whom only an address on its stack is known entered the monitor when nobody waited
+     * for it, and the monitor does not count what was entered then. */
+    if (monitor_owner__read(owner, monitor, &holder) != MONITOR_OWNED ||
+        (!holder.java_id && !lock_owners__by_host(owners, holder.java_thread).thread))
+        return 0;
+    recursions = monitor_owner__recursions(owner, monitor);
+    return recursions < UINT32_MAX ? (uint32_t)recursions + 1 : 0;
+}
