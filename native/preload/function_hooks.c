@@ -119,12 +119,19 @@ static __attribute__((noinline)) void leave_slowly(struct preload_thread *mine,
         function_hooks__drop(mine, depth);
 }
 
+/* A function that jumps to its last hook has left its frame: the hook returns to the caller, and
+ * the caller's stack begins right above. */
+static inline uint64_t end_of_leaving(const struct hook_frame *frame, uint64_t call_site)
+{
+    return frame->place == call_site ? frame->sp : end_of(frame);
+}
+
 static inline void leave(struct preload_thread *mine, uint64_t function,
                          const struct hook_frame *frame, uint64_t call_site)
 {
     struct function_stack *stack = &mine->functions;
     const struct open_function *youngest = &stack->frames[stack->depth - 1];
-    struct open_function leaving = {.end = end_of(frame), .site = call_site};
+    struct open_function leaving = {.end = end_of_leaving(frame, call_site), .site = call_site};
     const struct function *left;
 
     left = function_table__find(&preload_process.functions, function);
