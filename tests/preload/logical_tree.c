@@ -52,9 +52,10 @@
  * Without functions the frames hang below each other as above. Then nothing says that a function
  * has returned: forgotten is pushed four times at one place, which is recursion.
  *
- * `many N`: N frames [batch 0] … below main. `shares`: prints how much CPU time the thread spent by
- * its own clock, in ns, in [outer] and in [inner] below it, without what is below each; and how
- * many pages it touched in [touch], and how often it slept in [nap].
+ * `many N`: N frames [batch 0] … below main. `long`: texts that are longer than what is kept, twice,
+ * and one without an identifier. `shares`: prints how much CPU time the thread spent by its own
+ * clock, in ns, in [outer] and in [inner] below it, without what is below each; and by the kernel's
+ * counters how many faults there were in [touch], and voluntary switches in [nap].
  */
 #include "native/activity/treadle.h"
 
@@ -65,22 +66,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define LEVELS 12
-#define APART  static __attribute__((noinline))
+/* What may be inlined, and what may not. */
+#ifndef EITHER
+#define EITHER static __attribute__((noinline))
+#endif
+#define APART static __attribute__((noinline))
 
 static jmp_buf out;
 static volatile int count;
 
-APART void flush(void)
+EITHER void flush(void)
 {
     count++;
 }
 
-APART void parse(void)
+EITHER void parse(void)
 {
     treadle_push_number("token", 1);
     treadle_pop();
@@ -88,14 +94,14 @@ APART void parse(void)
     treadle_pop();
 }
 
-APART int store(void)
+EITHER int store(void)
 {
     treadle_scope("write");
     flush();
     return ++count;
 }
 
-APART void serve(void)
+EITHER void serve(void)
 {
     treadle_push_with("request", "GET");
     parse();
@@ -158,13 +164,13 @@ APART void recurses(int levels)
     count++;
 }
 
-APART void forgets(void)
+EITHER void forgets(void)
 {
     treadle_push("forgotten");
     count++;
 }
 
-APART void closes(void)
+EITHER void closes(void)
 {
     treadle_pop();
     count++;
@@ -215,7 +221,7 @@ APART void begins(void)
     treadle_pop();
 }
 
-APART void step(void)
+EITHER void step(void)
 {
     count++;
 }
@@ -264,31 +270,50 @@ __attribute__((no_instrument_function)) static void spin_until(long long end_ns)
             count++;
 }
 
-APART void touch(int pages)
+__attribute__((no_instrument_function)) static struct rusage counters(void)
+{
+    struct rusage now;
+
+    getrusage(RUSAGE_THREAD, &now);
+    return now;
+}
+
+APART long touch(int pages)
 {
     char *memory = mmap(NULL, (size_t)pages * 4096, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+    long before, faults;
+
     if (memory == MAP_FAILED || madvise(memory, (size_t)pages * 4096, MADV_NOHUGEPAGE) != 0)
         abort();
     treadle_push("touch");
+    before = counters().ru_minflt;
     for (int i = 0; i < pages; i++)
         memory[(size_t)i * 4096] = 1;
     usleep(20000); /* with a switch the kernel's counters are looked at */
+    faults = counters().ru_minflt - before;
     treadle_pop();
+    return faults;
 }
 
-APART void nap(int times)
+APART long nap(int times)
 {
+    long before, switches;
+
     treadle_push("nap");
+    before = counters().ru_nvcsw;
     for (int i = 0; i < times; i++)
         usleep(1000);
+    switches = counters().ru_nvcsw - before;
     treadle_pop();
+    return switches;
 }
 
 APART void shares(void)
 {
     long long in_outer = 0, in_inner = 0;
+    long faults, switches;
 
     for (int i = 0; i < 40; i++) {
         long long begun = cpu_ns(), inner, ended;
@@ -304,9 +329,23 @@ APART void shares(void)
         in_outer += inner - begun;
         in_inner += ended - inner;
     }
-    touch(500);
-    nap(30);
-    printf("%lld %lld 500 30\n", in_outer, in_inner);
+    faults = touch(500);
+    switches = nap(30);
+    printf("%lld %lld %ld %ld\n", in_outer, in_inner, faults, switches);
+}
+
+static void push_long(void)
+{
+    static char identifier[101], parameter[101];
+
+    memset(identifier, 'i', 100);
+    memset(parameter, 'p', 100);
+    for (int i = 0; i < 2; i++) {
+        treadle_push_with(identifier, parameter);
+        treadle_pop();
+    }
+    treadle_push("");
+    treadle_pop();
 }
 
 int main(int argc, char **argv)
@@ -320,6 +359,10 @@ int main(int argc, char **argv)
             treadle_push_number("batch", i);
             treadle_pop();
         }
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "long") == 0) {
+        push_long();
         return 0;
     }
     for (int i = 0; i < 3; i++)
