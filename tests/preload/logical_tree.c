@@ -52,10 +52,10 @@
  * Without functions the frames hang below each other as above. Then nothing says that a function
  * has returned: forgotten is pushed four times at one place, which is recursion.
  *
- * `many N`: N frames [batch 0] … below main. `long`: texts that are longer than what is kept, twice,
- * and one without an identifier. `shares`: prints how much CPU time the thread spent by its own
- * clock, in ns, in [outer] and in [inner] below it, without what is below each; and by the kernel's
- * counters how many faults there were in [touch], and voluntary switches in [nap].
+ * `many N`: N frames [batch 0] … below main. `long`: texts that are longer than what is kept,
+ * twice, and one without an identifier. `shares`: prints how much CPU time the thread spent by its
+ * own clock, in ns, in [outer] and in [inner] below it, without what is below each; and by the
+ * kernel's counters how many faults there were in [touch], and voluntary switches in [nap].
  */
 #include "native/activity/treadle.h"
 
