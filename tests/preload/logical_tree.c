@@ -52,10 +52,12 @@
  * Without functions the frames hang below each other as above. Then nothing says that a function
  * has returned: forgotten is pushed four times at one place, which is recursion.
  *
- * `many N`: N frames [batch 0] … below main. `long`: texts that are longer than what is kept,
- * twice, and one without an identifier. `shares`: prints how much CPU time the thread spent by its
- * own clock, in ns, in [outer] and in [inner] below it, without what is below each; and by the
- * kernel's counters how many faults there were in [touch], and voluntary switches in [nap].
+ * `many N`: N frames [batch 0] … below main.
+ * `long`: texts that are longer than what is kept, twice, and one without an identifier.
+ * `deep N`: N times [down], each in the one before, all popped; then [up].
+ * `shares`: prints how much CPU time the thread spent by its own clock, in ns, in [outer] and in
+ * [inner] below it, without what is below each; and by the kernel's counters how many faults there
+ * were in [touch], and voluntary switches in [nap].
  */
 #include "native/activity/treadle.h"
 
@@ -263,7 +265,7 @@ __attribute__((no_instrument_function)) static long long cpu_ns(void)
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-__attribute__((no_instrument_function)) static void spin_until(long long end_ns)
+__attribute__((no_instrument_function, noinline)) static void spin_until(long long end_ns)
 {
     while (cpu_ns() < end_ns)
         for (int i = 0; i < 1000; i++)
@@ -348,6 +350,16 @@ static void push_long(void)
     treadle_pop();
 }
 
+static void push_deep(int times)
+{
+    for (int i = 0; i < times; i++)
+        treadle_push("down");
+    for (int i = 0; i < times; i++)
+        treadle_pop();
+    treadle_push("up");
+    treadle_pop();
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "shares") == 0) {
@@ -359,6 +371,10 @@ int main(int argc, char **argv)
             treadle_push_number("batch", i);
             treadle_pop();
         }
+        return 0;
+    }
+    if (argc > 2 && strcmp(argv[1], "deep") == 0) {
+        push_deep(atoi(argv[2]));
         return 0;
     }
     if (argc > 1 && strcmp(argv[1], "long") == 0) {
