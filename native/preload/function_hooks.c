@@ -123,7 +123,7 @@ static __attribute__((noinline)) void leave_slowly(struct preload_thread *mine,
  * the caller's stack begins right above. */
 static inline uint64_t end_of_leaving(const struct hook_frame *frame, uint64_t call_site)
 {
-    return frame->place == call_site ? frame->sp : end_of(frame);
+    return HOOK_SP_IS_END && frame->place == call_site ? frame->sp : end_of(frame);
 }
 
 static inline void leave(struct preload_thread *mine, uint64_t function,
