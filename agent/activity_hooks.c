@@ -4,7 +4,7 @@
 #include "agent/agent.h"
 #include "agent/hooks.h"
 #include "agent/host/log.h"
-#include "agent/methods/logical_frames.h"
+#include "native/activity/logical_frames.h"
 
 #include <string.h>
 
@@ -16,16 +16,6 @@
 #define TOKEN_REF_MASK  UINT64_C(0xffffffff)
 #define TOKEN_EPOCH_MAX 0x7fffffffu
 #define NATIVES         4
-
-static void count_other(jint frame)
-{
-    struct ledger_header *header = treadle_agent.ledger.header;
-
-    if (__builtin_expect(frame & LOGICAL_OTHER_PARAMETER, 0))
-        ledger__count(&header->other_parameters, 1);
-    else if (__builtin_expect(frame & LOGICAL_OTHER_IDENTIFIER, 0))
-        ledger__count(&header->lost_identifiers, 1);
-}
 
 static __attribute__((noinline, cold)) jlong push_slowly(JNIEnv *jni, jint frame)
 {
@@ -62,11 +52,11 @@ jlong JNICALL activity_hooks__push(JNIEnv *jni, jclass class, jint frame)
     /* A frame that does not exist is no node's. */
     if (__builtin_expect(mine != NULL, 1) &&
         __builtin_expect(kernel_thread__push_fast(mine, logical_frame__key(frame), &token), 1)) {
-        count_other(frame);
+        logical_frame__count(treadle_agent.ledger.header, frame);
         return (jlong)token;
     }
     if ((token = (uint64_t)push_slowly(jni, frame)) != CALL_TOKEN_NONE)
-        count_other(frame);
+        logical_frame__count(treadle_agent.ledger.header, frame);
     return (jlong)token;
 }
 
@@ -94,7 +84,7 @@ jlong JNICALL activity_hooks__push_named(JNIEnv *jni, jclass class, jint frame)
     if (!mine)
         return HOOK_TOKEN_NONE;
     kernel_thread__enter(mine, logical_frame__key(frame));
-    count_other(frame);
+    logical_frame__count(treadle_agent.ledger.header, frame);
     if (!(mine->tree.lost_depth & ~CALL_TREE_FLAGS))
         node = ledger__ref(&treadle_agent.ledger, mine->tree.current);
     return (jlong)((uint64_t)(mine->epoch & TOKEN_EPOCH_MAX) << 32 | node);

@@ -3,7 +3,7 @@
 #include "agent/activity_hooks.h"
 #include "agent/agent.h"
 #include "agent/hooks.h"
-#include "agent/methods/logical_frames.h"
+#include "native/activity/logical_frames.h"
 #include "native/thread/open_calls.h"
 
 #include <sys/random.h>

@@ -65,22 +65,6 @@ static bool read_flag(struct agent_options *options, const char *word)
     return false;
 }
 
-static int refuse_value(const char *option, const char *value, const struct value_refusal *refusal,
-                        int error, char *message, size_t message_bytes)
-{
-    if (error == -ENOMEM)
-        snprintf(message, message_bytes, "no memory for options");
-    else if (refusal->message[0])
-        snprintf(message, message_bytes, "option %s: %s", option, refusal->message);
-    else if (refusal->nearest[0])
-        snprintf(message, message_bytes, "option %s: bad value '%.200s'; did you mean %s? (%s)",
-                 option, value, refusal->nearest, refusal->expected);
-    else
-        snprintf(message, message_bytes, "option %s: bad value '%.200s'; did you mean %s?", option,
-                 value, refusal->expected);
-    return error;
-}
-
 /* True if a bare word after metrics= was meant as one more of its metrics. */
 static bool is_meant_as_metric(const char *word, const char *option)
 {
@@ -96,7 +80,7 @@ static int refuse_word(const char *word, bool in_metrics, char *message, size_t 
 
     if (in_metrics && is_meant_as_metric(word, nearest)) {
         snprintf(no_metric.expected, sizeof(no_metric.expected), "%s", kernel_metrics__groups());
-        return refuse_value("metrics", word, &no_metric, -EINVAL, message, message_bytes);
+        return option_value__refuse("metrics", word, &no_metric, -EINVAL, message, message_bytes);
     }
     if (strcmp(word, nearest) == 0)
         snprintf(message, message_bytes, "option %s takes no value", word);
@@ -118,20 +102,20 @@ static int read_token(struct agent_options *options, char *token, bool *in_metri
 
     if (!has_value && read_flag(options, token))
         return 0;
-    if (!has_value && *in_metrics && option_value__read_metrics(options, token, &refusal) == 0)
+    if (!has_value && *in_metrics && option_values__read_metrics(options, token, &refusal) == 0)
         return 0;
     token[key_length] = '\0';
     for (size_t i = 0; i < OPTION_VALUES; i++) {
         if (strcmp(token, option_values[i].name) != 0)
             continue;
-        *in_metrics = option_values[i].read == option_value__read_metrics;
+        *in_metrics = option_values[i].read == option_values__read_metrics;
         options->given |= UINT64_C(1) << i;
         if (*in_metrics)
             options->metrics = 0;
         error = option_values[i].read(options, value, &refusal);
         if (!error)
             return 0;
-        return refuse_value(token, value, &refusal, error, message, message_bytes);
+        return option_value__refuse(token, value, &refusal, error, message, message_bytes);
     }
     return refuse_word(token, *in_metrics && !has_value, message, message_bytes);
 }

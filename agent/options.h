@@ -16,11 +16,8 @@
 #include <stdint.h>
 
 #define OVERHEAD_PPM_DEFAULT 20000u
-#define OVERHEAD_PPM_MOST    1000000u
 
 #define SAMPLE_INTERVAL_NS_DEFAULT 10000000u
-#define SAMPLE_INTERVAL_NS_LEAST   100000u
-#define SAMPLE_INTERVAL_NS_MOST    1000000000u
 
 /* One level is the calling context tree of [G. Ammons, T. Ball, J. R. Larus: Exploiting Hardware
  * Performance Counters with Flow and Context Sensitive Profiling, PLDI 1997]. */
@@ -40,7 +37,7 @@ struct agent_options {
     uint32_t overhead_ppm;  /* limit of the agent's cost, of the process's CPU; 0: none */
     bool samples_by_budget; /* sample= was not given */
     char *plan;             /* a ledger of an earlier run, or NULL */
-    uint64_t interval_ns;   /* between two samples: SAMPLE_INTERVAL_NS_… */
+    uint64_t interval_ns;   /* between two samples */
     enum ledger_sample_clock sample_clock; /* TIMER, PERF, or NONE: as the interval needs */
     enum ledger_unwind unwind;             /* UNKNOWN: the processor's */
     bool reuse_new;

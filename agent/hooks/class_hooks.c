@@ -8,9 +8,9 @@
 #include "agent/hooks/left_out_methods.h"
 #include "agent/hooks/unhooked_classes.h"
 #include "agent/host/log.h"
+#include "agent/methods/api_class.h"
 #include "agent/methods/class_name.h"
 #include "agent/methods/hook_class.h"
-#include "agent/methods/logical_frames.h"
 #include "agent/methods/unhooked_method.h"
 #include "agent/threads/virtual_threads.h"
 
@@ -380,7 +380,7 @@ static bool is_wanted_class(struct class_hooks *hooks, JNIEnv *jni, jobject load
     if (!name)
         return true;
     class = method_numbers__find_class(&hooks->methods, name);
-    return !hook_class__is_ours(name) && !logical_frames__is_api_class(name) &&
+    return !hook_class__is_ours(name) && !api_class__is(name) &&
            !(class && numbered_class__is(class, CLASS_REFUSED));
 }
 

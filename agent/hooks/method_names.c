@@ -1,7 +1,7 @@
 #include "agent/hooks/method_names.h"
 
+#include "agent/methods/api_class.h"
 #include "agent/methods/class_name.h"
-#include "agent/methods/logical_frames.h"
 #include "agent/threads/virtual_threads.h"
 #include "native/tree/call_tree.h"
 
@@ -22,8 +22,7 @@ static const char *dotted(char *signature)
 static uint32_t filter_flags(const struct method_names *names, const char *class_name,
                              const char *name)
 {
-    if (strcmp(class_name, "java.lang.TreadleHooks") == 0 ||
-        logical_frames__is_api_class(class_name) ||
+    if (strcmp(class_name, "java.lang.TreadleHooks") == 0 || api_class__is(class_name) ||
         (!virtual_threads__is_pinning(class_name, name) &&
          !method_filter__admits(names->filter, class_name, name)))
         return METHOD_EXCLUDED;

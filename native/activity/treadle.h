@@ -44,6 +44,8 @@
  *   address of the stack it was pushed. A pop belongs into the function of its push or into one
  *   that this function calls. Coroutines on stacks of their own share their thread's frames.
  * - All functions may be called in signal handlers. A child of fork has stacks of its own.
+ * - In a program that runs with libtreadle-native.so (`treadle run -- ./program`) frames are also
+ *   nodes of the profiler's exact trees; each push and pop then takes the long way.
  * - Nothing here blocks, allocates with malloc, or changes errno. What cannot be had (a file in
  *   memory, room for one more thread) means that nothing is recorded, and is counted.
  */
@@ -156,7 +158,7 @@ struct treadle_head {
     uint64_t lost_threads;     /* times that a thread found no slot */
     uint64_t lost_identifiers; /* pushes whose identifier found no room: they are "(other)" */
     uint64_t cut_identifiers;
-    uint64_t agent; /* for an agent inside the process, which has frames in its own trees; 0 */
+    uint64_t agent; /* 1: a profiler inside the process has the frames in trees of its own, too */
     uint64_t parts_begun;  /* the turn of the next part */
     uint32_t parts_offset; /* 0: there are none */
     uint32_t parts_max;    /* 0: their space is not reserved yet */
@@ -168,22 +170,59 @@ struct treadle_head {
     uint64_t lost_parts; /* for which there was no room */
 };
 
+/* What identifies a frame as open: of the push that returned it. */
+typedef uint64_t treadle_mark;
+
+/* A push as a profiler inside the process is told of it. */
+struct treadle_pushed {
+    const char *identifier;
+    uint64_t place; /* where the pusher's stack ends; UINT64_MAX: not known */
+    uint64_t what;  /* as a frame's, without an index; TREADLE_CUT: the parameter was longer */
+    uint64_t parameter[TREADLE_PARAMETER_BYTES / 8]; /* as a frame's */
+};
+
+#define TREADLE_CUT (UINT64_C(1) << 48)
+
+/* A profiler inside the process: what a library exports as treadle_inside_v1, if it is loaded
+ * before the program's functions run. It is told of every push and pop, whether or not a sampler
+ * watches, and may be asked in signal handlers. */
+struct treadle_inside {
+    /* Returns a mark of its own, with TREADLE_INSIDE_MARK; `mark`: it does not record the frame. */
+    treadle_mark (*push)(const struct treadle_pushed *pushed, treadle_mark mark);
+    /* place: as that of a frame. */
+    void (*pop)(uint64_t place);
+    /* Ends the frame whose push returned that mark, and all younger ones. Returns the mark that the
+     * frame has in the segment; UINT64_MAX: it is over already. */
+    treadle_mark (*pop_to)(treadle_mark mark);
+    /* What pop_to would return. Ends nothing. */
+    treadle_mark (*find)(treadle_mark mark);
+};
+
+#define TREADLE_INSIDE_NAME "treadle_inside_v1"
+#define TREADLE_INSIDE_MARK (UINT64_C(1) << 63)
+
 /* The id of a chain; zeros: none. W3C's trace ids are such ids. */
 struct treadle_chain {
     uint64_t word[2];
 };
 
-/* What identifies a frame as open: of the push that returned it. */
-typedef uint64_t treadle_mark;
-
 #define TREADLE_DEPTH_BITS 20u
 #define TREADLE_DEPTH_MASK ((UINT64_C(1) << TREADLE_DEPTH_BITS) - 1)
+
+/* Functions of this header are none of the program's: a profiler that is told of each function's
+ * begin and end (-finstrument-functions) is not told of these. */
+#ifdef __GNUC__
+#define TREADLE__UNHEARD __attribute__((no_instrument_function))
+#else
+#define TREADLE__UNHEARD
+#endif
+#define TREADLE__LOCAL static inline TREADLE__UNHEARD
 
 #define TREADLE_WHAT(index, kind, length)                                                          \
     ((uint64_t)(index) | (uint64_t)(kind) << 32 | (uint64_t)(length) << 40)
 
-static inline uint64_t treadle__check(uint64_t serial, uint64_t place, uint64_t what,
-                                      uint64_t number)
+TREADLE__LOCAL uint64_t treadle__check(uint64_t serial, uint64_t place, uint64_t what,
+                                       uint64_t number)
 {
     return ((what + number * UINT64_C(0x165667b19e3779f9)) * UINT64_C(0xc2b2ae3d27d4eb4f) +
             serial) ^
@@ -191,7 +230,7 @@ static inline uint64_t treadle__check(uint64_t serial, uint64_t place, uint64_t 
 }
 
 /* A text as a number, for the check. */
-static inline uint64_t treadle__fold(const uint64_t parameter[TREADLE_PARAMETER_BYTES / 8])
+TREADLE__LOCAL uint64_t treadle__fold(const uint64_t parameter[TREADLE_PARAMETER_BYTES / 8])
 {
     return parameter[0] + parameter[1] * UINT64_C(0xff51afd7ed558ccd) +
            parameter[2] * UINT64_C(0xc4ceb9fe1a85ec53) +
@@ -199,7 +238,7 @@ static inline uint64_t treadle__fold(const uint64_t parameter[TREADLE_PARAMETER_
 }
 
 /* Of everything in a part but its check, up to the frames that it has. */
-static inline uint64_t treadle__part_check(const struct treadle_part *part, uint64_t state)
+TREADLE__LOCAL uint64_t treadle__part_check(const struct treadle_part *part, uint64_t state)
 {
     uint32_t frames = part->depth < TREADLE_FRAMES ? part->depth : TREADLE_FRAMES;
     uint64_t sum = state + (uint64_t)(uint32_t)part->tid * UINT64_C(0x165667b19e3779f9);
@@ -229,8 +268,9 @@ extern "C" {
 #endif
 
 /* One of each in a program, whichever of its files have this header. */
-#define TREADLE__SHARED __attribute__((weak))
-#define TREADLE__INLINE static inline __attribute__((always_inline, unused))
+#define TREADLE__STATE  __attribute__((weak))
+#define TREADLE__SHARED __attribute__((weak, no_instrument_function))
+#define TREADLE__INLINE static inline __attribute__((always_inline, unused, no_instrument_function))
 #define TREADLE__THREAD __attribute__((weak, tls_model("initial-exec")))
 
 struct treadle__name {
@@ -258,9 +298,9 @@ struct treadle__process {
 };
 
 /* (C++ would want the same members in braces; a designated initialiser is not C++17.) */
-TREADLE__SHARED struct treadle__process treadle__process = {NULL, 0, 0,   0, 0, 0,
-                                                            0,    0, {0}, 0, 1, {{NULL, 0}}};
-TREADLE__SHARED uint32_t *treadle__watch = &treadle__process.first;
+TREADLE__STATE struct treadle__process treadle__process = {NULL, 0, 0,   0, 0, 0,
+                                                           0,    0, {0}, 0, 1, {{NULL, 0}}};
+TREADLE__STATE uint32_t *treadle__watch = &treadle__process.first;
 TREADLE__THREAD __thread struct treadle_slot *treadle__slot = NULL;
 TREADLE__THREAD __thread uint32_t treadle__is_busy = 0; /* the thread's slot is being found */
 
@@ -277,8 +317,20 @@ struct treadle__chains {
     int64_t otel_offset;
 };
 
-TREADLE__SHARED struct treadle__chains treadle__chains = {0, 0, 0};
+TREADLE__STATE struct treadle__chains treadle__chains = {0, 0, 0};
 TREADLE__THREAD __thread struct treadle__open_part treadle__open_parts[TREADLE_FRAMES] = {{0, 0}};
+
+/* A profiler inside the process. Found before the first push, and then never changed but in the
+ * child of a fork. */
+struct treadle__agent {
+    const struct treadle_inside *inside; /* or NULL */
+    uint32_t watch;                      /* *treadle__watch while there is one */
+};
+
+/* The watch of no slot: pushes and pops take the long way, where the profiler is told of them. */
+#define TREADLE__INSIDE_WATCH UINT32_MAX
+
+TREADLE__STATE struct treadle__agent treadle__agent = {NULL, TREADLE__INSIDE_WATCH};
 
 /* System calls without errno, and without the declarations that strict ISO C hides. */
 TREADLE__INLINE long treadle__call(long number, long a, long b, long c, long d, long e, long f)
@@ -356,7 +408,7 @@ TREADLE__INLINE void treadle__close(long fd)
 }
 
 /* Field 22 of /proc/self/stat; 0 if it cannot be read. */
-static inline uint64_t treadle__start_ticks(void)
+TREADLE__LOCAL uint64_t treadle__start_ticks(void)
 {
     char text[1024];
     long fd = treadle__open("/proc/self/stat", 0);
@@ -375,7 +427,7 @@ static inline uint64_t treadle__start_ticks(void)
     return ticks;
 }
 
-static inline char *treadle__append(char *to, const char *text)
+TREADLE__LOCAL char *treadle__append(char *to, const char *text)
 {
     while (*text)
         *to++ = *text++;
@@ -383,7 +435,7 @@ static inline char *treadle__append(char *to, const char *text)
     return to;
 }
 
-static inline void treadle__write_path(char *path, const char *folder, int pid, uint64_t random)
+TREADLE__LOCAL void treadle__write_path(char *path, const char *folder, int pid, uint64_t random)
 {
     char digits[12] = "", rest[14] = "-";
     size_t at = sizeof(digits) - 1;
@@ -397,7 +449,7 @@ static inline void treadle__write_path(char *path, const char *folder, int pid, 
 }
 
 /* Makes the file, with space for the first slots; a descriptor or less than 0. */
-static inline long treadle__make_file(struct treadle__process *process, const char *folder)
+TREADLE__LOCAL long treadle__make_file(struct treadle__process *process, const char *folder)
 {
     uint64_t random = 0;
     struct stat made;
@@ -419,7 +471,7 @@ static inline long treadle__make_file(struct treadle__process *process, const ch
     return -1;
 }
 
-static inline struct treadle_head *treadle__map_file(long fd)
+TREADLE__LOCAL struct treadle_head *treadle__map_file(long fd)
 {
     long address = treadle__call(SYS_mmap, 0, (long)TREADLE__ALL_BYTES, 3 /* read, write */,
                                  1 /* shared */, fd, 0);
@@ -427,8 +479,8 @@ static inline struct treadle_head *treadle__map_file(long fd)
     return address < 0 && address > -4096 ? NULL : (struct treadle_head *)address;
 }
 
-static inline void treadle__fill_head(const struct treadle__process *process,
-                                      struct treadle_head *head)
+TREADLE__LOCAL void treadle__fill_head(const struct treadle__process *process,
+                                       struct treadle_head *head)
 {
     struct treadle_identifier *other = treadle__identifier_at(head, 0);
 
@@ -448,6 +500,7 @@ static inline void treadle__fill_head(const struct treadle__process *process,
     head->frames_max = TREADLE_FRAMES;
     head->part_bytes = sizeof(struct treadle_part);
     head->parts_offset = (uint32_t)TREADLE__PARTS_OFFSET;
+    head->agent = treadle__agent.inside != NULL;
     memcpy(other->text, "(other)", 7);
     other->length = 7;
     head->identifiers_used = 1;
@@ -487,12 +540,13 @@ TREADLE__SHARED void treadle__end_thread(void *slot)
     __atomic_store_n(&own->tid, 0, __ATOMIC_RELEASE);
 }
 
-/* The child of a fork writes nothing into its parent's segment. */
+/* The child of a fork writes nothing into its parent's segment, and no profiler is inside it. */
 TREADLE__SHARED void treadle__begin_child(void);
 TREADLE__SHARED void treadle__begin_child(void)
 {
     struct treadle__process *process = &treadle__process;
 
+    treadle__agent.inside = NULL;
     treadle__watch = &process->first;
     treadle__slot = NULL;
     treadle__is_busy = 0;
@@ -536,7 +590,7 @@ TREADLE__INLINE char *treadle__thread_pointer(void)
 
 /* Of what is there when the program begins, or the library that has this header is loaded: its
  * variable lies in every thread at the same distance. */
-static inline void treadle__find_otel(void)
+TREADLE__LOCAL void treadle__find_otel(void)
 {
     struct treadle__chains *chains = &treadle__chains;
     void *(*symbol)(void *, const char *) = dlsym;
@@ -552,9 +606,24 @@ static inline void treadle__find_otel(void)
         chains->otel_offset > -TREADLE__OTEL_NEAR && chains->otel_offset < TREADLE__OTEL_NEAR;
 }
 
+/* What is there when the program begins: a profiler is preloaded. */
+TREADLE__LOCAL void treadle__find_inside(void)
+{
+    void *(*symbol)(void *, const char *) = dlsym;
+    void *inside;
+
+    if (treadle__watch != &treadle__process.first || !symbol)
+        return;
+    inside = symbol(NULL /* RTLD_DEFAULT */, TREADLE_INSIDE_NAME);
+    if (!inside)
+        return;
+    treadle__agent.inside = (const struct treadle_inside *)inside;
+    treadle__watch = &treadle__agent.watch;
+}
+
 /* Before main, since registering may allocate. Every file of the program that has the header brings
  * these two; the first call does the work. */
-__attribute__((constructor, unused)) static void treadle__begin_process(void)
+__attribute__((constructor, unused)) TREADLE__UNHEARD static void treadle__begin_process(void)
 {
     struct treadle__process *process = &treadle__process;
 
@@ -563,9 +632,10 @@ __attribute__((constructor, unused)) static void treadle__begin_process(void)
     if (!process->has_fork_handler && pthread_atfork(NULL, NULL, treadle__begin_child) == 0)
         process->has_fork_handler = 1;
     treadle__find_otel();
+    treadle__find_inside();
 }
 
-__attribute__((destructor, unused)) static void treadle__end_process(void)
+__attribute__((destructor, unused)) TREADLE__UNHEARD static void treadle__end_process(void)
 {
     struct treadle__process *process = &treadle__process;
 
@@ -578,7 +648,7 @@ __attribute__((destructor, unused)) static void treadle__end_process(void)
 }
 
 /* Makes the segment. One thread does; the others record nothing until it is there. */
-static inline void treadle__start(struct treadle__process *process)
+TREADLE__LOCAL void treadle__start(struct treadle__process *process)
 {
     uint32_t not_begun = 0;
     long fd;
@@ -596,14 +666,15 @@ static inline void treadle__start(struct treadle__process *process)
         treadle__fill_head(process, process->head);
     if (fd >= 0)
         treadle__close(fd);
-    __atomic_store_n(&treadle__watch, process->head ? &process->head->watch : &process->off,
-                     __ATOMIC_RELEASE);
+    if (!treadle__agent.inside)
+        __atomic_store_n(&treadle__watch, process->head ? &process->head->watch : &process->off,
+                         __ATOMIC_RELEASE);
     __atomic_store_n(&process->stage, 2, __ATOMIC_RELEASE);
 }
 
 /* Reserves space in the file for at least so many slots. The descriptor is not kept: a program may
  * close what it does not know. */
-static inline int treadle__reserve(const struct treadle__process *process, uint32_t slots)
+TREADLE__LOCAL int treadle__reserve(const struct treadle__process *process, uint32_t slots)
 {
     struct stat found;
     long fd = treadle__open(process->path, TREADLE__O_RDWR);
@@ -618,7 +689,7 @@ static inline int treadle__reserve(const struct treadle__process *process, uint3
     return done;
 }
 
-static inline struct treadle_slot *treadle__claim(struct treadle__process *process, int32_t tid)
+TREADLE__LOCAL struct treadle_slot *treadle__claim(struct treadle__process *process, int32_t tid)
 {
     struct treadle_head *head = process->head;
     uint32_t used = __atomic_load_n(&head->slots_used, __ATOMIC_ACQUIRE);
@@ -651,8 +722,8 @@ TREADLE__INLINE uint64_t treadle__stack_end(const struct treadle__process *proce
     return (uint64_t)(uintptr_t)pthread_self();
 }
 
-static inline struct treadle_slot *treadle__find_slot(struct treadle__process *process,
-                                                      uint32_t watch)
+TREADLE__LOCAL struct treadle_slot *treadle__find_slot(struct treadle__process *process,
+                                                       uint32_t watch)
 {
     int32_t tid = (int32_t)treadle__call(SYS_gettid, 0, 0, 0, 0, 0, 0);
     struct treadle_slot *slot = treadle__claim(process, tid);
@@ -670,7 +741,7 @@ static inline struct treadle_slot *treadle__find_slot(struct treadle__process *p
 }
 
 /* What is open was pushed while nobody watched, or another sampler. */
-static inline void treadle__begin_watch(struct treadle_slot *slot, uint32_t watch)
+TREADLE__LOCAL void treadle__begin_watch(struct treadle_slot *slot, uint32_t watch)
 {
     uint64_t state = slot->state & ~TREADLE_DEPTH_MASK;
 
@@ -706,7 +777,7 @@ TREADLE__SHARED struct treadle_slot *treadle__attach(void)
 }
 
 /* The index of a text, which is added if there is room; 0: "(other)". */
-static inline uint32_t treadle__index_of(struct treadle_head *head, const char *text)
+TREADLE__LOCAL uint32_t treadle__index_of(struct treadle_head *head, const char *text)
 {
     size_t length = strlen(text);
     uint32_t used = __atomic_load_n(&head->identifiers_used, __ATOMIC_ACQUIRE), index = 0;
@@ -853,6 +924,18 @@ TREADLE__INLINE uint32_t treadle__watch_now(void)
     return __atomic_load_n(watch, __ATOMIC_RELAXED);
 }
 
+/* What samplers watch, where *treadle__watch may be for the profiler inside. */
+TREADLE__INLINE uint32_t treadle__samplers_watch(uint32_t watch)
+{
+    const struct treadle_head *head = treadle__process.head;
+
+    if (watch != TREADLE__INSIDE_WATCH)
+        return watch;
+    return __atomic_load_n(&treadle__process.stage, __ATOMIC_ACQUIRE) == 2 && head
+               ? __atomic_load_n(&head->watch, __ATOMIC_ACQUIRE)
+               : 0;
+}
+
 /* Out of line, so that a push or pop in the program is short, and since their canonical frame
  * address is where the caller's stack ends. Each step leaves the stack whole for a signal handler
  * that pushes and pops: first the frame is counted, then filled in. */
@@ -911,7 +994,7 @@ TREADLE__INLINE uint64_t treadle__clock(long clock)
 #define TREADLE__THREAD_CPU 3L
 
 /* Reserves the ring's space, at the first part; 0: there is none. */
-static inline int treadle__have_ring(struct treadle__process *process)
+TREADLE__LOCAL int treadle__have_ring(struct treadle__process *process)
 {
     struct treadle_head *head = process->head;
     uint32_t not_begun = 0;
@@ -935,7 +1018,7 @@ static inline int treadle__have_ring(struct treadle__process *process)
 }
 
 /* Takes a part that is free or over, of the next turn; NULL: too many are open. */
-static inline struct treadle_part *treadle__take_part(struct treadle_head *head, uint64_t *turn)
+TREADLE__LOCAL struct treadle_part *treadle__take_part(struct treadle_head *head, uint64_t *turn)
 {
     for (unsigned tried = 0; tried < 16; tried++) {
         struct treadle_part *part;
@@ -963,8 +1046,8 @@ TREADLE__INLINE void treadle__publish_part(struct treadle_part *part, uint64_t t
 }
 
 /* True if a frame below `depth` has that id. */
-static inline int treadle__is_in_part(struct treadle_slot *slot, uint64_t depth,
-                                      struct treadle_chain id)
+TREADLE__LOCAL int treadle__is_in_part(struct treadle_slot *slot, uint64_t depth,
+                                       struct treadle_chain id)
 {
     for (uint64_t i = 0; i < depth; i++) {
         const struct treadle_part *part =
@@ -1066,20 +1149,15 @@ TREADLE__INLINE struct treadle_chain treadle_otel_id(void)
     return id;
 }
 
-/* A push that finds something to do first. */
-TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_slowly(
-    const char *identifier, uint64_t address, uint64_t what, uint64_t number, const uint64_t *text);
-TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_slowly(
-    const char *identifier, uint64_t address, uint64_t what, uint64_t number, const uint64_t *text)
+/* A push into the segment that finds something to do first. */
+TREADLE__LOCAL treadle_mark treadle__push_into(struct treadle_slot *slot, const char *identifier,
+                                               uint64_t address, uint64_t what, uint64_t number,
+                                               const uint64_t *text)
 {
-    struct treadle_slot *slot = treadle__attach();
-    uint64_t place, index, state;
+    uint64_t index = treadle__register(identifier);
+    uint64_t place = treadle__place(slot, address);
+    uint64_t state = treadle__make_room(slot, place);
 
-    if (!slot)
-        return TREADLE__UNRECORDED;
-    index = treadle__register(identifier);
-    place = treadle__place(slot, address);
-    state = treadle__make_room(slot, place);
     if ((slot->state >> TREADLE_DEPTH_BITS & TREADLE__LEASE_MASK) == 0)
         treadle__look_at_lease(treadle__process.head);
     if ((state & TREADLE_DEPTH_MASK) < TREADLE_FRAMES)
@@ -1087,6 +1165,28 @@ TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_slowly(
     if ((state & TREADLE_DEPTH_MASK) == 0 && treadle__chains.has_otel)
         treadle__adopt_now(slot, treadle_otel_id(), TREADLE_PART_OTEL);
     return state;
+}
+
+/* A push that finds something to do first, or has a profiler to tell. */
+TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_slowly(
+    const char *identifier, uint64_t address, uint64_t what, uint64_t number, const uint64_t *text);
+TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_slowly(
+    const char *identifier, uint64_t address, uint64_t what, uint64_t number, const uint64_t *text)
+{
+    const struct treadle_inside *inside = treadle__agent.inside;
+    struct treadle_slot *slot = treadle__attach();
+    struct treadle_pushed pushed = {identifier, address, what, {0, 0, 0, 0}};
+    treadle_mark mark = TREADLE__UNRECORDED;
+
+    if (slot)
+        mark = treadle__push_into(slot, identifier, address, what & ~TREADLE_CUT, number, text);
+    if (!inside)
+        return mark;
+    if (text)
+        memcpy(pushed.parameter, text, sizeof(pushed.parameter));
+    else
+        pushed.parameter[0] = number;
+    return inside->push(&pushed, mark);
 }
 
 /* The place of the youngest of so many frames; if there is none: above all others. */
@@ -1154,13 +1254,15 @@ TREADLE__INLINE treadle_mark treadle__push_text_at(const char *identifier, uint3
                                                    const struct treadle__text *text)
 {
     size_t length = text->length;
+    uint64_t cut = 0;
 
     if (__builtin_expect(length > TREADLE_PARAMETER_BYTES, 0)) {
         length = TREADLE_PARAMETER_BYTES;
         if (treadle__slot)
             treadle__slot->cut_parameters++;
+        cut = treadle__agent.inside ? TREADLE_CUT : 0;
     }
-    return treadle__push_at(identifier, watch, address, TREADLE_WHAT(0, TREADLE_TEXT, length),
+    return treadle__push_at(identifier, watch, address, TREADLE_WHAT(0, TREADLE_TEXT, length) | cut,
                             treadle__fold(text->words), text->words);
 }
 
@@ -1193,6 +1295,20 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__pop_other(struct treadle
     __atomic_store_n(&slot->state, (state & ~TREADLE_DEPTH_MASK) | depth, __ATOMIC_RELEASE);
 }
 
+/* A pop where the slot is not of this watch, or that has a profiler to tell. */
+TREADLE__SHARED __attribute__((noinline)) void treadle__pop_slowly(uint64_t address);
+TREADLE__SHARED __attribute__((noinline)) void treadle__pop_slowly(uint64_t address)
+{
+    const struct treadle_inside *inside = treadle__agent.inside;
+    struct treadle_slot *slot = treadle__attach();
+
+    if (!inside)
+        return;
+    if (slot && slot->state & TREADLE_DEPTH_MASK)
+        treadle__pop_other(slot, treadle__place(slot, address));
+    inside->pop(address);
+}
+
 TREADLE__SHARED __attribute__((noinline)) void treadle__pop(uint32_t watch);
 TREADLE__SHARED __attribute__((noinline)) void treadle__pop(uint32_t watch)
 {
@@ -1200,7 +1316,7 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__pop(uint32_t watch)
     uint64_t address = (uint64_t)__builtin_dwarf_cfa(), state, depth;
 
     if (__builtin_expect(!slot || slot->watch != watch, 0)) {
-        (void)treadle__attach();
+        treadle__pop_slowly((uint64_t)__builtin_dwarf_cfa());
         return;
     }
     state = slot->state;
@@ -1218,9 +1334,12 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__pop(uint32_t watch)
 TREADLE__SHARED __attribute__((noinline)) void treadle__pop_to(treadle_mark mark);
 TREADLE__SHARED __attribute__((noinline)) void treadle__pop_to(treadle_mark mark)
 {
+    const struct treadle_inside *inside = treadle__agent.inside;
     struct treadle_slot *slot = treadle__attach();
     uint64_t state = slot ? slot->state : 0, depth = state & TREADLE_DEPTH_MASK, wanted = 0;
 
+    if (mark & TREADLE_INSIDE_MARK)
+        mark = inside ? inside->pop_to(mark) : TREADLE__UNRECORDED;
     if (slot && (mark >> TREADLE_DEPTH_BITS) + 1 >= slot->first_serial)
         wanted = mark & TREADLE_DEPTH_MASK;
     if (wanted >= depth)
@@ -1316,10 +1435,12 @@ TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__adopt(treadle_ma
 TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__adopt(treadle_mark mark,
                                                                       struct treadle_chain id)
 {
+    const struct treadle_inside *inside = treadle__agent.inside;
     struct treadle_slot *slot = treadle__slot;
+    treadle_mark before = mark & TREADLE_INSIDE_MARK && inside ? inside->find(mark) : mark;
 
     /* That frame is the youngest if it was pushed: a mark is the state before. */
-    if (slot && slot->state == mark + TREADLE__ONE_PUSH)
+    if (slot && slot->state == before + TREADLE__ONE_PUSH)
         treadle__adopt_now(slot, id, 0);
     return mark;
 }
@@ -1329,6 +1450,8 @@ TREADLE__SHARED __attribute__((noinline)) struct treadle_chain treadle__new_id(v
 {
     struct treadle_chain id = {{0, 0}};
 
+    if (!treadle__samplers_watch(treadle__watch_now()))
+        return id;
     if (treadle__call(SYS_getrandom, (long)&id, sizeof(id), 1, 0, 0, 0) != (long)sizeof(id))
         id.word[0] = id.word[1] = 0;
     return id;
@@ -1339,7 +1462,9 @@ TREADLE__SHARED __attribute__((noinline)) struct treadle_chain treadle__current_
 {
     struct treadle_slot *slot = treadle__slot;
     struct treadle_chain id = {{0, 0}};
-    uint64_t depth = slot && slot->watch == watch ? slot->state & TREADLE_DEPTH_MASK : 0;
+    uint64_t depth = slot && slot->watch == treadle__samplers_watch(watch)
+                         ? slot->state & TREADLE_DEPTH_MASK
+                         : 0;
 
     for (uint64_t i = depth < TREADLE_FRAMES ? depth : TREADLE_FRAMES; i-- > 0;)
         if (slot->frames[i].place & TREADLE__HAS_ID &&
@@ -1400,7 +1525,7 @@ TREADLE__INLINE treadle_mark treadle_begin(const char *identifier)
 #endif
 
 #else /* elsewhere nothing is recorded */
-#define TREADLE__INLINE static inline
+#define TREADLE__INLINE TREADLE__LOCAL
 
 TREADLE__INLINE treadle_mark treadle_push(const char *identifier)
 {
@@ -1469,14 +1594,14 @@ TREADLE__INLINE treadle_mark treadle_begin(const char *identifier)
 
 #define TREADLE_ID_TEXT_BYTES 33u
 
-static inline void treadle_id_text(struct treadle_chain id, char text[TREADLE_ID_TEXT_BYTES])
+TREADLE__LOCAL void treadle_id_text(struct treadle_chain id, char text[TREADLE_ID_TEXT_BYTES])
 {
     for (unsigned i = 0; i < 32; i++)
         text[i] = "0123456789abcdef"[id.word[i / 16] >> (60 - i % 16 * 4) & 15];
     text[32] = '\0';
 }
 
-static inline struct treadle_chain treadle_id_of_text(const char *text)
+TREADLE__LOCAL struct treadle_chain treadle_id_of_text(const char *text)
 {
     struct treadle_chain none = {{0, 0}}, id = none;
 

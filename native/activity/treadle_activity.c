@@ -108,8 +108,14 @@ EXPORTED int treadle_activity_id(char text[33])
 
 EXPORTED void treadle_activity_pop(void)
 {
-    struct treadle_slot *slot = treadle__watch_now() ? treadle__attach() : NULL;
+    uint32_t watch = treadle__watch_now();
+    struct treadle_slot *slot;
 
+    if (watch == TREADLE__INSIDE_WATCH) {
+        treadle__pop_slowly(UINT64_MAX);
+        return;
+    }
+    slot = watch ? treadle__attach() : NULL;
     if (slot && slot->state & TREADLE_DEPTH_MASK)
         treadle__pop_other(slot, 0);
 }

@@ -23,6 +23,14 @@ struct hook_frame {
     uint64_t fp;    /* ditto */
 };
 
+/* True where a hook that is jumped to, and returns to its caller's caller, has the end of its
+ * caller's frame in `sp`. Elsewhere frames have no end that is known. */
+#ifdef __x86_64__
+#define HOOK_SP_IS_END true
+#else
+#define HOOK_SP_IS_END false
+#endif
+
 /* 0 or -ENOMEM. */
 int call_frames__init(struct call_frames *frames);
 

@@ -12,9 +12,9 @@
         .fp = *(const uint64_t *)__builtin_frame_address(0),                                       \
     }
 
-/* True if the hook may go on. A hook that was left by longjmp, from a handler of a signal that came
- * in its middle, lies further in than the one that is called now. */
-static __attribute__((noinline, cold)) bool may_enter(uint64_t frame)
+/* A hook that was left by longjmp, from a handler of a signal that came in its middle, lies further
+ * in than the one that is called now. */
+__attribute__((noinline, cold)) bool function_hooks__may_enter(uint64_t frame)
 {
     struct preload *preload = &preload_process;
 
@@ -41,8 +41,7 @@ static inline uint64_t end_of(const struct hook_frame *frame)
     return __builtin_expect(end != 0, 1) ? end : frame->sp | 1;
 }
 
-/* Frames that were left without an exit. */
-static __attribute__((noinline)) void drop(struct preload_thread *mine, uint32_t depth)
+__attribute__((noinline)) void function_hooks__drop(struct preload_thread *mine, uint32_t depth)
 {
     kernel_thread__pop(mine->kernel, mine->functions.frames[depth].token);
     mine->functions.depth = depth;
@@ -62,7 +61,7 @@ static inline void enter(struct preload_thread *mine, struct function *function,
     uint8_t *pushes = mine->kernel->key_pushes;
 
     if (__builtin_expect(alive != stack->depth, 0))
-        drop(mine, alive);
+        function_hooks__drop(mine, alive);
     if (__builtin_expect(!stack->frames, 0))
         function_stack__init(stack);
     if (__builtin_expect(alive == FUNCTION_STACK_MOST || !stack->frames, 0)) {
@@ -70,8 +69,7 @@ static inline void enter(struct preload_thread *mine, struct function *function,
         return;
     }
     entering.token = kernel_thread__push(mine->kernel, entering.key);
-    stack->frames[alive] = entering;
-    stack->depth = alive + 1;
+    function_stack__add(stack, &entering);
     if (pushes && __builtin_expect((++pushes[entering.key] & (FUNCTION_STEP - 1)) == 0, 0))
         function_budget__step(&preload_process.budget, function);
 }
@@ -96,7 +94,7 @@ void __cyg_profile_func_enter(void *function, void *call_site)
     struct function *entered;
 
     if (__builtin_expect(!mine || !mine->kernel || preload_mine.busy, 0)) {
-        if (!may_enter(frame.sp))
+        if (!function_hooks__may_enter(frame.sp))
             return;
         mine = preload_mine.thread;
     }
@@ -118,7 +116,14 @@ static __attribute__((noinline)) void leave_slowly(struct preload_thread *mine,
     uint32_t depth = function_stack__leaving(&mine->functions, leaving, &found);
 
     if (depth < mine->functions.depth)
-        drop(mine, depth);
+        function_hooks__drop(mine, depth);
+}
+
+/* A function that jumps to its last hook has left its frame: the hook returns to the caller, and
+ * the caller's stack begins right above. */
+static inline uint64_t end_of_leaving(const struct hook_frame *frame, uint64_t call_site)
+{
+    return HOOK_SP_IS_END && frame->place == call_site ? frame->sp : end_of(frame);
 }
 
 static inline void leave(struct preload_thread *mine, uint64_t function,
@@ -126,7 +131,7 @@ static inline void leave(struct preload_thread *mine, uint64_t function,
 {
     struct function_stack *stack = &mine->functions;
     const struct open_function *youngest = &stack->frames[stack->depth - 1];
-    struct open_function leaving = {.end = end_of(frame), .site = call_site};
+    struct open_function leaving = {.end = end_of_leaving(frame, call_site), .site = call_site};
     const struct function *left;
 
     left = function_table__find(&preload_process.functions, function);

@@ -7,9 +7,20 @@
 #ifndef TREADLE_FUNCTION_HOOKS_H
 #define TREADLE_FUNCTION_HOOKS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+struct preload_thread;
+
 #define PRELOAD_EXPORT __attribute__((visibility("default")))
 
 PRELOAD_EXPORT void __cyg_profile_func_enter(void *function, void *call_site);
 PRELOAD_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
+
+/* For other hooks. may_enter: true if the hook whose frame that is may go on; if not, a call is
+ * counted as lost. Begins the profiler and the thread if need be. drop: the thread's frames from
+ * that one on are over. */
+bool function_hooks__may_enter(uint64_t frame);
+void function_hooks__drop(struct preload_thread *mine, uint32_t depth);
 
 #endif

@@ -32,7 +32,38 @@ static bool is_exact(const struct open_function *frame)
     return !(frame->end & SP_ONLY);
 }
 
-/* Both frames are on the thread's own stack. */
+void function_stack__add(struct function_stack *stack, const struct open_function *frame)
+{
+    struct open_function *added = &stack->frames[stack->depth];
+    const struct open_function *below = added - 1;
+
+    *added = *frame;
+    added->other = 0;
+    if (stack->depth)
+        added->other = open_function__is_logical(below) == open_function__is_logical(frame)
+                           ? below->other
+                           : stack->depth;
+    stack->depth++;
+}
+
+uint32_t function_stack__logical(const struct function_stack *stack, uint32_t depth)
+{
+    const struct open_function *youngest = &stack->frames[depth - 1];
+
+    return depth && !open_function__is_logical(youngest) ? youngest->other : depth;
+}
+
+/* Marks rise along a stack. */
+uint32_t function_stack__marked(const struct function_stack *stack, uint64_t mark)
+{
+    uint32_t at = function_stack__logical(stack, stack->depth);
+
+    while (at && stack->frames[at - 1].mark > mark)
+        at = function_stack__logical(stack, at - 1);
+    return at && stack->frames[at - 1].mark == mark ? at : 0;
+}
+
+/* Both frames are functions on the thread's own stack. */
 static bool is_over(const struct open_function *frame, const struct open_function *entering)
 {
     if (!is_exact(frame) || !is_exact(entering))
@@ -44,16 +75,53 @@ static bool is_over(const struct open_function *frame, const struct open_functio
     return frame->site != entering->site || frame->place == entering->place;
 }
 
+/* A function on the thread's own stack, and the place of a logical frame that is pushed or popped.
+ * Where the end is not known, nothing is. */
+static bool is_over_at(const struct open_function *function, uint64_t place)
+{
+    return is_exact(function) &&
+           (function->end <= place ||
+            *(const volatile uint64_t *)(uintptr_t)(function->end - 8) != function->site);
+}
+
+/* The logical frame is on the thread's own stack. */
+static bool is_logical_over(const struct function_stack *stack, const struct open_function *logical,
+                            const struct open_function *entering)
+{
+    const struct open_function *around;
+
+    if (logical->end >= (entering->end & ~SP_ONLY))
+        return false;
+    if (open_function__is_logical(entering) || !logical->other)
+        return true;
+    around = &stack->frames[logical->other - 1];
+    return around->end != entering->end || is_over(around, entering);
+}
+
+/* Whether the frames below a logical one that is not over are, the function around it says. */
 uint32_t function_stack__alive(const struct function_stack *stack,
                                const struct open_function *entering)
 {
-    uint32_t depth = stack->depth;
+    uint32_t depth = stack->depth, at = depth;
 
     if (!is_here(stack, entering))
         return depth;
-    while (depth && is_here(stack, &stack->frames[depth - 1]) &&
-           is_over(&stack->frames[depth - 1], entering))
-        depth--;
+    while (at) {
+        const struct open_function *frame = &stack->frames[at - 1];
+        bool here = is_here(stack, frame);
+
+        if (open_function__is_logical(frame)) {
+            if (here && is_logical_over(stack, frame, entering))
+                depth = --at;
+            else
+                at = frame->other;
+            continue;
+        }
+        if (!here || !(open_function__is_logical(entering) ? is_over_at(frame, entering->end)
+                                                           : is_over(frame, entering)))
+            break;
+        depth = --at;
+    }
     return depth;
 }
 

@@ -92,6 +92,8 @@ static ledger_ref resolve(void *context, uint64_t key)
 {
     struct preload *preload = context;
 
+    if (ledger_key__is_logical(key))
+        return logical_frames__resolve(&preload->pushed.frames, &preload->ledger, key);
     return function_table__record(&preload->functions,
                                   function_table__at(&preload->functions, key));
 }

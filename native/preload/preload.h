@@ -10,6 +10,7 @@
 #include "native/preload/function_budget.h"
 #include "native/preload/preload_options.h"
 #include "native/preload/program_samples.h"
+#include "native/preload/pushed_frames.h"
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -40,6 +41,7 @@ struct preload {
     struct code_images *images;
     struct function_table functions;
     struct call_frames frames;
+    struct pushed_frames pushed;
     struct function_names names;
     struct function_budget budget;
     struct preload_threads threads;

@@ -102,8 +102,17 @@ static ledger_ref node_of(const struct program_samples *samples, const struct sa
     return sample->node;
 }
 
-/* How many frames lie above the exact node's own. If the walk came to the end and did not meet it,
- * the node's exit is about to be heard. */
+/* No stack has logical frames: the node itself, or the nearest node above it that is none. */
+static const struct ledger_node *under_logical(const struct program_samples *samples,
+                                               const struct ledger_node *node)
+{
+    for (unsigned steps = 0; ledger_key__is_logical(node->key) && steps < PARENTS_MOST; steps++)
+        node = ledger__at(samples->ledger, node->parent);
+    return node;
+}
+
+/* How many frames lie above the function's own in which the thread was. If the walk came to the end
+ * and did not meet it, the function's exit is about to be heard. */
 static uint32_t frames_above(const struct program_samples *samples, const struct sample *sample,
                              const struct ledger_node *node)
 {
@@ -126,7 +135,7 @@ static ledger_ref descend(struct program_samples *samples, ledger_ref node, uint
 static void add_below(struct program_samples *samples, const struct sample *sample,
                       struct ledger_thread *thread, ledger_ref node)
 {
-    const struct ledger_node *exact = ledger__at(samples->ledger, node);
+    const struct ledger_node *exact = under_logical(samples, ledger__at(samples->ledger, node));
     uint32_t above = frames_above(samples, sample, exact);
     ledger_ref top =
         above ? descend(samples, node, above)

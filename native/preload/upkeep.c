@@ -50,6 +50,13 @@ static void scan_in_turn(struct preload *preload)
     preload->next_scan_ns = ledger_time__now_ns(&preload->setup.time) + rest_ns;
 }
 
+/* Functions or logical frames that were heard of. */
+static bool has_hooks(struct preload *preload)
+{
+    return __atomic_load_n(&preload->functions.count, __ATOMIC_RELAXED) ||
+           atomic_load(&preload->pushed.frames.count);
+}
+
 static void look_at_cost(struct preload *preload, bool all)
 {
     const struct program_samples *samples = preload->samples;
@@ -58,7 +65,7 @@ static void look_at_cost(struct preload *preload, bool all)
         .perf_events = samples && samples->clock == LEDGER_SAMPLE_CLOCK_PERF,
     };
 
-    if (!preload->is_measured && __atomic_load_n(&preload->functions.count, __ATOMIC_RELAXED)) {
+    if (!preload->is_measured && has_hooks(preload)) {
         preload->is_measured = true;
         preload->ledger.header->hook_cost_ps = hook_price__measure_ps(&preload->setup);
     }

@@ -244,6 +244,16 @@ class Processes(Native):
         self.assertEqual(none, [])
         self.assertIn("did you mean interval?", self.complaints)
 
+    def test_a_wrong_value_is_refused_as_the_agent_does(self):
+        for option, told in (("overhead=2", "did you mean 2%? (0.0001% to 100%, or any)"),
+                             ("interval=10", "did you mean 10ms? (100us to 1s)"),
+                             ("recursion=40", "did you mean 16? (1 to 16, or all)"),
+                             ("fold=nome", "did you mean none? (auto or none)"),
+                             ("sample=wall", "did you mean cpu or none; wall is for JVMs?")):
+            _, none = self.profile("true", options=("-O", option), status=1)
+            self.assertEqual(none, [], option)
+            self.assertIn(f"bad value '{option.split('=')[1]}'; {told}", self.complaints)
+
     def test_children_are_merged(self):
         _, ledgers = self.profile("sh", "-c", "sort /dev/null; true | sort -u; exit 0")
         self.assertGreaterEqual(len(ledgers), 3)

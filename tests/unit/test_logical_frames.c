@@ -1,6 +1,6 @@
 /* The table of logical frames: the same texts have the same number, and what finds no room is
  * (other). */
-#include "agent/methods/logical_frames.h"
+#include "native/activity/logical_frames.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +25,7 @@ static struct logical_frames *make_table(void)
 
 static void delete_table(struct logical_frames *frames)
 {
-    for (unsigned i = 0; i < LOGICAL_FRAME_SLOTS; i++)
-        free(frames->frame[i]);
+    logical_frames__release(frames);
     free(frames);
 }
 
@@ -105,25 +104,12 @@ static void records_say_what_was_pushed(void **state)
     delete_table(frames);
 }
 
-static void the_api_has_no_nodes(void **state)
-{
-    (void)state;
-    assert_true(logical_frames__is_api_class("treadle/Activity"));
-    assert_true(logical_frames__is_api_class("treadle.Activity$Captured"));
-    assert_false(logical_frames__is_api_class("treadle.Activities"));
-    assert_false(logical_frames__is_api_class("treadle.Other"));
-    assert_false(logical_frames__is_api_class("treadle"));
-    assert_false(logical_frames__is_api_class(""));
-    assert_false(logical_frames__is_api_class("my.treadle.Activity"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_texts_have_the_same_number),
         cmocka_unit_test(what_finds_no_room_is_other),
         cmocka_unit_test(records_say_what_was_pushed),
-        cmocka_unit_test(the_api_has_no_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

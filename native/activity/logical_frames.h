@@ -1,9 +1,11 @@
 /*
- * The logical frames that Java programs push (agent/api): pairs of an identifier and a parameter,
- * each with a number that native methods get instead of texts.
+ * The logical frames that a program pushes, as a profiler inside the process numbers them: pairs of
+ * an identifier and a parameter, each with a number by which call trees name the frame. For Java
+ * programs (agent/api) and for those that have treadle.h (native/preload).
  *
- * Bounded; nothing is ever removed. Lock-free: any thread may add and look up. An addition
- * allocates the texts' memory; look-ups do not.
+ * Bounded; nothing is ever removed. Any thread may add and look up, also in a signal handler:
+ * nothing locks or allocates. The texts' memory is one piece of address space, which the first
+ * addition maps and which takes memory as it is used.
  */
 #ifndef TREADLE_LOGICAL_FRAMES_H
 #define TREADLE_LOGICAL_FRAMES_H
@@ -18,6 +20,7 @@
 #define LOGICAL_FRAMES_MAX     6000u
 #define LOGICAL_PARAMETERS_MAX 1000u /* frames with a parameter */
 #define LOGICAL_FRAME_SLOTS    8192u
+#define LOGICAL_FRAME_SPACE    (8u << 20)
 #define LOGICAL_OTHER          "(other)"
 
 /* Flags of a number: the frame stands for those that found no room, with its own identifier or with
@@ -32,7 +35,8 @@ struct logical_frames {
     struct logical_frame *_Atomic frame[LOGICAL_FRAME_SLOTS]; /* by hash of the texts and flags */
     _Atomic uint32_t count;
     _Atomic uint32_t parameters;
-    _Atomic size_t bytes; /* of all frames in the table */
+    _Atomic size_t bytes; /* of all frames */
+    char *_Atomic space;  /* LOGICAL_FRAME_SPACE; NULL: nothing was added yet */
 };
 
 /* Bytes of memory, the table included. */
@@ -64,8 +68,16 @@ static inline int32_t logical_frame__number(uint64_t key)
 ledger_ref logical_frames__resolve(const struct logical_frames *frames, struct ledger *ledger,
                                    uint64_t key);
 
-/* True of the classes that push logical frames, by their internal name or the dotted one: they have
- * no nodes of their own. */
-bool logical_frames__is_api_class(const char *class_name);
+/* Gives the texts' memory back: no number is valid any more. */
+void logical_frames__release(struct logical_frames *frames);
+
+/* To be called for each push: what the frame of that number stands for instead. */
+static inline void logical_frame__count(struct ledger_header *header, int32_t number)
+{
+    if (__builtin_expect(number & LOGICAL_OTHER_PARAMETER, 0))
+        ledger__count(&header->other_parameters, 1);
+    else if (__builtin_expect(number & LOGICAL_OTHER_IDENTIFIER, 0))
+        ledger__count(&header->lost_identifiers, 1);
+}
 
 #endif

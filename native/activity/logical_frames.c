@@ -1,9 +1,10 @@
-#include "agent/methods/logical_frames.h"
+#include "native/activity/logical_frames.h"
 
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define INDEX_MASK ((int32_t)LOGICAL_FRAME_SLOTS - 1)
+#define ALIGNMENT  _Alignof(struct logical_frame)
 
 /* Constant once it is in the table. */
 struct logical_frame {
@@ -22,21 +23,55 @@ static uint32_t hash(uint32_t sum, const char *text)
 
 static size_t bytes_of(const char *identifier, const char *parameter)
 {
-    return sizeof(struct logical_frame) + strlen(identifier) + strlen(parameter) + 2;
+    size_t bytes = sizeof(struct logical_frame) + strlen(identifier) + strlen(parameter) + 2;
+
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static struct logical_frame *make(const char *identifier, const char *parameter, int32_t flags)
+/* The memory of all frames. Of two threads that begin, one has its way. */
+static char *space_of(struct logical_frames *frames)
+{
+    char *there = atomic_load(&frames->space);
+    void *made;
+
+    if (there)
+        return there;
+    made = mmap(NULL, LOGICAL_FRAME_SPACE, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (made == MAP_FAILED)
+        return NULL;
+    if (atomic_compare_exchange_strong(&frames->space, &there, made))
+        return made;
+    munmap(made, LOGICAL_FRAME_SPACE);
+    return there;
+}
+
+static struct logical_frame *make(struct logical_frames *frames, const char *identifier,
+                                  const char *parameter, int32_t flags)
 {
     size_t first = strlen(identifier) + 1, second = strlen(parameter) + 1;
-    struct logical_frame *frame = malloc(bytes_of(identifier, parameter));
+    size_t bytes = bytes_of(identifier, parameter), at = atomic_load(&frames->bytes);
+    char *space = space_of(frames);
+    struct logical_frame *frame;
 
-    if (!frame)
-        return NULL;
+    do
+        if (!space || bytes > LOGICAL_FRAME_SPACE - at)
+            return NULL;
+    while (!atomic_compare_exchange_weak(&frames->bytes, &at, at + bytes));
+    frame = (struct logical_frame *)(void *)(space + at);
     frame->flags = flags;
     frame->parameter = frame->identifier + first;
     memcpy(frame->identifier, identifier, first);
     memcpy(frame->identifier + first, parameter, second);
     return frame;
+}
+
+void logical_frames__release(struct logical_frames *frames)
+{
+    char *space = atomic_load(&frames->space);
+
+    if (space)
+        munmap(space, LOGICAL_FRAME_SPACE);
 }
 
 static bool is(const struct logical_frame *frame, const char *identifier, const char *parameter,
@@ -59,18 +94,14 @@ static int32_t number_of(struct logical_frames *frames, const char *identifier,
 
         found = atomic_load_explicit(&frames->frame[index], memory_order_acquire);
         if (!found && may_add) {
-            added = added ? added : make(identifier, parameter, flags);
-            if (added && atomic_compare_exchange_strong(&frames->frame[index], &found, added)) {
-                atomic_fetch_add(&frames->bytes, bytes_of(identifier, parameter));
+            added = added ? added : make(frames, identifier, parameter, flags);
+            if (added && atomic_compare_exchange_strong(&frames->frame[index], &found, added))
                 return index | flags;
-            }
         }
         if (!found)
             return LOGICAL_FRAME_NONE;
-        if (!is(found, identifier, parameter, flags))
-            continue;
-        free(added);
-        return index | flags;
+        if (is(found, identifier, parameter, flags))
+            return index | flags;
     }
 }
 
@@ -128,16 +159,4 @@ ledger_ref logical_frames__resolve(const struct logical_frames *frames, struct l
     names.name = frame->identifier;
     names.signature = frame->parameter;
     return ledger__add_method(ledger, key, &names, METHOD_LOGICAL);
-}
-
-bool logical_frames__is_api_class(const char *class_name)
-{
-    size_t package = strlen("treadle");
-    const char *name = class_name + package + 1, *end = name + strlen("Activity");
-
-    if (strncmp(class_name, "treadle", package) != 0 ||
-        (class_name[package] != '/' && class_name[package] != '.') ||
-        strncmp(name, "Activity", strlen("Activity")) != 0)
-        return false;
-    return *end == '\0' || *end == '$';
 }

@@ -1,0 +1,145 @@
+/* Knows the one profiler: callers pass nothing of ours. */
+#include "native/preload/logical_hooks.h"
+
+#include "native/preload/preload.h"
+
+#define NO_MARK UINT64_MAX
+
+/* The calling thread, whose hook begins; NULL: it may not. Events of handlers that come meanwhile
+ * do not count. */
+static inline struct preload_thread *begin(uint64_t frame, bool is_push)
+{
+    struct preload_thread *mine = preload_mine.thread;
+
+    if (__builtin_expect(!mine || !mine->kernel || preload_mine.busy, 0)) {
+        if (!is_push && (!mine || !mine->kernel || preload_mine.busy >= frame))
+            return NULL;
+        if (!function_hooks__may_enter(frame))
+            return NULL;
+        mine = preload_mine.thread;
+    }
+    preload_mine.busy = frame;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return mine;
+}
+
+static inline void end(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    preload_mine.busy = 0;
+}
+
+/* As hooks of functions have it. */
+#define FRAME() ((uint64_t)(uintptr_t)__builtin_frame_address(0) + 16)
+
+/* A place outside of the thread's stack says nothing. */
+static inline struct open_function event_at(const struct function_stack *stack, uint64_t place)
+{
+    return (struct open_function){.end = place - stack->low <= stack->high - stack->low ? place : 0,
+                                  .key = LEDGER_LOGICAL_KEYS};
+}
+
+/* Drops what is over. */
+static uint32_t alive_at(struct preload_thread *mine, const struct open_function *event)
+{
+    struct function_stack *stack = &mine->functions;
+    uint32_t alive = function_stack__alive(stack, event);
+
+    if (__builtin_expect(alive != stack->depth, 0))
+        function_hooks__drop(mine, alive);
+    if (alive < FUNCTION_STACK_MOST)
+        stack->unrecorded = 0;
+    return alive;
+}
+
+static uint64_t record(struct preload_thread *mine, const struct treadle_pushed *pushed,
+                       treadle_mark mark)
+{
+    struct ledger_header *header = preload_process.ledger.header;
+    struct function_stack *stack = &mine->functions;
+    struct open_function frame = event_at(stack, pushed->place);
+    uint32_t alive = alive_at(mine, &frame);
+    int32_t number = pushed_frames__number(&preload_process.pushed, pushed);
+
+    if (__builtin_expect(!stack->frames, 0))
+        function_stack__init(stack);
+    if (__builtin_expect(alive == FUNCTION_STACK_MOST || !stack->frames || number < 0, 0)) {
+        stack->unrecorded += alive == FUNCTION_STACK_MOST;
+        ledger__count(&header->lost_frames, 1);
+        return mark;
+    }
+    if (__builtin_expect((pushed->what & TREADLE_CUT) != 0, 0))
+        ledger__count(&header->cut_parameters, 1);
+    frame.key = logical_frame__key(number);
+    frame.mark = TREADLE_INSIDE_MARK | ++stack->marks;
+    frame.segment_mark = mark;
+    logical_frame__count(header, number);
+    frame.token = kernel_thread__push(mine->kernel, frame.key);
+    function_stack__add(stack, &frame);
+    return frame.mark;
+}
+
+static treadle_mark push(const struct treadle_pushed *pushed, treadle_mark mark)
+{
+    struct preload_thread *mine = begin(FRAME(), true);
+
+    if (!mine)
+        return mark;
+    mark = record(mine, pushed, mark);
+    end();
+    return mark;
+}
+
+/* Where frames were over, the youngest that is left is another function's, unless the place says
+ * that it is the popping one's. */
+static void pop_at(struct preload_thread *mine, uint64_t place)
+{
+    struct function_stack *stack = &mine->functions;
+    struct open_function event = event_at(stack, place);
+    uint32_t youngest = function_stack__logical(stack, stack->depth);
+    uint32_t alive = alive_at(mine, &event);
+    uint32_t popped = function_stack__logical(stack, alive);
+
+    if (stack->unrecorded)
+        stack->unrecorded--;
+    else if (popped && (popped == youngest || stack->frames[popped - 1].end == event.end))
+        function_hooks__drop(mine, popped - 1);
+}
+
+static void pop(uint64_t place)
+{
+    struct preload_thread *mine = begin(FRAME(), false);
+
+    if (!mine)
+        return;
+    pop_at(mine, place);
+    end();
+}
+
+static treadle_mark pop_to(treadle_mark mark)
+{
+    struct preload_thread *mine = begin(FRAME(), false);
+    treadle_mark of_segment = NO_MARK;
+    uint32_t found;
+
+    if (!mine)
+        return of_segment;
+    found = function_stack__marked(&mine->functions, mark);
+    if (found) {
+        of_segment = mine->functions.frames[found - 1].segment_mark;
+        function_hooks__drop(mine, found - 1);
+    }
+    end();
+    return of_segment;
+}
+
+static treadle_mark find(treadle_mark mark)
+{
+    const struct preload_thread *mine = preload_mine.thread;
+    uint32_t found = mine ? function_stack__marked(&mine->functions, mark) : 0;
+
+    return found ? mine->functions.frames[found - 1].segment_mark : NO_MARK;
+}
+
+PRELOAD_EXPORT const struct treadle_inside treadle_inside_v1 = {
+    .push = push, .pop = pop, .pop_to = pop_to, .find = find};

@@ -1,0 +1,17 @@
+/*
+ * What treadle.h calls in this process: pushes and pops of logical frames, which are nodes of the
+ * thread's exact tree among its functions.
+ *
+ * A pop ends all that began inside its frame. Nothing here locks or allocates. While a thread is in
+ * a hook, what its signal handlers push and pop is not recorded, and a push counted as lost.
+ */
+#ifndef TREADLE_LOGICAL_HOOKS_H
+#define TREADLE_LOGICAL_HOOKS_H
+
+#include "native/preload/function_hooks.h"
+#include "native/preload/pushed_frames.h"
+
+/* Its name is TREADLE_INSIDE_NAME. */
+extern PRELOAD_EXPORT const struct treadle_inside treadle_inside_v1;
+
+#endif

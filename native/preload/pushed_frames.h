@@ -1,0 +1,43 @@
+/*
+ * The numbers of the logical frames that a program pushes with treadle.h: found by the address of
+ * the identifier, which never changes, and by the parameter. What was found once is found again in
+ * one look, in most cases.
+ *
+ * Bounded, as the table of native/activity/logical_frames.h is. For hooks, in any thread and in
+ * signal handlers: nothing locks or allocates but address space, with the first frame.
+ */
+#ifndef TREADLE_PUSHED_FRAMES_H
+#define TREADLE_PUSHED_FRAMES_H
+
+#include "native/activity/logical_frames.h"
+
+#ifndef TREADLE_FORMAT_ONLY
+#define TREADLE_FORMAT_ONLY
+#endif
+#include "native/activity/treadle.h"
+
+#define PUSHED_FRAMES_MAX   8192u /* that are remembered */
+#define PUSHED_FRAMES_SLOTS 16384u
+
+/* Constant once it is in a slot. */
+struct pushed_frame {
+    const char *identifier;
+    uint64_t what;
+    uint64_t parameter[TREADLE_PARAMETER_BYTES / 8];
+    int32_t number;
+};
+
+struct pushed_frames {
+    struct logical_frames frames;
+    struct pushed_frame *_Atomic slot[PUSHED_FRAMES_SLOTS];
+    struct pushed_frame *_Atomic space; /* PUSHED_FRAMES_MAX; NULL: nothing was pushed yet */
+    _Atomic uint32_t used;
+};
+
+/* LOGICAL_FRAME_NONE: there is no memory. */
+int32_t pushed_frames__number(struct pushed_frames *frames, const struct treadle_pushed *pushed);
+
+/* Gives all memory back: no number is valid any more. */
+void pushed_frames__release(struct pushed_frames *frames);
+
+#endif
