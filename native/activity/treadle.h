@@ -1316,7 +1316,7 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__pop(uint32_t watch)
     uint64_t address = (uint64_t)__builtin_dwarf_cfa(), state, depth;
 
     if (__builtin_expect(!slot || slot->watch != watch, 0)) {
-        treadle__pop_slowly((uint64_t)__builtin_dwarf_cfa());
+        treadle__pop_slowly(address);
         return;
     }
     state = slot->state;
