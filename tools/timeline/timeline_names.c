@@ -212,6 +212,12 @@ static void name_anyhow(struct timeline_names *names, struct timeline_track *tra
     track->name = keep_line(names, line);
 }
 
+/* The ledger has the name that such a thread had when the agent looked last. */
+static bool is_named_by_kernel(const struct timeline_track *track)
+{
+    return !track->java_id && (track->kind == THREAD_VM || track->kind == THREAD_NATIVE);
+}
+
 void timeline_names__name_tracks(struct timeline_names *names, struct timeline_model *model)
 {
     const struct timeline_store *store = model->store;
@@ -220,7 +226,8 @@ void timeline_names__name_tracks(struct timeline_names *names, struct timeline_m
     for (size_t i = 0; i < store->task_count; i++) {
         uint32_t track = timeline_model__find(model, 0, store->tasks[i].tid);
 
-        if (track != TIMELINE_NONE && !model->tracks[track].name.length)
+        if (track != TIMELINE_NONE &&
+            (!model->tracks[track].name.length || is_named_by_kernel(&model->tracks[track])))
             model->tracks[track].name = keep_line(names, store->tasks[i].name);
     }
     for (size_t i = 0; i < model->track_count; i++)
