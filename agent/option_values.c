@@ -169,24 +169,12 @@ static int read_waits(struct agent_options *options, const char *value,
 static int read_timeline(struct agent_options *options, const char *value,
                          struct value_refusal *refusal)
 {
-    static const struct unit_number_unit units[] = {
-        {"", 1},           {"k", 1ull << 10}, {"K", 1ull << 10}, {"m", 1ull << 20},
-        {"M", 1ull << 20}, {"g", 1ull << 30}, {"G", 1ull << 30},
-    };
-    static const struct unit_numbers sizes = {
-        .units = units,
-        .unit_count = sizeof(units) / sizeof(*units),
-        .least = TIMELINE_BYTES_LEAST,
-        .most = TIMELINE_BYTES_MOST,
-        .range = "256K to 1G, or off",
-        .usual = "",
-    };
-    int error;
+    int error = 0;
 
     options->timeline_bytes = 0;
-    error = strcmp(value, "off") == 0
-                ? 0
-                : option_value__number(&sizes, value, &options->timeline_bytes, refusal);
+    if (strcmp(value, "off") != 0)
+        error = option_value__bytes(&options->timeline_bytes, TIMELINE_BYTES_LEAST,
+                                    TIMELINE_BYTES_MOST, "256K to 1G, or off", value, refusal);
     if (error && option_value__is_near(value, "off"))
         snprintf(refusal->nearest, sizeof(refusal->nearest), "off");
     options->has_timeline = !error;

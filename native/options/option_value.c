@@ -222,22 +222,28 @@ int option_value__overhead(uint32_t *overhead_ppm, const char *value, struct val
     return 0;
 }
 
-int option_value__max_mem(uint64_t *bytes, const char *value, struct value_refusal *refusal)
+int option_value__bytes(uint64_t *bytes, uint64_t least, uint64_t most, const char *range,
+                        const char *value, struct value_refusal *refusal)
 {
     static const struct unit_number_unit units[] = {
         {"", 1},           {"k", 1ull << 10}, {"K", 1ull << 10}, {"m", 1ull << 20},
         {"M", 1ull << 20}, {"g", 1ull << 30}, {"G", 1ull << 30},
     };
-    static const struct unit_numbers sizes = {
+    const struct unit_numbers sizes = {
         .units = units,
         .unit_count = sizeof(units) / sizeof(*units),
-        .least = MAX_MEM_LEAST,
-        .most = MAX_MEM_MOST,
-        .range = "1M to 16G",
+        .least = least,
+        .most = most,
+        .range = range,
         .usual = "",
     };
 
     return option_value__number(&sizes, value, bytes, refusal);
+}
+
+int option_value__max_mem(uint64_t *bytes, const char *value, struct value_refusal *refusal)
+{
+    return option_value__bytes(bytes, MAX_MEM_LEAST, MAX_MEM_MOST, "1M to 16G", value, refusal);
 }
 
 int option_value__recursion(uint32_t *most, const char *value, struct value_refusal *refusal)

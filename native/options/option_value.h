@@ -58,6 +58,9 @@ int option_value__sample_clock(enum ledger_sample_clock *clock, const char *valu
                                struct value_refusal *refusal);
 int option_value__overhead(uint32_t *overhead_ppm, const char *value,
                            struct value_refusal *refusal); /* 0: any */
+/* A size in bytes, "64K", "2G"; range: what is told of the least and the most. */
+int option_value__bytes(uint64_t *bytes, uint64_t least, uint64_t most, const char *range,
+                        const char *value, struct value_refusal *refusal);
 int option_value__max_mem(uint64_t *bytes, const char *value, struct value_refusal *refusal);
 int option_value__recursion(uint32_t *most, const char *value,
                             struct value_refusal *refusal); /* 0: all */
