@@ -77,14 +77,24 @@ static struct pushed_frame *space_of(struct pushed_frames *frames)
     return there;
 }
 
-/* One that stands for others is not remembered: there may be any number of those. */
+static bool has_free_slot(const struct pushed_frames *frames, uint32_t first)
+{
+    for (uint32_t i = 0; i < TRIES; i++)
+        if (!atomic_load(&frames->slot[(first + i) % PUSHED_FRAMES_SLOTS]))
+            return true;
+    return false;
+}
+
+/* One that stands for others is not remembered: there may be any number of those. Nor is one
+ * without a slot: each of its pushes would take memory. */
 static void remember(struct pushed_frames *frames, const struct treadle_pushed *pushed,
                      uint32_t first, int32_t number)
 {
     struct pushed_frame *space = space_of(frames), *frame;
     uint32_t at = atomic_load(&frames->used);
 
-    if (number < 0 || number & (LOGICAL_OTHER_PARAMETER | LOGICAL_OTHER_IDENTIFIER) || !space)
+    if (number < 0 || number & (LOGICAL_OTHER_PARAMETER | LOGICAL_OTHER_IDENTIFIER) || !space ||
+        !has_free_slot(frames, first))
         return;
     do
         if (at == PUSHED_FRAMES_MAX)
