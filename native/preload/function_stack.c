@@ -35,22 +35,21 @@ static bool is_exact(const struct open_function *frame)
 void function_stack__add(struct function_stack *stack, const struct open_function *frame)
 {
     struct open_function *added = &stack->frames[stack->depth];
-    const struct open_function *below = added - 1;
 
     *added = *frame;
     added->other = 0;
     if (stack->depth)
-        added->other = open_function__is_logical(below) == open_function__is_logical(frame)
-                           ? below->other
+        added->other = open_function__is_logical(added - 1) == open_function__is_logical(frame)
+                           ? added[-1].other
                            : stack->depth;
     stack->depth++;
 }
 
 uint32_t function_stack__logical(const struct function_stack *stack, uint32_t depth)
 {
-    const struct open_function *youngest = &stack->frames[depth - 1];
-
-    return depth && !open_function__is_logical(youngest) ? youngest->other : depth;
+    if (depth && !open_function__is_logical(&stack->frames[depth - 1]))
+        return stack->frames[depth - 1].other;
+    return depth;
 }
 
 /* Marks rise along a stack. */
