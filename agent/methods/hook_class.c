@@ -123,36 +123,15 @@ static void add_exit(struct class_writer *out, uint32_t name, uint8_t native_met
 /* OFF = new byte[HOOK_SLOTS_MAX]; and so on. */
 static void add_initialiser(struct class_writer *out)
 {
+    /* clang-format off */
     static const uint8_t code[] = {
-        OP_LDC,
-        HOOKS_SLOTS,
-        OP_NEWARRAY,
-        ARRAY_OF_BYTES,
-        OP_PUTSTATIC,
-        0,
-        HOOKS_OFF_FIELD,
-        OP_LDC,
-        HOOKS_SLOTS,
-        OP_NEWARRAY,
-        ARRAY_OF_BYTES,
-        OP_PUTSTATIC,
-        0,
-        HOOKS_MUTED_FIELD,
-        OP_LDC,
-        HOOKS_SLOTS,
-        OP_NEWARRAY,
-        ARRAY_OF_SHORTS,
-        OP_PUTSTATIC,
-        0,
-        HOOKS_LEFT_FIELD,
-        OP_ICONST_1,
-        OP_NEWARRAY,
-        ARRAY_OF_BYTES,
-        OP_PUTSTATIC,
-        0,
-        HOOKS_UNHEARD_FIELD,
+        OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_OFF_FIELD,
+        OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_MUTED_FIELD,
+        OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_SHORTS, OP_PUTSTATIC, 0, HOOKS_LEFT_FIELD,
+        OP_ICONST_1,         OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_UNHEARD_FIELD,
         OP_RETURN,
     };
+    /* clang-format on */
     const struct method_text initialiser = {ACC_STATIC, HOOKS_CLINIT, POOL_RUN_TYPE, 1,
                                             0,          code,         sizeof(code)};
 
