@@ -1,5 +1,7 @@
 #include "native/activity/logical_frames.h"
 
+#include "native/activity/mapped_once.h"
+
 #include <string.h>
 #include <sys/mman.h>
 
@@ -28,30 +30,12 @@ static size_t bytes_of(const char *identifier, const char *parameter)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* The memory of all frames. Of two threads that begin, one has its way. */
-static char *space_of(struct logical_frames *frames)
-{
-    char *there = atomic_load(&frames->space);
-    void *made;
-
-    if (there)
-        return there;
-    made = mmap(NULL, LOGICAL_FRAME_SPACE, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (made == MAP_FAILED)
-        return NULL;
-    if (atomic_compare_exchange_strong(&frames->space, &there, made))
-        return made;
-    munmap(made, LOGICAL_FRAME_SPACE);
-    return there;
-}
-
 static struct logical_frame *make(struct logical_frames *frames, const char *identifier,
                                   const char *parameter, int32_t flags)
 {
     size_t first = strlen(identifier) + 1, second = strlen(parameter) + 1;
     size_t bytes = bytes_of(identifier, parameter), at = atomic_load(&frames->bytes);
-    char *space = space_of(frames);
+    char *space = mapped_once__at(&frames->space, LOGICAL_FRAME_SPACE);
     struct logical_frame *frame;
 
     do
@@ -68,7 +52,7 @@ static struct logical_frame *make(struct logical_frames *frames, const char *ide
 
 void logical_frames__release(struct logical_frames *frames)
 {
-    char *space = atomic_load(&frames->space);
+    void *space = atomic_load(&frames->space);
 
     if (space)
         munmap(space, LOGICAL_FRAME_SPACE);

@@ -36,7 +36,7 @@ struct logical_frames {
     _Atomic uint32_t count;
     _Atomic uint32_t parameters;
     _Atomic size_t bytes; /* of all frames */
-    char *_Atomic space;  /* LOGICAL_FRAME_SPACE; NULL: nothing was added yet */
+    void *_Atomic space;  /* LOGICAL_FRAME_SPACE; NULL: nothing was added yet */
 };
 
 /* Bytes of memory, the table included. */

@@ -10,7 +10,7 @@
 #include "native/preload/function_budget.h"
 #include "native/preload/preload_options.h"
 #include "native/preload/program_samples.h"
-#include "native/preload/pushed_frames.h"
+#include "native/activity/pushed_frames.h"
 
 #include <limits.h>
 #include <stdatomic.h>

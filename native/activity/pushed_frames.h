@@ -30,7 +30,7 @@ struct pushed_frame {
 struct pushed_frames {
     struct logical_frames frames;
     struct pushed_frame *_Atomic slot[PUSHED_FRAMES_SLOTS];
-    struct pushed_frame *_Atomic space; /* PUSHED_FRAMES_MAX; NULL: nothing was pushed yet */
+    void *_Atomic space; /* of PUSHED_FRAMES_MAX; NULL: nothing was pushed yet */
     _Atomic uint32_t used;
 };
 

@@ -1,4 +1,6 @@
-#include "native/preload/pushed_frames.h"
+#include "native/activity/pushed_frames.h"
+
+#include "native/activity/mapped_once.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -60,23 +62,6 @@ static int32_t number_by_text(struct logical_frames *frames, const struct treadl
     return logical_frames__number(frames, identifier, parameter, 0);
 }
 
-static struct pushed_frame *space_of(struct pushed_frames *frames)
-{
-    struct pushed_frame *there = atomic_load(&frames->space);
-    void *made;
-
-    if (there)
-        return there;
-    made = mmap(NULL, SPACE_BYTES, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (made == MAP_FAILED)
-        return NULL;
-    if (atomic_compare_exchange_strong(&frames->space, &there, made))
-        return made;
-    munmap(made, SPACE_BYTES);
-    return there;
-}
-
 static bool has_free_slot(const struct pushed_frames *frames, uint32_t first)
 {
     for (uint32_t i = 0; i < TRIES; i++)
@@ -90,7 +75,7 @@ static bool has_free_slot(const struct pushed_frames *frames, uint32_t first)
 static void remember(struct pushed_frames *frames, const struct treadle_pushed *pushed,
                      uint32_t first, int32_t number)
 {
-    struct pushed_frame *space = space_of(frames), *frame;
+    struct pushed_frame *space = mapped_once__at(&frames->space, SPACE_BYTES), *frame;
     uint32_t at = atomic_load(&frames->used);
 
     if (number < 0 || number & (LOGICAL_OTHER_PARAMETER | LOGICAL_OTHER_IDENTIFIER) || !space ||
@@ -134,7 +119,7 @@ int32_t pushed_frames__number(struct pushed_frames *frames, const struct treadle
 
 void pushed_frames__release(struct pushed_frames *frames)
 {
-    struct pushed_frame *space = atomic_load(&frames->space);
+    void *space = atomic_load(&frames->space);
 
     logical_frames__release(&frames->frames);
     if (space)
