@@ -22,7 +22,7 @@ static __attribute__((noinline, cold)) jlong push_slowly(JNIEnv *jni, jint frame
     uintptr_t place = (uintptr_t)__builtin_frame_address(0) ^ (uintptr_t)(uint32_t)frame << 20;
     struct kernel_thread *mine;
 
-    if (!logical_frames__has(&treadle_agent.logical_frames, frame))
+    if (!logical_frames__has(&treadle_agent.pushed_frames.frames, frame))
         return HOOK_TOKEN_NONE;
     mine = hooks__ready(jni, place, true);
     return mine ? (jlong)kernel_thread__push(mine, logical_frame__key(frame)) : HOOK_TOKEN_NONE;
@@ -78,7 +78,7 @@ jlong JNICALL activity_hooks__push_named(JNIEnv *jni, jclass class, jint frame)
     ledger_ref node = 0;
 
     (void)class;
-    if (!logical_frames__has(&treadle_agent.logical_frames, frame))
+    if (!logical_frames__has(&treadle_agent.pushed_frames.frames, frame))
         return HOOK_TOKEN_NONE;
     mine = hooks__ready(jni, (uintptr_t)__builtin_frame_address(0), true);
     if (!mine)
@@ -129,7 +129,8 @@ static jint JNICALL find_number(JNIEnv *jni, jclass class, jstring identifier, j
     read_text(jni, parameter, texts[1]);
     if ((*jni)->ExceptionCheck(jni))
         return LOGICAL_FRAME_NONE;
-    return logical_frames__number(&treadle_agent.logical_frames, texts[0], texts[1], flags[other]);
+    return logical_frames__number(&treadle_agent.pushed_frames.frames, texts[0], texts[1],
+                                  flags[other]);
 }
 
 /* The logical frames on the path, the youngest ones if there are too many. */

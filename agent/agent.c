@@ -9,6 +9,7 @@
 #include "agent/host_facts.h"
 #include "agent/housekeeping.h"
 #include "agent/modules.h"
+#include "agent/native_frames.h"
 #include "agent/profiling.h"
 #include "agent/threads/thread_events.h"
 #include "agent/threads/virtual_threads.h"
@@ -171,7 +172,7 @@ static ledger_ref resolve(void *context, uint64_t key)
     struct agent *agent = context;
 
     if (ledger_key__is_logical(key))
-        return logical_frames__resolve(&agent->logical_frames, &agent->ledger, key);
+        return logical_frames__resolve(&agent->pushed_frames.frames, &agent->ledger, key);
     if (agent->options.events == LEDGER_EVENTS_INSTRUMENT)
         return class_hooks__resolve(&agent->class_hooks, key);
     return method_names__resolve(&agent->method_names, key);
@@ -286,6 +287,7 @@ static int begin(struct agent *agent, JavaVM *vm, const char *options, bool atta
     if (!agent->prepared_for_forks)
         (void)pthread_atfork(NULL, NULL, leave_to_parent);
     agent->prepared_for_forks = true;
+    native_frames__announce();
     log__line(LOG_INFO, "ledger %s, clock %s", agent->ledger.path,
               kernel_clock__name(agent->setup.clock));
     error = housekeeping__start(agent);

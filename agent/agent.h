@@ -17,7 +17,7 @@
 #include "agent/sampling/sampler.h"
 #include "agent/threads/deadlock_watch.h"
 #include "agent/threads/java_threads.h"
-#include "native/activity/logical_frames.h"
+#include "native/activity/pushed_frames.h"
 #include "native/host/job_handoff.h"
 #include "native/host/own_cost.h"
 #include "native/ledger/ledger.h"
@@ -44,7 +44,7 @@ struct agent {
     struct class_hooks class_hooks;
     struct method_names method_names;
     struct hook_class hook_class;
-    struct logical_frames logical_frames;
+    struct pushed_frames pushed_frames;
     struct chain_parts chain_parts;
     struct activity_classes activity_classes;
     struct hook_quotas quotas;

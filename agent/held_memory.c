@@ -25,8 +25,8 @@ size_t held_memory__bytes(struct agent *agent)
     size_t bytes = generated_names__bytes(&agent->generated) +
                    method_numbers__bytes(&agent->class_hooks.methods) + quota_bytes(agent);
 
-    bytes += logical_frames__bytes(&agent->logical_frames) + timeline__bytes(&agent->timeline) +
-             kernel_thread_table__bytes(&agent->kernel_threads);
+    bytes += logical_frames__bytes(&agent->pushed_frames.frames) +
+             timeline__bytes(&agent->timeline) + kernel_thread_table__bytes(&agent->kernel_threads);
     if (agent->java_threads.locks)
         bytes += sizeof(*agent->java_threads.locks);
     if (sampler->ready)

@@ -44,8 +44,9 @@
  *   address of the stack it was pushed. A pop belongs into the function of its push or into one
  *   that this function calls. Coroutines on stacks of their own share their thread's frames.
  * - All functions may be called in signal handlers. A child of fork has stacks of its own.
- * - In a program that runs with libtreadle-native.so (`treadle run -- ./program`) frames are also
- *   nodes of the profiler's exact trees; each push and pop then takes the long way.
+ * - In a program that runs with libtreadle-native.so (`treadle run -- ./program`), and in a native
+ *   library that a JVM with Treadle's agent loads, frames are also nodes of the profiler's exact
+ *   trees; each push and pop then takes the long way.
  * - Nothing here blocks, allocates with malloc, or changes errno. What cannot be had (a file in
  *   memory, room for one more thread) means that nothing is recorded, and is counted.
  */
@@ -184,7 +185,7 @@ struct treadle_pushed {
 #define TREADLE_CUT (UINT64_C(1) << 48)
 
 /* A profiler inside the process: what a library exports as treadle_inside_v1, if it is loaded
- * before the program's functions run. It is told of every push and pop, whether or not a sampler
+ * before the program's functions run, or before the library with this header is. It is told of every push and pop, whether or not a sampler
  * watches, and may be asked in signal handlers. */
 struct treadle_inside {
     /* Returns a mark of its own, with TREADLE_INSIDE_MARK; `mark`: it does not record the frame. */

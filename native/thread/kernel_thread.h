@@ -142,6 +142,7 @@ struct kernel_thread {
     struct position_mend mend;
     uint8_t
         *key_pushes; /* for the host: this thread's pushes by key, wrapping; NULL: not counted */
+    void *_Atomic native_frames; /* for the host: kept as long as this struct; or NULL */
     struct thread_folder folder;
     struct hook_times times;
     struct timeline_mark timeline_mark;

@@ -3,10 +3,11 @@ out by hand, their CPU time that of the program's clock; in both event modes and
 from the start and attached, stopped and started; and without an agent."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 
 import harness
 import sampled
+from logical_trees import below, name_of, pushes, trees
 from running import running
 
 EVENTS = ("jvmti", "instrument")
@@ -16,7 +17,7 @@ PARTS = ("outer", "exceptions", "forgetful", "disorder", "recurse", "strangers",
 DIFFERENT_PARAMETERS = 1000  # in one process; the rest are (other)
 INCLUDE = "Activities.*"
 
-# By thread: calls and names, a level two spaces. `~`: logical.
+# By thread; see logical_trees.lines.
 TREES = {
     "outer": """
 1 outer
@@ -102,7 +103,7 @@ def from_the_start(test, events):
     found = pushes(tree)
     check_parameters(test, found, told.pop("many"))
     test.check(found == told, f"{events}: pushes {found}, told {told}")
-    shown = {row["name"]: "\n" + "\n".join(lines([row["root"]])) for row in tree["threads"] if row["name"] in TREES}
+    shown = trees(tree, TREES, SHOWN)
     for name, wanted in TREES.items() if events != "none" else ():
         test.check(shown.get(name) == wanted, f"{name}: {shown.get(name)}\nnot {wanted}")
     check_virtuals(test, tree, events)
@@ -112,50 +113,6 @@ def from_the_start(test, events):
 
 def counts_of(text):
     return Counter({name: int(times) for name, times in re.findall(r"(\w+(?: \(\w+\))?)=(\d+)", text)})
-
-
-def name_of(node):
-    if node["kind"] != "logical":
-        return node["method"]
-    return node["identifier"] + (f" ({node['parameter']})" if node["parameter"] is not None else "")
-
-
-def below(root):
-    """(node, the nodes above it) of all nodes below the root."""
-    stack = [(child, ()) for child in root["children"]]
-    while stack:
-        node, above = stack.pop()
-        yield node, above
-        stack += [(child, (*above, node)) for child in node["children"]]
-
-
-def pushes(tree):
-    found = Counter()
-    for row in tree["threads"]:
-        for node, _ in below(row["root"]):
-            if node["kind"] == "logical":
-                found[name_of(node)] += node["calls"]
-    return found
-
-
-def shown_below(node):
-    """The nearest nodes below that are shown: not lambdas, nor what events of methods tell of the JDK."""
-    for child in node["children"]:
-        if child["kind"] == "logical" or child["method"] in SHOWN:
-            yield child
-        else:
-            yield from shown_below(child)
-
-
-def lines(nodes, level=0):
-    """What is shown below these nodes, the same names together; methods before logical frames."""
-    by_name = defaultdict(list)
-    for node in nodes:
-        for child in shown_below(node):
-            by_name[child["kind"] == "logical", name_of(child)].append(child)
-    for (is_logical, name), same in sorted(by_name.items()):
-        yield f"{'  ' * level}{sum(node['calls'] for node in same)} {'~' * is_logical}{name}"
-        yield from lines(same, level + 1)
 
 
 def check_unmatched(test, events, count):

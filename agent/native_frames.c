@@ -1,0 +1,280 @@
+/* Knows the one agent: callers pass nothing of ours. */
+#include "agent/native_frames.h"
+
+#include "agent/activity_hooks.h"
+#include "agent/agent.h"
+#include "agent/hooks.h"
+#include "agent/host/log.h"
+#include "native/activity/mapped_once.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FRAMES_MAX    64u
+#define ANCESTORS_MAX 1024u
+#define NO_MARK       UINT64_MAX
+
+struct native_frame {
+    uint64_t place;                 /* of the pusher's stack; 0: not known */
+    uint64_t token;                 /* of activity_hooks__push or __push_named */
+    const struct ledger_node *node; /* the frame's; a folded frame's: where the tree continued */
+    uint64_t mark, segment_mark;
+};
+
+/* Of one kernel thread, which alone uses it. The entry of the kernel thread keeps it for ever. */
+struct native_frames {
+    const struct ledger_thread *thread; /* whose frames these are */
+    uint32_t epoch;                     /* in which they were pushed */
+    uint32_t depth;
+    uint32_t unrecorded; /* lost pushes that were not popped yet */
+    uint64_t marks;      /* given so far */
+    pid_t tid;           /* of the kernel thread, whose entry another one may have had */
+    uint64_t unblocked;  /* signals that were not blocked at some push of that kernel thread */
+    struct native_frame frames[FRAMES_MAX];
+};
+
+static bool is_named(void)
+{
+    return treadle_agent.options.events == LEDGER_EVENTS_JVMTI;
+}
+
+/* Asks the kernel, since libc hides the signals that libc uses itself. */
+static uint64_t blocked_signals(void)
+{
+    uint64_t blocked = 0;
+
+    (void)syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &blocked, sizeof(blocked));
+    return blocked;
+}
+
+/* A handler may have interrupted a hook: signals are blocked that are not always. */
+static bool in_handler(struct native_frames *mine, const struct kernel_thread *thread,
+                       uint64_t unblocked)
+{
+    if (mine->tid != thread->record->tid)
+        mine->unblocked = 0;
+    mine->tid = thread->record->tid;
+    return mine->unblocked & ~unblocked;
+}
+
+/* The thread's frames, made at its first push; NULL: there is no memory. */
+static struct native_frames *frames_of(struct kernel_thread *mine)
+{
+    return mapped_once__at(&mine->native_frames, sizeof(struct native_frames));
+}
+
+/* Frames of another Java thread or epoch are over. */
+static void forget_old(struct native_frames *mine, const struct kernel_thread *thread)
+{
+    if (mine->thread == thread->thread && mine->epoch == thread->epoch)
+        return;
+    mine->thread = thread->thread;
+    mine->epoch = thread->epoch;
+    mine->depth = 0;
+    mine->unrecorded = 0;
+}
+
+/* False: nothing can be done in this thread now. */
+static bool is_ready(JNIEnv **jni)
+{
+    const struct agent *agent = &treadle_agent;
+
+    if (__atomic_load_n(&agent->setup.epoch, __ATOMIC_ACQUIRE) == EPOCH_STOPPED ||
+        (*agent->vm)->GetEnv(agent->vm, (void **)jni, JNI_VERSION_1_6) != JNI_OK)
+        return false;
+    /* A thread that is not identified yet calls the JVM: not with an exception. */
+    return kernel_thread_table__mine() || !(**jni)->ExceptionCheck(*jni);
+}
+
+/* Whether the frame is still on the path: the method around it may have returned. */
+static bool stands(const struct call_tree *tree, const struct native_frame *frame)
+{
+    const struct ledger_node *node = tree->current;
+    uint64_t above;
+
+    if (frame->token >> 32 != tree->token >> 32 || frame->token >= tree->token)
+        return false;
+    above = tree->token - frame->token - 1;
+    for (unsigned steps = 0; node && steps <= above && steps < ANCESTORS_MAX; steps++) {
+        if (node == frame->node)
+            return true;
+        node = node->parent ? call_tree__node(tree, node->parent) : NULL;
+    }
+    return false;
+}
+
+/* The frames from that one on are over. */
+static void drop(struct native_frames *mine, struct kernel_thread *thread, uint32_t depth)
+{
+    uint32_t at = depth;
+
+    if (is_named()) {
+        while (mine->depth > depth)
+            kernel_thread__leave_node(thread,
+                                      (ledger_ref)(mine->frames[--mine->depth].token & UINT32_MAX));
+        return;
+    }
+    while (at < mine->depth && !stands(&thread->tree, &mine->frames[at]))
+        at++;
+    if (at < mine->depth)
+        kernel_thread__pop(thread, mine->frames[at].token); /* and all above */
+    mine->depth = depth;
+}
+
+/* Drops what is over when a frame at that place is pushed or popped. */
+static void drop_dead(struct native_frames *mine, struct kernel_thread *thread, uint64_t place)
+{
+    uint32_t alive = mine->depth;
+
+    while (alive && !is_named() && mine->frames[alive - 1].token >= thread->tree.token)
+        mine->depth = --alive; /* the method around the frame has returned */
+    while (place && alive && mine->frames[alive - 1].place < place)
+        alive--;
+    if (alive < mine->depth)
+        drop(mine, thread, alive);
+}
+
+static treadle_mark record(struct native_frames *mine, struct kernel_thread *thread, JNIEnv *jni,
+                           const struct treadle_pushed *pushed, treadle_mark mark)
+{
+    struct ledger_header *header = treadle_agent.ledger.header;
+    int32_t number = pushed_frames__number(&treadle_agent.pushed_frames, pushed);
+    struct native_frame *frame = &mine->frames[mine->depth];
+    jlong token = HOOK_TOKEN_NONE;
+
+    if (number >= 0 && mine->depth < FRAMES_MAX)
+        token = is_named() ? activity_hooks__push_named(jni, NULL, number)
+                           : activity_hooks__push(jni, NULL, number);
+    if (token == HOOK_TOKEN_NONE) {
+        mine->unrecorded += mine->depth == FRAMES_MAX;
+        ledger__count(&header->lost_frames, 1);
+        return mark;
+    }
+    if (pushed->what & TREADLE_CUT)
+        ledger__count(&header->cut_parameters, 1);
+    *frame = (struct native_frame){.place = pushed->place,
+                                   .token = (uint64_t)token,
+                                   .node = thread->tree.current,
+                                   .mark = TREADLE_INSIDE_MARK | ++mine->marks,
+                                   .segment_mark = mark};
+    mine->depth++;
+    return frame->mark;
+}
+
+static treadle_mark push(const struct treadle_pushed *pushed, treadle_mark mark)
+{
+    struct kernel_thread *thread;
+    struct native_frames *mine;
+    uint64_t unblocked;
+    JNIEnv *jni;
+
+    if (__atomic_load_n(&treadle_agent.setup.epoch, __ATOMIC_ACQUIRE) == EPOCH_STOPPED)
+        return mark;
+    thread = kernel_thread_table__mine();
+    mine = thread ? frames_of(thread) : NULL;
+    unblocked = ~blocked_signals();
+    if (mine && in_handler(mine, thread, unblocked)) {
+        mine->unrecorded++;
+        ledger__count(&treadle_agent.ledger.header->lost_frames, 1);
+        return mark;
+    }
+    if (!is_ready(&jni))
+        return mark;
+    thread = hooks__ready(jni, (uintptr_t)pushed->place, true);
+    mine = thread ? frames_of(thread) : NULL;
+    if (!mine)
+        return mark;
+    mine->tid = thread->record->tid;
+    mine->unblocked |= unblocked;
+    forget_old(mine, thread);
+    drop_dead(mine, thread, pushed->place);
+    if (mine->depth < FRAMES_MAX)
+        mine->unrecorded = 0;
+    return record(mine, thread, jni, pushed, mark);
+}
+
+/* The calling thread's frames if a pop may end one, else NULL. */
+static struct native_frames *frames_to_pop(struct kernel_thread **thread)
+{
+    struct native_frames *mine;
+
+    *thread = kernel_thread_table__mine();
+    mine = *thread ? (*thread)->native_frames : NULL;
+    if (!mine || !kernel_thread__counts(*thread))
+        return NULL;
+    if (mine->unrecorded) {
+        mine->unrecorded--;
+        return NULL;
+    }
+    forget_old(mine, *thread);
+    return mine->depth ? mine : NULL;
+}
+
+/* Where frames were over, the youngest that is left is another function's, unless the place says
+ * that it is the popping one's. */
+static void pop(uint64_t place)
+{
+    struct kernel_thread *thread;
+    struct native_frames *mine = frames_to_pop(&thread);
+    uint32_t youngest;
+
+    if (!mine)
+        return;
+    youngest = mine->depth;
+    drop_dead(mine, thread, place);
+    if (mine->depth && (mine->depth == youngest || mine->frames[mine->depth - 1].place == place))
+        drop(mine, thread, mine->depth - 1);
+}
+
+/* 1 + the index of the frame with that mark; 0: there is none. */
+static uint32_t marked(const struct native_frames *mine, treadle_mark mark)
+{
+    for (uint32_t at = mine->depth; at; at--)
+        if (mine->frames[at - 1].mark == mark)
+            return at;
+    return 0;
+}
+
+static treadle_mark pop_to(treadle_mark mark)
+{
+    struct kernel_thread *thread = kernel_thread_table__mine();
+    struct native_frames *mine = thread ? thread->native_frames : NULL;
+    uint32_t found;
+
+    if (!mine || !kernel_thread__counts(thread))
+        return NO_MARK;
+    mine->unrecorded = 0;
+    forget_old(mine, thread);
+    found = marked(mine, mark);
+    if (!found)
+        return NO_MARK;
+    drop(mine, thread, found - 1);
+    return mine->frames[found - 1].segment_mark;
+}
+
+static treadle_mark find(treadle_mark mark)
+{
+    const struct kernel_thread *thread = kernel_thread_table__mine();
+    const struct native_frames *mine = thread ? thread->native_frames : NULL;
+    uint32_t found = mine ? marked(mine, mark) : 0;
+
+    return found ? mine->frames[found - 1].segment_mark : NO_MARK;
+}
+
+const struct treadle_inside treadle_inside_v1 = {
+    .push = push, .pop = pop, .pop_to = pop_to, .find = find};
+
+/* The JVM loads agents for themselves alone. The agent needs libc only, so nothing else becomes
+ * visible. */
+void native_frames__announce(void)
+{
+    Dl_info mine;
+
+    if (dladdr(&treadle_inside_v1, &mine) &&
+        dlopen(mine.dli_fname, RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL))
+        return;
+    log__line(LOG_WARN, "frames that native libraries push with treadle.h are not recorded: the "
+                        "dynamic linker does not find the agent");
+}

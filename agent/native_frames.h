@@ -1,0 +1,28 @@
+/*
+ * What treadle.h calls in a JVM: native libraries push and pop logical frames, which are nodes of
+ * the exact tree of the Java thread that called them. treadle.Activity's frames are nodes of the
+ * same kind, see activity_hooks.h.
+ *
+ * A library looks for the agent when the library is loaded: frames of libraries that were there
+ * before the agent are not heard. Nor are those of threads without a Java thread.
+ *
+ * A kernel thread has a stack of the native frames that are open on it. (A virtual thread with a
+ * native frame on its stack stays on its carrier.) A frame is over when it is popped; when a frame
+ * further out is pushed or popped (native/activity/treadle.h: places); when the Java method around
+ * it returns; or with the epoch.
+ *
+ * A signal handler may have interrupted a hook, whose tree is then not to be touched: what is
+ * pushed while a signal is blocked that is not blocked elsewhere in that thread is counted as lost.
+ */
+#ifndef TREADLE_NATIVE_FRAMES_H
+#define TREADLE_NATIVE_FRAMES_H
+
+#include "native/activity/pushed_frames.h"
+
+/* Its name is TREADLE_INSIDE_NAME. */
+extern __attribute__((visibility("default"))) const struct treadle_inside treadle_inside_v1;
+
+/* Makes treadle_inside_v1 visible to libraries that are loaded from here on. Not in a hook. */
+void native_frames__announce(void);
+
+#endif

@@ -1,0 +1,236 @@
+/* The native methods of NativeActivities.java: a library that says with treadle.h where it is. */
+#include "native/activity/treadle.h"
+
+#include <jni.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STORM_NS   100000
+#define SINK_BYTES 65536
+
+static JavaVM *the_vm;
+static jclass java;
+static volatile sig_atomic_t handled;
+
+static void call(JNIEnv *env, const char *name)
+{
+    (*env)->CallStaticVoidMethod(env, java, (*env)->GetStaticMethodID(env, java, name, "()V"));
+}
+
+/* A (leaf, B (2) (2 leaf)) */
+static void nested(JNIEnv *env, jclass self)
+{
+    (void)self;
+    treadle_push("A");
+    treadle_push_number("B", 2);
+    call(env, "leaf");
+    call(env, "leaf");
+    treadle_pop();
+    call(env, "leaf");
+    treadle_pop();
+}
+
+/* between (inner calls leaf): Java methods between two frames of this library */
+static void between(JNIEnv *env, jclass self)
+{
+    (void)self;
+    treadle_scope_with("upper", "table");
+    call(env, "middle");
+}
+
+static void lower(JNIEnv *env, jclass self)
+{
+    (void)self;
+    treadle_scope("lower");
+    call(env, "leaf");
+}
+
+static void forget(JNIEnv *env, jclass self)
+{
+    (void)env, (void)self;
+    treadle_push("forgotten");
+}
+
+/* Forgets a frame that lies deeper on the stack than any other. */
+static void sink(JNIEnv *env, jclass self)
+{
+    volatile char room[SINK_BYTES];
+
+    (void)env, (void)self;
+    room[0] = 0;
+    treadle_push("sunk");
+    room[SINK_BYTES - 1] = room[0];
+}
+
+static __attribute__((noinline)) void forget_here(JNIEnv *env)
+{
+    treadle_push("lost");
+    call(env, "leaf");
+}
+
+/* outer (lost (leaf), next (leaf)), leaf: a push further out finds that the frame is over, or a pop
+ * does. */
+static void careless(JNIEnv *env, jclass self)
+{
+    (void)self;
+    treadle_push("outer");
+    forget_here(env);
+    treadle_push("next");
+    call(env, "leaf");
+    treadle_pop();
+    forget_here(env);
+    treadle_pop();
+    call(env, "leaf");
+}
+
+/* The exception is pending while the frame is popped. */
+static void risk(JNIEnv *env, jclass self)
+{
+    (void)self;
+    treadle_push("risky");
+    call(env, "thrower");
+    treadle_pop();
+}
+
+static jmp_buf above;
+
+static __attribute__((noinline)) void jump(JNIEnv *env)
+{
+    treadle_push("left");
+    call(env, "leaf");
+    longjmp(above, 1);
+}
+
+static __attribute__((noinline)) void jump_back(JNIEnv *env)
+{
+    if (setjmp(above) == 0)
+        jump(env);
+}
+
+static void jumps(JNIEnv *env, jclass self)
+{
+    treadle_mark mark = treadle_push("stays");
+
+    (void)self;
+    jump_back(env);
+    treadle_pop_to(mark);
+    treadle_push("after");
+    call(env, "leaf");
+    treadle_pop();
+}
+
+static void handler(int signal)
+{
+    (void)signal;
+    treadle_push("handler");
+    treadle_pop();
+    handled++;
+}
+
+/* Returns how many signals came while `steps` ran. */
+static jint storm(JNIEnv *env, jclass self)
+{
+    struct sigaction action, before;
+    struct sigevent event;
+    struct itimerspec every = {{0, STORM_NS}, {0, STORM_NS}};
+    timer_t timer;
+
+    (void)self;
+    memset(&action, 0, sizeof(action));
+    memset(&event, 0, sizeof(event));
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGRTMAX - 3, &action, &before);
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGRTMAX - 3;
+    event._sigev_un._tid = gettid();
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
+        return -1;
+    treadle_push("storm");
+    handled = 0;
+    timer_settime(timer, 0, &every, NULL);
+    call(env, "steps");
+    timer_delete(timer);
+    treadle_pop();
+    return handled;
+}
+
+static void *attached(void *unused)
+{
+    JNIEnv *env;
+
+    treadle_push("stranger"); /* no Java thread */
+    if ((*the_vm)->AttachCurrentThread(the_vm, (void **)&env, NULL) == JNI_OK) {
+        treadle_push("attached");
+        call(env, "leaf");
+        treadle_pop();
+        (*the_vm)->DetachCurrentThread(the_vm);
+    }
+    treadle_pop();
+    return unused;
+}
+
+static void attach(JNIEnv *env, jclass self)
+{
+    pthread_t thread;
+
+    (void)env, (void)self;
+    if (pthread_create(&thread, NULL, attached, NULL) == 0)
+        pthread_join(thread, NULL);
+}
+
+static __attribute__((noinline)) void deeper(JNIEnv *env, jint levels)
+{
+    treadle_scope("deep");
+    if (levels > 1)
+        deeper(env, levels - 1);
+    else
+        call(env, "leaf");
+}
+
+static void deep(JNIEnv *env, jclass self, jint levels)
+{
+    (void)self;
+    deeper(env, levels);
+}
+
+/* Waits in Java with a frame on its stack. */
+static void hold(JNIEnv *env, jclass self)
+{
+    (void)self;
+    treadle_push("held");
+    call(env, "await");
+    treadle_pop();
+}
+
+#define NATIVE(name, type)                                                                         \
+    {                                                                                              \
+#name, type, (void *)name                                                                  \
+    }
+
+jint JNI_OnLoad(JavaVM *vm, void *reserved)
+{
+    const JNINativeMethod methods[] = {
+        NATIVE(nested, "()V"), NATIVE(between, "()V"), NATIVE(lower, "()V"),
+        NATIVE(forget, "()V"), NATIVE(risk, "()V"),    NATIVE(jumps, "()V"),
+        NATIVE(storm, "()I"),  NATIVE(attach, "()V"),  NATIVE(careless, "()V"),
+        NATIVE(sink, "()V"),   NATIVE(deep, "(I)V"),   NATIVE(hold, "()V"),
+    };
+    JNIEnv *env;
+    jclass self;
+
+    (void)reserved;
+    if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+        return JNI_ERR;
+    the_vm = vm;
+    self = (*env)->FindClass(env, "NativeActivities");
+    java = self ? (*env)->NewGlobalRef(env, self) : NULL;
+    if (!java ||
+        (*env)->RegisterNatives(env, java, methods, sizeof(methods) / sizeof(*methods)) != JNI_OK)
+        return JNI_ERR;
+    return JNI_VERSION_1_6;
+}

@@ -1,0 +1,229 @@
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.lang.reflect.Method;
+import java.util.concurrent.CountDownLatch;
+
+/**
+ * A native library pushes logical frames, each kind on a thread of its own. Each line of standard input is the name of
+ * a part; its answer says how often a part did what only the part knows.
+ */
+public class NativeActivities {
+    static final int STEPS = 300_000;
+    static final CountDownLatch HELD = new CountDownLatch(1);
+    static final CountDownLatch GO = new CountDownLatch(1);
+    static volatile long sum;
+    static volatile int told;
+
+    static {
+        System.loadLibrary("native_activities");
+    }
+
+    static native void nested();
+
+    static native void between();
+
+    static native void lower();
+
+    static native void forget();
+
+    static native void risk();
+
+    static native void careless();
+
+    static native void jumps();
+
+    static native void sink();
+
+    static native int storm();
+
+    static native void attach();
+
+    static native void deep(int levels);
+
+    static native void hold();
+
+    static void leaf() {
+        sum++;
+    }
+
+    static void thrower() {
+        throw new IllegalStateException();
+    }
+
+    static void middle() {
+        lower();
+        leaf();
+    }
+
+    static void step() {
+        leaf();
+    }
+
+    static void steps() {
+        for (int i = 0; i < STEPS; i++) {
+            step();
+        }
+    }
+
+    static void await() throws InterruptedException {
+        HELD.countDown();
+        GO.await();
+        leaf();
+    }
+
+    static void nests() {
+        for (int i = 0; i < 5; i++) {
+            nested();
+        }
+        leaf();
+    }
+
+    static void between3() {
+        for (int i = 0; i < 3; i++) {
+            between();
+        }
+        leaf();
+    }
+
+    static void forgets() {
+        forget();
+        leaf();
+    }
+
+    static void forgetful() {
+        for (int i = 0; i < 3; i++) {
+            forgets();
+            leaf();
+        }
+    }
+
+    static void risks() {
+        for (int i = 0; i < 4; i++) {
+            try {
+                risk();
+            } catch (IllegalStateException e) {
+                leaf();
+            }
+        }
+    }
+
+    static void carelessly() {
+        for (int i = 0; i < 2; i++) {
+            careless();
+        }
+    }
+
+    static void sinks() {
+        sink();
+    }
+
+    static void over(int levels) {
+        if (levels > 0) {
+            over(levels - 1);
+        } else {
+            nested();
+        }
+        leaf();
+    }
+
+    /** The frame that is left behind was pushed in fewer calls, and deeper on the stack. */
+    static void sinking() {
+        sinks();
+        over(2);
+    }
+
+    static void jumping() {
+        for (int i = 0; i < 2; i++) {
+            jumps();
+            leaf();
+        }
+    }
+
+    static void stormy() {
+        told = storm();
+    }
+
+    static void attaching() {
+        attach();
+    }
+
+    static void deepening() {
+        deep(70);
+        leaf();
+    }
+
+    static void holding() {
+        hold();
+        leaf();
+    }
+
+    static void on(String name, Runnable part, boolean waits) {
+        Thread thread = new Thread(part, name);
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            if (waits) {
+                thread.join();
+            } else {
+                HELD.await();
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    static void naps() {
+        try {
+            nested();
+            Thread.sleep(1);
+            nested();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Of no JDK before 21. */
+    static void virtual() {
+        try {
+            Method startVirtual = Thread.class.getMethod("startVirtualThread", Runnable.class);
+            Thread[] threads = new Thread[20];
+            for (int i = 0; i < threads.length; i++) {
+                threads[i] = (Thread) startVirtual.invoke(null, (Runnable) NativeActivities::naps);
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+        } catch (ReflectiveOperationException | InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    static void run(String part) {
+        switch (part) {
+            case "nests" -> on(part, NativeActivities::nests, true);
+            case "between" -> on(part, NativeActivities::between3, true);
+            case "forgetful" -> on(part, NativeActivities::forgetful, true);
+            case "risks" -> on(part, NativeActivities::risks, true);
+            case "carelessly" -> on(part, NativeActivities::carelessly, true);
+            case "sinking" -> on(part, NativeActivities::sinking, true);
+            case "jumping" -> on(part, NativeActivities::jumping, true);
+            case "stormy" -> on(part, NativeActivities::stormy, true);
+            case "attaching" -> on(part, NativeActivities::attaching, true);
+            case "deepening" -> on(part, NativeActivities::deepening, true);
+            case "held" -> on(part, NativeActivities::holding, false);
+            case "go" -> GO.countDown();
+            case "virtual" -> virtual();
+            default -> throw new IllegalArgumentException(part);
+        }
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        System.out.println("started");
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            run(line);
+            System.out.println(line + " " + told);
+        }
+    }
+}

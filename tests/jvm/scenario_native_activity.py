@@ -1,0 +1,183 @@
+"""Logical frames that a native library in a JVM pushes with treadle.h: nodes among the Java methods that called the
+library and that it calls. Their places and counts were worked out by hand; in both event modes and with samples alone,
+with the agent from the start and attached, stopped and started; and without an agent."""
+
+import harness
+from logical_trees import pushes, trees
+from running import running
+
+EVENTS = ("jvmti", "instrument")
+
+INCLUDE = "NativeActivities.*"
+STACK_MAX = 64  # frames of a thread
+DEEP = 70
+STEPS = 300_000
+PARTS = ("nests", "between", "forgetful", "risks", "carelessly", "jumping", "sinking", "attaching", "deepening", "stormy")
+SHOWN = {"nests", "leaf", "between3", "middle", "forgetful", "forgets", "risks", "thrower", "carelessly", "jumping", "sinking", "sinks", "over", "stormy", "steps",
+         "step"}
+TREES = {
+    "nests": """
+1 nests
+  1 leaf
+  5 ~A
+    5 leaf
+    5 ~B (2)
+      10 leaf""",
+    "between": """
+1 between3
+  1 leaf
+  3 ~upper (table)
+    3 middle
+      3 leaf
+      3 ~lower
+        3 leaf""",
+    "forgetful": """
+1 forgetful
+  3 forgets
+    3 ~forgotten
+      3 leaf
+  3 leaf""",
+    "risks": """
+1 risks
+  4 leaf
+  4 ~risky
+    4 thrower""",
+    "carelessly": """
+1 carelessly
+  2 leaf
+  2 ~outer
+    4 ~lost
+      4 leaf
+    2 ~next
+      2 leaf""",
+    "jumping": """
+1 jumping
+  2 leaf
+  2 ~after
+    2 leaf
+  2 ~stays
+    2 ~left
+      2 leaf""",
+    "sinking": """
+1 sinking
+  1 over
+    1 leaf
+    1 over
+      1 leaf
+      1 over
+        1 leaf
+        1 ~A
+          1 leaf
+          1 ~B (2)
+            2 leaf
+  1 sinks
+    1 ~sunk""",
+    "stormy": f"""
+1 stormy
+  1 ~storm
+    1 steps
+      {STEPS} step
+        {STEPS} leaf""",
+}
+# Where native methods are nodes, too, their return ends what they forget.
+FORGETFUL_NAMED = """
+1 forgetful
+  3 forgets
+    3 leaf
+    3 ~forgotten
+  3 leaf"""
+PUSHES = {"A": 6, "B (2)": 6, "sunk": 1, "upper (table)": 3, "lower": 3, "forgotten": 3, "risky": 4, "stays": 2, "left": 2, "after": 2, "outer": 2, "lost": 4, "next": 2,
+          "attached": 1, "deep": STACK_MAX, "storm": 1}
+
+
+def native_activity(test):
+    from_the_start(test, test.events)
+    if test.events == "instrument":
+        from_the_start(test, "none")
+        virtual_threads(test)
+        stopped_in_the_middle(test)
+        attached(test)
+        without_agent(test)
+
+
+def from_the_start(test, events):
+    agent = test.agent_option(include=INCLUDE, sample="none", events=events)
+    with running(test, "NativeActivities", agent=agent) as program:
+        answers = [program.ask(part) for part in PARTS]
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    in_handlers = int(answers[-1].split()[1])
+    test.check(in_handlers > 0, "no signal came while it stormed")
+    views = test.checked_report(dropped=True)
+    found = pushes(views["tree"])
+    test.check(found == PUSHES, f"{events}: pushes {found}, not {PUSHES}")
+    lost = test.report("activity")["stack_losses"]["lost_frames"]
+    test.check(lost == DEEP - STACK_MAX + in_handlers,
+               f"{events}: {lost} frames lost, not {DEEP - STACK_MAX} and {in_handlers} of handlers")
+    shown = trees(views["tree"], TREES, SHOWN)
+    wanted = dict(TREES, forgetful=FORGETFUL_NAMED) if events == "jvmti" else TREES
+    for name, tree in wanted.items() if events != "none" else ():
+        test.check(shown.get(name) == tree, f"{events}: {name}: {shown.get(name)}\nnot {tree}")
+    test.ledger.unlink()
+
+
+def virtual_threads(test):
+    """A native frame keeps a virtual thread on its carrier; between two of them the thread moves."""
+    if test.major < 21:
+        return
+    agent = test.agent_option(include=INCLUDE, sample="none")
+    with running(test, "NativeActivities", agent=agent) as program:
+        program.ask("virtual")
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    views = test.checked_report(dropped=True)
+    found = pushes(views["tree"])
+    test.check(found == {"A": 40, "B (2)": 40}, f"virtual threads: pushes {found}")
+    test.check(views["threads"]["balance"]["resynchronised"] == 0, "a virtual thread's frame was popped elsewhere")
+    test.ledger.unlink()
+
+
+def stopped_in_the_middle(test):
+    """A frame that is open at a stop is none of the next epoch; its pop does nothing there."""
+    agent = test.agent_option(include=INCLUDE, sample="none")
+    with running(test, "NativeActivities", agent=agent) as program:
+        program.ask("held")
+        program.done("stop")
+        program.ask("nests")
+        program.done("start")
+        program.ask("go")
+        program.ask("between")
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    views = test.checked_report(dropped=True)
+    found = pushes(views["tree"])
+    test.check(found == {"held": 1, "upper (table)": 3, "lower": 3}, f"stopped: pushes {found}")
+    shown = trees(views["tree"], ("between",), SHOWN)
+    test.check(shown["between"] == TREES["between"], f"stopped: {shown}")
+    test.check(views["threads"]["balance"]["resynchronised"] == 0, "a frame of another epoch was popped")
+    test.ledger.unlink()
+
+
+def attached(test):
+    """The library is older than the agent: its frames are not heard, and nothing is disturbed."""
+    with running(test, "NativeActivities") as program:
+        program.ask("nests")
+        program.attach("--include", INCLUDE, sample="none")
+        for part in PARTS:
+            program.ask(part)
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    found = pushes(test.checked_report(dropped=True)["tree"])
+    test.check(not found, f"attached: pushes {found}")
+    test.ledger.unlink()
+
+
+def without_agent(test):
+    with running(test, "NativeActivities") as program:
+        answers = [program.ask(part).split()[0] for part in PARTS]
+        ended = program.end()
+    test.check(tuple(answers) == PARTS and ended.status == 0, f"without an agent: {ended}")
+
+
+if __name__ == "__main__":
+    harness.main(native_activity)
