@@ -185,8 +185,8 @@ struct treadle_pushed {
 #define TREADLE_CUT (UINT64_C(1) << 48)
 
 /* A profiler inside the process: what a library exports as treadle_inside_v1, if it is loaded
- * before the program's functions run, or before the library with this header is. It is told of every push and pop, whether or not a sampler
- * watches, and may be asked in signal handlers. */
+ * before the program's functions run, or before the library with this header is. It is told of
+ * every push and pop, whether or not a sampler watches, and may be asked in signal handlers. */
 struct treadle_inside {
     /* Returns a mark of its own, with TREADLE_INSIDE_MARK; `mark`: it does not record the frame. */
     treadle_mark (*push)(const struct treadle_pushed *pushed, treadle_mark mark);

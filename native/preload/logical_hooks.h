@@ -8,8 +8,8 @@
 #ifndef TREADLE_LOGICAL_HOOKS_H
 #define TREADLE_LOGICAL_HOOKS_H
 
-#include "native/preload/function_hooks.h"
 #include "native/activity/pushed_frames.h"
+#include "native/preload/function_hooks.h"
 
 /* Its name is TREADLE_INSIDE_NAME. */
 extern PRELOAD_EXPORT const struct treadle_inside treadle_inside_v1;

@@ -5,12 +5,12 @@
 #ifndef TREADLE_PRELOAD_H
 #define TREADLE_PRELOAD_H
 
+#include "native/activity/pushed_frames.h"
 #include "native/host/job_handoff.h"
 #include "native/preload/call_frames.h"
 #include "native/preload/function_budget.h"
 #include "native/preload/preload_options.h"
 #include "native/preload/program_samples.h"
-#include "native/activity/pushed_frames.h"
 
 #include <limits.h>
 #include <stdatomic.h>
