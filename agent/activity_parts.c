@@ -3,59 +3,25 @@
 #include "agent/activity_hooks.h"
 #include "agent/agent.h"
 #include "agent/hooks.h"
-#include "native/activity/logical_frames.h"
 #include "native/thread/open_calls.h"
+#include "native/thread/thread_parts.h"
 
 #include <sys/random.h>
 
-#define PATH_STEPS 100000u /* nodes that are looked at in search of logical frames */
 #define ID_WORDS   2
 #define PART_WORDS 3
 #define TOKEN_LOW  UINT64_C(0xffffffff)
 
-static ledger_ref name_of(const struct ledger *ledger, const struct ledger_thread *thread)
-{
-    const struct ledger_rename *rename = ledger__at(ledger, thread->renames);
-
-    return thread->renames ? rename->name : thread->name;
-}
-
-/* The logical frames of the current path. */
-static void describe_path(const struct call_tree *tree, struct ledger_part *part)
-{
-    const struct ledger_node *node = tree->current;
-
-    for (unsigned steps = 0; node && steps < PATH_STEPS; steps++) {
-        if (ledger_key__is_logical(node->key)) {
-            if (part->depth < PART_FRAMES)
-                part->path[part->depth] = node->method;
-            part->depth++;
-        }
-        node = node->parent ? call_tree__node(tree, node->parent) : NULL;
-    }
-}
-
-static void begin_part(struct kernel_thread *mine, uint64_t high, uint64_t low, uint64_t token)
-{
-    const struct ledger *ledger = &treadle_agent.ledger;
-    struct ledger_part part = {
-        .id = {high, low},
-        .begin_ns = clock_ns(CLOCK_MONOTONIC),
-        .java_id = mine->thread->java_id,
-        .tid = mine->record->tid,
-        .pid = ledger->header->pid,
-        .flags = mine->thread->kind == THREAD_VIRTUAL ? PART_VIRTUAL : 0,
-        .thread = name_of(ledger, mine->thread),
-    };
-
-    describe_path(&mine->tree, &part);
-    (void)open_calls__begin_part(mine, &treadle_agent.chain_parts, &part, token);
-}
-
-/* Where frames have no tokens, a part has one that says its frame's node. */
-static uint64_t token_of(const struct kernel_thread *mine, jlong node)
+uint64_t activity_parts__token_of(const struct kernel_thread *mine, jlong node)
 {
     return (mine->tree.token & ~TOKEN_LOW) | ((uint64_t)node & TOKEN_LOW);
+}
+
+static void begin_part(struct kernel_thread *mine, jlong high, jlong low, uint64_t token)
+{
+    const uint64_t id[ID_WORDS] = {(uint64_t)high, (uint64_t)low};
+
+    (void)thread_parts__begin(mine, &treadle_agent.chain_parts, id, 0, token);
 }
 
 /* Between two looks at the kernel's clock a node may be charged too much, which the next look takes
@@ -80,7 +46,7 @@ static jlong JNICALL push_part(JNIEnv *jni, jclass class, jint frame, jlong high
     jlong token = activity_hooks__push(jni, class, frame);
 
     if (has_part(mine, token, high, low))
-        begin_part(mine, (uint64_t)high, (uint64_t)low, (uint64_t)token);
+        begin_part(mine, high, low, (uint64_t)token);
     return token;
 }
 
@@ -90,7 +56,7 @@ static jlong JNICALL push_named_part(JNIEnv *jni, jclass class, jint frame, jlon
     jlong token = activity_hooks__push_named(jni, class, frame);
 
     if (has_part(mine, token, high, low))
-        begin_part(mine, (uint64_t)high, (uint64_t)low, token_of(mine, token));
+        begin_part(mine, high, low, activity_parts__token_of(mine, token));
     return token;
 }
 
@@ -108,18 +74,21 @@ static void JNICALL pop_part(JNIEnv *jni, jclass class, jlong token)
 }
 
 /* As kernel_thread__leave_node: the part and its node end with one charge. */
-static void JNICALL pop_named_part(JNIEnv *jni, jclass class, jlong token)
+void activity_parts__leave_node(struct kernel_thread *mine, ledger_ref node)
 {
-    struct kernel_thread *mine = hooks__ready(jni, (uintptr_t)__builtin_frame_address(0), true);
-    uint32_t node = (uint32_t)((uint64_t)token & TOKEN_LOW);
-
-    (void)class;
-    if (!mine || !activity_hooks__is_of_epoch(mine, token))
-        return;
     kernel_thread__charge_slowly(mine);
     open_calls__end_part(mine, node);
     (void)call_tree__leave_node(&mine->tree, node);
     kernel_thread__publish(mine);
+}
+
+static void JNICALL pop_named_part(JNIEnv *jni, jclass class, jlong token)
+{
+    struct kernel_thread *mine = hooks__ready(jni, (uintptr_t)__builtin_frame_address(0), true);
+
+    (void)class;
+    if (mine && activity_hooks__is_of_epoch(mine, token))
+        activity_parts__leave_node(mine, (ledger_ref)((uint64_t)token & TOKEN_LOW));
 }
 
 static jlongArray array_of(JNIEnv *jni, const jlong *values, jsize count)

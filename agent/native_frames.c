@@ -2,10 +2,13 @@
 #include "agent/native_frames.h"
 
 #include "agent/activity_hooks.h"
+#include "agent/activity_parts.h"
 #include "agent/agent.h"
 #include "agent/hooks.h"
 #include "agent/host/log.h"
 #include "native/activity/mapped_once.h"
+#include "native/thread/open_calls.h"
+#include "native/thread/thread_parts.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -21,6 +24,7 @@ struct native_frame {
     uint64_t token;                 /* of activity_hooks__push or __push_named */
     const struct ledger_node *node; /* the frame's; a folded frame's: where the tree continued */
     uint64_t mark, segment_mark;
+    bool has_part; /* of a chain */
 };
 
 /* Of one kernel thread, which alone uses it. The entry of the kernel thread keeps it for ever. */
@@ -105,21 +109,46 @@ static bool stands(const struct call_tree *tree, const struct native_frame *fram
     return false;
 }
 
-/* The frames from that one on are over. */
-static void drop(struct native_frames *mine, struct kernel_thread *thread, uint32_t depth)
+static void leave_node(struct kernel_thread *thread, const struct native_frame *frame, bool is_now)
+{
+    ledger_ref node = (ledger_ref)(frame->token & UINT32_MAX);
+
+    if (frame->has_part && is_now)
+        activity_parts__leave_node(thread, node);
+    else
+        kernel_thread__leave_node(thread, node);
+}
+
+/* The fast way does not look at parts of chains, and those end with a look at the kernel's clock.
+ */
+static void leave(struct kernel_thread *thread, uint64_t token, bool is_now)
+{
+    if (!is_now)
+        open_calls__give_up(thread, token);
+    if (!thread->open_calls.top) {
+        kernel_thread__pop(thread, token);
+        return;
+    }
+    kernel_thread__charge_slowly(thread);
+    kernel_thread__pop_slowly(thread, token);
+}
+
+/* The frames from that one on are over; that one ends now, or ended before. */
+static void drop(struct native_frames *mine, struct kernel_thread *thread, uint32_t depth,
+                 bool is_now)
 {
     uint32_t at = depth;
 
     if (is_named()) {
-        while (mine->depth > depth)
-            kernel_thread__leave_node(thread,
-                                      (ledger_ref)(mine->frames[--mine->depth].token & UINT32_MAX));
+        for (uint32_t frame = mine->depth; frame > depth; frame--)
+            leave_node(thread, &mine->frames[frame - 1], is_now && frame == depth + 1);
+        mine->depth = depth;
         return;
     }
     while (at < mine->depth && !stands(&thread->tree, &mine->frames[at]))
         at++;
     if (at < mine->depth)
-        kernel_thread__pop(thread, mine->frames[at].token); /* and all above */
+        leave(thread, mine->frames[at].token, is_now && at == depth); /* and all above */
     mine->depth = depth;
 }
 
@@ -133,7 +162,7 @@ static void drop_dead(struct native_frames *mine, struct kernel_thread *thread, 
     while (place && alive && mine->frames[alive - 1].place < place)
         alive--;
     if (alive < mine->depth)
-        drop(mine, thread, alive);
+        drop(mine, thread, alive, false);
 }
 
 static treadle_mark record(struct native_frames *mine, struct kernel_thread *thread, JNIEnv *jni,
@@ -225,7 +254,7 @@ static void pop(uint64_t place)
     youngest = mine->depth;
     drop_dead(mine, thread, place);
     if (mine->depth && (mine->depth == youngest || mine->frames[mine->depth - 1].place == place))
-        drop(mine, thread, mine->depth - 1);
+        drop(mine, thread, mine->depth - 1, true);
 }
 
 /* 1 + the index of the frame with that mark; 0: there is none. */
@@ -250,7 +279,7 @@ static treadle_mark pop_to(treadle_mark mark)
     found = marked(mine, mark);
     if (!found)
         return NO_MARK;
-    drop(mine, thread, found - 1);
+    drop(mine, thread, found - 1, true);
     return mine->frames[found - 1].segment_mark;
 }
 
@@ -263,6 +292,40 @@ static treadle_mark find(treadle_mark mark)
     return found ? mine->frames[found - 1].segment_mark : NO_MARK;
 }
 
+static void adopt(treadle_mark mark, struct treadle_chain id, uint32_t flags)
+{
+    struct kernel_thread *thread = kernel_thread_table__mine();
+    struct native_frames *mine = thread ? thread->native_frames : NULL;
+    struct native_frame *frame;
+    uint64_t token;
+
+    if (!(id.word[0] | id.word[1]) || !mine || !mine->depth || !kernel_thread__counts(thread))
+        return;
+    frame = &mine->frames[mine->depth - 1];
+    if (frame->mark != mark || frame->has_part || thread->tree.current != frame->node ||
+        (flags & TREADLE_PART_OTEL && mine->depth > 1))
+        return;
+    token = is_named() ? activity_parts__token_of(thread, (jlong)frame->token) : frame->token;
+    kernel_thread__charge_slowly(thread);
+    frame->has_part = thread_parts__begin(thread, &treadle_agent.chain_parts, id.word,
+                                          flags & TREADLE_PART_OTEL ? PART_OTEL : 0, token);
+}
+
+/* Also that of a frame of treadle.Activity. */
+static struct treadle_chain current(void)
+{
+    struct kernel_thread *thread = kernel_thread_table__mine();
+    const struct ledger_part *part = NULL;
+    struct treadle_chain id = {{0, 0}};
+
+    if (thread && kernel_thread__counts(thread))
+        part = open_calls__part(thread);
+    if (part)
+        id = (struct treadle_chain){{part->id[0], part->id[1]}};
+    return id;
+}
+
+const struct treadle_inside_ids treadle_inside_ids_v1 = {.adopt = adopt, .current = current};
 const struct treadle_inside treadle_inside_v1 = {
     .push = push, .pop = pop, .pop_to = pop_to, .find = find};
 

@@ -87,6 +87,31 @@ static void careless(JNIEnv *env, jclass self)
     call(env, "leaf");
 }
 
+static __attribute__((noinline)) void forget_part(void)
+{
+    treadle_begin("lost part");
+}
+
+/* served, of the caller's chain; own, of a new one, with a part that is forgotten: the new id. */
+static jstring ids(JNIEnv *env, jclass self)
+{
+    struct treadle_chain given = treadle_id(), own;
+    char text[TREADLE_ID_TEXT_BYTES];
+
+    (void)self;
+    treadle_adopt("served", given);
+    treadle_begin("own");
+    own = treadle_id();
+    call(env, "leaf");
+    forget_part();
+    treadle_push("after");
+    treadle_pop();
+    treadle_pop();
+    treadle_pop();
+    treadle_id_text(own, text);
+    return (*env)->NewStringUTF(env, text);
+}
+
 /* The exception is pending while the frame is popped. */
 static void risk(JNIEnv *env, jclass self)
 {
@@ -215,10 +240,19 @@ static void hold(JNIEnv *env, jclass self)
 jint JNI_OnLoad(JavaVM *vm, void *reserved)
 {
     const JNINativeMethod methods[] = {
-        NATIVE(nested, "()V"), NATIVE(between, "()V"), NATIVE(lower, "()V"),
-        NATIVE(forget, "()V"), NATIVE(risk, "()V"),    NATIVE(jumps, "()V"),
-        NATIVE(storm, "()I"),  NATIVE(attach, "()V"),  NATIVE(careless, "()V"),
-        NATIVE(sink, "()V"),   NATIVE(deep, "(I)V"),   NATIVE(hold, "()V"),
+        NATIVE(ids, "()Ljava/lang/String;"),
+        NATIVE(nested, "()V"),
+        NATIVE(between, "()V"),
+        NATIVE(lower, "()V"),
+        NATIVE(forget, "()V"),
+        NATIVE(risk, "()V"),
+        NATIVE(jumps, "()V"),
+        NATIVE(storm, "()I"),
+        NATIVE(attach, "()V"),
+        NATIVE(careless, "()V"),
+        NATIVE(sink, "()V"),
+        NATIVE(deep, "(I)V"),
+        NATIVE(hold, "()V"),
     };
     JNIEnv *env;
     jclass self;

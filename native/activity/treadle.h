@@ -25,10 +25,11 @@
  *
  * While nobody watches, treadle_id returns zeros, and a frame adopted with zeros has no id; so a
  * program that passes on what it was sent keeps the chain whole. Begin, end and CPU time of a frame
- * with an id are noted exactly, at some microseconds a frame, in a ring of TREADLE_PARTS. Nested
- * frames with the same id are one part. Where the program publishes OpenTelemetry's thread context
- * (`otel_thread_ctx_v1`, in the executable or a library that it is linked with), a thread's
- * outermost frame has the trace id that is valid when it is pushed; treadle_otel_id returns it.
+ * with an id are noted exactly, at some microseconds a frame, in a ring of TREADLE_PARTS, and by a
+ * profiler inside the process in its ledger. Nested frames with the same id are one part. Where the
+ * program publishes OpenTelemetry's thread context (`otel_thread_ctx_v1`, in the executable or a
+ * library that it is linked with), a thread's outermost frame has the trace id that is valid when
+ * it is pushed; treadle_otel_id returns it.
  *
  * This header is all that a program needs: C11 or C++17, gcc or clang, Linux on x86-64 or arm64
  * (elsewhere nothing is recorded). Nothing of Treadle has to be installed. Link with -pthread.
@@ -184,6 +185,11 @@ struct treadle_pushed {
 
 #define TREADLE_CUT (UINT64_C(1) << 48)
 
+/* The id of a chain; zeros: none. W3C's trace ids are such ids. */
+struct treadle_chain {
+    uint64_t word[2];
+};
+
 /* A profiler inside the process: what a library exports as treadle_inside_v1, if it is loaded
  * before the program's functions run, or before the library with this header is. It is told of
  * every push and pop, whether or not a sampler watches, and may be asked in signal handlers. */
@@ -199,13 +205,18 @@ struct treadle_inside {
     treadle_mark (*find)(treadle_mark mark);
 };
 
-#define TREADLE_INSIDE_NAME "treadle_inside_v1"
-#define TREADLE_INSIDE_MARK (UINT64_C(1) << 63)
-
-/* The id of a chain; zeros: none. W3C's trace ids are such ids. */
-struct treadle_chain {
-    uint64_t word[2];
+/* The same for ids: what that library exports as treadle_inside_ids_v1, if it keeps any. */
+struct treadle_inside_ids {
+    /* The frame whose push returned that mark, and which is the youngest, has that id, unless it
+     * has one. flags: TREADLE_PART_OTEL: only the thread's outermost frame has such an id. */
+    void (*adopt)(treadle_mark mark, struct treadle_chain id, uint32_t flags);
+    /* The id of the thread's youngest frame that has one; zeros: none. */
+    struct treadle_chain (*current)(void);
 };
+
+#define TREADLE_INSIDE_NAME     "treadle_inside_v1"
+#define TREADLE_INSIDE_IDS_NAME "treadle_inside_ids_v1"
+#define TREADLE_INSIDE_MARK     (UINT64_C(1) << 63)
 
 #define TREADLE_DEPTH_BITS 20u
 #define TREADLE_DEPTH_MASK ((UINT64_C(1) << TREADLE_DEPTH_BITS) - 1)
@@ -332,6 +343,7 @@ struct treadle__agent {
 #define TREADLE__INSIDE_WATCH UINT32_MAX
 
 TREADLE__STATE struct treadle__agent treadle__agent = {NULL, TREADLE__INSIDE_WATCH};
+TREADLE__STATE const struct treadle_inside_ids *treadle__inside_ids = NULL;
 
 /* System calls without errno, and without the declarations that strict ISO C hides. */
 TREADLE__INLINE long treadle__call(long number, long a, long b, long c, long d, long e, long f)
@@ -548,6 +560,7 @@ TREADLE__SHARED void treadle__begin_child(void)
     struct treadle__process *process = &treadle__process;
 
     treadle__agent.inside = NULL;
+    treadle__inside_ids = NULL;
     treadle__watch = &process->first;
     treadle__slot = NULL;
     treadle__is_busy = 0;
@@ -618,6 +631,8 @@ TREADLE__LOCAL void treadle__find_inside(void)
     inside = symbol(NULL /* RTLD_DEFAULT */, TREADLE_INSIDE_NAME);
     if (!inside)
         return;
+    treadle__inside_ids =
+        (const struct treadle_inside_ids *)symbol(NULL /* RTLD_DEFAULT */, TREADLE_INSIDE_IDS_NAME);
     treadle__agent.inside = (const struct treadle_inside *)inside;
     treadle__watch = &treadle__agent.watch;
 }
@@ -1187,7 +1202,10 @@ TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__push_slowly(
         memcpy(pushed.parameter, text, sizeof(pushed.parameter));
     else
         pushed.parameter[0] = number;
-    return inside->push(&pushed, mark);
+    mark = inside->push(&pushed, mark);
+    if (mark & TREADLE_INSIDE_MARK && treadle__inside_ids && treadle__chains.has_otel)
+        treadle__inside_ids->adopt(mark, treadle_otel_id(), TREADLE_PART_OTEL);
+    return mark;
 }
 
 /* The place of the youngest of so many frames; if there is none: above all others. */
@@ -1443,6 +1461,8 @@ TREADLE__SHARED __attribute__((noinline)) treadle_mark treadle__adopt(treadle_ma
     /* That frame is the youngest if it was pushed: a mark is the state before. */
     if (slot && slot->state == before + TREADLE__ONE_PUSH)
         treadle__adopt_now(slot, id, 0);
+    if (mark & TREADLE_INSIDE_MARK && treadle__inside_ids)
+        treadle__inside_ids->adopt(mark, id, 0);
     return mark;
 }
 
@@ -1451,7 +1471,7 @@ TREADLE__SHARED __attribute__((noinline)) struct treadle_chain treadle__new_id(v
 {
     struct treadle_chain id = {{0, 0}};
 
-    if (!treadle__samplers_watch(treadle__watch_now()))
+    if (!treadle__inside_ids && !treadle__samplers_watch(treadle__watch_now()))
         return id;
     if (treadle__call(SYS_getrandom, (long)&id, sizeof(id), 1, 0, 0, 0) != (long)sizeof(id))
         id.word[0] = id.word[1] = 0;
@@ -1467,6 +1487,11 @@ TREADLE__SHARED __attribute__((noinline)) struct treadle_chain treadle__current_
                          ? slot->state & TREADLE_DEPTH_MASK
                          : 0;
 
+    if (treadle__inside_ids) {
+        id = treadle__inside_ids->current();
+        if (id.word[0] | id.word[1])
+            return id;
+    }
     for (uint64_t i = depth < TREADLE_FRAMES ? depth : TREADLE_FRAMES; i-- > 0;)
         if (slot->frames[i].place & TREADLE__HAS_ID &&
             treadle__open_parts[i].serial == slot->frames[i].serial) {

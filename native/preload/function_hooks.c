@@ -2,6 +2,7 @@
 #include "native/preload/function_hooks.h"
 
 #include "native/preload/preload.h"
+#include "native/thread/open_calls.h"
 
 /* The frame of a hook, and with it that of the function that called it: code of both processors has
  * frame pointers here, and the caller's stack ends right above the hook's two words. */
@@ -43,8 +44,26 @@ static inline uint64_t end_of(const struct hook_frame *frame)
 
 __attribute__((noinline)) void function_hooks__drop(struct preload_thread *mine, uint32_t depth)
 {
-    kernel_thread__pop(mine->kernel, mine->functions.frames[depth].token);
+    struct kernel_thread *kernel = mine->kernel;
+    uint64_t token = mine->functions.frames[depth].token;
+
+    /* The fast way does not look at parts of chains, and those end with a look at the kernel's
+     * clock. */
+    if (kernel->open_calls.top) {
+        kernel_thread__charge_slowly(kernel);
+        kernel_thread__pop_slowly(kernel, token);
+    } else {
+        kernel_thread__pop(kernel, token);
+    }
     mine->functions.depth = depth;
+}
+
+__attribute__((noinline)) void function_hooks__drop_dead(struct preload_thread *mine,
+                                                         uint32_t depth)
+{
+    if (mine->kernel->open_calls.top)
+        open_calls__give_up(mine->kernel, mine->functions.frames[depth].token);
+    function_hooks__drop(mine, depth);
 }
 
 static inline void enter(struct preload_thread *mine, struct function *function,
@@ -61,7 +80,7 @@ static inline void enter(struct preload_thread *mine, struct function *function,
     uint8_t *pushes = mine->kernel->key_pushes;
 
     if (__builtin_expect(alive != stack->depth, 0))
-        function_hooks__drop(mine, alive);
+        function_hooks__drop_dead(mine, alive);
     if (__builtin_expect(!stack->frames, 0))
         function_stack__init(stack);
     if (__builtin_expect(alive == FUNCTION_STACK_MOST || !stack->frames, 0)) {
@@ -115,8 +134,12 @@ static __attribute__((noinline)) void leave_slowly(struct preload_thread *mine,
     bool found;
     uint32_t depth = function_stack__leaving(&mine->functions, leaving, &found);
 
-    if (depth < mine->functions.depth)
+    if (depth == mine->functions.depth)
+        return;
+    if (found)
         function_hooks__drop(mine, depth);
+    else
+        function_hooks__drop_dead(mine, depth);
 }
 
 /* A function that jumps to its last hook has left its frame: the hook returns to the caller, and

@@ -44,6 +44,7 @@ struct open_function {
     uint64_t token; /* of the call tree */
     uint64_t key;   /* of a function's node, or of LEDGER_LOGICAL_KEYS */
     uint32_t other; /* 1 + the index of the youngest frame of the other kind below; 0: none */
+    bool has_part;  /* a logical frame: it is a part of a chain */
 };
 
 struct function_stack {

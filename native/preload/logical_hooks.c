@@ -2,6 +2,8 @@
 #include "native/preload/logical_hooks.h"
 
 #include "native/preload/preload.h"
+#include "native/thread/open_calls.h"
+#include "native/thread/thread_parts.h"
 
 #define NO_MARK UINT64_MAX
 
@@ -46,7 +48,7 @@ static uint32_t alive_at(struct preload_thread *mine, const struct open_function
     uint32_t alive = function_stack__alive(stack, event);
 
     if (__builtin_expect(alive != stack->depth, 0))
-        function_hooks__drop(mine, alive);
+        function_hooks__drop_dead(mine, alive);
     if (alive < FUNCTION_STACK_MOST)
         stack->unrecorded = 0;
     return alive;
@@ -141,5 +143,47 @@ static treadle_mark find(treadle_mark mark)
     return found ? mine->functions.frames[found - 1].segment_mark : NO_MARK;
 }
 
+/* The frame is the youngest of all, and of no other part. */
+static bool may_begin_part(const struct function_stack *stack, treadle_mark mark, uint32_t flags)
+{
+    const struct open_function *youngest = &stack->frames[stack->depth - 1];
+
+    if (!open_function__is_logical(youngest) || youngest->mark != mark || youngest->has_part ||
+        youngest->token == CALL_TOKEN_NONE)
+        return false;
+    return !(flags & TREADLE_PART_OTEL) || !function_stack__logical(stack, stack->depth - 1);
+}
+
+static void adopt(treadle_mark mark, struct treadle_chain id, uint32_t flags)
+{
+    struct preload_thread *mine = begin(FRAME(), false);
+    struct open_function *youngest;
+
+    if (!mine)
+        return;
+    if ((id.word[0] | id.word[1]) && mine->functions.depth && mine->kernel->thread &&
+        may_begin_part(&mine->functions, mark, flags)) {
+        youngest = &mine->functions.frames[mine->functions.depth - 1];
+        kernel_thread__charge_slowly(mine->kernel);
+        youngest->has_part =
+            thread_parts__begin(mine->kernel, &preload_process.chain_parts, id.word,
+                                flags & TREADLE_PART_OTEL ? PART_OTEL : 0, youngest->token);
+    }
+    end();
+}
+
+static struct treadle_chain current(void)
+{
+    const struct preload_thread *mine = preload_mine.thread;
+    const struct ledger_part *part = mine && mine->kernel ? open_calls__part(mine->kernel) : NULL;
+    struct treadle_chain id = {{0, 0}};
+
+    if (part)
+        id = (struct treadle_chain){{part->id[0], part->id[1]}};
+    return id;
+}
+
+PRELOAD_EXPORT const struct treadle_inside_ids treadle_inside_ids_v1 = {.adopt = adopt,
+                                                                        .current = current};
 PRELOAD_EXPORT const struct treadle_inside treadle_inside_v1 = {
     .push = push, .pop = pop, .pop_to = pop_to, .find = find};

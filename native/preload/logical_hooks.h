@@ -1,6 +1,6 @@
 /*
  * What treadle.h calls in this process: pushes and pops of logical frames, which are nodes of the
- * thread's exact tree among its functions.
+ * thread's exact tree among its functions, and ids of chains, whose parts are in the ledger.
  *
  * A pop ends all that began inside its frame. Nothing here locks or allocates. While a thread is in
  * a hook, what its signal handlers push and pop is not recorded, and a push counted as lost.
@@ -11,7 +11,8 @@
 #include "native/activity/pushed_frames.h"
 #include "native/preload/function_hooks.h"
 
-/* Its name is TREADLE_INSIDE_NAME. */
+/* Their names are TREADLE_INSIDE_NAME and TREADLE_INSIDE_IDS_NAME. */
 extern PRELOAD_EXPORT const struct treadle_inside treadle_inside_v1;
+extern PRELOAD_EXPORT const struct treadle_inside_ids treadle_inside_ids_v1;
 
 #endif

@@ -274,6 +274,7 @@ static int begin_ledger(struct preload *preload, const char *options)
     process_scan__init(&preload->scan, &preload->ledger, getpid(), preload->setup.metrics_totals,
                        &threads);
     record_facts(preload, options);
+    chain_parts__init(&preload->chain_parts, &preload->ledger);
     error = prepare_functions(preload);
     if (!error)
         error = kernel_thread_table__init(&preload->kernel_threads, &preload->setup);

@@ -7,6 +7,7 @@
 
 #include "native/activity/pushed_frames.h"
 #include "native/host/job_handoff.h"
+#include "native/ledger/chain_parts.h"
 #include "native/preload/call_frames.h"
 #include "native/preload/function_budget.h"
 #include "native/preload/preload_options.h"
@@ -42,6 +43,7 @@ struct preload {
     struct function_table functions;
     struct call_frames frames;
     struct pushed_frames pushed;
+    struct chain_parts chain_parts;
     struct function_names names;
     struct function_budget budget;
     struct preload_threads threads;

@@ -133,6 +133,11 @@ static void drop_missed(struct kernel_thread *kernel_thread, uint64_t token)
     }
 }
 
+void open_calls__give_up(struct kernel_thread *kernel_thread, uint64_t token)
+{
+    drop_missed(kernel_thread, token);
+}
+
 /* The method of the frame that was just entered, if latency= names it; else none. */
 static ledger_ref measured_method(const struct call_tree *tree, uint64_t key)
 {

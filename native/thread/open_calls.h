@@ -36,6 +36,10 @@ void open_calls__enter(struct kernel_thread *kernel_thread, uint64_t key, uint64
 void open_calls__leave(struct kernel_thread *kernel_thread, uint64_t token);
 void open_calls__leave_method(struct kernel_thread *kernel_thread, uint64_t key);
 
+/* The frame with that token is over, and those above it: their exits were missed. Nothing happens
+ * where events name methods. */
+void open_calls__give_up(struct kernel_thread *kernel_thread, uint64_t token);
+
 /* Begins a part of a chain with the frame that has just been entered and has that token; everything
  * is charged. `contents`: its id, its flags, its thread and its path. The contents' id is looked
  * for among the parts of this thread that are under way: a part of the same chain is not begun

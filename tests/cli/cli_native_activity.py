@@ -131,6 +131,14 @@ class Trees(Logical):
         self.treadle("html", ledger, "-o", "page.html")
         self.assertIn(b"in handler", b"".join(self.blocks("page.html").values()))
 
+    def test_parts_of_chains(self):
+        """The frame that is adopted inside a part of the same chain is none."""
+        for flags in ([*INSTRUMENTED, "-O2"], [*PLAIN, "-O2"]):
+            _, ledger = self.profile(self.logical_tree(*flags))
+            chains = self.json("report", ledger, "--view", "chains")["chains"]
+            self.assertEqual([[(part["path"], part["thread"], part["end_seen"]) for part in chain["parts"]]
+                              for chain in chains], [[(["chain (one)"], "logical_tree", True)]])
+
     def test_recursion_is_kept_apart_where_asked(self):
         _, ledger = self.profile(self.logical_tree(*PLAIN, "-O1"), options=("--exact", "--recursion", "all"))
         tree = self.tree(ledger, "logical_tree")

@@ -3,6 +3,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.lang.reflect.Method;
 import java.util.concurrent.CountDownLatch;
+import treadle.Activity;
 
 /**
  * A native library pushes logical frames, each kind on a thread of its own. Each line of standard input is the name of
@@ -13,7 +14,7 @@ public class NativeActivities {
     static final CountDownLatch HELD = new CountDownLatch(1);
     static final CountDownLatch GO = new CountDownLatch(1);
     static volatile long sum;
-    static volatile int told;
+    static volatile Object told = 0;
 
     static {
         System.loadLibrary("native_activities");
@@ -30,6 +31,8 @@ public class NativeActivities {
     static native void risk();
 
     static native void careless();
+
+    static native String ids();
 
     static native void jumps();
 
@@ -133,6 +136,13 @@ public class NativeActivities {
         over(2);
     }
 
+    /** A native library's part of a chain of the Java method that calls the library, and a chain of its own. */
+    static void chaining() {
+        try (Activity java = Activity.begin("java")) {
+            told = java.id() + " " + ids();
+        }
+    }
+
     static void jumping() {
         for (int i = 0; i < 2; i++) {
             jumps();
@@ -207,6 +217,7 @@ public class NativeActivities {
             case "risks" -> on(part, NativeActivities::risks, true);
             case "carelessly" -> on(part, NativeActivities::carelessly, true);
             case "sinking" -> on(part, NativeActivities::sinking, true);
+            case "chaining" -> on(part, NativeActivities::chaining, true);
             case "jumping" -> on(part, NativeActivities::jumping, true);
             case "stormy" -> on(part, NativeActivities::stormy, true);
             case "attaching" -> on(part, NativeActivities::attaching, true);

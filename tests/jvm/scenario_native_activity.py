@@ -1,5 +1,5 @@
 """Logical frames that a native library in a JVM pushes with treadle.h: nodes among the Java methods that called the
-library and that it calls. Their places and counts were worked out by hand; in both event modes and with samples alone,
+library and that it calls, and parts of chains. Their places and counts were worked out by hand; in both event modes and with samples alone,
 with the agent from the start and attached, stopped and started; and without an agent."""
 
 import harness
@@ -92,8 +92,10 @@ PUSHES = {"A": 6, "B (2)": 6, "sunk": 1, "upper (table)": 3, "lower": 3, "forgot
 
 def native_activity(test):
     from_the_start(test, test.events)
+    chain(test, test.events)
     if test.events == "instrument":
         from_the_start(test, "none")
+        chain(test, "none")
         virtual_threads(test)
         stopped_in_the_middle(test)
         attached(test)
@@ -118,6 +120,24 @@ def from_the_start(test, events):
     wanted = dict(TREES, forgetful=FORGETFUL_NAMED) if events == "jvmti" else TREES
     for name, tree in wanted.items() if events != "none" else ():
         test.check(shown.get(name) == tree, f"{events}: {name}: {shown.get(name)}\nnot {tree}")
+    test.ledger.unlink()
+
+
+def chain(test, events):
+    """Of the Java method and of the library's frames; a frame that is forgotten has a part without an end."""
+    agent = test.agent_option(include=INCLUDE, sample="none", events=events)
+    with running(test, "NativeActivities", agent=agent) as program:
+        ids = program.ask("chaining").split()[1:]
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    test.checked_report(dropped=True)
+    found = {row["id"]: [(part["path"], part["end_seen"]) for part in row["parts"]]
+             for row in test.report("chains")["chains"]}
+    test.check(len(ids) == 2 and len(found) == 3 and set(ids) < set(found), f"{events}: ids {ids}, found {found}")
+    wanted = {ids[0]: [(["java"], True)], ids[1]: [(["java", "served", "own"], True)]}
+    lost = [parts for id_, parts in found.items() if id_ not in ids]
+    test.check({id_: found.get(id_) for id_ in ids} == wanted, f"{events}: {found}")
+    test.check(lost == [[(["java", "served", "own", "lost part"], False)]], f"{events}: {lost}")
     test.ledger.unlink()
 
 
