@@ -1,6 +1,7 @@
 #include "agent/held_memory.h"
 
 #include "agent/agent.h"
+#include "agent/native_frames.h"
 #include "agent/threads/lock_waits.h"
 
 /* Memory is taken as methods come. */
@@ -25,7 +26,7 @@ size_t held_memory__bytes(struct agent *agent)
     size_t bytes = generated_names__bytes(&agent->generated) +
                    method_numbers__bytes(&agent->class_hooks.methods) + quota_bytes(agent);
 
-    bytes += logical_frames__bytes(&agent->pushed_frames.frames) +
+    bytes += pushed_frames__bytes(&agent->pushed_frames) + native_frames__bytes(agent) +
              timeline__bytes(&agent->timeline) + kernel_thread_table__bytes(&agent->kernel_threads);
     if (agent->java_threads.locks)
         bytes += sizeof(*agent->java_threads.locks);

@@ -66,7 +66,18 @@ static bool in_handler(struct native_frames *mine, const struct kernel_thread *t
 /* The thread's frames, made at its first push; NULL: there is no memory. */
 static struct native_frames *frames_of(struct kernel_thread *mine)
 {
-    return mapped_once__at(&mine->native_frames, sizeof(struct native_frames));
+    void *had = mine->native_frames;
+    void *has = mapped_once__at(&mine->native_frames, sizeof(struct native_frames));
+
+    if (!had && has)
+        atomic_fetch_add_explicit(&treadle_agent.native_stacks, 1, memory_order_relaxed);
+    return has;
+}
+
+size_t native_frames__bytes(const struct agent *agent)
+{
+    return atomic_load_explicit(&agent->native_stacks, memory_order_relaxed) *
+           sizeof(struct native_frames);
 }
 
 /* Frames of another Java thread or epoch are over. */

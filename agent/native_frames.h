@@ -19,11 +19,16 @@
 
 #include "native/activity/pushed_frames.h"
 
+struct agent;
+
 #define NATIVE_FRAMES_EXPORT __attribute__((visibility("default")))
 
 /* Their names are TREADLE_INSIDE_NAME and TREADLE_INSIDE_IDS_NAME. */
 extern NATIVE_FRAMES_EXPORT const struct treadle_inside treadle_inside_v1;
 extern NATIVE_FRAMES_EXPORT const struct treadle_inside_ids treadle_inside_ids_v1;
+
+/* Bytes of memory of all threads' stacks of native frames. */
+size_t native_frames__bytes(const struct agent *agent);
 
 /* Makes treadle_inside_v1 visible to libraries that are loaded from here on. Not in a hook. */
 void native_frames__announce(void);

@@ -34,6 +34,15 @@ struct pushed_frames {
     _Atomic uint32_t used;
 };
 
+/* Bytes of memory, the tables included. */
+static inline size_t pushed_frames__bytes(const struct pushed_frames *frames)
+{
+    uint32_t used = atomic_load_explicit(&frames->used, memory_order_relaxed);
+
+    return sizeof(*frames) - sizeof(frames->frames) + used * sizeof(struct pushed_frame) +
+           logical_frames__bytes(&frames->frames);
+}
+
 /* LOGICAL_FRAME_NONE: there is no memory. */
 int32_t pushed_frames__number(struct pushed_frames *frames, const struct treadle_pushed *pushed);
 
