@@ -234,7 +234,7 @@ static void hold(JNIEnv *env, jclass self)
 
 #define NATIVE(name, type)                                                                         \
     {                                                                                              \
-#name, type, (void *)name                                                                  \
+#name, type, (void *)(name)                                                                \
     }
 
 jint JNI_OnLoad(JavaVM *vm, void *reserved)

@@ -387,6 +387,11 @@ int process_scan__run(struct process_scan *scan, uint64_t now_ns, enum scan_dept
     return 0;
 }
 
+size_t process_scan__count(const struct process_scan *scan)
+{
+    return HASH_COUNT(scan->rows);
+}
+
 void process_scan__refresh(struct process_scan *scan, uint64_t now_ns)
 {
     struct scanned_row *row, *next;

@@ -63,6 +63,9 @@ int process_scan__run(struct process_scan *scan, uint64_t now_ns, enum scan_dept
 /* The thread record of a row, or none. */
 ledger_ref process_scan__row(const struct process_scan *scan, pid_t tid);
 
+/* How many kernel threads the last scan found that run no Java thread. */
+size_t process_scan__count(const struct process_scan *scan);
+
 /* Only updates the CPU time of the rows, as fast as possible. */
 void process_scan__refresh(struct process_scan *scan, uint64_t now_ns);
 
