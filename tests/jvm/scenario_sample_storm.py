@@ -12,7 +12,7 @@ import sampled
 from running import NICE, running
 
 SAMPLES = int(os.environ.get("TREADLE_STORM_SAMPLES", "0"))
-ROUNDS = 4 if not SAMPLES else 150  # of the program
+ROUNDS = 2 if not SAMPLES else 150  # of the program
 START_STOPS = 10 if not SAMPLES else 100
 FEW = 500  # samples of which one or another may be anything
 LOST_MOST = 20  # walks that may fail in so few
