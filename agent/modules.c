@@ -57,6 +57,7 @@ static void connect_threads(struct agent *agent)
     threads->hears_waits = agent->options.waits;
     threads->may_hook_monitors = agent->options.waits_asked;
     atomic_store(&threads->waits_heard, true);
+    atomic_store(&threads->waits_timed, true);
     atomic_store(&threads->holds_round, 1);
     threads->active = &agent->active;
     threads->epochs = &agent->epochs;
@@ -73,6 +74,7 @@ static void connect_budget(struct agent *agent)
                                               .ledger = &agent->ledger,
                                               .time = &agent->setup.time,
                                               .heard = &agent->java_threads.waits_heard,
+                                              .timed = &agent->java_threads.waits_timed,
                                               .holds_round = &agent->java_threads.holds_round};
     budget->quotas = renewal->quotas = &agent->quotas;
     budget->methods = &agent->class_hooks.methods;

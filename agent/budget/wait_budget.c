@@ -6,6 +6,7 @@
 #define PART       0.5      /* of the budget: what waits may take */
 #define LEAST_NS   500000.0 /* a second: so much is always allowed, for a process that rests */
 #define FIRST_NS   500u     /* price of a begin or an end of which none was timed yet */
+#define TIMED      0.5      /* of what waits may take: what timing the others may take */
 #define SAVED      4.0      /* seconds of room that may be saved, or owed */
 #define HOLDS      0.25     /* of what waits may take: what holds may take beside them */
 #define HOLDS_OWED 120.0    /* seconds of room that holds may owe */
@@ -33,7 +34,10 @@ static double spent_ns(struct wait_budget *budget)
     uint64_t unheard = step(&budget->unheard_waits, header->unheard_waits);
 
     budget->waits = heard + unheard;
-    return (double)heard * price_ns(budget->own_cost) + (double)unheard * 2 * COST_WAIT_END_NS;
+    budget->timed_ns =
+        (double)step(&budget->timed_waits, header->timed_waits) * 2 * COST_TIMED_END_NS;
+    return (double)heard * price_ns(budget->own_cost) + (double)unheard * 2 * COST_WAIT_END_NS +
+           budget->timed_ns;
 }
 
 /* A token bucket: room is saved while waits are not heard, and they are heard again when the waits
@@ -48,6 +52,18 @@ static void decide(struct wait_budget *budget, double room_ns, double seconds)
     if (need_ns > most_ns)
         need_ns = most_ns;
     atomic_store(budget->heard, budget->saved_ns >= (atomic_load(budget->heard) ? 0 : need_ns));
+}
+
+/* Waits that are not heard are timed while that has room in its part. */
+static void decide_on_timing(struct wait_budget *budget, double room_ns, double seconds)
+{
+    double most_ns = room_ns * TIMED / seconds * SAVED;
+    double saved_ns = budget->timed_saved_ns + room_ns * TIMED - budget->timed_ns;
+
+    budget->timed_saved_ns = saved_ns > most_ns    ? most_ns
+                             : saved_ns < -most_ns ? -most_ns
+                                                   : saved_ns;
+    atomic_store(budget->timed, budget->timed_saved_ns >= 0);
 }
 
 /* Holds that are not heard cost next to nothing, so what they would cost is not known: they are
@@ -83,8 +99,10 @@ void wait_budget__look(struct wait_budget *budget)
         room_ns = least_ns;
     if (header->overhead_ppm) {
         decide(budget, room_ns, seconds);
+        decide_on_timing(budget, room_ns, seconds);
         decide_on_holds(budget, room_ns, seconds);
     } else {
+        atomic_store(budget->timed, true);
         atomic_store(budget->heard, true);
     }
 }

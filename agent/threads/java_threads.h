@@ -61,7 +61,8 @@ struct java_threads {
     bool hears_waits;         /* waits=on */
     bool may_hook_monitors;   /* classes with contended monitors get hooks of holds */
     bool asks_for_monitors;   /* the JVM says which monitors a thread has entered, or waits for */
-    _Atomic bool waits_heard; /* the budget has room for reasons of waits */
+    _Atomic bool waits_heard; /* the budget has room for all there is to know of waits */
+    _Atomic bool waits_timed; /* … for their reasons and times */
     _Atomic uint32_t holds_round; /* odd: it has room for holds of locks; counted up whenever hooks
                                      of holds may have been missed */
     /* wrappers of natives that wait, which call thread_waits__park and thread_waits__sleep */

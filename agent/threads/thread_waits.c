@@ -45,32 +45,45 @@ static struct kernel_thread *waiting(struct java_threads *threads, JNIEnv *jni)
     return mine && mine->thread ? mine : NULL;
 }
 
-/* The same at the begin of a wait. NULL as well where the budget has no room for its reason: then
- * the wait is counted. */
-static struct kernel_thread *heard(struct java_threads *threads, JNIEnv *jni)
+static void count(uint64_t *counter)
+{
+    __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+
+/* The same at the begin of a wait. NULL as well where the budget has no room for it: then the wait
+ * is counted, and timed if there is room for that. */
+static struct kernel_thread *heard(struct java_threads *threads, JNIEnv *jni,
+                                   enum ledger_metric reason)
 {
     struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
-    uint64_t *unheard;
 
     if (!mine || atomic_load_explicit(&threads->waits_heard, memory_order_relaxed))
         return mine;
-    unheard = &mine->times.unheard_waits;
-    __atomic_store_n(unheard, *unheard + 1, __ATOMIC_RELAXED);
+    count(&mine->times.unheard_waits);
+    if (atomic_load_explicit(&threads->waits_timed, memory_order_relaxed) &&
+        wait_bracket__begin_timed(mine, reason))
+        count(&mine->times.timed_waits);
     return NULL;
 }
 
-/* The same at the end of a wait that has this reason. Also if waits are no longer heard. */
+/* The same at the end of a wait that has this reason. Also if waits are no longer heard. NULL as
+ * well where the wait was timed only: it is over then. */
 static struct kernel_thread *ending(struct java_threads *threads, JNIEnv *jni,
                                     enum ledger_metric reason)
 {
     struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
 
-    return mine && mine->thread->wait_reason == reason ? mine : NULL;
+    if (!mine || mine->thread->wait_reason != reason)
+        return NULL;
+    if (!wait_bracket__is_timed(mine))
+        return mine;
+    wait_bracket__end(mine, reason);
+    return NULL;
 }
 
 void thread_waits__begin(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason)
 {
-    struct kernel_thread *mine = heard(threads, jni);
+    struct kernel_thread *mine = heard(threads, jni, reason);
     uint64_t began;
 
     if (!mine)
@@ -124,7 +137,7 @@ static bool may_block(const struct java_threads *threads, struct kernel_thread *
 /* The owner is looked for first: it may be another one soon. */
 void thread_waits__enter(struct java_threads *threads, JNIEnv *jni, jobject object)
 {
-    struct kernel_thread *mine = heard(threads, jni);
+    struct kernel_thread *mine = heard(threads, jni, METRIC_MONITOR_WAIT);
     struct lock_place owner;
     uint64_t began;
 
@@ -139,7 +152,7 @@ void thread_waits__enter(struct java_threads *threads, JNIEnv *jni, jobject obje
 
 void thread_waits__parking(struct java_threads *threads, JNIEnv *jni, jobject thread)
 {
-    struct kernel_thread *mine = heard(threads, jni);
+    struct kernel_thread *mine = heard(threads, jni, METRIC_PARK);
     struct lock_identity lock;
     uint64_t began;
 

@@ -55,6 +55,7 @@ struct cost_facts {
     uint64_t wait_brackets_ns; /* CPU time of giving waits their reasons, as measured in place */
     uint64_t hazards_ns;       /* CPU time of looks at who owns which lock, on whatever thread */
     uint64_t wait_ends;        /* begins and ends of waits that the agent was told of */
+    uint64_t timed_ends;       /* of these: whose time was noted, which is not measured in place */
     uint64_t silent_calls;     /* of muted methods, whose hooks only count them */
     uint64_t silenced_methods; /* methods that fell silent at some time */
     uint64_t handler_ns;       /* CPU time in the handler of samples' signals */
@@ -73,7 +74,8 @@ uint64_t cost_model__hooks_ns(const struct cost_facts *facts);
 
 /* In addition to what is measured in place: what the JVM does to tell of a begin or an end of a
  * wait. */
-#define COST_WAIT_END_NS 40u
+#define COST_WAIT_END_NS  40u
+#define COST_TIMED_END_NS 30u /* noting the reason or the time of a wait */
 
 struct ledger_own_cost cost_model__of(const struct cost_facts *facts);
 

@@ -149,8 +149,10 @@ static void add_hook_times(struct own_cost *cost)
     cost->facts.wait_brackets_ns =
         times.waits.calls * cost->wait_end_ns + times.holds.calls * cost->hold_end_ns;
     cost->facts.wait_ends = times.waits.calls + 2 * times.unheard_waits;
+    cost->facts.timed_ends = 2 * times.timed_waits;
     __atomic_store_n(&header->heard_waits, times.waits.calls / 2, __ATOMIC_RELAXED);
     __atomic_store_n(&header->unheard_waits, times.unheard_waits, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->timed_waits, times.timed_waits, __ATOMIC_RELAXED);
 }
 
 static uint64_t switches(void)

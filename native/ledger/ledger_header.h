@@ -291,6 +291,8 @@ struct ledger_header {
     uint64_t other_parts_ns;
     uint64_t lost_parts; /* that found no room: their times are nowhere */
     uint64_t torn_parts; /* of a copy: they were being written */
+
+    uint64_t timed_waits; /* of the unheard ones: their reason and time are known all the same */
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");

@@ -99,6 +99,17 @@ struct position_mend {
     uint64_t agreed_ns;  /* CPU time since then in which samples agreed */
 };
 
+#define WAIT_REASONS 5u /* LEDGER_WAIT_METRICS, of which METRIC_MONITOR_WAIT is the first */
+
+/* Waits whose reason and time are taken, but that are charged later (wait_bracket__begin_timed). */
+struct timed_waits {
+    const struct ledger_thread *thread; /* that waits; NULL: there are none */
+    uint64_t began_ns;                  /* that which is under way; 0: none is */
+    uint64_t stopped_ns;                /* the host's stopped time then */
+    uint64_t unprofiled_ns;             /* the ledger's unprofiled time then */
+    uint64_t ns[WAIT_REASONS];          /* not charged yet */
+};
+
 /* A wait without a reason. */
 struct unexplained_wait {
     const struct ledger_thread *thread;
@@ -133,8 +144,9 @@ struct kernel_thread {
     uint64_t metrics_read_ns;
     uint64_t stopped_ns;                 /* the host's stopped time when a wait was charged last */
     struct unexplained_wait unexplained; /* the longest of the last few milliseconds */
-    bool metrics_due;                    /* the next charge reads them */
-    uint64_t metrics_on_interval;        /* bits: also read without a switch, at intervals */
+    struct timed_waits timed;
+    bool metrics_due;             /* the next charge reads them */
+    uint64_t metrics_on_interval; /* bits: also read without a switch, at intervals */
     struct metric_reader reader;
     struct call_tree tree;
     struct ledger_open_calls open_calls; /* of the running Java thread */

@@ -15,6 +15,10 @@
  * one of the last few milliseconds, for the host may tell of a stop when its threads run again; and
  * the time in which a virtual thread was not mounted is METRIC_UNMOUNTED.
  *
+ * A wait may also be timed only, at the price of two readings of the clock: reason and time are
+ * noted, and are charged with what the thread waited until its next charge. The time is then that
+ * from begin to end, with the little CPU time in between.
+ *
  * Called on the thread that waits, but for place. Nothing here locks, blocks or logs, or allocates
  * memory outside the ledger.
  */
@@ -23,12 +27,20 @@
 
 #include "native/thread/kernel_thread.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* reason: one of LEDGER_WAIT_METRICS. Of nested brackets the outermost one counts. An end without
  * its begin does nothing; so does either of them while events do not count. */
 void wait_bracket__begin(struct kernel_thread *kernel_thread, enum ledger_metric reason);
 void wait_bracket__end(struct kernel_thread *kernel_thread, enum ledger_metric reason);
+
+/* Like begin, for a wait that is timed only: its end is wait_bracket__end, too. False: it is not
+ * timed, because the thread is no platform thread, or waits already, or its events do not count. */
+bool wait_bracket__begin_timed(struct kernel_thread *kernel_thread, enum ledger_metric reason);
+
+/* True if the wait under way is timed only. */
+bool wait_bracket__is_timed(const struct kernel_thread *kernel_thread);
 
 /* The thread was placed (kernel_thread__place) in a wait that is under way, and has had no event
  * since: the wait ends at its first event. 0: it does not wait, or the reason is not known. From

@@ -305,6 +305,82 @@ static void nodes_may_change_in_a_wait(void **state)
     check_consistent(ledger, actor->thread, "AB");
 }
 
+static void begin_timed(struct bracket *bracket, struct kernel_thread *mine,
+                        enum ledger_metric reason)
+{
+    bracket->before = waited_ns();
+    assert_true(wait_bracket__begin_timed(mine, reason));
+    bracket->begun = waited_ns();
+}
+
+/* In A, parked for 10 ms, asleep for 20 ms, and 30 ms for no reason, all charged at once. What the
+ * host stops its threads for in the sleep is no part of the rest. */
+static void waits_that_are_timed_have_their_parts_of_the_next_charge(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    const struct ledger *ledger = &actor->world->ledger;
+    struct bracket park, sleep;
+    uint64_t a = kernel_thread__push(&actor->mine, 'A');
+    begin_timed(&park, &actor->mine, METRIC_PARK);
+    assert_false(wait_bracket__begin_timed(&actor->mine, METRIC_SLEEP));
+    nap(10 * MS);
+    wait_bracket__end(&actor->mine, METRIC_SLEEP); /* that of another wait */
+    end(&park, &actor->mine, METRIC_PARK);
+    begin_timed(&sleep, &actor->mine, METRIC_SLEEP);
+    stopped_ns[0] += 5 * MS;
+    nap(20 * MS);
+    end(&sleep, &actor->mine, METRIC_SLEEP);
+    assert_int_equal(actor->thread->totals[METRIC_PARK], 0);
+    nap(30 * MS);
+    kernel_thread__pop(&actor->mine, a);
+
+    check_bracket(value_at(ledger, actor->thread, "A", METRIC_PARK), &park);
+    check_bracket(value_at(ledger, actor->thread, "A", METRIC_SLEEP), &sleep);
+    assert_int_equal(actor->thread->totals[METRIC_SAFEPOINT], 0);
+    assert_true(at_path(ledger, actor->thread, "A")->wait_ns >= 60 * MS - SLACK_NS);
+    check_consistent(ledger, actor->thread, "A");
+    nap_and_charge(actor);
+    check_bracket(actor->thread->totals[METRIC_PARK], &park);
+    check_bracket(actor->thread->totals[METRIC_SLEEP], &sleep);
+}
+
+/* 10 ms of the wait in A, 20 ms in B. A second wait, in which profiling stops, counts until then.
+ */
+static void a_timed_wait_goes_where_it_is_charged(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    const struct ledger *ledger = &actor->world->ledger;
+    struct bracket sleep, park;
+    uint64_t a = kernel_thread__push(&actor->mine, 'A');
+    begin_timed(&sleep, &actor->mine, METRIC_SLEEP);
+    nap(10 * MS);
+    uint64_t b = kernel_thread__push(&actor->mine, 'B');
+    nap(20 * MS);
+    kernel_thread__pop(&actor->mine, b);
+    end(&sleep, &actor->mine, METRIC_SLEEP);
+    kernel_thread__pop(&actor->mine, a);
+    check_between(value_at(ledger, actor->thread, "A", METRIC_SLEEP), 10 * MS, 20 * MS);
+    check_bracket(value_at(ledger, actor->thread, "A", METRIC_SLEEP) +
+                      value_at(ledger, actor->thread, "AB", METRIC_SLEEP),
+                  &sleep);
+
+    begin_timed(&park, &actor->mine, METRIC_PARK);
+    nap(10 * MS);
+    park.ending = waited_ns();
+    stop(actor);
+    park.ended = waited_ns();
+    nap(20 * MS);
+    start(actor);
+    nap(30 * MS);
+    wait_bracket__end(&actor->mine, METRIC_PARK);
+    nap(5 * MS);
+    kernel_thread__charge(&actor->mine);
+    check_bracket(actor->thread->totals[METRIC_PARK], &park);
+    check_consistent(ledger, actor->thread, "");
+}
+
 static void an_ended_thread_waits_no_more(void **state)
 {
     (void)state;
@@ -350,14 +426,16 @@ static void a_stop_ends_what_is_known_of_a_wait(void **state)
 }
 
 /* As before, but placed in B below A, in a sleep, which ends with the thread's first event. */
-static void a_thread_may_be_placed_in_a_wait(void **state)
+static void place_in_a_wait(bool timed)
 {
-    (void)state;
     struct actor *actor = act();
     const struct ledger *ledger = &actor->world->ledger;
     static const uint64_t keys[] = {'A', 'B'};
     struct bracket park, sleep;
-    begin(&park, &actor->mine, METRIC_PARK);
+    if (timed)
+        begin_timed(&park, &actor->mine, METRIC_PARK);
+    else
+        begin(&park, &actor->mine, METRIC_PARK);
     nap(10 * MS);
     park.ending = waited_ns();
     stop(actor);
@@ -380,6 +458,13 @@ static void a_thread_may_be_placed_in_a_wait(void **state)
     check_bracket(value_at(ledger, actor->thread, "AB", METRIC_SLEEP), &sleep);
     assert_int_equal(actor->thread->wait_reason, 0);
     check_consistent(ledger, actor->thread, "AB");
+}
+
+static void a_thread_may_be_placed_in_a_wait(void **state)
+{
+    (void)state;
+    place_in_a_wait(false);
+    place_in_a_wait(true);
 }
 
 /* The copy has what was waited until then; the ledger itself has it when the wait is over. */
@@ -437,7 +522,8 @@ static void *wake_elsewhere(void *context)
     return NULL;
 }
 
-/* It waits for a monitor in A on one carrier, is unmounted, and gets the monitor on another one. */
+/* It waits for a monitor in A on one carrier, is unmounted, and gets the monitor on another one: no
+ * wait that one kernel thread can time. */
 static void a_virtual_thread_changes_carriers_in_its_wait(void **state)
 {
     (void)state;
@@ -450,6 +536,7 @@ static void a_virtual_thread_changes_carriers_in_its_wait(void **state)
     assert_true(virtual_thread__mount(carrier, hop.thread));
     hop.token = kernel_thread__push(carrier, 'A');
     uint64_t begun_ns = read_ns(CLOCK_MONOTONIC);
+    assert_false(wait_bracket__begin_timed(carrier, METRIC_MONITOR_WAIT));
     wait_bracket__begin(carrier, METRIC_MONITOR_WAIT);
     virtual_thread__unmount(carrier);
     nap(20 * MS);
@@ -523,6 +610,8 @@ int main(void)
         cmocka_unit_test(stops_of_the_host_while_profiling_is_off_do_not_count),
         cmocka_unit_test(of_nested_brackets_the_outermost_counts),
         cmocka_unit_test(nodes_may_change_in_a_wait),
+        cmocka_unit_test(waits_that_are_timed_have_their_parts_of_the_next_charge),
+        cmocka_unit_test(a_timed_wait_goes_where_it_is_charged),
         cmocka_unit_test(an_ended_thread_waits_no_more),
         cmocka_unit_test(a_stop_ends_what_is_known_of_a_wait),
         cmocka_unit_test(a_thread_may_be_placed_in_a_wait),

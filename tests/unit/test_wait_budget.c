@@ -27,6 +27,7 @@ struct world {
     struct ledger_time time;
     struct own_cost cost;
     _Atomic bool heard;
+    _Atomic bool timed;
     struct wait_budget budget;
     _Atomic uint32_t holds_round;
 };
@@ -45,7 +46,8 @@ static struct world *begin(uint32_t overhead_ppm)
                                         .own_cost = &world.cost,
                                         .ledger = &world.ledger,
                                         .time = &world.time,
-                                        .heard = &world.heard};
+                                        .heard = &world.heard,
+                                        .timed = &world.timed};
     return &world;
 }
 
@@ -96,6 +98,27 @@ static void more_waits_need_more_room(void **state)
     assert_true(looks[0] < looks[1]);
     assert_true(looks[1] < looks[2]);
     assert_true(looks[2] < 100);
+}
+
+/* Timing a wait costs 2 x COST_TIMED_END_NS, 60 ns, and has half of the room: 4,166 of them a
+ * second, and four seconds' worth of credit or debt. */
+static void waits_are_timed_in_turns(void **state)
+{
+    (void)state;
+    struct world *world = begin(100);
+    unsigned timed = 0;
+    for (int i = 0; i < 20; i++) {
+        world->header.timed_waits += 4000;
+        (void)look(world, 0, 4000);
+        assert_true(atomic_load(&world->timed));
+    }
+    for (int i = 0; i < 100; i++) {
+        bool is_timed = atomic_load(&world->timed);
+        timed += is_timed;
+        world->header.timed_waits += is_timed ? 8333 : 0;
+        (void)look(world, 0, 8333);
+    }
+    assert_in_range(timed, 48, 58);
 }
 
 /* 40 ms of CPU time, all of which the budget has: half of that, 20 ms, is room. */
@@ -172,6 +195,7 @@ int main(void)
         cmocka_unit_test(waits_within_the_room_are_heard),
         cmocka_unit_test(waits_that_cost_too_much_are_heard_in_turns),
         cmocka_unit_test(more_waits_need_more_room),
+        cmocka_unit_test(waits_are_timed_in_turns),
         cmocka_unit_test(cpu_time_makes_room),
         cmocka_unit_test(holds_that_cost_too_much_are_not_heard_until_that_is_paid_back),
         cmocka_unit_test(without_a_budget_all_are_heard),

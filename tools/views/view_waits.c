@@ -208,6 +208,23 @@ static int print_table(const struct view *view, const struct thread_rows *rows, 
     return error;
 }
 
+static void write_budget(FILE *out, const struct ledger_header *header)
+{
+    uint64_t timed = header->timed_waits, waits = header->heard_waits + header->unheard_waits;
+    uint64_t untold = header->unheard_waits > timed ? header->unheard_waits - timed : 0;
+
+    if (untold)
+        fprintf(out,
+                "%s of the waits are in UNKNOWN: the budget had no room for their reasons "
+                "(overhead=)\n",
+                quantity__share(untold, waits).text);
+    if (timed)
+        fprintf(out,
+                "%s of the waits have the time from begin to end, with the CPU time in between: "
+                "the budget had no room for more (overhead=)\n",
+                quantity__share(timed, waits).text);
+}
+
 /* What of the waits is in UNKNOWN, and why. */
 static void write_unheard(const struct view *view)
 {
@@ -217,12 +234,8 @@ static void write_unheard(const struct view *view)
         fputs("monitors, Object.wait, park, sleep and I/O are in UNKNOWN: their reasons need "
               "waits=on\n",
               view->screen.out);
-    else if (header->unheard_waits)
-        fprintf(view->screen.out,
-                "%s of the waits are in UNKNOWN: the budget had no room for their reasons "
-                "(overhead=)\n",
-                quantity__share(header->unheard_waits, header->heard_waits + header->unheard_waits)
-                    .text);
+    else
+        write_budget(view->screen.out, header);
 }
 
 int view_waits__text(const struct view *view)
