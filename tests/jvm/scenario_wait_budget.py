@@ -26,6 +26,9 @@ def within(test):
         check_players(test, program)
         program.ask("slow")
         test.wait_until(lambda: all_told(program), "the naps have no reason")
+        heard = waits(program)["heard_waits"]
+        test.wait_until(lambda: program.ask(f"nap {NAPS}") and waits(program)["heard_waits"] > heard + NAPS,
+                        "the naps are not heard in full again")
         before = told_of_naps(test, program)
         after = told_of_naps(test, program)
         test.check(after["unheard_waits"] == before["unheard_waits"], f"{before} became {after}")
