@@ -287,6 +287,7 @@ static int begin(struct agent *agent, JavaVM *vm, const char *options, bool atta
     if (!agent->prepared_for_forks)
         (void)pthread_atfork(NULL, NULL, leave_to_parent);
     agent->prepared_for_forks = true;
+    native_frames__note_thread(agent);
     native_frames__announce();
     log__line(LOG_INFO, "ledger %s, clock %s", agent->ledger.path,
               kernel_clock__name(agent->setup.clock));

@@ -45,6 +45,7 @@ struct agent {
     struct method_names method_names;
     struct hook_class hook_class;
     struct pushed_frames pushed_frames;
+    uint64_t unblocked_signals;     /* of the first thread seen; 0: not known */
     _Atomic uint32_t native_stacks; /* kernel threads that have pushed native frames */
     struct chain_parts chain_parts;
     struct activity_classes activity_classes;

@@ -7,6 +7,7 @@
 #include "agent/housekeeping.h"
 #include "agent/io_wrappers.h"
 #include "agent/method_events.h"
+#include "agent/native_frames.h"
 #include "agent/profiling.h"
 #include "agent/threads/lasting_calls.h"
 #include "agent/threads/thread_events.h"
@@ -72,6 +73,7 @@ static void JNICALL on_thread_start(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread
 {
     (void)jvmti;
     thread_events__start(&treadle_agent.java_threads, jni, thread);
+    native_frames__note_thread(&treadle_agent);
 }
 
 static void JNICALL on_thread_end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)

@@ -11,6 +11,7 @@
 #include "native/thread/thread_parts.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #define FRAMES_MAX    64u
 #define ANCESTORS_MAX 1024u
 #define NO_MARK       UINT64_MAX
+#define BREAK_SIGNAL  (UINT64_C(1) << (SIGQUIT - 1)) /* HotSpot blocks it in Java threads */
 
 struct native_frame {
     uint64_t place;                 /* of the pusher's stack; 0: not known */
@@ -32,10 +34,10 @@ struct native_frames {
     const struct ledger_thread *thread; /* whose frames these are */
     uint32_t epoch;                     /* in which they were pushed */
     uint32_t depth;
-    uint32_t unrecorded; /* lost pushes that were not popped yet */
-    uint64_t marks;      /* given so far */
-    pid_t tid;           /* of the kernel thread, whose entry another one may have had */
-    uint64_t unblocked;  /* signals that were not blocked at some push of that kernel thread */
+    uint64_t start_ns;      /* when that thread began: its record may be used again */
+    uint32_t unrecorded;    /* lost pushes that were not popped yet */
+    uint64_t unrecorded_at; /* the place of the outermost of these */
+    uint64_t marks;         /* given so far */
     struct native_frame frames[FRAMES_MAX];
 };
 
@@ -53,14 +55,25 @@ static uint64_t blocked_signals(void)
     return blocked;
 }
 
-/* A handler may have interrupted a hook: signals are blocked that are not always. */
-static bool in_handler(struct native_frames *mine, const struct kernel_thread *thread,
-                       uint64_t unblocked)
+/* A handler may have interrupted a hook: signals are blocked that are not always. Of a thread that
+ * the agent has not seen yet, what is not blocked at first in the thread that began the program
+ * counts. */
+static bool is_handler(const struct kernel_thread *thread, uint64_t blocked)
 {
-    if (mine->tid != thread->record->tid)
-        mine->unblocked = 0;
-    mine->tid = thread->record->tid;
-    return mine->unblocked & ~unblocked;
+    uint64_t unblocked = thread ? thread->unblocked_signals : 0;
+
+    return (unblocked ? unblocked : treadle_agent.unblocked_signals) & blocked;
+}
+
+void native_frames__note_thread(struct agent *agent)
+{
+    struct kernel_thread *mine = kernel_thread_table__mine();
+    uint64_t unblocked = ~blocked_signals();
+
+    if (!agent->unblocked_signals)
+        agent->unblocked_signals = unblocked & ~BREAK_SIGNAL;
+    if (mine)
+        mine->unblocked_signals |= unblocked;
 }
 
 /* The thread's frames, made at its first push; NULL: there is no memory. */
@@ -83,9 +96,11 @@ size_t native_frames__bytes(const struct agent *agent)
 /* Frames of another Java thread or epoch are over. */
 static void forget_old(struct native_frames *mine, const struct kernel_thread *thread)
 {
-    if (mine->thread == thread->thread && mine->epoch == thread->epoch)
+    if (mine->thread == thread->thread && mine->epoch == thread->epoch &&
+        mine->start_ns == thread->thread->start_ns)
         return;
     mine->thread = thread->thread;
+    mine->start_ns = thread->thread->start_ns;
     mine->epoch = thread->epoch;
     mine->depth = 0;
     mine->unrecorded = 0;
@@ -163,17 +178,47 @@ static void drop(struct native_frames *mine, struct kernel_thread *thread, uint3
     mine->depth = depth;
 }
 
-/* Drops what is over when a frame at that place is pushed or popped. */
+/* Drops what is over when a frame at that place is pushed or popped. Of frames whose place is not
+ * known nothing can be said, nor of those around them. */
 static void drop_dead(struct native_frames *mine, struct kernel_thread *thread, uint64_t place)
 {
     uint32_t alive = mine->depth;
 
     while (alive && !is_named() && mine->frames[alive - 1].token >= thread->tree.token)
         mine->depth = --alive; /* the method around the frame has returned */
-    while (place && alive && mine->frames[alive - 1].place < place)
+    while (place && alive && mine->frames[alive - 1].place && mine->frames[alive - 1].place < place)
         alive--;
     if (alive < mine->depth)
         drop(mine, thread, alive, false);
+}
+
+/* treadle.h's word for a place that is not known. */
+static uint64_t known_place(uint64_t place)
+{
+    return place == UINT64_MAX ? 0 : place;
+}
+
+/* A push is lost whose pop will come. */
+static treadle_mark lose(struct native_frames *mine, uint64_t place, treadle_mark mark)
+{
+    if (mine && (!mine->unrecorded++ || place > mine->unrecorded_at))
+        mine->unrecorded_at = place;
+    ledger__count(&treadle_agent.ledger.header->lost_frames, 1);
+    return mark;
+}
+
+/* Whether what is popped there is a frame whose push was lost. The pop of such a frame may fail to
+ * come: the pop of a function further out is not it. */
+static bool was_lost(struct native_frames *mine, uint64_t place)
+{
+    if (!mine->unrecorded)
+        return false;
+    if (place && mine->unrecorded_at && place > mine->unrecorded_at) {
+        mine->unrecorded = 0;
+        return false;
+    }
+    mine->unrecorded--;
+    return true;
 }
 
 static treadle_mark record(struct native_frames *mine, struct kernel_thread *thread, JNIEnv *jni,
@@ -187,14 +232,11 @@ static treadle_mark record(struct native_frames *mine, struct kernel_thread *thr
     if (number >= 0 && mine->depth < FRAMES_MAX)
         token = is_named() ? activity_hooks__push_named(jni, NULL, number)
                            : activity_hooks__push(jni, NULL, number);
-    if (token == HOOK_TOKEN_NONE) {
-        mine->unrecorded += mine->depth == FRAMES_MAX;
-        ledger__count(&header->lost_frames, 1);
-        return mark;
-    }
+    if (token == HOOK_TOKEN_NONE)
+        return lose(mine, known_place(pushed->place), mark);
     if (pushed->what & TREADLE_CUT)
         ledger__count(&header->cut_parameters, 1);
-    *frame = (struct native_frame){.place = pushed->place,
+    *frame = (struct native_frame){.place = known_place(pushed->place),
                                    .token = (uint64_t)token,
                                    .node = thread->tree.current,
                                    .mark = TREADLE_INSIDE_MARK | ++mine->marks,
@@ -203,69 +245,78 @@ static treadle_mark record(struct native_frames *mine, struct kernel_thread *thr
     return frame->mark;
 }
 
-static treadle_mark push(const struct treadle_pushed *pushed, treadle_mark mark)
+static treadle_mark push_now(const struct treadle_pushed *pushed, treadle_mark mark)
 {
-    struct kernel_thread *thread;
+    struct kernel_thread *thread = kernel_thread_table__mine();
+    uint64_t place = known_place(pushed->place), blocked = blocked_signals();
     struct native_frames *mine;
-    uint64_t unblocked;
     JNIEnv *jni;
 
-    if (__atomic_load_n(&treadle_agent.setup.epoch, __ATOMIC_ACQUIRE) == EPOCH_STOPPED)
-        return mark;
-    thread = kernel_thread_table__mine();
-    mine = thread ? frames_of(thread) : NULL;
-    unblocked = ~blocked_signals();
-    if (mine && in_handler(mine, thread, unblocked)) {
-        mine->unrecorded++;
+    if (is_handler(thread, blocked)) {
         ledger__count(&treadle_agent.ledger.header->lost_frames, 1);
         return mark;
     }
     if (!is_ready(&jni))
         return mark;
-    thread = hooks__ready(jni, (uintptr_t)pushed->place, true);
+    thread =
+        hooks__ready(jni, place ? (uintptr_t)place : (uintptr_t)__builtin_frame_address(0), true);
     mine = thread ? frames_of(thread) : NULL;
     if (!mine)
-        return mark;
-    mine->tid = thread->record->tid;
-    mine->unblocked |= unblocked;
+        return lose(NULL, place, mark);
+    thread->unblocked_signals |= ~blocked;
     forget_old(mine, thread);
-    drop_dead(mine, thread, pushed->place);
-    if (mine->depth < FRAMES_MAX)
+    drop_dead(mine, thread, place);
+    if (place > mine->unrecorded_at)
         mine->unrecorded = 0;
     return record(mine, thread, jni, pushed, mark);
 }
 
-/* The calling thread's frames if a pop may end one, else NULL. */
-static struct native_frames *frames_to_pop(struct kernel_thread **thread)
+static treadle_mark push(const struct treadle_pushed *pushed, treadle_mark mark)
+{
+    int error = errno;
+
+    if (__atomic_load_n(&treadle_agent.setup.epoch, __ATOMIC_ACQUIRE) != EPOCH_STOPPED)
+        mark = push_now(pushed, mark);
+    errno = error;
+    return mark;
+}
+
+/* The calling thread's frames if they may change, else NULL: not in a handler, whose pushes were
+ * lost. */
+static struct native_frames *my_frames(struct kernel_thread **thread)
 {
     struct native_frames *mine;
 
     *thread = kernel_thread_table__mine();
     mine = *thread ? (*thread)->native_frames : NULL;
-    if (!mine || !kernel_thread__counts(*thread))
+    if (!mine || is_handler(*thread, blocked_signals()) || !kernel_thread__counts(*thread))
         return NULL;
-    if (mine->unrecorded) {
-        mine->unrecorded--;
-        return NULL;
-    }
     forget_old(mine, *thread);
-    return mine->depth ? mine : NULL;
+    return mine;
 }
 
 /* Where frames were over, the youngest that is left is another function's, unless the place says
  * that it is the popping one's. */
-static void pop(uint64_t place)
+static void pop_now(uint64_t place)
 {
     struct kernel_thread *thread;
-    struct native_frames *mine = frames_to_pop(&thread);
+    struct native_frames *mine = my_frames(&thread);
     uint32_t youngest;
 
-    if (!mine)
+    if (!mine || was_lost(mine, place))
         return;
     youngest = mine->depth;
     drop_dead(mine, thread, place);
     if (mine->depth && (mine->depth == youngest || mine->frames[mine->depth - 1].place == place))
         drop(mine, thread, mine->depth - 1, true);
+}
+
+static void pop(uint64_t place)
+{
+    int error = errno;
+
+    pop_now(known_place(place));
+    errno = error;
 }
 
 /* 1 + the index of the frame with that mark; 0: there is none. */
@@ -279,19 +330,17 @@ static uint32_t marked(const struct native_frames *mine, treadle_mark mark)
 
 static treadle_mark pop_to(treadle_mark mark)
 {
-    struct kernel_thread *thread = kernel_thread_table__mine();
-    struct native_frames *mine = thread ? thread->native_frames : NULL;
-    uint32_t found;
+    struct kernel_thread *thread;
+    int error = errno;
+    struct native_frames *mine = my_frames(&thread);
+    uint32_t found = mine ? marked(mine, mark) : 0;
 
-    if (!mine || !kernel_thread__counts(thread))
-        return NO_MARK;
-    mine->unrecorded = 0;
-    forget_old(mine, thread);
-    found = marked(mine, mark);
-    if (!found)
-        return NO_MARK;
-    drop(mine, thread, found - 1, true);
-    return mine->frames[found - 1].segment_mark;
+    if (mine)
+        mine->unrecorded = 0;
+    if (found)
+        drop(mine, thread, found - 1, true);
+    errno = error;
+    return found ? mine->frames[found - 1].segment_mark : NO_MARK;
 }
 
 static treadle_mark find(treadle_mark mark)
@@ -303,14 +352,14 @@ static treadle_mark find(treadle_mark mark)
     return found ? mine->frames[found - 1].segment_mark : NO_MARK;
 }
 
-static void adopt(treadle_mark mark, struct treadle_chain id, uint32_t flags)
+static void adopt_now(treadle_mark mark, struct treadle_chain id, uint32_t flags)
 {
-    struct kernel_thread *thread = kernel_thread_table__mine();
-    struct native_frames *mine = thread ? thread->native_frames : NULL;
+    struct kernel_thread *thread;
+    struct native_frames *mine = my_frames(&thread);
     struct native_frame *frame;
     uint64_t token;
 
-    if (!(id.word[0] | id.word[1]) || !mine || !mine->depth || !kernel_thread__counts(thread))
+    if (!(id.word[0] | id.word[1]) || !mine || !mine->depth)
         return;
     frame = &mine->frames[mine->depth - 1];
     if (frame->mark != mark || frame->has_part || thread->tree.current != frame->node ||
@@ -322,14 +371,23 @@ static void adopt(treadle_mark mark, struct treadle_chain id, uint32_t flags)
                                           flags & TREADLE_PART_OTEL ? PART_OTEL : 0, token);
 }
 
-/* Also that of a frame of treadle.Activity. */
+static void adopt(treadle_mark mark, struct treadle_chain id, uint32_t flags)
+{
+    int error = errno;
+
+    adopt_now(mark, id, flags);
+    errno = error;
+}
+
+/* Also that of a frame of treadle.Activity. Not in a handler, which may have interrupted the begin
+ * of a part. */
 static struct treadle_chain current(void)
 {
     struct kernel_thread *thread = kernel_thread_table__mine();
     const struct ledger_part *part = NULL;
     struct treadle_chain id = {{0, 0}};
 
-    if (thread && kernel_thread__counts(thread))
+    if (thread && !is_handler(thread, blocked_signals()) && kernel_thread__counts(thread))
         part = open_calls__part(thread);
     if (part)
         id = (struct treadle_chain){{part->id[0], part->id[1]}};

@@ -12,7 +12,8 @@
  * it returns; or with the epoch.
  *
  * A signal handler may have interrupted a hook, whose tree is then not to be touched: what is
- * pushed while a signal is blocked that is not blocked elsewhere in that thread is counted as lost.
+ * pushed while a signal is blocked that was not blocked when the thread began, or at an earlier
+ * push, is counted as lost. A handler with SA_NODEFER and an empty mask is not noticed.
  */
 #ifndef TREADLE_NATIVE_FRAMES_H
 #define TREADLE_NATIVE_FRAMES_H
@@ -29,6 +30,9 @@ extern NATIVE_FRAMES_EXPORT const struct treadle_inside_ids treadle_inside_ids_v
 
 /* Bytes of memory of all threads' stacks of native frames. */
 size_t native_frames__bytes(const struct agent *agent);
+
+/* Notes which signals the calling thread has not blocked. Not in a signal handler. */
+void native_frames__note_thread(struct agent *agent);
 
 /* Makes treadle_inside_v1 visible to libraries that are loaded from here on. Not in a hook. */
 void native_frames__announce(void);

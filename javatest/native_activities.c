@@ -148,28 +148,39 @@ static void jumps(JNIEnv *env, jclass self)
     treadle_pop();
 }
 
+/* Pushes twice. */
 static void handler(int signal)
 {
     (void)signal;
     treadle_push("handler");
     treadle_pop();
-    handled++;
+    {
+        treadle_scope("scoped");
+        handled += 2;
+    }
 }
 
-/* Returns how many signals came while `steps` ran. */
+static void handle(struct sigaction *before)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGRTMAX - 3, &action, before);
+}
+
+/* Returns how many frames were pushed in handlers while `steps` ran. */
 static jint storm(JNIEnv *env, jclass self)
 {
-    struct sigaction action, before;
+    struct sigaction before;
     struct sigevent event;
     struct itimerspec every = {{0, STORM_NS}, {0, STORM_NS}};
     timer_t timer;
 
     (void)self;
-    memset(&action, 0, sizeof(action));
     memset(&event, 0, sizeof(event));
-    action.sa_handler = handler;
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGRTMAX - 3, &action, &before);
+    handle(&before);
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = SIGRTMAX - 3;
     event._sigev_un._tid = gettid();
@@ -190,6 +201,8 @@ static void *attached(void *unused)
 
     treadle_push("stranger"); /* no Java thread */
     if ((*the_vm)->AttachCurrentThread(the_vm, (void **)&env, NULL) == JNI_OK) {
+        handle(NULL);
+        raise(SIGRTMAX - 3); /* the thread's first pushes are a handler's */
         treadle_push("attached");
         call(env, "leaf");
         treadle_pop();

@@ -12,6 +12,16 @@
 #define SPACE_BYTES  (PUSHED_FRAMES_MAX * sizeof(struct pushed_frame))
 #define MULTIPLIER   UINT64_C(0x9e3779b97f4a7c15)
 
+/* FNV-1a, of as much as is used of the text. */
+static uint64_t text_of(const char *identifier)
+{
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+
+    for (unsigned i = 0; i < TREADLE_IDENTIFIER_BYTES && identifier[i]; i++)
+        sum = (sum ^ (unsigned char)identifier[i]) * UINT64_C(0x100000001b3);
+    return sum;
+}
+
 static uint32_t hash(const struct treadle_pushed *pushed)
 {
     uint64_t sum = (uint64_t)(uintptr_t)pushed->identifier + pushed->what;
@@ -24,6 +34,7 @@ static uint32_t hash(const struct treadle_pushed *pushed)
 static bool is(const struct pushed_frame *frame, const struct treadle_pushed *pushed)
 {
     return frame->identifier == pushed->identifier && frame->what == pushed->what &&
+           frame->text == text_of(pushed->identifier) &&
            memcmp(frame->parameter, pushed->parameter, sizeof(frame->parameter)) == 0;
 }
 
@@ -86,8 +97,10 @@ static void remember(struct pushed_frames *frames, const struct treadle_pushed *
             return;
     while (!atomic_compare_exchange_weak(&frames->used, &at, at + 1));
     frame = &space[at];
-    *frame = (struct pushed_frame){
-        .identifier = pushed->identifier, .what = pushed->what, .number = number};
+    *frame = (struct pushed_frame){.identifier = pushed->identifier,
+                                   .text = text_of(pushed->identifier),
+                                   .what = pushed->what,
+                                   .number = number};
     memcpy(frame->parameter, pushed->parameter, sizeof(frame->parameter));
     for (uint32_t i = 0; i < TRIES; i++) {
         struct pushed_frame *none = NULL;

@@ -1,7 +1,8 @@
 /*
  * The numbers of the logical frames that a program pushes with treadle.h: found by the address of
- * the identifier, which never changes, and by the parameter. What was found once is found again in
- * one look, in most cases.
+ * the identifier and by the parameter. What was found once is found again in one look, in most
+ * cases. The text of an identifier never changes, but a library that was unloaded leaves its
+ * address to another one: so the text's checksum is compared as well.
  *
  * Bounded, as the table of native/activity/logical_frames.h is. For hooks, in any thread and in
  * signal handlers: nothing locks or allocates but address space, with the first frame.
@@ -22,6 +23,7 @@
 /* Constant once it is in a slot. */
 struct pushed_frame {
     const char *identifier;
+    uint64_t text; /* checksum of the identifier's */
     uint64_t what;
     uint64_t parameter[TREADLE_PARAMETER_BYTES / 8];
     int32_t number;

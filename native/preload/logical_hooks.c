@@ -175,9 +175,12 @@ static void adopt(treadle_mark mark, struct treadle_chain id, uint32_t flags)
 static struct treadle_chain current(void)
 {
     const struct preload_thread *mine = preload_mine.thread;
-    const struct ledger_part *part = mine && mine->kernel ? open_calls__part(mine->kernel) : NULL;
+    const struct ledger_part *part = NULL;
     struct treadle_chain id = {{0, 0}};
 
+    /* A handler may have interrupted the begin of a part. */
+    if (mine && mine->kernel && !preload_mine.busy)
+        part = open_calls__part(mine->kernel);
     if (part)
         id = (struct treadle_chain){{part->id[0], part->id[1]}};
     return id;

@@ -51,6 +51,7 @@ static void set_up(struct kernel_thread *kernel_thread, const struct kernel_thre
     kernel_thread->metrics_read_ns = 0;
     wait_bracket__pass_stops(kernel_thread);
     kernel_thread->timed = (struct timed_waits){0};
+    kernel_thread->unblocked_signals = 0;
     kernel_thread->timeline_mark = (struct timeline_mark){0};
     record->unprofiled_wall_ns = setup->ledger->header->unprofiled_wall_ns;
     note_beginning(kernel_thread);

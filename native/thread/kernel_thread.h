@@ -154,6 +154,7 @@ struct kernel_thread {
     struct position_mend mend;
     uint8_t
         *key_pushes; /* for the host: this thread's pushes by key, wrapping; NULL: not counted */
+    uint64_t unblocked_signals;  /* for the host: as it found them; 0: not known */
     void *_Atomic native_frames; /* for the host: kept as long as this struct; or NULL */
     struct thread_folder folder;
     struct hook_times times;
