@@ -4,11 +4,7 @@
  * Its threads are found in /proc, its stacks in the segments that its treadle.h made; the kernel
  * tells each thread's state and CPU time. The process itself is not asked, signalled or stopped.
  *
- * A thread's samples share its time some at a time: those that find it running or ready share the
- * CPU time and the time ready to run that the kernel counted, in equal parts, and those that find
- * it waiting the rest. So CPU time goes where the thread is seen to run, no wait counts for what
- * ran before it, and all times together are the kernel's. What is left at the end goes to the node
- * charged last. One thread at a time uses a process.
+ * Its threads and their times: tools/sample/sampled_threads.h. One thread at a time uses a process.
  */
 #ifndef TREADLE_SAMPLED_PROCESS_H
 #define TREADLE_SAMPLED_PROCESS_H
