@@ -13,10 +13,12 @@
 #include "agent/methods/generated_names.h"
 #include "agent/methods/hook_quota.h"
 #include "agent/methods/plan.h"
+#include "agent/native_lock_wrappers.h"
 #include "agent/options.h"
 #include "agent/sampling/sampler.h"
 #include "agent/threads/deadlock_watch.h"
 #include "agent/threads/java_threads.h"
+#include "agent/threads/native_locks.h"
 #include "native/activity/pushed_frames.h"
 #include "native/host/job_handoff.h"
 #include "native/host/own_cost.h"
@@ -53,6 +55,8 @@ struct agent {
     struct hook_budget budget;
     struct wait_budget wait_budget;
     struct deadlock_watch deadlocks;
+    struct native_locks native_locks;
+    struct import_replacement lock_wrappers[NATIVE_LOCK_WRAPPERS];
     struct hook_renewal renewal;
     struct plan *plan; /* or NULL */
     struct java_hosts java_hosts;

@@ -87,6 +87,7 @@ static void JNICALL on_native_bound(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread
 {
     (void)jvmti, (void)jni, (void)thread;
     thread_events__native_bound(&treadle_agent.java_threads, method, address, new_address);
+    native_locks__look(&treadle_agent.native_locks); /* it may be the first one of a library */
 }
 
 static void JNICALL on_virtual_thread_end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)

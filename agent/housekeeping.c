@@ -137,6 +137,7 @@ static void look_after(struct agent *agent)
         housekeeping__warn_of_losses(agent);
         hook_budget__look(&agent->budget);
         wait_budget__look(&agent->wait_budget);
+        native_locks__look(&agent->native_locks);
         hook_renewal__hook_locks(&agent->renewal, agent->java_threads.locks);
         deadlock_watch__look(&agent->deadlocks);
     }

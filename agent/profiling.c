@@ -172,6 +172,8 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
     if (agent->options.waits) {
         tell_waits(agent);
         error = lock_waits__begin(&agent->java_threads, jni);
+        native_locks__begin(&agent->native_locks, &agent->java_threads, agent->lock_wrappers,
+                            native_lock_wrappers__table(agent->lock_wrappers));
     }
     if (!error)
         error = begin_hooks(agent, jni, !main);

@@ -171,6 +171,15 @@ static void tell_timeline(const struct java_threads *threads, struct kernel_thre
     thread_timeline__lock(mine, &told);
 }
 
+void lock_waits__native(struct java_threads *threads, struct kernel_thread *mine,
+                        const struct lock_identity *lock, struct lock_place owner)
+{
+    if (timeline__is_on(&mine->setup->timeline_is_on))
+        tell_timeline(threads, mine, lock, owner);
+    lock_blocks__begin(&threads->locks->blocks, lock, place_of(threads, mine), owner,
+                       ledger_time__now_ns(&mine->setup->time));
+}
+
 static struct lock_identity begin(struct java_threads *threads, JNIEnv *jni,
                                   struct kernel_thread *mine, enum ledger_block_kind kind,
                                   jobject object, struct lock_place owner, uint64_t now_ns)

@@ -61,7 +61,11 @@ void lock_waits__monitor(struct java_threads *threads, JNIEnv *jni, struct kerne
 struct lock_identity lock_waits__park(struct java_threads *threads, JNIEnv *jni,
                                       struct kernel_thread *mine, jobject thread);
 
-/* The wait is over. object: the monitor; NULL: it parked. */
+/* The same for a lock of the C library (agent/threads/native_locks.h). */
+void lock_waits__native(struct java_threads *threads, struct kernel_thread *mine,
+                        const struct lock_identity *lock, struct lock_place owner);
+
+/* The wait is over. object: the monitor; NULL: it was no monitor, and jni is not used. */
 void lock_waits__over(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
                       jobject object);
 

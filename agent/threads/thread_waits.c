@@ -50,20 +50,25 @@ static void count(uint64_t *counter)
     __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
 }
 
-/* The same at the begin of a wait. NULL as well where the budget has no room for it: then the wait
- * is counted, and timed if there is room for that. */
+bool thread_waits__has_room(const struct java_threads *threads, struct kernel_thread *mine,
+                            enum ledger_metric reason)
+{
+    if (atomic_load_explicit(&threads->waits_heard, memory_order_relaxed))
+        return true;
+    count(&mine->times.unheard_waits);
+    if (atomic_load_explicit(&threads->waits_timed, memory_order_relaxed) &&
+        wait_bracket__begin_timed(mine, reason))
+        count(&mine->times.timed_waits);
+    return false;
+}
+
+/* The same at the begin of a wait. NULL as well where the budget has no room for it. */
 static struct kernel_thread *heard(struct java_threads *threads, JNIEnv *jni,
                                    enum ledger_metric reason)
 {
     struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
 
-    if (!mine || atomic_load_explicit(&threads->waits_heard, memory_order_relaxed))
-        return mine;
-    count(&mine->times.unheard_waits);
-    if (atomic_load_explicit(&threads->waits_timed, memory_order_relaxed) &&
-        wait_bracket__begin_timed(mine, reason))
-        count(&mine->times.timed_waits);
-    return NULL;
+    return mine && thread_waits__has_room(threads, mine, reason) ? mine : NULL;
 }
 
 /* The same at the end of a wait that has this reason. Also if waits are no longer heard. NULL as

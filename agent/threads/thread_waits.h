@@ -19,6 +19,11 @@
 void thread_waits__begin(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason);
 void thread_waits__end(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason);
 
+/* True if the budget has room for all there is to know of the wait that the calling thread begins;
+ * else the wait is counted, and timed if there is room for that. */
+bool thread_waits__has_room(const struct java_threads *threads, struct kernel_thread *mine,
+                            enum ledger_metric reason);
+
 /* The same for Object.wait, which gives the monitor up meanwhile. */
 void thread_waits__object_wait(struct java_threads *threads, JNIEnv *jni, jobject object);
 void thread_waits__object_waited(struct java_threads *threads, JNIEnv *jni);

@@ -13,6 +13,8 @@ enum ledger_block_kind {
      * lock back, and the numbers of waits are those of holds. There is no holder. */
     BLOCK_HELD_MONITOR = 3,
     BLOCK_HELD_PARK = 4,
+    BLOCK_NATIVE = 5, /* a lock of the C library in native code */
+    BLOCK_HELD_NATIVE = 6,
 };
 
 #define BLOCK_FRAMES  8u

@@ -26,7 +26,7 @@ static void put_lock(struct sqlite_writer *writer, const struct report_block *bl
         sqlite_writer__put(writer, block->identity);
     else
         sqlite_writer__put_null(writer);
-    sqlite_writer__put_word(writer, block->kind == BLOCK_PARK ? "park" : "monitor");
+    sqlite_writer__put_word(writer, lock_kind__name(block->kind));
     sqlite_writer__put_text(writer, block->waiter);
 }
 

@@ -27,6 +27,25 @@ static struct report_path load_path(const struct loader *loader,
     return path;
 }
 
+enum ledger_block_kind lock_kind__of(uint32_t kind)
+{
+    switch (kind) {
+    case BLOCK_PARK:
+    case BLOCK_HELD_PARK:
+        return BLOCK_PARK;
+    case BLOCK_NATIVE:
+    case BLOCK_HELD_NATIVE:
+        return BLOCK_NATIVE;
+    default:
+        return BLOCK_MONITOR;
+    }
+}
+
+const char *lock_kind__name(enum ledger_block_kind kind)
+{
+    return kind == BLOCK_PARK ? "park" : kind == BLOCK_NATIVE ? "native" : "monitor";
+}
+
 static void load_block(struct loader *loader, ledger_ref ref, struct report_block *block)
 {
     const struct ledger_block *record = ledger_reader__block(loader->reader, ref);
@@ -35,8 +54,7 @@ static void load_block(struct loader *loader, ledger_ref ref, struct report_bloc
         .ref = ref,
         .key = record->key,
         .identity = record->identity,
-        .kind = record->kind == BLOCK_PARK || record->kind == BLOCK_HELD_PARK ? BLOCK_PARK
-                                                                              : BLOCK_MONITOR,
+        .kind = lock_kind__of(record->kind),
         .holder_known = record->holder != 0,
         .waiter_path = load_path(loader, record->waiter_path),
         .holder_path = load_path(loader, record->holder_path),
@@ -111,7 +129,8 @@ static void add_unfinished(struct loader *loader)
 
 static bool is_hold(const struct ledger_block *block)
 {
-    return block->kind == BLOCK_HELD_MONITOR || block->kind == BLOCK_HELD_PARK;
+    return block->kind == BLOCK_HELD_MONITOR || block->kind == BLOCK_HELD_PARK ||
+           block->kind == BLOCK_HELD_NATIVE;
 }
 
 void loader__load_blocks(struct loader *loader)

@@ -20,6 +20,10 @@ struct report_path {
     uint32_t frames;
 };
 
+/* Of a wait or a hold: that of the wait; BLOCK_MONITOR where it is none. And as users read it. */
+enum ledger_block_kind lock_kind__of(uint32_t kind);
+const char *lock_kind__name(enum ledger_block_kind kind);
+
 struct report_block {
     ledger_ref ref;
     uint64_t key;

@@ -24,7 +24,7 @@ static struct hazard_lock load_lock(struct loader *loader, ledger_ref class_name
 {
     return (struct hazard_lock){.class_name = loader__text(loader, class_name, user),
                                 .identity = identity,
-                                .kind = kind == BLOCK_PARK ? BLOCK_PARK : BLOCK_MONITOR};
+                                .kind = lock_kind__of(kind)};
 }
 
 static void load_stuck(struct loader *loader, ledger_ref ref, struct report_stuck *stuck)

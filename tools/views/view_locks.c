@@ -42,11 +42,6 @@ static const struct table_column columns[LOCK_COLUMNS] = {
     {"RECURSION", true, 12}, {"OWNER UNKNOWN", true, 10},
 };
 
-static const char *kind_of(const struct report_lock *lock)
-{
-    return lock->kind == BLOCK_PARK ? "park" : "monitor";
-}
-
 /* "1b6d3586", as Object.toString has it; "*" of any locks of the class. */
 static void identify(const struct report_lock *lock, char identity[TEXT_BYTES])
 {
@@ -132,7 +127,7 @@ static void add_lock(struct text_table *table, const struct view *view,
     identify(lock, identity);
     if (asprintf(&shown, "%s@%s", name, identity) >= 0)
         text_table__set(table, line, COLUMN_LOCK, shown);
-    text_table__set(table, line, COLUMN_KIND, kind_of(lock));
+    text_table__set(table, line, COLUMN_KIND, lock_kind__name(lock->kind));
     text_table__set(table, line, COLUMN_COUNT_OF_WAITS, quantity__count(lock->contentions).text);
     text_table__set(table, line, COLUMN_WAIT, quantity__ns(lock->wait_ns).text);
     text_table__set(table, line, COLUMN_P99, quantity__ns(lock->wait_p99_ns).text);
@@ -223,7 +218,7 @@ static json_t *lock_object(const struct view *view, const struct report_lock *lo
     json_object_set_new(object, "class",
                         lock->class_name.length ? json_row__text(lock->class_name) : json_null());
     json_object_set_new(object, "identity", lock->identity ? json_string(identity) : json_null());
-    json_object_set_new(object, "kind", json_string(kind_of(lock)));
+    json_object_set_new(object, "kind", json_string(lock_kind__name(lock->kind)));
     json_object_set_new(object, "contentions", json_row__integer(lock->contentions));
     json_object_set_new(object, "wait_ns", json_row__integer(lock->wait_ns));
     json_object_set_new(object, "wait_max_ns", json_row__integer(lock->wait_max_ns));
@@ -300,7 +295,7 @@ int view_locks__csv(const struct view *view)
         identify(lock, identity);
         csv__text(&csv, lock->class_name);
         csv__word(&csv, lock->identity ? identity : "");
-        csv__word(&csv, kind_of(lock));
+        csv__word(&csv, lock_kind__name(lock->kind));
         for (size_t value = 0; value < sizeof(values) / sizeof(values[0]); value++)
             csv__integer(&csv, values[value]);
         put_known(&csv, lock->acquisitions != 0, lock->acquisitions);

@@ -1,0 +1,303 @@
+/* Knows the one agent: callers pass nothing of ours. */
+#include "agent/native_lock_wrappers.h"
+
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+
+/* The address in the library that calls the wrapper. */
+#define CALLER() __builtin_return_address(0)
+
+static struct native_locks *locks(void)
+{
+    return &treadle_agent.native_locks;
+}
+
+/* ---- mutexes ---- */
+
+/* The C library's own notes in a mutex, as its header declares them: whose it is, and how often a
+ * recursive one is held. */
+static pid_t mutex_owner(const pthread_mutex_t *mutex)
+{
+    return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
+}
+
+/* For the owner of the mutex. */
+static bool is_nested(const pthread_mutex_t *mutex)
+{
+    return mutex->__data.__count > 1;
+}
+
+static bool has_acquired(int result)
+{
+    return result == 0 || result == EOWNERDEAD;
+}
+
+static int acquired(const pthread_mutex_t *mutex, int result, bool has_waited)
+{
+    if (has_acquired(result) && !is_nested(mutex))
+        native_locks__acquired(locks(), mutex, has_waited);
+    return result;
+}
+
+static int mutex_trylock(pthread_mutex_t *mutex)
+{
+    return acquired(mutex, pthread_mutex_trylock(mutex), false);
+}
+
+static struct kernel_thread *wait_for_mutex(pthread_mutex_t *mutex, const void *caller)
+{
+    return native_locks__waiting(locks(), NATIVE_MUTEX, mutex, mutex_owner(mutex), caller);
+}
+
+static int mutex_lock(pthread_mutex_t *mutex)
+{
+    int result = pthread_mutex_trylock(mutex);
+    struct kernel_thread *mine;
+
+    if (result != EBUSY)
+        return acquired(mutex, result, false);
+    mine = wait_for_mutex(mutex, CALLER());
+    result = pthread_mutex_lock(mutex);
+    native_locks__waited(locks(), mine);
+    return acquired(mutex, result, true);
+}
+
+static int mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
+{
+    int result = pthread_mutex_trylock(mutex);
+    struct kernel_thread *mine;
+
+    if (result != EBUSY)
+        return acquired(mutex, result, false);
+    mine = wait_for_mutex(mutex, CALLER());
+    result = pthread_mutex_timedlock(mutex, until);
+    native_locks__waited(locks(), mine);
+    return acquired(mutex, result, true);
+}
+
+static int mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until)
+{
+    int result = pthread_mutex_trylock(mutex);
+    struct kernel_thread *mine;
+
+    if (result != EBUSY)
+        return acquired(mutex, result, false);
+    mine = wait_for_mutex(mutex, CALLER());
+    result = pthread_mutex_clocklock(mutex, clock, until);
+    native_locks__waited(locks(), mine);
+    return acquired(mutex, result, true);
+}
+
+static int mutex_unlock(pthread_mutex_t *mutex)
+{
+    struct native_hold hold = {.lock = NULL};
+    int result;
+
+    if (!is_nested(mutex))
+        hold = native_locks__releasing(locks(), mutex);
+    result = pthread_mutex_unlock(mutex);
+    native_locks__released(locks(), &hold);
+    return result;
+}
+
+/* ---- conditions: the mutex is given back meanwhile ---- */
+
+struct condition_wait {
+    struct native_hold hold;
+    struct kernel_thread *mine;
+};
+
+static struct condition_wait begin_condition(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                             const void *caller)
+{
+    struct condition_wait wait = {.hold = native_locks__releasing(locks(), mutex)};
+
+    native_locks__released(locks(), &wait.hold);
+    wait.mine = native_locks__waiting(locks(), NATIVE_CONDITION, condition, 0, caller);
+    return wait;
+}
+
+/* Whatever the result, the mutex is held again, but after errors that begin no wait. */
+static int end_condition(const struct condition_wait *wait, pthread_mutex_t *mutex, int result)
+{
+    native_locks__waited(locks(), wait->mine);
+    if (has_acquired(result) || result == ETIMEDOUT)
+        native_locks__acquired(locks(), mutex, false);
+    return result;
+}
+
+static int cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    struct condition_wait wait = begin_condition(condition, mutex, CALLER());
+
+    return end_condition(&wait, mutex, pthread_cond_wait(condition, mutex));
+}
+
+static int cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                          const struct timespec *until)
+{
+    struct condition_wait wait = begin_condition(condition, mutex, CALLER());
+
+    return end_condition(&wait, mutex, pthread_cond_timedwait(condition, mutex, until));
+}
+
+static int cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
+                          const struct timespec *until)
+{
+    struct condition_wait wait = begin_condition(condition, mutex, CALLER());
+
+    return end_condition(&wait, mutex, pthread_cond_clockwait(condition, mutex, clock, until));
+}
+
+/* ---- read-write locks: holds are those of writers ---- */
+
+static pid_t writer(const pthread_rwlock_t *lock)
+{
+    return __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED);
+}
+
+static struct kernel_thread *wait_for_rwlock(pthread_rwlock_t *lock, const void *caller)
+{
+    return native_locks__waiting(locks(), NATIVE_RWLOCK, lock, writer(lock), caller);
+}
+
+static int written(const pthread_rwlock_t *lock, int result, bool has_waited)
+{
+    if (result == 0)
+        native_locks__acquired(locks(), lock, has_waited);
+    return result;
+}
+
+static int rwlock_trywrlock(pthread_rwlock_t *lock)
+{
+    return written(lock, pthread_rwlock_trywrlock(lock), false);
+}
+
+static int rwlock_wrlock(pthread_rwlock_t *lock)
+{
+    int result = pthread_rwlock_trywrlock(lock);
+    struct kernel_thread *mine;
+
+    if (result != EBUSY)
+        return written(lock, result, false);
+    mine = wait_for_rwlock(lock, CALLER());
+    result = pthread_rwlock_wrlock(lock);
+    native_locks__waited(locks(), mine);
+    return written(lock, result, true);
+}
+
+static int rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until)
+{
+    int result = pthread_rwlock_trywrlock(lock);
+    struct kernel_thread *mine;
+
+    if (result != EBUSY)
+        return written(lock, result, false);
+    mine = wait_for_rwlock(lock, CALLER());
+    result = pthread_rwlock_timedwrlock(lock, until);
+    native_locks__waited(locks(), mine);
+    return written(lock, result, true);
+}
+
+static int rwlock_rdlock(pthread_rwlock_t *lock)
+{
+    int result = pthread_rwlock_tryrdlock(lock);
+    struct kernel_thread *mine;
+
+    if (result != EBUSY)
+        return result;
+    mine = wait_for_rwlock(lock, CALLER());
+    result = pthread_rwlock_rdlock(lock);
+    native_locks__waited(locks(), mine);
+    return result;
+}
+
+static int rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until)
+{
+    int result = pthread_rwlock_tryrdlock(lock);
+    struct kernel_thread *mine;
+
+    if (result != EBUSY)
+        return result;
+    mine = wait_for_rwlock(lock, CALLER());
+    result = pthread_rwlock_timedrdlock(lock, until);
+    native_locks__waited(locks(), mine);
+    return result;
+}
+
+static int rwlock_unlock(pthread_rwlock_t *lock)
+{
+    struct native_hold hold = {.lock = NULL};
+    int result;
+
+    if (writer(lock))
+        hold = native_locks__releasing(locks(), lock);
+    result = pthread_rwlock_unlock(lock);
+    native_locks__released(locks(), &hold);
+    return result;
+}
+
+/* ---- semaphores, which nobody owns ---- */
+
+static int semaphore_wait(sem_t *semaphore)
+{
+    int error = errno, result = sem_trywait(semaphore);
+    struct kernel_thread *mine;
+
+    if (result == 0 || errno != EAGAIN)
+        return result;
+    errno = error;
+    mine = native_locks__waiting(locks(), NATIVE_SEMAPHORE, semaphore, 0, CALLER());
+    result = sem_wait(semaphore);
+    native_locks__waited(locks(), mine);
+    return result;
+}
+
+static int semaphore_timedwait(sem_t *semaphore, const struct timespec *until)
+{
+    int error = errno, result = sem_trywait(semaphore);
+    struct kernel_thread *mine;
+
+    if (result == 0 || errno != EAGAIN)
+        return result;
+    errno = error;
+    mine = native_locks__waiting(locks(), NATIVE_SEMAPHORE, semaphore, 0, CALLER());
+    result = sem_timedwait(semaphore, until);
+    native_locks__waited(locks(), mine);
+    return result;
+}
+
+#define ROW(name, wrapper)                                                                         \
+    {                                                                                              \
+#name, (void *)(uintptr_t)name, (void *)(uintptr_t)(wrapper)                               \
+    }
+
+size_t native_lock_wrappers__table(struct import_replacement table[NATIVE_LOCK_WRAPPERS])
+{
+    const struct import_replacement rows[NATIVE_LOCK_WRAPPERS] = {
+        ROW(pthread_mutex_lock, mutex_lock),
+        ROW(pthread_mutex_trylock, mutex_trylock),
+        ROW(pthread_mutex_timedlock, mutex_timedlock),
+        ROW(pthread_mutex_clocklock, mutex_clocklock),
+        ROW(pthread_mutex_unlock, mutex_unlock),
+        ROW(pthread_cond_wait, cond_wait),
+        ROW(pthread_cond_timedwait, cond_timedwait),
+        ROW(pthread_cond_clockwait, cond_clockwait),
+        ROW(pthread_rwlock_wrlock, rwlock_wrlock),
+        ROW(pthread_rwlock_trywrlock, rwlock_trywrlock),
+        ROW(pthread_rwlock_timedwrlock, rwlock_timedwrlock),
+        ROW(pthread_rwlock_rdlock, rwlock_rdlock),
+        ROW(pthread_rwlock_timedrdlock, rwlock_timedrdlock),
+        ROW(pthread_rwlock_unlock, rwlock_unlock),
+        ROW(sem_wait, semaphore_wait),
+        ROW(sem_timedwait, semaphore_timedwait),
+    };
+
+    for (size_t i = 0; i < NATIVE_LOCK_WRAPPERS; i++)
+        table[i] = rows[i];
+    return NATIVE_LOCK_WRAPPERS;
+}

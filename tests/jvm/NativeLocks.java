@@ -1,0 +1,160 @@
+import java.util.Scanner;
+
+/**
+ * Threads that wait in native code for locks of the C library, and take the time themselves. At each order `round` each
+ * kind of lock has its turns: `owner` has the lock until `waiter` waits for it, and somewhat longer; then `waiter` has
+ * it. The answer says for each kind how often and how long somebody waited, and how often and how long it was held by
+ * anybody: `kind waits ns holds ns; …`. With the word `virtual` the waiter is a virtual thread.
+ */
+public class NativeLocks {
+    static final String[] KINDS = {"mutex", "recursive", "writer", "condition", "semaphore"};
+    static final int HELD_KINDS = 3;
+    static final int TIMES = 3;
+    static final int FIRST_MS = 12;
+    static final int SECOND_MS = 7;
+
+    static volatile boolean isOwned;
+    static volatile boolean isWaiting;
+
+    static {
+        System.loadLibrary("native_locks");
+        prepare();
+    }
+
+    static native void prepare();
+
+    static native int acquire(int kind);
+
+    static native int release(int kind);
+
+    static native int await(int kind);
+
+    static native int signal(int kind);
+
+    /** What the threads measured of one kind of lock. Each field is written by one thread. */
+    static final class Meter {
+        long waitNs;
+        int waits;
+        long ownerNs;
+        long waiterNs;
+        int holds;
+    }
+
+    static void until(boolean owned) throws InterruptedException {
+        while (owned ? !isOwned : !isWaiting) {
+            Thread.sleep(1);
+        }
+    }
+
+    static void check(int result) {
+        if (result != 0) {
+            throw new IllegalStateException("the C library said " + result);
+        }
+    }
+
+    /** A short hold of the lock before the other one comes: nobody waits for it, so it does not count. */
+    static void hold(int kind, Meter meter) throws InterruptedException {
+        check(acquire(kind));
+        check(release(kind));
+        check(acquire(kind));
+        long since = System.nanoTime();
+        isOwned = true;
+        until(false);
+        Thread.sleep(FIRST_MS);
+        meter.ownerNs += System.nanoTime() - since;
+        check(release(kind));
+    }
+
+    static void enter(int kind, Meter meter) throws InterruptedException {
+        until(true);
+        isWaiting = true;
+        long since = System.nanoTime();
+        check(acquire(kind));
+        long got = System.nanoTime();
+        meter.waitNs += got - since;
+        meter.waits++;
+        Thread.sleep(SECOND_MS);
+        meter.waiterNs += System.nanoTime() - got;
+        meter.holds += 2;
+        check(release(kind));
+    }
+
+    static void give(int kind) throws InterruptedException {
+        until(false);
+        Thread.sleep(FIRST_MS);
+        check(signal(kind));
+    }
+
+    static void take(int kind, Meter meter) {
+        isWaiting = true;
+        long since = System.nanoTime();
+        check(await(kind));
+        meter.waitNs += System.nanoTime() - since;
+        meter.waits++;
+    }
+
+    interface Turn {
+        void run() throws InterruptedException;
+    }
+
+    static Runnable of(Turn turn) {
+        return () -> {
+            try {
+                turn.run();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        };
+    }
+
+    static Thread start(String name, boolean isVirtual, Runnable run) throws ReflectiveOperationException {
+        if (isVirtual) {
+            return (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, run);
+        }
+        Thread thread = new Thread(run, name);
+        thread.start();
+        return thread;
+    }
+
+    static void round(boolean isVirtual) throws InterruptedException, ReflectiveOperationException {
+        StringBuilder answer = new StringBuilder();
+        for (int kind = 0; kind < KINDS.length; kind++) {
+            Meter meter = new Meter();
+            for (int i = 0; i < TIMES; i++) {
+                int lock = kind;
+                isOwned = isWaiting = false;
+                Thread waiter = start("waiter", isVirtual, of(() -> {
+                    if (lock < HELD_KINDS) {
+                        enter(lock, meter);
+                    } else {
+                        take(lock, meter);
+                    }
+                }));
+                Thread owner = start("owner", false, of(() -> {
+                    if (lock < HELD_KINDS) {
+                        hold(lock, meter);
+                    } else {
+                        give(lock);
+                    }
+                }));
+                waiter.join();
+                owner.join();
+            }
+            answer.append(String.format("%s%s %d %d %d %d", kind == 0 ? "" : "; ", KINDS[kind], meter.waits,
+                    meter.waitNs, meter.holds, meter.ownerNs + meter.waiterNs));
+        }
+        System.out.println(answer);
+    }
+
+    public static void main(String[] arguments) throws InterruptedException, ReflectiveOperationException {
+        System.out.println("ready");
+        try (Scanner orders = new Scanner(System.in)) {
+            while (orders.hasNextLine()) {
+                String order = orders.nextLine();
+                if (order.startsWith("round")) {
+                    round(order.endsWith("virtual"));
+                }
+            }
+        }
+    }
+}

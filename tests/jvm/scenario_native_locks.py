@@ -1,0 +1,140 @@
+"""Threads that wait in native code for locks of the C library, and take the time themselves: how often and how long
+they waited, for whom, and how long the locks were held. Of a lock that nobody has waited for before, the hold that is
+the first to be waited for is not seen."""
+
+import dataclasses
+
+import harness
+import sampled
+from running import running
+
+PROCESSORS = "-Djdk.virtualThreadScheduler.parallelism=2"
+TOLERANCE = 0.01
+EACH_NS = 50_000
+LIBRARY = "libnative_locks.so"
+TYPES = {"mutex": "pthread_mutex_t", "recursive": "pthread_mutex_t", "writer": "pthread_rwlock_t",
+         "condition": "pthread_cond_t", "semaphore": "sem_t"}
+OWNED = ("pthread_mutex_t", "pthread_rwlock_t")
+
+
+@dataclasses.dataclass
+class Waited:
+    """For the locks of one type."""
+    waits: int = 0
+    wait_ns: int = 0
+    holds: int = 0
+    hold_ns: int = 0
+
+    def __sub__(self, other):
+        return Waited(*(a - b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other))))
+
+    def __add__(self, other):
+        return Waited(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other))))
+
+
+def native_locks(test):
+    sampled.check_unless_chance(test, lambda _: from_the_start(test))
+    sampled.check_unless_chance(test, lambda _: attached(test))
+
+
+def from_the_start(test):
+    agent = test.agent_option(events="instrument", include="NativeLocks*", sample="none", waits="on")
+    with running(test, PROCESSORS, "NativeLocks", agent=agent) as program:
+        first, _ = one_round(program, "round")
+        before = found(test, program)
+        for kind, truth in first.items():
+            test.check(before[kind].waits == truth.waits, f"{kind}: {before[kind]} at first, by itself {truth}")
+        exact(test, program, "round", before)
+        if test.major >= 21:
+            exact(test, program, "round virtual", found(test, program))
+        stopped(test, program)
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    test.checked_report()
+    check_edges(test)
+    check_parks(test)
+    test.ledger.unlink()
+
+
+def attached(test):
+    """The library is there before the agent."""
+    with running(test, PROCESSORS, "NativeLocks") as program:
+        one_round(program, "round")
+        program.attach(include="NativeLocks*", sample="none", waits="on")
+        one_round(program, "round")
+        exact(test, program, "round", found(test, program))
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    test.ledger.unlink(missing_ok=True)
+
+
+def exact(test, program, order, before):
+    told, delay_ns = one_round(program, order)
+    after = found(test, program)
+    for kind, truth in told.items():
+        seen = after[kind] - before[kind]
+        for what in ("waits", "holds"):
+            test.check_likely(getattr(seen, what) == getattr(truth, what), f"{order} {kind} {what}",
+                              f"{order}, {kind}: {seen}, by itself {truth}")
+        for count, what in ((truth.waits, "wait_ns"), (truth.holds, "hold_ns")):
+            allowed_ns = max(getattr(truth, what) * TOLERANCE, count * EACH_NS) + delay_ns
+            test.check_likely(abs(getattr(seen, what) - getattr(truth, what)) <= allowed_ns, f"{order} {kind} {what}",
+                              f"{order}, {kind}: {seen}, by itself {truth}; delayed {delay_ns} ns")
+
+
+def stopped(test, program):
+    """What is waited and held while profiling is stopped is in no number."""
+    before = found(test, program)
+    program.done("stop")
+    one_round(program, "round")
+    test.check(found(test, program) == before, "waits or holds while profiling was stopped")
+    program.done("start")
+    exact(test, program, "round", before)
+
+
+def one_round(program, order):
+    """{type: Waited} as the program itself measured."""
+    answer, delay_ns = program.ask_timed(order)
+    told = {kind: Waited() for kind in TYPES.values()}
+    for row in answer.split("; "):
+        kind, *numbers = row.split()
+        told[TYPES[kind]] += Waited(*map(int, numbers))
+    return told, delay_ns
+
+
+def rows(test):
+    found_rows = [row for row in test.report("locks", test.ledger)["locks"] if row["kind"] == "native"]
+    for row in found_rows:
+        test.check(row["class"].endswith(f" in {LIBRARY}"), f"{row}")
+    return found_rows
+
+
+def found(test, program):
+    """{type: Waited} by the ledger."""
+    program.done("dump", "-o", test.ledger)
+    by_type = {kind: Waited() for kind in TYPES.values()}
+    for row in rows(test):
+        by_type[row["class"].split()[0]] += Waited(row["contentions"], row["wait_ns"], row["holds"], row["hold_ns"])
+    return by_type
+
+
+def check_edges(test):
+    """Who has what has an owner is `owner`, wherever that is known."""
+    edges = [edge for edge in test.report("blockers", test.ledger)["edges"] if LIBRARY in str(edge["lock"])]
+    owned = [edge for edge in edges if any(kind in str(edge["lock"]) for kind in OWNED)]
+    test.check(owned and all(edge["blocker"] == "owner" for edge in owned), f"{owned}")
+    test.check(all(edge["blocker"] != "owner" for edge in edges if edge not in owned), f"{edges}")
+
+
+def check_parks(test):
+    """A wait in native code is one of the parts of its thread's time."""
+    waiters = [row for row in test.report("waits", test.ledger)["threads"] if row["name"] == "waiter"]
+    waited_ns = sum(row["wait_ns"] for row in rows(test))
+    parked_ns = sum(row["waits"]["park_ns"] for row in waiters)
+    if test.major < 21:  # virtual threads have no name here
+        test.check_likely(abs(parked_ns - waited_ns) <= waited_ns * TOLERANCE, "parks",
+                          f"parked {parked_ns} ns, waited for locks {waited_ns} ns")
+
+
+if __name__ == "__main__":
+    harness.main(native_locks)
