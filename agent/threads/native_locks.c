@@ -114,17 +114,19 @@ void native_locks__begin(struct native_locks *locks, struct java_threads *thread
     locks->imports.admits = admits;
     locks->imports.replaced = replaced;
     locks->imports.context = locks;
+    atomic_store(&locks->has_begun, true); /* other threads may look from now on */
     native_locks__look(locks);
 }
 
 void native_locks__look(struct native_locks *locks)
 {
-    uint32_t named = atomic_load(&locks->image_count);
+    uint32_t named;
 
-    if (!locks->threads || !image_imports__are_new(&locks->imports) ||
+    if (!atomic_load(&locks->has_begun) || !image_imports__are_new(&locks->imports) ||
         pthread_mutex_trylock(&locks->lock) != 0)
         return;
     image_imports__look(&locks->imports);
+    named = atomic_load(&locks->image_count);
     for (; named < locks->images_changed; named++)
         name_image(locks, &locks->images[named]);
     atomic_store(&locks->image_count, named);
@@ -337,7 +339,8 @@ void native_locks__acquired(struct native_locks *locks, const void *lock, bool h
     if (!entry)
         return;
     mine = here(locks);
-    atomic_store_explicit(&entry->is_contended, has_waited, memory_order_relaxed);
+    if (has_waited)
+        atomic_store_explicit(&entry->is_contended, true, memory_order_relaxed);
     atomic_store_explicit(&entry->since_ns, mine ? now(mine) : 0, memory_order_relaxed);
     atomic_store_explicit(&entry->holder,
                           mine ? ledger__ref(locks->threads->ledger, mine->record) : 0,
@@ -357,12 +360,14 @@ struct native_hold native_locks__releasing(struct native_locks *locks, const voi
     if (!hold.lock)
         return hold;
     holder = atomic_exchange_explicit(&hold.lock->holder, 0, memory_order_relaxed);
+    /* Not at the next acquisition, which a thread may wait for already. */
+    hold.is_contended =
+        atomic_exchange_explicit(&hold.lock->is_contended, false, memory_order_relaxed);
     if (!mine || !holder || holder != ledger__ref(locks->threads->ledger, mine->record)) {
         hold.lock = NULL;
         return hold;
     }
     hold.since_ns = atomic_load_explicit(&hold.lock->since_ns, memory_order_relaxed);
-    hold.is_contended = atomic_load_explicit(&hold.lock->is_contended, memory_order_relaxed);
     hold.until_ns = now(mine);
     return hold;
 }

@@ -13,6 +13,7 @@
 #ifndef TREADLE_IMAGE_IMPORTS_H
 #define TREADLE_IMAGE_IMPORTS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,9 +38,9 @@ struct image_imports {
     /* The image was changed, so many words of it for the first time. Called likewise. */
     void (*replaced)(void *context, const struct importing_image *image, unsigned words);
     void *context;
-    unsigned long long adds;    /* images mapped in this process's life, when looked at last */
-    bool is_incomplete;         /* an image was being loaded then */
-    unsigned long long refused; /* images that could not be changed */
+    _Atomic unsigned long long adds; /* images mapped in this process's life, when looked at last */
+    _Atomic bool is_incomplete;      /* an image was being loaded then */
+    unsigned long long refused;      /* images that could not be changed */
 };
 
 /* Changes the images that were mapped since the last look. One thread at a time. */
