@@ -9,7 +9,7 @@ import { CALL, PAUSE, PREEMPTED, RUN, WAIT } from "./timeline_model.js";
 export const PAINTS = [
     { name: "monitor", hatch: [[0, 8, 8, 0]], meaning: "waits for a monitor that another thread has" },
     { name: "object wait", hatch: [[0, 0, 8, 8]], meaning: "in Object.wait" },
-    { name: "park", hatch: [[0, 4, 8, 4]], meaning: "parked: java.util.concurrent's locks and queues" },
+    { name: "park", hatch: [[0, 4, 8, 4]], meaning: "parked: java.util.concurrent's locks and queues, native locks" },
     { name: "sleep", hatch: [[4, 0, 4, 2]], meaning: "in Thread.sleep" },
     { name: "io", hatch: [[4, 0, 4, 8]], meaning: "waits for input or output" },
     { name: "call", hatch: null, meaning: "a call as long as the threshold or longer" },
