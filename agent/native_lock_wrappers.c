@@ -273,7 +273,7 @@ static int semaphore_timedwait(sem_t *semaphore, const struct timespec *until)
 
 #define ROW(name, wrapper)                                                                         \
     {                                                                                              \
-#name, (void *)(uintptr_t)name, (void *)(uintptr_t)(wrapper)                               \
+#name, (void *)(uintptr_t)(name), (void *)(uintptr_t)(wrapper)                             \
     }
 
 size_t native_lock_wrappers__table(struct import_replacement table[NATIVE_LOCK_WRAPPERS])

@@ -188,7 +188,10 @@ static void end_thread(struct sampled_threads *threads, struct sampled_thread *t
     record->end_ns = now_ns(threads);
     record->flags |= THREAD_TERMINATED;
     task_state__close(&thread->task);
+    /* NOLINTBEGIN(clang-analyzer-unix.Malloc,clang-analyzer-core.NullDereference): it cannot see
+     * that the table lets go of the thread */
     HASH_DEL(threads->by_tid, thread);
+    /* NOLINTEND(clang-analyzer-unix.Malloc,clang-analyzer-core.NullDereference) */
     free(thread->stack);
     free(thread);
 }
