@@ -1,5 +1,6 @@
 #include "agent/threads/native_locks.h"
 
+#include "agent/host/log.h"
 #include "agent/threads/lock_waits.h"
 #include "agent/threads/thread_waits.h"
 #include "native/thread/wait_bracket.h"
@@ -48,20 +49,28 @@ static bool admits(void *context, const struct importing_image *image)
     return true;
 }
 
-/* Under the linker's lock: names are made later. An image that takes the place of one that is
- * unmapped gets its entry. */
+/* The entry of an image; a new one if the file was never mapped before. NULL: there is no room. */
+static struct native_lock_image *entry_of(struct native_locks *locks, const char *path)
+{
+    for (uint32_t i = 0; i < locks->images_changed; i++)
+        if (strncmp(locks->images[i].path, path, sizeof(locks->images[i].path) - 1) == 0)
+            return &locks->images[i];
+    return locks->images_changed < NATIVE_LOCK_IMAGES ? &locks->images[locks->images_changed++]
+                                                      : NULL;
+}
+
+/* Under the linker's lock: names are made later. Locks of images without an entry have no library
+ * in their names. */
 static void replaced(void *context, const struct importing_image *image, unsigned words)
 {
-    struct native_locks *locks = context;
-    struct native_lock_image *entry = &locks->images[locks->images_changed];
+    struct native_lock_image *entry = entry_of(context, image->path);
 
     (void)words;
-    if (locks->images_changed == NATIVE_LOCK_IMAGES)
+    if (!entry)
         return;
     entry->start = image->start;
     entry->end = image->end;
     snprintf(entry->path, sizeof(entry->path), "%s", image->path);
-    locks->images_changed++;
 }
 
 static const char *const types[NATIVE_LOCK_TYPES] = {"pthread_mutex_t", "pthread_rwlock_t",
@@ -130,6 +139,11 @@ void native_locks__look(struct native_locks *locks)
     for (; named < locks->images_changed; named++)
         name_image(locks, &locks->images[named]);
     atomic_store(&locks->image_count, named);
+    if (locks->imports.refused && !locks->has_warned) {
+        locks->has_warned = true;
+        log__line(LOG_WARN, "a native library's calls cannot be replaced here (mprotect is "
+                            "refused): its locks are not seen");
+    }
     pthread_mutex_unlock(&locks->lock);
 }
 
@@ -276,8 +290,11 @@ static void begin(struct native_locks *locks, struct kernel_thread *mine,
 
     wait_bracket__begin(mine, METRIC_PARK);
     lock_waits__native(threads, mine, &identity, owner_place(locks, entry, owner));
-    if (!entry)
+    if (!entry) {
+        if (is_held) /* no room for another lock: its holds are not measured */
+            ledger__count(&threads->ledger->header->unseen_holds, 1);
         return;
+    }
     atomic_store_explicit(&entry->class_name, name, memory_order_relaxed);
     atomic_store_explicit(&entry->is_contended, true, memory_order_relaxed);
     lock_blocks__count_acquisitions(&threads->locks->blocks,

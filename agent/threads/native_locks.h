@@ -60,6 +60,7 @@ struct native_lock_image {
 struct native_locks {
     struct java_threads *threads;
     _Atomic bool has_begun;
+    bool has_warned; /* that an image cannot be changed */
     struct image_imports imports;
     pthread_mutex_t lock;              /* of the looks */
     char jvm_folder[NATIVE_LOCK_PATH]; /* images in it are the JVM's own; "": not known */
