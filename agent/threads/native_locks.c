@@ -265,10 +265,12 @@ static struct lock_place owner_place(const struct native_locks *locks, struct na
     const struct ledger_kernel_thread *record = ledger__at(ledger, ref);
     struct lock_place place = {0, 0};
 
-    if (!entry || !owner || owner == atomic_load_explicit(&entry->stranger, memory_order_relaxed))
+    if (!entry || !owner)
         return place;
     if (!ref || __atomic_load_n(&record->tid, __ATOMIC_RELAXED) != owner)
-        ref = find_record(ledger, owner);
+        ref = owner == atomic_load_explicit(&entry->stranger, memory_order_relaxed)
+                  ? 0
+                  : find_record(ledger, owner);
     if (!ref) {
         atomic_store_explicit(&entry->stranger, owner, memory_order_relaxed);
         return place;
