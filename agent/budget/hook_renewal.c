@@ -159,7 +159,8 @@ struct candidates {
 static bool is_due(const struct hook_renewal *renewal, uint32_t method, uint64_t now_ns)
 {
     const struct method_quota *quota = &renewal->quotas->methods[method];
-    uint32_t tries = quota->renewals + !quota->from_ns; /* a plan has tried it once */
+    bool by_plan = !quota->from_ns && !quota->is_postponed; /* it has tried the method once */
+    uint32_t tries = quota->renewals + by_plan;
     uint64_t pause_ns = PAUSE_NS;
 
     if (quota->renewals >= TRIES_MOST || !hook_quotas__is_off(renewal->quotas, method) ||
@@ -263,8 +264,8 @@ static bool may_change(const struct hook_renewal *renewal, const struct numbered
 {
     uint64_t now_ns = ledger_time__now_ns(renewal->time);
 
-    return numbered_class__is(class, CLASS_HOOKED) && !numbered_class__is(class, CLASS_REFUSED) &&
-           !numbered_class__is(class, CLASS_KEPT) &&
+    return (numbered_class__is(class, CLASS_HOOKED) || numbered_class__is(class, CLASS_SEEN)) &&
+           !numbered_class__is(class, CLASS_REFUSED) && !numbered_class__is(class, CLASS_KEPT) &&
            now_ns - numbered_class__rewritten_ns(class) > LOADED_NS;
 }
 

@@ -42,12 +42,21 @@ static bool begin_renewal(struct class_hooks *hooks, uint32_t id)
     return true;
 }
 
+static void begin_paid_renewal(struct class_hooks *hooks, uint32_t id)
+{
+    if (begin_renewal(hooks, id))
+        hooks->quotas->methods[id].is_paid = true;
+}
+
 static bool end_renewal(struct class_hooks *hooks, uint32_t id)
 {
     const struct numbered_method *method = method_numbers__get(&hooks->methods, id);
 
     if (!method || !__atomic_load_n(&hooks->quotas->methods[id].is_renewed, __ATOMIC_ACQUIRE))
         return false;
+    /* A postponed method had no calls, and so has no name in the ledger. */
+    if (numbered_method__is_hooked(method) && !ledger__find_method(hooks->ledger, id))
+        (void)class_hooks__resolve(hooks, id);
     hook_quotas__end_renewal(hooks->quotas, id, numbered_method__is_hooked(method));
     return true;
 }
@@ -58,7 +67,7 @@ void class_changes__renew(struct class_hooks *hooks, JNIEnv *jni, const uint32_t
     pthread_mutex_lock(&hooks->change_lock);
     if (atomic_load(&hooks->wanted)) {
         for (uint32_t i = 0; i < count; i++)
-            (void)begin_renewal(hooks, methods[i]);
+            begin_paid_renewal(hooks, methods[i]);
         (void)loaded_classes__transform(hooks, jni, is_renewed, unhooked_classes__note_refused,
                                         NULL);
         for (uint32_t i = 0; i < count; i++)

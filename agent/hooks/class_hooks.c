@@ -154,8 +154,8 @@ static bool is_pinning(const struct class_look *look, const struct class_method 
            virtual_threads__is_pinning(look->dotted, "parkOnCarrierThread");
 }
 
-/* A method that is off, or that an earlier run knows as called too often, gets no hooks. Returns
- * its number, or 0. */
+/* A method that is off, that an earlier run knows as called too often, or whose hooks are postponed
+ * gets none. Returns its number, or 0. */
 static uint32_t apply_budget(struct class_look *look, const struct class_method *method,
                              uint32_t id)
 {
@@ -164,8 +164,16 @@ static uint32_t apply_budget(struct class_look *look, const struct class_method 
     uint32_t hash = plan__code_hash(method);
     struct plan_advice advice = plan__advice(hooks->plan, method);
 
-    if (hook_quotas__is_off(hooks->quotas, id))
+    if (hook_quotas__is_off(hooks->quotas, id)) {
+        if (hooks->quotas->methods[id].is_postponed)
+            look->choice = CHOICE_POSTPONED;
         return 0;
+    }
+    if (!named && !advice.rate && !advice.calls &&
+        hook_quotas__postpone(hooks->quotas, id, method->code_length)) {
+        look->choice = CHOICE_POSTPONED;
+        return 0;
+    }
     if (!advice.rate || named || hook_quotas__slot(hooks->quotas, id) != id) {
         hook_quotas__add(hooks->quotas, id, named, advice.calls, hash);
         return id;

@@ -49,6 +49,8 @@ int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
     quotas->rate_max = quotas->named_rate_max = UINT32_MAX;
     quotas->hot_rate = HOOK_RATE_HOT;
     quotas->price_ns = HOOK_PRICE_NS;
+    quotas->cpu_ns = quotas->began_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    quotas->cpu_at_ns = ledger_time__now_ns(time);
     quotas->left = left;
     quotas->renewed = renewed;
     quotas->methods = methods;
@@ -76,6 +78,10 @@ void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named
     quota->code_hash = code_hash;
     quota->expected = expected_calls;
     quota->saved = expected_calls;
+    __atomic_fetch_add(&quotas->hooked, 1, __ATOMIC_RELAXED);
+    /* It was not heard since its class was looked at first. */
+    if (__atomic_load_n(&quota->is_postponed, __ATOMIC_ACQUIRE))
+        return;
     quota->since_ns = ledger_time__now_ns(quotas->time);
     quota->from_ns = quota->since_ns;
 }
@@ -141,6 +147,42 @@ void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_
     quota->since_ns = ledger_time__now_ns(quotas->time);
     tell(quotas, method, HOOKING_OFF);
     ledger__count(&quotas->ledger->header->off_methods, 1);
+}
+
+/* The process's CPU by now, if it has kept one processor busy since the last look. */
+static uint64_t process_cpu_ns(const struct hook_quotas *quotas, uint64_t now_ns)
+{
+    uint64_t at_ns = __atomic_load_n(&quotas->cpu_at_ns, __ATOMIC_RELAXED);
+    uint64_t since_ns = now_ns > at_ns ? now_ns - at_ns : 0;
+
+    return __atomic_load_n(&quotas->cpu_ns, __ATOMIC_RELAXED) +
+           (since_ns < NS_PER_S ? since_ns : NS_PER_S);
+}
+
+static bool bears_more(const struct hook_quotas *quotas)
+{
+    uint64_t now_ns = ledger_time__now_ns(quotas->time);
+    double cpu_ns = (double)(process_cpu_ns(quotas, now_ns) - quotas->began_cpu_ns);
+    uint64_t spent_ns = __atomic_load_n(&quotas->hooked, __ATOMIC_RELAXED) * HOOK_ONCE_NS +
+                        __atomic_load_n(&quotas->silenced, __ATOMIC_RELAXED) * HOOK_SILENCED_NS;
+
+    return (double)spent_ns <
+           HOOK_ONCE_FREE_NS + cpu_ns / 1000000 * quotas->overhead_ppm * HOOK_ONCE_BUDGET;
+}
+
+bool hook_quotas__postpone(struct hook_quotas *quotas, uint32_t method, uint32_t code_bytes)
+{
+    struct method_quota *quota = quotas->methods ? &quotas->methods[method] : NULL;
+
+    if (!quota || quota->from_ns || quota->is_paid || code_bytes > HOOK_SMALL_BYTES ||
+        bears_more(quotas))
+        return false;
+    if (!change(quota, HOOKING_HEARD, HOOKING_OFF))
+        return __atomic_load_n(&quota->is_postponed, __ATOMIC_ACQUIRE);
+    quota->since_ns = ledger_time__now_ns(quotas->time);
+    __atomic_store_n(&quota->is_postponed, true, __ATOMIC_RELEASE);
+    ledger__count(&quotas->ledger->header->postponed_methods, 1);
+    return true;
 }
 
 static uint32_t rate_of(uint32_t calls, uint64_t ns)
@@ -252,16 +294,6 @@ void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t slot)
     __atomic_store_n(&quota->counted_ns, now_ns, __ATOMIC_RELEASE);
     if (hook_quotas__have_work(quotas))
         hook_quotas__apply(quotas, jni);
-}
-
-/* The process's CPU by now, if it has kept one processor busy since the last look. */
-static uint64_t process_cpu_ns(const struct hook_quotas *quotas, uint64_t now_ns)
-{
-    uint64_t at_ns = __atomic_load_n(&quotas->cpu_at_ns, __ATOMIC_RELAXED);
-    uint64_t since_ns = now_ns > at_ns ? now_ns - at_ns : 0;
-
-    return __atomic_load_n(&quotas->cpu_ns, __ATOMIC_RELAXED) +
-           (since_ns < NS_PER_S ? since_ns : NS_PER_S);
 }
 
 /* A program that makes few calls in all may make them where it likes. */
@@ -381,12 +413,15 @@ bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method)
 {
     struct method_quota *quota = &quotas->methods[method];
     uint32_t slot = __atomic_load_n(&quotas->slots, __ATOMIC_RELAXED);
+    bool is_new = __atomic_load_n(&quota->is_postponed, __ATOMIC_ACQUIRE);
 
-    if (slot == SLOTS_MAX || !hook_quotas__is_off(quotas, method))
+    if ((!is_new && slot == SLOTS_MAX) || !hook_quotas__is_off(quotas, method))
         return false;
-    quotas->renewed[slot] = method;
-    __atomic_store_n(&quotas->slots, slot + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&quota->slot, HOOK_METHODS_MAX + slot, __ATOMIC_RELEASE);
+    if (!is_new) {
+        quotas->renewed[slot] = method;
+        __atomic_store_n(&quotas->slots, slot + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&quota->slot, HOOK_METHODS_MAX + slot, __ATOMIC_RELEASE);
+    }
     __atomic_store_n(&quota->is_renewed, true, __ATOMIC_RELEASE);
     return true;
 }
@@ -394,8 +429,10 @@ bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method)
 void hook_quotas__end_renewal(struct hook_quotas *quotas, uint32_t method, bool has_hooks)
 {
     struct method_quota *quota = &quotas->methods[method];
+    struct ledger_header *header = quotas->ledger->header;
 
     quota->renewals++;
+    quota->is_paid = false;
     if (has_hooks) {
         quota->from_ns = quota->from_ns ? quota->from_ns : quota->since_ns;
         quota->since_ns = ledger_time__now_ns(quotas->time);
@@ -405,7 +442,9 @@ void hook_quotas__end_renewal(struct hook_quotas *quotas, uint32_t method, bool 
                            : 0;
         __atomic_store_n(&quota->judged_ns, 0, __ATOMIC_RELAXED);
         (void)change(quota, HOOKING_OFF, HOOKING_HEARD);
-        ledger__count(&quotas->ledger->header->off_methods, (uint64_t)-1);
+        ledger__count(quota->is_postponed ? &header->postponed_methods : &header->off_methods,
+                      (uint64_t)-1);
+        __atomic_store_n(&quota->is_postponed, false, __ATOMIC_RELEASE);
         tell(quotas, method, HOOKING_HEARD);
     }
     __atomic_store_n(&quota->is_renewed, false, __ATOMIC_RELEASE);

@@ -15,6 +15,11 @@
  * that is called often while a program starts is turned off before C1 compiles it. Calls that are
  * open when their method is silenced are popped as usual.
  *
+ * Hooks have a price that is paid once for each method, too: its class is rewritten, the hooks run
+ * interpreted at first, and the compilers have more to do. A program that loads and calls many
+ * methods in little CPU time gets hooks in its larger methods first; those of small methods, which
+ * are called most and say least, are postponed.
+ *
  * A method that is off can be heard again only by a change of its class
  * (agent/budget/hook_renewal.h): the new hooks pass another slot than the old hooks, which stay
  * off.
@@ -54,7 +59,19 @@
 #define HOOK_PRICE_NS    500u  /* of a call, before the first evaluation */
 #define HOOK_RATE_MOST   40000u /* also for a method that many samples found on a stack */
 #define HOOK_BURST_S     8u     /* a method may save this many seconds' calls */
-#define HOOK_TRIES_MAX   1024u  /* methods waiting to be heard again */
+
+/* What hooks cost once: for each method that has them, and for one that is called so often that it
+ * falls silent. So much may be spent on this in any case, and beyond it so many times the budget:
+ * the price is paid once, the budget is there for as long as the program runs. */
+#define HOOK_ONCE_NS      20000u
+#define HOOK_SILENCED_NS  250000u
+#define HOOK_ONCE_FREE_NS 300000000u
+#define HOOK_ONCE_BUDGET  3u
+
+/* Bytes of code of a small method: HotSpot's compilers inline it wherever it is called (their
+ * MaxInlineSize), but not with hooks. */
+#define HOOK_SMALL_BYTES 35u
+#define HOOK_TRIES_MAX   1024u /* methods waiting to be heard again */
 
 /* Rates are sorted into this many classes; each class has twice the rate of the one before. */
 #define HOOK_RATE_CLASSES 32u
@@ -91,9 +108,11 @@ struct method_quota {
     ledger_ref hooking; /* its record in the ledger; none: it was always heard */
     bool is_named;      /* include= names it outright */
     bool is_fresh;      /* silenced since the last evaluation of the costs */
-    bool is_favoured; /* atomic: because of its weight it may make HOOK_RATE_MOST calls a second */
-    bool is_renewed;  /* atomic: off, and its class is being changed */
-    bool is_held;     /* atomic: not to be heard, whatever its state */
+    bool is_favoured;  /* atomic: because of its weight it may make HOOK_RATE_MOST calls a second */
+    bool is_renewed;   /* atomic: off, and its class is being changed */
+    bool is_held;      /* atomic: not to be heard, whatever its state */
+    bool is_postponed; /* atomic: off, since it has had no hooks yet */
+    bool is_paid;      /* … and is to get them, since the budget has saved up for it */
 };
 
 struct hook_quotas {
@@ -104,6 +123,8 @@ struct hook_quotas {
     uint32_t named_rate_max; /* atomic: the same for methods that include= names */
     uint32_t hot_rate;       /* atomic: calls a second from which on a muted method is turned off */
     uint32_t overhead_ppm;   /* of the process's CPU; less than half of it counts as little */
+    uint64_t hooked;         /* atomic: methods that got hooks */
+    uint64_t began_cpu_ns;   /* the process's CPU time when quotas began */
     uint64_t cpu_ns;         /* atomic: the process's CPU time as last read, or a guess */
     uint64_t cpu_at_ns;      /* atomic: when that was */
     uint32_t price_ns;       /* atomic: of a call */
@@ -138,6 +159,12 @@ void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named
 void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_t rate,
                             uint32_t code_hash);
 
+/* True if hooks are postponed for a method with so many bytes of code: it is small, and the methods
+ * that have hooks already cost more than the process's CPU time bears. The method gets no hooks
+ * before its renewal, and counts as off. False for a method that has had hooks, or whose renewal is
+ * paid for. Not in a hook. */
+bool hook_quotas__postpone(struct hook_quotas *quotas, uint32_t method, uint32_t code_bytes);
+
 /* The calling thread has heard HOOK_QUOTA_STEP more calls of the method. */
 void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
 
@@ -169,9 +196,9 @@ static inline bool hook_quotas__is_off(const struct hook_quotas *quotas, uint32_
            !__atomic_load_n(&quotas->methods[method].is_renewed, __ATOMIC_ACQUIRE);
 }
 
-/* Gives a method that is off another slot, which hooks put in from here on pass. Must be followed
- * by hook_quotas__end_renewal. False: the method is not off, or there are no slots left. One thread
- * at a time; not in hooks. */
+/* Gives a method that is off another slot, which hooks put in from here on pass; a postponed one
+ * keeps its own. Must be followed by hook_quotas__end_renewal. False: the method is not off, or
+ * there are no slots left. One thread at a time; not in hooks. */
 bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method);
 
 /* Ends a renewal. If the method has its hooks wherever it is loaded, it is heard from now on;

@@ -293,6 +293,8 @@ struct ledger_header {
     uint64_t torn_parts; /* of a copy: they were being written */
 
     uint64_t timed_waits; /* of the unheard ones: their reason and time are known all the same */
+    uint64_t postponed_methods; /* small methods that have no hooks yet, since more methods were
+                                   loaded than the budget bears */
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");

@@ -137,6 +137,7 @@ enum ledger_choice {
     CHOICE_TRIVIAL,      /* without include=: a trivial accessor */
     CHOICE_NATIVE,
     CHOICE_ABSTRACT,
+    CHOICE_POSTPONED, /* a small method of a program that loads many */
     CHOICE_UNHOOKED = 64,
 };
 

@@ -42,12 +42,19 @@ static inline void budget__classes(struct drawing *drawing)
         unsigned choice;
         const char *name;
     } methods[] = {
-        {CHOICE_HOOKED, "run"},         {CHOICE_HOOKED, "hot"},
-        {CHOICE_NAMED, "warm"},         {CHOICE_HOOKED, "muted"},
-        {CHOICE_PLANNED, "planned"},    {CHOICE_HOOKED, "never"},
-        {CHOICE_NOT_INCLUDED, "other"}, {CHOICE_EXCLUDED, "secret"},
-        {CHOICE_TRIVIAL, "get"},        {CHOICE_NATIVE, "read0"},
-        {CHOICE_ABSTRACT, "todo"},      {CHOICE_UNHOOKED + UNHOOKED_CODE_TOO_LARGE, "huge"},
+        {CHOICE_HOOKED, "run"},
+        {CHOICE_HOOKED, "hot"},
+        {CHOICE_NAMED, "warm"},
+        {CHOICE_HOOKED, "muted"},
+        {CHOICE_PLANNED, "planned"},
+        {CHOICE_HOOKED, "never"},
+        {CHOICE_NOT_INCLUDED, "other"},
+        {CHOICE_EXCLUDED, "secret"},
+        {CHOICE_TRIVIAL, "get"},
+        {CHOICE_NATIVE, "read0"},
+        {CHOICE_ABSTRACT, "todo"},
+        {CHOICE_POSTPONED, "tiny"},
+        {CHOICE_UNHOOKED + UNHOOKED_CODE_TOO_LARGE, "huge"},
     };
     struct budget_listing listing = {.length = 0}, one = {.length = 0};
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
@@ -101,6 +108,7 @@ static inline void budget__header(struct ledger_header *header)
     header->muted_methods = 1;
     header->off_methods = 2;
     header->planned = 1;
+    header->postponed_methods = 1;
     header->rate_max = 1500;
     header->filters = 2;
     header->sample_mode = LEDGER_SAMPLE_CPU;

@@ -20,7 +20,8 @@ HOOKED = {
 BUDGET = {"asked_ppm": 20_000, "used_ppm": 15_000, "hooks_ns": 40 * MS, "samples_ns": 20 * MS,
           "threads_ns": 10 * MS, "classes_ns": 4 * MS, "jvm_ns": 1 * MS, "waits_ns": 0, "heard_waits": 0,
           "unheard_waits": 0, "timed_waits": 0, "methods": 5,
-          "silent_methods": 2, "muted_methods": 1, "heard_again_methods": 1, "planned_methods": 1}
+          "silent_methods": 2, "muted_methods": 1, "heard_again_methods": 1, "planned_methods": 1,
+          "postponed_methods": 1}
 # Of 1,698.32 ms of Java: hot's calls take 5 us; warm's 50 us; muted's 1 ms, which is not below 1 ms;
 # run's in main 5.5 ms with all below, in worker a second; 100 ms are in no call.
 JAVA_NS = 1_698_320_000
@@ -49,7 +50,8 @@ class Budget(bench.Bench):
             self.assertIn(
                 "\nbudget      2.0 % asked, 1.5 % used (hooks 40.0 ms, samples 20.0 ms, threads "
                 "10.0 ms, class changes 4.00 ms, JVM 1.00 ms); 2 of 5 methods fell silent (1 for "
-                "now), 1 is recorded again, 1 not hooked by the plan\n", text, view)
+                "now), 1 is recorded again, 1 not hooked by the plan, 1 "
+                "small one not hooked yet\n", text, view)
             self.assertIn("\nresolution  Java CPU in exact calls of less than 10.0 µs 0.02 %, "
                           "100 µs 3.0 %, 1.00 ms 3.0 %, 10.0 ms 35.2 %; longer 58.9 %, in none "
                           "5.9 %\n", text, view)
@@ -121,7 +123,8 @@ class Budget(bench.Bench):
             {"Main.run": "always", "Main.hot": "silenced", "Main.warm": "again",
              "Main.muted": "muted", "Main.planned": "planned", "Main.never": "never_called",
              "Main.other": "not_included", "Main.secret": "excluded", "Main.get": "trivial",
-             "Main.read0": "native", "Main.todo": "abstract", "Main.huge": "left_alone",
+             "Main.read0": "native", "Main.tiny": "postponed",
+             "Main.todo": "abstract", "Main.huge": "left_alone",
              "Broken.x": "left_alone", "Gone.x": "left_since"})
         hot = methods["Main.hot()V"]
         self.assertEqual(hot["hooked"], HOOKED["hot"])
@@ -162,6 +165,9 @@ class Budget(bench.Bench):
                       "it as called too often, with 70 000 calls a second in that run\n", text)
         self.assertIn("\napp.Main.never\n  hook      hooked since its class was first looked at; "
                       "never called\n\n", text)
+        self.assertIn("  hook      not hooked yet: a small method, and the program had loaded more methods by then "
+                      "than the budget bears hooks for\n",
+                      self.treadle("report", "budget.ledger", "--explain", "app.Main.tiny"))
         self.assertIn("\napp.Main.huge\n  hook      not hooked: the code would be too large\n",
                       self.treadle("report", "budget.ledger", "--explain", "app.Main.[hr]*"))
         self.assertIn("  hook      not hooked: a trivial accessor",

@@ -515,6 +515,90 @@ static void a_planned_method_is_renewed(void **state)
     end(&run);
 }
 
+#define SMALL (METHOD + 1)
+
+/* 15,000 methods cost what may be spent in any case: 0.3 s. With a budget of 2 % each second of the
+ * process's CPU bears 3000 more. */
+static void begin_spent(struct run *run)
+{
+    const struct ledger_method_names names = {.class_name = "A", .name = "c", .signature = "()V"};
+
+    begin(run, SECOND);
+    assert_int_not_equal(ledger__add_method(&run->ledger, SMALL, &names, 0), 0);
+    run->quotas.overhead_ppm = 20000;
+    run->quotas.hooked = 15300;
+}
+
+static void small_methods_beyond_what_is_borne_are_postponed(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin_spent(&run);
+    run.quotas.hooked = 14999;
+    assert_false(hook_quotas__postpone(&run.quotas, SMALL, 10));
+    run.quotas.hooked = 15300;
+    assert_false(hook_quotas__postpone(&run.quotas, METHOD, 10)); /* has had hooks */
+    assert_false(hook_quotas__postpone(&run.quotas, SMALL, 36));
+    run.quotas.cpu_ns = run.quotas.began_cpu_ns + SECOND;
+    assert_false(hook_quotas__postpone(&run.quotas, SMALL, 35));
+    run.quotas.cpu_ns = run.quotas.began_cpu_ns;
+    assert_true(hook_quotas__postpone(&run.quotas, SMALL, 35));
+    assert_true(hook_quotas__postpone(&run.quotas, SMALL, 35)); /* of another loader */
+    assert_true(hook_quotas__is_off(&run.quotas, SMALL));
+    assert_int_equal(run.ledger.header->postponed_methods, 1);
+    assert_int_equal(run.ledger.header->off_methods, 0);
+    end(&run);
+}
+
+/* 1200 methods that fell silent cost as much. */
+static void methods_that_fell_silent_are_not_borne_for_ever(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin_spent(&run);
+    run.quotas.hooked = 0;
+    run.quotas.silenced = 1199;
+    assert_false(hook_quotas__postpone(&run.quotas, SMALL, 35));
+    run.quotas.silenced = 1250;
+    assert_true(hook_quotas__postpone(&run.quotas, SMALL, 35));
+    end(&run);
+}
+
+/* A renewal that is not paid for, as at a start, changes nothing while there is no room. */
+static void a_postponed_method_is_renewed(void **state)
+{
+    (void)state;
+    struct run run;
+    const struct ledger_hooking *record;
+
+    begin_spent(&run);
+    assert_true(hook_quotas__postpone(&run.quotas, SMALL, 35));
+    assert_true(hook_quotas__begin_renewal(&run.quotas, SMALL));
+    assert_true(hook_quotas__postpone(&run.quotas, SMALL, 35));
+    hook_quotas__end_renewal(&run.quotas, SMALL, false);
+    assert_true(hook_quotas__is_off(&run.quotas, SMALL));
+    assert_int_equal(run.ledger.header->postponed_methods, 1);
+    pass(&run, 10 * SECOND);
+    assert_true(hook_quotas__begin_renewal(&run.quotas, SMALL));
+    run.quotas.methods[SMALL].is_paid = true;
+    assert_false(hook_quotas__postpone(&run.quotas, SMALL, 35));
+    hook_quotas__add(&run.quotas, SMALL, false, 0, 0x1234);
+    assert_int_equal(run.quotas.hooked, 15301);
+    hook_quotas__end_renewal(&run.quotas, SMALL, true);
+    assert_true(hook_quotas__hear(&run.quotas, SMALL));
+    assert_int_equal(hook_quotas__slot(&run.quotas, SMALL), SMALL);
+    assert_int_equal(run.ledger.header->postponed_methods, 0);
+    assert_int_equal(run.ledger.header->off_methods, 0);
+    record = ledger__at(&run.ledger, run.quotas.methods[SMALL].hooking);
+    assert_int_equal(record->state, HOOKING_HEARD);
+    assert_in_range(record->from_ns, SECOND, 2 * SECOND);
+    assert_in_range(record->since_ns, 11 * SECOND, 12 * SECOND);
+    assert_int_equal(record->heard_ns, 0);
+    end(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -536,6 +620,9 @@ int main(void)
         cmocka_unit_test(a_slot_that_is_over_stays_off),
         cmocka_unit_test(a_class_that_stays_as_it_is_renews_nothing),
         cmocka_unit_test(a_planned_method_is_renewed),
+        cmocka_unit_test(small_methods_beyond_what_is_borne_are_postponed),
+        cmocka_unit_test(methods_that_fell_silent_are_not_borne_for_ever),
+        cmocka_unit_test(a_postponed_method_is_renewed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static const size_t summed[] = {
     FIELD(lost_hazards),        FIELD(lost_holds),           FIELD(unseen_holds),
     FIELD(lost_hazards),        FIELD(other_parts),          FIELD(other_parts_unended),
     FIELD(other_parts_cpu_ns),  FIELD(other_parts_ns),       FIELD(lost_parts),
-    FIELD(torn_parts),
+    FIELD(torn_parts),          FIELD(postponed_methods),
 };
 
 static const size_t largest[] = {

@@ -47,6 +47,7 @@ const char *explained_hook__key(enum explained_hook hook)
         [EXPLAINED_TRIVIAL] = "trivial",       [EXPLAINED_NATIVE] = "native",
         [EXPLAINED_ABSTRACT] = "abstract",     [EXPLAINED_UNHOOKED] = "left_alone",
         [EXPLAINED_LEFT_SINCE] = "left_since", [EXPLAINED_NOT_LOOKED_AT] = "not_looked_at",
+        [EXPLAINED_POSTPONED] = "postponed",
     };
 
     return keys[hook];
@@ -236,7 +237,7 @@ static enum explained_hook hook_of(const struct search *search, const struct fac
         [CHOICE_PLANNED] = EXPLAINED_PLANNED,   [CHOICE_NOT_INCLUDED] = EXPLAINED_NOT_INCLUDED,
         [CHOICE_EXCLUDED] = EXPLAINED_EXCLUDED, [CHOICE_JDK] = EXPLAINED_JDK,
         [CHOICE_TRIVIAL] = EXPLAINED_TRIVIAL,   [CHOICE_NATIVE] = EXPLAINED_NATIVE,
-        [CHOICE_ABSTRACT] = EXPLAINED_ABSTRACT,
+        [CHOICE_ABSTRACT] = EXPLAINED_ABSTRACT, [CHOICE_POSTPONED] = EXPLAINED_POSTPONED,
     };
     const struct report_model *model = search->model;
     const struct report_hooking *record =

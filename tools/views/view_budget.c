@@ -46,6 +46,9 @@ static void append_silent(const struct report_model *model, char text[HOOKS_TEXT
                count.again == 1 ? "is" : "are");
     if (count.planned)
         append(text, used, ", %s not hooked by the plan", quantity__count(count.planned).text);
+    if (model->header.postponed_methods)
+        append(text, used, ", %s not hooked yet",
+               quantity__counted(model->header.postponed_methods, "small one").text);
 }
 
 void view_budget__text(const struct report_model *model, char text[HOOKS_TEXT_BYTES])
@@ -99,6 +102,8 @@ json_t *view_budget__json(const struct report_model *model)
     json_object_set_new(object, "muted_methods", json_row__integer(count.muted));
     json_object_set_new(object, "heard_again_methods", json_row__integer(count.again));
     json_object_set_new(object, "planned_methods", json_row__integer(count.planned));
+    json_object_set_new(object, "postponed_methods",
+                        json_row__integer(model->header.postponed_methods));
     json_object_set_new(object, "heard_waits", json_row__integer(model->header.heard_waits));
     json_object_set_new(object, "unheard_waits", json_row__integer(model->header.unheard_waits));
     json_object_set_new(object, "timed_waits", json_row__integer(model->header.timed_waits));

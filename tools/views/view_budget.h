@@ -18,7 +18,8 @@ void view_budget__text(const struct report_model *model, char text[HOOKS_TEXT_BY
 void view_budget__resolution_text(const struct report_model *model, char text[HOOKS_TEXT_BYTES]);
 
 /* {"asked_ppm","used_ppm","hooks_ns",…,"methods","silent_methods","muted_methods",
- * "heard_again_methods","planned_methods"}: silent methods are muted, or their hooks are off. */
+ * "heard_again_methods","planned_methods","postponed_methods"}: silent methods are muted, or their
+ * hooks are off. */
 json_t *view_budget__json(const struct report_model *model);
 
 /* [{"below_ns","cpu_ppm"}]: the part of Java threads' CPU time inside exact calls whose mean is

@@ -59,6 +59,11 @@ static void hooking_reason(const struct report_model *model, const struct explan
     const struct report_hooking *hooking = hooking_of(model, one);
     char why[WHY_BYTES];
 
+    if (one->hook == EXPLAINED_AGAIN && !hooking->mutes) {
+        snprintf(text, REASON_BYTES, "hooked since %s; it had no hooks before",
+                 moment_of(model, hooking->since_ns).text);
+        return;
+    }
     silence_text(model, hooking, why);
     snprintf(text, REASON_BYTES, "%s %s%s%s", what[one->hook],
              moment_of(model, hooking->since_ns).text,
@@ -117,6 +122,8 @@ static void reason_text(const struct report_model *model, const struct explanati
         [EXPLAINED_TRIVIAL] = "not hooked: a trivial accessor, which only include= gives hooks",
         [EXPLAINED_NATIVE] = "not hooked: a native method has no code that hooks could be put into",
         [EXPLAINED_ABSTRACT] = "not hooked: an abstract method has no code",
+        [EXPLAINED_POSTPONED] = ("not hooked yet: a small method, and the program had loaded more "
+                                 "methods by then than the budget bears hooks for"),
         [EXPLAINED_LEFT_SINCE] = ("not hooked any more: since include= and exclude= were set "
                                   "anew they leave it out; its calls are those from before"),
     };

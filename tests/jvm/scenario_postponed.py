@@ -1,0 +1,78 @@
+"""A program that loads more methods than the budget bears: its first methods have hooks, of the later ones the larger,
+each with every call; small ones are postponed, and the report says which and how many. They get hooks at the next
+start, as many as the budget bears by then, and at once where include= names them: from then on every call is in the
+tree."""
+
+import json
+import string
+
+import harness
+from running import running
+
+PARTS = 1500
+METHODS = [*string.ascii_lowercase[:16], "<init>"]  # the small ones of a part
+FREE = 15_000  # methods that get hooks whatever that costs: agent/methods/hook_quota.h
+LAST = "Crowd$PartCFR"
+
+
+def postponed(test):
+    with running(test, "Crowd", agent=test.agent_option(events="instrument", overhead="2%")) as program:
+        test.check(program.ask(f"load {PARTS}") == "1", "the parts")
+        late = check_parts(test, program)
+        program.ask("run 30")
+        for command in ("stop", "start"):
+            program.done(command)
+        check_started_again(test, program, late)
+        program.end()
+    named(test)
+
+
+def check_parts(test, program):
+    """Each part was run once. The postponed methods."""
+    rows = explained(test, program, "*Crowd$Part*.*")
+    hooks = {(row["class"], row["method"]): row for row in rows}
+    late = [key for key, row in hooks.items() if row["hook"] == "postponed"]
+    test.check(len(hooks) == PARTS * (len(METHODS) + 1), f"{len(hooks)} methods")
+    test.check(all(hooks[key]["method"] in METHODS and not hooks[key]["calls"] for key in late), f"postponed: {late}")
+    test.check(all(row["hook"] == "always" and row["calls"] == 1 for key, row in hooks.items() if key not in set(late)),
+               f"others: {[row for key, row in hooks.items() if key not in set(late) and row['calls'] != 1][:3]}")
+    test.check(0 < len(late) <= PARTS * len(METHODS) - FREE + PARTS, f"{len(late)} are postponed")
+    budget = json.loads(program.done("status", "--json"))["budget"]
+    test.check(budget["postponed_methods"] == len(late), f"{len(late)} postponed, the status says {budget}")
+    test.check(hooks["Crowd$PartAAA", "a"]["hook"] == "always", "the first part")
+    return set(late)
+
+
+def check_started_again(test, program, late):
+    """Some of the postponed methods have hooks now."""
+    rows = explained(test, program, "*Crowd$Part*.a")
+    known = [row["class"] for row in rows if row["hook"] == "again" and (row["class"], "a") in late]
+    test.check(known, f"of {len(late)} postponed methods none has hooks")
+    before = method_of(test, program, known[0])
+    true = int(program.ask("run 10"))
+    after = method_of(test, program, known[0])
+    test.check(after["calls"] == before["calls"] + 10 < true, f"10 calls more: {before}, {after}, of {true}")
+    test.check(0 < after["hooked"]["share_ppm"] < 10**6, f"{after}")
+
+
+def named(test):
+    option = test.agent_option(events="instrument", overhead="2%", include=f"*Crowd*;{LAST}.a")
+    with running(test, "Crowd", agent=option) as program:
+        program.ask(f"load {PARTS}")
+        row, other = (method_of(test, program, LAST, name) for name in "ab")
+        test.check(row["hook"] == "always" and row["calls"] == 1 and other["hook"] == "postponed", f"{row}, {other}")
+        program.end()
+
+
+def method_of(test, program, part, name="a"):
+    return explained(test, program, f"{part}.{name}")[0]
+
+
+def explained(test, program, glob):
+    done = program.treadle("report", "--explain", glob, "--json")
+    test.check(done.status == 0, f"report --explain: {done}")
+    return json.loads(done.out)["methods"]
+
+
+if __name__ == "__main__":
+    harness.main(postponed)
