@@ -9,11 +9,11 @@
 #define LOST_INLINING_PERCENT 15u       /* of every call: the compilers no longer see through it */
 #define SILENT_CALL_PERCENT   10u       /* of a call that is only counted */
 #define COLD_CALL_PERCENT     1200u     /* of a call from interpreted code, in addition */
-#define FIRST_CALL_PERCENT    400000u   /* of a method that is called: C1 compiles more code */
+#define FIRST_CALL_PERCENT    200000u   /* of a method that is called: C1 compiles more code */
 #define HOT_METHOD_PERCENT    33000000u /* of a method that C2 compiles, wherever it is inlined */
 /* Of a method that fell silent within a budget: C1 and C2 compile it with what is left of its
  * hooks. */
-#define SILENCED_METHOD_PERCENT 1000000u
+#define SILENCED_METHOD_PERCENT 500000u
 
 /* Hooks cause at most this part of the compilers' work. */
 #define COMPILERS_PART_MOST_PERCENT 75u

@@ -10,8 +10,9 @@
  * Not measurable in place: what is no longer inlined, hooks in code that is interpreted still, and
  * what hooks give the compilers to do. Their prices come from paired runs of fop and sunflow on JDK
  * 25 (tests/bench/own_cost.py makes such pairs): CPU with hooks less CPU without, by kind of
- * thread; that of a silenced method from runs of ecj, fop and javac with the defaults. What a
- * hooked method costs once differs most between programs.
+ * thread; those of a silenced method and of a method's first call from runs with the defaults of
+ * ecj, fop, jython, scalac, clojure, groovy and batik. What a hooked method costs once differs most
+ * between programs: by these prices jruby and javac cost less than is said, h2 more.
  */
 #ifndef TREADLE_COST_MODEL_H
 #define TREADLE_COST_MODEL_H
