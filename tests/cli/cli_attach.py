@@ -19,6 +19,33 @@ public class Idle {
 }
 """
 
+# Listens in place of the JVM; closes as many connections as it is told, and answers those after them.
+LISTENER = """
+import java.net.*;
+import java.nio.*;
+import java.nio.channels.*;
+import java.nio.file.*;
+
+public class Listener {
+    public static void main(String[] arguments) throws Exception {
+        Path path = Path.of("/tmp/.java_pid" + ProcessHandle.current().pid());
+        try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            server.bind(UnixDomainSocketAddress.of(path));
+            System.out.println("ready");
+            for (int closed = 0;; closed++) {
+                try (SocketChannel client = server.accept()) {
+                    System.out.println("connection");
+                    if (closed >= Integer.parseInt(arguments[0])) {
+                        client.read(ByteBuffer.allocate(4096));
+                        client.write(ByteBuffer.wrap("0\\nreturn code: 77\\n".getBytes()));
+                    }
+                }
+            }
+        }
+    }
+}
+"""
+
 
 def javas():
     """One a JDK, by the folder it really is in."""
@@ -54,6 +81,8 @@ class Attach(bench.Bench):
         os.chmod(self.agent, 0o755)
         with open(self.path("Idle.java"), "w", encoding="utf-8") as file:
             file.write(PROGRAM)
+        with open(self.path("Listener.java"), "w", encoding="utf-8") as file:
+            file.write(LISTENER)
 
     def start(self, *command, **options):
         process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE,
@@ -64,8 +93,8 @@ class Attach(bench.Bench):
         self.addCleanup(process.kill)
         return process
 
-    def start_java(self, java, *flags, **options):
-        process = self.start(java, *flags, "Idle.java", **options)
+    def start_java(self, java, *flags, program=("Idle.java",), **options):
+        process = self.start(java, *flags, *program, **options)
         self.addCleanup(self.remove_socket, process)
         for line in process.stdout:
             if line == "ready\n":
@@ -225,6 +254,13 @@ class Attach(bench.Bench):
             with open(listener, "wb"):
                 pass
             self.assertIn("is not the socket of process", self.refused("attach", process.pid))
+
+    def test_a_connection_that_is_closed_unread_is_made_again(self):
+        for closed, says in ((0, "77"), (1, "77"), (2, "closed the connection without an answer")):
+            process = self.start_java(javas()[0], program=("Listener.java", str(closed)))
+            self.assertIn(says, self.refused("attach", process.pid))
+            process.kill()
+            self.assertEqual(process.stdout.read(), "connection\n" * (1 + (closed > 0)))
 
     def test_an_agent_that_is_not_there(self):
         for java in javas()[:1]:

@@ -341,6 +341,24 @@ static void make_one_line(char *reply)
         *end = ' ';
 }
 
+static int converse(const struct jvm_conversation *conversation, const char *library,
+                    const char *options, char *reply, size_t reply_bytes)
+{
+    int error = send_load(conversation, library, options);
+
+    reply[0] = '\0';
+    return error ? error : receive(conversation, reply, reply_bytes);
+}
+
+/* A JVM that begins to listen once more, because two were to be woken at the same moment, closes
+ * the connections that waited for it, unread (AttachListener::check_socket_file). What it has read
+ * it answers. */
+static bool was_not_read(const struct jvm_conversation *conversation, int error, const char *reply)
+{
+    return (error == -EPIPE || error == -ECONNRESET || (!error && !reply[0])) &&
+           !jvm_process__is_gone(conversation->process);
+}
+
 int jvm_attach__load(struct jvm_conversation *conversation, const char *library,
                      const char *options, char *reply, size_t reply_bytes)
 {
@@ -354,18 +372,24 @@ int jvm_attach__load(struct jvm_conversation *conversation, const char *library,
             "the options are %zu bytes long: a running JVM takes %u; put globs into "
             "a file: --include @FILE",
             strlen(options), ARGUMENT_BYTES_MAX);
-    error = send_load(conversation, library, options);
-    if (!error)
-        error = receive(conversation, reply, reply_bytes);
+    error = converse(conversation, library, options, reply, reply_bytes);
+    if (was_not_read(conversation, error, reply)) {
+        close_fd(&conversation->socket_fd);
+        error = jvm_attach__connect(conversation);
+        if (error)
+            return error;
+        error = converse(conversation, library, options, reply, reply_bytes);
+    }
     if (error == -ETIMEDOUT)
         return command__fail(
             "process %d has not answered within %d minutes; it may still be busy with it: "
             "treadle status %d",
             pid, REPLY_MS / 60000, pid);
-    if (error)
-        return command__fail("process %d: the connection broke: %s", pid, strerror(-error));
-    if (!reply[0])
+    if (was_not_read(conversation, error, reply))
         return command__fail("process %d closed the connection without an answer", pid);
+    if (error || !reply[0])
+        return command__fail("process %d: the connection broke: %s", pid,
+                             error ? strerror(-error) : "the process has ended");
     make_one_line(reply);
     return 0;
 }

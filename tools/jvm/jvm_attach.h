@@ -31,7 +31,8 @@ int jvm_attach__begin(struct jvm_conversation *conversation, const struct jvm_pr
 int jvm_attach__connect(struct jvm_conversation *conversation);
 
 /* Makes the JVM load a library, whose path is as the JVM sees it, and call the library's
- * Agent_OnAttach. Waits until that is done. `reply` becomes the JVM's answer: "return code: 0" and
+ * Agent_OnAttach. Waits until that is done. Connects and asks once more if the JVM closes the
+ * connection unread. `reply` becomes the JVM's answer: "return code: 0" and
  * the like. Result as above. */
 int jvm_attach__load(struct jvm_conversation *conversation, const char *library,
                      const char *options, char *reply, size_t reply_bytes);
