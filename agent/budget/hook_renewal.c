@@ -171,6 +171,24 @@ static bool is_due(const struct hook_renewal *renewal, uint32_t method, uint64_t
     return now_ns - quota->since_ns > pause_ns;
 }
 
+/* A class that was rewritten just now may have copies on their way that nobody could change. */
+static bool may_change(const struct hook_renewal *renewal, const struct numbered_class *class)
+{
+    uint64_t now_ns = ledger_time__now_ns(renewal->time);
+
+    return (numbered_class__is(class, CLASS_HOOKED) || numbered_class__is(class, CLASS_SEEN)) &&
+           !numbered_class__is(class, CLASS_REFUSED) && !numbered_class__is(class, CLASS_KEPT) &&
+           now_ns - numbered_class__rewritten_ns(class) > LOADED_NS;
+}
+
+static bool is_candidate(const struct hook_renewal *renewal, uint32_t id, uint64_t now_ns)
+{
+    const struct numbered_method *method =
+        is_due(renewal, id, now_ns) ? method_numbers__get(&renewal->hooks->methods, id) : NULL;
+
+    return method && may_change(renewal, method->class);
+}
+
 /* The number of a method that samples found; 0: it never had hooks. */
 static uint32_t number_of(struct hook_renewal *renewal, const struct java_method *method)
 {
@@ -202,7 +220,7 @@ static void weigh(void *context, struct java_method *method)
         return;
     number = number_of(candidates->renewal, method);
     if (!number || number >= HOOK_METHODS_MAX ||
-        !is_due(candidates->renewal, number, candidates->now_ns))
+        !is_candidate(candidates->renewal, number, candidates->now_ns))
         return;
     candidates->all[candidates->count++] = (struct candidate){number, method->weight};
 }
@@ -227,6 +245,14 @@ static void find_heavy(struct hook_renewal *renewal, struct candidates *candidat
     qsort(candidates->all, candidates->count, sizeof(*candidates->all), heaviest_first);
 }
 
+/* Whether a postponed method is called at all is not known. */
+static unsigned rate_class(const struct hook_renewal *renewal, uint32_t id)
+{
+    const struct method_quota *quota = &renewal->quotas->methods[id];
+
+    return quota->is_postponed ? HOOK_RATE_CLASSES - 1 : hook_quotas__rate_class(quota->rate);
+}
+
 /* And those that were called least when they fell silent, as many as there is room for. */
 static void find_rare(struct hook_renewal *renewal, struct candidates *candidates, uint32_t methods)
 {
@@ -234,13 +260,12 @@ static void find_rare(struct hook_renewal *renewal, struct candidates *candidate
     unsigned end = 0;
 
     for (uint32_t i = 1; i <= methods; i++)
-        if (is_due(renewal, i, candidates->now_ns))
-            of_class[hook_quotas__rate_class(renewal->quotas->methods[i].rate)]++;
+        if (is_candidate(renewal, i, candidates->now_ns))
+            of_class[rate_class(renewal, i)]++;
     for (; end < HOOK_RATE_CLASSES && of_class[end] <= room; end++)
         room -= of_class[end];
     for (uint32_t i = 1; i <= methods && candidates->count < HOOK_RENEWAL_MOST; i++)
-        if (is_due(renewal, i, candidates->now_ns) &&
-            hook_quotas__rate_class(renewal->quotas->methods[i].rate) <= end)
+        if (is_candidate(renewal, i, candidates->now_ns) && rate_class(renewal, i) <= end)
             candidates->all[candidates->count++] = (struct candidate){.method = i};
 }
 
@@ -257,16 +282,6 @@ static bool is_in(const struct batch *batch, const struct numbered_class *class)
         if (batch->classes[i] == class)
             return true;
     return false;
-}
-
-/* A class that was rewritten just now may have copies on their way that nobody could change. */
-static bool may_change(const struct hook_renewal *renewal, const struct numbered_class *class)
-{
-    uint64_t now_ns = ledger_time__now_ns(renewal->time);
-
-    return (numbered_class__is(class, CLASS_HOOKED) || numbered_class__is(class, CLASS_SEEN)) &&
-           !numbered_class__is(class, CLASS_REFUSED) && !numbered_class__is(class, CLASS_KEPT) &&
-           now_ns - numbered_class__rewritten_ns(class) > LOADED_NS;
 }
 
 /* True if the method is a heavy one that there is no room for. */
@@ -311,7 +326,7 @@ static void choose_batch(struct hook_renewal *renewal, const struct candidates *
         const struct numbered_method *method =
             method_numbers__get(&renewal->hooks->methods, one->method);
 
-        if (!method || is_beyond(candidates, one->method) || !may_change(renewal, method->class))
+        if (is_beyond(candidates, one->method))
             continue;
         if (!is_in(&batch, method->class)) {
             if (batch.class_count == CLASSES_MOST)

@@ -3,9 +3,10 @@
  * little to do and the budget has room, a few classes at a time are changed. Methods that many
  * samples found on a stack come first, outer methods above all: when these are exact, most of the
  * CPU time lies inside exact calls. Methods that were called least when they were silenced come
- * next. A method that is silenced again is tried again later, each time after a longer pause, and
- * only a few times: the number of class changes is bounded by the number of methods, not by the
- * running time. A class whose calls last (agent/threads/lasting_calls.h) is left as it is.
+ * next, and small methods whose hooks were postponed last. A method that is silenced again is tried
+ * again later, each time after a longer pause, and only a few times: the number of class changes is
+ * bounded by the number of methods, not by the running time. A class whose calls last
+ * (agent/threads/lasting_calls.h) is left as it is.
  *
  * The cost of a change is measured: the time of the change itself, and the additional CPU time of
  * the compilers in the seconds after it. Both are in the account (native/host/own_cost.h), and the

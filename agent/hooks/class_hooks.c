@@ -21,6 +21,7 @@
 /* What becomes of one class that is looked at. */
 struct class_look {
     struct class_hooks *hooks;
+    const struct class_rewrite *rewrite;
     struct numbered_class *class; /* NULL: no memory for it */
     char *dotted;                 /* the class's name as filters have it */
     bool is_boot;
@@ -169,7 +170,8 @@ static uint32_t apply_budget(struct class_look *look, const struct class_method 
             look->choice = CHOICE_POSTPONED;
         return 0;
     }
-    if (!named && !advice.rate && !advice.calls &&
+    /* An interface gets hooks now or never (agent/hooks/interface_hooks.h). */
+    if (!named && !advice.rate && !advice.calls && !look->rewrite->is_interface &&
         hook_quotas__postpone(hooks->quotas, id, method->code_length)) {
         look->choice = CHOICE_POSTPONED;
         return 0;
@@ -416,11 +418,12 @@ void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, bool is_lo
                               const unsigned char *bytes, jint *new_length,
                               unsigned char **new_bytes)
 {
+    struct class_rewrite rewrite;
     struct class_look look = {.hooks = hooks,
+                              .rewrite = &rewrite,
                               .is_boot = loader == NULL,
                               .is_jdk = class_hooks__is_jdk_loader(hooks, jni, loader),
                               .is_loaded = is_loaded};
-    struct class_rewrite rewrite;
     uint64_t began;
     int error;
 

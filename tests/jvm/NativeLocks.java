@@ -4,11 +4,18 @@ import java.util.Scanner;
  * Threads that wait in native code for locks of the C library, and take the time themselves. At each order `round` each
  * kind of lock has its turns: `owner` has the lock until `waiter` waits for it, and somewhat longer; then `waiter` has
  * it. The answer says for each kind how often and how long somebody waited, and how often and how long it was held by
- * anybody: `kind waits ns holds ns; …`. With the word `virtual` the waiter is a virtual thread.
+ * anybody, and how often it was acquired: `kind waits ns holds ns acquisitions; …`. Holds and acquisitions are those of
+ * owners: readers are none. With the word `virtual` the waiter is a virtual thread.
  */
 public class NativeLocks {
-    static final String[] KINDS = {"mutex", "recursive", "writer", "condition", "semaphore"};
-    static final int HELD_KINDS = 3;
+    static final String[] KINDS = {
+        "mutex", "recursive", "writer", "timed", "clocked", "timed_writer", "reader", "timed_reader", "expired", "robust",
+        "condition", "timed_condition", "clocked_condition", "semaphore", "timed_semaphore"};
+    static final int READER = 6;
+    static final int TIMED_READER = 7;
+    static final int EXPIRED = 8;
+    static final int ROBUST = 9;
+    static final int HELD_KINDS = 10;
     static final int TIMES = 3;
     static final int FIRST_MS = 12;
     static final int SECOND_MS = 7;
@@ -25,6 +32,9 @@ public class NativeLocks {
 
     static native int acquire(int kind);
 
+    /** The same for the one that waits. */
+    static native int acquireSecond(int kind);
+
     static native int release(int kind);
 
     static native int await(int kind);
@@ -37,7 +47,9 @@ public class NativeLocks {
         int waits;
         long ownerNs;
         long waiterNs;
-        int holds;
+        int ownerHolds;
+        int waiterHolds;
+        int acquisitions;
     }
 
     static void until(boolean owned) throws InterruptedException {
@@ -61,7 +73,12 @@ public class NativeLocks {
         isOwned = true;
         until(false);
         Thread.sleep(FIRST_MS);
+        meter.acquisitions += 2;
+        if (kind == ROBUST) {
+            return; // the thread ends with it: a hold that nobody ended
+        }
         meter.ownerNs += System.nanoTime() - since;
+        meter.ownerHolds++;
         check(release(kind));
     }
 
@@ -69,13 +86,18 @@ public class NativeLocks {
         until(true);
         isWaiting = true;
         long since = System.nanoTime();
-        check(acquire(kind));
+        check(acquireSecond(kind));
         long got = System.nanoTime();
         meter.waitNs += got - since;
         meter.waits++;
+        if (kind == EXPIRED) {
+            return;
+        }
         Thread.sleep(SECOND_MS);
-        meter.waiterNs += System.nanoTime() - got;
-        meter.holds += 2;
+        if (kind != READER && kind != TIMED_READER) {
+            meter.waiterNs += System.nanoTime() - got;
+            meter.waiterHolds++;
+        }
         check(release(kind));
     }
 
@@ -140,8 +162,9 @@ public class NativeLocks {
                 waiter.join();
                 owner.join();
             }
-            answer.append(String.format("%s%s %d %d %d %d", kind == 0 ? "" : "; ", KINDS[kind], meter.waits,
-                    meter.waitNs, meter.holds, meter.ownerNs + meter.waiterNs));
+            answer.append(String.format("%s%s %d %d %d %d %d", kind == 0 ? "" : "; ", KINDS[kind], meter.waits,
+                    meter.waitNs, meter.ownerHolds + meter.waiterHolds, meter.ownerNs + meter.waiterNs,
+                    meter.acquisitions + meter.waiterHolds));
         }
         System.out.println(answer);
     }

@@ -12,8 +12,10 @@ PROCESSORS = "-Djdk.virtualThreadScheduler.parallelism=2"
 TOLERANCE = 0.01
 EACH_NS = 50_000
 LIBRARY = "libnative_locks.so"
-TYPES = {"mutex": "pthread_mutex_t", "recursive": "pthread_mutex_t", "writer": "pthread_rwlock_t",
-         "condition": "pthread_cond_t", "semaphore": "sem_t"}
+TYPES = {**dict.fromkeys(("mutex", "recursive", "timed", "clocked", "expired", "robust"), "pthread_mutex_t"),
+         **dict.fromkeys(("writer", "timed_writer", "reader", "timed_reader"), "pthread_rwlock_t"),
+         **dict.fromkeys(("condition", "timed_condition", "clocked_condition"), "pthread_cond_t"),
+         **dict.fromkeys(("semaphore", "timed_semaphore"), "sem_t")}
 OWNED = ("pthread_mutex_t", "pthread_rwlock_t")
 
 
@@ -96,12 +98,10 @@ def stopped(test, program):
 def one_round(program, order):
     """{type: Waited} as the program itself measured."""
     answer, delay_ns = program.ask_timed(order)
-    told = {kind: Waited() for kind in TYPES.values()}
+    told = {kind: Waited() for kind in set(TYPES.values())}
     for row in answer.split("; "):
         kind, *numbers = row.split()
-        waited = Waited(*map(int, numbers))
-        waited.acquisitions = waited.holds * 3 // 2  # two of three are waited for: NativeLocks.hold and enter
-        told[TYPES[kind]] += waited
+        told[TYPES[kind]] += Waited(*map(int, numbers))
     return told, delay_ns
 
 
@@ -115,7 +115,7 @@ def rows(test):
 def found(test, program):
     """{type: Waited} by the ledger."""
     program.done("dump", "-o", test.ledger)
-    by_type = {kind: Waited() for kind in TYPES.values()}
+    by_type = {kind: Waited() for kind in set(TYPES.values())}
     for row in rows(test):
         by_type[row["class"].split()[0]] += Waited(row["contentions"], row["wait_ns"], row["holds"], row["hold_ns"],
                                                 row["acquisitions"] or 0)
