@@ -355,7 +355,7 @@ static int converse(const struct jvm_conversation *conversation, const char *lib
  * it answers. */
 static bool was_not_read(const struct jvm_conversation *conversation, int error, const char *reply)
 {
-    return (error == -EPIPE || error == -ECONNRESET || (!error && !reply[0])) &&
+    return (!error || error == -EPIPE || error == -ECONNRESET) && !reply[0] &&
            !jvm_process__is_gone(conversation->process);
 }
 
