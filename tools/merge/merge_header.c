@@ -26,7 +26,7 @@ static const size_t summed[] = {
     FIELD(cut_parameters),      FIELD(lost_frames),          FIELD(lost_slots),
     FIELD(lost_identifiers),    FIELD(torn_stacks),          FIELD(late_samples),
     FIELD(lost_hazards),        FIELD(lost_holds),           FIELD(unseen_holds),
-    FIELD(lost_hazards),        FIELD(other_parts),          FIELD(other_parts_unended),
+    FIELD(timed_waits),         FIELD(other_parts),          FIELD(other_parts_unended),
     FIELD(other_parts_cpu_ns),  FIELD(other_parts_ns),       FIELD(lost_parts),
     FIELD(torn_parts),          FIELD(postponed_methods),
 };

@@ -382,6 +382,7 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->own_cost.waits_ns,
         &now->heard_waits,
         &now->unheard_waits,
+        &now->timed_waits,
         &now->positions_corrected,
     };
 
