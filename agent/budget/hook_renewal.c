@@ -253,20 +253,22 @@ static unsigned rate_class(const struct hook_renewal *renewal, uint32_t id)
     return quota->is_postponed ? HOOK_RATE_CLASSES - 1 : hook_quotas__rate_class(quota->rate);
 }
 
-/* And those that were called least when they fell silent, as many as there is room for. */
+/* And those that were called least when they fell silent, the rarest first, as many as there is
+ * room for. */
 static void find_rare(struct hook_renewal *renewal, struct candidates *candidates, uint32_t methods)
 {
-    uint32_t of_class[HOOK_RATE_CLASSES] = {0}, room = HOOK_RENEWAL_MOST - candidates->count;
-    unsigned end = 0;
+    uint32_t of_class[HOOK_RATE_CLASSES] = {0};
 
     for (uint32_t i = 1; i <= methods; i++)
         if (is_candidate(renewal, i, candidates->now_ns))
             of_class[rate_class(renewal, i)]++;
-    for (; end < HOOK_RATE_CLASSES && of_class[end] <= room; end++)
-        room -= of_class[end];
-    for (uint32_t i = 1; i <= methods && candidates->count < HOOK_RENEWAL_MOST; i++)
-        if (is_candidate(renewal, i, candidates->now_ns) && rate_class(renewal, i) <= end)
-            candidates->all[candidates->count++] = (struct candidate){.method = i};
+    for (unsigned class = 0; class < HOOK_RATE_CLASSES; class ++)
+        for (uint32_t i = 1; of_class[class] && i <= methods; i++) {
+            if (candidates->count == HOOK_RENEWAL_MOST)
+                return;
+            if (is_candidate(renewal, i, candidates->now_ns) && rate_class(renewal, i) == class)
+                candidates->all[candidates->count++] = (struct candidate){.method = i};
+        }
 }
 
 /* ---- a batch ---- */
