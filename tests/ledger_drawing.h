@@ -99,12 +99,13 @@ static inline void drawing__hooking(struct drawing *drawing, ledger_ref method,
     ledger_ref ref = ledger__take_shared(&drawing->ledger, LEDGER_HOOKINGS, 1);
     drawing__check(ref != 0, "the ledger is full");
     struct ledger_hooking *hooking = ledger__at(&drawing->ledger, ref);
+    bool has_late_hooks = state == HOOKING_HEARD && heard_ns == 0; /* its first: never silenced */
     *hooking = (struct ledger_hooking){.method = method,
                                        .state = state,
                                        .from_ns = from_ns,
                                        .since_ns = since_ns,
                                        .heard_ns = heard_ns,
-                                       .mutes = from_ns ? 1 : 0,
+                                       .mutes = from_ns && !has_late_hooks ? 1 : 0,
                                        .rate = 5000};
 }
 

@@ -128,7 +128,8 @@ static void the_filter_may_leave_a_method_out_for_a_time(void **state)
 }
 
 /* The same process at 10 s and at 20 s: rare is silent on, again is heard on, twice's first falls
- * silent no more. New: late, hooked at 4 s, silent from 15 s on: 5 of these 10 s. */
+ * silent no more. New: late, hooked at 4 s, silent from 15 s on: 5 of these 10 s; and postponed,
+ * whose class was loaded at 1 s and got its hooks at 12 s: 8 of 10 s. */
 static void an_interval_has_its_own_shares(void **state)
 {
     struct drawing first, second;
@@ -137,9 +138,12 @@ static void an_interval_has_its_own_shares(void **state)
     draw(&second);
     second.ledger.header->asof_ns = 20 * S;
     drawing__hooking(&second, drawn__method(&second, "late"), HOOKING_OFF, 4 * S, 15 * S, 11 * S);
+    ledger_ref postponed = drawn__method(&second, "postponed");
+    drawing__hooking(&second, postponed, HOOKING_HEARD, 1 * S, 12 * S, 0);
     struct report_model *before = drawn__load(&first);
     struct report_model *model = drawn__load(&second);
     report_since__subtract(model, before);
+    check_hooking(model, "postponed", 1 * S, 0, 800000);
     assert_null(of(model, "always"));
     assert_null(of(model, "again"));
     check_hooking(model, "rare", 2 * S, 4 * S, 0);

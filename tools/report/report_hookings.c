@@ -194,14 +194,16 @@ static void subtract(struct report_hooking *now, const struct report_hooking *be
     now->mutes -= before->mutes < now->mutes ? before->mutes : now->mutes;
 }
 
-/* A method that had no record before was heard until then. */
+/* A method that had no record before was heard until then, or had no hooks yet. The latter is sure
+ * of one that has not fallen silent since, and of one that was heard for less than that. */
 static void subtract_first(struct report_hooking *now, uint64_t since_ns)
 {
     uint64_t before_ns = since(now->from_ns, since_ns);
+    bool was_heard = now->mutes && now->heard_ns >= before_ns;
 
     if (!now->from_ns)
         return;
-    now->heard_ns = since(before_ns, now->heard_ns);
+    now->heard_ns = was_heard ? now->heard_ns - before_ns : now->heard_ns;
     now->span_ns = since(before_ns, now->span_ns);
 }
 
@@ -232,6 +234,12 @@ void report_hookings__subtract(struct report_model *model, const struct report_m
     mark_threads(model);
 }
 
+/* At some time; not a method whose first hooks came late. Of an interval, mutes are those in it. */
+static bool fell_silent(const struct report_hooking *hooking)
+{
+    return hooking->mutes || hooking->calls;
+}
+
 struct report_hookings_count report_hookings__count(const struct report_model *model)
 {
     struct report_hookings_count count = {0};
@@ -244,7 +252,7 @@ struct report_hookings_count report_hookings__count(const struct report_model *m
         count.planned += hooking->from_ns == 0;
         count.silent += hooking->from_ns && hooking->state != HOOKING_HEARD;
         count.muted += hooking->from_ns && hooking->state == HOOKING_MUTED;
-        count.again += hooking->state == HOOKING_HEARD;
+        count.again += hooking->state == HOOKING_HEARD && fell_silent(hooking);
     }
     return count;
 }

@@ -59,7 +59,7 @@ static void hooking_reason(const struct report_model *model, const struct explan
     const struct report_hooking *hooking = hooking_of(model, one);
     char why[WHY_BYTES];
 
-    if (one->hook == EXPLAINED_AGAIN && !hooking->mutes) {
+    if (one->hook == EXPLAINED_AGAIN && !hooking->mutes && !hooking->calls) {
         snprintf(text, REASON_BYTES, "hooked since %s; it had no hooks before",
                  moment_of(model, hooking->since_ns).text);
         return;
