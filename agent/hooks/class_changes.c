@@ -34,21 +34,28 @@ static bool is_renewed(struct class_hooks *hooks, JNIEnv *jni, jobject loader, c
 static bool begin_renewal(struct class_hooks *hooks, uint32_t id)
 {
     const struct numbered_method *method = method_numbers__get(&hooks->methods, id);
+    struct method_quota *quota = &hooks->quotas->methods[id];
 
     if (!method || numbered_class__is(method->class, CLASS_KEPT) ||
         !hook_quotas__begin_renewal(hooks->quotas, id))
         return false;
+    /* After a new filter the class is counted anew. */
+    quota->was_counted = numbered_class__is(method->class, CLASS_COUNTED);
+    quota->is_told = quota->is_told && quota->was_counted;
     (void)numbered_class__mark(method->class, CLASS_RENEWED);
     return true;
 }
 
 static void begin_paid_renewal(struct class_hooks *hooks, uint32_t id)
 {
-    if (begin_renewal(hooks, id))
-        hooks->quotas->methods[id].is_paid = true;
+    struct method_quota *quota = &hooks->quotas->methods[id];
+
+    quota->is_paid = true;
+    if (!begin_renewal(hooks, id))
+        quota->is_paid = false;
 }
 
-static bool end_renewal(struct class_hooks *hooks, uint32_t id)
+static bool end_renewal(struct class_hooks *hooks, JNIEnv *jni, uint32_t id)
 {
     const struct numbered_method *method = method_numbers__get(&hooks->methods, id);
 
@@ -57,7 +64,7 @@ static bool end_renewal(struct class_hooks *hooks, uint32_t id)
     /* A postponed method had no calls, and so has no name in the ledger. */
     if (numbered_method__is_hooked(method) && !ledger__find_method(hooks->ledger, id))
         (void)class_hooks__resolve(hooks, id);
-    hook_quotas__end_renewal(hooks->quotas, id, numbered_method__is_hooked(method));
+    hook_quotas__end_renewal(hooks->quotas, jni, id, numbered_method__is_hooked(method));
     return true;
 }
 
@@ -71,7 +78,7 @@ void class_changes__renew(struct class_hooks *hooks, JNIEnv *jni, const uint32_t
         (void)loaded_classes__transform(hooks, jni, is_renewed, unhooked_classes__note_refused,
                                         NULL);
         for (uint32_t i = 0; i < count; i++)
-            (void)end_renewal(hooks, methods[i]);
+            (void)end_renewal(hooks, jni, methods[i]);
         method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
     }
     pthread_mutex_unlock(&hooks->change_lock);
@@ -108,24 +115,23 @@ void class_changes__hook_locks(struct class_hooks *hooks, JNIEnv *jni, bool lock
     lasting_calls__release(&busy);
 }
 
-/* The tries before it do not count any more. */
-static bool end_start(struct class_hooks *hooks, uint32_t id)
-{
-    bool ended = end_renewal(hooks, id);
-
-    if (ended)
-        hooks->quotas->methods[id].renewals = 0;
-    return ended;
-}
-
 /* A new start is a new chance for methods that are off. */
-static void renew_all(struct class_hooks *hooks,
-                      bool (*step)(struct class_hooks *hooks, uint32_t id))
+static void begin_renewals(struct class_hooks *hooks)
 {
     uint32_t methods = __atomic_load_n(&hooks->methods.count, __ATOMIC_ACQUIRE);
 
     for (uint32_t i = 1; hooks->quotas->methods && i <= methods && i < HOOK_METHODS_MAX; i++)
-        (void)step(hooks, i);
+        (void)begin_renewal(hooks, i);
+}
+
+/* The tries before it do not count any more. */
+static void end_renewals(struct class_hooks *hooks, JNIEnv *jni)
+{
+    uint32_t methods = __atomic_load_n(&hooks->methods.count, __ATOMIC_ACQUIRE);
+
+    for (uint32_t i = 1; hooks->quotas->methods && i <= methods && i < HOOK_METHODS_MAX; i++)
+        if (end_renewal(hooks, jni, i))
+            hooks->quotas->methods[i].renewals = 0;
 }
 
 /* A start is to be short, and to hook what it can. */
@@ -145,7 +151,7 @@ void class_changes__insert(struct class_hooks *hooks, JNIEnv *jni)
     pthread_mutex_lock(&hooks->change_lock);
     if (hooks->everywhere && hooks->quotas->methods && !hooks->interfaces_may_change)
         find_lasting(hooks, jni);
-    renew_all(hooks, begin_renewal);
+    begin_renewals(hooks);
     method_numbers__unmark(&hooks->methods, CLASS_SEEN);
     atomic_store(&hooks->wanted, true);
     set_event(hooks, true);
@@ -159,7 +165,7 @@ void class_changes__insert(struct class_hooks *hooks, JNIEnv *jni)
     if (!hooks->everywhere && !(hooks->hears_waits && hooks->has_virtual_threads))
         set_event(hooks, false);
     interface_hooks__release(hooks, jni);
-    renew_all(hooks, end_start);
+    end_renewals(hooks, jni);
     method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
     lasting_calls__release(&hooks->lasting);
     pthread_mutex_unlock(&hooks->change_lock);

@@ -21,6 +21,7 @@
 /* What becomes of one class that is looked at. */
 struct class_look {
     struct class_hooks *hooks;
+    JNIEnv *jni;
     const struct class_rewrite *rewrite;
     struct numbered_class *class; /* NULL: no memory for it */
     char *dotted;                 /* the class's name as filters have it */
@@ -29,6 +30,7 @@ struct class_look {
     bool is_loaded;   /* already */
     bool is_of_locks; /* its only hook tells of the owners of Locks */
     uint32_t filtered;
+    uint32_t postponed;
     uint32_t unhooked[UNHOOKED_COUNT];
     struct class_listing listing;
     enum ledger_choice choice; /* of the method that is looked at */
@@ -42,6 +44,7 @@ static void begin_counting(struct class_hooks *hooks)
     header->default_filter = hooks->filter->include == NULL;
     header->filters++;
     header->hooked_classes = header->hooked_methods = header->filtered_methods = 0;
+    header->postponed_methods = 0;
     memset(header->unhooked, 0, sizeof(header->unhooked));
     method_numbers__unmark(&hooks->methods, CLASS_COUNTED);
 }
@@ -155,6 +158,17 @@ static bool is_pinning(const struct class_look *look, const struct class_method 
            virtual_threads__is_pinning(look->dotted, "parkOnCarrierThread");
 }
 
+/* The header counts what is postponed as it counts what is hooked: once a filter. */
+static uint32_t postpone(struct class_look *look, uint32_t id)
+{
+    look->choice = CHOICE_POSTPONED;
+    if (!numbered_class__is(look->class, CLASS_COUNTED)) {
+        look->postponed++;
+        look->hooks->quotas->methods[id].is_told = true;
+    }
+    return 0;
+}
+
 /* A method that is off, that an earlier run knows as called too often, or whose hooks are postponed
  * gets none. Returns its number, or 0. */
 static uint32_t apply_budget(struct class_look *look, const struct class_method *method,
@@ -165,17 +179,12 @@ static uint32_t apply_budget(struct class_look *look, const struct class_method 
     uint32_t hash = plan__code_hash(method);
     struct plan_advice advice = plan__advice(hooks->plan, method);
 
-    if (hook_quotas__is_off(hooks->quotas, id)) {
-        if (hooks->quotas->methods[id].is_postponed)
-            look->choice = CHOICE_POSTPONED;
-        return 0;
-    }
+    if (hook_quotas__is_off(hooks->quotas, id))
+        return hooks->quotas->methods[id].is_postponed ? postpone(look, id) : 0;
     /* An interface gets hooks now or never (agent/hooks/interface_hooks.h). */
     if (!named && !advice.rate && !advice.calls && !look->rewrite->is_interface &&
-        hook_quotas__postpone(hooks->quotas, id, method->code_length)) {
-        look->choice = CHOICE_POSTPONED;
-        return 0;
-    }
+        hook_quotas__postpone(hooks->quotas, look->jni, id, method->code_length))
+        return postpone(look, id);
     if (!advice.rate || named || hook_quotas__slot(hooks->quotas, id) != id) {
         hook_quotas__add(hooks->quotas, id, named, advice.calls, hash);
         return id;
@@ -310,6 +319,7 @@ static void count_class(const struct class_look *look, const struct class_rewrit
         return;
     write_listing(look, look->class, 0);
     ledger__count(&header->filtered_methods, look->filtered);
+    ledger__count(&header->postponed_methods, look->postponed);
     if (!look->is_of_locks) {
         ledger__count(&header->hooked_methods, rewrite->methods[METHOD_HOOKED]);
         ledger__count(&header->hooked_classes, rewrite->methods[METHOD_HOOKED] > 0);
@@ -420,6 +430,7 @@ void class_hooks__file_loaded(struct class_hooks *hooks, JNIEnv *jni, bool is_lo
 {
     struct class_rewrite rewrite;
     struct class_look look = {.hooks = hooks,
+                              .jni = jni,
                               .rewrite = &rewrite,
                               .is_boot = loader == NULL,
                               .is_jdk = class_hooks__is_jdk_loader(hooks, jni, loader),

@@ -67,6 +67,11 @@ void hook_quotas__end(struct hook_quotas *quotas)
     memset(quotas, 0, sizeof(*quotas));
 }
 
+static bool is_postponed(const struct method_quota *quota)
+{
+    return __atomic_load_n(&quota->is_postponed, __ATOMIC_ACQUIRE);
+}
+
 void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named,
                       uint32_t expected_calls, uint32_t code_hash)
 {
@@ -78,10 +83,14 @@ void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named
     quota->code_hash = code_hash;
     quota->expected = expected_calls;
     quota->saved = expected_calls;
-    __atomic_fetch_add(&quotas->hooked, 1, __ATOMIC_RELAXED);
+    if (!quota->is_priced)
+        __atomic_fetch_add(&quotas->hooked, 1, __ATOMIC_RELAXED);
+    quota->is_priced = true;
     /* It was not heard since its class was looked at first. */
-    if (__atomic_load_n(&quota->is_postponed, __ATOMIC_ACQUIRE))
+    if (is_postponed(quota)) {
+        quota->is_paid = true;
         return;
+    }
     quota->since_ns = ledger_time__now_ns(quotas->time);
     quota->from_ns = quota->since_ns;
 }
@@ -170,18 +179,26 @@ static bool bears_more(const struct hook_quotas *quotas)
            HOOK_ONCE_FREE_NS + cpu_ns / 1000000 * quotas->overhead_ppm * HOOK_ONCE_BUDGET;
 }
 
-bool hook_quotas__postpone(struct hook_quotas *quotas, uint32_t method, uint32_t code_bytes)
+bool hook_quotas__postpone(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
+                           uint32_t code_bytes)
 {
     struct method_quota *quota = quotas->methods ? &quotas->methods[method] : NULL;
 
-    if (!quota || quota->from_ns || quota->is_paid || code_bytes > HOOK_SMALL_BYTES ||
-        bears_more(quotas))
+    if (!quota || quota->from_ns || quota->is_paid)
         return false;
-    if (!change(quota, HOOKING_HEARD, HOOKING_OFF))
-        return __atomic_load_n(&quota->is_postponed, __ATOMIC_ACQUIRE);
+    if (is_postponed(quota)) {
+        if (bears_more(quotas))
+            return false;
+        /* Other copies of the class are asked about, too: it is off for them. */
+        __atomic_store_n(&quota->is_renewed, false, __ATOMIC_RELEASE);
+        return true;
+    }
+    if (code_bytes > HOOK_SMALL_BYTES || bears_more(quotas) ||
+        !change(quota, HOOKING_HEARD, HOOKING_OFF))
+        return false;
     quota->since_ns = ledger_time__now_ns(quotas->time);
+    hook_class__mute(quotas->hook_class, jni, hook_quotas__slot(quotas, method), INT16_MAX);
     __atomic_store_n(&quota->is_postponed, true, __ATOMIC_RELEASE);
-    ledger__count(&quotas->ledger->header->postponed_methods, 1);
     return true;
 }
 
@@ -200,6 +217,12 @@ static bool is_settled(const struct hook_quotas *quotas)
 static bool is_held(const struct method_quota *quota)
 {
     return __atomic_load_n(&quota->is_held, __ATOMIC_ACQUIRE);
+}
+
+/* Its silent calls say nothing: it is to stay silent whatever their rate. */
+static bool is_silent_anyway(const struct method_quota *quota)
+{
+    return is_held(quota) || is_postponed(quota);
 }
 
 /* LEFT is counted down without a lock: a thread that read the old count may write it back. */
@@ -285,9 +308,9 @@ void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t slot)
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
     now_ns = ledger_time__now_ns(quotas->time);
-    if (!is_held(quota))
+    if (!is_silent_anyway(quota))
         quota->rate = rate_of(quota->counting, now_ns - since_ns);
-    if (!is_held(quota) && is_hot(quotas, quota) && !quota->is_named)
+    if (!is_silent_anyway(quota) && is_hot(quotas, quota) && !quota->is_named)
         turn_off(quotas, jni, method);
     else
         count_silent(quotas, jni, method);
@@ -413,7 +436,7 @@ bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method)
 {
     struct method_quota *quota = &quotas->methods[method];
     uint32_t slot = __atomic_load_n(&quotas->slots, __ATOMIC_RELAXED);
-    bool is_new = __atomic_load_n(&quota->is_postponed, __ATOMIC_ACQUIRE);
+    bool is_new = is_postponed(quota);
 
     if ((!is_new && slot == SLOTS_MAX) || !hook_quotas__is_off(quotas, method))
         return false;
@@ -426,14 +449,30 @@ bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method)
     return true;
 }
 
-void hook_quotas__end_renewal(struct hook_quotas *quotas, uint32_t method, bool has_hooks)
+/* Hooks that a postponed method gets are its first: they are no further try. */
+static void end_postponement(struct hook_quotas *quotas, struct method_quota *quota)
+{
+    struct ledger_header *header = quotas->ledger->header;
+
+    quota->renewals = 0;
+    __atomic_store_n(&quota->is_postponed, false, __ATOMIC_RELEASE);
+    if (quota->is_told)
+        ledger__count(&header->postponed_methods, (uint64_t)-1);
+    quota->is_told = false;
+}
+
+void hook_quotas__end_renewal(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
+                              bool has_hooks)
 {
     struct method_quota *quota = &quotas->methods[method];
     struct ledger_header *header = quotas->ledger->header;
+    bool was_postponed = is_postponed(quota);
 
     quota->renewals++;
     quota->is_paid = false;
     if (has_hooks) {
+        if (!quota->from_ns && quota->was_counted)
+            ledger__count(&header->hooked_methods, 1);
         quota->from_ns = quota->from_ns ? quota->from_ns : quota->since_ns;
         quota->since_ns = ledger_time__now_ns(quotas->time);
         /* It was too hot when it was heard last: no burst on credit, but for a favoured one. */
@@ -441,11 +480,14 @@ void hook_quotas__end_renewal(struct hook_quotas *quotas, uint32_t method, bool 
                            ? 2 * (int64_t)allowed_rate(quotas, quota, quota->since_ns)
                            : 0;
         __atomic_store_n(&quota->judged_ns, 0, __ATOMIC_RELAXED);
+        if (was_postponed)
+            end_postponement(quotas, quota);
+        else
+            ledger__count(&header->off_methods, (uint64_t)-1);
         (void)change(quota, HOOKING_OFF, HOOKING_HEARD);
-        ledger__count(quota->is_postponed ? &header->postponed_methods : &header->off_methods,
-                      (uint64_t)-1);
-        __atomic_store_n(&quota->is_postponed, false, __ATOMIC_RELEASE);
         tell(quotas, method, HOOKING_HEARD);
+        if (was_postponed && !is_held(quota))
+            hook_class__unmute(quotas->hook_class, jni, hook_quotas__slot(quotas, method));
     }
     __atomic_store_n(&quota->is_renewed, false, __ATOMIC_RELEASE);
 }

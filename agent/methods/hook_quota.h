@@ -112,7 +112,10 @@ struct method_quota {
     bool is_renewed;   /* atomic: off, and its class is being changed */
     bool is_held;      /* atomic: not to be heard, whatever its state */
     bool is_postponed; /* atomic: off, since it has had no hooks yet */
-    bool is_paid;      /* … and is to get them, since the budget has saved up for it */
+    bool is_paid;      /* … and is to get them: the budget has saved up for it, or bears it */
+    bool is_priced;    /* counted in `hooked` */
+    bool is_told;      /* counted in the header's postponed_methods */
+    bool was_counted;  /* its class was counted in the header when its renewal began */
 };
 
 struct hook_quotas {
@@ -161,9 +164,12 @@ void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_
 
 /* True if hooks are postponed for a method with so many bytes of code: it is small, and the methods
  * that have hooks already cost more than the process's CPU time bears. The method gets no hooks
- * before its renewal, and counts as off. False for a method that has had hooks, or whose renewal is
- * paid for. Not in a hook. */
-bool hook_quotas__postpone(struct hook_quotas *quotas, uint32_t method, uint32_t code_bytes);
+ * before its renewal; until then its slot is muted, so that no copy of its class is heard, whatever
+ * other copies have. False for a method that has had hooks. In a renewal the first answer holds for
+ * all copies of the class, and is false if the renewal is paid for. Not in a hook; one renewal at a
+ * time. */
+bool hook_quotas__postpone(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
+                           uint32_t code_bytes);
 
 /* The calling thread has heard HOOK_QUOTA_STEP more calls of the method. */
 void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
@@ -203,7 +209,8 @@ bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method);
 
 /* Ends a renewal. If the method has its hooks wherever it is loaded, it is heard from now on;
  * otherwise it stays off. */
-void hook_quotas__end_renewal(struct hook_quotas *quotas, uint32_t method, bool has_hooks);
+void hook_quotas__end_renewal(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
+                              bool has_hooks);
 
 static inline unsigned hook_quotas__rate_class(uint32_t rate)
 {

@@ -1,102 +1,6 @@
 /* Quotas of methods: when one falls silent, for how long, and what the ledger says of it. The time
  * is the test's own, and so is the class of the hooks. */
-#include "agent/methods/hook_class.h"
-#include "agent/methods/hook_quota.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-/* cmocka.h needs the others before it. */
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
-#define SECOND UINT64_C(1000000000)
-#define METHOD 7u
-#define JUDGED (HOOK_QUOTA_STEP + HOOK_QUOTA_CALLS) /* calls until a method is judged first */
-
-static struct {
-    bool muted, off;
-    uint16_t left;
-} hooks[HOOK_SLOTS_MAX];
-
-/* What another thread does while one is about to mute a slot. */
-static void (*meanwhile)(uint32_t slot);
-
-/* How often another thread writes the old count back, over the new one. */
-static unsigned writes_back;
-
-void hook_class__mute(const struct hook_class *class, JNIEnv *jni, uint32_t slot, uint16_t calls)
-{
-    (void)class, (void)jni;
-    if (meanwhile)
-        meanwhile(slot);
-    hooks[slot].muted = true;
-    hooks[slot].left = writes_back ? 0 : calls;
-    writes_back -= writes_back > 0;
-}
-
-void hook_class__unmute(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
-{
-    (void)class, (void)jni;
-    hooks[slot].muted = false;
-}
-
-int hook_class__silent_left(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
-{
-    (void)class, (void)jni;
-    return (int16_t)hooks[slot].left;
-}
-
-void hook_class__read_silent(const struct hook_class *class, JNIEnv *jni, int16_t *to,
-                             uint32_t first, uint32_t count)
-{
-    (void)class, (void)jni;
-    for (uint32_t i = 0; i < count; i++)
-        to[i] = (int16_t)hooks[first + i].left;
-}
-
-void hook_class__turn_off(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
-{
-    (void)class, (void)jni;
-    hooks[slot].off = true;
-}
-
-struct run {
-    struct ledger ledger;
-    struct ledger_time time;
-    struct hook_quotas quotas;
-};
-
-static void pass(struct run *run, uint64_t ns)
-{
-    run->time.monotonic_zero_ns -= ns;
-}
-
-static void begin(struct run *run, uint64_t age_ns)
-{
-    const struct ledger_method_names names = {.class_name = "A", .name = "b", .signature = "()V"};
-
-    memset(run, 0, sizeof *run);
-    memset(hooks, 0, sizeof hooks);
-    run->time.monotonic_zero_ns = clock_ns(CLOCK_MONOTONIC) - age_ns;
-    assert_int_equal(ledger__create(&run->ledger, NULL, 1u << 20), 0);
-    assert_int_not_equal(ledger__add_method(&run->ledger, METHOD, &names, 0), 0);
-    assert_int_equal(hook_quotas__begin(&run->quotas, &run->ledger, &run->time), 0);
-    run->quotas.rate_max = 100;
-    hook_quotas__add(&run->quotas, METHOD, false, 0, 0xabcd);
-}
-
-static void end(struct run *run)
-{
-    ledger__close(&run->ledger);
-}
+#include "tests/unit/quota_run.h"
 
 /* So many calls, evenly over the time. */
 static void call(struct run *run, uint32_t calls, uint64_t ns)
@@ -443,7 +347,7 @@ static void what_is_off_is_heard_again_in_another_slot(void **state)
     assert_int_equal(hook_quotas__method(&run.quotas, HOOK_METHODS_MAX), METHOD);
     assert_int_equal(hook_quotas__method(&run.quotas, METHOD), METHOD);
     assert_false(hook_quotas__begin_renewal(&run.quotas, METHOD));
-    hook_quotas__end_renewal(&run.quotas, METHOD, true);
+    hook_quotas__end_renewal(&run.quotas, NULL, METHOD, true);
     assert_true(hook_quotas__hear(&run.quotas, METHOD));
     assert_int_equal(hooking(&run)->state, HOOKING_HEARD);
     assert_int_equal(hooking(&run)->heard_ns, heard_ns);
@@ -462,7 +366,7 @@ static void a_slot_that_is_over_stays_off(void **state)
     begin(&run, SECOND);
     turn_off(&run);
     assert_true(hook_quotas__begin_renewal(&run.quotas, METHOD));
-    hook_quotas__end_renewal(&run.quotas, METHOD, true);
+    hook_quotas__end_renewal(&run.quotas, NULL, METHOD, true);
     call(&run, 1024, SECOND / 100);
     assert_int_equal(hooking(&run)->state, HOOKING_MUTED);
     assert_true(hooks[HOOK_METHODS_MAX].muted);
@@ -489,7 +393,7 @@ static void a_class_that_stays_as_it_is_renews_nothing(void **state)
     assert_false(hook_quotas__begin_renewal(&run.quotas, METHOD));
     turn_off(&run);
     assert_true(hook_quotas__begin_renewal(&run.quotas, METHOD));
-    hook_quotas__end_renewal(&run.quotas, METHOD, false);
+    hook_quotas__end_renewal(&run.quotas, NULL, METHOD, false);
     assert_true(hook_quotas__is_off(&run.quotas, METHOD));
     assert_int_equal(run.ledger.header->off_methods, 1);
     assert_int_equal(run.quotas.methods[METHOD].renewals, 1);
@@ -508,94 +412,10 @@ static void a_planned_method_is_renewed(void **state)
     pass(&run, 10 * SECOND);
     assert_true(hook_quotas__begin_renewal(&run.quotas, METHOD));
     hook_quotas__add(&run.quotas, METHOD, false, 0, 0x1234);
-    hook_quotas__end_renewal(&run.quotas, METHOD, true);
+    hook_quotas__end_renewal(&run.quotas, NULL, METHOD, true);
     assert_in_range(hooking(&run)->from_ns, SECOND, 2 * SECOND);
     assert_in_range(hooking(&run)->since_ns, 11 * SECOND, 12 * SECOND);
     assert_int_equal(hooking(&run)->heard_ns, 0);
-    end(&run);
-}
-
-#define SMALL (METHOD + 1)
-
-/* 15,000 methods cost what may be spent in any case: 0.3 s. With a budget of 2 % each second of the
- * process's CPU bears 3000 more. */
-static void begin_spent(struct run *run)
-{
-    const struct ledger_method_names names = {.class_name = "A", .name = "c", .signature = "()V"};
-
-    begin(run, SECOND);
-    assert_int_not_equal(ledger__add_method(&run->ledger, SMALL, &names, 0), 0);
-    run->quotas.overhead_ppm = 20000;
-    run->quotas.hooked = 15300;
-}
-
-static void small_methods_beyond_what_is_borne_are_postponed(void **state)
-{
-    (void)state;
-    struct run run;
-
-    begin_spent(&run);
-    run.quotas.hooked = 14999;
-    assert_false(hook_quotas__postpone(&run.quotas, SMALL, 10));
-    run.quotas.hooked = 15300;
-    assert_false(hook_quotas__postpone(&run.quotas, METHOD, 10)); /* has had hooks */
-    assert_false(hook_quotas__postpone(&run.quotas, SMALL, 36));
-    run.quotas.cpu_ns = run.quotas.began_cpu_ns + SECOND;
-    assert_false(hook_quotas__postpone(&run.quotas, SMALL, 35));
-    run.quotas.cpu_ns = run.quotas.began_cpu_ns;
-    assert_true(hook_quotas__postpone(&run.quotas, SMALL, 35));
-    assert_true(hook_quotas__postpone(&run.quotas, SMALL, 35)); /* of another loader */
-    assert_true(hook_quotas__is_off(&run.quotas, SMALL));
-    assert_int_equal(run.ledger.header->postponed_methods, 1);
-    assert_int_equal(run.ledger.header->off_methods, 0);
-    end(&run);
-}
-
-/* 1200 methods that fell silent cost as much. */
-static void methods_that_fell_silent_are_not_borne_for_ever(void **state)
-{
-    (void)state;
-    struct run run;
-
-    begin_spent(&run);
-    run.quotas.hooked = 0;
-    run.quotas.silenced = 1199;
-    assert_false(hook_quotas__postpone(&run.quotas, SMALL, 35));
-    run.quotas.silenced = 1250;
-    assert_true(hook_quotas__postpone(&run.quotas, SMALL, 35));
-    end(&run);
-}
-
-/* A renewal that is not paid for, as at a start, changes nothing while there is no room. */
-static void a_postponed_method_is_renewed(void **state)
-{
-    (void)state;
-    struct run run;
-    const struct ledger_hooking *record;
-
-    begin_spent(&run);
-    assert_true(hook_quotas__postpone(&run.quotas, SMALL, 35));
-    assert_true(hook_quotas__begin_renewal(&run.quotas, SMALL));
-    assert_true(hook_quotas__postpone(&run.quotas, SMALL, 35));
-    hook_quotas__end_renewal(&run.quotas, SMALL, false);
-    assert_true(hook_quotas__is_off(&run.quotas, SMALL));
-    assert_int_equal(run.ledger.header->postponed_methods, 1);
-    pass(&run, 10 * SECOND);
-    assert_true(hook_quotas__begin_renewal(&run.quotas, SMALL));
-    run.quotas.methods[SMALL].is_paid = true;
-    assert_false(hook_quotas__postpone(&run.quotas, SMALL, 35));
-    hook_quotas__add(&run.quotas, SMALL, false, 0, 0x1234);
-    assert_int_equal(run.quotas.hooked, 15301);
-    hook_quotas__end_renewal(&run.quotas, SMALL, true);
-    assert_true(hook_quotas__hear(&run.quotas, SMALL));
-    assert_int_equal(hook_quotas__slot(&run.quotas, SMALL), SMALL);
-    assert_int_equal(run.ledger.header->postponed_methods, 0);
-    assert_int_equal(run.ledger.header->off_methods, 0);
-    record = ledger__at(&run.ledger, run.quotas.methods[SMALL].hooking);
-    assert_int_equal(record->state, HOOKING_HEARD);
-    assert_in_range(record->from_ns, SECOND, 2 * SECOND);
-    assert_in_range(record->since_ns, 11 * SECOND, 12 * SECOND);
-    assert_int_equal(record->heard_ns, 0);
     end(&run);
 }
 
@@ -620,9 +440,6 @@ int main(void)
         cmocka_unit_test(a_slot_that_is_over_stays_off),
         cmocka_unit_test(a_class_that_stays_as_it_is_renews_nothing),
         cmocka_unit_test(a_planned_method_is_renewed),
-        cmocka_unit_test(small_methods_beyond_what_is_borne_are_postponed),
-        cmocka_unit_test(methods_that_fell_silent_are_not_borne_for_ever),
-        cmocka_unit_test(a_postponed_method_is_renewed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
