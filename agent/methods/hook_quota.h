@@ -60,9 +60,10 @@
 #define HOOK_RATE_MOST   40000u /* also for a method that many samples found on a stack */
 #define HOOK_BURST_S     8u     /* a method may save this many seconds' calls */
 
-/* What hooks cost once: for each method that has them, and for one that is called so often that it
- * falls silent. So much may be spent on this in any case, and beyond it so many times the budget:
- * the price is paid once, the budget is there for as long as the program runs. */
+/* What hooks are taken to cost once: for each method that has them, and for one that is called so
+ * often that it falls silent. A rough fit to what first runs of nine programs cost more (JDK 25).
+ * So much may be spent on this in any case, and beyond it so many times the budget: the price is
+ * paid once, the budget is there for as long as the program runs. */
 #define HOOK_ONCE_NS      20000u
 #define HOOK_SILENCED_NS  250000u
 #define HOOK_ONCE_FREE_NS 300000000u
