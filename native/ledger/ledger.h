@@ -168,6 +168,9 @@ bool ledger__uses_part(const struct ledger *ledger, uint32_t part);
  * make two). None if the ledger is full. */
 ledger_ref ledger__string(struct ledger *ledger, const char *bytes, size_t length);
 
+/* The same without making it; none: there is no such string. */
+ledger_ref ledger__find_string(const struct ledger *ledger, const char *bytes, size_t length);
+
 /* For strings whose record is not shared: the number of cells for a string of so many bytes, and
  * filling the record (length at most LEDGER_STRING_MAX). */
 uint32_t ledger__string_cells(size_t length);

@@ -51,6 +51,13 @@ void ledger__fill_string(struct ledger_string *string, const char *bytes, size_t
     string->length = (uint32_t)length;
 }
 
+ledger_ref ledger__find_string(const struct ledger *ledger, const char *bytes, size_t length)
+{
+    return length > LEDGER_STRING_MAX
+               ? 0
+               : find_string(ledger, bytes, length, hash_bytes(bytes, length));
+}
+
 ledger_ref ledger__string(struct ledger *ledger, const char *bytes, size_t length)
 {
     uint32_t hash, cells;

@@ -287,6 +287,58 @@ static void each_nanosecond_is_in_the_innermost_call(void **state)
     drawing__end(&drawing);
 }
 
+static void list(struct drawing *drawing, unsigned choice, const char *name)
+{
+    struct ledger_class *class =
+        ledger__at(&drawing->ledger, drawing__record(drawing, LEDGER_CLASSES));
+    const struct ledger_method *method =
+        ledger__at(&drawing->ledger, drawn__method(drawing, "like"));
+    size_t length = 0;
+    char bytes[64];
+
+    length = (size_t)snprintf(bytes, sizeof(bytes), "%c%s%c", (int)choice, name, 0);
+    length +=
+        (size_t)snprintf(bytes + length, sizeof(bytes) - length, "%s",
+                         ledger_string__bytes(ledger__at(&drawing->ledger, method->signature)));
+    class->name = method->class_name;
+    class->methods = ledger__string(&drawing->ledger, bytes, length + 1);
+    class->filter = drawing->ledger.header->filters;
+}
+
+/* The first process, 10 s long, has postponed "both" up to its end, the second called it; "late"
+ * got its hooks in the first at 5 s, which has a record; "other" was postponed and never called. */
+static void what_one_process_postponed_is_at_least(void **state)
+{
+    struct drawing drawings[2];
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct drawing *drawing = &drawings[i];
+
+        drawing__begin(drawing, 1u << 20);
+        drawing->ledger.header->state = LEDGER_CLOSED;
+        drawing->ledger.header->asof_ns = 10 * S;
+        ledger_ref root = drawing__root(drawing, drawing__thread(drawing, "t", THREAD_PLATFORM, 0));
+        ledger_ref late = drawn__method(drawing, "late");
+        drawing__call(drawing, root, late, 3, 100);
+        if (i == 1) {
+            drawing__call(drawing, root, drawn__method(drawing, "both"), 3, 100);
+            continue;
+        }
+        drawing->ledger.header->postponed_methods = 2;
+        drawing__hooking(drawing, late, HOOKING_HEARD, 1 * S, 5 * S, 0);
+        list(drawing, CHOICE_POSTPONED, "both");
+        list(drawing, CHOICE_POSTPONED, "late");
+        list(drawing, CHOICE_POSTPONED, "other");
+    }
+    struct report_model *model = load_merged((struct drawing *[]){&drawings[0], &drawings[1]}, 2);
+    check_hooking(model, "both", 1, 0, 0);
+    check_hooking(model, "late", 1 * S, 0, 555555);
+    assert_int_equal(report_hookings__count(model).again, 0);
+    report_model__free(model);
+    drawing__end(&drawings[0]);
+    drawing__end(&drawings[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +348,7 @@ int main(void)
         cmocka_unit_test(the_filter_may_leave_a_method_out_for_a_time),
         cmocka_unit_test(an_interval_has_its_own_shares),
         cmocka_unit_test(merged_processes_keep_their_times),
+        cmocka_unit_test(what_one_process_postponed_is_at_least),
         cmocka_unit_test(a_merge_knows_what_the_last_filter_left_out),
         cmocka_unit_test(each_nanosecond_is_in_the_innermost_call),
     };

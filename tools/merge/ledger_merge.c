@@ -187,6 +187,8 @@ int ledger_merge__new(struct ledger_merge **merge, struct ledger_reader *const *
     merge_header__fill(made);
     for (size_t i = 0; i < count && !made->full; i++)
         add_input(made, &made->inputs[i]);
+    for (size_t i = 0; i < count && !made->full; i++)
+        merge_postponed__add(made, &made->inputs[i]);
     merge_header__finish(made);
     if (made->full) {
         ledger_merge__free(made);

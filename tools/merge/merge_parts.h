@@ -86,6 +86,10 @@ void merge_methods__add(struct ledger_merge *merge, struct merge_input *input);
  * free. */
 bool *merge_left_out__add(struct ledger_merge *merge, struct merge_input *input);
 
+/* Writes records of the methods that the input had postponed up to its end. After all inputs'
+ * methods. */
+void merge_postponed__add(struct ledger_merge *merge, struct merge_input *input);
+
 /* Threads with their trees, then kernel threads and what samples had on their stacks. */
 void merge_threads__add(struct ledger_merge *merge, struct merge_input *input);
 

@@ -186,7 +186,10 @@ static void join(struct fact *sum, const struct fact *more)
         if (more->method != REPORT_NONE)
             sum->names = more->names;
     }
-    if (!sum->choice)
+    /* Of two processes in one ledger the one that had no hooks does not know that there was no
+     * call. */
+    if (!sum->choice || (more->choice == CHOICE_POSTPONED &&
+                         (sum->choice == CHOICE_HOOKED || sum->choice == CHOICE_NAMED)))
         sum->choice = more->choice;
     if (!sum->unhooked)
         sum->unhooked = more->unhooked;
