@@ -178,14 +178,16 @@ static uint32_t apply_budget(struct class_look *look, const struct class_method 
     bool named = look->choice == CHOICE_NAMED;
     uint32_t hash = plan__code_hash(method);
     struct plan_advice advice = plan__advice(hooks->plan, method);
+    /* An interface gets hooks now or never (agent/hooks/interface_hooks.h). */
+    bool may_wait = !named && !look->rewrite->is_interface &&
+                    (advice.is_postponed || (!advice.rate && !advice.calls));
 
     if (hook_quotas__is_off(hooks->quotas, id))
         return hooks->quotas->methods[id].is_postponed ? postpone(look, id) : 0;
-    /* An interface gets hooks now or never (agent/hooks/interface_hooks.h). */
-    if (!named && !advice.rate && !advice.calls && !look->rewrite->is_interface &&
-        hook_quotas__postpone(hooks->quotas, look->jni, id, method->code_length))
+    if (may_wait && hook_quotas__postpone(hooks->quotas, look->jni, id,
+                                          advice.is_postponed ? 0 : method->code_length))
         return postpone(look, id);
-    if (!advice.rate || named || hook_quotas__slot(hooks->quotas, id) != id) {
+    if (!advice.rate || named || may_wait || hook_quotas__slot(hooks->quotas, id) != id) {
         hook_quotas__add(hooks->quotas, id, named, advice.calls, hash);
         return id;
     }

@@ -193,7 +193,7 @@ bool hook_quotas__postpone(struct hook_quotas *quotas, JNIEnv *jni, uint32_t met
         __atomic_store_n(&quota->is_renewed, false, __ATOMIC_RELEASE);
         return true;
     }
-    if (code_bytes > HOOK_SMALL_BYTES || bears_more(quotas) ||
+    if (code_bytes > HOOK_SMALL_BYTES || (code_bytes && bears_more(quotas)) ||
         !change(quota, HOOKING_HEARD, HOOKING_OFF))
         return false;
     quota->since_ns = ledger_time__now_ns(quotas->time);

@@ -164,7 +164,8 @@ void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_
                             uint32_t code_hash);
 
 /* True if hooks are postponed for a method with so many bytes of code: it is small, and the methods
- * that have hooks already cost more than the process's CPU time bears. The method gets no hooks
+ * that have hooks already cost more than the process's CPU time bears; or code_bytes is 0, since a
+ * plan has it so. The method gets no hooks
  * before its renewal; until then its slot is muted, so that no copy of its class is heard, whatever
  * other copies have. False for a method that has had hooks. In a renewal the first answer holds for
  * all copies of the class, and is false if the renewal is paid for. Not in a hook; one renewal at a

@@ -2,6 +2,7 @@
 
 #include "agent/methods/class_name.h"
 #include "agent/methods/plan_choice.h"
+#include "native/cost/cost_model.h"
 #include "native/hash_table.h"
 #include "native/ledger/ledger_reader.h"
 #include "native/thread/unprofiled.h"
@@ -10,6 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Each method of a program is looked up once: short chains, which a miss walks to the end. */
+#undef HASH_BKT_CAPACITY_THRESH
+#define HASH_BKT_CAPACITY_THRESH 2u
 
 #define NAME_BYTES_MAX 4096u
 #define NS_PER_S       1000000000u
@@ -24,6 +29,7 @@ struct planned_method {
 
 struct plan {
     struct planned_method *methods;
+    bool is_short; /* of room for methods without a call in the earlier run */
 };
 
 uint32_t plan__code_hash(const struct class_method *method)
@@ -112,27 +118,30 @@ static uint32_t at_most_32_bits(double value)
     return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-/* The other methods that the earlier run called have hooks or are left out, by their calls. */
+/* The other methods that the earlier run called have hooks or not, by their calls and times. */
 static int plan_by_calls(struct plan *plan, const struct ledger_reader *reader,
                          uint32_t overhead_ppm)
 {
     const struct ledger_header *header = ledger_reader__header(reader);
     uint64_t ns = unprofiled__less(header->asof_ns, header->unprofiled_wall_ns);
-    struct chosen_method *methods;
-    size_t count;
-    int error = plan_choice__make(reader, overhead_ppm, &methods, &count);
+    struct plan_choice choice;
+    int error = plan_choice__make(reader, overhead_ppm, &choice);
 
-    for (size_t i = 0; !error && i < count; i++) {
-        double calls = (double)methods[i].calls;
+    for (size_t i = 0; !error && i < choice.count; i++) {
+        const struct chosen_method *method = &choice.methods[i];
+        double calls = (double)method->calls;
         struct plan_advice advice = {0};
 
-        if (methods[i].is_hooked)
+        if (method->is_hooked) {
             advice.calls = at_most_32_bits(calls * CALLS_MARGIN);
-        else
+        } else {
             advice.rate = at_most_32_bits(1 + calls * NS_PER_S / (double)(ns + 1));
-        error = advise(plan, reader, methods[i].method, advice, 0);
+            advice.is_postponed = method->calls < COST_HOT_CALLS;
+        }
+        error = advise(plan, reader, method->method, advice, 0);
     }
-    free(methods);
+    plan->is_short = choice.is_short;
+    free(choice.methods);
     return error;
 }
 
@@ -176,23 +185,28 @@ void plan__delete(struct plan *plan)
     free(plan);
 }
 
-struct plan_advice plan__advice(const struct plan *plan, const struct class_method *method)
+static const struct planned_method *find(const struct plan *plan, const struct class_method *method)
 {
-    const struct plan_advice none = {0};
-    const struct planned_method *found = NULL;
+    struct planned_method *found = NULL;
     char name[NAME_BYTES_MAX];
     size_t length = 0;
 
-    if (!plan || !plan->methods ||
+    if (!plan->methods ||
         !add_text(name, &length, (const char *)method->class_name.bytes, method->class_name.length))
-        return none;
+        return NULL;
     class_name__to_dots(name, length);
     if (!add_text(name, &length, ".", 1) ||
         !add_text(name, &length, (const char *)method->name.bytes, method->name.length) ||
         !add_text(name, &length, (const char *)method->descriptor.bytes, method->descriptor.length))
-        return none;
+        return NULL;
     HASH_FIND(hh, plan->methods, name, length, found);
-    if (!found || (found->code_hash && found->code_hash != plan__code_hash(method)))
-        return none;
-    return found->advice;
+    return found && (!found->code_hash || found->code_hash == plan__code_hash(method)) ? found
+                                                                                       : NULL;
+}
+
+struct plan_advice plan__advice(const struct plan *plan, const struct class_method *method)
+{
+    const struct planned_method *found = plan ? find(plan, method) : NULL;
+
+    return found ? found->advice : (struct plan_advice){.is_postponed = plan && plan->is_short};
 }

@@ -1,11 +1,12 @@
 /*
- * What an earlier run of the program learned (plan=LEDGER): which methods are called too often.
- * These methods get no hooks from the beginning, so nothing has to be learned twice. If the earlier
- * run had a budget, these are the methods whose hooks were silenced. If the earlier run recorded
- * every call (overhead=any), the methods with the fewest calls keep their hooks, as many as the
- * budget is good for. A method is recognized by its names and, where the ledger has it, a hash of
- * its code; a method whose code has changed is treated as new. Made once, then read by any thread;
- * not in hooks.
+ * What an earlier run of the program learned (plan=LEDGER). Methods that are called too often get
+ * no hooks from the beginning, so nothing has to be learned twice: those that the earlier run
+ * silenced, or, if that run recorded every call (overhead=any), those with too many calls. Of the
+ * other methods so many get hooks as the budget bears, if the program takes as much CPU time as
+ * then: those that tell most (agent/methods/plan_choice.h). The rest is postponed, methods without
+ * a call in the earlier run among them. A method is recognized by its names and, where the ledger
+ * has it, a hash of its code; a method whose code has changed is treated as one without a call.
+ * Made once, then read by any thread; not in hooks.
  */
 #ifndef TREADLE_PLAN_H
 #define TREADLE_PLAN_H
@@ -26,12 +27,12 @@ void plan__delete(struct plan *plan); /* NULL is fine */
 
 /* What the plan says of a method. */
 struct plan_advice {
-    uint32_t rate;  /* calls a second for which the method is left out; 0: it is to have hooks */
-    uint32_t calls; /* that it may make, since the earlier run counted so many; 0: not known */
+    uint32_t rate;     /* calls a second for which the method is left out; 0: it is to have hooks */
+    uint32_t calls;    /* that it may make, since the earlier run counted so many; 0: not known */
+    bool is_postponed; /* other methods get hooks first; rate: of the earlier run, 0: not called */
 };
 
-/* Nothing for a method that is not in the plan or whose code has changed, or without a plan (NULL).
- */
+/* Without a plan (NULL) all zero. */
 struct plan_advice plan__advice(const struct plan *plan, const struct class_method *method);
 
 /* FNV-1a of the method's code. */

@@ -13,6 +13,11 @@
  * with 75 % for methods with few calls alone ecj took 1.16 times the CPU [1.08 1.19]. */
 #define ROOM_PERCENT 60u
 
+/* What a method costs of which the earlier run heard no call: its class is rewritten for it. And
+ * one that had no hooks then: it may be called (agent/methods/hook_quota.h). */
+#define IDLE_NS  5000u
+#define MAYBE_NS 20000u
+
 #define PROGRAM_PART 10u /* real programs took up to 8 times the CPU with every call recorded */
 
 #define ADDED UINT32_MAX
@@ -21,6 +26,7 @@ struct method_totals {
     uint64_t calls;
     uint64_t cum_ns; /* of its frames without another frame of it above */
     uint64_t resolved_ns;
+    bool is_silenced;
 };
 
 /* By reference of a node or a method. */
@@ -111,7 +117,20 @@ static void resolve(struct call_totals *totals)
     }
 }
 
-static void add_methods(struct call_totals *totals, bool has_every_call)
+static void find_silenced(struct call_totals *totals)
+{
+    ledger_ref ref = 0;
+
+    while ((ref = ledger_reader__next(totals->reader, LEDGER_HOOKINGS, ref)) != 0) {
+        const struct ledger_hooking *hooking = ledger_reader__hooking(totals->reader, ref);
+
+        if (hooking && hooking->state != HOOKING_HEARD && !hooking->left_out &&
+            hooking->method <= totals->last_method)
+            totals->methods[hooking->method].is_silenced = true;
+    }
+}
+
+static void add_methods(struct call_totals *totals)
 {
     ledger_ref ref = 0;
 
@@ -122,11 +141,10 @@ static void add_methods(struct call_totals *totals, bool has_every_call)
         if (!method)
             continue;
         method->calls += node->calls;
-        if (has_every_call && ledger_node__level(node) == 0)
+        if (ledger_node__level(node) == 0)
             method->cum_ns += totals->cum_ns[ref];
     }
-    if (has_every_call)
-        resolve(totals);
+    resolve(totals);
 }
 
 static uint64_t cost_ns(const struct ledger_header *header, uint64_t calls)
@@ -145,8 +163,7 @@ static uint64_t cost_ns(const struct ledger_header *header, uint64_t calls)
 }
 
 /* False: there is no memory. */
-static bool list_methods(const struct call_totals *totals, struct chosen_method **methods,
-                         size_t *count)
+static bool list_methods(const struct call_totals *totals, struct plan_choice *choice)
 {
     const struct ledger_header *header = ledger_reader__header(totals->reader);
     size_t room = 1;
@@ -154,18 +171,18 @@ static bool list_methods(const struct call_totals *totals, struct chosen_method 
 
     while ((ref = ledger_reader__next(totals->reader, LEDGER_METHODS, ref)) != 0)
         room++;
-    *count = 0;
-    *methods = calloc(room, sizeof(**methods));
-    if (!*methods)
+    choice->methods = calloc(room, sizeof(*choice->methods));
+    if (!choice->methods)
         return false;
     while ((ref = ledger_reader__next(totals->reader, LEDGER_METHODS, ref)) != 0) {
         const struct method_totals *method = &totals->methods[ref];
 
-        if (method->calls)
-            (*methods)[(*count)++] =
+        if (method->calls && !method->is_silenced)
+            choice->methods[choice->count++] =
                 (struct chosen_method){.method = ref,
                                        .calls = method->calls,
                                        .cost_ns = cost_ns(header, method->calls),
+                                       .cum_ns = method->cum_ns,
                                        .resolved_ns = method->resolved_ns};
     }
     return true;
@@ -181,23 +198,33 @@ static int compare_worth(const void *a, const void *b)
     return difference > 0 ? 1 : difference < 0 ? -1 : 0;
 }
 
-static int compare_calls(const void *a, const void *b)
+/* Costs that differ by less than a factor of two are about the same. */
+static int cost_class(const struct chosen_method *method)
+{
+    return 64 - __builtin_clzll(method->cost_ns | 1);
+}
+
+static int compare_costs(const void *a, const void *b)
 {
     const struct chosen_method *left = a, *right = b;
+    int difference = cost_class(left) - cost_class(right);
 
-    return left->calls > right->calls ? 1 : left->calls < right->calls ? -1 : 0;
+    if (difference)
+        return difference;
+    return left->cum_ns < right->cum_ns ? 1 : left->cum_ns > right->cum_ns ? -1 : 0;
 }
 
 /* Hooks methods in their order as far as the room bears. What room is left. */
-static uint64_t hook(struct chosen_method *methods, size_t count, uint64_t room_ns,
-                     bool resolving_only)
+static uint64_t hook(struct plan_choice *choice, uint64_t room_ns, bool resolving_only)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (methods[i].is_hooked || methods[i].cost_ns > room_ns ||
-            (resolving_only && !methods[i].resolved_ns))
+    for (size_t i = 0; i < choice->count; i++) {
+        struct chosen_method *method = &choice->methods[i];
+
+        if (method->is_hooked || method->cost_ns > room_ns ||
+            (resolving_only && !method->resolved_ns))
             continue;
-        methods[i].is_hooked = true;
-        room_ns -= methods[i].cost_ns;
+        method->is_hooked = true;
+        room_ns -= method->cost_ns;
     }
     return room_ns;
 }
@@ -212,21 +239,23 @@ static uint64_t program_ns(const struct ledger_header *header)
     return program_ns > all_ns / PROGRAM_PART ? program_ns : all_ns / PROGRAM_PART;
 }
 
-static void choose(const struct ledger_header *header, struct chosen_method *methods, size_t count,
-                   uint32_t overhead_ppm)
+static void choose(const struct ledger_header *header, uint32_t overhead_ppm,
+                   struct plan_choice *choice)
 {
     uint64_t room_ns = program_ns(header) / 1000000 * overhead_ppm / 100 * ROOM_PERCENT;
+    uint64_t idle = unprofiled__less(header->hooked_methods, choice->count);
 
-    qsort(methods, count, sizeof(*methods), compare_worth);
-    room_ns = room_ns / 2 + hook(methods, count, room_ns / 2, true);
-    qsort(methods, count, sizeof(*methods), compare_calls);
-    (void)hook(methods, count, room_ns, false);
+    qsort(choice->methods, choice->count, sizeof(*choice->methods), compare_worth);
+    room_ns = room_ns / 2 + hook(choice, room_ns / 2, true);
+    qsort(choice->methods, choice->count, sizeof(*choice->methods), compare_costs);
+    room_ns = hook(choice, room_ns, false);
+    choice->is_short = room_ns < idle * IDLE_NS + header->postponed_methods * MAYBE_NS;
 }
 
 /* 0 or -ENOMEM. */
-static int begin_totals(struct call_totals *totals, bool has_every_call)
+static int begin_totals(struct call_totals *totals)
 {
-    size_t nodes = has_every_call ? (size_t)totals->last_node + 1 : 1;
+    size_t nodes = (size_t)totals->last_node + 1;
 
     totals->cum_ns = calloc(nodes, sizeof(*totals->cum_ns));
     totals->children = calloc(nodes, sizeof(*totals->children));
@@ -242,27 +271,22 @@ static void end_totals(struct call_totals *totals)
 }
 
 int plan_choice__make(const struct ledger_reader *reader, uint32_t overhead_ppm,
-                      struct chosen_method **methods, size_t *count)
+                      struct plan_choice *choice)
 {
-    const struct ledger_header *header = ledger_reader__header(reader);
-    bool has_every_call = !header->overhead_ppm;
     struct call_totals totals = {.reader = reader,
                                  .last_node = last_of(reader, LEDGER_NODES),
                                  .last_method = last_of(reader, LEDGER_METHODS)};
-    int error = begin_totals(&totals, has_every_call);
+    int error = begin_totals(&totals);
 
-    *methods = NULL;
-    *count = 0;
-    if (!error && has_every_call)
-        add_up(&totals);
+    *choice = (struct plan_choice){0};
     if (!error) {
-        add_methods(&totals, has_every_call);
-        error = list_methods(&totals, methods, count) ? 0 : -ENOMEM;
+        add_up(&totals);
+        find_silenced(&totals);
+        add_methods(&totals);
+        error = list_methods(&totals, choice) ? 0 : -ENOMEM;
     }
-    if (!error && has_every_call)
-        choose(header, *methods, *count, overhead_ppm);
-    for (size_t i = 0; !error && !has_every_call && i < *count; i++)
-        (*methods)[i].is_hooked = true;
+    if (!error)
+        choose(ledger_reader__header(reader), overhead_ppm, choice);
     end_totals(&totals);
     return error;
 }

@@ -1,10 +1,11 @@
 /*
- * Which methods of a program a run with a budget hooks, chosen from a ledger of an earlier run. If
- * the earlier run had a budget itself, these are all methods that it called. If the earlier run
- * recorded every call (overhead=any), the budget decides. Half of the room goes to methods that
- * divide the program's CPU time into short calls with few hooks: their calls take less than a
- * millisecond in the mean, and their callers' take longer. The rest goes to the methods with the
- * fewest calls, as many as possible.
+ * Which methods of a program a run with a budget hooks, chosen from a ledger of an earlier run by
+ * what their hooks cost and what they tell. Half of the room goes to methods that divide the
+ * program's CPU time into short calls with few hooks: their calls take less than a millisecond in
+ * the mean, and their callers' take longer. The rest goes to the methods whose hooks cost least;
+ * where these cost about the same, to those with the most CPU time in their calls.
+ *
+ * Methods that the earlier run had silenced are no candidates.
  */
 #ifndef TREADLE_PLAN_CHOICE_H
 #define TREADLE_PLAN_CHOICE_H
@@ -20,14 +21,21 @@ struct chosen_method {
     ledger_ref method;
     uint64_t calls;
     uint64_t cost_ns;     /* of its hooks, as the model of costs has it */
+    uint64_t cum_ns;      /* CPU time in its calls */
     uint64_t resolved_ns; /* CPU time in its calls from callers whose own calls take longer */
     bool is_hooked;
 };
 
-/* Makes the choice for a budget in ppm of the process's CPU. *methods is the caller's to free. With
- * every call recorded, the memory in use meanwhile is 12 bytes for each 64 bytes of the ledger. 0
- * or -ENOMEM. Any thread; not in hooks. */
+struct plan_choice {
+    struct chosen_method *methods; /* of this choice; the caller's to free */
+    size_t count;
+    bool is_short; /* there is no room for methods that the earlier run did not call */
+};
+
+/* Makes the choice for a budget in ppm of the process's CPU. The memory in use meanwhile is 12
+ * bytes for each 64 bytes of the ledger. 0 or -ENOMEM, and then no methods. Any thread; not in
+ * hooks. */
 int plan_choice__make(const struct ledger_reader *reader, uint32_t overhead_ppm,
-                      struct chosen_method **methods, size_t *count);
+                      struct plan_choice *choice);
 
 #endif

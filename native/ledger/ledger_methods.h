@@ -137,7 +137,7 @@ enum ledger_choice {
     CHOICE_TRIVIAL,      /* without include=: a trivial accessor */
     CHOICE_NATIVE,
     CHOICE_ABSTRACT,
-    CHOICE_POSTPONED, /* a small method of a program that loads many */
+    CHOICE_POSTPONED, /* of a program with too many, this one is small or late in a plan */
     CHOICE_UNHOOKED = 64,
 };
 

@@ -26,7 +26,7 @@ class Budget(page.Page):
             ["left", 250]])
         self.assertEqual(self.words("#budget .verdict"),
                          "Budget: 2.00 % asked, 1.50 % used; 2 of 5 methods silent (1 for now), "
-                         "1 recorded again, 1 left out by the plan, 1 small one not hooked yet")
+                         "1 recorded again, 1 left out by the plan, 1 not hooked yet")
         self.assertEqual(self.legend("budget"), ["hooks 40.0 ms", "samples 20.0 ms", "threads 10.0 ms",
                                                  "class changes 4.00 ms", "JVM 1.00 ms"])
         self.assertEqual(self.run_js(f"{LINE.format('budget')}.firstChild.title"),

@@ -1,7 +1,8 @@
 """A program that loads more methods than the budget bears: its first methods have hooks, of the later ones the larger,
 each with every call; small ones are postponed, and the report says which and how many. They get hooks at the next
 start, as many as the budget bears by then, and at once where include= names them: from then on every call is in the
-tree."""
+tree. With the plan of that run few methods have hooks, every call of which is recorded, and the rest is postponed; and
+so it is with the plan of the run that had the plan."""
 
 import json
 import string
@@ -24,6 +25,7 @@ def postponed(test):
             program.done(command)
         check_started_again(test, program, late)
         program.end()
+    planned(test)
     named(test)
 
 
@@ -53,6 +55,29 @@ def check_started_again(test, program, late):
     after = method_of(test, program, known[0])
     test.check(after["calls"] == before["calls"] + 10 < true, f"10 calls more: {before}, {after}, of {true}")
     test.check(0 < after["hooked"]["share_ppm"] < 10**6, f"{after}")
+
+
+def planned(test):
+    for plan in ("first.ledger", "planned.ledger"):
+        test.ledger.rename(test.scratch / plan)
+        option = test.agent_option(events="instrument", overhead="2%", plan=test.scratch / plan)
+        with running(test, "Crowd", agent=option) as program:
+            program.ask(f"load {PARTS}")
+            check_planned(test, program, plan)
+            program.end()
+
+
+def check_planned(test, program, plan):
+    rows = explained(test, program, "*Crowd$Part*.*")
+    hooked = [row for row in rows if row["hook"] == "always"]
+    late = [row for row in rows if row["hook"] == "postponed"]
+    test.check(len(hooked) + len(late) == len(rows) == PARTS * (len(METHODS) + 1), f"{plan}: {len(rows)} methods")
+    # The program takes some seconds of CPU, of which hooks may take 1.2 %, and those of a method 40 us.
+    test.check(20 <= len(hooked) <= PARTS * 4, f"{plan}: {len(hooked)} have hooks")
+    test.check(all(row["calls"] == 1 for row in hooked), f"{plan}: {[row for row in hooked if row['calls'] != 1][:3]}")
+    test.check(not any(row["calls"] for row in late), f"{plan}: {[row for row in late if row['calls']][:3]}")
+    budget = json.loads(program.done("status", "--json"))["budget"]
+    test.check(len(late) <= budget["postponed_methods"] <= len(late) + 40, f"{plan}: {len(late)} postponed, {budget}")
 
 
 def named(test):

@@ -21,8 +21,7 @@
 
 struct choice {
     struct ledger_reader *reader;
-    struct chosen_method *methods;
-    size_t count;
+    struct plan_choice made;
 };
 
 static void begin(struct drawing *drawing, uint64_t cpu_ns)
@@ -40,23 +39,22 @@ static struct choice choose(const struct drawing *drawing)
     drawing->ledger.header->state = LEDGER_CLOSED;
     choice.reader = ledger_reader__open_fd(drawing->ledger.fd, "drawing", message, sizeof message);
     assert_non_null(choice.reader);
-    assert_int_equal(plan_choice__make(choice.reader, TWO_PERCENT, &choice.methods, &choice.count),
-                     0);
+    assert_int_equal(plan_choice__make(choice.reader, TWO_PERCENT, &choice.made), 0);
     return choice;
 }
 
 static const struct chosen_method *find(const struct choice *choice, ledger_ref method)
 {
-    for (size_t i = 0; i < choice->count; i++)
-        if (choice->methods[i].method == method)
-            return &choice->methods[i];
+    for (size_t i = 0; i < choice->made.count; i++)
+        if (choice->made.methods[i].method == method)
+            return &choice->made.methods[i];
     fail_msg("a method is not in the choice");
     return NULL;
 }
 
 static void end(struct drawing *drawing, struct choice *choice)
 {
-    free(choice->methods);
+    free(choice->made.methods);
     ledger_reader__close(choice->reader);
     ledger__close(&drawing->ledger);
 }
@@ -88,7 +86,7 @@ static void short_calls_from_long_ones_are_hooked(void **state)
     node = drawing__call(&drawing, node, methods[2], 5000, 100 * MS);
     (void)drawing__call(&drawing, node, methods[3], 5000000, 3900 * MS);
     choice = choose(&drawing);
-    assert_int_equal(choice.count, 5);
+    assert_int_equal(choice.made.count, 5);
     assert_int_equal(find(&choice, methods[2])->resolved_ns, 4 * SECOND);
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(find(&choice, methods[i])->is_hooked, i != 3);
@@ -97,8 +95,20 @@ static void short_calls_from_long_ones_are_hooked(void **state)
     end(&drawing, &choice);
 }
 
-/* Three methods with long calls, and room for two and a half. */
-static void the_fewest_calls_come_first(void **state)
+static void set_room(struct drawing *drawing, double room_ns)
+{
+    drawing->ledger.header->process_cpu_ns = (uint64_t)(room_ns / ROOM);
+}
+
+static struct choice choose_anew(const struct drawing *drawing, struct choice *choice)
+{
+    free(choice->made.methods);
+    ledger_reader__close(choice->reader);
+    return choose(drawing);
+}
+
+/* Three methods with long calls, whose hooks cost about the same, and room for two and a half. */
+static void the_most_cpu_comes_first_at_one_price(void **state)
 {
     struct drawing drawing;
     struct choice choice;
@@ -107,43 +117,101 @@ static void the_fewest_calls_come_first(void **state)
     (void)state;
     begin(&drawing, 100 * SECOND);
     root = drawing__root(&drawing, drawing__thread(&drawing, "main", THREAD_PLATFORM, 0));
-    methods[0] = drawing__method(&drawing, "A", "thirty", "()V");
-    methods[1] = drawing__method(&drawing, "A", "ten", "()V");
-    methods[2] = drawing__method(&drawing, "A", "twenty", "()V");
-    (void)drawing__call(&drawing, root, methods[0], 30, 60 * MS);
-    (void)drawing__call(&drawing, root, methods[1], 10, 20 * MS);
-    (void)drawing__call(&drawing, root, methods[2], 20, 40 * MS);
+    methods[0] = drawing__method(&drawing, "A", "ten", "()V");
+    methods[1] = drawing__method(&drawing, "A", "twenty", "()V");
+    methods[2] = drawing__method(&drawing, "A", "thirty", "()V");
+    (void)drawing__call(&drawing, root, methods[0], 10, 20 * MS);
+    (void)drawing__call(&drawing, root, methods[1], 20, 40 * MS);
+    (void)drawing__call(&drawing, root, methods[2], 30, 60 * MS);
     choice = choose(&drawing);
     for (size_t i = 0; i < 3; i++)
         assert_true(find(&choice, methods[i])->is_hooked);
-    drawing.ledger.header->process_cpu_ns =
-        (uint64_t)(2.5 * (double)find(&choice, methods[2])->cost_ns / ROOM);
-    free(choice.methods);
-    ledger_reader__close(choice.reader);
-    choice = choose(&drawing);
+    assert_int_equal(find(&choice, methods[2])->cum_ns, 60 * MS);
+    set_room(&drawing, 2.5 * (double)find(&choice, methods[2])->cost_ns);
+    choice = choose_anew(&drawing, &choice);
     assert_false(find(&choice, methods[0])->is_hooked);
     assert_true(find(&choice, methods[1])->is_hooked);
     assert_true(find(&choice, methods[2])->is_hooked);
     end(&drawing, &choice);
 }
 
-/* With a budget the earlier run itself found what fits. */
-static void what_a_budget_kept_is_hooked(void **state)
+/* A method with a hundred thousand calls costs more than many with one. */
+static void the_cheapest_come_first(void **state)
 {
     struct drawing drawing;
     struct choice choice;
-    ledger_ref method, root;
+    ledger_ref dear, cheap[4], root;
 
     (void)state;
-    begin(&drawing, MS);
+    begin(&drawing, 100 * SECOND);
+    root = drawing__root(&drawing, drawing__thread(&drawing, "main", THREAD_PLATFORM, 0));
+    dear = drawing__method(&drawing, "A", "dear", "()V");
+    (void)drawing__call(&drawing, root, dear, 100000, 200 * SECOND);
+    for (size_t i = 0; i < 4; i++) {
+        cheap[i] = drawing__method(&drawing, "B", (const char *[]){"a", "b", "c", "d"}[i], "()V");
+        (void)drawing__call(&drawing, root, cheap[i], 1, 2 * MS);
+    }
+    choice = choose(&drawing);
+    set_room(&drawing, (double)find(&choice, dear)->cost_ns + 1000);
+    choice = choose_anew(&drawing, &choice);
+    assert_false(find(&choice, dear)->is_hooked);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(find(&choice, cheap[i])->is_hooked);
+    end(&drawing, &choice);
+}
+
+/* What a budget silenced is no candidate, and takes no room from the rest. */
+static void what_a_budget_silenced_is_left_alone(void **state)
+{
+    struct drawing drawing;
+    struct choice choice;
+    struct ledger_hooking *hooking;
+    ledger_ref often, rare, root;
+
+    (void)state;
+    begin(&drawing, 100 * SECOND);
     drawing.ledger.header->overhead_ppm = TWO_PERCENT;
     root = drawing__root(&drawing, drawing__thread(&drawing, "main", THREAD_PLATFORM, 0));
-    method = drawing__method(&drawing, "A", "often", "()V");
-    (void)drawing__method(&drawing, "A", "never", "()V");
-    (void)drawing__call(&drawing, root, method, 1000000, MS);
+    often = drawing__method(&drawing, "A", "often", "()V");
+    rare = drawing__method(&drawing, "A", "rare", "()V");
+    (void)drawing__call(&drawing, root, often, 48, 100 * MS);
+    (void)drawing__call(&drawing, root, rare, 40, MS);
+    hooking = ledger__at(&drawing.ledger, ledger__take_shared(&drawing.ledger, LEDGER_HOOKINGS, 1));
+    hooking->method = often;
+    hooking->state = HOOKING_OFF;
     choice = choose(&drawing);
-    assert_int_equal(choice.count, 1);
-    assert_true(find(&choice, method)->is_hooked);
+    assert_int_equal(choice.made.count, 1);
+    set_room(&drawing, 1.5 * (double)find(&choice, rare)->cost_ns);
+    choice = choose_anew(&drawing, &choice);
+    assert_true(find(&choice, rare)->is_hooked);
+    end(&drawing, &choice);
+}
+
+/* Of a hundred methods with hooks the earlier run called one; ten others had no hooks yet. */
+static void methods_without_calls_need_room_too(void **state)
+{
+    struct drawing drawing;
+    struct choice choice;
+    double of_one;
+    ledger_ref root;
+
+    (void)state;
+    begin(&drawing, 100 * SECOND);
+    drawing.ledger.header->overhead_ppm = TWO_PERCENT;
+    drawing.ledger.header->hooked_methods = 100;
+    drawing.ledger.header->postponed_methods = 10;
+    root = drawing__root(&drawing, drawing__thread(&drawing, "main", THREAD_PLATFORM, 0));
+    (void)drawing__call(&drawing, root, drawing__method(&drawing, "A", "one", "()V"), 1, MS);
+    choice = choose(&drawing);
+    assert_false(choice.made.is_short);
+    of_one = (double)choice.made.methods[0].cost_ns;
+    set_room(&drawing, of_one + 99 * 5000 + 10 * 20000 + 10000); /* and a little more */
+    choice = choose_anew(&drawing, &choice);
+    assert_false(choice.made.is_short);
+    set_room(&drawing, of_one + 99 * 5000 + 10 * 20000 - 10000);
+    choice = choose_anew(&drawing, &choice);
+    assert_true(choice.made.is_short);
+    assert_true(choice.made.methods[0].is_hooked);
     end(&drawing, &choice);
 }
 
@@ -162,7 +230,7 @@ static void nodes_on_a_cycle_end_nowhere(void **state)
     nodes[1] = drawing__call(&drawing, nodes[0], method, 1, MS);
     ((struct ledger_node *)ledger__at(&drawing.ledger, nodes[0]))->parent = nodes[1];
     choice = choose(&drawing);
-    assert_int_equal(choice.count, 1);
+    assert_int_equal(choice.made.count, 1);
     end(&drawing, &choice);
 }
 
@@ -170,8 +238,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_calls_from_long_ones_are_hooked),
-        cmocka_unit_test(the_fewest_calls_come_first),
-        cmocka_unit_test(what_a_budget_kept_is_hooked),
+        cmocka_unit_test(the_most_cpu_comes_first_at_one_price),
+        cmocka_unit_test(the_cheapest_come_first),
+        cmocka_unit_test(what_a_budget_silenced_is_left_alone),
+        cmocka_unit_test(methods_without_calls_need_room_too),
         cmocka_unit_test(nodes_on_a_cycle_end_nowhere),
     };
 

@@ -32,10 +32,7 @@ function methodsText(budget) {
     if (budget.muted_methods) parts[0] += ` (${count(budget.muted_methods)} for now)`;
     if (budget.heard_again_methods) parts.push(`${count(budget.heard_again_methods)} recorded again`);
     if (budget.planned_methods) parts.push(`${count(budget.planned_methods)} left out by the plan`);
-    if (budget.postponed_methods) {
-        const ones = budget.postponed_methods === 1 ? "one" : "ones";
-        parts.push(`${count(budget.postponed_methods)} small ${ones} not hooked yet`);
-    }
+    if (budget.postponed_methods) parts.push(`${count(budget.postponed_methods)} not hooked yet`);
     return parts.length ? `; ${parts.join(", ")}` : "";
 }
 

@@ -17,7 +17,7 @@ enum explained_hook {
     EXPLAINED_MUTED,        /* silent for now */
     EXPLAINED_OFF,          /* silent until its class is changed again */
     EXPLAINED_PLANNED,      /* no hooks: an earlier run said that it is hot */
-    EXPLAINED_POSTPONED,    /* no hooks yet: a small method of a program that loads many */
+    EXPLAINED_POSTPONED,    /* no hooks yet: the program has more methods than the budget bears */
     EXPLAINED_NOT_INCLUDED, /* no hooks, as all that follow: by include= */
     EXPLAINED_EXCLUDED,     /* by exclude= */
     EXPLAINED_JDK,          /* one of the JDK's own, without include= */

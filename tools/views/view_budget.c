@@ -48,7 +48,7 @@ static void append_silent(const struct report_model *model, char text[HOOKS_TEXT
         append(text, used, ", %s not hooked by the plan", quantity__count(count.planned).text);
     if (model->header.postponed_methods)
         append(text, used, ", %s not hooked yet",
-               quantity__counted(model->header.postponed_methods, "small one").text);
+               quantity__count(model->header.postponed_methods).text);
 }
 
 void view_budget__text(const struct report_model *model, char text[HOOKS_TEXT_BYTES])
