@@ -11,6 +11,9 @@
  * before. */
 #define LOOK_BACK 8u
 
+#define RADIX_BITS 11u
+#define RADIX      ((size_t)1 << RADIX_BITS)
+
 enum { SYMTAB, DYNSYM, TABLE_COUNT };
 
 static const uint32_t table_types[TABLE_COUNT] = {[SYMTAB] = SHT_SYMTAB, [DYNSYM] = SHT_DYNSYM};
@@ -112,15 +115,60 @@ static int read_table(struct elf_symbols *symbols, const struct elf_file *file, 
     return error;
 }
 
-static int compare_symbols(const void *left, const void *right)
+/* True if of two symbols for one address the first is to be kept. */
+static bool is_better(const struct symbol *a, const struct symbol *b)
 {
-    const struct symbol *a = left, *b = right;
+    return a->worth != b->worth ? a->worth > b->worth : strcmp(a->name, b->name) < 0;
+}
 
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    if (a->worth != b->worth)
-        return a->worth > b->worth ? -1 : 1;
-    return strcmp(a->name, b->name);
+/* A symbol's start, and its place in the array. */
+struct start {
+    uint64_t start;
+    size_t symbol;
+};
+
+static void sort_by_digit(const struct start *from, struct start *to, size_t count, unsigned shift)
+{
+    size_t ends[RADIX + 1] = {0};
+
+    for (size_t i = 0; i < count; i++)
+        ends[(from[i].start >> shift) % RADIX + 1]++;
+    for (size_t digit = 0; digit < RADIX; digit++)
+        ends[digit + 1] += ends[digit];
+    for (size_t i = 0; i < count; i++)
+        to[ends[(from[i].start >> shift) % RADIX]++] = from[i];
+}
+
+/* Sorts by start, with a radix sort [H. H. Seward, 1954]: libjvm has seventy thousand symbols, for
+ * which qsort takes five times as long. 0 or -ENOMEM. */
+static int sort_symbols(struct elf_symbols *symbols)
+{
+    struct start *starts = calloc(2 * symbols->count, sizeof(*starts));
+    struct start *sorted = starts, *other = starts + symbols->count, *swap;
+    struct symbol *more = calloc(symbols->count, sizeof(*more));
+    uint64_t all = 0;
+
+    if (!starts || !more) {
+        free(starts);
+        free(more);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < symbols->count; i++) {
+        starts[i] = (struct start){symbols->symbols[i].start, i};
+        all |= symbols->symbols[i].start;
+    }
+    for (unsigned shift = 0; shift < 64 && all >> shift; shift += RADIX_BITS) {
+        sort_by_digit(sorted, other, symbols->count, shift);
+        swap = sorted;
+        sorted = other;
+        other = swap;
+    }
+    for (size_t i = 0; i < symbols->count; i++)
+        more[i] = symbols->symbols[sorted[i].symbol];
+    free(starts);
+    free(symbols->symbols);
+    symbols->symbols = more;
+    return 0;
 }
 
 static uint64_t section_end(const struct elf_file *file, uint64_t address)
@@ -139,17 +187,20 @@ static uint64_t section_end(const struct elf_file *file, uint64_t address)
 static void keep_best(struct elf_symbols *symbols)
 {
     uint64_t known_end = 0;
-    size_t kept = 0;
+    size_t kept = 0, next;
 
-    for (size_t i = 0; i < symbols->count; i++) {
-        struct symbol *symbol = &symbols->symbols[i];
+    for (size_t i = 0; i < symbols->count; i = next) {
+        const struct symbol *best = &symbols->symbols[i];
 
-        if ((kept && symbols->symbols[kept - 1].start == symbol->start) ||
-            (symbol->end == symbol->start && symbol->start < known_end))
+        for (next = i + 1; next < symbols->count && symbols->symbols[next].start == best->start;
+             next++)
+            if (is_better(&symbols->symbols[next], best))
+                best = &symbols->symbols[next];
+        if (best->end == best->start && best->start < known_end)
             continue;
-        if (symbol->end > known_end)
-            known_end = symbol->end;
-        symbols->symbols[kept++] = *symbol;
+        if (best->end > known_end)
+            known_end = best->end;
+        symbols->symbols[kept++] = *best;
     }
     symbols->count = kept;
 }
@@ -180,7 +231,7 @@ int elf_symbols__open(struct elf_symbols **symbols, const char *path)
     for (int table = 0; !error && table < TABLE_COUNT; table++)
         error = read_table(made, &file, table);
     if (!error && made->count) {
-        qsort(made->symbols, made->count, sizeof(*made->symbols), compare_symbols);
+        error = sort_symbols(made);
         keep_best(made);
         fill_up(made, &file);
     }

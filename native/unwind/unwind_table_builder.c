@@ -111,6 +111,15 @@ static int compare_starts(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
+/* The table in the header is sorted by them, as a rule. */
+static bool is_sorted(const struct found_function *functions, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if (functions[i].start < functions[i - 1].start)
+            return false;
+    return true;
+}
+
 /* Sorts the functions. Of two that overlap, the one that starts first keeps what lies before the
  * other. */
 static void sort_functions(struct builder *builder)
@@ -120,7 +129,8 @@ static void sort_functions(struct builder *builder)
 
     if (builder->function_count == 0)
         return;
-    qsort(functions, builder->function_count, sizeof(*functions), compare_starts);
+    if (!is_sorted(functions, builder->function_count))
+        qsort(functions, builder->function_count, sizeof(*functions), compare_starts);
     for (uint32_t i = 1; i < builder->function_count; i++) {
         struct found_function *before = &functions[kept];
 
