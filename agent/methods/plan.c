@@ -14,7 +14,7 @@
 
 /* Each method of a program is looked up once: short chains, which a miss walks to the end. */
 #undef HASH_BKT_CAPACITY_THRESH
-#define HASH_BKT_CAPACITY_THRESH 2u
+#define HASH_BKT_CAPACITY_THRESH 5u
 
 #define NAME_BYTES_MAX 4096u
 #define NS_PER_S       1000000000u
