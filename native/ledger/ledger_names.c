@@ -3,14 +3,23 @@
 
 #include <string.h>
 
-/* FNV-1a, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
+#define HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15) /* 2^64 by the golden ratio */
+
+/* Eight bytes a step: the methods of a class are one string of some kilobytes. Not portable between
+ * byte orders, nor are ledgers. */
 static uint32_t hash_bytes(const char *bytes, size_t length)
 {
-    uint32_t hash = 2166136261u;
+    uint64_t hash = length * HASH_FACTOR, word;
 
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
-    return hash;
+    for (; length >= sizeof(word); bytes += sizeof(word), length -= sizeof(word)) {
+        memcpy(&word, bytes, sizeof(word));
+        hash = (hash ^ word) * HASH_FACTOR;
+        hash ^= hash >> 32;
+    }
+    word = 0;
+    memcpy(&word, bytes, length);
+    hash = (hash ^ word) * HASH_FACTOR;
+    return (uint32_t)(hash >> 32);
 }
 
 static ledger_ref find_string(const struct ledger *ledger, const char *bytes, size_t length,
@@ -44,11 +53,17 @@ uint32_t ledger__string_cells(size_t length)
                       LEDGER_CELL_BYTES);
 }
 
-void ledger__fill_string(struct ledger_string *string, const char *bytes, size_t length)
+static void fill_string(struct ledger_string *string, const char *bytes, size_t length,
+                        uint32_t hash)
 {
     memcpy((char *)string + offsetof(struct ledger_string, bytes), bytes, length);
-    string->hash = hash_bytes(bytes, length);
+    string->hash = hash;
     string->length = (uint32_t)length;
+}
+
+void ledger__fill_string(struct ledger_string *string, const char *bytes, size_t length)
+{
+    fill_string(string, bytes, length, hash_bytes(bytes, length));
 }
 
 ledger_ref ledger__find_string(const struct ledger *ledger, const char *bytes, size_t length)
@@ -75,7 +90,7 @@ ledger_ref ledger__string(struct ledger *ledger, const char *bytes, size_t lengt
     if (!ref)
         return 0;
     string = ledger__at(ledger, ref);
-    ledger__fill_string(string, bytes, length);
+    fill_string(string, bytes, length, hash);
     push(&ledger->string_buckets[hash % LEDGER_STRING_BUCKETS], ref, &string->next_in_bucket);
     return ref;
 }
