@@ -3,6 +3,7 @@ they waited, for whom, and how long the locks were held. Of a lock that nobody h
 the first to be waited for is not seen."""
 
 import dataclasses
+import json
 
 import harness
 import sampled
@@ -51,6 +52,7 @@ def from_the_start(test):
         if test.major >= 21:
             exact(test, program, "round virtual", found(test, program))
         stopped(test, program)
+        between(test, program)
         ended = program.end()
     test.check(ended.status == 0, f"{ended}")
     test.checked_report()
@@ -95,6 +97,22 @@ def stopped(test, program):
     exact(test, program, "round", before)
 
 
+def between(test, program):
+    """Of two snapshots the later less the earlier is what was between them."""
+    earlier = test.scratch / "earlier.ledger"
+    program.done("dump", "-o", earlier)
+    told, _ = one_round(program, "round")
+    program.done("dump", "-o", test.ledger)
+    done = test.text_report(test.ledger, "--since", earlier, "--view", "locks", "--json")
+    test.check(done.status == 0, f"report --since: {done}")
+    seen = by_type(native_rows(test, json.loads(done.out)))
+    for kind, truth in told.items():
+        for what in ("waits", "holds", "acquisitions"):
+            test.check_likely(getattr(seen[kind], what) == getattr(truth, what), f"between {kind} {what}",
+                              f"--since, {kind}: {seen[kind]}, by itself {truth}")
+    earlier.unlink()
+
+
 def one_round(program, order):
     """{type: Waited} as the program itself measured."""
     answer, delay_ns = program.ask_timed(order)
@@ -106,7 +124,11 @@ def one_round(program, order):
 
 
 def rows(test):
-    found_rows = [row for row in test.report("locks", test.ledger)["locks"] if row["kind"] == "native"]
+    return native_rows(test, test.report("locks", test.ledger))
+
+
+def native_rows(test, report):
+    found_rows = [row for row in report["locks"] if row["kind"] == "native"]
     for row in found_rows:
         test.check(row["class"].endswith(f" in {LIBRARY}"), f"{row}")
     return found_rows
@@ -115,11 +137,15 @@ def rows(test):
 def found(test, program):
     """{type: Waited} by the ledger."""
     program.done("dump", "-o", test.ledger)
-    by_type = {kind: Waited() for kind in set(TYPES.values())}
-    for row in rows(test):
-        by_type[row["class"].split()[0]] += Waited(row["contentions"], row["wait_ns"], row["holds"], row["hold_ns"],
+    return by_type(rows(test))
+
+
+def by_type(lock_rows):
+    sums = {kind: Waited() for kind in set(TYPES.values())}
+    for row in lock_rows:
+        sums[row["class"].split()[0]] += Waited(row["contentions"], row["wait_ns"], row["holds"], row["hold_ns"],
                                                 row["acquisitions"] or 0)
-    return by_type
+    return sums
 
 
 def check_edges(test):
