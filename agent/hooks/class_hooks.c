@@ -176,7 +176,6 @@ static uint32_t apply_budget(struct class_look *look, const struct class_method 
 {
     struct class_hooks *hooks = look->hooks;
     bool named = look->choice == CHOICE_NAMED;
-    uint32_t hash = plan__code_hash(method);
     struct plan_advice advice = plan__advice(hooks->plan, method);
     /* An interface gets hooks now or never (agent/hooks/interface_hooks.h). */
     bool may_wait = !named && !look->rewrite->is_interface &&
@@ -188,12 +187,12 @@ static uint32_t apply_budget(struct class_look *look, const struct class_method 
                                           advice.is_postponed ? 0 : method->code_length))
         return postpone(look, id);
     if (!advice.rate || named || may_wait || hook_quotas__slot(hooks->quotas, id) != id) {
-        hook_quotas__add(hooks->quotas, id, named, advice.calls, hash);
+        hook_quotas__add(hooks->quotas, id, named, advice.calls, plan__code_hash(method));
         return id;
     }
     if (!ledger__find_method(hooks->ledger, id))
         (void)class_hooks__resolve(hooks, id);
-    hook_quotas__leave_out(hooks->quotas, id, advice.rate, hash);
+    hook_quotas__leave_out(hooks->quotas, id, advice.rate, plan__code_hash(method));
     look->choice = CHOICE_PLANNED;
     return 0;
 }

@@ -161,8 +161,8 @@ class Budget(bench.Bench):
         self.assertIn("\napp.Main.muted\n  hook      silent for now, to be tried again: since "
                       "2023-11-14 22:13:23, after about 48 calls, at 700 calls a second where the "
                       "budget of 2.0 % allowed 600; it fell silent 3 times\n", text)
-        self.assertIn("\napp.Main.planned\n  hook      not hooked from the beginning: plan= has "
-                      "it as called too often, with 70 000 calls a second in that run\n", text)
+        self.assertIn("\napp.Main.planned\n  hook      not hooked from the beginning: plan= "
+                      "leaves it out, with 70 000 calls a second in that run\n", text)
         self.assertIn("\napp.Main.never\n  hook      hooked since its class was first looked at; "
                       "never called\n\n", text)
         self.assertIn("  hook      not hooked yet: the program has more methods than the budget bears hooks for, and this "

@@ -89,8 +89,8 @@ static void planned_reason(const struct report_model *model, const struct explan
                            char text[REASON_BYTES])
 {
     const struct report_hooking *hooking = hooking_of(model, one);
-    size_t used = (size_t)snprintf(
-        text, REASON_BYTES, "not hooked from the beginning: plan= has it as called too often");
+    size_t used =
+        (size_t)snprintf(text, REASON_BYTES, "not hooked from the beginning: plan= leaves it out");
 
     if (hooking && hooking->rate)
         snprintf(text + used, REASON_BYTES - used, ", with %s a second in that run",
