@@ -183,8 +183,9 @@ static uint32_t apply_budget(struct class_look *look, const struct class_method 
 
     if (hook_quotas__is_off(hooks->quotas, id))
         return hooks->quotas->methods[id].is_postponed ? postpone(look, id) : 0;
-    if (may_wait && hook_quotas__postpone(hooks->quotas, look->jni, id,
-                                          advice.is_postponed ? 0 : method->code_length))
+    if (may_wait &&
+        hook_quotas__postpone(hooks->quotas, look->jni, id,
+                              advice.is_postponed ? HOOK_POSTPONE_ANYWAY : method->code_length))
         return postpone(look, id);
     if (!advice.rate || named || may_wait || hook_quotas__slot(hooks->quotas, id) != id) {
         hook_quotas__add(hooks->quotas, id, named, advice.calls, plan__code_hash(method));

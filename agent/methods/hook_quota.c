@@ -172,7 +172,7 @@ static bool bears_more(const struct hook_quotas *quotas)
 {
     uint64_t now_ns = ledger_time__now_ns(quotas->time);
     double cpu_ns = (double)(process_cpu_ns(quotas, now_ns) - quotas->began_cpu_ns);
-    uint64_t spent_ns = __atomic_load_n(&quotas->hooked, __ATOMIC_RELAXED) * HOOK_ONCE_NS +
+    uint64_t spent_ns = __atomic_load_n(&quotas->hooked, __ATOMIC_RELAXED) * COST_HOOKS_NS +
                         __atomic_load_n(&quotas->silenced, __ATOMIC_RELAXED) * HOOK_SILENCED_NS;
 
     return (double)spent_ns <
@@ -193,7 +193,8 @@ bool hook_quotas__postpone(struct hook_quotas *quotas, JNIEnv *jni, uint32_t met
         __atomic_store_n(&quota->is_renewed, false, __ATOMIC_RELEASE);
         return true;
     }
-    if (code_bytes > HOOK_SMALL_BYTES || (code_bytes && bears_more(quotas)) ||
+    if (code_bytes > HOOK_SMALL_BYTES ||
+        (code_bytes != HOOK_POSTPONE_ANYWAY && bears_more(quotas)) ||
         !change(quota, HOOKING_HEARD, HOOKING_OFF))
         return false;
     quota->since_ns = ledger_time__now_ns(quotas->time);

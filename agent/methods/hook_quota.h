@@ -32,6 +32,7 @@
 #define TREADLE_HOOK_QUOTA_H
 
 #include "agent/methods/hook_class.h"
+#include "native/cost/cost_model.h"
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_time.h"
 
@@ -60,11 +61,10 @@
 #define HOOK_RATE_MOST   40000u /* also for a method that many samples found on a stack */
 #define HOOK_BURST_S     8u     /* a method may save this many seconds' calls */
 
-/* What hooks are taken to cost once: for each method that has them, and for one that is called so
- * often that it falls silent. A rough fit to what first runs of nine programs cost more (JDK 25).
- * So much may be spent on this in any case, and beyond it so many times the budget: the price is
- * paid once, the budget is there for as long as the program runs. */
-#define HOOK_ONCE_NS      20000u
+/* What hooks are taken to cost once more, beside COST_HOOKS_NS, for a method that is called so
+ * often that it falls silent: a fit like that one. So much may be spent on both in any case, and
+ * beyond it so many times the budget: the price is paid once, the budget is there for as long as
+ * the program runs. */
 #define HOOK_SILENCED_NS  250000u
 #define HOOK_ONCE_FREE_NS 300000000u
 #define HOOK_ONCE_BUDGET  3u
@@ -164,12 +164,12 @@ void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_
                             uint32_t code_hash);
 
 /* True if hooks are postponed for a method with so many bytes of code: it is small, and the methods
- * that have hooks already cost more than the process's CPU time bears; or code_bytes is 0, since a
- * plan has it so. The method gets no hooks
- * before its renewal; until then its slot is muted, so that no copy of its class is heard, whatever
- * other copies have. False for a method that has had hooks. In a renewal the first answer holds for
- * all copies of the class, and is false if the renewal is paid for. Not in a hook; one renewal at a
- * time. */
+ * that have hooks already cost more than the process's CPU time bears; or a plan wants it so. The
+ * method gets no hooks before its renewal; until then its slot is muted, so that no copy of its
+ * class is heard, whatever other copies have. False for a method that has had hooks. In a renewal
+ * the first answer holds for all copies of the class, and is false if the renewal is paid for. Not
+ * in a hook; one renewal at a time. */
+#define HOOK_POSTPONE_ANYWAY 0u /* for code_bytes: the plan wants it */
 bool hook_quotas__postpone(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
                            uint32_t code_bytes);
 

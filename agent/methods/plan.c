@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each method of a program is looked up once: short chains, which a miss walks to the end. */
+/* Most lookups find nothing and walk a whole chain of the table. Those of jruby took 21 ms with
+ * chains of up to ten, and 14 ms with these; with chains of two the table itself took 60 ms. */
 #undef HASH_BKT_CAPACITY_THRESH
 #define HASH_BKT_CAPACITY_THRESH 5u
 
@@ -105,7 +106,7 @@ static int leave_out_silenced(struct plan *plan, const struct ledger_reader *rea
     while (!error && (ref = ledger_reader__next(reader, LEDGER_HOOKINGS, ref)) != 0) {
         const struct ledger_hooking *hooking = ledger_reader__hooking(reader, ref);
 
-        if (hooking && hooking->state != HOOKING_HEARD && !hooking->left_out)
+        if (hooking && plan_choice__is_silenced(hooking))
             error = advise(plan, reader, hooking->method,
                            (struct plan_advice){.rate = hooking->rate ? hooking->rate : 1},
                            hooking->code_hash);

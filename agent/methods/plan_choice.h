@@ -26,6 +26,12 @@ struct chosen_method {
     bool is_hooked;
 };
 
+/* True if a budget had silenced the method of this record by the end of the earlier run. */
+static inline bool plan_choice__is_silenced(const struct ledger_hooking *hooking)
+{
+    return hooking->state != HOOKING_HEARD && !hooking->left_out;
+}
+
 struct plan_choice {
     struct chosen_method *methods; /* of this choice; the caller's to free */
     size_t count;

@@ -27,6 +27,10 @@
 #define COST_COLD_CALLS 200u
 #define COST_HOT_CALLS  5000u
 
+/* What the hooks of a method are taken to cost once, before anything is known of its calls: a rough
+ * fit to what first runs of nine programs cost more (JDK 25). */
+#define COST_HOOKS_NS 20000u
+
 /* Calls that hooks counted, from the trees. */
 struct call_survey {
     uint64_t calls;

@@ -130,7 +130,7 @@ struct ledger_hooking {
 enum ledger_choice {
     CHOICE_HOOKED = 1,
     CHOICE_NAMED,        /* hooked; include= names the method or its whole class */
-    CHOICE_PLANNED,      /* plan= lists it as hot; see its struct ledger_hooking */
+    CHOICE_PLANNED,      /* plan= leaves it out; see its struct ledger_hooking */
     CHOICE_NOT_INCLUDED, /* include= does not name it */
     CHOICE_EXCLUDED,     /* exclude= names it */
     CHOICE_JDK,          /* without include=: the JDK's own */

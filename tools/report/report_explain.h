@@ -16,7 +16,7 @@ enum explained_hook {
     EXPLAINED_TAKEN_IN,     /* recorded, but include= and exclude= left it out for some time */
     EXPLAINED_MUTED,        /* silent for now */
     EXPLAINED_OFF,          /* silent until its class is changed again */
-    EXPLAINED_PLANNED,      /* no hooks: an earlier run said that it is hot */
+    EXPLAINED_PLANNED,      /* no hooks: plan= leaves it out */
     EXPLAINED_POSTPONED,    /* no hooks yet: the program has more methods than the budget bears */
     EXPLAINED_NOT_INCLUDED, /* no hooks, as all that follow: by include= */
     EXPLAINED_EXCLUDED,     /* by exclude= */
