@@ -23,8 +23,9 @@ struct class_look {
     struct class_hooks *hooks;
     JNIEnv *jni;
     const struct class_rewrite *rewrite;
-    struct numbered_class *class; /* NULL: no memory for it */
-    char *dotted;                 /* the class's name as filters have it */
+    struct numbered_class *class;        /* NULL: no memory for it */
+    const struct planned_class *planned; /* NULL: no plan has a method of it */
+    char *dotted;                        /* the class's name as filters have it */
     bool is_boot;
     bool is_jdk;      /* of the boot or platform loader */
     bool is_loaded;   /* already */
@@ -176,7 +177,7 @@ static uint32_t apply_budget(struct class_look *look, const struct class_method 
 {
     struct class_hooks *hooks = look->hooks;
     bool named = look->choice == CHOICE_NAMED;
-    struct plan_advice advice = plan__advice(hooks->plan, method);
+    struct plan_advice advice = plan__advice(hooks->plan, look->planned, method);
     /* An interface gets hooks now or never (agent/hooks/interface_hooks.h). */
     bool may_wait = !named && !look->rewrite->is_interface &&
                     (advice.is_postponed || (!advice.rate && !advice.calls));
@@ -266,6 +267,7 @@ static bool choose(void *context, const struct class_method *method, struct meth
     if (!look->dotted) {
         look->dotted = dotted_name(method->class_name);
         look->class = method_numbers__class(methods, method->class_name);
+        look->planned = plan__class(look->hooks->plan, look->dotted);
     }
     if (look->is_boot)
         of_jdk = virtual_threads__hooks(method, look->hooks->hears_waits);

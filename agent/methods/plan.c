@@ -1,6 +1,5 @@
 #include "agent/methods/plan.h"
 
-#include "agent/methods/class_name.h"
 #include "agent/methods/plan_choice.h"
 #include "native/cost/cost_model.h"
 #include "native/hash_table.h"
@@ -21,14 +20,27 @@
 #define NS_PER_S       1000000000u
 #define CALLS_MARGIN   2u /* times the calls of the earlier run: this one may be longer */
 
-struct planned_method {
-    struct plan_advice advice;
-    uint32_t code_hash; /* 0: the ledger does not have it */
-    UT_hash_handle hh;
-    char name[]; /* "pkg.Class.method(I)V" */
+/* A method of a class. Two methods whose hashes are equal would share one advice. */
+struct method_key {
+    const struct planned_class *class;
+    uint64_t hash; /* of the name and the descriptor behind it */
 };
 
+struct planned_method {
+    struct plan_advice advice;
+    struct method_key key;
+    uint32_t code_hash; /* 0: the ledger does not have it */
+    UT_hash_handle hh;
+};
+
+struct planned_class {
+    UT_hash_handle hh;
+    char name[]; /* "pkg.Class" */
+};
+
+/* A program loads many classes of which the earlier run called no method. */
 struct plan {
+    struct planned_class *classes;
     struct planned_method *methods;
     bool is_short; /* of room for methods without a call in the earlier run */
 };
@@ -42,40 +54,58 @@ uint32_t plan__code_hash(const struct class_method *method)
     return hash;
 }
 
-/* Appends; false: there is no room. */
-static bool add_text(char name[NAME_BYTES_MAX], size_t *length, const char *text, size_t bytes)
+/* FNV-1a of 64 bits, continued [G. Fowler, L. C. Noll, K.-P. Vo]. */
+static uint64_t hash_on(uint64_t hash, const void *text, size_t bytes)
 {
-    if (!text || bytes > NAME_BYTES_MAX - *length)
-        return false;
-    memcpy(name + *length, text, bytes);
-    *length += bytes;
-    return true;
+    const unsigned char *byte = text;
+
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ byte[i]) * 1099511628211u;
+    return hash;
 }
 
-static bool add_string(const struct ledger_reader *reader, ledger_ref ref,
-                       char name[NAME_BYTES_MAX], size_t *length)
+static struct method_key key_of(const struct planned_class *class, const void *name,
+                                size_t name_bytes, const void *descriptor, size_t descriptor_bytes)
 {
-    size_t bytes = 0;
-    const char *text = ledger_reader__string(reader, ref, &bytes);
+    uint64_t hash = hash_on(14695981039346656037u, name, name_bytes);
 
-    return add_text(name, length, text, bytes);
+    return (struct method_key){class, hash_on(hash, descriptor, descriptor_bytes)};
 }
 
-static int add_method(struct plan *plan, const char *name, size_t length, struct plan_advice advice,
+/* The class, which is added if need be; NULL: no memory. */
+static struct planned_class *class_of(struct plan *plan, const char *name, size_t bytes)
+{
+    struct planned_class *class;
+
+    HASH_FIND(hh, plan->classes, name, bytes, class);
+    if (class)
+        return class;
+    class = calloc(1, sizeof(*class) + bytes);
+    if (!class)
+        return NULL;
+    memcpy(class->name, name, bytes);
+    HASH_ADD_KEYPTR(hh, plan->classes, class->name, bytes, class);
+    if (class->hh.tbl)
+        return class;
+    free(class);
+    return NULL;
+}
+
+static int add_method(struct plan *plan, struct method_key key, struct plan_advice advice,
                       uint32_t code_hash)
 {
     struct planned_method *method;
 
-    HASH_FIND(hh, plan->methods, name, length, method);
+    HASH_FIND(hh, plan->methods, &key, sizeof(key), method);
     if (method)
         return 0;
-    method = calloc(1, sizeof(*method) + length);
+    method = calloc(1, sizeof(*method));
     if (!method)
         return -ENOMEM;
-    memcpy(method->name, name, length);
+    method->key = key;
     method->advice = advice;
     method->code_hash = code_hash;
-    HASH_ADD_KEYPTR(hh, plan->methods, method->name, length, method);
+    HASH_ADD(hh, plan->methods, key, sizeof(key), method);
     if (method->hh.tbl)
         return 0;
     free(method);
@@ -87,14 +117,21 @@ static int advise(struct plan *plan, const struct ledger_reader *reader, ledger_
                   struct plan_advice advice, uint32_t code_hash)
 {
     const struct ledger_method *method = ledger_reader__method(reader, ref);
-    char name[NAME_BYTES_MAX];
-    size_t length = 0;
+    size_t class_bytes = 0, name_bytes = 0, signature_bytes = 0;
+    const char *class_name, *name, *signature;
+    const struct planned_class *class;
 
-    if (!method || !add_string(reader, method->class_name, name, &length) ||
-        !add_text(name, &length, ".", 1) || !add_string(reader, method->name, name, &length) ||
-        !add_string(reader, method->signature, name, &length))
+    if (!method)
         return 0;
-    return add_method(plan, name, length, advice, code_hash);
+    class_name = ledger_reader__string(reader, method->class_name, &class_bytes);
+    name = ledger_reader__string(reader, method->name, &name_bytes);
+    signature = ledger_reader__string(reader, method->signature, &signature_bytes);
+    if (!class_name || !name || !signature || class_bytes > NAME_BYTES_MAX)
+        return 0;
+    class = class_of(plan, class_name, class_bytes);
+    return class ? add_method(plan, key_of(class, name, name_bytes, signature, signature_bytes),
+                              advice, code_hash)
+                 : -ENOMEM;
 }
 
 /* An earlier run with a budget silenced these methods. */
@@ -174,6 +211,7 @@ int plan__read(struct plan **plan, const char *path, uint32_t overhead_ppm, char
 void plan__delete(struct plan *plan)
 {
     struct planned_method *method, *next;
+    struct planned_class *class, *next_class;
 
     if (!plan)
         return;
@@ -182,32 +220,39 @@ void plan__delete(struct plan *plan)
         HASH_DEL(plan->methods, method);
         free(method);
     }
+    HASH_ITER (hh, plan->classes, class, next_class) {
+        HASH_DEL(plan->classes, class);
+        free(class);
+    }
     /* NOLINTEND(clang-analyzer-unix.Malloc) */
     free(plan);
 }
 
-static const struct planned_method *find(const struct plan *plan, const struct class_method *method)
+const struct planned_class *plan__class(const struct plan *plan, const char *dotted_name)
 {
-    struct planned_method *found = NULL;
-    char name[NAME_BYTES_MAX];
-    size_t length = 0;
+    struct planned_class *class = NULL;
 
-    if (!plan->methods ||
-        !add_text(name, &length, (const char *)method->class_name.bytes, method->class_name.length))
-        return NULL;
-    class_name__to_dots(name, length);
-    if (!add_text(name, &length, ".", 1) ||
-        !add_text(name, &length, (const char *)method->name.bytes, method->name.length) ||
-        !add_text(name, &length, (const char *)method->descriptor.bytes, method->descriptor.length))
-        return NULL;
-    HASH_FIND(hh, plan->methods, name, length, found);
+    if (plan && dotted_name)
+        HASH_FIND(hh, plan->classes, dotted_name, strlen(dotted_name), class);
+    return class;
+}
+
+static const struct planned_method *find(const struct plan *plan, const struct planned_class *class,
+                                         const struct class_method *method)
+{
+    struct method_key key = key_of(class, method->name.bytes, method->name.length,
+                                   method->descriptor.bytes, method->descriptor.length);
+    struct planned_method *found;
+
+    HASH_FIND(hh, plan->methods, &key, sizeof(key), found);
     return found && (!found->code_hash || found->code_hash == plan__code_hash(method)) ? found
                                                                                        : NULL;
 }
 
-struct plan_advice plan__advice(const struct plan *plan, const struct class_method *method)
+struct plan_advice plan__advice(const struct plan *plan, const struct planned_class *class,
+                                const struct class_method *method)
 {
-    const struct planned_method *found = plan ? find(plan, method) : NULL;
+    const struct planned_method *found = class ? find(plan, class, method) : NULL;
 
     return found ? found->advice : (struct plan_advice){.is_postponed = plan && plan->is_short};
 }

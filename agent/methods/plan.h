@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 struct plan;
+struct planned_class;
 
 /* Reads the ledger for a run with that budget, in ppm of the process's CPU. 0 or -errno with one
  * line in message. */
@@ -32,8 +33,13 @@ struct plan_advice {
     bool is_postponed; /* other methods get hooks first; rate: of the earlier run, 0: not called */
 };
 
-/* Without a plan (NULL) all zero. */
-struct plan_advice plan__advice(const struct plan *plan, const struct class_method *method);
+/* The class of that name ("pkg.Class"), for its methods' advice; NULL: the earlier run called none
+ * of them, or there is no plan (NULL). It lives as long as the plan. */
+const struct planned_class *plan__class(const struct plan *plan, const char *dotted_name);
+
+/* Without a plan (NULL) all zero. class: the method's, or NULL. */
+struct plan_advice plan__advice(const struct plan *plan, const struct planned_class *class,
+                                const struct class_method *method);
 
 /* FNV-1a of the method's code. */
 uint32_t plan__code_hash(const struct class_method *method);
