@@ -236,6 +236,7 @@ static uint32_t number(struct class_look *look, const struct class_method *metho
         id = 0;
     if (!id)
         return leave_unhooked(look, UNHOOKED_NO_MEMORY);
+    hook_quotas__reach(hooks->quotas, id);
     if (is_late)
         left_out_methods__begin_late(&hooks->left_out, hooks->ledger, id);
     return hooks->quotas->methods ? apply_budget(look, method, id) : id;

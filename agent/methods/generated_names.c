@@ -109,11 +109,21 @@ static uint64_t hash_of(const char *name, size_t length, uint64_t seed)
     return hash ? hash : 1;
 }
 
-/* Its slot, or the free one where it would be. */
+/* A page that is read before it is written is mapped twice, and the second time the other
+ * processors are told. Nearly all that is looked for is written next. */
+static void touch(struct generated_name *slot)
+{
+    volatile uint64_t *hash = &slot->hash;
+
+    *hash = *hash;
+}
+
+/* Under the lock. Its slot, or the free one where it would be. */
 static struct generated_name *find(const struct generated_names *names, uint64_t hash)
 {
     size_t at = (hash ^ hash >> 32) % GENERATED_NAMES_SLOTS;
 
+    touch(&names->slots[at]);
     while (names->slots[at].hash && names->slots[at].hash != hash)
         at = (at + 1) % GENERATED_NAMES_SLOTS;
     return &names->slots[at];

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define NS_PER_S  1000000000u
 #define SLOTS_MAX (HOOK_SLOTS_MAX - HOOK_METHODS_MAX)
@@ -11,6 +12,13 @@
 #define COUNTING_BEGINS UINT64_MAX
 
 #define MUTE_TRIES 4u
+
+/* Methods whose quotas get their memory together. */
+#define QUOTAS_AT_ONCE 400u
+
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14; older kernels refuse it, and nothing is lost */
+#define MADV_POPULATE_WRITE 23
+#endif
 
 /* Threads count their calls in steps: a few steps that come at once tell nothing of a rate. */
 #define JUDGED_LEAST_NS 5000u
@@ -65,6 +73,24 @@ void hook_quotas__end(struct hook_quotas *quotas)
     munmap(quotas->left, HOOK_SLOTS_MAX * sizeof(*quotas->left));
     munmap(quotas->renewed, SLOTS_MAX * sizeof(*quotas->renewed));
     memset(quotas, 0, sizeof(*quotas));
+}
+
+/* A page that is read first, as these are, is mapped twice, and the second time the other
+ * processors are told: of a program that loads 40,000 methods that took 13 ms. */
+void hook_quotas__reach(struct hook_quotas *quotas, uint32_t method)
+{
+    uint32_t from = __atomic_load_n(&quotas->reached, __ATOMIC_RELAXED);
+    uint32_t to =
+        method < HOOK_METHODS_MAX - QUOTAS_AT_ONCE ? method + QUOTAS_AT_ONCE : HOOK_METHODS_MAX;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t start;
+
+    if (!quotas->methods || method < from ||
+        !__atomic_compare_exchange_n(&quotas->reached, &from, to, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED))
+        return;
+    start = (uintptr_t)&quotas->methods[from] / page * page;
+    (void)madvise((void *)start, (uintptr_t)&quotas->methods[to] - start, MADV_POPULATE_WRITE);
 }
 
 static bool is_postponed(const struct method_quota *quota)

@@ -143,6 +143,7 @@ struct hook_quotas {
         left_wanted;   /* atomic: how many counts of LEFT are to be read; 0: they have been read */
     uint32_t *renewed; /* the methods of the slots from HOOK_METHODS_MAX on */
     uint32_t slots;    /* atomic: number of these slots */
+    uint32_t reached;  /* atomic: quotas of smaller numbers have their memory */
     const struct hook_class *hook_class; /* set before the beginning */
 };
 
@@ -152,6 +153,10 @@ int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
 
 /* Frees quotas that no thread has used yet. */
 void hook_quotas__end(struct hook_quotas *quotas);
+
+/* The method's quota is about to be used for the first time: gives memory to its and the next ones.
+ * What needs no call is still right. Not in a hook. */
+void hook_quotas__reach(struct hook_quotas *quotas, uint32_t method);
 
 /* The method has hooks from now on. Besides its rate it may make so many calls that a plan expects.
  * The hash is that of its code. Not in a hook. */
