@@ -179,7 +179,7 @@ static bool make_table(struct constant_pool *pool)
 {
     if (pool->slots)
         return true;
-    for (pool->slot_count = SLOTS_LEAST; pool->slot_count < 4 * pool->count;)
+    for (pool->slot_count = SLOTS_LEAST; pool->slot_count < 2 * pool->count;)
         pool->slot_count *= 2;
     pool->slots = calloc(pool->slot_count, sizeof(*pool->slots));
     pool->filled = calloc(pool->slot_count / 2, sizeof(*pool->filled));

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the hashes of a class's methods, one bit each: most methods that are looked for are new. */
+#define SEEN_WORDS 4u
+
 struct numbered_class {
     struct numbered_method *first;
     struct numbered_method *last;
@@ -14,6 +17,7 @@ struct numbered_class {
     uint64_t rewritten_ns; /* atomic */
     uint32_t listing;      /* the user's; atomic */
     bool is_shared;        /* it stands for all classes of a kind */
+    uint64_t seen[SEEN_WORDS];
     UT_hash_handle hh;
     char name[];
 };
@@ -131,6 +135,16 @@ static bool is_method(const struct numbered_method *method, uint32_t hash, struc
            is_text(method->descriptor, descriptor);
 }
 
+static uint64_t *seen_word(struct numbered_class *class, uint32_t hash)
+{
+    return &class->seen[(hash >> 24) % SEEN_WORDS];
+}
+
+static uint64_t seen_bit(uint32_t hash)
+{
+    return (uint64_t)1 << (hash >> 26);
+}
+
 /* Under the lock: from where the last one was found, then from the beginning. */
 static struct numbered_method *find_method(struct numbered_class *class, struct class_text name,
                                            struct class_text descriptor)
@@ -139,6 +153,8 @@ static struct numbered_method *find_method(struct numbered_class *class, struct 
     struct numbered_method *method = start;
     uint32_t hash = hash_of(name, descriptor);
 
+    if (!(*seen_word(class, hash) & seen_bit(hash)))
+        return NULL;
     for (; method; method = method->next)
         if (is_method(method, hash, name, descriptor))
             return method;
@@ -194,6 +210,7 @@ static struct numbered_method *add_method(struct method_numbers *methods,
     else
         class->first = method;
     class->last = method;
+    *seen_word(class, method->hash) |= seen_bit(method->hash);
     return method;
 }
 
