@@ -4,9 +4,9 @@
  * entered, and in which frames. So no thread needs to wait for another one for an order to be seen.
  * What uncontended locks without any wait inside cannot show is not seen.
  *
- * That walks the thread's own stack, so it is done seldom: LOCK_ORDER_LOOKS times a second, and in
- * a thread once in LOCK_ORDER_PAUSE_NS. The JVM answers only an agent that was there from the
- * start.
+ * That walks the thread's own stack, so it is done seldom: LOCK_ORDER_LOOKS times a second, less
+ * often where stacks are deep, and in a thread once in LOCK_ORDER_PAUSE_NS. The JVM answers only an
+ * agent that was there from the start.
  *
  * No lock is taken; the tables have fixed sizes.
  */
@@ -23,7 +23,8 @@
 #define LOCK_ORDER_SLOTS    4096u
 #define LOCK_ORDERS_MOST    2048u
 #define LOCK_ORDER_LOOKS    12u
-#define LOCK_ORDER_SAVED    100u /* looks that may be saved up */
+#define LOCK_ORDER_SAVED    100u   /* looks that may be saved up */
+#define LOCK_ORDER_LOOK_NS  40000u /* one that takes longer counts as several */
 #define LOCK_ORDER_PAUSE_NS 50000000u
 #define LOCK_ORDER_PLACES   4096u
 
