@@ -62,7 +62,7 @@ def modes(options, scratch):
 
 
 def agent(options, scratch, mode, text):
-    return [f"-agentpath:{options.agent}=file={scratch}/{mode}.ledger,live-dir={scratch}{text}"]
+    return [f"-agentpath:{options.agent}=file={scratch}/{mode}.ledger{text}"]
 
 
 def pinned(jdk, more, arguments, processor):
