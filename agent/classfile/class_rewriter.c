@@ -128,6 +128,7 @@ static int hook_code(struct rewriting *rewriting, struct class_method *method,
         return -EBADMSG;
     method->code = hooked.code.bytes;
     method->code_length = hooked.code.length;
+    method->max_locals = hooked.code.max_locals;
     if (rewriting->choose(rewriting->context, method, &choice)) {
         hooked.id = choice.slot ? choice.slot : choice.id;
         hooked.first = hooked.is_static || hooked.is_constructor ? NULL : choice.first;

@@ -27,6 +27,7 @@ struct class_method {
                           class can say so, but it is true of the JDK's own classes only */
     const uint8_t *code;
     uint32_t code_length;
+    uint16_t max_locals; /* variables of the frame, in slots */
 };
 
 struct method_choice {

@@ -18,7 +18,8 @@
  * Hooks have a price that is paid once for each method, too: its class is rewritten, the hooks run
  * interpreted at first, and the compilers have more to do. A program that loads and calls many
  * methods in little CPU time gets hooks in its larger methods first; those of small methods, which
- * are called most and say least, are postponed.
+ * are called most and say least, are postponed. So are those of the few methods with so much code
+ * and so many variables that the verifier takes long for the hooks' handler.
  *
  * A method that is off can be heard again only by a change of its class
  * (agent/budget/hook_renewal.h): the new hooks pass another slot than the old hooks, which stay
@@ -169,12 +170,12 @@ void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_
                             uint32_t code_hash);
 
 /* True if hooks are postponed for a method with so many bytes of code: it is small, and the methods
- * that have hooks already cost more than the process's CPU time bears; or a plan wants it so. The
- * method gets no hooks before its renewal; until then its slot is muted, so that no copy of its
+ * that have hooks already cost more than the process's CPU time bears; or the caller wants it so.
+ * The method gets no hooks before its renewal; until then its slot is muted, so that no copy of its
  * class is heard, whatever other copies have. False for a method that has had hooks. In a renewal
  * the first answer holds for all copies of the class, and is false if the renewal is paid for. Not
  * in a hook; one renewal at a time. */
-#define HOOK_POSTPONE_ANYWAY 0u /* for code_bytes: the plan wants it */
+#define HOOK_POSTPONE_ANYWAY 0u /* for code_bytes: whatever is spent */
 bool hook_quotas__postpone(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
                            uint32_t code_bytes);
 

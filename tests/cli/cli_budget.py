@@ -166,7 +166,7 @@ class Budget(bench.Bench):
         self.assertIn("\napp.Main.never\n  hook      hooked since its class was first looked at; "
                       "never called\n\n", text)
         self.assertIn("  hook      not hooked yet: the program has more methods than the budget bears hooks for, and this "
-                      "one is small, or comes late in the order that plan= gives\n",
+                      "one is small, or dear to the JVM's verifier, or comes late in the order that plan= gives\n",
                       self.treadle("report", "budget.ledger", "--explain", "app.Main.tiny"))
         self.assertIn("\napp.Main.huge\n  hook      not hooked: the code would be too large\n",
                       self.treadle("report", "budget.ledger", "--explain", "app.Main.[hr]*"))

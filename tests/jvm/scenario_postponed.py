@@ -1,8 +1,9 @@
-"""A program that loads more methods than the budget bears: its first methods have hooks, of the later ones the larger,
-each with every call; small ones are postponed, and the report says which and how many. They get hooks at the next
-start, as many as the budget bears by then, and at once where include= names them: from then on every call is in the
-tree. With the plan of that run few methods have hooks, every call of which is recorded, and the rest is postponed; and
-so it is with the plan of the run that had the plan."""
+"""A program that loads more methods than the budget bears: its first methods have hooks, of the later ones the
+larger, each with every call; small ones are postponed, and the report says which and how many. They get hooks at the
+next start, as many as the budget bears by then, and at once where include= names them: from then on every call is in
+the tree. With the plan of that run few methods have hooks, every call of which is recorded, and the rest is
+postponed; and so it is with the plan of the run that had the plan. A method with very much code and many variables
+is postponed at once, and no other for its sake."""
 
 import json
 import string
@@ -27,6 +28,7 @@ def postponed(test):
         program.end()
     planned(test)
     named(test)
+    vast(test)
 
 
 def check_parts(test, program):
@@ -86,6 +88,25 @@ def named(test):
         program.ask(f"load {PARTS}")
         row, other = (method_of(test, program, LAST, name) for name in "ab")
         test.check(row["hook"] == "always" and row["calls"] == 1 and other["hook"] == "postponed", f"{row}, {other}")
+        program.end()
+
+
+def vast(test):
+    with running(test, "Vast", agent=test.agent_option(events="instrument", overhead="2%")) as program:
+        program.ask("run 10")
+        row, other = (method_of(test, program, "Vast", name) for name in ("vast", "narrow"))
+        test.check(row["hook"] == "postponed" and not row["calls"], f"{row}")
+        test.check(other["hook"] == "always" and other["calls"] == 10, f"{other}")
+        for command in ("stop", "start"):
+            program.done(command)
+        program.ask("run 10")
+        row = method_of(test, program, "Vast", "vast")
+        test.check(row["hook"] == "again" and row["calls"] == 10, f"{row}")
+        program.end()
+    with running(test, "Vast", agent=test.agent_option(events="instrument", include="Vast.vast")) as program:
+        program.ask("run 10")
+        row = method_of(test, program, "Vast", "vast")
+        test.check(row["hook"] == "always" and row["calls"] == 10, f"{row}")
         program.end()
 
 

@@ -123,8 +123,8 @@ static void reason_text(const struct report_model *model, const struct explanati
         [EXPLAINED_NATIVE] = "not hooked: a native method has no code that hooks could be put into",
         [EXPLAINED_ABSTRACT] = "not hooked: an abstract method has no code",
         [EXPLAINED_POSTPONED] = ("not hooked yet: the program has more methods than the budget "
-                                 "bears hooks for, and this one is small, or comes late in the "
-                                 "order that plan= gives"),
+                                 "bears hooks for, and this one is small, or dear to the JVM's "
+                                 "verifier, or comes late in the order that plan= gives"),
         [EXPLAINED_LEFT_SINCE] = ("not hooked any more: since include= and exclude= were set "
                                   "anew they leave it out; its calls are those from before"),
     };
