@@ -53,6 +53,7 @@ struct own_cost {
     struct signal_lane lanes[OWN_COST_LANES];
     uint64_t delivery_ns; /* of one signal, by the kernel; 0: not measured */
     uint64_t classes_ns;  /* atomic */
+    uint32_t looks;       /* at classes; atomic */
     /* what follows is own_cost__look's alone */
     struct cost_facts facts;
     struct method_calls methods;
@@ -87,9 +88,9 @@ void own_cost__count_signal(struct own_cost *cost, unsigned lane, uint64_t ns);
 void own_cost__measure_delivery(struct own_cost *cost, int signal);
 
 /* To be called before and after work on classes, on the thread that does it. stops_jvm: the work
- * stops the JVM, so the VM Thread's CPU time counts, too. A pair within another pair counts once.
- * Any thread. */
-uint64_t own_cost__begin_classes(const struct own_cost *cost, bool stops_jvm);
+ * stops the JVM, so the VM Thread's CPU time counts, too; other work is timed each time at first
+ * and later now and then. A pair within another pair counts once. Any thread. */
+uint64_t own_cost__begin_classes(struct own_cost *cost, bool stops_jvm);
 void own_cost__end_classes(struct own_cost *cost, uint64_t began);
 
 #endif
