@@ -52,7 +52,13 @@ static size_t hex_run(const char *name, size_t length)
     return run;
 }
 
-/* A word of its own, of one case, with digits in it. */
+static bool begins_word(const char *name, size_t at)
+{
+    return at == 0 || !(is_letter(name[at - 1]) || is_digit(name[at - 1]));
+}
+
+/* Hexadecimal digits at the begin of a word: the word ends behind them, and is of one case, with
+ * digits in it. */
 static bool is_hash(const char *name, size_t at, size_t run, size_t length)
 {
     size_t digits = 0, small = 0;
@@ -62,16 +68,15 @@ static bool is_hash(const char *name, size_t at, size_t run, size_t length)
         small += name[i] >= 'a';
     }
     return run >= HASH_DIGITS && digits >= HASH_TENS && (small == 0 || small + digits == run) &&
-           (at == 0 || !(is_letter(name[at - 1]) || is_digit(name[at - 1]))) &&
            (at + run == length || !is_letter(name[at + run]));
 }
 
 /* How long the number is that begins there; 0: none does. */
 static size_t number_at(const char *name, size_t at, size_t length)
 {
-    size_t run = hex_run(name + at, length - at), tens = 0;
+    size_t run = begins_word(name, at) ? hex_run(name + at, length - at) : 0, tens = 0;
 
-    if (is_hash(name, at, run, length))
+    if (run && is_hash(name, at, run, length))
         return run;
     while (at + tens < length && is_digit(name[at + tens]))
         tens++;
@@ -81,16 +86,24 @@ static size_t number_at(const char *name, size_t at, size_t length)
     return run ? 2 + run : tens;
 }
 
+static bool has_digit(const char *name, size_t length)
+{
+    for (size_t at = 0; at < length; at++)
+        if (is_digit(name[at]))
+            return true;
+    return false;
+}
+
 /* False: there is no number in it, or it is too long. */
 static bool fold(const char *name, size_t length, struct shared_name *shared)
 {
     bool found = false;
 
     shared->length = 0;
-    if (length > GENERATED_NAME_MAX)
+    if (length > GENERATED_NAME_MAX || !has_digit(name, length))
         return false;
     for (size_t at = 0; at < length;) {
-        size_t run = number_at(name, at, length);
+        size_t run = is_hex(name[at]) ? number_at(name, at, length) : 0;
 
         found |= run != 0;
         shared->text[shared->length++] = run ? '#' : name[at];
@@ -110,12 +123,14 @@ static uint64_t hash_of(const char *name, size_t length, uint64_t seed)
 }
 
 /* A page that is read before it is written is mapped twice, and the second time the other
- * processors are told. Nearly all that is looked for is written next. */
+ * processors are told. Nearly all that is looked for is written next. The exchange is a write for
+ * the page, whatever it finds. */
 static void touch(struct generated_name *slot)
 {
-    volatile uint64_t *hash = &slot->hash;
+    uint64_t nothing = 0;
 
-    *hash = *hash;
+    (void)__atomic_compare_exchange_n(&slot->hash, &nothing, 0, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED);
 }
 
 /* Under the lock. Its slot, or the free one where it would be. */

@@ -34,6 +34,8 @@ struct planned_method {
 };
 
 struct planned_class {
+    uint64_t
+        seen; /* of the hashes of its methods, one bit each: most methods are not in the plan */
     UT_hash_handle hh;
     char name[]; /* "pkg.Class" */
 };
@@ -64,6 +66,11 @@ static uint64_t hash_on(uint64_t hash, const void *text, size_t bytes)
     return hash;
 }
 
+static uint64_t seen_bit(uint64_t hash)
+{
+    return (uint64_t)1 << (hash >> 58);
+}
+
 static struct method_key key_of(const struct planned_class *class, const void *name,
                                 size_t name_bytes, const void *descriptor, size_t descriptor_bytes)
 {
@@ -91,8 +98,8 @@ static struct planned_class *class_of(struct plan *plan, const char *name, size_
     return NULL;
 }
 
-static int add_method(struct plan *plan, struct method_key key, struct plan_advice advice,
-                      uint32_t code_hash)
+static int add_method(struct plan *plan, struct planned_class *class, struct method_key key,
+                      struct plan_advice advice, uint32_t code_hash)
 {
     struct planned_method *method;
 
@@ -106,8 +113,10 @@ static int add_method(struct plan *plan, struct method_key key, struct plan_advi
     method->advice = advice;
     method->code_hash = code_hash;
     HASH_ADD(hh, plan->methods, key, sizeof(key), method);
-    if (method->hh.tbl)
+    if (method->hh.tbl) {
+        class->seen |= seen_bit(key.hash);
         return 0;
+    }
     free(method);
     return -ENOMEM;
 }
@@ -119,7 +128,7 @@ static int advise(struct plan *plan, const struct ledger_reader *reader, ledger_
     const struct ledger_method *method = ledger_reader__method(reader, ref);
     size_t class_bytes = 0, name_bytes = 0, signature_bytes = 0;
     const char *class_name, *name, *signature;
-    const struct planned_class *class;
+    struct planned_class *class;
 
     if (!method)
         return 0;
@@ -129,9 +138,10 @@ static int advise(struct plan *plan, const struct ledger_reader *reader, ledger_
     if (!class_name || !name || !signature || class_bytes > NAME_BYTES_MAX)
         return 0;
     class = class_of(plan, class_name, class_bytes);
-    return class ? add_method(plan, key_of(class, name, name_bytes, signature, signature_bytes),
-                              advice, code_hash)
-                 : -ENOMEM;
+    if (!class)
+        return -ENOMEM;
+    return add_method(plan, class, key_of(class, name, name_bytes, signature, signature_bytes),
+                      advice, code_hash);
 }
 
 /* An earlier run with a budget silenced these methods. */
@@ -242,9 +252,10 @@ static const struct planned_method *find(const struct plan *plan, const struct p
 {
     struct method_key key = key_of(class, method->name.bytes, method->name.length,
                                    method->descriptor.bytes, method->descriptor.length);
-    struct planned_method *found;
+    struct planned_method *found = NULL;
 
-    HASH_FIND(hh, plan->methods, &key, sizeof(key), found);
+    if (class->seen & seen_bit(key.hash))
+        HASH_FIND(hh, plan->methods, &key, sizeof(key), found);
     return found && (!found->code_hash || found->code_hash == plan__code_hash(method)) ? found
                                                                                        : NULL;
 }
