@@ -19,19 +19,6 @@ static uint8_t opcode_at(const struct code_layout *layout, uint32_t pc)
     return layout->method->bytes[pc];
 }
 
-uint32_t code_layout__next(const struct code_layout *layout, uint32_t pc)
-{
-    do
-        pc++;
-    while (pc < layout->method->length && !(layout->flags[pc] & CODE_INSTRUCTION));
-    return pc;
-}
-
-bool code_layout__is_instruction(const struct code_layout *layout, uint32_t pc)
-{
-    return pc < layout->method->length && (layout->flags[pc] & CODE_INSTRUCTION);
-}
-
 static bool goes_on(const uint8_t *instruction)
 {
     if (instruction[0] == OP_WIDE)
@@ -137,10 +124,9 @@ void code_layout__close(struct code_layout *layout)
     memset(layout, 0, sizeof(*layout));
 }
 
-static uint32_t new_length(const struct code_layout *layout, uint32_t pc, uint32_t position)
+static uint32_t new_length(const struct code_layout *layout, uint32_t pc, uint32_t length,
+                           uint32_t position)
 {
-    uint32_t length = code_layout__next(layout, pc) - pc;
-
     switch (bytecode__of(opcode_at(layout, pc))->kind) {
     case BYTECODE_SWITCH:
         return length - (bytecode__switch_operands(pc) - pc) +
@@ -188,7 +174,8 @@ static void measure(struct code_layout *layout)
     uint32_t position = layout->hooks->enter.length;
     uint32_t length = layout->method->length;
 
-    for (uint32_t pc = 0; pc < length; pc = code_layout__next(layout, pc)) {
+    for (uint32_t pc = 0, next; pc < length; pc = next) {
+        next = code_layout__next(layout, pc);
         position = place_trampolines(layout, pc, position) + bytes_behind(layout, pc);
         layout->label[pc] = position;
         if (layout->flags[pc] & CODE_CAUGHT)
@@ -196,7 +183,7 @@ static void measure(struct code_layout *layout)
         if (layout->flags[pc] & CODE_RETURN)
             position += layout->hooks->leave.length;
         layout->position[pc] = position;
-        position += new_length(layout, pc, position);
+        position += new_length(layout, pc, next - pc, position);
     }
     position = place_trampolines(layout, length, position);
     layout->label[length] = layout->position[length] = layout->end = position;
@@ -456,36 +443,63 @@ static void write_branch(const struct code_layout *layout, uint32_t pc, struct c
     }
 }
 
+static void write_changed(const struct code_layout *layout, uint32_t pc,
+                          struct class_writer *writer)
+{
+    if (bytecode__of(opcode_at(layout, pc))->kind == BYTECODE_SWITCH)
+        write_switch(layout, pc, writer);
+    else
+        write_branch(layout, pc, writer);
+}
+
+/* Something is to be written before the instruction. */
+static bool has_hooks(const struct code_layout *layout, uint32_t pc)
+{
+    return layout->flags[pc] &
+           (CODE_RETURN | CODE_TRAMPOLINE | CODE_CAUGHT | CODE_ACQUIRED | CODE_RELEASED);
+}
+
+static bool is_changed(uint8_t opcode)
+{
+    uint8_t kind = bytecode__of(opcode)->kind;
+
+    return kind == BYTECODE_CONDITIONAL || kind == BYTECODE_GOTO || kind == BYTECODE_JSR ||
+           kind == BYTECODE_SWITCH;
+}
+
+static void write_hooks(const struct code_layout *layout, uint32_t pc, struct class_writer *writer)
+{
+    const struct code_hooks *hooks = layout->hooks;
+    const struct code_hook *behind = hook_behind(layout, pc);
+
+    write_trampolines(layout, pc, writer);
+    if (behind)
+        class_writer__copy(writer, behind->bytes, behind->length);
+    if (layout->flags[pc] & CODE_CAUGHT)
+        class_writer__copy(writer, hooks->caught.bytes, hooks->caught.length);
+    if (layout->flags[pc] & CODE_RETURN)
+        class_writer__copy(writer, hooks->leave.bytes, hooks->leave.length);
+}
+
 void code_layout__write(const struct code_layout *layout, struct class_writer *writer)
 {
     const struct method_code *method = layout->method;
     const struct code_hooks *hooks = layout->hooks;
-    const struct code_hook *behind;
-    uint32_t next;
+    uint32_t copied = 0; /* what is before this pc is written */
 
     class_writer__copy(writer, hooks->enter.bytes, hooks->enter.length);
-    for (uint32_t pc = 0; pc < method->length; pc = next) {
+    for (uint32_t pc = 0, next; pc < method->length; pc = next) {
         next = code_layout__next(layout, pc);
-        write_trampolines(layout, pc, writer);
-        behind = hook_behind(layout, pc);
-        if (behind)
-            class_writer__copy(writer, behind->bytes, behind->length);
-        if (layout->flags[pc] & CODE_CAUGHT)
-            class_writer__copy(writer, hooks->caught.bytes, hooks->caught.length);
-        if (layout->flags[pc] & CODE_RETURN)
-            class_writer__copy(writer, hooks->leave.bytes, hooks->leave.length);
-        switch (bytecode__of(opcode_at(layout, pc))->kind) {
-        case BYTECODE_CONDITIONAL:
-        case BYTECODE_GOTO:
-        case BYTECODE_JSR:
-            write_branch(layout, pc, writer);
-            break;
-        case BYTECODE_SWITCH:
-            write_switch(layout, pc, writer);
-            break;
-        default:
-            class_writer__copy(writer, method->bytes + pc, next - pc);
+        if (!has_hooks(layout, pc) && !is_changed(opcode_at(layout, pc)))
+            continue;
+        class_writer__copy(writer, method->bytes + copied, pc - copied);
+        write_hooks(layout, pc, writer);
+        copied = pc;
+        if (is_changed(opcode_at(layout, pc))) {
+            write_changed(layout, pc, writer);
+            copied = next;
         }
     }
+    class_writer__copy(writer, method->bytes + copied, method->length - copied);
     write_trampolines(layout, method->length, writer);
 }

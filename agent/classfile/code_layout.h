@@ -52,7 +52,8 @@ struct code_layout {
     const struct code_hooks *hooks;
     uint32_t end; /* the position behind the last instruction */
     bool framed;
-    bool has_jumps; /* jumps, switches or subroutines */
+    bool has_jumps;     /* jumps, switches or subroutines */
+    bool has_uncovered; /* some instructions may be CODE_UNCOVERED or CODE_EARLY */
     bool gaps_known;
     struct code_trampoline *trampolines; /* by position */
     uint32_t trampoline_count;
@@ -93,7 +94,20 @@ void code_layout__close(struct code_layout *layout);
 int code_layout__place(struct code_layout *layout, const struct code_hooks *hooks, bool framed);
 
 /* True if an instruction begins at pc. */
-bool code_layout__is_instruction(const struct code_layout *layout, uint32_t pc);
+static inline bool code_layout__is_instruction(const struct code_layout *layout, uint32_t pc)
+{
+    return pc < layout->method->length && (layout->flags[pc] & CODE_INSTRUCTION);
+}
+
+/* The pc behind the instruction at pc. */
+static inline uint32_t code_layout__next(const struct code_layout *layout, uint32_t pc)
+{
+    do
+        pc++;
+    while (pc < layout->method->length && !(layout->flags[pc] & CODE_INSTRUCTION));
+    return pc;
+}
+
 /* The new position of what a debugger's table says about pc. pc may be any; offset 0 stays 0. */
 uint32_t code_layout__start(const struct code_layout *layout, uint32_t pc);
 /* The new end of a range that ended before pc. pc may be any. */
@@ -105,8 +119,6 @@ uint32_t code_layout__exception_start(const struct code_layout *layout, uint32_t
 uint32_t code_layout__exception_end(const struct code_layout *layout, uint32_t pc);
 /* The position of an instruction itself, behind hooks and trampolines. pc may be any. */
 uint32_t code_layout__instruction(const struct code_layout *layout, uint32_t pc);
-/* The pc behind the instruction at pc. */
-uint32_t code_layout__next(const struct code_layout *layout, uint32_t pc);
 
 void code_layout__write(const struct code_layout *layout, struct class_writer *writer);
 

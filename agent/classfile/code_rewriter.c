@@ -210,6 +210,7 @@ static bool is_covered(const struct code_layout *layout, uint32_t pc,
 
 static void leave_uncovered(struct code_layout *layout)
 {
+    layout->has_uncovered = true;
     for (uint32_t pc = 0; pc < layout->method->length; pc++)
         layout->flags[pc] |= CODE_UNCOVERED;
 }
@@ -219,6 +220,12 @@ static bool next_piece(const struct code_layout *layout, struct covered_piece *p
     uint32_t length = layout->method->length;
     uint32_t pc = piece->pc;
 
+    if (!layout->has_uncovered && !layout->trampoline_count) {
+        piece->start = layout->label[pc];
+        piece->end = layout->end;
+        piece->pc = length;
+        return pc == 0 && piece->handler == HANDLER_LAST;
+    }
     while (pc < length && !is_covered(layout, pc, piece->handler))
         pc = code_layout__next(layout, pc);
     if (pc == length)

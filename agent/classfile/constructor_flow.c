@@ -364,6 +364,7 @@ int constructor_flow__mark(struct code_layout *layout, const struct constant_poo
         run(&flow);
     if (!error && flow.failed)
         error = LIMIT_FLOW;
+    layout->has_uncovered = true;
     for (uint32_t pc = 0; pc < length && !error; pc = code_layout__next(layout, pc))
         layout->flags[pc] |= cover_at(&flow, pc);
     *steps_left = flow.steps_left;
