@@ -22,19 +22,28 @@ struct ledger_reader {
     uint64_t missing_bytes; /* not in the file, of the same bytes */
 };
 
+/* Zero behind the bytes that there are. calloc need not write what the kernel gives as zero. */
+static char *grown_to(char *bytes, uint64_t old, uint64_t size)
+{
+    char *grown = bytes ? realloc(bytes, size) : calloc(1, size);
+
+    if (grown && bytes)
+        memset(grown + old, 0, size - old);
+    return grown;
+}
+
 /* Makes room for `chunks` chunks; what is new is zero. */
 static int make_room(struct ledger_reader *reader, uint32_t chunks,
                      const struct ledger_complaint *to)
 {
     uint64_t bytes = (uint64_t)chunks * LEDGER_CHUNK_BYTES;
     uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    char *grown = bytes < memory ? realloc(reader->bytes, bytes) : NULL;
+    uint64_t old = (uint64_t)reader->chunks * LEDGER_CHUNK_BYTES;
+    char *grown = bytes < memory ? grown_to(reader->bytes, old, bytes) : NULL;
 
     if (!grown)
         return ledger_complaint__say(to, "too large for this machine's memory: %" PRIu64 " bytes",
                                      bytes);
-    uint64_t old = (uint64_t)reader->chunks * LEDGER_CHUNK_BYTES;
-    memset(grown + old, 0, bytes - old);
     reader->bytes = grown;
     reader->chunks = chunks;
     return 0;
