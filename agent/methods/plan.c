@@ -144,7 +144,8 @@ static int advise(struct plan *plan, const struct ledger_reader *reader, ledger_
                       advice, code_hash);
 }
 
-/* An earlier run with a budget silenced these methods. */
+/* An earlier run with a budget silenced these methods. The choice comes first: the first advice
+ * holds. */
 static int leave_out_silenced(struct plan *plan, const struct ledger_reader *reader)
 {
     ledger_ref ref = 0;
@@ -180,13 +181,15 @@ static int plan_by_calls(struct plan *plan, const struct ledger_reader *reader,
         double calls = (double)method->calls;
         struct plan_advice advice = {0};
 
+        if (method->is_estimate && !method->is_hooked)
+            continue;
         if (method->is_hooked) {
             advice.calls = at_most_32_bits(calls * CALLS_MARGIN);
         } else {
             advice.rate = at_most_32_bits(1 + calls * NS_PER_S / (double)(ns + 1));
             advice.is_postponed = method->calls < COST_HOT_CALLS;
         }
-        error = advise(plan, reader, method->method, advice, 0);
+        error = advise(plan, reader, method->method, advice, method->code_hash);
     }
     plan->is_short = choice.is_short;
     free(choice.methods);
@@ -203,9 +206,9 @@ int plan__read(struct plan **plan, const char *path, uint32_t overhead_ppm, char
     if (reader && !made)
         error = -ENOMEM;
     else if (reader)
-        error = leave_out_silenced(made, reader);
-    if (!error)
         error = plan_by_calls(made, reader, overhead_ppm);
+    if (!error)
+        error = leave_out_silenced(made, reader);
     if (reader)
         ledger_reader__close(reader);
     if (error) {

@@ -1,12 +1,13 @@
 /*
  * What an earlier run of the program learned (plan=LEDGER). Methods that are called too often get
  * no hooks from the beginning, so nothing has to be learned twice: those that the earlier run
- * silenced, or, if that run recorded every call (overhead=any), those with too many calls. Of the
- * other methods so many get hooks as the budget bears, if the program takes as much CPU time as
- * then: those that tell most (agent/methods/plan_choice.h). The rest is postponed, methods without
- * a call in the earlier run among them. A method is recognized by its names and, where the ledger
- * has it, a hash of its code; a method whose code has changed is treated as one without a call.
- * Made once, then read by any thread; not in hooks.
+ * silenced and that would tell little for their price, or, if that run recorded every call
+ * (overhead=any), those with too many calls. Of the other methods so many get hooks as the budget
+ * bears, if the program takes as much CPU time as then: those that tell most
+ * (agent/methods/plan_choice.h). The rest is postponed, methods without a call in the earlier run
+ * among them. A method is recognized by its names and, where the ledger has it, a hash of its code;
+ * a method whose code has changed is treated as one without a call. Made once, then read by any
+ * thread; not in hooks.
  */
 #ifndef TREADLE_PLAN_H
 #define TREADLE_PLAN_H

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 #define SHORT_NS 1000000u /* in the mean: calls that are short enough to tell something */
-#define CALL_PS  20000u   /* the hooks of a call, if the earlier run had none (events=jvmti) */
+#define NS_PER_S 1e9
+#define CALL_PS  20000u /* the hooks of a call, if the earlier run had none (events=jvmti) */
 
 /* Of the budget; the rest is for samples, the profiler's threads, and what the model leaves out:
  * with 75 % for methods with few calls alone ecj took 1.16 times the CPU [1.08 1.19]. */
@@ -17,15 +18,30 @@
  * for it. In groovy 8,300 methods took 40 ms more than the look at their classes. */
 #define IDLE_NS 5000u
 
+/* Hooks of a method that the earlier run silenced are to tell so many times what they cost: its
+ * calls are an estimate. */
+#define TELLING 10u
+
 #define PROGRAM_PART 10u /* real programs took up to 8 times the CPU with every call recorded */
 
 #define ADDED UINT32_MAX
 
 struct method_totals {
     uint64_t calls;
-    uint64_t cum_ns; /* of its frames without another frame of it above */
+    uint64_t cum_ns; /* of its frames without another frame of it above; of a silenced method of its
+                        samples */
     uint64_t resolved_ns;
+    uint32_t rate; /* of a silenced method: calls a second */
+    uint32_t code_hash;
     bool is_silenced;
+};
+
+/* Of a node and its ancestors. */
+enum cover {
+    COVER_UNKNOWN,
+    COVER_ASKED,
+    COVER_NONE,
+    COVER_SHORT, /* a method with short calls is among them */
 };
 
 /* By reference of a node or a method. */
@@ -35,6 +51,7 @@ struct call_totals {
     ledger_ref last_method;
     uint64_t *cum_ns;   /* of nodes */
     uint32_t *children; /* of nodes: how many are not added yet, or ADDED */
+    uint8_t *cover;     /* of nodes: enum cover */
     struct method_totals *methods;
 };
 
@@ -47,13 +64,20 @@ static ledger_ref last_of(const struct ledger_reader *reader, enum ledger_table 
     return last;
 }
 
-/* The node, if calls made it; or NULL. */
-static const struct ledger_node *called_node(const struct call_totals *totals, ledger_ref ref)
+static const struct ledger_node *node_at(const struct call_totals *totals, ledger_ref ref)
 {
-    const struct ledger_node *node =
-        ref && ref <= totals->last_node ? ledger_reader__node(totals->reader, ref) : NULL;
+    return ref && ref <= totals->last_node ? ledger_reader__node(totals->reader, ref) : NULL;
+}
 
-    return node && !ledger_node__is_sampled(node) ? node : NULL;
+/* The parent that the node's time is added to; or NULL. The time of an exact node contains that of
+ * the samples below it already. */
+static const struct ledger_node *summed_parent(const struct call_totals *totals,
+                                               const struct ledger_node *node)
+{
+    const struct ledger_node *parent = node_at(totals, node->parent);
+
+    return parent && ledger_node__is_sampled(parent) == ledger_node__is_sampled(node) ? parent
+                                                                                      : NULL;
 }
 
 /* Adds a node without children to its parent, and so on upwards. Nodes on a cycle, in a damaged
@@ -62,9 +86,9 @@ static void add_upwards(struct call_totals *totals, ledger_ref ref)
 {
     const struct ledger_node *node;
 
-    while ((node = called_node(totals, ref)) && totals->children[ref] == 0) {
+    while ((node = node_at(totals, ref)) && totals->children[ref] == 0) {
         totals->children[ref] = ADDED;
-        if (!called_node(totals, node->parent))
+        if (!summed_parent(totals, node))
             return;
         totals->cum_ns[node->parent] += totals->cum_ns[ref];
         totals->children[node->parent]--;
@@ -78,28 +102,55 @@ static void add_up(struct call_totals *totals)
     ledger_ref ref = 0;
 
     while ((ref = ledger_reader__next(totals->reader, LEDGER_NODES, ref)) != 0) {
-        if (!(node = called_node(totals, ref)))
+        if (!(node = node_at(totals, ref)))
             continue;
-        totals->cum_ns[ref] += node->cpu_ns;
-        if (called_node(totals, node->parent))
+        totals->cum_ns[ref] += ledger_node__is_sampled(node) ? node->seen_ns : node->cpu_ns;
+        if (summed_parent(totals, node))
             totals->children[node->parent]++;
     }
     while ((ref = ledger_reader__next(totals->reader, LEDGER_NODES, ref)) != 0)
         add_upwards(totals, ref);
 }
 
+/* The method of an exact node, or the silenced method of a sampled node; or NULL. */
 static struct method_totals *method_of(const struct call_totals *totals,
                                        const struct ledger_node *node)
 {
-    return node && ledger_node__kind(node) == NODE_EXACT && !ledger_key__is_logical(node->key) &&
-                   node->method <= totals->last_method
-               ? &totals->methods[node->method]
-               : NULL;
+    struct method_totals *method =
+        node->method && node->method <= totals->last_method ? &totals->methods[node->method] : NULL;
+
+    if (ledger_node__kind(node) == NODE_SAMPLED)
+        return method && method->is_silenced && !ledger_node__is_self(node) ? method : NULL;
+    return ledger_node__kind(node) == NODE_EXACT && !ledger_key__is_logical(node->key) ? method
+                                                                                       : NULL;
 }
 
 static bool is_short(const struct method_totals *method)
 {
     return method && method->calls && method->cum_ns / method->calls < SHORT_NS;
+}
+
+/* Whether the node or an ancestor has short calls. Each node is asked once; those on a cycle have
+ * none. */
+static enum cover cover_of(struct call_totals *totals, ledger_ref ref)
+{
+    const struct ledger_node *node;
+    enum cover cover = COVER_NONE;
+    ledger_ref at = ref;
+
+    while (cover == COVER_NONE && (node = node_at(totals, at)) && !totals->cover[at]) {
+        totals->cover[at] = COVER_ASKED;
+        if (is_short(method_of(totals, node)))
+            cover = COVER_SHORT;
+        else
+            at = node->parent;
+    }
+    if (node_at(totals, at) && totals->cover[at] == COVER_SHORT)
+        cover = COVER_SHORT;
+    for (at = ref; (node = node_at(totals, at)) && totals->cover[at] == COVER_ASKED;
+         at = node->parent)
+        totals->cover[at] = (uint8_t)cover;
+    return cover;
 }
 
 /* What short calls from long ones take. */
@@ -108,10 +159,10 @@ static void resolve(struct call_totals *totals)
     ledger_ref ref = 0;
 
     while ((ref = ledger_reader__next(totals->reader, LEDGER_NODES, ref)) != 0) {
-        const struct ledger_node *node = called_node(totals, ref);
-        struct method_totals *method = method_of(totals, node);
+        const struct ledger_node *node = node_at(totals, ref);
+        struct method_totals *method = node ? method_of(totals, node) : NULL;
 
-        if (is_short(method) && !is_short(method_of(totals, called_node(totals, node->parent))))
+        if (is_short(method) && cover_of(totals, node->parent) != COVER_SHORT)
             method->resolved_ns += totals->cum_ns[ref];
     }
 }
@@ -122,26 +173,62 @@ static void find_silenced(struct call_totals *totals)
 
     while ((ref = ledger_reader__next(totals->reader, LEDGER_HOOKINGS, ref)) != 0) {
         const struct ledger_hooking *hooking = ledger_reader__hooking(totals->reader, ref);
+        struct method_totals *method;
 
-        if (hooking && plan_choice__is_silenced(hooking) && hooking->method <= totals->last_method)
-            totals->methods[hooking->method].is_silenced = true;
+        if (!hooking || !plan_choice__is_silenced(hooking) || hooking->method > totals->last_method)
+            continue;
+        method = &totals->methods[hooking->method];
+        method->is_silenced = true;
+        method->rate = hooking->rate > method->rate ? hooking->rate : method->rate;
+        method->code_hash = hooking->code_hash;
     }
+}
+
+/* Of silenced methods the ledger has how often they were called before, and how much time the
+ * samples saw in their calls. */
+static void estimate_silenced(struct call_totals *totals)
+{
+    const struct ledger_header *header = ledger_reader__header(totals->reader);
+    uint64_t ns = unprofiled__less(header->asof_ns, header->unprofiled_wall_ns);
+    ledger_ref ref = 0;
+
+    while ((ref = ledger_reader__next(totals->reader, LEDGER_TALLIES, ref)) != 0) {
+        const struct ledger_tally *tally = ledger_reader__tally(totals->reader, ref);
+        struct method_totals *method =
+            tally && tally->method && tally->method <= totals->last_method
+                ? &totals->methods[tally->method]
+                : NULL;
+
+        if (!method || !method->is_silenced)
+            continue;
+        method->cum_ns += tally->seen_ns;
+        method->calls = (uint64_t)((double)method->rate * (double)ns / NS_PER_S);
+    }
+}
+
+/* No other frame of the method is above the node's first frame. A node's level itself may be that
+ * of deeper frames, which recursion=N adds to the node. */
+static bool is_outermost(const struct ledger_header *header, const struct ledger_node *node)
+{
+    return (header->recursion ? ledger_node__path_level(node) : ledger_node__level(node)) == 0;
 }
 
 static void add_methods(struct call_totals *totals)
 {
+    const struct ledger_header *header = ledger_reader__header(totals->reader);
     ledger_ref ref = 0;
 
     while ((ref = ledger_reader__next(totals->reader, LEDGER_NODES, ref)) != 0) {
-        const struct ledger_node *node = called_node(totals, ref);
-        struct method_totals *method = method_of(totals, node);
+        const struct ledger_node *node = node_at(totals, ref);
+        struct method_totals *method = node ? method_of(totals, node) : NULL;
 
-        if (!method)
+        if (!method || method->is_silenced)
             continue;
         method->calls += node->calls;
-        if (ledger_node__level(node) == 0)
+        if (is_outermost(header, node))
             method->cum_ns += totals->cum_ns[ref];
     }
+    estimate_silenced(totals);
     resolve(totals);
 }
 
@@ -174,14 +261,17 @@ static bool list_methods(const struct call_totals *totals, struct plan_choice *c
         return false;
     while ((ref = ledger_reader__next(totals->reader, LEDGER_METHODS, ref)) != 0) {
         const struct method_totals *method = &totals->methods[ref];
+        struct chosen_method candidate = {.method = ref,
+                                          .calls = method->calls,
+                                          .cost_ns = cost_ns(header, method->calls),
+                                          .cum_ns = method->cum_ns,
+                                          .resolved_ns = method->resolved_ns,
+                                          .code_hash = method->code_hash,
+                                          .is_estimate = method->is_silenced};
 
-        if (method->calls && !method->is_silenced)
-            choice->methods[choice->count++] =
-                (struct chosen_method){.method = ref,
-                                       .calls = method->calls,
-                                       .cost_ns = cost_ns(header, method->calls),
-                                       .cum_ns = method->cum_ns,
-                                       .resolved_ns = method->resolved_ns};
+        if (method->calls &&
+            (!method->is_silenced || method->resolved_ns / TELLING > candidate.cost_ns))
+            choice->methods[choice->count++] = candidate;
     }
     return true;
 }
@@ -257,14 +347,16 @@ static int begin_totals(struct call_totals *totals)
 
     totals->cum_ns = calloc(nodes, sizeof(*totals->cum_ns));
     totals->children = calloc(nodes, sizeof(*totals->children));
+    totals->cover = calloc(nodes, sizeof(*totals->cover));
     totals->methods = calloc((size_t)totals->last_method + 1, sizeof(*totals->methods));
-    return totals->cum_ns && totals->children && totals->methods ? 0 : -ENOMEM;
+    return totals->cum_ns && totals->children && totals->cover && totals->methods ? 0 : -ENOMEM;
 }
 
 static void end_totals(struct call_totals *totals)
 {
     free(totals->cum_ns);
     free(totals->children);
+    free(totals->cover);
     free(totals->methods);
 }
 

@@ -2,10 +2,12 @@
  * Which methods of a program a run with a budget hooks, chosen from a ledger of an earlier run by
  * what their hooks cost and what they tell. Half of the room goes to methods that divide the
  * program's CPU time into short calls with few hooks: their calls take less than a millisecond in
- * the mean, and their callers' take longer. The rest goes to the methods whose hooks cost least;
- * where these cost about the same, to those with the most CPU time in their calls.
+ * the mean, and the calls around them take longer. The rest goes to the methods whose hooks cost
+ * least; where these cost about the same, to those with the most CPU time in their calls.
  *
- * Methods that the earlier run had silenced are no candidates.
+ * Of methods that the earlier run had silenced, their rate then and its samples tell how many calls
+ * they have and how long these take. Those are candidates whose hooks tell ten times what they
+ * cost.
  */
 #ifndef TREADLE_PLAN_CHOICE_H
 #define TREADLE_PLAN_CHOICE_H
@@ -22,7 +24,9 @@ struct chosen_method {
     uint64_t calls;
     uint64_t cost_ns;     /* of its hooks, as the model of costs has it */
     uint64_t cum_ns;      /* CPU time in its calls */
-    uint64_t resolved_ns; /* CPU time in its calls from callers whose own calls take longer */
+    uint64_t resolved_ns; /* CPU time in its calls, while all calls around them take longer */
+    uint32_t code_hash;   /* of an estimate: of the method's code, or 0 */
+    bool is_estimate;     /* the earlier run had silenced the method */
     bool is_hooked;
 };
 
@@ -38,7 +42,7 @@ struct plan_choice {
     bool is_short; /* there is no room for methods that the earlier run did not call */
 };
 
-/* Makes the choice for a budget in ppm of the process's CPU. The memory in use meanwhile is 12
+/* Makes the choice for a budget in ppm of the process's CPU. The memory in use meanwhile is 13
  * bytes for each 64 bytes of the ledger. 0 or -ENOMEM, and then no methods. Any thread; not in
  * hooks. */
 int plan_choice__make(const struct ledger_reader *reader, uint32_t overhead_ppm,

@@ -160,7 +160,122 @@ static void the_cheapest_come_first(void **state)
     end(&drawing, &choice);
 }
 
-/* What a budget silenced is no candidate, and takes no room from the rest. */
+static ledger_ref silenced(struct drawing *drawing, const char *name, ledger_ref thread,
+                           uint32_t rate, uint64_t seen_ns)
+{
+    ledger_ref method = drawing__method(drawing, "A", name, "()V");
+    struct ledger_hooking *hooking =
+        ledger__at(&drawing->ledger, drawing__record(drawing, LEDGER_HOOKINGS));
+    struct ledger_tally *tally =
+        ledger__at(&drawing->ledger, drawing__record(drawing, LEDGER_TALLIES));
+
+    *hooking = (struct ledger_hooking){
+        .method = method, .state = HOOKING_OFF, .rate = rate, .code_hash = 7, .mutes = 1};
+    *tally =
+        (struct ledger_tally){.thread = thread, .method = method, .samples = 1, .seen_ns = seen_ns};
+    return method;
+}
+
+static ledger_ref frame(struct drawing *drawing, ledger_ref parent, ledger_ref method,
+                        uint64_t seen_ns)
+{
+    ledger_ref ref = drawing__frame(drawing, parent, NODE_SAMPLED, method, 1);
+
+    drawing__node_at(drawing, ref)->seen_ns = seen_ns;
+    return ref;
+}
+
+/*
+ * Ten seconds of a process, the methods below main silenced:
+ *
+ * main x1
+ *   phase, 1 a second           0.9 s a call
+ *     forEach                   has no hooks
+ *       unit, 1,000 a second    0.9 ms a call
+ *         inner, 100,000 a second
+ */
+static void what_samples_see_in_short_calls_is_hooked(void **state)
+{
+    struct drawing drawing;
+    struct choice choice;
+    const struct chosen_method *chosen;
+    ledger_ref outer, phase, unit, inner, thread, node, for_each;
+
+    (void)state;
+    begin(&drawing, 100 * SECOND);
+    drawing.ledger.header->asof_ns = 10 * SECOND;
+    thread = drawing__thread(&drawing, "main", THREAD_PLATFORM, 0);
+    phase = silenced(&drawing, "phase", thread, 1, 9 * SECOND);
+    unit = silenced(&drawing, "unit", thread, 1000, 9 * SECOND);
+    inner = silenced(&drawing, "inner", thread, 100000, 8 * SECOND);
+    for_each = drawing__method(&drawing, "java.util.List", "forEach", "()V");
+    outer = drawing__method(&drawing, "A", "main", "()V");
+    node = drawing__call(&drawing, drawing__root(&drawing, thread), outer, 1, 10 * SECOND);
+    node = frame(&drawing, node, phase, 0);
+    node = frame(&drawing, node, for_each, 0);
+    node = frame(&drawing, node, unit, 1 * SECOND);
+    (void)frame(&drawing, node, inner, 8 * SECOND);
+    choice = choose(&drawing);
+    assert_int_equal(choice.made.count, 2);
+    assert_int_equal(find(&choice, outer)->cum_ns, 10 * SECOND);
+    chosen = find(&choice, unit);
+    assert_true(chosen->is_hooked && chosen->is_estimate);
+    assert_int_equal(chosen->calls, 10000);
+    assert_int_equal(chosen->cum_ns, 9 * SECOND);
+    assert_int_equal(chosen->resolved_ns, 9 * SECOND);
+    assert_int_equal(chosen->code_hash, 7);
+    end(&drawing, &choice);
+}
+
+/* Its hooks would cost more than a tenth of what they tell. */
+static void what_tells_little_for_its_price_stays_silent(void **state)
+{
+    struct drawing drawing;
+    struct choice choice;
+    ledger_ref thread, node;
+
+    (void)state;
+    begin(&drawing, 10000 * SECOND);
+    drawing.ledger.header->asof_ns = 10 * SECOND;
+    thread = drawing__thread(&drawing, "main", THREAD_PLATFORM, 0);
+    node = drawing__call(&drawing, drawing__root(&drawing, thread),
+                         drawing__method(&drawing, "A", "main", "()V"), 1, 10 * SECOND);
+    (void)frame(&drawing, node, silenced(&drawing, "often", thread, 10000000, 9 * SECOND),
+                9 * SECOND);
+    choice = choose(&drawing);
+    assert_int_equal(choice.made.count, 1);
+    end(&drawing, &choice);
+}
+
+/*
+ * main x1
+ *   walk x20        5 s, with its own recursion
+ *     unit x10000   0.4 ms a call
+ */
+static void folded_recursion_is_one_long_call(void **state)
+{
+    struct drawing drawing;
+    struct choice choice;
+    ledger_ref walk, unit, node;
+
+    (void)state;
+    begin(&drawing, 100 * SECOND);
+    drawing.ledger.header->recursion = 1;
+    node = drawing__root(&drawing, drawing__thread(&drawing, "main", THREAD_PLATFORM, 0));
+    walk = drawing__method(&drawing, "A", "walk", "()V");
+    unit = drawing__method(&drawing, "A", "unit", "()V");
+    node = drawing__call(&drawing, node, drawing__method(&drawing, "A", "main", "()V"), 1, 0);
+    node = drawing__call(&drawing, node, walk, 20, SECOND);
+    drawing__node_at(&drawing, node)->kind_and_level |= 5;
+    (void)drawing__call(&drawing, node, unit, 10000, 4 * SECOND);
+    choice = choose(&drawing);
+    assert_int_equal(find(&choice, walk)->cum_ns, 5 * SECOND);
+    assert_int_equal(find(&choice, walk)->resolved_ns, 0);
+    assert_int_equal(find(&choice, unit)->resolved_ns, 4 * SECOND);
+    end(&drawing, &choice);
+}
+
+/* What a budget silenced, and no sample saw, is no candidate, and takes no room from the rest. */
 static void what_a_budget_silenced_is_left_alone(void **state)
 {
     struct drawing drawing;
@@ -240,6 +355,9 @@ int main(void)
         cmocka_unit_test(short_calls_from_long_ones_are_hooked),
         cmocka_unit_test(the_most_cpu_comes_first_at_one_price),
         cmocka_unit_test(the_cheapest_come_first),
+        cmocka_unit_test(what_samples_see_in_short_calls_is_hooked),
+        cmocka_unit_test(what_tells_little_for_its_price_stays_silent),
+        cmocka_unit_test(folded_recursion_is_one_long_call),
         cmocka_unit_test(what_a_budget_silenced_is_left_alone),
         cmocka_unit_test(methods_without_calls_need_room_too),
         cmocka_unit_test(nodes_on_a_cycle_end_nowhere),
