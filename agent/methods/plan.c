@@ -257,8 +257,10 @@ static const struct planned_method *find(const struct plan *plan, const struct p
                                    method->descriptor.bytes, method->descriptor.length);
     struct planned_method *found = NULL;
 
+    /* NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult): the key has no gaps */
     if (class->seen & seen_bit(key.hash))
         HASH_FIND(hh, plan->methods, &key, sizeof(key), found);
+    /* NOLINTEND(clang-analyzer-core.UndefinedBinaryOperatorResult) */
     return found && (!found->code_hash || found->code_hash == plan__code_hash(method)) ? found
                                                                                        : NULL;
 }

@@ -162,7 +162,7 @@ static void resolve(struct call_totals *totals)
         const struct ledger_node *node = node_at(totals, ref);
         struct method_totals *method = node ? method_of(totals, node) : NULL;
 
-        if (is_short(method) && cover_of(totals, node->parent) != COVER_SHORT)
+        if (node && is_short(method) && cover_of(totals, node->parent) != COVER_SHORT)
             method->resolved_ns += totals->cum_ns[ref];
     }
 }
