@@ -26,13 +26,26 @@ struct kernel_thread *hooks__ready(JNIEnv *jni, uintptr_t place, bool stays)
     return mine;
 }
 
-/* A call was heard. */
-static inline void count_call(JNIEnv *jni, const struct kernel_thread *mine, uint32_t method)
+/* Many calls of the method were heard: how long the last one takes shows how many more are worth
+ * hearing. A virtual thread may end the call on another kernel thread. */
+static __attribute__((noinline, cold)) uint64_t step(JNIEnv *jni, struct kernel_thread *mine,
+                                                     uint32_t method, uint64_t token)
+{
+    hook_quotas__step(&treadle_agent.quotas, jni, method);
+    if (mine->carrier.thread)
+        return token;
+    return measured_calls__begin(&mine->measured, token, method, mine->record->charged_cpu_ns);
+}
+
+/* A call was heard. Returns the token for its exit. */
+static inline uint64_t count_call(JNIEnv *jni, struct kernel_thread *mine, uint32_t method,
+                                  uint64_t token)
 {
     uint8_t *pushes = mine->key_pushes;
 
     if (pushes && __builtin_expect((++pushes[method] & (HOOK_QUOTA_STEP - 1)) == 0, 0) && jni)
-        hook_quotas__step(&treadle_agent.quotas, jni, method);
+        return step(jni, mine, method, token);
+    return token;
 }
 
 /* All but the common case: a context that was not the last one, a switch since, or a thread that
@@ -45,20 +58,40 @@ static __attribute__((noinline, cold)) jlong enter_slowly(JNIEnv *jni, uint32_t 
     uint64_t token = mine ? kernel_thread__push(mine, method) : CALL_TOKEN_NONE;
 
     if (token != CALL_TOKEN_NONE)
-        count_call(jni, mine, method);
+        token = count_call(jni, mine, method, token);
     if (jni && hook_quotas__have_work(&treadle_agent.quotas))
         hook_quotas__apply(&treadle_agent.quotas, jni);
     return (jlong)token;
 }
 
-/* A token of an earlier epoch: the frame was there before this one began. */
-static __attribute__((noinline, cold)) void leave_slowly(struct kernel_thread *mine, uint64_t token)
+static void leave_measured(struct kernel_thread *mine, uint64_t token)
 {
+    uint32_t method;
+    uint64_t ns =
+        measured_calls__end(&mine->measured, token, mine->record->charged_cpu_ns, &method);
+
+    if (method)
+        hook_quotas__took(&treadle_agent.quotas, method, ns);
+}
+
+static uint64_t without_mark(uint64_t token)
+{
+    return call_token__is_measured(token) ? token & ~CALL_TOKEN_MEASURED : token;
+}
+
+/* A token of an earlier epoch: the frame was there before this one began. */
+static __attribute__((noinline, cold)) void leave_slowly(struct kernel_thread *mine,
+                                                         uint64_t marked_token)
+{
+    uint64_t token = without_mark(marked_token);
+
     if (token != CALL_TOKEN_NONE && token >> 32 != mine->tree.token >> 32 &&
         kernel_thread__counts(mine))
         standing_frames__leave_old(&treadle_agent.java_threads, mine);
     else
         kernel_thread__pop_slowly(mine, token);
+    if (token != marked_token)
+        leave_measured(mine, token);
 }
 
 static jlong JNICALL enter(JNIEnv *jni, jclass class, jint slot)
@@ -70,14 +103,10 @@ static jlong JNICALL enter(JNIEnv *jni, jclass class, jint slot)
     (void)class;
     /* No node that can be entered has the key 0. */
     if (__builtin_expect(mine != NULL, 1) &&
-        __builtin_expect(kernel_thread__push_fast(mine, method, &token), 1)) {
-        count_call(jni, mine, method);
-        return (jlong)token;
-    }
-    if (mine && method && kernel_thread__push_folded(mine, method, &token)) {
-        count_call(jni, mine, method);
-        return (jlong)token;
-    }
+        __builtin_expect(kernel_thread__push_fast(mine, method, &token), 1))
+        return (jlong)count_call(jni, mine, method, token);
+    if (mine && method && kernel_thread__push_folded(mine, method, &token))
+        return (jlong)count_call(jni, mine, method, token);
     return enter_slowly(jni, method);
 }
 
@@ -98,7 +127,7 @@ static void JNICALL caught(JNIEnv *jni, jclass class, jlong token)
 
     (void)class;
     if (mine)
-        kernel_thread__catch(mine, (uint64_t)token);
+        kernel_thread__catch(mine, without_mark((uint64_t)token));
 }
 
 static void JNICALL hot(JNIEnv *jni, jclass class, jint slot)

@@ -13,6 +13,8 @@
 
 #define MUTE_TRIES 4u
 
+#define CALLS_OF_MEAN 4u
+
 /* Methods whose quotas get their memory together. */
 #define QUOTAS_AT_ONCE 400u
 
@@ -346,6 +348,21 @@ void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t slot)
         hook_quotas__apply(quotas, jni);
 }
 
+void hook_quotas__took(struct hook_quotas *quotas, uint32_t method, uint64_t cpu_ns)
+{
+    struct method_quota *quota = &quotas->methods[method];
+    uint32_t before_ns = __atomic_load_n(&quota->call_ns, __ATOMIC_RELAXED);
+    uint32_t ns = cpu_ns < UINT32_MAX ? (uint32_t)cpu_ns : UINT32_MAX;
+
+    ns = before_ns ? before_ns - before_ns / CALLS_OF_MEAN + ns / CALLS_OF_MEAN : ns;
+    __atomic_store_n(&quota->call_ns, ns ? ns : 1, __ATOMIC_RELAXED);
+}
+
+static bool has_long_calls(const struct method_quota *quota)
+{
+    return __atomic_load_n(&quota->call_ns, __ATOMIC_RELAXED) >= HOOK_LONG_CALL_NS;
+}
+
 /* A program that makes few calls in all may make them where it likes. */
 static uint32_t allowed_rate(const struct hook_quotas *quotas, const struct method_quota *quota,
                              uint64_t now_ns)
@@ -356,7 +373,8 @@ static uint32_t allowed_rate(const struct hook_quotas *quotas, const struct meth
                                     __ATOMIC_RELAXED);
     bool is_little = used_ns < process_cpu_ns(quotas, now_ns) / 1000000 * quotas->overhead_ppm / 2;
 
-    if (rate < HOOK_RATE_MOST && __atomic_load_n(&quota->is_favoured, __ATOMIC_RELAXED))
+    if (rate < HOOK_RATE_MOST &&
+        (__atomic_load_n(&quota->is_favoured, __ATOMIC_RELAXED) || has_long_calls(quota)))
         return HOOK_RATE_MOST;
     return is_little && rate < HOOK_RATE_SPARE ? HOOK_RATE_SPARE : rate;
 }

@@ -54,13 +54,14 @@
 /* While the compilers are busy, as when a program starts, code is new and interpreted. Muted
  * methods are then turned off before C1 compiles them (after 200 calls), unless they make
  * fewer than HOOK_RATE_NEW calls a second. */
-#define HOOK_START_CALLS 128u
-#define HOOK_RATE_NEW    20u
-#define HOOK_RATE_FIRST  20u   /* calls a second of a method before the costs are first evaluated */
-#define HOOK_RATE_SPARE  2000u /* while little of the budget is used */
-#define HOOK_PRICE_NS    500u  /* of a call, before the first evaluation */
-#define HOOK_RATE_MOST   40000u /* also for a method that many samples found on a stack */
-#define HOOK_BURST_S     8u     /* a method may save this many seconds' calls */
+#define HOOK_START_CALLS  128u
+#define HOOK_RATE_NEW     20u
+#define HOOK_RATE_FIRST   20u /* calls a second of a method before the costs are first evaluated */
+#define HOOK_RATE_SPARE   2000u   /* while little of the budget is used */
+#define HOOK_PRICE_NS     500u    /* of a call, before the first evaluation */
+#define HOOK_RATE_MOST    40000u  /* also for a method that many samples found on a stack */
+#define HOOK_LONG_CALL_NS 100000u /* calls that take so long are worth their hooks: … */
+#define HOOK_BURST_S      8u      /* a method may save this many seconds' calls */
 
 /* What hooks are taken to cost once more, beside COST_HOOKS_NS, for a method that is called so
  * often that it falls silent: a fit like that one. So much may be spent on both in any case, and
@@ -104,6 +105,8 @@ struct method_quota {
     uint32_t
         expected;  /* calls that a plan expects of it, which it may make at any time; 0: no plan */
     uint32_t slot; /* atomic: the slot that its hooks pass; 0: its number */
+    uint32_t call_ns;   /* atomic: CPU time of one call, a mean of the last ones that were
+                           measured; 0: none was yet */
     uint32_t renewals;  /* number of slots it has had since */
     uint32_t weight;    /* ppm of the samples that found it on a stack at its last renewal */
     uint64_t lasted_ns; /* its class was left as it was then, since its calls lasted; 0: never */
@@ -181,6 +184,9 @@ bool hook_quotas__postpone(struct hook_quotas *quotas, JNIEnv *jni, uint32_t met
 
 /* The calling thread has heard HOOK_QUOTA_STEP more calls of the method. */
 void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
+
+/* A call of the method took so much CPU time, with all that was called from it. For hooks. */
+void hook_quotas__took(struct hook_quotas *quotas, uint32_t method, uint64_t cpu_ns);
 
 /* A muted method has made as many silent calls as were to be counted: turns it off, or continues to
  * count. */

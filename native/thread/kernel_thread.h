@@ -19,6 +19,7 @@
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_time.h"
 #include "native/metrics/metric_reader.h"
+#include "native/thread/measured_calls.h"
 #include "native/thread/open_calls.h"
 #include "native/thread/stopped_time.h"
 #include "native/thread/thread_fold.h"
@@ -154,8 +155,9 @@ struct kernel_thread {
     struct position_mend mend;
     uint8_t
         *key_pushes; /* for the host: this thread's pushes by key, wrapping; NULL: not counted */
-    uint64_t unblocked_signals;  /* for the host: as it found them; 0: not known */
-    void *_Atomic native_frames; /* for the host: kept as long as this struct; or NULL */
+    struct measured_calls measured; /* for the host */
+    uint64_t unblocked_signals;     /* for the host: as it found them; 0: not known */
+    void *_Atomic native_frames;    /* for the host: kept as long as this struct; or NULL */
     struct thread_folder folder;
     struct hook_times times;
     struct timeline_mark timeline_mark;

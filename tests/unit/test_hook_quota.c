@@ -45,6 +45,26 @@ static void a_slow_method_is_always_heard(void **state)
     end(&run);
 }
 
+/* 5,000 calls a second, for ten seconds, where 100 are allowed: of 150 microseconds each they are
+ * heard. Once they take a microsecond each, they are not. */
+static void long_calls_are_heard(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    hook_quotas__took(&run.quotas, METHOD, 150000);
+    call(&run, 50000 / HOOK_QUOTA_STEP * HOOK_QUOTA_STEP, 10 * SECOND);
+    assert_true(hook_quotas__hear(&run.quotas, METHOD));
+    assert_int_equal(run.quotas.methods[METHOD].hooking, 0);
+    for (unsigned i = 0; i < 3; i++)
+        hook_quotas__took(&run.quotas, METHOD, 1000);
+    /* What was saved up is 100 calls a second for eight seconds. */
+    call(&run, 960, SECOND / 10);
+    assert_false(hook_quotas__hear(&run.quotas, METHOD));
+    end(&run);
+}
+
 /* While the compilers are busy, 128 silent calls in two seconds are enough. Rare ones are not. */
 static void a_method_is_off_soon_while_compilers_are_busy(void **state)
 {
@@ -423,6 +443,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_method_is_always_heard),
+        cmocka_unit_test(long_calls_are_heard),
         cmocka_unit_test(a_hot_method_is_off),
         cmocka_unit_test(a_method_is_off_soon_while_compilers_are_busy),
         cmocka_unit_test(few_calls_may_be_fast),
