@@ -11,6 +11,10 @@
  *             code compiled from then on contains nothing of its hooks
  * (agent/methods/hook_class.h)
  *
+ * A method whose calls are long, callees included, costs little and divides much of the program's
+ * time, at some thousand calls a second still. So calls are measured from entry to exit, one of
+ * each step, and a method with long calls may make HOOK_RATE_MOST of them a second.
+ *
  * A hot method is turned off before C2 compiles it, so C2 compiles it once, without hooks. A method
  * that is called often while a program starts is turned off before C1 compiles it. Calls that are
  * open when their method is silenced are popped as usual.
@@ -60,7 +64,7 @@
 #define HOOK_RATE_SPARE   2000u   /* while little of the budget is used */
 #define HOOK_PRICE_NS     500u    /* of a call, before the first evaluation */
 #define HOOK_RATE_MOST    40000u  /* also for a method that many samples found on a stack */
-#define HOOK_LONG_CALL_NS 100000u /* calls that take so long are worth their hooks: … */
+#define HOOK_LONG_CALL_NS 100000u /* of CPU time: a call that takes so long is worth its hooks */
 #define HOOK_BURST_S      8u      /* a method may save this many seconds' calls */
 
 /* What hooks are taken to cost once more, beside COST_HOOKS_NS, for a method that is called so
