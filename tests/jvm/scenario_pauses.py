@@ -8,7 +8,7 @@ import harness
 import sampled
 
 PAUSES = 20
-LEAST, MOST = 0.9, 1.02  # of the time at safepoints, and of that with the way there and back: until all have stopped
+LEAST, MOST = 0.9, 1.02  # of what the log says; a thread stops a little later than the first one
 
 
 def pauses(test):
@@ -29,13 +29,11 @@ def with_counters(test):
     log = test.scratch / "safepoints"
     log.unlink(missing_ok=True)
     rows = waits_of(test, f"-Xlog:safepoint:file={log}")
-    told = log.read_text()
-    totals = [int(ns) for ns in re.findall(r"Total: +(\d+) ns", told)]
-    least = LEAST * sum(int(ns) for ns in re.findall(r"At safepoint: +(\d+) ns", told))
+    totals = [int(ns) for ns in re.findall(r"Total: +(\d+) ns", log.read_text())]
     test.check(len(totals) >= PAUSES, f"the log has {len(totals)} safepoints")
     for name in ("computer-1", "computer-2"):
         ns = rows[name]["waits"]["safepoint_ns"]
-        test.check_likely(least <= ns, f"{name}: too little", f"{name}: {ns} ns, {least} to {sum(totals)} by the log")
+        test.check_likely(LEAST * sum(totals) <= ns, f"{name}: too little", f"{name}: {ns} ns of {sum(totals)}")
         test.check(ns <= MOST * sum(totals), f"{name}: {ns} ns, the log says {sum(totals)}")
     parker = rows["parker"]
     test.check(parker["waits"]["safepoint_ns"] < sum(totals) // 10, f"parker: {parker}")
