@@ -371,10 +371,12 @@ static uint32_t allowed_rate(const struct hook_quotas *quotas, const struct meth
                        __atomic_load_n(&quotas->price_ns, __ATOMIC_RELAXED);
     uint32_t rate = __atomic_load_n(quota->is_named ? &quotas->named_rate_max : &quotas->rate_max,
                                     __ATOMIC_RELAXED);
-    bool is_little = used_ns < process_cpu_ns(quotas, now_ns) / 1000000 * quotas->overhead_ppm / 2;
+    uint64_t budget_ns = process_cpu_ns(quotas, now_ns) / 1000000 * quotas->overhead_ppm;
+    bool is_little = used_ns < budget_ns / 2;
 
-    if (rate < HOOK_RATE_MOST &&
-        (__atomic_load_n(&quota->is_favoured, __ATOMIC_RELAXED) || has_long_calls(quota)))
+    /* Long calls in long calls, each of many methods, may be too many all the same. */
+    if (rate < HOOK_RATE_MOST && (__atomic_load_n(&quota->is_favoured, __ATOMIC_RELAXED) ||
+                                  (has_long_calls(quota) && used_ns < budget_ns)))
         return HOOK_RATE_MOST;
     return is_little && rate < HOOK_RATE_SPARE ? HOOK_RATE_SPARE : rate;
 }

@@ -53,14 +53,31 @@ static void long_calls_are_heard(void **state)
     struct run run;
 
     begin(&run, SECOND);
+    run.quotas.overhead_ppm = 100000; /* all that the calls take, four times over */
     hook_quotas__took(&run.quotas, METHOD, 150000);
     call(&run, 50000 / HOOK_QUOTA_STEP * HOOK_QUOTA_STEP, 10 * SECOND);
     assert_true(hook_quotas__hear(&run.quotas, METHOD));
     assert_int_equal(run.quotas.methods[METHOD].hooking, 0);
+    run.quotas.overhead_ppm = 0;
     for (unsigned i = 0; i < 3; i++)
         hook_quotas__took(&run.quotas, METHOD, 1000);
     /* What was saved up is 100 calls a second for eight seconds. */
     call(&run, 960, SECOND / 10);
+    assert_false(hook_quotas__hear(&run.quotas, METHOD));
+    end(&run);
+}
+
+/* All calls together have taken more than the budget. */
+static void long_calls_have_no_more_than_the_budget(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    hook_quotas__took(&run.quotas, METHOD, 150000);
+    run.quotas.overhead_ppm = 1;
+    run.quotas.heard = 1000000;
+    call(&run, 4 * JUDGED, SECOND / 10);
     assert_false(hook_quotas__hear(&run.quotas, METHOD));
     end(&run);
 }
@@ -444,6 +461,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_method_is_always_heard),
         cmocka_unit_test(long_calls_are_heard),
+        cmocka_unit_test(long_calls_have_no_more_than_the_budget),
         cmocka_unit_test(a_hot_method_is_off),
         cmocka_unit_test(a_method_is_off_soon_while_compilers_are_busy),
         cmocka_unit_test(few_calls_may_be_fast),
