@@ -1,9 +1,11 @@
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.Scanner;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * Waits as often as it is told: `fast` has two threads wake each other as fast as they can, `slow` ends that; `nap N`
- * has the thread "napper" sleep N times for 5 ms, and answers how many nanoseconds that took.
+ * has the thread "napper" sleep N times for 5 ms, and answers how many nanoseconds that took, less its CPU time.
  */
 public class WaitRates {
     static volatile boolean fast;
@@ -44,18 +46,20 @@ public class WaitRates {
     }
 
     static void nap() {
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
         try {
             while (true) {
                 while (naps == 0) {
                     Thread.onSpinWait();
                 }
                 long took = 0;
+                long ran = threads.getCurrentThreadCpuTime();
                 for (; naps > 0; naps--) {
                     long began = System.nanoTime();
                     Thread.sleep(5);
                     took += System.nanoTime() - began;
                 }
-                napped = took;
+                napped = took - (threads.getCurrentThreadCpuTime() - ran);
             }
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);

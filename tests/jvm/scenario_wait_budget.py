@@ -8,7 +8,7 @@ import harness
 from running import running
 
 NAPS = 40
-# What a nap takes by the program's clock, beyond the begin and the end of its wait by the agent's.
+# What a nap takes by the program's clocks, beyond the begin and the end of its wait by the agent's.
 OFF_NS = 50_000
 
 
