@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -247,4 +248,22 @@ uint64_t metric_reader__read(struct metric_reader *reader, uint64_t bits,
     }
     errno = errno_before;
     return read_bits;
+}
+
+int metric_reader__read_run_queue_delay(struct metric_reader *reader, uint64_t *delay_ns)
+{
+    const uint64_t bit = BIT(METRIC_RUN_QUEUE_DELAY);
+    bool is_open = reader->schedstat_fd >= 0;
+    uint64_t value[LEDGER_METRIC_SLOTS], read_bits = 0;
+    int errno_before = errno;
+    int error = is_open ? 0 : open_schedstat(reader);
+
+    if (error == 0)
+        error = read_schedstat(reader, bit, value, &read_bits);
+    if (error == 0)
+        *delay_ns = value[METRIC_RUN_QUEUE_DELAY];
+    if (!is_open)
+        close_schedstat(reader);
+    errno = errno_before;
+    return error;
 }

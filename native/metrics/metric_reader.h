@@ -42,4 +42,10 @@ void metric_reader__close(struct metric_reader *reader);
 uint64_t metric_reader__read(struct metric_reader *reader, uint64_t bits,
                              uint64_t value[LEDGER_METRIC_SLOTS]);
 
+/*
+ * Reads the calling thread's METRIC_RUN_QUEUE_DELAY, wanted or not: a few microseconds where the
+ * source is not open. 0, or -errno. Else like read().
+ */
+int metric_reader__read_run_queue_delay(struct metric_reader *reader, uint64_t *delay_ns);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "native/metrics/kernel_metrics.h"
 #include "native/metrics/task_status.h"
+#include "native/thread/stopped_waits.h"
 #include "native/thread/wait_bracket.h"
 
 #include <errno.h>
@@ -49,7 +50,8 @@ static void set_up(struct kernel_thread *kernel_thread, const struct kernel_thre
     kernel_thread->placing = false;
     kernel_thread->joining = false;
     kernel_thread->metrics_read_ns = 0;
-    wait_bracket__pass_stops(kernel_thread);
+    kernel_thread->stops = (struct stopped_waits){0};
+    stopped_waits__pass(kernel_thread);
     kernel_thread->timed = (struct timed_waits){0};
     kernel_thread->unblocked_signals = 0;
     kernel_thread->timeline_mark = (struct timeline_mark){0};

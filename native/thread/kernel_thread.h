@@ -100,6 +100,23 @@ struct position_mend {
     uint64_t agreed_ns;  /* CPU time since then in which samples agreed */
 };
 
+/* Waits for stops of the host (native/thread/stopped_waits.h). */
+struct stopped_waits {
+    uint64_t seen_ns; /* the host's stopped time when a wait was charged last */
+    struct {          /* the longest wait without a reason of the last few milliseconds */
+        const struct ledger_thread *thread;
+        ledger_ref node;
+        uint64_t ns; /* 0: there is none */
+        uint64_t end_ns;
+    } unexplained;
+    struct { /* charged since the run queue delay was read last: */
+        const struct ledger_thread *thread;
+        ledger_ref node[2]; /* for stops in the last wait, and before it */
+        uint64_t ns[2];
+        int64_t rest_ns; /* all other waiting */
+    } unread;
+};
+
 #define WAIT_REASONS 5u /* LEDGER_WAIT_METRICS, of which METRIC_MONITOR_WAIT is the first */
 
 /* Waits whose reason and time are taken, but that are charged later (wait_bracket__begin_timed). */
@@ -109,14 +126,6 @@ struct timed_waits {
     uint64_t stopped_ns;                /* the host's stopped time then */
     uint64_t unprofiled_ns;             /* the ledger's unprofiled time then */
     uint64_t ns[WAIT_REASONS];          /* not charged yet */
-};
-
-/* A wait without a reason. */
-struct unexplained_wait {
-    const struct ledger_thread *thread;
-    ledger_ref node;
-    uint64_t ns; /* 0: there is none */
-    uint64_t end_ns;
 };
 
 struct kernel_thread {
@@ -143,8 +152,7 @@ struct kernel_thread {
     struct kernel_clock clock;
     int processor; /* on which the thread was at the last switch noticed; -1: not known */
     uint64_t metrics_read_ns;
-    uint64_t stopped_ns;                 /* the host's stopped time when a wait was charged last */
-    struct unexplained_wait unexplained; /* the longest of the last few milliseconds */
+    struct stopped_waits stops;
     struct timed_waits timed;
     bool metrics_due;             /* the next charge reads them */
     uint64_t metrics_on_interval; /* bits: also read without a switch, at intervals */

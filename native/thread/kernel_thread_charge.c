@@ -5,6 +5,7 @@
 #include "native/metrics/metric_reader.h"
 #include "native/metrics/task_status.h"
 #include "native/thread/side_metrics.h"
+#include "native/thread/stopped_waits.h"
 #include "native/thread/wait_bracket.h"
 
 #include <sched.h>
@@ -19,6 +20,8 @@
  * a wait. It does not if the last look is more recent than this: the excess is then worth less than
  * a look. */
 #define UNCHECKED_NS 50000u
+
+#define RUN_QUEUE_DELAY_BIT (UINT64_C(1) << METRIC_RUN_QUEUE_DELAY)
 
 static const struct ledger_unprofiled *unprofiled_of(const struct kernel_thread *kernel_thread)
 {
@@ -72,12 +75,33 @@ static void charge_metrics(struct kernel_thread *kernel_thread, bool switched, u
 {
     uint64_t value[LEDGER_METRIC_SLOTS];
     uint64_t bits = switched ? kernel_thread->reader.wanted : kernel_thread->metrics_on_interval;
+    uint64_t delay_ns = kernel_thread->record->readings[METRIC_RUN_QUEUE_DELAY];
 
     bits = metric_reader__read(&kernel_thread->reader, bits, value);
     kernel_thread->record->own_read_bytes = kernel_thread->reader.own_read_bytes;
     take_off_unprofiled(kernel_thread, bits, value);
     consume(kernel_thread, bits, value);
+    if (bits & RUN_QUEUE_DELAY_BIT)
+        stopped_waits__read(kernel_thread,
+                            kernel_thread->record->readings[METRIC_RUN_QUEUE_DELAY] - delay_ns);
     kernel_thread->metrics_read_ns = now_ns;
+}
+
+/* Where the metrics that each switch reads do not tell how much of a stop the thread was ready to
+ * run. */
+static void read_run_queue_delay(struct kernel_thread *kernel_thread)
+{
+    uint64_t *reading = &kernel_thread->record->readings[METRIC_RUN_QUEUE_DELAY];
+    uint64_t before_ns = *reading, value[LEDGER_METRIC_SLOTS];
+
+    if (!(kernel_thread->setup->metrics_totals & RUN_QUEUE_DELAY_BIT) ||
+        metric_reader__read_run_queue_delay(&kernel_thread->reader,
+                                            &value[METRIC_RUN_QUEUE_DELAY]) != 0)
+        return;
+    kernel_thread->record->own_read_bytes = kernel_thread->reader.own_read_bytes;
+    take_off_unprofiled(kernel_thread, RUN_QUEUE_DELAY_BIT, value);
+    consume(kernel_thread, RUN_QUEUE_DELAY_BIT, value);
+    stopped_waits__read(kernel_thread, *reading - before_ns);
 }
 
 /* True if profiling is stopped and the thread's CPU clock was not read at this stop yet:
@@ -103,7 +127,7 @@ static void take_off_unprofiled_time(struct kernel_thread *kernel_thread, uint64
     *cpu_ns =
         unprofiled__cpu_ns(unprofiled, profiling || is_stop_unread(unprofiled, record), *cpu_ns);
     if (unprofiled_ns != record->unprofiled_wall_ns)
-        wait_bracket__pass_stops(kernel_thread);
+        stopped_waits__pass(kernel_thread);
     record->waited_ns += unprofiled_ns - record->unprofiled_wall_ns;
     record->unprofiled_wall_ns = unprofiled_ns;
     if (!profiling && header->since_ns < *now_ns)
@@ -171,6 +195,8 @@ static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_nod
         kernel_thread->clock.suspect_after_ns = 0;
     else if (switched || now_ns - kernel_thread->metrics_read_ns > METRICS_INTERVAL_NS)
         charge_metrics(kernel_thread, switched, now_ns);
+    if (stopped_waits__are_unread(kernel_thread))
+        read_run_queue_delay(kernel_thread);
 }
 
 void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread)

@@ -2,9 +2,8 @@
 
 #include "native/metrics/metric_bits.h"
 #include "native/thread/side_metrics.h"
+#include "native/thread/stopped_waits.h"
 
-/* By which the host may tell late of a stop. */
-#define LATE_NS 20000000u
 /* A thread that was charged this long ago is charged before a timed wait: a snapshot gives all that
  * the thread waited since then to the reason of the wait under way. */
 #define TIMED_NS 100000000u
@@ -67,7 +66,7 @@ static void note_timed(struct kernel_thread *kernel_thread, unsigned reason, uin
         timed->ns[reason - METRIC_MONITOR_WAIT] += now_ns - timed->began_ns;
         timed->began_ns = now_ns;
     }
-    kernel_thread->stopped_ns += stopped_ns - timed->stopped_ns;
+    kernel_thread->stops.seen_ns += stopped_ns - timed->stopped_ns;
     timed->stopped_ns = stopped_ns;
 }
 
@@ -97,8 +96,8 @@ void wait_bracket__place(struct kernel_thread *kernel_thread, uint32_t epoch, un
     kernel_thread__end_placing(kernel_thread);
 }
 
-static void charge(struct kernel_thread *kernel_thread, struct ledger_thread *thread,
-                   struct ledger_node *node, unsigned reason, int64_t waited_ns)
+void wait_bracket__add(struct kernel_thread *kernel_thread, struct ledger_thread *thread,
+                       struct ledger_node *node, unsigned reason, int64_t waited_ns)
 {
     uint64_t *total = &thread->totals[reason];
     uint64_t delta_ns = (uint64_t)waited_ns;
@@ -108,68 +107,6 @@ static void charge(struct kernel_thread *kernel_thread, struct ledger_thread *th
     else
         delta_ns = 0 - side_metrics__take_back(kernel_thread, node, reason, 0 - delta_ns);
     __atomic_store_n(total, *total + delta_ns, __ATOMIC_RELAXED);
-}
-
-/* For how much more of the node's wait there may be a reason. */
-static uint64_t without_reason_ns(const struct ledger *ledger, const struct ledger_node *node)
-{
-    const struct ledger_side *side = node->side ? ledger__at(ledger, node->side) : NULL;
-    uint64_t reasons = LEDGER_WAIT_METRICS | LEDGER_INFERRED_WAITS, sum_ns = 0;
-    unsigned metric;
-
-    while (side && metric_bits__take(&reasons, &metric))
-        sum_ns += side->value[metric];
-    return node->wait_ns > sum_ns ? node->wait_ns - sum_ns : 0;
-}
-
-/* Threads go on a little before the host counts the stop. The node may have been folded and used
- * anew meanwhile: it gets no more than it waited. */
-static void explain_late(struct kernel_thread *kernel_thread, struct ledger_thread *thread,
-                         uint64_t stopped_ns)
-{
-    struct unexplained_wait *unexplained = &kernel_thread->unexplained;
-    uint64_t age_ns = ledger_kernel_thread__last_ns(kernel_thread->record) - unexplained->end_ns;
-    struct ledger_node *node;
-    uint64_t most_ns;
-
-    if (!unexplained->ns || unexplained->thread != thread || age_ns > LATE_NS)
-        return;
-    node = ledger__at(kernel_thread->setup->ledger, unexplained->node);
-    most_ns = without_reason_ns(kernel_thread->setup->ledger, node);
-    if (most_ns > unexplained->ns)
-        most_ns = unexplained->ns;
-    charge(kernel_thread, thread, node, METRIC_SAFEPOINT,
-           (int64_t)(stopped_ns < most_ns ? stopped_ns : most_ns));
-    unexplained->ns = 0;
-}
-
-static void note_unexplained(struct kernel_thread *kernel_thread,
-                             const struct ledger_thread *thread, const struct ledger_node *node,
-                             uint64_t waited_ns)
-{
-    struct unexplained_wait *unexplained = &kernel_thread->unexplained;
-    uint64_t now_ns = ledger_kernel_thread__last_ns(kernel_thread->record);
-
-    if (waited_ns > unexplained->ns || now_ns - unexplained->end_ns > LATE_NS)
-        *unexplained = (struct unexplained_wait){
-            thread, ledger__ref(kernel_thread->setup->ledger, node), waited_ns, now_ns};
-}
-
-/* Of a wait without a reason that is over: what the host had stopped its threads for. */
-static void charge_stops(struct kernel_thread *kernel_thread, struct ledger_thread *thread,
-                         struct ledger_node *node, uint64_t waited_ns)
-{
-    uint64_t now_ns = stopped_time__ns(&kernel_thread->setup->stopped);
-    uint64_t stopped_ns = now_ns - kernel_thread->stopped_ns;
-    uint64_t here_ns = stopped_ns < waited_ns ? stopped_ns : waited_ns;
-
-    kernel_thread->stopped_ns = now_ns;
-    if (here_ns)
-        charge(kernel_thread, thread, node, METRIC_SAFEPOINT, (int64_t)here_ns);
-    if (stopped_ns > here_ns)
-        explain_late(kernel_thread, thread, stopped_ns - here_ns);
-    if (waited_ns > here_ns)
-        note_unexplained(kernel_thread, thread, node, waited_ns - here_ns);
 }
 
 /* Gives waits that were timed since the last charge their parts of it, and says how much that is.
@@ -185,7 +122,8 @@ static uint64_t charge_timed(struct kernel_thread *kernel_thread, struct ledger_
 
         timed->ns[i] = 0;
         if (part_ns)
-            charge(kernel_thread, thread, node, METRIC_MONITOR_WAIT + i, (int64_t)part_ns);
+            wait_bracket__add(kernel_thread, thread, node, METRIC_MONITOR_WAIT + i,
+                              (int64_t)part_ns);
         left_ns -= part_ns;
     }
     if (!timed->began_ns)
@@ -202,14 +140,20 @@ void wait_bracket__charge(struct kernel_thread *kernel_thread, struct ledger_thr
         note_timed(kernel_thread, reason, ledger_kernel_thread__last_ns(kernel_thread->record));
         reason = 0;
     }
-    if (kernel_thread->timed.thread == thread && waited_ns > 0)
-        waited_ns -= (int64_t)charge_timed(kernel_thread, thread, node, (uint64_t)waited_ns);
-    if (reason) {
-        charge(kernel_thread, thread, node, reason, waited_ns);
-        wait_bracket__pass_stops(kernel_thread);
-    } else if (kernel_thread->setup->stopped.counters[0] && waited_ns > 0) {
-        charge_stops(kernel_thread, thread, node, (uint64_t)waited_ns);
+    if (kernel_thread->timed.thread == thread && waited_ns > 0) {
+        uint64_t timed_ns = charge_timed(kernel_thread, thread, node, (uint64_t)waited_ns);
+
+        stopped_waits__add_other(kernel_thread, (int64_t)timed_ns);
+        waited_ns -= (int64_t)timed_ns;
     }
+    if (reason)
+        wait_bracket__add(kernel_thread, thread, node, reason, waited_ns);
+    if (!reason && kernel_thread->setup->stopped.counters[0] && waited_ns > 0)
+        stopped_waits__charge(kernel_thread, thread, node, (uint64_t)waited_ns);
+    else
+        stopped_waits__add_other(kernel_thread, waited_ns);
+    if (reason)
+        stopped_waits__pass(kernel_thread);
 }
 
 void wait_bracket__charge_unmounted(struct kernel_thread *carrier, struct ledger_thread *thread,
@@ -220,5 +164,5 @@ void wait_bracket__charge_unmounted(struct kernel_thread *carrier, struct ledger
     if (!reason && carrier->setup->tells_waits)
         reason = METRIC_UNMOUNTED;
     if (reason)
-        charge(carrier, thread, node, reason, (int64_t)waited_ns);
+        wait_bracket__add(carrier, thread, node, reason, (int64_t)waited_ns);
 }

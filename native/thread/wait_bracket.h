@@ -11,9 +11,8 @@
  * says.
  *
  * Where a thread waits for no reason that is known, two are inferred. What the host stopped its
- * threads for meanwhile is METRIC_SAFEPOINT, as far as it fits into the wait, or into the longest
- * one of the last few milliseconds, for the host may tell of a stop when its threads run again; and
- * the time in which a virtual thread was not mounted is METRIC_UNMOUNTED.
+ * threads for meanwhile is METRIC_SAFEPOINT (native/thread/stopped_waits.h), and the time in which
+ * a virtual thread was not mounted is METRIC_UNMOUNTED.
  *
  * A wait may also be timed only, at the price of two readings of the clock: reason and time are
  * noted, and are charged with what the thread waited until its next charge. The time is then that
@@ -56,12 +55,10 @@ void wait_bracket__charge(struct kernel_thread *kernel_thread, struct ledger_thr
 void wait_bracket__charge_unmounted(struct kernel_thread *carrier, struct ledger_thread *thread,
                                     struct ledger_node *node, uint64_t waited_ns);
 
-/* Stops of the host until now are no part of the kernel thread's next wait. */
-static inline void wait_bracket__pass_stops(struct kernel_thread *kernel_thread)
-{
-    kernel_thread->stopped_ns = stopped_time__ns(&kernel_thread->setup->stopped);
-    kernel_thread->unexplained.ns = 0;
-}
+/* Adds to the metric of that reason, of the thread and of the node; a negative amount takes back
+ * what the node has of it. */
+void wait_bracket__add(struct kernel_thread *kernel_thread, struct ledger_thread *thread,
+                       struct ledger_node *node, unsigned reason, int64_t waited_ns);
 
 /* To be called where the thread is over, or where the end of its wait may have been missed, once
  * what it has waited for is charged. */

@@ -4,9 +4,10 @@
  * CPU time is the kernel's figure. Monitors, Object.wait, park, sleep and I/O are measured between
  * the begin and the end of each wait; the time from the wake-up until the thread runs is in them.
  * Two are inferred for waits without a reason: safepoint, as long as the JVM had stopped its
- * threads meanwhile, and unmounted, in which a virtual thread had no carrier. Of what is left,
- * fault and then runnable are as much as the kernel says that the threads waited for pages and for
- * a processor altogether, if the ledger has that. The rest is unknown, and so is what is not known.
+ * threads meanwhile and the thread was not ready to run, and unmounted, in which a virtual thread
+ * had no carrier. Of what is left, fault and then runnable are as much as the kernel says that the
+ * threads waited for pages and for a processor altogether, if the ledger has that. The rest is
+ * unknown, and so is what is not known.
  */
 #ifndef TREADLE_WAIT_PARTS_H
 #define TREADLE_WAIT_PARTS_H
