@@ -122,6 +122,7 @@ static void a_thread_that_is_ready_to_run_is_not_stopped(void **state)
     (void)state;
     struct actor *actor = act();
     const uint64_t *total = &actor->thread->totals[METRIC_SAFEPOINT];
+    actor->world->setup.metrics_totals |= UINT64_C(1) << METRIC_RUN_QUEUE_DELAY;
     pthread_t rival = begin_rival();
     kernel_thread__charge_all(&actor->mine);
     uint64_t waited_before = waited_ns(), delay_before = delay_ns();

@@ -104,7 +104,6 @@ static inline struct actor *act(void)
     assert_non_null(world);
     world->setup.unprofiled = calloc(1, sizeof(struct unprofiled_table));
     assert_non_null(world->setup.unprofiled);
-    world->setup.metrics_totals |= UINT64_C(1) << METRIC_RUN_QUEUE_DELAY;
     world->setup.tells_waits = true;
     world->setup.stopped = (struct stopped_time){{&stopped_ns[0], &stopped_ns[1]}};
     unprofiled_table__init(world->setup.unprofiled, &world->ledger, 0);
