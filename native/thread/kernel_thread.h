@@ -113,7 +113,7 @@ struct stopped_waits {
         const struct ledger_thread *thread;
         ledger_ref node[2]; /* for stops in the last wait, and before it */
         uint64_t ns[2];
-        int64_t rest_ns; /* all other waiting */
+        int64_t rest_ns; /* all other waiting; negative: delay whose wait is not charged yet */
     } unread;
 };
 

@@ -38,11 +38,14 @@ void kernel_thread__count(struct kernel_thread *kernel_thread, enum ledger_metri
 }
 
 /* Consumes the deltas of the metrics in `bits`: adds them to the thread's totals and, for metrics
- * that are charged to nodes, to the current node. */
+ * that are charged to nodes, to the current node. The run queue delay also tells what was no stop.
+ */
 static void consume(struct kernel_thread *kernel_thread, uint64_t bits,
                     const uint64_t value[LEDGER_METRIC_SLOTS])
 {
     uint64_t *reading = kernel_thread->record->readings;
+    uint64_t delay_ns = reading[METRIC_RUN_QUEUE_DELAY];
+    bool tells_delay = bits & RUN_QUEUE_DELAY_BIT;
     unsigned metric;
 
     while (metric_bits__take(&bits, &metric)) {
@@ -57,6 +60,8 @@ static void consume(struct kernel_thread *kernel_thread, uint64_t bits,
             side_metrics__add(kernel_thread, kernel_thread->thread, kernel_thread->tree.current,
                               metric, delta);
     }
+    if (tells_delay)
+        stopped_waits__read(kernel_thread, reading[METRIC_RUN_QUEUE_DELAY] - delay_ns);
 }
 
 static void take_off_unprofiled(const struct kernel_thread *kernel_thread, uint64_t bits,
@@ -75,15 +80,11 @@ static void charge_metrics(struct kernel_thread *kernel_thread, bool switched, u
 {
     uint64_t value[LEDGER_METRIC_SLOTS];
     uint64_t bits = switched ? kernel_thread->reader.wanted : kernel_thread->metrics_on_interval;
-    uint64_t delay_ns = kernel_thread->record->readings[METRIC_RUN_QUEUE_DELAY];
 
     bits = metric_reader__read(&kernel_thread->reader, bits, value);
     kernel_thread->record->own_read_bytes = kernel_thread->reader.own_read_bytes;
     take_off_unprofiled(kernel_thread, bits, value);
     consume(kernel_thread, bits, value);
-    if (bits & RUN_QUEUE_DELAY_BIT)
-        stopped_waits__read(kernel_thread,
-                            kernel_thread->record->readings[METRIC_RUN_QUEUE_DELAY] - delay_ns);
     kernel_thread->metrics_read_ns = now_ns;
 }
 
@@ -91,8 +92,7 @@ static void charge_metrics(struct kernel_thread *kernel_thread, bool switched, u
  * run. */
 static void read_run_queue_delay(struct kernel_thread *kernel_thread)
 {
-    uint64_t *reading = &kernel_thread->record->readings[METRIC_RUN_QUEUE_DELAY];
-    uint64_t before_ns = *reading, value[LEDGER_METRIC_SLOTS];
+    uint64_t value[LEDGER_METRIC_SLOTS];
 
     if (!(kernel_thread->setup->metrics_totals & RUN_QUEUE_DELAY_BIT) ||
         metric_reader__read_run_queue_delay(&kernel_thread->reader,
@@ -101,7 +101,6 @@ static void read_run_queue_delay(struct kernel_thread *kernel_thread)
     kernel_thread->record->own_read_bytes = kernel_thread->reader.own_read_bytes;
     take_off_unprofiled(kernel_thread, RUN_QUEUE_DELAY_BIT, value);
     consume(kernel_thread, RUN_QUEUE_DELAY_BIT, value);
-    stopped_waits__read(kernel_thread, *reading - before_ns);
 }
 
 /* True if profiling is stopped and the thread's CPU clock was not read at this stop yet:

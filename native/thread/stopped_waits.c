@@ -102,7 +102,8 @@ bool stopped_waits__are_unread(const struct kernel_thread *kernel_thread)
     return stops->unread.ns[IN_LAST_WAIT] + stops->unread.ns[BEFORE] > UNREAD_NS;
 }
 
-/* As much of what was charged at a time as it was too much. */
+/* As much of what was charged at a time as it was too much. What another thread was charged stays
+ * with that thread. */
 static int64_t take_back(struct kernel_thread *kernel_thread, unsigned when, int64_t over_ns)
 {
     struct stopped_waits *stops = &kernel_thread->stops;
@@ -110,11 +111,12 @@ static int64_t take_back(struct kernel_thread *kernel_thread, unsigned when, int
     int64_t ns = over_ns < charged_ns ? over_ns : charged_ns;
 
     stops->unread.ns[when] = 0;
-    if (ns <= 0 || stops->unread.thread != kernel_thread->thread)
+    if (ns <= 0)
         return 0;
-    wait_bracket__add(kernel_thread, kernel_thread->thread,
-                      ledger__at(kernel_thread->setup->ledger, stops->unread.node[when]),
-                      METRIC_SAFEPOINT, -ns);
+    if (stops->unread.thread == kernel_thread->thread)
+        wait_bracket__add(kernel_thread, kernel_thread->thread,
+                          ledger__at(kernel_thread->setup->ledger, stops->unread.node[when]),
+                          METRIC_SAFEPOINT, -ns);
     return ns;
 }
 
@@ -128,12 +130,14 @@ void stopped_waits__read(struct kernel_thread *kernel_thread, uint64_t delay_ns)
         left_ns += take_back(kernel_thread, BEFORE, -left_ns);
     }
     stops->unread.ns[IN_LAST_WAIT] = stops->unread.ns[BEFORE] = 0;
-    if (left_ns < 0)
-        left_ns = 0;
+    /* The thread was preempted between its clock's reading and the delay's: the wait comes with the
+     * next charge. */
+    if (left_ns < -(int64_t)delay_ns)
+        left_ns = -(int64_t)delay_ns;
     /* What may still turn out to have been a stop. */
-    if (stops->unexplained.ns > (uint64_t)left_ns)
-        stops->unexplained.ns = (uint64_t)left_ns;
-    stops->unread.rest_ns = (int64_t)stops->unexplained.ns;
+    if ((int64_t)stops->unexplained.ns > left_ns)
+        stops->unexplained.ns = left_ns > 0 ? (uint64_t)left_ns : 0;
+    stops->unread.rest_ns = left_ns < 0 ? left_ns : (int64_t)stops->unexplained.ns;
 }
 
 void stopped_waits__pass(struct kernel_thread *kernel_thread)

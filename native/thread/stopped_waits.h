@@ -25,10 +25,16 @@
 void stopped_waits__charge(struct kernel_thread *kernel_thread, struct ledger_thread *thread,
                            struct ledger_node *node, uint64_t waited_ns);
 
-/* The thread waited so much for something else; a negative amount: less than was said. */
+/* The thread waited so much for something else; a negative amount: less than was said, maybe before
+ * the run queue delay was read last. */
 static inline void stopped_waits__add_other(struct kernel_thread *kernel_thread, int64_t waited_ns)
 {
-    kernel_thread->stops.unread.rest_ns += waited_ns;
+    int64_t *rest_ns = &kernel_thread->stops.unread.rest_ns;
+
+    if (waited_ns > 0)
+        *rest_ns += waited_ns;
+    else if (*rest_ns > 0)
+        *rest_ns = *rest_ns + waited_ns > 0 ? *rest_ns + waited_ns : 0;
 }
 
 /* True if enough was charged that the kernel's run queue delay is worth a reading. */

@@ -143,6 +143,25 @@ static void a_thread_that_is_ready_to_run_is_not_stopped(void **state)
     check_consistent(&actor->world->ledger, actor->thread, "");
 }
 
+/* Three waits of 6 ms in which the thread was ready to run, while the host stopped its threads. The
+ * thread is preempted in the middle of the first charge: the kernel tells at the first reading of
+ * the delay in the second wait, too. The third wait is a stop, and no delay. */
+static void a_delay_that_is_read_before_its_wait_is_no_stop(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    const uint64_t *total = &actor->thread->totals[METRIC_SAFEPOINT];
+    struct ledger_node *root = ledger__at(&actor->world->ledger, actor->thread->root);
+    static const uint64_t delays_ns[] = {12 * MS, 0, 0}, stops_ns[] = {0, 0, 6 * MS};
+    root->wait_ns += 18 * MS;
+    for (unsigned i = 0; i < 3; i++) {
+        *stopped_ns += 6 * MS;
+        stopped_waits__charge(&actor->mine, actor->mine.thread, root, 6 * MS);
+        stopped_waits__read(&actor->mine, delays_ns[i]);
+        assert_int_equal(*total, stops_ns[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +169,7 @@ int main(void)
         cmocka_unit_test(a_stop_that_is_counted_late_goes_where_the_wait_was),
         cmocka_unit_test(stops_of_the_host_while_profiling_is_off_do_not_count),
         cmocka_unit_test(a_thread_that_is_ready_to_run_is_not_stopped),
+        cmocka_unit_test(a_delay_that_is_read_before_its_wait_is_no_stop),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
