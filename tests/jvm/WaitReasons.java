@@ -1,6 +1,8 @@
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.InputStream;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -33,6 +35,7 @@ public class WaitReasons {
     static final int MS = 20;
     static final int IO_TIMES = 3;
     static final int IO_MS = 50; // a call of the JDK around the wait takes some 0.2 ms while it is cold
+    static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     static final Object MONITOR = new Object(); // of the rounds
     static final Object QUIET = new Object();
     static final Object KEPT = new Object();
@@ -48,13 +51,23 @@ public class WaitReasons {
         int times;
 
         void add(long since) {
-            ns += System.nanoTime() - since;
+            addUntil(offCpu(), since);
+        }
+
+        void addUntil(long now, long since) {
+            ns += now - since;
             times++;
         }
 
         String told(String name, String reason) {
             return name + " " + reason + " " + ns + " " + times;
         }
+    }
+
+    /** A clock that stands still while the platform thread runs: a call around a wait is no wait. */
+    static long offCpu() {
+        boolean isVirtual = Thread.currentThread().getName().startsWith("virtual");
+        return System.nanoTime() - (isVirtual ? 0 : THREADS.getCurrentThreadCpuTime());
     }
 
     interface Waiting {
@@ -82,7 +95,7 @@ public class WaitReasons {
     static void enter(Meter meter) {
         for (int i = 1; i <= TIMES; i++) {
             untilTold(i);
-            long since = System.nanoTime();
+            long since = offCpu();
             synchronized (MONITOR) {
                 meter.add(since);
             }
@@ -93,7 +106,7 @@ public class WaitReasons {
     static void waitTimed(Meter meter) throws InterruptedException {
         for (int i = 1; i <= TIMES; i++) {
             synchronized (MONITOR) {
-                long since = System.nanoTime();
+                long since = offCpu();
                 MONITOR.wait(MS);
                 meter.add(since);
             }
@@ -105,7 +118,7 @@ public class WaitReasons {
             synchronized (MONITOR) {
                 turn = i;
                 while (told < i) {
-                    long since = System.nanoTime();
+                    long since = offCpu();
                     MONITOR.wait();
                     meter.add(since);
                 }
@@ -115,7 +128,7 @@ public class WaitReasons {
 
     static void parkTimed(Meter meter) {
         for (int i = 1; i <= TIMES; i++) {
-            long since = System.nanoTime();
+            long since = offCpu();
             LockSupport.parkNanos(MS * 1_000_000L);
             meter.add(since);
         }
@@ -125,7 +138,7 @@ public class WaitReasons {
         for (int i = 1; i <= TIMES; i++) {
             turn = i;
             while (told < i) {
-                long since = System.nanoTime();
+                long since = offCpu();
                 LockSupport.park();
                 meter.add(since);
             }
@@ -137,7 +150,7 @@ public class WaitReasons {
     static void lock(Meter meter) {
         for (int i = 1; i <= TIMES; i++) {
             untilTold(i);
-            long since = System.nanoTime();
+            long since = offCpu();
             LOCK.lock();
             meter.add(since);
             LOCK.unlock();
@@ -146,7 +159,7 @@ public class WaitReasons {
     }
 
     static void sleepOnce(Meter meter) throws InterruptedException {
-        long since = System.nanoTime();
+        long since = offCpu();
         Thread.sleep(MS);
         meter.add(since);
     }
@@ -160,7 +173,7 @@ public class WaitReasons {
     static void sleepInterrupted(Meter meter) {
         for (int i = 1; i <= TIMES; i++) {
             turn = i;
-            long since = System.nanoTime();
+            long since = offCpu();
             try {
                 Thread.sleep(60_000);
             } catch (InterruptedException e) {
@@ -173,11 +186,11 @@ public class WaitReasons {
     static void mixed(Meter slept, Meter parked, Meter waited) throws InterruptedException {
         for (int i = 1; i <= TIMES; i++) {
             sleepOnce(slept);
-            long since = System.nanoTime();
+            long since = offCpu();
             LockSupport.parkNanos(MS * 1_000_000L);
             parked.add(since);
             synchronized (MONITOR) {
-                since = System.nanoTime();
+                since = offCpu();
                 MONITOR.wait(MS);
                 waited.add(since);
             }
@@ -205,7 +218,7 @@ public class WaitReasons {
     static void each(Meter meter, Transfer transfer) throws Exception {
         for (int i = 1; i <= times; i++) {
             turn = i;
-            long since = System.nanoTime();
+            long since = offCpu();
             int done = transfer.run();
             meter.add(since);
             if (accepted != null) {
@@ -341,7 +354,7 @@ public class WaitReasons {
         return meter -> {
             for (int i = 1; i <= times; i++) {
                 untilTold(i);
-                long since = System.nanoTime();
+                long since = offCpu();
                 once.run();
                 meter.add(since);
                 turn = i;
@@ -462,8 +475,9 @@ public class WaitReasons {
             Process process = new ProcessBuilder("sleep", "0.1").start();
             long after = System.nanoTime();
             process.waitFor();
-            least.add(after);
-            most.add(before);
+            long now = System.nanoTime();
+            least.addUntil(now, after);
+            most.addUntil(now, before);
         }
         return least.told("least-" + number, "io") + "; " + most.told("most-" + number, "io");
     }
