@@ -142,15 +142,8 @@ static uint64_t counter_ticks(void)
     return least;
 }
 
-/* The mean of hooks that were timed; 0: none was. */
-static uint64_t mean_ns(struct own_cost *cost, const struct timed_hooks *hooks)
+static uint64_t ticks_ns(const struct own_cost *cost, uint64_t ticks)
 {
-    uint64_t ticks;
-
-    if (!cost->counter_ticks)
-        cost->counter_ticks = counter_ticks();
-    ticks =
-        hooks->timed ? unprofiled__less(hooks->timed_ticks / hooks->timed, cost->counter_ticks) : 0;
     return (uint64_t)((unsigned __int128)ticks * cost->time->tsc_mult >> 64);
 }
 
@@ -160,14 +153,20 @@ static void add_hook_times(struct own_cost *cost)
 {
     struct hook_times times = kernel_thread_table__hook_times(cost->kernel_threads);
     struct ledger_header *header = cost->ledger->header;
-    uint64_t slow_ns = mean_ns(cost, &times.slow);
+    uint64_t slow_ns, waits_ns, holds_ns, straight_ns = header->hook_cost_ps / 2000;
 
-    cost->facts.slow_ns = times.slow.calls * unprofiled__less(slow_ns, header->hook_cost_ps / 2000);
-    cost->wait_end_ns = mean_ns(cost, &times.waits);
-    cost->hold_end_ns = mean_ns(cost, &times.holds);
+    if (!cost->counter_ticks)
+        cost->counter_ticks = counter_ticks();
+    slow_ns = ticks_ns(cost, hook_account__look(&cost->slow, &times.slow, cost->counter_ticks));
+    waits_ns = ticks_ns(cost, hook_account__look(&cost->waits, &times.waits, cost->counter_ticks));
+    holds_ns = ticks_ns(cost, hook_account__look(&cost->holds, &times.holds, cost->counter_ticks));
+    cost->slow_hooks = times.slow.calls;
+    cost->slow_hook_ns = unprofiled__less(ticks_ns(cost, cost->slow.mean_ticks), straight_ns);
+    cost->facts.slow_ns = unprofiled__less(slow_ns, times.slow.calls * straight_ns);
+    cost->wait_end_ns = ticks_ns(cost, cost->waits.mean_ticks);
+    cost->hold_end_ns = ticks_ns(cost, cost->holds.mean_ticks);
     cost->hold_ends = times.holds.calls;
-    cost->facts.wait_brackets_ns =
-        times.waits.calls * cost->wait_end_ns + times.holds.calls * cost->hold_end_ns;
+    cost->facts.wait_brackets_ns = waits_ns + holds_ns;
     cost->facts.wait_ends = times.waits.calls + 2 * times.unheard_waits;
     cost->facts.timed_ends = 2 * times.timed_waits;
     __atomic_store_n(&header->heard_waits, times.waits.calls / 2, __ATOMIC_RELAXED);

@@ -64,8 +64,11 @@ struct own_cost {
     uint64_t service_ns;
     uint64_t switches;
     uint64_t counter_ticks; /* between two readings of the counter, one after the other */
-    uint64_t wait_end_ns;   /* mean of what begins and ends of waits take; 0: not known yet */
-    uint64_t hold_end_ns;   /* the same of holds of locks */
+    struct hook_account slow, waits, holds;
+    uint64_t slow_hooks;
+    uint64_t slow_hook_ns; /* mean of what the last slow hooks took more than others */
+    uint64_t wait_end_ns;  /* mean of what the last begins and ends of waits took; 0: not known */
+    uint64_t hold_end_ns;  /* the same of holds of locks */
     uint64_t hold_ends;
 };
 

@@ -39,6 +39,37 @@ static inline void timed_hooks__end(struct timed_hooks *hooks, uint64_t began)
     __atomic_store_n(&hooks->timed_ticks, hooks->timed_ticks + ticks, __ATOMIC_RELAXED);
 }
 
+/* What hooks took, looked at again and again. Hooks that were not timed count with the mean of
+ * those that were, of about the same time: another mean later changes nothing of what is over. For
+ * one thread. */
+struct hook_account {
+    struct timed_hooks seen; /* counted in `ticks` */
+    uint64_t ticks;
+    uint64_t mean_ticks; /* of those timed last; 0: none was yet */
+};
+
+/* So many timed hooks make a mean. */
+#define HOOK_ACCOUNT_LEAST 16u
+
+/* Returns the ticks of all hooks so far, less as many of each timed one as reading the counter
+ * takes. */
+static inline uint64_t hook_account__look(struct hook_account *account,
+                                          const struct timed_hooks *hooks, uint64_t counter_ticks)
+{
+    uint64_t timed = hooks->timed - account->seen.timed;
+    uint64_t calls = hooks->calls - account->seen.calls;
+
+    if (timed >= HOOK_ACCOUNT_LEAST || (timed && !account->mean_ticks)) {
+        uint64_t mean = (hooks->timed_ticks - account->seen.timed_ticks) / timed;
+
+        account->mean_ticks = mean > counter_ticks ? mean - counter_ticks : 0;
+        account->ticks += calls * account->mean_ticks;
+        account->seen = *hooks;
+        return account->ticks;
+    }
+    return account->ticks + calls * account->mean_ticks;
+}
+
 /* Of one kernel thread, or of several. */
 struct hook_times {
     struct timed_hooks slow;  /* hooks that left the fast path */
