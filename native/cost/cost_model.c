@@ -7,13 +7,16 @@
 /* Multiples of the straight line's cost in a loop, in hundredths: see the header for their source.
  */
 #define LOST_INLINING_PERCENT 15u       /* of every call: the compilers no longer see through it */
-#define SILENT_CALL_PERCENT   10u       /* of a call that is only counted */
 #define COLD_CALL_PERCENT     1200u     /* of a call from interpreted code, in addition */
 #define FIRST_CALL_PERCENT    200000u   /* of a method that is called: C1 compiles more code */
 #define HOT_METHOD_PERCENT    33000000u /* of a method that C2 compiles, wherever it is inlined */
 /* Of a method that fell silent within a budget: C1 and C2 compile it with what is left of its
  * hooks. */
 #define SILENCED_METHOD_PERCENT 500000u
+
+/* Of a call that is only counted: a decrement and a branch. It reads no clock, which is half of the
+ * straight line, and slow on some virtual machines. */
+#define SILENT_CALL_PS 2500u
 
 /* Hooks cause at most this part of the compilers' work. */
 #define COMPILERS_PART_MOST_PERCENT 75u
@@ -94,7 +97,7 @@ uint64_t cost_model__hooks_ns(const struct cost_facts *facts)
 {
     return price_ns(facts, facts->survey.calls, 100 + LOST_INLINING_PERCENT) +
            price_ns(facts, facts->survey.cold_calls, COLD_CALL_PERCENT) +
-           price_ns(facts, facts->silent_calls, SILENT_CALL_PERCENT) + facts->slow_ns;
+           facts->silent_calls * SILENT_CALL_PS / 1000 + facts->slow_ns;
 }
 
 static uint64_t compilers_ns(const struct cost_facts *facts)
