@@ -3,7 +3,7 @@
 #define LOOK_NS    250000000u
 #define SECOND_NS  1e9
 #define MILLION    1000000.0
-#define PART       0.5      /* of the budget: what waits may take */
+#define PART       0.25     /* of the budget: what waits may take */
 #define LEAST_NS   500000.0 /* a second: so much is always allowed, for a process that rests */
 #define FIRST_NS   500u     /* price of a begin or an end of which none was timed yet */
 #define TIMED      0.5      /* of what waits may take: what timing the others may take */

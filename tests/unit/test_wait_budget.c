@@ -121,7 +121,7 @@ static void waits_are_timed_in_turns(void **state)
     assert_in_range(timed, 48, 58);
 }
 
-/* 40 ms of CPU time, all of which the budget has: half of that, 20 ms, is room. */
+/* 80 ms of CPU time, all of which the budget has: a quarter of that, 20 ms, is room. */
 static void cpu_time_makes_room(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void cpu_time_makes_room(void **state)
     assert_false(look(world, 15 * MS / WAIT_NS, 0));
     world = begin(1000000);
     (void)look(world, 0, 0);
-    burn_cpu(40 * MS);
+    burn_cpu(80 * MS);
     assert_true(look(world, 15 * MS / WAIT_NS, 0));
 }
 
