@@ -58,8 +58,22 @@ static uint64_t step(uint64_t *before, uint64_t now)
     return more;
 }
 
-/* What the calls of hooks took since the last look. */
-static double hooks_ns(struct hook_budget *budget, const struct heard *heard)
+/* What the first hooks after switches took since the last look: they read the kernel's clocks,
+ * however few methods have hooks. So many of the slow hooks as there were switches are taken for
+ * these, but not while code and contexts are new, which makes hooks slow, too. */
+static double at_switches_ns(struct hook_budget *budget)
+{
+    uint64_t switches = step(&budget->switches, budget->own_cost->switches);
+    uint64_t slow = step(&budget->slow_hooks, budget->own_cost->slow_hooks);
+
+    if (!__atomic_load_n(&budget->quotas->is_settled, __ATOMIC_RELAXED))
+        return 0;
+    return (double)(switches < slow ? switches : slow) * (double)budget->own_cost->slow_hook_ns;
+}
+
+/* What the calls of hooks took since the last look, and would not have taken if there had been
+ * fewer of them. */
+static double calls_ns(struct hook_budget *budget, const struct heard *heard, double switches_ns)
 {
     struct cost_facts facts = {.call_ps = budget->ledger->header->hook_cost_ps,
                                .slow_ns = budget->own_cost->facts.slow_ns,
@@ -68,6 +82,7 @@ static double hooks_ns(struct hook_budget *budget, const struct heard *heard)
 
     facts.survey = heard->all;
     ns = (double)step(&budget->hooks_ns, cost_model__hooks_ns(&facts));
+    ns = ns > switches_ns ? ns - switches_ns : 0;
     if (heard->calls >= PRICED_CALLS) {
         double price_ns = ns / (double)heard->calls;
 
@@ -274,6 +289,13 @@ static void look_at_silent(struct hook_budget *budget, uint32_t methods, uint64_
     hook_quotas__want_silent(quotas, methods + 1);
 }
 
+/* Whatever the rest costs, some exactness is kept: hooks, and changes of classes that bring them
+ * back where they tell most. */
+static double room_of_hooks(double budget_ns, double others_ns)
+{
+    return others_ns < budget_ns * 0.75 ? budget_ns - others_ns : budget_ns / 4;
+}
+
 void hook_budget__look(struct hook_budget *budget)
 {
     const struct ledger_own_cost *cost = &budget->ledger->header->own_cost;
@@ -281,8 +303,8 @@ void hook_budget__look(struct hook_budget *budget)
     uint32_t methods = __atomic_load_n(&budget->methods->count, __ATOMIC_ACQUIRE);
     struct budget_second second = {.now_ns = now_ns};
     struct heard heard = {.calls = 0};
-    uint64_t cpu_ns, others_ns, once_ns;
-    double room_ns, calls_ns;
+    uint64_t cpu_ns, once_ns;
+    double others_ns, switches_ns, heard_ns, room_ns;
 
     if (!budget->quotas->methods || now_ns - budget->looked_ns < LOOK_NS)
         return;
@@ -297,22 +319,21 @@ void hook_budget__look(struct hook_budget *budget)
     __atomic_store_n(&budget->quotas->cpu_at_ns, now_ns, __ATOMIC_RELAXED);
     /* Class changes are paid from what was saved up for them. */
     once_ns = hook_renewal__cost_ns(budget->renewal);
-    others_ns = step(&budget->used_ns,
-                     unprofiled__less(ledger_own_cost__sum(cost) - cost->hooks_ns, once_ns));
+    others_ns = (double)step(
+        &budget->used_ns, unprofiled__less(ledger_own_cost__sum(cost) - cost->hooks_ns, once_ns));
     count_heard(budget->quotas, methods, &heard);
-    calls_ns = hooks_ns(budget, &heard);
+    switches_ns = at_switches_ns(budget);
+    heard_ns = calls_ns(budget, &heard, switches_ns);
+    others_ns += switches_ns;
     second.cpu_ns = cpu_ns;
     second.compilers_ns = look_at_compilers(budget, now_ns, cpu_ns);
     if (cpu_ns < LEAST_CPU_NS)
         return;
-    room_ns = (double)cpu_ns * budget->quotas->overhead_ppm / 1000000;
-    second.left_ns =
-        room_ns - (double)others_ns - calls_ns - (double)step(&budget->once_ns, once_ns);
-    /* Whatever the rest costs, some exactness is kept. */
-    room_ns = (double)others_ns < room_ns * 0.75 ? room_ns - (double)others_ns : room_ns / 4;
-    second.room_ns = room_ns * 0.75 - calls_ns;
-    if (calls_ns <= room_ns || !give_up_one(budget, &heard))
-        set_rates(budget, room_ns > 0 ? calls_ns / room_ns : 1, room_ns);
-    look_at_silent(budget, methods, now_ns, (room_ns * 0.75 - calls_ns) / 2);
+    room_ns = room_of_hooks((double)cpu_ns * budget->quotas->overhead_ppm / 1000000, others_ns);
+    second.left_ns = room_ns - heard_ns - (double)step(&budget->once_ns, once_ns);
+    second.room_ns = room_ns * 0.75 - heard_ns;
+    if (heard_ns <= room_ns || !give_up_one(budget, &heard))
+        set_rates(budget, room_ns > 0 ? heard_ns / room_ns : 1, room_ns);
+    look_at_silent(budget, methods, now_ns, (room_ns * 0.75 - heard_ns) / 2);
     hook_renewal__look(budget->renewal, &second);
 }

@@ -31,10 +31,12 @@ struct hook_budget {
     uint64_t began_ns;     /* the first look */
     uint64_t began_cpu_ns; /* … and the process's CPU then */
     uint64_t looked_ns;
-    uint64_t cpu_ns;            /* of the process, as looked at last; and the rest as well */
-    uint64_t used_ns;           /* by all of the profiler but the next two */
-    uint64_t once_ns;           /* by changes of classes that put hooks back */
-    uint64_t hooks_ns;          /* by these */
+    uint64_t cpu_ns;     /* of the process, as looked at last; and the rest as well */
+    uint64_t used_ns;    /* by all of the profiler but the next two */
+    uint64_t once_ns;    /* by changes of classes that put hooks back */
+    uint64_t hooks_ns;   /* by these */
+    uint64_t slow_hooks; /* … of which so many were slow; and context switches */
+    uint64_t switches;
     uint64_t silent_calls;      /* of muted methods */
     uint64_t gave_up_ns;        /* when the last favoured method lost that */
     uint64_t silent_ns;         /* when silent calls were looked at last; 0: not yet */

@@ -208,21 +208,33 @@ static uint32_t number_of(struct hook_renewal *renewal, const struct java_method
     return class ? method_numbers__find_id(numbers, class, name, type) : 0;
 }
 
-/* A visitor of Java methods: half of a weight is what it was before. */
+/* Of all samples: weights of different times compare. 0: it is not heavy. */
+static uint32_t weight_ppm(const struct hook_renewal *renewal, uint32_t weight)
+{
+    uint64_t all = renewal->total_weight ? renewal->total_weight : 1;
+
+    return (uint32_t)((uint64_t)weight * 1000000 / all);
+}
+
+/* A visitor of Java methods: half of a weight is what it was before. A silenced method that is
+ * heavy needs no change of its class: with a weight it is tried again where there is room. */
 static void weigh(void *context, struct java_method *method)
 {
     struct candidates *candidates = context;
+    struct hook_renewal *renewal = candidates->renewal;
     uint32_t number;
 
     method->weight = method->weight / 2 + method->samples;
     method->samples = 0;
     if (method->weight < candidates->least || candidates->count == HOOK_RENEWAL_MOST)
         return;
-    number = number_of(candidates->renewal, method);
-    if (!number || number >= HOOK_METHODS_MAX ||
-        !is_candidate(candidates->renewal, number, candidates->now_ns))
+    number = number_of(renewal, method);
+    if (!number || number >= HOOK_METHODS_MAX)
         return;
-    candidates->all[candidates->count++] = (struct candidate){number, method->weight};
+    if (hook_quotas__is_muted(renewal->quotas, number))
+        renewal->quotas->methods[number].weight = weight_ppm(renewal, method->weight);
+    if (is_candidate(renewal, number, candidates->now_ns))
+        candidates->all[candidates->count++] = (struct candidate){number, method->weight};
 }
 
 static int heaviest_first(const void *left, const void *right)
@@ -309,14 +321,6 @@ static void add_class(struct hook_renewal *renewal, const struct candidates *can
     }
 }
 
-/* Of all samples: weights of different times compare. 0: it is not heavy. */
-static uint32_t weight_ppm(const struct hook_renewal *renewal, const struct candidate *candidate)
-{
-    uint64_t all = renewal->total_weight ? renewal->total_weight : 1;
-
-    return (uint32_t)((uint64_t)candidate->weight * 1000000 / all);
-}
-
 static void choose_batch(struct hook_renewal *renewal, const struct candidates *candidates,
                          uint32_t methods, uint32_t most)
 {
@@ -338,7 +342,7 @@ static void choose_batch(struct hook_renewal *renewal, const struct candidates *
         }
         /* The rare come after the heavy, and some of these are among them again. */
         if (one->weight) {
-            renewal->quotas->methods[one->method].weight = weight_ppm(renewal, one);
+            renewal->quotas->methods[one->method].weight = weight_ppm(renewal, one->weight);
             hook_quotas__favour(&renewal->quotas->methods[one->method], true);
         }
     }

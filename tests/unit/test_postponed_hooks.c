@@ -3,8 +3,8 @@
 
 #define SMALL (METHOD + 1)
 
-/* 15,000 methods cost what may be spent in any case: 0.3 s. With a budget of 2 % each second of the
- * process's CPU bears 3000 more. */
+/* 1000 methods cost what may be spent in any case: 20 ms. With a budget of 2 % each second of the
+ * process's CPU bears 1000 more. */
 static void begin_spent(struct run *run)
 {
     const struct ledger_method_names names = {.class_name = "A", .name = "c", .signature = "()V"};
@@ -12,7 +12,7 @@ static void begin_spent(struct run *run)
     begin(run, SECOND);
     assert_int_not_equal(ledger__add_method(&run->ledger, SMALL, &names, 0), 0);
     run->quotas.overhead_ppm = 20000;
-    run->quotas.hooked = 15300;
+    run->quotas.hooked = 1300;
 }
 
 static void small_methods_beyond_what_is_borne_are_postponed(void **state)
@@ -21,9 +21,9 @@ static void small_methods_beyond_what_is_borne_are_postponed(void **state)
     struct run run;
 
     begin_spent(&run);
-    run.quotas.hooked = 14999;
+    run.quotas.hooked = 999;
     assert_false(hook_quotas__postpone(&run.quotas, NULL, SMALL, 10));
-    run.quotas.hooked = 15300;
+    run.quotas.hooked = 1300;
     assert_false(hook_quotas__postpone(&run.quotas, NULL, METHOD, 10)); /* has had hooks */
     assert_false(hook_quotas__postpone(&run.quotas, NULL, SMALL, 36));
     run.quotas.cpu_ns = run.quotas.began_cpu_ns + SECOND;
@@ -36,7 +36,7 @@ static void small_methods_beyond_what_is_borne_are_postponed(void **state)
     end(&run);
 }
 
-/* 1200 methods that fell silent cost as much. */
+/* 80 methods that fell silent cost as much. */
 static void methods_that_fell_silent_are_not_borne_for_ever(void **state)
 {
     (void)state;
@@ -44,9 +44,9 @@ static void methods_that_fell_silent_are_not_borne_for_ever(void **state)
 
     begin_spent(&run);
     run.quotas.hooked = 0;
-    run.quotas.silenced = 1199;
+    run.quotas.silenced = 79;
     assert_false(hook_quotas__postpone(&run.quotas, NULL, SMALL, 35));
-    run.quotas.silenced = 1250;
+    run.quotas.silenced = 85;
     assert_true(hook_quotas__postpone(&run.quotas, NULL, SMALL, 35));
     end(&run);
 }
