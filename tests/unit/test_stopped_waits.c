@@ -2,10 +2,11 @@
 #include "native/thread/stopped_waits.h"
 #include "waiting_actor.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 /* Of naps of 20 ms without a reason: 5 ms in one counter and 2 in the other; more than the nap, of
  * which no more than the nap counts; none. A nap with a reason has that. */
@@ -106,12 +107,13 @@ static void end_rival(pthread_t rival)
 /* The calling thread's run queue delay, as the kernel tells it. */
 static uint64_t delay_ns(void)
 {
-    uint64_t ran, delay;
+    char text[80], *end;
     FILE *file = fopen("/proc/thread-self/schedstat", "re");
     assert_non_null(file);
-    assert_int_equal(fscanf(file, "%" SCNu64 " %" SCNu64, &ran, &delay), 2);
+    assert_non_null(fgets(text, sizeof(text), file));
     assert_int_equal(fclose(file), 0);
-    return delay;
+    assert_true(strtoull(text, &end, 10) > 0 && *end == ' ');
+    return strtoull(end, &end, 10);
 }
 
 /* The thread computes beside a rival on one processor, and naps 20 ms; the host says that all of
