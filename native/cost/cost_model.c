@@ -14,8 +14,9 @@
  * hooks. */
 #define SILENCED_METHOD_PERCENT 500000u
 
-/* Of a call that is only counted: a decrement and a branch. It reads no clock, which is half of the
- * straight line, and slow on some virtual machines. */
+/* Of a call that is only counted: a decrement and a branch. No multiple of the straight line, which
+ * reads the clock: that line took 25 ns where the price was found to be a tenth of it, and takes 76
+ * ns on another machine, whose counter is slow to read. */
 #define SILENT_CALL_PS 2500u
 
 /* Hooks cause at most this part of the compilers' work. */

@@ -5,7 +5,8 @@
  * Measured in place: the profiler's threads, signal handlers, calls of hooks that leave the
  * straight line, rewriting of classes, the CPU of the JVM's compilers and of its Service Thread.
  * Measured when the agent begins: the straight line of one call's hooks (agent/hooks/hook_cost.h),
- * which the prices below are multiples of, so that they follow the machine's speed.
+ * which the prices below, but for a silent call's, are multiples of, so that they follow the
+ * machine's speed.
  *
  * Not measurable in place: what is no longer inlined, hooks in code that is interpreted still, and
  * what hooks give the compilers to do. Their prices come from paired runs of fop and sunflow on JDK
