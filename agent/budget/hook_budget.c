@@ -200,13 +200,11 @@ static void learn_rates(struct hook_budget *budget, uint32_t methods, uint64_t n
 
     for (uint32_t i = 1; i <= methods; i++) {
         struct method_quota *quota = &quotas->methods[i];
-        uint32_t silent, more, rate;
+        uint32_t more, rate;
 
-        if (__atomic_load_n(&quota->state, __ATOMIC_ACQUIRE) != HOOKING_MUTED)
+        if (__atomic_load_n(&quota->state, __ATOMIC_ACQUIRE) != HOOKING_MUTED ||
+            !hook_quotas__learn_silent(quotas, i, &more))
             continue;
-        silent = hook_quotas__silent_calls(quotas, i);
-        more = silent >= quota->silent_seen ? silent - quota->silent_seen : silent;
-        quota->silent_seen = silent;
         silent_calls += more;
         rate = (uint32_t)((uint64_t)more * LOOK_NS / (ns ? ns : 1));
         quota->rate = quota->is_fresh ? rate : quota->rate / 2 + rate / 2;

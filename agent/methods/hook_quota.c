@@ -545,6 +545,7 @@ static void read_left(struct hook_quotas *quotas, JNIEnv *jni)
 
     if (!wanted)
         return;
+    __atomic_store_n(&quotas->left_ns, ledger_time__now_ns(quotas->time), __ATOMIC_RELAXED);
     hook_class__read_silent(quotas->hook_class, jni, quotas->left, 0,
                             wanted < HOOK_METHODS_MAX ? wanted : HOOK_METHODS_MAX);
     hook_class__read_silent(quotas->hook_class, jni, quotas->left + HOOK_METHODS_MAX,

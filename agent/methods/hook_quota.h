@@ -152,6 +152,7 @@ struct hook_quotas {
     int16_t *left;      /* silent calls until the next check of a muted method, by slot */
     uint32_t
         left_wanted;   /* atomic: how many counts of LEFT are to be read; 0: they have been read */
+    uint64_t left_ns;  /* atomic: when they were read last */
     uint32_t *renewed; /* the methods of the slots from HOOK_METHODS_MAX on */
     uint32_t slots;    /* atomic: number of these slots */
     uint32_t reached;  /* atomic: quotas of smaller numbers have their memory */
@@ -259,11 +260,26 @@ bool hook_quotas__try_again(struct hook_quotas *quotas, uint32_t method);
  * request is done when left_wanted is 0. */
 void hook_quotas__want_silent(struct hook_quotas *quotas, uint32_t methods);
 
-/* The silent calls of a muted method so far, as last read. */
-static inline uint32_t hook_quotas__silent_calls(const struct hook_quotas *quotas, uint32_t method)
+/* True if it is known how many silent calls a muted method made since the last look; `more` gets
+ * them. LEFT that was read before the method fell silent belongs to another count. Threads that
+ * count LEFT down without a lock can set it back: a count that seems to have shrunk has not grown.
+ * For the housekeeping thread. */
+static inline bool hook_quotas__learn_silent(struct hook_quotas *quotas, uint32_t method,
+                                             uint32_t *more)
 {
-    return (uint32_t)((int32_t)__atomic_load_n(&quotas->methods[method].silent, __ATOMIC_RELAXED) -
-                      quotas->left[hook_quotas__slot(quotas, method)]);
+    struct method_quota *quota = &quotas->methods[method];
+    int32_t silent = (int32_t)(__atomic_load_n(&quota->silent, __ATOMIC_RELAXED) -
+                               (uint32_t)quotas->left[hook_quotas__slot(quotas, method)]);
+    int32_t grown;
+
+    if (quota->since_ns >= __atomic_load_n(&quotas->left_ns, __ATOMIC_RELAXED))
+        return false;
+    if (quota->is_fresh)
+        quota->silent_seen = 0;
+    grown = (int32_t)((uint32_t)silent - quota->silent_seen);
+    *more = grown > 0 ? (uint32_t)grown : 0;
+    quota->silent_seen += *more;
+    return true;
 }
 
 /* Applies the requests. For a thread that may call JNI. */

@@ -23,6 +23,15 @@ static void call_silently(struct run *run, uint32_t calls, uint64_t ns)
         hook_quotas__silent(&run->quotas, NULL, slot);
 }
 
+/* A thread in a hook reads what is left of all silent calls. */
+static void read_silent(struct run *run)
+{
+    hook_quotas__want_silent(&run->quotas, METHOD + 1);
+    assert_true(hook_quotas__have_work(&run->quotas));
+    hook_quotas__apply(&run->quotas, NULL);
+    assert_false(hook_quotas__have_work(&run->quotas));
+}
+
 static const struct ledger_hooking *hooking(const struct run *run)
 {
     ledger_ref ref = run->quotas.methods[METHOD].hooking;
@@ -179,6 +188,7 @@ static void a_cool_method_stays_muted(void **state)
 {
     (void)state;
     struct run run;
+    uint32_t more = 0;
 
     begin(&run, SECOND);
     run.quotas.is_settled = true;
@@ -190,11 +200,56 @@ static void a_cool_method_stays_muted(void **state)
     hook_quotas__silent(&run.quotas, NULL, METHOD);
     assert_false(hooks[METHOD].off);
     call_silently(&run, 300, SECOND);
-    hook_quotas__want_silent(&run.quotas, METHOD + 1);
-    assert_true(hook_quotas__have_work(&run.quotas));
-    hook_quotas__apply(&run.quotas, NULL);
-    assert_false(hook_quotas__have_work(&run.quotas));
-    assert_int_equal(hook_quotas__silent_calls(&run.quotas, METHOD), HOOK_SILENT_CALLS + 300);
+    read_silent(&run);
+    assert_true(hook_quotas__learn_silent(&run.quotas, METHOD, &more));
+    assert_int_equal(more, HOOK_SILENT_CALLS + 300);
+    end(&run);
+}
+
+/* Before, nothing of it was to be counted: 32,767 calls were left. */
+static void what_was_left_before_it_fell_silent_tells_nothing(void **state)
+{
+    (void)state;
+    struct run run;
+    uint32_t more = 0;
+
+    begin(&run, SECOND);
+    run.quotas.is_settled = true;
+    hooks[METHOD].left = INT16_MAX;
+    read_silent(&run);
+    call(&run, JUDGED, SECOND / 100);
+    assert_false(hook_quotas__hear(&run.quotas, METHOD));
+    assert_false(hook_quotas__learn_silent(&run.quotas, METHOD, &more));
+    pass(&run, SECOND);
+    call_silently(&run, 100, SECOND);
+    read_silent(&run);
+    assert_true(hook_quotas__learn_silent(&run.quotas, METHOD, &more));
+    assert_int_equal(more, 100);
+    end(&run);
+}
+
+/* A thread writes an old count back: 100 calls, then 60, then 130. */
+static void silent_calls_do_not_shrink(void **state)
+{
+    static const struct {
+        uint32_t calls, more;
+    } looks[] = {{100, 100}, {60, 0}, {130, 30}};
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    run.quotas.is_settled = true;
+    call(&run, JUDGED, SECOND / 100);
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+        uint32_t more = UINT32_MAX;
+
+        pass(&run, SECOND);
+        hooks[METHOD].left = (uint16_t)(HOOK_SILENT_CALLS - looks[i].calls);
+        read_silent(&run);
+        assert_true(hook_quotas__learn_silent(&run.quotas, METHOD, &more));
+        assert_int_equal(more, looks[i].more);
+        run.quotas.methods[METHOD].is_fresh = false;
+    }
     end(&run);
 }
 
@@ -467,6 +522,8 @@ int main(void)
         cmocka_unit_test(few_calls_may_be_fast),
         cmocka_unit_test(what_is_saved_up_may_be_a_burst),
         cmocka_unit_test(a_cool_method_stays_muted),
+        cmocka_unit_test(what_was_left_before_it_fell_silent_tells_nothing),
+        cmocka_unit_test(silent_calls_do_not_shrink),
         cmocka_unit_test(an_old_count_that_is_written_back_is_none),
         cmocka_unit_test(two_threads_that_count_to_the_end_are_one),
         cmocka_unit_test(a_thread_that_comes_late_silences_nothing),
