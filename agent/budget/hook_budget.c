@@ -7,10 +7,12 @@
 #define LEAST_CPU_NS    20000000u /* of a second in which less was consumed nothing is said */
 #define RECENT_PART     0.75      /* of what was a second ago */
 #define SETTLED_PART    0.15 /* of the process's CPU: compilers that take less have little to do */
-#define GIVE_UP_NS      2500000000u /* between one method that is given up and the next */
+#define HEARD_PART      0.75 /* of what hooks took is what they took before: a second may be odd */
+#define GIVE_UP_NS      6000000000u /* between one method that is given up and the next */
 #define PRICED_CALLS    1000u       /* in a second: fewer say nothing of what a call costs */
 #define HOT_PART        2           /* of its cost in a loop: a call in warm code, in place */
-#define PART_OF_ONE     0.05        /* of the room: what one method may take */
+#define PART_OF_ONE     0.05        /* of the room: what one method may take, … */
+#define PART_FAVOURED   1.0         /* … and one that is favoured: alone it may say the most */
 #define COLD_RATE       200u        /* calls a second, at most, that cost HOOK_PRICE_NS more */
 #define RATE_LEAST      200u
 #define STARTING_NS     15000000000ull /* compilers that are busy for longer, … */
@@ -18,6 +20,7 @@
 #define NAMED_RATE_MOST (1u << 24)
 #define PAUSE_NS        2000000000ull /* before the first try; doubles up to 64 times */
 #define PAUSES_MAX      6u
+#define FAVOURED_NS     7000000000ull /* longer than from one weighing of methods to the next */
 
 /* Methods that are tried again need room for so many calls a second each, if they seem to have
  * fewer: their contexts are new, and they were silent when the program did something else. */
@@ -58,6 +61,11 @@ static uint64_t step(uint64_t *before, uint64_t now)
     return more;
 }
 
+static bool is_settled(const struct hook_budget *budget)
+{
+    return __atomic_load_n(&budget->quotas->is_settled, __ATOMIC_RELAXED);
+}
+
 /* What the first hooks after switches took since the last look: they read the kernel's clocks,
  * however few methods have hooks. So many of the slow hooks as there were switches are taken for
  * these, but not while code and contexts are new, which makes hooks slow, too. */
@@ -66,7 +74,7 @@ static double at_switches_ns(struct hook_budget *budget)
     uint64_t switches = step(&budget->switches, budget->own_cost->switches);
     uint64_t slow = step(&budget->slow_hooks, budget->own_cost->slow_hooks);
 
-    if (!__atomic_load_n(&budget->quotas->is_settled, __ATOMIC_RELAXED))
+    if (!is_settled(budget))
         return 0;
     return (double)(switches < slow ? switches : slow) * (double)budget->own_cost->slow_hook_ns;
 }
@@ -97,6 +105,7 @@ static double expected_ns(const struct hook_budget *budget, uint32_t rate)
 {
     double hot_ns = (double)budget->ledger->header->hook_cost_ps / 1000 * HOT_PART;
 
+    hot_ns = is_settled(budget) && budget->price_ns > hot_ns ? budget->price_ns : hot_ns;
     return rate * hot_ns + (rate < COLD_RATE ? rate : COLD_RATE) * (double)HOOK_PRICE_NS;
 }
 
@@ -118,11 +127,17 @@ static uint64_t look_at_compilers(struct hook_budget *budget, uint64_t now_ns, u
     return compilers_ns;
 }
 
+/* So many calls in warm code take that part of the room. */
+static double rate_of_part(const struct hook_budget *budget, double room_ns, double part)
+{
+    return room_ns * part /
+           (expected_ns(budget, 1000 + COLD_RATE) - expected_ns(budget, COLD_RATE)) * 1000;
+}
+
 /* One method is to take a small part of the room only. */
 static uint32_t most_of_one(const struct hook_budget *budget, double room_ns)
 {
-    double rate = room_ns * PART_OF_ONE /
-                  (expected_ns(budget, 1000 + COLD_RATE) - expected_ns(budget, COLD_RATE)) * 1000;
+    double rate = rate_of_part(budget, room_ns, PART_OF_ONE);
 
     return rate < HOOK_RATE_SPARE  ? HOOK_RATE_SPARE
            : rate > HOOK_RATE_MOST ? HOOK_RATE_MOST
@@ -148,8 +163,8 @@ static bool give_up_one(struct hook_budget *budget, const struct heard *heard)
  * (whole runs on JDK 25, pairs side by side). */
 static uint32_t least_rate(const struct hook_budget *budget)
 {
-    if (budget->quotas->is_settled || (budget->looked_ns - budget->began_ns > STARTING_NS &&
-                                       budget->cpu_ns - budget->began_cpu_ns > STARTING_CPU_NS))
+    if (is_settled(budget) || (budget->looked_ns - budget->began_ns > STARTING_NS &&
+                               budget->cpu_ns - budget->began_cpu_ns > STARTING_CPU_NS))
         return RATE_LEAST;
     return HOOK_RATE_FIRST;
 }
@@ -160,6 +175,7 @@ static void set_rates(struct hook_budget *budget, double taken, double room_ns)
     struct hook_quotas *quotas = budget->quotas;
     uint32_t rate = quotas->rate_max, named = quotas->named_rate_max;
     uint32_t most = most_of_one(budget, room_ns), least = least_rate(budget);
+    double favoured;
 
     if (taken > 1 && rate > least) {
         rate = (uint32_t)(rate * (taken > 4 ? 0.25 : 1 / taken));
@@ -173,6 +189,11 @@ static void set_rates(struct hook_budget *budget, double taken, double room_ns)
         rate += rate / 2 + 1;
         rate = rate > most ? most : rate;
     }
+    favoured = rate_of_part(budget, room_ns, PART_FAVOURED);
+    favoured = favoured < HOOK_RATE_MOST    ? HOOK_RATE_MOST
+               : favoured > NAMED_RATE_MOST ? NAMED_RATE_MOST
+                                            : favoured;
+    __atomic_store_n(&quotas->favoured_rate, (uint32_t)favoured, __ATOMIC_RELAXED);
     if (named >= NAMED_RATE_MOST && taken <= 1)
         named = UINT32_MAX;
     __atomic_store_n(&quotas->hot_rate, taken < 0.5 ? HOOK_RATE_MOST : HOOK_RATE_HOT,
@@ -233,22 +254,27 @@ static unsigned first_class_beyond(const struct hook_budget *budget, uint32_t me
     return class;
 }
 
-/* Methods that many samples found on a stack, muted now, are favoured again if there is room for
- * all their calls. What room is left. */
+/* Of the methods that many coarse samples found on a stack, muted now, the heaviest is favoured
+ * again if there is room for all its calls. Once it is heard, what it calls may be divided well
+ * enough: the next one waits until methods are weighed again. What room is left. */
 static double favour_again(struct hook_budget *budget, uint32_t methods, uint64_t now_ns,
                            double room_ns)
 {
-    for (uint32_t i = 1; i <= methods; i++) {
-        struct method_quota *quota = &budget->quotas->methods[i];
-        double ns = expected_ns(budget, quota->rate + TRY_CALLS);
+    struct method_quota *all = budget->quotas->methods;
+    uint32_t best = 0;
 
-        if (!quota->weight || ns > room_ns || quota->rate > HOOK_RATE_MOST / 2 ||
-            !is_due(quota, now_ns) || !hook_quotas__try_again(budget->quotas, i))
-            continue;
-        hook_quotas__favour(quota, true);
-        room_ns -= ns;
-    }
-    return room_ns;
+    if (now_ns - budget->favoured_ns < FAVOURED_NS)
+        return room_ns;
+    for (uint32_t i = 1; i <= methods; i++)
+        if (all[i].weight > (best ? all[best].weight : 0) && is_due(&all[i], now_ns) &&
+            all[i].rate <= budget->quotas->favoured_rate / 4 * 3 &&
+            expected_ns(budget, all[i].rate + TRY_CALLS) <= room_ns)
+            best = i;
+    if (!best || !hook_quotas__try_again(budget->quotas, best))
+        return room_ns;
+    hook_quotas__favour(&all[best], true);
+    budget->favoured_ns = now_ns;
+    return room_ns - expected_ns(budget, all[best].rate + TRY_CALLS);
 }
 
 /* Methods in rates below that class are heard again, and of the class itself as many as there is
@@ -329,6 +355,9 @@ void hook_budget__look(struct hook_budget *budget)
         return;
     room_ns = room_of_hooks((double)cpu_ns * budget->quotas->overhead_ppm / 1000000, others_ns);
     second.left_ns = room_ns - heard_ns - (double)step(&budget->once_ns, once_ns);
+    heard_ns = budget->recent_heard_ns =
+        is_settled(budget) ? budget->recent_heard_ns * HEARD_PART + heard_ns * (1 - HEARD_PART)
+                           : heard_ns;
     second.room_ns = room_ns * 0.75 - heard_ns;
     if (heard_ns <= room_ns || !give_up_one(budget, &heard))
         set_rates(budget, room_ns > 0 ? heard_ns / room_ns : 1, room_ns);

@@ -40,8 +40,10 @@ struct hook_budget {
     uint64_t silent_calls;      /* of muted methods */
     uint64_t gave_up_ns;        /* when the last favoured method lost that */
     uint64_t silent_ns;         /* when silent calls were looked at last; 0: not yet */
+    uint64_t favoured_ns;       /* when a silent method was favoured last */
     double price_ns;            /* of a call, in the last seconds; 0: not known yet */
     uint64_t compilers_ns;      /* of C1 and C2, as looked at last */
+    double recent_heard_ns;     /* what hooks took in a second, the last ones more */
     double recent_cpu_ns;       /* of the process in the last seconds, the older ones for less */
     double recent_compilers_ns; /* and of the compilers */
 };

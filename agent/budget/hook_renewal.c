@@ -11,14 +11,19 @@
 
 #define NS_PER_S        1000000000u
 #define SETTLED_NS      (5ull * NS_PER_S) /* the compilers must have been quiet for so long */
-#define AFTER_CHANGE_NS (4ull * NS_PER_S) /* so long they work on what a change threw away */
-#define SAVED_SECONDS   20.0              /* so much of the budget may be saved up */
-#define DEBT_SECONDS    300.0             /* … and so much of it be overdrawn, by a change */
-#define PRICE_NS        1500000.0         /* of one method, before the first change */
-#define PRICE_LEAST_NS  100000.0
-#define METHODS_LEAST   8u
-#define CLASSES_MOST    8u /* changed at a time: they stop the JVM for a moment */
-#define WEIGHT_PERCENT  1u /* of all samples: with fewer a method is like any other */
+#define AFTER_CHANGE_NS (8ull * NS_PER_S) /* so long they work on what a change threw away */
+#define SAVED_SECONDS   600.0             /* so much of the budget may be saved up */
+#define DEBT_SECONDS    60.0  /* … and overdrawn, where most of the CPU time is coarse; … */
+#define DEBT_MOST       300.0 /* … what a change cost beyond is forgotten from here on */
+#define PRICE_NS        100000000.0 /* of one class, before the first change */
+#define PRICE_LEAST_NS  1000000.0
+#define SLOW_CODE       2    /* times the compilers' work: the program waits for it in slow code */
+#define CLASSES_MOST    8u   /* changed at a time: they stop the JVM for a moment */
+#define CLASSES_HEAVY   1u   /* … for the sake of a heavy method: one may be enough */
+#define WEIGHT_PERCENT  1u   /* of all samples: with fewer a method is like any other */
+#define COARSE_PERCENT  30u  /* of all samples: with fewer the CPU time is divided well enough */
+#define SAMPLES_LEAST   200u /* fewer say nothing */
+#define WEIGH_NS        (5ull * NS_PER_S)
 #define PAUSE_NS        (10ull * NS_PER_S) /* before the first try; six times as long each time */
 #define PAUSE_FACTOR    6u
 #define TRIES_MOST      4u
@@ -151,6 +156,7 @@ struct candidates {
     uint32_t heavy; /* so many samples found: the first; … */
     uint32_t room;  /* … and so many of these may be hooked */
     uint64_t least; /* weight */
+    bool is_new;    /* what was weighed before counts no more: classes have been changed since */
     uint64_t now_ns;
     struct candidate all[HOOK_RENEWAL_MOST];
     uint32_t count;
@@ -208,7 +214,7 @@ static uint32_t number_of(struct hook_renewal *renewal, const struct java_method
     return class ? method_numbers__find_id(numbers, class, name, type) : 0;
 }
 
-/* Of all samples: weights of different times compare. 0: it is not heavy. */
+/* Of all samples: weights of different times compare. */
 static uint32_t weight_ppm(const struct hook_renewal *renewal, uint32_t weight)
 {
     uint64_t all = renewal->total_weight ? renewal->total_weight : 1;
@@ -217,15 +223,16 @@ static uint32_t weight_ppm(const struct hook_renewal *renewal, uint32_t weight)
 }
 
 /* A visitor of Java methods: half of a weight is what it was before. A silenced method that is
- * heavy needs no change of its class: with a weight it is tried again where there is room. */
+ * heavy needs no change of its class: with a weight it is tried again where there is room. A method
+ * that makes more calls than a favoured one may would fall silent again. */
 static void weigh(void *context, struct java_method *method)
 {
     struct candidates *candidates = context;
     struct hook_renewal *renewal = candidates->renewal;
     uint32_t number;
 
-    method->weight = method->weight / 2 + method->samples;
-    method->samples = 0;
+    method->weight = (candidates->is_new ? 0 : method->weight / 2) + method->coarse;
+    method->coarse = 0;
     if (method->weight < candidates->least || candidates->count == HOOK_RENEWAL_MOST)
         return;
     number = number_of(renewal, method);
@@ -233,7 +240,8 @@ static void weigh(void *context, struct java_method *method)
         return;
     if (hook_quotas__is_muted(renewal->quotas, number))
         renewal->quotas->methods[number].weight = weight_ppm(renewal, method->weight);
-    if (is_candidate(renewal, number, candidates->now_ns))
+    if (is_candidate(renewal, number, candidates->now_ns) &&
+        renewal->quotas->methods[number].rate <= renewal->quotas->favoured_rate)
         candidates->all[candidates->count++] = (struct candidate){number, method->weight};
 }
 
@@ -244,15 +252,43 @@ static int heaviest_first(const void *left, const void *right)
     return a->weight < b->weight ? 1 : a->weight > b->weight ? -1 : 0;
 }
 
-/* Those that samples found most. */
-static void find_heavy(struct hook_renewal *renewal, struct candidates *candidates)
+/* A method that is heard has its weight as long as it is favoured. */
+static void forget_weights(struct hook_renewal *renewal, uint32_t methods)
 {
-    uint64_t samples = renewal->sampler->merge.tallies.samples;
+    for (uint32_t i = 1; i <= methods; i++) {
+        struct method_quota *quota = &renewal->quotas->methods[i];
 
-    renewal->total_weight = renewal->total_weight / 2 + samples - renewal->samples;
-    renewal->samples = samples;
+        if (quota->weight && hook_quotas__is_muted(renewal->quotas, i))
+            quota->weight = 0;
+    }
+}
+
+/* Half of a count is what it was before. */
+static uint64_t count_more(const struct candidates *candidates, uint64_t count, uint64_t *before,
+                           uint64_t now)
+{
+    uint64_t more = now - *before;
+
+    *before = now;
+    return (candidates->is_new ? 0 : count / 2) + more;
+}
+
+/* Those that coarse samples found most. */
+static void find_heavy(struct hook_renewal *renewal, struct candidates *candidates,
+                       uint32_t methods)
+{
+    const struct frame_tallies *tallies = &renewal->sampler->merge.tallies;
+
+    renewal->total_weight =
+        count_more(candidates, renewal->total_weight, &renewal->samples, tallies->java_samples);
+    renewal->coarse_weight = count_more(candidates, renewal->coarse_weight,
+                                        &renewal->coarse_samples, tallies->coarse_samples);
     candidates->least = renewal->total_weight * WEIGHT_PERCENT / 100 + 1;
+    forget_weights(renewal, methods);
     java_methods__each(&renewal->sampler->methods, weigh, candidates);
+    if (renewal->total_weight < SAMPLES_LEAST ||
+        renewal->coarse_weight < renewal->total_weight * COARSE_PERCENT / 100)
+        candidates->count = 0;
     candidates->heavy = candidates->count;
     qsort(candidates->all, candidates->count, sizeof(*candidates->all), heaviest_first);
 }
@@ -322,12 +358,12 @@ static void add_class(struct hook_renewal *renewal, const struct candidates *can
 }
 
 static void choose_batch(struct hook_renewal *renewal, const struct candidates *candidates,
-                         uint32_t methods, uint32_t most)
+                         uint32_t methods, uint32_t classes_most)
 {
     struct batch batch = {.class_count = 0};
 
     renewal->count = 0;
-    for (uint32_t i = 0; i < candidates->count && renewal->count < most; i++) {
+    for (uint32_t i = 0; i < candidates->count && renewal->count < HOOK_RENEWAL_MOST; i++) {
         const struct candidate *one = &candidates->all[i];
         const struct numbered_method *method =
             method_numbers__get(&renewal->hooks->methods, one->method);
@@ -335,7 +371,7 @@ static void choose_batch(struct hook_renewal *renewal, const struct candidates *
         if (is_beyond(candidates, one->method))
             continue;
         if (!is_in(&batch, method->class)) {
-            if (batch.class_count == CLASSES_MOST)
+            if (batch.class_count == classes_most)
                 break;
             batch.classes[batch.class_count++] = method->class;
             add_class(renewal, candidates, methods, method->class);
@@ -346,6 +382,7 @@ static void choose_batch(struct hook_renewal *renewal, const struct candidates *
             hook_quotas__favour(&renewal->quotas->methods[one->method], true);
         }
     }
+    renewal->class_count = batch.class_count;
 }
 
 /* If each is called as often as it may be. */
@@ -357,9 +394,27 @@ static uint32_t heavy_room(const struct hook_renewal *renewal, double room_ns)
     return room < 1 ? 1 : room < HOOK_RENEWAL_MOST ? (uint32_t)room : HOOK_RENEWAL_MOST;
 }
 
-static void renew(struct hook_renewal *renewal, const struct budget_second *second, uint32_t most)
+static bool is_settled(const struct hook_renewal *renewal, uint64_t now_ns)
+{
+    return renewal->settled_ns && now_ns - renewal->settled_ns >= SETTLED_NS;
+}
+
+/* Of the classes with methods that are heavy, or else of those with rare ones, so many may be
+ * changed now. For the sake of rare ones nothing is overdrawn. */
+static uint32_t affordable_classes(const struct hook_renewal *renewal, double debt_ns, bool heavy)
+{
+    double classes = (renewal->saved_ns + (heavy ? debt_ns : 0)) / renewal->price_ns;
+    uint32_t most = heavy ? CLASSES_HEAVY : CLASSES_MOST;
+
+    return classes < 1 ? 0 : classes < most ? (uint32_t)classes : most;
+}
+
+/* Weights are kept up to date even if nothing is to be changed. */
+static void renew(struct hook_renewal *renewal, const struct budget_second *second, double debt_ns)
 {
     uint64_t now_ns = second->now_ns;
+    bool may_renew = second->room_ns > 0 && atomic_load(renewal->profiling);
+    uint32_t classes = 0;
     uint32_t methods = __atomic_load_n(&renewal->hooks->methods.count, __ATOMIC_ACQUIRE);
     struct candidates *candidates = calloc(1, sizeof(*candidates));
 
@@ -368,16 +423,24 @@ static void renew(struct hook_renewal *renewal, const struct budget_second *seco
     methods = methods < HOOK_METHODS_MAX ? methods : HOOK_METHODS_MAX - 1;
     candidates->renewal = renewal;
     candidates->now_ns = now_ns;
-    find_heavy(renewal, candidates);
+    candidates->is_new = renewal->has_changed;
+    renewal->has_changed = false;
+    find_heavy(renewal, candidates, methods);
     candidates->room = heavy_room(renewal, second->room_ns);
-    find_rare(renewal, candidates, methods);
-    choose_batch(renewal, candidates, methods, most);
+    if (may_renew)
+        classes = affordable_classes(renewal, debt_ns, candidates->heavy != 0);
+    if (classes && !candidates->heavy)
+        find_rare(renewal, candidates, methods);
+    renewal->count = 0;
+    if (classes)
+        choose_batch(renewal, candidates, methods, classes);
     free(candidates);
     if (!renewal->count) {
-        renewal->idle_until_ns = now_ns + IDLE_NS;
+        renewal->idle_until_ns = now_ns + (classes ? IDLE_NS : WEIGH_NS);
         return;
     }
     renewal->is_new = true;
+    renewal->has_changed = true;
     renewal->recompiled_once = 0;
     wake_thread(renewal);
 }
@@ -391,19 +454,21 @@ static void learn_price(struct hook_renewal *renewal)
 
     renewal->took_before_ns = took_ns;
     renewal->is_new = false;
-    if (!renewal->count)
+    if (!renewal->count || !renewal->class_count)
         return;
-    price_ns /= renewal->count;
+    price_ns /= renewal->class_count;
     price_ns = price_ns > PRICE_LEAST_NS ? price_ns : PRICE_LEAST_NS;
     renewal->price_ns = (renewal->price_ns + price_ns) / 2;
-    log__line(LOG_DEBUG, "hooks were put back into %u methods, at %.2f ms each", renewal->count,
-              price_ns / 1e6);
+    log__line(LOG_DEBUG, "hooks were put back into %u methods of %u classes, at %.2f ms a class",
+              renewal->count, renewal->class_count, price_ns / 1e6);
 }
 
-/* What the compilers do more than usual after a change is the change's doing. */
+/* What the compilers do more than usual after a change is the change's doing, and so is the time
+ * that the program spends meanwhile in the interpreter and in C1's code. In a run of ecj, again and
+ * again on one processor, eight changed classes cost some 5 s, of which the compilers had 2. */
 static void account(struct hook_renewal *renewal, const struct budget_second *second, bool after)
 {
-    double more_ns = (double)second->compilers_ns - renewal->usual_ns;
+    double more_ns = ((double)second->compilers_ns - renewal->usual_ns) * SLOW_CODE;
 
     if (!after) {
         renewal->usual_ns = renewal->usual_ns / 2 + (double)second->compilers_ns / 2;
@@ -415,7 +480,7 @@ static void account(struct hook_renewal *renewal, const struct budget_second *se
 
 static void save(struct hook_renewal *renewal, const struct budget_second *second, double budget_ns)
 {
-    double most_ns = budget_ns * SAVED_SECONDS, debt_ns = budget_ns * DEBT_SECONDS;
+    double most_ns = budget_ns * SAVED_SECONDS, debt_ns = budget_ns * DEBT_MOST;
 
     renewal->saved_ns += second->left_ns;
     renewal->saved_ns = renewal->saved_ns > most_ns ? most_ns : renewal->saved_ns;
@@ -440,7 +505,7 @@ void hook_renewal__look(struct hook_renewal *renewal, const struct budget_second
 {
     uint64_t now_ns = second->now_ns;
     bool after = hook_renewal__goes_on(renewal, now_ns);
-    double methods;
+    double budget_ns = (double)second->cpu_ns * renewal->quotas->overhead_ppm / 1000000;
 
     account(renewal, second, after);
     if (atomic_load(&renewal->is_over))
@@ -449,17 +514,15 @@ void hook_renewal__look(struct hook_renewal *renewal, const struct budget_second
         renewal->settled_ns = 0;
     else if (!renewal->settled_ns)
         renewal->settled_ns = now_ns;
-    if (!renewal->settled_ns || now_ns - renewal->settled_ns < SETTLED_NS) {
+    if (!is_settled(renewal, now_ns)) {
         renewal->saved_ns = 0;
         return;
     }
-    save(renewal, second, (double)second->cpu_ns * renewal->quotas->overhead_ppm / 1000000);
+    save(renewal, second, budget_ns);
     if (after)
         return;
     if (renewal->is_new)
         learn_price(renewal);
-    methods = renewal->saved_ns / renewal->price_ns;
-    if (methods >= METHODS_LEAST && second->room_ns > 0 && now_ns >= renewal->idle_until_ns &&
-        atomic_load(renewal->profiling))
-        renew(renewal, second, methods < HOOK_RENEWAL_MOST ? (uint32_t)methods : HOOK_RENEWAL_MOST);
+    if (now_ns >= renewal->idle_until_ns)
+        renew(renewal, second, budget_ns * DEBT_SECONDS);
 }

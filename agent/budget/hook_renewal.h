@@ -1,18 +1,21 @@
 /*
- * Puts hooks back into methods that are off (agent/methods/hook_quota.h). Once the compilers have
- * little to do and the budget has room, a few classes at a time are changed. Methods that many
- * samples found on a stack come first, outer methods above all: when these are exact, most of the
- * CPU time lies inside exact calls. Methods that were called least when they were silenced come
- * next, and small methods whose hooks were postponed last. A method that is silenced again is tried
- * again later, each time after a longer pause, and only a few times: the number of class changes is
- * bounded by the number of methods, not by the running time. A class whose calls last
- * (agent/threads/lasting_calls.h) is left as it is.
+ * Puts hooks back into methods that are off (agent/methods/hook_quota.h), once the compilers have
+ * little to do and the budget has room. While much of the CPU time is coarse
+ * (agent/sampling/frame_tally.h) the class of that method is changed that coarse samples found most
+ * on a stack: when the outermost short call is exact, most of the time lies inside exact calls.
+ * Where the time is divided well enough, a few classes at a time are changed of the methods that
+ * were called least when they were silenced, and at last of small methods whose hooks were
+ * postponed. A method that is silenced again is tried again later, each time after a longer pause,
+ * and only a few times: the number of class changes is bounded by the number of methods, not by the
+ * running time. A class whose calls last (agent/threads/lasting_calls.h) is left as it is.
  *
- * The cost of a change is measured: the time of the change itself, and the additional CPU time of
- * the compilers in the seconds after it. Both are in the account (native/host/own_cost.h), and the
- * next change waits until the budget has saved as much. The cost of the methods' calls is not known
- * in advance: at one time no more heavy methods get hooks than the budget has room for if each
- * method is as hot as a method may be.
+ * A change throws away all compiled code that has something of the class in it. Its cost is
+ * measured: the time of the change itself, and the additional CPU time of the compilers in the
+ * seconds after it, doubled for the code that runs slowly meanwhile. Both are in the account
+ * (native/host/own_cost.h), and the next change waits until the budget has saved as much; only for
+ * a heavy method a minute's budget may be overdrawn. The cost of the methods' calls is not known in
+ * advance: no more heavy methods get hooks at one time than the budget has room for if each method
+ * is as hot as a method may be.
  *
  * The housekeeping thread chooses the methods. A Java thread of the profiler's own changes the
  * classes: a daemon named "treadle class changes", made when it is first needed.
@@ -61,22 +64,26 @@ struct hook_renewal {
     bool owners_wanted; /* for_locks: those of java.util.concurrent, too */
     uint32_t methods[HOOK_RENEWAL_MOST];
     uint32_t count;
+    uint32_t class_count;
     _Atomic uint64_t changed_ns; /* when the last change ended */
     _Atomic uint64_t took_ns;    /* CPU time of all changes */
     /* the following fields are for the housekeeping thread only */
-    uint64_t locks_ns;   /* when hooks of locks were put in last */
-    uint64_t settled_ns; /* since when the compilers have had little to do; 0: they are busy */
-    double saved_ns;     /* of the budget */
-    double price_ns;     /* of one method, from the last changes */
-    double usual_ns;     /* the compilers' CPU time in a second without changes */
-    uint64_t
-        recompiled_ns; /* the compilers' additional CPU time after changes; part of the account */
+    uint64_t locks_ns;      /* when hooks of locks were put in last */
+    uint64_t settled_ns;    /* since when the compilers have had little to do; 0: they are busy */
+    double saved_ns;        /* of the budget */
+    double price_ns;        /* of one class, from the last changes */
+    double usual_ns;        /* the compilers' CPU time in a second without changes */
+    uint64_t recompiled_ns; /* what the compilers had to do again, and running slow code until they
+                               had; part of the account */
     uint64_t recompiled_once; /* … after the last one */
     uint64_t took_before_ns;
-    uint64_t samples;       /* when methods were weighed last */
-    uint64_t total_weight;  /* of all samples */
-    uint64_t idle_until_ns; /* no change was worth while: no new attempt before this time */
-    bool is_new;            /* the last change has no price yet */
+    uint64_t samples;        /* of Java code, when methods were weighed last, … */
+    uint64_t coarse_samples; /* … and of these the coarse ones (agent/sampling/frame_tally.h) */
+    uint64_t total_weight;   /* of all samples of Java code */
+    uint64_t coarse_weight;  /* of the coarse ones */
+    bool has_changed;        /* classes were changed since then */
+    uint64_t idle_until_ns;  /* no change was worth while: no new attempt before this time */
+    bool is_new;             /* the last change has no price yet */
 };
 
 void hook_renewal__init(struct hook_renewal *renewal);

@@ -58,6 +58,7 @@ int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
     quotas->time = time;
     quotas->rate_max = quotas->named_rate_max = UINT32_MAX;
     quotas->hot_rate = HOOK_RATE_HOT;
+    quotas->favoured_rate = HOOK_RATE_MOST;
     quotas->price_ns = HOOK_PRICE_NS;
     quotas->cpu_ns = quotas->began_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     quotas->cpu_at_ns = ledger_time__now_ns(time);
@@ -276,7 +277,7 @@ static bool is_hot(const struct hook_quotas *quotas, const struct method_quota *
     uint32_t rate = quota->rate;
 
     if (quota->renewals)
-        return rate > HOOK_RATE_MOST;
+        return rate > __atomic_load_n(&quotas->favoured_rate, __ATOMIC_RELAXED);
     return rate > (is_settled(quotas) ? __atomic_load_n(&quotas->hot_rate, __ATOMIC_RELAXED)
                                       : HOOK_RATE_NEW);
 }
@@ -371,13 +372,14 @@ static uint32_t allowed_rate(const struct hook_quotas *quotas, const struct meth
                        __atomic_load_n(&quotas->price_ns, __ATOMIC_RELAXED);
     uint32_t rate = __atomic_load_n(quota->is_named ? &quotas->named_rate_max : &quotas->rate_max,
                                     __ATOMIC_RELAXED);
+    uint32_t favoured_rate = __atomic_load_n(&quotas->favoured_rate, __ATOMIC_RELAXED);
     uint64_t budget_ns = process_cpu_ns(quotas, now_ns) / 1000000 * quotas->overhead_ppm;
     bool is_little = used_ns < budget_ns / 2;
 
     /* Long calls in long calls, each of many methods, may be too many all the same. */
-    if (rate < HOOK_RATE_MOST && (__atomic_load_n(&quota->is_favoured, __ATOMIC_RELAXED) ||
-                                  (has_long_calls(quota) && used_ns < budget_ns)))
-        return HOOK_RATE_MOST;
+    if (rate < favoured_rate && (__atomic_load_n(&quota->is_favoured, __ATOMIC_RELAXED) ||
+                                 (has_long_calls(quota) && used_ns < budget_ns)))
+        return favoured_rate;
     return is_little && rate < HOOK_RATE_SPARE ? HOOK_RATE_SPARE : rate;
 }
 

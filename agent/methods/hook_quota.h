@@ -13,7 +13,8 @@
  *
  * A method whose calls are long, callees included, costs little and divides much of the program's
  * time, at some thousand calls a second still. So calls are measured from entry to exit, one of
- * each step, and a method with long calls may make HOOK_RATE_MOST of them a second.
+ * each step, and a method with long calls may make HOOK_RATE_MOST of them a second, or more where
+ * the budget has room for them.
  *
  * A hot method is turned off before C2 compiles it, so C2 compiles it once, without hooks. A method
  * that is called often while a program starts is turned off before C1 compiles it. Calls that are
@@ -61,9 +62,9 @@
 #define HOOK_START_CALLS  128u
 #define HOOK_RATE_NEW     20u
 #define HOOK_RATE_FIRST   20u /* calls a second of a method before the costs are first evaluated */
-#define HOOK_RATE_SPARE   2000u   /* while little of the budget is used */
-#define HOOK_PRICE_NS     500u    /* of a call, before the first evaluation */
-#define HOOK_RATE_MOST    40000u  /* also for a method that many samples found on a stack */
+#define HOOK_RATE_SPARE   2000u /* while little of the budget is used */
+#define HOOK_PRICE_NS     500u  /* of a call, before the first evaluation */
+#define HOOK_RATE_MOST    40000u
 #define HOOK_LONG_CALL_NS 100000u /* of CPU time: a call that takes so long is worth its hooks */
 #define HOOK_BURST_S      8u      /* a method may save this many seconds' calls */
 
@@ -120,14 +121,14 @@ struct method_quota {
     ledger_ref hooking; /* its record in the ledger; none: it was always heard */
     bool is_named;      /* include= names it outright */
     bool is_fresh;      /* silenced since the last evaluation of the costs */
-    bool is_favoured;  /* atomic: because of its weight it may make HOOK_RATE_MOST calls a second */
-    bool is_renewed;   /* atomic: off, and its class is being changed */
-    bool is_held;      /* atomic: not to be heard, whatever its state */
-    bool is_postponed; /* atomic: off, since it has had no hooks yet */
-    bool is_paid;      /* … and is to get them: the budget has saved up for it, or bears it */
-    bool is_priced;    /* counted in `hooked` */
-    bool is_told;      /* counted in the header's postponed_methods */
-    bool was_counted;  /* its class was counted in the header when its renewal began */
+    bool is_favoured;   /* atomic: because of its weight it may make favoured_rate calls a second */
+    bool is_renewed;    /* atomic: off, and its class is being changed */
+    bool is_held;       /* atomic: not to be heard, whatever its state */
+    bool is_postponed;  /* atomic: off, since it has had no hooks yet */
+    bool is_paid;       /* … and is to get them: the budget has saved up for it, or bears it */
+    bool is_priced;     /* counted in `hooked` */
+    bool is_told;       /* counted in the header's postponed_methods */
+    bool was_counted;   /* its class was counted in the header when its renewal began */
 };
 
 struct hook_quotas {
@@ -136,16 +137,17 @@ struct hook_quotas {
     const struct ledger_time *time;
     uint32_t rate_max;       /* atomic: limit for one method, in calls a second; UINT32_MAX: none */
     uint32_t named_rate_max; /* atomic: the same for methods that include= names */
-    uint32_t hot_rate;       /* atomic: calls a second from which on a muted method is turned off */
-    uint32_t overhead_ppm;   /* of the process's CPU; less than half of it counts as little */
-    uint64_t hooked;         /* atomic: methods that got hooks */
-    uint64_t began_cpu_ns;   /* the process's CPU time when quotas began */
-    uint64_t cpu_ns;         /* atomic: the process's CPU time as last read, or a guess */
-    uint64_t cpu_at_ns;      /* atomic: when that was */
-    uint32_t price_ns;       /* atomic: of a call */
-    bool is_settled;         /* atomic: the compilers have little to do */
-    uint64_t heard;          /* atomic: calls of all methods, in steps */
-    uint64_t silenced;       /* atomic: methods that were silenced at some time */
+    uint32_t favoured_rate; /* atomic: limit for a method that tells much, HOOK_RATE_MOST or more */
+    uint32_t hot_rate;      /* atomic: calls a second from which on a muted method is turned off */
+    uint32_t overhead_ppm;  /* of the process's CPU; less than half of it counts as little */
+    uint64_t hooked;        /* atomic: methods that got hooks */
+    uint64_t began_cpu_ns;  /* the process's CPU time when quotas began */
+    uint64_t cpu_ns;        /* atomic: the process's CPU time as last read, or a guess */
+    uint64_t cpu_at_ns;     /* atomic: when that was */
+    uint32_t price_ns;      /* atomic: of a call */
+    bool is_settled;        /* atomic: the compilers have little to do */
+    uint64_t heard;         /* atomic: calls of all methods, in steps */
+    uint64_t silenced;      /* atomic: methods that were silenced at some time */
     uint32_t tries[HOOK_TRIES_MAX];
     uint32_t try_count; /* atomic: number of waiting tries */
     bool applying;      /* atomic */
@@ -245,7 +247,7 @@ static inline unsigned hook_quotas__rate_class(uint32_t rate)
     return rate ? HOOK_RATE_CLASSES - (unsigned)__builtin_clz(rate) - 1 : 0;
 }
 
-/* Sets whether the method, which many samples found on a stack, may make HOOK_RATE_MOST calls a
+/* Sets whether the method, which many samples found on a stack, may make favoured_rate calls a
  * second. Any thread. */
 static inline void hook_quotas__favour(struct method_quota *quota, bool favoured)
 {

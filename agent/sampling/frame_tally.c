@@ -124,7 +124,7 @@ static bool count_walked(struct frame_tallies *tallies, const struct tallied_sam
         if (method->walked_in == tallies->samples)
             continue;
         method->walked_in = tallies->samples;
-        method->samples++;
+        method->coarse += sample->is_coarse;
         if (method->is_hooked && method->ref && !is_left_out(tallies, method))
             fine &= count(tallies, sample, method, certain ? ns : 0, certain ? 0 : ns);
     }
@@ -174,6 +174,8 @@ void frame_tallies__add(struct frame_tallies *tallies, const struct tallied_samp
             sample->path[i]->is_hooked = true;
             sample->path[i]->stood_in = tallies->samples;
         }
+        tallies->java_samples += sample->walked_count != 0;
+        tallies->coarse_samples += sample->walked_count != 0 && sample->is_coarse;
         fine = count_walked(tallies, sample, ns);
         fine = count_absent(tallies, sample, ns) && fine;
         ledger__count(&tallies->ledger->header->lost_tallies, !fine);

@@ -27,13 +27,20 @@ struct frame_tallies {
     struct ledger *ledger;
     struct frame_tally *tallies; /* uthash, by thread and method */
     uint64_t samples;            /* number of samples added */
+    uint64_t java_samples;       /* of these: with a Java frame on the whole stack */
+    uint64_t coarse_samples;     /* of these: coarse ones */
 };
+
+/* A sample is coarse if the exact call that it hangs under takes so much CPU time of its own, or
+ * if there is none: hooks of a shorter call between the two would tell more. */
+#define COARSE_CALL_NS 1000000u
 
 /* Both lists have the innermost method first. */
 struct tallied_sample {
     ledger_ref thread;
     uint64_t seen_ns;
-    bool is_whole;    /* if false the other fields are unused */
+    bool is_whole; /* if false the other fields are unused */
+    bool is_coarse;
     bool is_compiled; /* compiled code of the method walked[inlined] was interrupted */
     uint32_t inlined; /* number of methods inlined there */
     uint32_t walked_count;

@@ -28,13 +28,13 @@ struct java_method {
     bool is_hooked;     /* samples found it on exact paths, as below */
     uint64_t walked_in; /* the last sample with the method on the stack, by frame_tally.h */
     uint64_t stood_in;  /* the last sample with the method on the exact path */
-    uint32_t samples;   /* with it on the stack */
-    uint32_t
-        weight; /* weighted towards recent samples; for the choice of methods to be hooked again */
-    uint32_t standing; /* folded frames of the method on the stack; 0 between two samples */
-    bool detailed;     /* lines and bytecodes were asked for */
-    uint32_t codes;    /* pieces of compiled code that have records; the merging thread's own */
-    char *class_name;  /* with dots */
+    uint32_t coarse;    /* coarse samples with it on the stack (frame_tally.h), not weighed yet */
+    uint32_t weight;    /* of coarse samples, the recent ones more; for the choice of methods to be
+                           hooked again */
+    uint32_t standing;  /* folded frames of the method on the stack; 0 between two samples */
+    bool detailed;      /* lines and bytecodes were asked for */
+    uint32_t codes;     /* pieces of compiled code that have records; the merging thread's own */
+    char *class_name;   /* with dots */
     char *name;
     char *signature;
 };

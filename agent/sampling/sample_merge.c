@@ -203,6 +203,17 @@ static bool is_hook(const struct named_frame *frame)
     return frame->java && strcmp(frame->java->class_name, HOOK_CLASS_NAME) == 0;
 }
 
+static bool is_coarse(const struct sample_merge *merge, const struct ledger_node *node)
+{
+    uint64_t calls;
+
+    while (ledger_key__is_logical(node->key) && node->parent)
+        node = ledger__at(merge->ledger, node->parent);
+    calls = __atomic_load_n(&node->calls, __ATOMIC_RELAXED);
+    return !node->method || !calls ||
+           __atomic_load_n(&node->cpu_ns, __ATOMIC_RELAXED) / calls >= COARSE_CALL_NS;
+}
+
 /* The methods on the stack, and those on the exact path, for whoever compares the two. */
 static void tally(struct sample_merge *merge, const struct sample *sample)
 {
@@ -213,6 +224,7 @@ static void tally(struct sample_merge *merge, const struct sample *sample)
                                      .walked = merge->room.walked,
                                      .path = merge->room.path,
                                      .room = merge->room.standing,
+                                     .is_coarse = is_coarse(merge, node),
                                      .is_whole = sample->failure == SAMPLE_IS_WHOLE &&
                                                  !(sample->flags & SAMPLE_IS_PARTIAL) &&
                                                  frames->count < NAMED_FRAMES_MAX};

@@ -76,6 +76,24 @@ static void long_calls_are_heard(void **state)
     end(&run);
 }
 
+/* 60,000 calls a second of a favoured method, where the budget has room for 50,000, then for
+ * 70,000. The other methods may make 100. */
+static void the_budget_says_what_a_favoured_method_may_make(void **state)
+{
+    (void)state;
+
+    for (uint32_t room = 50000; room <= 70000; room += 20000) {
+        struct run run;
+
+        begin(&run, SECOND);
+        run.quotas.favoured_rate = room;
+        hook_quotas__favour(&run.quotas.methods[METHOD], true);
+        call(&run, 60000 * 60 / HOOK_QUOTA_STEP * HOOK_QUOTA_STEP, 60 * SECOND);
+        assert_int_equal(hook_quotas__hear(&run.quotas, METHOD), room == 70000);
+        end(&run);
+    }
+}
+
 /* All calls together have taken more than the budget. */
 static void long_calls_have_no_more_than_the_budget(void **state)
 {
@@ -516,6 +534,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_method_is_always_heard),
         cmocka_unit_test(long_calls_are_heard),
+        cmocka_unit_test(the_budget_says_what_a_favoured_method_may_make),
         cmocka_unit_test(long_calls_have_no_more_than_the_budget),
         cmocka_unit_test(a_hot_method_is_off),
         cmocka_unit_test(a_method_is_off_soon_while_compilers_are_busy),

@@ -144,6 +144,40 @@ static void frames_above_the_current_one(void **state)
     check(stage, stage->a, "java p 1 0 4\n  java q 2 0 2\n  java r 1 0 1\n");
 }
 
+static void charge(struct stage *stage, const char *frames, ledger_ref node)
+{
+    struct sample *sample = fill(stage, frames, node);
+    sample->charged_ns = sample->when_ns;
+    sample_merge__add(&stage->merge, sample);
+}
+
+/* Four calls of A take 3 ms, then 4 ms of their own; nothing is known of a root. */
+static void a_sample_below_long_calls_is_coarse(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_PLATFORM);
+    struct ledger_node *a = ledger__at(&stage->ledger, stage->a);
+    const struct frame_tallies *tallies = &stage->merge.tallies;
+    struct java_method *p;
+
+    a->calls = 4;
+    a->cpu_ns = 3000000;
+    charge(stage, "q p A M", stage->a);
+    assert_int_equal(tallies->java_samples, 1);
+    assert_int_equal(tallies->coarse_samples, 0);
+    a->cpu_ns = 4000000;
+    charge(stage, "q p p A M", stage->a);
+    assert_int_equal(tallies->java_samples, 2);
+    assert_int_equal(tallies->coarse_samples, 1);
+    charge(stage, "p", stage->root);
+    assert_int_equal(tallies->coarse_samples, 2);
+    p = java_methods__by_address(&stage->methods, &in_memory['p']);
+    assert_int_equal(p->coarse, 2);
+    charge(stage, ".", stage->root); /* no Java at all */
+    assert_int_equal(tallies->java_samples, 3);
+    ledger__close(&stage->ledger);
+}
+
 static void the_current_one_on_top(void **state)
 {
     (void)state;
@@ -531,6 +565,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_above_the_current_one),
+        cmocka_unit_test(a_sample_below_long_calls_is_coarse),
         cmocka_unit_test(the_current_one_on_top),
         cmocka_unit_test(recursion),
         cmocka_unit_test(walks_that_failed),
