@@ -256,25 +256,25 @@ static unsigned first_class_beyond(const struct hook_budget *budget, uint32_t me
 
 /* Of the methods that many coarse samples found on a stack, muted now, the heaviest is favoured
  * again if there is room for all its calls. Once it is heard, what it calls may be divided well
- * enough: the next one waits until methods are weighed again. What room is left. */
-static double favour_again(struct hook_budget *budget, uint32_t methods, uint64_t now_ns,
-                           double room_ns)
+ * enough: the next one waits until methods are weighed again. False: there is none. */
+static bool favour_again(struct hook_budget *budget, uint32_t methods, uint64_t now_ns,
+                         double room_ns)
 {
     struct method_quota *all = budget->quotas->methods;
     uint32_t best = 0;
 
     if (now_ns - budget->favoured_ns < FAVOURED_NS)
-        return room_ns;
+        return false;
     for (uint32_t i = 1; i <= methods; i++)
         if (all[i].weight > (best ? all[best].weight : 0) && is_due(&all[i], now_ns) &&
             all[i].rate <= budget->quotas->favoured_rate / 4 * 3 &&
             expected_ns(budget, all[i].rate + TRY_CALLS) <= room_ns)
             best = i;
     if (!best || !hook_quotas__try_again(budget->quotas, best))
-        return room_ns;
+        return false;
     hook_quotas__favour(&all[best], true);
     budget->favoured_ns = now_ns;
-    return room_ns - expected_ns(budget, all[best].rate + TRY_CALLS);
+    return true;
 }
 
 /* Methods in rates below that class are heard again, and of the class itself as many as there is
@@ -298,7 +298,7 @@ static void try_again(struct hook_budget *budget, uint32_t methods, uint64_t now
 
 /* Silent calls are read by the threads of the program, when one comes by. */
 static void look_at_silent(struct hook_budget *budget, uint32_t methods, uint64_t now_ns,
-                           double room_ns)
+                           double favoured_room_ns, double room_ns)
 {
     struct hook_quotas *quotas = budget->quotas;
 
@@ -306,8 +306,11 @@ static void look_at_silent(struct hook_budget *budget, uint32_t methods, uint64_
         return;
     if (budget->silent_ns) {
         learn_rates(budget, methods, now_ns);
-        if (room_ns > 0)
-            try_again(budget, methods, now_ns, favour_again(budget, methods, now_ns, room_ns));
+        if (favour_again(budget, methods, now_ns, favoured_room_ns))
+            room_ns = 0;
+        /* Heavy methods that wait for a change of their class need the room more. */
+        if (room_ns > 0 && !budget->renewal->has_heavy)
+            try_again(budget, methods, now_ns, room_ns);
     }
     budget->silent_ns = now_ns;
     hook_quotas__want_silent(quotas, methods + 1);
@@ -318,6 +321,12 @@ static void look_at_silent(struct hook_budget *budget, uint32_t methods, uint64_
 static double room_of_hooks(double budget_ns, double others_ns)
 {
     return others_ns < budget_ns * 0.75 ? budget_ns - others_ns : budget_ns / 4;
+}
+
+/* Of what hooks took: other methods make room for those that tell most. */
+static double favoured_part(const struct heard *heard)
+{
+    return heard->calls ? (double)heard->favoured_calls / (double)heard->calls : 0;
 }
 
 void hook_budget__look(struct hook_budget *budget)
@@ -361,6 +370,7 @@ void hook_budget__look(struct hook_budget *budget)
     second.room_ns = room_ns * 0.75 - heard_ns;
     if (heard_ns <= room_ns || !give_up_one(budget, &heard))
         set_rates(budget, room_ns > 0 ? heard_ns / room_ns : 1, room_ns);
-    look_at_silent(budget, methods, now_ns, (room_ns * 0.75 - heard_ns) / 2);
+    look_at_silent(budget, methods, now_ns, room_ns / 2 - heard_ns * favoured_part(&heard),
+                   (room_ns * 0.75 - heard_ns) / 2);
     hook_renewal__look(budget->renewal, &second);
 }

@@ -413,7 +413,6 @@ static uint32_t affordable_classes(const struct hook_renewal *renewal, double de
 static void renew(struct hook_renewal *renewal, const struct budget_second *second, double debt_ns)
 {
     uint64_t now_ns = second->now_ns;
-    bool may_renew = second->room_ns > 0 && atomic_load(renewal->profiling);
     uint32_t classes = 0;
     uint32_t methods = __atomic_load_n(&renewal->hooks->methods.count, __ATOMIC_ACQUIRE);
     struct candidates *candidates = calloc(1, sizeof(*candidates));
@@ -426,8 +425,10 @@ static void renew(struct hook_renewal *renewal, const struct budget_second *seco
     candidates->is_new = renewal->has_changed;
     renewal->has_changed = false;
     find_heavy(renewal, candidates, methods);
+    renewal->has_heavy = candidates->heavy != 0;
     candidates->room = heavy_room(renewal, second->room_ns);
-    if (may_renew)
+    /* Other methods make room for a heavy one. */
+    if (atomic_load(renewal->profiling) && (candidates->heavy || second->room_ns > 0))
         classes = affordable_classes(renewal, debt_ns, candidates->heavy != 0);
     if (classes && !candidates->heavy)
         find_rare(renewal, candidates, methods);

@@ -124,7 +124,6 @@ static bool count_walked(struct frame_tallies *tallies, const struct tallied_sam
         if (method->walked_in == tallies->samples)
             continue;
         method->walked_in = tallies->samples;
-        method->coarse += sample->is_coarse;
         if (method->is_hooked && method->ref && !is_left_out(tallies, method))
             fine &= count(tallies, sample, method, certain ? ns : 0, certain ? 0 : ns);
     }
@@ -154,12 +153,29 @@ static bool count_absent(struct frame_tallies *tallies, const struct tallied_sam
     return fine;
 }
 
+/* Needs no records, of which there are too few for a program that makes threads all the time. */
+static void count_coarse(struct frame_tallies *tallies, const struct tallied_sample *sample)
+{
+    tallies->java_samples += sample->walked_count != 0;
+    if (!sample->is_coarse || !sample->walked_count)
+        return;
+    tallies->coarse_samples++;
+    for (uint32_t i = 0; i < sample->walked_count; i++) {
+        struct java_method *method = sample->walked[i];
+
+        method->coarse += method->coarse_in != tallies->coarse_samples;
+        method->coarse_in = tallies->coarse_samples;
+    }
+}
+
 void frame_tallies__add(struct frame_tallies *tallies, const struct tallied_sample *sample)
 {
     struct ledger_tally *all = tally_of(tallies, sample->thread, 0);
     uint64_t ns = weight_of(tallies, sample->seen_ns);
     bool fine = sample->is_whole;
 
+    if (fine)
+        count_coarse(tallies, sample);
     if (!all) {
         ledger__count(&tallies->ledger->header->lost_tallies, 1);
         return;
@@ -174,8 +190,6 @@ void frame_tallies__add(struct frame_tallies *tallies, const struct tallied_samp
             sample->path[i]->is_hooked = true;
             sample->path[i]->stood_in = tallies->samples;
         }
-        tallies->java_samples += sample->walked_count != 0;
-        tallies->coarse_samples += sample->walked_count != 0 && sample->is_coarse;
         fine = count_walked(tallies, sample, ns);
         fine = count_absent(tallies, sample, ns) && fine;
         ledger__count(&tallies->ledger->header->lost_tallies, !fine);

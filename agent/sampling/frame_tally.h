@@ -26,8 +26,8 @@ struct frame_tally;
 struct frame_tallies {
     struct ledger *ledger;
     struct frame_tally *tallies; /* uthash, by thread and method */
-    uint64_t samples;            /* number of samples added */
-    uint64_t java_samples;       /* of these: with a Java frame on the whole stack */
+    uint64_t samples;            /* number of samples that have records */
+    uint64_t java_samples;       /* of all: those with a Java frame on a whole stack */
     uint64_t coarse_samples;     /* of these: coarse ones */
 };
 

@@ -28,6 +28,7 @@ struct java_method {
     bool is_hooked;     /* samples found it on exact paths, as below */
     uint64_t walked_in; /* the last sample with the method on the stack, by frame_tally.h */
     uint64_t stood_in;  /* the last sample with the method on the exact path */
+    uint64_t coarse_in; /* the last coarse sample with the method on the stack, likewise */
     uint32_t coarse;    /* coarse samples with it on the stack (frame_tally.h), not weighed yet */
     uint32_t weight;    /* of coarse samples, the recent ones more; for the choice of methods to be
                            hooked again */

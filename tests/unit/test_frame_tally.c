@@ -129,12 +129,44 @@ static void what_the_path_lacks_for_another_reason_counts(void **state)
     unmake(&stage);
 }
 
+/* Twice on the stack is once in the sample; a part of a stack says nothing. */
+static void coarse_samples_weigh(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct java_method *walked[2], *room[2];
+    struct tallied_sample told = {.seen_ns = SAMPLE_NS,
+                                  .is_whole = true,
+                                  .is_coarse = true,
+                                  .walked = walked,
+                                  .walked_count = 2,
+                                  .room = room};
+    make(&stage, 0);
+    sample(&stage, "ABA", "AB");
+    assert_int_equal(stage.tallies.java_samples, 1);
+    assert_int_equal(stage.tallies.coarse_samples, 0);
+    told.thread = stage.thread;
+    walked[0] = walked[1] = &stage.methods[0];
+    frame_tallies__add(&stage.tallies, &told);
+    frame_tallies__add(&stage.tallies, &told);
+    told.is_coarse = false;
+    frame_tallies__add(&stage.tallies, &told);
+    told.is_whole = false;
+    frame_tallies__add(&stage.tallies, &told);
+    assert_int_equal(stage.tallies.java_samples, 4);
+    assert_int_equal(stage.tallies.coarse_samples, 2);
+    assert_int_equal(stage.methods[0].coarse, 2);
+    assert_int_equal(stage.methods[1].coarse, 0);
+    unmake(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_folding_all_of_the_stack_counts),
         cmocka_unit_test(what_a_folded_frame_leaves_behind_does_not_count),
         cmocka_unit_test(what_the_path_lacks_for_another_reason_counts),
+        cmocka_unit_test(coarse_samples_weigh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
