@@ -308,7 +308,7 @@ static void look_at_silent(struct hook_budget *budget, uint32_t methods, uint64_
         learn_rates(budget, methods, now_ns);
         if (favour_again(budget, methods, now_ns, favoured_room_ns))
             room_ns = 0;
-        /* Heavy methods that wait for a change of their class need the room more. */
+        /* A heavy method that has hooks again needs the room more. */
         if (room_ns > 0 && !budget->renewal->has_heavy)
             try_again(budget, methods, now_ns, room_ns);
     }

@@ -425,7 +425,6 @@ static void renew(struct hook_renewal *renewal, const struct budget_second *seco
     candidates->is_new = renewal->has_changed;
     renewal->has_changed = false;
     find_heavy(renewal, candidates, methods);
-    renewal->has_heavy = candidates->heavy != 0;
     candidates->room = heavy_room(renewal, second->room_ns);
     /* Other methods make room for a heavy one. */
     if (atomic_load(renewal->profiling) && (candidates->heavy || second->room_ns > 0))
@@ -435,6 +434,7 @@ static void renew(struct hook_renewal *renewal, const struct budget_second *seco
     renewal->count = 0;
     if (classes)
         choose_batch(renewal, candidates, methods, classes);
+    renewal->has_heavy = renewal->count && candidates->heavy;
     free(candidates);
     if (!renewal->count) {
         renewal->idle_until_ns = now_ns + (classes ? IDLE_NS : WEIGH_NS);
