@@ -96,7 +96,7 @@ static void a_quarter_is_for_hooks_whatever_the_rest_costs(void **state)
     assert_true(last.cpu_ns >= BURNT_NS);
     assert_about(last.left_ns, budget_ns());
     look(world, BURNT_NS / 20);
-    assert_about(last.left_ns, budget_ns() - BURNT_NS / 20);
+    assert_about(last.left_ns, budget_ns() - (double)BURNT_NS / 20);
     look(world, BURNT_NS);
     assert_about(last.left_ns, budget_ns() / 4);
     assert_about(last.room_ns, budget_ns() / 4 * 0.75);
