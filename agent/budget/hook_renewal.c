@@ -465,8 +465,9 @@ static void learn_price(struct hook_renewal *renewal)
 }
 
 /* What the compilers do more than usual after a change is the change's doing, and so is the time
- * that the program spends meanwhile in the interpreter and in C1's code. In a run of ecj, again and
- * again on one processor, eight changed classes cost some 5 s, of which the compilers had 2. */
+ * that the program spends meanwhile in the interpreter and in C1's code. That it is as much again
+ * is a guess: ecj on one processor took some 5 s more in the passes after eight classes were
+ * changed, of which the compilers had 2, but in one run only, and passes vary without a change. */
 static void account(struct hook_renewal *renewal, const struct budget_second *second, bool after)
 {
     double more_ns = ((double)second->compilers_ns - renewal->usual_ns) * SLOW_CODE;

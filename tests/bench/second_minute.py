@@ -18,7 +18,6 @@ import machine
 import programs
 
 JARS = ("eclipse-jdt-core.jar", "jython.jar")
-EXACT_PPM = 990_000  # of the half: hooks that the second half began or ended with
 
 
 def main():
@@ -115,7 +114,7 @@ def methods(options, *arguments):
 
 
 def is_exact(row):
-    return bool(row and row["calls"] and row.get("hooked", {}).get("share_ppm", 10**6) >= EXACT_PPM)
+    return bool(row and row["calls"] and "hooked" not in row)
 
 
 if __name__ == "__main__":
