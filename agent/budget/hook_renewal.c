@@ -510,6 +510,8 @@ void hook_renewal__look(struct hook_renewal *renewal, const struct budget_second
     double budget_ns = (double)second->cpu_ns * renewal->quotas->overhead_ppm / 1000000;
 
     account(renewal, second, after);
+    if (!after)
+        renewal->has_heavy = false;
     if (atomic_load(&renewal->is_over))
         return;
     if (!renewal->quotas->is_settled)

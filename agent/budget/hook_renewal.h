@@ -82,9 +82,9 @@ struct hook_renewal {
     uint64_t total_weight;   /* of all samples of Java code */
     uint64_t coarse_weight;  /* of the coarse ones */
     bool has_changed;        /* classes were changed since then */
-    bool has_heavy;          /* … then, for a heavy method: whether it fits is not known yet */
-    uint64_t idle_until_ns;  /* no change was worth while: no new attempt before this time */
-    bool is_new;             /* the last change has no price yet */
+    bool has_heavy;         /* … just now, for a heavy method: whether it fits is not known yet */
+    uint64_t idle_until_ns; /* no change was worth while: no new attempt before this time */
+    bool is_new;            /* the last change has no price yet */
 };
 
 void hook_renewal__init(struct hook_renewal *renewal);
