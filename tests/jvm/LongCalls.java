@@ -1,10 +1,13 @@
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.Scanner;
 
 /**
- * Two threads that call methods whose calls take 150 microseconds, some thousand times a second: one that returns, one
- * that throws, one that calls itself. `run N` has each thread do so N times.
+ * Two threads that call methods whose calls take 150 microseconds of CPU time, some thousand times a second: one that
+ * returns, one that throws, one that calls itself. `run N` has each thread do so N times.
  */
 public class LongCalls {
+    static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     static final long CALL_NS = 150_000;
     static final int SHORT_CALLS = 20;
     static final int DEPTH = 3;
@@ -12,9 +15,9 @@ public class LongCalls {
     static volatile long sink;
 
     static void burn() {
-        long until = System.nanoTime() + CALL_NS;
+        long until = THREADS.getCurrentThreadCpuTime() + CALL_NS;
 
-        while (System.nanoTime() < until) {
+        while (THREADS.getCurrentThreadCpuTime() < until) {
             sink++;
         }
     }
