@@ -66,12 +66,13 @@ static __attribute__((noinline, cold)) jlong enter_slowly(JNIEnv *jni, uint32_t 
 
 static void leave_measured(struct kernel_thread *mine, uint64_t token)
 {
+    const struct ledger_node *caller = mine->tree.current;
     uint32_t method;
     uint64_t ns =
         measured_calls__end(&mine->measured, token, mine->record->charged_cpu_ns, &method);
 
     if (method)
-        hook_quotas__took(&treadle_agent.quotas, method, ns);
+        hook_quotas__took(&treadle_agent.quotas, method, caller ? caller->key : 0, ns);
 }
 
 static uint64_t without_mark(uint64_t token)

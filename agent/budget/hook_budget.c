@@ -10,7 +10,6 @@
 #define HEARD_PART      0.75 /* of what hooks took is what they took before: a second may be odd */
 #define GIVE_UP_NS      6000000000u /* between one method that is given up and the next */
 #define PRICED_CALLS    1000u       /* in a second: fewer say nothing of what a call costs */
-#define HOT_PART        2           /* of its cost in a loop: a call in warm code, in place */
 #define PART_OF_ONE     0.05        /* of the room: what one method may take, … */
 #define PART_FAVOURED   1.0         /* … and one that is favoured: alone it may say the most */
 #define COLD_RATE       200u        /* calls a second, at most, that cost HOOK_PRICE_NS more */
@@ -103,7 +102,7 @@ static double calls_ns(struct hook_budget *budget, const struct heard *heard, do
 /* What a method's calls in a second will take: some of them find cold caches and new contexts. */
 static double expected_ns(const struct hook_budget *budget, uint32_t rate)
 {
-    double hot_ns = (double)budget->ledger->header->hook_cost_ps / 1000 * HOT_PART;
+    double hot_ns = (double)budget->ledger->header->hook_cost_ps / 1000 * HOOK_HOT_PART;
 
     hot_ns = is_settled(budget) && budget->price_ns > hot_ns ? budget->price_ns : hot_ns;
     return rate * hot_ns + (rate < COLD_RATE ? rate : COLD_RATE) * (double)HOOK_PRICE_NS;

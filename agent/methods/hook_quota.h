@@ -14,7 +14,8 @@
  * A method whose calls are long, callees included, costs little and divides much of the program's
  * time, at some thousand calls a second still. So calls are measured from entry to exit, one of
  * each step, and a method with long calls may make HOOK_RATE_MOST of them a second, or more where
- * the budget has room for them.
+ * the budget has room for them. Of several methods that call one another and do little else the
+ * outermost tells as much as all of them: only that one may.
  *
  * A hot method is turned off before C2 compiles it, so C2 compiles it once, without hooks. A method
  * that is called often while a program starts is turned off before C1 compiles it. Calls that are
@@ -64,9 +65,10 @@
 #define HOOK_RATE_FIRST   20u /* calls a second of a method before the costs are first evaluated */
 #define HOOK_RATE_SPARE   2000u /* while little of the budget is used */
 #define HOOK_PRICE_NS     500u  /* of a call, before the first evaluation */
+#define HOOK_HOT_PART     2u    /* of its cost in a loop: a call in warm code, in place */
 #define HOOK_RATE_MOST    40000u
-#define HOOK_LONG_CALL_NS 100000u /* of CPU time: a call that takes so long is worth its hooks */
-#define HOOK_BURST_S      8u      /* a method may save this many seconds' calls */
+#define HOOK_LONG_CALL_NS 30000u /* of CPU time: a call that takes so long is worth its hooks */
+#define HOOK_BURST_S      8u     /* a method may save this many seconds' calls */
 
 /* What hooks are taken to cost once more, beside COST_HOOKS_NS, for a method that is called so
  * often that it falls silent: a fit like that one. So much may be spent on both in any case, and
@@ -114,11 +116,14 @@ struct method_quota {
     uint32_t slot; /* atomic: the slot that its hooks pass; 0: its number */
     uint32_t call_ns;   /* atomic: CPU time of one call, a mean of the last ones that were
                            measured; 0: none was yet */
+    uint32_t caller;    /* atomic: the method that such a call came from last; 0: none */
     uint32_t renewals;  /* number of slots it has had since */
     uint32_t weight;    /* ppm of the samples that found it on a stack at its last renewal, or when
                            it was silent and heavy last */
     uint64_t lasted_ns; /* its class was left as it was then, since its calls lasted; 0: never */
     ledger_ref hooking; /* its record in the ledger; none: it was always heard */
+    uint8_t measured;   /* atomic: how many calls have been measured, up to a limit */
+    bool is_long;       /* atomic: its calls are long */
     bool is_named;      /* include= names it outright */
     bool is_fresh;      /* silenced since the last evaluation of the costs */
     bool is_favoured;   /* atomic: because of its weight it may make favoured_rate calls a second */
@@ -147,6 +152,7 @@ struct hook_quotas {
     uint32_t price_ns;      /* atomic: of a call */
     bool is_settled;        /* atomic: the compilers have little to do */
     uint64_t heard;         /* atomic: calls of all methods, in steps */
+    uint64_t long_calls_ns; /* atomic: what the hooks of methods with long calls took, about */
     uint64_t silenced;      /* atomic: methods that were silenced at some time */
     uint32_t tries[HOOK_TRIES_MAX];
     uint32_t try_count; /* atomic: number of waiting tries */
@@ -195,8 +201,10 @@ bool hook_quotas__postpone(struct hook_quotas *quotas, JNIEnv *jni, uint32_t met
 /* The calling thread has heard HOOK_QUOTA_STEP more calls of the method. */
 void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
 
-/* A call of the method took so much CPU time, with all that was called from it. For hooks. */
-void hook_quotas__took(struct hook_quotas *quotas, uint32_t method, uint64_t cpu_ns);
+/* A call of the method took so much CPU time, with all that was called from it. `caller` is the key
+ * of the node that it was called from. For hooks. */
+void hook_quotas__took(struct hook_quotas *quotas, uint32_t method, uint64_t caller,
+                       uint64_t cpu_ns);
 
 /* A muted method has made as many silent calls as were to be counted: turns it off, or continues to
  * count. */
