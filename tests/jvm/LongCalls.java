@@ -4,18 +4,20 @@ import java.util.Scanner;
 
 /**
  * Two threads that call methods whose calls take 150 microseconds of CPU time, some thousand times a second: one that
- * returns, one that throws, one that calls itself. `run N` has each thread do so N times.
+ * returns, one that throws, one that calls itself; and one that takes 50 microseconds, nearly all of them in one call
+ * of another method. `run N` has each thread do so N times.
  */
 public class LongCalls {
     static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     static final long CALL_NS = 150_000;
+    static final long WRAPPED_NS = 50_000;
     static final int SHORT_CALLS = 20;
     static final int DEPTH = 3;
 
     static volatile long sink;
 
-    static void burn() {
-        long until = THREADS.getCurrentThreadCpuTime() + CALL_NS;
+    static void burn(long ns) {
+        long until = THREADS.getCurrentThreadCpuTime() + ns;
 
         while (THREADS.getCurrentThreadCpuTime() < until) {
             sink++;
@@ -35,11 +37,11 @@ public class LongCalls {
         for (int i = 0; i < SHORT_CALLS; i++) {
             sink += quick(i);
         }
-        burn();
+        burn(CALL_NS);
     }
 
     static void fails() {
-        burn();
+        burn(CALL_NS);
         throw new IllegalStateException();
     }
 
@@ -47,13 +49,28 @@ public class LongCalls {
         if (depth > 1) {
             recurses(depth - 1);
         } else {
-            burn();
+            burn(CALL_NS);
         }
+    }
+
+    static void wraps() {
+        for (int i = 0; i < SHORT_CALLS; i++) {
+            sink += i;
+        }
+        wrapped();
+    }
+
+    static void wrapped() {
+        for (int i = 0; i < SHORT_CALLS; i++) {
+            sink -= i;
+        }
+        burn(WRAPPED_NS);
     }
 
     static void work(int count) {
         for (int i = 0; i < count; i++) {
             returns();
+            wraps();
             recurses(DEPTH);
             try {
                 fails();
