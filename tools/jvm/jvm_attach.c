@@ -283,16 +283,25 @@ static int send_all(int fd, const char *bytes, size_t left)
     return 0;
 }
 
-/* Version 1, which every JVM understands: each word and its NUL, `load` with three arguments. */
+/* Version 1, which every JVM understands: each word and its NUL, `load` with three arguments. All
+ * at once: a listener that answers and closes after the first of several pieces would break the
+ * pipe for the rest, and look as if it had read nothing. */
 static int send_load(const struct jvm_conversation *conversation, const char *library,
                      const char *options)
 {
     const char *const words[] = {"1", "load", library, "true", options};
-    int error = 0;
+    char request[2 * ARGUMENT_BYTES_MAX + 64];
+    size_t length = 0;
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && !error; i++)
-        error = send_all(conversation->socket_fd, words[i], strlen(words[i]) + 1);
-    return error;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t bytes = strlen(words[i]) + 1;
+
+        if (length + bytes > sizeof(request))
+            return -E2BIG;
+        memcpy(request + length, words[i], bytes);
+        length += bytes;
+    }
+    return send_all(conversation->socket_fd, request, length);
 }
 
 /* Up to the end, which the JVM makes. What is too long for reply is left out. */
