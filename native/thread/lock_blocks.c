@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define PROBES       16u
+#define PROBES       512u /* a table that is three quarters full has no such long clusters */
 #define STATE_PROBES 8u
 #define PATH_STEPS   256u /* of a path that may change meanwhile, and so go in circles */
 

@@ -362,6 +362,28 @@ static void locks_without_blocks_share_one(void **state)
     drop_curtain(stage);
 }
 
+/* Where many blocks are in use a class's shared block may be far from where its key belongs. */
+static void shared_blocks_have_their_place_in_a_full_table(void **state)
+{
+    (void)state;
+    enum { CLASSES = LOCK_BLOCKS_MOST - LOCK_BLOCKS_FINE - 1 };
+    struct stage *stage = raise_curtain(16 * MIB);
+    uint64_t count, wait_ns;
+    char class_name[16];
+    for (uint32_t i = 1; i <= LOCK_BLOCKS_FINE + 2 * CLASSES; i++) {
+        uint32_t number = i <= LOCK_BLOCKS_FINE ? 0 : i % CLASSES + 1;
+        (void)snprintf(class_name, sizeof class_name, "app.C%u", number);
+        const struct lock_identity of = lock(stage, class_name, i);
+        begin(stage, &of, 0, stage->places[1], i);
+        end(stage, 0, i + 1);
+    }
+    sum_up(stage, &count, &wait_ns);
+    assert_int_equal(count, LOCK_BLOCKS_FINE + 2 * CLASSES);
+    assert_int_equal(stage->ledger.header->lost_blocks, 0);
+    assert_int_equal(count_blocks(stage), LOCK_BLOCKS_FINE + CLASSES);
+    drop_curtain(stage);
+}
+
 static void waits_without_room_are_counted(void **state)
 {
     (void)state;
@@ -447,6 +469,7 @@ int main(void)
         cmocka_unit_test(locks_without_blocks_share_one),
         cmocka_unit_test(holds_are_apart_from_waits),
         cmocka_unit_test(acquisitions_are_counted_where_a_wait_was),
+        cmocka_unit_test(shared_blocks_have_their_place_in_a_full_table),
         cmocka_unit_test(waits_without_room_are_counted),
         cmocka_unit_test(what_is_under_way_at_a_stop_counts_until_then),
         cmocka_unit_test(waits_at_once_all_count),
