@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#define PROBES       512u /* a table that is three quarters full has no such long clusters */
-#define STATE_PROBES 8u
-#define PATH_STEPS   256u /* of a path that may change meanwhile, and so go in circles */
+#define PROBES          512u /* a table that is three quarters full has no such long clusters */
+#define ACQUIRED_PROBES 8u   /* locks of shared blocks may fill that table */
+#define PATH_STEPS      256u /* of a path that may change meanwhile, and so go in circles */
 
 /* The finalizer of MurmurHash3 [A. Appleby]. */
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -191,7 +191,7 @@ static struct lock_state *find_state(struct lock_blocks *blocks, const struct le
     uint64_t lock = (uint64_t)block->class_name << 32 | block->identity;
     uint64_t hash = mix(0, lock);
 
-    for (unsigned probe = 0; probe < STATE_PROBES && block->identity; probe++) {
+    for (unsigned probe = 0; probe < PROBES && block->identity; probe++) {
         struct lock_state *state = &blocks->states[(hash + probe) % LOCK_STATES];
         uint64_t there = atomic_load_explicit(&state->lock, memory_order_relaxed);
 
@@ -320,7 +320,7 @@ static _Atomic uint64_t *find_acquired(struct lock_blocks *blocks, uint32_t iden
 {
     uint64_t hash = mix(0, identity);
 
-    for (unsigned probe = 0; probe < STATE_PROBES; probe++) {
+    for (unsigned probe = 0; probe < ACQUIRED_PROBES; probe++) {
         _Atomic uint64_t *entry = &blocks->acquired[(hash + probe) % LOCK_STATES];
         uint64_t there = atomic_load_explicit(entry, memory_order_acquire);
 

@@ -286,6 +286,30 @@ static void held_time_of_a_lock_counts_once(void **state)
 }
 
 /* The records of threads and nodes become those of others. */
+/* 3,000 locks that one thread waited for, then 500 that two wait for at once: 3 us each, not 2 and
+ * 3. */
+static void held_time_of_many_locks_counts_once(void **state)
+{
+    (void)state;
+    enum { ONE = 3000, TWO = 500 };
+    struct stage *stage = raise_curtain(16 * MIB);
+    const struct ledger_block *block;
+    uint64_t held_ns = 0;
+    for (uint32_t i = 1; i <= ONE + TWO; i++) {
+        const struct lock_identity of = lock(stage, "app.Row", i);
+        begin(stage, &of, 0, stage->places[2], i);
+        if (i > ONE)
+            begin(stage, &of, 1, stage->places[2], i);
+        end(stage, 0, i + 2);
+        if (i > ONE)
+            end(stage, 1, i + 3);
+    }
+    for (ledger_ref ref = 0; (block = next_block(stage, &ref)) != NULL;)
+        held_ns += block->hold_ns;
+    assert_int_equal(held_ns, (ONE * 2 + TWO * 3) * US);
+    drop_curtain(stage);
+}
+
 static void block_outlives_its_threads(void **state)
 {
     (void)state;
@@ -464,6 +488,7 @@ int main(void)
         cmocka_unit_test(block_says_who_waited_for_whom),
         cmocka_unit_test(what_differs_has_a_block_of_its_own),
         cmocka_unit_test(held_time_of_a_lock_counts_once),
+        cmocka_unit_test(held_time_of_many_locks_counts_once),
         cmocka_unit_test(block_outlives_its_threads),
         cmocka_unit_test(a_path_in_a_circle_ends),
         cmocka_unit_test(locks_without_blocks_share_one),
