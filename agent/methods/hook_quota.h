@@ -15,7 +15,7 @@
  * time, at some thousand calls a second still. So calls are measured from entry to exit, one of
  * each step, and a method with long calls may make HOOK_RATE_MOST of them a second, or more where
  * the budget has room for them. Of several methods that call one another and do little else the
- * outermost tells as much as all of them: only that one may.
+ * outermost tells as much as all of them: the others may if their calls are longer still.
  *
  * A hot method is turned off before C2 compiles it, so C2 compiles it once, without hooks. A method
  * that is called often while a program starts is turned off before C1 compiles it. Calls that are

@@ -285,7 +285,6 @@ static void held_time_of_a_lock_counts_once(void **state)
     drop_curtain(stage);
 }
 
-/* The records of threads and nodes become those of others. */
 /* 3,000 locks that one thread waited for, then 500 that two wait for at once: 3 us each, not 2 and
  * 3. */
 static void held_time_of_many_locks_counts_once(void **state)
@@ -310,6 +309,7 @@ static void held_time_of_many_locks_counts_once(void **state)
     drop_curtain(stage);
 }
 
+/* The records of threads and nodes become those of others. */
 static void block_outlives_its_threads(void **state)
 {
     (void)state;
