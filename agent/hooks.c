@@ -2,6 +2,7 @@
 
 #include "agent/activity_hooks.h"
 #include "agent/agent.h"
+#include "agent/methods/long_calls.h"
 #include "agent/threads/lock_holds.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
@@ -72,7 +73,7 @@ static void leave_measured(struct kernel_thread *mine, uint64_t token)
         measured_calls__end(&mine->measured, token, mine->record->charged_cpu_ns, &method);
 
     if (method)
-        hook_quotas__took(&treadle_agent.quotas, method, caller ? caller->key : 0, ns);
+        long_calls__took(&treadle_agent.quotas, method, caller ? caller->key : 0, ns);
 }
 
 static uint64_t without_mark(uint64_t token)

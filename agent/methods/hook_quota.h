@@ -11,11 +11,9 @@
  *             code compiled from then on contains nothing of its hooks
  * (agent/methods/hook_class.h)
  *
- * A method whose calls are long, callees included, costs little and divides much of the program's
- * time, at some thousand calls a second still. So calls are measured from entry to exit, one of
- * each step, and a method with long calls may make HOOK_RATE_MOST of them a second, or more where
- * the budget has room for them. Of several methods that call one another and do little else the
- * outermost tells as much as all of them: the others may if their calls are longer still.
+ * A method whose calls are long costs little and divides much of the program's time: it may make
+ * HOOK_RATE_MOST calls a second, or more where the budget has room for them
+ * (agent/methods/long_calls.h).
  *
  * A hot method is turned off before C2 compiles it, so C2 compiles it once, without hooks. A method
  * that is called often while a program starts is turned off before C1 compiles it. Calls that are
@@ -60,15 +58,14 @@
 /* While the compilers are busy, as when a program starts, code is new and interpreted. Muted
  * methods are then turned off before C1 compiles them (after 200 calls), unless they make
  * fewer than HOOK_RATE_NEW calls a second. */
-#define HOOK_START_CALLS  128u
-#define HOOK_RATE_NEW     20u
-#define HOOK_RATE_FIRST   20u /* calls a second of a method before the costs are first evaluated */
-#define HOOK_RATE_SPARE   2000u /* while little of the budget is used */
-#define HOOK_PRICE_NS     500u  /* of a call, before the first evaluation */
-#define HOOK_HOT_PART     2u    /* of its cost in a loop: a call in warm code, in place */
-#define HOOK_RATE_MOST    40000u
-#define HOOK_LONG_CALL_NS 30000u /* of CPU time: a call that takes so long is worth its hooks */
-#define HOOK_BURST_S      8u     /* a method may save this many seconds' calls */
+#define HOOK_START_CALLS 128u
+#define HOOK_RATE_NEW    20u
+#define HOOK_RATE_FIRST  20u   /* calls a second of a method before the costs are first evaluated */
+#define HOOK_RATE_SPARE  2000u /* while little of the budget is used */
+#define HOOK_PRICE_NS    500u  /* of a call, before the first evaluation */
+#define HOOK_HOT_PART    2u    /* of its cost in a loop: a call in warm code, in place */
+#define HOOK_RATE_MOST   40000u
+#define HOOK_BURST_S     8u /* a method may save this many seconds' calls */
 
 /* What hooks are taken to cost once more, beside COST_HOOKS_NS, for a method that is called so
  * often that it falls silent: a fit like that one. So much may be spent on both in any case, and
@@ -200,11 +197,6 @@ bool hook_quotas__postpone(struct hook_quotas *quotas, JNIEnv *jni, uint32_t met
 
 /* The calling thread has heard HOOK_QUOTA_STEP more calls of the method. */
 void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
-
-/* A call of the method took so much CPU time, with all that was called from it. `caller` is the key
- * of the node that it was called from. For hooks. */
-void hook_quotas__took(struct hook_quotas *quotas, uint32_t method, uint64_t caller,
-                       uint64_t cpu_ns);
 
 /* A muted method has made as many silent calls as were to be counted: turns it off, or continues to
  * count. */

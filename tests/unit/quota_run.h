@@ -100,4 +100,13 @@ static void end(struct run *run)
     ledger__close(&run->ledger);
 }
 
+/* So many calls, evenly over the time. */
+static inline void call(struct run *run, uint32_t calls, uint64_t ns)
+{
+    for (uint32_t step = 0; step < calls / HOOK_QUOTA_STEP; step++) {
+        pass(run, ns / (calls / HOOK_QUOTA_STEP));
+        hook_quotas__step(&run->quotas, NULL, METHOD);
+    }
+}
+
 #endif

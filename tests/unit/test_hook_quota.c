@@ -2,17 +2,6 @@
  * is the test's own, and so is the class of the hooks. */
 #include "tests/unit/quota_run.h"
 
-#define CALLER (METHOD + 1)
-
-/* So many calls, evenly over the time. */
-static void call(struct run *run, uint32_t calls, uint64_t ns)
-{
-    for (uint32_t step = 0; step < calls / HOOK_QUOTA_STEP; step++) {
-        pass(run, ns / (calls / HOOK_QUOTA_STEP));
-        hook_quotas__step(&run->quotas, NULL, METHOD);
-    }
-}
-
 /* So many silent calls, evenly over the time: what the class of the hooks does. */
 static void call_silently(struct run *run, uint32_t calls, uint64_t ns)
 {
@@ -56,28 +45,6 @@ static void a_slow_method_is_always_heard(void **state)
     end(&run);
 }
 
-/* 5,000 calls a second, for ten seconds, where 100 are allowed: of 150 microseconds each they are
- * heard. Once they take a microsecond each, they are not. */
-static void long_calls_are_heard(void **state)
-{
-    (void)state;
-    struct run run;
-
-    begin(&run, SECOND);
-    run.quotas.overhead_ppm = 100000; /* all that the calls take, four times over */
-    hook_quotas__took(&run.quotas, METHOD, 0, 150000);
-    call(&run, 50000 / HOOK_QUOTA_STEP * HOOK_QUOTA_STEP, 10 * SECOND);
-    assert_true(hook_quotas__hear(&run.quotas, METHOD));
-    assert_int_equal(run.quotas.methods[METHOD].hooking, 0);
-    run.quotas.overhead_ppm = 0;
-    for (unsigned i = 0; i < 200; i++)
-        hook_quotas__took(&run.quotas, METHOD, 0, 1000);
-    /* What was saved up is 100 calls a second for eight seconds. */
-    call(&run, 960, SECOND / 10);
-    assert_false(hook_quotas__hear(&run.quotas, METHOD));
-    end(&run);
-}
-
 /* 60,000 calls a second of a favoured method, where the budget has room for 50,000, then for
  * 70,000. The other methods may make 100. */
 static void the_budget_says_what_a_favoured_method_may_make(void **state)
@@ -94,75 +61,6 @@ static void the_budget_says_what_a_favoured_method_may_make(void **state)
         assert_int_equal(hook_quotas__hear(&run.quotas, METHOD), room == 70000);
         end(&run);
     }
-}
-
-/* The calls of all methods with long calls have taken more than the budget and what is free at the
- * beginning. */
-static void long_calls_have_no_more_than_the_budget(void **state)
-{
-    (void)state;
-    struct run run;
-
-    begin(&run, SECOND);
-    hook_quotas__took(&run.quotas, METHOD, 0, 150000);
-    run.quotas.overhead_ppm = 1;
-    run.quotas.long_calls_ns = HOOK_ONCE_FREE_NS + SECOND / 10;
-    call(&run, 4 * JUDGED, SECOND / 10);
-    assert_false(hook_quotas__hear(&run.quotas, METHOD));
-    end(&run);
-}
-
-/* Whether the method's calls of that time are heard at 2,400 a second, where 100 are allowed, if a
- * method whose calls take so long calls it. */
-static bool is_heard_in(uint32_t ns, uint32_t callers_ns, bool caller_is_heard)
-{
-    struct run run;
-    bool heard;
-
-    begin(&run, SECOND);
-    hook_quotas__add(&run.quotas, CALLER, false, 0, 0);
-    if (callers_ns)
-        hook_quotas__took(&run.quotas, CALLER, 0, callers_ns);
-    if (!caller_is_heard)
-        run.quotas.methods[CALLER].state = HOOKING_OFF;
-    run.quotas.overhead_ppm = 20000;
-    hook_quotas__took(&run.quotas, METHOD, CALLER, ns);
-    /* A recursive call says nothing of who calls the method. */
-    hook_quotas__took(&run.quotas, METHOD, METHOD, ns);
-    /* What other methods with long calls took leaves a part to those that divide nothing. */
-    run.quotas.long_calls_ns = HOOK_ONCE_FREE_NS / 3;
-    call(&run, 4800, 2 * SECOND);
-    heard = hook_quotas__hear(&run.quotas, METHOD);
-    end(&run);
-    return heard;
-}
-
-/* Calls of 50 microseconds, from calls of 60, of 400, of a method that is off, of one that was
- * never measured; then calls that are too short. */
-static void long_calls_are_heard_where_they_divide_longer_ones(void **state)
-{
-    (void)state;
-    assert_false(is_heard_in(50000, 60000, true));
-    assert_true(is_heard_in(50000, 400000, true));
-    assert_true(is_heard_in(50000, 60000, false));
-    assert_true(is_heard_in(50000, 0, true));
-    assert_false(is_heard_in(10000, 400000, true));
-}
-
-/* One short call among long ones does not silence a method: the mean counts, and a method that had
- * long calls may have somewhat shorter ones. */
-static void some_short_calls_among_long_ones_are_heard(void **state)
-{
-    (void)state;
-    struct run run;
-
-    begin(&run, SECOND);
-    run.quotas.overhead_ppm = 20000;
-    for (unsigned i = 0; i < 40; i++)
-        hook_quotas__took(&run.quotas, METHOD, 0, i % 8 == 0 ? 100000 : 1000);
-    call(&run, 4800, 2 * SECOND);
-    assert_true(hook_quotas__hear(&run.quotas, METHOD));
-    end(&run);
 }
 
 /* While the compilers are busy, 128 silent calls in two seconds are enough. Rare ones are not. */
@@ -589,11 +487,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_method_is_always_heard),
-        cmocka_unit_test(long_calls_are_heard),
         cmocka_unit_test(the_budget_says_what_a_favoured_method_may_make),
-        cmocka_unit_test(long_calls_have_no_more_than_the_budget),
-        cmocka_unit_test(long_calls_are_heard_where_they_divide_longer_ones),
-        cmocka_unit_test(some_short_calls_among_long_ones_are_heard),
         cmocka_unit_test(a_hot_method_is_off),
         cmocka_unit_test(a_method_is_off_soon_while_compilers_are_busy),
         cmocka_unit_test(few_calls_may_be_fast),
