@@ -53,6 +53,7 @@ static void set_up(struct kernel_thread *kernel_thread, const struct kernel_thre
     kernel_thread->stops = (struct stopped_waits){0};
     stopped_waits__pass(kernel_thread);
     kernel_thread->timed = (struct timed_waits){0};
+    kernel_thread->uncharged_wait_ns = 0;
     kernel_thread->unblocked_signals = 0;
     kernel_thread->timeline_mark = (struct timeline_mark){0};
     record->unprofiled_wall_ns = setup->ledger->header->unprofiled_wall_ns;

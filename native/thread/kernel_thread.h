@@ -154,7 +154,9 @@ struct kernel_thread {
     uint64_t metrics_read_ns;
     struct stopped_waits stops;
     struct timed_waits timed;
-    bool metrics_due;             /* the next charge reads them */
+    uint64_t uncharged_wait_ns; /* when the wait under way began, if nothing has been charged in it
+                                   or at its begin; else 0 */
+    bool metrics_due;           /* the next charge reads them */
     uint64_t metrics_on_interval; /* bits: also read without a switch, at intervals */
     struct metric_reader reader;
     struct call_tree tree;

@@ -11,14 +11,31 @@
 _Static_assert(LEDGER_WAIT_METRICS == ((UINT64_C(1) << WAIT_REASONS) - 1) << METRIC_MONITOR_WAIT,
                "the reasons stand side by side");
 
+/* Most I/O is over at once. So where the thread has run all the time since its last charge, and has
+ * waited for nothing yet, its wait's begin is not charged. Returns the time then, else 0. */
+static uint64_t begin_uncharged(const struct kernel_thread *kernel_thread,
+                                enum ledger_metric reason, bool timeline)
+{
+    uint64_t now_ns;
+
+    if (reason != METRIC_IO_WAIT || kernel_thread->thread->kind != THREAD_PLATFORM || timeline)
+        return 0;
+    now_ns = ledger_time__now_ns(&kernel_thread->setup->time);
+    return kernel_clock__ran_through(&kernel_thread->clock, now_ns) ? now_ns : 0;
+}
+
 void wait_bracket__begin(struct kernel_thread *kernel_thread, enum ledger_metric reason)
 {
+    bool timeline = timeline__is_on(&kernel_thread->setup->timeline_is_on);
+
     if (!kernel_thread__counts(kernel_thread) || kernel_thread->thread->wait_reason)
         return;
-    kernel_thread__charge_before_wait(kernel_thread);
+    kernel_thread->uncharged_wait_ns = begin_uncharged(kernel_thread, reason, timeline);
+    if (!kernel_thread->uncharged_wait_ns)
+        kernel_thread__charge_before_wait(kernel_thread);
     kernel_thread->timed.began_ns = 0;
     __atomic_store_n(&kernel_thread->thread->wait_reason, (uint16_t)reason, __ATOMIC_RELAXED);
-    if (timeline__is_on(&kernel_thread->setup->timeline_is_on))
+    if (timeline)
         thread_timeline__wait(kernel_thread, reason);
 }
 
@@ -131,6 +148,30 @@ static uint64_t charge_timed(struct kernel_thread *kernel_thread, struct ledger_
     return waited_ns - left_ns;
 }
 
+static void charge_without_reason(struct kernel_thread *kernel_thread, struct ledger_thread *thread,
+                                  struct ledger_node *node, int64_t waited_ns)
+{
+    if (kernel_thread->setup->stopped.counters[0] && waited_ns > 0)
+        stopped_waits__charge(kernel_thread, thread, node, (uint64_t)waited_ns);
+    else
+        stopped_waits__add_other(kernel_thread, waited_ns);
+}
+
+/* The first charge in a wait whose begin was not charged. Takes off what is longer than the wait:
+ * until the wait began the thread ran, and too much CPU time was charged. */
+static int64_t take_off_excess(struct kernel_thread *kernel_thread, struct ledger_thread *thread,
+                               struct ledger_node *node, int64_t waited_ns)
+{
+    uint64_t now_ns = ledger_kernel_thread__last_ns(kernel_thread->record);
+    int64_t most_ns = (int64_t)(now_ns - kernel_thread->uncharged_wait_ns);
+
+    kernel_thread->uncharged_wait_ns = 0;
+    if (waited_ns <= most_ns || most_ns < 0)
+        return waited_ns;
+    charge_without_reason(kernel_thread, thread, node, waited_ns - most_ns);
+    return most_ns;
+}
+
 void wait_bracket__charge(struct kernel_thread *kernel_thread, struct ledger_thread *thread,
                           struct ledger_node *node, int64_t waited_ns)
 {
@@ -146,14 +187,15 @@ void wait_bracket__charge(struct kernel_thread *kernel_thread, struct ledger_thr
         stopped_waits__add_other(kernel_thread, (int64_t)timed_ns);
         waited_ns -= (int64_t)timed_ns;
     }
-    if (reason)
-        wait_bracket__add(kernel_thread, thread, node, reason, waited_ns);
-    if (!reason && kernel_thread->setup->stopped.counters[0] && waited_ns > 0)
-        stopped_waits__charge(kernel_thread, thread, node, (uint64_t)waited_ns);
-    else
-        stopped_waits__add_other(kernel_thread, waited_ns);
-    if (reason)
-        stopped_waits__pass(kernel_thread);
+    if (!reason) {
+        charge_without_reason(kernel_thread, thread, node, waited_ns);
+        return;
+    }
+    if (kernel_thread->uncharged_wait_ns)
+        waited_ns = take_off_excess(kernel_thread, thread, node, waited_ns);
+    wait_bracket__add(kernel_thread, thread, node, reason, waited_ns);
+    stopped_waits__add_other(kernel_thread, waited_ns);
+    stopped_waits__pass(kernel_thread);
 }
 
 void wait_bracket__charge_unmounted(struct kernel_thread *carrier, struct ledger_thread *thread,

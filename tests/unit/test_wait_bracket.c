@@ -71,6 +71,74 @@ static void cpu_in_a_bracket_is_no_wait(void **state)
     check_consistent(ledger, actor->thread, "");
 }
 
+/* Begins a wait for I/O once more until the thread was not switched out since the kernel's clock
+ * was read. */
+static void begin_while_running(struct actor *actor, struct bracket *read, uint64_t excess_ns)
+{
+    for (unsigned tries = 0; tries < 1000; tries++) {
+        kernel_thread__charge_slowly(&actor->mine);
+        actor->record->waited_ns -= excess_ns;
+        begin(read, &actor->mine, METRIC_IO_WAIT);
+        if (actor->mine.uncharged_wait_ns)
+            return;
+        end(read, &actor->mine, METRIC_IO_WAIT);
+    }
+    fail_msg("the begin of each wait was charged");
+}
+
+/* A millisecond after the kernel's clock was read, I/O that does not wait: no look at that clock.
+ */
+static void io_that_is_over_at_once_costs_no_look_at_the_kernels_clock(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    uint64_t looked, tries = 0;
+    if (actor->mine.clock.kind == LEDGER_CLOCK_PLAIN)
+        skip();
+    do {
+        kernel_thread__charge_slowly(&actor->mine);
+        looked = actor->mine.clock.suspect_after_ns;
+        burn_cpu(MS);
+        wait_bracket__begin(&actor->mine, METRIC_IO_WAIT);
+        wait_bracket__end(&actor->mine, METRIC_IO_WAIT);
+    } while (actor->mine.clock.suspect_after_ns != looked && ++tries < 1000);
+
+    assert_true(tries < 1000);
+    assert_int_equal(actor->thread->wait_reason, 0);
+}
+
+/* 20 ms that the counter gave to the thread, and the kernel did not, are no part of the 10 ms that
+ * the thread waited for I/O afterwards; nor are they in B, entered in that wait. */
+static void an_excess_of_cpu_time_is_no_part_of_a_wait(void **state)
+{
+    (void)state;
+    struct actor *actor = act();
+    const struct ledger *ledger = &actor->world->ledger;
+    struct bracket read;
+    if (actor->mine.clock.kind == LEDGER_CLOCK_PLAIN)
+        skip();
+    nap_and_charge(actor); /* what is taken back must have passed */
+    begin_while_running(actor, &read, 20 * MS);
+    uint64_t earlier_ns = actor->thread->totals[METRIC_IO_WAIT];
+    nap(10 * MS);
+    end(&read, &actor->mine, METRIC_IO_WAIT);
+    check_bracket(actor->thread->totals[METRIC_IO_WAIT] - earlier_ns, &read);
+    assert_true(at_path(ledger, actor->thread, "")->wait_ns >= 30 * MS - SLACK_NS);
+    check_consistent(ledger, actor->thread, "");
+
+    begin_while_running(actor, &read, 20 * MS);
+    earlier_ns = actor->thread->totals[METRIC_IO_WAIT];
+    nap(10 * MS);
+    uint64_t b = kernel_thread__push(&actor->mine, 'B');
+    nap(30 * MS);
+    kernel_thread__pop(&actor->mine, b);
+    end(&read, &actor->mine, METRIC_IO_WAIT);
+    check_bracket(actor->thread->totals[METRIC_IO_WAIT] - earlier_ns, &read);
+    assert_true(value_at(ledger, actor->thread, "B", METRIC_IO_WAIT) >= 30 * MS - SLACK_NS);
+    check_consistent(ledger, actor->thread, "");
+    check_consistent(ledger, actor->thread, "B");
+}
+
 /* The time goes where it is charged: 10 ms in A, 20 ms in B below it. */
 static void nodes_may_change_in_a_wait(void **state)
 {
@@ -344,7 +412,6 @@ static void a_virtual_thread_changes_carriers_in_its_wait(void **state)
     assert_int_equal(find_thread(&world->ledger, 12)->totals[METRIC_MONITOR_WAIT], 0);
 }
 
-/* The same, and a snapshot before it is mounted again. */
 /* Not mounted for 20 ms, nobody says why; then, and in a snapshot meanwhile, that is a reason. */
 static void a_virtual_thread_without_a_carrier_has_that_as_a_reason(void **state)
 {
@@ -370,6 +437,7 @@ static void a_virtual_thread_without_a_carrier_has_that_as_a_reason(void **state
     ledger_reader__close(reader);
 }
 
+/* The same of a wait with a reason, in a snapshot before the thread is mounted again. */
 static void a_snapshot_has_the_wait_of_an_unmounted_thread(void **state)
 {
     (void)state;
@@ -396,6 +464,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_between_begin_and_end_has_the_reason),
         cmocka_unit_test(cpu_in_a_bracket_is_no_wait),
+        cmocka_unit_test(io_that_is_over_at_once_costs_no_look_at_the_kernels_clock),
+        cmocka_unit_test(an_excess_of_cpu_time_is_no_part_of_a_wait),
         cmocka_unit_test(of_nested_brackets_the_outermost_counts),
         cmocka_unit_test(nodes_may_change_in_a_wait),
         cmocka_unit_test(waits_that_are_timed_have_their_parts_of_the_next_charge),
