@@ -23,9 +23,11 @@ JVM = ("-XX:+UseSerialGC", "-Xmx64m")
 def class_churn(test):
     agent = test.agent_option(events="instrument", sample="cpu", interval="10ms", max_mem="64M")
     with running(test, *JVM, "ClassChurn", agent=agent) as program:
-        looks = [churn(test, program, FIRST), churn(test, program, MORE)]
+        churn(test, program, FIRST)
+        test.wait_until(lambda: samples(program), "a sample, for which tables are made")
+        looks = [churn(test, program, MORE), churn(test, program, MORE)]
         looks.append(churn(test, program, -MORE))  # all of one name, of a loader each
-        made = FIRST + 2 * MORE + churn_long(test, program)
+        made = FIRST + 3 * MORE + churn_long(test, program)
         ended = program.end()
     test.check(ended.status == 0, f"it fails: {ended}")
     for key in ("bytes", "held_bytes"):
@@ -44,6 +46,11 @@ def churn(test, program, count):
     made = program.ask(str(count))
     test.check(made == str(program.made), f"the program made {made} classes, not {program.made}")
     return json.loads(program.done("status", "--json"))
+
+
+def samples(program):
+    report = json.loads(program.done("report", "--json"))
+    return report["balance"]["samples"]["taken"]
 
 
 def churn_long(test, program):
@@ -81,7 +88,7 @@ def check_calls(test, made):
     test.check(calls["run"] == made and calls["<init>"] == made, f"calls of {made} classes: {calls}")
     # The template was loaded first; class 1, which is loaded again and again, has its own name.
     test.check(names["run"] in (KEPT, KEPT + 1), f"{names['run']} names")
-    shared = FIRST + MORE - (names["run"] - 1) + made - FIRST - 2 * MORE
+    shared = FIRST + 2 * MORE - (names["run"] - 1) + made - FIRST - 3 * MORE
     test.check(calls[SHARED] == 2 * shared, f"{SHARED} has {calls[SHARED]} calls, not {2 * shared}")
 
 
