@@ -20,7 +20,7 @@
 #define START_NS       200000000u
 #define START_COST     14u
 #define START_ROUND_NS 1000000u
-#define COST           1000u
+#define COST           2000u
 #define ROUND_NS_MIN   100000000u
 #define ROUND_NS_MAX   5000000000u
 #define ALL_METRICS_NS 10000000000u

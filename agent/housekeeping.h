@@ -2,8 +2,8 @@
  * The agent's own thread. It reserves the ledger's space ahead of use, looks for kernel threads
  * that run no Java thread, keeps the process's totals in the ledger up to date in case the process
  * is killed, and merges samples. It is not a Java thread and takes no signals. Once the JVM has
- * started, its looks at other threads take a thousandth of a processor, or more if one look takes
- * over 5 ms. Merging takes CPU time in proportion to the samples.
+ * started, its looks at other threads take half a thousandth of a processor, or more if one look
+ * takes over 2.5 ms. Merging takes CPU time in proportion to the samples.
  *
  * Other threads hand it jobs (agent->jobs), whose CPU time so counts as the profiler's and not as
  * theirs.
