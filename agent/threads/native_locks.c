@@ -59,18 +59,44 @@ static struct native_lock_image *entry_of(struct native_locks *locks, const char
                                                       : NULL;
 }
 
+/* NULL: there is no room. */
+static struct native_lock_image *note_image(struct native_locks *locks,
+                                            const struct importing_image *image)
+{
+    struct native_lock_image *entry = entry_of(locks, image->path);
+
+    if (!entry)
+        return NULL;
+    entry->start = image->start;
+    entry->end = image->end;
+    snprintf(entry->path, sizeof(entry->path), "%s", image->path);
+    return entry;
+}
+
 /* Under the linker's lock: names are made later. Locks of images without an entry have no library
  * in their names. */
 static void replaced(void *context, const struct importing_image *image, unsigned words)
 {
-    struct native_lock_image *entry = entry_of(context, image->path);
+    struct native_locks *locks = context;
 
     (void)words;
+    if (!note_image(locks, image))
+        ledger__count(&locks->threads->ledger->header->unnamed_images, 1);
+}
+
+/* Likewise. Whoever waits in the image is not seen. An image is counted once. */
+static void refused(void *context, const struct importing_image *image)
+{
+    struct native_locks *locks = context;
+    struct native_lock_image *entry = note_image(locks, image);
+
+    locks->is_refused = true;
     if (!entry)
+        locks->refused_without++;
+    if (!entry || entry->is_refused)
         return;
-    entry->start = image->start;
-    entry->end = image->end;
-    snprintf(entry->path, sizeof(entry->path), "%s", image->path);
+    entry->is_refused = true;
+    ledger__count(&locks->threads->ledger->header->unwrapped_images, 1);
 }
 
 static const char *const types[NATIVE_LOCK_TYPES] = {"pthread_mutex_t", "pthread_rwlock_t",
@@ -122,9 +148,20 @@ void native_locks__begin(struct native_locks *locks, struct java_threads *thread
     locks->imports.count = count;
     locks->imports.admits = admits;
     locks->imports.replaced = replaced;
+    locks->imports.refused = refused;
     locks->imports.context = locks;
     atomic_store(&locks->has_begun, true); /* other threads may look from now on */
     native_locks__look(locks);
+}
+
+/* Images without an entry cannot be told apart. */
+static void count_refused(struct native_locks *locks)
+{
+    if (locks->refused_without <= locks->refused_counted)
+        return;
+    ledger__count(&locks->threads->ledger->header->unwrapped_images,
+                  locks->refused_without - locks->refused_counted);
+    locks->refused_counted = locks->refused_without;
 }
 
 void native_locks__look(struct native_locks *locks)
@@ -134,12 +171,15 @@ void native_locks__look(struct native_locks *locks)
     if (!atomic_load(&locks->has_begun) || !image_imports__are_new(&locks->imports) ||
         pthread_mutex_trylock(&locks->lock) != 0)
         return;
+    locks->is_refused = false;
+    locks->refused_without = 0;
     image_imports__look(&locks->imports);
+    count_refused(locks);
     named = atomic_load(&locks->image_count);
     for (; named < locks->images_changed; named++)
         name_image(locks, &locks->images[named]);
     atomic_store(&locks->image_count, named);
-    if (locks->imports.refused && !locks->has_warned) {
+    if (locks->is_refused && !locks->has_warned) {
         locks->has_warned = true;
         log__line(LOG_WARN, "a native library's calls cannot be replaced here (mprotect is "
                             "refused): its locks are not seen");

@@ -50,17 +50,21 @@ struct native_lock {
     _Atomic pid_t stranger;        /* a kernel thread that runs no Java thread and had the lock */
 };
 
-/* A library whose calls have wrappers. */
+/* A library whose calls have wrappers, or were to get them. */
 struct native_lock_image {
     uint64_t start, end;
     ledger_ref names[NATIVE_LOCK_TYPES];
     char path[NATIVE_LOCK_PATH];
+    bool is_refused; /* its calls could not be replaced, and that is counted */
 };
 
 struct native_locks {
     struct java_threads *threads;
     _Atomic bool has_begun;
-    bool has_warned; /* that an image cannot be changed */
+    bool has_warned;          /* that an image cannot be changed */
+    bool is_refused;          /* an image of this look */
+    uint32_t refused_without; /* images of this look that have no entry and cannot be changed */
+    uint32_t refused_counted; /* the most of these in any look: they are counted */
     struct image_imports imports;
     pthread_mutex_t lock;              /* of the looks */
     char jvm_folder[NATIVE_LOCK_PATH]; /* images in it are the JVM's own; "": not known */

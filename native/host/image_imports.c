@@ -279,7 +279,7 @@ static int look_at(struct dl_phdr_info *info, size_t info_bytes, void *context)
     if (!words.open && !words.of_linker)
         return 0;
     if (words.of_linker && !protect(&dynamic, PROT_READ | PROT_WRITE)) {
-        imports->refused++;
+        imports->refused(imports->context, &dynamic.image);
         return 0;
     }
     (void)replace_all(imports, &dynamic, false);

@@ -37,10 +37,11 @@ struct image_imports {
     bool (*admits)(void *context, const struct importing_image *image);
     /* The image was changed, so many words of it for the first time. Called likewise. */
     void (*replaced)(void *context, const struct importing_image *image, unsigned words);
+    /* The image could not be changed, and is as it was. Called likewise, at each look again. */
+    void (*refused)(void *context, const struct importing_image *image);
     void *context;
     _Atomic unsigned long long adds; /* images mapped in this process's life, when looked at last */
     _Atomic bool is_incomplete;      /* an image was being loaded then */
-    unsigned long long refused;      /* images that could not be changed */
 };
 
 /* Changes the images that were mapped since the last look. One thread at a time. */

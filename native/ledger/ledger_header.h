@@ -295,6 +295,11 @@ struct ledger_header {
     uint64_t timed_waits; /* of the unheard ones: their reason and time are known all the same */
     uint64_t postponed_methods; /* small methods that have no hooks yet, since more methods were
                                    loaded than the budget bears */
+
+    uint64_t unwrapped_images; /* native libraries whose calls could not be replaced: waits in them
+                                  are not seen */
+    uint64_t unnamed_images; /* those whose locks have no library in their names, for want of room;
+                                each time that they are mapped */
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");

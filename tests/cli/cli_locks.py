@@ -55,6 +55,8 @@ class Locks(bench.Bench):
     def test_text_of_locks(self):
         self.assertEqual(self.text("locks"), """\
 lost      7 waits for locks not recorded, nor for whom
+lost      1 image of native libraries whose waits for locks are not recorded: their calls could not be replaced
+lost      2 images of native libraries that are not named where their locks are
 
 Locks that threads waited for
 BLOCKED: somebody waited, blocked in: the owner when the wait began. HOLDS: whole, of those that somebody had to wait for, since the lock's class has hooks
@@ -78,6 +80,8 @@ at least 1 234 holds that somebody had to wait for, not in HOLDS: no hook told o
     def test_text_of_blockers(self):
         self.assertEqual(self.text("blockers"), """\
 lost      7 waits for locks not recorded, nor for whom
+lost      1 image of native libraries whose waits for locks are not recorded: their calls could not be replaced
+lost      2 images of native libraries that are not named where their locks are
 
 Who waited for whom
 BLOCKER: the lock's owner when the wait began
@@ -104,7 +108,7 @@ pool-1    owner_unknown   3.00 ms  3.00 ms  pool-1
         self.assertEqual(self.view("locks")["locks"], LOCKS)
         self.assertEqual(self.view("locks")["unseen_holds"], 1234)
         self.assertEqual(edges(self.view("blockers")), EDGES)
-        self.assertEqual([loss["count"] for loss in self.view("locks")["losses"]], [7])
+        self.assertEqual([loss["count"] for loss in self.view("locks")["losses"]], [7, 1, 2])
 
     def test_csv(self):
         for view, rows in (("locks", [{key: value for key, value in lock.items() if key not in ("waiters", "blockers", "holders")}
@@ -144,7 +148,9 @@ pool-1    owner_unknown   3.00 ms  3.00 ms  pool-1
         merged = self.json("report", "all.ledger", "-v", "locks")
         self.assertEqual(merged["locks"], LOCKS)
         self.assertEqual(merged["unseen_holds"], 1234)
-        self.assertEqual(merged["losses"][0]["count"], 7)
+        self.assertEqual([loss["count"] for loss in merged["losses"]], [7, 1, 2])
+        self.assertEqual(self.run_treadle("merge", "-o", "later.ledger", "plain.ledger", "locks.ledger").returncode, 0)
+        self.assertEqual(self.json("report", "later.ledger", "-v", "locks")["losses"], merged["losses"])
         waiters = [edge["waiter"] for edge in self.json("report", "all.ledger", "-v", "blockers")["edges"]]
         self.assertEqual(waiters, [f"[pid 4242 demo.Main] {edge[0]}" for edge in EDGES])
 

@@ -67,6 +67,8 @@ static inline void locks__draw(struct drawing *drawing)
     plain__describe(drawing);
     drawing->ledger.header->metrics_charged |= LEDGER_WAIT_METRICS;
     drawing->ledger.header->lost_blocks = 7;
+    drawing->ledger.header->unwrapped_images = 1;
+    drawing->ledger.header->unnamed_images = 2;
     drawing->ledger.header->heard_waits = 3000;
     drawing->ledger.header->unheard_waits = 1000;
     drawing->ledger.header->unseen_holds = 1234;

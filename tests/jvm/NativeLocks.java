@@ -5,7 +5,8 @@ import java.util.Scanner;
  * kind of lock has its turns: `owner` has the lock until `waiter` waits for it, and somewhat longer; then `waiter` has
  * it. The answer says for each kind how often and how long somebody waited, and how often and how long it was held by
  * anybody, and how often it was acquired: `kind waits ns holds ns acquisitions; …`. Holds and acquisitions are those of
- * owners: readers are none. With the word `virtual` the waiter is a virtual thread.
+ * owners: readers are none. With the word `virtual` the waiter is a virtual thread. The property `locks` names another
+ * library than native_locks.
  */
 public class NativeLocks {
     static final String[] KINDS = {
@@ -24,7 +25,7 @@ public class NativeLocks {
     static volatile boolean isWaiting;
 
     static {
-        System.loadLibrary("native_locks");
+        System.loadLibrary(System.getProperty("locks", "native_locks"));
         prepare();
     }
 

@@ -13,6 +13,8 @@ PROCESSORS = "-Djdk.virtualThreadScheduler.parallelism=2"
 TOLERANCE = 0.01
 EACH_NS = 50_000
 LIBRARY = "libnative_locks.so"
+BOUND = "native_locks_bound"  # the same, whose calls are bound when it is loaded
+REFUSED = "images of native libraries whose waits for locks are not recorded: their calls could not be replaced"
 TYPES = {**dict.fromkeys(("mutex", "recursive", "timed", "clocked", "expired", "robust"), "pthread_mutex_t"),
          **dict.fromkeys(("writer", "timed_writer", "reader", "timed_reader"), "pthread_rwlock_t"),
          **dict.fromkeys(("condition", "timed_condition", "clocked_condition"), "pthread_cond_t"),
@@ -39,6 +41,7 @@ class Waited:
 def native_locks(test):
     sampled.check_unless_chance(test, lambda _: from_the_start(test))
     sampled.check_unless_chance(test, lambda _: attached(test))
+    refused(test)
 
 
 def from_the_start(test):
@@ -62,8 +65,8 @@ def from_the_start(test):
 
 
 def attached(test):
-    """The library is there before the agent."""
-    with running(test, PROCESSORS, "NativeLocks") as program:
+    """The library is there before the agent, its calls in read-only memory."""
+    with running(test, PROCESSORS, f"-Dlocks={BOUND}", "NativeLocks") as program:
         one_round(program, "round")
         program.attach(include="NativeLocks*", sample="none", waits="on")
         one_round(program, "round")
@@ -71,6 +74,27 @@ def attached(test):
         ended = program.end()
     test.check(ended.status == 0, f"{ended}")
     test.ledger.unlink(missing_ok=True)
+
+
+def refused(test):
+    """No memory may be made writable: the program runs as without the agent, and the report says what is missing."""
+    preload = f"LD_PRELOAD={test.libraries}/librefused_mprotect.so"
+    agent = test.agent_option(events="instrument", include="NativeLocks*", sample="none", waits="on")
+    with running(test, f"-Dlocks={BOUND}", "NativeLocks", agent=agent, prefix=("env", preload)) as program:
+        told, _ = one_round(program, "round")
+        test.check(all(truth.waits > 0 for truth in told.values()), f"the program's own waits: {told}")
+        warned = [line for line in test.printed() if "mprotect is refused" in line]
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    test.check(len(warned) == 1, f"warned {warned}")
+    test.checked_report()
+    report = test.report("locks", test.ledger)
+    test.check(not native_rows(test, report), f"locks of a library that could not be changed: {report['locks']}")
+    losses = {loss["what"]: loss["count"] for loss in report.get("losses", ())}
+    test.check(losses == {"unwrapped_images": 1}, f"lost: {losses}")
+    text = test.text_report(test.ledger, "--view", "locks").out
+    test.check(REFUSED.replace("images", "1 image", 1) in text, text)
+    test.ledger.unlink()
 
 
 def exact(test, program, order, before):
@@ -130,7 +154,7 @@ def rows(test):
 def native_rows(test, report):
     found_rows = [row for row in report["locks"] if row["kind"] == "native"]
     for row in found_rows:
-        test.check(row["class"].endswith(f" in {LIBRARY}"), f"{row}")
+        test.check(row["class"].endswith((f" in {LIBRARY}", f" in lib{BOUND}.so")), f"{row}")
     return found_rows
 
 

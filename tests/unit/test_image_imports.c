@@ -3,10 +3,13 @@
 #include "native/host/image_imports.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,9 +35,23 @@ struct stage {
     struct library bound, lazy;
     const char *admitted; /* the path, or part of it */
     unsigned words;
+    unsigned refused;
     struct import_replacement replacement;
     struct image_imports imports;
 };
+
+/* 0: memory may be protected as the kernel lets it; else the errno with which that is refused. */
+static int refusal;
+
+/* In place of the C library's, as a sandbox may have it. */
+int mprotect(void *address, size_t length, int protection)
+{
+    if (refusal) {
+        errno = refusal;
+        return -1;
+    }
+    return (int)syscall(SYS_mprotect, address, length, protection);
+}
 
 static pid_t ours(void)
 {
@@ -62,6 +79,15 @@ static void replaced(void *context, const struct importing_image *image, unsigne
     stage->words += words;
 }
 
+static void refused(void *context, const struct importing_image *image)
+{
+    struct stage *stage = context;
+
+    assert_non_null(strstr(image->path, "imports-bound"));
+    assert_true(image->start < image->end);
+    stage->refused++;
+}
+
 static void load(struct library *library, const char *path)
 {
     *library = (struct library){.path = path, .handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL)};
@@ -86,6 +112,7 @@ static int begin(void **state)
                                             .count = 1,
                                             .admits = admits,
                                             .replaced = replaced,
+                                            .refused = refused,
                                             .context = stage};
     *state = stage;
     return 0;
@@ -95,6 +122,7 @@ static int end(void **state)
 {
     struct stage *stage = *state;
 
+    refusal = 0;
     dlclose(stage->bound.handle);
     dlclose(stage->lazy.handle);
     free(stage);
@@ -124,7 +152,7 @@ static void replaces_in_both(void **state)
     assert_int_equal(stage->bound.call(), OURS);
     assert_int_equal(stage->lazy.call(), OURS);
     assert_int_equal(stage->words, 2);
-    assert_int_equal(stage->imports.refused, 0);
+    assert_int_equal(stage->refused, 0);
     assert_int_equal(getppid(), getppid());
 }
 
@@ -135,6 +163,28 @@ static void leaves_memory_read_only(void **state)
     assert_false(may_be_written(stage->bound.protected()));
     image_imports__look(&stage->imports);
     assert_false(may_be_written(stage->bound.protected()));
+}
+
+/* The memory of one library may not be made writable: its calls are as before, those of the other
+ * are replaced; and when it may, they are, too. */
+static void leaves_what_may_not_be_written(void **state)
+{
+    struct stage *stage = *state;
+    const int errors[] = {EACCES, EPERM, ENOMEM};
+
+    for (unsigned i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+        refusal = errors[i];
+        image_imports__look(&stage->imports);
+        assert_int_equal(stage->bound.call(), getppid());
+        assert_int_equal(stage->lazy.call(), OURS);
+        assert_int_equal(stage->words, 1);
+        assert_int_equal(stage->refused, i + 1);
+        assert_false(may_be_written(stage->bound.protected()));
+    }
+    refusal = 0;
+    image_imports__look(&stage->imports);
+    assert_int_equal(stage->bound.call(), OURS);
+    assert_int_equal(stage->words, 2);
 }
 
 static void replaces_once(void **state)
@@ -189,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(replaces_in_both, begin, end),
         cmocka_unit_test_setup_teardown(leaves_memory_read_only, begin, end),
+        cmocka_unit_test_setup_teardown(leaves_what_may_not_be_written, begin, end),
         cmocka_unit_test_setup_teardown(replaces_once, begin, end),
         cmocka_unit_test_setup_teardown(leaves_what_is_not_admitted, begin, end),
         cmocka_unit_test_setup_teardown(leaves_what_others_replaced, begin, end),

@@ -28,7 +28,8 @@ static const size_t summed[] = {
     FIELD(lost_hazards),        FIELD(lost_holds),           FIELD(unseen_holds),
     FIELD(timed_waits),         FIELD(other_parts),          FIELD(other_parts_unended),
     FIELD(other_parts_cpu_ns),  FIELD(other_parts_ns),       FIELD(lost_parts),
-    FIELD(torn_parts),          FIELD(postponed_methods),
+    FIELD(torn_parts),          FIELD(postponed_methods),    FIELD(unwrapped_images),
+    FIELD(unnamed_images),
 };
 
 static const size_t largest[] = {

@@ -187,6 +187,12 @@ struct report_loss report_loss__of(const struct ledger_header *header, unsigned 
         {header->lost_holds, "hold", "holds of locks not recorded", "lost_holds"},
         {header->lost_parts, "part", "parts of chains not recorded: there was no room for them",
          "lost_parts"},
+        {header->unwrapped_images, "image",
+         "images of native libraries whose waits for locks are not recorded: their calls could not "
+         "be replaced",
+         "unwrapped_images"},
+        {header->unnamed_images, "image",
+         "images of native libraries that are not named where their locks are", "unnamed_images"},
     };
 
     return losses[index];
