@@ -423,6 +423,9 @@ struct native_hold native_locks__releasing(struct native_locks *locks, const voi
     hold.is_contended =
         atomic_exchange_explicit(&hold.lock->is_contended, false, memory_order_relaxed);
     if (!mine || !holder || holder != ledger__ref(locks->threads->ledger, mine->record)) {
+        /* It began before anybody waited for the lock, or where it did not count. */
+        if (hold.is_contended && here(locks))
+            ledger__count(&locks->threads->ledger->header->unseen_holds, 1);
         hold.lock = NULL;
         return hold;
     }

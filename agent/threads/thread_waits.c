@@ -56,8 +56,10 @@ bool thread_waits__has_room(const struct java_threads *threads, struct kernel_th
     if (atomic_load_explicit(&threads->waits_heard, memory_order_relaxed))
         return true;
     count(&mine->times.unheard_waits);
-    if (atomic_load_explicit(&threads->waits_timed, memory_order_relaxed) &&
-        wait_bracket__begin_timed(mine, reason))
+    if (mine->thread->kind == THREAD_VIRTUAL)
+        count(&mine->times.unheard_virtual);
+    else if (atomic_load_explicit(&threads->waits_timed, memory_order_relaxed) &&
+             wait_bracket__begin_timed(mine, reason))
         count(&mine->times.timed_waits);
     return false;
 }

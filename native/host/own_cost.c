@@ -172,6 +172,7 @@ static void add_hook_times(struct own_cost *cost)
     __atomic_store_n(&header->heard_waits, times.waits.calls / 2, __ATOMIC_RELAXED);
     __atomic_store_n(&header->unheard_waits, times.unheard_waits, __ATOMIC_RELAXED);
     __atomic_store_n(&header->timed_waits, times.timed_waits, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->unheard_virtual, times.unheard_virtual, __ATOMIC_RELAXED);
 }
 
 static uint64_t switches(void)

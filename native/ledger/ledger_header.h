@@ -300,6 +300,8 @@ struct ledger_header {
                                   are not seen */
     uint64_t unnamed_images; /* those whose locks have no library in their names, for want of room;
                                 each time that they are mapped */
+    uint64_t
+        unheard_virtual; /* of the unheard waits: those of virtual threads, which are not timed */
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");

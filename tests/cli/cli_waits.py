@@ -55,6 +55,21 @@ the kernel's figures: CPU, runnable; measured from begin to end: monitor, Object
                  for thread in self.json("report", "stops.ledger", "-v", "waits")["threads"]}
         self.assertEqual((waits["computer"]["safepoint_ns"], waits["pool-3"]["unmounted_ns"]), (60 * MS, 30 * MS))
 
+    def test_waits_that_the_budget_had_no_room_for(self):
+        self.make("stops")
+        text = self.treadle("report", "stops.ledger", "-v", "waits")
+        self.assertTrue(text.endswith("""
+5.0 % of the waits are in UNKNOWN: the budget had no room for their reasons (overhead=)
+30.0 % of the waits are waits of virtual threads without a reason, in UNMOUNTED, or in UNKNOWN where the carrier waited, too: \
+the budget had no room for them (overhead=)
+15.0 % of the waits have the time from begin to end, with the CPU time in between: the budget had no room for more (overhead=)
+"""), text)
+        self.assertEqual(self.run_treadle("merge", "-o", "all.ledger", "waits.ledger", "stops.ledger").returncode, 0)
+        for ledger in ("stops", "all"):
+            budget = self.json("report", f"{ledger}.ledger", "-v", "waits")["budget"]
+            self.assertEqual([budget[key] for key in ("heard_waits", "unheard_waits", "timed_waits", "unheard_virtual_waits")],
+                             [100, 100, 30, 60])
+
     def test_json(self):
         threads = self.json("report", "waits.ledger", "-v", "waits")["threads"]
         self.assertEqual([thread["name"] for thread in threads], ["pool-1", "main", "reader", "pool-2", "over"])

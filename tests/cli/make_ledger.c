@@ -276,7 +276,8 @@ static void draw_waits(struct drawing *drawing)
 }
 
 /* As above, and computer, 100 ms of CPU, that the JVM had stopped for 60 ms; pool-3, that had no
- * carrier for 30 ms. */
+ * carrier for 30 ms. Of 200 waits 100 were heard, 60 were those of virtual threads, 30 were timed.
+ */
 static void draw_stops(struct drawing *drawing)
 {
     draw_waits(drawing);
@@ -285,6 +286,10 @@ static void draw_stops(struct drawing *drawing)
     draw_waiting(drawing, "pool-3", THREAD_VIRTUAL, 20, 80,
                  (const uint64_t[8]){0, 0, 0, 50, 0, 0, 0, 30});
     drawing->ledger.header->metrics_charged |= LEDGER_INFERRED_WAITS;
+    drawing->ledger.header->heard_waits = 100;
+    drawing->ledger.header->unheard_waits = 100;
+    drawing->ledger.header->timed_waits = 30;
+    drawing->ledger.header->unheard_virtual = 60;
 }
 
 /* As a killed process leaves it after 10 s: request-3, 30 ms of CPU, began after 1 s, was parked

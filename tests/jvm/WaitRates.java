@@ -4,7 +4,8 @@ import java.util.Scanner;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Waits as often as it is told: `fast` has two threads wake each other as fast as they can, `slow` ends that; `nap N`
+ * Waits as often as it is told: `fast` has two threads wake each other as fast as they can, `fast virtual` two virtual
+ * ones, `slow` ends that; `nap N`
  * has the thread "napper" sleep N times for 5 ms, and answers how many nanoseconds that took, less its CPU time.
  */
 public class WaitRates {
@@ -24,12 +25,21 @@ public class WaitRates {
         }
     }
 
-    static Thread[] begin() {
+    static Thread newThread(boolean isVirtual, String name, Runnable run) throws ReflectiveOperationException {
+        if (!isVirtual) {
+            return new Thread(run, name);
+        }
+        Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
+        Class<?> type = Class.forName("java.lang.Thread$Builder");
+        return (Thread) type.getMethod("unstarted", Runnable.class).invoke(builder, run);
+    }
+
+    static Thread[] begin(boolean isVirtual) throws ReflectiveOperationException {
         fast = true;
         Thread[] players = new Thread[2];
         for (int i = 0; i < 2; i++) {
             int me = i;
-            players[i] = new Thread(() -> play(me, players), "player-" + i);
+            players[i] = newThread(isVirtual, "player-" + i, () -> play(me, players));
         }
         for (Thread player : players) {
             player.start();
@@ -66,7 +76,7 @@ public class WaitRates {
         }
     }
 
-    public static void main(String[] args) throws InterruptedException {
+    public static void main(String[] args) throws InterruptedException, ReflectiveOperationException {
         Thread napper = new Thread(WaitRates::nap, "napper");
         napper.setDaemon(true);
         napper.start();
@@ -77,7 +87,7 @@ public class WaitRates {
             String[] words = lines.nextLine().split(" ");
             switch (words[0]) {
                 case "fast" -> {
-                    players = begin();
+                    players = begin(words.length > 1);
                     System.out.println("fast");
                 }
                 case "slow" -> {

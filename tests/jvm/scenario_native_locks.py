@@ -1,6 +1,6 @@
 """Threads that wait in native code for locks of the C library, and take the time themselves: how often and how long
 they waited, for whom, and how long the locks were held. Of a lock that nobody has waited for before, the hold that is
-the first to be waited for is not seen."""
+the first to be waited for is not seen, which is counted."""
 
 import dataclasses
 import json
@@ -19,6 +19,7 @@ TYPES = {**dict.fromkeys(("mutex", "recursive", "timed", "clocked", "expired", "
          **dict.fromkeys(("writer", "timed_writer", "reader", "timed_reader"), "pthread_rwlock_t"),
          **dict.fromkeys(("condition", "timed_condition", "clocked_condition"), "pthread_cond_t"),
          **dict.fromkeys(("semaphore", "timed_semaphore"), "sem_t")}
+FIRST_HOLDS = 3  # of mutex, recursive and rwlock; that of robust does not end
 OWNED = ("pthread_mutex_t", "pthread_rwlock_t")
 
 
@@ -51,11 +52,13 @@ def from_the_start(test):
         before = found(test, program)
         for kind, truth in first.items():
             test.check(before[kind].waits == truth.waits, f"{kind}: {before[kind]} at first, by itself {truth}")
+        check_unseen(test)
         exact(test, program, "round", before)
         if test.major >= 21:
             exact(test, program, "round virtual", found(test, program))
         stopped(test, program)
         between(test, program)
+        check_unseen(test)
         ended = program.end()
     test.check(ended.status == 0, f"{ended}")
     test.checked_report()
@@ -71,6 +74,7 @@ def attached(test):
         program.attach(include="NativeLocks*", sample="none", waits="on")
         one_round(program, "round")
         exact(test, program, "round", found(test, program))
+        check_unseen(test)
         ended = program.end()
     test.check(ended.status == 0, f"{ended}")
     test.ledger.unlink(missing_ok=True)
@@ -109,6 +113,14 @@ def exact(test, program, order, before):
             allowed_ns = max(getattr(truth, what) * TOLERANCE, count * EACH_NS) + delay_ns
             test.check_likely(abs(getattr(seen, what) - getattr(truth, what)) <= allowed_ns, f"{order} {kind} {what}",
                               f"{order}, {kind}: {seen}, by itself {truth}; delayed {delay_ns} ns")
+
+
+def check_unseen(test):
+    """The snapshot of just now counts the first hold of each lock that was waited for, and no other hold."""
+    unseen = test.report("locks", test.ledger)["unseen_holds"]
+    test.check_likely(unseen == FIRST_HOLDS, "unseen", f"{unseen} holds are not seen, of {FIRST_HOLDS}")
+    text = test.text_report(test.ledger, "--view", "locks").out
+    test.check(f"at least {unseen} holds that somebody had to wait for, not in HOLDS" in text, text)
 
 
 def stopped(test, program):

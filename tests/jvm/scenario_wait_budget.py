@@ -1,6 +1,6 @@
 """Reasons of waits within a budget: while a program waits so often that its waits would take more than their part, they
-are counted and timed only; when it waits less often they are heard in full again, all of them. Without a budget every
-wait is heard."""
+are counted and timed only, those of virtual threads counted only; when it waits less often they are heard in full again,
+all of them. Without a budget every wait is heard."""
 
 import json
 
@@ -14,6 +14,8 @@ OFF_NS = 50_000
 
 def wait_budget(test):
     within(test)
+    if test.major >= 21:
+        of_virtual_threads(test)
     without(test)
 
 
@@ -35,6 +37,25 @@ def within(test):
         test.check(after["waits_ns"] > before["waits_ns"] > 0, f"{before} became {after}")
         text = program.done("report", "--view", "waits")
         test.check("of the waits have the time from begin to end" in text, text)
+        program.end()
+
+
+def of_virtual_threads(test):
+    """They park as fast as they can: what has no room is counted, and the report says where its time is."""
+    test.ledger.unlink(missing_ok=True)
+    agent = test.agent_option(events="instrument", overhead="2%", include="no.such.*", sample="none")
+    with running(test, "WaitRates", agent=agent) as program:
+        program.ask("fast virtual")
+        test.wait_until(lambda: waits(program)["unheard_virtual_waits"] > 10_000, "few waits have no room")
+        program.ask("slow")
+        told = waits(program)
+        test.check(told["unheard_virtual_waits"] + told["timed_waits"] <= told["unheard_waits"], f"{told}")
+        text = program.done("report", "--view", "waits")
+        test.check("of the waits are waits of virtual threads without a reason, in UNMOUNTED" in text, text)
+        rows = json.loads(program.done("report", "--view", "waits", "--json"))["threads"]
+        players = [row["waits"] for row in rows if row["kind"] == "virtual"]
+        test.check(sum(parts["unmounted_ns"] for parts in players) > sum(parts["unknown_ns"] for parts in players),
+                   f"the waits are in UNKNOWN: {players}")
         program.end()
 
 
@@ -61,7 +82,8 @@ def told_of_naps(test, program):
 
 def waits(program):
     budget = json.loads(program.done("report", "--view", "waits", "--json"))["budget"]
-    return {key: budget[key] for key in ("heard_waits", "unheard_waits", "timed_waits", "waits_ns")}
+    return {key: budget[key] for key in ("heard_waits", "unheard_waits", "timed_waits", "unheard_virtual_waits",
+                                        "waits_ns")}
 
 
 def check_players(test, program):

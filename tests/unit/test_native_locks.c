@@ -141,6 +141,42 @@ static void holds_without_room_are_counted(void **state)
     assert_int_equal(header->unseen_holds, 2 * (NATIVE_LOCKS + MORE - locks.count));
 }
 
+/* ---- holds whose begin was not seen ---- */
+
+static void release(const void *lock)
+{
+    struct native_hold hold = native_locks__releasing(&locks, lock);
+
+    native_locks__released(&locks, &hold);
+}
+
+static void play_unseen(struct script *script, struct kernel_thread *mine)
+{
+    const struct ledger_header *header = script->world->ledger.header;
+    const void *lock = lock_at(0);
+
+    (void)start_java(mine, "one", 1);
+    release(lock); /* nobody has waited for it yet */
+    assert_int_equal(header->unseen_holds, 0);
+    native_locks__waited(&locks, native_locks__waiting(&locks, NATIVE_MUTEX, lock, 0, NULL));
+    release(lock); /* … and now somebody has */
+    assert_int_equal(header->unseen_holds, 1);
+    release(lock); /* acquired while that did not count, and nobody waits */
+    assert_int_equal(header->unseen_holds, 1);
+    wait_and_hold(lock);
+    assert_int_equal(header->unseen_holds, 1);
+    kernel_thread__end_java(mine);
+}
+
+static void holds_whose_begin_was_not_seen_are_counted(void **state)
+{
+    struct java_world *world = *state;
+    struct script script;
+
+    run_script(&script, world, play_unseen);
+    assert_int_equal(counted(&world->ledger, BLOCK_HELD_NATIVE), 1);
+}
+
 /* ---- more libraries than there is room for ---- */
 
 /* An image as the linker tells of it, of a page that nothing lies in. */
@@ -262,6 +298,8 @@ static void refused_images_are_counted_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(holds_whose_begin_was_not_seen_are_counted, begin_world,
+                                        end_world),
         cmocka_unit_test_setup_teardown(holds_without_room_are_counted, begin_world, end_world),
         cmocka_unit_test_setup_teardown(images_without_room_are_counted, begin_world, end_world),
         cmocka_unit_test_setup_teardown(refused_images_are_counted_once, begin_world, end_world),

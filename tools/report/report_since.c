@@ -383,6 +383,7 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->heard_waits,
         &now->unheard_waits,
         &now->timed_waits,
+        &now->unheard_virtual,
         &now->positions_corrected,
     };
 

@@ -107,6 +107,8 @@ json_t *view_budget__json(const struct report_model *model)
     json_object_set_new(object, "heard_waits", json_row__integer(model->header.heard_waits));
     json_object_set_new(object, "unheard_waits", json_row__integer(model->header.unheard_waits));
     json_object_set_new(object, "timed_waits", json_row__integer(model->header.timed_waits));
+    json_object_set_new(object, "unheard_virtual_waits",
+                        json_row__integer(model->header.unheard_virtual));
     return object;
 }
 

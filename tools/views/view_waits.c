@@ -211,13 +211,20 @@ static int print_table(const struct view *view, const struct thread_rows *rows, 
 static void write_budget(FILE *out, const struct ledger_header *header)
 {
     uint64_t timed = header->timed_waits, waits = header->heard_waits + header->unheard_waits;
-    uint64_t untold = header->unheard_waits > timed ? header->unheard_waits - timed : 0;
+    uint64_t told = timed + header->unheard_virtual;
+    uint64_t untold = header->unheard_waits > told ? header->unheard_waits - told : 0;
 
     if (untold)
         fprintf(out,
                 "%s of the waits are in UNKNOWN: the budget had no room for their reasons "
                 "(overhead=)\n",
                 quantity__share(untold, waits).text);
+    if (header->unheard_virtual)
+        fprintf(
+            out,
+            "%s of the waits are waits of virtual threads without a reason, in UNMOUNTED, or in "
+            "UNKNOWN where the carrier waited, too: the budget had no room for them (overhead=)\n",
+            quantity__share(header->unheard_virtual, waits).text);
     if (timed)
         fprintf(out,
                 "%s of the waits have the time from begin to end, with the CPU time in between: "
