@@ -229,6 +229,32 @@ static int rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *unt
     return result;
 }
 
+static int rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until)
+{
+    int result = pthread_rwlock_trywrlock(lock);
+    struct kernel_thread *mine;
+
+    if (result != EBUSY)
+        return written(lock, result, false);
+    mine = wait_for_rwlock(lock, CALLER());
+    result = pthread_rwlock_clockwrlock(lock, clock, until);
+    native_locks__waited(locks(), mine);
+    return written(lock, result, true);
+}
+
+static int rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until)
+{
+    int result = pthread_rwlock_tryrdlock(lock);
+    struct kernel_thread *mine;
+
+    if (result != EBUSY)
+        return result;
+    mine = wait_for_rwlock(lock, CALLER());
+    result = pthread_rwlock_clockrdlock(lock, clock, until);
+    native_locks__waited(locks(), mine);
+    return result;
+}
+
 static int rwlock_unlock(pthread_rwlock_t *lock)
 {
     struct native_hold hold = {.lock = NULL};
@@ -271,6 +297,89 @@ static int semaphore_timedwait(sem_t *semaphore, const struct timespec *until)
     return result;
 }
 
+static int semaphore_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until)
+{
+    int error = errno, result = sem_trywait(semaphore);
+    struct kernel_thread *mine;
+
+    if (result == 0 || errno != EAGAIN)
+        return result;
+    errno = error;
+    mine = native_locks__waiting(locks(), NATIVE_SEMAPHORE, semaphore, 0, CALLER());
+    result = sem_clockwait(semaphore, clock, until);
+    native_locks__waited(locks(), mine);
+    return result;
+}
+
+/* ---- barriers: nobody knows beforehand who comes last, so that one's call is a wait, too ---- */
+
+static int barrier_wait(pthread_barrier_t *barrier)
+{
+    struct kernel_thread *mine =
+        native_locks__waiting(locks(), NATIVE_BARRIER, barrier, 0, CALLER());
+    int result = pthread_barrier_wait(barrier);
+
+    native_locks__waited(locks(), mine);
+    return result;
+}
+
+/* ---- ends of threads ---- */
+
+/* 0: it has ended. The clock of a thread's CPU time names the thread, as clock_getcpuclockid(3) and
+ * the kernel's posix-timers.h have it: the bits above the lowest three, inverted. */
+static pid_t tid_of(pthread_t thread)
+{
+    clockid_t clock;
+
+    return pthread_getcpuclockid(thread, &clock) == 0 ? ~(clock >> 3) : 0;
+}
+
+/* The thread's struct, whose address is its name, stands for the lock. */
+static struct kernel_thread *wait_for_end(pthread_t thread, const void *caller)
+{
+    return native_locks__waiting(locks(), NATIVE_JOIN, (const void *)(uintptr_t)thread,
+                                 tid_of(thread), caller);
+}
+
+static int join(pthread_t thread, void **value)
+{
+    int result = pthread_tryjoin_np(thread, value);
+    struct kernel_thread *mine;
+
+    if (result != EBUSY)
+        return result;
+    mine = wait_for_end(thread, CALLER());
+    result = pthread_join(thread, value);
+    native_locks__waited(locks(), mine);
+    return result;
+}
+
+static int timedjoin(pthread_t thread, void **value, const struct timespec *until)
+{
+    int result = pthread_tryjoin_np(thread, value);
+    struct kernel_thread *mine;
+
+    if (result != EBUSY)
+        return result;
+    mine = wait_for_end(thread, CALLER());
+    result = pthread_timedjoin_np(thread, value, until);
+    native_locks__waited(locks(), mine);
+    return result;
+}
+
+static int clockjoin(pthread_t thread, void **value, clockid_t clock, const struct timespec *until)
+{
+    int result = pthread_tryjoin_np(thread, value);
+    struct kernel_thread *mine;
+
+    if (result != EBUSY)
+        return result;
+    mine = wait_for_end(thread, CALLER());
+    result = pthread_clockjoin_np(thread, value, clock, until);
+    native_locks__waited(locks(), mine);
+    return result;
+}
+
 #define ROW(name, wrapper)                                                                         \
     {                                                                                              \
 #name, (void *)(uintptr_t)(name), (void *)(uintptr_t)(wrapper)                             \
@@ -292,9 +401,16 @@ size_t native_lock_wrappers__table(struct import_replacement table[NATIVE_LOCK_W
         ROW(pthread_rwlock_timedwrlock, rwlock_timedwrlock),
         ROW(pthread_rwlock_rdlock, rwlock_rdlock),
         ROW(pthread_rwlock_timedrdlock, rwlock_timedrdlock),
+        ROW(pthread_rwlock_clockwrlock, rwlock_clockwrlock),
+        ROW(pthread_rwlock_clockrdlock, rwlock_clockrdlock),
         ROW(pthread_rwlock_unlock, rwlock_unlock),
         ROW(sem_wait, semaphore_wait),
         ROW(sem_timedwait, semaphore_timedwait),
+        ROW(sem_clockwait, semaphore_clockwait),
+        ROW(pthread_barrier_wait, barrier_wait),
+        ROW(pthread_join, join),
+        ROW(pthread_timedjoin_np, timedjoin),
+        ROW(pthread_clockjoin_np, clockjoin),
     };
 
     for (size_t i = 0; i < NATIVE_LOCK_WRAPPERS; i++)

@@ -2,8 +2,11 @@
 #include <errno.h>
 #include <jni.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 /* As in NativeLocks.KINDS. */
 enum {
@@ -17,11 +20,18 @@ enum {
     TIMED_READER,
     EXPIRED,
     ROBUST,
+    CLOCKED_WRITER,
+    CLOCKED_READER,
     CONDITION,
     TIMED_CONDITION,
     CLOCKED_CONDITION,
     SEMAPHORE,
     TIMED_SEMAPHORE,
+    CLOCKED_SEMAPHORE,
+    BARRIER,
+    JOIN,
+    TIMED_JOIN,
+    CLOCKED_JOIN,
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -32,6 +42,38 @@ static pthread_mutex_t of_condition = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
 static int is_signalled;
+static pthread_barrier_t barrier;
+static JavaVM *java;
+static pthread_t joined;
+static atomic_bool is_running, may_end;
+
+/* Runs Java if there is an argument. Waits for nothing that has a reason. */
+static void *run_joined(void *runs_java)
+{
+    JavaVMAttachArgs arguments = {.version = JNI_VERSION_1_8, .name = "joined"};
+    JNIEnv *env;
+
+    if (runs_java)
+        (*java)->AttachCurrentThread(java, (void **)&env, &arguments);
+    is_running = 1;
+    while (!may_end)
+        usleep(500);
+    if (runs_java)
+        (*java)->DetachCurrentThread(java);
+    return NULL;
+}
+
+/* Before the other thread is to end it: the one that is joined. */
+static void create(JNIEnv *env, jclass self, jint kind)
+{
+    (void)env, (void)self;
+    if (kind < JOIN)
+        return;
+    is_running = may_end = 0;
+    pthread_create(&joined, NULL, run_joined, kind == CLOCKED_JOIN ? NULL : &joined);
+    while (!is_running)
+        sched_yield();
+}
 
 static void prepare(JNIEnv *env, jclass self)
 {
@@ -39,6 +81,7 @@ static void prepare(JNIEnv *env, jclass self)
 
     (void)env, (void)self;
     sem_init(&semaphore, 0, 0);
+    pthread_barrier_init(&barrier, NULL, 2);
     pthread_mutexattr_init(&kind);
     pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
     pthread_mutex_init(&robust, &kind);
@@ -80,7 +123,10 @@ static jint acquire(JNIEnv *env, jclass self, jint kind)
     case WRITER:
     case READER:
     case TIMED_READER:
+    case CLOCKED_READER:
         return pthread_rwlock_wrlock(&rwlock);
+    case CLOCKED_WRITER:
+        return pthread_rwlock_clockwrlock(&rwlock, CLOCK_MONOTONIC, &later_monotonic);
     case TIMED:
         return pthread_mutex_timedlock(&mutex, &later);
     case CLOCKED:
@@ -100,12 +146,15 @@ static jint acquire(JNIEnv *env, jclass self, jint kind)
 static jint acquire_second(JNIEnv *env, jclass self, jint kind)
 {
     struct timespec later = in_ms(CLOCK_REALTIME, 10000);
+    struct timespec later_monotonic = in_ms(CLOCK_MONOTONIC, 10000);
 
     switch (kind) {
     case READER:
         return pthread_rwlock_rdlock(&rwlock);
     case TIMED_READER:
         return pthread_rwlock_timedrdlock(&rwlock, &later);
+    case CLOCKED_READER:
+        return pthread_rwlock_clockrdlock(&rwlock, CLOCK_MONOTONIC, &later_monotonic);
     case EXPIRED:
         return acquire(env, self, kind) == ETIMEDOUT ? 0 : -1;
     default:
@@ -128,12 +177,21 @@ static jint release(JNIEnv *env, jclass self, jint kind)
     case TIMED_WRITER:
     case READER:
     case TIMED_READER:
+    case CLOCKED_WRITER:
+    case CLOCKED_READER:
         return pthread_rwlock_unlock(&rwlock);
     case ROBUST:
         return pthread_mutex_unlock(&robust);
     default:
         return -1;
     }
+}
+
+static jint meet(void)
+{
+    int result = pthread_barrier_wait(&barrier);
+
+    return result == PTHREAD_BARRIER_SERIAL_THREAD ? 0 : result;
 }
 
 static jint await(JNIEnv *env, jclass self, jint kind)
@@ -146,6 +204,16 @@ static jint await(JNIEnv *env, jclass self, jint kind)
         return sem_wait(&semaphore);
     if (kind == TIMED_SEMAPHORE)
         return sem_timedwait(&semaphore, &later);
+    if (kind == CLOCKED_SEMAPHORE)
+        return sem_clockwait(&semaphore, CLOCK_MONOTONIC, &later_monotonic);
+    if (kind == BARRIER)
+        return meet();
+    if (kind == JOIN)
+        return pthread_join(joined, NULL);
+    if (kind == TIMED_JOIN)
+        return pthread_timedjoin_np(joined, NULL, &later);
+    if (kind == CLOCKED_JOIN)
+        return pthread_clockjoin_np(joined, NULL, CLOCK_MONOTONIC, &later_monotonic);
     pthread_mutex_lock(&of_condition);
     while (!is_signalled)
         if (kind == TIMED_CONDITION)
@@ -161,8 +229,14 @@ static jint await(JNIEnv *env, jclass self, jint kind)
 static jint signal_it(JNIEnv *env, jclass self, jint kind)
 {
     (void)env, (void)self;
-    if (kind == SEMAPHORE || kind == TIMED_SEMAPHORE)
+    if (kind == SEMAPHORE || kind == TIMED_SEMAPHORE || kind == CLOCKED_SEMAPHORE)
         return sem_post(&semaphore);
+    if (kind == BARRIER)
+        return meet();
+    if (kind >= JOIN) {
+        may_end = 1;
+        return 0;
+    }
     pthread_mutex_lock(&of_condition);
     is_signalled = 1;
     pthread_cond_signal(&condition);
@@ -172,19 +246,18 @@ static jint signal_it(JNIEnv *env, jclass self, jint kind)
 jint JNI_OnLoad(JavaVM *vm, void *reserved)
 {
     static const JNINativeMethod natives[] = {
-        {"prepare", "()V", (void *)prepare},
-        {"acquire", "(I)I", (void *)acquire},
-        {"acquireSecond", "(I)I", (void *)acquire_second},
-        {"release", "(I)I", (void *)release},
-        {"await", "(I)I", (void *)await},
+        {"prepare", "()V", (void *)prepare},   {"create", "(I)V", (void *)create},
+        {"acquire", "(I)I", (void *)acquire},  {"acquireSecond", "(I)I", (void *)acquire_second},
+        {"release", "(I)I", (void *)release},  {"await", "(I)I", (void *)await},
         {"signal", "(I)I", (void *)signal_it},
     };
     JNIEnv *env;
     (void)reserved;
+    java = vm;
     if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_8) != JNI_OK)
         return JNI_ERR;
     jclass class = (*env)->FindClass(env, "NativeLocks");
-    if (!class || (*env)->RegisterNatives(env, class, natives, 6) != JNI_OK)
+    if (!class || (*env)->RegisterNatives(env, class, natives, 7) != JNI_OK)
         return JNI_ERR;
     return JNI_VERSION_1_8;
 }

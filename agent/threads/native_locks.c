@@ -99,8 +99,9 @@ static void refused(void *context, const struct importing_image *image)
     ledger__count(&locks->threads->ledger->header->unwrapped_images, 1);
 }
 
-static const char *const types[NATIVE_LOCK_TYPES] = {"pthread_mutex_t", "pthread_rwlock_t",
-                                                     "pthread_cond_t", "sem_t"};
+static const char *const types[NATIVE_LOCK_TYPES] = {"pthread_mutex_t",   "pthread_rwlock_t",
+                                                     "pthread_cond_t",    "sem_t",
+                                                     "pthread_barrier_t", "pthread_t"};
 
 static void name_image(const struct native_locks *locks, struct native_lock_image *image)
 {
@@ -295,6 +296,23 @@ static ledger_ref find_record(const struct ledger *ledger, pid_t tid)
     return 0;
 }
 
+static struct lock_place place_of(const struct ledger *ledger, ledger_ref record)
+{
+    const struct ledger_kernel_thread *there = ledger__at(ledger, record);
+
+    return (struct lock_place){__atomic_load_n(&there->thread, __ATOMIC_ACQUIRE),
+                               __atomic_load_n(&there->current, __ATOMIC_ACQUIRE)};
+}
+
+/* The Java thread that the kernel thread runs, or ran last. */
+static struct lock_place thread_place(const struct native_locks *locks, pid_t tid)
+{
+    const struct ledger *ledger = locks->threads->ledger;
+    ledger_ref ref = tid ? find_record(ledger, tid) : 0;
+
+    return ref ? place_of(ledger, ref) : (struct lock_place){0, 0};
+}
+
 /* Who acquired a lock that is known has left a note; else all kernel threads are looked through,
  * once for an owner that has no record. */
 static struct lock_place owner_place(const struct native_locks *locks, struct native_lock *entry,
@@ -303,22 +321,19 @@ static struct lock_place owner_place(const struct native_locks *locks, struct na
     const struct ledger *ledger = locks->threads->ledger;
     ledger_ref ref = entry ? atomic_load_explicit(&entry->holder, memory_order_relaxed) : 0;
     const struct ledger_kernel_thread *record = ledger__at(ledger, ref);
-    struct lock_place place = {0, 0};
+    const struct lock_place nobody = {0, 0};
 
     if (!entry || !owner)
-        return place;
+        return nobody;
     if (!ref || __atomic_load_n(&record->tid, __ATOMIC_RELAXED) != owner)
         ref = owner == atomic_load_explicit(&entry->stranger, memory_order_relaxed)
                   ? 0
                   : find_record(ledger, owner);
     if (!ref) {
         atomic_store_explicit(&entry->stranger, owner, memory_order_relaxed);
-        return place;
+        return nobody;
     }
-    record = ledger__at(ledger, ref);
-    place.thread = __atomic_load_n(&record->thread, __ATOMIC_ACQUIRE);
-    place.node = __atomic_load_n(&record->current, __ATOMIC_ACQUIRE);
-    return place;
+    return place_of(ledger, ref);
 }
 
 static void begin(struct native_locks *locks, struct kernel_thread *mine,
@@ -331,7 +346,9 @@ static void begin(struct native_locks *locks, struct kernel_thread *mine,
     struct lock_identity identity = identify((uintptr_t)lock, name, BLOCK_NATIVE);
 
     wait_bracket__begin(mine, METRIC_PARK);
-    lock_waits__native(threads, mine, &identity, owner_place(locks, entry, owner));
+    lock_waits__native(threads, mine, &identity,
+                       type == NATIVE_JOIN ? thread_place(locks, owner)
+                                           : owner_place(locks, entry, owner));
     if (!entry) {
         if (is_held) /* no room for another lock: its holds are not measured */
             ledger__count(&threads->ledger->header->unseen_holds, 1);

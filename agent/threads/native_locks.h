@@ -1,13 +1,13 @@
 /*
  * For which locks of the C library Java threads wait in native code, for whom, and how long such
- * locks are held: mutexes, read-write locks, condition variables and semaphores of libraries that
- * the program brings (JNI). The JVM's own images are left alone.
+ * locks are held: mutexes, read-write locks, condition variables, semaphores, barriers and ends of
+ * threads, in libraries that the program brings (JNI). The JVM's own images are left alone.
  *
  * The libraries' calls get wrappers (native/host/image_imports.h). A wrapper tries first: a lock
  * that is free costs a look into the table below, and one that nobody ever waited for nothing else.
  * A wait is bracketed as a park, whose lock has the kind `native`, the C type and the library's
  * name in place of the class, and its address in place of the identity. Its owner is the kernel
- * thread that the C library notes in the lock.
+ * thread that the C library notes in the lock; of the end of a thread it is that thread.
  *
  * Of mutexes, and of the writers of read-write locks, holds are measured once a Java thread has
  * waited for the lock: a hold counts if its thread had to wait, or if another one began to wait
@@ -37,6 +37,8 @@ enum native_lock_type {
     NATIVE_RWLOCK,
     NATIVE_CONDITION,
     NATIVE_SEMAPHORE,
+    NATIVE_BARRIER,
+    NATIVE_JOIN, /* the lock is the thread that is to end */
     NATIVE_LOCK_TYPES,
 };
 

@@ -11,12 +11,15 @@ import java.util.Scanner;
 public class NativeLocks {
     static final String[] KINDS = {
         "mutex", "recursive", "writer", "timed", "clocked", "timed_writer", "reader", "timed_reader", "expired", "robust",
-        "condition", "timed_condition", "clocked_condition", "semaphore", "timed_semaphore"};
+        "clocked_writer", "clocked_reader", "condition", "timed_condition", "clocked_condition", "semaphore",
+        "timed_semaphore", "clocked_semaphore", "barrier", "join", "timed_join", "clocked_join"};
     static final int READER = 6;
     static final int TIMED_READER = 7;
     static final int EXPIRED = 8;
     static final int ROBUST = 9;
-    static final int HELD_KINDS = 10;
+    static final int CLOCKED_READER = 11;
+    static final int HELD_KINDS = 12;
+    static final int BARRIER = 18;
     static final int TIMES = 3;
     static final int FIRST_MS = 12;
     static final int SECOND_MS = 7;
@@ -30,6 +33,9 @@ public class NativeLocks {
     }
 
     static native void prepare();
+
+    /** What is waited for later, where that is the end of a thread. */
+    static native void create(int kind);
 
     static native int acquire(int kind);
 
@@ -46,6 +52,8 @@ public class NativeLocks {
     static final class Meter {
         long waitNs;
         int waits;
+        long giveNs;
+        int gives; // that are waits, too
         long ownerNs;
         long waiterNs;
         int ownerHolds;
@@ -95,20 +103,27 @@ public class NativeLocks {
             return;
         }
         Thread.sleep(SECOND_MS);
-        if (kind != READER && kind != TIMED_READER) {
+        if (kind != READER && kind != TIMED_READER && kind != CLOCKED_READER) {
             meter.waiterNs += System.nanoTime() - got;
             meter.waiterHolds++;
         }
         check(release(kind));
     }
 
-    static void give(int kind) throws InterruptedException {
+    /** Who comes to a barrier last does not wait long, but by the same call. */
+    static void give(int kind, Meter meter) throws InterruptedException {
         until(false);
         Thread.sleep(FIRST_MS);
+        long since = System.nanoTime();
         check(signal(kind));
+        if (kind == BARRIER) {
+            meter.giveNs += System.nanoTime() - since;
+            meter.gives++;
+        }
     }
 
     static void take(int kind, Meter meter) {
+        create(kind);
         isWaiting = true;
         long since = System.nanoTime();
         check(await(kind));
@@ -157,14 +172,14 @@ public class NativeLocks {
                     if (lock < HELD_KINDS) {
                         hold(lock, meter);
                     } else {
-                        give(lock);
+                        give(lock, meter);
                     }
                 }));
                 waiter.join();
                 owner.join();
             }
-            answer.append(String.format("%s%s %d %d %d %d %d", kind == 0 ? "" : "; ", KINDS[kind], meter.waits,
-                    meter.waitNs, meter.ownerHolds + meter.waiterHolds, meter.ownerNs + meter.waiterNs,
+            answer.append(String.format("%s%s %d %d %d %d %d", kind == 0 ? "" : "; ", KINDS[kind],
+                    meter.waits + meter.gives, meter.waitNs + meter.giveNs, meter.ownerHolds + meter.waiterHolds, meter.ownerNs + meter.waiterNs,
                     meter.acquisitions + meter.waiterHolds));
         }
         System.out.println(answer);

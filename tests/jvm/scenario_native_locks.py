@@ -16,9 +16,12 @@ LIBRARY = "libnative_locks.so"
 BOUND = "native_locks_bound"  # the same, whose calls are bound when it is loaded
 REFUSED = "images of native libraries whose waits for locks are not recorded: their calls could not be replaced"
 TYPES = {**dict.fromkeys(("mutex", "recursive", "timed", "clocked", "expired", "robust"), "pthread_mutex_t"),
-         **dict.fromkeys(("writer", "timed_writer", "reader", "timed_reader"), "pthread_rwlock_t"),
+         **dict.fromkeys(("writer", "timed_writer", "clocked_writer", "reader", "timed_reader", "clocked_reader"), "pthread_rwlock_t"),
          **dict.fromkeys(("condition", "timed_condition", "clocked_condition"), "pthread_cond_t"),
-         **dict.fromkeys(("semaphore", "timed_semaphore"), "sem_t")}
+         **dict.fromkeys(("semaphore", "timed_semaphore", "clocked_semaphore"), "sem_t"),
+         "barrier": "pthread_barrier_t",
+         **dict.fromkeys(("join", "timed_join", "clocked_join"), "pthread_t")}
+JOINED = {"joined", None}  # who is waited for in a join: a thread that runs Java, or another one
 FIRST_HOLDS = 3  # of mutex, recursive and rwlock; that of robust does not end
 OWNED = ("pthread_mutex_t", "pthread_rwlock_t")
 
@@ -190,6 +193,8 @@ def check_edges(test):
     owned = [edge for edge in edges if any(kind in str(edge["lock"]) for kind in OWNED)]
     test.check(owned and all(edge["blocker"] == "owner" for edge in owned), f"{owned}")
     test.check(all(edge["blocker"] != "owner" for edge in edges if edge not in owned), f"{edges}")
+    joins = [edge for edge in edges if "pthread_t in" in str(edge["lock"])]
+    test.check({edge["blocker"] for edge in joins} == JOINED, f"{joins}")
 
 
 def check_parks(test):

@@ -299,9 +299,24 @@ static uint32_t count_waiters(const struct report_model *model, const struct rep
     return count;
 }
 
+/* False: threads of native code wait there for what others do, not for their turn. */
+static bool has_turns(const struct report_lock *lock)
+{
+    static const char *const without[] = {"pthread_barrier_t", "pthread_cond_t", "pthread_t"};
+    size_t length;
+
+    for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++) {
+        length = strlen(without[i]);
+        if (lock->kind == BLOCK_NATIVE && lock->class_name.length >= length &&
+            memcmp(lock->class_name.bytes, without[i], length) == 0)
+            return false;
+    }
+    return true;
+}
+
 static bool queues(const struct report_lock *lock, uint64_t wall_ns)
 {
-    return lock->identity && lock->contentions >= CONVOY_WAITS &&
+    return lock->identity && has_turns(lock) && lock->contentions >= CONVOY_WAITS &&
            lock->blocked_ns >= wall_ns / 100 * CONVOY_PERCENT &&
            lock->wait_ns / CONVOY_QUEUE >= lock->blocked_ns &&
            lock->blocked_ns / lock->contentions <= CONVOY_TURN_NS;
