@@ -182,8 +182,8 @@ void native_locks__look(struct native_locks *locks)
     atomic_store(&locks->image_count, named);
     if (locks->is_refused && !locks->has_warned) {
         locks->has_warned = true;
-        log__line(LOG_WARN, "a native library's calls cannot be replaced here (mprotect is "
-                            "refused): its locks are not seen");
+        log__line(LOG_WARN, "a native library's calls cannot be replaced here (mprotect or "
+                            "/proc/self/maps is refused): its locks are not seen");
     }
     pthread_mutex_unlock(&locks->lock);
 }

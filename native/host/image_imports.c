@@ -1,6 +1,7 @@
 #include "native/host/image_imports.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
@@ -156,8 +157,9 @@ static bool line_says_read_only(const char *line, uint64_t address)
     return address >= start && address < end && strncmp(rest, " r-", 3) == 0;
 }
 
-/* Looks into /proc/self/maps, a part at a time. Allocates nothing. */
-static bool is_read_only(uint64_t address)
+/* Looks into /proc/self/maps, a part at a time. Allocates nothing. *error: the errno where it
+ * cannot be opened, else 0. */
+static bool is_read_only(uint64_t address, int *error)
 {
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     char part[MAPS_BYTES];
@@ -165,6 +167,7 @@ static bool is_read_only(uint64_t address)
     bool found = false;
     ssize_t count;
 
+    *error = fd < 0 ? errno : 0;
     while (fd >= 0 && !found && (count = read(fd, part + kept, sizeof(part) - 1 - kept)) > 0) {
         char *line = part, *end;
 
@@ -253,10 +256,17 @@ static bool tells_changes(size_t info_bytes)
     return info_bytes >= offsetof(struct dl_phdr_info, dlpi_subs);
 }
 
-/* The image's words are relocated, and as the linker leaves them for good. */
-static bool is_loaded(const struct image_words *words)
+/* The image's words are relocated, and as the linker leaves them for good. *error: whether they are
+ * cannot be found out, now or ever. */
+static bool is_loaded(const struct image_words *words, int *error)
 {
-    return !words->early && (!words->of_linker || is_read_only(words->one_protected));
+    *error = 0;
+    return !words->early && (!words->of_linker || is_read_only(words->one_protected, error));
+}
+
+static bool may_pass(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR;
 }
 
 static int look_at(struct dl_phdr_info *info, size_t info_bytes, void *context)
@@ -265,6 +275,7 @@ static int look_at(struct dl_phdr_info *info, size_t info_bytes, void *context)
     struct dynamic_image dynamic = {.image.path = info->dlpi_name ? info->dlpi_name : "",
                                     .bias = info->dlpi_addr};
     struct image_words words;
+    int error;
 
     if (tells_changes(info_bytes))
         imports->adds = info->dlpi_adds;
@@ -272,8 +283,11 @@ static int look_at(struct dl_phdr_info *info, size_t info_bytes, void *context)
     if (!imports->admits(imports->context, &dynamic.image) || !read_dynamic(&dynamic, info))
         return 0;
     words = replace_all(imports, &dynamic, true);
-    if (!is_loaded(&words)) {
-        imports->is_incomplete = true;
+    if (!is_loaded(&words, &error)) {
+        if (error && !may_pass(error))
+            imports->refused(imports->context, &dynamic.image);
+        else
+            imports->is_incomplete = true;
         return 0;
     }
     if (!words.open && !words.of_linker)

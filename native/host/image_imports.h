@@ -3,9 +3,9 @@
  * what the dynamic linker has written into an image's relocated words (its global offset table) is
  * overwritten, one word at a time. Calls inside an image, and those through dlsym, are as before.
  * Words that the linker has made read-only are made writable for the moment; where that is refused,
- * the image stays as it is. An image that another thread is loading just now is left until the next
- * look: the linker adds the image's place to words that it has not relocated yet, and writes to
- * those that it will make read-only.
+ * or /proc/self/maps, which tells that they are, cannot be read, the image stays as it is. An image
+ * that another thread is loading just now is left until the next look: the linker adds the image's
+ * place to words that it has not relocated yet, and writes to those that it will make read-only.
  *
  * The source of what is read: System V ABI, chapter 5 (dynamic linking), and its supplements for
  * x86-64 and AArch64. Not for hooks or signal handlers: the linker's lock is taken.
