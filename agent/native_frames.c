@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "agent/hooks.h"
 #include "agent/host/log.h"
+#include "native/activity/inside_handover.h"
 #include "native/activity/mapped_once.h"
 #include "native/thread/open_calls.h"
 #include "native/thread/thread_parts.h"
@@ -394,18 +395,25 @@ static struct treadle_chain current(void)
     return id;
 }
 
-const struct treadle_inside_ids treadle_inside_ids_v1 = {.adopt = adopt, .current = current};
-const struct treadle_inside treadle_inside_v1 = {
+/* What was preloaded may stand before the exported names, also in this library. */
+static const struct treadle_inside own_inside = {
     .push = push, .pop = pop, .pop_to = pop_to, .find = find};
+static const struct treadle_inside_ids own_ids = {.adopt = adopt, .current = current};
+
+extern const struct treadle_inside treadle_inside_v1 __attribute__((alias("own_inside")));
+extern const struct treadle_inside_ids treadle_inside_ids_v1 __attribute__((alias("own_ids")));
 
 /* The JVM loads agents for themselves alone. The agent needs libc only, so nothing else becomes
- * visible. */
+ * visible. What was preloaded is found before the agent all the same. */
 void native_frames__announce(void)
 {
+    inside_handover *preloaded =
+        (inside_handover *)(uintptr_t)dlsym(RTLD_DEFAULT, INSIDE_HANDOVER_NAME);
     Dl_info mine;
 
-    if (dladdr(&treadle_inside_v1, &mine) &&
-        dlopen(mine.dli_fname, RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL))
+    if (preloaded)
+        preloaded(&own_inside, &own_ids);
+    if (dladdr(&own_inside, &mine) && dlopen(mine.dli_fname, RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL))
         return;
     log__line(LOG_WARN, "frames that native libraries push with treadle.h are not recorded: the "
                         "dynamic linker does not find the agent");

@@ -4,7 +4,8 @@
  * same kind, see activity_hooks.h.
  *
  * A library looks for the agent when the library is loaded: frames of libraries that were there
- * before the agent are not heard. Nor are those of threads without a Java thread.
+ * before the agent are not heard, unless libtreadle-native.so is preloaded, which passes them on.
+ * Nor are those of threads without a Java thread.
  *
  * A kernel thread has a stack of the native frames that are open on it. (A virtual thread with a
  * native frame on its stack stays on its carrier.) A frame is over when it is popped; when a frame

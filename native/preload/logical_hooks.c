@@ -7,6 +7,29 @@
 
 #define NO_MARK UINT64_MAX
 
+/* In a mark that is the agent's. */
+#define AGENT_MARK (UINT64_C(1) << 62)
+
+/* What the agent is told with, in a JVM; NULL: there is no agent. */
+static inline const struct treadle_inside *agent(void)
+{
+    return __atomic_load_n(&preload_process.agent.inside, __ATOMIC_ACQUIRE);
+}
+
+static treadle_mark push_to_agent(const struct treadle_inside *inside,
+                                  const struct treadle_pushed *pushed, treadle_mark mark)
+{
+    treadle_mark given = inside->push(pushed, mark);
+
+    return given & TREADLE_INSIDE_MARK ? given | AGENT_MARK : given;
+}
+
+/* Of a frame in this library's own stack: its index + 1, or 0. */
+static uint32_t own_frame(const struct preload_thread *mine, treadle_mark mark)
+{
+    return mine ? function_stack__marked(&mine->functions, mark) : 0;
+}
+
 /* The calling thread, whose hook begins; NULL: it may not. Events of handlers that come meanwhile
  * do not count. */
 static inline struct preload_thread *begin(uint64_t frame, bool is_push)
@@ -83,8 +106,12 @@ static uint64_t record(struct preload_thread *mine, const struct treadle_pushed 
 
 static treadle_mark push(const struct treadle_pushed *pushed, treadle_mark mark)
 {
-    struct preload_thread *mine = begin(FRAME(), true);
+    const struct treadle_inside *inside = agent();
+    struct preload_thread *mine;
 
+    if (__builtin_expect(inside != NULL, 0))
+        return push_to_agent(inside, pushed, mark);
+    mine = begin(FRAME(), true);
     if (!mine)
         return mark;
     mark = record(mine, pushed, mark);
@@ -110,8 +137,14 @@ static void pop_at(struct preload_thread *mine, uint64_t place)
 
 static void pop(uint64_t place)
 {
-    struct preload_thread *mine = begin(FRAME(), false);
+    const struct treadle_inside *inside = agent();
+    struct preload_thread *mine;
 
+    if (__builtin_expect(inside != NULL, 0)) {
+        inside->pop(place);
+        return;
+    }
+    mine = begin(FRAME(), false);
     if (!mine)
         return;
     pop_at(mine, place);
@@ -120,13 +153,17 @@ static void pop(uint64_t place)
 
 static treadle_mark pop_to(treadle_mark mark)
 {
-    struct preload_thread *mine = begin(FRAME(), false);
+    const struct treadle_inside *inside = agent();
     treadle_mark of_segment = NO_MARK;
+    struct preload_thread *mine;
     uint32_t found;
 
+    if (mark & AGENT_MARK)
+        return inside ? inside->pop_to(mark & ~AGENT_MARK) : NO_MARK;
+    mine = begin(FRAME(), false);
     if (!mine)
         return of_segment;
-    found = function_stack__marked(&mine->functions, mark);
+    found = own_frame(mine, mark);
     if (found) {
         of_segment = mine->functions.frames[found - 1].segment_mark;
         function_hooks__drop(mine, found - 1);
@@ -137,9 +174,13 @@ static treadle_mark pop_to(treadle_mark mark)
 
 static treadle_mark find(treadle_mark mark)
 {
+    const struct treadle_inside *inside = agent();
     const struct preload_thread *mine = preload_mine.thread;
-    uint32_t found = mine ? function_stack__marked(&mine->functions, mark) : 0;
+    uint32_t found;
 
+    if (mark & AGENT_MARK)
+        return inside ? inside->find(mark & ~AGENT_MARK) : NO_MARK;
+    found = own_frame(mine, mark);
     return found ? mine->functions.frames[found - 1].segment_mark : NO_MARK;
 }
 
@@ -156,9 +197,17 @@ static bool may_begin_part(const struct function_stack *stack, treadle_mark mark
 
 static void adopt(treadle_mark mark, struct treadle_chain id, uint32_t flags)
 {
-    struct preload_thread *mine = begin(FRAME(), false);
+    const struct treadle_inside_ids *ids =
+        __atomic_load_n(&preload_process.agent.ids, __ATOMIC_ACQUIRE);
+    struct preload_thread *mine;
     struct open_function *youngest;
 
+    if (mark & AGENT_MARK) {
+        if (ids)
+            ids->adopt(mark & ~AGENT_MARK, id, flags);
+        return;
+    }
+    mine = begin(FRAME(), false);
     if (!mine)
         return;
     if ((id.word[0] | id.word[1]) && mine->functions.depth && mine->kernel->thread &&
@@ -174,10 +223,14 @@ static void adopt(treadle_mark mark, struct treadle_chain id, uint32_t flags)
 
 static struct treadle_chain current(void)
 {
+    const struct treadle_inside_ids *ids =
+        __atomic_load_n(&preload_process.agent.ids, __ATOMIC_ACQUIRE);
     const struct preload_thread *mine = preload_mine.thread;
     const struct ledger_part *part = NULL;
     struct treadle_chain id = {{0, 0}};
 
+    if (ids)
+        return ids->current();
     /* A handler may have interrupted the begin of a part. */
     if (mine && mine->kernel && !preload_mine.busy)
         part = open_calls__part(mine->kernel);
@@ -190,3 +243,9 @@ PRELOAD_EXPORT const struct treadle_inside_ids treadle_inside_ids_v1 = {.adopt =
                                                                         .current = current};
 PRELOAD_EXPORT const struct treadle_inside treadle_inside_v1 = {
     .push = push, .pop = pop, .pop_to = pop_to, .find = find};
+
+void treadle_inside_handover_v1(const struct treadle_inside *inside,
+                                const struct treadle_inside_ids *ids)
+{
+    preload__leave_to_agent(&preload_process, inside, ids);
+}

@@ -4,15 +4,20 @@
  *
  * A pop ends all that began inside its frame. Nothing here locks or allocates. While a thread is in
  * a hook, what its signal handlers push and pop is not recorded, and a push counted as lost.
+ *
+ * In a JVM with the agent all of it is passed on to the agent.
  */
 #ifndef TREADLE_LOGICAL_HOOKS_H
 #define TREADLE_LOGICAL_HOOKS_H
 
-#include "native/activity/pushed_frames.h"
+#include "native/activity/inside_handover.h"
 #include "native/preload/function_hooks.h"
 
 /* Their names are TREADLE_INSIDE_NAME and TREADLE_INSIDE_IDS_NAME. */
 extern PRELOAD_EXPORT const struct treadle_inside treadle_inside_v1;
 extern PRELOAD_EXPORT const struct treadle_inside_ids treadle_inside_ids_v1;
+
+/* Its name is INSIDE_HANDOVER_NAME. */
+PRELOAD_EXPORT inside_handover treadle_inside_handover_v1;
 
 #endif

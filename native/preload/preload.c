@@ -294,6 +294,8 @@ static void leave_to_parent(void)
 {
     struct preload *preload = &preload_process;
 
+    /* The agent is its parent's, too. */
+    preload->agent = (struct preload_agent){NULL, NULL};
     if (atomic_load(&preload->stage) != PRELOAD_ACTIVE)
         return;
     atomic_store(&preload->stage, PRELOAD_ASIDE);
@@ -306,6 +308,12 @@ static void leave_to_parent(void)
     preload_mine.thread = NULL;
     kernel_thread_table__abandon(&preload->kernel_threads);
     (void)ledger__make_private(&preload->ledger);
+}
+
+static void prepare_for_forks(struct preload *preload)
+{
+    if (!preload->has_fork_handler)
+        preload->has_fork_handler = pthread_atfork(NULL, NULL, leave_to_parent) == 0;
 }
 
 static void end_quickly(void)
@@ -334,7 +342,7 @@ static int begin(struct preload *preload, const char *text)
     preload->pid = getpid();
     preload_threads__begin(&preload->threads, NULL);
     prepare_samples(preload);
-    (void)pthread_atfork(NULL, NULL, leave_to_parent);
+    prepare_for_forks(preload);
     (void)at_quick_exit(end_quickly);
     upkeep__start(preload);
     return 0;
@@ -374,6 +382,26 @@ void preload__end(struct preload *preload)
     if (upkeep__write_last(preload, END_NS) != 0)
         answer(preload, "unwritten \n");
     errno = error;
+}
+
+/* The profiler's own thread ends the samples. */
+void preload__stand_aside(struct preload *preload)
+{
+    int stage = PRELOAD_ACTIVE;
+
+    if (!atomic_compare_exchange_strong(&preload->stage, &stage, PRELOAD_ASIDE))
+        return;
+    __atomic_store_n(&preload->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
+    ledger__unlink(&preload->ledger);
+}
+
+void preload__leave_to_agent(struct preload *preload, const struct treadle_inside *inside,
+                             const struct treadle_inside_ids *ids)
+{
+    prepare_for_forks(preload);
+    preload__stand_aside(preload);
+    __atomic_store_n(&preload->agent.ids, ids, __ATOMIC_RELEASE);
+    __atomic_store_n(&preload->agent.inside, inside, __ATOMIC_RELEASE);
 }
 
 /* What stays is the ledger of a process that is gone: of the process's number is another program

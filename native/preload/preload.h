@@ -29,6 +29,12 @@ struct last_snapshot {
     int error;
 };
 
+/* The agent, in a JVM. */
+struct preload_agent {
+    const struct treadle_inside *inside; /* NULL: there is none */
+    const struct treadle_inside_ids *ids;
+};
+
 struct preload {
     _Atomic int stage; /* enum preload_stage */
     pid_t pid;
@@ -57,6 +63,9 @@ struct preload {
     bool is_measured;        /* what hooks cost is known */
     bool has_warned;
     bool is_tidy;
+    bool has_fork_handler;
+    bool has_stood_aside;       /* for the profiler's own thread */
+    struct preload_agent agent; /* stored once; atomic */
     struct last_snapshot last;
 };
 
@@ -74,6 +83,12 @@ void preload__begin(struct preload *preload);
 /* The process is about to end: writes the snapshot and removes the live ledger. Waits a bounded
  * time. Any thread, once; nothing happens in a forked child. */
 void preload__end(struct preload *preload);
+
+/* The agent has come into the process: from here on it alone profiles, and this library's ledger
+ * goes. leave_to_agent: it also hears of the logical frames. Any thread, not in a hook. */
+void preload__stand_aside(struct preload *preload);
+void preload__leave_to_agent(struct preload *preload, const struct treadle_inside *inside,
+                             const struct treadle_inside_ids *ids);
 
 /* The program is about to be replaced, and was not, in spite of that. */
 void preload__before_exec(struct preload *preload);

@@ -102,17 +102,11 @@ static void begin_samples_in_turn(struct preload *preload)
         preload__say("no samples: %s", strerror(-error));
 }
 
-/* A JVM came into the process, with the agent: from here on that one profiles. */
-static void stand_aside(struct preload *preload)
+static void end_samples(struct preload *preload)
 {
-    int stage = PRELOAD_ACTIVE;
-
-    if (!atomic_compare_exchange_strong(&preload->stage, &stage, PRELOAD_ASIDE))
-        return;
-    __atomic_store_n(&preload->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
-    if (preload->samples)
+    if (preload->samples && !preload->has_stood_aside)
         program_samples__end(preload->samples);
-    ledger__unlink(&preload->ledger);
+    preload->has_stood_aside = true;
 }
 
 static void look_after(struct preload *preload)
@@ -120,6 +114,8 @@ static void look_after(struct preload *preload)
     uint64_t used = (uint64_t)preload->ledger.header->chunks_used * LEDGER_CHUNK_BYTES;
 
     (void)ledger__reserve_ahead(&preload->ledger, AHEAD_BYTES + used / AHEAD_PART);
+    if (atomic_load(&preload->stage) == PRELOAD_ASIDE)
+        end_samples(preload);
     if (!preload__is_active(preload))
         return;
     begin_samples_in_turn(preload);
@@ -133,8 +129,10 @@ static void look_after(struct preload *preload)
     look_at_cost(preload, false);
     function_budget__look(&preload->budget);
     warn_of_losses(preload);
-    if (host_program__has_agent())
-        stand_aside(preload);
+    if (host_program__has_agent()) {
+        preload__stand_aside(preload);
+        end_samples(preload);
+    }
 }
 
 /* What killed processes of this user left beside the ledger takes memory. Once. */

@@ -101,6 +101,8 @@ def native_activity(test):
         stopped_in_the_middle(test)
         attached(test)
         without_agent(test)
+        preloaded(test)
+        preloaded_and_attached(test)
 
 
 def from_the_start(test, events):
@@ -191,6 +193,59 @@ def attached(test):
     found = pushes(test.checked_report(dropped=True)["tree"])
     test.check(not found, f"attached: pushes {found}")
     test.ledger.unlink()
+
+
+def preload(test):
+    """As programs have it that a shell starts which `treadle run --native` started."""
+    library = test.agent.parent.parent / "native" / "libtreadle-native.so"
+    return ("env", f"LD_PRELOAD={library}", f"TREADLE_NATIVE=overhead=any,live-dir={test.scratch}")
+
+
+def preloaded(test):
+    """The library that is preloaded stands before the agent, and passes on what it is told."""
+    agent = test.agent_option(include=INCLUDE, sample="none")
+    with running(test, "NativeActivities", agent=agent, prefix=preload(test)) as program:
+        answers = [program.ask(part) for part in PARTS]
+        ids = program.ask("chaining").split()[1:]
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    views = test.checked_report(dropped=True)
+    found = pushes(views["tree"])
+    wanted = {**PUSHES, "after": PUSHES["after"] + 1, "java": 1, "served": 1, "own": 1, "lost part": 1}
+    test.check(found == wanted, f"preloaded: pushes {found}, not {wanted}")
+    lost = test.report("activity")["stack_losses"]["lost_frames"]
+    in_handlers = int(answers[-1].split()[1])
+    test.check(lost == DEEP - STACK_MAX + RAISED + in_handlers, f"preloaded: {lost} frames lost")
+    shown = trees(views["tree"], TREES, SHOWN)
+    for name, tree in TREES.items():
+        test.check(shown.get(name) == tree, f"preloaded: {name}: {shown.get(name)}\nnot {tree}")
+    paths = {row["id"]: [part["path"] for part in row["parts"]] for row in test.report("chains")["chains"]}
+    test.check({id_: paths.get(id_) for id_ in ids} == {ids[0]: [["java"]], ids[1]: [["java", "served", "own"]]},
+               f"preloaded: {paths}")
+    alone(test)
+    test.ledger.unlink()
+
+
+def preloaded_and_attached(test):
+    """A library that is older than the agent has its frames heard, too, from the agent's begin on."""
+    with running(test, "NativeActivities", prefix=preload(test)) as program:
+        program.ask("held")
+        program.attach("--include", INCLUDE, sample="none")
+        program.ask("go")
+        for part in PARTS:
+            program.ask(part)
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    found = pushes(test.checked_report(dropped=True)["tree"])
+    test.check(found == PUSHES, f"preloaded and attached: pushes {found}, not {PUSHES}")
+    alone(test)
+    test.ledger.unlink()
+
+
+def alone(test):
+    """There is one ledger, the agent's: nothing is in two."""
+    left = [path.name for path in test.scratch.iterdir() if path.name.endswith((".live", ".ledger"))]
+    test.check(left == [test.ledger.name], f"ledgers: {left}")
 
 
 def without_agent(test):
