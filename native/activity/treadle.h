@@ -214,9 +214,10 @@ struct treadle_inside_ids {
     struct treadle_chain (*current)(void);
 };
 
-#define TREADLE_INSIDE_NAME     "treadle_inside_v1"
-#define TREADLE_INSIDE_IDS_NAME "treadle_inside_ids_v1"
-#define TREADLE_INSIDE_MARK     (UINT64_C(1) << 63)
+#define TREADLE_INSIDE_NAME       "treadle_inside_v1"
+#define TREADLE_INSIDE_IDS_NAME   "treadle_inside_ids_v1"
+#define TREADLE_INSIDE_FORKS_NAME "treadle_inside_forks_v1" /* exported: it is in children, too */
+#define TREADLE_INSIDE_MARK       (UINT64_C(1) << 63)
 
 #define TREADLE_DEPTH_BITS 20u
 #define TREADLE_DEPTH_MASK ((UINT64_C(1) << TREADLE_DEPTH_BITS) - 1)
@@ -344,6 +345,7 @@ struct treadle__agent {
 
 TREADLE__STATE struct treadle__agent treadle__agent = {NULL, TREADLE__INSIDE_WATCH};
 TREADLE__STATE const struct treadle_inside_ids *treadle__inside_ids = NULL;
+TREADLE__STATE uint32_t treadle__inside_forks = 0; /* it is in the child of a fork, too */
 
 /* System calls without errno, and without the declarations that strict ISO C hides. */
 TREADLE__INLINE long treadle__call(long number, long a, long b, long c, long d, long e, long f)
@@ -553,15 +555,18 @@ TREADLE__SHARED void treadle__end_thread(void *slot)
     __atomic_store_n(&own->tid, 0, __ATOMIC_RELEASE);
 }
 
-/* The child of a fork writes nothing into its parent's segment, and no profiler is inside it. */
+/* The child of a fork writes nothing into its parent's segment. A profiler is inside it only where
+ * the profiler says so. */
 TREADLE__SHARED void treadle__begin_child(void);
 TREADLE__SHARED void treadle__begin_child(void)
 {
     struct treadle__process *process = &treadle__process;
 
-    treadle__agent.inside = NULL;
-    treadle__inside_ids = NULL;
-    treadle__watch = &process->first;
+    if (!treadle__inside_forks) {
+        treadle__agent.inside = NULL;
+        treadle__inside_ids = NULL;
+        treadle__watch = &process->first;
+    }
     treadle__slot = NULL;
     treadle__is_busy = 0;
     if (process->head)
@@ -633,6 +638,7 @@ TREADLE__LOCAL void treadle__find_inside(void)
         return;
     treadle__inside_ids =
         (const struct treadle_inside_ids *)symbol(NULL /* RTLD_DEFAULT */, TREADLE_INSIDE_IDS_NAME);
+    treadle__inside_forks = symbol(NULL /* RTLD_DEFAULT */, TREADLE_INSIDE_FORKS_NAME) != NULL;
     treadle__agent.inside = (const struct treadle_inside *)inside;
     treadle__watch = &treadle__agent.watch;
 }

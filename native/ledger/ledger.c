@@ -245,12 +245,14 @@ int ledger__write_back(const struct ledger *ledger, int fd)
 
 void ledger__close(struct ledger *ledger)
 {
+    int fd = ledger__file(ledger);
+
     munmap(ledger->base, ledger->mapped_bytes);
     munmap((void *)ledger->string_buckets,
            (LEDGER_STRING_BUCKETS + LEDGER_METHOD_BUCKETS) * sizeof(ledger_ref));
     free(ledger->touched);
-    if (ledger->fd >= 0)
-        close(ledger->fd);
+    if (fd >= 0)
+        close(fd);
     memset(ledger, 0, sizeof(*ledger));
     ledger->fd = -1;
 }

@@ -1,6 +1,7 @@
 /* Knows the one profiler: callers pass nothing of ours. */
 #include "native/preload/function_hooks.h"
 
+#include "native/preload/forks.h"
 #include "native/preload/preload.h"
 #include "native/thread/open_calls.h"
 
@@ -21,6 +22,8 @@ __attribute__((noinline, cold)) bool function_hooks__may_enter(uint64_t frame)
 
     if (atomic_load(&preload->stage) == PRELOAD_NOT_BEGUN)
         preload__begin(preload);
+    if (preload_mine.is_forked && preload_mine.busy < frame)
+        forks__begin_child(preload);
     if (!preload__is_active(preload) || preload_mine.is_no_ones)
         return false;
     if (preload_mine.busy && preload_mine.busy >= frame) {
@@ -33,6 +36,14 @@ __attribute__((noinline, cold)) bool function_hooks__may_enter(uint64_t frame)
         preload_mine.busy = 0;
     }
     return preload_mine.thread && preload_mine.thread->kernel;
+}
+
+/* A thread that has not begun has nothing to leave. */
+bool function_hooks__may_leave(uint64_t frame)
+{
+    const struct preload_thread *mine = preload_mine.thread;
+
+    return mine && mine->kernel && preload_mine.busy < frame;
 }
 
 static inline uint64_t end_of(const struct hook_frame *frame)
@@ -109,23 +120,20 @@ static __attribute__((noinline, cold)) bool is_heard(struct function *function)
 void __cyg_profile_func_enter(void *function, void *call_site)
 {
     struct hook_frame frame = HOOK_FRAME();
-    struct preload_thread *mine = preload_mine.thread;
+    struct preload_thread *mine = preload_mine__begin_hook(frame.sp);
     struct function *entered;
 
-    if (__builtin_expect(!mine || !mine->kernel || preload_mine.busy, 0)) {
+    if (__builtin_expect(!mine, 0)) {
         if (!function_hooks__may_enter(frame.sp))
             return;
-        mine = preload_mine.thread;
+        mine = preload_mine__begin_hook_anyway(frame.sp);
     }
-    preload_mine.busy = frame.sp;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     entered = function_table__find(&preload_process.functions, (uint64_t)(uintptr_t)function);
     if (__builtin_expect(
             entered && __atomic_load_n(&entered->state, __ATOMIC_ACQUIRE) == FUNCTION_HEARD, 1) ||
         is_heard(entered))
         enter(mine, entered, &frame, (uint64_t)(uintptr_t)call_site);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    preload_mine.busy = 0;
+    preload_mine__end_hook();
 }
 
 static __attribute__((noinline)) void leave_slowly(struct preload_thread *mine,
@@ -174,15 +182,14 @@ static inline void leave(struct preload_thread *mine, uint64_t function,
 void __cyg_profile_func_exit(void *function, void *call_site)
 {
     struct hook_frame frame = HOOK_FRAME();
-    struct preload_thread *mine = preload_mine.thread;
+    struct preload_thread *mine = preload_mine__begin_hook(frame.sp);
 
-    if (__builtin_expect(!mine || !mine->kernel || !mine->functions.depth, 0))
-        return;
-    if (__builtin_expect(preload_mine.busy != 0, 0) && preload_mine.busy >= frame.sp)
-        return;
-    preload_mine.busy = frame.sp;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    leave(mine, (uint64_t)(uintptr_t)function, &frame, (uint64_t)(uintptr_t)call_site);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    preload_mine.busy = 0;
+    if (__builtin_expect(!mine, 0)) {
+        if (!function_hooks__may_leave(frame.sp))
+            return;
+        mine = preload_mine__begin_hook_anyway(frame.sp);
+    }
+    if (__builtin_expect(mine->functions.depth != 0, 1))
+        leave(mine, (uint64_t)(uintptr_t)function, &frame, (uint64_t)(uintptr_t)call_site);
+    preload_mine__end_hook();
 }

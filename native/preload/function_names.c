@@ -22,16 +22,22 @@ static ledger_ref record_of(void *context, uint64_t address)
                     : ledger__take_shared(names->functions->ledger, LEDGER_METHODS, 1);
 }
 
+void function_names__restart(struct function_names *names)
+{
+    sampled_symbols__init(&names->symbols, names->functions->ledger, names->images);
+    names->symbols.record_of = record_of;
+    names->symbols.context = names;
+    names->named = 0;
+    pthread_mutex_init(&names->lock, NULL);
+}
+
 int function_names__init(struct function_names *names, struct function_table *functions,
                          struct code_images *images, const struct glob_list *include,
                          const struct glob_list *exclude)
 {
     *names = (struct function_names){
         .functions = functions, .images = images, .include = include, .exclude = exclude};
-    sampled_symbols__init(&names->symbols, functions->ledger, images);
-    names->symbols.record_of = record_of;
-    names->symbols.context = names;
-    pthread_mutex_init(&names->lock, NULL);
+    function_names__restart(names);
     if (!include && !exclude)
         return 0;
     names->filtered = calloc(FILTERED_IMAGES_MAX, sizeof(*names->filtered));

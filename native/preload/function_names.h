@@ -43,6 +43,9 @@ int function_names__init(struct function_names *names, struct function_table *fu
                          struct code_images *images, const struct glob_list *include,
                          const struct glob_list *exclude);
 
+/* In the child of a fork, which was made while the lock was held: nothing is named yet. */
+void function_names__restart(struct function_names *names);
+
 /* Looks at the images that are mapped now, and decides the functions of new ones. From any thread.
  */
 void function_names__look(struct function_names *names);

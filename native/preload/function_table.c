@@ -27,6 +27,23 @@ int function_table__init(struct function_table *table, struct ledger *ledger,
     return table->functions && table->order ? 0 : -ENOMEM;
 }
 
+void function_table__restart(struct function_table *table)
+{
+    table->count = 0;
+    (void)madvise(table->order, FUNCTIONS_MAX * sizeof(uint32_t), MADV_DONTNEED);
+    if (table->state_at_first == FUNCTION_HEARD) {
+        (void)madvise(table->functions, FUNCTIONS_MAX * sizeof(struct function), MADV_DONTNEED);
+        return;
+    }
+    for (uint32_t i = 0; i < FUNCTIONS_MAX; i++) {
+        struct function *function = &table->functions[i];
+        uint32_t state = function->state == FUNCTION_MUTED ? FUNCTION_HEARD : function->state;
+
+        if (function->address)
+            *function = (struct function){.address = function->address, .state = state};
+    }
+}
+
 struct function *function_table__nth(const struct function_table *table, uint64_t index)
 {
     uint32_t place =

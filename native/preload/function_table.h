@@ -53,6 +53,9 @@ struct function_table {
 int function_table__init(struct function_table *table, struct ledger *ledger,
                          const struct ledger_time *time);
 
+/* In the child of a fork: nothing was called yet. Functions that were decided stay so. */
+void function_table__restart(struct function_table *table);
+
 /* The function that got its record as number `index`; NULL: there is none, or it is just coming. */
 struct function *function_table__nth(const struct function_table *table, uint64_t index);
 

@@ -24,34 +24,17 @@ static treadle_mark push_to_agent(const struct treadle_inside *inside,
     return given & TREADLE_INSIDE_MARK ? given | AGENT_MARK : given;
 }
 
-/* Of a frame in this library's own stack: its index + 1, or 0. */
-static uint32_t own_frame(const struct preload_thread *mine, treadle_mark mark)
-{
-    return mine ? function_stack__marked(&mine->functions, mark) : 0;
-}
-
 /* The calling thread, whose hook begins; NULL: it may not. Events of handlers that come meanwhile
  * do not count. */
 static inline struct preload_thread *begin(uint64_t frame, bool is_push)
 {
-    struct preload_thread *mine = preload_mine.thread;
+    struct preload_thread *mine = preload_mine__begin_hook(frame);
 
-    if (__builtin_expect(!mine || !mine->kernel || preload_mine.busy, 0)) {
-        if (!is_push && (!mine || !mine->kernel || preload_mine.busy >= frame))
-            return NULL;
-        if (!function_hooks__may_enter(frame))
-            return NULL;
-        mine = preload_mine.thread;
-    }
-    preload_mine.busy = frame;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    return mine;
-}
-
-static inline void end(void)
-{
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    preload_mine.busy = 0;
+    if (__builtin_expect(mine != NULL, 1))
+        return mine;
+    if (is_push ? function_hooks__may_enter(frame) : function_hooks__may_leave(frame))
+        return preload_mine__begin_hook_anyway(frame);
+    return NULL;
 }
 
 /* As hooks of functions have it. */
@@ -115,7 +98,7 @@ static treadle_mark push(const struct treadle_pushed *pushed, treadle_mark mark)
     if (!mine)
         return mark;
     mark = record(mine, pushed, mark);
-    end();
+    preload_mine__end_hook();
     return mark;
 }
 
@@ -148,7 +131,7 @@ static void pop(uint64_t place)
     if (!mine)
         return;
     pop_at(mine, place);
-    end();
+    preload_mine__end_hook();
 }
 
 static treadle_mark pop_to(treadle_mark mark)
@@ -163,25 +146,32 @@ static treadle_mark pop_to(treadle_mark mark)
     mine = begin(FRAME(), false);
     if (!mine)
         return of_segment;
-    found = own_frame(mine, mark);
+    found = function_stack__marked(&mine->functions, mark);
     if (found) {
         of_segment = mine->functions.frames[found - 1].segment_mark;
         function_hooks__drop(mine, found - 1);
     }
-    end();
+    preload_mine__end_hook();
     return of_segment;
 }
 
 static treadle_mark find(treadle_mark mark)
 {
     const struct treadle_inside *inside = agent();
-    const struct preload_thread *mine = preload_mine.thread;
+    treadle_mark of_segment = NO_MARK;
+    struct preload_thread *mine;
     uint32_t found;
 
     if (mark & AGENT_MARK)
         return inside ? inside->find(mark & ~AGENT_MARK) : NO_MARK;
-    found = own_frame(mine, mark);
-    return found ? mine->functions.frames[found - 1].segment_mark : NO_MARK;
+    mine = begin(FRAME(), false);
+    if (!mine)
+        return of_segment;
+    found = function_stack__marked(&mine->functions, mark);
+    if (found)
+        of_segment = mine->functions.frames[found - 1].segment_mark;
+    preload_mine__end_hook();
+    return of_segment;
 }
 
 /* The frame is the youngest of all, and of no other part. */
@@ -218,24 +208,27 @@ static void adopt(treadle_mark mark, struct treadle_chain id, uint32_t flags)
             thread_parts__begin(mine->kernel, &preload_process.chain_parts, id.word,
                                 flags & TREADLE_PART_OTEL ? PART_OTEL : 0, youngest->token);
     }
-    end();
+    preload_mine__end_hook();
 }
 
 static struct treadle_chain current(void)
 {
     const struct treadle_inside_ids *ids =
         __atomic_load_n(&preload_process.agent.ids, __ATOMIC_ACQUIRE);
-    const struct preload_thread *mine = preload_mine.thread;
     const struct ledger_part *part = NULL;
     struct treadle_chain id = {{0, 0}};
+    struct preload_thread *mine;
 
     if (ids)
         return ids->current();
     /* A handler may have interrupted the begin of a part. */
-    if (mine && mine->kernel && !preload_mine.busy)
-        part = open_calls__part(mine->kernel);
+    mine = preload_mine__begin_hook(FRAME());
+    if (!mine)
+        return id;
+    part = open_calls__part(mine->kernel);
     if (part)
         id = (struct treadle_chain){{part->id[0], part->id[1]}};
+    preload_mine__end_hook();
     return id;
 }
 
@@ -243,6 +236,8 @@ PRELOAD_EXPORT const struct treadle_inside_ids treadle_inside_ids_v1 = {.adopt =
                                                                         .current = current};
 PRELOAD_EXPORT const struct treadle_inside treadle_inside_v1 = {
     .push = push, .pop = pop, .pop_to = pop_to, .find = find};
+
+PRELOAD_EXPORT const uint32_t treadle_inside_forks_v1 = 1;
 
 void treadle_inside_handover_v1(const struct treadle_inside *inside,
                                 const struct treadle_inside_ids *ids)

@@ -17,6 +17,9 @@
 extern PRELOAD_EXPORT const struct treadle_inside treadle_inside_v1;
 extern PRELOAD_EXPORT const struct treadle_inside_ids treadle_inside_ids_v1;
 
+/* TREADLE_INSIDE_FORKS_NAME: what is pushed in the child of a fork is recorded, see forks.h. */
+extern PRELOAD_EXPORT const uint32_t treadle_inside_forks_v1;
+
 /* Its name is INSIDE_HANDOVER_NAME. */
 PRELOAD_EXPORT inside_handover treadle_inside_handover_v1;
 

@@ -3,6 +3,7 @@
 
 #include "native/ledger/process_facts.h"
 #include "native/metrics/kernel_metrics.h"
+#include "native/preload/forks.h"
 #include "native/preload/host_program.h"
 #include "native/preload/upkeep.h"
 #include "native/proc/process_stat.h"
@@ -20,9 +21,10 @@
 #define COMPARE_NS        100000u
 #define FILES_OF_PROGRAMS 500
 #define SAMPLES_LATER_NS                                                                           \
-    20000000u                /* a program that is over by then is spared the tables of its images */
-#define END_NS  10000000000u /* longer than a snapshot of any size takes */
-#define EXEC_NS 2000000000u
+    20000000u /* a program that is over by then is spared the tables of its images */
+#define NOTHING_NS 20000000u
+#define END_NS     10000000000u /* longer than a snapshot of any size takes */
+#define EXEC_NS    2000000000u
 
 struct preload preload_process;
 
@@ -158,7 +160,7 @@ static void choose_clock(struct preload *preload)
     ledger_time__start(&preload->setup.time, COMPARE_NS);
     preload->setup.clock = kernel_clock__choose_and_tell(forced, &preload->setup.time, &error,
                                                          preload->ledger.header->clock_error);
-    if (error && !preload->options.is_quiet)
+    if (error && !preload->options.is_quiet && !preload->forks)
         preload__say("clock=%s does not work here (%s); using %s", kernel_clock__name(forced),
                      strerror(-error), kernel_clock__name(preload->setup.clock));
 }
@@ -218,10 +220,15 @@ static void prepare_samples(struct preload *preload)
 
     if (preload->options.sample == LEDGER_SAMPLE_NONE)
         return;
-    samples = mmap(NULL, sizeof(*samples), PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    samples = preload->samples;
+    if (samples)
+        program_samples__restart(samples);
+    else
+        samples = mmap(NULL, sizeof(*samples), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (samples == MAP_FAILED)
         return;
+    samples->round = 1 + preload->forks;
     samples->ledger = &preload->ledger;
     samples->time = &preload->setup.time;
     samples->threads = &preload->threads;
@@ -256,6 +263,15 @@ static int prepare_functions(struct preload *preload)
     return 0;
 }
 
+/* Images and frames of code are the parent's; names and calls are not. */
+static void prepare_functions_again(struct preload *preload)
+{
+    function_table__restart(&preload->functions);
+    function_names__restart(&preload->names);
+    function_budget__init(&preload->budget, &preload->functions, &preload->ledger,
+                          preload->options.overhead_ppm);
+}
+
 static int begin_ledger(struct preload *preload, const char *options)
 {
     struct scan_java threads = {.runs_java = runs_here,
@@ -275,50 +291,46 @@ static int begin_ledger(struct preload *preload, const char *options)
                        &threads);
     record_facts(preload, options);
     chain_parts__init(&preload->chain_parts, &preload->ledger);
-    error = prepare_functions(preload);
+    if (preload->forks)
+        prepare_functions_again(preload);
+    else
+        error = prepare_functions(preload);
     if (!error)
         error = kernel_thread_table__init(&preload->kernel_threads, &preload->setup);
     if (!error)
         error = preload_threads__init(&preload->threads, &preload->kernel_threads, &preload->ledger,
                                       &preload->setup.time);
-    if (!error)
+    if (!error && !preload->forks)
         error = make_snapshot_pattern(preload);
     own_cost__init(&preload->own_cost, &preload->ledger, &preload->setup.time, &preload->scan,
                    &preload->kernel_threads, false);
     return error;
 }
 
-/* The child of a fork has one thread, whose hooks go on; what it does is not this process's. It
- * cannot profile itself: what others held when it was made stays locked for ever. */
-static void leave_to_parent(void)
-{
-    struct preload *preload = &preload_process;
-
-    /* The agent is its parent's, too. */
-    preload->agent = (struct preload_agent){NULL, NULL};
-    if (atomic_load(&preload->stage) != PRELOAD_ACTIVE)
-        return;
-    atomic_store(&preload->stage, PRELOAD_ASIDE);
-    __atomic_store_n(&preload->setup.epoch, EPOCH_STOPPED, __ATOMIC_RELEASE);
-    if (preload->samples)
-        atomic_store(&preload->samples->running, false);
-    if (pthread_getspecific(preload->threads.at_end))
-        pthread_setspecific(preload->threads.at_end, NULL);
-    preload_mine.is_no_ones = true;
-    preload_mine.thread = NULL;
-    kernel_thread_table__abandon(&preload->kernel_threads);
-    (void)ledger__make_private(&preload->ledger);
-}
-
-static void prepare_for_forks(struct preload *preload)
-{
-    if (!preload->has_fork_handler)
-        preload->has_fork_handler = pthread_atfork(NULL, NULL, leave_to_parent) == 0;
-}
-
 static void end_quickly(void)
 {
     preload__end(&preload_process);
+}
+
+/* With the options that are there. */
+static int begin_profile(struct preload *preload, const char *text,
+                         const struct preload_start *start)
+{
+    int error = begin_ledger(preload, text);
+
+    if (error) {
+        preload__say("cannot make the ledger in %s: %s; not profiling",
+                     preload->options.live_dir[0] ? preload->options.live_dir : "/dev/shm",
+                     strerror(-error));
+        if (preload->ledger.base)
+            ledger__unlink(&preload->ledger);
+        return error;
+    }
+    preload->pid = getpid();
+    preload_threads__begin(&preload->threads, start);
+    prepare_samples(preload);
+    upkeep__start(preload);
+    return 0;
 }
 
 static int begin(struct preload *preload, const char *text)
@@ -330,22 +342,27 @@ static int begin(struct preload *preload, const char *text)
         preload__say("%s (not profiling)", message);
         return error;
     }
-    error = begin_ledger(preload, text);
-    if (error) {
-        preload__say("cannot make the ledger in %s: %s; not profiling",
-                     preload->options.live_dir[0] ? preload->options.live_dir : "/dev/shm",
-                     strerror(-error));
-        if (preload->ledger.base)
-            ledger__unlink(&preload->ledger);
+    preload->options_text = text ? strdup(text) : NULL;
+    error = begin_profile(preload, text, NULL);
+    if (error)
         return error;
-    }
-    preload->pid = getpid();
-    preload_threads__begin(&preload->threads, NULL);
-    prepare_samples(preload);
-    prepare_for_forks(preload);
+    forks__prepare(preload);
     (void)at_quick_exit(end_quickly);
-    upkeep__start(preload);
     return 0;
+}
+
+void preload__begin_child(struct preload *preload, const struct preload_start *start)
+{
+    int error = errno;
+
+    preload_mine.is_no_ones = false;
+    if (begin_profile(preload, preload->options_text, start) == 0) {
+        atomic_store(&preload->stage, PRELOAD_ACTIVE);
+    } else {
+        preload_mine.is_no_ones = true;
+        atomic_store(&preload->stage, PRELOAD_ASIDE);
+    }
+    errno = error;
 }
 
 void preload__begin(struct preload *preload)
@@ -398,10 +415,18 @@ void preload__stand_aside(struct preload *preload)
 void preload__leave_to_agent(struct preload *preload, const struct treadle_inside *inside,
                              const struct treadle_inside_ids *ids)
 {
-    prepare_for_forks(preload);
+    forks__prepare(preload);
     preload__stand_aside(preload);
     __atomic_store_n(&preload->agent.ids, ids, __ATOMIC_RELEASE);
     __atomic_store_n(&preload->agent.inside, inside, __ATOMIC_RELEASE);
+}
+
+/* Children are forked to execute a program: what they do before is nothing of its own. */
+static bool is_nothing_yet(struct preload *preload)
+{
+    return preload->forks && ledger_time__now_ns(&preload->setup.time) < NOTHING_NS &&
+           !__atomic_load_n(&preload->functions.count, __ATOMIC_RELAXED) &&
+           !atomic_load(&preload->pushed.frames.count);
 }
 
 /* What stays is the ledger of a process that is gone: of the process's number is another program
@@ -410,6 +435,10 @@ void preload__before_exec(struct preload *preload)
 {
     if (!is_own_process(preload))
         return;
+    if (is_nothing_yet(preload)) {
+        ledger__unlink(&preload->ledger);
+        return;
+    }
     upkeep__look(preload, EXEC_NS);
     if (preload_mine.thread && preload_mine.thread->kernel)
         kernel_thread__charge_all(preload_mine.thread->kernel);

@@ -20,8 +20,9 @@ enum preload_stage {
     PRELOAD_NOT_BEGUN,
     PRELOAD_BEGINNING,
     PRELOAD_ACTIVE,
-    PRELOAD_OVER,  /* the last snapshot is being written, or is */
-    PRELOAD_ASIDE, /* nothing is profiled: a JVM, a forked child, or something was missing */
+    PRELOAD_OVER,   /* the last snapshot is being written, or is */
+    PRELOAD_FORKED, /* a forked child, which begins when a hook of its thread has ended */
+    PRELOAD_ASIDE,  /* nothing is profiled: a JVM, or something was missing */
 };
 
 struct last_snapshot {
@@ -39,6 +40,8 @@ struct preload {
     _Atomic int stage; /* enum preload_stage */
     pid_t pid;
     struct preload_options options;
+    char *options_text; /* as given; or NULL */
+    uint32_t forks;     /* of this process and its parents, since the library was loaded */
     char snapshot_pattern[PATH_MAX];
     struct ledger ledger;
     struct kernel_thread_setup setup;
@@ -80,8 +83,12 @@ static inline bool preload__is_active(const struct preload *preload)
  * called before it. Returns at once where another thread is beginning. */
 void preload__begin(struct preload *preload);
 
+/* The same in the child of a fork, on its only thread; start: what is known of the thread, or NULL.
+ * See forks.h. */
+void preload__begin_child(struct preload *preload, const struct preload_start *start);
+
 /* The process is about to end: writes the snapshot and removes the live ledger. Waits a bounded
- * time. Any thread, once; nothing happens in a forked child. */
+ * time. Any thread, once. */
 void preload__end(struct preload *preload);
 
 /* The agent has come into the process: from here on it alone profiles, and this library's ledger

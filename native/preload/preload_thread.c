@@ -79,6 +79,15 @@ static void find_stack(struct function_stack *stack)
     pthread_attr_destroy(&attributes);
 }
 
+/* The main thread of a forked child has the stack of the thread that forked. A mark of the parent's
+ * is none of the child's. */
+static void keep_stack(struct function_stack *stack, const struct preload_start *start)
+{
+    stack->low = start->low;
+    stack->high = start->high;
+    stack->marks = start->marks;
+}
+
 /* A parent that is over by now may have left its record to another thread. */
 static ledger_ref parent_of(const struct preload_threads *threads,
                             const struct preload_start *start)
@@ -130,7 +139,10 @@ void preload_threads__begin(struct preload_threads *threads, const struct preloa
     thread->threads = threads;
     thread->tid = gettid();
     thread->handle = pthread_self();
-    find_stack(&thread->functions);
+    if (start && start->is_forked)
+        keep_stack(&thread->functions, start);
+    else
+        find_stack(&thread->functions);
     begin_accounts(threads, thread, start);
     pthread_mutex_lock(&threads->lock);
     thread->next = threads->first;

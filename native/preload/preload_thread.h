@@ -34,9 +34,44 @@ struct preload_mine {
     struct preload_thread *thread; /* NULL: not begun, or over */
     uint64_t busy;   /* the thread is in a hook: the address of the hook's frame; else 0 */
     bool is_no_ones; /* no thread of the program, or one that is over: its calls do not count */
+    bool is_forked;  /* the thread of a forked child that has not begun; see forks.h */
+    unsigned held_for_fork;
+    struct preload_thread *forked; /* what it was in the parent; or NULL */
 };
 
 extern __thread struct preload_mine preload_mine __attribute__((tls_model("initial-exec")));
+
+/* Begins a hook of the calling thread, whose frame that is. NULL: there is something to look at
+ * first, and no hook has begun. The thread is looked up in the hook: before that, a handler may
+ * have forked a child, in which the thread is another one. */
+static inline struct preload_thread *preload_mine__begin_hook(uint64_t frame)
+{
+    struct preload_thread *mine;
+
+    if (__builtin_expect(preload_mine.busy != 0, 0))
+        return NULL;
+    preload_mine.busy = frame;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    mine = preload_mine.thread;
+    if (__builtin_expect(mine && mine->kernel, 1))
+        return mine;
+    preload_mine.busy = 0;
+    return NULL;
+}
+
+/* The same where that is looked at, and the hook may begin. */
+static inline struct preload_thread *preload_mine__begin_hook_anyway(uint64_t frame)
+{
+    preload_mine.busy = frame;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return preload_mine.thread;
+}
+
+static inline void preload_mine__end_hook(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    preload_mine.busy = 0;
+}
 
 /* What a thread is started with. */
 struct preload_start {
@@ -44,6 +79,9 @@ struct preload_start {
     void *argument;
     ledger_ref parent;
     uint64_t parent_id;
+    /* Of the thread of a forked child: where its stack lies, and how many marks it was given. */
+    bool is_forked;
+    uint64_t low, high, marks;
 };
 
 struct preload_threads {

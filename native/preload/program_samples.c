@@ -7,6 +7,8 @@
 #include "native/unwind/machine_code.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,6 +53,16 @@ int program_samples__begin(struct program_samples *samples)
     preload_threads__sample(samples->threads, samples->clock, samples->signal,
                             samples->interval_ns);
     return 0;
+}
+
+/* The signal's handler is there already. */
+void program_samples__restart(struct program_samples *samples)
+{
+    int signal = samples->signal;
+
+    sample_buffers__delete(samples->buffers);
+    memset(samples, 0, offsetof(struct program_samples, frames));
+    samples->signal = signal;
 }
 
 void program_samples__end(struct program_samples *samples)
@@ -196,7 +208,7 @@ void program_samples__take(struct program_samples *samples, const siginfo_t *inf
     const struct sample_site site = {.ledger = samples->ledger,
                                      .time = samples->time,
                                      .interval_ns = samples->interval_ns,
-                                     .round = 1};
+                                     .round = samples->round};
     unsigned lane = (unsigned)((uintptr_t)&preload_mine >> 12);
     int error = errno;
     uint64_t began_ns, since_ns;

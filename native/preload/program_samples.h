@@ -35,6 +35,7 @@ struct program_samples {
     sample_handler on_signal; /* calls program_samples__take */
     uint64_t interval_ns;
     enum ledger_sample_clock wanted_clock; /* NONE: as the interval requires */
+    uint32_t round;                        /* another one in the child of a fork */
 
     _Atomic bool running;
     enum ledger_sample_clock clock;
@@ -50,6 +51,9 @@ struct program_samples {
 
 /* Begins. 0 or -errno. For the profiler's own thread, as are the next three. */
 int program_samples__begin(struct program_samples *samples);
+
+/* In the child of a fork: samples have not begun, and what they work with is to be set. */
+void program_samples__restart(struct program_samples *samples);
 
 /* Merges what has come; not while the ledger is copied. */
 void program_samples__drain(struct program_samples *samples);

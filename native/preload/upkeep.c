@@ -109,6 +109,17 @@ static void end_samples(struct preload *preload)
     preload->has_stood_aside = true;
 }
 
+/* Under a lock that forks wait for: the question takes the dynamic linker's lock. */
+static bool has_agent(struct preload *preload)
+{
+    bool found;
+
+    pthread_mutex_lock(&preload->names.lock);
+    found = host_program__has_agent();
+    pthread_mutex_unlock(&preload->names.lock);
+    return found;
+}
+
 static void look_after(struct preload *preload)
 {
     uint64_t used = (uint64_t)preload->ledger.header->chunks_used * LEDGER_CHUNK_BYTES;
@@ -129,7 +140,7 @@ static void look_after(struct preload *preload)
     look_at_cost(preload, false);
     function_budget__look(&preload->budget);
     warn_of_losses(preload);
-    if (host_program__has_agent()) {
+    if (has_agent(preload)) {
         preload__stand_aside(preload);
         end_samples(preload);
     }

@@ -65,6 +65,7 @@ PRELOAD_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attri
                                   void *(*function)(void *), void *argument)
 {
     struct preload_start *start;
+    uint64_t busy;
     int error;
 
     find_next();
@@ -75,7 +76,10 @@ PRELOAD_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attri
     if (!start)
         return next.pthread_create(thread, attributes, function, argument);
     *start = (struct preload_start){.function = function, .argument = argument};
+    busy = preload_mine.busy;
+    preload_mine.busy = UINT64_MAX;
     preload_threads__note_parent(&preload_process.threads, start);
+    preload_mine.busy = busy;
     error = next.pthread_create(thread, attributes, run_thread, start);
     if (error)
         free(start);

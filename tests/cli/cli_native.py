@@ -30,8 +30,9 @@ class Native(bench.Bench):
         subprocess.run([compiler, *flags, str(SOURCES / source), "-o", program, "-ldl"], check=True)
         return program
 
-    def profile(self, *command, options=("--exact",), status=0, **env):
-        """Its standard output; and the ledger's name, which is that of the only one that is new."""
+    def profile(self, *command, options=("--exact",), status=0, child=False, **env):
+        """Its standard output; and the ledger's name, which is that of the only one that is new. child: it forks one,
+        whose ledger self.child is."""
         before = set(self.ledgers())
         env = {"TREADLE_PRELOAD": LIBRARY, **env}
         done = subprocess.run([bench.TREADLE, "run", *options, "--", *command], cwd=self.folder, text=True,
@@ -39,6 +40,11 @@ class Native(bench.Bench):
         self.assertEqual(done.returncode, status, done.stderr)
         self.complaints = done.stderr
         new = sorted(set(self.ledgers()) - before)
+        if child:
+            self.assertEqual(len(new), 2, new)
+            # The parent waits for its child.
+            new.sort(key=lambda name: -self.json("report", name)["process"]["wall_ns"])
+            self.child = new.pop()
         return done.stdout, new[0] if len(new) == 1 else new
 
     def ledgers(self):
@@ -135,7 +141,8 @@ class Trees(Native):
     def test_libraries_threads_at_the_end_and_a_fork(self):
         program = self.compile("host.c", *INSTRUMENTED)
         plugin = self.compile("plugin.c", *INSTRUMENTED, "-shared", "-fPIC", name="plugin.so")
-        _, ledger = self.profile(program, plugin)
+        _, ledger = self.profile(program, plugin, child=True)
+        self.assertEqual(self.tree(self.child, "host"), {"in_child": leaf(1)})
         self.assertEqual(self.tree(ledger, "host"), {"main": (1, {
             "load": (1, {"plugin_run": (1, {"plugin_part": leaf(7)})}), "fork_child": leaf(1)})})
         waiters = [thread for thread in self.threads(ledger) if thread["name"] == "waiter"]
@@ -144,7 +151,7 @@ class Trees(Native):
         self.assertFalse(any(thread["terminated"] for thread in waiters))
         self.assertEqual({thread["parent"] for thread in self.json("report", ledger)["threads"]
                           if thread["name"] == "waiter"}, {"host"})
-        self.assertEqual(len(self.ledgers()), 1)
+        self.assertEqual(len(self.ledgers()), 2)
 
 
 class Threads(Native):

@@ -56,6 +56,9 @@ WITHOUT = {
 }
 
 
+IN_CHILD = {"[in child]": leaf(1000)}
+
+
 def workers(with_functions):
     """By name of the thread."""
     trees = {}
@@ -92,8 +95,9 @@ class Logical(cli_native.Native):
 
 class Trees(Logical):
     def check_trees(self, main, with_functions, *flags):
-        _, ledger = self.profile(self.logical_tree(*flags))
+        _, ledger = self.profile(self.logical_tree(*flags), child=True)
         self.assertEqual(self.tree(ledger, "logical_tree"), main, flags)
+        self.assertEqual(self.tree(self.child, "logical_tree"), IN_CHILD, flags)
         for name, expected in workers(with_functions).items():
             self.assertEqual(self.tree(ledger, name), expected, flags)
         self.assertIn("nothing lost", self.treadle("report", ledger))
@@ -134,13 +138,13 @@ class Trees(Logical):
     def test_parts_of_chains(self):
         """The frame that is adopted inside a part of the same chain is none."""
         for flags in ([*INSTRUMENTED, "-O2"], [*PLAIN, "-O2"]):
-            _, ledger = self.profile(self.logical_tree(*flags))
+            _, ledger = self.profile(self.logical_tree(*flags), child=True)
             chains = self.json("report", ledger, "--view", "chains")["chains"]
             self.assertEqual([[(part["path"], part["thread"], part["end_seen"]) for part in chain["parts"]]
                               for chain in chains], [[(["chain (one)"], "logical_tree", True)]])
 
     def test_recursion_is_kept_apart_where_asked(self):
-        _, ledger = self.profile(self.logical_tree(*PLAIN, "-O1"), options=("--exact", "--recursion", "all"))
+        _, ledger = self.profile(self.logical_tree(*PLAIN, "-O1"), options=("--exact", "--recursion", "all"), child=True)
         tree = self.tree(ledger, "logical_tree")
         self.assertEqual(tree["[again]"], nested(["[again]"] * 5)["[again]"])
         # Nothing says that the function returned: each is pushed at the same place.
