@@ -17,10 +17,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FRAMES_MAX    64u
-#define ANCESTORS_MAX 1024u
-#define NO_MARK       UINT64_MAX
-#define BREAK_SIGNAL  (UINT64_C(1) << (SIGQUIT - 1)) /* HotSpot blocks it in Java threads */
+#define FRAMES_MAX   64u
+#define CALLERS_MAX  1024u
+#define NO_MARK      UINT64_MAX
+#define BREAK_SIGNAL (UINT64_C(1) << (SIGQUIT - 1)) /* HotSpot blocks it in Java threads */
 
 struct native_frame {
     uint64_t place;                 /* of the pusher's stack; 0: not known */
@@ -119,21 +119,10 @@ static bool is_ready(JNIEnv **jni)
     return kernel_thread_table__mine() || !(**jni)->ExceptionCheck(*jni);
 }
 
-/* Whether the frame is still on the path: the method around it may have returned. */
+/* The method around the frame may have returned. */
 static bool stands(const struct call_tree *tree, const struct native_frame *frame)
 {
-    const struct ledger_node *node = tree->current;
-    uint64_t above;
-
-    if (frame->token >> 32 != tree->token >> 32 || frame->token >= tree->token)
-        return false;
-    above = tree->token - frame->token - 1;
-    for (unsigned steps = 0; node && steps <= above && steps < ANCESTORS_MAX; steps++) {
-        if (node == frame->node)
-            return true;
-        node = node->parent ? call_tree__node(tree, node->parent) : NULL;
-    }
-    return false;
+    return call_tree__stands(tree, frame->token, frame->node, CALLERS_MAX);
 }
 
 static void leave_node(struct kernel_thread *thread, const struct native_frame *frame, bool is_now)

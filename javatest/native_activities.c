@@ -49,6 +49,43 @@ static void lower(JNIEnv *env, jclass self)
     call(env, "leaf");
 }
 
+/* W (V, W), X (leaf), all below the first W: its recursion hides V. */
+static void hide(JNIEnv *env, jclass self)
+{
+    treadle_mark hidden;
+
+    (void)self;
+    treadle_push("W");
+    hidden = treadle_push("V");
+    treadle_push("W");
+    treadle_pop_to(hidden);
+    treadle_push("X");
+    call(env, "leaf");
+    treadle_pop();
+    treadle_pop();
+}
+
+/* Frames that are open in the segment of treadle.h. */
+static jint open_in_segment(void)
+{
+    return treadle__slot ? (jint)(treadle__slot->state & TREADLE_DEPTH_MASK) : -1;
+}
+
+/* Waits in Java with two frames on its stack. Returns how many are open before they are ended by
+ * the mark of the first one, times 10, and how many afterwards. */
+static jint mark(JNIEnv *env, jclass self)
+{
+    treadle_mark outer = treadle_push("marked");
+    jint before;
+
+    (void)self;
+    treadle_push("marked too");
+    call(env, "await");
+    before = open_in_segment();
+    treadle_pop_to(outer);
+    return 10 * before + open_in_segment();
+}
+
 static void forget(JNIEnv *env, jclass self)
 {
     (void)env, (void)self;
@@ -256,6 +293,8 @@ jint JNI_OnLoad(JavaVM *vm, void *reserved)
         NATIVE(ids, "()Ljava/lang/String;"),
         NATIVE(nested, "()V"),
         NATIVE(between, "()V"),
+        NATIVE(hide, "()V"),
+        NATIVE(mark, "()I"),
         NATIVE(lower, "()V"),
         NATIVE(forget, "()V"),
         NATIVE(risk, "()V"),

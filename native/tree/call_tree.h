@@ -224,6 +224,12 @@ static inline bool call_tree__is_on_seed(const struct call_tree *tree)
  * without room for a node. False: there is no such frame. Where events name methods. */
 bool call_tree__leave_node(struct call_tree *tree, ledger_ref node);
 
+/* True if the frame with that token is still open, of which `node` was the current one right after
+ * its push. Frames that recursion has folded away from the path are found, and those with younger
+ * calls without room for a node. False also where more than `most` frames are above it. */
+bool call_tree__stands(const struct call_tree *tree, uint64_t token, const struct ledger_node *node,
+                       uint64_t most);
+
 /* True if the filter leaves the method out. For events that name methods. */
 bool call_tree__leaves_out(struct call_tree *tree, uint64_t key);
 

@@ -79,6 +79,29 @@ static bool find_frame(const struct call_tree *tree, uint64_t key, const struct 
     return node->method != 0;
 }
 
+/* Calls without room for a node are the youngest. */
+bool call_tree__stands(const struct call_tree *tree, uint64_t token, const struct ledger_node *node,
+                       uint64_t most)
+{
+    uint64_t lost = tree->lost_depth & ~CALL_TREE_FLAGS, above;
+    const struct ledger_node *at = tree->current;
+    struct ledger_returns below = tree->returns;
+
+    if ((token ^ tree->token) >> 32 || token >= tree->token)
+        return false;
+    above = tree->token - token - 1;
+    if (above < lost)
+        return node == at || folded_calls__has(tree, ledger__ref(tree->ledger, node));
+    if (lost && tree->thread && tree->thread->folded_depth)
+        at = call_tree__node(tree, tree->thread->folded_below);
+    for (uint64_t step = 0; at->method && step <= above - lost && step < most; step++) {
+        if (at == node)
+            return true;
+        at = caller_of(tree, at, &below);
+    }
+    return false;
+}
+
 static void go_back_many(struct call_tree *tree, uint64_t frames, bool was_seed)
 {
     for (; frames; frames--)

@@ -93,6 +93,20 @@ bool folded_calls__begin(struct call_tree *tree, uint64_t depth, ledger_ref node
     return true;
 }
 
+bool folded_calls__has(const struct call_tree *tree, ledger_ref node)
+{
+    const struct ledger_thread *thread = tree->thread;
+    const struct ledger_note *note;
+
+    for (ledger_ref ref = thread ? thread->folded_path : 0; ref; ref = note->slots[NOTE_OLDER]) {
+        note = note_at(&tree->pool, ref);
+        for (uint32_t i = 0; i < note->slots[NOTE_COUNT]; i++)
+            if (note->slots[NOTE_FIRST + i] == node)
+                return true;
+    }
+    return false;
+}
+
 void folded_calls__end(struct call_tree *tree, uint64_t depth, uint64_t count)
 {
     struct ledger_thread *thread = tree->thread;

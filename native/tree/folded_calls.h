@@ -30,6 +30,9 @@ ledger_ref folded_calls__node(struct call_tree *tree, struct ledger_thread *thre
  * so it is charged to its caller. */
 bool folded_calls__begin(struct call_tree *tree, uint64_t depth, ledger_ref node);
 
+/* True if an open call is charged to that node. */
+bool folded_calls__has(const struct call_tree *tree, ledger_ref node);
+
 /* Ends the youngest `count` of `depth` open calls. */
 void folded_calls__end(struct call_tree *tree, uint64_t depth, uint64_t count);
 

@@ -15,6 +15,7 @@ public class NativeActivities {
     static final CountDownLatch GO = new CountDownLatch(1);
     static volatile long sum;
     static volatile Object told = 0;
+    static volatile Thread waiting;
 
     static {
         System.loadLibrary("native_activities");
@@ -25,6 +26,10 @@ public class NativeActivities {
     static native void between();
 
     static native void lower();
+
+    static native void hide();
+
+    static native int mark();
 
     static native void forget();
 
@@ -168,6 +173,15 @@ public class NativeActivities {
         leaf();
     }
 
+    static void hiding() {
+        hide();
+        leaf();
+    }
+
+    static void marking() {
+        told = mark();
+    }
+
     static void on(String name, Runnable part, boolean waits) {
         Thread thread = new Thread(part, name);
         thread.setDaemon(true);
@@ -177,6 +191,7 @@ public class NativeActivities {
                 thread.join();
             } else {
                 HELD.await();
+                waiting = thread;
             }
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
@@ -209,6 +224,15 @@ public class NativeActivities {
         }
     }
 
+    static void go() {
+        GO.countDown();
+        try {
+            waiting.join();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     static void run(String part) {
         switch (part) {
             case "nests" -> on(part, NativeActivities::nests, true);
@@ -223,7 +247,9 @@ public class NativeActivities {
             case "attaching" -> on(part, NativeActivities::attaching, true);
             case "deepening" -> on(part, NativeActivities::deepening, true);
             case "held" -> on(part, NativeActivities::holding, false);
-            case "go" -> GO.countDown();
+            case "hiding" -> on(part, NativeActivities::hiding, true);
+            case "marking" -> on(part, NativeActivities::marking, false);
+            case "go" -> go();
             case "virtual" -> virtual();
             default -> throw new IllegalArgumentException(part);
         }

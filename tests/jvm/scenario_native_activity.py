@@ -1,7 +1,6 @@
 """Logical frames that a native library in a JVM pushes with treadle.h: nodes among the Java methods that called the
 library and that it calls, and parts of chains. Their places and counts were worked out by hand; in both event modes and with samples alone,
 with the agent from the start and attached, stopped and started; and without an agent."""
-
 import harness
 from logical_trees import pushes, trees
 from running import running
@@ -14,7 +13,7 @@ RAISED = 2  # pushes of the handler that the attached thread runs first
 DEEP = 70
 STEPS = 300_000
 PARTS = ("nests", "between", "forgetful", "risks", "carelessly", "jumping", "sinking", "attaching", "deepening", "stormy")
-SHOWN = {"nests", "leaf", "between3", "middle", "forgetful", "forgets", "risks", "thrower", "carelessly", "jumping", "sinking", "sinks", "over", "stormy", "steps",
+SHOWN = {"nests", "hiding", "leaf", "between3", "middle", "forgetful", "forgets", "risks", "thrower", "carelessly", "jumping", "sinking", "sinks", "over", "stormy", "steps",
          "step"}
 TREES = {
     "nests": """
@@ -80,6 +79,14 @@ TREES = {
       {STEPS} step
         {STEPS} leaf""",
 }
+# With recursion=1.
+HIDING = """
+1 hiding
+  1 leaf
+  2 ~W
+    1 ~V
+    1 ~X
+      1 leaf"""
 # Where native methods are nodes, too, their return ends what they forget.
 FORGETFUL_NAMED = """
 1 forgetful
@@ -94,6 +101,7 @@ PUSHES = {"A": 6, "B (2)": 6, "sunk": 1, "upper (table)": 3, "lower": 3, "forgot
 def native_activity(test):
     from_the_start(test, test.events)
     chain(test, test.events)
+    hidden(test, test.events)
     if test.events == "instrument":
         from_the_start(test, "none")
         chain(test, "none")
@@ -141,6 +149,18 @@ def chain(test, events):
     lost = [parts for id_, parts in found.items() if id_ not in ids]
     test.check({id_: found.get(id_) for id_ in ids} == wanted, f"{events}: {found}")
     test.check(lost == [[(["java", "served", "own", "lost part"], False)]], f"{events}: {lost}")
+    test.ledger.unlink()
+
+
+def hidden(test, events):
+    """Folded recursion hides a frame that its mark then ends."""
+    agent = test.agent_option(include=INCLUDE, sample="none", events=events, recursion="1")
+    with running(test, "NativeActivities", agent=agent) as program:
+        program.ask("hiding")
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    shown = trees(test.checked_report(dropped=True)["tree"], ("hiding",), SHOWN)
+    test.check(shown["hiding"] == HIDING, f"{events}: hiding: {shown['hiding']}\nnot {HIDING}")
     test.ledger.unlink()
 
 

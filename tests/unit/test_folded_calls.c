@@ -28,6 +28,7 @@
 struct story {
     uint64_t keys[DEPTH_MAX];
     uint64_t tokens[DEPTH_MAX];
+    const struct ledger_node *nodes[DEPTH_MAX]; /* at which the frames stand */
     unsigned depth;
     uint64_t calls[METHODS];
     uint64_t cpu_ns[METHODS + 1]; /* the last: outside any method */
@@ -55,10 +56,13 @@ static uint64_t draw_number(struct story *story, uint64_t below)
 static void check_current(const struct story *story)
 {
     const struct ledger_node *current = mine.tree.current;
-    if (story->depth == 0)
+    if (story->depth == 0) {
         assert_int_equal(current->method, 0);
-    else
-        assert_int_equal(current->key, story->keys[story->depth - 1]);
+        return;
+    }
+    assert_int_equal(current->key, story->keys[story->depth - 1]);
+    for (unsigned i = 0; i < story->depth; i++)
+        assert_true(call_tree__stands(&mine.tree, story->tokens[i], story->nodes[i], DEPTH_MAX));
 }
 
 /* Some time passes. */
@@ -76,7 +80,8 @@ static void enter(struct story *story)
 {
     uint64_t key = FIRST_KEY + draw_number(story, METHODS);
     story->keys[story->depth] = key;
-    story->tokens[story->depth++] = call_tree__push(&mine.tree, key);
+    story->tokens[story->depth] = call_tree__push(&mine.tree, key);
+    story->nodes[story->depth++] = mine.tree.current;
     story->calls[key - FIRST_KEY]++;
     spend(story);
 }
@@ -179,6 +184,7 @@ static void only_what_a_method_itself_has_no_room_for_is_lost(void **state)
     uint64_t made = 0, calls = 0;
     for (unsigned i = 0; i < METHODS; i++) {
         story.tokens[i] = call_tree__push(&mine.tree, FIRST_KEY + i);
+        story.nodes[i] = mine.tree.current;
         made++;
     }
     call_tree__pop(&mine.tree, story.tokens[0]);

@@ -182,6 +182,7 @@ static void without_room_a_folded_call_is_lost(void **state)
     make_world(&world, 64u << 10, 1);
     uint64_t first = call_tree__push(&world.tree, 'A');
     uint64_t second = call_tree__push(&world.tree, 'B');
+    const struct ledger_node *node = world.tree.current;
     world.tree.pool.takes_reserved = RESERVE_ALL;
     while (record_pool__note(&world.tree.pool))
         ;
@@ -189,6 +190,9 @@ static void without_room_a_folded_call_is_lost(void **state)
     uint64_t third = call_tree__push(&world.tree, 'A');
     uint64_t fourth = call_tree__push(&world.tree, 'B');
     assert_int_equal(world.ledger.header->dropped_enters, 2);
+    assert_true(call_tree__stands(&world.tree, second, node, 4));
+    assert_true(
+        call_tree__stands(&world.tree, first, call_tree__node(&world.tree, node->parent), 4));
     call_tree__pop(&world.tree, fourth);
     call_tree__pop(&world.tree, third);
     assert_int_equal(world.tree.current->key, 'B');
@@ -296,6 +300,31 @@ static void check_position(struct model *model)
     assert_int_equal(tree->lost_depth & ~CALL_TREE_FLAGS, 0);
 }
 
+static bool is_above(const struct model_thread *thread, int depth, int node)
+{
+    for (int i = depth; i < thread->depth; i++)
+        if (thread->frames[i].node == node)
+            return true;
+    return false;
+}
+
+/* Of the frames that are open, and of one whose token is now that of another frame. */
+static void check_what_stands(struct model *model)
+{
+    const struct model_thread *thread = model->current;
+    const struct call_tree *tree = &model->world.tree;
+    for (int i = 0; i < thread->depth; i++) {
+        const struct model_frame *frame = &thread->frames[i];
+        int other = (int)draw_number(model, (unsigned)model->count);
+        ledger_ref node = model->nodes[frame->node].ref, none = model->nodes[other].ref;
+        assert_true(call_tree__stands(tree, frame->token, call_tree__node(tree, node), FRAMES_MAX));
+        if (none && !is_above(thread, i, other))
+            assert_false(
+                call_tree__stands(tree, frame->token, call_tree__node(tree, none), FRAMES_MAX));
+    }
+    assert_false(call_tree__stands(tree, tree->token, tree->current, FRAMES_MAX));
+}
+
 static void model_enter(struct model *model, uint64_t key, bool by_name)
 {
     struct model_thread *thread = model->current;
@@ -375,6 +404,8 @@ static void step(struct model *model, bool by_name)
     else
         model_switch(model, draw_number(model, THREADS));
     check_position(model);
+    if (!by_name)
+        check_what_stands(model);
 }
 
 static void check_nodes(const struct model *model)
