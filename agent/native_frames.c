@@ -28,6 +28,8 @@ struct native_frame {
     const struct ledger_node *node; /* the frame's; a folded frame's: where the tree continued */
     uint64_t mark, segment_mark;
     bool has_part; /* of a chain */
+    bool
+        is_over; /* in the tree: of another Java thread or epoch; its mark is still the segment's */
 };
 
 /* Of one kernel thread, which alone uses it. The entry of the kernel thread keeps it for ever. */
@@ -94,7 +96,7 @@ size_t native_frames__bytes(const struct agent *agent)
            sizeof(struct native_frames);
 }
 
-/* Frames of another Java thread or epoch are over. */
+/* The marks of frames of another Java thread or epoch may still come. */
 static void forget_old(struct native_frames *mine, const struct kernel_thread *thread)
 {
     if (mine->thread == thread->thread && mine->epoch == thread->epoch &&
@@ -103,8 +105,20 @@ static void forget_old(struct native_frames *mine, const struct kernel_thread *t
     mine->thread = thread->thread;
     mine->start_ns = thread->thread->start_ns;
     mine->epoch = thread->epoch;
-    mine->depth = 0;
     mine->unrecorded = 0;
+    for (uint32_t i = 0; i < mine->depth; i++)
+        mine->frames[i].is_over = true;
+}
+
+/* There may be no pops of frames that are over in the tree: they give way to others. */
+static void make_room(struct native_frames *mine)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < mine->depth; i++)
+        if (!mine->frames[i].is_over)
+            mine->frames[kept++] = mine->frames[i];
+    mine->depth = kept;
 }
 
 /* False: nothing can be done in this thread now. */
@@ -157,11 +171,13 @@ static void drop(struct native_frames *mine, struct kernel_thread *thread, uint3
 
     if (is_named()) {
         for (uint32_t frame = mine->depth; frame > depth; frame--)
-            leave_node(thread, &mine->frames[frame - 1], is_now && frame == depth + 1);
+            if (!mine->frames[frame - 1].is_over)
+                leave_node(thread, &mine->frames[frame - 1], is_now && frame == depth + 1);
         mine->depth = depth;
         return;
     }
-    while (at < mine->depth && !stands(&thread->tree, &mine->frames[at]))
+    while (at < mine->depth &&
+           (mine->frames[at].is_over || !stands(&thread->tree, &mine->frames[at])))
         at++;
     if (at < mine->depth)
         leave(thread, mine->frames[at].token, is_now && at == depth); /* and all above */
@@ -174,7 +190,8 @@ static void drop_dead(struct native_frames *mine, struct kernel_thread *thread, 
 {
     uint32_t alive = mine->depth;
 
-    while (alive && !is_named() && mine->frames[alive - 1].token >= thread->tree.token)
+    while (alive && !is_named() && !mine->frames[alive - 1].is_over &&
+           mine->frames[alive - 1].token >= thread->tree.token)
         mine->depth = --alive; /* the method around the frame has returned */
     while (place && alive && mine->frames[alive - 1].place && mine->frames[alive - 1].place < place)
         alive--;
@@ -216,9 +233,12 @@ static treadle_mark record(struct native_frames *mine, struct kernel_thread *thr
 {
     struct ledger_header *header = treadle_agent.ledger.header;
     int32_t number = pushed_frames__number(&treadle_agent.pushed_frames, pushed);
-    struct native_frame *frame = &mine->frames[mine->depth];
+    struct native_frame *frame;
     jlong token = HOOK_TOKEN_NONE;
 
+    if (mine->depth == FRAMES_MAX)
+        make_room(mine);
+    frame = &mine->frames[mine->depth];
     if (number >= 0 && mine->depth < FRAMES_MAX)
         token = is_named() ? activity_hooks__push_named(jni, NULL, number)
                            : activity_hooks__push(jni, NULL, number);
@@ -273,13 +293,21 @@ static treadle_mark push(const struct treadle_pushed *pushed, treadle_mark mark)
 
 /* The calling thread's frames if they may change, else NULL: not in a handler, whose pushes were
  * lost. */
-static struct native_frames *my_frames(struct kernel_thread **thread)
+static struct native_frames *all_frames(struct kernel_thread **thread)
 {
     struct native_frames *mine;
 
     *thread = kernel_thread_table__mine();
     mine = *thread ? (*thread)->native_frames : NULL;
-    if (!mine || is_handler(*thread, blocked_signals()) || !kernel_thread__counts(*thread))
+    return mine && !is_handler(*thread, blocked_signals()) ? mine : NULL;
+}
+
+/* The same while they count. */
+static struct native_frames *my_frames(struct kernel_thread **thread)
+{
+    struct native_frames *mine = all_frames(thread);
+
+    if (!mine || !kernel_thread__counts(*thread))
         return NULL;
     forget_old(mine, *thread);
     return mine;
@@ -322,13 +350,15 @@ static treadle_mark pop_to(treadle_mark mark)
 {
     struct kernel_thread *thread;
     int error = errno;
-    struct native_frames *mine = my_frames(&thread);
+    struct native_frames *mine = all_frames(&thread);
     uint32_t found = mine ? marked(mine, mark) : 0;
 
     if (mine)
         mine->unrecorded = 0;
-    if (found)
+    if (found && my_frames(&thread))
         drop(mine, thread, found - 1, true);
+    else if (found)
+        mine->depth = found - 1;
     errno = error;
     return found ? mine->frames[found - 1].segment_mark : NO_MARK;
 }
@@ -352,8 +382,8 @@ static void adopt_now(treadle_mark mark, struct treadle_chain id, uint32_t flags
     if (!(id.word[0] | id.word[1]) || !mine || !mine->depth)
         return;
     frame = &mine->frames[mine->depth - 1];
-    if (frame->mark != mark || frame->has_part || thread->tree.current != frame->node ||
-        (flags & TREADLE_PART_OTEL && mine->depth > 1))
+    if (frame->mark != mark || frame->is_over || frame->has_part ||
+        thread->tree.current != frame->node || (flags & TREADLE_PART_OTEL && mine->depth > 1))
         return;
     token = is_named() ? activity_parts__token_of(thread, (jlong)frame->token) : frame->token;
     kernel_thread__charge_slowly(thread);

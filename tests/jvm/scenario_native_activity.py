@@ -1,6 +1,10 @@
 """Logical frames that a native library in a JVM pushes with treadle.h: nodes among the Java methods that called the
 library and that it calls, and parts of chains. Their places and counts were worked out by hand; in both event modes and with samples alone,
 with the agent from the start and attached, stopped and started; and without an agent."""
+import subprocess
+import sys
+from pathlib import Path
+
 import harness
 from logical_trees import pushes, trees
 from running import running
@@ -107,6 +111,7 @@ def native_activity(test):
         chain(test, "none")
         virtual_threads(test)
         stopped_in_the_middle(test)
+        marked_before_a_stop(test)
         attached(test)
         without_agent(test)
         preloaded(test)
@@ -199,6 +204,40 @@ def stopped_in_the_middle(test):
     test.check(shown["between"] == TREES["between"], f"stopped: {shown}")
     test.check(views["threads"]["balance"]["resynchronised"] == 0, "a frame of another epoch was popped")
     test.ledger.unlink()
+
+
+def marked_before_a_stop(test):
+    """A mark still ends its frames in the segment, for a sampler that watches: while profiling is stopped, and in the
+    next epoch, whose tree has no such frames."""
+    for then in ((), ("start",)):
+        agent = test.agent_option(include=INCLUDE, sample="none")
+        with running(test, "NativeActivities", agent=agent) as program:
+            program.ask("nests")  # makes the segment
+            sampling = subprocess.Popen([str(test.treadle), "sample", str(program.pid), "--every", "5ms", "-o", "sampled"],
+                                        cwd=test.scratch, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            test.wait_until(lambda pid=program.pid: is_watched(pid), "nobody watches")
+            program.ask("marking")
+            program.done("stop")
+            for command in then:
+                program.done(command)
+            told = program.ask("go").split()[1]
+            program.ask("between")
+            ended = program.end()
+            sampling.wait(timeout=60)
+        test.check(ended.status == 0, f"{ended}")
+        test.check(told == "20", f"stop {then}: {told}, not 2 open frames before the mark's end and none afterwards")
+        found = pushes(test.checked_report(dropped=True)["tree"])
+        wanted = {"upper (table)": 3, "lower": 3, "marked": 1, "marked too": 1, "A": 5, "B (2)": 5}
+        if not then:
+            del wanted["upper (table)"], wanted["lower"]
+        test.check(found == wanted, f"stop {then}: pushes {found}, not {wanted}")
+        test.ledger.unlink()
+
+
+def is_watched(pid):
+    """The word `watch` in the segment's head says that somebody samples."""
+    found = list(Path("/dev/shm").glob(f"treadle-{pid}-*.activity"))
+    return found and int.from_bytes(found[0].read_bytes()[128:132], sys.byteorder)
 
 
 def attached(test):
