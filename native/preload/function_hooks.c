@@ -15,18 +15,34 @@
     }
 
 /* A hook that was left by longjmp, from a handler of a signal that came in its middle, lies further
- * in than the one that is called now. */
+ * in than the one that is called now, or not on the thread's own stack. On another stack than that
+ * a handler may be running, whose stack may lie anywhere: then the hook is still in its middle. */
+static bool is_left(uint64_t busy, uint64_t frame)
+{
+    const struct preload_thread *mine = preload_mine.thread;
+    uint64_t low = mine ? mine->functions.low : 0, high = mine ? mine->functions.high : UINT64_MAX;
+
+    if (frame - low > high - low)
+        return false;
+    return busy < frame || (busy != UINT64_MAX && busy - low > high - low);
+}
+
+static bool may_go_on(uint64_t frame)
+{
+    return !preload_mine.busy || is_left(preload_mine.busy, frame);
+}
+
 __attribute__((noinline, cold)) bool function_hooks__may_enter(uint64_t frame)
 {
     struct preload *preload = &preload_process;
 
     if (atomic_load(&preload->stage) == PRELOAD_NOT_BEGUN)
         preload__begin(preload);
-    if (preload_mine.is_forked && preload_mine.busy < frame)
+    if (preload_mine.is_forked && may_go_on(frame))
         forks__begin_child(preload);
     if (!preload__is_active(preload) || preload_mine.is_no_ones)
         return false;
-    if (preload_mine.busy && preload_mine.busy >= frame) {
+    if (!may_go_on(frame)) {
         ledger__count(&preload->ledger.header->dropped_enters, 1);
         return false;
     }
@@ -43,7 +59,7 @@ bool function_hooks__may_leave(uint64_t frame)
 {
     const struct preload_thread *mine = preload_mine.thread;
 
-    return mine && mine->kernel && preload_mine.busy < frame;
+    return mine && mine->kernel && may_go_on(frame);
 }
 
 static inline uint64_t end_of(const struct hook_frame *frame)

@@ -143,6 +143,34 @@ class Trees(Logical):
             self.assertEqual([[(part["path"], part["thread"], part["end_seen"]) for part in chain["parts"]]
                               for chain in chains], [[(["chain (one)"], "logical_tree", True)]])
 
+    def test_handlers_that_interrupt_hooks_and_themselves(self):
+        """What a handler calls and pushes is recorded, or counted as lost, and leaves the stack as it was."""
+        program = self.compile("reentrant.c", *INSTRUMENTED, HEADER)
+        of_handlers = ("on_signal", "[in handler]", "in_handler")
+        for how in ("below", "above"):
+            said, ledger = self.profile(program, how)
+            steps, events = map(int, said.split())
+            tree = self.tree(ledger, "stormy")
+            found = dict.fromkeys(of_handlers, 0)
+
+            def without_handlers(below):
+                kept = {}
+                for name, (calls, node) in below.items():
+                    if name in found:
+                        found[name] += calls
+                        self.assertEqual(without_handlers(node), {})
+                    else:
+                        kept[name] = (calls, without_handlers(node))
+                return kept
+
+            self.assertEqual(without_handlers(tree), {"run": (1, {
+                "storm": (1, {"step": leaf(steps), "[frame]": (steps, {"inside": leaf(steps)})}),
+                "after": (1, {"[last]": leaf(1)})})}, how)
+            dropped = self.json("report", ledger)["balance"]["dropped_events"]
+            self.assertEqual(sum(found.values()) + dropped, events, (how, found, dropped))
+            self.assertGreater(dropped, 0, how)
+            print(how, found, dropped)
+
     def test_recursion_is_kept_apart_where_asked(self):
         _, ledger = self.profile(self.logical_tree(*PLAIN, "-O1"), options=("--exact", "--recursion", "all"), child=True)
         tree = self.tree(ledger, "logical_tree")
