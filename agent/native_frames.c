@@ -44,6 +44,28 @@ struct native_frames {
     struct native_frame frames[FRAMES_MAX];
 };
 
+/* The thread is in one of these functions: where its frame is; else 0. */
+static __thread uintptr_t busy __attribute__((tls_model("initial-exec")));
+
+#define HERE() ((uintptr_t)__builtin_frame_address(0))
+
+/* False: a handler has interrupted one of these functions. One that a handler left by longjmp lies
+ * further in than this one. */
+static bool begin(uintptr_t frame)
+{
+    if (busy && busy >= frame)
+        return false;
+    busy = frame;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return true;
+}
+
+static void end(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    busy = 0;
+}
+
 static bool is_named(void)
 {
     return treadle_agent.options.events == LEDGER_EVENTS_JVMTI;
@@ -285,8 +307,14 @@ static treadle_mark push(const struct treadle_pushed *pushed, treadle_mark mark)
 {
     int error = errno;
 
-    if (__atomic_load_n(&treadle_agent.setup.epoch, __ATOMIC_ACQUIRE) != EPOCH_STOPPED)
+    if (__atomic_load_n(&treadle_agent.setup.epoch, __ATOMIC_ACQUIRE) == EPOCH_STOPPED)
+        return mark;
+    if (begin(HERE())) {
         mark = push_now(pushed, mark);
+        end();
+    } else {
+        ledger__count(&treadle_agent.ledger.header->lost_frames, 1);
+    }
     errno = error;
     return mark;
 }
@@ -333,7 +361,10 @@ static void pop(uint64_t place)
 {
     int error = errno;
 
+    if (!begin(HERE()))
+        return;
     pop_now(known_place(place));
+    end();
     errno = error;
 }
 
@@ -346,10 +377,9 @@ static uint32_t marked(const struct native_frames *mine, treadle_mark mark)
     return 0;
 }
 
-static treadle_mark pop_to(treadle_mark mark)
+static treadle_mark pop_to_now(treadle_mark mark)
 {
     struct kernel_thread *thread;
-    int error = errno;
     struct native_frames *mine = all_frames(&thread);
     uint32_t found = mine ? marked(mine, mark) : 0;
 
@@ -359,8 +389,20 @@ static treadle_mark pop_to(treadle_mark mark)
         drop(mine, thread, found - 1, true);
     else if (found)
         mine->depth = found - 1;
-    errno = error;
     return found ? mine->frames[found - 1].segment_mark : NO_MARK;
+}
+
+static treadle_mark pop_to(treadle_mark mark)
+{
+    treadle_mark of_segment = NO_MARK;
+    int error = errno;
+
+    if (!begin(HERE()))
+        return of_segment;
+    of_segment = pop_to_now(mark);
+    end();
+    errno = error;
+    return of_segment;
 }
 
 static treadle_mark find(treadle_mark mark)
@@ -395,7 +437,10 @@ static void adopt(treadle_mark mark, struct treadle_chain id, uint32_t flags)
 {
     int error = errno;
 
+    if (!begin(HERE()))
+        return;
     adopt_now(mark, id, flags);
+    end();
     errno = error;
 }
 
@@ -407,7 +452,7 @@ static struct treadle_chain current(void)
     const struct ledger_part *part = NULL;
     struct treadle_chain id = {{0, 0}};
 
-    if (thread && !is_handler(thread, blocked_signals()) && kernel_thread__counts(thread))
+    if (thread && !busy && !is_handler(thread, blocked_signals()) && kernel_thread__counts(thread))
         part = open_calls__part(thread);
     if (part)
         id = (struct treadle_chain){{part->id[0], part->id[1]}};

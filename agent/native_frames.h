@@ -14,7 +14,8 @@
  *
  * A signal handler may have interrupted a hook, whose tree is then not to be touched: what is
  * pushed while a signal is blocked that was not blocked when the thread began, or at an earlier
- * push, is counted as lost. A handler with SA_NODEFER and an empty mask is not noticed.
+ * push, is counted as lost; so is what a handler pushes that interrupts a push or a pop. A handler
+ * with SA_NODEFER and an empty mask is not noticed where it interrupts a hook of a Java method.
  */
 #ifndef TREADLE_NATIVE_FRAMES_H
 #define TREADLE_NATIVE_FRAMES_H

@@ -9,8 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STORM_NS   100000
-#define SINK_BYTES 65536
+#define STORM_NS        100000
+#define SINK_BYTES      65536
+#define RESTLESS_PUSHES 300000
 
 static JavaVM *the_vm;
 static jclass java;
@@ -207,25 +208,74 @@ static void handle(struct sigaction *before)
     sigaction(SIGRTMAX - 3, &action, before);
 }
 
+static volatile sig_atomic_t nested_handlers;
+
+/* Interrupts itself twice. */
+static void restless_handler(int signal)
+{
+    treadle_push("in handler");
+    handled++;
+    if (nested_handlers < 2) {
+        nested_handlers++;
+        raise(signal);
+        nested_handlers--;
+    }
+    treadle_pop();
+}
+
+static int begin_storm(timer_t *timer)
+{
+    struct itimerspec every = {{0, STORM_NS}, {0, STORM_NS}};
+    struct sigevent event;
+
+    memset(&event, 0, sizeof(event));
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGRTMAX - 3;
+    event._sigev_un._tid = gettid();
+    if (timer_create(CLOCK_MONOTONIC, &event, timer) != 0)
+        return -1;
+    handled = 0;
+    return timer_settime(*timer, 0, &every, NULL);
+}
+
+/* Returns how many frames were pushed in handlers while frames were pushed here, by a handler that
+ * blocks no signal. */
+static jint restless(JNIEnv *env, jclass self)
+{
+    struct sigaction action, before;
+    timer_t timer;
+
+    (void)env, (void)self;
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = restless_handler;
+    action.sa_flags = SA_RESTART | SA_NODEFER;
+    sigaction(SIGRTMAX - 3, &action, &before);
+    treadle_push("busy");
+    if (begin_storm(&timer) != 0)
+        return -1;
+    for (int i = 0; i < RESTLESS_PUSHES; i++) {
+        treadle_push("frame");
+        treadle_pop();
+    }
+    timer_delete(timer);
+    treadle_pop();
+    treadle_push("afterwards");
+    treadle_pop();
+    sigaction(SIGRTMAX - 3, &before, NULL);
+    return handled;
+}
+
 /* Returns how many frames were pushed in handlers while `steps` ran. */
 static jint storm(JNIEnv *env, jclass self)
 {
     struct sigaction before;
-    struct sigevent event;
-    struct itimerspec every = {{0, STORM_NS}, {0, STORM_NS}};
     timer_t timer;
 
     (void)self;
-    memset(&event, 0, sizeof(event));
     handle(&before);
-    event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = SIGRTMAX - 3;
-    event._sigev_un._tid = gettid();
-    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
-        return -1;
     treadle_push("storm");
-    handled = 0;
-    timer_settime(timer, 0, &every, NULL);
+    if (begin_storm(&timer) != 0)
+        return -1;
     call(env, "steps");
     timer_delete(timer);
     treadle_pop();
@@ -300,6 +350,7 @@ jint JNI_OnLoad(JavaVM *vm, void *reserved)
         NATIVE(risk, "()V"),
         NATIVE(jumps, "()V"),
         NATIVE(storm, "()I"),
+        NATIVE(restless, "()I"),
         NATIVE(attach, "()V"),
         NATIVE(careless, "()V"),
         NATIVE(sink, "()V"),

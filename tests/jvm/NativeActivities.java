@@ -45,6 +45,8 @@ public class NativeActivities {
 
     static native int storm();
 
+    static native int restless();
+
     static native void attach();
 
     static native void deep(int levels);
@@ -178,6 +180,11 @@ public class NativeActivities {
         leaf();
     }
 
+    static void restlessly() {
+        told = restless();
+        leaf();
+    }
+
     static void marking() {
         told = mark();
     }
@@ -249,6 +256,7 @@ public class NativeActivities {
             case "held" -> on(part, NativeActivities::holding, false);
             case "hiding" -> on(part, NativeActivities::hiding, true);
             case "marking" -> on(part, NativeActivities::marking, false);
+            case "restlessly" -> on(part, NativeActivities::restlessly, true);
             case "go" -> go();
             case "virtual" -> virtual();
             default -> throw new IllegalArgumentException(part);

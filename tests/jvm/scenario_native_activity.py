@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import harness
-from logical_trees import pushes, trees
+from logical_trees import below, name_of, pushes, trees
 from running import running
 
 EVENTS = ("jvmti", "instrument")
@@ -16,6 +16,7 @@ STACK_MAX = 64  # frames of a thread
 RAISED = 2  # pushes of the handler that the attached thread runs first
 DEEP = 70
 STEPS = 300_000
+RESTLESS_PUSHES = 300_000
 PARTS = ("nests", "between", "forgetful", "risks", "carelessly", "jumping", "sinking", "attaching", "deepening", "stormy")
 SHOWN = {"nests", "hiding", "leaf", "between3", "middle", "forgetful", "forgets", "risks", "thrower", "carelessly", "jumping", "sinking", "sinks", "over", "stormy", "steps",
          "step"}
@@ -106,6 +107,7 @@ def native_activity(test):
     from_the_start(test, test.events)
     chain(test, test.events)
     hidden(test, test.events)
+    restless(test, test.events)
     if test.events == "instrument":
         from_the_start(test, "none")
         chain(test, "none")
@@ -166,6 +168,27 @@ def hidden(test, events):
     test.check(ended.status == 0, f"{ended}")
     shown = trees(test.checked_report(dropped=True)["tree"], ("hiding",), SHOWN)
     test.check(shown["hiding"] == HIDING, f"{events}: hiding: {shown['hiding']}\nnot {HIDING}")
+    test.ledger.unlink()
+
+
+def restless(test, events):
+    """Handlers with SA_NODEFER interrupt pushes and pops, and each other: their frames are recorded, or lost and
+    counted, and all others are where they belong."""
+    agent = test.agent_option(include=INCLUDE, sample="none", events=events)
+    with running(test, "NativeActivities", agent=agent) as program:
+        in_handlers = int(program.ask("restlessly").split()[1])
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    tree = test.checked_report(dropped=True)["tree"]
+    found = pushes(tree)
+    places = {(name_of(node), *(name_of(outer) for outer in above if outer["kind"] == "logical"))
+              for row in tree["threads"] for node, above in below(row["root"])
+              if node["kind"] == "logical" and node["identifier"] != "in handler"}
+    test.check(places == {("busy",), ("frame", "busy"), ("afterwards",)}, f"{events}: {places}")
+    lost = test.report("activity")["stack_losses"]["lost_frames"]
+    test.check(found["frame"] == RESTLESS_PUSHES and found["in handler"] + lost == in_handlers,
+               f"{events}: {found} and {lost} lost; {in_handlers} in handlers")
+    test.check(lost > 0, f"{events}: no handler interrupted a push")
     test.ledger.unlink()
 
 
