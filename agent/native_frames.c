@@ -13,7 +13,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -49,11 +51,18 @@ static __thread uintptr_t busy __attribute__((tls_model("initial-exec")));
 
 #define HERE() ((uintptr_t)__builtin_frame_address(0))
 
+static bool is_on_handlers_stack(void)
+{
+    stack_t now;
+
+    return sigaltstack(NULL, &now) == 0 && now.ss_flags & SS_ONSTACK;
+}
+
 /* False: a handler has interrupted one of these functions. One that a handler left by longjmp lies
- * further in than this one. */
+ * further in than this one, where both are on the thread's own stack. */
 static bool begin(uintptr_t frame)
 {
-    if (busy && busy >= frame)
+    if (busy && (busy >= frame || is_on_handlers_stack()))
         return false;
     busy = frame;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -221,10 +230,14 @@ static void drop_dead(struct native_frames *mine, struct kernel_thread *thread, 
         drop(mine, thread, alive, false);
 }
 
-/* treadle.h's word for a place that is not known. */
+/* A place above the thread's own stack, such as one of a handler's stack, says nothing. The control
+ * block of a thread lies at the upper end of its stack, but for the program's first thread. */
 static uint64_t known_place(uint64_t place)
 {
-    return place == UINT64_MAX ? 0 : place;
+    if (place < (uint64_t)(uintptr_t)pthread_self() ||
+        (place < getauxval(AT_RANDOM) && gettid() == getpid()))
+        return place;
+    return 0;
 }
 
 /* A push is lost whose pop will come. */

@@ -12,6 +12,7 @@
 #define STORM_NS        100000
 #define SINK_BYTES      65536
 #define RESTLESS_PUSHES 300000
+#define RESTLESS_BYTES  (1 << 18)
 
 static JavaVM *the_vm;
 static jclass java;
@@ -239,16 +240,26 @@ static int begin_storm(timer_t *timer)
 }
 
 /* Returns how many frames were pushed in handlers while frames were pushed here, by a handler that
- * blocks no signal. */
-static jint restless(JNIEnv *env, jclass self)
+ * blocks no signal. apart: the handler has a stack of its own, which lies above that of its thread;
+ * -2: it does not. */
+static jint restless(JNIEnv *env, jclass self, jboolean apart)
 {
+    static char room[RESTLESS_BYTES];
     struct sigaction action, before;
+    stack_t own, none;
     timer_t timer;
 
     (void)env, (void)self;
+    memset(&own, 0, sizeof(own));
+    own.ss_sp = room;
+    own.ss_size = sizeof(room);
+    none = own;
+    none.ss_flags = SS_DISABLE;
+    if (apart && (room < (char *)&own || sigaltstack(&own, NULL) != 0))
+        return -2;
     memset(&action, 0, sizeof(action));
     action.sa_handler = restless_handler;
-    action.sa_flags = SA_RESTART | SA_NODEFER;
+    action.sa_flags = SA_RESTART | SA_NODEFER | (apart ? SA_ONSTACK : 0);
     sigaction(SIGRTMAX - 3, &action, &before);
     treadle_push("busy");
     if (begin_storm(&timer) != 0)
@@ -262,6 +273,8 @@ static jint restless(JNIEnv *env, jclass self)
     treadle_push("afterwards");
     treadle_pop();
     sigaction(SIGRTMAX - 3, &before, NULL);
+    if (apart)
+        sigaltstack(&none, NULL);
     return handled;
 }
 
@@ -350,7 +363,7 @@ jint JNI_OnLoad(JavaVM *vm, void *reserved)
         NATIVE(risk, "()V"),
         NATIVE(jumps, "()V"),
         NATIVE(storm, "()I"),
-        NATIVE(restless, "()I"),
+        NATIVE(restless, "(Z)I"),
         NATIVE(attach, "()V"),
         NATIVE(careless, "()V"),
         NATIVE(sink, "()V"),

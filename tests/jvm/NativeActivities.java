@@ -45,7 +45,7 @@ public class NativeActivities {
 
     static native int storm();
 
-    static native int restless();
+    static native int restless(boolean apart);
 
     static native void attach();
 
@@ -181,7 +181,12 @@ public class NativeActivities {
     }
 
     static void restlessly() {
-        told = restless();
+        told = restless(false);
+        leaf();
+    }
+
+    static void apart() {
+        told = restless(true);
         leaf();
     }
 
@@ -257,6 +262,7 @@ public class NativeActivities {
             case "hiding" -> on(part, NativeActivities::hiding, true);
             case "marking" -> on(part, NativeActivities::marking, false);
             case "restlessly" -> on(part, NativeActivities::restlessly, true);
+            case "apart" -> on(part, NativeActivities::apart, true);
             case "go" -> go();
             case "virtual" -> virtual();
             default -> throw new IllegalArgumentException(part);

@@ -107,7 +107,8 @@ def native_activity(test):
     from_the_start(test, test.events)
     chain(test, test.events)
     hidden(test, test.events)
-    restless(test, test.events)
+    for part in ("restlessly", "apart"):
+        restless(test, test.events, part)
     if test.events == "instrument":
         from_the_start(test, "none")
         chain(test, "none")
@@ -171,12 +172,12 @@ def hidden(test, events):
     test.ledger.unlink()
 
 
-def restless(test, events):
+def restless(test, events, part):
     """Handlers with SA_NODEFER interrupt pushes and pops, and each other: their frames are recorded, or lost and
     counted, and all others are where they belong."""
     agent = test.agent_option(include=INCLUDE, sample="none", events=events)
     with running(test, "NativeActivities", agent=agent) as program:
-        in_handlers = int(program.ask("restlessly").split()[1])
+        in_handlers = int(program.ask(part).split()[1])
         ended = program.end()
     test.check(ended.status == 0, f"{ended}")
     tree = test.checked_report(dropped=True)["tree"]
@@ -184,10 +185,10 @@ def restless(test, events):
     places = {(name_of(node), *(name_of(outer) for outer in above if outer["kind"] == "logical"))
               for row in tree["threads"] for node, above in below(row["root"])
               if node["kind"] == "logical" and node["identifier"] != "in handler"}
-    test.check(places == {("busy",), ("frame", "busy"), ("afterwards",)}, f"{events}: {places}")
+    test.check(places == {("busy",), ("frame", "busy"), ("afterwards",)}, f"{events}: {part}: {places}")
     lost = test.report("activity")["stack_losses"]["lost_frames"]
     test.check(found["frame"] == RESTLESS_PUSHES and found["in handler"] + lost == in_handlers,
-               f"{events}: {found} and {lost} lost; {in_handlers} in handlers")
+               f"{events}: {part}: {found} and {lost} lost; {in_handlers} in handlers")
     test.check(lost > 0, f"{events}: no handler interrupted a push")
     test.ledger.unlink()
 
