@@ -150,7 +150,9 @@ static void add_pid(char *pattern, size_t room)
         return;
     end = end ? end : pattern + length;
     memmove(end + 3, end, strlen(end) + 1);
-    memcpy(end, "-%p", 3);
+    end[0] = '-';
+    end[1] = '%';
+    end[2] = 'p';
 }
 
 void forks__begin_child(struct preload *preload)

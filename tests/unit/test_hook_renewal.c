@@ -22,6 +22,7 @@
 #define USUAL_NS    (10 * MS) /* the compilers' CPU time in a second */
 #define SAMPLES     1000u
 #define CHANGES_MAX 4u /* of one method */
+#define WORLDS_MAX  16u
 
 /* The thread that changes classes: the test itself. */
 int own_thread__create(void *(*run)(void *context), void *context, size_t stack_bytes)
@@ -78,13 +79,14 @@ struct world {
 /* All can be reached, for the leak checker. */
 static struct world *begin_world(void)
 {
-    static struct world *kept[16];
+    static struct world *kept[WORLDS_MAX];
     static unsigned count;
     struct world *world = calloc(1, sizeof *world);
 
     assert_non_null(world);
-    assert_true(count < sizeof kept / sizeof *kept);
+    assert_true(count < WORLDS_MAX);
     kept[count++] = world;
+    (void)kept;
     begin(&world->run, 1000 * SECOND);
     world->run.quotas.overhead_ppm = BUDGET_MS * 1000;
     world->run.quotas.is_settled = true;

@@ -45,6 +45,8 @@ struct stage {
 static int refusal;
 
 /* In place of the C library's, as a sandbox may have it. */
+/* The C library's names of parameters are reserved.
+ * NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 int mprotect(void *address, size_t length, int protection)
 {
     if (refusal) {
@@ -57,6 +59,7 @@ int mprotect(void *address, size_t length, int protection)
 /* The same for the list of mapped memory. */
 static int list_refusal;
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): likewise */
 int open(const char *path, int flags, ...)
 {
     if (list_refusal && strcmp(path, "/proc/self/maps") == 0) {

@@ -15,7 +15,7 @@
 
 static struct native_locks locks;
 static struct lock_waits *waits;
-static struct java_threads threads;
+static struct java_threads java_threads;
 static unsigned lines; /* of the log */
 static char words[2 * NATIVE_LOCKS];
 
@@ -34,20 +34,20 @@ bool thread_waits__has_room(const struct java_threads *of, struct kernel_thread 
     return true;
 }
 
-void lock_waits__native(struct java_threads *of, struct kernel_thread *mine,
+void lock_waits__native(struct java_threads *threads, struct kernel_thread *mine,
                         const struct lock_identity *lock, struct lock_place owner)
 {
-    const struct lock_place place = {ledger__ref(of->ledger, mine->thread), 0};
+    const struct lock_place place = {ledger__ref(threads->ledger, mine->thread), 0};
 
-    lock_blocks__begin(&of->locks->blocks, lock, place, owner,
+    lock_blocks__begin(&threads->locks->blocks, lock, place, owner,
                        ledger_time__now_ns(&mine->setup->time));
 }
 
-void lock_waits__over(struct java_threads *of, JNIEnv *jni, struct kernel_thread *mine,
+void lock_waits__over(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
                       jobject object)
 {
     (void)jni, (void)object;
-    (void)lock_blocks__end(&of->locks->blocks, ledger__ref(of->ledger, mine->thread), 0,
+    (void)lock_blocks__end(&threads->locks->blocks, ledger__ref(threads->ledger, mine->thread), 0,
                            ledger_time__now_ns(&mine->setup->time));
 }
 
@@ -62,10 +62,10 @@ static int begin_world(void **state)
     if (!world || !waits)
         return -1;
     waits->blocks.ledger = &world->ledger;
-    threads = (struct java_threads){.vm = &no_vm, .ledger = &world->ledger, .locks = waits};
+    java_threads = (struct java_threads){.vm = &no_vm, .ledger = &world->ledger, .locks = waits};
     memset(&locks, 0, sizeof(locks));
     lines = 0;
-    native_locks__begin(&locks, &threads, NULL, 0);
+    native_locks__begin(&locks, &java_threads, NULL, 0);
     *state = world;
     return 0;
 }
