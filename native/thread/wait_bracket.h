@@ -10,6 +10,11 @@
  * during a wait, the reason has the time until the stop; after the next start it has what place
  * says.
  *
+ * A begin charges what came before. That of a wait for I/O does not where the thread has run all
+ * the time since the kernel's clock was read last: most I/O is over at once, and then nothing is
+ * charged at all. If the thread does wait, the reason has no more than the time from begin to end.
+ * What more the next charge finds is CPU time that was charged too much before the begin.
+ *
  * Where a thread waits for no reason that is known, two are inferred. What the host stopped its
  * threads for meanwhile is METRIC_SAFEPOINT (native/thread/stopped_waits.h), and the time in which
  * a virtual thread was not mounted is METRIC_UNMOUNTED.
