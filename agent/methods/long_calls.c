@@ -12,6 +12,9 @@
 #define OTHERS_LONG_NS 100000u
 #define OTHERS_PART    4u
 
+/* What long calls may take of the budget, beside what may be spent in any case. */
+#define BUDGET_PART 2u
+
 static bool has_long_calls(const struct method_quota *quota)
 {
     return __atomic_load_n(&quota->is_long, __ATOMIC_RELAXED);
@@ -49,16 +52,17 @@ static bool divides(const struct hook_quotas *quotas, const struct method_quota 
 }
 
 /* Long calls in long calls, each of many methods, may be too many: those that divide the program's
- * time may take as much as the budget allows in all, others, if they are longer still, a part. In
- * first runs on JDK 25, one of each, calls of less than 1 ms in the mean had 95 % of sunflow's Java
- * CPU time so, 93 % of hsqldb's and 76 % of checkstyle's; they had 6, 4 and 31 % when calls of less
- * than 100 us were not long, and all hooks together had the budget of the long calls. */
+ * time may take half of the budget, others, if they are longer still, a part of that. In first runs
+ * on JDK 25, one of each, calls of less than 1 ms in the mean had 95 % of sunflow's Java CPU time
+ * so, 91 % of hsqldb's and 75 % of checkstyle's, and no more when long calls might take all of the
+ * budget; they had 6, 4 and 31 % when calls of less than 100 us were not long, and all hooks
+ * together had the budget of the long calls. */
 bool long_calls__may_be_many(const struct hook_quotas *quotas, const struct method_quota *quota,
                              uint64_t budget_ns)
 {
     uint64_t used_ns = __atomic_load_n(&quotas->long_calls_ns, __ATOMIC_RELAXED);
 
-    budget_ns += HOOK_ONCE_FREE_NS;
+    budget_ns = budget_ns / BUDGET_PART + HOOK_ONCE_FREE_NS;
     if (!has_long_calls(quota) || used_ns >= budget_ns)
         return false;
     return divides(quotas, quota) ||

@@ -43,6 +43,23 @@ static void long_calls_have_no_more_than_the_budget(void **state)
     end(&run);
 }
 
+static void half_of_the_budget_is_for_long_calls(void **state)
+{
+    (void)state;
+    const uint64_t budget_ns = SECOND / 10;
+    const struct method_quota *quota;
+    struct run run;
+
+    begin(&run, SECOND);
+    quota = &run.quotas.methods[METHOD];
+    long_calls__took(&run.quotas, METHOD, 0, 150000);
+    run.quotas.long_calls_ns = HOOK_ONCE_FREE_NS + budget_ns / 2 - 1;
+    assert_true(long_calls__may_be_many(&run.quotas, quota, budget_ns));
+    run.quotas.long_calls_ns++;
+    assert_false(long_calls__may_be_many(&run.quotas, quota, budget_ns));
+    end(&run);
+}
+
 /* Whether the method's calls of that time are heard at 2,400 a second, where 100 are allowed, if a
  * method whose calls take so long calls it. */
 static bool is_heard_in(uint32_t ns, uint32_t callers_ns, bool caller_is_heard)
@@ -101,6 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_calls_are_heard),
         cmocka_unit_test(long_calls_have_no_more_than_the_budget),
+        cmocka_unit_test(half_of_the_budget_is_for_long_calls),
         cmocka_unit_test(long_calls_are_heard_where_they_divide_longer_ones),
         cmocka_unit_test(some_short_calls_among_long_ones_are_heard),
     };
