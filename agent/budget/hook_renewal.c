@@ -17,6 +17,7 @@
 #define DEBT_MOST       300.0 /* … what a change cost beyond is forgotten from here on */
 #define PRICE_NS        100000000.0 /* of one class, before the first change */
 #define PRICE_LEAST_NS  1000000.0
+#define USUAL_SECONDS   16.0
 #define SLOW_CODE       2    /* times the compilers' work: the program waits for it in slow code */
 #define CLASSES_MOST    8u   /* changed at a time: they stop the JVM for a moment */
 #define CLASSES_HEAVY   1u   /* … for the sake of a heavy method: one may be enough */
@@ -467,17 +468,27 @@ static void learn_price(struct hook_renewal *renewal)
 /* What the compilers do more than usual after a change is the change's doing, and so is the time
  * that the program spends meanwhile in the interpreter and in C1's code. That it is as much again
  * is a guess: ecj on one processor took some 5 s more in the passes after eight classes were
- * changed, of which the compilers had 2, but in one run only, and passes vary without a change. */
+ * changed, of which the compilers had 2, but in one run only, and passes vary without a change.
+ *
+ * The compilers work by fits and starts, and a change begins when they rest. So what is usual is a
+ * mean of many seconds, and seconds after the change in which they do less count, too: the sum of
+ * all is in the account when the last of these seconds is over. */
 static void account(struct hook_renewal *renewal, const struct budget_second *second, bool after)
 {
-    double more_ns = ((double)second->compilers_ns - renewal->usual_ns) * SLOW_CODE;
+    double compilers_ns = (double)second->compilers_ns;
 
-    if (!after) {
-        renewal->usual_ns = renewal->usual_ns / 2 + (double)second->compilers_ns / 2;
-    } else if (more_ns > 0) {
-        renewal->recompiled_ns += (uint64_t)more_ns;
-        renewal->recompiled_once += (uint64_t)more_ns;
+    if (after) {
+        renewal->more_ns += compilers_ns - renewal->usual_ns;
+        return;
     }
+    if (renewal->more_ns > 0) {
+        renewal->recompiled_once = (uint64_t)(renewal->more_ns * SLOW_CODE);
+        renewal->recompiled_ns += renewal->recompiled_once;
+    }
+    renewal->more_ns = 0;
+    if (renewal->usual_ns == 0)
+        renewal->usual_ns = compilers_ns;
+    renewal->usual_ns += (compilers_ns - renewal->usual_ns) / USUAL_SECONDS;
 }
 
 static void save(struct hook_renewal *renewal, const struct budget_second *second, double budget_ns)

@@ -72,7 +72,8 @@ struct hook_renewal {
     uint64_t settled_ns;    /* since when the compilers have had little to do; 0: they are busy */
     double saved_ns;        /* of the budget */
     double price_ns;        /* of one class, from the last changes */
-    double usual_ns;        /* the compilers' CPU time in a second without changes */
+    double usual_ns;        /* the compilers' CPU time in a second without changes, in the mean */
+    double more_ns;         /* … and how much more they had in all since the last change */
     uint64_t recompiled_ns; /* what the compilers had to do again, and running slow code until they
                                had; part of the account */
     uint64_t recompiled_once; /* … after the last one */

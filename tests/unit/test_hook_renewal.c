@@ -269,6 +269,34 @@ static void the_rarest_come_first_as_the_budget_saves_up_for_them(void **state)
     end_world(world);
 }
 
+/* The compilers work every fourth second only, 40 ms each time, and the change comes when they
+ * rest: what they do in the eight seconds after it is what they do anyway. */
+static void work_of_compilers_by_fits_and_starts_is_no_price(void **state)
+{
+    (void)state;
+    struct world *world = begin_world();
+    uint32_t rare = off_method(world, "p/Rare", "run", 5);
+    unsigned second = 0;
+
+    sampled(world, 0);
+    world->left_ms = 0;
+    for (; second < 80 || second % 4; second++) {
+        world->compilers_ns = second % 4 ? 0 : 40 * MS;
+        idle(world, 1);
+    }
+    world->left_ms = 1000;
+    world->compilers_ns = 0;
+    changes_within(world, BETWEEN_S, 1, &rare);
+    change_is_over(world, 0);
+    world->left_ms = 0;
+    for (second = 0; second < AFTER_S; second++) {
+        world->compilers_ns = second % 4 == 1 ? 40 * MS : 0;
+        idle(world, 1);
+    }
+    assert_true(hook_renewal__cost_ns(&world->renewal) < 40 * MS);
+    end_world(world);
+}
+
 /* A second's budget is saved ten times: both classes at once, with all methods of theirs that are
  * due, and without the one that fell silent just now. */
 static void all_methods_of_a_class_that_are_due_come_with_it(void **state)
@@ -404,6 +432,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rarest_come_first_as_the_budget_saves_up_for_them),
+        cmocka_unit_test(work_of_compilers_by_fits_and_starts_is_no_price),
         cmocka_unit_test(all_methods_of_a_class_that_are_due_come_with_it),
         cmocka_unit_test(a_heavy_method_is_heard_on_credit),
         cmocka_unit_test(there_is_no_credit_without_need_or_without_end),
