@@ -103,6 +103,7 @@ void wait_bracket__end(struct kernel_thread *kernel_thread, enum ledger_metric r
     if (timeline__is_on(&kernel_thread->setup->timeline_is_on))
         thread_timeline__waited(kernel_thread, reason);
     kernel_thread__charge(kernel_thread);
+    kernel_thread->uncharged_wait_ns = 0;
     wait_bracket__forget(kernel_thread->thread);
 }
 

@@ -105,6 +105,7 @@ static void io_that_is_over_at_once_costs_no_look_at_the_kernels_clock(void **st
 
     assert_true(tries < 1000);
     assert_int_equal(actor->thread->wait_reason, 0);
+    assert_int_equal(actor->mine.uncharged_wait_ns, 0);
 }
 
 /* 20 ms that the counter gave to the thread, and the kernel did not, are no part of the 10 ms that
