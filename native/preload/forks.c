@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#define WAIT_S                                                                                     \
-    1 /* longer than a look at the images takes, but for the first one of a large program */
+/* Longer than a look at the images takes, but for the first one of a large program. */
+#define WAIT_S 1
 
 /* What the calling thread holds while it forks. */
 enum {
@@ -26,11 +26,11 @@ static void before_fork(void)
 
     if (!preload__is_active(preload))
         return;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += WAIT_S;
-    if (pthread_mutex_timedlock(&preload->names.lock, &until) == 0)
+    if (pthread_mutex_clocklock(&preload->names.lock, CLOCK_MONOTONIC, &until) == 0)
         preload_mine.held_for_fork |= HOLDS_NAMES;
-    if (pthread_mutex_timedlock(&preload->threads.lock, &until) == 0)
+    if (pthread_mutex_clocklock(&preload->threads.lock, CLOCK_MONOTONIC, &until) == 0)
         preload_mine.held_for_fork |= HOLDS_THREADS;
 }
 
