@@ -17,7 +17,7 @@
 #define DEBT_MOST       300.0 /* … what a change cost beyond is forgotten from here on */
 #define PRICE_NS        100000000.0 /* of one class, before the first change */
 #define PRICE_LEAST_NS  1000000.0
-#define USUAL_SECONDS   16.0
+#define USUAL_SECONDS   16.0 /* of which the compilers' usual work is the mean, about */
 #define SLOW_CODE       2    /* times the compilers' work: the program waits for it in slow code */
 #define CLASSES_MOST    8u   /* changed at a time: they stop the JVM for a moment */
 #define CLASSES_HEAVY   1u   /* … for the sake of a heavy method: one may be enough */
