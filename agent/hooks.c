@@ -30,9 +30,9 @@ struct kernel_thread *hooks__ready(JNIEnv *jni, uintptr_t place, bool stays)
 /* Many calls of the method were heard: how long the last one takes shows how many more are worth
  * hearing. A virtual thread may end the call on another kernel thread. */
 static __attribute__((noinline, cold)) uint64_t step(JNIEnv *jni, struct kernel_thread *mine,
-                                                     uint32_t method, uint64_t token)
+                                                     uint32_t method, uint64_t token, bool slow)
 {
-    hook_quotas__step(&treadle_agent.quotas, jni, method);
+    hook_quotas__step(&treadle_agent.quotas, jni, method, slow);
     if (mine->carrier.thread)
         return token;
     return measured_calls__begin(&mine->measured, token, method, mine->record->charged_cpu_ns);
@@ -40,12 +40,12 @@ static __attribute__((noinline, cold)) uint64_t step(JNIEnv *jni, struct kernel_
 
 /* A call was heard. Returns the token for its exit. */
 static inline uint64_t count_call(JNIEnv *jni, struct kernel_thread *mine, uint32_t method,
-                                  uint64_t token)
+                                  uint64_t token, bool slow)
 {
     uint8_t *pushes = mine->key_pushes;
 
     if (pushes && __builtin_expect((++pushes[method] & (HOOK_QUOTA_STEP - 1)) == 0, 0) && jni)
-        return step(jni, mine, method, token);
+        return step(jni, mine, method, token, slow);
     return token;
 }
 
@@ -59,13 +59,13 @@ static __attribute__((noinline, cold)) jlong enter_slowly(JNIEnv *jni, uint32_t 
     uint64_t token = mine ? kernel_thread__push(mine, method) : CALL_TOKEN_NONE;
 
     if (token != CALL_TOKEN_NONE)
-        token = count_call(jni, mine, method, token);
+        token = count_call(jni, mine, method, token, true);
     if (jni && hook_quotas__have_work(&treadle_agent.quotas))
         hook_quotas__apply(&treadle_agent.quotas, jni);
     return (jlong)token;
 }
 
-static void leave_measured(struct kernel_thread *mine, uint64_t token)
+static void leave_measured(struct kernel_thread *mine, uint64_t token, bool slow)
 {
     const struct ledger_node *caller = mine->tree.current;
     uint32_t method;
@@ -73,7 +73,7 @@ static void leave_measured(struct kernel_thread *mine, uint64_t token)
         measured_calls__end(&mine->measured, token, mine->record->charged_cpu_ns, &method);
 
     if (method)
-        long_calls__took(&treadle_agent.quotas, method, caller ? caller->key : 0, ns);
+        long_calls__took(&treadle_agent.quotas, method, caller ? caller->key : 0, ns, slow);
 }
 
 static uint64_t without_mark(uint64_t token)
@@ -86,14 +86,16 @@ static __attribute__((noinline, cold)) void leave_slowly(struct kernel_thread *m
                                                          uint64_t marked_token)
 {
     uint64_t token = without_mark(marked_token);
+    bool is_measured = token != marked_token;
+    bool was_switched = is_measured && !kernel_thread__fast_now_ns(mine);
 
     if (token != CALL_TOKEN_NONE && token >> 32 != mine->tree.token >> 32 &&
         kernel_thread__counts(mine))
         standing_frames__leave_old(&treadle_agent.java_threads, mine);
     else
         kernel_thread__pop_slowly(mine, token);
-    if (token != marked_token)
-        leave_measured(mine, token);
+    if (is_measured)
+        leave_measured(mine, token, was_switched);
 }
 
 static jlong JNICALL enter(JNIEnv *jni, jclass class, jint slot)
@@ -106,9 +108,9 @@ static jlong JNICALL enter(JNIEnv *jni, jclass class, jint slot)
     /* No node that can be entered has the key 0. */
     if (__builtin_expect(mine != NULL, 1) &&
         __builtin_expect(kernel_thread__push_fast(mine, method, &token), 1))
-        return (jlong)count_call(jni, mine, method, token);
+        return (jlong)count_call(jni, mine, method, token, false);
     if (mine && method && kernel_thread__push_folded(mine, method, &token))
-        return (jlong)count_call(jni, mine, method, token);
+        return (jlong)count_call(jni, mine, method, token, false);
     return enter_slowly(jni, method);
 }
 

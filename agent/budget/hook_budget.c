@@ -8,6 +8,7 @@
 #define RECENT_PART     0.75      /* of what was a second ago */
 #define SETTLED_PART    0.15 /* of the process's CPU: compilers that take less have little to do */
 #define HEARD_PART      0.75 /* of what hooks took is what they took before: a second may be odd */
+#define SLOW_MOST_NS    1e6  /* a slow hook that takes longer was measured wrong */
 #define GIVE_UP_NS      6000000000u /* between one method that is given up and the next */
 #define PRICED_CALLS    1000u       /* in a second: fewer say nothing of what a call costs */
 #define PART_OF_ONE     0.05        /* of the room: what one method may take, … */
@@ -65,17 +66,24 @@ static bool is_settled(const struct hook_budget *budget)
     return __atomic_load_n(&budget->quotas->is_settled, __ATOMIC_RELAXED);
 }
 
-/* What the first hooks after switches took since the last look: they read the kernel's clocks,
- * however few methods have hooks. So many of the slow hooks as there were switches are taken for
- * these, but not while code and contexts are new, which makes hooks slow, too. */
-static double at_switches_ns(struct hook_budget *budget)
+/* What the first hooks after switches took since the last look and would have taken with fewer
+ * calls, too: they read the kernel's clocks. So many of the slow hooks as there were switches are
+ * taken for these, but not while code and contexts are new, which makes hooks slow, too. Where
+ * hardly more calls than switches were heard, most of the slow hooks are the calls' doing: without
+ * the call that came first there would have been none before the next switch. */
+static double at_switches_ns(struct hook_budget *budget, const struct heard *heard)
 {
     uint64_t switches = step(&budget->switches, budget->own_cost->switches);
     uint64_t slow = step(&budget->slow_hooks, budget->own_cost->slow_hooks);
+    double slow_ns = (double)budget->own_cost->slow_hook_ns, first;
 
-    if (!is_settled(budget))
+    __atomic_store_n(&budget->quotas->slow_ns,
+                     slow_ns > 0 && slow_ns < SLOW_MOST_NS ? (uint32_t)slow_ns : HOOK_PRICE_NS,
+                     __ATOMIC_RELAXED);
+    first = (double)(switches < slow ? switches : slow);
+    if (!is_settled(budget) || (double)heard->calls <= first)
         return 0;
-    return (double)(switches < slow ? switches : slow) * (double)budget->own_cost->slow_hook_ns;
+    return first * slow_ns * (1 - first / (double)heard->calls);
 }
 
 /* What the calls of hooks took since the last look, and would not have taken if there had been
@@ -354,7 +362,7 @@ void hook_budget__look(struct hook_budget *budget)
     others_ns = (double)step(
         &budget->used_ns, unprofiled__less(ledger_own_cost__sum(cost) - cost->hooks_ns, once_ns));
     count_heard(budget->quotas, methods, &heard);
-    switches_ns = at_switches_ns(budget);
+    switches_ns = at_switches_ns(budget, &heard);
     heard_ns = calls_ns(budget, &heard, switches_ns);
     others_ns += switches_ns;
     second.cpu_ns = cpu_ns;

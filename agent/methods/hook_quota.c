@@ -59,7 +59,7 @@ int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
     quotas->rate_max = quotas->named_rate_max = UINT32_MAX;
     quotas->hot_rate = HOOK_RATE_HOT;
     quotas->favoured_rate = HOOK_RATE_MOST;
-    quotas->price_ns = HOOK_PRICE_NS;
+    quotas->price_ns = quotas->slow_ns = HOOK_PRICE_NS;
     quotas->cpu_ns = quotas->began_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     quotas->cpu_at_ns = ledger_time__now_ns(time);
     quotas->left = left;
@@ -401,13 +401,13 @@ static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint
         silence(quotas, jni, number, rate_of(calls - judged, now_ns - before_ns), limit);
 }
 
-void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
+void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method, bool slow)
 {
     uint32_t calls =
         __atomic_add_fetch(&quotas->methods[method].calls, HOOK_QUOTA_STEP, __ATOMIC_RELAXED);
 
     __atomic_fetch_add(&quotas->heard, HOOK_QUOTA_STEP, __ATOMIC_RELAXED);
-    long_calls__count(quotas, method, calls);
+    long_calls__count(quotas, method, calls, slow);
     judge(quotas, jni, method, calls);
     if (hook_quotas__have_work(quotas))
         hook_quotas__apply(quotas, jni);

@@ -147,8 +147,9 @@ struct hook_quotas {
     uint64_t cpu_ns;        /* atomic: the process's CPU time as last read, or a guess */
     uint64_t cpu_at_ns;     /* atomic: when that was */
     uint32_t price_ns;      /* atomic: of a call */
-    bool is_settled;        /* atomic: the compilers have little to do */
-    uint64_t heard;         /* atomic: calls of all methods, in steps */
+    uint32_t slow_ns; /* atomic: what a slow hook takes more, as the first one after a switch */
+    bool is_settled;  /* atomic: the compilers have little to do */
+    uint64_t heard;   /* atomic: calls of all methods, in steps */
     uint64_t long_calls_ns; /* atomic: what the hooks of methods with long calls took, about */
     uint64_t silenced;      /* atomic: methods that were silenced at some time */
     uint32_t tries[HOOK_TRIES_MAX];
@@ -195,8 +196,9 @@ void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_
 bool hook_quotas__postpone(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
                            uint32_t code_bytes);
 
-/* The calling thread has heard HOOK_QUOTA_STEP more calls of the method. */
-void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
+/* The calling thread has heard HOOK_QUOTA_STEP more calls of the method. `slow`: the hook of the
+ * last one was. */
+void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method, bool slow);
 
 /* A muted method has made as many silent calls as were to be counted: turns it off, or continues to
  * count. */

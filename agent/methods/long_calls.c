@@ -20,7 +20,17 @@ static bool has_long_calls(const struct method_quota *quota)
     return __atomic_load_n(&quota->is_long, __ATOMIC_RELAXED);
 }
 
-void long_calls__took(struct hook_quotas *quotas, uint32_t method, uint64_t caller, uint64_t cpu_ns)
+/* What the slow hooks of a step took more than others. */
+static void charge_slow(struct hook_quotas *quotas, uint32_t method)
+{
+    uint64_t slow_ns = __atomic_load_n(&quotas->slow_ns, __ATOMIC_RELAXED);
+
+    if (has_long_calls(&quotas->methods[method]))
+        __atomic_fetch_add(&quotas->long_calls_ns, HOOK_QUOTA_STEP * slow_ns, __ATOMIC_RELAXED);
+}
+
+void long_calls__took(struct hook_quotas *quotas, uint32_t method, uint64_t caller, uint64_t cpu_ns,
+                      bool slow)
 {
     struct method_quota *quota = &quotas->methods[method];
     int64_t mean_ns = __atomic_load_n(&quota->call_ns, __ATOMIC_RELAXED);
@@ -37,6 +47,8 @@ void long_calls__took(struct hook_quotas *quotas, uint32_t method, uint64_t call
     if (caller != method)
         __atomic_store_n(&quota->caller, caller < HOOK_METHODS_MAX ? (uint32_t)caller : 0,
                          __ATOMIC_RELAXED);
+    if (slow)
+        charge_slow(quotas, method);
 }
 
 /* False where a method that is heard calls this one and does little else: to hear both tells hardly
@@ -78,8 +90,10 @@ static uint64_t step_ns(const struct hook_quotas *quotas, uint32_t calls)
                : HOOK_QUOTA_STEP * HOOK_HOT_PART * quotas->ledger->header->hook_cost_ps / 1000;
 }
 
-void long_calls__count(struct hook_quotas *quotas, uint32_t method, uint32_t calls)
+void long_calls__count(struct hook_quotas *quotas, uint32_t method, uint32_t calls, bool slow)
 {
     if (has_long_calls(&quotas->methods[method]))
         __atomic_fetch_add(&quotas->long_calls_ns, step_ns(quotas, calls), __ATOMIC_RELAXED);
+    if (slow && calls > COST_COLD_CALLS)
+        charge_slow(quotas, method);
 }

@@ -17,12 +17,14 @@
 #define LONG_CALL_NS 30000u /* of CPU time: a call that takes so long is worth its hooks */
 
 /* A call of the method took so much CPU time, with all that was called from it. `caller` is the key
- * of the node that it was called from. */
-void long_calls__took(struct hook_quotas *quotas, uint32_t method, uint64_t caller,
-                      uint64_t cpu_ns);
+ * of the node that it was called from. `slow`: the thread was switched since its last hook, so the
+ * exit hook was slow, as it is taken to be for all calls of the step. */
+void long_calls__took(struct hook_quotas *quotas, uint32_t method, uint64_t caller, uint64_t cpu_ns,
+                      bool slow);
 
-/* HOOK_QUOTA_STEP more calls of the method were heard, with which it has made so many. */
-void long_calls__count(struct hook_quotas *quotas, uint32_t method, uint32_t calls);
+/* HOOK_QUOTA_STEP more calls of the method were heard, with which it has made so many. `slow`: so
+ * was the entry hook of the last one, and is taken to be for all of them. */
+void long_calls__count(struct hook_quotas *quotas, uint32_t method, uint32_t calls, bool slow);
 
 /* True if the method's calls are long and worth their hooks, where all hooks may have taken so much
  * until now. */

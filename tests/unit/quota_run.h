@@ -105,7 +105,7 @@ static inline void call(struct run *run, uint32_t calls, uint64_t ns)
 {
     for (uint32_t step = 0; step < calls / HOOK_QUOTA_STEP; step++) {
         pass(run, ns / (calls / HOOK_QUOTA_STEP));
-        hook_quotas__step(&run->quotas, NULL, METHOD);
+        hook_quotas__step(&run->quotas, NULL, METHOD, false);
     }
 }
 

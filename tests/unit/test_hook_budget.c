@@ -110,25 +110,43 @@ static void slow_hooks(struct world *world, uint64_t count, uint64_t ns)
     world->cost.facts.slow_ns += count * ns;
 }
 
-/* 100 slow hooks of 2 us, 60 of them after switches; then the same once the compilers are busy. */
+/* 600 calls, with 100 slow hooks of 2 us, 60 of them after switches: all but a tenth of what these
+ * took is the switches' doing. Then the same once the compilers are busy. */
 static void the_first_hook_after_a_switch_is_not_the_methods_doing(void **state)
 {
     (void)state;
     struct world *world = begin_world();
 
+    world->run.quotas.methods[METHOD].calls += 600;
     slow_hooks(world, 100, 2000);
     world->cost.switches += 60;
     look(world, 0);
     assert_about(last.left_ns, budget_ns() - 200000);
-    assert_about(last.room_ns, (budget_ns() - 120000) * 0.75 - 80000 * 0.25);
+    assert_about(last.room_ns, (budget_ns() - 108000) * 0.75 - 92000 * 0.25);
     world->scan.compilers_cpu_ns += BURNT_NS;
     look(world, 0);
+    world->run.quotas.methods[METHOD].calls += 600;
     slow_hooks(world, 100, 2000);
     world->cost.switches += 60;
     look(world, 0);
     assert_false(world->run.quotas.is_settled);
     assert_about(last.left_ns, budget_ns() - 200000);
     assert_about(last.room_ns, budget_ns() * 0.75 - 200000);
+    end_world(world);
+}
+
+/* A thread is woken for each call: 100 calls, 120 slow hooks of 2 us, and 200 switches. */
+static void where_each_call_follows_a_switch_it_pays_for_it(void **state)
+{
+    (void)state;
+    struct world *world = begin_world();
+
+    world->run.quotas.methods[METHOD].calls += 100;
+    slow_hooks(world, 120, 2000);
+    world->cost.switches += 200;
+    look(world, 0);
+    assert_about(last.room_ns, budget_ns() * 0.75 - 240000 * 0.25);
+    assert_int_equal(world->run.quotas.slow_ns, 2000);
     end_world(world);
 }
 
@@ -167,7 +185,7 @@ static void make_silent(struct world *world, uint32_t method, uint32_t weight)
 
     for (int i = 0; i < 100 && hook_quotas__hear(&world->run.quotas, method); i++) {
         pass(&world->run, SECOND / 100000);
-        hook_quotas__step(&world->run.quotas, NULL, method);
+        hook_quotas__step(&world->run.quotas, NULL, method, false);
     }
     assert_true(hook_quotas__is_muted(&world->run.quotas, method));
     quota->weight = weight;
@@ -231,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_quarter_is_for_hooks_whatever_the_rest_costs),
         cmocka_unit_test(the_first_hook_after_a_switch_is_not_the_methods_doing),
+        cmocka_unit_test(where_each_call_follows_a_switch_it_pays_for_it),
         cmocka_unit_test(one_odd_second_takes_no_favour_away),
         cmocka_unit_test(the_heaviest_is_heard_first_and_alone),
         cmocka_unit_test(the_rare_wait_for_a_heavy_one),

@@ -341,11 +341,11 @@ static void a_named_method_is_heard_longest(void **state)
     begin(&run, SECOND);
     hook_quotas__add(&run.quotas, METHOD + 1, true, 0, 0);
     for (uint32_t i = 0; i < 100; i++)
-        hook_quotas__step(&run.quotas, NULL, METHOD + 1);
+        hook_quotas__step(&run.quotas, NULL, METHOD + 1, false);
     assert_true(hook_quotas__hear(&run.quotas, METHOD + 1));
     run.quotas.named_rate_max = 1000;
     for (uint32_t i = 0; i < 1000; i++)
-        hook_quotas__step(&run.quotas, NULL, METHOD + 1);
+        hook_quotas__step(&run.quotas, NULL, METHOD + 1, false);
     assert_false(hook_quotas__hear(&run.quotas, METHOD + 1));
     end(&run);
 }
@@ -384,11 +384,11 @@ static void what_a_plan_expects_is_heard(void **state)
     begin(&run, SECOND);
     hook_quotas__add(&run.quotas, METHOD + 1, false, 1000, 0);
     for (uint32_t calls = 0; calls < 1000; calls += HOOK_QUOTA_STEP)
-        hook_quotas__step(&run.quotas, NULL, METHOD + 1);
+        hook_quotas__step(&run.quotas, NULL, METHOD + 1, false);
     assert_true(hook_quotas__hear(&run.quotas, METHOD + 1));
     for (uint32_t calls = 0; calls < 200; calls += HOOK_QUOTA_STEP) {
         pass(&run, SECOND / 100000);
-        hook_quotas__step(&run.quotas, NULL, METHOD + 1);
+        hook_quotas__step(&run.quotas, NULL, METHOD + 1, false);
     }
     assert_false(hook_quotas__hear(&run.quotas, METHOD + 1));
     end(&run);
