@@ -32,12 +32,15 @@ static double spent_ns(struct wait_budget *budget)
     const struct ledger_header *header = budget->ledger->header;
     uint64_t heard = step(&budget->heard_waits, header->heard_waits);
     uint64_t unheard = step(&budget->unheard_waits, header->unheard_waits);
+    uint64_t wrapped = step(&budget->wrapped_ends, budget->own_cost->facts.wrapped_ends);
 
     budget->waits = heard + unheard;
     budget->timed_ns =
         (double)step(&budget->timed_waits, header->timed_waits) * 2 * COST_TIMED_END_NS;
-    return (double)heard * price_ns(budget->own_cost) + (double)unheard * 2 * COST_WAIT_END_NS +
-           budget->timed_ns;
+    wrapped = wrapped < 2 * unheard ? wrapped : 2 * unheard;
+    return (double)heard * price_ns(budget->own_cost) +
+           (double)(2 * unheard - wrapped) * COST_WAIT_END_NS +
+           (double)wrapped * COST_WRAPPED_END_NS + budget->timed_ns;
 }
 
 /* A token bucket: room is saved while waits are not heard, and they are heard again when the waits

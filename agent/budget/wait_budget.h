@@ -33,6 +33,7 @@ struct wait_budget {
     uint64_t cpu_ns; /* of the process, as looked at last; and the next two as well */
     uint64_t heard_waits;
     uint64_t unheard_waits;
+    uint64_t wrapped_ends; /* of these, those in calls that are wrapped: begins and ends */
     uint64_t timed_waits;
     uint64_t waits;        /* between the last two looks */
     double timed_ns;       /* what timing cost between them */

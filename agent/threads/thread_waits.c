@@ -50,12 +50,19 @@ static void count(uint64_t *counter)
     __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
 }
 
+static bool is_told_by_the_jvm(enum ledger_metric reason)
+{
+    return reason == METRIC_MONITOR_WAIT || reason == METRIC_OBJECT_WAIT;
+}
+
 bool thread_waits__has_room(const struct java_threads *threads, struct kernel_thread *mine,
                             enum ledger_metric reason)
 {
     if (atomic_load_explicit(&threads->waits_heard, memory_order_relaxed))
         return true;
     count(&mine->times.unheard_waits);
+    if (!is_told_by_the_jvm(reason))
+        count(&mine->times.unheard_wrapped);
     if (mine->thread->kind == THREAD_VIRTUAL)
         count(&mine->times.unheard_virtual);
     else if (atomic_load_explicit(&threads->waits_timed, memory_order_relaxed) &&

@@ -168,6 +168,10 @@ static void add_hook_times(struct own_cost *cost)
     cost->hold_ends = times.holds.calls;
     cost->facts.wait_brackets_ns = waits_ns + holds_ns;
     cost->facts.wait_ends = times.waits.calls + 2 * times.unheard_waits;
+    /* Threads count meanwhile. */
+    if (times.unheard_wrapped > times.unheard_waits)
+        times.unheard_wrapped = times.unheard_waits;
+    cost->facts.wrapped_ends = 2 * times.unheard_wrapped;
     cost->facts.timed_ends = 2 * times.timed_waits;
     __atomic_store_n(&header->heard_waits, times.waits.calls / 2, __ATOMIC_RELAXED);
     __atomic_store_n(&header->unheard_waits, times.unheard_waits, __ATOMIC_RELAXED);

@@ -76,7 +76,8 @@ struct hook_times {
     struct timed_hooks waits; /* begins and ends of waits with a reason */
     struct timed_hooks holds; /* begins and ends of holds of locks */
     uint64_t unheard_waits;   /* waits that the budget had no room for */
-    uint64_t timed_waits;     /* of these: their reason and time are known all the same */
+    uint64_t unheard_wrapped; /* of these: in calls that are wrapped; the JVM tells of the others */
+    uint64_t timed_waits;     /* of all these: their reason and time are known all the same */
     uint64_t unheard_virtual; /* … those of virtual threads, which are not timed */
 };
 
@@ -94,6 +95,7 @@ static inline void hook_times__add(struct hook_times *sum, const struct hook_tim
     timed_hooks__add(&sum->waits, &more->waits);
     timed_hooks__add(&sum->holds, &more->holds);
     sum->unheard_waits += __atomic_load_n(&more->unheard_waits, __ATOMIC_RELAXED);
+    sum->unheard_wrapped += __atomic_load_n(&more->unheard_wrapped, __ATOMIC_RELAXED);
     sum->timed_waits += __atomic_load_n(&more->timed_waits, __ATOMIC_RELAXED);
     sum->unheard_virtual += __atomic_load_n(&more->unheard_virtual, __ATOMIC_RELAXED);
 }

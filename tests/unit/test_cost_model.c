@@ -72,6 +72,8 @@ static void test_measured_parts(void **state)
     const struct cost_facts facts = {.slow_ns = 3,
                                      .wait_brackets_ns = 900,
                                      .wait_ends = 10,
+                                     .wrapped_ends = 4,
+                                     .timed_ends = 2,
                                      .handler_ns = 1000,
                                      .signals = 5,
                                      .delivery_ns = 20,
@@ -87,7 +89,8 @@ static void test_measured_parts(void **state)
     assert_int_equal(cost.threads_ns, 400);
     assert_int_equal(cost.classes_ns, 50);
     assert_int_equal(cost.jvm_ns, 67);
-    assert_int_equal(cost.waits_ns, 900 + 10 * COST_WAIT_END_NS);
+    assert_int_equal(cost.waits_ns,
+                     900 + 6 * COST_WAIT_END_NS + 4 * COST_WRAPPED_END_NS + 2 * COST_TIMED_END_NS);
     assert_int_equal(ledger_own_cost__sum(&cost), 3 + 1100 + 400 + 50 + 67 + cost.waits_ns);
 }
 
