@@ -16,6 +16,32 @@ static struct native_locks *locks(void)
     return &treadle_agent.native_locks;
 }
 
+#define TAKEN EBUSY
+
+/* A function cannot do: each needs one of its own, of its type, whose caller is the library. The
+ * lock is tried; where it is taken follow the begin of the wait, the function, and its end; what
+ * was got is told. Where there is nothing to be tried the lock is taken. */
+#define WRAPPER(wrapper, parameters, tried, wait_for, call, got)                                   \
+    static int wrapper parameters                                                                  \
+    {                                                                                              \
+        int result = tried;                                                                        \
+        struct kernel_thread *mine;                                                                \
+                                                                                                   \
+        if (result != TAKEN)                                                                       \
+            return got((const void *)(uintptr_t)lock, result, false);                              \
+        mine = wait_for(lock, CALLER());                                                           \
+        result = call;                                                                             \
+        native_locks__waited(locks(), mine);                                                       \
+        return got((const void *)(uintptr_t)lock, result, true);                                   \
+    }
+
+/* What nobody owns has no holds. */
+static int unowned(const void *lock, int result, bool has_waited)
+{
+    (void)lock, (void)has_waited;
+    return result;
+}
+
 /* ---- mutexes ---- */
 
 /* The C library's own notes in a mutex, as its header declares them: whose it is, and how often a
@@ -43,54 +69,23 @@ static int acquired(const pthread_mutex_t *mutex, int result, bool has_waited)
     return result;
 }
 
+static struct kernel_thread *wait_for_mutex(const pthread_mutex_t *mutex, const void *caller)
+{
+    return native_locks__waiting(locks(), NATIVE_MUTEX, mutex, mutex_owner(mutex), caller);
+}
+
 static int mutex_trylock(pthread_mutex_t *mutex)
 {
     return acquired(mutex, pthread_mutex_trylock(mutex), false);
 }
 
-static struct kernel_thread *wait_for_mutex(pthread_mutex_t *mutex, const void *caller)
-{
-    return native_locks__waiting(locks(), NATIVE_MUTEX, mutex, mutex_owner(mutex), caller);
-}
-
-static int mutex_lock(pthread_mutex_t *mutex)
-{
-    int result = pthread_mutex_trylock(mutex);
-    struct kernel_thread *mine;
-
-    if (result != EBUSY)
-        return acquired(mutex, result, false);
-    mine = wait_for_mutex(mutex, CALLER());
-    result = pthread_mutex_lock(mutex);
-    native_locks__waited(locks(), mine);
-    return acquired(mutex, result, true);
-}
-
-static int mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
-{
-    int result = pthread_mutex_trylock(mutex);
-    struct kernel_thread *mine;
-
-    if (result != EBUSY)
-        return acquired(mutex, result, false);
-    mine = wait_for_mutex(mutex, CALLER());
-    result = pthread_mutex_timedlock(mutex, until);
-    native_locks__waited(locks(), mine);
-    return acquired(mutex, result, true);
-}
-
-static int mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *until)
-{
-    int result = pthread_mutex_trylock(mutex);
-    struct kernel_thread *mine;
-
-    if (result != EBUSY)
-        return acquired(mutex, result, false);
-    mine = wait_for_mutex(mutex, CALLER());
-    result = pthread_mutex_clocklock(mutex, clock, until);
-    native_locks__waited(locks(), mine);
-    return acquired(mutex, result, true);
-}
+WRAPPER(mutex_lock, (pthread_mutex_t * lock), pthread_mutex_trylock(lock), wait_for_mutex,
+        pthread_mutex_lock(lock), acquired)
+WRAPPER(mutex_timedlock, (pthread_mutex_t * lock, const struct timespec *until),
+        pthread_mutex_trylock(lock), wait_for_mutex, pthread_mutex_timedlock(lock, until), acquired)
+WRAPPER(mutex_clocklock, (pthread_mutex_t * lock, clockid_t clock, const struct timespec *until),
+        pthread_mutex_trylock(lock), wait_for_mutex, pthread_mutex_clocklock(lock, clock, until),
+        acquired)
 
 static int mutex_unlock(pthread_mutex_t *mutex)
 {
@@ -130,28 +125,24 @@ static int end_condition(const struct condition_wait *wait, pthread_mutex_t *mut
     return result;
 }
 
-static int cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
-{
-    struct condition_wait wait = begin_condition(condition, mutex, CALLER());
+#define CONDITION_WRAPPER(wrapper, parameters, call)                                               \
+    static int wrapper parameters                                                                  \
+    {                                                                                              \
+        struct condition_wait wait = begin_condition(condition, mutex, CALLER());                  \
+                                                                                                   \
+        return end_condition(&wait, mutex, call);                                                  \
+    }
 
-    return end_condition(&wait, mutex, pthread_cond_wait(condition, mutex));
-}
-
-static int cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
-                          const struct timespec *until)
-{
-    struct condition_wait wait = begin_condition(condition, mutex, CALLER());
-
-    return end_condition(&wait, mutex, pthread_cond_timedwait(condition, mutex, until));
-}
-
-static int cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
-                          const struct timespec *until)
-{
-    struct condition_wait wait = begin_condition(condition, mutex, CALLER());
-
-    return end_condition(&wait, mutex, pthread_cond_clockwait(condition, mutex, clock, until));
-}
+CONDITION_WRAPPER(cond_wait, (pthread_cond_t * condition, pthread_mutex_t *mutex),
+                  pthread_cond_wait(condition, mutex))
+CONDITION_WRAPPER(cond_timedwait,
+                  (pthread_cond_t * condition, pthread_mutex_t *mutex,
+                   const struct timespec *until),
+                  pthread_cond_timedwait(condition, mutex, until))
+CONDITION_WRAPPER(cond_clockwait,
+                  (pthread_cond_t * condition, pthread_mutex_t *mutex, clockid_t clock,
+                   const struct timespec *until),
+                  pthread_cond_clockwait(condition, mutex, clock, until))
 
 /* ---- read-write locks: holds are those of writers ---- */
 
@@ -160,7 +151,7 @@ static pid_t writer(const pthread_rwlock_t *lock)
     return __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED);
 }
 
-static struct kernel_thread *wait_for_rwlock(pthread_rwlock_t *lock, const void *caller)
+static struct kernel_thread *wait_for_rwlock(const pthread_rwlock_t *lock, const void *caller)
 {
     return native_locks__waiting(locks(), NATIVE_RWLOCK, lock, writer(lock), caller);
 }
@@ -177,83 +168,24 @@ static int rwlock_trywrlock(pthread_rwlock_t *lock)
     return written(lock, pthread_rwlock_trywrlock(lock), false);
 }
 
-static int rwlock_wrlock(pthread_rwlock_t *lock)
-{
-    int result = pthread_rwlock_trywrlock(lock);
-    struct kernel_thread *mine;
-
-    if (result != EBUSY)
-        return written(lock, result, false);
-    mine = wait_for_rwlock(lock, CALLER());
-    result = pthread_rwlock_wrlock(lock);
-    native_locks__waited(locks(), mine);
-    return written(lock, result, true);
-}
-
-static int rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until)
-{
-    int result = pthread_rwlock_trywrlock(lock);
-    struct kernel_thread *mine;
-
-    if (result != EBUSY)
-        return written(lock, result, false);
-    mine = wait_for_rwlock(lock, CALLER());
-    result = pthread_rwlock_timedwrlock(lock, until);
-    native_locks__waited(locks(), mine);
-    return written(lock, result, true);
-}
-
-static int rwlock_rdlock(pthread_rwlock_t *lock)
-{
-    int result = pthread_rwlock_tryrdlock(lock);
-    struct kernel_thread *mine;
-
-    if (result != EBUSY)
-        return result;
-    mine = wait_for_rwlock(lock, CALLER());
-    result = pthread_rwlock_rdlock(lock);
-    native_locks__waited(locks(), mine);
-    return result;
-}
-
-static int rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until)
-{
-    int result = pthread_rwlock_tryrdlock(lock);
-    struct kernel_thread *mine;
-
-    if (result != EBUSY)
-        return result;
-    mine = wait_for_rwlock(lock, CALLER());
-    result = pthread_rwlock_timedrdlock(lock, until);
-    native_locks__waited(locks(), mine);
-    return result;
-}
-
-static int rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until)
-{
-    int result = pthread_rwlock_trywrlock(lock);
-    struct kernel_thread *mine;
-
-    if (result != EBUSY)
-        return written(lock, result, false);
-    mine = wait_for_rwlock(lock, CALLER());
-    result = pthread_rwlock_clockwrlock(lock, clock, until);
-    native_locks__waited(locks(), mine);
-    return written(lock, result, true);
-}
-
-static int rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until)
-{
-    int result = pthread_rwlock_tryrdlock(lock);
-    struct kernel_thread *mine;
-
-    if (result != EBUSY)
-        return result;
-    mine = wait_for_rwlock(lock, CALLER());
-    result = pthread_rwlock_clockrdlock(lock, clock, until);
-    native_locks__waited(locks(), mine);
-    return result;
-}
+WRAPPER(rwlock_wrlock, (pthread_rwlock_t * lock), pthread_rwlock_trywrlock(lock), wait_for_rwlock,
+        pthread_rwlock_wrlock(lock), written)
+WRAPPER(rwlock_timedwrlock, (pthread_rwlock_t * lock, const struct timespec *until),
+        pthread_rwlock_trywrlock(lock), wait_for_rwlock, pthread_rwlock_timedwrlock(lock, until),
+        written)
+WRAPPER(rwlock_clockwrlock,
+        (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until),
+        pthread_rwlock_trywrlock(lock), wait_for_rwlock,
+        pthread_rwlock_clockwrlock(lock, clock, until), written)
+WRAPPER(rwlock_rdlock, (pthread_rwlock_t * lock), pthread_rwlock_tryrdlock(lock), wait_for_rwlock,
+        pthread_rwlock_rdlock(lock), unowned)
+WRAPPER(rwlock_timedrdlock, (pthread_rwlock_t * lock, const struct timespec *until),
+        pthread_rwlock_tryrdlock(lock), wait_for_rwlock, pthread_rwlock_timedrdlock(lock, until),
+        unowned)
+WRAPPER(rwlock_clockrdlock,
+        (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until),
+        pthread_rwlock_tryrdlock(lock), wait_for_rwlock,
+        pthread_rwlock_clockrdlock(lock, clock, until), unowned)
 
 static int rwlock_unlock(pthread_rwlock_t *lock)
 {
@@ -267,61 +199,40 @@ static int rwlock_unlock(pthread_rwlock_t *lock)
     return result;
 }
 
-/* ---- semaphores, which nobody owns ---- */
+/* ---- semaphores ---- */
 
-static int semaphore_wait(sem_t *semaphore)
+/* A semaphore that is taken leaves errno as it was. */
+static int try_semaphore(sem_t *semaphore)
 {
     int error = errno, result = sem_trywait(semaphore);
-    struct kernel_thread *mine;
 
     if (result == 0 || errno != EAGAIN)
         return result;
     errno = error;
-    mine = native_locks__waiting(locks(), NATIVE_SEMAPHORE, semaphore, 0, CALLER());
-    result = sem_wait(semaphore);
-    native_locks__waited(locks(), mine);
-    return result;
+    return TAKEN;
 }
 
-static int semaphore_timedwait(sem_t *semaphore, const struct timespec *until)
+static struct kernel_thread *wait_for_semaphore(const sem_t *semaphore, const void *caller)
 {
-    int error = errno, result = sem_trywait(semaphore);
-    struct kernel_thread *mine;
-
-    if (result == 0 || errno != EAGAIN)
-        return result;
-    errno = error;
-    mine = native_locks__waiting(locks(), NATIVE_SEMAPHORE, semaphore, 0, CALLER());
-    result = sem_timedwait(semaphore, until);
-    native_locks__waited(locks(), mine);
-    return result;
+    return native_locks__waiting(locks(), NATIVE_SEMAPHORE, semaphore, 0, caller);
 }
 
-static int semaphore_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until)
-{
-    int error = errno, result = sem_trywait(semaphore);
-    struct kernel_thread *mine;
-
-    if (result == 0 || errno != EAGAIN)
-        return result;
-    errno = error;
-    mine = native_locks__waiting(locks(), NATIVE_SEMAPHORE, semaphore, 0, CALLER());
-    result = sem_clockwait(semaphore, clock, until);
-    native_locks__waited(locks(), mine);
-    return result;
-}
+WRAPPER(semaphore_wait, (sem_t * lock), try_semaphore(lock), wait_for_semaphore, sem_wait(lock),
+        unowned)
+WRAPPER(semaphore_timedwait, (sem_t * lock, const struct timespec *until), try_semaphore(lock),
+        wait_for_semaphore, sem_timedwait(lock, until), unowned)
+WRAPPER(semaphore_clockwait, (sem_t * lock, clockid_t clock, const struct timespec *until),
+        try_semaphore(lock), wait_for_semaphore, sem_clockwait(lock, clock, until), unowned)
 
 /* ---- barriers: nobody knows beforehand who comes last, so that one's call is a wait, too ---- */
 
-static int barrier_wait(pthread_barrier_t *barrier)
+static struct kernel_thread *wait_for_barrier(const pthread_barrier_t *barrier, const void *caller)
 {
-    struct kernel_thread *mine =
-        native_locks__waiting(locks(), NATIVE_BARRIER, barrier, 0, CALLER());
-    int result = pthread_barrier_wait(barrier);
-
-    native_locks__waited(locks(), mine);
-    return result;
+    return native_locks__waiting(locks(), NATIVE_BARRIER, barrier, 0, caller);
 }
+
+WRAPPER(barrier_wait, (pthread_barrier_t * lock), TAKEN, wait_for_barrier,
+        pthread_barrier_wait(lock), unowned)
 
 /* ---- ends of threads ---- */
 
@@ -341,44 +252,14 @@ static struct kernel_thread *wait_for_end(pthread_t thread, const void *caller)
                                  tid_of(thread), caller);
 }
 
-static int join(pthread_t thread, void **value)
-{
-    int result = pthread_tryjoin_np(thread, value);
-    struct kernel_thread *mine;
-
-    if (result != EBUSY)
-        return result;
-    mine = wait_for_end(thread, CALLER());
-    result = pthread_join(thread, value);
-    native_locks__waited(locks(), mine);
-    return result;
-}
-
-static int timedjoin(pthread_t thread, void **value, const struct timespec *until)
-{
-    int result = pthread_tryjoin_np(thread, value);
-    struct kernel_thread *mine;
-
-    if (result != EBUSY)
-        return result;
-    mine = wait_for_end(thread, CALLER());
-    result = pthread_timedjoin_np(thread, value, until);
-    native_locks__waited(locks(), mine);
-    return result;
-}
-
-static int clockjoin(pthread_t thread, void **value, clockid_t clock, const struct timespec *until)
-{
-    int result = pthread_tryjoin_np(thread, value);
-    struct kernel_thread *mine;
-
-    if (result != EBUSY)
-        return result;
-    mine = wait_for_end(thread, CALLER());
-    result = pthread_clockjoin_np(thread, value, clock, until);
-    native_locks__waited(locks(), mine);
-    return result;
-}
+WRAPPER(join, (pthread_t lock, void **value), pthread_tryjoin_np(lock, value), wait_for_end,
+        pthread_join(lock, value), unowned)
+WRAPPER(timedjoin, (pthread_t lock, void **value, const struct timespec *until),
+        pthread_tryjoin_np(lock, value), wait_for_end, pthread_timedjoin_np(lock, value, until),
+        unowned)
+WRAPPER(clockjoin, (pthread_t lock, void **value, clockid_t clock, const struct timespec *until),
+        pthread_tryjoin_np(lock, value), wait_for_end,
+        pthread_clockjoin_np(lock, value, clock, until), unowned)
 
 #define ROW(name, wrapper)                                                                         \
     {                                                                                              \
