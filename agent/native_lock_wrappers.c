@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <threads.h>
 #include <time.h>
 
 /* The address in the library that calls the wrapper. */
@@ -87,14 +88,18 @@ WRAPPER(mutex_clocklock, (pthread_mutex_t * lock, clockid_t clock, const struct 
         pthread_mutex_trylock(lock), wait_for_mutex, pthread_mutex_clocklock(lock, clock, until),
         acquired)
 
+static struct native_hold releasing(const pthread_mutex_t *mutex)
+{
+    const struct native_hold none = {.lock = NULL};
+
+    return is_nested(mutex) ? none : native_locks__releasing(locks(), mutex);
+}
+
 static int mutex_unlock(pthread_mutex_t *mutex)
 {
-    struct native_hold hold = {.lock = NULL};
-    int result;
+    struct native_hold hold = releasing(mutex);
+    int result = pthread_mutex_unlock(mutex);
 
-    if (!is_nested(mutex))
-        hold = native_locks__releasing(locks(), mutex);
-    result = pthread_mutex_unlock(mutex);
     native_locks__released(locks(), &hold);
     return result;
 }
@@ -106,43 +111,44 @@ struct condition_wait {
     struct kernel_thread *mine;
 };
 
-static struct condition_wait begin_condition(pthread_cond_t *condition, pthread_mutex_t *mutex,
-                                             const void *caller)
+static struct condition_wait begin_condition(enum native_lock_type type, const void *condition,
+                                             const void *mutex, const void *caller)
 {
     struct condition_wait wait = {.hold = native_locks__releasing(locks(), mutex)};
 
     native_locks__released(locks(), &wait.hold);
-    wait.mine = native_locks__waiting(locks(), NATIVE_CONDITION, condition, 0, caller);
+    wait.mine = native_locks__waiting(locks(), type, condition, 0, caller);
     return wait;
 }
 
 /* Whatever the result, the mutex is held again, but after errors that begin no wait. */
-static int end_condition(const struct condition_wait *wait, pthread_mutex_t *mutex, int result)
+static int end_condition(const struct condition_wait *wait, const void *mutex, int result,
+                         int timed_out)
 {
     native_locks__waited(locks(), wait->mine);
-    if (has_acquired(result) || result == ETIMEDOUT)
+    if (has_acquired(result) || result == timed_out)
         native_locks__acquired(locks(), mutex, false);
     return result;
 }
 
-#define CONDITION_WRAPPER(wrapper, parameters, call)                                               \
+#define CONDITION_WRAPPER(type, wrapper, parameters, call, timed_out)                              \
     static int wrapper parameters                                                                  \
     {                                                                                              \
-        struct condition_wait wait = begin_condition(condition, mutex, CALLER());                  \
+        struct condition_wait wait = begin_condition(type, condition, mutex, CALLER());            \
                                                                                                    \
-        return end_condition(&wait, mutex, call);                                                  \
+        return end_condition(&wait, mutex, call, timed_out);                                       \
     }
 
-CONDITION_WRAPPER(cond_wait, (pthread_cond_t * condition, pthread_mutex_t *mutex),
-                  pthread_cond_wait(condition, mutex))
-CONDITION_WRAPPER(cond_timedwait,
+CONDITION_WRAPPER(NATIVE_CONDITION, cond_wait, (pthread_cond_t * condition, pthread_mutex_t *mutex),
+                  pthread_cond_wait(condition, mutex), ETIMEDOUT)
+CONDITION_WRAPPER(NATIVE_CONDITION, cond_timedwait,
                   (pthread_cond_t * condition, pthread_mutex_t *mutex,
                    const struct timespec *until),
-                  pthread_cond_timedwait(condition, mutex, until))
-CONDITION_WRAPPER(cond_clockwait,
+                  pthread_cond_timedwait(condition, mutex, until), ETIMEDOUT)
+CONDITION_WRAPPER(NATIVE_CONDITION, cond_clockwait,
                   (pthread_cond_t * condition, pthread_mutex_t *mutex, clockid_t clock,
                    const struct timespec *until),
-                  pthread_cond_clockwait(condition, mutex, clock, until))
+                  pthread_cond_clockwait(condition, mutex, clock, until), ETIMEDOUT)
 
 /* ---- read-write locks: holds are those of writers ---- */
 
@@ -261,6 +267,70 @@ WRAPPER(clockjoin, (pthread_t lock, void **value, clockid_t clock, const struct 
         pthread_tryjoin_np(lock, value), wait_for_end,
         pthread_clockjoin_np(lock, value, clock, until), unowned)
 
+/* ---- the same of C11's threads: other results, and calls of their own inside the C library ----
+ */
+
+/* Its mtx_t and thrd_t are what the pthread functions below them take. */
+_Static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t), "a mutex");
+_Static_assert(sizeof(thrd_t) == sizeof(pthread_t), "a thread");
+_Static_assert(thrd_success == 0, "what acquired() takes for success");
+
+static int tried(int result)
+{
+    return result == thrd_busy ? TAKEN : result;
+}
+
+static struct kernel_thread *wait_for_mtx(const void *mutex, const void *caller)
+{
+    return native_locks__waiting(locks(), NATIVE_MTX, mutex, mutex_owner(mutex), caller);
+}
+
+static int c11_trylock(mtx_t *mutex)
+{
+    return acquired((const void *)mutex, mtx_trylock(mutex), false);
+}
+
+WRAPPER(c11_lock, (mtx_t * lock), tried(mtx_trylock(lock)), wait_for_mtx, mtx_lock(lock), acquired)
+WRAPPER(c11_timedlock, (mtx_t * lock, const struct timespec *until), tried(mtx_trylock(lock)),
+        wait_for_mtx, mtx_timedlock(lock, until), acquired)
+
+static int c11_unlock(mtx_t *mutex)
+{
+    struct native_hold hold = releasing((const void *)mutex);
+    int result = mtx_unlock(mutex);
+
+    native_locks__released(locks(), &hold);
+    return result;
+}
+
+CONDITION_WRAPPER(NATIVE_CND, c11_wait, (cnd_t * condition, mtx_t *mutex),
+                  cnd_wait(condition, mutex), thrd_timedout)
+CONDITION_WRAPPER(NATIVE_CND, c11_timedwait,
+                  (cnd_t * condition, mtx_t *mutex, const struct timespec *until),
+                  cnd_timedwait(condition, mutex, until), thrd_timedout)
+
+/* C11 has no such function. */
+static int try_thrd(thrd_t thread, int *value)
+{
+    void *returned;
+    int result = pthread_tryjoin_np(thread, &returned);
+
+    if (result == TAKEN)
+        return TAKEN;
+    if (result == 0 && value)
+        *value = (int)(intptr_t)returned;
+    return result == 0 ? thrd_success : thrd_error;
+}
+
+static struct kernel_thread *wait_for_thrd(thrd_t thread, const void *caller)
+{
+    return native_locks__waiting(locks(), NATIVE_THRD, (const void *)(uintptr_t)thread,
+                                 tid_of(thread), caller);
+}
+
+WRAPPER(c11_join, (thrd_t lock, int *value), try_thrd(lock, value), wait_for_thrd,
+        thrd_join(lock, value), unowned)
+
 #define ROW(name, wrapper)                                                                         \
     {                                                                                              \
 #name, (void *)(uintptr_t)(name), (void *)(uintptr_t)(wrapper)                             \
@@ -292,6 +362,13 @@ size_t native_lock_wrappers__table(struct import_replacement table[NATIVE_LOCK_W
         ROW(pthread_join, join),
         ROW(pthread_timedjoin_np, timedjoin),
         ROW(pthread_clockjoin_np, clockjoin),
+        ROW(mtx_lock, c11_lock),
+        ROW(mtx_trylock, c11_trylock),
+        ROW(mtx_timedlock, c11_timedlock),
+        ROW(mtx_unlock, c11_unlock),
+        ROW(cnd_wait, c11_wait),
+        ROW(cnd_timedwait, c11_timedwait),
+        ROW(thrd_join, c11_join),
     };
 
     for (size_t i = 0; i < NATIVE_LOCK_WRAPPERS; i++)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* Fills in the wrappers; returns how many there are. */
-#define NATIVE_LOCK_WRAPPERS 23u
+#define NATIVE_LOCK_WRAPPERS 30u
 size_t native_lock_wrappers__table(struct import_replacement table[NATIVE_LOCK_WRAPPERS]);
 
 #endif

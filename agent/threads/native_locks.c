@@ -99,9 +99,22 @@ static void refused(void *context, const struct importing_image *image)
     ledger__count(&locks->threads->ledger->header->unwrapped_images, 1);
 }
 
-static const char *const types[NATIVE_LOCK_TYPES] = {"pthread_mutex_t",   "pthread_rwlock_t",
-                                                     "pthread_cond_t",    "sem_t",
-                                                     "pthread_barrier_t", "pthread_t"};
+/* What is known of each type. */
+static const struct {
+    const char *name;
+    bool is_held; /* by whom is known, and how long */
+    bool is_thread;
+} types[NATIVE_LOCK_TYPES] = {
+    [NATIVE_MUTEX] = {"pthread_mutex_t", .is_held = true},
+    [NATIVE_RWLOCK] = {"pthread_rwlock_t", .is_held = true},
+    [NATIVE_CONDITION] = {"pthread_cond_t"},
+    [NATIVE_SEMAPHORE] = {"sem_t"},
+    [NATIVE_BARRIER] = {"pthread_barrier_t"},
+    [NATIVE_JOIN] = {"pthread_t", .is_thread = true},
+    [NATIVE_MTX] = {"mtx_t", .is_held = true},
+    [NATIVE_CND] = {"cnd_t"},
+    [NATIVE_THRD] = {"thrd_t", .is_thread = true},
+};
 
 static void name_image(const struct native_locks *locks, struct native_lock_image *image)
 {
@@ -109,8 +122,8 @@ static void name_image(const struct native_locks *locks, struct native_lock_imag
     char name[NATIVE_LOCK_PATH + 32];
 
     for (unsigned type = 0; type < NATIVE_LOCK_TYPES; type++) {
-        int length =
-            snprintf(name, sizeof(name), "%s in %s", types[type], *file ? file : "the program");
+        int length = snprintf(name, sizeof(name), "%s in %s", types[type].name,
+                              *file ? file : "the program");
 
         image->names[type] = ledger__string(locks->threads->ledger, name, (size_t)length);
     }
@@ -144,7 +157,8 @@ void native_locks__begin(struct native_locks *locks, struct java_threads *thread
     pthread_mutex_init(&locks->lock, NULL);
     find_jvm(locks);
     for (unsigned type = 0; type < NATIVE_LOCK_TYPES; type++)
-        locks->names[type] = ledger__string(threads->ledger, types[type], strlen(types[type]));
+        locks->names[type] =
+            ledger__string(threads->ledger, types[type].name, strlen(types[type].name));
     locks->imports.replacements = wrappers;
     locks->imports.count = count;
     locks->imports.admits = admits;
@@ -340,17 +354,16 @@ static void begin(struct native_locks *locks, struct kernel_thread *mine,
                   enum native_lock_type type, const void *lock, pid_t owner, const void *caller)
 {
     struct java_threads *threads = locks->threads;
-    bool is_held = type == NATIVE_MUTEX || type == NATIVE_RWLOCK;
-    struct native_lock *entry = is_held ? take(locks, lock) : NULL;
+    struct native_lock *entry = types[type].is_held ? take(locks, lock) : NULL;
     ledger_ref name = name_of(locks, type, lock, caller);
     struct lock_identity identity = identify((uintptr_t)lock, name, BLOCK_NATIVE);
 
     wait_bracket__begin(mine, METRIC_PARK);
     lock_waits__native(threads, mine, &identity,
-                       type == NATIVE_JOIN ? thread_place(locks, owner)
-                                           : owner_place(locks, entry, owner));
+                       types[type].is_thread ? thread_place(locks, owner)
+                                             : owner_place(locks, entry, owner));
     if (!entry) {
-        if (is_held) /* no room for another lock: its holds are not measured */
+        if (types[type].is_held) /* no room for another lock: its holds are not measured */
             ledger__count(&threads->ledger->header->unseen_holds, 1);
         return;
     }

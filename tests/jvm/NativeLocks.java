@@ -1,4 +1,5 @@
 import java.util.Scanner;
+import java.util.Set;
 
 /**
  * Threads that wait in native code for locks of the C library, and take the time themselves. At each order `round` each
@@ -6,13 +7,14 @@ import java.util.Scanner;
  * it. The answer says for each kind how often and how long somebody waited, and how often and how long it was held by
  * anybody, and how often it was acquired: `kind waits ns holds ns acquisitions; …`. Holds and acquisitions are those of
  * owners: readers are none. With the word `virtual` the waiter is a virtual thread. The property `locks` names another
- * library than native_locks.
+ * library than native_locks, the property `kinds` those that it has.
  */
 public class NativeLocks {
     static final String[] KINDS = {
         "mutex", "recursive", "writer", "timed", "clocked", "timed_writer", "reader", "timed_reader", "expired", "robust",
         "clocked_writer", "clocked_reader", "condition", "timed_condition", "clocked_condition", "semaphore",
         "timed_semaphore", "clocked_semaphore", "barrier", "join", "timed_join", "clocked_join"};
+    static final Set<String> CHOSEN = Set.of(System.getProperty("kinds", String.join(",", KINDS)).split(","));
     static final int READER = 6;
     static final int TIMED_READER = 7;
     static final int EXPIRED = 8;
@@ -157,6 +159,9 @@ public class NativeLocks {
     static void round(boolean isVirtual) throws InterruptedException, ReflectiveOperationException {
         StringBuilder answer = new StringBuilder();
         for (int kind = 0; kind < KINDS.length; kind++) {
+            if (!CHOSEN.contains(KINDS[kind])) {
+                continue;
+            }
             Meter meter = new Meter();
             for (int i = 0; i < TIMES; i++) {
                 int lock = kind;
@@ -178,7 +183,7 @@ public class NativeLocks {
                 waiter.join();
                 owner.join();
             }
-            answer.append(String.format("%s%s %d %d %d %d %d", kind == 0 ? "" : "; ", KINDS[kind],
+            answer.append(String.format("%s%s %d %d %d %d %d", answer.length() == 0 ? "" : "; ", KINDS[kind],
                     meter.waits + meter.gives, meter.waitNs + meter.giveNs, meter.ownerHolds + meter.waiterHolds, meter.ownerNs + meter.waiterNs,
                     meter.acquisitions + meter.waiterHolds));
         }

@@ -14,6 +14,7 @@ TOLERANCE = 0.01
 EACH_NS = 50_000
 LIBRARY = "libnative_locks.so"
 BOUND = "native_locks_bound"  # the same, whose calls are bound when it is loaded
+C11 = "native_locks_c11"  # the same kinds of C11's threads.h
 REFUSED = "images of native libraries whose waits for locks are not recorded: their calls could not be replaced"
 TYPES = {**dict.fromkeys(("mutex", "recursive", "timed", "clocked", "expired", "robust"), "pthread_mutex_t"),
          **dict.fromkeys(("writer", "timed_writer", "clocked_writer", "reader", "timed_reader", "clocked_reader"), "pthread_rwlock_t"),
@@ -21,9 +22,12 @@ TYPES = {**dict.fromkeys(("mutex", "recursive", "timed", "clocked", "expired", "
          **dict.fromkeys(("semaphore", "timed_semaphore", "clocked_semaphore"), "sem_t"),
          "barrier": "pthread_barrier_t",
          **dict.fromkeys(("join", "timed_join", "clocked_join"), "pthread_t")}
+C11_TYPES = {**dict.fromkeys(("mutex", "recursive", "timed", "expired"), "mtx_t"),
+             **dict.fromkeys(("condition", "timed_condition"), "cnd_t"), "join": "thrd_t"}
 JOINED = {"joined", None}  # who is waited for in a join: a thread that runs Java, or another one
 FIRST_HOLDS = 3  # of mutex, recursive and rwlock; that of robust does not end
 OWNED = ("pthread_mutex_t", "pthread_rwlock_t")
+OWNED_C11 = ("mtx_t",)
 
 
 @dataclasses.dataclass
@@ -45,6 +49,7 @@ class Waited:
 def native_locks(test):
     sampled.check_unless_chance(test, lambda _: from_the_start(test))
     sampled.check_unless_chance(test, lambda _: attached(test))
+    sampled.check_unless_chance(test, lambda _: of_c11(test))
     refused(test)
 
 
@@ -83,6 +88,22 @@ def attached(test):
     test.ledger.unlink(missing_ok=True)
 
 
+def of_c11(test):
+    agent = test.agent_option(events="instrument", include="NativeLocks*", sample="none", waits="on")
+    with running(test, PROCESSORS, f"-Dlocks={C11}", f"-Dkinds={','.join(C11_TYPES)}", "NativeLocks", agent=agent) as program:
+        first, _ = one_round(program, "round", C11_TYPES)
+        before = found(test, program)
+        for kind, truth in first.items():
+            test.check(before[kind].waits == truth.waits, f"{kind}: {before[kind]} at first, by itself {truth}")
+        check_unseen(test)
+        exact(test, program, "round", before, C11_TYPES)
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    test.checked_report()
+    check_edges(test, C11, OWNED_C11, "thrd_t in")
+    test.ledger.unlink()
+
+
 def refused(test):
     """No memory may be made writable: the program runs as without the agent, and the report says what is missing."""
     preload = f"LD_PRELOAD={test.libraries}/librefused_mprotect.so"
@@ -104,8 +125,8 @@ def refused(test):
     test.ledger.unlink()
 
 
-def exact(test, program, order, before):
-    told, delay_ns = one_round(program, order)
+def exact(test, program, order, before, types=None):
+    told, delay_ns = one_round(program, order, types)
     after = found(test, program)
     for kind, truth in told.items():
         seen = after[kind] - before[kind]
@@ -152,13 +173,14 @@ def between(test, program):
     earlier.unlink()
 
 
-def one_round(program, order):
+def one_round(program, order, types=None):
     """{type: Waited} as the program itself measured."""
+    types = types or TYPES
     answer, delay_ns = program.ask_timed(order)
-    told = {kind: Waited() for kind in set(TYPES.values())}
+    told = {kind: Waited() for kind in set(types.values())}
     for row in answer.split("; "):
         kind, *numbers = row.split()
-        told[TYPES[kind]] += Waited(*map(int, numbers))
+        told[types[kind]] += Waited(*map(int, numbers))
     return told, delay_ns
 
 
@@ -169,7 +191,7 @@ def rows(test):
 def native_rows(test, report):
     found_rows = [row for row in report["locks"] if row["kind"] == "native"]
     for row in found_rows:
-        test.check(row["class"].endswith((f" in {LIBRARY}", f" in lib{BOUND}.so")), f"{row}")
+        test.check(row["class"].endswith((f" in {LIBRARY}", f" in lib{BOUND}.so", f" in lib{C11}.so")), f"{row}")
     return found_rows
 
 
@@ -180,20 +202,20 @@ def found(test, program):
 
 
 def by_type(lock_rows):
-    sums = {kind: Waited() for kind in set(TYPES.values())}
+    sums = {kind: Waited() for kind in {*TYPES.values(), *C11_TYPES.values()}}
     for row in lock_rows:
         sums[row["class"].split()[0]] += Waited(row["contentions"], row["wait_ns"], row["holds"], row["hold_ns"],
                                                 row["acquisitions"] or 0)
     return sums
 
 
-def check_edges(test):
+def check_edges(test, library=LIBRARY, types=OWNED, join="pthread_t in"):
     """Who has what has an owner is `owner`, wherever that is known."""
-    edges = [edge for edge in test.report("blockers", test.ledger)["edges"] if LIBRARY in str(edge["lock"])]
-    owned = [edge for edge in edges if any(kind in str(edge["lock"]) for kind in OWNED)]
+    edges = [edge for edge in test.report("blockers", test.ledger)["edges"] if library in str(edge["lock"])]
+    owned = [edge for edge in edges if any(kind in str(edge["lock"]) for kind in types)]
     test.check(owned and all(edge["blocker"] == "owner" for edge in owned), f"{owned}")
     test.check(all(edge["blocker"] != "owner" for edge in edges if edge not in owned), f"{edges}")
-    joins = [edge for edge in edges if "pthread_t in" in str(edge["lock"])]
+    joins = [edge for edge in edges if join in str(edge["lock"])]
     test.check({edge["blocker"] for edge in joins} == JOINED, f"{joins}")
 
 
