@@ -4,10 +4,14 @@
 #include "agent/agent.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 /* The address in the library that calls the wrapper. */
 #define CALLER() __builtin_return_address(0)
@@ -331,6 +335,71 @@ static struct kernel_thread *wait_for_thrd(thrd_t thread, const void *caller)
 WRAPPER(c11_join, (thrd_t lock, int *value), try_thrd(lock, value), wait_for_thrd,
         thrd_join(lock, value), unowned)
 
+/* ---- waits in the kernel itself, for locks that other runtimes make: futex(2) by syscall(2) ----
+ */
+
+#ifndef FUTEX_LOCK_PI2
+#define FUTEX_LOCK_PI2 13
+#endif
+#define FUTEX_WAITS                                                                                \
+    (UINT64_C(1) << FUTEX_WAIT | UINT64_C(1) << FUTEX_WAIT_BITSET |                                \
+     UINT64_C(1) << FUTEX_WAIT_REQUEUE_PI | UINT64_C(1) << FUTEX_LOCK_PI |                         \
+     UINT64_C(1) << FUTEX_LOCK_PI2)
+
+static bool is_futex_wait(long operation)
+{
+    long command = operation & FUTEX_CMD_MASK;
+
+    return command >= 0 && command < 64 && FUTEX_WAITS >> command & 1;
+}
+
+/* Whether it will wait the kernel alone can say: the word may be in no memory. */
+static long wait_for_futex(const long arguments[6], const void *caller)
+{
+    struct kernel_thread *mine =
+        native_locks__waiting(locks(), NATIVE_FUTEX, (const void *)arguments[0], 0, caller);
+    long result = syscall(SYS_futex, arguments[0], arguments[1], arguments[2], arguments[3],
+                          arguments[4], arguments[5]);
+
+    native_locks__waited(locks(), mine);
+    return result;
+}
+
+/* As the function itself, it reads as many arguments as any call has: what stands in the place of
+ * those that this call has not is read and passed on, and may be anything. It is never written: it
+ * may be a variable of the caller. So these are no parameters, whose places would be the callee's.
+ * Not static: it has the name that the code below knows. */
+long native_lock_wrappers__futex(long number, ...) __attribute__((used, visibility("hidden")));
+
+__attribute__((no_sanitize("address"))) long native_lock_wrappers__futex(long number, ...)
+{
+    long arguments[6];
+    va_list given;
+
+    va_start(given, number);
+    for (unsigned i = 0; i < 6; i++)
+        arguments[i] = va_arg(given, long);
+    va_end(given);
+    if (number == SYS_futex && is_futex_wait(arguments[1]))
+        return wait_for_futex(arguments, CALLER());
+    return syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+                   arguments[5]);
+}
+
+#if defined(__x86_64__)
+_Static_assert(SYS_futex == 202, "the number below");
+
+/* Of the function's type. Another call goes on with its registers and its stack as they are. */
+__attribute__((naked)) static void system_call(void)
+{
+    __asm__("cmp $202, %rdi\n\t"
+            "je native_lock_wrappers__futex\n\t"
+            "jmp syscall@PLT");
+}
+#else
+#define system_call native_lock_wrappers__futex
+#endif
+
 #define ROW(name, wrapper)                                                                         \
     {                                                                                              \
 #name, (void *)(uintptr_t)(name), (void *)(uintptr_t)(wrapper)                             \
@@ -369,6 +438,7 @@ size_t native_lock_wrappers__table(struct import_replacement table[NATIVE_LOCK_W
         ROW(cnd_wait, c11_wait),
         ROW(cnd_timedwait, c11_timedwait),
         ROW(thrd_join, c11_join),
+        ROW(syscall, system_call),
     };
 
     for (size_t i = 0; i < NATIVE_LOCK_WRAPPERS; i++)

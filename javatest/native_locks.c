@@ -1,10 +1,13 @@
 /* The native methods of tests/jvm/NativeLocks.java: locks of the C library. */
 #include <errno.h>
 #include <jni.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdint.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,6 +35,9 @@ enum {
     JOIN,
     TIMED_JOIN,
     CLOCKED_JOIN,
+    FUTEX,
+    FUTEX_BITSET,
+    FUTEX_PI,
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -46,6 +52,7 @@ static pthread_barrier_t barrier;
 static JavaVM *java;
 static pthread_t joined;
 static atomic_bool is_running, may_end;
+static _Atomic uint32_t word, word_pi; /* that is waited for in the kernel, as other runtimes do */
 
 /* Runs Java if there is an argument. Waits for nothing that has a reason. */
 static void *run_joined(void *runs_java)
@@ -63,14 +70,44 @@ static void *run_joined(void *runs_java)
     return NULL;
 }
 
-/* Before the other thread is to end it: the one that is joined. */
+static void lock_word(void)
+{
+    uint32_t free_word = 0;
+
+    if (!atomic_compare_exchange_strong(&word_pi, &free_word, (uint32_t)gettid()))
+        syscall(SYS_futex, &word_pi, FUTEX_LOCK_PI_PRIVATE, 0, NULL);
+}
+
+static void unlock_word(void)
+{
+    uint32_t mine = (uint32_t)gettid();
+
+    if (!atomic_compare_exchange_strong(&word_pi, &mine, 0))
+        syscall(SYS_futex, &word_pi, FUTEX_UNLOCK_PI_PRIVATE);
+}
+
+static void *own_word(void *unused)
+{
+    (void)unused;
+    lock_word();
+    is_running = 1;
+    while (!may_end)
+        usleep(500);
+    unlock_word();
+    return NULL;
+}
+
+/* Before the other thread is to end it: the one that is joined, or has the word. */
 static void create(JNIEnv *env, jclass self, jint kind)
 {
     (void)env, (void)self;
-    if (kind < JOIN)
+    if (kind < JOIN || kind == FUTEX || kind == FUTEX_BITSET)
         return;
     is_running = may_end = 0;
-    pthread_create(&joined, NULL, run_joined, kind == CLOCKED_JOIN ? NULL : &joined);
+    pthread_create(&joined, NULL, kind == FUTEX_PI ? own_word : run_joined,
+                   kind == CLOCKED_JOIN ? NULL : &joined);
+    if (kind == FUTEX_PI)
+        pthread_detach(joined);
     while (!is_running)
         sched_yield();
 }
@@ -142,6 +179,14 @@ static jint acquire(JNIEnv *env, jclass self, jint kind)
     }
 }
 
+/* Who came so late that the owner was gone has not waited, which its numbers show. */
+static jint expect_timeout(jint result)
+{
+    if (result == 0)
+        return pthread_mutex_unlock(&mutex);
+    return result == ETIMEDOUT ? 0 : result;
+}
+
 /* What the other thread does meanwhile. */
 static jint acquire_second(JNIEnv *env, jclass self, jint kind)
 {
@@ -156,7 +201,7 @@ static jint acquire_second(JNIEnv *env, jclass self, jint kind)
     case CLOCKED_READER:
         return pthread_rwlock_clockrdlock(&rwlock, CLOCK_MONOTONIC, &later_monotonic);
     case EXPIRED:
-        return acquire(env, self, kind) == ETIMEDOUT ? 0 : -1;
+        return expect_timeout(acquire(env, self, kind));
     default:
         return acquire(env, self, kind);
     }
@@ -194,6 +239,25 @@ static jint meet(void)
     return result == PTHREAD_BARRIER_SERIAL_THREAD ? 0 : result;
 }
 
+static jint await_word(jint kind)
+{
+    struct timespec later_monotonic = in_ms(CLOCK_MONOTONIC, 10000);
+
+    if (kind == FUTEX_PI) {
+        lock_word();
+        unlock_word();
+        return 0;
+    }
+    while (!word)
+        if (kind == FUTEX_BITSET)
+            syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, 0, &later_monotonic, NULL,
+                    FUTEX_BITSET_MATCH_ANY);
+        else
+            syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL);
+    word = 0;
+    return 0;
+}
+
 static jint await(JNIEnv *env, jclass self, jint kind)
 {
     struct timespec later = in_ms(CLOCK_REALTIME, 10000);
@@ -214,6 +278,8 @@ static jint await(JNIEnv *env, jclass self, jint kind)
         return pthread_timedjoin_np(joined, NULL, &later);
     if (kind == CLOCKED_JOIN)
         return pthread_clockjoin_np(joined, NULL, CLOCK_MONOTONIC, &later_monotonic);
+    if (kind >= FUTEX)
+        return await_word(kind);
     pthread_mutex_lock(&of_condition);
     while (!is_signalled)
         if (kind == TIMED_CONDITION)
@@ -233,6 +299,10 @@ static jint signal_it(JNIEnv *env, jclass self, jint kind)
         return sem_post(&semaphore);
     if (kind == BARRIER)
         return meet();
+    if (kind == FUTEX || kind == FUTEX_BITSET) {
+        word = 1;
+        return syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1) < 0 ? -1 : 0;
+    }
     if (kind >= JOIN) {
         may_end = 1;
         return 0;

@@ -174,7 +174,11 @@ static jint acquire_second(JNIEnv *env, jclass self, jint kind)
 {
     jint result = acquire(env, self, kind);
 
-    return kind != EXPIRED ? result : result == thrd_timedout ? 0 : -1;
+    if (kind != EXPIRED)
+        return result;
+    if (result == thrd_success) /* who came so late has not waited, which its numbers show */
+        return mtx_unlock(&timed);
+    return result == thrd_timedout ? 0 : result;
 }
 
 static jint release(JNIEnv *env, jclass self, jint kind)

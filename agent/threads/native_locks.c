@@ -114,6 +114,7 @@ static const struct {
     [NATIVE_MTX] = {"mtx_t", .is_held = true},
     [NATIVE_CND] = {"cnd_t"},
     [NATIVE_THRD] = {"thrd_t", .is_thread = true},
+    [NATIVE_FUTEX] = {"futex"},
 };
 
 static void name_image(const struct native_locks *locks, struct native_lock_image *image)

@@ -1,8 +1,8 @@
 /*
  * For which locks of the C library Java threads wait in native code, for whom, and how long such
  * locks are held: mutexes, read-write locks, condition variables, semaphores, barriers and ends of
- * threads, those of C11's threads.h, too, in libraries that the program brings (JNI). The JVM's own
- * images are left alone.
+ * threads, those of C11's threads.h, too, and words that are waited for by syscall(SYS_futex), in
+ * libraries that the program brings (JNI). The JVM's own images are left alone.
  *
  * The libraries' calls get wrappers (native/host/image_imports.h). A wrapper tries first: a lock
  * that is free costs a look into the table below, and one that nobody ever waited for nothing else.
@@ -43,6 +43,7 @@ enum native_lock_type {
     NATIVE_MTX,  /* a mutex of C11's threads.h, and so on */
     NATIVE_CND,
     NATIVE_THRD,
+    NATIVE_FUTEX, /* a word that is waited for in the kernel */
     NATIVE_LOCK_TYPES,
 };
 

@@ -163,12 +163,13 @@ static inline void hazards__draw_orders(struct drawing *drawing)
 
 #define BARRIER "pthread_barrier_t in libmeet.so"
 #define CND     "cnd_t in libmeet.so"
+#define FUTEX   "futex in libmeet.so"
 
 /*
  * Waits with priorities 8 and 2, of 30 ms at most: an inversion. The same the other way around,
  * with the same priorities, and of 9 ms: none. app.Till: 6000 waits of three threads, 16 s in 6 of
  * 10 s: a convoy. app.Calm: the like of two threads is none, nor is that of three threads that meet
- * at a barrier, or at a condition of C11.
+ * at a barrier, at a condition of C11, or in the kernel.
  */
 static inline void hazards__draw_blocks(struct drawing *drawing)
 {
@@ -203,6 +204,9 @@ static inline void hazards__draw_blocks(struct drawing *drawing)
         {{CND, 9, BLOCK_NATIVE, "a", NULL, {3000, 6000, 30, 2000, 2}, 14, {run}, {0}}, {5, 0}},
         {{CND, 9, BLOCK_NATIVE, "b", NULL, {3000, 6000, 30, 2000, 2}, 14, {run}, {0}}, {5, 0}},
         {{CND, 9, BLOCK_NATIVE, "c", NULL, {3000, 6000, 30, 2000, 2}, 14, {run}, {0}}, {5, 0}},
+        {{FUTEX, 10, BLOCK_NATIVE, "a", NULL, {3000, 6000, 30, 2000, 2}, 14, {run}, {0}}, {5, 0}},
+        {{FUTEX, 10, BLOCK_NATIVE, "b", NULL, {3000, 6000, 30, 2000, 2}, 14, {run}, {0}}, {5, 0}},
+        {{FUTEX, 10, BLOCK_NATIVE, "c", NULL, {3000, 6000, 30, 2000, 2}, 14, {run}, {0}}, {5, 0}},
     };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {

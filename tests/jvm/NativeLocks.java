@@ -2,7 +2,7 @@ import java.util.Scanner;
 import java.util.Set;
 
 /**
- * Threads that wait in native code for locks of the C library, and take the time themselves. At each order `round` each
+ * Threads that wait in native code for locks of the C library, or for words in the kernel, and take the time themselves. At each order `round` each
  * kind of lock has its turns: `owner` has the lock until `waiter` waits for it, and somewhat longer; then `waiter` has
  * it. The answer says for each kind how often and how long somebody waited, and how often and how long it was held by
  * anybody, and how often it was acquired: `kind waits ns holds ns acquisitions; …`. Holds and acquisitions are those of
@@ -13,7 +13,8 @@ public class NativeLocks {
     static final String[] KINDS = {
         "mutex", "recursive", "writer", "timed", "clocked", "timed_writer", "reader", "timed_reader", "expired", "robust",
         "clocked_writer", "clocked_reader", "condition", "timed_condition", "clocked_condition", "semaphore",
-        "timed_semaphore", "clocked_semaphore", "barrier", "join", "timed_join", "clocked_join"};
+        "timed_semaphore", "clocked_semaphore", "barrier", "join", "timed_join", "clocked_join",
+        "futex", "futex_bitset", "futex_pi"};
     static final Set<String> CHOSEN = Set.of(System.getProperty("kinds", String.join(",", KINDS)).split(","));
     static final int READER = 6;
     static final int TIMED_READER = 7;

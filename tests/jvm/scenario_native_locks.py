@@ -1,4 +1,4 @@
-"""Threads that wait in native code for locks of the C library, and take the time themselves: how often and how long
+"""Threads that wait in native code for locks of the C library, or in futex(2) itself, and take the time themselves: how often and how long
 they waited, for whom, and how long the locks were held. Of a lock that nobody has waited for before, the hold that is
 the first to be waited for is not seen, which is counted."""
 
@@ -21,7 +21,8 @@ TYPES = {**dict.fromkeys(("mutex", "recursive", "timed", "clocked", "expired", "
          **dict.fromkeys(("condition", "timed_condition", "clocked_condition"), "pthread_cond_t"),
          **dict.fromkeys(("semaphore", "timed_semaphore", "clocked_semaphore"), "sem_t"),
          "barrier": "pthread_barrier_t",
-         **dict.fromkeys(("join", "timed_join", "clocked_join"), "pthread_t")}
+         **dict.fromkeys(("join", "timed_join", "clocked_join"), "pthread_t"),
+         **dict.fromkeys(("futex", "futex_bitset", "futex_pi"), "futex")}
 C11_TYPES = {**dict.fromkeys(("mutex", "recursive", "timed", "expired"), "mtx_t"),
              **dict.fromkeys(("condition", "timed_condition"), "cnd_t"), "join": "thrd_t"}
 JOINED = {"joined", None}  # who is waited for in a join: a thread that runs Java, or another one

@@ -4,11 +4,15 @@
 #include "agent/native_lock_wrappers.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -299,6 +303,121 @@ static void semaphores_keep_errno(void **state)
     assert_int_equal(take_told().waits, 1);
 }
 
+/* ---- system calls ---- */
+
+#define PAGE 4096
+
+/* Six arguments, of which the last one stands on the stack. */
+static void other_system_calls_are_as_they_were(void **state)
+{
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    char expected[PAGE];
+    const void *mapped;
+
+    (void)state;
+    assert_int_equal(pread(fd, expected, PAGE, PAGE), PAGE);
+    mapped = (const void *)CALL(syscall, SYS_mmap, NULL, (size_t)PAGE, PROT_READ, MAP_PRIVATE, fd,
+                                (off_t)PAGE);
+    assert_true(mapped != MAP_FAILED);
+    assert_memory_equal(mapped, expected, PAGE);
+    assert_int_equal(CALL(syscall, SYS_munmap, mapped, (size_t)PAGE), 0);
+    assert_int_equal(CALL(syscall, SYS_getpid), getpid());
+    close(fd);
+    errno = 0;
+    assert_int_equal(CALL(syscall, SYS_close, -1), -1);
+    assert_int_equal(errno, EBADF);
+    assert_int_equal(take_told().waits, 0);
+}
+
+/* The wake finds nobody. */
+static void futexes_that_do_not_wait(void **state)
+{
+    uint32_t word = 1;
+
+    (void)state;
+    assert_int_equal(CALL(syscall, SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1), 0);
+    assert_int_equal(CALL(syscall, SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, 1, NULL, NULL, 1),
+                     0);
+    errno = 0;
+    assert_int_equal(CALL(syscall, SYS_futex, &word, 1 << 20, 1), -1); /* no such operation */
+    assert_int_equal(errno, ENOSYS);
+    assert_int_equal(take_told().waits, 0);
+}
+
+/* One wait; the result, and the errno. */
+static int wait_for(const uint32_t *word, int operation, uint32_t value,
+                    const struct timespec *until, uint32_t bits)
+{
+    struct told seen;
+    long result;
+
+    errno = 0;
+    result = CALL(syscall, SYS_futex, word, operation, value, until, NULL, bits);
+    seen = take_told();
+    assert_int_equal(seen.waits, 1);
+    assert_int_equal(seen.type, NATIVE_FUTEX);
+    assert_ptr_equal(seen.lock, word);
+    assert_int_equal(seen.owner, 0);
+    return result == 0 ? 0 : errno;
+}
+
+static void futexes_that_wait(void **state)
+{
+    const struct timespec short_time = {.tv_nsec = 1000000};
+    const struct timespec soon = in_ms(1);
+    uint32_t word = 1;
+
+    (void)state;
+    assert_int_equal(wait_for(&word, FUTEX_WAIT, 1, &short_time, 0), ETIMEDOUT);
+    assert_int_equal(wait_for(&word, FUTEX_WAIT_PRIVATE, 2, NULL, 0), EAGAIN);
+    assert_int_equal(wait_for(NULL, FUTEX_WAIT_PRIVATE, 0, NULL, 0), EFAULT);
+    assert_int_equal(wait_for(&word, FUTEX_WAIT_BITSET_PRIVATE | FUTEX_CLOCK_REALTIME, 1, &soon, 4),
+                     ETIMEDOUT);
+    assert_int_equal(wait_for(&word, FUTEX_WAIT_BITSET_PRIVATE, 1, &soon, 0), EINVAL);
+    word = 0;
+    assert_int_equal(wait_for(&word, FUTEX_LOCK_PI_PRIVATE, 0, NULL, 0), 0);
+    assert_int_equal(word, getpid());
+    assert_int_equal(wait_for(&word, FUTEX_LOCK_PI_PRIVATE, 0, NULL, 0), EDEADLK);
+    assert_int_equal(CALL(syscall, SYS_futex, &word, FUTEX_UNLOCK_PI_PRIVATE), 0);
+    assert_int_equal(take_told().waits, 0);
+}
+
+#if defined(__x86_64__)
+#define BESIDE UINT64_C(0x123456789abcdef)
+
+/* A call with four arguments: where a seventh one would stand lies what is the caller's. Returns
+ * what lies there afterwards. */
+static uint64_t look_beside(const void *wrapper, const uint32_t *word)
+{
+    register const struct timespec *until __asm__("r8") = NULL;
+    uint64_t beside = BESIDE, result = SYS_futex, operation = FUTEX_WAIT_PRIVATE, value = 0;
+
+    __asm__ volatile("mov %%rsp, %%rbx\n\t"
+                     "sub $256, %%rsp\n\t"
+                     "and $-16, %%rsp\n\t"
+                     "push %[beside]\n\t"
+                     "push %[beside]\n\t"
+                     "xor %%eax, %%eax\n\t"
+                     "call *%[wrapper]\n\t"
+                     "pop %[beside]\n\t"
+                     "mov %%rbx, %%rsp"
+                     : [beside] "+r"(beside), "+D"(result), "+d"(operation), "+c"(value),
+                       "+S"(word), "+r"(until)
+                     : [wrapper] "r"(wrapper)
+                     : "rax", "rbx", "r9", "r10", "r11", "memory", "cc");
+    return beside;
+}
+
+static void what_lies_beside_the_arguments_is_the_callers(void **state)
+{
+    uint32_t word = 1;
+
+    (void)state;
+    assert_int_equal(look_beside(find("syscall"), &word), BESIDE);
+    assert_int_equal(take_told().waits, 1);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +427,12 @@ int main(void)
         cmocka_unit_test(conditions_of_c11_that_nobody_signals),
         cmocka_unit_test(ends_of_threads_of_c11),
         cmocka_unit_test(semaphores_keep_errno),
+        cmocka_unit_test(other_system_calls_are_as_they_were),
+        cmocka_unit_test(futexes_that_do_not_wait),
+        cmocka_unit_test(futexes_that_wait),
+#if defined(__x86_64__)
+        cmocka_unit_test(what_lies_beside_the_arguments_is_the_callers),
+#endif
     };
 
     assert_int_equal(native_lock_wrappers__table(table), NATIVE_LOCK_WRAPPERS);

@@ -299,11 +299,12 @@ static uint32_t count_waiters(const struct report_model *model, const struct rep
     return count;
 }
 
-/* False: threads of native code wait there for what others do, not for their turn. */
+/* False: threads of native code wait there for what others do, or for what is not known, not for
+ * their turn. */
 static bool has_turns(const struct report_lock *lock)
 {
-    static const char *const without[] = {"pthread_barrier_t", "pthread_cond_t", "pthread_t",
-                                          "cnd_t", "thrd_t"};
+    static const char *const without[] = {
+        "pthread_barrier_t", "pthread_cond_t", "pthread_t", "cnd_t", "thrd_t", "futex"};
     size_t length;
 
     for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++) {
