@@ -189,12 +189,16 @@ static void forget_task(struct sampler *sampler, struct sampled_task *task)
 static struct sampled_task *add_task(struct sampler *sampler, pid_t tid)
 {
     struct sampled_task *task = calloc(1, sizeof(*task));
+    int error;
 
     if (!task)
         return NULL;
     task->tid = tid;
-    if (sample_timer__start(&task->timer, sampler->clock, tid, sampler->signal,
-                            sampler->interval_ns) != 0) {
+    error = sample_timer__start(&task->timer, sampler->clock, tid, sampler->signal,
+                                sampler->interval_ns);
+    if (error) {
+        if (!sample_timer__has_ended(error))
+            sampler->ledger->header->sample_timer_error = -error;
         free(task);
         return NULL;
     }

@@ -302,6 +302,9 @@ struct ledger_header {
                                 each time that they are mapped */
     uint64_t
         unheard_virtual; /* of the unheard waits: those of virtual threads, which are not timed */
+
+    int32_t sample_timer_error; /* 0, or the errno that refused a running thread its timer: it may
+                                   have no samples */
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");

@@ -121,10 +121,15 @@ static void begin_accounts(struct preload_threads *threads, struct preload_threa
 /* Under the lock. */
 static void sample(const struct preload_threads *threads, struct preload_thread *thread)
 {
-    if (threads->clock != LEDGER_SAMPLE_CLOCK_NONE &&
-        thread->timer.clock == LEDGER_SAMPLE_CLOCK_NONE)
-        (void)sample_timer__start(&thread->timer, threads->clock, thread->tid, threads->signal,
-                                  threads->interval_ns);
+    int error;
+
+    if (threads->clock == LEDGER_SAMPLE_CLOCK_NONE ||
+        thread->timer.clock != LEDGER_SAMPLE_CLOCK_NONE)
+        return;
+    error = sample_timer__start(&thread->timer, threads->clock, thread->tid, threads->signal,
+                                threads->interval_ns);
+    if (error && !sample_timer__has_ended(error))
+        threads->ledger->header->sample_timer_error = -error;
 }
 
 void preload_threads__begin(struct preload_threads *threads, const struct preload_start *start)

@@ -18,6 +18,7 @@
 #include "native/ledger/ledger_format.h"
 #include "native/sampling/kernel_stacks.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -49,6 +50,12 @@ int sample_timer__check_kernel_stacks(void);
 int sample_timer__start(struct sample_timer *timer, enum ledger_sample_clock clock, pid_t tid,
                         int signal, uint64_t interval_ns);
 void sample_timer__stop(struct sample_timer *timer);
+
+/* True if it could not be started because the thread has ended. */
+static inline bool sample_timer__has_ended(int error)
+{
+    return error == -ESRCH || error == -EINVAL;
+}
 
 /* True if the thread of the timer has ended; the timer is still to be stopped. */
 bool sample_timer__is_over(const struct sample_timer *timer);

@@ -90,7 +90,7 @@ GC Thread#0  (vm, alive)  300 ms CPU, 10.00 s wall, 0 calls
         self.assertEqual(found["demo.Main", "work"]["base"]["wall_ns"], 250 * MS)
         self.assertEqual(found["demo.Inner", "loop"]["base"]["wall_ns"], 100 * MS)
         self.assertEqual(report["balance"]["samples"], {
-            "mode": "cpu", "interval_ns": 10 * MS, "clock": "timer", "clock_errno": 13, "unwind": "tables", "taken": 65,
+            "mode": "cpu", "interval_ns": 10 * MS, "clock": "timer", "clock_errno": 13, "timer_errno": 0, "unwind": "tables", "taken": 65,
             "dropped": 3, "homeless": 2, "frames_of_gone_code": 4, "buffer_bytes": 65536, "fill_bytes": 16384,
             "failed_walks": {"unknown_code": 0, "no_unwind": 4, "bad_frame": 0, "bad_method": 0,
                              "fault": 0, "too_deep": 9, "busy": 0},

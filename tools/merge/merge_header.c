@@ -94,6 +94,8 @@ static void join_lists(struct ledger_header *sum, const struct ledger_header *mo
         sum->full_error = more->full_error;
     if (more->sample_clock_error > sum->sample_clock_error)
         sum->sample_clock_error = more->sample_clock_error;
+    if (more->sample_timer_error > sum->sample_timer_error)
+        sum->sample_timer_error = more->sample_timer_error;
 }
 
 /* When profiling began: when the process began, unless the agent was attached later. */

@@ -44,6 +44,9 @@ static void mode_line(const struct view *view)
     if (header->sample_clock_error)
         fprintf(view->screen.out, " (perf events were refused: %s)",
                 strerror(header->sample_clock_error));
+    if (header->sample_timer_error)
+        fprintf(view->screen.out, " (threads were refused their timers: %s)",
+                strerror(header->sample_timer_error));
     fputc('\n', view->screen.out);
 }
 
@@ -191,6 +194,7 @@ json_t *view_samples__json(const struct report_model *model)
     json_object_set_new(object, "clock",
                         json_string(report_samples__clock_name(header->sample_clock)));
     json_object_set_new(object, "clock_errno", json_integer(header->sample_clock_error));
+    json_object_set_new(object, "timer_errno", json_integer(header->sample_timer_error));
     json_object_set_new(object, "unwind",
                         json_string(report_samples__unwind_name(header->sample_unwind)));
     json_object_set_new(object, "taken", json_row__integer(header->samples));
