@@ -4,7 +4,13 @@
 
 #define PROBES 16u
 
-/* Ids are small numbers; JavaThreads are aligned addresses, and so odd once 1 is added. */
+/* Ids are small numbers; JavaThreads are aligned addresses, and so odd once 1 is added; no key of a
+ * JavaThread ends like that of a kernel thread. */
+#define TID_BITS 3u
+#define OF_TID   3u
+
+#define BEING_TAKEN UINT64_MAX /* in place of a key */
+
 static uint64_t key_of_id(uint64_t java_id)
 {
     return java_id << 1;
@@ -13,6 +19,16 @@ static uint64_t key_of_id(uint64_t java_id)
 static uint64_t key_of_host(const void *host)
 {
     return host ? (uint64_t)(uintptr_t)host | 1 : 0;
+}
+
+static uint64_t key_of_tid(pid_t tid)
+{
+    return tid > 0 ? (uint64_t)tid << TID_BITS | OF_TID : 0;
+}
+
+static bool is_of_tid(uint64_t key)
+{
+    return (key & ((1u << TID_BITS) - 1)) == OF_TID;
 }
 
 /* Multiplicative hashing [D. E. Knuth: The Art of Computer Programming 3, 6.4]. */
@@ -32,20 +48,40 @@ static const struct lock_owner *find(const struct lock_owners *owners, uint64_t 
     return NULL;
 }
 
+/* Free, or of a kernel thread that has ended: that is not told. */
+static bool may_be_taken(const struct lock_owners *owners, const struct lock_owner *owner,
+                         uint64_t key)
+{
+    ledger_ref ref = (ledger_ref)atomic_load_explicit(&owner->places, memory_order_relaxed);
+    const struct ledger_kernel_thread *record = ledger__at(owners->ledger, ref);
+
+    return !key || (is_of_tid(key) && ref &&
+                    key_of_tid(__atomic_load_n(&record->tid, __ATOMIC_RELAXED)) != key);
+}
+
+/* Where the entry's key is found, its places are its own. */
+static bool take(struct lock_owners *owners, struct lock_owner *owner, uint64_t key,
+                 uint64_t places)
+{
+    uint64_t before = atomic_load_explicit(&owner->key, memory_order_relaxed);
+
+    if (!may_be_taken(owners, owner, before) ||
+        !atomic_compare_exchange_strong(&owner->key, &before, BEING_TAKEN))
+        return false;
+    atomic_store_explicit(&owner->places, places, memory_order_relaxed);
+    atomic_store_explicit(&owner->key, key, memory_order_release);
+    return true;
+}
+
 static void note(struct lock_owners *owners, uint64_t key, uint64_t places)
 {
     struct lock_owner *owner = (struct lock_owner *)(uintptr_t)find(owners, key);
 
-    for (unsigned probe = 0; !owner && key && probe < PROBES; probe++) {
-        struct lock_owner *there = &owners->owners[slot_of(key, probe)];
-        uint64_t none = 0;
-
-        if (atomic_load_explicit(&there->key, memory_order_relaxed) == 0 &&
-            atomic_compare_exchange_strong(&there->key, &none, key))
-            owner = there;
-    }
     if (owner)
         atomic_store_explicit(&owner->places, places, memory_order_release);
+    for (unsigned probe = 0; !owner && key && probe < PROBES; probe++)
+        if (take(owners, &owners->owners[slot_of(key, probe)], key, places))
+            break;
 }
 
 static void forget(struct lock_owners *owners, uint64_t key)
@@ -66,6 +102,13 @@ void lock_owners__note(struct lock_owners *owners, ledger_ref thread, ledger_ref
 
     note(owners, key_of_id(record->java_id), places);
     note(owners, key_of_host(host), places);
+}
+
+void lock_owners__note_kernel_thread(struct lock_owners *owners, ledger_ref kernel_thread)
+{
+    const struct ledger_kernel_thread *record = ledger__at(owners->ledger, kernel_thread);
+
+    note(owners, key_of_tid(__atomic_load_n(&record->tid, __ATOMIC_RELAXED)), kernel_thread);
 }
 
 void lock_owners__forget(struct lock_owners *owners, uint64_t java_id, const void *host)
@@ -122,4 +165,12 @@ struct lock_place lock_owners__by_host(const struct lock_owners *owners, const v
     place.thread = running_on(kernel_thread);
     place.node = __atomic_load_n(&kernel_thread->current, __ATOMIC_ACQUIRE);
     return place;
+}
+
+ledger_ref lock_owners__kernel_thread(const struct lock_owners *owners, pid_t tid)
+{
+    ledger_ref ref = (ledger_ref)places_of(owners, key_of_tid(tid));
+    const struct ledger_kernel_thread *record = ledger__at(owners->ledger, ref);
+
+    return ref && __atomic_load_n(&record->tid, __ATOMIC_RELAXED) == tid ? ref : 0;
 }

@@ -1,7 +1,7 @@
 /*
  * Where the threads are that may own a lock: their records and those of their kernel threads, by
- * Thread.threadId(), and by JavaThread. A table of fixed size; a thread that finds no room is not
- * found later. Any thread; nothing here locks or allocates.
+ * Thread.threadId(), and by JavaThread; and those of kernel threads by tid. A table of fixed size;
+ * a thread that finds no room is not found later. Any thread; nothing here locks or allocates.
  */
 #ifndef TREADLE_LOCK_OWNERS_H
 #define TREADLE_LOCK_OWNERS_H
@@ -11,6 +11,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define LOCK_OWNERS 65536u
 
@@ -29,6 +30,13 @@ struct lock_owners {
  * thread whenever it is mounted. host: the JavaThread of a platform thread; or NULL. */
 void lock_owners__note(struct lock_owners *owners, ledger_ref thread, ledger_ref kernel_thread,
                        const void *host);
+
+/* A platform thread runs from now on, on that kernel thread, whose entry lasts as long as it does.
+ */
+void lock_owners__note_kernel_thread(struct lock_owners *owners, ledger_ref kernel_thread);
+
+/* The record of the kernel thread of that tid, or none: it has run no Java thread. */
+ledger_ref lock_owners__kernel_thread(const struct lock_owners *owners, pid_t tid);
 
 /* The Java thread is over. */
 void lock_owners__forget(struct lock_owners *owners, uint64_t java_id, const void *host);

@@ -313,10 +313,14 @@ void lock_waits__runs(const struct java_threads *threads, const struct kernel_th
 {
     bool is_virtual = mine->thread->kind == THREAD_VIRTUAL;
 
-    if (threads->locks)
-        lock_owners__note(&threads->locks->owners, ledger__ref(threads->ledger, mine->thread),
-                          ledger__ref(threads->ledger, mine->record),
-                          is_virtual ? NULL : mine->host);
+    ledger_ref kernel_thread = ledger__ref(threads->ledger, mine->record);
+
+    if (!threads->locks)
+        return;
+    lock_owners__note(&threads->locks->owners, ledger__ref(threads->ledger, mine->thread),
+                      kernel_thread, is_virtual ? NULL : mine->host);
+    if (!is_virtual)
+        lock_owners__note_kernel_thread(&threads->locks->owners, kernel_thread);
 }
 
 void lock_waits__ended(const struct java_threads *threads, JNIEnv *jni,

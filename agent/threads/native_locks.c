@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PROBES       16u
-#define RECORDS_MOST 1024u /* kernel threads among which an owner is looked for */
+#define PROBES 16u
 
 /* Images whose calls are left as they are wherever they lie: the C library's own, and what a
  * profiler's or a sanitizer's signal handler may run in. */
@@ -294,23 +293,6 @@ static uint64_t now(const struct kernel_thread *mine)
 
 /* ---- waits ---- */
 
-static ledger_ref find_record(const struct ledger *ledger, pid_t tid)
-{
-    ledger_ref ref = 0;
-
-    for (unsigned i = 0; i < RECORDS_MOST; i++) {
-        const struct ledger_kernel_thread *record;
-
-        ref = ledger__next(ledger, LEDGER_KERNEL_THREADS, ref);
-        if (!ref)
-            return 0;
-        record = ledger__at(ledger, ref);
-        if (__atomic_load_n(&record->tid, __ATOMIC_RELAXED) == tid)
-            return ref;
-    }
-    return 0;
-}
-
 static struct lock_place place_of(const struct ledger *ledger, ledger_ref record)
 {
     const struct ledger_kernel_thread *there = ledger__at(ledger, record);
@@ -322,33 +304,24 @@ static struct lock_place place_of(const struct ledger *ledger, ledger_ref record
 /* The Java thread that the kernel thread runs, or ran last. */
 static struct lock_place thread_place(const struct native_locks *locks, pid_t tid)
 {
-    const struct ledger *ledger = locks->threads->ledger;
-    ledger_ref ref = tid ? find_record(ledger, tid) : 0;
+    ledger_ref ref = lock_owners__kernel_thread(&locks->threads->locks->owners, tid);
 
-    return ref ? place_of(ledger, ref) : (struct lock_place){0, 0};
+    return ref ? place_of(locks->threads->ledger, ref) : (struct lock_place){0, 0};
 }
 
-/* Who acquired a lock that is known has left a note; else all kernel threads are looked through,
- * once for an owner that has no record. */
-static struct lock_place owner_place(const struct native_locks *locks, struct native_lock *entry,
-                                     pid_t owner)
+/* Who acquired a lock that is known has left a note. */
+static struct lock_place owner_place(const struct native_locks *locks,
+                                     const struct native_lock *entry, pid_t owner)
 {
     const struct ledger *ledger = locks->threads->ledger;
     ledger_ref ref = entry ? atomic_load_explicit(&entry->holder, memory_order_relaxed) : 0;
     const struct ledger_kernel_thread *record = ledger__at(ledger, ref);
-    const struct lock_place nobody = {0, 0};
 
     if (!entry || !owner)
-        return nobody;
-    if (!ref || __atomic_load_n(&record->tid, __ATOMIC_RELAXED) != owner)
-        ref = owner == atomic_load_explicit(&entry->stranger, memory_order_relaxed)
-                  ? 0
-                  : find_record(ledger, owner);
-    if (!ref) {
-        atomic_store_explicit(&entry->stranger, owner, memory_order_relaxed);
-        return nobody;
-    }
-    return place_of(ledger, ref);
+        return (struct lock_place){0, 0};
+    if (ref && __atomic_load_n(&record->tid, __ATOMIC_RELAXED) == owner)
+        return place_of(ledger, ref);
+    return thread_place(locks, owner);
 }
 
 static void begin(struct native_locks *locks, struct kernel_thread *mine,

@@ -54,7 +54,6 @@ struct native_lock {
     _Atomic ledger_ref holder;     /* the holder's struct ledger_kernel_thread; none: not known */
     _Atomic uint64_t since_ns;     /* of its hold */
     _Atomic bool is_contended;     /* its hold counts */
-    _Atomic pid_t stranger;        /* a kernel thread that runs no Java thread and had the lock */
 };
 
 /* A library whose calls have wrappers, or were to get them. */

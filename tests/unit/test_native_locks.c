@@ -61,7 +61,7 @@ static int begin_world(void **state)
     waits = calloc(1, sizeof(*waits));
     if (!world || !waits)
         return -1;
-    waits->blocks.ledger = &world->ledger;
+    waits->blocks.ledger = waits->owners.ledger = &world->ledger;
     java_threads = (struct java_threads){.vm = &no_vm, .ledger = &world->ledger, .locks = waits};
     memset(&locks, 0, sizeof(locks));
     lines = 0;
@@ -175,6 +175,81 @@ static void holds_whose_begin_was_not_seen_are_counted(void **state)
 
     run_script(&script, world, play_unseen);
     assert_int_equal(counted(&world->ledger, BLOCK_HELD_NATIVE), 1);
+}
+
+/* ---- who is to end ---- */
+
+#define OTHERS 3000u /* kernel threads */
+
+static struct ledger_kernel_thread *record_of(struct ledger *ledger, pid_t tid)
+{
+    ledger_ref ref = ledger__take_shared(ledger, LEDGER_KERNEL_THREADS,
+                                         sizeof(struct ledger_kernel_thread) / LEDGER_CELL_BYTES);
+    struct ledger_kernel_thread *record = ledger__at(ledger, ref);
+
+    assert_true(ref != 0);
+    record->tid = tid;
+    lock_owners__note_kernel_thread(&waits->owners, ref);
+    return record;
+}
+
+static unsigned known_holders(const struct ledger *ledger)
+{
+    unsigned known = 0;
+    ledger_ref ref = 0;
+
+    while ((ref = ledger__next(ledger, LEDGER_BLOCKS, ref)))
+        known += ((const struct ledger_block *)ledger__at(ledger, ref))->holder_id != 0;
+    return known;
+}
+
+static void join(pid_t tid)
+{
+    native_locks__waited(&locks,
+                         native_locks__waiting(&locks, NATIVE_JOIN, &words[tid % 64], tid, NULL));
+}
+
+static void play_joins(struct script *script, struct kernel_thread *mine)
+{
+    struct ledger *ledger = &script->world->ledger;
+    struct ledger_kernel_thread *last = NULL;
+
+    (void)start_java(mine, "one", 1);
+    for (unsigned i = 1; i <= OTHERS; i++)
+        last = record_of(ledger, (pid_t)(1000000 + i));
+    join(last->tid); /* where no Java thread has run */
+    assert_int_equal(known_holders(ledger), 0);
+    last->thread = ledger__ref(ledger, mine->thread);
+    join(last->tid);
+    assert_int_equal(known_holders(ledger), 1);
+    join(999999); /* which nobody has noted */
+    assert_int_equal(known_holders(ledger), 1);
+    last->tid = 0; /* it has ended, and another one may have the number */
+    join((pid_t)(1000000 + OTHERS));
+    assert_int_equal(known_holders(ledger), 1);
+    kernel_thread__end_java(mine);
+}
+
+static void the_last_of_many_threads_is_found(void **state)
+{
+    struct script script;
+
+    run_script(&script, *state, play_joins);
+}
+
+/* Kernel threads end and begin, more than the table has room for. */
+static void entries_of_ended_threads_are_taken(void **state)
+{
+    struct java_world *world = *state;
+    struct ledger_kernel_thread *record = record_of(&world->ledger, 1);
+    ledger_ref ref = ledger__ref(&world->ledger, record);
+
+    for (pid_t tid = 2; tid < (pid_t)(3 * LOCK_OWNERS); tid++) {
+        record->tid = tid;
+        lock_owners__note_kernel_thread(&waits->owners, ref);
+        assert_int_equal(lock_owners__kernel_thread(&waits->owners, tid), ref);
+        assert_int_equal(lock_owners__kernel_thread(&waits->owners, tid - 1), 0);
+    }
 }
 
 /* ---- more libraries than there is room for ---- */
@@ -301,6 +376,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(holds_whose_begin_was_not_seen_are_counted, begin_world,
                                         end_world),
         cmocka_unit_test_setup_teardown(holds_without_room_are_counted, begin_world, end_world),
+        cmocka_unit_test_setup_teardown(the_last_of_many_threads_is_found, begin_world, end_world),
+        cmocka_unit_test_setup_teardown(entries_of_ended_threads_are_taken, begin_world, end_world),
         cmocka_unit_test_setup_teardown(images_without_room_are_counted, begin_world, end_world),
         cmocka_unit_test_setup_teardown(refused_images_are_counted_once, begin_world, end_world),
     };
