@@ -79,6 +79,7 @@ void sample_site__describe(const struct sample_site *site, struct sample *sample
     const struct ledger_node *node = mine ? mine->tree.current : NULL;
     struct ledger_thread *thread = sample_site__thread(site, mine);
 
+    sample->inner_frames = SAMPLE_INNER_UNKNOWN;
     sample->thread = 0;
     sample->node = 0;
     sample->key = 0;

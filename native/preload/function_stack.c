@@ -62,6 +62,19 @@ uint32_t function_stack__marked(const struct function_stack *stack, uint64_t mar
     return at && stack->frames[at - 1].mark == mark ? at : 0;
 }
 
+uint64_t function_stack__place_of(const struct function_stack *stack, uint64_t key, bool *found)
+{
+    for (uint32_t at = stack->depth; at && at + 2 > stack->depth; at--) {
+        const struct open_function *frame = &stack->frames[at - 1];
+
+        *found = frame->key == key && open_function__is_logical(frame);
+        if (*found)
+            return frame->end;
+    }
+    *found = false;
+    return 0;
+}
+
 /* Both frames are functions on the thread's own stack. */
 static bool is_over(const struct open_function *frame, const struct open_function *entering)
 {

@@ -74,6 +74,11 @@ uint32_t function_stack__logical(const struct function_stack *stack, uint32_t de
 /* The same for the frame with that mark. */
 uint32_t function_stack__marked(const struct function_stack *stack, uint64_t mark);
 
+/* Where the youngest frame lies, a logical one with that key; it may be the last but one while a
+ * hook has still to take off the last. *found: it is there. 0: it does not know its place.
+ * Async-signal-safe. */
+uint64_t function_stack__place_of(const struct function_stack *stack, uint64_t key, bool *found);
+
 /* Returns how many frames are open when the frame `entering` enters: those behind are over. */
 uint32_t function_stack__alive(const struct function_stack *stack,
                                const struct open_function *entering);

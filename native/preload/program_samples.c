@@ -105,6 +105,7 @@ struct native_walk {
     struct frame_registers at;
     struct preserved_registers preserved;
     uint64_t end;
+    uint64_t place; /* where the logical frame lies in which the thread is; 0: not known */
     uint32_t room;
     bool top;
 };
@@ -130,6 +131,16 @@ static bool is_of_kernel(const struct native_walk *walk, const ucontext_t *conte
                                     modes->system_ns >= modes->cpu_ns / 2);
 }
 
+/* The frame that was emitted last ends at `end`, where its caller's begins. What the pusher calls
+ * lies further in than the place of its logical frame: the pusher, and what called it, do not. */
+static void note_end(struct native_walk *walk, uint64_t end)
+{
+    struct sample *sample = walk->sample;
+
+    if (walk->place && sample->inner_frames == SAMPLE_INNER_UNKNOWN && end > walk->place)
+        sample->inner_frames = sample->frame_count - 1;
+}
+
 static void walk_on(struct native_walk *walk)
 {
     static const enum ledger_walk_failure failures[] = {
@@ -146,15 +157,34 @@ static void walk_on(struct native_walk *walk)
 
         if (result != UNWIND_UNKNOWN_CODE)
             emit(walk, FRAME_NATIVE, pc);
-        if (result == UNWIND_END)
+        if (result == UNWIND_END) {
+            note_end(walk, UINT64_MAX);
             return;
+        }
         if (result != UNWIND_STEPPED) {
             walk->sample->failure = failures[result];
             return;
         }
+        note_end(walk, walk->at.sp);
         walk->top = walk->at.interrupted;
     }
     walk->sample->failure = WALK_TOO_DEEP;
+}
+
+/* Where the logical frame lies that is the thread's current node. 0: it is none, its place is not
+ * known, or its function has returned without a pop. In the middle of its push nothing but the hook
+ * runs inside the frame. */
+static uint64_t place_of_frame(const struct preload_thread *mine, const struct sample *sample,
+                               uint64_t sp)
+{
+    bool is_known = false;
+    uint64_t place = 0;
+
+    if (ledger_key__is_logical(sample->key))
+        place = function_stack__place_of(&mine->functions, sample->key, &is_known);
+    if (!is_known && ledger_key__is_logical(sample->key))
+        place = preload_mine.busy;
+    return place >= sp && place < mine->functions.high ? place : 0;
 }
 
 static void walk(const struct program_samples *samples, struct sample *sample,
@@ -176,7 +206,11 @@ static void walk(const struct program_samples *samples, struct sample *sample,
         return;
     }
     walk.end = mine->functions.high;
+    walk.place = place_of_frame(mine, sample, walk.at.sp);
     walk_on(&walk);
+    /* The walk did not come to the pusher: what it saw runs inside. */
+    if (walk.place && sample->inner_frames == SAMPLE_INNER_UNKNOWN)
+        sample->inner_frames = sample->frame_count;
 }
 
 /* The buffers have counted one. */

@@ -39,6 +39,7 @@ static void name_kernel(struct program_samples *samples, const struct sample *sa
 static void name_frames(struct program_samples *samples, const struct sample *sample)
 {
     samples->frame_count = 0;
+    samples->inner_count = SAMPLE_INNER_UNKNOWN;
     name_kernel(samples, sample);
     for (uint32_t i = 0; i < sample->frame_count; i++) {
         const struct sample_frame *raw = &sample->frames[i];
@@ -47,9 +48,13 @@ static void name_frames(struct program_samples *samples, const struct sample *sa
                 ? sampled_symbols__find(&samples->names->symbols, raw->where)
                 : NULL;
 
+        if (i == sample->inner_frames)
+            samples->inner_count = samples->frame_count;
         if (symbol && symbol->method)
             add_frame(samples, NODE_NATIVE, symbol->method);
     }
+    if (sample->inner_frames == sample->frame_count)
+        samples->inner_count = samples->frame_count;
 }
 
 /* Where in its function the top frame was. */
@@ -111,11 +116,15 @@ static const struct ledger_node *under_logical(const struct program_samples *sam
     return node;
 }
 
-/* How many frames lie above the function's own in which the thread was. If the walk came to the end
- * and did not meet it, the function's exit is about to be heard. */
+/* How many frames lie above the function's own in which the thread was, or run inside its logical
+ * frame. If the walk came to the end and did not meet the function, its exit is about to be heard.
+ */
 static uint32_t frames_above(const struct program_samples *samples, const struct sample *sample,
                              const struct ledger_node *node)
 {
+    if (ledger_key__is_logical(node->key) && samples->inner_count != SAMPLE_INNER_UNKNOWN)
+        return samples->inner_count;
+    node = under_logical(samples, node);
     if (!node->method)
         return samples->frame_count;
     for (uint32_t i = 0; i < samples->frame_count; i++)
@@ -135,7 +144,7 @@ static ledger_ref descend(struct program_samples *samples, ledger_ref node, uint
 static void add_below(struct program_samples *samples, const struct sample *sample,
                       struct ledger_thread *thread, ledger_ref node)
 {
-    const struct ledger_node *exact = under_logical(samples, ledger__at(samples->ledger, node));
+    const struct ledger_node *exact = ledger__at(samples->ledger, node);
     uint32_t above = frames_above(samples, sample, exact);
     ledger_ref top =
         above ? descend(samples, node, above)

@@ -1,5 +1,6 @@
 """Frames of treadle.h in programs without a JVM, that run with libtreadle-native.so: nodes of the exact tree, among the
 functions of the program. The trees are those that stand in the head of tests/preload/logical_tree.c."""
+import json
 import pathlib
 import subprocess
 import sys
@@ -228,6 +229,83 @@ class Trees(Logical):
             # One each 5 ms of CPU time, but for the first 20 ms and for ticks that came late.
             self.assertGreater(inner["cum"]["samples"], inner_ns / 5e6 / 3)
             self.assertLess(inner["cum"]["samples"], inner_ns / 5e6 * 1.5)
+
+
+class Shares(Logical):
+    """Samples of functions that nobody hears of, below logical frames."""
+
+    def check_shares(self, heard, *flags):
+        program = self.compile("logical_shares.c", *flags, HEADER)
+        said, ledger = self.profile(program, "100", options=("-O", "interval=4ms"))
+        own, parse, below_parse, below_scan, before, after = map(int, said.split())
+        root = next(thread for thread in self.threads(ledger) if thread["name"] == "logical_shares")["root"]
+        sort, scan, forgotten = (self.find(root, name) for name in ("sort", "scan", "forgotten"))
+        self.assertEqual(self.named_children(sort), {"parse", "scan"}, flags)
+        self.assertEqual(self.named_children(scan), {"compare"}, flags)
+        self.assertIn(scan, sort["children"])
+        parsing = self.child_of(sort, "parse")
+        self.assertEqual(self.named_children(parsing), {"compare"}, flags)
+        for name in ("main", "requests", "query", "fetches", "_start"):
+            self.assertNotIn(f'"{name}', json.dumps(sort), flags)
+        # What samples share out has the error of a share of so many samples. The first 20 ms have none.
+        total = own + parse + below_parse
+        seen = self.cpu(sort) - self.cpu(scan) - self.not_sampled(sort)
+        for found, ns in ((seen - self.cpu(parsing), own), (self.cpu(parsing), parse + below_parse),
+                          (self.cpu(self.child_of(parsing, "compare")), below_parse)):
+            share = ns / total
+            error = 5 * (share * (1 - share) / (seen / 4_000_000)) ** 0.5
+            self.assertLess(abs(found / seen - share), error, (found, seen, ns, total, flags))
+        # All that the frame did was in one function.
+        for node, ns in ((sort, total + below_scan), (scan, below_scan)):
+            self.assertLess(abs(self.cpu(node) - ns), 0.02 * ns, flags)
+        self.assertGreater(self.cpu(self.child_of(scan, "compare")) + self.not_sampled(scan), 0.95 * self.cpu(scan))
+        self.assertLess(abs(self.cpu(forgotten) - after), 0.05 * after, flags)
+        # A frame whose function has returned: the stack from the thread's first function, or the one that is heard.
+        below = self.child_of(forgotten, "other") if heard else self.find_method(forgotten, "main")
+        self.assertGreater(self.cpu(self.find_method(below, "compare")), 0.8 * self.cpu(forgotten), flags)
+        outside = self.cpu(self.find_method(root, "other", but=forgotten))
+        self.assertLess(abs(outside + self.not_sampled(root) - before), 0.1 * before, flags)
+        return ledger, own, parse, below_parse, below_scan
+
+    def cpu(self, node):
+        return node["cum"]["cpu_ns"]
+
+    def not_sampled(self, node):
+        return sum(self.cpu(child) for child in node["children"] if child["kind"] == "not_sampled")
+
+    def child_of(self, node, method):
+        return next(child for child in node["children"] if child.get("method") == method)
+
+    def find_method(self, node, method, but=None):
+        if node.get("method") == method:
+            return node
+        children = (child for child in node["children"] if child is not but)
+        return next(filter(None, (self.find_method(child, method, but) for child in children)), None)
+
+    def named_children(self, node):
+        """But for the clock and the kernel, which may be met anywhere, and what no sample covers."""
+        names = {child.get("identifier") or child["method"] for child in node["children"]
+                 if child["kind"] in ("logical", "exact", "native")}
+        return {name for name in names if not any(part in name for part in ("clock", "[", "logical_shares+"))}
+
+    def test_functions_stand_below_the_frame_that_was_open(self):
+        for heard, flags in ((False, [*PLAIN, "-O2"]), (False, [*PLAIN, "-O0"]), (True, [*INSTRUMENTED, "-O2"])):
+            self.check_shares(heard, *flags)
+
+    def test_other_views_and_exports(self):
+        ledger, own, parse, below_parse, below_scan = self.check_shares(False, *PLAIN, "-O2", "-fomit-frame-pointer")
+        total = own + parse + below_parse + below_scan
+        rows = {row["method"]: row for row in self.json("report", ledger, "--view", "flat")["methods"]}
+        self.assertLess(abs(self.cpu(rows["sort"]) - total), 0.02 * total)
+        self.assertLess(self.cpu(rows["parse"]), 0.6 * total)
+        callers = {row["self"]["method"]: row for row in self.json("report", ledger, "--view", "callers")["methods"]}
+        self.assertEqual([parent["method"] for parent in callers["parse"]["parents"]], ["sort"])
+        activity = self.json("report", ledger, "--view", "activity")["activity"]
+        self.assertEqual([node["identifier"] for node in activity], ["sort", "forgotten"])
+        self.assertEqual([node["identifier"] for node in activity[0]["children"]], ["scan"])
+        lines = self.treadle("export", "--format", "collapsed", ledger).splitlines()
+        self.assertTrue(any(";sort;parse" in line and "main" not in line for line in lines), lines[:5])
+        self.assertTrue(any(";sort;scan (ORDERS);compare" in line for line in lines), lines[:5])
 
 
 class Watched(Logical):

@@ -179,6 +179,37 @@ static void logical_frames_are_found_among_functions(void **state)
     function_stack__release(&fake.stack);
 }
 
+/* What a sample asks: a hook that it interrupted may have moved in the tree, and not here yet. */
+static void the_current_frame_has_a_place(void **state)
+{
+    struct fake_stack fake;
+    bool found;
+
+    (void)state;
+    begin(&fake);
+    assert_int_equal(function_stack__place_of(&fake.stack, LEDGER_LOGICAL_KEYS | 7, &found), 0);
+    assert_false(found);
+    enter(&fake, logical(&fake, 60, 7));
+    enter(&fake, logical(&fake, 50, 8));
+    enter(&fake, function(&fake, 40, 0x1000, 1));
+    /* Being popped: the tree is in the one below. */
+    assert_int_equal(function_stack__place_of(&fake.stack, LEDGER_LOGICAL_KEYS | 8, &found),
+                     address(&fake, 50));
+    assert_true(found);
+    /* Neither being pushed, nor a function, nor deeper. */
+    assert_int_equal(function_stack__place_of(&fake.stack, LEDGER_LOGICAL_KEYS | 9, &found), 0);
+    assert_false(found);
+    assert_int_equal(function_stack__place_of(&fake.stack, 1, &found), 0);
+    assert_false(found);
+    assert_int_equal(function_stack__place_of(&fake.stack, LEDGER_LOGICAL_KEYS | 7, &found), 0);
+    assert_false(found);
+    /* On no stack, or one that is not the thread's own. */
+    enter(&fake, (struct open_function){.end = 0, .mark = 3, .key = LEDGER_LOGICAL_KEYS | 3});
+    assert_int_equal(function_stack__place_of(&fake.stack, LEDGER_LOGICAL_KEYS | 3, &found), 0);
+    assert_true(found);
+    function_stack__release(&fake.stack);
+}
+
 /* On another stack addresses say nothing. */
 static void frames_on_other_stacks_stay(void **state)
 {
@@ -206,6 +237,7 @@ int main(void)
         cmocka_unit_test(one_call_is_once_on_the_stack),
         cmocka_unit_test(logical_frames_are_over_when_one_further_out_comes),
         cmocka_unit_test(logical_frames_are_found_among_functions),
+        cmocka_unit_test(the_current_frame_has_a_place),
         cmocka_unit_test(frames_on_other_stacks_stay),
     };
 
