@@ -245,7 +245,8 @@ class Shares(Logical):
         self.assertIn(scan, sort["children"])
         parsing = self.child_of(sort, "parse")
         self.assertEqual(self.named_children(parsing), {"compare"}, flags)
-        for name in ("main", "requests", "query", "fetches", "_start"):
+        self.assertIsNone(self.find_method(scan, "fetches"))
+        for name in ("main", "requests", "query", "_start"):
             self.assertNotIn(f'"{name}', json.dumps(sort), flags)
         # What samples share out has the error of a share of so many samples. The first 20 ms have none.
         total = own + parse + below_parse
@@ -283,10 +284,12 @@ class Shares(Logical):
         return next(filter(None, (self.find_method(child, method, but) for child in children)), None)
 
     def named_children(self, node):
-        """But for the clock and the kernel, which may be met anywhere, and what no sample covers."""
+        """But for the clock and the kernel, which may be met anywhere, what no sample covers, and what a function does
+        on its way to a push or pop."""
         names = {child.get("identifier") or child["method"] for child in node["children"]
                  if child["kind"] in ("logical", "exact", "native")}
-        return {name for name in names if not any(part in name for part in ("clock", "[", "logical_shares+"))}
+        return {name for name in names if not any(part in name for part in
+                                                 ("clock", "[", "logical_shares+", "fetches", "treadle"))}
 
     def test_functions_stand_below_the_frame_that_was_open(self):
         for heard, flags in ((False, [*PLAIN, "-O2"]), (False, [*PLAIN, "-O0"]), (True, [*INSTRUMENTED, "-O2"])):
