@@ -6,16 +6,18 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /* Longer than a look at the images takes, but for the first one of a large program. */
 #define WAIT_S 1
 
-/* What the calling thread holds while it forks. */
+/* What the calling thread knows and holds while it forks. */
 enum {
     HOLDS_NAMES = 1,
     HOLDS_THREADS = 2,
     HOLDS_ALL = HOLDS_NAMES | HOLDS_THREADS,
+    IS_ACTIVE = 4, /* the process is profiled, and no such child */
 };
 
 /* The profiler's own thread takes one of the two at a time. */
@@ -26,6 +28,7 @@ static void before_fork(void)
 
     if (!preload__is_active(preload))
         return;
+    preload_mine.held_for_fork = IS_ACTIVE;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += WAIT_S;
     if (pthread_mutex_clocklock(&preload->names.lock, CLOCK_MONOTONIC, &until) == 0)
@@ -62,6 +65,37 @@ static void leave_to_parent(struct preload *preload)
     (void)ledger__make_private(&preload->ledger);
 }
 
+void forks__note_unheard(struct preload *preload)
+{
+    int stage = PRELOAD_ACTIVE;
+
+    if (preload__is_here() ||
+        !atomic_compare_exchange_strong(&preload->stage, &stage, PRELOAD_ASIDE))
+        return;
+    leave_to_parent(preload);
+    preload_mine.is_no_ones = true;
+    if (!preload->options.is_quiet)
+        preload__say("the child of _Fork or of a clone system call is not profiled");
+}
+
+/* The word that the kernel wipes. */
+static void set_here(void)
+{
+    static uint32_t *word;
+
+    if (!word) {
+        word =
+            mmap(NULL, sizeof(*word), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (word == MAP_FAILED)
+            word = NULL;
+        if (!word)
+            return;
+    }
+    *word = 1;
+    if (madvise(word, sizeof(*word), MADV_WIPEONFORK) == 0)
+        preload_here = word;
+}
+
 static void in_child(void)
 {
     struct preload *preload = &preload_process;
@@ -69,6 +103,7 @@ static void in_child(void)
     int stage = atomic_load(&preload->stage);
 
     preload_mine.held_for_fork = 0;
+    set_here();
     /* The agent is the parent's. */
     preload->agent = (struct preload_agent){NULL, NULL};
     if (stage == PRELOAD_FORKED && preload_mine.is_forked)
@@ -76,7 +111,7 @@ static void in_child(void)
     if (stage != PRELOAD_ACTIVE && stage != PRELOAD_OVER)
         return;
     leave_to_parent(preload);
-    if (stage == PRELOAD_ACTIVE && held == HOLDS_ALL) {
+    if (stage == PRELOAD_ACTIVE && held == (IS_ACTIVE | HOLDS_ALL)) {
         preload_mine.is_forked = true;
         atomic_store(&preload->stage, PRELOAD_FORKED);
         if (!preload_mine.busy)
@@ -85,7 +120,7 @@ static void in_child(void)
     }
     preload_mine.is_no_ones = true;
     atomic_store(&preload->stage, PRELOAD_ASIDE);
-    if (stage == PRELOAD_ACTIVE && !preload->options.is_quiet)
+    if (stage == PRELOAD_ACTIVE && held & IS_ACTIVE && !preload->options.is_quiet)
         preload__say(
             "the child of a fork is not profiled: the fork came in the middle of something "
             "else");
@@ -93,6 +128,7 @@ static void in_child(void)
 
 void forks__prepare(struct preload *preload)
 {
+    set_here();
     if (!preload->has_fork_handler)
         preload->has_fork_handler = pthread_atfork(before_fork, after_fork, in_child) == 0;
 }

@@ -10,6 +10,9 @@
  * A fork in a signal handler may have interrupted a hook, which goes on in the child and works on
  * the parent's ledger, that is private memory there. Then the child begins at its thread's next
  * hook.
+ *
+ * _Fork and raw system calls call no handlers. Their child is found out by a word that the kernel
+ * wipes in children, and is not profiled: what locks are held in it nobody knows.
  */
 #ifndef TREADLE_FORKS_H
 #define TREADLE_FORKS_H
@@ -24,5 +27,8 @@ void forks__prepare(struct preload *preload);
 /* Begins in a forked child what waited for the end of a hook. Of the thread that forked, not in a
  * hook. */
 void forks__begin_child(struct preload *preload);
+
+/* A hook or a handler of the library's that finds out that the process is such a child. */
+void forks__note_unheard(struct preload *preload);
 
 #endif

@@ -38,6 +38,7 @@ __attribute__((noinline, cold)) bool function_hooks__may_enter(uint64_t frame)
 
     if (atomic_load(&preload->stage) == PRELOAD_NOT_BEGUN)
         preload__begin(preload);
+    forks__note_unheard(preload);
     if (preload_mine.is_forked && may_go_on(frame))
         forks__begin_child(preload);
     if (!preload__is_active(preload) || preload_mine.is_no_ones)
@@ -57,8 +58,10 @@ __attribute__((noinline, cold)) bool function_hooks__may_enter(uint64_t frame)
 /* A thread that has not begun has nothing to leave. */
 bool function_hooks__may_leave(uint64_t frame)
 {
-    const struct preload_thread *mine = preload_mine.thread;
+    const struct preload_thread *mine;
 
+    forks__note_unheard(&preload_process);
+    mine = preload_mine.thread;
     return mine && mine->kernel && may_go_on(frame);
 }
 

@@ -76,7 +76,8 @@ extern struct preload preload_process;
 
 static inline bool preload__is_active(const struct preload *preload)
 {
-    return atomic_load_explicit(&preload->stage, memory_order_relaxed) == PRELOAD_ACTIVE;
+    return atomic_load_explicit(&preload->stage, memory_order_relaxed) == PRELOAD_ACTIVE &&
+           preload__is_here();
 }
 
 /* Begins, once, whoever calls first: the library's constructor, or a hook or wrapper that was

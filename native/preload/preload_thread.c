@@ -18,6 +18,9 @@
 
 __thread struct preload_mine preload_mine __attribute__((tls_model("initial-exec")));
 
+static const uint32_t always_here = 1;
+const uint32_t *preload_here = &always_here;
+
 extern void *__libc_stack_end;
 
 static void unlink_thread(struct preload_threads *threads, struct preload_thread *thread)

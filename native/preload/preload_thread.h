@@ -41,6 +41,14 @@ struct preload_mine {
 
 extern __thread struct preload_mine preload_mine __attribute__((tls_model("initial-exec")));
 
+/* Zero in the child of a fork that called no handlers: the kernel wipes it there. */
+extern const uint32_t *preload_here;
+
+static inline bool preload__is_here(void)
+{
+    return __builtin_expect(*(const volatile uint32_t *)preload_here != 0, 1);
+}
+
 /* Begins a hook of the calling thread, whose frame that is. NULL: there is something to look at
  * first, and no hook has begun. The thread is looked up in the hook: before that, a handler may
  * have forked a child, in which the thread is another one. */
@@ -53,7 +61,7 @@ static inline struct preload_thread *preload_mine__begin_hook(uint64_t frame)
     preload_mine.busy = frame;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     mine = preload_mine.thread;
-    if (__builtin_expect(mine && mine->kernel, 1))
+    if (__builtin_expect(mine && mine->kernel && preload__is_here(), 1))
         return mine;
     preload_mine.busy = 0;
     return NULL;

@@ -132,6 +132,23 @@ class Forks(cli_native.Native):
                     self.json("report", f"treadle-{pid}.ledger", "--view", "flat")["methods"]}
             self.assertIn(int(steps) - flat["step"], (0, 1), line)
 
+    def test_forks_that_call_no_handlers(self):
+        """Their children write nothing into the parent's ledger, and have none."""
+        said = self.forking("unheard", options=("--exact",))
+        pids = {line.split()[0]: line.split()[1] for line in said}
+        self.assertEqual(set(pids), {"_Fork", "clone", "grandchild", "parent"})
+        self.assertEqual(self.ledgers(), [f"treadle-{pids['parent']}.ledger"])
+        self.assertEqual(os.listdir(self.live), [])
+        self.assertEqual(self.complaints.count("is not profiled"), 2, self.complaints)
+        ledger = self.ledgers()[0]
+        view = self.check_book(ledger, int(pids["parent"]))
+        self.assertLess(abs(view["balance"]["difference_ppm"]), 5000)
+        self.assertEqual({thread["name"] for thread in view["threads"]} - set(cli_native.OWN_ROWS), {"forking"})
+        flat = {method["method"]: method["calls"] for method in self.json("report", ledger, "--view", "flat")["methods"]}
+        self.assertEqual({name: flat[name] for name in ("step", "work", "job", "inside")},
+                         {"step": 3500, "work": 3, "job": 350, "inside": 350})
+        self.assertFalse({"help", "start", "exits"} & set(flat))
+
 
 if __name__ == "__main__":
     unittest.TestCase.maxDiff = None

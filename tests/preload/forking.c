@@ -29,7 +29,9 @@
  * were, and how many did not end with 0. `forking handlers N`: a handler forks N times, of a
  * timer's signal, which interrupts work and the hooks in it. Each child returns from the handler,
  * works on, and says so as "handled". A call of step that was interrupted at its begin is the
- * parent's.
+ * parent's. `forking unheard`: children whose fork calls no handlers work, and say so: of _Fork,
+ * one that starts a thread "helper" and forks "grandchild", and of a clone(2); each ends with exit.
+ * They go on after the parent, which works meanwhile.
  */
 #include "native/activity/treadle.h"
 
@@ -42,6 +44,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -285,6 +288,39 @@ static void fork_in_handlers(int count)
     _exit(0);
 }
 
+UNHEARD static void in_unheard_child(const char *role, pid_t child)
+{
+    if (child < 0)
+        abort();
+    if (child)
+        return;
+    alarm(CHILD_S);
+    steps = jobs = 0;
+    work(1000);
+    if (strcmp(role, "_Fork") == 0) {
+        start("helper", help);
+        exits("grandchild", 400);
+    }
+    say(role);
+    exit(0);
+}
+
+/* Has no other thread: only such a process may do in such a child what it likes. */
+static void fork_unheard(void)
+{
+    in_unheard_child("_Fork", _Fork());
+    in_unheard_child("clone", (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL));
+    work(2000);
+    for (int i = 0; i < 2; i++) {
+        int status;
+
+        if (wait(&status) < 0 || status != 0)
+            atomic_fetch_add(&failures, 1);
+    }
+    work(1000);
+    say("parent");
+}
+
 static void storm(int count)
 {
     for (int i = 0; i < count; i++) {
@@ -309,6 +345,10 @@ int main(int argc, char **argv)
         fork_in_handlers(atoi(argv[2]));
         printf("%d %d\n", children, failures);
         return 0;
+    }
+    if (strcmp(argv[1], "unheard") == 0) {
+        fork_unheard();
+        return failures;
     }
     for (int i = 0; i < 2; i++)
         if (pthread_create(&threads[i], NULL, background, NULL) != 0)
