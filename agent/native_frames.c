@@ -99,6 +99,14 @@ static bool is_handler(const struct kernel_thread *thread, uint64_t blocked)
     return (unblocked ? unblocked : treadle_agent.unblocked_signals) & blocked;
 }
 
+/* A handler has interrupted an event of the thread that is changing the tree. */
+static bool is_in_event(const struct kernel_thread *thread, uintptr_t frame)
+{
+    uintptr_t event = thread ? thread->busy : 0;
+
+    return event && (event >= frame || is_on_handlers_stack());
+}
+
 void native_frames__note_thread(struct agent *agent)
 {
     struct kernel_thread *mine = kernel_thread_table__mine();
@@ -297,7 +305,7 @@ static treadle_mark push_now(const struct treadle_pushed *pushed, treadle_mark m
     struct native_frames *mine;
     JNIEnv *jni;
 
-    if (is_handler(thread, blocked)) {
+    if (is_handler(thread, blocked) || is_in_event(thread, HERE())) {
         ledger__count(&treadle_agent.ledger.header->lost_frames, 1);
         return mark;
     }
@@ -340,7 +348,8 @@ static struct native_frames *all_frames(struct kernel_thread **thread)
 
     *thread = kernel_thread_table__mine();
     mine = *thread ? (*thread)->native_frames : NULL;
-    return mine && !is_handler(*thread, blocked_signals()) ? mine : NULL;
+    return mine && !is_handler(*thread, blocked_signals()) && !is_in_event(*thread, HERE()) ? mine
+                                                                                            : NULL;
 }
 
 /* The same while they count. */

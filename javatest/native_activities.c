@@ -295,6 +295,28 @@ static jint storm(JNIEnv *env, jclass self)
     return handled;
 }
 
+/* The same with a handler that blocks no signal, and two methods in turns: their hooks find another
+ * child than the last one each time. */
+static jint interrupted(JNIEnv *env, jclass self)
+{
+    struct sigaction action, before;
+    timer_t timer;
+
+    (void)self;
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = restless_handler;
+    action.sa_flags = SA_RESTART | SA_NODEFER;
+    sigaction(SIGRTMAX - 3, &action, &before);
+    treadle_push("interrupted");
+    if (begin_storm(&timer) != 0)
+        return -1;
+    call(env, "turns");
+    timer_delete(timer);
+    treadle_pop();
+    sigaction(SIGRTMAX - 3, &before, NULL);
+    return handled;
+}
+
 static void *attached(void *unused)
 {
     JNIEnv *env;
@@ -364,6 +386,7 @@ jint JNI_OnLoad(JavaVM *vm, void *reserved)
         NATIVE(jumps, "()V"),
         NATIVE(storm, "()I"),
         NATIVE(restless, "(Z)I"),
+        NATIVE(interrupted, "()I"),
         NATIVE(attach, "()V"),
         NATIVE(careless, "()V"),
         NATIVE(sink, "()V"),

@@ -167,7 +167,9 @@ struct kernel_thread {
         *key_pushes; /* for the host: this thread's pushes by key, wrapping; NULL: not counted */
     struct measured_calls measured; /* for the host */
     uint64_t unblocked_signals;     /* for the host: as it found them; 0: not known */
-    void *_Atomic native_frames;    /* for the host: kept as long as this struct; or NULL */
+    uintptr_t busy; /* the frame of an event that changes the tree, in whose middle the thread is;
+                       else 0 */
+    void *_Atomic native_frames; /* for the host: kept as long as this struct; or NULL */
     struct thread_folder folder;
     struct hook_times times;
     struct timeline_mark timeline_mark;
@@ -411,11 +413,32 @@ static inline bool kernel_thread__counts(struct kernel_thread *kernel_thread)
     return __builtin_expect(kernel_thread->epoch == epoch, 1) || kernel_thread__join(kernel_thread);
 }
 
+/* Bracket what an event changes in the tree, but for the fast paths below: a signal handler that
+ * comes meanwhile must not change it. begin: returns what end needs. An event that a handler left
+ * by longjmp has no end: its frame lies further in than the one that asks. */
+static inline uintptr_t kernel_thread__begin_change(struct kernel_thread *kernel_thread)
+{
+    uintptr_t around = kernel_thread->busy;
+
+    kernel_thread->busy = (uintptr_t)__builtin_frame_address(0);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return around;
+}
+
+static inline void kernel_thread__end_change(struct kernel_thread *kernel_thread, uintptr_t around)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    kernel_thread->busy = around;
+}
+
 /* The events of JVMTI: see call_tree.h. */
 static inline void kernel_thread__enter(struct kernel_thread *kernel_thread, uint64_t key)
 {
+    uintptr_t around;
+
     if (!kernel_thread__counts(kernel_thread))
         return;
+    around = kernel_thread__begin_change(kernel_thread);
     kernel_thread__charge(kernel_thread);
     if (__builtin_expect(call_tree__is_unseen(&kernel_thread->tree), 0))
         kernel_thread__stand_on_nothing(kernel_thread);
@@ -425,12 +448,16 @@ static inline void kernel_thread__enter(struct kernel_thread *kernel_thread, uin
     kernel_thread__publish(kernel_thread);
     if (__builtin_expect(kernel_thread->setup->has_latencies, 0))
         open_calls__enter(kernel_thread, key, kernel_thread->tree.token);
+    kernel_thread__end_change(kernel_thread, around);
 }
 
 static inline void kernel_thread__leave(struct kernel_thread *kernel_thread, uint64_t key)
 {
+    uintptr_t around;
+
     if (!kernel_thread__counts(kernel_thread))
         return;
+    around = kernel_thread__begin_change(kernel_thread);
     kernel_thread__charge(kernel_thread);
     if (__builtin_expect(call_tree__is_unseen(&kernel_thread->tree), 0))
         kernel_thread__stand_on_nothing(kernel_thread);
@@ -438,6 +465,7 @@ static inline void kernel_thread__leave(struct kernel_thread *kernel_thread, uin
         open_calls__leave_method(kernel_thread, key);
     call_tree__leave(&kernel_thread->tree, key);
     kernel_thread__publish(kernel_thread);
+    kernel_thread__end_change(kernel_thread, around);
 }
 
 /* For a frame that no event names: see call_tree__leave_node. */

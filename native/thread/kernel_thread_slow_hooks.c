@@ -19,12 +19,14 @@ bool kernel_thread__push_folded(struct kernel_thread *kernel_thread, uint64_t ke
 {
     struct call_tree *tree = &kernel_thread->tree;
     uint64_t now_ns, began;
+    uintptr_t around;
 
     if (tree->lost_depth != CALL_TREE_FOLDED)
         return false;
     now_ns = kernel_thread__fast_now_ns(kernel_thread);
     if (!now_ns)
         return false;
+    around = kernel_thread__begin_change(kernel_thread);
     began = timed_hooks__begin(&kernel_thread->times.slow);
     kernel_thread__charge_cpu(kernel_thread->record, tree->current, now_ns);
     *token = tree->token++;
@@ -37,6 +39,7 @@ bool kernel_thread__push_folded(struct kernel_thread *kernel_thread, uint64_t ke
     timed_hooks__end(&kernel_thread->times.slow, began);
     if (has_timeline(kernel_thread))
         note_entered(kernel_thread, *token);
+    kernel_thread__end_change(kernel_thread, around);
     return true;
 }
 
@@ -44,12 +47,14 @@ bool kernel_thread__pop_folded(struct kernel_thread *kernel_thread, uint64_t tok
 {
     struct call_tree *tree = &kernel_thread->tree;
     uint64_t now_ns, began;
+    uintptr_t around;
 
     if (tree->lost_depth != CALL_TREE_FOLDED || token + 1 != tree->token)
         return false;
     now_ns = kernel_thread__fast_now_ns(kernel_thread);
     if (!now_ns)
         return false;
+    around = kernel_thread__begin_change(kernel_thread);
     began = timed_hooks__begin(&kernel_thread->times.slow);
     kernel_thread__charge_cpu(kernel_thread->record, tree->current, now_ns);
     if (kernel_thread->open_calls.top)
@@ -60,15 +65,18 @@ bool kernel_thread__pop_folded(struct kernel_thread *kernel_thread, uint64_t tok
     timed_hooks__end(&kernel_thread->times.slow, began);
     if (has_timeline(kernel_thread))
         thread_timeline__left(kernel_thread, token, now_ns);
+    kernel_thread__end_change(kernel_thread, around);
     return true;
 }
 
 uint64_t kernel_thread__push_slowly(struct kernel_thread *kernel_thread, uint64_t key)
 {
     uint64_t began, token;
+    uintptr_t around;
 
     if (!kernel_thread__counts(kernel_thread))
         return CALL_TOKEN_NONE;
+    around = kernel_thread__begin_change(kernel_thread);
     began = timed_hooks__begin(&kernel_thread->times.slow);
     kernel_thread__charge(kernel_thread);
     if (call_tree__is_unseen(&kernel_thread->tree))
@@ -82,15 +90,18 @@ uint64_t kernel_thread__push_slowly(struct kernel_thread *kernel_thread, uint64_
     timed_hooks__end(&kernel_thread->times.slow, began);
     if (has_timeline(kernel_thread) && token != CALL_TOKEN_NONE)
         note_entered(kernel_thread, token);
+    kernel_thread__end_change(kernel_thread, around);
     return token;
 }
 
 void kernel_thread__pop_slowly(struct kernel_thread *kernel_thread, uint64_t token)
 {
     uint64_t began;
+    uintptr_t around;
 
     if (!kernel_thread__counts(kernel_thread))
         return;
+    around = kernel_thread__begin_change(kernel_thread);
     began = timed_hooks__begin(&kernel_thread->times.slow);
     kernel_thread__charge(kernel_thread);
     if (call_tree__is_unseen(&kernel_thread->tree))
@@ -103,4 +114,5 @@ void kernel_thread__pop_slowly(struct kernel_thread *kernel_thread, uint64_t tok
     if (has_timeline(kernel_thread))
         thread_timeline__left(kernel_thread, token,
                               ledger_time__now_ns(&kernel_thread->setup->time));
+    kernel_thread__end_change(kernel_thread, around);
 }

@@ -47,6 +47,8 @@ public class NativeActivities {
 
     static native int restless(boolean apart);
 
+    static native int interrupted();
+
     static native void attach();
 
     static native void deep(int levels);
@@ -73,6 +75,21 @@ public class NativeActivities {
     static void steps() {
         for (int i = 0; i < STEPS; i++) {
             step();
+        }
+    }
+
+    static void odd() {
+        sum++;
+    }
+
+    static void even() {
+        sum++;
+    }
+
+    static void turns() {
+        for (int i = 0; i < STEPS; i++) {
+            odd();
+            even();
         }
     }
 
@@ -190,6 +207,11 @@ public class NativeActivities {
         leaf();
     }
 
+    static void interrupting() {
+        told = interrupted();
+        leaf();
+    }
+
     static void marking() {
         told = mark();
     }
@@ -261,6 +283,7 @@ public class NativeActivities {
             case "held" -> on(part, NativeActivities::holding, false);
             case "hiding" -> on(part, NativeActivities::hiding, true);
             case "marking" -> on(part, NativeActivities::marking, false);
+            case "interrupting" -> on(part, NativeActivities::interrupting, true);
             case "restlessly" -> on(part, NativeActivities::restlessly, true);
             case "apart" -> on(part, NativeActivities::apart, true);
             case "go" -> go();

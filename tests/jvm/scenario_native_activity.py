@@ -109,6 +109,7 @@ def native_activity(test):
     hidden(test, test.events)
     for part in ("restlessly", "apart"):
         restless(test, test.events, part)
+    interrupting(test, test.events)
     if test.events == "instrument":
         from_the_start(test, "none")
         chain(test, "none")
@@ -190,6 +191,31 @@ def restless(test, events, part):
     test.check(found["frame"] == RESTLESS_PUSHES and found["in handler"] + lost == in_handlers,
                f"{events}: {part}: {found} and {lost} lost; {in_handlers} in handlers")
     test.check(lost > 0, f"{events}: no handler interrupted a push")
+    test.ledger.unlink()
+
+
+def interrupting(test, events):
+    """Handlers with SA_NODEFER interrupt hooks of Java methods: what they push then is lost and counted, and the tree is
+    whole."""
+    agent = test.agent_option(include=INCLUDE, sample="none", events=events)
+    with running(test, "NativeActivities", agent=agent) as program:
+        in_handlers = int(program.ask("interrupting").split()[1])
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    tree = test.checked_report(dropped=True)["tree"]
+    found = pushes(tree)
+    lost = test.report("activity")["stack_losses"]["lost_frames"]
+    test.check(found["interrupted"] == 1 and found["in handler"] + lost == in_handlers,
+               f"{events}: {found} and {lost} lost; {in_handlers} in handlers")
+    test.check(lost > 0, f"{events}: no handler interrupted a hook")
+    calls = {}
+    for row in tree["threads"]:
+        for node, above in below(row["root"]):
+            if node["kind"] == "exact" and node["method"] in ("odd", "even"):
+                logical = tuple(name_of(outer) for outer in above if outer["kind"] == "logical")
+                place = (node["method"], above[-1]["method"], logical)
+                calls[place] = calls.get(place, 0) + node["calls"]
+    test.check(calls == {(name, "turns", ("interrupted",)): STEPS for name in ("odd", "even")}, f"{events}: {calls}")
     test.ledger.unlink()
 
 
