@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FIRST_ROUND_NS 10000000u
@@ -21,6 +23,8 @@
 #define ALL_METRICS_NS 10000000000u
 #define AHEAD_BYTES    (1u << 20)
 #define AHEAD_PART     16u
+#define PAUSE_NS       10000000000u /* longer than a look at all images takes */
+#define PAUSE_STEP_NS  100000u
 #define STACK_BYTES    (512u * 1024u)
 #define TIDY_NS        1000000000u /* a program that is over by then leaves that to others */
 
@@ -181,11 +185,10 @@ static void *run(void *context)
     return NULL;
 }
 
-void upkeep__start(struct preload *preload)
+static void start_thread(struct preload *preload)
 {
     int error;
 
-    call_tree__init(&preload->folder_tree, &preload->ledger, NULL, NULL);
     job_handoff__init(&preload->jobs);
     error = own_thread__create(run, preload, STACK_BYTES);
     if (!error)
@@ -193,6 +196,46 @@ void upkeep__start(struct preload *preload)
     job_handoff__end(&preload->jobs);
     preload__say("no thread for the profiler (%s): functions get their names at the end",
                  strerror(-error));
+}
+
+void upkeep__start(struct preload *preload)
+{
+    call_tree__init(&preload->folder_tree, &preload->ledger, NULL, NULL);
+    start_thread(preload);
+}
+
+/* 0: not known. */
+static unsigned long count_threads(void)
+{
+    struct stat tasks;
+
+    return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 2 ? tasks.st_nlink - 2 : 0;
+}
+
+bool upkeep__pause(struct preload *preload)
+{
+    const struct timespec step = {.tv_nsec = PAUSE_STEP_NS};
+    uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + PAUSE_NS;
+
+    if (count_threads() != 2)
+        return false;
+    job_handoff__end(&preload->jobs);
+    while (count_threads() != 1) {
+        if (clock_ns(CLOCK_MONOTONIC) > until_ns)
+            return false;
+        (void)nanosleep(&step, NULL);
+    }
+    return true;
+}
+
+/* The new thread is not taken for one of the program's. */
+void upkeep__go_on(struct preload *preload)
+{
+    bool was_no_ones = preload_mine.is_no_ones;
+
+    preload_mine.is_no_ones = true;
+    start_thread(preload);
+    preload_mine.is_no_ones = was_no_ones;
 }
 
 static void bring_up_to_date(struct preload *preload)

@@ -6,12 +6,19 @@
 #ifndef TREADLE_UPKEEP_H
 #define TREADLE_UPKEEP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct preload;
 
 /* Without the thread the ledger still grows, in the threads that need space. */
 void upkeep__start(struct preload *preload);
+
+/* The thread ends, and another one begins. pause: false: the process has other threads, too, or the
+ * thread did not end within a bounded time, and there is none any more. Of the only other thread,
+ * not in a hook. */
+bool upkeep__pause(struct preload *preload);
+void upkeep__go_on(struct preload *preload);
 
 /* Brings everything up to date, and waits for that, but not longer than most_ns. */
 void upkeep__look(struct preload *preload, uint64_t most_ns);

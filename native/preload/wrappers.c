@@ -1,12 +1,15 @@
 /*
  * What stands before functions of the C library in the program's eyes: threads that begin and get
- * names, and the ends of a process that no destructor sees. Knows the one
- * profiler: callers pass nothing of ours.
+ * names, the ends of a process that no destructor sees, and what a process with more than one
+ * thread may not do. Knows the one profiler: callers pass nothing of ours.
  */
 #include "native/preload/function_hooks.h"
 #include "native/preload/preload.h"
+#include "native/preload/upkeep.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -20,6 +23,8 @@ static struct {
     __typeof__(&pthread_create) pthread_create;
     __typeof__(&pthread_setname_np) pthread_setname_np;
     __typeof__(&prctl) prctl;
+    __typeof__(&unshare) unshare;
+    __typeof__(&setns) setns;
     void (*exit)(int);
     __typeof__(&execve) execve;
     __typeof__(&execvp) execvp;
@@ -37,6 +42,8 @@ static __attribute__((constructor(101))) void find_next(void)
     FIND(pthread_create, "pthread_create");
     FIND(pthread_setname_np, "pthread_setname_np");
     FIND(prctl, "prctl");
+    FIND(unshare, "unshare");
+    FIND(setns, "setns");
     FIND(exit, "_exit");
     FIND(execve, "execve");
     FIND(execvp, "execvp");
@@ -129,6 +136,41 @@ PRELOAD_EXPORT _Noreturn void _exit(int status)
 PRELOAD_EXPORT _Noreturn void _Exit(int status)
 {
     _exit(status);
+}
+
+/* What only a process with a single thread may do fails because of the profiler's own: without it
+ * once more. */
+static bool begin_alone(int result)
+{
+    return result != 0 && errno == EINVAL && preload__is_active(&preload_process) &&
+           !preload_mine.is_no_ones && !preload_mine.busy && upkeep__pause(&preload_process);
+}
+
+static int end_alone(int result)
+{
+    int error = errno;
+
+    upkeep__go_on(&preload_process);
+    errno = error;
+    return result;
+}
+
+PRELOAD_EXPORT int unshare(int flags)
+{
+    int result;
+
+    find_next();
+    result = next.unshare(flags);
+    return begin_alone(result) ? end_alone(next.unshare(flags)) : result;
+}
+
+PRELOAD_EXPORT int setns(int fd, int type)
+{
+    int result;
+
+    find_next();
+    result = next.setns(fd, type);
+    return begin_alone(result) ? end_alone(next.setns(fd, type)) : result;
 }
 
 /* The exec family: a call that returns has failed. */

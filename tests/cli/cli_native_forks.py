@@ -2,6 +2,7 @@
 each process did it says itself (tests/preload/forking.c)."""
 import os
 import pathlib
+import subprocess
 import unittest
 
 import bench
@@ -148,6 +149,23 @@ class Forks(cli_native.Native):
         self.assertEqual({name: flat[name] for name in ("step", "work", "job", "inside")},
                          {"step": 3500, "work": 3, "job": 350, "inside": 350})
         self.assertFalse({"help", "start", "exits"} & set(flat))
+
+    def test_what_needs_a_single_thread(self):
+        """A parent and its child do what they can do without the profiler, and are profiled before and after."""
+        program = self.compile("namespaces.c", *INSTRUMENTED)
+        alone = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+        if "child leaves 0" not in alone:
+            self.skipTest("no namespaces of users here")
+        said, ledger = self.profile(program, child=True)
+        self.assertEqual(said, alone)
+        self.assertEqual(self.complaints, "")
+        self.assertEqual(self.tree(self.child, "namespaces"), {"leaves": (1, {"step": leaf(300)})})
+        self.assertEqual(self.tree(ledger, "namespaces"), {"main": (1, {
+            "leaves": (1, {"step": leaf(300)}), "starts": leaf(1)})})
+        self.assertEqual(self.tree(ledger, "helper"), {"help": (1, {"step": leaf(50)})})
+        for name in (ledger, self.child):
+            self.assertIn("nothing lost", self.treadle("report", name))
+            self.assertLess(abs(self.json("report", name)["balance"]["difference_ppm"]), 5000)
 
 
 if __name__ == "__main__":
