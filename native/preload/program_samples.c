@@ -138,7 +138,7 @@ static void note_end(struct native_walk *walk, uint64_t end)
     struct sample *sample = walk->sample;
 
     if (walk->place && sample->inner_frames == SAMPLE_INNER_UNKNOWN && end > walk->place)
-        sample->inner_frames = sample->frame_count - 1;
+        sample->inner_frames = (uint16_t)(sample->frame_count - 1);
 }
 
 static void walk_on(struct native_walk *walk)
@@ -210,7 +210,7 @@ static void walk(const struct program_samples *samples, struct sample *sample,
     walk_on(&walk);
     /* The walk did not come to the pusher: what it saw runs inside. */
     if (walk.place && sample->inner_frames == SAMPLE_INNER_UNKNOWN)
-        sample->inner_frames = sample->frame_count;
+        sample->inner_frames = (uint16_t)sample->frame_count;
 }
 
 /* The buffers have counted one. */

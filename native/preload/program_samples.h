@@ -46,7 +46,7 @@ struct program_samples {
     uint64_t monotonic_ns; /* CLOCK_MONOTONIC less the ledger's time, when drained last */
     uint64_t dropped_before;
     uint32_t frame_count;
-    uint32_t inner_count; /* of frames inside the logical frame; or SAMPLE_INNER_UNKNOWN */
+    uint32_t inner_count; /* of frames inside the logical frame; or UINT32_MAX */
     struct named_native_frame frames[NAMED_NATIVE_FRAMES_MAX]; /* of the sample that is merged */
 };
 

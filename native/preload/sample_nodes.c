@@ -39,7 +39,7 @@ static void name_kernel(struct program_samples *samples, const struct sample *sa
 static void name_frames(struct program_samples *samples, const struct sample *sample)
 {
     samples->frame_count = 0;
-    samples->inner_count = SAMPLE_INNER_UNKNOWN;
+    samples->inner_count = UINT32_MAX;
     name_kernel(samples, sample);
     for (uint32_t i = 0; i < sample->frame_count; i++) {
         const struct sample_frame *raw = &sample->frames[i];
@@ -122,7 +122,7 @@ static const struct ledger_node *under_logical(const struct program_samples *sam
 static uint32_t frames_above(const struct program_samples *samples, const struct sample *sample,
                              const struct ledger_node *node)
 {
-    if (ledger_key__is_logical(node->key) && samples->inner_count != SAMPLE_INNER_UNKNOWN)
+    if (ledger_key__is_logical(node->key) && samples->inner_count != UINT32_MAX)
         return samples->inner_count;
     node = under_logical(samples, node);
     if (!node->method)

@@ -63,20 +63,20 @@ enum sample_flag {
 
 #define SAMPLE_IS_WHOLE WALK_FAILURE_COUNT
 
-#define SAMPLE_INNER_UNKNOWN UINT32_MAX
+#define SAMPLE_INNER_UNKNOWN UINT16_MAX
 
 struct sample {
     uint32_t frame_count;
-    uint32_t flags;
-    uint32_t failure; /* enum ledger_walk_failure, or SAMPLE_IS_WHOLE */
-    int32_t tid;
-    uint32_t inner_frames; /* the innermost ones, which run inside the current node, a logical
+    uint16_t flags;
+    uint16_t inner_frames; /* the innermost ones, which run inside the current node, a logical
                               frame; or SAMPLE_INNER_UNKNOWN */
-    ledger_ref thread;     /* the Java thread that ran, or none */
-    ledger_ref node;       /* the thread's current node; may have been folded since */
-    uint64_t key;          /* of that node; 0: not known */
-    uint64_t charged_ns;   /* charged_cpu_ns of its kernel thread, which each event changes; 0: not
-                              known */
+    uint32_t failure;      /* enum ledger_walk_failure, or SAMPLE_IS_WHOLE */
+    int32_t tid;
+    ledger_ref thread;   /* the Java thread that ran, or none */
+    ledger_ref node;     /* the thread's current node; may have been folded since */
+    uint64_t key;        /* of that node; 0: not known */
+    uint64_t charged_ns; /* charged_cpu_ns of its kernel thread, which each event changes; 0: not
+                            known */
     uint64_t
         event_ns; /* CPU time since that event; if charged_ns is 0: all CPU time of the thread */
     uint64_t when_ns; /* ledger's clock */

@@ -374,7 +374,7 @@ static void places_of_interpreted_methods(void **state)
 }
 
 /* Three samples of a thread that has no events meanwhile. */
-static void merge_thrice(struct stage *stage, const char *frames, ledger_ref node, uint32_t flags)
+static void merge_thrice(struct stage *stage, const char *frames, ledger_ref node, uint16_t flags)
 {
     for (int i = 0; i < 3; i++) {
         struct sample *sample = fill(stage, frames, node);

@@ -296,6 +296,15 @@ static void add_left(struct found_ledgers *left, const char *path, pid_t pid, co
     added->left = what;
 }
 
+/* /dev/shm/treadle-PID-RANDOM.activity; 0: something else. */
+static pid_t pid_of_segment(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int pid;
+
+    return slash && sscanf(slash, "/treadle-%d-", &pid) == 1 && pid > 0 ? pid : 0;
+}
+
 /* What else processes leave behind: timelines whose ledgers are gone, and logical stacks. */
 static void find_left(struct found_ledgers *left)
 {
@@ -310,7 +319,7 @@ static void find_left(struct found_ledgers *left)
     segment_files__find(&segments, 0, false);
     for (size_t i = 0; i < segments.count; i++)
         if (segment_files__is_left(segments.paths[i]))
-            add_left(left, segments.paths[i], 0, "stacks");
+            add_left(left, segments.paths[i], pid_of_segment(segments.paths[i]), "stacks");
     segment_files__release(&segments);
 }
 

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define LOOK_EVERY_NS UINT64_C(100000000)
+#define HINT_NS       UINT64_C(2000000000)
 
 struct sample_request {
     const char *pattern;
@@ -76,6 +77,9 @@ static void add_pid(struct sample_request *request, const char *text, struct arg
 
     if (end == text || *end || pid <= 0 || pid > INT_MAX)
         argp_error(state, "'%s' is no process id", text);
+    for (size_t i = 0; i < request->count; i++)
+        if (request->pids[i] == (pid_t)pid)
+            return;
     size_t room = request->count;
     request->pids = memory__grown(request->pids, &room, request->count + 1, sizeof(*request->pids));
     request->pids[request->count++] = (pid_t)pid;
@@ -134,12 +138,22 @@ static bool any_runs(struct sampled_process *const *processes, size_t count)
     return false;
 }
 
+static void hint(const struct sample_request *request, struct sampled_process *const *processes)
+{
+    for (size_t i = 0; i < request->count; i++)
+        if (processes[i] && !sampled_process__is_over(processes[i]) &&
+            !sampled_process__has_stacks(processes[i]))
+            command__note("process %d has shown no logical stacks so far; still waiting",
+                          sampled_process__pid(processes[i]));
+}
+
 /* Samples are due at whole intervals from the beginning; those that came too late are counted. */
 static void run(const struct sample_request *request, struct sampled_process *const *processes,
                 int signals)
 {
     uint64_t start_ns = clock_ns(CLOCK_MONOTONIC), due_ns = start_ns, looked_ns = start_ns;
     uint64_t end_ns = request->for_ns ? start_ns + request->for_ns : UINT64_MAX;
+    bool has_hinted = false;
 
     while (any_runs(processes, request->count)) {
         uint64_t late, now_ns;
@@ -163,6 +177,10 @@ static void run(const struct sample_request *request, struct sampled_process *co
         for (size_t i = 0; i < request->count; i++)
             if (processes[i])
                 sampled_process__look(processes[i]);
+        if (!has_hinted && now_ns - start_ns > HINT_NS) {
+            has_hinted = true;
+            hint(request, processes);
+        }
     }
     for (size_t i = 0; i < request->count; i++)
         if (processes[i])
@@ -187,6 +205,23 @@ static int write_ledger(const struct sample_request *request, struct sampled_pro
     if (error)
         return rights__refuse_output(path, error);
     puts(path);
+    return EXIT_FINE;
+}
+
+/* Before the time is spent: whether a file can be made where the ledger goes. */
+static int check_output(const struct sample_request *request)
+{
+    char path[PATH_MAX];
+    int error = snapshot__path(path, sizeof(path), request->pattern, request->pids[0], 1);
+    char *slash;
+
+    if (error)
+        return command__fail("%s: %s", request->pattern, strerror(-error));
+    slash = strrchr(path, '/');
+    if (slash)
+        slash[slash == path] = '\0';
+    if (access(slash ? path : ".", W_OK | X_OK) != 0)
+        return rights__refuse_output(request->pattern, -errno);
     return EXIT_FINE;
 }
 
@@ -250,7 +285,9 @@ int cmd_sample(int argc, char **argv)
 
     if (argp_parse(&argp, argc, argv, 0, NULL, &request) != 0)
         return EXIT_BAD_USAGE;
-    status = sample_all(&request);
+    status = check_output(&request);
+    if (status == EXIT_FINE)
+        status = sample_all(&request);
     free(request.pids);
     return status;
 }

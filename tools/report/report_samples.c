@@ -98,3 +98,9 @@ const struct walk_failure_name *report_samples__walk_failure(enum ledger_walk_fa
 
     return &names[failure];
 }
+
+bool report_samples__are_from_outside(const struct ledger_header *header)
+{
+    return header->event_mode == LEDGER_EVENTS_NONE && !header->jvm &&
+           header->clock_kind == LEDGER_CLOCK_PLAIN && header->sample_mode == LEDGER_SAMPLE_WALL;
+}

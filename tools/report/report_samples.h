@@ -7,6 +7,7 @@
 
 #include "native/ledger/ledger_format.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* How far a share of `part` in `whole` samples may be off, either way, in millionths of the whole:
@@ -36,5 +37,9 @@ struct walk_failure_name {
     const char *meaning;
 };
 const struct walk_failure_name *report_samples__walk_failure(enum ledger_walk_failure failure);
+
+/* True of the ledgers of `treadle sample`: logical stacks that were read from outside the process.
+ */
+bool report_samples__are_from_outside(const struct ledger_header *header);
 
 #endif

@@ -5,6 +5,7 @@
 #include "tools/report/report_balance.h"
 #include "tools/report/report_busy.h"
 #include "tools/report/report_losses.h"
+#include "tools/report/report_samples.h"
 #include "tools/views/hook_summary.h"
 #include "tools/views/own_cost.h"
 #include "tools/views/view_budget.h"
@@ -161,6 +162,8 @@ static void clock_line(const struct view *view)
     bool known =
         header->clock_kind >= LEDGER_CLOCK_PLAIN && header->clock_kind <= LEDGER_CLOCK_RSEQ;
 
+    if (report_samples__are_from_outside(header))
+        return;
     label(view, "clock");
     fprintf(view->screen.out, "%s", report_clock__name(header->clock_kind));
     if (known)
@@ -180,6 +183,10 @@ static void events_line(const struct view *view)
     bool of_functions = hook_summary__are_of_functions(header);
 
     label(view, "events");
+    if (report_samples__are_from_outside(header)) {
+        fputs("none: logical stacks, which treadle sample read from outside\n", view->screen.out);
+        return;
+    }
     fprintf(view->screen.out, "%s%s", report_events__name(header->event_mode),
             of_functions ? ": functions built with -finstrument-functions"
             : header->event_mode <= LEDGER_EVENTS_INSTRUMENT ? how[header->event_mode]
@@ -403,7 +410,9 @@ void view_balance__text(const struct view *view)
     fprintf(view->screen.out, "\n%sBalance%s\n", screen__bold(&view->screen),
             screen__plain(&view->screen));
     sum_line(view, "kernel CPU of the process", balance.kernel_ns, 0);
-    if (!hook_summary__are_of_functions(&view->model->header) || balance.java_ns) {
+    if (!(hook_summary__are_of_functions(&view->model->header) ||
+          report_samples__are_from_outside(&view->model->header)) ||
+        balance.java_ns) {
         sum_line(view, "charged to Java threads", balance.java_ns, whole);
         sum_line(view, "charged to VM threads", balance.vm_ns, whole);
     }

@@ -36,6 +36,15 @@ static void mode_line(const struct view *view)
     const struct ledger_header *header = &view->model->header;
     bool known = header->sample_clock <= LEDGER_SAMPLE_CLOCK_WALL;
 
+    if (report_samples__are_from_outside(header)) {
+        fprintf(
+            view->screen.out,
+            "  one sample of each stack every %s, read in shared memory; threads' states and times "
+            "from /proc\n",
+            quantity__ns(header->sample_interval_ns).text);
+        return;
+    }
+
     fprintf(view->screen.out, "  mode %s, one sample every %s, clock %s%s",
             report_samples__mode_name(header->sample_mode),
             quantity__ns(header->sample_interval_ns).text,
@@ -158,7 +167,8 @@ void view_samples__text(const struct view *view)
     kind_lines(view);
     count_line(view, "of which dropped, no room", header->dropped_samples, header->samples);
     count_line(view, "of which no thread's", header->homeless_samples, header->samples);
-    walk_lines(view);
+    if (!report_samples__are_from_outside(header))
+        walk_lines(view);
     kernel_lines(view);
     if (header->lost_scopes)
         count_line(view, "frames of code that was gone", header->lost_scopes, 0);
