@@ -212,7 +212,8 @@ int main(void) { work(); return 0; }
         for identifier in ("compute", "lock", "input", "sleep"):
             self.assertEqual(below(dead["activity"], identifier)["samples"], 1, dead)
         left = str(segments(program.pid)[0])
-        self.assertIn((left, "stacks"), [(entry["path"], entry["state"]) for entry in self.json("list")["ledgers"]])
+        self.assertIn((left, "stacks", program.pid),
+                      [(entry["path"], entry["state"], entry["pid"]) for entry in self.json("list")["ledgers"]])
         self.assertEqual(self.treadle("list", "--remove", left), f"{left}\n")
         self.assertEqual(segments(program.pid), [])
 
@@ -227,6 +228,38 @@ int main(void) { work(); return 0; }
         self.assertNotIn(str(segments(program.pid)[0]), [entry["path"] for entry in self.json("list")["ledgers"]])
         self.assertEqual(self.run_treadle("list", "--remove", str(segments(program.pid)[0])).returncode, 1)
         self.assertEqual(len(segments(program.pid)), 1)
+
+    def test_the_report_says_what_was_read_from_outside(self):
+        program = self.start(self.compile("states.c", "-O2", "-D_GNU_SOURCE"))
+        pid = str(program.pid)
+        output = self.treadle("sample", pid, pid, "--for", "1100ms", "--every", "1s", "-o", "once.ledger")
+        self.assertEqual(output, "once.ledger\n")
+        report = self.treadle("report", "once.ledger")
+        self.assertIn("sample --every 1000ms\n", report)
+        self.assertIn("read from outside", report)
+        for wrong in ("clock  ", "asks threads", "gaps go to", "Java threads", "VM threads", "not walked"):
+            self.assertNotIn(wrong, report)
+        # What the threads have consumed is known up to the end, and not up to the last sample.
+        balance = self.json("report", "once.ledger")["balance"]
+        self.assertLess(abs(balance["difference_ppm"]), 50_000, balance)
+
+    def test_what_cannot_be_done_is_said_first(self):
+        """Without a limit of time: the command would not end."""
+        sleeper = subprocess.Popen(["sleep", "600"])
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        pid = str(sleeper.pid)
+        for path in ("/nonexistent/x.ledger", "no/x.ledger"):
+            self.assertIn(f"{path}: cannot be written: No such file",
+                          self.treadle("sample", pid, "-o", path, status=1))
+        sampling = subprocess.Popen([bench.TREADLE, "sample", pid, "-o", "none.ledger"], cwd=self.folder, text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(sampling.communicate)
+        self.addCleanup(sampling.kill)
+        self.assertEqual(sampling.stderr.readline(),
+                         f"treadle: process {pid} has shown no logical stacks so far; still waiting\n")
+        sampling.send_signal(signal.SIGINT)
+        self.assertEqual(sampling.wait(timeout=60), 0)
 
     def test_several_processes_at_once(self):
         program = self.compile("states.c", "-O2", "-D_GNU_SOURCE")

@@ -67,9 +67,9 @@ void sample_header__begin(struct ledger *ledger, pid_t pid, uint64_t start_ticks
     header->boot_id[strcspn(header->boot_id, "\n")] = '\0';
     header->machine = machine_of(ledger);
     header->command = command_of(ledger, pid);
-    bool is_whole = every_ns % 1000000 == 0;
     int length = snprintf(text, sizeof(text), "sample --every %" PRIu64 "%s",
-                          every_ns / (is_whole ? 1000000 : 1000), is_whole ? "ms" : "us");
+                          every_ns / (every_ns % 1000000 ? 1000 : 1000000),
+                          every_ns % 1000000 ? "us" : "ms");
     header->options = ledger__string(ledger, text, (size_t)length);
     header->clock_kind = LEDGER_CLOCK_PLAIN;
     header->event_mode = LEDGER_EVENTS_NONE;

@@ -353,6 +353,18 @@ static void add_losses(struct sampled_process *process)
     }
 }
 
+/* The process's total and its threads' are of one moment, so that a balance adds up. */
+static void read_last_times(struct sampled_process *process)
+{
+    struct sampled_thread *thread, *next;
+
+    if (process->is_over)
+        return;
+    HASH_ITER (hh, process->threads.by_tid, thread, next)
+        (void)sampled_threads__measure(&process->threads, thread);
+    sample_header__read_totals(&process->ledger, now_ns(process));
+}
+
 int sampled_process__write(struct sampled_process *process, const char *path)
 {
     struct ledger_header *header = process->ledger.header;
@@ -364,6 +376,7 @@ int sampled_process__write(struct sampled_process *process, const char *path)
         add_losses(process);
     }
     fault_guard__leave(&guard);
+    read_last_times(process);
     sampled_threads__settle(&process->threads);
     header->asof_ns = now_ns(process);
     header->state = LEDGER_CLOSED;

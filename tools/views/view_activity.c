@@ -116,23 +116,25 @@ static void write_losses(const struct view *view)
     const struct ledger_header *header = &view->model->header;
     const struct {
         uint64_t count;
+        const char *one, *more;
         const char *meaning;
     } losses[] = {
-        {header->other_parameters, "frames have the parameter (other): there are too many "
-                                   "different ones"},
-        {header->cut_parameters, "pushes had a parameter that was cut"},
-        {header->lost_frames, "pushes went deeper than the stacks that can be seen"},
-        {header->lost_slots, "times a thread found no room for a stack"},
-        {header->lost_identifiers, "pushes had an identifier without room: they are (other)"},
-        {header->torn_stacks, "samples found a stack that changed all the time: they count for "
-                              "the thread alone"},
-        {header->late_samples, "samples were due and not taken: the machine was busy"},
+        {header->other_parameters, "frame", "frames",
+         "with the parameter (other): there are too many different ones"},
+        {header->cut_parameters, "push", "pushes", "with a parameter that was cut"},
+        {header->lost_frames, "push", "pushes", "not recorded: too deep, or in a signal handler"},
+        {header->lost_slots, "time", "times", "that a thread found no room for a stack"},
+        {header->lost_identifiers, "push", "pushes",
+         "with an identifier without room, which is (other)"},
+        {header->torn_stacks, "sample", "samples",
+         "of a stack that changed all the time, which count for the thread alone"},
+        {header->late_samples, "sample", "samples", "due and not taken: the machine was busy"},
     };
 
     for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
         if (losses[i].count)
-            fprintf(view->screen.out, "%s %s\n", quantity__count(losses[i].count).text,
-                    losses[i].meaning);
+            fprintf(view->screen.out, "%s %s %s\n", quantity__count(losses[i].count).text,
+                    losses[i].count == 1 ? losses[i].one : losses[i].more, losses[i].meaning);
 }
 
 static bool has_calls(const struct report_activity *activity)
