@@ -1,5 +1,6 @@
 """A shell script that starts a JVM, which starts a native program: the JVM is the agent's alone, the shell and the
-native program have ledgers of their own, and one report has all three by merge."""
+native program have ledgers of their own, and one report has all three by merge. The same with --native for a JVM that is
+started itself."""
 import os
 import re
 
@@ -10,13 +11,27 @@ def cpu_ns(view):
     return sum(thread["cpu_ns"] for thread in view["threads"])
 
 
+def of_java(test, environment, java):
+    for options, wanted in (((), ["java"]), (("--native",), ["java", "sort"])):
+        done = test.run([test.treadle, "run", *options, "--", *java.split()], environment)
+        test.check(done.status == 0, f"{options}: status {done.status}: {done.err}")
+        ledgers = list(test.scratch.glob("treadle-*.ledger"))
+        views = [test.report("threads", ledger)["process"] for ledger in ledgers]
+        found = sorted("java" if view["jvm"] else re.split(r"[ /]", view["command"])[0] for view in views)
+        test.check(found == wanted, f"{options}: {found}, not {wanted}: {done.err}")
+        for ledger in ledgers:
+            ledger.unlink()
+
+
 def scenario(test):
     library = test.agent.parent.parent / "native" / "libtreadle-native.so"
     text = test.scratch / "text"
     text.write_text("".join(f"{number * 7919 % 1000003:x}\n" for number in range(200_000)))
     java = f"{test.jdk}/bin/java -cp {test.classes} ChildPrograms text sorted"
+    environment = {"TREADLE_AGENT": str(test.agent), "TREADLE_PRELOAD": str(library), "LC_ALL": "C"}
+    of_java(test, environment, java)
     done = test.run([test.treadle, "run", "--", "sh", "-c", f"{java}; exit $?"],
-                    {"TREADLE_AGENT": str(test.agent), "TREADLE_PRELOAD": str(library), "LC_ALL": "C"})
+                    environment)
     test.check(done.status == 0, f"status {done.status}: {done.err}")
     test.check(f"sorted {os.path.getsize(text)}" in done.out, done.out)
     said = [line for line in done.err.splitlines() if not line.startswith("Picked up JAVA_TOOL_OPTIONS")]

@@ -98,7 +98,7 @@ int profiled_program__become(char **program, const char *library, const char *pr
     bool tool = takes_j_options(name);
     char *argument = NULL;
 
-    if (preload && !profiled_program__is_of_jdk(name)) {
+    if (preload) {
         int error = native_program__preload(preload, text);
 
         if (error)

@@ -1,7 +1,7 @@
 /*
  * A program that is started with the agent in its JVM: `java` gets it as -agentpath, the JDK's
- * tools as -J-agentpath, any other program through JAVA_TOOL_OPTIONS. A program other than those
- * also gets what profiles programs without a JVM, which it passes on to those that it starts.
+ * tools as -J-agentpath, any other program through JAVA_TOOL_OPTIONS. What profiles programs
+ * without a JVM is preloaded, and passed on to the programs that it starts.
  */
 #ifndef TREADLE_PROFILED_PROGRAM_H
 #define TREADLE_PROFILED_PROGRAM_H

@@ -33,7 +33,8 @@ static const struct argp_option options[] = {
      0},
     {"jvm-only", KEY_JVM_ONLY, NULL, 0, "profile JVMs only, and no other program", 0},
     {"native", KEY_NATIVE, NULL, 0,
-     "profile a script's or a shell's native programs, too, each with a ledger of its own", 0},
+     "profile a script's, a shell's or a JVM's native programs, too, each with a ledger of its own",
+     0},
     {0},
 };
 
@@ -180,12 +181,14 @@ static int run(const struct run_request *request, const char *library, const cha
     return ended >= 0 && WIFSIGNALED(ended) ? watched_program__end(ended) : status;
 }
 
-/* libtreadle-native.so, or NULL if it is not wanted, or not there. Whoever names it wants it. */
+/* libtreadle-native.so, or NULL if it is not wanted, or not there. Whoever names it wants it, but
+ * for a JVM, whose native children are profiled with --native. */
 static char *wanted_preload(const struct run_request *request)
 {
     bool asked = request->native || getenv("TREADLE_PRELOAD");
 
-    if (request->jvm_only || (!asked && native_program__is_script(request->program[0])))
+    if (request->jvm_only || (!asked && native_program__is_script(request->program[0])) ||
+        (!request->native && profiled_program__is_of_jdk(request->program[0])))
         return NULL;
     return preload_library__find();
 }
