@@ -105,6 +105,11 @@ exit ${STATUS:-0}
         with open(self.path("java"), "w", encoding="utf-8") as script:
             script.write(self.SIGNED)
 
+    def sign_nothing(self, name):
+        with open(self.path(name), "w", encoding="utf-8") as script:
+            script.write("#!/bin/sh\ntrue\n")
+        os.chmod(self.path(name), 0o755)
+
     def test_no_jvm_was_profiled(self):
         done = self.watch("--", "true")
         self.assertEqual((done.returncode, done.stderr),
@@ -113,6 +118,10 @@ exit ${STATUS:-0}
         done = self.watch("./java")
         self.assertEqual(done.returncode, 7)
         self.assertIn("no JVM of ./java was profiled", done.stderr)
+        self.assertNotIn("--native", done.stderr)
+        self.sign_nothing("script")
+        self.assertIn("; --native profiles a script's native programs, too;", self.watch("./script").stderr)
+        self.assertNotIn("--native", self.watch("--jvm-only", "./script").stderr)
 
     def test_a_jvm_was_profiled(self):
         self.sign()

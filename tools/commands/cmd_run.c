@@ -152,17 +152,20 @@ static int judge(const struct run *run, const struct agent_receipt *receipt, int
     const char *program = request->program[0];
     bool is_native = run->preload && !profiled_program__is_of_jdk(program);
     const char *obstacle = is_native ? native_program__obstacle(program) : NULL;
+    bool is_left_out = !run->preload && !request->jvm_only &&
+                       !profiled_program__is_of_jdk(program) && native_program__is_script(program);
 
     if (profiled_program__has_failed(status))
         return status;
     if (agent_receipt__is_signed(receipt))
         return !status && agent_receipt__lacks_snapshot(receipt) ? EXIT_BAD_INPUT : status;
-    command__note("%s of %s was profiled: %s; --best-effort passes its exit status back as it is",
+    command__note("%s of %s was profiled: %s%s; --best-effort passes its exit status back as it is",
                   is_native ? "nothing" : "no JVM", program,
                   obstacle    ? obstacle
                   : is_native ? "it ended before, or hid its environment"
                   : status    ? "it ended before, started none, or hid its environment from it"
-                              : "it started none, or hid its environment from it");
+                              : "it started none, or hid its environment from it",
+                  is_left_out ? "; --native profiles a script's native programs, too" : "");
     return status ? status : EXIT_BAD_INPUT;
 }
 
