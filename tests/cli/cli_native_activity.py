@@ -287,7 +287,7 @@ class Shares(Logical):
         """But for the clock and the kernel, which may be met anywhere, what no sample covers, and what a function does
         on its way to a push or pop."""
         names = {child.get("identifier") or child["method"] for child in node["children"]
-                 if child["kind"] in ("logical", "exact", "native")}
+                 if child["kind"] in ("logical", "exact", "native") and "treadle" not in (child.get("class") or "")}
         return {name for name in names if not any(part in name for part in
                                                  ("clock", "[", "logical_shares+", "fetches", "treadle"))}
 

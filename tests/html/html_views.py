@@ -1,5 +1,7 @@
 """The page of `treadle html` as people use it: sorting, searching, zooming, other metrics and
 threads, by mouse and by keys alone. The numbers are those of the drawings in make_ledger.c."""
+import shutil
+
 import page
 
 
@@ -129,6 +131,14 @@ class Flame(page.Page):
         self.browser.click_on("#apart")
         self.assertEqual(self.run_js("treadle.tree.count"), 8)
         self.assertEqual(self.hash()["by"], "method")
+
+    def test_several_processes(self):
+        self.make("plain")
+        shutil.copy(self.path("plain.ledger"), self.path("other.ledger"))
+        self.treadle("merge", "plain.ledger", "other.ledger", "-o", "both.ledger")
+        self.open_file(self.treadle("html", "both.ledger").strip())
+        figures = self.run_js("[...document.querySelectorAll('#summary .figure')].map((one) => one.textContent)")
+        self.assertIn("mergedprocess", figures)
 
     def test_many_threads(self):
         """Too many for a frame each, unless that is asked for."""

@@ -35,9 +35,9 @@ export function showSummary(ledger) {
         number("CPU", quantity(process.cpu_ns, "ns"), "the process's CPU time, as the kernel says"),
         number("wall", quantity(process.wall_ns, "ns"), "how long it was profiled"),
         number("processors busy", busy),
-        number("threads", quantity(sizeOf(threads), "count")),
+        number(sizeOf(threads) === 1 ? "thread" : "threads", quantity(sizeOf(threads), "count")),
         number("contexts", quantity(ledger.nodeCount, "count"), "calling contexts in all call trees"),
-        number("process", String(process.pid), state[process.ledger]),
+        number("process", process.pid ? String(process.pid) : "merged", state[process.ledger]),
         number("clock", balance.clock),
     );
     const lines = ledger.facts.split("\n").map(printable);
