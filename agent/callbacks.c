@@ -233,6 +233,7 @@ static int add_callbacks(struct agent *agent)
     agent->java_threads.before_end = before_end;
     agent->java_threads.context = agent;
     agent->sampler.on_signal = on_sample_signal;
+    agent->sampler.place = native_frames__place;
     return (int)(*agent->jvmti)
         ->SetEventCallbacks(agent->jvmti, &callbacks.named, (jint)sizeof(callbacks));
 }

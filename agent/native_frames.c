@@ -178,6 +178,19 @@ static bool stands(const struct call_tree *tree, const struct native_frame *fram
     return call_tree__stands(tree, frame->token, frame->node, CALLERS_MAX);
 }
 
+uint64_t native_frames__place(const struct kernel_thread *mine)
+{
+    const struct native_frames *frames = mine->native_frames;
+    const struct native_frame *youngest =
+        frames && frames->depth ? &frames->frames[frames->depth - 1] : NULL;
+
+    if (!youngest || youngest->is_over || youngest->node != mine->tree.current ||
+        !ledger_key__is_logical(youngest->node->key) || frames->epoch != mine->epoch ||
+        frames->thread != mine->thread)
+        return 0;
+    return youngest->place;
+}
+
 static void leave_node(struct kernel_thread *thread, const struct native_frame *frame, bool is_now)
 {
     ledger_ref node = (ledger_ref)(frame->token & UINT32_MAX);

@@ -25,6 +25,7 @@
 #include "native/activity/pushed_frames.h"
 
 struct agent;
+struct kernel_thread;
 
 #define NATIVE_FRAMES_EXPORT __attribute__((visibility("default")))
 
@@ -34,6 +35,10 @@ extern NATIVE_FRAMES_EXPORT const struct treadle_inside_ids treadle_inside_ids_v
 
 /* Bytes of memory of all threads' stacks of native frames. */
 size_t native_frames__bytes(const struct agent *agent);
+
+/* Where the logical frame lies on the stack that is the thread's current node. 0: that is none of a
+ * native library's, or its place is not known. Of the thread itself; async-signal-safe. */
+uint64_t native_frames__place(const struct kernel_thread *mine);
 
 /* Notes which signals the calling thread has not blocked. Not in a signal handler. */
 void native_frames__note_thread(struct agent *agent);

@@ -13,6 +13,7 @@
 #define SINK_BYTES      65536
 #define RESTLESS_PUSHES 300000
 #define RESTLESS_BYTES  (1 << 18)
+#define SPIN_MS         300
 
 static JavaVM *the_vm;
 static jclass java;
@@ -330,6 +331,39 @@ static jint interrupted(JNIEnv *env, jclass self)
     return handled;
 }
 
+static volatile long spent;
+
+static __attribute__((noinline)) void spin_inside(void)
+{
+    struct timespec begun, now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
+    do {
+        for (int i = 0; i < 100000; i++)
+            spent++;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    } while ((now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000 <
+             SPIN_MS);
+}
+
+static __attribute__((noinline)) void push_and_spin(JNIEnv *env)
+{
+    treadle_push("sampled");
+    spin_inside();
+    treadle_push("calling");
+    call(env, "spins");
+    treadle_pop();
+    treadle_pop();
+    spent++;
+}
+
+/* Spends SPIN_MS of CPU time below a frame, and calls a Java method below another. */
+static void spin(JNIEnv *env, jclass self)
+{
+    (void)self;
+    push_and_spin(env);
+}
+
 static void *attached(void *unused)
 {
     JNIEnv *env;
@@ -400,6 +434,7 @@ jint JNI_OnLoad(JavaVM *vm, void *reserved)
         NATIVE(storm, "()I"),
         NATIVE(restless, "(Z)I"),
         NATIVE(interrupted, "()I"),
+        NATIVE(spin, "()V"),
         NATIVE(attach, "()V"),
         NATIVE(careless, "()V"),
         NATIVE(sink, "()V"),

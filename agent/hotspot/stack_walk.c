@@ -303,6 +303,19 @@ static bool resume(struct walk *walk)
     return true;
 }
 
+/* A step has left a frame, with so many frames before it; or, resumed, has passed some by. What the
+ * pusher calls lies further in than the place of its frame. */
+static void note_inner(struct walk *walk, uint32_t before, bool resumed)
+{
+    struct sample *sample = walk->sample;
+
+    if (walk->start->place < walk->start->registers.sp ||
+        sample->inner_frames != SAMPLE_INNER_UNKNOWN || walk->at.sp <= walk->start->place)
+        return;
+    sample->inner_frames =
+        (uint16_t)(sample->frame_count - (!resumed && sample->frame_count > before));
+}
+
 void stack_walk__run(const struct stack_walker *walker, const struct stack_position *position,
                      struct sample *sample, uint32_t room)
 {
@@ -322,10 +335,17 @@ void stack_walk__run(const struct stack_walker *walker, const struct stack_posit
     if (position->faulted)
         emit(&walk, FRAME_KERNEL, 0, 0);
     while (step == STEP_ON && sample->frame_count < walk.room) {
+        uint32_t before = sample->frame_count;
+        bool resumed = false;
+
         step =
             code_cache__may_hold(&walker->code, walk.at.pc) ? step_code(&walk) : step_native(&walk);
-        if (step == STEP_FAILED && resume(&walk))
+        if (step == STEP_FAILED && resume(&walk)) {
             step = STEP_ON;
+            resumed = true;
+        }
+        if (step == STEP_ON)
+            note_inner(&walk, before, resumed);
     }
     if (step == STEP_ON)
         sample->failure = WALK_TOO_DEEP;

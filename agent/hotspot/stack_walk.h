@@ -30,6 +30,7 @@ struct stack_position {
                           known */
     const void *java_thread; /* the thread's JavaThread, or NULL: it runs no Java */
     uint64_t end;            /* of the stack; 0: not known */
+    uint64_t place;          /* where the current node lies, a logical frame of native code, or 0 */
     bool faulted;            /* a fault of the instruction at pc entered the kernel */
 };
 
@@ -38,10 +39,10 @@ struct stack_position {
 bool stack_walker__open(struct stack_walker *walker, const struct code_images *images,
                         const char **missing);
 
-/* Walks into sample->frames, innermost frame first (room: at least 2). Sets frame_count, failure
- * and SAMPLE_IS_PARTIAL. Native frames below the first Java frame are left out. Async-signal-safe;
- * to be called in a fault guard. After a fault the frames walked so far are in the sample, and
- * code_images__abandon_step is to be called. */
+/* Walks into sample->frames, innermost frame first (room: at least 2). Sets frame_count, failure,
+ * SAMPLE_IS_PARTIAL, and inner_frames where there is a place. Native frames below the first Java
+ * frame are left out. Async-signal-safe; to be called in a fault guard. After a fault the frames
+ * walked so far are in the sample, and code_images__abandon_step is to be called. */
 void stack_walk__run(const struct stack_walker *walker, const struct stack_position *position,
                      struct sample *sample, uint32_t room);
 

@@ -158,11 +158,14 @@ void frame_names__read(struct frame_names *names, const struct sample *sample, b
 {
     frames->count = frames->kernel = 0;
     frames->above_unnamed = UINT32_MAX;
+    frames->inner = UINT32_MAX;
     frames->top_code = NULL;
     add_kernel(names, frames, sample);
     for (uint32_t i = 0; i < sample->frame_count; i++) {
         uint32_t before = frames->count;
 
+        if (i == sample->inner_frames)
+            frames->inner = before;
         add_raw(names, frames, sample, &sample->frames[i]);
         frames->top_count = i ? frames->top_count : frames->count;
         for (uint32_t at = before; is_virtual && at < frames->count; at++)

@@ -35,10 +35,11 @@ struct named_frame {
 /* The frames of one sample, innermost first. */
 struct named_frames {
     uint32_t count;
-    uint32_t walked;                  /* of these, seen now; those below are what was known */
-    uint32_t kernel;                  /* of these, the kernel's: the first */
-    uint32_t top_count;               /* of these, in the innermost piece of code */
-    uint32_t above_unnamed;           /* of these, above the youngest Java frame without a name */
+    uint32_t walked;        /* of these, seen now; those below are what was known */
+    uint32_t kernel;        /* of these, the kernel's: the first */
+    uint32_t inner;         /* of these, inside the logical frame; UINT32_MAX: not known */
+    uint32_t top_count;     /* of these, in the innermost piece of code */
+    uint32_t above_unnamed; /* of these, above the youngest Java frame without a name */
     struct compiled_method *top_code; /* where the top frame is a compiled one */
     struct named_frame frame[NAMED_FRAMES_MAX];
 };

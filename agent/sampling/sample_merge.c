@@ -69,14 +69,19 @@ static ledger_ref under_logical(const struct sample_merge *merge, ledger_ref ref
 }
 
 /* How many frames lie above the exact node's own: those of deeper recursion included. Above a
- * logical frame lie those above the method that the frame stands below. */
+ * logical frame lie those that its pusher called, where that is known, or those above the method
+ * that the frame stands below. */
 static uint32_t frames_above(struct sample_merge *merge, const struct sample *sample,
                              ledger_ref ref)
 {
     const struct named_frames *frames = &merge->room.frames;
-    const struct ledger_node *node = ledger__at(merge->ledger, under_logical(merge, ref));
-    struct java_method *method =
-        is_method(node) ? frame_names__method_of(&merge->names, node->method) : NULL;
+    const struct ledger_node *node = ledger__at(merge->ledger, ref);
+    struct java_method *method;
+
+    if (frames->inner != UINT32_MAX && ref == sample->node && ledger_key__is_logical(node->key))
+        return frames->inner;
+    node = ledger__at(merge->ledger, under_logical(merge, ref));
+    method = is_method(node) ? frame_names__method_of(&merge->names, node->method) : NULL;
 
     if (!method)
         return frames->count;

@@ -74,6 +74,8 @@ static void walk(const struct sampler *sampler, const ucontext_t *context, struc
         position.faulted =
             !(sample->flags & SAMPLE_IS_WALL) && comes_from_fault(context, &sample->modes);
         find_java_thread(sampler, sample->tid, &position);
+        if (sample->node && ledger_key__is_logical(sample->key) && sampler->place)
+            position.place = sampler->place(kernel_thread_table__mine());
         stack_walk__run(&sampler->walker, &position, sample, room);
     } else {
         code_images__abandon_step(sampler->images);

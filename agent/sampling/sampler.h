@@ -40,11 +40,12 @@ struct sampler {
     struct own_cost *own_cost;
     struct java_hosts *hosts;
     struct generated_names *generated;
-    struct job_handoff *jobs;         /* for the thread that merges samples */
-    sample_handler on_signal;         /* calls sample_signal__take with the sampler */
-    bool keys_are_ids;                /* the keys of nodes are jmethodIDs */
-    bool is_by_budget;                /* nobody has asked for samples */
-    enum ledger_unwind wanted_unwind; /* UNKNOWN: the processor's */
+    struct job_handoff *jobs; /* for the thread that merges samples */
+    sample_handler on_signal; /* calls sample_signal__take with the sampler */
+    uint64_t (*place)(const struct kernel_thread *mine); /* native_frames__place */
+    bool keys_are_ids;                                   /* the keys of nodes are jmethodIDs */
+    bool is_by_budget;                                   /* nobody has asked for samples */
+    enum ledger_unwind wanted_unwind;                    /* UNKNOWN: the processor's */
 
     _Atomic bool running; /* samples are taken */
     pthread_mutex_t start_lock;

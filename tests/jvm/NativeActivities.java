@@ -49,6 +49,8 @@ public class NativeActivities {
 
     static native int interrupted();
 
+    static native void spin();
+
     static native void attach();
 
     static native void deep(int levels);
@@ -207,6 +209,18 @@ public class NativeActivities {
         leaf();
     }
 
+    static void spins() {
+        long until = System.nanoTime() + 300_000_000L;
+        while (System.nanoTime() < until) {
+            sum++;
+        }
+    }
+
+    static void spinning() {
+        spin();
+        leaf();
+    }
+
     static void interrupting() {
         told = interrupted();
         leaf();
@@ -283,6 +297,7 @@ public class NativeActivities {
             case "held" -> on(part, NativeActivities::holding, false);
             case "hiding" -> on(part, NativeActivities::hiding, true);
             case "marking" -> on(part, NativeActivities::marking, false);
+            case "spinning" -> on(part, NativeActivities::spinning, true);
             case "interrupting" -> on(part, NativeActivities::interrupting, true);
             case "restlessly" -> on(part, NativeActivities::restlessly, true);
             case "apart" -> on(part, NativeActivities::apart, true);

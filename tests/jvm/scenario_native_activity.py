@@ -110,6 +110,7 @@ def native_activity(test):
     for part in ("restlessly", "apart"):
         restless(test, test.events, part)
     interrupting(test, test.events)
+    sampled_below(test, test.events)
     if test.events == "instrument":
         from_the_start(test, "none")
         chain(test, "none")
@@ -216,6 +217,28 @@ def interrupting(test, events):
                 place = (node["method"], above[-1]["method"], logical)
                 calls[place] = calls.get(place, 0) + node["calls"]
     test.check(calls == {(name, "turns", ("interrupted",)): STEPS for name in ("odd", "even")}, f"{events}: {calls}")
+    test.ledger.unlink()
+
+
+def sampled_below(test, events):
+    """Samples below a native frame begin with what the pusher called: a native function, and a Java method without
+    hooks."""
+    agent = test.agent_option(include="NativeActivities.spinning", sample="cpu", interval="5ms", events=events)
+    with running(test, "NativeActivities", agent=agent) as program:
+        program.ask("spinning")
+        ended = program.end()
+    test.check(ended.status == 0, f"{ended}")
+    nodes = {name_of(node): node for row in test.report("tree")["threads"] for node, _ in below(row["root"])
+             if node["kind"] == "logical"}
+    for frame, function in (("sampled", "spin_inside"), ("calling", "spins")):
+        inner = [node for node, _ in below(nodes[frame])]
+        names = {node["method"] for node in inner}
+        test.check(function in names, f"{events}: {frame}: {names}")
+        test.check(not names & {"push_and_spin", "Java_NativeActivities_spin", "spin", "spinning"}, f"{events}: {frame}: {names}")
+        own = sum(node["cum"]["cpu_ns"] for node in nodes[frame]["children"] if node["method"] == function)
+        whole = nodes[frame]["cum"]["cpu_ns"] - (nodes["calling"]["cum"]["cpu_ns"] if frame == "sampled" else 0)
+        if function == "spin_inside":
+            test.check(own > 0.7 * whole, f"{events}: {frame}: {own} of {whole} ns")
     test.ledger.unlink()
 
 

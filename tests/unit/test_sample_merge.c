@@ -96,6 +96,7 @@ static struct sample *fill(struct stage *stage, const char *frames, ledger_ref n
 {
     struct sample *sample = &stage->raw.sample;
     *sample = (struct sample){.failure = SAMPLE_IS_WHOLE,
+                              .inner_frames = SAMPLE_INNER_UNKNOWN,
                               .thread = stage->thread,
                               .node = node,
                               .when_ns = ledger_time__now_ns(&stage->time)};
