@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -299,10 +300,15 @@ static void add_left(struct found_ledgers *left, const char *path, pid_t pid, co
 /* /dev/shm/treadle-PID-RANDOM.activity; 0: something else. */
 static pid_t pid_of_segment(const char *path)
 {
+    static const char before[] = "/treadle-";
     const char *slash = strrchr(path, '/');
-    int pid;
+    char *end;
+    long pid;
 
-    return slash && sscanf(slash, "/treadle-%d-", &pid) == 1 && pid > 0 ? pid : 0;
+    if (!slash || strncmp(slash, before, strlen(before)) != 0)
+        return 0;
+    pid = strtol(slash + strlen(before), &end, 10);
+    return *end == '-' && pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
 /* What else processes leave behind: timelines whose ledgers are gone, and logical stacks. */
