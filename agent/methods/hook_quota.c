@@ -170,7 +170,7 @@ static bool change(struct method_quota *quota, enum ledger_hooking_state from,
     uint32_t expected = from;
 
     return __atomic_compare_exchange_n(&quota->state, &expected, (uint32_t)to, false,
-                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
 void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_t rate,
@@ -246,7 +246,7 @@ static bool is_settled(const struct hook_quotas *quotas)
 
 static bool is_held(const struct method_quota *quota)
 {
-    return __atomic_load_n(&quota->is_held, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&quota->is_held, __ATOMIC_SEQ_CST);
 }
 
 /* Its silent calls say nothing: it is to stay silent whatever their rate. */
@@ -255,7 +255,16 @@ static bool is_silent_anyway(const struct method_quota *quota)
     return is_held(quota) || is_postponed(quota);
 }
 
-/* LEFT is counted down without a lock: a thread that read the old count may write it back. */
+/* What was just written, a state or that a method is held, is known to whoever reads it from here
+ * on, before what comes is read: of two threads, of which one changes the state and the other one
+ * holds or releases the method, at least the later one does what is right for both. */
+static void settle_order(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* LEFT is counted down without a lock: a thread that read the old count may write it back. A method
+ * that is heard meanwhile is not muted: its last silent call may have come late. */
 static void count_silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
 {
     struct method_quota *quota = &quotas->methods[number];
@@ -268,6 +277,9 @@ static void count_silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t numbe
         if (hook_class__silent_left(quotas->hook_class, jni, slot) > 0)
             break;
     }
+    settle_order();
+    if (hook_quotas__hear(quotas, number) && !is_held(quota))
+        hook_class__unmute(quotas->hook_class, jni, slot);
 }
 
 /* A class was changed to hear a renewed method: to count its calls costs less than to do that
@@ -457,13 +469,18 @@ void hook_quotas__hold(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
     uint32_t slot = hook_quotas__slot(quotas, method);
 
     if (quota)
-        __atomic_store_n(&quota->is_held, held, __ATOMIC_RELEASE);
+        __atomic_store_n(&quota->is_held, held, __ATOMIC_SEQ_CST);
+    settle_order();
     if (!hook_quotas__hear(quotas, method))
         return;
-    if (held)
+    if (held) {
         hook_class__mute(quotas->hook_class, jni, slot, INT16_MAX);
-    else
-        hook_class__unmute(quotas->hook_class, jni, slot);
+        return;
+    }
+    hook_class__unmute(quotas->hook_class, jni, slot);
+    settle_order();
+    if (!hook_quotas__hear(quotas, method))
+        hook_class__mute(quotas->hook_class, jni, slot, HOOK_SILENT_CALLS);
 }
 
 bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method)

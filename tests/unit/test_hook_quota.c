@@ -315,6 +315,40 @@ static void a_muted_method_is_heard_again(void **state)
     end(&run);
 }
 
+static struct run *racing;
+
+static void hear_it(uint32_t slot)
+{
+    (void)slot;
+    meanwhile = NULL;
+    hook_quotas__apply(&racing->quotas, NULL);
+}
+
+/* A thread has counted silent calls to the end. The method is heard again before that thread mutes
+ * it anew, and before another thread comes to that point. */
+static void a_late_silent_call_mutes_no_heard_method(void **state)
+{
+    (void)state;
+    struct run run;
+
+    begin(&run, SECOND);
+    racing = &run;
+    call(&run, 1024, SECOND / 100);
+    assert_true(hook_quotas__is_muted(&run.quotas, METHOD));
+    assert_true(hook_quotas__try_again(&run.quotas, METHOD));
+    pass(&run, 100 * SECOND);
+    hooks[METHOD].left = 0;
+    meanwhile = hear_it;
+    hook_quotas__silent(&run.quotas, NULL, METHOD);
+    assert_true(hook_quotas__hear(&run.quotas, METHOD));
+    assert_false(hooks[METHOD].muted);
+    pass(&run, SECOND);
+    hooks[METHOD].left = 0;
+    hook_quotas__silent(&run.quotas, NULL, METHOD);
+    assert_false(hooks[METHOD].muted);
+    end(&run);
+}
+
 static void what_is_off_is_not_tried_again(void **state)
 {
     (void)state;
@@ -499,6 +533,7 @@ int main(void)
         cmocka_unit_test(two_threads_that_count_to_the_end_are_one),
         cmocka_unit_test(a_thread_that_comes_late_silences_nothing),
         cmocka_unit_test(a_muted_method_is_heard_again),
+        cmocka_unit_test(a_late_silent_call_mutes_no_heard_method),
         cmocka_unit_test(what_is_off_is_not_tried_again),
         cmocka_unit_test(a_named_method_is_heard_longest),
         cmocka_unit_test(a_plan_leaves_a_method_out),
