@@ -13,6 +13,7 @@
 #define FRAMES_MAX     65536    /* of a thread that another one looks at */
 #define LOOKS_PART     16u      /* of its CPU time that a thread may look at its stack */
 #define LOOKS_FREE_NS  1000000u /* and so much in any case */
+#define TRUSTED        64u      /* times the CPU time of a look: so long a place is known */
 
 #define KEY_OF_HOOKS UINT64_MAX /* methods of the hooks' own class */
 
@@ -183,7 +184,16 @@ static void look(struct java_threads *threads, struct kernel_thread *mine, jint 
     standing_frames__find(threads, mine, top);
     if (mine->tree.current == node)
         memcpy(mine->look.callers, callers, sizeof(callers));
-    mine->look.cost_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+    mine->look.last_ns = mine->record->charged_cpu_ns;
+    mine->look.last_cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+    mine->look.cost_ns += mine->look.last_cost_ns;
+}
+
+/* Calls from two frames may come to one place on the stack: of a method that was inlined into its
+ * caller, say, and of the same method by itself. */
+static bool is_trusted(const struct kernel_thread *mine)
+{
+    return mine->record->charged_cpu_ns - mine->look.last_ns < TRUSTED * mine->look.last_cost_ns;
 }
 
 static jint top_frames(struct java_threads *threads, bool stays)
@@ -206,7 +216,7 @@ void standing_frames__check(struct java_threads *threads, struct kernel_thread *
 
     if (call_tree__is_unseen(&mine->tree)) {
         look(threads, mine, top_frames(threads, stays));
-    } else if (is_on_floor(mine) && *known != place && may_look(mine)) {
+    } else if (is_on_floor(mine) && (*known != place || !is_trusted(mine)) && may_look(mine)) {
         look(threads, mine, top_frames(threads, stays));
         *known = place;
     }

@@ -4,7 +4,7 @@
  * stack; those whose methods have nodes become the thread's floor (native/tree/call_tree.h).
  *
  * No event reports the return of such a frame. So at each call from the youngest of them the stack
- * is read again, unless the call comes from a place on the stack that was already checked. The
+ * is read again, unless the call comes from a place on the stack that was just checked. The
  * reads are limited to a sixteenth of the thread's CPU time plus a millisecond. The same holds
  * where JVMTI names methods (events=jvmti), since JVMTI may not report such an exit either.
  */

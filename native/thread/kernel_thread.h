@@ -85,7 +85,9 @@ struct floor_look {
     uintptr_t callers[FLOOR_CALLERS]; /* places on the stack that have called from the floor since
                                          the look */
     uint64_t cost_ns;                 /* of all looks in this epoch */
-    uint64_t begin_ns;                /* the thread's CPU time when the epoch began */
+    uint64_t last_cost_ns;            /* of the last one */
+    uint64_t last_ns;                 /* the thread's CPU time then, … */
+    uint64_t begin_ns;                /* … and when the epoch began */
     uint64_t parked_ns; /* time parked since the epoch began, by a virtual thread that was not
                            looked at yet */
 };

@@ -141,6 +141,17 @@ public class Phases {
         burnHere(me, 3);
     }
 
+    /** Interpreted, its frame is as large as the one of entered(). */
+    static void like(Subject me) {
+        burnHere(me, 3);
+    }
+
+    static void alike(Subject me) {
+        waitHere(me, 1);
+        entered(me);
+        like(me);
+    }
+
     static void parked(Subject me) {
         me.arrived.set(1);
         while (step < 1) {
@@ -275,7 +286,11 @@ public class Phases {
         return (Thread) builder.getMethod("unstarted", Runnable.class).invoke(made, run);
     }
 
-    static void addAll(String prefix, boolean virtual) throws Exception {
+    static void addAll(String prefix, boolean virtual, boolean alike) throws Exception {
+        if (alike) {
+            add(prefix + "alike", virtual, Phases::alike);
+            return;
+        }
         add(prefix + "returned", virtual, Phases::returned);
         add(prefix + "stays", virtual, Phases::stays);
         add(prefix + "recursive", virtual, me -> recursive(me, 7));
@@ -325,9 +340,11 @@ public class Phases {
     }
 
     public static void main(String[] args) throws Exception {
-        addAll("", false);
-        if (args.length > 0) {
-            addAll("v-", true);
+        List<String> options = List.of(args);
+        boolean alike = options.contains("alike");
+        addAll("", false, alike);
+        if (options.contains("virtual")) {
+            addAll("v-", true, alike);
         }
         reach(1);
         System.out.println("ready");

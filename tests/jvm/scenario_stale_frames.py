@@ -32,6 +32,8 @@ WHERE = {
     "waiting": (("waiting", "other"), ("waiting", "more")),
     "blocked": (("blocked", "pass"), ("blocked", "more")),
 }
+# Interpreted, all calls of its last place come to the place on the stack that others came to before the step.
+ALIKE = {"alike": (("alike", "entered"), ("alike",))}
 EACH_MS = "--interval", "1ms", "--sample"
 SILENT = "silent"  # one of these returns, and there is no event: only a sample can tell
 
@@ -45,6 +47,7 @@ def stale_frames(test):
     likely(test, stops, "samples", ("--exclude", exclude("turn"), *EACH_MS, "cpu"), corrected=True)
     likely(test, stops, "wall samples", ("--exclude", exclude("turn"), *EACH_MS, "wall"), corrected=True)
     likely(test, stops, "samples, no hooks", ("--include", "no.such.*", *EACH_MS, "cpu"), hooked=False)
+    likely(test, stops, "alike", ("--exclude", exclude("like")), stories=ALIKE)
     likely(test, attached, "attached")
     likely(test, attached, "attached, samples", exclude("turn"), corrected=True, sample="cpu", interval="1ms")
 
@@ -58,17 +61,19 @@ def exclude(*more):
     return ";".join(f"Phases.{name}" for name in (*HELPERS, *more, "tell", "lambda*"))
 
 
-def stops(test, rounds, what, start, hooked=True, lost=(), corrected=False):
+def stops(test, rounds, what, start, hooked=True, lost=(), corrected=False, stories=WHERE):
     more_samples = has_more_samples()
     test.corrects_positions = corrected or more_samples
-    with running(test, *flags(test), "Phases", *arguments(test),
+    options = ("-Xint", *flags(test)), ("alike", *arguments(test))
+    options = options if stories is ALIKE else (flags(test), arguments(test))
+    with running(test, *options[0], "Phases", *options[1],
                  agent=test.agent_option(include="Phases*", exclude=exclude()), prefix=NICE) as program:
         program.done("stop")
         told(test, program, "step")
         if test.events == "jvmti":
             start = ()
         program.done("start", *start)
-        follow(test, program, rounds, what, hooked, lost)
+        follow(test, program, rounds, what, hooked, lost, stories)
         count = positions_corrected(test, program)
         test.check_likely((count > 0) == corrected or more_samples, "corrected", f"{what}: {count} positions corrected")
 
@@ -92,7 +97,7 @@ def attached(test, rounds, what, left_out=None, corrected=False, **options):
         program.attach("--include", "Phases*", "--exclude", left_out or exclude(), **options)
         if "sample" in options:
             wait_for_samples(test, program)
-        follow(test, program, rounds, what, True, ())
+        follow(test, program, rounds, what, True, (), WHERE)
         count = positions_corrected(test, program)
         test.check_likely((count > 0) == corrected or has_more_samples(), "corrected", f"{what}: {count} positions corrected")
 
@@ -122,12 +127,13 @@ def told(test, program, line):
     test.check(answer.split()[0] in ("step", "burnt"), f"{line}: {answer}")
 
 
-def follow(test, program, rounds, what, hooked, lost):
+def follow(test, program, rounds, what, hooked, lost, stories):
     """The threads burn where they are, go one step on, and burn there."""
     for number in (0, 1):
         before = burnt(test, program)
         told(test, program, f"burn {rounds}")
-        check(test, f"{what}, step {number + 1}", before, burnt(test, program), number, hooked, lost if number else ())
+        check(test, f"{what}, step {number + 1}", before, burnt(test, program), number, hooked, lost if number else (),
+              stories)
         if number == 0:
             told(test, program, "step")
 
@@ -140,14 +146,14 @@ def burnt(test, program):
     return exact_paths(views)
 
 
-def check(test, what, before, after, number, hooked, lost):
-    threads = {thread for thread, _ in after if thread.removeprefix("v-") in WHERE}
-    test.check(len(threads) == len(WHERE) * (2 if arguments(test) else 1), f"{what}: threads {sorted(threads)}")
+def check(test, what, before, after, number, hooked, lost, stories):
+    threads = {thread for thread, _ in after if thread.removeprefix("v-") in stories}
+    test.check(len(threads) == len(stories) * (2 if arguments(test) else 1), f"{what}: threads {sorted(threads)}")
     for thread in sorted(threads):
         story = thread.removeprefix("v-")
         if story in lost:
             continue
-        wanted = WHERE[story][number] if hooked else ()
+        wanted = stories[story][number] if hooked else ()
         grown = {path: ns - before.get((thread, path), 0) for (name, path), ns in after.items() if name == thread}
         there = sum(ns for path, ns in grown.items() if stands(path, wanted))
         whole = sum(grown.values())
