@@ -116,6 +116,15 @@ static struct timespec in_ms(long ms)
 
 static const struct timespec never = {.tv_nsec = -1};
 
+/* The thread sanitizer knows none of C11's functions, and dies in a thread of thrd_create. */
+static void leave_out_if_unknown(void)
+{
+#if defined(__SANITIZE_THREAD__)
+    print_message("left out: the thread sanitizer knows no thread of thrd_create\n");
+    skip();
+#endif
+}
+
 /* ---- mutexes of C11 ---- */
 
 static int try_taken(void *lock)
@@ -154,6 +163,7 @@ static void mutexes_of_c11(void **state)
     int value = 0;
 
     (void)state;
+    leave_out_if_unknown();
     mtx_init(&lock, mtx_timed);
     assert_int_equal(CALL(mtx_lock, &lock), thrd_success);
     assert_int_equal(take_told().acquired, 1);
@@ -184,6 +194,7 @@ static void recursive_mutexes_of_c11(void **state)
     mtx_t lock;
 
     (void)state;
+    leave_out_if_unknown();
     mtx_init(&lock, mtx_plain | mtx_recursive);
     CALL(mtx_lock, &lock);
     CALL(mtx_trylock, &lock);
@@ -226,6 +237,7 @@ static void conditions_of_c11_that_nobody_signals(void **state)
     struct told seen;
 
     (void)state;
+    leave_out_if_unknown();
     mtx_init(&mutex, mtx_plain);
     cnd_init(&condition);
     mtx_lock(&mutex);
@@ -270,6 +282,7 @@ static void ends_of_threads_of_c11(void **state)
     struct told seen;
 
     (void)state;
+    leave_out_if_unknown();
     seen = join(50000, 1000, &value);
     assert_int_equal(seen.waits, 1);
     assert_int_equal(seen.type, NATIVE_THRD);
