@@ -139,6 +139,7 @@ static void look_after(struct agent *agent)
         wait_budget__look(&agent->wait_budget);
         native_locks__look(&agent->native_locks);
         hook_renewal__hook_locks(&agent->renewal, agent->java_threads.locks);
+        hook_renewal__remove_silent(&agent->renewal);
         deadlock_watch__look(&agent->deadlocks);
     }
     pthread_mutex_unlock(&agent->snapshot_lock);

@@ -10,6 +10,7 @@
 #include "agent/hotspot/safepoint_time.h"
 #include "agent/housekeeping.h"
 #include "agent/threads/io_natives.h"
+#include "agent/threads/lock_holds.h"
 #include "agent/threads/lock_waits.h"
 #include "agent/threads/standing_frames.h"
 #include "agent/threads/thread_events.h"
@@ -70,7 +71,18 @@ static bool has_hooks(const struct agent *agent)
            agent->java_threads.virtual_thread_class;
 }
 
-/* Hooks are put in before their events count: everything begins at one moment. */
+/* Within a budget they fall silent, and stay for some time. Where nobody would take them out later
+ * they come out now. */
+static void end_hooks(struct agent *agent, JNIEnv *jni)
+{
+    if (agent->java_threads.locks)
+        lock_holds__hear(&agent->java_threads, jni, false);
+    if (!hook_renewal__may_change(&agent->renewal) ||
+        !class_changes__silence(&agent->class_hooks, jni))
+        class_changes__remove(&agent->class_hooks, jni);
+}
+
+/* Hooks are put in, or heard again, before their events count: everything begins at one moment. */
 int profiling__start(struct agent *agent, JNIEnv *jni)
 {
     if (atomic_load(&agent->profiling)) {
@@ -83,6 +95,8 @@ int profiling__start(struct agent *agent, JNIEnv *jni)
     set_events(agent, true);
     job_handoff__run(&agent->jobs, note_start, agent);
     lock_waits__before_start(&agent->java_threads, jni);
+    if (agent->java_threads.locks)
+        lock_holds__hear(&agent->java_threads, jni, lock_holds__are_heard(&agent->java_threads));
     thread_events__adopt_all(&agent->java_threads, jni);
     standing_frames__place_all(&agent->java_threads, jni, agent->epochs + 1);
     begin_epoch(agent);
@@ -104,7 +118,7 @@ int profiling__stop(struct agent *agent, JNIEnv *jni)
     job_handoff__run(&agent->jobs, note_stop, agent);
     set_events(agent, false);
     if (has_hooks(agent))
-        class_changes__remove(&agent->class_hooks, jni);
+        end_hooks(agent, jni);
     atomic_store(&agent->profiling, false);
     activity_hooks__turn(agent, jni);
     log__line(LOG_INFO, "profiling stopped");

@@ -27,7 +27,6 @@
 #define WEIGH_NS        (5ull * NS_PER_S)
 #define PAUSE_NS        (10ull * NS_PER_S) /* before the first try; six times as long each time */
 #define PAUSE_FACTOR    6u
-#define TRIES_MOST      4u
 #define IDLE_NS         (10ull * NS_PER_S) /* until the next look whether any method is due */
 #define LOCKS_PAUSE_NS  (2ull * NS_PER_S)  /* between changes for holds of locks */
 #define LOOK_NS         NS_PER_S           /* for calls that last */
@@ -75,6 +74,11 @@ static void change(struct hook_renewal *renewal, JNIEnv *jni)
 {
     uint64_t began = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
+    if (atomic_exchange(&renewal->for_removal, false)) {
+        class_changes__remove_silent(renewal->hooks, jni);
+        atomic_store(&renewal->changing, false);
+        return;
+    }
     if (atomic_exchange(&renewal->for_locks, false)) {
         class_changes__hook_locks(renewal->hooks, jni, renewal->owners_wanted);
         atomic_store(&renewal->changing, false);
@@ -145,6 +149,18 @@ void hook_renewal__hook_locks(struct hook_renewal *renewal, struct lock_waits *l
     wake_thread(renewal);
 }
 
+/* Without the thread they stay to the next start, or to the end. */
+void hook_renewal__remove_silent(struct hook_renewal *renewal)
+{
+    if (!renewal->quotas->methods || !class_hooks__silence_is_over(renewal->hooks) ||
+        atomic_load(&renewal->changing) || atomic_load(&renewal->is_over))
+        return;
+    atomic_store(&renewal->for_removal, true);
+    wake_thread(renewal);
+    if (atomic_load(&renewal->is_over))
+        log__line(LOG_WARN, "no thread to take the hooks out: they stay in the classes, silent");
+}
+
 /* ---- what is worth it ---- */
 
 struct candidate {
@@ -170,7 +186,7 @@ static bool is_due(const struct hook_renewal *renewal, uint32_t method, uint64_t
     uint32_t tries = quota->renewals + by_plan;
     uint64_t pause_ns = PAUSE_NS;
 
-    if (quota->renewals >= TRIES_MOST || !hook_quotas__is_off(renewal->quotas, method) ||
+    if (quota->renewals >= HOOK_RENEWALS_MOST || !hook_quotas__is_off(renewal->quotas, method) ||
         (quota->lasted_ns && now_ns - quota->lasted_ns < LASTED_NS))
         return false;
     for (uint32_t i = 0; i < tries; i++)

@@ -18,7 +18,8 @@
  * is as hot as a method may be.
  *
  * The housekeeping thread chooses the methods. A Java thread of the profiler's own changes the
- * classes: a daemon named "treadle class changes", made when it is first needed.
+ * classes: a daemon named "treadle class changes", made when it is first needed. It also takes the
+ * hooks out that a stop has left in the classes for some time (agent/hooks/class_changes.h).
  */
 #ifndef TREADLE_HOOK_RENEWAL_H
 #define TREADLE_HOOK_RENEWAL_H
@@ -59,7 +60,8 @@ struct hook_renewal {
     pthread_cond_t wake;
     _Atomic bool changing;  /* classes are being changed: the list belongs to the changing thread */
     _Atomic bool for_locks; /* … for the holds of locks */
-    _Atomic bool is_over;   /* there is no changing thread: no class is changed any more */
+    _Atomic bool for_removal; /* … which lose their silent hooks */
+    _Atomic bool is_over;     /* there is no changing thread: no class is changed any more */
     bool has_thread;
     bool owners_wanted; /* for_locks: those of java.util.concurrent, too */
     uint32_t methods[HOOK_RENEWAL_MOST];
@@ -99,6 +101,16 @@ bool hook_renewal__goes_on(const struct hook_renewal *renewal, uint64_t now_ns);
 /* Puts hooks where holds of locks begin and end, if that is wanted, and was not done just before.
  * For the housekeeping thread. */
 void hook_renewal__hook_locks(struct hook_renewal *renewal, struct lock_waits *locks);
+
+/* False: no thread that changes classes can be made. Any thread. */
+static inline bool hook_renewal__may_change(const struct hook_renewal *renewal)
+{
+    return !atomic_load(&renewal->is_over);
+}
+
+/* Has the hooks taken out that a stop left in the classes, when they have been silent for long
+ * enough. For the housekeeping thread. */
+void hook_renewal__remove_silent(struct hook_renewal *renewal);
 
 /* To be called once a second by the housekeeping thread. */
 void hook_renewal__look(struct hook_renewal *renewal, const struct budget_second *second);

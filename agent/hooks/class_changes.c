@@ -46,6 +46,17 @@ static bool begin_renewal(struct class_hooks *hooks, uint32_t id)
     return true;
 }
 
+static bool is_silent(const struct class_hooks *hooks)
+{
+    return atomic_load(&hooks->silent_since_ns) != 0;
+}
+
+/* Profiling is on, or about to be. */
+static bool are_heard(const struct class_hooks *hooks)
+{
+    return atomic_load(&hooks->wanted) && !is_silent(hooks);
+}
+
 static void begin_paid_renewal(struct class_hooks *hooks, uint32_t id)
 {
     struct method_quota *quota = &hooks->quotas->methods[id];
@@ -72,7 +83,7 @@ void class_changes__renew(struct class_hooks *hooks, JNIEnv *jni, const uint32_t
                           uint32_t count)
 {
     pthread_mutex_lock(&hooks->change_lock);
-    if (atomic_load(&hooks->wanted)) {
+    if (are_heard(hooks)) {
         for (uint32_t i = 0; i < count; i++)
             begin_paid_renewal(hooks, methods[i]);
         (void)loaded_classes__transform(hooks, jni, is_renewed, unhooked_classes__note_refused,
@@ -105,7 +116,7 @@ void class_changes__hook_locks(struct class_hooks *hooks, JNIEnv *jni, bool lock
     pthread_mutex_lock(&hooks->change_lock);
     if (locks)
         atomic_store(&hooks->locks_hooked, true);
-    if (atomic_load(&hooks->wanted) && hooks->everywhere) {
+    if (are_heard(hooks) && hooks->everywhere) {
         hooks->busy = &busy;
         (void)loaded_classes__transform(hooks, jni, is_contended, unhooked_classes__note_refused,
                                         NULL);
@@ -142,25 +153,29 @@ static void find_lasting(struct class_hooks *hooks, JNIEnv *jni)
     lasting_calls__find(&hooks->lasting, hooks->jvmti, jni, LASTING_SURELY, LOOK_NS);
 }
 
-/* Where every call is wanted, classes of running loops are changed as well. Twice: a class whose
- * loading had begun before is not in the JVM's list at first. */
-void class_changes__insert(struct class_hooks *hooks, JNIEnv *jni)
+/* Twice: a class whose loading had begun before is not in the JVM's list at first. */
+static void transform_all(struct class_hooks *hooks, JNIEnv *jni, choose_class choose)
 {
     struct listed_classes listed = {0};
 
-    pthread_mutex_lock(&hooks->change_lock);
+    if (loaded_classes__transform(hooks, jni, choose, unhooked_classes__note_refused, &listed) >
+            0 &&
+        hooks->everywhere)
+        (void)loaded_classes__transform(hooks, jni, choose, unhooked_classes__note_refused,
+                                        &listed);
+    listed_classes__release(&listed);
+}
+
+/* Where every call is wanted, classes of running loops are changed as well. */
+static void put_in(struct class_hooks *hooks, JNIEnv *jni)
+{
     if (hooks->everywhere && hooks->quotas->methods && !hooks->interfaces_may_change)
         find_lasting(hooks, jni);
     begin_renewals(hooks);
     method_numbers__unmark(&hooks->methods, CLASS_SEEN);
     atomic_store(&hooks->wanted, true);
     set_event(hooks, true);
-    if (loaded_classes__transform(hooks, jni, class_hooks__is_to_be_hooked,
-                                  unhooked_classes__note_refused, &listed) > 0 &&
-        hooks->everywhere)
-        (void)loaded_classes__transform(hooks, jni, class_hooks__is_to_be_hooked,
-                                        unhooked_classes__note_refused, &listed);
-    listed_classes__release(&listed);
+    transform_all(hooks, jni, class_hooks__is_to_be_hooked);
     /* The poller of sockets is loaded when a virtual thread first waits for one. */
     if (!hooks->everywhere && !(hooks->hears_waits && hooks->has_virtual_threads))
         set_event(hooks, false);
@@ -168,12 +183,10 @@ void class_changes__insert(struct class_hooks *hooks, JNIEnv *jni)
     end_renewals(hooks, jni);
     method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
     lasting_calls__release(&hooks->lasting);
-    pthread_mutex_unlock(&hooks->change_lock);
 }
 
-void class_changes__remove(struct class_hooks *hooks, JNIEnv *jni)
+static void take_out(struct class_hooks *hooks, JNIEnv *jni)
 {
-    pthread_mutex_lock(&hooks->change_lock);
     if (hooks->everywhere)
         find_lasting(hooks, jni);
     atomic_store(&hooks->wanted, false);
@@ -183,5 +196,133 @@ void class_changes__remove(struct class_hooks *hooks, JNIEnv *jni)
     method_numbers__unmark(&hooks->methods, CLASS_HOOKED);
     set_event(hooks, false);
     lasting_calls__release(&hooks->lasting);
+}
+
+/* ---- hooks that are silent while profiling is stopped ---- */
+
+/* The ledger says when the hooks are to be taken out. */
+static void set_silent_since(struct class_hooks *hooks, uint64_t since_ns)
+{
+    atomic_store(&hooks->silent_since_ns, since_ns);
+    __atomic_store_n(&hooks->ledger->header->silent_until_ns,
+                     since_ns ? since_ns + SILENT_HOOKS_NS : 0, __ATOMIC_RELAXED);
+}
+
+static void hold_all(struct class_hooks *hooks, JNIEnv *jni, bool held)
+{
+    uint32_t methods = __atomic_load_n(&hooks->methods.count, __ATOMIC_SEQ_CST) + 1;
+
+    hook_quotas__hold_all(hooks->quotas, jni, methods, held);
+}
+
+/* A method that is off gets hooks at a start only so often: its class changes each time. A
+ * postponed one gets its first hooks. */
+static bool is_worth_a_change(const struct class_hooks *hooks, uint32_t id)
+{
+    const struct numbered_method *method = method_numbers__get(&hooks->methods, id);
+    const struct method_quota *quota = &hooks->quotas->methods[id];
+
+    return method && hook_quotas__is_off(hooks->quotas, id) &&
+           (quota->is_postponed || quota->renewals < HOOK_RENEWALS_MOST) &&
+           !numbered_class__is(method->class, CLASS_REFUSED) &&
+           !numbered_class__is(method->class, CLASS_KEPT) &&
+           !numbered_class__is(method->class, CLASS_LOOPING);
+}
+
+static uint32_t methods_end(const struct class_hooks *hooks)
+{
+    uint32_t count = __atomic_load_n(&hooks->methods.count, __ATOMIC_ACQUIRE);
+
+    return count < HOOK_METHODS_MAX ? count + 1 : HOOK_METHODS_MAX;
+}
+
+static bool any_is_worth_a_change(const struct class_hooks *hooks)
+{
+    bool has_room = hook_quotas__room(hooks->quotas) > 0;
+
+    for (uint32_t i = 1; i < methods_end(hooks); i++)
+        if (is_worth_a_change(hooks, i) && (has_room || !hooks->quotas->methods[i].is_postponed))
+            return true;
+    return false;
+}
+
+/* Of postponed methods so many as the budget bears. A class whose loop runs has hooks in it, and
+ * stays as it is. */
+static void begin_few_renewals(struct class_hooks *hooks)
+{
+    uint32_t room = hook_quotas__room(hooks->quotas);
+
+    for (uint32_t i = 1; i < methods_end(hooks); i++) {
+        bool is_new = hooks->quotas->methods[i].is_postponed;
+
+        if (!is_worth_a_change(hooks, i) || (is_new && !room) ||
+            lasting_calls__has(
+                &hooks->lasting,
+                numbered_class__name(method_numbers__get(&hooks->methods, i)->class)))
+            continue;
+        if (begin_renewal(hooks, i) && is_new)
+            room--;
+    }
+}
+
+/* The hooks are where they were, and so are the counts of the header. */
+static void change_few(struct class_hooks *hooks, JNIEnv *jni)
+{
+    if (!any_is_worth_a_change(hooks))
+        return;
+    find_lasting(hooks, jni);
+    begin_few_renewals(hooks);
+    lasting_calls__release(&hooks->lasting);
+    transform_all(hooks, jni, is_renewed);
+    for (uint32_t i = 1; i < methods_end(hooks); i++)
+        (void)end_renewal(hooks, jni, i);
+    method_numbers__unmark(&hooks->methods, CLASS_RENEWED);
+}
+
+void class_changes__insert(struct class_hooks *hooks, JNIEnv *jni)
+{
+    bool has_filter;
+
+    pthread_mutex_lock(&hooks->change_lock);
+    has_filter = atomic_exchange(&hooks->filter_is_new, false);
+    if (is_silent(hooks) && has_filter) {
+        take_out(hooks, jni);
+        set_silent_since(hooks, 0);
+    }
+    if (is_silent(hooks))
+        change_few(hooks, jni);
+    else
+        put_in(hooks, jni);
+    set_silent_since(hooks, 0);
+    hold_all(hooks, jni, false);
+    pthread_mutex_unlock(&hooks->change_lock);
+}
+
+void class_changes__remove(struct class_hooks *hooks, JNIEnv *jni)
+{
+    pthread_mutex_lock(&hooks->change_lock);
+    take_out(hooks, jni);
+    set_silent_since(hooks, 0);
+    pthread_mutex_unlock(&hooks->change_lock);
+}
+
+bool class_changes__silence(struct class_hooks *hooks, JNIEnv *jni)
+{
+    if (!hooks->quotas->methods)
+        return false;
+    pthread_mutex_lock(&hooks->change_lock);
+    hold_all(hooks, jni, true);
+    set_silent_since(hooks, ledger_time__now_ns(hooks->time));
+    pthread_mutex_unlock(&hooks->change_lock);
+    return true;
+}
+
+void class_changes__remove_silent(struct class_hooks *hooks, JNIEnv *jni)
+{
+    pthread_mutex_lock(&hooks->change_lock);
+    if (class_hooks__silence_is_over(hooks)) {
+        take_out(hooks, jni);
+        set_silent_since(hooks, 0);
+    }
     pthread_mutex_unlock(&hooks->change_lock);
 }

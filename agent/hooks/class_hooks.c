@@ -65,6 +65,7 @@ void class_hooks__set_filter(struct class_hooks *hooks, struct method_filter *fi
     *hooks->filter = *filter;
     *filter = before;
     begin_counting(hooks);
+    atomic_store(&hooks->filter_is_new, true);
     pthread_rwlock_unlock(&hooks->filter_lock);
 }
 
@@ -203,6 +204,7 @@ static uint32_t apply_budget(struct class_look *look, const struct class_method 
         return postpone(look, id);
     if (!advice.rate || named || may_wait || hook_quotas__slot(hooks->quotas, id) != id) {
         hook_quotas__add(hooks->quotas, id, named, advice.calls, plan__code_hash(method));
+        hook_quotas__hold_added(hooks->quotas, look->jni, id);
         return id;
     }
     if (!ledger__find_method(hooks->ledger, id))

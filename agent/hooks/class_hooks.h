@@ -31,6 +31,12 @@
 
 #define OWNABLE_CLASS "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 
+/* For so long hooks stay in the classes after a stop. Who looks at a program in turns, by hand or
+ * in a script, starts again within seconds; who is done with it does not want silent hooks, a few
+ * nanoseconds a call, for long. One change of all classes a minute at most is left: on JDK 17 that
+ * of one class leaves some 30 KB. */
+#define SILENT_HOOKS_NS UINT64_C(60000000000)
+
 struct class_hooks {
     /* what the hooks work with; set before they begin */
     jvmtiEnv *jvmti;
@@ -58,11 +64,22 @@ struct class_hooks {
         starts_wanted; /* that class is to have hooks: the program may make virtual threads */
     _Atomic bool locks_hooked;        /* AbstractOwnableSynchronizer is to have a hook */
     _Atomic bool wanted;              /* classes are to have hooks */
+    _Atomic bool filter_is_new;       /* it was set since hooks were put in last */
+    _Atomic uint64_t silent_since_ns; /* profiling is stopped since then, and the hooks are still in
+                                         the classes; 0: it is not so. Written under change_lock */
     struct lasting_calls lasting;     /* during a change: the classes to be left as they are; under
                                          change_lock */
     const struct lasting_calls *busy; /* … while hooks of locks are put in; under change_lock */
     bool interfaces_may_change;       /* no other thread can be loading classes yet */
 };
+
+/* True if hooks have been silent for so long that they are to be taken out. Any thread. */
+static inline bool class_hooks__silence_is_over(const struct class_hooks *hooks)
+{
+    uint64_t since_ns = atomic_load(&hooks->silent_since_ns);
+
+    return since_ns && ledger_time__now_ns(hooks->time) - since_ns >= SILENT_HOOKS_NS;
+}
 
 /* To be called once, when the JVM can run Java. The natives become those of the hook class, see
  * hook_class__define. 0 or -errno, with a log line. */

@@ -197,15 +197,28 @@ static uint64_t process_cpu_ns(const struct hook_quotas *quotas, uint64_t now_ns
            (since_ns < NS_PER_S ? since_ns : NS_PER_S);
 }
 
-static bool bears_more(const struct hook_quotas *quotas)
+/* Of what may be spent on hooks once, so much is left; negative: too much was spent. */
+static double once_left_ns(const struct hook_quotas *quotas)
 {
     uint64_t now_ns = ledger_time__now_ns(quotas->time);
     double cpu_ns = (double)(process_cpu_ns(quotas, now_ns) - quotas->began_cpu_ns);
     uint64_t spent_ns = __atomic_load_n(&quotas->hooked, __ATOMIC_RELAXED) * COST_HOOKS_NS +
                         __atomic_load_n(&quotas->silenced, __ATOMIC_RELAXED) * HOOK_SILENCED_NS;
 
-    return (double)spent_ns <
-           HOOK_ONCE_FREE_NS + cpu_ns / 1000000 * quotas->overhead_ppm * HOOK_ONCE_BUDGET;
+    return HOOK_ONCE_FREE_NS + cpu_ns / 1000000 * quotas->overhead_ppm * HOOK_ONCE_BUDGET -
+           (double)spent_ns;
+}
+
+static bool bears_more(const struct hook_quotas *quotas)
+{
+    return once_left_ns(quotas) > 0;
+}
+
+uint32_t hook_quotas__room(const struct hook_quotas *quotas)
+{
+    double methods = once_left_ns(quotas) / COST_HOOKS_NS;
+
+    return methods < 0 ? 0 : methods < HOOK_METHODS_MAX ? (uint32_t)methods : HOOK_METHODS_MAX;
 }
 
 bool hook_quotas__postpone(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
@@ -244,18 +257,19 @@ static bool is_settled(const struct hook_quotas *quotas)
     return __atomic_load_n(&quotas->is_settled, __ATOMIC_RELAXED);
 }
 
-static bool is_held(const struct method_quota *quota)
+static bool is_held(const struct hook_quotas *quotas, const struct method_quota *quota)
 {
-    return __atomic_load_n(&quota->is_held, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&quotas->all_held, __ATOMIC_SEQ_CST) ||
+           __atomic_load_n(&quota->is_held, __ATOMIC_SEQ_CST);
 }
 
 /* Its silent calls say nothing: it is to stay silent whatever their rate. */
-static bool is_silent_anyway(const struct method_quota *quota)
+static bool is_silent_anyway(const struct hook_quotas *quotas, const struct method_quota *quota)
 {
-    return is_held(quota) || is_postponed(quota);
+    return is_held(quotas, quota) || is_postponed(quota);
 }
 
-/* What was just written, a state or that a method is held, is known to whoever reads it from here
+/* What was just written, a state or that methods are held, is known to whoever reads it from here
  * on, before what comes is read: of two threads, of which one changes the state and the other one
  * holds or releases the method, at least the later one does what is right for both. */
 static void settle_order(void)
@@ -270,7 +284,9 @@ static void count_silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t numbe
     struct method_quota *quota = &quotas->methods[number];
     uint32_t slot = hook_quotas__slot(quotas, number);
 
-    quota->counting = is_settled(quotas) ? HOOK_SILENT_CALLS : HOOK_START_CALLS;
+    quota->counting = hook_quotas__hear(quotas, number) ? INT16_MAX
+                      : is_settled(quotas)              ? HOOK_SILENT_CALLS
+                                                        : HOOK_START_CALLS;
     __atomic_fetch_add(&quota->silent, quota->counting, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < MUTE_TRIES; i++) {
         hook_class__mute(quotas->hook_class, jni, slot, quota->counting);
@@ -278,7 +294,7 @@ static void count_silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t numbe
             break;
     }
     settle_order();
-    if (hook_quotas__hear(quotas, number) && !is_held(quota))
+    if (hook_quotas__hear(quotas, number) && !is_held(quotas, quota))
         hook_class__unmute(quotas->hook_class, jni, slot);
 }
 
@@ -350,9 +366,9 @@ void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t slot)
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
     now_ns = ledger_time__now_ns(quotas->time);
-    if (!is_silent_anyway(quota))
+    if (!is_silent_anyway(quotas, quota))
         quota->rate = rate_of(quota->counting, now_ns - since_ns);
-    if (!is_silent_anyway(quota) && is_hot(quotas, quota) && !quota->is_named)
+    if (!is_silent_anyway(quotas, quota) && is_hot(quotas, quota) && !quota->is_named)
         turn_off(quotas, jni, method);
     else
         count_silent(quotas, jni, method);
@@ -459,18 +475,15 @@ static void hear(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
     quota->saved = 2 * (int64_t)allowed_rate(quotas, quota, quota->since_ns);
     ledger__count(&quotas->ledger->header->muted_methods, (uint64_t)-1);
     tell(quotas, number, HOOKING_HEARD);
-    if (!is_held(quota))
+    if (!is_held(quotas, quota))
         hook_class__unmute(quotas->hook_class, jni, hook_quotas__slot(quotas, number));
 }
 
-void hook_quotas__hold(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method, bool held)
+/* A heard method is muted while it is held. One that falls silent meanwhile stays so. */
+static void mute_or_unmute(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method, bool held)
 {
-    struct method_quota *quota = quotas->methods ? &quotas->methods[method] : NULL;
     uint32_t slot = hook_quotas__slot(quotas, method);
 
-    if (quota)
-        __atomic_store_n(&quota->is_held, held, __ATOMIC_SEQ_CST);
-    settle_order();
     if (!hook_quotas__hear(quotas, method))
         return;
     if (held) {
@@ -481,6 +494,38 @@ void hook_quotas__hold(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
     settle_order();
     if (!hook_quotas__hear(quotas, method))
         hook_class__mute(quotas->hook_class, jni, slot, HOOK_SILENT_CALLS);
+}
+
+void hook_quotas__hold(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method, bool held)
+{
+    if (quotas->methods) {
+        __atomic_store_n(&quotas->methods[method].is_held, held, __ATOMIC_SEQ_CST);
+        settle_order();
+        held = is_held(quotas, &quotas->methods[method]);
+    }
+    mute_or_unmute(quotas, jni, method, held);
+}
+
+void hook_quotas__hold_all(struct hook_quotas *quotas, JNIEnv *jni, uint32_t methods, bool held)
+{
+    if (!quotas->methods)
+        return;
+    __atomic_store_n(&quotas->all_held, held, __ATOMIC_SEQ_CST);
+    settle_order();
+    for (uint32_t i = 1; i < methods && i < HOOK_METHODS_MAX; i++)
+        mute_or_unmute(quotas, jni, i, is_held(quotas, &quotas->methods[i]));
+}
+
+/* Its number was given before: whoever ends the hold meanwhile either comes to this method or is
+ * seen here. */
+void hook_quotas__hold_added(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
+{
+    if (!quotas->methods || !__atomic_load_n(&quotas->all_held, __ATOMIC_SEQ_CST))
+        return;
+    mute_or_unmute(quotas, jni, method, true);
+    settle_order();
+    if (!is_held(quotas, &quotas->methods[method]))
+        mute_or_unmute(quotas, jni, method, false);
 }
 
 bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method)
@@ -537,7 +582,7 @@ void hook_quotas__end_renewal(struct hook_quotas *quotas, JNIEnv *jni, uint32_t 
             ledger__count(&header->off_methods, (uint64_t)-1);
         (void)change(quota, HOOKING_OFF, HOOKING_HEARD);
         tell(quotas, method, HOOKING_HEARD);
-        if (was_postponed && !is_held(quota))
+        if (was_postponed && !is_held(quotas, quota))
             hook_class__unmute(quotas->hook_class, jni, hook_quotas__slot(quotas, method));
     }
     __atomic_store_n(&quota->is_renewed, false, __ATOMIC_RELEASE);

@@ -29,6 +29,9 @@
  * (agent/budget/hook_renewal.h): the new hooks pass another slot than the old hooks, which stay
  * off.
  *
+ * While profiling is stopped and the hooks are still in the classes, all methods are held
+ * (agent/hooks/class_changes.h): they are silent, and their states stay as they are.
+ *
  * The times at which a method was heard are recorded in the ledger if it was not heard always
  * (struct ledger_hooking). hook_quotas__step, __silent and __apply are for threads in hooks: they
  * do not block, and allocate in the ledger only. No function holds a lock.
@@ -81,6 +84,10 @@
  * MaxInlineSize), but not with hooks. */
 #define HOOK_SMALL_BYTES 35u
 #define HOOK_TRIES_MAX   1024u /* methods waiting to be heard again */
+
+/* So often a method that is off gets hooks by a change of its class, until all hooks were taken out
+ * of the classes once. */
+#define HOOK_RENEWALS_MOST 4u
 
 /* Rates are sorted into this many classes; each class has twice the rate of the one before. */
 #define HOOK_RATE_CLASSES 32u
@@ -155,6 +162,7 @@ struct hook_quotas {
     uint32_t tries[HOOK_TRIES_MAX];
     uint32_t try_count; /* atomic: number of waiting tries */
     bool applying;      /* atomic */
+    bool all_held;      /* atomic: no method is to be heard, whatever its state */
     int16_t *left;      /* silent calls until the next check of a muted method, by slot */
     uint32_t
         left_wanted;   /* atomic: how many counts of LEFT are to be read; 0: they have been read */
@@ -290,10 +298,22 @@ static inline bool hook_quotas__learn_silent(struct hook_quotas *quotas, uint32_
 void hook_quotas__apply(struct hook_quotas *quotas, JNIEnv *jni);
 
 /* Holds a method whose hooks cannot be taken out: it is not heard while it is held, whatever that
- * costs, and afterwards as its state says. Any thread that may call JNI; not in hooks. */
+ * costs, and afterwards as its state says. The silent calls of held methods say nothing of a rate,
+ * and are in no account. Any thread that may call JNI; not in hooks. */
 void hook_quotas__hold(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method, bool held);
 
-/* True if the calls of a hooked method are recorded now. */
+/* Holds all methods with numbers below that one, and those that get hooks from now on, or ends
+ * that. Without quotas nothing is held. Any thread that may call JNI, one at a time; not in hooks.
+ */
+void hook_quotas__hold_all(struct hook_quotas *quotas, JNIEnv *jni, uint32_t methods, bool held);
+
+/* To be called after hook_quotas__add: the method is silent from its first call if all are held. */
+void hook_quotas__hold_added(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);
+
+/* For so many more methods the process's CPU time bears the price of hooks. */
+uint32_t hook_quotas__room(const struct hook_quotas *quotas);
+
+/* True if the calls of a hooked method are recorded, unless it is held. */
 static inline bool hook_quotas__hear(const struct hook_quotas *quotas, uint32_t method)
 {
     return !quotas->methods ||

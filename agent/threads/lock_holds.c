@@ -44,9 +44,7 @@ void lock_holds__forget(struct lock_holds *holds, ledger_ref thread)
 
 /* ---- holds ---- */
 
-/* While holds are not heard, their hooks call no natives: a lock that was contended once may be
- * taken millions of times a second. */
-static void hear(const struct java_threads *threads, JNIEnv *jni, bool heard)
+void lock_holds__hear(const struct java_threads *threads, JNIEnv *jni, bool heard)
 {
     struct lock_holds *holds = &threads->locks->holds;
 
@@ -68,7 +66,7 @@ static struct kernel_thread *heard(struct java_threads *threads, JNIEnv *jni)
         return mine;
     /* They cost, too. */
     __atomic_store_n(&mine->times.holds.calls, mine->times.holds.calls + 1, __ATOMIC_RELAXED);
-    hear(threads, jni, false);
+    lock_holds__hear(threads, jni, false);
     return NULL;
 }
 
@@ -484,7 +482,7 @@ void lock_holds__contended(struct java_threads *threads, JNIEnv *jni, struct ker
     struct thread_holds *of = owner.thread ? hold_table__find(&holds->table, owner.thread) : NULL;
 
     if (lock_holds__are_heard(threads))
-        hear(threads, jni, true);
+        lock_holds__hear(threads, jni, true);
     mine->thread->won_monitor = monitor;
     mine->thread->won_lock = (uint64_t)lock->class_name << 32 | lock->identity;
     mine->thread->won_node = ledger__ref(threads->ledger, mine->tree.current);

@@ -46,6 +46,11 @@ static inline bool lock_holds__are_heard(const struct java_threads *threads)
     return atomic_load_explicit(&threads->holds_round, memory_order_relaxed) & 1;
 }
 
+/* Whether the hooks of holds call their natives: not while profiling is stopped, or the budget has
+ * no room for them. A lock that was contended once may be taken millions of times a second. Where
+ * locks are known. Any thread that may call JNI. */
+void lock_holds__hear(const struct java_threads *threads, JNIEnv *jni, bool heard);
+
 /* For hooks: the calling Java thread has entered a monitor; has exited one; is about to leave a
  * synchronized method; a Lock that was contended once is about to get an owner, or to lose it. */
 void lock_holds__acquired(struct java_threads *threads, JNIEnv *jni);

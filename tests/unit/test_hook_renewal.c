@@ -25,10 +25,12 @@
 #define WORLDS_MAX  16u
 
 /* The thread that changes classes: the test itself. */
+static int thread_error;
+
 int own_thread__create(void *(*run)(void *context), void *context, size_t stack_bytes)
 {
     (void)run, (void)context, (void)stack_bytes;
-    return 0;
+    return thread_error;
 }
 
 void class_changes__renew(struct class_hooks *class_hooks, JNIEnv *jni, const uint32_t *methods,
@@ -40,6 +42,11 @@ void class_changes__renew(struct class_hooks *class_hooks, JNIEnv *jni, const ui
 void class_changes__hook_locks(struct class_hooks *class_hooks, JNIEnv *jni, bool locks)
 {
     (void)class_hooks, (void)jni, (void)locks;
+}
+
+void class_changes__remove_silent(struct class_hooks *class_hooks, JNIEnv *jni)
+{
+    (void)class_hooks, (void)jni;
 }
 
 void lasting_calls__find(struct lasting_calls *calls, jvmtiEnv *jvmti, JNIEnv *jni,
@@ -428,6 +435,77 @@ static void each_try_waits_longer_than_the_one_before(void **state)
     end_world(world);
 }
 
+/* ---- hooks that are silent after a stop ---- */
+
+#define SILENT_S 60u
+
+static void stops(struct world *world)
+{
+    world->profiling = false;
+    world->hooks.time = &world->run.time;
+    atomic_store(&world->hooks.silent_since_ns, ledger_time__now_ns(&world->run.time));
+}
+
+static bool takes_out(struct world *world)
+{
+    hook_renewal__remove_silent(&world->renewal);
+    return has_begun(world) && atomic_load(&world->renewal.for_removal);
+}
+
+static void hooks_come_out_a_minute_after_the_stop(void **state)
+{
+    (void)state;
+    struct world *world = begin_world();
+
+    stops(world);
+    for (unsigned i = 0; i < SILENT_S - 1; i++) {
+        pass(&world->run, SECOND);
+        assert_false(takes_out(world));
+    }
+    pass(&world->run, SECOND);
+    assert_true(takes_out(world));
+    end_world(world);
+}
+
+/* Nor before the first stop. */
+static void a_start_in_time_leaves_the_hooks_where_they_are(void **state)
+{
+    (void)state;
+    struct world *world = begin_world();
+
+    world->hooks.time = &world->run.time;
+    assert_false(takes_out(world));
+    for (unsigned i = 0; i < 3; i++) {
+        stops(world);
+        pass(&world->run, (SILENT_S - 1) * SECOND);
+        assert_false(takes_out(world));
+        atomic_store(&world->hooks.silent_since_ns, 0);
+        pass(&world->run, 2 * SECOND);
+        assert_false(takes_out(world));
+    }
+    end_world(world);
+}
+
+/* One change at a time; and without a thread there is none, which is tried once. */
+static void hooks_come_out_when_no_other_change_goes_on(void **state)
+{
+    (void)state;
+    struct world *world = begin_world();
+
+    stops(world);
+    pass(&world->run, SILENT_S * SECOND);
+    atomic_store(&world->renewal.changing, true);
+    assert_false(takes_out(world));
+    atomic_store(&world->renewal.changing, false);
+    world->renewal.has_thread = false;
+    thread_error = -1;
+    assert_false(takes_out(world));
+    assert_false(hook_renewal__may_change(&world->renewal));
+    thread_error = 0;
+    assert_false(takes_out(world));
+    end_world(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,6 +516,9 @@ int main(void)
         cmocka_unit_test(there_is_no_credit_without_need_or_without_end),
         cmocka_unit_test(some_classes_are_left_alone),
         cmocka_unit_test(each_try_waits_longer_than_the_one_before),
+        cmocka_unit_test(hooks_come_out_a_minute_after_the_stop),
+        cmocka_unit_test(a_start_in_time_leaves_the_hooks_where_they_are),
+        cmocka_unit_test(hooks_come_out_when_no_other_change_goes_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

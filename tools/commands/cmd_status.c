@@ -155,6 +155,9 @@ static void hooks_facts(const struct status *status)
         return;
     hook_summary__count(header, text);
     fact_of(status, "hooks", "%s", text);
+    if (header->silent_until_ns)
+        fact_of(status, "", "silent until %s, then taken out; treadle start hears them again",
+                quantity__moment(header->epoch_ns + header->silent_until_ns).text);
     hook_summary__rule(header, text);
     fact_of(status, "", "%s", text);
     hook_summary__unhooked_reasons(header, text);
@@ -347,6 +350,10 @@ static void show_json(const struct status *status)
     json_object_set_new(object, "refused_clocks", refused_clocks_json(header));
     if (hook_summary__are_used(header))
         json_object_set_new(object, "hooks", hook_summary__json(header));
+    json_object_set_new(object, "silent_until_ns",
+                        header->silent_until_ns
+                            ? json_row__integer(header->epoch_ns + header->silent_until_ns)
+                            : json_null());
     json_object_set_new(object, "budget", budget_json(status));
     json_object_set_new(object, "resolution", view_budget__resolution_json(status->model));
     json_object_set_new(object, "path", json_row__text(status->path));

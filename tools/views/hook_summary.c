@@ -21,18 +21,20 @@ void hook_summary__count(const struct ledger_header *header, char text[HOOKS_TEX
 {
     bool one = header->hooked_methods == 1;
     bool stopped = ledger_header__is_stopped(header);
+    bool silent = stopped && header->silent_until_ns;
 
     if (hook_summary__are_of_functions(header)) {
         snprintf(text, HOOKS_TEXT_BYTES, "in functions built with -finstrument-functions");
         return;
     }
-    snprintf(text, HOOKS_TEXT_BYTES, "%s %s of %s %s %s hooks",
+    snprintf(text, HOOKS_TEXT_BYTES, "%s %s of %s %s %s %shooks",
              quantity__count(header->hooked_methods).text, one ? "method" : "methods",
              quantity__count(header->hooked_classes).text,
              header->hooked_classes == 1 ? "class" : "classes",
-             stopped ? "had"
-             : one   ? "has"
-                     : "have");
+             stopped && !silent ? "had"
+             : one              ? "has"
+                                : "have",
+             silent ? "silent " : "");
 }
 
 void hook_summary__rule(const struct ledger_header *header, char text[HOOKS_TEXT_BYTES])
