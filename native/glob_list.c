@@ -288,6 +288,19 @@ int glob_list__new(struct glob_list **list, const char *text, char *message, siz
     return 0;
 }
 
+bool glob_list__is_same(const struct glob_list *a, const struct glob_list *b)
+{
+    const struct glob_source *mine, *other;
+
+    if (!a || !b)
+        return a == b;
+    for (mine = a->sources, other = b->sources; mine && other;
+         mine = mine->next, other = other->next)
+        if (mine->length != other->length || memcmp(mine->bytes, other->bytes, mine->length) != 0)
+            return false;
+    return mine == other;
+}
+
 static void delete_group(struct glob_group *of)
 {
     while (of->tails) {

@@ -23,6 +23,10 @@ struct glob_list;
 int glob_list__new(struct glob_list **list, const char *text, char *message, size_t message_bytes);
 void glob_list__delete(struct glob_list *list); /* NULL is fine */
 
+/* True if both were made from the same text, and from files with the same content. NULL is a list
+ * of its own kind. */
+bool glob_list__is_same(const struct glob_list *a, const struct glob_list *b);
+
 /* True if one of the globs matches the text. Adds the number of table lookups and of comparisons
  * with globs to *looks, which may be NULL. */
 bool glob_list__matches(const struct glob_list *list, const char *text, size_t length,

@@ -223,6 +223,7 @@ static bool is_due(const struct method_quota *quota, uint64_t now_ns)
 static void learn_rates(struct hook_budget *budget, uint32_t methods, uint64_t now_ns)
 {
     uint64_t silent_calls = 0;
+    const struct ledger_header *header = budget->ledger->header;
     struct hook_quotas *quotas = budget->quotas;
     uint64_t ns = now_ns - budget->silent_ns;
 
@@ -238,6 +239,9 @@ static void learn_rates(struct hook_budget *budget, uint32_t methods, uint64_t n
         quota->rate = quota->is_fresh ? rate : quota->rate / 2 + rate / 2;
         quota->is_fresh = false;
     }
+    /* What came while profiling was stopped is in no account. */
+    if (!header->profiling || header->since_ns > budget->silent_ns)
+        return;
     budget->silent_calls += silent_calls;
     budget->own_cost->facts.silent_calls = budget->silent_calls;
 }

@@ -58,6 +58,9 @@ void class_hooks__set_filter(struct class_hooks *hooks, struct method_filter *fi
 {
     struct method_filter before = *hooks->filter;
 
+    if (glob_list__is_same(before.include, filter->include) &&
+        glob_list__is_same(before.exclude, filter->exclude))
+        return;
     filter->latency = before.latency;
     pthread_rwlock_wrlock(&hooks->filter_lock);
     left_out_methods__end_filter(&hooks->left_out, &hooks->methods, hooks->quotas, &before,

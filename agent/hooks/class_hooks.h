@@ -86,7 +86,8 @@ static inline bool class_hooks__silence_is_over(const struct class_hooks *hooks)
 int class_hooks__begin(struct class_hooks *hooks, JNIEnv *jni,
                        const JNINativeMethod natives[HOOK_COUNT], const struct bound_natives *more);
 
-/* Sets the methods to be hooked from the next insert on. The two filters are swapped. */
+/* Sets the methods to be hooked from the next insert on. The two filters are swapped, unless they
+ * are the same. */
 void class_hooks__set_filter(struct class_hooks *hooks, struct method_filter *filter);
 
 /* True of the boot and the platform loader. */

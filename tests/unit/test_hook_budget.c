@@ -244,6 +244,38 @@ static void the_rare_wait_for_a_heavy_one(void **state)
     end_world(world);
 }
 
+/* So many silent calls, which are read by the second look from here. */
+static uint64_t account_of_silent(struct world *world, uint16_t calls)
+{
+    uint64_t before = world->cost.facts.silent_calls;
+
+    hooks[METHOD].left = (uint16_t)(hooks[METHOD].left - calls);
+    for (int i = 0; i < 2; i++) {
+        look(world, 0);
+        hook_quotas__apply(&world->run.quotas, NULL);
+    }
+    return world->cost.facts.silent_calls - before;
+}
+
+static void silent_calls_without_profiling_are_in_no_account(void **state)
+{
+    (void)state;
+    struct world *world = begin_world();
+    struct ledger_header *header = world->run.ledger.header;
+
+    make_silent(world, METHOD, 0);
+    world->run.quotas.methods[METHOD].mutes = 6; /* it is not tried again soon */
+    (void)account_of_silent(world, 0);
+    assert_int_equal(account_of_silent(world, 10), 10);
+    header->profiling = 0;
+    assert_int_equal(account_of_silent(world, 10), 0);
+    header->profiling = 1;
+    header->since_ns = ledger_time__now_ns(&world->run.time);
+    assert_int_equal(account_of_silent(world, 0), 0);
+    assert_int_equal(account_of_silent(world, 10), 10);
+    end_world(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +285,7 @@ int main(void)
         cmocka_unit_test(one_odd_second_takes_no_favour_away),
         cmocka_unit_test(the_heaviest_is_heard_first_and_alone),
         cmocka_unit_test(the_rare_wait_for_a_heavy_one),
+        cmocka_unit_test(silent_calls_without_profiling_are_in_no_account),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

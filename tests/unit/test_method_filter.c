@@ -250,6 +250,32 @@ static void lists_answer_as_their_globs_one_by_one(void **state)
 
 #define MANY 100000u
 
+static bool are_same(const char *text, const char *other)
+{
+    struct glob_list *a = NULL, *b = NULL;
+    char message[64];
+    bool same;
+
+    assert_true(!text || glob_list__new(&a, text, message, sizeof message) == 0);
+    assert_true(!other || glob_list__new(&b, other, message, sizeof message) == 0);
+    same = glob_list__is_same(a, b);
+    assert_int_equal(glob_list__is_same(b, a), same);
+    glob_list__delete(a);
+    glob_list__delete(b);
+    return same;
+}
+
+static void lists_of_one_text_are_the_same(void **state)
+{
+    (void)state;
+    assert_true(are_same(NULL, NULL));
+    assert_true(are_same("a.B.*;c*", "a.B.*;c*"));
+    assert_false(are_same("a.B.*;c*", "a.B.*;d*"));
+    assert_false(are_same("a.B.*;c*", "a.B.*"));
+    assert_false(are_same("a.B.*", NULL));
+    assert_false(are_same("a;b", "a;;b"));
+}
+
 /* A list of so many names of methods, and behind them `globs` globs, each of a class of its own. */
 static struct glob_list *long_list(unsigned names, unsigned globs)
 {
@@ -376,6 +402,7 @@ int main(void)
         cmocka_unit_test(names_of_any_length_are_seen_whole),
         cmocka_unit_test(classes_without_any_such_method_are_known),
         cmocka_unit_test(lists_answer_as_their_globs_one_by_one),
+        cmocka_unit_test(lists_of_one_text_are_the_same),
         cmocka_unit_test(a_list_is_looked_up_in_a_time_that_does_not_grow_with_it),
         cmocka_unit_test(files_hold_a_glob_a_line),
         cmocka_unit_test(files_that_cannot_be_read_are_named),
