@@ -10,7 +10,7 @@ import java.util.concurrent.CountDownLatch;
  */
 public class SilentHooks {
     static int counted;
-    static int loaded;
+    public static int loaded; // by classes of other loaders
     static CountDownLatch gate = new CountDownLatch(1);
     static java.util.List<Thread> inside = new java.util.ArrayList<>();
 

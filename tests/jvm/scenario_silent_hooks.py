@@ -65,7 +65,8 @@ def check_silent(test, program):
 
 def check_calls(test, rounds, more=0):
     views = test.checked_report(views=("threads", "tree", "flat", "callers"))
-    calls = {m["method"]: m["calls"] for m in views["flat"]["methods"] if m["class"].startswith("SilentHooks")}
+    calls = {m["method"]: m["calls"] for m in views["flat"]["methods"]
+             if m["class"].startswith("SilentHooks") and m["method"] not in ("main", "load")}  # found by samples
     hooked = [m for m in views["flat"]["methods"] if "hooked" in m and m["class"].startswith("SilentHooks")]
     expected = {"count": rounds * (PROFILED + 3) + more, "stay": rounds,
                 "run": 2 * rounds * LOADED, "<init>": 2 * rounds * LOADED}
@@ -102,7 +103,6 @@ def another_filter(test):
 
 
 def a_minute(test):
-    """Without a class that is not changed as long as its loop runs."""
     with begun(test) as program:
         a_round(program, 0, ("start",))
         before = changes(test)
@@ -139,9 +139,9 @@ def attached_to(test, flags, options):
 
 
 def changes(test):
-    """How often each class was changed, as the JVM itself says."""
+    """How often each of the program's classes was changed, as the JVM itself says."""
     lines = (test.scratch / "changes.log").read_text(encoding="utf-8").splitlines()
-    return Counter(match[1] for match in map(re.compile(r"redefined name=([^,]+),").search, lines) if match)
+    return Counter(match[1] for match in map(re.compile(r"redefined name=(SilentHooks[^,]*),").search, lines) if match)
 
 
 def told(program):
