@@ -5,8 +5,8 @@
  * crashes in DefaultMethods::generate_default_methods. So
  *
  *   - an interface gets hooks as it is loaded, or before the program's first thread runs, or never;
- *   - while profiling is stopped, and where a later filter leaves a method out, its hooks are muted
- *     (agent/methods/hook_class.h): a call then costs some loads, and is not heard.
+ *   - while all hooks are taken out, and where a later filter leaves a method out, its hooks are
+ *     muted (agent/methods/hook_class.h): a call then costs some loads, and is not heard.
  *
  * Hooks in a class whose loop lasts at a stop (agent/threads/lasting_calls.h) stay from then on in
  * the same way.

@@ -28,8 +28,8 @@ static const struct argp_child children[] = {
 
 static const char doc[] =
     "Begin to profile a JVM that runs already: load the agent into it."
-    "\vLoaded classes get their hooks at once, others when they are loaded; treadle stop takes the "
-    "hooks out again. Only the JVM's own user and group, and root, can attach.\n\n"
+    "\vLoaded classes get their hooks at once, others when they are loaded; treadle stop has them "
+    "taken out again. Only the JVM's own user and group, and root, can attach.\n\n"
     "The agent is $TREADLE_AGENT, or libtreadle.so where this program was built or installed; the "
     "JVM must see it at the same path.";
 

@@ -16,8 +16,8 @@ static const struct argp_child children[] = {
 };
 
 static const char doc[] =
-    "Go on profiling a JVM that treadle stop has stopped: the hooks go in again, and what is "
-    "consumed from now on is added to the same ledger."
+    "Go on profiling a JVM that treadle stop has stopped: the hooks are heard again, or go in "
+    "again, and what is consumed from now on is added to the same ledger."
     "\vWithout --include and --exclude the same methods get hooks as before. To load the agent "
     "into a JVM that does not have it: treadle attach.";
 

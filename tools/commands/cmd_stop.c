@@ -1,4 +1,4 @@
-/* treadle stop: takes the hooks out of a JVM; the ledger stays. */
+/* treadle stop: ends the profiling of a JVM; the ledger stays. */
 #include "tools/agent/agent_request.h"
 #include "tools/arguments/pid_argument.h"
 #include "tools/command.h"
@@ -17,7 +17,8 @@ static const struct argp_option options[] = {
 static const struct argp_child children[] = {{&pid_argument, 0, NULL, 0}, {0}};
 
 static const char doc[] =
-    "Stop profiling a JVM: the hooks come out of its classes, and nothing is charged any more."
+    "Stop profiling a JVM: nothing is charged any more. The hooks fall silent, and come out of its "
+    "classes a minute later; with overhead=any at once."
     "\vWhat was charged stays in the ledger: treadle report PID shows it, treadle dump PID writes "
     "a "
     "snapshot, and treadle start PID goes on.";

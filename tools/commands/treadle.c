@@ -20,7 +20,7 @@ static const struct command commands[] = {
     {"sample", "sample the logical stacks of programs that have treadle.h", cmd_sample},
     {"start", "go on profiling a JVM after stop", cmd_start},
     {"status", "show whether and how a JVM is profiled", cmd_status},
-    {"stop", "stop profiling a JVM: the hooks come out, the ledger stays", cmd_stop},
+    {"stop", "stop profiling a JVM: the hooks fall silent, the ledger stays", cmd_stop},
     {"timeline", "record what threads do, moment by moment", cmd_timeline},
     {"top", "show live what each thread consumes, and its hot path", cmd_top},
 };
