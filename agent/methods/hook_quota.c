@@ -508,9 +508,13 @@ void hook_quotas__hold(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
 
 void hook_quotas__hold_all(struct hook_quotas *quotas, JNIEnv *jni, uint32_t methods, bool held)
 {
+    bool before;
+
     if (!quotas->methods)
         return;
-    __atomic_store_n(&quotas->all_held, held, __ATOMIC_SEQ_CST);
+    before = __atomic_exchange_n(&quotas->all_held, held, __ATOMIC_SEQ_CST);
+    if (!before && !held)
+        return;
     settle_order();
     for (uint32_t i = 1; i < methods && i < HOOK_METHODS_MAX; i++)
         mute_or_unmute(quotas, jni, i, is_held(quotas, &quotas->methods[i]));
