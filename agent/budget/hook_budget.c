@@ -226,6 +226,7 @@ static void learn_rates(struct hook_budget *budget, uint32_t methods, uint64_t n
     const struct ledger_header *header = budget->ledger->header;
     struct hook_quotas *quotas = budget->quotas;
     uint64_t ns = now_ns - budget->silent_ns;
+    bool counts;
 
     for (uint32_t i = 1; i <= methods; i++) {
         struct method_quota *quota = &quotas->methods[i];
@@ -239,8 +240,10 @@ static void learn_rates(struct hook_budget *budget, uint32_t methods, uint64_t n
         quota->rate = quota->is_fresh ? rate : quota->rate / 2 + rate / 2;
         quota->is_fresh = false;
     }
-    /* What came while profiling was stopped is in no account. */
-    if (!header->profiling || header->since_ns > budget->silent_ns)
+    /* What came while profiling was stopped is in no account: they came since the read before. */
+    counts = header->profiling && header->since_ns <= budget->silent_read_ns;
+    budget->silent_read_ns = __atomic_load_n(&quotas->left_ns, __ATOMIC_RELAXED);
+    if (!counts)
         return;
     budget->silent_calls += silent_calls;
     budget->own_cost->facts.silent_calls = budget->silent_calls;

@@ -40,6 +40,7 @@ struct hook_budget {
     uint64_t silent_calls;      /* of muted methods */
     uint64_t gave_up_ns;        /* when the last favoured method lost that */
     uint64_t silent_ns;         /* when silent calls were looked at last; 0: not yet */
+    uint64_t silent_read_ns;    /* … and when those were read that were looked at then */
     uint64_t favoured_ns;       /* when a silent method was favoured last */
     double price_ns;            /* of a call, in the last seconds; 0: not known yet */
     uint64_t compilers_ns;      /* of C1 and C2, as looked at last */
