@@ -1,18 +1,22 @@
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Scanner;
 import java.util.concurrent.CountDownLatch;
 
 /**
  * Calls what it is told to: `count N` calls a method N times, `load N` loads a class N times, each in a loader of its
  * own, and calls each copy once. `enter NAME` starts a thread that calls from within a method, and stays there;
- * `leave` lets all of these call once more, and ends them. The answer is how many such calls there were.
+ * `leave` lets all of these call once more, and ends them, and calls all copies once more. The answer is how many such
+ * calls there were.
  */
 public class SilentHooks {
     static int counted;
     public static int loaded; // by classes of other loaders
     static CountDownLatch gate = new CountDownLatch(1);
-    static java.util.List<Thread> inside = new java.util.ArrayList<>();
+    static List<Thread> inside = new ArrayList<>();
+    static List<Runnable> copies = new ArrayList<>();
 
     static synchronized void count() {
         counted++;
@@ -37,7 +41,9 @@ public class SilentHooks {
     static void load() throws IOException, ReflectiveOperationException {
         try (InputStream in = SilentHooks.class.getResourceAsStream("SilentHooks$Loaded.class")) {
             Class<?> copy = new Loader().define(in.readAllBytes());
-            ((Runnable) copy.getDeclaredConstructor().newInstance()).run();
+            Runnable made = (Runnable) copy.getDeclaredConstructor().newInstance();
+            made.run();
+            copies.add(made);
         }
     }
 
@@ -66,6 +72,8 @@ public class SilentHooks {
             thread.join();
         }
         inside.clear();
+        copies.forEach(Runnable::run);
+        copies.clear();
         gate = new CountDownLatch(1);
     }
 
