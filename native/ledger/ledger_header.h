@@ -305,8 +305,8 @@ struct ledger_header {
 
     int32_t sample_timer_error; /* 0, or the errno that refused a running thread its timer: it may
                                    have no samples */
-    uint64_t silent_until_ns; /* atomic; profiling is stopped, the hooks are in the classes still,
-                                 silent, and are to be taken out then; 0: it is not so */
+    uint64_t silent_until_ns;   /* atomic; profiling is stopped, the hooks are in the classes still,
+                                   silent, and are to be taken out then; 0: it is not so */
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");
