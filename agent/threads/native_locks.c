@@ -104,16 +104,16 @@ static const struct {
     bool is_held; /* by whom is known, and how long */
     bool is_thread;
 } types[NATIVE_LOCK_TYPES] = {
-    [NATIVE_MUTEX] = {"pthread_mutex_t", .is_held = true},
-    [NATIVE_RWLOCK] = {"pthread_rwlock_t", .is_held = true},
-    [NATIVE_CONDITION] = {"pthread_cond_t"},
-    [NATIVE_SEMAPHORE] = {"sem_t"},
-    [NATIVE_BARRIER] = {"pthread_barrier_t"},
-    [NATIVE_JOIN] = {"pthread_t", .is_thread = true},
-    [NATIVE_MTX] = {"mtx_t", .is_held = true},
-    [NATIVE_CND] = {"cnd_t"},
-    [NATIVE_THRD] = {"thrd_t", .is_thread = true},
-    [NATIVE_FUTEX] = {"futex"},
+    [NATIVE_MUTEX] = {.name = "pthread_mutex_t", .is_held = true},
+    [NATIVE_RWLOCK] = {.name = "pthread_rwlock_t", .is_held = true},
+    [NATIVE_CONDITION] = {.name = "pthread_cond_t"},
+    [NATIVE_SEMAPHORE] = {.name = "sem_t"},
+    [NATIVE_BARRIER] = {.name = "pthread_barrier_t"},
+    [NATIVE_JOIN] = {.name = "pthread_t", .is_thread = true},
+    [NATIVE_MTX] = {.name = "mtx_t", .is_held = true},
+    [NATIVE_CND] = {.name = "cnd_t"},
+    [NATIVE_THRD] = {.name = "thrd_t", .is_thread = true},
+    [NATIVE_FUTEX] = {.name = "futex"},
 };
 
 static void name_image(const struct native_locks *locks, struct native_lock_image *image)
