@@ -312,7 +312,6 @@ void lock_waits__stopped(const struct java_threads *threads, uint64_t now_ns)
 void lock_waits__runs(const struct java_threads *threads, const struct kernel_thread *mine)
 {
     bool is_virtual = mine->thread->kind == THREAD_VIRTUAL;
-
     ledger_ref kernel_thread = ledger__ref(threads->ledger, mine->record);
 
     if (!threads->locks)
