@@ -100,10 +100,12 @@ static bool is_handler(const struct kernel_thread *thread, uint64_t blocked)
 }
 
 /* A handler has interrupted an event of the thread that is changing the tree. */
-static bool is_in_event(const struct kernel_thread *thread, uintptr_t frame)
+static bool is_in_event(struct kernel_thread *thread, uintptr_t frame)
 {
     uintptr_t event = thread ? thread->busy : 0;
 
+    if (thread && kernel_thread__counts(thread) && kernel_thread__is_moving(thread))
+        return true;
     return event && (event >= frame || is_on_handlers_stack());
 }
 

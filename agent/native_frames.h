@@ -15,9 +15,7 @@
  * A signal handler may have interrupted a hook, whose tree is then not to be touched: what is
  * pushed while a signal is blocked that was not blocked when the thread began, or at an earlier
  * push, is counted as lost; so is what a handler pushes that interrupts a push or a pop, or an
- * event of a Java method that is changing the tree. The few instructions of a hook's fast path are
- * not noticed: there a handler with SA_NODEFER and an empty mask finds the tree whole, and what it
- * consumed may be charged twice.
+ * event of a Java method that is changing the tree.
  */
 #ifndef TREADLE_NATIVE_FRAMES_H
 #define TREADLE_NATIVE_FRAMES_H

@@ -480,6 +480,25 @@ static inline void kernel_thread__leave_node(struct kernel_thread *kernel_thread
     kernel_thread__publish(kernel_thread);
 }
 
+/* In a fast path, once the tree has its new position: a signal handler that comes from here on sees
+ * kernel_thread__is_moving. One that came before may have charged later time than now_ns. */
+static inline void kernel_thread__charge_fast(struct ledger_kernel_thread *record,
+                                              struct ledger_node *node, uint64_t now_ns)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (__builtin_expect(now_ns - record->waited_ns > record->charged_cpu_ns, 1))
+        kernel_thread__charge_cpu(record, node, now_ns);
+}
+
+/* For a signal handler of the thread: true in the middle of a fast path that changes the tree,
+ * between its new position and the publication. */
+static inline bool kernel_thread__is_moving(const struct kernel_thread *kernel_thread)
+{
+    return kernel_thread->tree.current &&
+           kernel_thread->record->current !=
+               ledger__ref(kernel_thread->setup->ledger, kernel_thread->tree.current);
+}
+
 /* The events of hooks. Each has a fast path for the common case, without a call in it, and leaves
  * all other cases to a separate function. */
 __attribute__((noinline, cold)) uint64_t kernel_thread__push_slowly(
@@ -533,7 +552,7 @@ static inline bool kernel_thread__push_fast(struct kernel_thread *kernel_thread,
     *token = tree->token;
     tree->current = child;
     tree->token++;
-    kernel_thread__charge_cpu(record, node, now_ns);
+    kernel_thread__charge_fast(record, node, now_ns);
     __atomic_store_n(&child->calls, child->calls + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&record->current, ref, __ATOMIC_RELEASE);
     if (timeline__is_on(&kernel_thread->setup->timeline_is_on))
@@ -567,7 +586,7 @@ static inline bool kernel_thread__pop_fast(struct kernel_thread *kernel_thread, 
     ref = node->parent;
     tree->current = call_tree__node(tree, ref);
     tree->token = token;
-    kernel_thread__charge_cpu(record, node, now_ns);
+    kernel_thread__charge_fast(record, node, now_ns);
     __atomic_store_n(&record->current, ref, __ATOMIC_RELEASE);
     if (timeline__is_on(&kernel_thread->setup->timeline_is_on))
         thread_timeline__left(kernel_thread, token, now_ns);

@@ -1,6 +1,7 @@
 """Logical frames that a native library in a JVM pushes with treadle.h: nodes among the Java methods that called the
 library and that it calls, and parts of chains. Their places and counts were worked out by hand; in both event modes and with samples alone,
 with the agent from the start and attached, stopped and started; and without an agent."""
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -224,11 +225,14 @@ def sampled_below(test, events):
     """Samples below a native frame begin with what the pusher called: a native function, and a Java method without
     hooks."""
     agent = test.agent_option(include="NativeActivities.spinning", sample="cpu", interval="5ms", events=events)
+    before = test.scratch / "before.ledger"
     with running(test, "NativeActivities", agent=agent) as program:
+        test.wait_until(lambda: has_samples(test, program, before), "no samples are taken")
         program.ask("spinning")
         ended = program.end()
     test.check(ended.status == 0, f"{ended}")
-    nodes = {name_of(node): node for row in test.report("tree")["threads"] for node, _ in below(row["root"])
+    told = test.text_report(test.ledger, "--since", before, "--view", "tree", "--json")
+    nodes = {name_of(node): node for row in json.loads(told.out)["threads"] for node, _ in below(row["root"])
              if node["kind"] == "logical"}
     for frame, function in (("sampled", "spin_inside"), ("calling", "spins")):
         inner = [node for node, _ in below(nodes[frame])]
@@ -238,9 +242,17 @@ def sampled_below(test, events):
         own = sum(node["cum"]["cpu_ns"] for node in nodes[frame]["children"] if node["method"] == function)
         whole = nodes[frame]["cum"]["cpu_ns"] - (nodes["calling"]["cum"]["cpu_ns"] if frame == "sampled" else 0)
         if function == "spin_inside":
-            # Samples may begin late.
-            test.check(own > 0.3 * whole, f"{events}: {frame}: {own} of {whole} ns")
+            test.check(own > 0.7 * whole, f"{events}: {frame}: {own} of {whole} ns")
+    before.unlink()
     test.ledger.unlink()
+
+
+def has_samples(test, program, ledger):
+    """They begin when the profiler's thread has made its tables."""
+    program.ask("spinning")
+    ledger.unlink(missing_ok=True)
+    program.done("dump", "-o", ledger)
+    return test.report("threads", ledger)["balance"]["samples"]["taken"]
 
 
 def virtual_threads(test):
