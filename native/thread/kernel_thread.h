@@ -485,9 +485,12 @@ static inline void kernel_thread__leave_node(struct kernel_thread *kernel_thread
 static inline void kernel_thread__charge_fast(struct ledger_kernel_thread *record,
                                               struct ledger_node *node, uint64_t now_ns)
 {
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (__builtin_expect(now_ns - record->waited_ns > record->charged_cpu_ns, 1))
-        kernel_thread__charge_cpu(record, node, now_ns);
+    uint64_t cpu_ns = now_ns - record->waited_ns, more_ns;
+
+    if (__builtin_expect(__builtin_sub_overflow(cpu_ns, record->charged_cpu_ns, &more_ns), 0))
+        return;
+    __atomic_store_n(&node->cpu_ns, node->cpu_ns + more_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&record->charged_cpu_ns, cpu_ns, __ATOMIC_RELAXED);
 }
 
 /* For a signal handler of the thread: true in the middle of a fast path that changes the tree,
@@ -550,7 +553,7 @@ static inline bool kernel_thread__push_fast(struct kernel_thread *kernel_thread,
         __builtin_expect(child->kind_and_level & NODE_TIMED, 0))
         return false;
     *token = tree->token;
-    tree->current = child;
+    __atomic_store_n(&tree->current, child, __ATOMIC_RELAXED);
     tree->token++;
     kernel_thread__charge_fast(record, node, now_ns);
     __atomic_store_n(&child->calls, child->calls + 1, __ATOMIC_RELAXED);
@@ -584,7 +587,7 @@ static inline bool kernel_thread__pop_fast(struct kernel_thread *kernel_thread, 
     if (__builtin_expect(now_ns == 0, 0) || __builtin_expect(token + 1 != tree->token, 0))
         return false;
     ref = node->parent;
-    tree->current = call_tree__node(tree, ref);
+    __atomic_store_n(&tree->current, call_tree__node(tree, ref), __ATOMIC_RELAXED);
     tree->token = token;
     kernel_thread__charge_fast(record, node, now_ns);
     __atomic_store_n(&record->current, ref, __ATOMIC_RELEASE);
