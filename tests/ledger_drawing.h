@@ -96,7 +96,7 @@ static inline void drawing__hooking(struct drawing *drawing, ledger_ref method,
                                     enum ledger_hooking_state state, uint64_t from_ns,
                                     uint64_t since_ns, uint64_t heard_ns)
 {
-    ledger_ref ref = ledger__take_shared(&drawing->ledger, LEDGER_HOOKINGS, 1);
+    ledger_ref ref = ledger__take_shared(&drawing->ledger, LEDGER_HOOKINGS, LEDGER_HOOKING_CELLS);
     drawing__check(ref != 0, "the ledger is full");
     struct ledger_hooking *hooking = ledger__at(&drawing->ledger, ref);
     bool has_late_hooks = state == HOOKING_HEARD && heard_ns == 0; /* its first: never silenced */
@@ -114,7 +114,7 @@ static inline void drawing__hooking(struct drawing *drawing, ledger_ref method,
 static inline void drawing__left_out(struct drawing *drawing, ledger_ref method, uint64_t from_ns,
                                      uint64_t since_ns, uint64_t left_ns)
 {
-    ledger_ref ref = ledger__take_shared(&drawing->ledger, LEDGER_HOOKINGS, 1);
+    ledger_ref ref = ledger__take_shared(&drawing->ledger, LEDGER_HOOKINGS, LEDGER_HOOKING_CELLS);
     drawing__check(ref != 0, "the ledger is full");
     struct ledger_hooking *hooking = ledger__at(&drawing->ledger, ref);
     *hooking = (struct ledger_hooking){.method = method,
@@ -165,7 +165,8 @@ static inline ledger_ref drawing__self(struct drawing *drawing, ledger_ref paren
 
 static inline ledger_ref drawing__record(struct drawing *drawing, enum ledger_table table)
 {
-    ledger_ref ref = ledger__take_shared(&drawing->ledger, table, 1);
+    ledger_ref ref = ledger__take_shared(&drawing->ledger, table,
+                                         table == LEDGER_HOOKINGS ? LEDGER_HOOKING_CELLS : 1);
     drawing__check(ref != 0, "the ledger is full");
     return ref;
 }

@@ -1,6 +1,7 @@
 #include "agent/budget/hook_budget.h"
 
 #include "agent/methods/hook_class.h"
+#include "agent/methods/hook_counts.h"
 #include "native/cost/cost_model.h"
 
 #define LOOK_NS         1000000000u
@@ -13,6 +14,7 @@
 #define PRICED_CALLS    1000u       /* in a second: fewer say nothing of what a call costs */
 #define PART_OF_ONE     0.05        /* of the room: what one method may take, … */
 #define PART_FAVOURED   1.0         /* … and one that is favoured: alone it may say the most */
+#define PART_COUNTED    0.25        /* … and all counted methods together */
 #define COLD_RATE       200u        /* calls a second, at most, that cost HOOK_PRICE_NS more */
 #define RATE_LEAST      200u
 #define STARTING_NS     15000000000ull /* compilers that are busy for longer, … */
@@ -310,6 +312,72 @@ static void try_again(struct hook_budget *budget, uint32_t methods, uint64_t now
     }
 }
 
+/* Methods of this rate or above make so many calls together, by the rates' classes. */
+static unsigned first_class_too_hot(const struct hook_budget *budget, uint32_t methods,
+                                    double most_ns)
+{
+    uint64_t calls[HOOK_RATE_CLASSES] = {0};
+    double ns = 0;
+    unsigned class;
+
+    for (uint32_t i = 1; i <= methods; i++)
+        if (hook_quotas__is_counted(budget->quotas, i))
+            calls[hook_quotas__rate_class(budget->quotas->methods[i].count_rate)] +=
+                budget->quotas->methods[i].count_rate;
+    for (class = 0; class < HOOK_RATE_CLASSES; class ++) {
+        ns += (double)cost_model__counts_ns(calls[class]);
+        if (ns > most_ns)
+            break;
+    }
+    return class;
+}
+
+/* Where the calls of counted methods cost too much, those that make the most are off from now on.
+ * Of the class of rates at the limit as many as are too many. */
+static void limit_counted(struct hook_budget *budget, uint32_t methods, double most_ns)
+{
+    unsigned class = first_class_too_hot(budget, methods, most_ns);
+    double ns = 0;
+
+    for (uint32_t i = 1; class < HOOK_RATE_CLASSES && i <= methods; i++) {
+        const struct method_quota *quota = &budget->quotas->methods[i];
+        unsigned its_class = hook_quotas__rate_class(quota->count_rate);
+
+        if (!hook_quotas__is_counted(budget->quotas, i))
+            continue;
+        if (its_class <= class)
+            ns += (double)cost_model__counts_ns(quota->count_rate);
+        if (its_class >= class && (its_class > class || ns > most_ns) && !quota->is_named &&
+            !hook_quotas__stop_counting(budget->quotas, i))
+            return;
+    }
+}
+
+/* Returns what it cost to count the calls of muted and counted methods since the last look. Counted
+ * methods may cost so much in a second. */
+static double look_at_counted(struct hook_budget *budget, uint32_t methods, uint64_t now_ns,
+                              double most_ns)
+{
+    uint64_t ns = step(&budget->counted_ns, now_ns), calls = 0;
+
+    for (uint32_t i = 1; i <= methods; i++) {
+        struct method_quota *quota = &budget->quotas->methods[i];
+        uint32_t state = __atomic_load_n(&quota->state, __ATOMIC_ACQUIRE);
+        uint64_t more;
+
+        if (state != HOOKING_MUTED && state != HOOKING_COUNTED)
+            continue;
+        more = step(&quota->counts_seen, hook_counts__read(budget->quotas, quota));
+        calls += more;
+        more = more * LOOK_NS / (ns ? ns : 1);
+        quota->count_rate = quota->count_rate / 2 + (uint32_t)(more < UINT32_MAX ? more : 0) / 2;
+    }
+    if (budget->ledger->header->profiling)
+        budget->own_cost->facts.counted_calls += calls;
+    limit_counted(budget, methods, most_ns);
+    return (double)cost_model__counts_ns(calls);
+}
+
 /* Silent calls are read by the threads of the program, when one comes by. */
 static void look_at_silent(struct hook_budget *budget, uint32_t methods, uint64_t now_ns,
                            double favoured_room_ns, double room_ns)
@@ -351,7 +419,7 @@ void hook_budget__look(struct hook_budget *budget)
     struct budget_second second = {.now_ns = now_ns};
     struct heard heard = {.calls = 0};
     uint64_t cpu_ns, once_ns;
-    double others_ns, switches_ns, heard_ns, room_ns;
+    double others_ns, switches_ns, heard_ns, counts_ns, room_ns;
 
     if (!budget->quotas->methods || now_ns - budget->looked_ns < LOOK_NS)
         return;
@@ -377,6 +445,8 @@ void hook_budget__look(struct hook_budget *budget)
     if (cpu_ns < LEAST_CPU_NS)
         return;
     room_ns = room_of_hooks((double)cpu_ns * budget->quotas->overhead_ppm / 1000000, others_ns);
+    counts_ns = look_at_counted(budget, methods, now_ns, room_ns * PART_COUNTED);
+    room_ns -= counts_ns < room_ns / 2 ? counts_ns : room_ns / 2;
     second.left_ns = room_ns - heard_ns - (double)step(&budget->once_ns, once_ns);
     heard_ns = budget->recent_heard_ns =
         is_settled(budget) ? budget->recent_heard_ns * HEARD_PART + heard_ns * (1 - HEARD_PART)

@@ -186,7 +186,8 @@ static bool is_due(const struct hook_renewal *renewal, uint32_t method, uint64_t
     uint32_t tries = quota->renewals + by_plan;
     uint64_t pause_ns = PAUSE_NS;
 
-    if (quota->renewals >= HOOK_RENEWALS_MOST || !hook_quotas__is_off(renewal->quotas, method) ||
+    if (quota->renewals >= HOOK_RENEWALS_MOST ||
+        !hook_quotas__needs_change(renewal->quotas, method) ||
         (quota->lasted_ns && now_ns - quota->lasted_ns < LASTED_NS))
         return false;
     for (uint32_t i = 0; i < tries; i++)
@@ -318,6 +319,14 @@ static unsigned rate_class(const struct hook_renewal *renewal, uint32_t id)
     return quota->is_postponed ? HOOK_RATE_CLASSES - 1 : hook_quotas__rate_class(quota->rate);
 }
 
+/* Calls of a counted method are known: a change of its class would tell only where they come from.
+ */
+static bool is_worth_it(const struct candidates *candidates, uint32_t id)
+{
+    return !hook_quotas__is_counted(candidates->renewal->quotas, id) &&
+           is_candidate(candidates->renewal, id, candidates->now_ns);
+}
+
 /* And those that were called least when they fell silent, the rarest first, as many as there is
  * room for. */
 static void find_rare(struct hook_renewal *renewal, struct candidates *candidates, uint32_t methods)
@@ -325,13 +334,13 @@ static void find_rare(struct hook_renewal *renewal, struct candidates *candidate
     uint32_t of_class[HOOK_RATE_CLASSES] = {0};
 
     for (uint32_t i = 1; i <= methods; i++)
-        if (is_candidate(renewal, i, candidates->now_ns))
+        if (is_worth_it(candidates, i))
             of_class[rate_class(renewal, i)]++;
     for (unsigned class = 0; class < HOOK_RATE_CLASSES; class ++)
         for (uint32_t i = 1; of_class[class] && i <= methods; i++) {
             if (candidates->count == HOOK_RENEWAL_MOST)
                 return;
-            if (is_candidate(renewal, i, candidates->now_ns) && rate_class(renewal, i) == class)
+            if (is_worth_it(candidates, i) && rate_class(renewal, i) == class)
                 candidates->all[candidates->count++] = (struct candidate){.method = i};
         }
 }
@@ -360,8 +369,17 @@ static bool is_beyond(const struct candidates *candidates, uint32_t method)
     return false;
 }
 
+/* True if the method is a heavy one that there is room for. */
+static bool is_within(const struct candidates *candidates, uint32_t method)
+{
+    for (uint32_t i = 0; i < candidates->heavy && i < candidates->room; i++)
+        if (candidates->all[i].method == method)
+            return true;
+    return false;
+}
+
 /* A class is changed as a whole, and its code thrown away: all its methods that are due come with
- * it. */
+ * it, but for counted ones, whose calls are known. */
 static void add_class(struct hook_renewal *renewal, const struct candidates *candidates,
                       uint32_t methods, const struct numbered_class *class)
 {
@@ -369,7 +387,8 @@ static void add_class(struct hook_renewal *renewal, const struct candidates *can
         const struct numbered_method *method = method_numbers__get(&renewal->hooks->methods, i);
 
         if (method && method->class == class && is_due(renewal, i, candidates->now_ns) &&
-            !is_beyond(candidates, i))
+            !is_beyond(candidates, i) &&
+            (!hook_quotas__is_counted(renewal->quotas, i) || is_within(candidates, i)))
             renewal->methods[renewal->count++] = i;
     }
 }

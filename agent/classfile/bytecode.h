@@ -30,17 +30,23 @@ enum bytecode_kind {
 
 enum opcode {
     OP_NOP = 0x00,
+    OP_ACONST_NULL = 0x01,
     OP_ICONST_M1 = 0x02,
     OP_ICONST_0 = 0x03,
     OP_ICONST_1 = 0x04,
     OP_LCONST_0 = 0x09,
+    OP_LCONST_1 = 0x0a,
+    OP_BIPUSH = 0x10,
     OP_LDC = 0x12,
     OP_LDC_W = 0x13,
+    OP_LDC2_W = 0x14,
     OP_LLOAD = 0x16,
     OP_ALOAD = 0x19,
     OP_ILOAD_0 = 0x1a,
+    OP_ILOAD_1 = 0x1b,
     OP_LLOAD_0 = 0x1e,
     OP_ALOAD_0 = 0x2a,
+    OP_IALOAD = 0x2e,
     OP_BALOAD = 0x33,
     OP_SALOAD = 0x35,
     OP_ISTORE = 0x36,
@@ -48,15 +54,19 @@ enum opcode {
     OP_DSTORE = 0x39,
     OP_ASTORE = 0x3a,
     OP_ISTORE_0 = 0x3b,
+    OP_ISTORE_1 = 0x3c,
     OP_LSTORE_0 = 0x3f,
     OP_ASTORE_3 = 0x4e,
     OP_SASTORE = 0x56,
+    OP_POP2 = 0x58,
     OP_DUP = 0x59,
     OP_DUP_X2 = 0x5b,
     OP_DUP2 = 0x5c,
     OP_SWAP = 0x5f,
     OP_IINC = 0x84,
+    OP_LADD = 0x61,
     OP_ISUB = 0x64,
+    OP_LSHL = 0x79,
     OP_I2L = 0x85,
     OP_I2S = 0x93,
     OP_LCMP = 0x94,
@@ -64,6 +74,7 @@ enum opcode {
     OP_IFNE = 0x9a,
     OP_IFLT = 0x9b,
     OP_IFGT = 0x9d,
+    OP_IF_ICMPEQ = 0x9f,
     OP_IF_ACMPNE = 0xa6,
     OP_GOTO = 0xa7,
     OP_JSR = 0xa8,
@@ -96,6 +107,7 @@ enum opcode {
 
 #define ARRAY_OF_BYTES  8u /* operands of newarray */
 #define ARRAY_OF_SHORTS 9u
+#define ARRAY_OF_INTS   10u
 
 struct bytecode {
     uint8_t length; /* 0: depends on the operands */

@@ -86,7 +86,7 @@ int class_hooks__begin(struct class_hooks *hooks, JNIEnv *jni,
     if (hooks->has_virtual_threads)
         hooks->virtual_thread = jdk_classes__virtual_thread(jni);
     atomic_store(&hooks->starts_wanted, !hooks->everywhere);
-    error = hook_class__define(hooks->hook_class, jni, natives, more);
+    error = hook_class__define(hooks->hook_class, jni, natives, more, hooks->ledger);
     if (error)
         log__line(LOG_ERROR, "the JVM refuses the hooks' class; no calls are recorded");
     else

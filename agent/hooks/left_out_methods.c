@@ -25,7 +25,8 @@ static bool make_room(struct left_out_methods *left_out)
 static struct ledger_hooking *record_of(struct left_out_method *left, struct ledger *ledger)
 {
     ledger_ref known = __atomic_load_n(&left->record, __ATOMIC_ACQUIRE);
-    ledger_ref made = known ? 0 : ledger__take_shared(ledger, LEDGER_HOOKINGS, 1);
+    ledger_ref made =
+        known ? 0 : ledger__take_shared(ledger, LEDGER_HOOKINGS, LEDGER_HOOKING_CELLS);
 
     if (made && __atomic_compare_exchange_n(&left->record, &known, made, false, __ATOMIC_ACQ_REL,
                                             __ATOMIC_ACQUIRE))

@@ -9,7 +9,12 @@
 #include <string.h>
 
 #define LINKER_CLASS    "treadle/Linker"
+#define CELL_SHIFT      6u /* of LEDGER_CELL_BYTES */
+#define OFF             1  /* in OFF[slot] */
+#define OFF_BUT_COUNTED 2
 #define LONG_LOCK_CLASS "java/util/concurrent/locks/AbstractQueuedLongSynchronizer"
+
+_Static_assert(1u << CELL_SHIFT == LEDGER_CELL_BYTES, "a ref is shifted to an offset");
 
 /* What the linker's native method is to bind; its address is passed through the class `Linker`. */
 struct linking {
@@ -19,31 +24,53 @@ struct linking {
     jint error;
 };
 
-/* return OFF[slot] == 0 ? open(slot) : -1; */
+/* byte off = OFF[slot]; if (off == 0) return open(slot); if (off != 1) count(slot); return -1; */
 static void add_enter(struct class_writer *out)
 {
+    /* clang-format off */
     static const uint8_t code[] = {
-        OP_GETSTATIC,
-        0,
-        HOOKS_OFF_FIELD,
+        OP_GETSTATIC,    0, HOOKS_OFF_FIELD,
+        OP_ILOAD_0, OP_BALOAD, OP_ISTORE_1, OP_ILOAD_1,
+        OP_IFNE,         0, 8, /* the next condition */
         OP_ILOAD_0,
-        OP_BALOAD,
-        OP_IFNE,
-        0,
-        8,
+        OP_INVOKESTATIC, 0, HOOKS_OPEN_METHOD,
+        OP_LRETURN,
+        OP_ILOAD_1, OP_ICONST_1,
+        OP_IF_ICMPEQ,    0, 7, /* the end */
         OP_ILOAD_0,
-        OP_INVOKESTATIC,
-        0,
-        HOOKS_OPEN_METHOD,
-        OP_LRETURN,
-        OP_ICONST_M1,
-        OP_I2L,
-        OP_LRETURN,
+        OP_INVOKESTATIC, 0, HOOKS_COUNT_METHOD,
+        OP_ICONST_M1, OP_I2L, OP_LRETURN,
     };
+    /* clang-format on */
     const struct method_text enter = {
-        ACC_PUBLIC | ACC_STATIC, HOOKS_ENTER, HOOKS_PUSH_TYPE, 2, 1, code, sizeof(code)};
+        ACC_PUBLIC | ACC_STATIC, HOOKS_ENTER, HOOKS_PUSH_TYPE, 2, 2, code, sizeof(code)};
 
     made_class__add_method(out, &enter, HOOKS_FORCE_INLINE);
+}
+
+/* int record = RECORDS[slot];
+ * if (record != 0) Unsafe.getUnsafe().getAndAddLong(null, COUNTERS + ((long) record << 6), 1); */
+static void add_count(struct class_writer *out)
+{
+    /* clang-format off */
+    static const uint8_t code[] = {
+        OP_GETSTATIC,     0, HOOKS_RECORDS_FIELD,
+        OP_ILOAD_0, OP_IALOAD, OP_ISTORE_1, OP_ILOAD_1,
+        OP_IFEQ,          0, 21, /* the end */
+        OP_INVOKESTATIC,  0, HOOKS_UNSAFE_METHOD,
+        OP_ACONST_NULL,
+        OP_LDC2_W,        0, HOOKS_COUNTERS,
+        OP_ILOAD_1, OP_I2L, OP_BIPUSH, CELL_SHIFT, OP_LSHL, OP_LADD,
+        OP_LCONST_1,
+        OP_INVOKEVIRTUAL, 0, HOOKS_ADD_METHOD,
+        OP_POP2,
+        OP_RETURN,
+    };
+    /* clang-format on */
+    const struct method_text count = {ACC_STATIC, HOOKS_COUNT_CALL, HOOKS_SILENT_TYPE, 7, 2,
+                                      code,       sizeof(code)};
+
+    made_class__add_method(out, &count, HOOKS_DONT_INLINE);
 }
 
 /* if (MUTED[slot] == 0) return push(slot); silent(slot); return -1; */
@@ -77,10 +104,14 @@ static void add_open(struct class_writer *out)
     made_class__add_method(out, &open, HOOKS_DONT_INLINE);
 }
 
-/* if (--LEFT[slot] <= 0) hot(slot); */
+/* count(slot); if (--LEFT[slot] <= 0) hot(slot); */
 static void add_silent(struct class_writer *out)
 {
     static const uint8_t code[] = {
+        OP_ILOAD_0,
+        OP_INVOKESTATIC,
+        0,
+        HOOKS_COUNT_METHOD,
         OP_GETSTATIC,
         0,
         HOOKS_LEFT_FIELD,
@@ -128,6 +159,7 @@ static void add_initialiser(struct class_writer *out)
         OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_OFF_FIELD,
         OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_MUTED_FIELD,
         OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_SHORTS, OP_PUTSTATIC, 0, HOOKS_LEFT_FIELD,
+        OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_INTS,   OP_PUTSTATIC, 0, HOOKS_RECORDS_FIELD,
         OP_ICONST_1,         OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_UNHEARD_FIELD,
         OP_RETURN,
     };
@@ -138,7 +170,21 @@ static void add_initialiser(struct class_writer *out)
     made_class__add_method(out, &initialiser, 0);
 }
 
-static void add_hooks_pool(struct class_writer *out)
+static void add_counters_pool(struct class_writer *out)
+{
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_RECORDS, HOOKS_INTS_TYPE);
+    made_class__add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_RECORDS_AND_TYPE);
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_COUNT_CALL, HOOKS_SILENT_TYPE);
+    made_class__add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_COUNT_AND_TYPE);
+    class_writer__u1(out, CONSTANT_CLASS);
+    class_writer__u2(out, HOOKS_UNSAFE_NAME);
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_GET_UNSAFE, HOOKS_GET_UNSAFE_TYPE);
+    made_class__add_pair(out, CONSTANT_METHOD, HOOKS_UNSAFE_CLASS, HOOKS_UNSAFE_AND_TYPE);
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_ADD, HOOKS_ADD_TYPE);
+    made_class__add_pair(out, CONSTANT_METHOD, HOOKS_UNSAFE_CLASS, HOOKS_ADD_AND_TYPE);
+}
+
+static void add_hooks_pool(struct class_writer *out, const void *counters)
 {
     static const char *const texts[] = {"enter",
                                         "leave",
@@ -184,7 +230,15 @@ static void add_hooks_pool(struct class_writer *out)
                                         "RuntimeVisibleAnnotations",
                                         "Ljdk/internal/vm/annotation/ForceInline;",
                                         "Ljdk/internal/vm/annotation/DontInline;",
-                                        "Ljdk/internal/vm/annotation/Stable;"};
+                                        "Ljdk/internal/vm/annotation/Stable;",
+                                        "RECORDS",
+                                        "[I",
+                                        "count",
+                                        "jdk/internal/misc/Unsafe",
+                                        "getUnsafe",
+                                        "()Ljdk/internal/misc/Unsafe;",
+                                        "getAndAddLong",
+                                        "(Ljava/lang/Object;JJ)J"};
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         made_class__add_text(out, texts[i]);
@@ -207,8 +261,12 @@ static void add_hooks_pool(struct class_writer *out)
     made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_RESUME, HOOKS_POP_TYPE);
     made_class__add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_RESUME_AND_TYPE);
     hold_hooks__write_pool(out);
+    add_counters_pool(out);
     class_writer__u1(out, CONSTANT_INTEGER);
     class_writer__u4(out, HOOK_SLOTS_MAX);
+    class_writer__u1(out, CONSTANT_LONG);
+    class_writer__u4(out, (uint32_t)((uint64_t)(uintptr_t)counters >> 32));
+    class_writer__u4(out, (uint32_t)(uintptr_t)counters);
 }
 
 static void add_field(struct class_writer *out, uint32_t name, uint32_t type, bool stable)
@@ -221,19 +279,21 @@ static void add_field(struct class_writer *out, uint32_t name, uint32_t type, bo
         made_class__add_annotation(out, HOOKS_STABLE);
 }
 
-static void write_hooks(struct class_writer *out)
+static void write_hooks(struct class_writer *out, const void *counters)
 {
     made_class__begin(out, HOOK_CLASS, HOOKS_POOL_COUNT);
-    add_hooks_pool(out);
+    add_hooks_pool(out, counters);
     made_class__end_pool(out);
-    class_writer__u2(out, 4);
+    class_writer__u2(out, 5);
+    add_field(out, HOOKS_RECORDS, HOOKS_INTS_TYPE, false);
     add_field(out, HOOKS_OFF, HOOKS_BYTES_TYPE, true);
     add_field(out, HOOKS_MUTED, HOOKS_BYTES_TYPE, false);
     add_field(out, HOOKS_LEFT, HOOKS_SHORTS_TYPE, false);
     add_field(out, HOOKS_UNHEARD, HOOKS_BYTES_TYPE, false);
-    class_writer__u2(out, HOOK_COUNT + 10);
+    class_writer__u2(out, HOOK_COUNT + 11);
     add_initialiser(out);
     add_enter(out);
+    add_count(out);
     add_open(out);
     add_silent(out);
     add_exit(out, HOOKS_LEAVE, HOOKS_POP_METHOD);
@@ -257,12 +317,13 @@ static void write_hooks(struct class_writer *out)
 
 /* public static void run(long linking) { link(linking); }
  * public static native void link(long linking); */
-static void write_linker(struct class_writer *out)
+static void write_linker(struct class_writer *out, const void *unused)
 {
     static const uint8_t code[] = {OP_LLOAD_0, OP_INVOKESTATIC, 0, LINKER_LINK_METHOD, OP_RETURN};
     const struct method_text run = {
         ACC_PUBLIC | ACC_STATIC, LINKER_RUN, LINKER_TYPE, 2, 2, code, sizeof(code)};
 
+    (void)unused;
     made_class__begin(out, LINKER_CLASS, LINKER_POOL_COUNT);
     made_class__add_text(out, "(J)V");
     made_class__add_text(out, "run");
@@ -277,12 +338,14 @@ static void write_linker(struct class_writer *out)
     class_writer__u2(out, 0);
 }
 
-static jclass define(JNIEnv *jni, const char *name, void (*write)(struct class_writer *out))
+static jclass define(JNIEnv *jni, const char *name,
+                     void (*write)(struct class_writer *out, const void *counters),
+                     const void *counters)
 {
     struct class_writer out = {0};
     jclass class = NULL;
 
-    write(&out);
+    write(&out, counters);
     if (!out.failed)
         class = (*jni)->DefineClass(jni, name, NULL, (const jbyte *)out.bytes, (jsize)out.length);
     class_writer__close(&out);
@@ -310,7 +373,7 @@ static void JNICALL link(JNIEnv *jni, jclass linker, jlong address)
 static int run_linker(JNIEnv *jni, struct linking *linking)
 {
     JNINativeMethod link_method = {.name = "link", .signature = "(J)V"};
-    jclass linker = define(jni, LINKER_CLASS, write_linker);
+    jclass linker = define(jni, LINKER_CLASS, write_linker, NULL);
     jmethodID run = NULL;
     jint error = -1;
 
@@ -341,8 +404,10 @@ static int find_arrays(struct hook_class *class, JNIEnv *jni, jclass defined)
     class->off = find_array(jni, defined, "OFF", "[B");
     class->muted = find_array(jni, defined, "MUTED", "[B");
     class->left = find_array(jni, defined, "LEFT", "[S");
+    class->records = find_array(jni, defined, "RECORDS", "[I");
     class->unheard = find_array(jni, defined, "UNHEARD", "[B");
-    return class->off && class->muted && class->left && class->unheard ? 0 : -ENOTSUP;
+    return class->off && class->muted && class->left && class->records && class->unheard ? 0
+                                                                                         : -ENOTSUP;
 }
 
 static void set(JNIEnv *jni, jbyteArray array, uint32_t slot, jbyte value)
@@ -386,15 +451,33 @@ void hook_class__read_silent(const struct hook_class *class, JNIEnv *jni, int16_
         (*jni)->GetShortArrayRegion(jni, class->left, (jsize)first, (jsize)count, to);
 }
 
+void hook_class__set_record(const struct hook_class *class, JNIEnv *jni, uint32_t slot,
+                            ledger_ref record)
+{
+    const jint ref = (jint)record;
+
+    if (slot < HOOK_SLOTS_MAX)
+        (*jni)->SetIntArrayRegion(jni, class->records, (jsize)slot, 1, &ref);
+}
+
+void hook_class__count_only(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
+{
+    set(jni, class->off, slot, OFF_BUT_COUNTED);
+}
+
 void hook_class__turn_off(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
 {
-    set(jni, class->off, slot, 1);
+    hook_class__set_record(class, jni, slot, 0);
+    set(jni, class->off, slot, OFF);
 }
 
 int hook_class__define(struct hook_class *class, JNIEnv *jni,
-                       const JNINativeMethod hooks[HOOK_COUNT], const struct bound_natives *more)
+                       const JNINativeMethod hooks[HOOK_COUNT], const struct bound_natives *more,
+                       const struct ledger *ledger)
 {
-    struct linking linking = {define(jni, HOOK_CLASS, write_hooks), hooks, more, .error = -1};
+    const char *counters = ledger->base + offsetof(struct ledger_hooking, counted);
+    struct linking linking = {define(jni, HOOK_CLASS, write_hooks, counters), hooks, more,
+                              .error = -1};
     int error = -ENOTSUP;
 
     if (linking.class)

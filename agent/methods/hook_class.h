@@ -6,9 +6,15 @@
  *     static final @Stable byte[] OFF = new byte[HOOK_SLOTS_MAX];
  *     static final byte[] MUTED = new byte[HOOK_SLOTS_MAX];
  *     static final short[] LEFT = new short[HOOK_SLOTS_MAX];
+ *     static final int[] RECORDS = new int[HOOK_SLOTS_MAX];
  *
  *     @ForceInline public static long enter(int slot) {        a token of the frame
- *         return OFF[slot] == 0 ? open(slot) : -1;
+ *         byte off = OFF[slot];
+ *         if (off == 0)
+ *             return open(slot);
+ *         if (off != 1)
+ *             count(slot);
+ *         return -1;
  *     }
  *     @DontInline static long open(int slot) {      so that compilers see little of it in methods
  *         if (MUTED[slot] == 0)
@@ -16,7 +22,12 @@
  *         silent(slot);
  *         return -1;
  *     }
- *     static void silent(int slot) { if (--LEFT[slot] <= 0) hot(slot); }
+ *     static void silent(int slot) { count(slot); if (--LEFT[slot] <= 0) hot(slot); }
+ *     @DontInline static void count(int slot) {        in the slot's record in the ledger
+ *         int record = RECORDS[slot];
+ *         if (record != 0)
+ *             Unsafe.getUnsafe().getAndAddLong(null, COUNTERS + ((long) record << 6), 1);
+ *     }
  *     static native void hot(int slot);
  *     @ForceInline public static void leave(long token)  { if (token >= 0) pop(token); }
  *     @ForceInline public static void caught(long token) { if (token >= 0) resume(token); }
@@ -52,6 +63,8 @@
  */
 #ifndef TREADLE_HOOK_CLASS_H
 #define TREADLE_HOOK_CLASS_H
+
+#include "native/ledger/ledger.h"
 
 #include <jni.h>
 #include <stdbool.h>
@@ -106,13 +119,16 @@ struct hook_class {
     jbyteArray off;
     jbyteArray muted;
     jshortArray left;
+    jintArray records;
     jbyteArray unheard;
 };
 
-/* Defines the class and links it to the hooks. `more` may be NULL. 0, or -ENOTSUP when the JVM
- * refuses. Once per JVM; any thread that may run Java. */
+/* Defines the class and links it to the hooks. `more` may be NULL. Calls are counted in that
+ * ledger, which must stay mapped where it is. 0, or -ENOTSUP when the JVM refuses. Once per JVM;
+ * any thread that may run Java. */
 int hook_class__define(struct hook_class *class, JNIEnv *jni,
-                       const JNINativeMethod hooks[HOOK_COUNT], const struct bound_natives *more);
+                       const JNINativeMethod hooks[HOOK_COUNT], const struct bound_natives *more,
+                       const struct ledger *ledger);
 
 /* Mutes a slot: later calls are not pushed; open calls leave with the tokens they have. After so
  * many silent calls (at most INT16_MAX) the hook `hot` is called, repeatedly. The calling thread
@@ -129,6 +145,16 @@ int hook_class__silent_left(const struct hook_class *class, JNIEnv *jni, uint32_
 /* The same for `count` slots; 0 for slots that were never muted. */
 void hook_class__read_silent(const struct hook_class *class, JNIEnv *jni, int16_t *to,
                              uint32_t first, uint32_t count);
+
+/* The silent calls of a slot are counted in that struct ledger_hooking from now on; 0: not at all.
+ */
+void hook_class__set_record(const struct hook_class *class, JNIEnv *jni, uint32_t slot,
+                            ledger_ref record);
+
+/* Later calls of a slot that has a record are only counted, for good. The compilers treat that as a
+ * constant: code compiled from now on contains a call of `count` and nothing else of the slot's
+ * hooks. The slot can still be turned off, which leaves a test in that code. */
+void hook_class__count_only(const struct hook_class *class, JNIEnv *jni, uint32_t slot);
 
 /* Turns a slot off for good. The compilers treat that as a constant: code compiled from now on
  * contains nothing of the slot's hooks. */

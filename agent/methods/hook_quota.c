@@ -1,5 +1,6 @@
 #include "agent/methods/hook_quota.h"
 
+#include "agent/methods/hook_counts.h"
 #include "agent/methods/long_calls.h"
 
 #include <errno.h>
@@ -131,7 +132,7 @@ static struct ledger_hooking *hooking_of(struct hook_quotas *quotas, uint32_t nu
     struct ledger_hooking *hooking;
 
     if (method)
-        quota->hooking = ledger__take_shared(quotas->ledger, LEDGER_HOOKINGS, 1);
+        quota->hooking = ledger__take_shared(quotas->ledger, LEDGER_HOOKINGS, LEDGER_HOOKING_CELLS);
     if (!quota->hooking)
         return NULL;
     hooking = ledger__at(quotas->ledger, quota->hooking);
@@ -154,6 +155,7 @@ static void tell(struct hook_quotas *quotas, uint32_t number, enum ledger_hookin
         return;
     }
     __atomic_store_n(&hooking->heard_ns, quota->heard_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&hooking->counted_ns, quota->counted_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&hooking->since_ns, quota->since_ns, __ATOMIC_RELAXED);
     hooking->from_ns = quota->from_ns;
     hooking->rate = quota->rate;
@@ -257,24 +259,10 @@ static bool is_settled(const struct hook_quotas *quotas)
     return __atomic_load_n(&quotas->is_settled, __ATOMIC_RELAXED);
 }
 
-static bool is_held(const struct hook_quotas *quotas, const struct method_quota *quota)
-{
-    return __atomic_load_n(&quotas->all_held, __ATOMIC_SEQ_CST) ||
-           __atomic_load_n(&quota->is_held, __ATOMIC_SEQ_CST);
-}
-
 /* Its silent calls say nothing: it is to stay silent whatever their rate. */
 static bool is_silent_anyway(const struct hook_quotas *quotas, const struct method_quota *quota)
 {
-    return is_held(quotas, quota) || is_postponed(quota);
-}
-
-/* What was just written, a state or that methods are held, is known to whoever reads it from here
- * on, before what comes is read: of two threads, of which one changes the state and the other one
- * holds or releases the method, at least the later one does what is right for both. */
-static void settle_order(void)
-{
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return hook_quotas__is_held(quotas, quota) || is_postponed(quota);
 }
 
 /* LEFT is counted down without a lock: a thread that read the old count may write it back. A method
@@ -293,8 +281,8 @@ static void count_silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t numbe
         if (hook_class__silent_left(quotas->hook_class, jni, slot) > 0)
             break;
     }
-    settle_order();
-    if (hook_quotas__hear(quotas, number) && !is_held(quotas, quota))
+    hook_quotas__settle_order();
+    if (hook_quotas__hear(quotas, number) && !hook_quotas__is_held(quotas, quota))
         hook_class__unmute(quotas->hook_class, jni, slot);
 }
 
@@ -310,6 +298,7 @@ static bool is_hot(const struct hook_quotas *quotas, const struct method_quota *
                                       : HOOK_RATE_NEW);
 }
 
+/* The record comes before the method is muted: its first silent call is counted. */
 static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint32_t rate,
                     uint32_t limit)
 {
@@ -318,11 +307,14 @@ static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, ui
 
     if (!change(quota, HOOKING_HEARD, HOOKING_MUTED))
         return;
-    now_ns = ledger_time__now_ns(quotas->time);
-    __atomic_store_n(&quota->counted_ns, COUNTING_BEGINS, __ATOMIC_RELEASE);
+    __atomic_store_n(&quota->left_since_ns, COUNTING_BEGINS, __ATOMIC_RELEASE);
     __atomic_store_n(&quota->silent, 0, __ATOMIC_RELAXED);
+    hook_counts__begin(quotas, jni, number, hooking_of(quotas, number));
+    if (hook_quotas__is_held(quotas, quota))
+        hook_counts__exclude(quotas, quota, true);
     count_silent(quotas, jni, number);
-    __atomic_store_n(&quota->counted_ns, now_ns, __ATOMIC_RELEASE);
+    now_ns = ledger_time__now_ns(quotas->time);
+    __atomic_store_n(&quota->left_since_ns, now_ns, __ATOMIC_RELEASE);
     quota->rate = rate;
     quota->is_fresh = true;
     quota->limit = limit;
@@ -335,17 +327,58 @@ static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, ui
     ledger__count(&quotas->ledger->header->muted_methods, 1);
 }
 
-static void turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
+/* A state begins in which calls are not counted. Those that were counted up to now stay so. */
+static void begin_span(struct hook_quotas *quotas, struct method_quota *quota, bool was_counting)
+{
+    uint64_t now_ns = ledger_time__now_ns(quotas->time);
+
+    if (was_counting && hook_counts__counts(quotas, quota))
+        quota->counted_ns += now_ns - quota->since_ns;
+    quota->since_ns = now_ns;
+}
+
+static void turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
+                     enum ledger_hooking_state from)
 {
     struct ledger_header *header = quotas->ledger->header;
+    struct method_quota *quota = &quotas->methods[method];
+    /* From now on it may get another one. */
+    uint32_t slot = hook_quotas__slot(quotas, method);
 
-    if (!change(&quotas->methods[method], HOOKING_MUTED, HOOKING_OFF))
+    if (!change(quota, from, HOOKING_OFF))
         return;
-    hook_quotas__favour(&quotas->methods[method], false);
-    hook_class__turn_off(quotas->hook_class, jni, hook_quotas__slot(quotas, method));
+    hook_quotas__favour(quota, false);
+    begin_span(quotas, quota, true);
+    hook_class__turn_off(quotas->hook_class, jni, slot);
     tell(quotas, method, HOOKING_OFF);
-    ledger__count(&header->muted_methods, (uint64_t)-1);
+    if (from == HOOKING_MUTED)
+        ledger__count(&header->muted_methods, (uint64_t)-1);
     ledger__count(&header->off_methods, 1);
+}
+
+/* The spans go on: muted or counted, its calls are counted. */
+static void count_only(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
+{
+    struct method_quota *quota = &quotas->methods[method];
+    uint32_t slot = hook_quotas__slot(quotas, method);
+
+    if (!change(quota, HOOKING_MUTED, HOOKING_COUNTED))
+        return;
+    hook_quotas__favour(quota, false);
+    quota->count_rate = quota->rate;
+    hook_class__count_only(quotas->hook_class, jni, slot);
+    tell(quotas, method, HOOKING_COUNTED);
+    ledger__count(&quotas->ledger->header->muted_methods, (uint64_t)-1);
+}
+
+static void end_hearing(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
+{
+    const struct method_quota *quota = &quotas->methods[method];
+
+    if (quota->rate <= HOOK_COUNT_RATE && hook_counts__counts(quotas, quota))
+        count_only(quotas, jni, method);
+    else
+        turn_off(quotas, jni, method, HOOKING_MUTED);
 }
 
 /* Several threads count to the end at once. The one that changes the time goes on. Until LEFT
@@ -356,23 +389,23 @@ void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t slot)
 {
     uint32_t method = hook_quotas__method(quotas, slot);
     struct method_quota *quota = quotas->methods ? &quotas->methods[method] : NULL;
-    uint64_t since_ns = quota ? __atomic_load_n(&quota->counted_ns, __ATOMIC_ACQUIRE) : 0;
+    uint64_t since_ns = quota ? __atomic_load_n(&quota->left_since_ns, __ATOMIC_ACQUIRE) : 0;
     uint64_t now_ns;
 
     if (!quota || since_ns == COUNTING_BEGINS || hook_quotas__slot(quotas, method) != slot ||
         hook_class__silent_left(quotas->hook_class, jni, slot) > 0)
         return;
-    if (!__atomic_compare_exchange_n(&quota->counted_ns, &since_ns, COUNTING_BEGINS, false,
+    if (!__atomic_compare_exchange_n(&quota->left_since_ns, &since_ns, COUNTING_BEGINS, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
     now_ns = ledger_time__now_ns(quotas->time);
     if (!is_silent_anyway(quotas, quota))
         quota->rate = rate_of(quota->counting, now_ns - since_ns);
     if (!is_silent_anyway(quotas, quota) && is_hot(quotas, quota) && !quota->is_named)
-        turn_off(quotas, jni, method);
+        end_hearing(quotas, jni, method);
     else
         count_silent(quotas, jni, method);
-    __atomic_store_n(&quota->counted_ns, now_ns, __ATOMIC_RELEASE);
+    __atomic_store_n(&quota->left_since_ns, now_ns, __ATOMIC_RELEASE);
     if (hook_quotas__have_work(quotas))
         hook_quotas__apply(quotas, jni);
 }
@@ -441,7 +474,7 @@ void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
         hook_quotas__apply(quotas, jni);
 }
 
-bool hook_quotas__try_again(struct hook_quotas *quotas, uint32_t method)
+static bool request(struct hook_quotas *quotas, uint32_t method)
 {
     uint32_t count;
     bool fits;
@@ -458,6 +491,16 @@ bool hook_quotas__try_again(struct hook_quotas *quotas, uint32_t method)
     return fits;
 }
 
+bool hook_quotas__try_again(struct hook_quotas *quotas, uint32_t method)
+{
+    return request(quotas, method);
+}
+
+bool hook_quotas__stop_counting(struct hook_quotas *quotas, uint32_t method)
+{
+    return request(quotas, method);
+}
+
 void hook_quotas__want_silent(struct hook_quotas *quotas, uint32_t methods)
 {
     __atomic_store_n(&quotas->left_wanted, methods, __ATOMIC_RELEASE);
@@ -471,65 +514,12 @@ static void hear(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
     if (!change(quota, HOOKING_MUTED, HOOKING_HEARD))
         return;
     __atomic_store_n(&quota->judged_ns, 0, __ATOMIC_RELAXED);
-    quota->since_ns = ledger_time__now_ns(quotas->time);
+    begin_span(quotas, quota, true);
     quota->saved = 2 * (int64_t)allowed_rate(quotas, quota, quota->since_ns);
     ledger__count(&quotas->ledger->header->muted_methods, (uint64_t)-1);
     tell(quotas, number, HOOKING_HEARD);
-    if (!is_held(quotas, quota))
+    if (!hook_quotas__is_held(quotas, quota))
         hook_class__unmute(quotas->hook_class, jni, hook_quotas__slot(quotas, number));
-}
-
-/* A heard method is muted while it is held. One that falls silent meanwhile stays so. */
-static void mute_or_unmute(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method, bool held)
-{
-    uint32_t slot = hook_quotas__slot(quotas, method);
-
-    if (!hook_quotas__hear(quotas, method))
-        return;
-    if (held) {
-        hook_class__mute(quotas->hook_class, jni, slot, INT16_MAX);
-        return;
-    }
-    hook_class__unmute(quotas->hook_class, jni, slot);
-    settle_order();
-    if (!hook_quotas__hear(quotas, method))
-        hook_class__mute(quotas->hook_class, jni, slot, HOOK_SILENT_CALLS);
-}
-
-void hook_quotas__hold(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method, bool held)
-{
-    if (quotas->methods) {
-        __atomic_store_n(&quotas->methods[method].is_held, held, __ATOMIC_SEQ_CST);
-        settle_order();
-        held = is_held(quotas, &quotas->methods[method]);
-    }
-    mute_or_unmute(quotas, jni, method, held);
-}
-
-void hook_quotas__hold_all(struct hook_quotas *quotas, JNIEnv *jni, uint32_t methods, bool held)
-{
-    bool before;
-
-    if (!quotas->methods)
-        return;
-    before = __atomic_exchange_n(&quotas->all_held, held, __ATOMIC_SEQ_CST);
-    if (!before && !held)
-        return;
-    settle_order();
-    for (uint32_t i = 1; i < methods && i < HOOK_METHODS_MAX; i++)
-        mute_or_unmute(quotas, jni, i, is_held(quotas, &quotas->methods[i]));
-}
-
-/* Its number was given before: whoever ends the hold meanwhile either comes to this method or is
- * seen here. */
-void hook_quotas__hold_added(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
-{
-    if (!quotas->methods || !__atomic_load_n(&quotas->all_held, __ATOMIC_SEQ_CST))
-        return;
-    mute_or_unmute(quotas, jni, method, true);
-    settle_order();
-    if (!is_held(quotas, &quotas->methods[method]))
-        mute_or_unmute(quotas, jni, method, false);
 }
 
 bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method)
@@ -538,13 +528,17 @@ bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method)
     uint32_t slot = __atomic_load_n(&quotas->slots, __ATOMIC_RELAXED);
     bool is_new = is_postponed(quota);
 
-    if ((!is_new && slot == SLOTS_MAX) || !hook_quotas__is_off(quotas, method))
+    if ((!is_new && slot == SLOTS_MAX) || !hook_quotas__needs_change(quotas, method))
         return false;
     if (!is_new) {
         quotas->renewed[slot] = method;
         __atomic_store_n(&quotas->slots, slot + 1, __ATOMIC_RELEASE);
         __atomic_store_n(&quota->slot, HOOK_METHODS_MAX + slot, __ATOMIC_RELEASE);
     }
+    /* Calls of old code are counted, those of new code recorded: the count goes on. */
+    quota->was_counting = change(quota, HOOKING_COUNTED, HOOKING_OFF);
+    if (quota->was_counting)
+        ledger__count(&quotas->ledger->header->off_methods, 1);
     __atomic_store_n(&quota->is_renewed, true, __ATOMIC_RELEASE);
     return true;
 }
@@ -566,15 +560,20 @@ void hook_quotas__end_renewal(struct hook_quotas *quotas, JNIEnv *jni, uint32_t 
 {
     struct method_quota *quota = &quotas->methods[method];
     struct ledger_header *header = quotas->ledger->header;
-    bool was_postponed = is_postponed(quota);
+    bool was_postponed = is_postponed(quota), was_counting = quota->was_counting;
 
     quota->renewals++;
     quota->is_paid = false;
+    if (was_counting && !has_hooks) {
+        begin_span(quotas, quota, true);
+        tell(quotas, method, HOOKING_OFF);
+    }
+    quota->was_counting = false;
     if (has_hooks) {
         if (!quota->from_ns && quota->was_counted)
             ledger__count(&header->hooked_methods, 1);
         quota->from_ns = quota->from_ns ? quota->from_ns : quota->since_ns;
-        quota->since_ns = ledger_time__now_ns(quotas->time);
+        begin_span(quotas, quota, was_counting);
         /* It was too hot when it was heard last: no burst on credit, but for a favoured one. */
         quota->saved = __atomic_load_n(&quota->is_favoured, __ATOMIC_RELAXED)
                            ? 2 * (int64_t)allowed_rate(quotas, quota, quota->since_ns)
@@ -586,7 +585,7 @@ void hook_quotas__end_renewal(struct hook_quotas *quotas, JNIEnv *jni, uint32_t 
             ledger__count(&header->off_methods, (uint64_t)-1);
         (void)change(quota, HOOKING_OFF, HOOKING_HEARD);
         tell(quotas, method, HOOKING_HEARD);
-        if (was_postponed && !is_held(quotas, quota))
+        if (was_postponed && !hook_quotas__is_held(quotas, quota))
             hook_class__unmute(quotas->hook_class, jni, hook_quotas__slot(quotas, method));
     }
     __atomic_store_n(&quota->is_renewed, false, __ATOMIC_RELEASE);
@@ -615,7 +614,10 @@ void hook_quotas__apply(struct hook_quotas *quotas, JNIEnv *jni)
     read_left(quotas, jni);
     count = __atomic_load_n(&quotas->try_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count; i++)
-        hear(quotas, jni, quotas->tries[i]);
+        if (hook_quotas__is_counted(quotas, quotas->tries[i]))
+            turn_off(quotas, jni, quotas->tries[i], HOOKING_COUNTED);
+        else
+            hear(quotas, jni, quotas->tries[i]);
     __atomic_store_n(&quotas->try_count, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&quotas->applying, false, __ATOMIC_RELEASE);
 }

@@ -6,10 +6,14 @@
  *
  *     heard   every call is pushed and popped
  *     muted   called too often for now: its calls are only counted, until a later try
- *     off     the method has made so many silent calls that HotSpot's compilers are about to
- * compile it, at a rate that no budget allows: its calls are not recorded in loaded classes, and
- *             code compiled from then on contains nothing of its hooks
- * (agent/methods/hook_class.h)
+ *     counted the method has made so many silent calls that HotSpot's compilers are about to
+ *             compile it, at a rate at which they cannot be recorded: they are only counted, and
+ *             code compiled from then on contains nothing else of its hooks
+ *     off     … at a rate at which the method's calls cannot even be counted: code compiled from
+ *             then on contains nothing of its hooks (agent/methods/hook_class.h)
+ *
+ * The calls of a muted or counted method are counted in its record in the ledger
+ * (agent/methods/hook_counts.h).
  *
  * A method whose calls are long costs little and divides much of the program's time: it may make
  * HOOK_RATE_MOST calls a second, or more where the budget has room for them
@@ -25,16 +29,16 @@
  * are called most and say least, are postponed. So are those of the few methods with so much code
  * and so many variables that the verifier takes long for the hooks' handler.
  *
- * A method that is off can be heard again only by a change of its class
+ * A method that is off or counted can be heard again only by a change of its class
  * (agent/budget/hook_renewal.h): the new hooks pass another slot than the old hooks, which stay
  * off.
  *
  * While profiling is stopped and the hooks are still in the classes, all methods are held
  * (agent/hooks/class_changes.h): they are silent, and their states stay as they are.
  *
- * The times at which a method was heard are recorded in the ledger if it was not heard always
- * (struct ledger_hooking). hook_quotas__step, __silent and __apply are for threads in hooks: they
- * do not block, and allocate in the ledger only. No function holds a lock.
+ * The times at which a method was heard or counted are recorded in the ledger if it was not heard
+ * always (struct ledger_hooking). hook_quotas__step, __silent and __apply are for threads in hooks:
+ * they do not block, and allocate in the ledger only. No function holds a lock.
  */
 #ifndef TREADLE_HOOK_QUOTA_H
 #define TREADLE_HOOK_QUOTA_H
@@ -63,12 +67,15 @@
  * fewer than HOOK_RATE_NEW calls a second. */
 #define HOOK_START_CALLS 128u
 #define HOOK_RATE_NEW    20u
-#define HOOK_RATE_FIRST  20u   /* calls a second of a method before the costs are first evaluated */
-#define HOOK_RATE_SPARE  2000u /* while little of the budget is used */
-#define HOOK_PRICE_NS    500u  /* of a call, before the first evaluation */
-#define HOOK_HOT_PART    2u    /* of its cost in a loop: a call in warm code, in place */
-#define HOOK_RATE_MOST   40000u
-#define HOOK_BURST_S     8u /* a method may save this many seconds' calls */
+/* Calls a second, at most, of a method that is counted from now on instead of being off. Of a
+ * method that makes more later and is turned off then, compiled code keeps a test. */
+#define HOOK_COUNT_RATE 1000u
+#define HOOK_RATE_FIRST 20u   /* calls a second of a method before the costs are first evaluated */
+#define HOOK_RATE_SPARE 2000u /* while little of the budget is used */
+#define HOOK_PRICE_NS   500u  /* of a call, before the first evaluation */
+#define HOOK_HOT_PART   2u    /* of its cost in a loop: a call in warm code, in place */
+#define HOOK_RATE_MOST  40000u
+#define HOOK_BURST_S    8u /* a method may save this many seconds' calls */
 
 /* What hooks are taken to cost once more, beside COST_HOOKS_NS, for a method that is called so
  * often that it falls silent: a fit like that one. So much may be spent on both in any case, and
@@ -99,21 +106,25 @@ struct method_quota {
     uint64_t judged_ns; /* atomic: when; 0: no step yet */
     int64_t saved; /* calls beyond its rate that the method may make; written by the thread that
                       judges */
-    uint64_t counted_ns;  /* atomic: since when silent calls have been counted, or a mark that a
-                             thread is about to let LEFT count from its beginning */
-    uint32_t silent;      /* atomic: silent calls, with those that LEFT counts down still */
-    uint32_t silent_seen; /* silent calls at the last evaluation of the costs; used by the
-                             evaluation only */
-    uint32_t calls_seen;  /* ditto, of heard calls */
-    uint16_t counting;    /* the number from which LEFT last counted down */
-    uint64_t from_ns;     /* when hooks were first put in; 0: never */
-    uint64_t since_ns;    /* since when the method has been heard, or silent */
-    uint64_t heard_ns;    /* total time heard before since_ns */
-    uint32_t state;       /* atomic; enum ledger_hooking_state */
-    uint32_t rate;        /* calls a second, as judged last or, of a muted one, as looked at last */
-    uint32_t limit;       /* … that were allowed then; and when it fell silent it had heard … */
-    uint32_t silent_at;   /* … so many calls */
-    uint32_t mutes;       /* how often the method was silenced */
+    uint64_t left_since_ns; /* atomic: since when LEFT has counted silent calls, or a mark that a
+                               thread is about to let it count from its beginning */
+    uint32_t silent;        /* atomic: silent calls, with those that LEFT counts down still */
+    uint32_t silent_seen;   /* silent calls at the last evaluation of the costs; used by the
+                               evaluation only */
+    uint32_t calls_seen;    /* ditto, of heard calls */
+    uint16_t counting;      /* the number from which LEFT last counted down */
+    uint64_t from_ns;       /* when hooks were first put in; 0: never */
+    uint64_t since_ns;      /* since when the method has been heard, or silent */
+    uint64_t heard_ns;      /* total time heard before since_ns */
+    uint64_t counted_ns;    /* … in which its calls were only counted */
+    uint64_t counts_seen;   /* calls that were counted at the last evaluation of the costs; used by
+                               the evaluation only, as is … */
+    uint32_t count_rate;    /* … those of a second: half is what it was before */
+    uint32_t state;         /* atomic; enum ledger_hooking_state */
+    uint32_t rate;      /* calls a second, as judged last or, of a muted one, as looked at last */
+    uint32_t limit;     /* … that were allowed then; and when it fell silent it had heard … */
+    uint32_t silent_at; /* … so many calls */
+    uint32_t mutes;     /* how often the method was silenced */
     uint32_t code_hash;
     uint32_t
         expected;  /* calls that a plan expects of it, which it may make at any time; 0: no plan */
@@ -137,6 +148,7 @@ struct method_quota {
     bool is_paid;       /* … and is to get them: the budget has saved up for it, or bears it */
     bool is_priced;     /* counted in `hooked` */
     bool is_told;       /* counted in the header's postponed_methods */
+    bool was_counting;  /* … and its calls were counted until then */
     bool was_counted;   /* its class was counted in the header when its renewal began */
 };
 
@@ -159,11 +171,11 @@ struct hook_quotas {
     uint64_t heard;   /* atomic: calls of all methods, in steps */
     uint64_t long_calls_ns; /* atomic: what the hooks of methods with long calls took, about */
     uint64_t silenced;      /* atomic: methods that were silenced at some time */
-    uint32_t tries[HOOK_TRIES_MAX];
-    uint32_t try_count; /* atomic: number of waiting tries */
-    bool applying;      /* atomic */
-    bool all_held;      /* atomic: no method is to be heard, whatever its state */
-    int16_t *left;      /* silent calls until the next check of a muted method, by slot */
+    uint32_t tries[HOOK_TRIES_MAX]; /* muted methods to be heard, and counted ones to be off */
+    uint32_t try_count;             /* atomic: number of waiting tries */
+    bool applying;                  /* atomic */
+    bool all_held;                  /* atomic: no method is to be heard, whatever its state */
+    int16_t *left; /* silent calls until the next check of a muted method, by slot */
     uint32_t
         left_wanted;   /* atomic: how many counts of LEFT are to be read; 0: they have been read */
     uint64_t left_ns;  /* atomic: when they were read last */
@@ -236,15 +248,27 @@ static inline bool hook_quotas__is_off(const struct hook_quotas *quotas, uint32_
            !__atomic_load_n(&quotas->methods[method].is_renewed, __ATOMIC_ACQUIRE);
 }
 
+static inline bool hook_quotas__is_counted(const struct hook_quotas *quotas, uint32_t method)
+{
+    return quotas->methods &&
+           __atomic_load_n(&quotas->methods[method].state, __ATOMIC_ACQUIRE) == HOOKING_COUNTED;
+}
+
+/* True if only a change of its class can make the method heard. */
+static inline bool hook_quotas__needs_change(const struct hook_quotas *quotas, uint32_t method)
+{
+    return hook_quotas__is_off(quotas, method) || hook_quotas__is_counted(quotas, method);
+}
+
 /* True if the method is silent, but its hooks would be heard again without a change. */
 static inline bool hook_quotas__is_muted(const struct hook_quotas *quotas, uint32_t method)
 {
     return __atomic_load_n(&quotas->methods[method].state, __ATOMIC_ACQUIRE) == HOOKING_MUTED;
 }
 
-/* Gives a method that is off another slot, which hooks put in from here on pass; a postponed one
- * keeps its own. Must be followed by hook_quotas__end_renewal. False: the method is not off, or
- * there are no slots left. One thread at a time; not in hooks. */
+/* Gives a method that is off or counted another slot, which hooks put in from here on pass; a
+ * postponed one keeps its own. Must be followed by hook_quotas__end_renewal. False: the method is
+ * neither, or there are no slots left. One thread at a time; not in hooks. */
 bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method);
 
 /* Ends a renewal. If the method has its hooks wherever it is loaded, it is heard from now on;
@@ -267,6 +291,9 @@ static inline void hook_quotas__favour(struct method_quota *quota, bool favoured
 /* For the housekeeping thread: requests that a muted method be heard again; the next thread in a
  * hook applies the request. False: there is no room for another request. */
 bool hook_quotas__try_again(struct hook_quotas *quotas, uint32_t method);
+
+/* The same for a counted method that is to be off: its calls cost too much. */
+bool hook_quotas__stop_counting(struct hook_quotas *quotas, uint32_t method);
 
 /* For the housekeeping thread: requests the silent calls of all methods below that number. The
  * request is done when left_wanted is 0. */
@@ -306,6 +333,22 @@ void hook_quotas__hold(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
  * that. Without quotas nothing is held. Any thread that may call JNI, one at a time; not in hooks.
  */
 void hook_quotas__hold_all(struct hook_quotas *quotas, JNIEnv *jni, uint32_t methods, bool held);
+
+/* True if the method is not to be heard, whatever its state. */
+static inline bool hook_quotas__is_held(const struct hook_quotas *quotas,
+                                        const struct method_quota *quota)
+{
+    return __atomic_load_n(&quotas->all_held, __ATOMIC_SEQ_CST) ||
+           __atomic_load_n(&quota->is_held, __ATOMIC_SEQ_CST);
+}
+
+/* What was just written, a state or that methods are held, is known to whoever reads it from here
+ * on, before what comes is read: of two threads, of which one changes the state and the other one
+ * holds or releases the method, at least the later one does what is right for both. */
+static inline void hook_quotas__settle_order(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 
 /* To be called after hook_quotas__add: the method is silent from its first call if all are held. */
 void hook_quotas__hold_added(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method);

@@ -19,6 +19,10 @@
  * ns on another machine, whose counter is slow to read. */
 #define SILENT_CALL_PS 2500u
 
+/* Of an atomic addition to a counter: 53.9 million calls in a loop, 6.0 ns each (AMD EPYC, JDK 25,
+ * one run). */
+#define COUNTED_CALL_PS 6000u
+
 /* Hooks cause at most this part of the compilers' work. */
 #define COMPILERS_PART_MOST_PERCENT 75u
 
@@ -94,11 +98,17 @@ static uint64_t price_ns(const struct cost_facts *facts, uint64_t count, uint64_
     return (uint64_t)((unsigned __int128)count * facts->call_ps * percent / 100000u);
 }
 
+uint64_t cost_model__counts_ns(uint64_t counted_calls)
+{
+    return counted_calls * COUNTED_CALL_PS / 1000;
+}
+
 uint64_t cost_model__hooks_ns(const struct cost_facts *facts)
 {
     return price_ns(facts, facts->survey.calls, 100 + LOST_INLINING_PERCENT) +
            price_ns(facts, facts->survey.cold_calls, COLD_CALL_PERCENT) +
-           facts->silent_calls * SILENT_CALL_PS / 1000 + facts->slow_ns;
+           facts->silent_calls * SILENT_CALL_PS / 1000 +
+           cost_model__counts_ns(facts->counted_calls) + facts->slow_ns;
 }
 
 static uint64_t compilers_ns(const struct cost_facts *facts)

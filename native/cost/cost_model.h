@@ -61,9 +61,10 @@ struct cost_facts {
     uint64_t wait_brackets_ns; /* CPU time of giving waits their reasons, as measured in place */
     uint64_t hazards_ns;       /* CPU time of looks at who owns which lock, on whatever thread */
     uint64_t wait_ends;        /* begins and ends of waits that the agent was told of */
-    uint64_t wrapped_ends; /* of these: seen by a wrapper of the call that waits, and not heard */
-    uint64_t timed_ends;   /* of all: whose time was noted, which is not measured in place */
-    uint64_t silent_calls; /* of muted methods, whose hooks only count them */
+    uint64_t wrapped_ends;  /* of these: seen by a wrapper of the call that waits, and not heard */
+    uint64_t timed_ends;    /* of all: whose time was noted, which is not measured in place */
+    uint64_t silent_calls;  /* of muted methods, whose hooks only count them; … */
+    uint64_t counted_calls; /* … and calls that were counted, those of muted methods among them */
     uint64_t silenced_methods; /* methods that fell silent at some time */
     uint64_t handler_ns;       /* CPU time in the handler of samples' signals */
     uint64_t signals;          /* signals that the handler had */
@@ -78,6 +79,9 @@ struct cost_facts {
 
 /* What hooks cost where they are called: of the survey only calls and cold calls matter. */
 uint64_t cost_model__hooks_ns(const struct cost_facts *facts);
+
+/* What counted calls cost, which are in no tree. */
+uint64_t cost_model__counts_ns(uint64_t counted_calls);
 
 /* In addition to what is measured in place: what the JVM does to tell of a begin or an end of a
  * wait. */

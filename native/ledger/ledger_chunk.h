@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #define LEDGER_MAGIC          "TREADLE\n"
-#define LEDGER_FORMAT_VERSION 13u
+#define LEDGER_FORMAT_VERSION 14u
 #define LEDGER_BYTE_ORDER     0x01020304u
 #define LEDGER_CELL_BYTES     64u
 #define LEDGER_CHUNK_BYTES    4096u

@@ -5,6 +5,7 @@
 
 #include "native/ledger/ledger_chunk.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -94,15 +95,22 @@ struct ledger_place {
     uint64_t reserved[3];
 };
 
+#define LEDGER_HOOKING_CELLS 2u
+
 enum ledger_hooking_state {
-    HOOKING_HEARD, /* calls are recorded */
-    HOOKING_MUTED, /* calls are not recorded now: too many for the budget */
-    HOOKING_OFF,   /* calls are never recorded again: the method is hot */
+    HOOKING_HEARD,   /* calls are recorded */
+    HOOKING_MUTED,   /* calls are not recorded now: too many for the budget */
+    HOOKING_OFF,     /* calls are neither recorded nor counted: the method is hot */
+    HOOKING_COUNTED, /* calls are counted, and not recorded, until its class is changed again */
+    HOOKING_STATES,
 };
 
 /* A method whose calls were not recorded all of the time, so that its call counts are lower bounds.
  * Times are those of the ledger's clock. The calls of a method without such a record were recorded
  * from the loading of its class on.
+ *
+ * With `counts`, calls that are not recorded are counted while the method is muted or counted: the
+ * sum of recorded and counted calls is exact if it was always one or the other.
  *
  * A record with left_out says instead that include= and exclude= left the method out for a time,
  * heard_ns, up to since_ns. Its state is HOOKING_HEARD, mutes is how often that was, and from_ns is
@@ -123,7 +131,31 @@ struct ledger_hooking {
     uint64_t end_ns;      /* of a process merged into this ledger: its end; 0: the ledger's own */
     uint32_t heard_calls; /* calls before it was last muted, approximately: counted in steps */
     uint32_t left_out;    /* 1: see above */
+    /* In a cache line of its own: any thread that calls the method writes here. */
+    uint64_t counted;     /* calls that were counted, those of `excluded` with them */
+    uint64_t counted_ns;  /* total time before since_ns in which calls were only counted */
+    uint64_t excluded;    /* calls counted while profiling was stopped, before the last start */
+    uint64_t excluded_at; /* profiling is stopped: `counted` as it was then, and 1 */
+    uint32_t counts;      /* 1: see above */
+    uint32_t reserved[7];
 };
+
+/* Calls that were counted while profiling was on. */
+static inline uint64_t ledger_hooking__counted(const struct ledger_hooking *hooking)
+{
+    uint64_t at = __atomic_load_n(&hooking->excluded_at, __ATOMIC_ACQUIRE);
+    uint64_t counted = at ? at - 1 : __atomic_load_n(&hooking->counted, __ATOMIC_RELAXED);
+    uint64_t excluded = __atomic_load_n(&hooking->excluded, __ATOMIC_RELAXED);
+
+    return counted > excluded ? counted - excluded : 0;
+}
+
+/* True if calls are counted in the record's state. */
+static inline bool ledger_hooking__is_counting(const struct ledger_hooking *hooking)
+{
+    return hooking->counts &&
+           (hooking->state == HOOKING_MUTED || hooking->state == HOOKING_COUNTED);
+}
 
 /* What the agent decided about a method of a class that it examined. The numbers are part of the
  * format; from CHOICE_UNHOOKED on they are CHOICE_UNHOOKED plus an enum unhooked_reason. */
@@ -181,7 +213,9 @@ _Static_assert(sizeof(struct ledger_image) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_code) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_place) == LEDGER_CELL_BYTES, "one cell");
 _Static_assert(sizeof(struct ledger_tally) == LEDGER_CELL_BYTES, "one cell");
-_Static_assert(sizeof(struct ledger_hooking) == LEDGER_CELL_BYTES, "one cell");
+_Static_assert(sizeof(struct ledger_hooking) == LEDGER_HOOKING_CELLS * LEDGER_CELL_BYTES,
+               "two cells");
+_Static_assert(offsetof(struct ledger_hooking, counted) == LEDGER_CELL_BYTES, "the second cell");
 _Static_assert(sizeof(struct ledger_class) == LEDGER_CELL_BYTES, "one cell");
 
 /* The string's bytes, which continue behind the record. A pointer computed from the record, not the

@@ -37,7 +37,8 @@ static struct ledger_hooking *hooking_of(const struct function_budget *budget,
     bool is_new = !function->hooking;
 
     if (is_new)
-        function->hooking = ledger__take_shared(budget->ledger, LEDGER_HOOKINGS, 1);
+        function->hooking =
+            ledger__take_shared(budget->ledger, LEDGER_HOOKINGS, LEDGER_HOOKING_CELLS);
     if (!function->hooking)
         return NULL;
     hooking = ledger__at(budget->ledger, function->hooking);

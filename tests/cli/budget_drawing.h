@@ -73,7 +73,8 @@ static inline struct ledger_hooking *budget__last_hooking(struct drawing *drawin
     for (uint32_t chunk = 1; chunk < header->chunks_used; chunk++) {
         struct ledger_chunk *head = ledger__at(&drawing->ledger, chunk * LEDGER_CHUNK_CELLS);
         if (head->magic == LEDGER_CHUNK_MAGIC && head->table == LEDGER_HOOKINGS)
-            last = ledger__at(&drawing->ledger, chunk * LEDGER_CHUNK_CELLS + head->used_cells - 1);
+            last = ledger__at(&drawing->ledger,
+                              chunk * LEDGER_CHUNK_CELLS + head->used_cells - LEDGER_HOOKING_CELLS);
     }
     drawing__check(last != NULL, "no hooking");
     return last;

@@ -24,8 +24,9 @@
 #define JUDGED (HOOK_QUOTA_STEP + HOOK_QUOTA_CALLS) /* calls until a method is judged first */
 
 static struct {
-    bool muted, off;
+    bool muted, off, counted;
     uint16_t left;
+    ledger_ref record;
 } hooks[HOOK_SLOTS_MAX];
 
 /* What another thread does while one is about to mute a slot. */
@@ -68,6 +69,20 @@ void hook_class__turn_off(const struct hook_class *class, JNIEnv *jni, uint32_t 
 {
     (void)class, (void)jni;
     hooks[slot].off = true;
+    hooks[slot].record = 0;
+}
+
+void hook_class__set_record(const struct hook_class *class, JNIEnv *jni, uint32_t slot,
+                            ledger_ref record)
+{
+    (void)class, (void)jni;
+    hooks[slot].record = record;
+}
+
+void hook_class__count_only(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
+{
+    (void)class, (void)jni;
+    hooks[slot].counted = true;
 }
 
 struct run {

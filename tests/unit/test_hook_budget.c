@@ -86,6 +86,65 @@ static void assert_about(double found, double wanted)
     assert_true(found > wanted - 1000 && found < wanted + 1000);
 }
 
+/* A method whose calls are counted only, with its record. */
+static struct ledger_hooking *count_only(struct world *world, uint32_t method)
+{
+    struct method_quota *quota = &world->run.quotas.methods[method];
+    struct ledger_hooking *hooking;
+
+    quota->hooking = ledger__take_shared(&world->run.ledger, LEDGER_HOOKINGS, LEDGER_HOOKING_CELLS);
+    hooking = ledger__at(&world->run.ledger, quota->hooking);
+    hooking->counts = 1;
+    quota->state = hooking->state = HOOKING_COUNTED;
+    return hooking;
+}
+
+static bool is_off(struct world *world, uint32_t method)
+{
+    hook_quotas__apply(&world->run.quotas, NULL);
+    return hooks[method].off;
+}
+
+/* At 6 ns a call a quarter of the budget is so many calls a second, or more, since the process's
+ * CPU time is BURNT_NS at least. The methods make two thirds of that, and then one of them ten
+ * times as many: it is off, and only it. What the calls cost is in the account, and not there for
+ * hooks. */
+static void counted_methods_that_call_too_often_are_off(void **state)
+{
+    (void)state;
+    struct world *world = begin_world();
+    struct ledger_hooking *few = count_only(world, METHOD), *many = count_only(world, HEAVIER);
+    uint64_t calls = BURNT_NS / 1000000 * BUDGET_PPM / 4 / 6 / 3;
+
+    world->run.ledger.header->profiling = 1;
+    for (unsigned i = 0; i < 8; i++) {
+        few->counted += calls;
+        many->counted += calls;
+        look(world, 0);
+        assert_about(last.left_ns, budget_ns() - (double)calls * 2 * 6);
+    }
+    assert_false(is_off(world, METHOD) || is_off(world, HEAVIER));
+    assert_int_equal(world->cost.facts.counted_calls, calls * 16);
+    many->counted += 200 * calls;
+    look(world, 0);
+    assert_true(is_off(world, HEAVIER));
+    assert_false(is_off(world, METHOD));
+    end_world(world);
+}
+
+/* As long as profiling is stopped. */
+static void counted_calls_cost_nothing_while_profiling_is_stopped(void **state)
+{
+    (void)state;
+    struct world *world = begin_world();
+
+    world->run.ledger.header->profiling = 0;
+    count_only(world, METHOD)->counted += 1000;
+    look(world, 0);
+    assert_int_equal(world->cost.facts.counted_calls, 0);
+    end_world(world);
+}
+
 /* The rest takes nothing, half of the budget, and ten times the budget. */
 static void a_quarter_is_for_hooks_whatever_the_rest_costs(void **state)
 {
@@ -286,6 +345,8 @@ int main(void)
         cmocka_unit_test(the_heaviest_is_heard_first_and_alone),
         cmocka_unit_test(the_rare_wait_for_a_heavy_one),
         cmocka_unit_test(silent_calls_without_profiling_are_in_no_account),
+        cmocka_unit_test(counted_methods_that_call_too_often_are_off),
+        cmocka_unit_test(counted_calls_cost_nothing_while_profiling_is_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

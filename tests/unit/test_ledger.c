@@ -65,7 +65,7 @@ static void header_says_what_it_is(void **state)
     create(&ledger, MIB + 4095);
     const struct ledger_header *header = ledger.header;
     assert_memory_equal(header->magic, "TREADLE\n", 8);
-    assert_int_equal(header->format_version, 13);
+    assert_int_equal(header->format_version, 14);
     assert_int_equal(header->byte_order, 0x01020304);
     assert_int_equal(header->cell_bytes, 64);
     assert_int_equal(header->chunk_bytes, 4096);

@@ -266,7 +266,7 @@ static void a_wrong_header_is_named_with_its_byte(void **state)
         uint32_t value;
         const char *expected;
     } cases[] = {
-        {8, 7, "drawing: byte 8: ledger format 7, this treadle reads format 13"},
+        {8, 7, "drawing: byte 8: ledger format 7, this treadle reads format 14"},
         {12, 0x04030201, "drawing: byte 12: written by a machine of the other byte order"},
         {12, 5, "drawing: byte 12: byte order mark 0x00000005, expected 0x01020304"},
         {16, 32, "drawing: byte 16: cells of 32 bytes, expected 64"},

@@ -291,7 +291,8 @@ static void what_a_budget_silenced_is_left_alone(void **state)
     rare = drawing__method(&drawing, "A", "rare", "()V");
     (void)drawing__call(&drawing, root, often, 48, 100 * MS);
     (void)drawing__call(&drawing, root, rare, 40, MS);
-    hooking = ledger__at(&drawing.ledger, ledger__take_shared(&drawing.ledger, LEDGER_HOOKINGS, 1));
+    hooking = ledger__at(&drawing.ledger, ledger__take_shared(&drawing.ledger, LEDGER_HOOKINGS,
+                                                              LEDGER_HOOKING_CELLS));
     hooking->method = often;
     hooking->state = HOOKING_OFF;
     choice = choose(&drawing);

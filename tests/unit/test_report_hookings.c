@@ -1,6 +1,7 @@
 /* For how much of the time methods were heard, and how short the exact calls are: worked out on
  * paper. */
 #include "merged_drawings.h"
+#include "tools/report/report_flat.h"
 #include "tools/report/report_resolution.h"
 #include "tools/report/report_since.h"
 
@@ -66,6 +67,139 @@ static void shares_are_of_the_time_since_hooks_were_put_in(void **state)
     assert_int_equal(count.planned, 1);
     report_model__free(model);
     drawing__end(&drawing);
+}
+
+/* A record of a method whose calls were counted: so many, 100 of them while profiling was stopped,
+ * and for so long before its state began. */
+static struct ledger_hooking *count(struct drawing *drawing, const char *name,
+                                    enum ledger_hooking_state state, uint64_t from_ns,
+                                    uint64_t since_ns, uint64_t heard_ns, uint64_t counted_ns)
+{
+    ledger_ref method = drawn__method(drawing, name);
+    struct ledger_hooking *hooking =
+        ledger__at(&drawing->ledger, drawing__record(drawing, LEDGER_HOOKINGS));
+
+    *hooking = (struct ledger_hooking){.method = method,
+                                       .state = state,
+                                       .from_ns = from_ns,
+                                       .since_ns = since_ns,
+                                       .heard_ns = heard_ns,
+                                       .mutes = 1,
+                                       .counted = 1100,
+                                       .counted_ns = counted_ns,
+                                       .excluded = 100,
+                                       .counts = 1};
+    return hooking;
+}
+
+static const struct flat_row *row_of(const struct report_model *model,
+                                     const struct report_flat *flat, const char *name)
+{
+    for (uint32_t i = 0; i < flat->row_count; i++)
+        if (flat->rows[i].method == drawn__index_of(model, name))
+            return &flat->rows[i];
+    return NULL;
+}
+
+static void check_calls(const struct report_model *model, const char *name, uint64_t calls,
+                        bool is_partial)
+{
+    bool selected[] = {true, true}, one[] = {true, false};
+    struct report_flat *flat = report_flat__with_counted(model, selected);
+    const struct flat_row *row = row_of(model, flat, name);
+
+    assert_non_null(row);
+    assert_int_equal(row->base[COLUMN_CALLS], calls);
+    assert_int_equal(flat_row__is_partial(model, row), is_partial);
+    report_flat__free(flat);
+    /* Nothing says which thread made them. */
+    flat = report_flat__with_counted(model, one);
+    row = row_of(model, flat, name);
+    assert_true(!row || row->base[COLUMN_CALLS] < 1000);
+    report_flat__free(flat);
+}
+
+/*
+ * Up to 10 s, two threads: `hot` heard for 1 of 8 s, counted since; `other` counted for 3 s, then
+ * heard again, and counted since 9 s; `lost` off for a second in between; `late` muted, with a
+ * record that counts nothing; `stopped` as `hot`, and profiling is stopped since then, when 600
+ * were counted; `pure` has no node.
+ */
+static void counted_calls_are_known(void **state)
+{
+    struct drawing drawing;
+    (void)state;
+    drawing__begin(&drawing, 1u << 20);
+    drawing.ledger.header->asof_ns = 10 * S;
+    ledger_ref root = drawing__root(&drawing, drawing__thread(&drawing, "t", THREAD_PLATFORM, 0));
+    ledger_ref second = drawing__root(&drawing, drawing__thread(&drawing, "u", THREAD_PLATFORM, 0));
+    static const char *const names[] = {"hot", "other", "lost", "late", "stopped"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        drawing__call(&drawing, root, drawn__method(&drawing, names[i]), 64, 100);
+    drawing__call(&drawing, second, drawn__method(&drawing, "always"), 1, 100);
+    (void)count(&drawing, "hot", HOOKING_COUNTED, 2 * S, 3 * S, S, 0);
+    (void)count(&drawing, "other", HOOKING_MUTED, 2 * S, 9 * S, 4 * S, 3 * S);
+    (void)count(&drawing, "lost", HOOKING_COUNTED, 2 * S, 9 * S, 3 * S, 3 * S);
+    count(&drawing, "late", HOOKING_MUTED, 2 * S, 3 * S, S, 0)->counts = 0;
+    count(&drawing, "stopped", HOOKING_COUNTED, 2 * S, 3 * S, S, 0)->excluded_at = 601;
+    (void)count(&drawing, "pure", HOOKING_COUNTED, 2 * S, 3 * S, S, 0);
+    struct report_model *model = drawn__load(&drawing);
+    assert_int_equal(model->skipped, 0);
+    check_calls(model, "hot", 1064, false);
+    check_calls(model, "other", 1064, false);
+    check_calls(model, "lost", 1064, true);
+    check_calls(model, "late", 1064, true);
+    check_calls(model, "stopped", 564, false);
+    check_calls(model, "pure", 1000, false);
+    assert_int_equal(report_hookings__count(model).counted, 4);
+    for (uint32_t i = 0; i < model->node_count; i++) /* in a tree they are so many at least */
+        assert_int_equal(report_node__is_partial(model, i), model->base[COLUMN_CALLS][i] == 64);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
+/* After a new filter nobody knows whether they were counted. */
+static void a_new_filter_makes_counts_unsure(void **state)
+{
+    struct drawing drawing;
+    (void)state;
+    drawing__begin(&drawing, 1u << 20);
+    drawing.ledger.header->asof_ns = 10 * S;
+    drawing.ledger.header->filter_since_ns = 5 * S;
+    ledger_ref root = drawing__root(&drawing, drawing__thread(&drawing, "t", THREAD_PLATFORM, 0));
+    drawing__call(&drawing, root, drawn__method(&drawing, "hot"), 64, 100);
+    (void)drawing__thread(&drawing, "u", THREAD_PLATFORM, 0);
+    (void)count(&drawing, "hot", HOOKING_COUNTED, 2 * S, 3 * S, S, 0);
+    struct report_model *model = drawn__load(&drawing);
+    check_calls(model, "hot", 1064, true);
+    report_model__free(model);
+    drawing__end(&drawing);
+}
+
+/* Up to 10 s, and from then to 20 s: counted all of that time, though it was off before. */
+static void an_interval_has_its_own_counts(void **state)
+{
+    struct drawing before, after;
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct drawing *drawing = i ? &after : &before;
+
+        drawing__begin(drawing, 1u << 20);
+        drawing->ledger.header->asof_ns = (i ? 20 : 10) * S;
+        ledger_ref root = drawing__root(drawing, drawing__thread(drawing, "t", THREAD_PLATFORM, 0));
+        drawing__call(drawing, root, drawn__method(drawing, "hot"), 64, 100);
+        (void)drawing__thread(drawing, "u", THREAD_PLATFORM, 0);
+        count(drawing, "hot", HOOKING_COUNTED, 2 * S, 9 * S, S, 0)->counted += i ? 5000 : 0;
+    }
+    struct report_model *model = drawn__load(&after);
+    struct report_model *old = drawn__load(&before);
+    check_calls(old, "hot", 1064, true);
+    report_since__subtract(model, old);
+    check_calls(model, "hot", 5000, false);
+    report_model__free(old);
+    report_model__free(model);
+    drawing__end(&before);
+    drawing__end(&after);
 }
 
 static void sums_are_so_many_at_least(void **state)
@@ -343,6 +477,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_are_of_the_time_since_hooks_were_put_in),
+        cmocka_unit_test(counted_calls_are_known),
+        cmocka_unit_test(a_new_filter_makes_counts_unsure),
+        cmocka_unit_test(an_interval_has_its_own_counts),
         cmocka_unit_test(sums_are_so_many_at_least),
         cmocka_unit_test(a_hook_of_no_method_is_left_out),
         cmocka_unit_test(the_filter_may_leave_a_method_out_for_a_time),

@@ -29,7 +29,10 @@ function methodsText(budget) {
     const parts = [];
     if (budget.silent_methods)
         parts.push(`${count(budget.silent_methods)} of ${count(budget.methods)} methods silent`);
-    if (budget.muted_methods) parts[0] += ` (${count(budget.muted_methods)} for now)`;
+    const which = [];
+    if (budget.counted_methods) which.push(`${count(budget.counted_methods)} counted`);
+    if (budget.muted_methods) which.push(`${count(budget.muted_methods)} for now`);
+    if (which.length) parts[0] += ` (${which.join(", ")})`;
     if (budget.heard_again_methods) parts.push(`${count(budget.heard_again_methods)} recorded again`);
     if (budget.planned_methods) parts.push(`${count(budget.planned_methods)} left out by the plan`);
     if (budget.postponed_methods) parts.push(`${count(budget.postponed_methods)} not hooked yet`);

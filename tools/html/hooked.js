@@ -5,9 +5,15 @@ import { quantity, share } from "./quantity.js";
 
 const MILLION = 1e6;
 
-// rows: [method, part recorded in millionths, from and until on the ledger's clock, 0: none].
+// rows: [method, part recorded in millionths, from and until on the ledger's clock, 0: none, calls that
+// were counted and are in no tree, whether all calls are known].
 export function hookedMethods(rows) {
-    return new Map(rows.map(([method, ppm, from, until]) => [method, { ppm, from, until }]));
+    return new Map(
+        rows.map(([method, ppm, from, until, counted, known]) => [
+            method,
+            { ppm, from, until, counted: counted ?? 0, known: Boolean(known) },
+        ]),
+    );
 }
 
 export function callsText(calls, atLeast) {
@@ -27,5 +33,9 @@ export function hookedText(ledger, method) {
     if (!from) return "calls not recorded: the plan gave it no hooks";
     const time = (ns) => quantity(ns, "ns");
     const part = ppm ? share(ppm, MILLION) : "<0.01 %";
-    return `calls recorded ${part} of the time since ${time(from)}` + (until ? `, silent since ${time(until)}` : "");
+    return (
+        `calls recorded ${part} of the time since ${time(from)}` +
+        (until ? `, silent since ${time(until)}` : "") +
+        (hooked.counted ? `, ${quantity(hooked.counted, "count")} only counted` : "")
+    );
 }

@@ -9,6 +9,15 @@ import { quantity, share } from "./quantity.js";
 import { errorColumn, errorsOfFrames, errorsOfMethods, hasErrors } from "./sample_error.js";
 import { setCell, Table } from "./table.js";
 
+// With the calls that were counted and are in no tree: nothing says which thread made them.
+function withCounted(rows, { ledger, state }) {
+    if (state.threads || !ledger.hooked) return rows;
+    return rows.map((row) => {
+        const hooked = ledger.hooked.get(row.method);
+        return hooked ? { ...row, calls: row.calls + hooked.counted, knowsCalls: hooked.known } : row;
+    });
+}
+
 export class MethodsView {
     constructor(app) {
         this.app = app;
@@ -59,7 +68,7 @@ export class MethodsView {
     }
 
     rowsOf(tree, metric) {
-        const rows = flatRows(tree, metric.column, metric.calls);
+        const rows = withCounted(flatRows(tree, metric.column, metric.calls), this.app);
         this.errors = hasErrors(this.app.ledger, metric) ? errorsOfFrames(tree, metric) : null;
         if (!this.errors) return rows;
         const errors = errorsOfMethods(tree, this.errors);
@@ -116,7 +125,7 @@ export class MethodsView {
         ];
         const hooked = hookedText(this.app.ledger, row.method);
         if (row.calls) {
-            parts.push(`calls ${callsText(row.calls, hooked)}`);
+            parts.push(`calls ${callsText(row.calls, hooked && !row.knowsCalls)}`);
             if (metric.name !== "calls" && !hooked)
                 parts.push(
                     `a call: base ${perCall(row.base, row.calls, metric.unit)}, ` +
@@ -158,7 +167,7 @@ export class MethodsView {
         const { metric, tree } = this.app;
         const whole = tree.cum(metric.column)[0];
         const its = row.counted ?? row.method; // whose calls they are
-        const atLeast = row.calls && this.app.ledger.hooked?.has(its);
+        const atLeast = row.calls && !row.knowsCalls && this.app.ledger.hooked?.has(its);
         setCell(cells[1], hasCalls(row.kind) || row.calls ? callsText(row.calls, atLeast) : "");
         const numbers = [...cells].slice(2);
         for (const [value, error] of [

@@ -256,6 +256,9 @@ static void copy_hooking(struct ledger_merge *merge, struct merge_input *input, 
     hooking->end_ns = (record->end_ns ? record->end_ns : input->asof_ns) + input->shift_ns;
     hooking->from_ns += record->from_ns ? input->shift_ns : 0;
     hooking->since_ns += input->shift_ns;
+    /* As in the report of that process: after a new filter, counts may lack calls. */
+    if (input->header->filter_since_ns)
+        hooking->counted_ns = hooking->counts = 0;
 }
 
 static void copy_class(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref)

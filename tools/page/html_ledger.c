@@ -105,8 +105,8 @@ static int write_locks(struct writer *writer, const char *threads)
     return error;
 }
 
-/* [method, share_ppm, from_ns, until_ns] of each that was not recorded all of the time, on the
- * ledger's clock. */
+/* [method, share_ppm, from_ns, until_ns, counted calls, 1: all calls are known] of each that was
+ * not recorded all of the time, on the ledger's clock. */
 static int write_hooked(struct writer *writer)
 {
     const struct report_model *model = writer->model;
@@ -125,6 +125,8 @@ static int write_hooked(struct writer *writer)
         json_array_append_new(row, json_row__integer(report_hooking__share_ppm(hooking)));
         json_array_append_new(row, json_row__integer(hooking->from_ns));
         json_array_append_new(row, json_row__integer(hooking->until_ns));
+        json_array_append_new(row, json_row__integer(hooking->counted));
+        json_array_append_new(row, json_integer(report_hooking__knows_calls(hooking)));
         json_array_append_new(rows, row);
     }
     json_row__write(stream, rows);

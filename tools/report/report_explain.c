@@ -38,15 +38,25 @@ struct search {
 const char *explained_hook__key(enum explained_hook hook)
 {
     static const char *const keys[EXPLAINED_COUNT] = {
-        [EXPLAINED_NO_EVENTS] = "no_events",   [EXPLAINED_JVMTI] = "jvmti",
-        [EXPLAINED_ALWAYS] = "always",         [EXPLAINED_NEVER_CALLED] = "never_called",
-        [EXPLAINED_AGAIN] = "again",           [EXPLAINED_TAKEN_IN] = "taken_in",
-        [EXPLAINED_MUTED] = "muted",           [EXPLAINED_OFF] = "silenced",
-        [EXPLAINED_PLANNED] = "planned",       [EXPLAINED_NOT_INCLUDED] = "not_included",
-        [EXPLAINED_EXCLUDED] = "excluded",     [EXPLAINED_JDK] = "jdk",
-        [EXPLAINED_TRIVIAL] = "trivial",       [EXPLAINED_NATIVE] = "native",
-        [EXPLAINED_ABSTRACT] = "abstract",     [EXPLAINED_UNHOOKED] = "left_alone",
-        [EXPLAINED_LEFT_SINCE] = "left_since", [EXPLAINED_NOT_LOOKED_AT] = "not_looked_at",
+        [EXPLAINED_NO_EVENTS] = "no_events",
+        [EXPLAINED_JVMTI] = "jvmti",
+        [EXPLAINED_ALWAYS] = "always",
+        [EXPLAINED_NEVER_CALLED] = "never_called",
+        [EXPLAINED_AGAIN] = "again",
+        [EXPLAINED_TAKEN_IN] = "taken_in",
+        [EXPLAINED_MUTED] = "muted",
+        [EXPLAINED_OFF] = "silenced",
+        [EXPLAINED_COUNTED] = "counted",
+        [EXPLAINED_PLANNED] = "planned",
+        [EXPLAINED_NOT_INCLUDED] = "not_included",
+        [EXPLAINED_EXCLUDED] = "excluded",
+        [EXPLAINED_JDK] = "jdk",
+        [EXPLAINED_TRIVIAL] = "trivial",
+        [EXPLAINED_NATIVE] = "native",
+        [EXPLAINED_ABSTRACT] = "abstract",
+        [EXPLAINED_UNHOOKED] = "left_alone",
+        [EXPLAINED_LEFT_SINCE] = "left_since",
+        [EXPLAINED_NOT_LOOKED_AT] = "not_looked_at",
         [EXPLAINED_POSTPONED] = "postponed",
     };
 
@@ -222,7 +232,9 @@ static enum explained_hook of_hooked(const struct search *search, const struct e
         return hooking->is_left_out ? EXPLAINED_TAKEN_IN : EXPLAINED_AGAIN;
     if (hooking->is_left_out)
         return EXPLAINED_LEFT_SINCE;
-    return hooking->state == HOOKING_MUTED ? EXPLAINED_MUTED : EXPLAINED_OFF;
+    return hooking->state == HOOKING_MUTED     ? EXPLAINED_MUTED
+           : hooking->state == HOOKING_COUNTED ? EXPLAINED_COUNTED
+                                               : EXPLAINED_OFF;
 }
 
 /* Calls of a method that the filter leaves out are those of an earlier filter. */
@@ -287,6 +299,9 @@ static void add_times(struct search *search, const uint32_t *explained)
         if (errors && node->level == 0)
             squares[explained[node->method] - 1] += (double)errors->cum[i] * (double)errors->cum[i];
     }
+    for (uint32_t i = 0; i < model->method_count; i++)
+        if (explained[i] && report_hooking__of(model, i))
+            search->found->all[explained[i] - 1].calls += report_hooking__of(model, i)->counted;
     for (size_t i = 0; i < search->found->count; i++)
         search->found->all[i].error_ns = report_errors__of_squares(squares[i]);
     free(squares);

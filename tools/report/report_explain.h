@@ -15,6 +15,7 @@ enum explained_hook {
     EXPLAINED_AGAIN,        /* recorded, but was silent for some time */
     EXPLAINED_TAKEN_IN,     /* recorded, but include= and exclude= left it out for some time */
     EXPLAINED_MUTED,        /* silent for now */
+    EXPLAINED_COUNTED,      /* its calls are only counted until its class is changed again */
     EXPLAINED_OFF,          /* silent until its class is changed again */
     EXPLAINED_PLANNED,      /* no hooks: plan= leaves it out */
     EXPLAINED_POSTPONED,    /* no hooks yet: the program has more methods than the budget bears */

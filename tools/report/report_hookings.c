@@ -19,22 +19,32 @@ static uint64_t since(uint64_t from_ns, uint64_t to_ns)
     return to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
+/* Of states, the one that tells more comes first. */
+static unsigned rank(uint32_t state)
+{
+    return state == HOOKING_OFF ? HOOKING_STATES : state;
+}
+
 static void add(struct report_hooking *sum, const struct ledger_hooking *record,
                 uint64_t ledger_end_ns)
 {
     uint64_t asof_ns = record->end_ns ? record->end_ns : ledger_end_ns;
     bool heard = record->state == HOOKING_HEARD;
     uint64_t begin_ns = record->from_ns ? record->from_ns : record->since_ns;
-    uint64_t heard_ns = record->heard_ns + (heard ? since(record->since_ns, asof_ns) : 0);
+    uint64_t state_ns = since(record->since_ns, asof_ns);
+    uint64_t heard_ns = record->heard_ns + (heard ? state_ns : 0);
+    bool counting = ledger_hooking__is_counting(record);
 
     sum->is_left_out = record->left_out && (!sum->is_partial || sum->is_left_out);
-    if (!sum->is_partial || record->state < sum->state)
+    if (!sum->is_partial || rank(record->state) < rank(sum->state))
         sum->state = record->state;
     if (record->from_ns && (!sum->from_ns || record->from_ns < sum->from_ns))
         sum->from_ns = record->from_ns;
     if (!heard && record->from_ns)
         sum->until_ns = later(sum->until_ns, record->since_ns);
     sum->heard_ns += heard_ns;
+    sum->known_ns += heard_ns + record->counted_ns + (counting ? state_ns : 0);
+    sum->counted += ledger_hooking__counted(record);
     sum->span_ns += later(since(begin_ns, asof_ns), heard_ns);
     sum->mutes += record->mutes;
     sum->calls += record->heard_calls;
@@ -100,7 +110,7 @@ static void load(struct loader *loader, bool interludes, uint64_t asof_ns)
         uint32_t method =
             of_method ? loader__index_or_none(loader, record->method) : (uint32_t)REPORT_NONE;
 
-        if (method == REPORT_NONE || record->state > HOOKING_OFF) {
+        if (method == REPORT_NONE || record->state >= HOOKING_STATES) {
             if (!interludes && record->method && !loader__is_being_written(loader))
                 loader__skip(loader, ref, "ref %" PRIu32 ", expected the method of a hook",
                              record->method);
@@ -123,6 +133,10 @@ void loader__load_hookings(struct loader *loader)
     for (uint32_t i = 0; model->hookings && i < model->method_count; i++)
         if (model->hookings[i].state == HOOKING_HEARD)
             model->hookings[i].until_ns = 0;
+    /* Whether the filter that was set anew left a counted method out is not known here. */
+    for (uint32_t i = 0; model->hookings && i < model->method_count; i++)
+        if (model->header.filter_since_ns)
+            model->hookings[i].known_ns = 0;
     load(loader, true, asof_ns);
     if (model->hookings)
         mark_threads(model);
@@ -163,6 +177,13 @@ const struct report_hooking *report_hooking__of(const struct report_model *model
     return model->hookings && model->hookings[method].is_partial ? &model->hookings[method] : NULL;
 }
 
+/* What include= and exclude= left out is in no count. */
+bool report_hooking__knows_calls(const struct report_hooking *hooking)
+{
+    return hooking->from_ns && !hooking->is_left_out && !hooking->left_ns &&
+           hooking->known_ns >= hooking->span_ns;
+}
+
 uint32_t report_hooking__share_ppm(const struct report_hooking *hooking)
 {
     unsigned __int128 heard_ns = hooking->heard_ns;
@@ -190,6 +211,8 @@ static void subtract(struct report_hooking *now, const struct report_hooking *be
         return;
     }
     now->heard_ns = since(before->heard_ns, now->heard_ns);
+    now->known_ns = since(before->known_ns, now->known_ns);
+    now->counted = since(before->counted, now->counted);
     now->span_ns = before->is_partial ? since(before->span_ns, now->span_ns) : length_ns;
     now->mutes -= before->mutes < now->mutes ? before->mutes : now->mutes;
 }
@@ -204,6 +227,7 @@ static void subtract_first(struct report_hooking *now, uint64_t since_ns)
     if (!now->from_ns)
         return;
     now->heard_ns = was_heard ? now->heard_ns - before_ns : now->heard_ns;
+    now->known_ns = was_heard ? now->known_ns - before_ns : now->known_ns;
     now->span_ns = since(before_ns, now->span_ns);
 }
 
@@ -251,6 +275,8 @@ struct report_hookings_count report_hookings__count(const struct report_model *m
             continue;
         count.planned += hooking->from_ns == 0;
         count.silent += hooking->from_ns && hooking->state != HOOKING_HEARD;
+        count.counted += hooking->from_ns && hooking->state != HOOKING_HEARD &&
+                         report_hooking__knows_calls(hooking);
         count.muted += hooking->from_ns && hooking->state == HOOKING_MUTED;
         count.again += hooking->state == HOOKING_HEARD && fell_silent(hooking);
     }

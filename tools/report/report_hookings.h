@@ -32,6 +32,8 @@ struct report_hooking {
     uint32_t rate_max; /* … that the budget allowed then; 0: not known */
     uint64_t calls;    /* heard before it fell silent, about; 0: not known */
     uint64_t since_ns; /* when its state began */
+    uint64_t known_ns; /* of span_ns: its calls were recorded or counted */
+    uint64_t counted;  /* calls that were counted, not recorded: they are in no tree */
 };
 
 /* Fills model->hookings; methods must be loaded. */
@@ -43,6 +45,9 @@ void report_hookings__leave_out(struct report_model *model, const struct ledger_
 
 /* Returns the method's hooking; NULL: it was always heard, or never had hooks. */
 const struct report_hooking *report_hooking__of(const struct report_model *model, uint32_t method);
+
+/* True if all its calls are known, the recorded and the counted ones together. */
+bool report_hooking__knows_calls(const struct report_hooking *hooking);
 
 /* The part of the time in which the method was heard, in millionths; less than a million. */
 uint32_t report_hooking__share_ppm(const struct report_hooking *hooking);
@@ -57,9 +62,10 @@ void report_hookings__subtract(struct report_model *model, const struct report_m
 
 /* Methods that fell silent, for a time or still, and that a plan left out. */
 struct report_hookings_count {
-    uint64_t silent; /* now */
-    uint64_t muted;  /* … of these, to be tried again */
-    uint64_t again;  /* heard again now */
+    uint64_t silent;  /* now */
+    uint64_t counted; /* … of these, whose calls are all known … */
+    uint64_t muted;   /* … and to be tried again */
+    uint64_t again;   /* heard again now */
     uint64_t planned;
 };
 

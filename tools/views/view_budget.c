@@ -39,8 +39,12 @@ static void append_silent(const struct report_model *model, char text[HOOKS_TEXT
     if (model->header.overhead_ppm || count.silent)
         append(text, used, "; %s of %s fell silent", quantity__count(count.silent).text,
                quantity__counted(methods > count.silent ? methods : count.silent, "method").text);
+    if (count.counted)
+        append(text, used, " (%s counted%s", quantity__count(count.counted).text,
+               count.muted ? "" : ")");
     if (count.muted)
-        append(text, used, " (%s for now)", quantity__count(count.muted).text);
+        append(text, used, "%s%s for now)", count.counted ? ", " : " (",
+               quantity__count(count.muted).text);
     if (count.again)
         append(text, used, ", %s %s recorded again", quantity__count(count.again).text,
                count.again == 1 ? "is" : "are");
@@ -99,6 +103,7 @@ json_t *view_budget__json(const struct report_model *model)
     json_object_set_new(object, "asked_ppm", json_integer(model->header.overhead_ppm));
     json_object_set_new(object, "methods", json_row__integer(model->header.hooked_methods));
     json_object_set_new(object, "silent_methods", json_row__integer(count.silent));
+    json_object_set_new(object, "counted_methods", json_row__integer(count.counted));
     json_object_set_new(object, "muted_methods", json_row__integer(count.muted));
     json_object_set_new(object, "heard_again_methods", json_row__integer(count.again));
     json_object_set_new(object, "planned_methods", json_row__integer(count.planned));

@@ -17,9 +17,9 @@ void view_budget__text(const struct report_model *model, char text[HOOKS_TEXT_BY
 /* "Java CPU in exact calls below 10 µs 20 %, 100 µs 55 %, …"; empty where no call was recorded. */
 void view_budget__resolution_text(const struct report_model *model, char text[HOOKS_TEXT_BYTES]);
 
-/* {"asked_ppm","used_ppm","hooks_ns",…,"methods","silent_methods","muted_methods",
- * "heard_again_methods","planned_methods","postponed_methods"}: silent methods are muted, or their
- * hooks are off. */
+/* {"asked_ppm","used_ppm","hooks_ns",…,"methods","silent_methods","counted_methods","muted_methods",
+ * "heard_again_methods","planned_methods","postponed_methods"}: silent methods are muted, counted
+ * or off; of the counted ones all calls are known, some of which are muted, too. */
 json_t *view_budget__json(const struct report_model *model);
 
 /* [{"below_ns","cpu_ppm"}]: the part of Java threads' CPU time inside exact calls whose mean is

@@ -54,6 +54,7 @@ static void hooking_reason(const struct report_model *model, const struct explan
     static const char *const what[EXPLAINED_COUNT] = {
         [EXPLAINED_AGAIN] = "recorded again since",
         [EXPLAINED_MUTED] = "silent for now, to be tried again: since",
+        [EXPLAINED_COUNTED] = "counted, but not recorded, until its class is changed again: since",
         [EXPLAINED_OFF] = "off, until its class is changed again:",
     };
     const struct report_hooking *hooking = hooking_of(model, one);
@@ -166,12 +167,15 @@ static void calls_line(const struct view *view, const struct explanation *one)
 
     if (!one->calls && one->hook >= EXPLAINED_PLANNED)
         return;
-    view_row__calls(one->calls, hooking != NULL, calls);
+    view_row__calls(one->calls, hooking && !report_hooking__knows_calls(hooking), calls);
     size_t used = (size_t)snprintf(text, sizeof(text), "%s", calls);
     if (hooking && hooking->from_ns)
         snprintf(text + used, sizeof(text) - used, ", recorded %s of the time since %s",
                  quantity__share(report_hooking__share_ppm(hooking), 1000000).text,
                  moment_of(view->model, hooking->from_ns).text);
+    if (hooking && hooking->counted)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "; %s of them only counted",
+                 quantity__count(hooking->counted).text);
     line(view, "calls", text);
 }
 
@@ -247,7 +251,9 @@ static json_t *explanation_json(const struct report_model *model, const struct e
         json_object_set_new(object, "left_alone", json_string(unhooked_reason__key(one->unhooked)));
     json_object_set_new(object, "calls", json_row__integer(one->calls));
     if (hooking) {
-        view_row__add_hooked(object, model, one->method);
+        if (!report_hooking__knows_calls(hooking))
+            view_row__add_hooked(object, model, one->method);
+        view_row__add_counted(object, model, one->method);
         json_object_set_new(object, "silenced", silenced_json(model, hooking));
     }
     json_object_set_new(object, "exact_cpu_ns", json_row__integer(one->exact_ns));

@@ -19,7 +19,7 @@ struct shown {
 
 static struct shown arrange(const struct view *view)
 {
-    struct shown shown = {.flat = report_flat__new(view->model, view->selected)};
+    struct shown shown = {.flat = report_flat__with_counted(view->model, view->selected)};
 
     shown.errors = report_errors__of_methods(view->model, view->selected, view->column);
     uint32_t count = shown.flat->row_count;
@@ -131,7 +131,10 @@ static void write_json(const struct view *view, const struct report_thread *pool
             json_object_set_new(object, "count", json_row__integer(pool->members));
         }
         json_object_set_new(object, "calls", json_row__integer(row->base[COLUMN_CALLS]));
-        view_row__add_hooked(object, view->model, row->method);
+        if (!row->knows_calls)
+            view_row__add_hooked(object, view->model, row->method);
+        if (row->counted)
+            view_row__add_counted(object, view->model, row->method);
         view_row__add_samples(object, view, row->base, flat_row__mark(row));
         json_object_set_new(object, "base", view_row__values(view->model, row->base));
         json_object_set_new(object, "cum", view_row__values(view->model, row->cum));

@@ -41,7 +41,7 @@ void view_row__thread(const struct view *view, const struct report_thread *threa
     free(name);
 }
 
-#define HOOK_BYTES 48u
+#define HOOK_BYTES 64u
 
 static void hook_text(const struct view *view, uint32_t method, char text[HOOK_BYTES])
 {
@@ -50,6 +50,9 @@ static void hook_text(const struct view *view, uint32_t method, char text[HOOK_B
     text[0] = '\0';
     if (hooking && !hooking->from_ns)
         snprintf(text, HOOK_BYTES, " [not hooked: plan]");
+    else if (hooking && report_hooking__knows_calls(hooking))
+        snprintf(text, HOOK_BYTES, " [recorded %s, else counted]",
+                 quantity__share(report_hooking__share_ppm(hooking), 1000000).text);
     else if (hooking)
         snprintf(text, HOOK_BYTES, " [recorded %s]",
                  quantity__share(report_hooking__share_ppm(hooking), 1000000).text);
@@ -82,6 +85,18 @@ void view_row__add_hooked(json_t *object, const struct report_model *model, uint
     json_object_set_new(hooked, "until_ns", json_row__integer(until_ns));
     json_object_set_new(hooked, "share_ppm", json_integer(report_hooking__share_ppm(hooking)));
     json_object_set_new(object, "hooked", hooked);
+}
+
+void view_row__add_counted(json_t *object, const struct report_model *model, uint32_t method)
+{
+    const struct report_hooking *hooking = report_hooking__of(model, method);
+
+    if (!hooking || !hooking->counted)
+        return;
+    json_t *counted = json_object();
+    json_object_set_new(counted, "calls", json_row__integer(hooking->counted));
+    json_object_set_new(counted, "recorded_ppm", json_integer(report_hooking__share_ppm(hooking)));
+    json_object_set_new(object, "counted", counted);
 }
 
 void view_row__csv_hooked_head(struct csv *csv, const struct report_model *model)

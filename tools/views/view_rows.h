@@ -75,6 +75,10 @@ char *view_row__name_and_hook(const struct view *view, uint32_t method, size_t c
 /* Adds "identifier" and "parameter" (null: none) of a logical frame. */
 void view_row__add_logical(json_t *object, const struct report_method *method);
 
+/* Adds "counted" if calls of the method were counted, and not recorded: how many, and the part of
+ * the time in which calls were recorded. */
+void view_row__add_counted(json_t *object, const struct report_model *model, uint32_t method);
+
 /* Adds "hooked" if the method was recorded for part of the time or a plan left it out. */
 void view_row__add_hooked(json_t *object, const struct report_model *model, uint32_t method);
 

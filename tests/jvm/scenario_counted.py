@@ -1,0 +1,94 @@
+"""Within a budget the calls of methods that fell silent are counted, by several threads at once, interpreted and
+compiled: the report agrees with the program to the call, and says which numbers it does not know. What is called while
+profiling is stopped does not count, and an interval has its own counts. Nothing says which thread made a counted call,
+or from where: in trees there are so many at least."""
+
+import json
+import re
+
+import harness
+from running import running
+
+METHODS = ("rare", "often", "thrown")
+RUN_MS = 2500
+
+
+def counted(test):
+    with running(test, "Counted", agent=test.agent_option(events="instrument", overhead="2%")) as program:
+        first = made(program)
+        check_flat(test, program, first)
+        half = test.scratch / "half.ledger"
+        program.done("dump", "-o", half)
+        program.done("stop")
+        stopped = made(program)
+        check_flat(test, program, first)
+        program.done("start")
+        second = made(program)
+        expected = {name: first[name] + second[name] - stopped[name] for name in second}
+        check_flat(test, program, expected)
+        check_texts(test, program, expected["often"])
+        check_interval(test, half, {name: expected[name] - first[name] for name in expected}, program)
+        program.end()
+    views = test.checked_report(views=("threads", "tree", "flat", "callers"))
+    check_rows(test, rows_of(views["flat"]), expected)
+    check_trees(test, views["tree"], expected)
+
+
+def made(program):
+    """The calls until now, by the program's own count."""
+    return {name: int(calls) for name, calls in (word.split("=") for word in program.ask(f"run {RUN_MS}").split())}
+
+
+def report(program, *more):
+    return json.loads(program.done("report", "--view", "flat", "--json", *more))
+
+
+def rows_of(flat):
+    return {row["method"]: row for row in flat["methods"] if row["class"] == "Counted"}
+
+
+def check_flat(test, program, expected):
+    check_rows(test, rows_of(report(program)), expected)
+
+
+def check_rows(test, rows, expected):
+    for name in METHODS:
+        row = rows[name]
+        test.check(row["calls"] == expected[name] and "hooked" not in row, f"{name}: {row}, called {expected[name]}")
+        test.check(0 < row["counted"]["calls"] < row["calls"], f"{name}: {row}")
+    hot = rows["hot"]
+    test.check("hooked" in hot and 0 < hot["calls"] < expected["hot"], f"hot: {hot}, called {expected['hot']}")
+
+
+def check_texts(test, program, calls):
+    number = f"{calls:,}".replace(",", " ")
+    flat = program.done("report", "--view", "flat", "--top", "1000")
+    test.check(re.search(rf" {number} .* Counted\.often \[recorded [0-9.]+ %, else counted\]\n", flat), flat)
+    why = program.done("report", "--explain", "Counted.often")
+    test.check(re.search("hook +counted, but not recorded, until its class is changed again: since .*, after about", why)
+               and re.search(rf"calls +{number}, recorded .* of them only counted\n", why), why)
+    status = json.loads(program.done("status", "--json"))["budget"]
+    test.check(status["counted_methods"] >= len(METHODS), f"{status}")
+    test.check(re.search(r"fell silent \([0-9]+ counted", program.done("status")), program.done("status"))
+
+
+def check_interval(test, half, expected, program):
+    rows = rows_of(report(program, "--since", half))
+    for name in METHODS:
+        test.check(rows[name]["calls"] == expected[name] and "hooked" not in rows[name],
+                   f"since: {name}: {rows[name]}, called {expected[name]}")
+
+
+def check_trees(test, tree, expected):
+    found = {name: 0 for name in METHODS}
+    for thread in tree["threads"]:
+        for node, _, _ in harness.nodes_of(thread["root"]):
+            if node["kind"] == "exact" and node["method"] in found and node["calls"]:
+                found[node["method"]] += node["calls"]
+                test.check("hooked" in node, f"{thread['name']}: {node}")
+    for name, calls in found.items():
+        test.check(0 < calls < expected[name], f"{name}: {calls} calls in trees, called {expected[name]}")
+
+
+if __name__ == "__main__":
+    harness.main(counted)
