@@ -347,8 +347,11 @@ static void limit_counted(struct hook_budget *budget, uint32_t methods, double m
             continue;
         if (its_class <= class)
             ns += (double)cost_model__counts_ns(quota->count_rate);
-        if (its_class >= class && (its_class > class || ns > most_ns) && !quota->is_named &&
-            !hook_quotas__stop_counting(budget->quotas, i))
+        /* The thread that began to count the calls may not be done with it yet. */
+        if (quota->is_named || quota->looks < 2 || its_class < class ||
+            (its_class == class && ns <= most_ns))
+            continue;
+        if (!hook_quotas__stop_counting(budget->quotas, i))
             return;
     }
 }
@@ -367,6 +370,7 @@ static double look_at_counted(struct hook_budget *budget, uint32_t methods, uint
 
         if (state != HOOKING_MUTED && state != HOOKING_COUNTED)
             continue;
+        quota->looks = (uint8_t)(state == HOOKING_MUTED ? 0 : quota->looks ? 2 : 1);
         more = step(&quota->counts_seen, hook_counts__read(budget->quotas, quota));
         calls += more;
         more = more * LOOK_NS / (ns ? ns : 1);

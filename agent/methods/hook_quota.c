@@ -362,10 +362,10 @@ static void count_only(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
     struct method_quota *quota = &quotas->methods[method];
     uint32_t slot = hook_quotas__slot(quotas, method);
 
+    quota->looks = 0;
     if (!change(quota, HOOKING_MUTED, HOOKING_COUNTED))
         return;
     hook_quotas__favour(quota, false);
-    quota->count_rate = quota->rate;
     hook_class__count_only(quotas->hook_class, jni, slot);
     tell(quotas, method, HOOKING_COUNTED);
     ledger__count(&quotas->ledger->header->muted_methods, (uint64_t)-1);

@@ -30,10 +30,15 @@ RESOLUTION = [(10_000, 320_000), (100_000, 50_320_000), (1_000_000, 50_320_000),
 VIEWS = ("threads", "tree", "flat", "callers", "spawn", "procedures")
 
 
+def by_name(rows):
+    return {row["method"]: row for row in rows}
+
+
 class Budget(bench.Bench):
     def setUp(self):
         super().setUp()
         self.make("budget")
+        self.make("counted_budget")
 
     def explain(self, glob="app.*"):
         methods = self.json("report", "budget.ledger", "--explain", glob)["methods"]
@@ -72,6 +77,36 @@ class Budget(bench.Bench):
             text = self.treadle("report", "budget.ledger", "--view", view)
             self.assertRegex(text, r"main .* ≥1 212( |\n)", view)
             self.assertRegex(text, r"worker .* 6( |\n)", view)
+
+    def test_counted_calls_are_exact(self):
+        flat = self.treadle("report", "counted_budget.ledger", "--view", "flat")
+        self.assertRegex(flat, r" 2 000 .* app\.Main\.muted \[recorded 12\.5 %, else counted\]\n")
+        self.assertRegex(flat, r" ≥64 .* app\.Main\.hot \[recorded 5\.6 %\]\n")
+        self.assertIn("; 2 of 5 methods fell silent (1 counted), 1 is recorded again, ", " ".join(flat.split()))
+        row = by_name(self.json("report", "counted_budget.ledger", "--view", "flat")["methods"])["muted"]
+        self.assertEqual((row["calls"], row["counted"], row.get("hooked")),
+                         (2000, {"calls": 1952, "recorded_ppm": 125_000}, None))
+        row = by_name(self.csv("report", "counted_budget.ledger", "--view", "flat"))["muted"]
+        self.assertEqual((row["calls"], row["calls_at_least"], row["hooked_ppm"]), ("2000", "0", "125000"))
+        budget = self.json("report", "counted_budget.ledger")["budget"]
+        self.assertEqual((budget["silent_methods"], budget["counted_methods"], budget["muted_methods"]), (2, 1, 0))
+
+    def test_counted_calls_are_in_no_tree(self):
+        for view in ("tree", "callers"):
+            text = self.treadle("report", "counted_budget.ledger", "--view", view)
+            self.assertRegex(text, r" ≥48 .* app\.Main\.muted \[recorded 12\.5 %, else counted\]\n", view)
+        text = self.treadle("report", "counted_budget.ledger", "--view", "flat", "--thread", "main")
+        self.assertRegex(text, r" ≥48 .* app\.Main\.muted ")
+        self.assertRegex(self.treadle("report", "counted_budget.ledger"), r"main .* ≥1 212( |\n)")
+
+    def test_explain_counted(self):
+        text = self.treadle("report", "counted_budget.ledger", "--explain", "app.Main.muted")
+        self.assertRegex(text, r"\n  hook      counted, but not recorded, until its class is changed again: since "
+                               r"[-0-9: ]+, after about 48 calls, at 700 calls a second ")
+        self.assertRegex(text, r"\n  calls     2 000, recorded 12\.5 % of the time since [-0-9: ]+; 1 952 of them only "
+                               r"counted\n")
+        row = self.json("report", "counted_budget.ledger", "--explain", "app.Main.muted")["methods"][0]
+        self.assertEqual((row["hook"], row["calls"], row["counted"]["calls"]), ("counted", 2000, 1952))
 
     def check_hooked(self, rows, most):
         met = 0

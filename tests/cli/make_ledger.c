@@ -660,6 +660,9 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "budget") == 0) {
         plain__describe(&drawing);
         budget__draw(&drawing);
+    } else if (strcmp(argv[1], "counted_budget") == 0) {
+        plain__describe(&drawing);
+        budget__draw_counted(&drawing);
     } else if (strcmp(argv[1], "budget_exceeded") == 0) {
         plain__describe(&drawing);
         budget__draw(&drawing);

@@ -72,6 +72,20 @@ class Budget(page.Page):
         self.assertEqual({row[1]: row[7] for row in self.rows("thread-table")},
                          {"main": "≥1212", "worker": "6", "GC": "0"})
 
+    def test_counted_calls(self):
+        self.show("counted_budget", "#tab=methods")
+        self.assertIn("2 of 5 methods silent (1 counted), 1 recorded again", self.words("#budget .verdict"))
+        rows = {row[0].split(".")[-1]: row[1] for row in self.rows("method-table")}
+        self.assertEqual((rows["muted"], rows["hot"]), ("2000", "≥64"))
+        self.click_row("method-table", "app.Main.muted", 0)
+        self.browser.drawn()
+        self.assertIn("calls 2 000 · calls recorded 12.5 % of the time since 2.00 s, silent since 3.00 s, "
+                      "1 952 only counted", self.words("#self-numbers"))
+        self.run_js("treadle.change({ threads: [0] })")
+        self.browser.drawn()
+        rows = {row[0].split(".")[-1]: row[1] for row in self.rows("method-table")}
+        self.assertEqual(rows["muted"], "≥48")
+
     def test_tree_and_tooltip(self):
         self.show("budget", "#tab=tree&threads=0")
         self.run_js("treadle.views.tree.openBelow(0)")

@@ -179,6 +179,7 @@ static void write_csv(const struct view *view, const struct report_thread *pool,
             csv__word(csv, flat_row__mark(row));
         view_row__csv_errors(csv, shown.errors, row->method);
         view_row__csv_hooked(csv, view->model, row->method);
+        view_row__csv_at_least(csv, view->model, flat_row__is_partial(view->model, row));
         csv__end_record(csv);
     }
     release(&shown);
@@ -200,6 +201,7 @@ int view_flat__csv(const struct view *view)
         csv__word(&csv, "cum_error_ns");
     }
     view_row__csv_hooked_head(&csv, view->model);
+    view_row__csv_at_least_head(&csv, view->model);
     csv__end_record(&csv);
     each_part(view, write_csv, &csv);
     return 0;
