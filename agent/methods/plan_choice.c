@@ -28,12 +28,14 @@
 
 struct method_totals {
     uint64_t calls;
+    uint64_t counted;
     uint64_t cum_ns; /* of its frames without another frame of it above; of a silenced method of its
                         samples */
     uint64_t resolved_ns;
     uint32_t rate; /* of a silenced method: calls a second */
     uint32_t code_hash;
     bool is_silenced;
+    bool knows_calls; /* though silenced: the others were counted */
 };
 
 /* Of a node and its ancestors. */
@@ -167,8 +169,19 @@ static void resolve(struct call_totals *totals)
     }
 }
 
+/* True if its calls were counted when they were not recorded, from its first hooks to the end. */
+static bool was_counted(const struct ledger_hooking *hooking, uint64_t asof_ns)
+{
+    uint64_t known_ns =
+        hooking->heard_ns + hooking->counted_ns + unprofiled__less(asof_ns, hooking->since_ns);
+
+    return ledger_hooking__is_counting(hooking) && hooking->from_ns &&
+           known_ns >= unprofiled__less(asof_ns, hooking->from_ns);
+}
+
 static void find_silenced(struct call_totals *totals)
 {
+    const struct ledger_header *header = ledger_reader__header(totals->reader);
     ledger_ref ref = 0;
 
     while ((ref = ledger_reader__next(totals->reader, LEDGER_HOOKINGS, ref)) != 0) {
@@ -178,14 +191,17 @@ static void find_silenced(struct call_totals *totals)
         if (!hooking || !plan_choice__is_silenced(hooking) || hooking->method > totals->last_method)
             continue;
         method = &totals->methods[hooking->method];
+        method->knows_calls =
+            (!method->is_silenced || method->knows_calls) && was_counted(hooking, header->asof_ns);
+        method->counted += ledger_hooking__counted(hooking);
         method->is_silenced = true;
         method->rate = hooking->rate > method->rate ? hooking->rate : method->rate;
         method->code_hash = hooking->code_hash;
     }
 }
 
-/* Of silenced methods the ledger has how often they were called before, and how much time the
- * samples saw in their calls. */
+/* Of silenced methods the ledger has how often they were called before, if their calls were not
+ * counted, and how much time the samples saw in their calls. */
 static void estimate_silenced(struct call_totals *totals)
 {
     const struct ledger_header *header = ledger_reader__header(totals->reader);
@@ -202,7 +218,8 @@ static void estimate_silenced(struct call_totals *totals)
         if (!method || !method->is_silenced)
             continue;
         method->cum_ns += tally->seen_ns;
-        method->calls = (uint64_t)((double)method->rate * (double)ns / NS_PER_S);
+        if (!method->knows_calls)
+            method->calls = (uint64_t)((double)method->rate * (double)ns / NS_PER_S);
     }
 }
 
@@ -222,12 +239,15 @@ static void add_methods(struct call_totals *totals)
         const struct ledger_node *node = node_at(totals, ref);
         struct method_totals *method = node ? method_of(totals, node) : NULL;
 
-        if (!method || method->is_silenced)
+        if (!method || (method->is_silenced && !method->knows_calls))
             continue;
         method->calls += node->calls;
-        if (is_outermost(header, node))
+        if (!method->is_silenced && is_outermost(header, node))
             method->cum_ns += totals->cum_ns[ref];
     }
+    for (ref = 1; ref <= totals->last_method; ref++)
+        if (totals->methods[ref].knows_calls)
+            totals->methods[ref].calls += totals->methods[ref].counted;
     estimate_silenced(totals);
     resolve(totals);
 }
@@ -267,10 +287,11 @@ static bool list_methods(const struct call_totals *totals, struct plan_choice *c
                                           .cum_ns = method->cum_ns,
                                           .resolved_ns = method->resolved_ns,
                                           .code_hash = method->code_hash,
-                                          .is_estimate = method->is_silenced};
+                                          .is_estimate =
+                                              method->is_silenced && !method->knows_calls};
 
         if (method->calls &&
-            (!method->is_silenced || method->resolved_ns / TELLING > candidate.cost_ns))
+            (!candidate.is_estimate || method->resolved_ns / TELLING > candidate.cost_ns))
             choice->methods[choice->count++] = candidate;
     }
     return true;

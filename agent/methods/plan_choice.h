@@ -5,9 +5,9 @@
  * the mean, and the calls around them take longer. The rest goes to the methods whose hooks cost
  * least; where these cost about the same, to those with the most CPU time in their calls.
  *
- * Of methods that the earlier run had silenced, their rate then and its samples tell how many calls
- * they have and how long these take. Those are candidates whose hooks tell ten times what they
- * cost.
+ * Of methods that the earlier run had silenced and whose calls it did not count, their rate then
+ * and its samples tell how many calls they have and how long these take. Those are candidates whose
+ * hooks tell ten times what they cost.
  */
 #ifndef TREADLE_PLAN_CHOICE_H
 #define TREADLE_PLAN_CHOICE_H
@@ -26,7 +26,7 @@ struct chosen_method {
     uint64_t cum_ns;      /* CPU time in its calls */
     uint64_t resolved_ns; /* CPU time in its calls, while all calls around them take longer */
     uint32_t code_hash;   /* of an estimate: of the method's code, or 0 */
-    bool is_estimate;     /* the earlier run had silenced the method */
+    bool is_estimate;     /* the earlier run had silenced the method, and did not count its calls */
     bool is_hooked;
 };
 

@@ -227,6 +227,49 @@ static void what_samples_see_in_short_calls_is_hooked(void **state)
     end(&drawing, &choice);
 }
 
+/*
+ * Ten seconds of a process, two methods silenced after 64 calls in a burst of a million a second.
+ * `counted` made 200 calls since, which were counted, and `missed` may have made millions: of its
+ * time half a second was not counted. No sample saw either.
+ */
+static void calls_that_were_counted_are_no_estimate(void **state)
+{
+    struct drawing drawing;
+    struct choice choice;
+    const struct chosen_method *chosen;
+    ledger_ref root, thread, method[2];
+
+    (void)state;
+    begin(&drawing, 100 * SECOND);
+    drawing.ledger.header->asof_ns = 10 * SECOND;
+    thread = drawing__thread(&drawing, "main", THREAD_PLATFORM, 0);
+    root = drawing__root(&drawing, thread);
+    for (unsigned i = 0; i < 2; i++) {
+        struct ledger_hooking *hooking;
+
+        method[i] = drawing__method(&drawing, "A", i ? "missed" : "counted", "()V");
+        (void)drawing__call(&drawing, root, method[i], 64, MS);
+        hooking = ledger__at(&drawing.ledger, drawing__record(&drawing, LEDGER_HOOKINGS));
+        *hooking = (struct ledger_hooking){.method = method[i],
+                                           .state = HOOKING_COUNTED,
+                                           .from_ns = 1 * SECOND,
+                                           .since_ns = 2 * SECOND,
+                                           .heard_ns = i ? SECOND / 2 : SECOND,
+                                           .rate = 1000000,
+                                           .code_hash = 7,
+                                           .mutes = 1,
+                                           .counts = 1,
+                                           .counted = 200};
+    }
+    choice = choose(&drawing);
+    chosen = find(&choice, method[0]);
+    assert_true(chosen->is_hooked && !chosen->is_estimate);
+    assert_int_equal(chosen->calls, 264);
+    assert_int_equal(chosen->code_hash, 7);
+    assert_int_equal(choice.made.count, 1);
+    end(&drawing, &choice);
+}
+
 /* Its hooks would cost more than a tenth of what they tell. */
 static void what_tells_little_for_its_price_stays_silent(void **state)
 {
@@ -357,6 +400,7 @@ int main(void)
         cmocka_unit_test(the_most_cpu_comes_first_at_one_price),
         cmocka_unit_test(the_cheapest_come_first),
         cmocka_unit_test(what_samples_see_in_short_calls_is_hooked),
+        cmocka_unit_test(calls_that_were_counted_are_no_estimate),
         cmocka_unit_test(what_tells_little_for_its_price_stays_silent),
         cmocka_unit_test(folded_recursion_is_one_long_call),
         cmocka_unit_test(what_a_budget_silenced_is_left_alone),
