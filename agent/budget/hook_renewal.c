@@ -360,22 +360,25 @@ static bool is_in(const struct batch *batch, const struct numbered_class *class)
     return false;
 }
 
-/* True if the method is a heavy one that there is no room for. */
-static bool is_beyond(const struct candidates *candidates, uint32_t method)
+/* True if the method is one of these heavy ones. The first `room` of them may be hooked; the others
+ * are beyond what there is room for. */
+static bool is_heavy(const struct candidates *candidates, uint32_t method, uint32_t from,
+                     uint32_t to)
 {
-    for (uint32_t i = candidates->room; i < candidates->heavy; i++)
+    for (uint32_t i = from; i < candidates->heavy && i < to; i++)
         if (candidates->all[i].method == method)
             return true;
     return false;
 }
 
-/* True if the method is a heavy one that there is room for. */
+static bool is_beyond(const struct candidates *candidates, uint32_t method)
+{
+    return is_heavy(candidates, method, candidates->room, candidates->heavy);
+}
+
 static bool is_within(const struct candidates *candidates, uint32_t method)
 {
-    for (uint32_t i = 0; i < candidates->heavy && i < candidates->room; i++)
-        if (candidates->all[i].method == method)
-            return true;
-    return false;
+    return is_heavy(candidates, method, 0, candidates->room);
 }
 
 /* A class is changed as a whole, and its code thrown away: all its methods that are due come with
