@@ -312,7 +312,8 @@ static void try_again(struct hook_budget *budget, uint32_t methods, uint64_t now
     }
 }
 
-/* Methods of this rate or above make so many calls together, by the rates' classes. */
+/* The lowest class of rates with which the calls of all counted methods up to it cost more than
+ * that; HOOK_RATE_CLASSES: they do not. */
 static unsigned first_class_too_hot(const struct hook_budget *budget, uint32_t methods,
                                     double most_ns)
 {
@@ -348,8 +349,8 @@ static void limit_counted(struct hook_budget *budget, uint32_t methods, double m
         if (its_class <= class)
             ns += (double)cost_model__counts_ns(quota->count_rate);
         /* The thread that began to count the calls may not be done with it yet. */
-        if (quota->is_named || quota->looks < 2 || its_class < class ||
-            (its_class == class && ns <= most_ns))
+        if (quota->is_named || __atomic_load_n(&quota->looks, __ATOMIC_RELAXED) < 2 ||
+            its_class < class || (its_class == class && ns <= most_ns))
             continue;
         if (!hook_quotas__stop_counting(budget->quotas, i))
             return;
@@ -361,16 +362,22 @@ static void limit_counted(struct hook_budget *budget, uint32_t methods, double m
 static double look_at_counted(struct hook_budget *budget, uint32_t methods, uint64_t now_ns,
                               double most_ns)
 {
-    uint64_t ns = step(&budget->counted_ns, now_ns), calls = 0;
+    uint64_t ns = step(&budget->counts_read_ns, now_ns), calls = 0;
 
     for (uint32_t i = 1; i <= methods; i++) {
         struct method_quota *quota = &budget->quotas->methods[i];
         uint32_t state = __atomic_load_n(&quota->state, __ATOMIC_ACQUIRE);
         uint64_t more;
+        uint8_t looks;
 
         if (state != HOOKING_MUTED && state != HOOKING_COUNTED)
             continue;
-        quota->looks = (uint8_t)(state == HOOKING_MUTED ? 0 : quota->looks ? 2 : 1);
+        looks = __atomic_load_n(&quota->looks, __ATOMIC_RELAXED);
+        __atomic_store_n(&quota->looks,
+                         (uint8_t)(state == HOOKING_MUTED ? 0
+                                   : looks                ? 2
+                                                          : 1),
+                         __ATOMIC_RELAXED);
         more = step(&quota->counts_seen, hook_counts__read(budget->quotas, quota));
         calls += more;
         more = more * LOOK_NS / (ns ? ns : 1);

@@ -38,7 +38,7 @@ struct hook_budget {
     uint64_t slow_hooks; /* … of which so many were slow; and context switches */
     uint64_t switches;
     uint64_t silent_calls;      /* of muted methods */
-    uint64_t counted_ns;        /* when counted calls were looked at last */
+    uint64_t counts_read_ns;    /* when counted calls were looked at last */
     uint64_t gave_up_ns;        /* when the last favoured method lost that */
     uint64_t silent_ns;         /* when silent calls were looked at last; 0: not yet */
     uint64_t silent_read_ns;    /* … and when those were read that were looked at then */

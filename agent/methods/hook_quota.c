@@ -362,7 +362,7 @@ static void count_only(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
     struct method_quota *quota = &quotas->methods[method];
     uint32_t slot = hook_quotas__slot(quotas, method);
 
-    quota->looks = 0;
+    __atomic_store_n(&quota->looks, 0, __ATOMIC_RELAXED);
     if (!change(quota, HOOKING_MUTED, HOOKING_COUNTED))
         return;
     hook_quotas__favour(quota, false);

@@ -149,7 +149,7 @@ struct method_quota {
     bool is_priced;     /* counted in `hooked` */
     bool is_told;       /* counted in the header's postponed_methods */
     bool was_counting;  /* its calls were counted until its renewal began */
-    uint8_t looks;      /* evaluations of the costs that found it counted, up to two */
+    uint8_t looks;      /* atomic: evaluations of the costs that found it counted, up to two */
     bool was_counted;   /* its class was counted in the header when its renewal began */
 };
 
