@@ -146,11 +146,23 @@ static void add_kernel(struct frame_names *names, struct named_frames *frames,
     ledger__count(&header->kernel_stacks, addresses != 0);
 }
 
-/* A virtual thread's stack ends where its continuation was entered; below lies its carrier's. */
-static bool is_entry_of_continuation(const struct named_frame *frame)
+static bool is_of_continuation(const struct named_frame *frame, const char *name)
 {
-    return frame->java && strcmp(frame->java->name, "enterSpecial") == 0 &&
+    return frame->java && strcmp(frame->java->name, name) == 0 &&
            strcmp(frame->java->class_name, "jdk.internal.vm.Continuation") == 0;
+}
+
+/* A virtual thread's stack ends where its continuation was entered; below lies its carrier's, which
+ * begins with `run`. The stub that brings frames back from the heap stands in the entry's frame: a
+ * walk from there passes the entry by, and those frames. */
+static bool is_end_of_continuation(struct named_frames *frames, uint32_t at)
+{
+    if (is_of_continuation(&frames->frame[at], "enterSpecial"))
+        return true;
+    if (!is_of_continuation(&frames->frame[at], "run"))
+        return false;
+    frames->lacks_rest = true;
+    return true;
 }
 
 void frame_names__read(struct frame_names *names, const struct sample *sample, bool is_virtual,
@@ -160,6 +172,7 @@ void frame_names__read(struct frame_names *names, const struct sample *sample, b
     frames->above_unnamed = UINT32_MAX;
     frames->inner = UINT32_MAX;
     frames->top_code = NULL;
+    frames->lacks_rest = sample->flags & SAMPLE_IS_PARTIAL;
     add_kernel(names, frames, sample);
     for (uint32_t i = 0; i < sample->frame_count; i++) {
         uint32_t before = frames->count;
@@ -169,7 +182,7 @@ void frame_names__read(struct frame_names *names, const struct sample *sample, b
         add_raw(names, frames, sample, &sample->frames[i]);
         frames->top_count = i ? frames->top_count : frames->count;
         for (uint32_t at = before; is_virtual && at < frames->count; at++)
-            if (is_entry_of_continuation(&frames->frame[at])) {
+            if (is_end_of_continuation(frames, at)) {
                 frames->walked = frames->count = at;
                 return;
             }

@@ -41,6 +41,7 @@ struct named_frames {
     uint32_t top_count;     /* of these, in the innermost piece of code */
     uint32_t above_unnamed; /* of these, above the youngest Java frame without a name */
     struct compiled_method *top_code; /* where the top frame is a compiled one */
+    bool lacks_rest; /* a virtual thread's: frames below the last walked one are in the heap */
     struct named_frame frame[NAMED_FRAMES_MAX];
 };
 

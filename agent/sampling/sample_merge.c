@@ -68,6 +68,12 @@ static ledger_ref under_logical(const struct sample_merge *merge, ledger_ref ref
     return ref;
 }
 
+/* Does the sample have all frames of its thread? */
+static bool is_whole(const struct sample_merge *merge, const struct sample *sample)
+{
+    return sample->failure == SAMPLE_IS_WHOLE && !merge->room.frames.lacks_rest;
+}
+
 /* How many frames lie above the exact node's own: those of deeper recursion included. Above a
  * logical frame lie those that its pusher called, where that is known, or those above the method
  * that the frame stands below. */
@@ -92,9 +98,7 @@ static uint32_t frames_above(struct sample_merge *merge, const struct sample *sa
         return frames->above_unnamed; /* that frame is the node's, as far as one can tell */
     /* The walk did not come so far: what it saw lies above. If it came to the end, an exit of the
      * node is about to be heard. */
-    return sample->failure == SAMPLE_IS_WHOLE && !(sample->flags & SAMPLE_IS_PARTIAL)
-               ? 0
-               : frames->count;
+    return is_whole(merge, sample) ? 0 : frames->count;
 }
 
 /* The youngest frame of an exact node's method, from frame `from` on; or frames->walked. */
@@ -185,14 +189,14 @@ static ledger_ref standing_in_whole(struct sample_merge *merge, ledger_ref ref, 
 static ledger_ref standing(struct sample_merge *merge, const struct sample *sample)
 {
     const struct named_frames *frames = &merge->room.frames;
-    bool is_whole = sample->failure == SAMPLE_IS_WHOLE && !(sample->flags & SAMPLE_IS_PARTIAL);
+    bool whole = is_whole(merge, sample);
     uint32_t at = 0;
-    ledger_ref ref = is_whole && frames->count < NAMED_FRAMES_MAX
+    ledger_ref ref = whole && frames->count < NAMED_FRAMES_MAX
                          ? standing_in_whole(merge, sample->node, &at)
                          : standing_in_part(merge, sample->node, &at);
     const struct ledger_node *node = ledger__at(merge->ledger, ref);
 
-    if (!node->method && !is_whole)
+    if (!node->method && !whole)
         return 0;
     /* The frame without a name may be that of a node between `ref` and the sample's node. */
     if (ref != sample->node && frames->above_unnamed <= at)
@@ -230,8 +234,7 @@ static void tally(struct sample_merge *merge, const struct sample *sample)
                                      .path = merge->room.path,
                                      .room = merge->room.standing,
                                      .is_coarse = is_coarse(merge, node),
-                                     .is_whole = sample->failure == SAMPLE_IS_WHOLE &&
-                                                 !(sample->flags & SAMPLE_IS_PARTIAL) &&
+                                     .is_whole = is_whole(merge, sample) &&
                                                  frames->count < NAMED_FRAMES_MAX};
 
     for (uint32_t i = 0; tallied.is_whole && i < frames->count; i++) {
@@ -356,7 +359,7 @@ static void read_frames(struct sample_merge *merge, const struct sample *facts,
     struct named_frames *frames = &merge->room.frames;
 
     frame_names__read(&merge->names, sample, is_virtual, frames);
-    if (facts->thread && facts->flags & SAMPLE_IS_PARTIAL)
+    if (facts->thread && frames->lacks_rest)
         virtual_stacks__complete(&merge->stacks, &merge->names, facts, frames);
     else if (facts->thread && is_virtual && facts->failure == SAMPLE_IS_WHOLE)
         virtual_stacks__note_sampled(&merge->stacks, facts, frames);

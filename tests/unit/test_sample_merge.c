@@ -16,7 +16,8 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-/* Methods have letters, and are of the class pkg.Class; `$` is where a continuation is entered. */
+/* Methods have letters, and are of the class pkg.Class; `$` is where a continuation is entered, `%`
+ * what its carrier calls for that. */
 static struct fake_method in_memory[128];
 static struct fake_heap heap; /* with the code of A, once it is compiled */
 
@@ -63,6 +64,7 @@ static struct stage *make(enum ledger_thread_kind kind)
     }
     fake_method__make(&in_memory['!'], "pkg/Gone", "gone", "no signature");
     fake_method__make(&in_memory['$'], "jdk/internal/vm/Continuation", "enterSpecial", "()V");
+    fake_method__make(&in_memory['%'], "jdk/internal/vm/Continuation", "run", "()V");
     assert_int_equal(ledger__create(&stage->ledger, NULL, MIB), 0);
     stage->maker.ledger = &stage->ledger;
     call_tree__init(&stage->tree, &stage->ledger, make_letter_method, &stage->maker);
@@ -415,6 +417,19 @@ static void a_level_of_recursion_that_is_left(void **state)
     check_corrected(stage, 1, middle, "java p 0 1 1\n");
 }
 
+/* The frames between p and the carrier's are in the heap: A and M may be among them. */
+static void a_walk_that_passes_the_entry_by(void **state)
+{
+    (void)state;
+    struct stage *stage = make(THREAD_VIRTUAL);
+    merge_thrice(stage, "p % r s", stage->a, 0);
+    check_corrected(stage, 0, stage->a, "java p 3 0 3\n");
+    /* The same without carrier's frames is whole, so that A was left. */
+    stage = make(THREAD_VIRTUAL);
+    merge_thrice(stage, "p $ % r s", stage->a, 0);
+    check_corrected(stage, 1, stage->root, "java p 1 0 1\n");
+}
+
 /* One frame of several: which of the levels is not known. */
 static void levels_of_a_part_of_the_stack(void **state)
 {
@@ -579,6 +594,7 @@ int main(void)
         cmocka_unit_test(code_of_a_method_is_bounded),
         cmocka_unit_test(places_of_interpreted_methods),
         cmocka_unit_test(a_level_of_recursion_that_is_left),
+        cmocka_unit_test(a_walk_that_passes_the_entry_by),
         cmocka_unit_test(a_frame_in_the_middle_that_is_left),
         cmocka_unit_test(a_part_may_end_anywhere),
         cmocka_unit_test(levels_of_a_part_of_the_stack),
