@@ -271,6 +271,7 @@ TREADLE__LOCAL uint64_t treadle__part_check(const struct treadle_part *part, uin
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) && defined(__GNUC__)
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -346,6 +347,10 @@ struct treadle__agent {
 TREADLE__STATE struct treadle__agent treadle__agent = {NULL, TREADLE__INSIDE_WATCH};
 TREADLE__STATE const struct treadle_inside_ids *treadle__inside_ids = NULL;
 TREADLE__STATE uint32_t treadle__inside_forks = 0; /* it is in the child of a fork, too */
+
+/* Of which this process is the child. A handler of a signal may fork: what it interrupted goes on
+ * in the child, and sees here that all that was found before is the parent's. */
+TREADLE__STATE uint32_t treadle__forks = 0;
 
 /* System calls without errno, and without the declarations that strict ISO C hides. */
 TREADLE__INLINE long treadle__call(long number, long a, long b, long c, long d, long e, long f)
@@ -486,10 +491,14 @@ TREADLE__LOCAL long treadle__make_file(struct treadle__process *process, const c
     return -1;
 }
 
-TREADLE__LOCAL struct treadle_head *treadle__map_file(long fd)
+/* A segment's bytes: the file's, or zeros of the process's own. They take the place of what is
+ * mapped at an address, if one is given. */
+TREADLE__LOCAL struct treadle_head *treadle__map(struct treadle_head *place, long fd)
 {
-    long address = treadle__call(SYS_mmap, 0, (long)TREADLE__ALL_BYTES, 3 /* read, write */,
-                                 1 /* shared */, fd, 0);
+    long flags = (fd < 0 ? 0x4022L /* private, anonymous, without reserve */ : 1L /* shared */) |
+                 (place ? 0x10L /* fixed */ : 0L);
+    long address = treadle__call(SYS_mmap, (long)place, (long)TREADLE__ALL_BYTES,
+                                 3 /* read, write */, flags, fd, 0);
 
     return address < 0 && address > -4096 ? NULL : (struct treadle_head *)address;
 }
@@ -555,13 +564,16 @@ TREADLE__SHARED void treadle__end_thread(void *slot)
     __atomic_store_n(&own->tid, 0, __ATOMIC_RELEASE);
 }
 
-/* The child of a fork writes nothing into its parent's segment. A profiler is inside it only where
- * the profiler says so. */
+/* The child of a fork writes nothing into its parent's segment. Where that was mapped there are
+ * zeros until the child has a segment, which takes their place: what a handler interrupted may have
+ * addresses in it. A profiler is inside the child only where the profiler says so. */
 TREADLE__SHARED void treadle__begin_child(void);
 TREADLE__SHARED void treadle__begin_child(void)
 {
     struct treadle__process *process = &treadle__process;
+    struct treadle_head *head = process->head;
 
+    __atomic_store_n(&treadle__forks, treadle__forks + 1, __ATOMIC_RELAXED);
     if (!treadle__inside_forks) {
         treadle__agent.inside = NULL;
         treadle__inside_ids = NULL;
@@ -569,11 +581,12 @@ TREADLE__SHARED void treadle__begin_child(void)
     }
     treadle__slot = NULL;
     treadle__is_busy = 0;
-    if (process->head)
-        (void)treadle__call(SYS_munmap, (long)process->head, (long)TREADLE__ALL_BYTES, 0, 0, 0, 0);
+    if (head && !treadle__map(head, -1)) {
+        (void)treadle__call(SYS_munmap, (long)head, (long)TREADLE__ALL_BYTES, 0, 0, 0, 0);
+        process->head = NULL;
+    }
     treadle__chains.stage = 0;
     memset(treadle__open_parts, 0, sizeof(treadle__open_parts));
-    process->head = NULL;
     process->stage = 0;
     process->full_at = 0;
     process->path[0] = '\0';
@@ -669,29 +682,51 @@ __attribute__((destructor, unused)) TREADLE__UNHEARD static void treadle__end_pr
     process->path[0] = '\0';
 }
 
-/* Makes the segment. One thread does; the others record nothing until it is there. */
+/* All signals but those of the thread's own instructions. */
+#define TREADLE__SIGNALS                                                                           \
+    (~((UINT64_C(1) << (SIGILL - 1)) | (UINT64_C(1) << (SIGTRAP - 1)) |                            \
+       (UINT64_C(1) << (SIGBUS - 1)) | (UINT64_C(1) << (SIGFPE - 1)) |                             \
+       (UINT64_C(1) << (SIGSEGV - 1)) | (UINT64_C(1) << (SIGSYS - 1))))
+
+/* Replaces the thread's mask of blocked signals. Returns what it was. */
+TREADLE__INLINE uint64_t treadle__set_blocked(uint64_t signals)
+{
+    uint64_t before = 0;
+
+    (void)treadle__call(SYS_rt_sigprocmask, 2 /* set */, (long)&signals, (long)&before,
+                        sizeof(before), 0, 0);
+    return before;
+}
+
+/* Makes the segment. One thread does; the others record nothing until it is there. No handler that
+ * forks interrupts: the child would make it, too. */
 TREADLE__LOCAL void treadle__start(struct treadle__process *process)
 {
+    uint64_t blocked = treadle__set_blocked(TREADLE__SIGNALS);
     uint32_t not_begun = 0;
     long fd;
 
     if (!process->has_key || !process->has_fork_handler ||
         !__atomic_compare_exchange_n(&process->stage, &not_begun, 1, 0, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
+                                     __ATOMIC_RELAXED)) {
+        (void)treadle__set_blocked(blocked);
         return;
+    }
     process->pid = (int)treadle__call(SYS_getpid, 0, 0, 0, 0, 0, 0);
     fd = treadle__make_file(process, "/dev/shm");
     if (fd < 0)
         fd = treadle__make_file(process, "/tmp");
-    process->head = fd < 0 ? NULL : treadle__map_file(fd);
-    if (process->head)
-        treadle__fill_head(process, process->head);
-    if (fd >= 0)
+    if (fd >= 0) {
+        process->head = treadle__map(process->head, fd);
+        if (process->head)
+            treadle__fill_head(process, process->head);
         treadle__close(fd);
+    }
     if (!treadle__agent.inside)
         __atomic_store_n(&treadle__watch, process->head ? &process->head->watch : &process->off,
                          __ATOMIC_RELEASE);
     __atomic_store_n(&process->stage, 2, __ATOMIC_RELEASE);
+    (void)treadle__set_blocked(blocked);
 }
 
 /* Reserves space in the file for at least so many slots. The descriptor is not kept: a program may
@@ -775,27 +810,58 @@ TREADLE__LOCAL void treadle__begin_watch(struct treadle_slot *slot, uint32_t wat
     __atomic_store_n(&slot->watch, watch, __ATOMIC_RELEASE);
 }
 
+/* The slot that the calling thread has taken; NULL: none. */
+TREADLE__LOCAL struct treadle_slot *treadle__own_slot(const struct treadle__process *process)
+{
+    int32_t tid = (int32_t)treadle__call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    struct treadle_head *head = process->head;
+
+    if (__atomic_load_n(&process->stage, __ATOMIC_ACQUIRE) == 2 && head)
+        for (uint32_t i = 0; i < __atomic_load_n(&head->slots_used, __ATOMIC_ACQUIRE); i++)
+            if (__atomic_load_n(&treadle__slot_at(head, i)->tid, __ATOMIC_RELAXED) == tid)
+                return treadle__slot_at(head, i);
+    return NULL;
+}
+
+/* treadle__forks, before or behind what else this thread does. */
+TREADLE__INLINE uint32_t treadle__forks_now(void)
+{
+    uint32_t forks;
+
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    forks = __atomic_load_n(&treadle__forks, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return forks;
+}
+
 /* The calling thread's slot, with the frames of this watch; NULL: nothing is recorded. */
 TREADLE__SHARED struct treadle_slot *treadle__attach(void);
 TREADLE__SHARED struct treadle_slot *treadle__attach(void)
 {
     struct treadle__process *process = &treadle__process;
-    uint32_t watch;
+    struct treadle_slot *slot;
+    uint32_t forks, watch;
 
     if (treadle__is_busy)
         return NULL;
+    forks = treadle__forks_now();
     treadle__is_busy = 1;
     if (__atomic_load_n(&process->stage, __ATOMIC_ACQUIRE) == 0)
         treadle__start(process);
     watch = __atomic_load_n(&process->stage, __ATOMIC_ACQUIRE) == 2 && process->head
                 ? __atomic_load_n(&process->head->watch, __ATOMIC_ACQUIRE)
                 : 0;
-    if (watch && !treadle__slot && __atomic_load_n(&process->full_at, __ATOMIC_RELAXED) != watch)
-        treadle__slot = treadle__find_slot(process, watch);
-    if (watch && treadle__slot && treadle__slot->watch != watch)
-        treadle__begin_watch(treadle__slot, watch);
+    slot = treadle__slot;
+    if (watch && !slot && __atomic_load_n(&process->full_at, __ATOMIC_RELAXED) != watch)
+        slot = treadle__slot = treadle__find_slot(process, watch);
+    if (watch && slot && slot->watch != watch)
+        treadle__begin_watch(slot, watch);
+    while (treadle__forks_now() != forks) {
+        forks = treadle__forks_now();
+        slot = treadle__slot = treadle__own_slot(process);
+    }
     treadle__is_busy = 0;
-    return watch ? treadle__slot : NULL;
+    return watch ? slot : NULL;
 }
 
 /* The index of a text, which is added if there is room; 0: "(other)". */
@@ -838,9 +904,9 @@ TREADLE__INLINE struct treadle__name *treadle__name_at(const char *text, uint32_
 TREADLE__SHARED uint32_t treadle__register(const char *text);
 TREADLE__SHARED uint32_t treadle__register(const char *text)
 {
+    uint32_t forks = treadle__forks_now(), index;
     struct treadle_head *head = treadle__process.head;
     struct treadle__name *name;
-    uint32_t index;
 
     for (uint32_t tried = 0; tried < TREADLE__NAME_TRIES; tried++) {
         name = treadle__name_at(text, tried);
@@ -857,6 +923,10 @@ TREADLE__SHARED uint32_t treadle__register(const char *text)
         if (__atomic_compare_exchange_n(&name->index, &none, index, 0, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED)) {
             __atomic_store_n(&name->text, text, __ATOMIC_RELEASE);
+            if (treadle__forks_now() != forks) {
+                __atomic_store_n(&name->text, (const char *)NULL, __ATOMIC_RELEASE);
+                __atomic_store_n(&name->index, 0, __ATOMIC_RELEASE);
+            }
             break;
         }
     }

@@ -349,36 +349,6 @@ static void the_segment_grows_with_its_threads(void **state)
     unwatched(reader);
 }
 
-static void a_forked_child_has_a_segment_of_its_own(void **state)
-{
-    (void)state;
-    struct segment_reader *reader = watched();
-    int status;
-    pid_t child;
-
-    treadle_push("parent");
-    child = fork();
-    if (child == 0) {
-        treadle_push("child");
-        treadle_pop();
-        struct segment_reader *own = watched();
-        treadle_push("child");
-        int fine = own && strcmp(stack_text(own), "child") == 0;
-        treadle_pop();
-        treadle_pop();
-        fine &= own && strcmp(stack_text(own), "") == 0;
-        unwatched(own);
-        exit(fine ? 0 : 1);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    assert_null(segment_path(child));
-    assert_string_equal(stack_text(reader), "parent");
-    treadle_pop();
-    assert_string_equal(stack_text(reader), "");
-    unwatched(reader);
-}
-
 static void the_segment_of_a_killed_process_can_be_read(void **state)
 {
     (void)state;
@@ -727,7 +697,6 @@ int main(void)
         cmocka_unit_test(signals_between_any_two_instructions_do_no_harm),
         cmocka_unit_test(each_thread_has_a_stack_and_gives_it_back),
         cmocka_unit_test(the_segment_grows_with_its_threads),
-        cmocka_unit_test(a_forked_child_has_a_segment_of_its_own),
         cmocka_unit_test(the_segment_of_a_killed_process_can_be_read),
         cmocka_unit_test(a_watch_ends_with_its_lease),
         cmocka_unit_test(two_readers_watch_and_the_last_one_ends_it),

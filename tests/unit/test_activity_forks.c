@@ -1,0 +1,224 @@
+/* Logical stacks and forks: each process has a segment of its own, wherever the fork came. */
+#include "native/activity/segment_reader.h"
+#include "native/activity/treadle.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* cmocka.h needs the others before it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "logical_stack.h"
+/* clang-format on */
+
+static const char in_first_push[] = "of a new watch";
+
+/* True if the own segment is as that of a process that has just begun to push. */
+static bool has_own_segment(void)
+{
+    struct segment_reader *own = watched();
+    bool fine;
+
+    treadle_push("child");
+    treadle_push_with("scan", "ITEMS");
+    treadle_push(in_first_push);
+    fine = own && strcmp(stack_text(own), "child/scan ITEMS/of a new watch") == 0;
+    treadle_pop();
+    treadle_pop();
+    treadle_pop();
+    fine &= own && strcmp(stack_text(own), "") == 0;
+    unwatched(own);
+    return fine;
+}
+
+static void a_forked_child_has_a_segment_of_its_own(void **state)
+{
+    (void)state;
+    struct segment_reader *reader = watched();
+    int status;
+    pid_t child;
+
+    treadle_push("parent");
+    child = fork();
+    if (child == 0) {
+        treadle_push("child");
+        treadle_pop();
+        exit(has_own_segment() ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_null(segment_path(child));
+    assert_string_equal(stack_text(reader), "parent");
+    treadle_pop();
+    assert_string_equal(stack_text(reader), "");
+    unwatched(reader);
+}
+
+#ifdef __x86_64__
+/*
+ * A handler that forks can interrupt any instruction: here it interrupts each one, with the
+ * processor's single steps. The child goes on from there.
+ */
+#define TRAP_FLAG     0x100
+#define STEPS_MAX     100000
+#define CHILD_S       60
+#define SEGMENT_BYTES TREADLE__BYTES_FOR(TREADLE_SLOTS_STEP)
+
+static volatile sig_atomic_t steps_left; /* up to the fork */
+static volatile sig_atomic_t is_child;
+static bool pushes_in_handler;
+static volatile sig_atomic_t status_of_child;
+static volatile sig_atomic_t has_written; /* the child, into its parent's segment */
+static char before[SEGMENT_BYTES];
+
+static void on_step(int number, siginfo_t *info, void *context)
+{
+    ucontext_t *interrupted = context;
+    pid_t child;
+    int status;
+
+    (void)number, (void)info;
+    if (--steps_left > 0)
+        return;
+    interrupted->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+    memcpy(before, treadle__process.head, sizeof before);
+    child = fork();
+    if (child == 0) {
+        alarm(CHILD_S);
+        signal(SIGSEGV, SIG_DFL); /* not cmocka's, which goes on with the next test */
+        is_child = 1;
+        if (pushes_in_handler) {
+            treadle_push("handler");
+            treadle_pop();
+        }
+        return;
+    }
+    status_of_child = waitpid(child, &status, 0) == child ? status : -1;
+    has_written |= memcmp(before, treadle__process.head, sizeof before) != 0;
+}
+
+/* The stack's red zone is the compiler's. */
+#define SET_TRAP_FLAG(how)                                                                         \
+    __asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; " how " (%%rsp); popfq; "                    \
+                     "lea 128(%%rsp), %%rsp" ::                                                    \
+                         : "cc", "memory")
+
+__attribute__((noinline)) static void push_and_pop(void)
+{
+    treadle_push("query");
+    treadle_push_with("scan", "ORDERS");
+    treadle_pop();
+    treadle_push_number("batch", 42);
+    treadle_pop();
+    treadle_pop();
+}
+
+/* The thread's first push under a watch: it finds a slot and registers a text. */
+static void first_push(void)
+{
+    treadle_push(in_first_push);
+    treadle_pop();
+}
+
+/* False: the program ended before that many instructions. */
+static bool fork_behind(int steps, void (*program)(void))
+{
+    steps_left = steps;
+    SET_TRAP_FLAG("orq $0x100,");
+    program();
+    SET_TRAP_FLAG("andq $~0x100,");
+    if (is_child)
+        exit(has_own_segment() ? 0 : 1);
+    return steps_left <= 0;
+}
+
+static struct segment_reader *begin_steps(void)
+{
+    struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+
+    sigaction(SIGTRAP, &action, NULL);
+    has_written = 0;
+    return watched();
+}
+
+static void end_steps(struct segment_reader *reader)
+{
+    assert_false(has_written);
+    assert_string_equal(stack_text(reader), "");
+    assert_true(has_own_segment());
+    unwatched(reader);
+    signal(SIGTRAP, SIG_DFL);
+}
+
+static void check_each_step(bool pushes)
+{
+    struct segment_reader *reader = begin_steps();
+    int steps = 1;
+
+    pushes_in_handler = pushes;
+    push_and_pop(); /* the identifiers are known then */
+    for (; steps < STEPS_MAX && fork_behind(steps, push_and_pop); steps++)
+        if (status_of_child != 0)
+            fail_msg("behind %d instructions: the child ended with %#x", steps,
+                     (unsigned)status_of_child);
+    assert_in_range(steps, 50, STEPS_MAX - 1);
+    end_steps(reader);
+}
+
+static void a_handler_forks_at_any_instruction(void **state)
+{
+    (void)state;
+    check_each_step(false);
+}
+
+static void the_child_pushes_in_that_handler(void **state)
+{
+    (void)state;
+    check_each_step(true);
+}
+
+static void a_handler_forks_in_a_first_push(void **state)
+{
+    (void)state;
+    struct segment_reader *reader = begin_steps();
+    bool is_over = false;
+    int steps = 1;
+
+    for (; steps < STEPS_MAX && !is_over; steps += 3) {
+        pushes_in_handler = steps % 2;
+        /* Neither the slot nor the text is known. */
+        treadle__end_thread(treadle__slot);
+        memset(treadle__process.names, 0, sizeof treadle__process.names);
+        is_over = !fork_behind(steps, first_push);
+        if (!is_over && status_of_child != 0)
+            fail_msg("behind %d instructions: the child ended with %#x", steps,
+                     (unsigned)status_of_child);
+    }
+    assert_in_range(steps, 50, STEPS_MAX - 1);
+    end_steps(reader);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_forked_child_has_a_segment_of_its_own),
+#ifdef __x86_64__
+        cmocka_unit_test(a_handler_forks_at_any_instruction),
+        cmocka_unit_test(the_child_pushes_in_that_handler),
+        cmocka_unit_test(a_handler_forks_in_a_first_push),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
