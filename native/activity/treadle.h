@@ -70,6 +70,8 @@
 #define TREADLE_SLOTS_STEP       64u /* space is reserved for so many at a time */
 #define TREADLE_HEAD_BYTES       4096u
 #define TREADLE_PARTS            1024u
+#define TREADLE_LEFT             10u /* segments of killed processes that stay */
+#define TREADLE_LEFT_S           10  /* and those that are no older */
 
 /* A frame's parameter. */
 enum treadle_kind {
@@ -137,7 +139,9 @@ struct treadle_identifier {
 };
 
 /* The head of the segment: a file /dev/shm/treadle-PID-RANDOM.activity, mode 0600, made at the
- * first push and removed when the process exits. */
+ * first push and removed when the process exits. The file of a process that is killed, or calls
+ * _exit, stays; a process that makes a segment removes all but the newest TREADLE_LEFT of them and
+ * those of the last TREADLE_LEFT_S seconds. */
 struct treadle_head {
     char magic[8];
     uint32_t format;
@@ -169,7 +173,8 @@ struct treadle_head {
     uint32_t last_watch;     /* the last value of `watch` that was not 0 */
     uint64_t watch_until_ns; /* CLOCK_MONOTONIC: a sampler that was killed is over by then */
     uint64_t reserved_watch[6];
-    uint64_t lost_parts; /* for which there was no room */
+    uint64_t lost_parts;    /* for which there was no room */
+    uint64_t pid_namespace; /* the number of /proc/self/ns/pid; 0: not known */
 };
 
 /* What identifies a frame as open: of the push that returned it. */
@@ -385,13 +390,16 @@ TREADLE__INLINE long treadle__call(long number, long a, long b, long c, long d, 
 
 #define TREADLE__AT_FDCWD (-100L)
 #ifdef __x86_64__
-#define TREADLE__O_NOFOLLOW 0400000L
+#define TREADLE__O_NOFOLLOW  0400000L
+#define TREADLE__O_DIRECTORY 0200000L
 #else
-#define TREADLE__O_NOFOLLOW 0100000L
+#define TREADLE__O_NOFOLLOW  0100000L
+#define TREADLE__O_DIRECTORY 040000L
 #endif
-#define TREADLE__O_RDWR    02L
-#define TREADLE__O_CREATE  0300L /* O_CREAT | O_EXCL */
-#define TREADLE__O_CLOEXEC 02000000L
+#define TREADLE__O_RDWR     02L
+#define TREADLE__O_NONBLOCK 04000L
+#define TREADLE__O_CREATE   0300L /* O_CREAT | O_EXCL */
+#define TREADLE__O_CLOEXEC  02000000L
 
 #define TREADLE__IDENTIFIERS_OFFSET TREADLE_HEAD_BYTES
 #define TREADLE__SLOTS_OFFSET                                                                      \
@@ -445,6 +453,14 @@ TREADLE__LOCAL uint64_t treadle__start_ticks(void)
     for (; at > 0 && at < length && text[at] >= '0' && text[at] <= '9'; at++)
         ticks = ticks * 10 + (uint64_t)(text[at] - '0');
     return ticks;
+}
+
+/* The number of the process's own pid namespace; 0 if it cannot be read. */
+TREADLE__LOCAL uint64_t treadle__pid_namespace(void)
+{
+    struct stat found;
+
+    return stat("/proc/self/ns/pid", &found) == 0 ? (uint64_t)found.st_ino : 0;
 }
 
 TREADLE__LOCAL char *treadle__append(char *to, const char *text)
@@ -525,6 +541,7 @@ TREADLE__LOCAL void treadle__fill_head(const struct treadle__process *process,
     head->part_bytes = sizeof(struct treadle_part);
     head->parts_offset = (uint32_t)TREADLE__PARTS_OFFSET;
     head->agent = treadle__agent.inside != NULL;
+    head->pid_namespace = treadle__pid_namespace();
     memcpy(other->text, "(other)", 7);
     other->length = 7;
     head->identifiers_used = 1;
@@ -682,6 +699,118 @@ __attribute__((destructor, unused)) TREADLE__UNHEARD static void treadle__end_pr
     process->path[0] = '\0';
 }
 
+/* An entry of a folder, as the kernel has it. */
+struct treadle__entry {
+    uint64_t inode;
+    int64_t next;
+    uint16_t bytes;
+    uint8_t type;
+    char name[1];
+};
+
+#define TREADLE__ENTRIES_MAX 10000 /* of a folder, that a process looks at as it begins */
+
+/* Segments that processes left: the newest of those that may go. */
+struct treadle__left {
+    unsigned count;
+    struct {
+        uint64_t when; /* the later, the higher */
+        char name[64];
+    } one[TREADLE_LEFT];
+};
+
+/* The pid in "treadle-PID-RANDOM.activity"; 0: it is another name. */
+TREADLE__LOCAL int treadle__pid_in(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    int pid = 0;
+
+    if (strncmp(name, "treadle-", 8) != 0 || !dot || strcmp(dot, ".activity") != 0 ||
+        strlen(name) >= 64)
+        return 0;
+    for (name += 8; *name >= '0' && *name <= '9' && pid < 100000000; name++)
+        pid = pid * 10 + (*name - '0');
+    return *name == '-' ? pid : 0;
+}
+
+/* When the segment of a process that is gone was last changed; 0: just now, or it is none of this
+ * user's, or may be of a process in another pid namespace. */
+TREADLE__LOCAL uint64_t treadle__when_left(long folder, const char *name,
+                                           const struct treadle_head *own)
+{
+    struct {
+        int64_t s, ns;
+    } now = {0, 0};
+    int pid = treadle__pid_in(name), is_left;
+    struct treadle_head head;
+    struct stat found;
+    long fd;
+
+    if (!pid || treadle__call(SYS_kill, pid, 0, 0, 0, 0, 0) != -3 /* ESRCH */)
+        return 0;
+    fd = treadle__call(SYS_openat, folder, (long)name,
+                       TREADLE__O_NOFOLLOW | TREADLE__O_CLOEXEC | TREADLE__O_NONBLOCK, 0, 0, 0);
+    if (fd < 0)
+        return 0;
+    is_left =
+        fstat((int)fd, &found) == 0 &&
+        (long)found.st_uid == treadle__call(SYS_geteuid, 0, 0, 0, 0, 0, 0) &&
+        treadle__call(SYS_pread64, fd, (long)&head, sizeof(head), 0, 0, 0) == (long)sizeof(head) &&
+        memcmp(head.magic, TREADLE_MAGIC, sizeof(head.magic)) == 0 && head.pid == pid &&
+        head.pid_namespace && head.pid_namespace == own->pid_namespace &&
+        treadle__call(SYS_clock_gettime, 0 /* CLOCK_REALTIME */, (long)&now, 0, 0, 0, 0) == 0 &&
+        found.st_mtime + TREADLE_LEFT_S < now.s;
+    treadle__close(fd);
+    return is_left ? (uint64_t)found.st_mtime << 24 | ((uint64_t)found.st_ino & 0xffffff) : 0;
+}
+
+/* Keeps that one, or removes it, or the oldest one instead. */
+TREADLE__LOCAL void treadle__keep_newest(struct treadle__left *left, long folder, const char *name,
+                                         uint64_t when)
+{
+    unsigned at = left->count, i;
+
+    if (at < TREADLE_LEFT) {
+        left->count++;
+    } else {
+        for (i = at = 0; i < TREADLE_LEFT; i++)
+            if (left->one[i].when < left->one[at].when)
+                at = i;
+        if (when < left->one[at].when) {
+            (void)treadle__call(SYS_unlinkat, folder, (long)name, 0, 0, 0, 0);
+            return;
+        }
+        (void)treadle__call(SYS_unlinkat, folder, (long)left->one[at].name, 0, 0, 0, 0);
+    }
+    left->one[at].when = when;
+    (void)treadle__append(left->one[at].name, name);
+}
+
+/* Removes what processes left in a folder, but for the newest TREADLE_LEFT. */
+TREADLE__LOCAL void treadle__tidy(const char *path, const struct treadle_head *own)
+{
+    struct treadle__left left;
+    uint64_t entries[128];
+    int looked_at = 0;
+    long folder = treadle__open(path, TREADLE__O_DIRECTORY), bytes;
+
+    left.count = 0;
+    while (folder >= 0 && looked_at < TREADLE__ENTRIES_MAX &&
+           (bytes =
+                treadle__call(SYS_getdents64, folder, (long)entries, sizeof(entries), 0, 0, 0)) > 0)
+        for (long at = 0; at < bytes; looked_at++) {
+            const struct treadle__entry *entry =
+                (const struct treadle__entry *)(const void *)((const char *)entries + at);
+            uint64_t when = treadle__when_left(folder, entry->name, own);
+
+            if (when)
+                treadle__keep_newest(&left, folder, entry->name, when);
+            at += entry->bytes;
+        }
+    if (folder >= 0)
+        treadle__close(folder);
+}
+
 /* All signals but those of the thread's own instructions. */
 #define TREADLE__SIGNALS                                                                           \
     (~((UINT64_C(1) << (SIGILL - 1)) | (UINT64_C(1) << (SIGTRAP - 1)) |                            \
@@ -703,6 +832,7 @@ TREADLE__INLINE uint64_t treadle__set_blocked(uint64_t signals)
 TREADLE__LOCAL void treadle__start(struct treadle__process *process)
 {
     uint64_t blocked = treadle__set_blocked(TREADLE__SIGNALS);
+    const char *folder = "/dev/shm";
     uint32_t not_begun = 0;
     long fd;
 
@@ -713,9 +843,11 @@ TREADLE__LOCAL void treadle__start(struct treadle__process *process)
         return;
     }
     process->pid = (int)treadle__call(SYS_getpid, 0, 0, 0, 0, 0, 0);
-    fd = treadle__make_file(process, "/dev/shm");
-    if (fd < 0)
-        fd = treadle__make_file(process, "/tmp");
+    fd = treadle__make_file(process, folder);
+    if (fd < 0) {
+        folder = "/tmp";
+        fd = treadle__make_file(process, folder);
+    }
     if (fd >= 0) {
         process->head = treadle__map(process->head, fd);
         if (process->head)
@@ -727,6 +859,8 @@ TREADLE__LOCAL void treadle__start(struct treadle__process *process)
                          __ATOMIC_RELEASE);
     __atomic_store_n(&process->stage, 2, __ATOMIC_RELEASE);
     (void)treadle__set_blocked(blocked);
+    if (fd >= 0 && process->head)
+        treadle__tidy(folder, process->head);
 }
 
 /* Reserves space in the file for at least so many slots. The descriptor is not kept: a program may

@@ -459,6 +459,7 @@ static void the_format_is_what_it_was(void **state)
     assert_int_equal(offsetof(struct treadle_head, parts_offset), 120);
     assert_int_equal(offsetof(struct treadle_head, parts_max), 124);
     assert_int_equal(offsetof(struct treadle_head, lost_parts), 192);
+    assert_int_equal(offsetof(struct treadle_head, pid_namespace), 200);
     assert_int_equal(sizeof(struct treadle_part), 72 + 10 * 64);
     assert_int_equal(offsetof(struct treadle_part, id), 16);
     assert_int_equal(offsetof(struct treadle_part, begin_ns), 32);

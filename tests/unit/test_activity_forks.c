@@ -2,13 +2,15 @@
 #include "native/activity/segment_reader.h"
 #include "native/activity/treadle.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -62,6 +64,92 @@ static void a_forked_child_has_a_segment_of_its_own(void **state)
     assert_string_equal(stack_text(reader), "parent");
     treadle_pop();
     assert_string_equal(stack_text(reader), "");
+    unwatched(reader);
+}
+
+/* The segment of a child that pushed and ended without the functions that exit calls, as if at that
+ * moment: its path, to be freed. */
+static char *left_segment(time_t when)
+{
+    struct timespec times[2] = {{.tv_sec = when}, {.tv_sec = when}};
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        treadle_push("left");
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    char *path = segment_path(child);
+    assert_non_null(path);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    return path;
+}
+
+/* Removes it if it is there. */
+static bool was_there(char *path)
+{
+    bool was = unlink(path) == 0;
+
+    free(path);
+    return was;
+}
+
+static char *moved(char *path, const char *folder)
+{
+    char *to;
+
+    assert_true(asprintf(&to, "%s%s", folder, strrchr(path, '/')) > 0);
+    assert_int_equal(rename(path, to), 0);
+    free(path);
+    return to;
+}
+
+static void the_newest_segments_that_were_left_stay(void **state)
+{
+    (void)state;
+    enum { OLD = 3 * TREADLE_LEFT, FRESH = 2 * TREADLE_LEFT };
+    char folder[] = "/dev/shm/treadle-test-XXXXXX", *old[OLD], *fresh[FRESH];
+    struct segment_reader *reader = watched();
+    const struct treadle_head *head = treadle__process.head;
+    uint64_t other = head->pid_namespace + 1;
+
+    assert_non_null(mkdtemp(folder));
+    for (unsigned i = 0; i < OLD; i++)
+        old[i] = moved(left_segment(1000 + i * 7 % OLD), folder);
+    for (unsigned i = 0; i < FRESH; i++)
+        fresh[i] = moved(left_segment(time(NULL)), folder);
+    /* One that may be of a process that runs, in another pid namespace. */
+    char *elsewhere = moved(left_segment(1), folder);
+    int fd = open(elsewhere, O_RDWR | O_CLOEXEC);
+    assert_int_not_equal(other, 1);
+    assert_int_equal(pwrite(fd, &other, sizeof other, offsetof(struct treadle_head, pid_namespace)),
+                     sizeof other);
+    close(fd);
+    treadle__tidy(folder, head);
+    for (unsigned i = 0; i < OLD; i++)
+        assert_int_equal(was_there(old[i]), i * 7 % OLD >= OLD - TREADLE_LEFT);
+    for (unsigned i = 0; i < FRESH; i++)
+        assert_true(was_there(fresh[i]));
+    assert_true(was_there(elsewhere));
+    assert_int_equal(rmdir(folder), 0);
+    unwatched(reader);
+}
+
+/* Whatever else was left in the folder. */
+static void a_process_that_begins_removes_old_ones(void **state)
+{
+    (void)state;
+    struct segment_reader *reader = watched();
+    char *oldest = left_segment(1), *older[TREADLE_LEFT];
+
+    for (unsigned i = 0; i < TREADLE_LEFT; i++)
+        older[i] = left_segment(2 + i);
+    assert_int_equal(was_there(left_segment(time(NULL))), 1);
+    assert_false(was_there(oldest));
+    for (unsigned i = 0; i < TREADLE_LEFT; i++)
+        (void)was_there(older[i]);
     unwatched(reader);
 }
 
@@ -214,6 +302,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_forked_child_has_a_segment_of_its_own),
+        cmocka_unit_test(the_newest_segments_that_were_left_stay),
+        cmocka_unit_test(a_process_that_begins_removes_old_ones),
 #ifdef __x86_64__
         cmocka_unit_test(a_handler_forks_at_any_instruction),
         cmocka_unit_test(the_child_pushes_in_that_handler),
