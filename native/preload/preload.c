@@ -187,7 +187,8 @@ static void record_facts(struct preload *preload, const char *options)
     header->options = process_facts__options(&preload->ledger, options);
     header->clock_kind = preload->setup.clock;
     header->clock_forced = preload->options.clock == preload->setup.clock;
-    header->metrics_charged = preload->setup.metrics_charged | 1ull << METRIC_MIGRATIONS;
+    header->metrics_charged = preload->setup.metrics_charged | 1ull << METRIC_MIGRATIONS |
+                              (preload->options.waits ? LEDGER_WAIT_METRICS : 0);
     header->metrics_totals = preload->setup.metrics_totals;
     header->reuse_new = preload->options.reuse_new;
     header->fold_none = preload->options.fold_none;
@@ -202,6 +203,7 @@ static void set_up(struct preload *preload)
     preload->setup.epoch = EPOCH_FIRST;
     preload->setup.reuse_new = preload->options.reuse_new;
     preload->setup.admits_all = true;
+    preload->setup.tells_waits = preload->options.waits;
     preload->setup.counted_keys = preload->options.overhead_ppm ? FUNCTIONS_MAX + 1 : 0;
     preload->setup.resolve = resolve;
     preload->setup.resolve_context = preload;

@@ -129,6 +129,17 @@ static int read_orphans(struct preload_options *options, const char *value,
     return option_value__keep_orphans(&options->keep_orphans, value, refusal);
 }
 
+static int read_waits(struct preload_options *options, const char *value,
+                      struct value_refusal *refusal)
+{
+    static const char *const names[] = {"off", "on"};
+    int chosen = option_value__choose(names, 2, value, refusal);
+
+    options->has_waits = true;
+    options->waits = chosen == 1;
+    return chosen < 0 ? chosen : 0;
+}
+
 static int read_clock(struct preload_options *options, const char *value,
                       struct value_refusal *refusal)
 {
@@ -160,7 +171,7 @@ static const struct {
     {"max-mem", read_max_mem},   {"reuse", read_reuse},
     {"fold", read_fold},         {"orphans", read_orphans},
     {"clock", read_clock},       {"log", read_log},
-    {"answer", read_answer},
+    {"answer", read_answer},     {"waits", read_waits},
 };
 
 #define VALUES (sizeof(values) / sizeof(*values))
@@ -168,9 +179,9 @@ static const struct {
 /* What only JVMs have: `treadle run` gives all programs the same options. */
 static bool is_of_jvms(const char *word)
 {
-    static const char *const names[] = {"events", "plan",   "waits",        "latency",
-                                        "unwind", "strict", "timeline",     "timeline-calls",
-                                        "start",  "stop",   "timeline-for", "dump"};
+    static const char *const names[] = {
+        "events",         "plan",  "latency", "unwind",       "strict", "timeline",
+        "timeline-calls", "start", "stop",    "timeline-for", "dump"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (strcmp(word, names[i]) == 0)
@@ -256,6 +267,8 @@ int preload_options__read(struct preload_options *options, const char *text, cha
     }
     if (!options->has_sample && !options->overhead_ppm)
         options->sample = LEDGER_SAMPLE_NONE;
+    if (!options->has_waits)
+        options->waits = options->overhead_ppm != 0;
     return error;
 }
 

@@ -33,7 +33,9 @@ struct preload_options {
     bool reuse_new;
     bool fold_none;
     bool keep_orphans;
-    bool is_quiet; /* log=error: no warnings */
+    bool is_quiet;  /* log=error: no warnings */
+    bool waits;     /* waits have reasons */
+    bool has_waits; /* waits= was given; else they have where there is a budget */
 };
 
 /* 0, or -errno with one line in message, which names the word and the nearest valid one. */

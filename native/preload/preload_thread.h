@@ -16,8 +16,19 @@
 
 struct preload_threads;
 
+/* The waits of a thread; see program_waits.h. For the thread itself. */
+struct thread_waits {
+    uint64_t frame; /* of the function that brackets the wait under way; 0: there is none */
+    enum ledger_metric reason;
+    uint32_t every; /* one in so many is timed; 0 is 1 */
+    uint32_t skipped;
+    uint64_t in_window; /* waits that began since: */
+    uint64_t window_ns;
+};
+
 struct preload_thread {
     struct function_stack functions;
+    struct thread_waits waits;
     struct preload_threads *threads;
     struct kernel_thread *kernel; /* NULL: there was no room */
     uint64_t lost;                /* calls that came while the thread was in a hook */

@@ -47,7 +47,7 @@ bool wait_bracket__begin_timed(struct kernel_thread *kernel_thread, enum ledger_
     uint64_t now_ns;
 
     if (!kernel_thread__counts(kernel_thread) || thread->wait_reason ||
-        thread->kind != THREAD_PLATFORM)
+        (thread->kind != THREAD_PLATFORM && thread->kind != THREAD_NATIVE))
         return false;
     now_ns = ledger_time__now_ns(&setup->time);
     if (now_ns > ledger_kernel_thread__last_ns(kernel_thread->record) + TIMED_NS)

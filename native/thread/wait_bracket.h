@@ -40,7 +40,8 @@ void wait_bracket__begin(struct kernel_thread *kernel_thread, enum ledger_metric
 void wait_bracket__end(struct kernel_thread *kernel_thread, enum ledger_metric reason);
 
 /* Like begin, for a wait that is timed only: its end is wait_bracket__end, too. False: it is not
- * timed, because the thread is no platform thread, or waits already, or its events do not count. */
+ * timed, because the thread is a virtual one or carries one, or waits already, or its events do not
+ * count. */
 bool wait_bracket__begin_timed(struct kernel_thread *kernel_thread, enum ledger_metric reason);
 
 /* True if the wait under way is timed only. */

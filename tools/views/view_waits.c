@@ -227,9 +227,9 @@ static void write_budget(FILE *out, const struct ledger_header *header)
             quantity__share(header->unheard_virtual, waits).text);
     if (timed)
         fprintf(out,
-                "%s of the waits have the time from begin to end, with the CPU time in between: "
-                "the budget had no room for more (overhead=)\n",
-                quantity__share(timed, waits).text);
+                "%s of the waits have the time from begin to end, with the CPU time in between%s\n",
+                quantity__share(timed, waits).text,
+                header->heard_waits ? ": the budget had no room for more (overhead=)" : "");
 }
 
 /* What of the waits is in UNKNOWN, and why. */
