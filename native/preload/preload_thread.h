@@ -46,6 +46,7 @@ struct preload_mine {
     uint64_t busy;   /* the thread is in a hook: the address of the hook's frame; else 0 */
     bool is_no_ones; /* no thread of the program, or one that is over: its calls do not count */
     bool is_forked;  /* the thread of a forked child that has not begun; see forks.h */
+    bool waits_for_profiler; /* what the thread waits for is none of the program's */
     unsigned held_for_fork;
     struct preload_thread *forked; /* what it was in the parent; or NULL */
 };

@@ -84,7 +84,7 @@ struct preload_thread *program_waits__begin(enum ledger_metric reason, uint64_t 
     struct preload_thread *mine;
     int error = errno;
 
-    if (!preload_process.setup.tells_waits)
+    if (!preload_process.setup.tells_waits || preload_mine.waits_for_profiler)
         return NULL;
     mine = preload_mine__begin_hook(frame);
     if (!mine)

@@ -212,20 +212,30 @@ static unsigned long count_threads(void)
     return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 2 ? tasks.st_nlink - 2 : 0;
 }
 
-bool upkeep__pause(struct preload *preload)
+static bool wait_for_end(void)
 {
     const struct timespec step = {.tv_nsec = PAUSE_STEP_NS};
     uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + PAUSE_NS;
 
-    if (count_threads() != 2)
-        return false;
-    job_handoff__end(&preload->jobs);
     while (count_threads() != 1) {
         if (clock_ns(CLOCK_MONOTONIC) > until_ns)
             return false;
         (void)nanosleep(&step, NULL);
     }
     return true;
+}
+
+bool upkeep__pause(struct preload *preload)
+{
+    bool has_ended;
+
+    if (count_threads() != 2)
+        return false;
+    job_handoff__end(&preload->jobs);
+    preload_mine.waits_for_profiler = true;
+    has_ended = wait_for_end();
+    preload_mine.waits_for_profiler = false;
+    return has_ended;
 }
 
 /* The new thread is not taken for one of the program's. */
@@ -248,6 +258,17 @@ static void bring_up_to_date(struct preload *preload)
     look_at_cost(preload, true);
 }
 
+/* On the profiler's own thread, for which this one waits. False: it took too long. */
+static bool run_within(struct preload *preload, void (*work)(void *context), uint64_t most_ns)
+{
+    bool is_done;
+
+    preload_mine.waits_for_profiler = true;
+    is_done = job_handoff__run_within(&preload->jobs, work, preload, most_ns);
+    preload_mine.waits_for_profiler = false;
+    return is_done;
+}
+
 static void look_now(void *context)
 {
     struct preload *preload = context;
@@ -258,7 +279,7 @@ static void look_now(void *context)
 
 void upkeep__look(struct preload *preload, uint64_t most_ns)
 {
-    (void)job_handoff__run_within(&preload->jobs, look_now, preload, most_ns);
+    (void)run_within(preload, look_now, most_ns);
 }
 
 static void write_snapshot(void *context)
@@ -284,9 +305,7 @@ static void write_snapshot(void *context)
 int upkeep__write_last(struct preload *preload, uint64_t most_ns)
 {
     const struct last_snapshot *job = &preload->last;
-    int error = job_handoff__run_within(&preload->jobs, write_snapshot, preload, most_ns)
-                    ? job->error
-                    : -ETIMEDOUT;
+    int error = run_within(preload, write_snapshot, most_ns) ? job->error : -ETIMEDOUT;
 
     if (error)
         preload__say("snapshot %s: cannot be written: %s; the live ledger stays: treadle report %s",

@@ -43,6 +43,11 @@ class Waits(cli_native.Native):
     def test_without_a_budget_if_asked_for(self):
         self.check_ways(("--exact", "-O", "waits=on"))
 
+    def test_waits_for_the_profiler_have_no_reason(self):
+        _, ledger = self.profile("true", options=("-O", "waits=on"))
+        (main,) = [thread for thread in self.json("report", ledger, "--view", "waits")["threads"] if thread["name"] == "true"]
+        self.assertEqual(main["waits"]["park_ns"], 0)
+
     def test_off(self):
         for options in (("--exact",), ("-O", "waits=off")):
             _, _, parts = self.waits("1", options=options)
