@@ -16,6 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the C library's own names are
+ * reserved
+ */
+
 /* The lock is tried; where that says so, it is taken by another, and the function waits. */
 #define LOCKS(name, parameters, arguments, try, taken)                                             \
     NEXT(name)                                                                                     \
@@ -180,3 +184,5 @@ PRELOAD_EXPORT __attribute__((naked)) long syscall(__attribute__((unused)) long 
 #else
 PRELOAD_EXPORT long syscall(long number, ...) __attribute__((alias("lock_wrappers__futex")));
 #endif
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

@@ -24,6 +24,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the C library's own names are
+ * reserved
+ */
+
 /* ---- time ---- */
 
 WAITS(int, nanosleep, METRIC_SLEEP, (const struct timespec *asked, struct timespec *rest),
@@ -201,3 +205,5 @@ IO(pid_t, wait4, (pid_t pid, int *status, int flags, struct rusage *usage),
 IO(int, waitid, (idtype_t kind, id_t id, siginfo_t *info, int flags), (kind, id, info, flags))
 IO(int, system, (const char *command), (command))
 IO(int, pclose, (FILE * stream), (stream))
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
