@@ -14,6 +14,7 @@
 #include "agent/methods/hook_quota.h"
 #include "agent/methods/plan.h"
 #include "agent/native_lock_wrappers.h"
+#include "agent/native_wait_wrappers.h"
 #include "agent/options.h"
 #include "agent/sampling/sampler.h"
 #include "agent/threads/deadlock_watch.h"
@@ -56,7 +57,7 @@ struct agent {
     struct wait_budget wait_budget;
     struct deadlock_watch deadlocks;
     struct native_locks native_locks;
-    struct import_replacement lock_wrappers[NATIVE_LOCK_WRAPPERS];
+    struct import_replacement native_wrappers[NATIVE_LOCK_WRAPPERS + NATIVE_WAIT_WRAPPERS];
     struct hook_renewal renewal;
     struct plan *plan; /* or NULL */
     struct java_hosts java_hosts;

@@ -173,6 +173,14 @@ static void tell_waits(struct agent *agent)
     agent->setup.tells_waits = true;
 }
 
+static void begin_native_waits(struct agent *agent)
+{
+    size_t count = native_lock_wrappers__table(agent->native_wrappers);
+
+    count += native_wait_wrappers__table(agent->native_wrappers + count);
+    native_locks__begin(&agent->native_locks, &agent->java_threads, agent->native_wrappers, count);
+}
+
 int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
 {
     int error = 0;
@@ -186,8 +194,7 @@ int profiling__begin(struct agent *agent, JNIEnv *jni, jthread main)
     if (agent->options.waits) {
         tell_waits(agent);
         error = lock_waits__begin(&agent->java_threads, jni);
-        native_locks__begin(&agent->native_locks, &agent->java_threads, agent->lock_wrappers,
-                            native_lock_wrappers__table(agent->lock_wrappers));
+        begin_native_waits(agent);
     }
     if (!error)
         error = begin_hooks(agent, jni, !main);

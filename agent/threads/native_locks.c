@@ -197,7 +197,7 @@ void native_locks__look(struct native_locks *locks)
     if (locks->is_refused && !locks->has_warned) {
         locks->has_warned = true;
         log__line(LOG_WARN, "a native library's calls cannot be replaced here (mprotect or "
-                            "/proc/self/maps is refused): its locks are not seen");
+                            "/proc/self/maps is refused): its waits are not seen");
     }
     pthread_mutex_unlock(&locks->lock);
 }
@@ -382,6 +382,37 @@ void native_locks__waited(struct native_locks *locks, struct kernel_thread *mine
     if (!is_timed && kernel_thread__counts(mine))
         lock_waits__over(locks->threads, NULL, mine, NULL);
     wait_bracket__end(mine, METRIC_PARK);
+    timed_hooks__end(&mine->times.waits, began);
+    errno = error;
+}
+
+struct kernel_thread *native_locks__begin_wait(struct native_locks *locks,
+                                               enum ledger_metric reason)
+{
+    int error = errno;
+    struct kernel_thread *mine = here(locks);
+    uint64_t began;
+
+    if (mine && mine->thread->wait_reason)
+        mine = NULL;
+    if (mine && thread_waits__has_room(locks->threads, mine, reason)) {
+        began = timed_hooks__begin(&mine->times.waits);
+        wait_bracket__begin(mine, reason);
+        timed_hooks__end(&mine->times.waits, began);
+    }
+    errno = error;
+    return mine;
+}
+
+void native_locks__end_wait(struct kernel_thread *mine, enum ledger_metric reason)
+{
+    int error = errno;
+    uint64_t began;
+
+    if (!mine || !mine->thread || mine->thread->wait_reason != reason)
+        return;
+    began = timed_hooks__begin(&mine->times.waits);
+    wait_bracket__end(mine, reason);
     timed_hooks__end(&mine->times.waits, began);
     errno = error;
 }

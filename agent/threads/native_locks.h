@@ -97,6 +97,11 @@ struct kernel_thread *native_locks__waiting(struct native_locks *locks, enum nat
                                             const void *lock, pid_t owner, const void *caller);
 void native_locks__waited(struct native_locks *locks, struct kernel_thread *mine);
 
+/* The same for a wait that is for no lock. */
+struct kernel_thread *native_locks__begin_wait(struct native_locks *locks,
+                                               enum ledger_metric reason);
+void native_locks__end_wait(struct kernel_thread *mine, enum ledger_metric reason);
+
 /* For wrappers: the calling thread has acquired the lock, for which it had to wait or not, and does
  * not hold it already. */
 void native_locks__acquired(struct native_locks *locks, const void *lock, bool has_waited);

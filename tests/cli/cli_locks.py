@@ -55,7 +55,7 @@ class Locks(bench.Bench):
     def test_text_of_locks(self):
         self.assertEqual(self.text("locks"), """\
 lost      7 waits for locks not recorded, nor for whom
-lost      1 image of native libraries whose waits for locks are not recorded: their calls could not be replaced
+lost      1 image of native libraries whose waits are not recorded: their calls could not be replaced
 lost      2 images of native libraries that are not named where their locks are
 
 Locks that threads waited for
@@ -80,7 +80,7 @@ at least 1 234 holds that somebody had to wait for, not in HOLDS: no hook told o
     def test_text_of_blockers(self):
         self.assertEqual(self.text("blockers"), """\
 lost      7 waits for locks not recorded, nor for whom
-lost      1 image of native libraries whose waits for locks are not recorded: their calls could not be replaced
+lost      1 image of native libraries whose waits are not recorded: their calls could not be replaced
 lost      2 images of native libraries that are not named where their locks are
 
 Who waited for whom

@@ -15,7 +15,7 @@ EACH_NS = 50_000
 LIBRARY = "libnative_locks.so"
 BOUND = "native_locks_bound"  # the same, whose calls are bound when it is loaded
 C11 = "native_locks_c11"  # the same kinds of C11's threads.h
-REFUSED = "images of native libraries whose waits for locks are not recorded: their calls could not be replaced"
+REFUSED = "images of native libraries whose waits are not recorded: their calls could not be replaced"
 TYPES = {**dict.fromkeys(("mutex", "recursive", "timed", "clocked", "expired", "robust"), "pthread_mutex_t"),
          **dict.fromkeys(("writer", "timed_writer", "clocked_writer", "reader", "timed_reader", "clocked_reader"), "pthread_rwlock_t"),
          **dict.fromkeys(("condition", "timed_condition", "clocked_condition"), "pthread_cond_t"),

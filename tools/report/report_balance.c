@@ -188,7 +188,7 @@ struct report_loss report_loss__of(const struct ledger_header *header, unsigned 
         {header->lost_parts, "part", "parts of chains not recorded: there was no room for them",
          "lost_parts"},
         {header->unwrapped_images, "image",
-         "images of native libraries whose waits for locks are not recorded: their calls could not "
+         "images of native libraries whose waits are not recorded: their calls could not "
          "be replaced",
          "unwrapped_images"},
         {header->unnamed_images, "image",
