@@ -25,6 +25,8 @@
 #define NOTHING_NS 20000000u
 #define END_NS     10000000000u /* longer than a snapshot of any size takes */
 #define EXEC_NS    2000000000u
+/* Nobody waits for a monitor. */
+#define WAIT_METRICS (1ull << METRIC_PARK | 1ull << METRIC_SLEEP | 1ull << METRIC_IO_WAIT)
 
 struct preload preload_process;
 
@@ -188,7 +190,7 @@ static void record_facts(struct preload *preload, const char *options)
     header->clock_kind = preload->setup.clock;
     header->clock_forced = preload->options.clock == preload->setup.clock;
     header->metrics_charged = preload->setup.metrics_charged | 1ull << METRIC_MIGRATIONS |
-                              (preload->options.waits ? LEDGER_WAIT_METRICS : 0);
+                              (preload->options.waits ? WAIT_METRICS : 0);
     header->metrics_totals = preload->setup.metrics_totals;
     header->reuse_new = preload->options.reuse_new;
     header->fold_none = preload->options.fold_none;

@@ -19,6 +19,7 @@ class Waits(cli_native.Native):
         said, ledger = self.profile(program, *arguments, options=options)
         if isinstance(ledger, list): # its children have some, too
             ledger = max(ledger, key=lambda name: self.json("report", name)["process"]["wall_ns"])
+        self.ledger = ledger
         view = self.json("report", ledger, "--view", "waits")
         return said, view, {thread["name"]: thread["waits"] for thread in view["threads"]}
 
@@ -34,6 +35,8 @@ class Waits(cli_native.Native):
                 if name != SLEEPS_TOO or other != "sleep_ns":
                     self.assertLess(parts[name][other], 50_000, (name, parts[name]))
         self.assertGreaterEqual(parts[SLEEPS_TOO]["sleep_ns"], ROUNDS * 3_000_000)
+        for view_of_locks in ("locks", "blockers"):
+            self.assertIn("(no waits for locks: they need a JVM)", self.treadle("report", self.ledger, "--view", view_of_locks))
         for thread in view["threads"]:
             self.assertEqual(sum(thread["waits"].values()), thread["wall_ns"], thread)
 

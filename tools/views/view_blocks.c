@@ -33,19 +33,25 @@ struct text view_blocks__path(const struct report_model *model, const struct loc
     return (struct text){joined, length};
 }
 
+const char *view_blocks__need(const struct ledger_header *header)
+{
+    return header->jvm ? "waits=on" : "a JVM";
+}
+
 void view_blocks__none(const struct view *view)
 {
     if (report_blocks__are_known(&view->model->header))
         fputs("(no waits for locks)\n", view->screen.out);
     else
-        fputs("(no waits for locks: they need waits=on)\n", view->screen.out);
+        fprintf(view->screen.out, "(no waits for locks: they need %s)\n",
+                view_blocks__need(&view->model->header));
 }
 
 void view_blocks__unheard(const struct view *view)
 {
     const struct ledger_header *header = &view->model->header;
 
-    if (header->unheard_waits)
+    if (header->unheard_waits && report_blocks__are_known(header))
         fprintf(view->screen.out,
                 "%s of all waits, for whatever, are in none of these numbers: the budget had no "
                 "room for them (overhead=)\n",

@@ -13,6 +13,9 @@ char *view_blocks__lock(struct text class_name);
 /* "app.Queue.put < app.Main.run", the innermost first; the caller frees its bytes. */
 struct text view_blocks__path(const struct report_model *model, const struct lock_path *path);
 
+/* What locks would need to be in the ledger. */
+const char *view_blocks__need(const struct ledger_header *header);
+
 /* The line in place of rows, and why there are none. */
 void view_blocks__none(const struct view *view);
 

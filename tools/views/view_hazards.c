@@ -198,7 +198,7 @@ static void put_none(const struct view *view, const struct report_hazards *hazar
     FILE *out = view->screen.out;
 
     if (!report_blocks__are_known(&model->header)) {
-        fputs("(not looked for: hazards need waits=on)\n", out);
+        fprintf(out, "(not looked for: hazards need %s)\n", view_blocks__need(&model->header));
         return;
     }
     if (!hazards->deadlock_count)
