@@ -3,6 +3,8 @@
 
 #include "agent/agent.h"
 
+#include <dlfcn.h>
+
 static struct native_locks *locks(void)
 {
     return &treadle_agent.native_locks;
@@ -23,6 +25,19 @@ static struct native_locks *locks(void)
     WAITING_CALL_IF(true, type, name, reason, parameters, arguments)
 #include "native/host/waiting_calls.h"
 
+/* Not in all C libraries that the rest runs with: from glibc 2.35 on. */
+static __typeof__(&epoll_pwait2) found_epoll_pwait2;
+
+static int wrapper_of_epoll_pwait2(int fd, struct epoll_event *events, int count,
+                                   const struct timespec *most, const sigset_t *mask)
+{
+    struct kernel_thread *mine = native_locks__begin_wait(locks(), METRIC_IO_WAIT);
+    int result = found_epoll_pwait2(fd, events, count, most, mask);
+
+    native_locks__end_wait(mine, METRIC_IO_WAIT);
+    return result;
+}
+
 size_t native_wait_wrappers__table(struct import_replacement table[NATIVE_WAIT_WRAPPERS])
 {
 #define WAITING_CALL(type, called, reason, parameters, arguments)                                  \
@@ -34,9 +49,19 @@ size_t native_wait_wrappers__table(struct import_replacement table[NATIVE_WAIT_W
     const struct import_replacement rows[] = {
 #include "native/host/waiting_calls.h"
     };
-    _Static_assert(sizeof(rows) / sizeof(*rows) == NATIVE_WAIT_WRAPPERS, "a row for each");
+    size_t count = sizeof(rows) / sizeof(*rows);
+    void *found = dlsym(RTLD_DEFAULT, "epoll_pwait2");
+    _Static_assert(sizeof(rows) / sizeof(*rows) + 1 == NATIVE_WAIT_WRAPPERS, "a row for each");
 
-    for (size_t i = 0; i < NATIVE_WAIT_WRAPPERS; i++)
+    for (size_t i = 0; i < count; i++)
         table[i] = rows[i];
-    return NATIVE_WAIT_WRAPPERS;
+    if (!found)
+        return count;
+    found_epoll_pwait2 = (__typeof__(found_epoll_pwait2))(uintptr_t)found;
+    table[count++] = (struct import_replacement){
+        .name = "epoll_pwait2",
+        .original = found,
+        .function = (void *)(uintptr_t)wrapper_of_epoll_pwait2,
+    };
+    return count;
 }

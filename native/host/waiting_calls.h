@@ -165,10 +165,6 @@ WAITING_CALL(int, epoll_wait, METRIC_IO_WAIT,
 WAITING_CALL(int, epoll_pwait, METRIC_IO_WAIT,
              (int fd, struct epoll_event *events, int count, int ms, const sigset_t *mask),
              (fd, events, count, ms, mask))
-WAITING_CALL(int, epoll_pwait2, METRIC_IO_WAIT,
-             (int fd, struct epoll_event *events, int count, const struct timespec *most,
-              const sigset_t *mask),
-             (fd, events, count, most, mask))
 WAITING_CALL(int, getaddrinfo, METRIC_IO_WAIT,
              (const char *node, const char *service, const struct addrinfo *hints,
               struct addrinfo **found),

@@ -6,6 +6,14 @@
 #include "native/preload/program_waits.h"
 
 #include <dlfcn.h>
+#include <sys/epoll.h>
+
+/* Not in all C libraries: from glibc 2.35 on. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
+WAITS(int, epoll_pwait2, METRIC_IO_WAIT,
+      (int fd, struct epoll_event *events, int count, const struct timespec *most,
+       const sigset_t *mask),
+      (fd, events, count, most, mask))
 
 #define WAITING_CALL    WAITS
 #define WAITING_CALL_IF WAITS_IF

@@ -285,7 +285,8 @@ static void show_text(const struct status *status)
     fact_of(status, "process", "%" PRId32 ", started %s", header->pid,
             quantity__moment(report_process__start_ns(header)).text);
     fact(status, "command", status->ledger.command);
-    fact(status, "JVM", status->ledger.jvm);
+    if (status->ledger.jvm.length)
+        fact(status, "JVM", status->ledger.jvm);
     fact(status, "options", status->ledger.options);
     profiling_fact(status);
     fact_of(status, "events", "%s", report_events__name(header->event_mode));
