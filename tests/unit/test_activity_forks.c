@@ -163,8 +163,7 @@ static void a_process_that_begins_removes_old_ones(void **state)
 #if STEPS_HERE
 /*
  * A handler that forks can interrupt any instruction: here it interrupts each one, or one in
- * STRIDE, with the
- * processor's single steps. The child goes on from there.
+ * STRIDE, with the processor's single steps. The child goes on from there.
  */
 #define TRAP_FLAG 0x100
 #ifdef __SANITIZE_ADDRESS__
