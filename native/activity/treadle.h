@@ -733,6 +733,21 @@ TREADLE__LOCAL int treadle__pid_in(const char *name)
     return *name == '-' ? pid : 0;
 }
 
+/* Has the process ended that the name of a segment has? */
+TREADLE__LOCAL int treadle__is_gone(const char *name)
+{
+    char path[32] = "/proc/";
+    size_t used = strlen(path);
+    long fd;
+
+    for (name += 8; *name != '-' && used < sizeof(path) - 1; name++)
+        path[used++] = *name;
+    fd = treadle__open(path, TREADLE__O_DIRECTORY);
+    if (fd >= 0)
+        treadle__close(fd);
+    return fd == -2; /* ENOENT */
+}
+
 /* When the segment of a process that is gone was last changed; 0: just now, or it is none of this
  * user's, or may be of a process in another pid namespace. */
 TREADLE__LOCAL uint64_t treadle__when_left(long folder, const char *name,
@@ -746,7 +761,7 @@ TREADLE__LOCAL uint64_t treadle__when_left(long folder, const char *name,
     struct stat found;
     long fd;
 
-    if (!pid || treadle__call(SYS_kill, pid, 0, 0, 0, 0, 0) != -3 /* ESRCH */)
+    if (!pid || !treadle__is_gone(name))
         return 0;
     fd = treadle__call(SYS_openat, folder, (long)name,
                        TREADLE__O_NOFOLLOW | TREADLE__O_CLOEXEC | TREADLE__O_NONBLOCK, 0, 0, 0);

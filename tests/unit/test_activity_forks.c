@@ -142,12 +142,16 @@ static void a_process_that_begins_removes_old_ones(void **state)
 {
     (void)state;
     struct segment_reader *reader = watched();
-    char *oldest = left_segment(1), *older[TREADLE_LEFT];
+    char *oldest = left_segment(1), *older[TREADLE_LEFT], *own = segment_path(getpid());
+    struct timespec long_ago[2] = {{.tv_sec = 0}, {.tv_sec = 0}};
 
+    assert_int_equal(utimensat(AT_FDCWD, own, long_ago, 0), 0);
     for (unsigned i = 0; i < TREADLE_LEFT; i++)
         older[i] = left_segment(2 + i);
     assert_int_equal(was_there(left_segment(time(NULL))), 1);
     assert_false(was_there(oldest));
+    assert_int_equal(access(own, F_OK), 0); /* its process lives */
+    free(own);
     for (unsigned i = 0; i < TREADLE_LEFT; i++)
         (void)was_there(older[i]);
     unwatched(reader);
