@@ -15,6 +15,8 @@ int call_frames__init(struct call_frames *frames)
     if (places == MAP_FAILED)
         return -ENOMEM;
     frames->places = places;
+    /* From glibc 2.35 on. Not linked: the library would not be loaded beside an older one. */
+    frames->find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
     return 0;
 }
 
@@ -24,8 +26,7 @@ int call_frames__init(struct call_frames *frames)
 #define DWARF_SP UINT64_C(7)
 #define DWARF_RA UINT64_C(16)
 
-/* Newer than some C libraries that this may run with. */
-extern int _dl_find_object(void *address, struct dl_find_object *result) __attribute__((weak));
+typedef int find_object(void *address, struct dl_find_object *result);
 
 struct search {
     uint64_t offset; /* of the place in its function */
@@ -60,15 +61,16 @@ static struct frame_section section_at(uint64_t address, uint64_t end)
 }
 
 /* The entry of the function that contains the address. */
-static bool find_entry(uint64_t address, struct call_frame_entry *entry)
+static bool find_entry(const struct call_frames *frames, uint64_t address,
+                       struct call_frame_entry *entry)
 {
+    find_object *find = (find_object *)(uintptr_t)frames->find_object;
     struct dl_find_object object;
-    struct frame_section header, frames;
+    struct frame_section header, section;
     struct frame_header read;
     uint64_t index, description, end;
 
-    if (!_dl_find_object || _dl_find_object((void *)(uintptr_t)address, &object) != 0 ||
-        !object.dlfo_eh_frame)
+    if (!find || find((void *)(uintptr_t)address, &object) != 0 || !object.dlfo_eh_frame)
         return false;
     end = (uint64_t)(uintptr_t)object.dlfo_map_end;
     header = section_at((uint64_t)(uintptr_t)object.dlfo_eh_frame, end);
@@ -78,19 +80,19 @@ static bool find_entry(uint64_t address, struct call_frame_entry *entry)
     description = frame_header__description(&header, &read, index);
     if (read.eh_frame >= end || description < read.eh_frame || description >= end)
         return false;
-    frames = section_at(read.eh_frame, end);
-    return call_frame_info__entry(&frames, description - read.eh_frame, entry) == 1 &&
+    section = section_at(read.eh_frame, end);
+    return call_frame_info__entry(&section, description - read.eh_frame, entry) == 1 &&
            entry->understood && address - entry->start < entry->size;
 }
 
 /* The place is a return address: what counts is the call before it. */
-static uint32_t find_rule(uint64_t place)
+static uint32_t find_rule(const struct call_frames *frames, uint64_t place)
 {
     static const struct tracked_registers tracked = {{DWARF_FP, DWARF_RA}};
     struct search search = {.found = false};
     struct call_frame_entry entry;
 
-    if (!find_entry(place - 1, &entry))
+    if (!find_entry(frames, place - 1, &entry))
         return FRAME_RULE_UNKNOWN;
     search.offset = place - 1 - entry.start;
     call_frame_program__run(&entry, &tracked, note_row, &search);
@@ -99,9 +101,9 @@ static uint32_t find_rule(uint64_t place)
 
 #else
 
-static uint32_t find_rule(uint64_t place)
+static uint32_t find_rule(const struct call_frames *frames, uint64_t place)
 {
-    (void)place;
+    (void)frames, (void)place;
     return FRAME_RULE_UNKNOWN;
 }
 
@@ -109,7 +111,7 @@ static uint32_t find_rule(uint64_t place)
 
 uint32_t call_frames__look_up(struct call_frames *frames, uint64_t place)
 {
-    uint32_t rule = find_rule(place);
+    uint32_t rule = find_rule(frames, place);
 
     __atomic_store_n(
         &frames->places[place * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CALL_PLACES_BITS)],

@@ -13,7 +13,8 @@
 
 /* By place: its address << 16 | a rule. Zero: free. */
 struct call_frames {
-    uint64_t *places; /* 1 << CALL_PLACES_BITS; address space */
+    uint64_t *places;  /* 1 << CALL_PLACES_BITS; address space */
+    void *find_object; /* the C library's _dl_find_object; NULL: there is none */
 };
 
 /* What a hook knows of the frame that called it. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -20,8 +21,6 @@ __thread struct preload_mine preload_mine __attribute__((tls_model("initial-exec
 
 static const uint32_t always_here = 1;
 const uint32_t *preload_here = &always_here;
-
-extern void *__libc_stack_end;
 
 static void unlink_thread(struct preload_threads *threads, struct preload_thread *thread)
 {
@@ -67,7 +66,8 @@ static void find_stack(struct function_stack *stack)
     size_t bytes = 0;
 
     if (getpid() == gettid()) {
-        stack->high = (uint64_t)(uintptr_t)__libc_stack_end;
+        /* What the kernel put above the first frame. */
+        stack->high = (uint64_t)getauxval(AT_RANDOM);
         if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur > MAIN_STACK_MOST)
             limit.rlim_cur = MAIN_STACK_MOST;
         stack->low = stack->high - limit.rlim_cur;
