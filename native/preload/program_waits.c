@@ -24,12 +24,13 @@ static uint64_t window_room(void)
            PART_OF_BUDGET / WAIT_NS;
 }
 
-/* After a window in which so many waits began. */
+/* After a window, or several in which few waits began. */
 static void adapt(struct thread_waits *waits, uint64_t now_ns)
 {
-    uint64_t room = window_room(), every;
+    uint64_t windows = (now_ns - waits->window_ns) / WINDOW_NS;
+    uint64_t room = window_room() * windows, every;
 
-    if (now_ns - waits->window_ns < WINDOW_NS)
+    if (!windows)
         return;
     every = room ? 1 + waits->in_window / room : 1;
     waits->every = every < EVERY_MOST ? (uint32_t)every : EVERY_MOST;
@@ -41,11 +42,11 @@ static bool has_room(struct preload_thread *mine)
 {
     struct thread_waits *waits = &mine->waits;
 
+    adapt(waits, ledger_time__now_ns(&preload_process.setup.time));
     waits->in_window++;
     if (++waits->skipped < waits->every)
         return false;
     waits->skipped = 0;
-    adapt(waits, ledger_time__now_ns(&preload_process.setup.time));
     return true;
 }
 
