@@ -2,9 +2,9 @@
 #include "agent/native_lock_wrappers.h"
 
 #include "agent/agent.h"
+#include "native/host/futex_waits.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdarg.h>
@@ -338,21 +338,6 @@ WRAPPER(c11_join, (thrd_t lock, int *value), try_thrd(lock, value), wait_for_thr
 /* ---- waits in the kernel itself, for locks that other runtimes make: futex(2) by syscall(2) ----
  */
 
-#ifndef FUTEX_LOCK_PI2
-#define FUTEX_LOCK_PI2 13
-#endif
-#define FUTEX_WAITS                                                                                \
-    (UINT64_C(1) << FUTEX_WAIT | UINT64_C(1) << FUTEX_WAIT_BITSET |                                \
-     UINT64_C(1) << FUTEX_WAIT_REQUEUE_PI | UINT64_C(1) << FUTEX_LOCK_PI |                         \
-     UINT64_C(1) << FUTEX_LOCK_PI2)
-
-static bool is_futex_wait(long operation)
-{
-    long command = operation & FUTEX_CMD_MASK;
-
-    return command >= 0 && command < 64 && FUTEX_WAITS >> command & 1;
-}
-
 /* Whether it will wait the kernel alone can say: the word may be in no memory. */
 static long wait_for_futex(const long arguments[6], const void *caller)
 {
@@ -380,7 +365,7 @@ __attribute__((no_sanitize("address"))) long native_lock_wrappers__futex(long nu
     for (unsigned i = 0; i < 6; i++)
         arguments[i] = va_arg(given, long);
     va_end(given);
-    if (number == SYS_futex && is_futex_wait(arguments[1]))
+    if (number == SYS_futex && futex_waits__is_wait(arguments[1]))
         return wait_for_futex(arguments, CALLER());
     return syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
                    arguments[5]);

@@ -2,12 +2,12 @@
  * What stands before functions of the C library that wait for locks, conditions and ends of
  * threads. A lock that is free is taken, and nothing else happens.
  */
+#include "native/host/futex_waits.h"
 #include "native/preload/function_hooks.h"
 #include "native/preload/program_waits.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdarg.h>
@@ -104,21 +104,6 @@ WAITS(int, thrd_join, METRIC_PARK, (thrd_t thread, int *value), (thread, value))
 /* ---- waits in the kernel itself, for locks that other runtimes make: futex(2) by syscall(2) ----
  */
 
-#ifndef FUTEX_LOCK_PI2
-#define FUTEX_LOCK_PI2 13
-#endif
-#define FUTEX_WAITS                                                                                \
-    (UINT64_C(1) << FUTEX_WAIT | UINT64_C(1) << FUTEX_WAIT_BITSET |                                \
-     UINT64_C(1) << FUTEX_WAIT_REQUEUE_PI | UINT64_C(1) << FUTEX_LOCK_PI |                         \
-     UINT64_C(1) << FUTEX_LOCK_PI2)
-
-static bool is_futex_wait(long operation)
-{
-    long command = operation & FUTEX_CMD_MASK;
-
-    return command >= 0 && command < 64 && FUTEX_WAITS >> command & 1;
-}
-
 static long find_and_call(long number, ...);
 
 /* As with NEXT. */
@@ -162,7 +147,7 @@ __attribute__((no_sanitize("address"))) long lock_wrappers__futex(long number, .
     long arguments[6], result;
 
     TAKE_ARGUMENTS(arguments, number);
-    if (number == SYS_futex && is_futex_wait(arguments[1]))
+    if (number == SYS_futex && futex_waits__is_wait(arguments[1]))
         mine = program_waits__begin(METRIC_PARK, frame);
     result = lock_wrappers__next_syscall(number, arguments[0], arguments[1], arguments[2],
                                          arguments[3], arguments[4], arguments[5]);
