@@ -159,11 +159,7 @@ static int read_plan(struct agent_options *options, const char *value,
 static int read_waits(struct agent_options *options, const char *value,
                       struct value_refusal *refusal)
 {
-    static const char *const names[] = {"off", "on"};
-    int chosen = option_value__choose(names, sizeof(names) / sizeof(*names), value, refusal);
-
-    options->waits = chosen == 1;
-    return chosen < 0 ? chosen : 0;
+    return option_value__waits(&options->waits, value, refusal);
 }
 
 static int read_timeline(struct agent_options *options, const char *value,

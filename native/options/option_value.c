@@ -291,6 +291,13 @@ int option_value__fold_none(bool *is_so, const char *value, struct value_refusal
     return is_second(is_so, names, value, refusal);
 }
 
+int option_value__waits(bool *is_so, const char *value, struct value_refusal *refusal)
+{
+    static const char *const names[] = {"off", "on"};
+
+    return is_second(is_so, names, value, refusal);
+}
+
 int option_value__keep_orphans(bool *is_so, const char *value, struct value_refusal *refusal)
 {
     static const char *const names[] = {"tidy", "keep"};

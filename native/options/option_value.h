@@ -66,6 +66,7 @@ int option_value__recursion(uint32_t *most, const char *value,
                             struct value_refusal *refusal); /* 0: all */
 int option_value__reuse_new(bool *is_so, const char *value, struct value_refusal *refusal);
 int option_value__fold_none(bool *is_so, const char *value, struct value_refusal *refusal);
+int option_value__waits(bool *is_so, const char *value, struct value_refusal *refusal);
 int option_value__keep_orphans(bool *is_so, const char *value, struct value_refusal *refusal);
 
 #endif

@@ -132,12 +132,8 @@ static int read_orphans(struct preload_options *options, const char *value,
 static int read_waits(struct preload_options *options, const char *value,
                       struct value_refusal *refusal)
 {
-    static const char *const names[] = {"off", "on"};
-    int chosen = option_value__choose(names, 2, value, refusal);
-
     options->has_waits = true;
-    options->waits = chosen == 1;
-    return chosen < 0 ? chosen : 0;
+    return option_value__waits(&options->waits, value, refusal);
 }
 
 static int read_clock(struct preload_options *options, const char *value,
