@@ -70,7 +70,7 @@ static int write_hooked(struct rewriting *rewriting, const struct hooked_method 
     size_t length_at;
     int error;
 
-    code_rewriter__prepare(&rewriting->code);
+    code_rewriter__prepare(&rewriting->code, method->is_counted);
     pool_mark = constant_pool__mark(&rewriting->pool);
     class_writer__copy(body, content->bytes + rewriting->copied, start - rewriting->copied);
     length_at = body->length - 4; /* the attribute's name and length were copied */
@@ -133,6 +133,7 @@ static int hook_code(struct rewriting *rewriting, struct class_method *method,
         hooked.id = choice.slot ? choice.slot : choice.id;
         hooked.first = hooked.is_static || hooked.is_constructor ? NULL : choice.first;
         hooked.last = choice.last;
+        hooked.is_counted = choice.counted && !choice.first && !choice.last && !choice.monitors;
         hooked.has_monitors = choice.monitors;
         hooked.has_own_monitor = choice.monitors && (method->access_flags & ACC_SYNCHRONIZED);
         error = write_hooked(rewriting, &hooked, content, &outcome);

@@ -38,6 +38,7 @@ struct method_choice {
     const char *first;
     const char *last; /* a method `()V` of the hooks' class that is called last, wherever the method
                          is left; or NULL. Stays valid. */
+    bool counted;     /* calls are only counted, unless something else is wanted of the method */
     bool monitors;    /* the holds of the monitors that the method enters are measured */
 };
 

@@ -49,24 +49,43 @@ static uint32_t add_hook(struct constant_pool *pool, uint32_t owner, const char 
                                      constant_pool__add_name_and_type(pool, text, type));
 }
 
-void code_rewriter__prepare(struct code_rewriter *rewriter)
+static void prepare_counted(struct code_rewriter *rewriter)
+{
+    uint32_t type = constant_pool__add_text(rewriter->pool, text_of("(I)V"));
+
+    rewriter->called = add_hook(rewriter->pool, rewriter->owner, "called", type);
+}
+
+static void prepare_hooked(struct code_rewriter *rewriter)
 {
     struct constant_pool *pool = rewriter->pool;
-    uint32_t owner, type;
+    uint32_t owner = rewriter->owner;
+    uint32_t type = constant_pool__add_text(pool, text_of("(J)V"));
 
-    if (rewriter->is_prepared)
-        return;
-    rewriter->is_prepared = true;
-    owner = constant_pool__add_class(pool, text_of(rewriter->hook_class));
-    rewriter->owner = owner;
-    type = constant_pool__add_text(pool, text_of("(J)V"));
     rewriter->leave = add_hook(pool, owner, "leave", type);
     rewriter->caught = add_hook(pool, owner, "caught", type);
     rewriter->throwable = constant_pool__add_class(pool, text_of("java/lang/Throwable"));
-    if (rewriter->major_version >= VERSION_STACK_MAPS)
-        rewriter->stack_map_name = constant_pool__add_text(pool, text_of("StackMapTable"));
     type = constant_pool__add_text(pool, text_of("(I)J"));
     rewriter->enter = add_hook(pool, owner, "enter", type); /* the last: if this is there, all is */
+}
+
+void code_rewriter__prepare(struct code_rewriter *rewriter, bool counted)
+{
+    bool *is_prepared = counted ? &rewriter->is_prepared_to_count : &rewriter->is_prepared;
+
+    if (*is_prepared)
+        return;
+    *is_prepared = true;
+    if (!rewriter->owner) {
+        rewriter->owner = constant_pool__add_class(rewriter->pool, text_of(rewriter->hook_class));
+        if (rewriter->major_version >= VERSION_STACK_MAPS)
+            rewriter->stack_map_name =
+                constant_pool__add_text(rewriter->pool, text_of("StackMapTable"));
+    }
+    if (counted)
+        prepare_counted(rewriter);
+    else
+        prepare_hooked(rewriter);
 }
 
 static void put(struct code_hook *hook, uint32_t byte)
@@ -156,10 +175,11 @@ static enum method_outcome make_hooks(struct rewriting *rewriting)
     struct code_hooks *hooks = &rewriting->hooks;
     uint32_t token = rewriting->method->code.max_locals;
     uint32_t id_index = 0;
+    bool counted = rewriting->method->is_counted;
 
-    if (token + TOKEN_SLOTS > UINT16_MAX)
+    if (!counted && token + TOKEN_SLOTS > UINT16_MAX)
         return METHOD_LOCALS_FULL;
-    if (rewriter->enter)
+    if (counted ? rewriter->called : rewriter->enter)
         id_index = constant_pool__add_integer(rewriter->pool, rewriting->method->id);
     if (!id_index ||
         (rewriting->method->has_own_monitor &&
@@ -171,6 +191,10 @@ static enum method_outcome make_hooks(struct rewriting *rewriting)
         put(&hooks->enter, id_index);
     else
         put_u2(&hooks->enter, id_index);
+    if (counted) {
+        put_call(&hooks->enter, rewriter->called);
+        return METHOD_HOOKED;
+    }
     put_call(&hooks->enter, rewriter->enter);
     put_token(&hooks->enter, OP_LSTORE, OP_LSTORE_0, token);
     put_token(&hooks->caught, OP_LLOAD, OP_LLOAD_0, token);
@@ -319,11 +343,13 @@ static void write_code(const struct rewriting *rewriting)
     const struct method_code *code = &rewriting->method->code;
     struct class_writer *writer = rewriting->writer;
     const struct code_hook *leave = &rewriting->hooks.leave;
-    uint32_t max_stack = code->max_stack + TOKEN_SLOTS;
+    bool counted = rewriting->method->is_counted;
+    uint32_t more_stack = counted ? 0 : TOKEN_SLOTS, least_stack = counted ? 1 : HANDLER_STACK;
+    uint32_t max_stack = code->max_stack + more_stack;
     size_t length_at;
 
-    class_writer__u2(writer, max_stack < HANDLER_STACK ? HANDLER_STACK : max_stack);
-    class_writer__u2(writer, code->max_locals + TOKEN_SLOTS);
+    class_writer__u2(writer, max_stack < least_stack ? least_stack : max_stack);
+    class_writer__u2(writer, code->max_locals + (counted ? 0 : TOKEN_SLOTS));
     length_at = writer->length;
     class_writer__u4(writer, 0);
     code_layout__write(&rewriting->layout, writer);
@@ -348,6 +374,7 @@ static int write_stack_map(struct rewriting *rewriting)
         .this_class = rewriter->this_class,
         .is_static = method->is_static,
         .is_constructor = method->is_constructor,
+        .has_token = !method->is_counted,
         .token_local = method->code.max_locals,
         .handlers = {rewriting->handlers[HANDLER_LAST], rewriting->handlers[HANDLER_EARLY]},
         .throwable = rewriter->throwable,
@@ -396,9 +423,9 @@ static int rewrite_opened(struct rewriting *rewriting, enum method_outcome *outc
     if (*outcome != METHOD_HOOKED)
         return 0;
     decide_on_stack_map(rewriting);
-    if (method->is_uncovered)
+    if (method->is_uncovered || method->is_counted)
         leave_uncovered(&rewriting->layout);
-    if (method->is_constructor && rewriting->wants_stack_map)
+    if (method->is_constructor && !method->is_counted && rewriting->wants_stack_map)
         error = constructor_flow__mark(&rewriting->layout, rewriting->rewriter->pool,
                                        &rewriting->rewriter->flow_steps_left);
     if (!error) {

@@ -10,6 +10,10 @@
  *                     every handler begins with:       lload token; invokestatic caught
  *     lload token; invokestatic leave; [invokestatic last;] athrow
  *
+ * A method whose calls are only counted has one hook, at its begin, and no token:
+ *
+ *     ldc id; invokestatic called
+ *
  * Where the holds of monitors are measured, `acquired` is called behind each monitorenter, and
  * `released` behind each monitorexit. A synchronized method begins with `acquired` and calls
  * `releasing` before each `leave`.
@@ -58,8 +62,10 @@ struct code_rewriter {
     uint32_t flow_steps_left;
     uint32_t frame_bytes_left;
     bool is_prepared;
+    bool is_prepared_to_count;
     uint32_t this_class; /* indices in the pool from here on; those of the hooks 0 if it is full */
     uint32_t owner;
+    uint32_t called;
     uint32_t enter;
     uint32_t leave;
     uint32_t caught;
@@ -73,6 +79,7 @@ struct hooked_method {
     bool is_static;
     bool is_constructor; /* `this` is not initialised at first */
     bool is_uncovered;   /* no catch-all: exceptions leave without a hook */
+    bool is_counted;     /* its only hook is the first line, a call of `called` */
     uint32_t id;
     bool has_monitors; /* the holds of its monitors are measured; and of its own one */
     bool has_own_monitor;
@@ -81,9 +88,9 @@ struct hooked_method {
                           NULL */
 };
 
-/* Adds the constants that all hooked methods share to the pool, once, even if no method uses them:
- * a method that is not hooked takes back only its own constants. */
-void code_rewriter__prepare(struct code_rewriter *rewriter);
+/* Adds the constants that all hooked methods, or all counted ones, share to the pool, once, even if
+ * no method uses them: a method that is not hooked takes back only its own constants. */
+void code_rewriter__prepare(struct code_rewriter *rewriter, bool counted);
 
 /* Writes the content of the new Code attribute; call the function above first. On any outcome but
  * METHOD_HOOKED what was written is useless. 0, -ENOMEM, or -EBADMSG: the reader of the old content

@@ -177,6 +177,11 @@ static int write_locals(struct frame_writer *writer, const struct item_list *loc
     if (bytes > *writer->method->bytes_left)
         return LIMIT_STACK_MAP_BYTES;
     *writer->method->bytes_left -= bytes;
+    if (!writer->method->has_token) {
+        class_writer__u2(writer->out, locals->count);
+        write_items(writer, locals->items, locals->count);
+        return 0;
+    }
     class_writer__u2(writer->out, locals->count + (token_local - slots) + 1);
     write_items(writer, locals->items, locals->count);
     while (slots++ < token_local)

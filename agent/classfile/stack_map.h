@@ -23,7 +23,8 @@ struct stack_map_method {
     struct class_text descriptor;
     uint32_t this_class; /* index in the pool */
     bool is_static;
-    bool is_constructor;         /* `this` is not initialised at first */
+    bool is_constructor; /* `this` is not initialised at first */
+    bool has_token;
     uint32_t token_local;        /* the first local variable behind the method's own */
     uint32_t handlers[HANDLERS]; /* positions, ascending; 0: there is none */
     uint32_t throwable;          /* the class that the handlers catch: its index in the pool */

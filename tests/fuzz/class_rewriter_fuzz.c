@@ -26,6 +26,7 @@ static bool choose(void *context, const struct class_method *method, struct meth
     choice->id = sum + class_method__is_trivial(method);
     choice->first = sum % 5 == 0 ? "starting" : NULL;
     choice->monitors = sum % 3 == 0;
+    choice->counted = sum % 4 == 1;
     return ++*count % 8 != 0;
 }
 

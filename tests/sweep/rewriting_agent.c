@@ -4,6 +4,7 @@
  * Options, joined by commas:
  *
  *     report=FILE      where the findings go when the JVM ends, one `WORD NUMBER …` a line
+ *     counted         calls are only counted: the one hook of a method is that of its begin
  *
  * The report:  class rewritten|unchanged|malformed N    method N OUTCOME
  *              refused CLASS ERROR      a loaded class that did not take its new bytes
@@ -37,6 +38,7 @@
 static struct {
     jvmtiEnv *jvmti;
     FILE *report;
+    bool counted;
     pthread_mutex_t lock;
     uint64_t methods[METHOD_OUTCOMES];
     uint64_t rewritten, unchanged, malformed;
@@ -57,6 +59,7 @@ static __thread struct {
 /* Found by their names, as all agents' libraries are searched for natives of the boot loader's
  * classes: RegisterNatives works as well, but makes newer JVMs warn. */
 JNIEXPORT jlong JNICALL Java_java_lang_TreadleHooks_enter(JNIEnv *jni, jclass owner, jint id);
+JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_called(JNIEnv *jni, jclass owner, jint id);
 JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_leave(JNIEnv *jni, jclass owner, jlong token);
 JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_caught(JNIEnv *jni, jclass owner, jlong token);
 JNIEXPORT void JNICALL Java_java_lang_TreadleHooks_acquired(JNIEnv *jni, jclass owner);
@@ -96,6 +99,11 @@ jlong Java_java_lang_TreadleHooks_enter(JNIEnv *jni, jclass owner, jint id)
     if ((uint32_t)id == atomic_load_explicit(&compare_id, memory_order_relaxed))
         compare_depths();
     return token;
+}
+
+void Java_java_lang_TreadleHooks_called(JNIEnv *jni, jclass owner, jint id)
+{
+    (void)jni, (void)owner, (void)id;
 }
 
 /* Makes the token's call the innermost one. false: it has been left already. */
@@ -145,7 +153,8 @@ void Java_java_lang_TreadleHooks_releasing(JNIEnv *jni, jclass owner)
 static bool choose(void *context, const struct class_method *method, struct method_choice *choice)
 {
     (void)context;
-    choice->monitors = true;
+    choice->monitors = !sweep.counted;
+    choice->counted = sweep.counted;
     choice->id = atomic_fetch_add(&next_id, 1);
     if (class_text__is(method->name, "compareDepths"))
         atomic_store(&compare_id, choice->id);
@@ -212,7 +221,7 @@ static void put_native_method(struct class_writer *writer, uint32_t name, uint32
 
 /* public final class java.lang.TreadleHooks {
  *     public static native long enter(int);
- *     public static native void leave(long), caught(long);
+ *     public static native void leave(long), caught(long), called(int);
  *     public static native void acquired(), released(), releasing();
  * } */
 static struct class_writer hook_class_bytes(void)
@@ -221,7 +230,7 @@ static struct class_writer hook_class_bytes(void)
 
     class_writer__u4(&writer, 0xcafebabe);
     class_writer__u4(&writer, 49);
-    class_writer__u2(&writer, 14);
+    class_writer__u2(&writer, 16);
     put_text(&writer, HOOK_CLASS);
     put_class(&writer, 1);
     put_text(&writer, "java/lang/Object");
@@ -235,18 +244,21 @@ static struct class_writer hook_class_bytes(void)
     put_text(&writer, "released");
     put_text(&writer, "releasing");
     put_text(&writer, "()V");
+    put_text(&writer, "called");
+    put_text(&writer, "(I)V");
     class_writer__u2(&writer, 0x0031); /* public final super */
     class_writer__u2(&writer, 2);
     class_writer__u2(&writer, 4);
     class_writer__u2(&writer, 0); /* interfaces */
     class_writer__u2(&writer, 0); /* fields */
-    class_writer__u2(&writer, 6); /* methods */
+    class_writer__u2(&writer, 7); /* methods */
     put_native_method(&writer, 5, 8);
     put_native_method(&writer, 6, 9);
     put_native_method(&writer, 7, 9);
     put_native_method(&writer, 10, 13);
     put_native_method(&writer, 11, 13);
     put_native_method(&writer, 12, 13);
+    put_native_method(&writer, 14, 15);
     class_writer__u2(&writer, 0); /* attributes */
     return writer;
 }
@@ -364,6 +376,8 @@ static bool read_options(char *options)
     for (char *word = strtok_r(options, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         if (strncmp(word, "report=", 7) == 0)
             sweep.report = fopen(word + 7, "w");
+        else if (strcmp(word, "counted") == 0)
+            sweep.counted = true;
         else
             return false;
     }

@@ -3,9 +3,10 @@
  * and tables are written as hexadecimal text, and what became of them read back as such text.
  *
  * In expected text, `E` stands for `ldc id; invokestatic enter`, L for `invokestatic leave`, C for
- * `invokestatic caught`, T for the pool index of java/lang/Throwable: E has 5 bytes, as the drawn
- * pool ends before index 255, L and C have 3. What stores and loads the token is written out: 3f to
- * 42 is lstore_0 to lstore_3, 1e to 21 lload_0 to lload_3.
+ * `invokestatic caught`, K for `ldc id; invokestatic called`, T for the pool index of
+ * java/lang/Throwable: E and K have 5 bytes, as the drawn pool ends before index 255, L and C
+ * have 3. What stores and loads the token is written out: 3f to 42 is lstore_0 to lstore_3, 1e to
+ * 21 lload_0 to lload_3.
  */
 #ifndef TREADLE_TESTS_DRAWN_CLASS_H
 #define TREADLE_TESTS_DRAWN_CLASS_H
@@ -56,6 +57,7 @@ struct drawn_method {
     const uint8_t *code_bytes; /* instead of code, */
     uint32_t code_length;      /* so many of them */
     const char *exceptions;
+    bool counted; /* calls are only counted */
     struct {
         const char *name;
         const char *content;
@@ -69,7 +71,7 @@ struct redrawn {
     struct constant_pool pool;
     struct class_error read_error;
     struct method_code code;
-    uint32_t id_index, enter_index, leave_index, caught_index, throwable_index;
+    uint32_t id_index, enter_index, leave_index, caught_index, called_index, throwable_index;
 };
 
 static inline void drawn_text(struct class_writer *out, const char *text)
@@ -193,8 +195,11 @@ static inline struct class_writer drawn_class(const struct drawn_method *method)
 static inline bool drawn_choice(void *context, const struct class_method *method,
                                 struct method_choice *choice)
 {
-    (void)context, (void)method;
+    const struct drawn_method *drawn = context;
+
+    (void)method;
     choice->id = DRAWN_ID;
+    choice->counted = drawn && drawn->counted;
     return true;
 }
 
@@ -229,6 +234,7 @@ static inline void find_constants(struct redrawn *redrawn)
     }
     redrawn->enter_index = find_hook(redrawn, "enter", "(I)J");
     redrawn->leave_index = find_hook(redrawn, "leave", "(J)V");
+    redrawn->called_index = find_hook(redrawn, "called", "(I)V");
     redrawn->caught_index = find_hook(redrawn, "caught", "(J)V");
 }
 
@@ -257,7 +263,7 @@ static inline struct redrawn redraw(const struct drawn_method *method)
     struct redrawn redrawn = {0};
 
     redrawn.error = class_rewriter__rewrite(drawn.bytes, drawn.length, DRAWN_HOOKS, drawn_choice,
-                                            NULL, &redrawn.rewrite);
+                                            (void *)method, &redrawn.rewrite);
     class_writer__close(&drawn);
     if (redrawn.rewrite.bytes)
         read_redrawn(&redrawn);
@@ -279,11 +285,11 @@ static inline struct class_writer expected_bytes(const struct redrawn *redrawn, 
     while (*text) {
         char digits[3] = {text[0], text[1], '\0'};
 
-        if (*text == 'E') {
+        if (*text == 'E' || *text == 'K') {
             class_writer__u1(&out, 0x12);
             class_writer__u1(&out, redrawn->id_index);
             class_writer__u1(&out, 0xb8);
-            class_writer__u2(&out, redrawn->enter_index);
+            class_writer__u2(&out, *text == 'E' ? redrawn->enter_index : redrawn->called_index);
         } else if (*text == 'L' || *text == 'C') {
             class_writer__u1(&out, 0xb8);
             class_writer__u2(&out, *text == 'L' ? redrawn->leave_index : redrawn->caught_index);

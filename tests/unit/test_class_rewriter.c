@@ -91,6 +91,53 @@ static void branches_lead_to_leave_hooks_and_behind_the_enter_hook(void **state)
     redrawn__close(&redrawn);
 }
 
+/* The same method and a constructor, whose calls are only counted: one hook, no local variable, no
+ * handler. All of the code and its frames move by the hook's 5 bytes. */
+static void a_counted_method_has_one_hook(void **state)
+{
+    struct drawn_method method = {
+        .descriptor = "(I)V",
+        .max_stack = 1,
+        .max_locals = 1,
+        .code = "1a 99 0006 84 00 ff b1 a7 fff8",
+        .counted = true,
+        .attributes = {{"StackMapTable", "0003 00 06 00"}},
+    };
+    struct redrawn redrawn = redraw(&method);
+
+    (void)state;
+    expect_code(&redrawn, "K 1a 99 0006 84 00 ff b1 a7 fff8");
+    expect_exceptions(&redrawn, "");
+    expect_attribute(&redrawn, "StackMapTable", "0003 ff 0005 0001 01 0000 06 00");
+    assert_int_equal(redrawn.code.max_stack, 1);
+    assert_int_equal(redrawn.code.max_locals, 1);
+    redrawn__close(&redrawn);
+
+    method = (struct drawn_method){
+        .name = "<init>",
+        .descriptor = "(I)V",
+        .max_stack = 2,
+        .max_locals = 2,
+        .code = "2a 1b 99 0007 04 a7 0004 05 57 b7 0007 b1",
+        .counted = true,
+        .attributes = {{"StackMapTable", "0002 ff 0009 0002 06 01 0001 06 "
+                                         "ff 0000 0002 06 01 0002 06 01"}},
+    };
+    redrawn = redraw(&method);
+    expect_code(&redrawn, "K 2a 1b 99 0007 04 a7 0004 05 57 b7 0007 b1");
+    expect_attribute(&redrawn, "StackMapTable",
+                     "0002 ff 000e 0002 06 01 0001 06 ff 0000 0002 06 01 0002 06 01");
+    assert_int_equal(redrawn.code.max_stack, 2);
+    redrawn__close(&redrawn);
+
+    redrawn = redraw(&(struct drawn_method){.code = "b1", .counted = true});
+    expect_code(&redrawn, "K b1");
+    expect_attribute(&redrawn, "StackMapTable", NULL);
+    assert_int_equal(redrawn.code.max_stack, 1);
+    assert_int_equal(redrawn.code.max_locals, 0);
+    redrawn__close(&redrawn);
+}
+
 /* Every kind of frame; the token is local variable 9, so that the enter hook has 7 bytes and the
  * leave hook 5. Those that change the locals, and the first, become full.
  *   0 new 2  3 pop  4 … 15 nop  16 new 2  19 pop  20 return */
@@ -479,6 +526,7 @@ int main(void)
         cmocka_unit_test(what_throws_leaves_through_the_handler),
         cmocka_unit_test(versions_differ_in_stack_maps),
         cmocka_unit_test(branches_lead_to_leave_hooks_and_behind_the_enter_hook),
+        cmocka_unit_test(a_counted_method_has_one_hook),
         cmocka_unit_test(frames_of_every_kind_move),
         cmocka_unit_test(short_frames_become_extended),
         cmocka_unit_test(switches_are_padded_anew),
