@@ -76,9 +76,20 @@ static void JNICALL on_thread_start(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread
     native_frames__note_thread(&treadle_agent);
 }
 
+/* Of the ending thread itself. */
+static void end_counting(JNIEnv *jni, jthread thread)
+{
+    jfieldID id_field = treadle_agent.java_threads.id_field;
+
+    if (id_field && thread_counters__has_owners(&treadle_agent.quotas.counters))
+        thread_counters__release(&treadle_agent.quotas.counters,
+                                 (uint64_t)(*jni)->GetLongField(jni, thread, id_field));
+}
+
 static void JNICALL on_thread_end(jvmtiEnv *jvmti, JNIEnv *jni, jthread thread)
 {
     (void)jvmti;
+    end_counting(jni, thread);
     thread_events__end(&treadle_agent.java_threads, jni, thread);
 }
 

@@ -33,6 +33,7 @@ static int write_snapshot(struct snapshot_job *job)
     sampler__drain(&agent->sampler);
     thread_fold__tidy(&agent->folder, &agent->folder_tree);
     housekeeping__look_at_cost(agent, true);
+    housekeeping__publish_counts(agent);
     header->snapshots++;
     return snapshot__write(agent->ledger.fd, job->path);
 }

@@ -2,6 +2,7 @@
 
 #include "agent/activity_hooks.h"
 #include "agent/agent.h"
+#include "agent/methods/counted_methods.h"
 #include "agent/methods/long_calls.h"
 #include "agent/threads/lock_holds.h"
 #include "agent/threads/standing_frames.h"
@@ -140,6 +141,24 @@ static void JNICALL hot(JNIEnv *jni, jclass class, jint slot)
     hook_quotas__silent(&treadle_agent.quotas, jni, (uint32_t)slot);
 }
 
+/* If it is its first call, nothing else has made the method known. */
+static void JNICALL first(JNIEnv *jni, jclass class, jint slot)
+{
+    uint32_t method = hook_quotas__method(&treadle_agent.quotas, (uint32_t)slot);
+
+    (void)class;
+    if (hook_quotas__is_counted(&treadle_agent.quotas, method) &&
+        !ledger__find_method(&treadle_agent.ledger, method))
+        (void)class_hooks__resolve(&treadle_agent.class_hooks, method);
+    counted_methods__first_call(&treadle_agent.quotas, jni, (uint32_t)slot);
+}
+
+static void JNICALL counted(JNIEnv *jni, jclass class, jint slot, jlong tid)
+{
+    (void)class;
+    counted_methods__step(&treadle_agent.quotas, jni, (uint32_t)slot, (uint64_t)tid);
+}
+
 static void JNICALL starting(JNIEnv *jni, jclass class, jobject thread)
 {
     (void)class;
@@ -223,6 +242,8 @@ const JNINativeMethod hooks__natives[HOOK_COUNT] = {
     [HOOK_LEAVE] = {"pop", "(J)V", (void *)(uintptr_t)leave},
     [HOOK_CAUGHT] = {"resume", "(J)V", (void *)(uintptr_t)caught},
     [HOOK_HOT] = {"hot", "(I)V", (void *)(uintptr_t)hot},
+    [HOOK_FIRST] = {"first", "(I)V", (void *)(uintptr_t)first},
+    [HOOK_COUNTED] = {"counted", "(IJ)V", (void *)(uintptr_t)counted},
     [HOOK_STARTING] = {"starting", "(Ljava/lang/Object;)V", (void *)(uintptr_t)starting},
     [HOOK_PINNED] = {"pinned", "(Ljava/lang/Object;)V", (void *)(uintptr_t)pinned},
     [HOOK_PARKING] = {"parking", "(Ljava/lang/Object;)V", (void *)(uintptr_t)parking},

@@ -3,6 +3,7 @@
 #include "agent/agent.h"
 #include "agent/held_memory.h"
 #include "agent/host/log.h"
+#include "agent/methods/hook_counts.h"
 #include "agent/timeline_request.h"
 #include "native/host/own_thread.h"
 #include "native/ledger/busy_history.h"
@@ -27,7 +28,7 @@
 #define AHEAD_BYTES    (1u << 20)
 #define AHEAD_PART     16u
 #define STACK_BYTES    (256u * 1024u)
-#define WAITS_NS       250000000u /* where reasons of waits are heard: at least so often */
+#define LOOK_NS        250000000u /* where waits have reasons, or calls are counted: so often */
 
 static void scan(struct agent *agent)
 {
@@ -107,6 +108,11 @@ void housekeeping__look_at_cost(struct agent *agent, bool all)
     own_cost__look(&agent->own_cost, &causes, all);
 }
 
+void housekeeping__publish_counts(struct agent *agent)
+{
+    hook_counts__publish(&agent->quotas);
+}
+
 static void note_pruning(struct agent *agent)
 {
     struct ledger_header *header = agent->ledger.header;
@@ -133,6 +139,7 @@ static void look_after(struct agent *agent)
         sampler__look_after(&agent->sampler);
         thread_fold__tidy(&agent->folder, &agent->folder_tree);
         housekeeping__look_at_cost(agent, false);
+        housekeeping__publish_counts(agent);
         note_pruning(agent);
         housekeeping__warn_of_losses(agent);
         hook_budget__look(&agent->budget);
@@ -151,9 +158,9 @@ static uint64_t rest_ns(const struct agent *agent)
     uint64_t scan_ns = agent->next_scan_ns > now_ns ? agent->next_scan_ns - now_ns : 0;
     uint64_t sampler_ns = sampler__rest_ns(&agent->sampler);
 
-    if (agent->options.waits && scan_ns > WAITS_NS)
-        scan_ns = WAITS_NS;
-
+    if ((agent->options.waits || thread_counters__given(&agent->quotas.counters)) &&
+        scan_ns > LOOK_NS)
+        scan_ns = LOOK_NS;
     if (sampler_ns && sampler_ns < scan_ns)
         return sampler_ns;
     return scan_ns > START_ROUND_NS ? scan_ns : START_ROUND_NS;

@@ -24,6 +24,9 @@ void housekeeping__look(struct agent *agent);
 /* own_cost__look, under the snapshot lock. */
 void housekeeping__look_at_cost(struct agent *agent, bool all);
 
+/* hook_counts__publish, under the snapshot lock. */
+void housekeeping__publish_counts(struct agent *agent);
+
 /* Writes one line to stderr when the ledger first has losses. With the snapshot lock held. */
 void housekeeping__warn_of_losses(struct agent *agent);
 

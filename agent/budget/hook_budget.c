@@ -14,7 +14,7 @@
 #define PRICED_CALLS    1000u       /* in a second: fewer say nothing of what a call costs */
 #define PART_OF_ONE     0.05        /* of the room: what one method may take, … */
 #define PART_FAVOURED   1.0         /* … and one that is favoured: alone it may say the most */
-#define PART_COUNTED    0.25        /* … and all counted methods together */
+#define PART_COUNTED    0.4         /* … and all counted methods together */
 #define COLD_RATE       200u        /* calls a second, at most, that cost HOOK_PRICE_NS more */
 #define RATE_LEAST      200u
 #define STARTING_NS     15000000000ull /* compilers that are busy for longer, … */

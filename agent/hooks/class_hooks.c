@@ -10,6 +10,7 @@
 #include "agent/host/log.h"
 #include "agent/methods/api_class.h"
 #include "agent/methods/class_name.h"
+#include "agent/methods/counted_methods.h"
 #include "agent/methods/hook_class.h"
 #include "agent/methods/unhooked_method.h"
 #include "agent/threads/virtual_threads.h"
@@ -34,6 +35,7 @@ struct class_look {
     bool is_jdk;      /* of the boot or platform loader */
     bool is_loaded;   /* already */
     bool is_of_locks; /* its only hook tells of the owners of Locks */
+    bool is_counted;  /* so is the method that is looked at */
     uint32_t filtered;
     uint32_t postponed;
     uint32_t unhooked[UNHOOKED_COUNT];
@@ -86,7 +88,7 @@ int class_hooks__begin(struct class_hooks *hooks, JNIEnv *jni,
     if (hooks->has_virtual_threads)
         hooks->virtual_thread = jdk_classes__virtual_thread(jni);
     atomic_store(&hooks->starts_wanted, !hooks->everywhere);
-    error = hook_class__define(hooks->hook_class, jni, natives, more, hooks->ledger);
+    error = hook_class__define(hooks->hook_class, jni, natives, more, &hooks->quotas->counters);
     if (error)
         log__line(LOG_ERROR, "the JVM refuses the hooks' class; no calls are recorded");
     else
@@ -187,7 +189,7 @@ static bool is_dear(const struct class_look *look, const struct class_method *me
 }
 
 /* A method that is off, that an earlier run knows as called too often, or whose hooks are postponed
- * gets none. Returns its number, or 0. */
+ * gets none; a counted one gets a hook that counts. Returns its number, or 0. */
 static uint32_t apply_budget(struct class_look *look, const struct class_method *method,
                              uint32_t id)
 {
@@ -200,6 +202,13 @@ static uint32_t apply_budget(struct class_look *look, const struct class_method 
 
     if (hook_quotas__is_off(hooks->quotas, id))
         return hooks->quotas->methods[id].is_postponed ? postpone(look, id) : 0;
+    if (hook_quotas__is_counted(hooks->quotas, id) ||
+        (may_wait && !advice.is_postponed &&
+         counted_methods__count(hooks->quotas, look->jni, id, method->code_length,
+                                plan__code_hash(method)))) {
+        look->is_counted = true;
+        return id;
+    }
     if (may_wait &&
         hook_quotas__postpone(hooks->quotas, look->jni, id,
                               advice.is_postponed || is_dear(look, method) ? HOOK_POSTPONE_ANYWAY
@@ -296,7 +305,9 @@ static bool choose(void *context, const struct class_method *method, struct meth
         choice->first = "owning";
         look->is_of_locks = true;
     }
+    look->is_counted = false;
     choice->id = number(look, method);
+    choice->counted = look->is_counted;
     choice->slot = hook_quotas__slot(look->hooks->quotas, choice->id);
     choice->monitors = enters_contended(look, method);
     return choice->id || choice->first || choice->monitors;

@@ -1,6 +1,7 @@
 #include "agent/methods/hook_class.h"
 
 #include "agent/classfile/bytecode.h"
+#include "agent/methods/count_hooks.h"
 #include "agent/methods/hold_hooks.h"
 #include "agent/methods/hook_pool.h"
 #include "agent/methods/made_class.h"
@@ -9,12 +10,15 @@
 #include <string.h>
 
 #define LINKER_CLASS    "treadle/Linker"
-#define CELL_SHIFT      6u /* of LEDGER_CELL_BYTES */
-#define OFF             1  /* in OFF[slot] */
+#define OFF             1 /* in OFF[slot] */
 #define OFF_BUT_COUNTED 2
 #define LONG_LOCK_CLASS "java/util/concurrent/locks/AbstractQueuedLongSynchronizer"
 
-_Static_assert(1u << CELL_SHIFT == LEDGER_CELL_BYTES, "a ref is shifted to an offset");
+/* What differs from one JVM to another in HOOK_CLASS. */
+struct writing {
+    const struct thread_counters *counters;
+    const char *current_thread; /* a method of Thread: which thread runs, or carries one */
+};
 
 /* What the linker's native method is to bind; its address is passed through the class `Linker`. */
 struct linking {
@@ -46,31 +50,6 @@ static void add_enter(struct class_writer *out)
         ACC_PUBLIC | ACC_STATIC, HOOKS_ENTER, HOOKS_PUSH_TYPE, 2, 2, code, sizeof(code)};
 
     made_class__add_method(out, &enter, HOOKS_FORCE_INLINE);
-}
-
-/* int record = RECORDS[slot];
- * if (record != 0) Unsafe.getUnsafe().getAndAddLong(null, COUNTERS + ((long) record << 6), 1); */
-static void add_count(struct class_writer *out)
-{
-    /* clang-format off */
-    static const uint8_t code[] = {
-        OP_GETSTATIC,     0, HOOKS_RECORDS_FIELD,
-        OP_ILOAD_0, OP_IALOAD, OP_ISTORE_1, OP_ILOAD_1,
-        OP_IFEQ,          0, 21, /* the end */
-        OP_INVOKESTATIC,  0, HOOKS_UNSAFE_METHOD,
-        OP_ACONST_NULL,
-        OP_LDC2_W,        0, HOOKS_COUNTERS,
-        OP_ILOAD_1, OP_I2L, OP_BIPUSH, CELL_SHIFT, OP_LSHL, OP_LADD,
-        OP_LCONST_1,
-        OP_INVOKEVIRTUAL, 0, HOOKS_ADD_METHOD,
-        OP_POP2,
-        OP_RETURN,
-    };
-    /* clang-format on */
-    const struct method_text count = {ACC_STATIC, HOOKS_COUNT_CALL, HOOKS_SILENT_TYPE, 7, 2,
-                                      code,       sizeof(code)};
-
-    made_class__add_method(out, &count, HOOKS_DONT_INLINE);
 }
 
 /* if (MUTED[slot] == 0) return push(slot); silent(slot); return -1; */
@@ -151,7 +130,8 @@ static void add_exit(struct class_writer *out, uint32_t name, uint8_t native_met
     made_class__add_method(out, &leave, HOOKS_FORCE_INLINE);
 }
 
-/* OFF = new byte[HOOK_SLOTS_MAX]; and so on. */
+/* OFF = new byte[HOOK_SLOTS_MAX]; and so on;
+ * TID = Unsafe.getUnsafe().objectFieldOffset(Thread.class, "tid"); */
 static void add_initialiser(struct class_writer *out)
 {
     /* clang-format off */
@@ -159,32 +139,21 @@ static void add_initialiser(struct class_writer *out)
         OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_OFF_FIELD,
         OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_MUTED_FIELD,
         OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_SHORTS, OP_PUTSTATIC, 0, HOOKS_LEFT_FIELD,
-        OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_INTS,   OP_PUTSTATIC, 0, HOOKS_RECORDS_FIELD,
+        OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_INTS,   OP_PUTSTATIC, 0, HOOKS_COUNTERS_FIELD,
         OP_ICONST_1,         OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_UNHEARD_FIELD,
+        OP_INVOKESTATIC, 0, HOOKS_UNSAFE_METHOD,
+        OP_LDC, HOOKS_THREAD_CLASS, OP_LDC, HOOKS_TID_NAME,
+        OP_INVOKEVIRTUAL, 0, HOOKS_OFFSET_METHOD, OP_PUTSTATIC, 0, HOOKS_TID_FIELD,
         OP_RETURN,
     };
     /* clang-format on */
-    const struct method_text initialiser = {ACC_STATIC, HOOKS_CLINIT, POOL_RUN_TYPE, 1,
+    const struct method_text initialiser = {ACC_STATIC, HOOKS_CLINIT, POOL_RUN_TYPE, 3,
                                             0,          code,         sizeof(code)};
 
     made_class__add_method(out, &initialiser, 0);
 }
 
-static void add_counters_pool(struct class_writer *out)
-{
-    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_RECORDS, HOOKS_INTS_TYPE);
-    made_class__add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_RECORDS_AND_TYPE);
-    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_COUNT_CALL, HOOKS_SILENT_TYPE);
-    made_class__add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_COUNT_AND_TYPE);
-    class_writer__u1(out, CONSTANT_CLASS);
-    class_writer__u2(out, HOOKS_UNSAFE_NAME);
-    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_GET_UNSAFE, HOOKS_GET_UNSAFE_TYPE);
-    made_class__add_pair(out, CONSTANT_METHOD, HOOKS_UNSAFE_CLASS, HOOKS_UNSAFE_AND_TYPE);
-    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_ADD, HOOKS_ADD_TYPE);
-    made_class__add_pair(out, CONSTANT_METHOD, HOOKS_UNSAFE_CLASS, HOOKS_ADD_AND_TYPE);
-}
-
-static void add_hooks_pool(struct class_writer *out, const void *counters)
+static void add_hooks_pool(struct class_writer *out, const struct writing *writing)
 {
     static const char *const texts[] = {"enter",
                                         "leave",
@@ -231,17 +200,34 @@ static void add_hooks_pool(struct class_writer *out, const void *counters)
                                         "Ljdk/internal/vm/annotation/ForceInline;",
                                         "Ljdk/internal/vm/annotation/DontInline;",
                                         "Ljdk/internal/vm/annotation/Stable;",
-                                        "RECORDS",
+                                        "COUNTERS",
                                         "[I",
                                         "count",
                                         "jdk/internal/misc/Unsafe",
                                         "getUnsafe",
                                         "()Ljdk/internal/misc/Unsafe;",
                                         "getAndAddLong",
-                                        "(Ljava/lang/Object;JJ)J"};
+                                        "(Ljava/lang/Object;JJ)J",
+                                        "called",
+                                        "first",
+                                        "counted",
+                                        "(IJ)V",
+                                        "java/lang/Thread",
+                                        "()Ljava/lang/Thread;",
+                                        "getLong",
+                                        "(Ljava/lang/Object;J)J",
+                                        "(J)J",
+                                        "putLong",
+                                        "(JJ)V",
+                                        "objectFieldOffset",
+                                        "(Ljava/lang/Class;Ljava/lang/String;)J",
+                                        "TID",
+                                        "tid",
+                                        "J"};
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         made_class__add_text(out, texts[i]);
+    made_class__add_text(out, writing->current_thread);
     made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_OFF, HOOKS_BYTES_TYPE);
     made_class__add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_OFF_AND_TYPE);
     made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_MUTED, HOOKS_BYTES_TYPE);
@@ -261,12 +247,9 @@ static void add_hooks_pool(struct class_writer *out, const void *counters)
     made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_RESUME, HOOKS_POP_TYPE);
     made_class__add_pair(out, CONSTANT_METHOD, POOL_THIS, HOOKS_RESUME_AND_TYPE);
     hold_hooks__write_pool(out);
-    add_counters_pool(out);
+    count_hooks__write_pool(out, writing->counters);
     class_writer__u1(out, CONSTANT_INTEGER);
     class_writer__u4(out, HOOK_SLOTS_MAX);
-    class_writer__u1(out, CONSTANT_LONG);
-    class_writer__u4(out, (uint32_t)((uint64_t)(uintptr_t)counters >> 32));
-    class_writer__u4(out, (uint32_t)(uintptr_t)counters);
 }
 
 static void add_field(struct class_writer *out, uint32_t name, uint32_t type, bool stable)
@@ -279,21 +262,21 @@ static void add_field(struct class_writer *out, uint32_t name, uint32_t type, bo
         made_class__add_annotation(out, HOOKS_STABLE);
 }
 
-static void write_hooks(struct class_writer *out, const void *counters)
+static void write_hooks(struct class_writer *out, const struct writing *writing)
 {
     made_class__begin(out, HOOK_CLASS, HOOKS_POOL_COUNT);
-    add_hooks_pool(out, counters);
+    add_hooks_pool(out, writing);
     made_class__end_pool(out);
-    class_writer__u2(out, 5);
-    add_field(out, HOOKS_RECORDS, HOOKS_INTS_TYPE, false);
+    class_writer__u2(out, 6);
+    add_field(out, HOOKS_COUNTERS, HOOKS_INTS_TYPE, false);
+    add_field(out, HOOKS_TID, HOOKS_LONG_TYPE, false);
     add_field(out, HOOKS_OFF, HOOKS_BYTES_TYPE, true);
     add_field(out, HOOKS_MUTED, HOOKS_BYTES_TYPE, false);
     add_field(out, HOOKS_LEFT, HOOKS_SHORTS_TYPE, false);
     add_field(out, HOOKS_UNHEARD, HOOKS_BYTES_TYPE, false);
-    class_writer__u2(out, HOOK_COUNT + 11);
+    class_writer__u2(out, HOOK_COUNT + 12);
     add_initialiser(out);
     add_enter(out);
-    add_count(out);
     add_open(out);
     add_silent(out);
     add_exit(out, HOOKS_LEAVE, HOOKS_POP_METHOD);
@@ -311,13 +294,14 @@ static void write_hooks(struct class_writer *out, const void *counters)
     made_class__add_native(out, HOOKS_POLLING, HOOKS_OBJECT_TYPE);
     made_class__add_native(out, HOOKS_POLLED, POOL_RUN_TYPE);
     made_class__add_native(out, HOOKS_ACTIVITY, HOOKS_OBJECT_TYPE);
+    count_hooks__write_methods(out);
     hold_hooks__write_methods(out);
     class_writer__u2(out, 0);
 }
 
 /* public static void run(long linking) { link(linking); }
  * public static native void link(long linking); */
-static void write_linker(struct class_writer *out, const void *unused)
+static void write_linker(struct class_writer *out, const struct writing *unused)
 {
     static const uint8_t code[] = {OP_LLOAD_0, OP_INVOKESTATIC, 0, LINKER_LINK_METHOD, OP_RETURN};
     const struct method_text run = {
@@ -339,13 +323,13 @@ static void write_linker(struct class_writer *out, const void *unused)
 }
 
 static jclass define(JNIEnv *jni, const char *name,
-                     void (*write)(struct class_writer *out, const void *counters),
-                     const void *counters)
+                     void (*write)(struct class_writer *out, const struct writing *writing),
+                     const struct writing *writing)
 {
     struct class_writer out = {0};
     jclass class = NULL;
 
-    write(&out, counters);
+    write(&out, writing);
     if (!out.failed)
         class = (*jni)->DefineClass(jni, name, NULL, (const jbyte *)out.bytes, (jsize)out.length);
     class_writer__close(&out);
@@ -404,10 +388,11 @@ static int find_arrays(struct hook_class *class, JNIEnv *jni, jclass defined)
     class->off = find_array(jni, defined, "OFF", "[B");
     class->muted = find_array(jni, defined, "MUTED", "[B");
     class->left = find_array(jni, defined, "LEFT", "[S");
-    class->records = find_array(jni, defined, "RECORDS", "[I");
+    class->counters = find_array(jni, defined, "COUNTERS", "[I");
     class->unheard = find_array(jni, defined, "UNHEARD", "[B");
-    return class->off && class->muted && class->left && class->records && class->unheard ? 0
-                                                                                         : -ENOTSUP;
+    return class->off && class->muted && class->left && class->counters && class->unheard
+               ? 0
+               : -ENOTSUP;
 }
 
 static void set(JNIEnv *jni, jbyteArray array, uint32_t slot, jbyte value)
@@ -451,13 +436,13 @@ void hook_class__read_silent(const struct hook_class *class, JNIEnv *jni, int16_
         (*jni)->GetShortArrayRegion(jni, class->left, (jsize)first, (jsize)count, to);
 }
 
-void hook_class__set_record(const struct hook_class *class, JNIEnv *jni, uint32_t slot,
-                            ledger_ref record)
+void hook_class__set_counter(const struct hook_class *class, JNIEnv *jni, uint32_t slot,
+                             int32_t counter)
 {
-    const jint ref = (jint)record;
+    const jint number = counter;
 
     if (slot < HOOK_SLOTS_MAX)
-        (*jni)->SetIntArrayRegion(jni, class->records, (jsize)slot, 1, &ref);
+        (*jni)->SetIntArrayRegion(jni, class->counters, (jsize)slot, 1, &number);
 }
 
 void hook_class__count_only(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
@@ -467,16 +452,29 @@ void hook_class__count_only(const struct hook_class *class, JNIEnv *jni, uint32_
 
 void hook_class__turn_off(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
 {
-    hook_class__set_record(class, jni, slot, 0);
+    hook_class__set_counter(class, jni, slot, HOOK_NO_COUNTER);
     set(jni, class->off, slot, OFF);
+}
+
+/* Virtual threads have carriers. */
+static const char *current_thread(JNIEnv *jni)
+{
+    jclass thread = (*jni)->FindClass(jni, "java/lang/Thread");
+    jmethodID carrier = thread ? (*jni)->GetStaticMethodID(jni, thread, "currentCarrierThread",
+                                                           "()Ljava/lang/Thread;")
+                               : NULL;
+
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
+    return carrier ? "currentCarrierThread" : "currentThread";
 }
 
 int hook_class__define(struct hook_class *class, JNIEnv *jni,
                        const JNINativeMethod hooks[HOOK_COUNT], const struct bound_natives *more,
-                       const struct ledger *ledger)
+                       const struct thread_counters *counters)
 {
-    const char *counters = ledger->base + offsetof(struct ledger_hooking, counted);
-    struct linking linking = {define(jni, HOOK_CLASS, write_hooks, counters), hooks, more,
+    const struct writing writing = {counters, current_thread(jni)};
+    struct linking linking = {define(jni, HOOK_CLASS, write_hooks, &writing), hooks, more,
                               .error = -1};
     int error = -ENOTSUP;
 

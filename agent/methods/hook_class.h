@@ -6,7 +6,8 @@
  *     static final @Stable byte[] OFF = new byte[HOOK_SLOTS_MAX];
  *     static final byte[] MUTED = new byte[HOOK_SLOTS_MAX];
  *     static final short[] LEFT = new short[HOOK_SLOTS_MAX];
- *     static final int[] RECORDS = new int[HOOK_SLOTS_MAX];
+ *     static final int[] COUNTERS = new int[HOOK_SLOTS_MAX];
+ *     static final long TID = Unsafe.getUnsafe().objectFieldOffset(Thread.class, "tid");
  *
  *     @ForceInline public static long enter(int slot) {        a token of the frame
  *         byte off = OFF[slot];
@@ -23,11 +24,6 @@
  *         return -1;
  *     }
  *     static void silent(int slot) { count(slot); if (--LEFT[slot] <= 0) hot(slot); }
- *     @DontInline static void count(int slot) {        in the slot's record in the ledger
- *         int record = RECORDS[slot];
- *         if (record != 0)
- *             Unsafe.getUnsafe().getAndAddLong(null, COUNTERS + ((long) record << 6), 1);
- *     }
  *     static native void hot(int slot);
  *     @ForceInline public static void leave(long token)  { if (token >= 0) pop(token); }
  *     @ForceInline public static void caught(long token) { if (token >= 0) resume(token); }
@@ -58,13 +54,15 @@
  *     }
  *     public static native void owned(Object lock);
  *
+ * The methods that count calls are in agent/methods/count_hooks.h.
+ *
  * A slot is what hooks pass: the number of their method, or one beyond all numbers if the method's
  * hooks were put in again after its first slot was off for good (agent/methods/hook_quota.h).
  */
 #ifndef TREADLE_HOOK_CLASS_H
 #define TREADLE_HOOK_CLASS_H
 
-#include "native/ledger/ledger.h"
+#include "agent/methods/thread_counters.h"
 
 #include <jni.h>
 #include <stdbool.h>
@@ -75,6 +73,13 @@
 /* The token of a frame that was not pushed, because its method is muted or its thread is not
  * profiled. */
 #define HOOK_TOKEN_NONE (-1)
+
+/* A thread with counters of its own tells each time it has counted so many calls of one method: a
+ * power of two. */
+#define HOOK_COUNTED_STEP 256u
+
+/* Instead of a counter: calls of the slot are not to be counted. */
+#define HOOK_NO_COUNTER (-1)
 
 #define HOOK_SLOTS_MAX (1u << 18)
 
@@ -87,6 +92,8 @@ enum hook {
     HOOK_LEAVE,
     HOOK_CAUGHT,
     HOOK_HOT,
+    HOOK_FIRST,
+    HOOK_COUNTED,
     HOOK_STARTING,
     HOOK_PINNED,
     HOOK_PARKING,
@@ -119,16 +126,16 @@ struct hook_class {
     jbyteArray off;
     jbyteArray muted;
     jshortArray left;
-    jintArray records;
+    jintArray counters;
     jbyteArray unheard;
 };
 
-/* Defines the class and links it to the hooks. `more` may be NULL. Calls are counted in that
- * ledger, which must stay mapped where it is. 0, or -ENOTSUP when the JVM refuses. Once per JVM;
+/* Defines the class and links it to the hooks. `more` may be NULL. The counters stay where they
+ * are. 0, or -ENOTSUP when the JVM refuses. Once per JVM;
  * any thread that may run Java. */
 int hook_class__define(struct hook_class *class, JNIEnv *jni,
                        const JNINativeMethod hooks[HOOK_COUNT], const struct bound_natives *more,
-                       const struct ledger *ledger);
+                       const struct thread_counters *counters);
 
 /* Mutes a slot: later calls are not pushed; open calls leave with the tokens they have. After so
  * many silent calls (at most INT16_MAX) the hook `hot` is called, repeatedly. The calling thread
@@ -146,12 +153,12 @@ int hook_class__silent_left(const struct hook_class *class, JNIEnv *jni, uint32_
 void hook_class__read_silent(const struct hook_class *class, JNIEnv *jni, int16_t *to,
                              uint32_t first, uint32_t count);
 
-/* The silent calls of a slot are counted in that struct ledger_hooking from now on; 0: not at all.
- */
-void hook_class__set_record(const struct hook_class *class, JNIEnv *jni, uint32_t slot,
-                            ledger_ref record);
+/* Counted calls of a slot go to that counter from now on; 0: each one calls `first`; or
+ * HOOK_NO_COUNTER. */
+void hook_class__set_counter(const struct hook_class *class, JNIEnv *jni, uint32_t slot,
+                             int32_t counter);
 
-/* Later calls of a slot that has a record are only counted, for good. The compilers treat that as a
+/* Later calls of a slot are only counted, for good. The compilers treat that as a
  * constant: code compiled from now on contains a call of `count` and nothing else of the slot's
  * hooks. The slot can still be turned off, which leaves a test in that code. */
 void hook_class__count_only(const struct hook_class *class, JNIEnv *jni, uint32_t slot);

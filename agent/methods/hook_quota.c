@@ -1,6 +1,8 @@
 #include "agent/methods/hook_quota.h"
 
+#include "agent/methods/counted_methods.h"
 #include "agent/methods/hook_counts.h"
+#include "agent/methods/hook_states.h"
 #include "agent/methods/long_calls.h"
 
 #include <errno.h>
@@ -49,7 +51,7 @@ int hook_quotas__begin(struct hook_quotas *quotas, struct ledger *ledger,
     void *left = address_space(HOOK_SLOTS_MAX * sizeof(*quotas->left));
     void *renewed = address_space(SLOTS_MAX * sizeof(*quotas->renewed));
 
-    if (!methods || !left || !renewed) {
+    if (!methods || !left || !renewed || thread_counters__begin(&quotas->counters) != 0) {
         give_back(methods, HOOK_METHODS_MAX * sizeof(*quotas->methods));
         give_back(left, HOOK_SLOTS_MAX * sizeof(*quotas->left));
         give_back(renewed, SLOTS_MAX * sizeof(*quotas->renewed));
@@ -76,6 +78,7 @@ void hook_quotas__end(struct hook_quotas *quotas)
     munmap(quotas->methods, HOOK_METHODS_MAX * sizeof(*quotas->methods));
     munmap(quotas->left, HOOK_SLOTS_MAX * sizeof(*quotas->left));
     munmap(quotas->renewed, SLOTS_MAX * sizeof(*quotas->renewed));
+    thread_counters__end(&quotas->counters);
     memset(quotas, 0, sizeof(*quotas));
 }
 
@@ -125,67 +128,17 @@ void hook_quotas__add(struct hook_quotas *quotas, uint32_t method, bool is_named
     quota->from_ns = quota->since_ns;
 }
 
-static struct ledger_hooking *hooking_of(struct hook_quotas *quotas, uint32_t number)
-{
-    struct method_quota *quota = &quotas->methods[number];
-    ledger_ref method = quota->hooking ? 0 : ledger__find_method(quotas->ledger, number);
-    struct ledger_hooking *hooking;
-
-    if (method)
-        quota->hooking = ledger__take_shared(quotas->ledger, LEDGER_HOOKINGS, LEDGER_HOOKING_CELLS);
-    if (!quota->hooking)
-        return NULL;
-    hooking = ledger__at(quotas->ledger, quota->hooking);
-    if (method) {
-        hooking->method = method;
-        hooking->code_hash = quota->code_hash;
-    }
-    return hooking;
-}
-
-/* Readers see a hooking with its old span or with its new one. */
-static void tell(struct hook_quotas *quotas, uint32_t number, enum ledger_hooking_state state)
-{
-    const struct method_quota *quota = &quotas->methods[number];
-    struct ledger_hooking *hooking = hooking_of(quotas, number);
-
-    /* The ledger is full: that calls are missing must not stay unsaid. */
-    if (!hooking) {
-        ledger__count(&quotas->ledger->header->dropped_enters, 1);
-        return;
-    }
-    __atomic_store_n(&hooking->heard_ns, quota->heard_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&hooking->counted_ns, quota->counted_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&hooking->since_ns, quota->since_ns, __ATOMIC_RELAXED);
-    hooking->from_ns = quota->from_ns;
-    hooking->rate = quota->rate;
-    hooking->rate_max = quota->limit;
-    hooking->heard_calls = quota->silent_at;
-    hooking->mutes = quota->mutes;
-    __atomic_store_n(&hooking->state, (uint32_t)state, __ATOMIC_RELEASE);
-}
-
-/* Only the thread that changes the state writes the spans. */
-static bool change(struct method_quota *quota, enum ledger_hooking_state from,
-                   enum ledger_hooking_state to)
-{
-    uint32_t expected = from;
-
-    return __atomic_compare_exchange_n(&quota->state, &expected, (uint32_t)to, false,
-                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
-}
-
 void hook_quotas__leave_out(struct hook_quotas *quotas, uint32_t method, uint32_t rate,
                             uint32_t code_hash)
 {
     struct method_quota *quota = quotas->methods ? &quotas->methods[method] : NULL;
 
-    if (!quota || !change(quota, HOOKING_HEARD, HOOKING_OFF))
+    if (!quota || !hook_states__change(quota, HOOKING_HEARD, HOOKING_OFF))
         return;
     quota->code_hash = code_hash;
     quota->rate = rate;
     quota->since_ns = ledger_time__now_ns(quotas->time);
-    tell(quotas, method, HOOKING_OFF);
+    hook_states__tell(quotas, method, HOOKING_OFF);
     ledger__count(&quotas->ledger->header->off_methods, 1);
 }
 
@@ -239,19 +192,12 @@ bool hook_quotas__postpone(struct hook_quotas *quotas, JNIEnv *jni, uint32_t met
     }
     if (code_bytes > HOOK_SMALL_BYTES ||
         (code_bytes != HOOK_POSTPONE_ANYWAY && bears_more(quotas)) ||
-        !change(quota, HOOKING_HEARD, HOOKING_OFF))
+        !hook_states__change(quota, HOOKING_HEARD, HOOKING_OFF))
         return false;
     quota->since_ns = ledger_time__now_ns(quotas->time);
     hook_class__mute(quotas->hook_class, jni, hook_quotas__slot(quotas, method), INT16_MAX);
     __atomic_store_n(&quota->is_postponed, true, __ATOMIC_RELEASE);
     return true;
-}
-
-static uint32_t rate_of(uint32_t calls, uint64_t ns)
-{
-    uint64_t rate = (uint64_t)calls * NS_PER_S / (ns ? ns : 1);
-
-    return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
 }
 
 static bool is_settled(const struct hook_quotas *quotas)
@@ -305,13 +251,11 @@ static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, ui
     struct method_quota *quota = &quotas->methods[number];
     uint64_t now_ns;
 
-    if (!change(quota, HOOKING_HEARD, HOOKING_MUTED))
+    if (!hook_states__change(quota, HOOKING_HEARD, HOOKING_MUTED))
         return;
     __atomic_store_n(&quota->left_since_ns, COUNTING_BEGINS, __ATOMIC_RELEASE);
     __atomic_store_n(&quota->silent, 0, __ATOMIC_RELAXED);
-    hook_counts__begin(quotas, jni, number, hooking_of(quotas, number));
-    if (hook_quotas__is_held(quotas, quota))
-        hook_counts__exclude(quotas, quota, true);
+    hook_counts__begin(quotas, jni, number, hook_states__record(quotas, number));
     count_silent(quotas, jni, number);
     now_ns = ledger_time__now_ns(quotas->time);
     __atomic_store_n(&quota->left_since_ns, now_ns, __ATOMIC_RELEASE);
@@ -323,62 +267,18 @@ static void silence(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, ui
         __atomic_fetch_add(&quotas->silenced, 1, __ATOMIC_RELAXED);
     quota->heard_ns += now_ns - quota->since_ns;
     quota->since_ns = now_ns;
-    tell(quotas, number, HOOKING_MUTED);
+    hook_states__tell(quotas, number, HOOKING_MUTED);
     ledger__count(&quotas->ledger->header->muted_methods, 1);
-}
-
-/* A state begins in which calls are not counted. Those that were counted up to now stay so. */
-static void begin_span(struct hook_quotas *quotas, struct method_quota *quota, bool was_counting)
-{
-    uint64_t now_ns = ledger_time__now_ns(quotas->time);
-
-    if (was_counting && hook_counts__counts(quotas, quota))
-        quota->counted_ns += now_ns - quota->since_ns;
-    quota->since_ns = now_ns;
-}
-
-static void turn_off(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
-                     enum ledger_hooking_state from)
-{
-    struct ledger_header *header = quotas->ledger->header;
-    struct method_quota *quota = &quotas->methods[method];
-    /* From now on it may get another one. */
-    uint32_t slot = hook_quotas__slot(quotas, method);
-
-    if (!change(quota, from, HOOKING_OFF))
-        return;
-    hook_quotas__favour(quota, false);
-    begin_span(quotas, quota, true);
-    hook_class__turn_off(quotas->hook_class, jni, slot);
-    tell(quotas, method, HOOKING_OFF);
-    if (from == HOOKING_MUTED)
-        ledger__count(&header->muted_methods, (uint64_t)-1);
-    ledger__count(&header->off_methods, 1);
-}
-
-/* The spans go on: muted or counted, its calls are counted. */
-static void count_only(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
-{
-    struct method_quota *quota = &quotas->methods[method];
-    uint32_t slot = hook_quotas__slot(quotas, method);
-
-    __atomic_store_n(&quota->looks, 0, __ATOMIC_RELAXED);
-    if (!change(quota, HOOKING_MUTED, HOOKING_COUNTED))
-        return;
-    hook_quotas__favour(quota, false);
-    hook_class__count_only(quotas->hook_class, jni, slot);
-    tell(quotas, method, HOOKING_COUNTED);
-    ledger__count(&quotas->ledger->header->muted_methods, (uint64_t)-1);
 }
 
 static void end_hearing(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method)
 {
     const struct method_quota *quota = &quotas->methods[method];
 
-    if (quota->rate <= HOOK_COUNT_RATE && hook_counts__counts(quotas, quota))
-        count_only(quotas, jni, method);
+    if (hook_counts__counts(quotas, quota))
+        counted_methods__count_only(quotas, jni, method);
     else
-        turn_off(quotas, jni, method, HOOKING_MUTED);
+        hook_states__turn_off(quotas, jni, method, HOOKING_MUTED);
 }
 
 /* Several threads count to the end at once. The one that changes the time goes on. Until LEFT
@@ -400,7 +300,7 @@ void hook_quotas__silent(struct hook_quotas *quotas, JNIEnv *jni, uint32_t slot)
         return;
     now_ns = ledger_time__now_ns(quotas->time);
     if (!is_silent_anyway(quotas, quota))
-        quota->rate = rate_of(quota->counting, now_ns - since_ns);
+        quota->rate = hook_states__rate(quota->counting, now_ns - since_ns);
     if (!is_silent_anyway(quotas, quota) && is_hot(quotas, quota) && !quota->is_named)
         end_hearing(quotas, jni, method);
     else
@@ -459,7 +359,7 @@ static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number, uint
     if (!before_ns)
         return;
     if (!has_saved(quota, limit, calls - judged, now_ns - before_ns))
-        silence(quotas, jni, number, rate_of(calls - judged, now_ns - before_ns), limit);
+        silence(quotas, jni, number, hook_states__rate(calls - judged, now_ns - before_ns), limit);
 }
 
 void hook_quotas__step(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method, bool slow)
@@ -511,13 +411,13 @@ static void hear(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
 {
     struct method_quota *quota = &quotas->methods[number];
 
-    if (!change(quota, HOOKING_MUTED, HOOKING_HEARD))
+    if (!hook_states__change(quota, HOOKING_MUTED, HOOKING_HEARD))
         return;
     __atomic_store_n(&quota->judged_ns, 0, __ATOMIC_RELAXED);
-    begin_span(quotas, quota, true);
+    hook_states__begin_span(quotas, quota, true);
     quota->saved = 2 * (int64_t)allowed_rate(quotas, quota, quota->since_ns);
     ledger__count(&quotas->ledger->header->muted_methods, (uint64_t)-1);
-    tell(quotas, number, HOOKING_HEARD);
+    hook_states__tell(quotas, number, HOOKING_HEARD);
     if (!hook_quotas__is_held(quotas, quota))
         hook_class__unmute(quotas->hook_class, jni, hook_quotas__slot(quotas, number));
 }
@@ -536,7 +436,7 @@ bool hook_quotas__begin_renewal(struct hook_quotas *quotas, uint32_t method)
         __atomic_store_n(&quota->slot, HOOK_METHODS_MAX + slot, __ATOMIC_RELEASE);
     }
     /* Calls of old code are counted, those of new code recorded: the count goes on. */
-    quota->was_counting = change(quota, HOOKING_COUNTED, HOOKING_OFF);
+    quota->was_counting = hook_states__change(quota, HOOKING_COUNTED, HOOKING_OFF);
     if (quota->was_counting)
         ledger__count(&quotas->ledger->header->off_methods, 1);
     __atomic_store_n(&quota->is_renewed, true, __ATOMIC_RELEASE);
@@ -565,15 +465,15 @@ void hook_quotas__end_renewal(struct hook_quotas *quotas, JNIEnv *jni, uint32_t 
     quota->renewals++;
     quota->is_paid = false;
     if (was_counting && !has_hooks) {
-        begin_span(quotas, quota, true);
-        tell(quotas, method, HOOKING_OFF);
+        hook_states__begin_span(quotas, quota, true);
+        hook_states__tell(quotas, method, HOOKING_OFF);
     }
     quota->was_counting = false;
     if (has_hooks) {
         if (!quota->from_ns && quota->was_counted)
             ledger__count(&header->hooked_methods, 1);
         quota->from_ns = quota->from_ns ? quota->from_ns : quota->since_ns;
-        begin_span(quotas, quota, was_counting);
+        hook_states__begin_span(quotas, quota, was_counting);
         /* It was too hot when it was heard last: no burst on credit, but for a favoured one. */
         quota->saved = __atomic_load_n(&quota->is_favoured, __ATOMIC_RELAXED)
                            ? 2 * (int64_t)allowed_rate(quotas, quota, quota->since_ns)
@@ -583,8 +483,8 @@ void hook_quotas__end_renewal(struct hook_quotas *quotas, JNIEnv *jni, uint32_t 
             end_postponement(quotas, quota);
         else
             ledger__count(&header->off_methods, (uint64_t)-1);
-        (void)change(quota, HOOKING_OFF, HOOKING_HEARD);
-        tell(quotas, method, HOOKING_HEARD);
+        (void)hook_states__change(quota, HOOKING_OFF, HOOKING_HEARD);
+        hook_states__tell(quotas, method, HOOKING_HEARD);
         if (was_postponed && !hook_quotas__is_held(quotas, quota))
             hook_class__unmute(quotas->hook_class, jni, hook_quotas__slot(quotas, method));
     }
@@ -615,7 +515,7 @@ void hook_quotas__apply(struct hook_quotas *quotas, JNIEnv *jni)
     count = __atomic_load_n(&quotas->try_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count; i++)
         if (hook_quotas__is_counted(quotas, quotas->tries[i]))
-            turn_off(quotas, jni, quotas->tries[i], HOOKING_COUNTED);
+            hook_states__turn_off(quotas, jni, quotas->tries[i], HOOKING_COUNTED);
         else
             hear(quotas, jni, quotas->tries[i]);
     __atomic_store_n(&quotas->try_count, 0, __ATOMIC_RELEASE);

@@ -9,8 +9,9 @@
  *     counted the method has made so many silent calls that HotSpot's compilers are about to
  *             compile it, at a rate at which they cannot be recorded: they are only counted, and
  *             code compiled from then on contains nothing else of its hooks
- *     off     … at a rate at which the method's calls cannot even be counted: code compiled from
- *             then on contains nothing of its hooks (agent/methods/hook_class.h)
+ *             (agent/methods/counted_methods.h)
+ *     off     the method's calls cannot even be counted, so many are they: code compiled from then
+ *             on contains nothing of its hooks (agent/methods/hook_class.h)
  *
  * The calls of a muted or counted method are counted in its record in the ledger
  * (agent/methods/hook_counts.h).
@@ -25,9 +26,10 @@
  *
  * Hooks have a price that is paid once for each method, too: its class is rewritten, the hooks run
  * interpreted at first, and the compilers have more to do. A program that loads and calls many
- * methods in little CPU time gets hooks in its larger methods first; those of small methods, which
- * are called most and say least, are postponed. So are those of the few methods with so much code
- * and so many variables that the verifier takes long for the hooks' handler.
+ * methods in little CPU time gets hooks in its larger methods first; small methods, which are
+ * called most and say least, are counted from their first call on. Postponed, with no hook at all,
+ * are the few methods with so much code and so many variables that the verifier takes long for the
+ * hooks' handler, and methods that come late in the order that a plan gives.
  *
  * A method that is off or counted can be heard again only by a change of its class
  * (agent/budget/hook_renewal.h): the new hooks pass another slot than the old hooks, which stay
@@ -44,6 +46,7 @@
 #define TREADLE_HOOK_QUOTA_H
 
 #include "agent/methods/hook_class.h"
+#include "agent/methods/thread_counters.h"
 #include "native/cost/cost_model.h"
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_time.h"
@@ -67,9 +70,8 @@
  * fewer than HOOK_RATE_NEW calls a second. */
 #define HOOK_START_CALLS 128u
 #define HOOK_RATE_NEW    20u
-/* Calls a second, at most, of a method that is counted from now on instead of being off. Of a
- * method that makes more later and is turned off then, compiled code keeps a test. */
-#define HOOK_COUNT_RATE 1000u
+/* Calls a second, at most, of a counted method (agent/methods/counted_methods.h). */
+#define HOOK_COUNT_RATE 5000u
 #define HOOK_RATE_FIRST 20u   /* calls a second of a method before the costs are first evaluated */
 #define HOOK_RATE_SPARE 2000u /* while little of the budget is used */
 #define HOOK_PRICE_NS   500u  /* of a call, before the first evaluation */
@@ -136,6 +138,7 @@ struct method_quota {
     uint32_t weight;    /* ppm of the samples that found it on a stack at its last renewal, or when
                            it was silent and heavy last */
     uint64_t lasted_ns; /* its class was left as it was then, since its calls lasted; 0: never */
+    uint32_t counter;   /* atomic: the number of its counter; 0: none yet */
     ledger_ref hooking; /* its record in the ledger; none: it was always heard */
     uint8_t measured;   /* atomic: how many calls have been measured, up to a limit */
     bool is_long;       /* atomic: its calls are long */
@@ -183,6 +186,7 @@ struct hook_quotas {
     uint32_t *renewed; /* the methods of the slots from HOOK_METHODS_MAX on */
     uint32_t slots;    /* atomic: number of these slots */
     uint32_t reached;  /* atomic: quotas of smaller numbers have their memory */
+    struct thread_counters counters;
     const struct hook_class *hook_class; /* set before the beginning */
 };
 

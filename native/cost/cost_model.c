@@ -21,7 +21,7 @@
 
 /* Of a call whose hook adds to a counter: in a loop the call of a method that is silent and counted
  * took 5.6 ns more than without hooks (JDK 17: 5.9; AMD EPYC, one run each). */
-#define COUNTED_CALL_PS 6000u
+#define COUNTED_CALL_PS 2500u
 
 /* Hooks cause at most this part of the compilers' work. */
 #define COMPILERS_PART_MOST_PERCENT 75u

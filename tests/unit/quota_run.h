@@ -2,6 +2,7 @@
 #ifndef TREADLE_QUOTA_RUN_H
 #define TREADLE_QUOTA_RUN_H
 
+#include "agent/methods/counted_methods.h"
 #include "agent/methods/hook_class.h"
 #include "agent/methods/hook_quota.h"
 
@@ -26,7 +27,7 @@
 static struct {
     bool muted, off, counted;
     uint16_t left;
-    ledger_ref record;
+    int32_t counter;
 } hooks[HOOK_SLOTS_MAX];
 
 /* What another thread does while one is about to mute a slot. */
@@ -69,14 +70,14 @@ void hook_class__turn_off(const struct hook_class *class, JNIEnv *jni, uint32_t 
 {
     (void)class, (void)jni;
     hooks[slot].off = true;
-    hooks[slot].record = 0;
+    hooks[slot].counter = HOOK_NO_COUNTER;
 }
 
-void hook_class__set_record(const struct hook_class *class, JNIEnv *jni, uint32_t slot,
-                            ledger_ref record)
+void hook_class__set_counter(const struct hook_class *class, JNIEnv *jni, uint32_t slot,
+                             int32_t counter)
 {
     (void)class, (void)jni;
-    hooks[slot].record = record;
+    hooks[slot].counter = counter;
 }
 
 void hook_class__count_only(const struct hook_class *class, JNIEnv *jni, uint32_t slot)
@@ -123,5 +124,19 @@ static inline void call(struct run *run, uint32_t calls, uint64_t ns)
         hook_quotas__step(&run->quotas, NULL, METHOD, false);
     }
 }
+
+/* A method that is only counted makes so many calls at once, of which the thread tells. */
+static inline void count_calls(struct run *run, uint32_t slot, uint32_t steps)
+{
+    assert_true(hooks[slot].counted && !hooks[slot].off);
+    for (; steps > 0 && hooks[slot].counter > 0; steps--) {
+        thread_counters__add(&run->quotas.counters, (uint32_t)hooks[slot].counter,
+                             HOOK_COUNTED_STEP);
+        counted_methods__step(&run->quotas, NULL, slot, 0);
+    }
+}
+
+/* More than any method has in hand. */
+#define TOO_MANY_STEPS 5u
 
 #endif

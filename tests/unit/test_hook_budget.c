@@ -4,6 +4,7 @@
  * which the budget is a tenth, and the kernel says how much that was. Classes are changed by none.
  */
 #include "agent/budget/hook_budget.h"
+#include "agent/methods/hook_counts.h"
 #include "burn.h"
 #include "tests/unit/quota_run.h"
 
@@ -86,17 +87,22 @@ static void assert_about(double found, double wanted)
     assert_true(found > wanted - 1000 && found < wanted + 1000);
 }
 
-/* A method whose calls are counted only, with its record. */
-static struct ledger_hooking *count_only(struct world *world, uint32_t method)
+/* A method whose calls are counted only. */
+static void count_only(struct world *world, uint32_t method)
 {
     struct method_quota *quota = &world->run.quotas.methods[method];
     struct ledger_hooking *hooking;
 
     quota->hooking = ledger__take_shared(&world->run.ledger, LEDGER_HOOKINGS, LEDGER_HOOKING_CELLS);
     hooking = ledger__at(&world->run.ledger, quota->hooking);
-    hooking->counts = 1;
     quota->state = hooking->state = HOOKING_COUNTED;
-    return hooking;
+    hook_counts__begin(&world->run.quotas, NULL, method, hooking);
+}
+
+static void count(struct world *world, uint32_t method, uint64_t calls)
+{
+    thread_counters__add(&world->run.quotas.counters, world->run.quotas.methods[method].counter,
+                         calls);
 }
 
 static bool is_off(struct world *world, uint32_t method)
@@ -105,7 +111,7 @@ static bool is_off(struct world *world, uint32_t method)
     return hooks[method].off;
 }
 
-/* At 6 ns a call a quarter of the budget is so many calls a second, or more, since the process's
+/* At 2.5 ns a call two fifths of the budget is so many calls a second, or more, since the process's
  * CPU time is BURNT_NS at least. The methods make two thirds of that, and then one of them ten
  * times as many: it is off, and only it. What the calls cost is in the account, and not there for
  * hooks. */
@@ -113,19 +119,20 @@ static void counted_methods_that_call_too_often_are_off(void **state)
 {
     (void)state;
     struct world *world = begin_world();
-    struct ledger_hooking *few = count_only(world, METHOD), *many = count_only(world, HEAVIER);
-    uint64_t calls = BURNT_NS / 1000000 * BUDGET_PPM / 4 / 6 / 3;
+    uint64_t calls = BURNT_NS / 1000000 * BUDGET_PPM * 2 / 5 * 2 / 5 / 3;
 
+    count_only(world, METHOD);
+    count_only(world, HEAVIER);
     world->run.ledger.header->profiling = 1;
     for (unsigned i = 0; i < 8; i++) {
-        few->counted += calls;
-        many->counted += calls;
+        count(world, METHOD, calls);
+        count(world, HEAVIER, calls);
         look(world, 0);
-        assert_about(last.left_ns, budget_ns() - (double)calls * 2 * 6);
+        assert_about(last.left_ns, budget_ns() - (double)calls * 2 * 2.5);
     }
     assert_false(is_off(world, METHOD) || is_off(world, HEAVIER));
     assert_int_equal(world->cost.facts.counted_calls, calls * 16);
-    many->counted += 200 * calls;
+    count(world, HEAVIER, 200 * calls);
     look(world, 0);
     assert_true(is_off(world, HEAVIER));
     assert_false(is_off(world, METHOD));
@@ -139,7 +146,8 @@ static void counted_calls_cost_nothing_while_profiling_is_stopped(void **state)
     struct world *world = begin_world();
 
     world->run.ledger.header->profiling = 0;
-    count_only(world, METHOD)->counted += 1000;
+    count_only(world, METHOD);
+    count(world, METHOD, 1000);
     look(world, 0);
     assert_int_equal(world->cost.facts.counted_calls, 0);
     end_world(world);

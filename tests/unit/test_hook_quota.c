@@ -63,18 +63,13 @@ static void the_budget_says_what_a_favoured_method_may_make(void **state)
     }
 }
 
-/* While the compilers are busy, 128 silent calls in a tenth of a second are enough. In two seconds
- * they are few enough to be counted. Rare ones are tried again. */
-static void a_method_is_off_soon_while_compilers_are_busy(void **state)
+/* While the compilers are busy, 128 silent calls in two seconds are enough. Rare ones are tried
+ * again. */
+static void a_method_is_only_counted_soon_while_compilers_are_busy(void **state)
 {
     (void)state;
     struct run run;
 
-    begin(&run, SECOND);
-    call(&run, JUDGED, SECOND / 100);
-    call_silently(&run, HOOK_START_CALLS, SECOND / 10);
-    assert_true(hooks[METHOD].off && !hooks[METHOD].counted);
-    end(&run);
     begin(&run, SECOND);
     call(&run, JUDGED, SECOND / 100);
     call_silently(&run, HOOK_START_CALLS, 2 * SECOND);
@@ -88,8 +83,8 @@ static void a_method_is_off_soon_while_compilers_are_busy(void **state)
     end(&run);
 }
 
-/* Muted at the end of its first quota, not before; off after 2000 silent calls in a tenth of a
- * second. */
+/* Muted at the end of its first quota, not before; only counted after 2000 silent calls in a tenth
+ * of a second; and off after many more. */
 static void a_hot_method_is_off(void **state)
 {
     (void)state;
@@ -105,8 +100,11 @@ static void a_hot_method_is_off(void **state)
     assert_int_equal(hooking(&run)->state, HOOKING_MUTED);
     assert_int_equal(run.ledger.header->muted_methods, 1);
     call_silently(&run, HOOK_SILENT_CALLS - 1, SECOND / 10);
-    assert_false(hooks[METHOD].off);
+    assert_false(hooks[METHOD].counted);
     call_silently(&run, 1, 1);
+    assert_true(hooks[METHOD].counted);
+    assert_int_equal(hooking(&run)->state, HOOKING_COUNTED);
+    count_calls(&run, METHOD, TOO_MANY_STEPS);
     assert_true(hooks[METHOD].off);
     assert_int_equal(run.ledger.header->off_methods, 1);
     assert_int_equal(run.ledger.header->muted_methods, 0);
@@ -116,7 +114,7 @@ static void a_hot_method_is_off(void **state)
     /* 11 ms of it passed in the calls, and at most a second in the test itself. */
     assert_in_range(hooking(&run)->from_ns, SECOND, 2 * SECOND);
     assert_in_range(hooking(&run)->heard_ns, SECOND / 100, SECOND);
-    assert_in_range(hooking(&run)->rate, HOOK_RATE_HOT, 20000);
+    assert_true(hooking(&run)->rate > HOOK_COUNT_RATE);
     assert_int_equal(hooking(&run)->rate_max, 100);
     assert_int_equal(hooking(&run)->heard_calls, JUDGED);
     end(&run);
@@ -355,14 +353,22 @@ static void a_late_silent_call_mutes_no_heard_method(void **state)
     end(&run);
 }
 
+/* Off within its first calls, while the compilers are busy. */
+static void turn_off(struct run *run)
+{
+    call(run, JUDGED, SECOND / 100);
+    call_silently(run, HOOK_START_CALLS, SECOND / 100);
+    count_calls(run, METHOD, TOO_MANY_STEPS);
+    assert_true(hook_quotas__is_off(&run->quotas, METHOD));
+}
+
 static void what_is_off_is_not_tried_again(void **state)
 {
     (void)state;
     struct run run;
 
     begin(&run, SECOND);
-    call(&run, JUDGED, SECOND / 100);
-    call_silently(&run, HOOK_START_CALLS, SECOND / 10);
+    turn_off(&run);
     assert_true(hook_quotas__try_again(&run.quotas, METHOD));
     hook_quotas__apply(&run.quotas, NULL);
     assert_false(hook_quotas__hear(&run.quotas, METHOD));
@@ -405,14 +411,6 @@ static void a_plan_leaves_a_method_out(void **state)
     assert_int_equal(hooking(&run)->code_hash, 0x1234);
     assert_int_equal(run.ledger.header->off_methods, 1);
     end(&run);
-}
-
-/* Off within its first calls, while the compilers are busy. */
-static void turn_off(struct run *run)
-{
-    call(run, JUDGED, SECOND / 100);
-    call_silently(run, HOOK_START_CALLS, SECOND / 100);
-    assert_true(hook_quotas__is_off(&run->quotas, METHOD));
 }
 
 /* 1000 calls at once are what the plan expects of it, 1200 are not. */
@@ -480,6 +478,8 @@ static void a_slot_that_is_over_stays_off(void **state)
     call_silently(&run, HOOK_START_CALLS, SECOND / 100);
     assert_int_equal(hooking(&run)->state, HOOKING_MUTED); /* 12,800 a second are borne now */
     call_silently(&run, HOOK_START_CALLS, SECOND / 1000);
+    assert_int_equal(hooking(&run)->state, HOOKING_COUNTED);
+    count_calls(&run, HOOK_METHODS_MAX, TOO_MANY_STEPS);
     assert_int_equal(hooking(&run)->state, HOOKING_OFF);
     assert_true(hooks[HOOK_METHODS_MAX].off && hooks[METHOD].off);
     assert_int_equal(run.ledger.header->off_methods, 1);
@@ -529,7 +529,7 @@ int main(void)
         cmocka_unit_test(a_slow_method_is_always_heard),
         cmocka_unit_test(the_budget_says_what_a_favoured_method_may_make),
         cmocka_unit_test(a_hot_method_is_off),
-        cmocka_unit_test(a_method_is_off_soon_while_compilers_are_busy),
+        cmocka_unit_test(a_method_is_only_counted_soon_while_compilers_are_busy),
         cmocka_unit_test(few_calls_may_be_fast),
         cmocka_unit_test(what_is_saved_up_may_be_a_burst),
         cmocka_unit_test(a_cool_method_stays_muted),

@@ -65,6 +65,13 @@ static void hooking_reason(const struct report_model *model, const struct explan
                  moment_of(model, hooking->since_ns).text);
         return;
     }
+    if (one->hook == EXPLAINED_COUNTED && !hooking->mutes) {
+        snprintf(text, REASON_BYTES,
+                 "counted, but not recorded, from its first call on: %s; the program has more "
+                 "methods than the budget bears hooks for, and this one is small",
+                 moment_of(model, hooking->since_ns).text);
+        return;
+    }
     silence_text(model, hooking, why);
     snprintf(text, REASON_BYTES, "%s %s%s%s", what[one->hook],
              moment_of(model, hooking->since_ns).text,
