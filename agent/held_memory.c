@@ -24,7 +24,8 @@ size_t held_memory__bytes(struct agent *agent)
 {
     struct sampler *sampler = &agent->sampler;
     size_t bytes = generated_names__bytes(&agent->generated) +
-                   method_numbers__bytes(&agent->class_hooks.methods) + quota_bytes(agent);
+                   method_numbers__bytes(&agent->class_hooks.methods) + quota_bytes(agent) +
+                   thread_counters__bytes(&agent->quotas.counters);
 
     bytes += pushed_frames__bytes(&agent->pushed_frames) + native_frames__bytes(agent) +
              timeline__bytes(&agent->timeline) + kernel_thread_table__bytes(&agent->kernel_threads);

@@ -5,7 +5,9 @@
 #include "agent/hooks/loaded_classes.h"
 #include "agent/hooks/unhooked_classes.h"
 #include "agent/host/jvmti_event.h"
+#include "agent/methods/class_name.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define LOCKS_LOOK_NS 100000000u /* for calls that last */
@@ -126,13 +128,38 @@ void class_changes__hook_locks(struct class_hooks *hooks, JNIEnv *jni, bool lock
     lasting_calls__release(&busy);
 }
 
+/* The filter may be another one than before. */
+static bool is_named(const struct class_hooks *hooks, uint32_t id)
+{
+    const struct numbered_method *method = method_numbers__get(&hooks->methods, id);
+    char class_name[1024];
+
+    if (!method || !hooks->filter->include)
+        return false;
+    snprintf(class_name, sizeof(class_name), "%s", numbered_class__name(method->class));
+    class_name__to_dots(class_name, strlen(class_name));
+    return method_filter__names(hooks->filter, class_name, method->name);
+}
+
+/* It was counted from its first call on: the budget bore no hooks for it. */
+static bool stays_counted(const struct class_hooks *hooks, uint32_t id)
+{
+    struct method_quota *quota = &hooks->quotas->methods[id];
+
+    if (!hook_quotas__is_counted(hooks->quotas, id) || quota->mutes || quota->is_named)
+        return false;
+    quota->is_named = is_named(hooks, id);
+    return !quota->is_named;
+}
+
 /* A new start is a new chance for methods that are off. */
 static void begin_renewals(struct class_hooks *hooks)
 {
     uint32_t methods = __atomic_load_n(&hooks->methods.count, __ATOMIC_ACQUIRE);
 
     for (uint32_t i = 1; hooks->quotas->methods && i <= methods && i < HOOK_METHODS_MAX; i++)
-        (void)begin_renewal(hooks, i);
+        if (!stays_counted(hooks, i))
+            (void)begin_renewal(hooks, i);
 }
 
 /* The tries before it do not count any more. */

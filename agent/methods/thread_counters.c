@@ -20,6 +20,8 @@ int thread_counters__begin(struct thread_counters *counters)
     counters->threads = (struct counting_thread *)(void *)start;
     counters->blocks = (uint64_t *)(void *)(start + THREADS_BYTES);
     counters->notes = (uint32_t *)(void *)(start + THREADS_BYTES + BLOCKS_BYTES);
+    /* What has the tid 0 is not to find itself in the table. */
+    counters->threads[0].tid = UINT64_MAX;
     counters->taken = counters->used = SHARED_BLOCK;
     return 0;
 }
@@ -59,6 +61,17 @@ uint64_t thread_counters__read(const struct thread_counters *counters, uint32_t 
                                __ATOMIC_RELAXED);
     }
     return sum;
+}
+
+size_t thread_counters__bytes(const struct thread_counters *counters)
+{
+    uint64_t used = __atomic_load_n(&counters->used, __ATOMIC_RELAXED);
+    size_t blocks = (size_t)__builtin_popcountll(used);
+
+    return counters->threads
+               ? THREADS_BYTES + thread_counters__given(counters) *
+                                     (sizeof(*counters->notes) + blocks * sizeof(*counters->blocks))
+               : 0;
 }
 
 /* What the last owner counted is seen by the next one: bits are taken and given back in order.

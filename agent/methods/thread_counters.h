@@ -9,6 +9,8 @@
  * thread goes on with them. Where two threads have the same place in the table, or all blocks are
  * taken, the later thread shares block 0.
  *
+ * A thread without a tid, such as one that is being attached, shares, too.
+ *
  * Address space only, 33 MiB: a thread with a block touches 8 bytes for each counter in use.
  * Functions may be called in hooks, by any thread; begin and end once.
  */
@@ -16,6 +18,7 @@
 #define TREADLE_THREAD_COUNTERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define THREAD_COUNTERS_MAX    (1u << 16) /* numbers are below; 0 is none's */
@@ -24,7 +27,7 @@
 
 /* A thread's place in the table, by its tid. HOOK_CLASS reads both fields. */
 struct counting_thread {
-    uint64_t tid;   /* 0: nobody's */
+    uint64_t tid;   /* 0: nobody's; at place 0 always another one */
     uint64_t block; /* the address of its counters */
 };
 
@@ -73,6 +76,9 @@ static inline bool thread_counters__has_owners(const struct thread_counters *cou
 {
     return (__atomic_load_n(&counters->taken, __ATOMIC_RELAXED) & ~1ull) != 0;
 }
+
+/* The memory that is in use, in bytes. */
+size_t thread_counters__bytes(const struct thread_counters *counters);
 
 /* The calling thread, which has this tid, wants a block; and is about to end. */
 void thread_counters__claim(struct thread_counters *counters, uint64_t tid);

@@ -25,7 +25,8 @@ def postponed(test):
         counted = check_parts(test, program)
         for command in ("stop", "start"):
             program.done(command)
-        check_started_again(test, program, counted)
+        part = check_started_again(test, program, counted)
+        check_named_later(test, program, part)
         program.end()
     planned(test)
     named(test)
@@ -69,6 +70,19 @@ def check_started_again(test, program, counted):
         time.sleep(0.1)
         row = method_of(test, program, part)
     test.check(row["calls"] == true == 11 and row["hook"] == "counted" and "hooked" not in row, f"{row}, of {true}")
+    return part
+
+
+def check_named_later(test, program, part):
+    """With another filter, which names one method: that one is recorded from then on."""
+    program.done("stop")
+    program.done("start", "--include", f"*Crowd*;{part}.a")
+    true = int(program.ask("run 10"))
+    row, other = (method_of(test, program, part, name) for name in "ab")
+    test.check(row["hook"] == "again" and row["calls"] == true == 21, f"{row}, of {true}")
+    test.check(other["hook"] == "counted", f"{other}")
+    first = method_of(test, program, "Crowd$PartAAA")
+    test.check(first["calls"] == true, f"{first}, of {true}")
 
 
 def planned(test):

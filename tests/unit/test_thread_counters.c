@@ -120,6 +120,19 @@ static void without_a_block_a_thread_shares(void **state)
     assert_int_equal(counters.taken, UINT64_MAX);
 }
 
+/* Tids that are multiples of the table's size have the place of 0, too. */
+static void without_a_tid_a_thread_shares(void **state)
+{
+    (void)state;
+    assert_int_not_equal(counters.threads[0].tid, 0);
+    thread_counters__claim(&counters, 0);
+    thread_counters__claim(&counters, THREAD_COUNTERS_PLACES);
+    thread_counters__release(&counters, 0);
+    assert_int_not_equal(counters.threads[0].tid, 0);
+    assert_null(block_of(THREAD_COUNTERS_PLACES));
+    assert_false(thread_counters__has_owners(&counters));
+}
+
 static void numbers_end(void **state)
 {
     (void)state;
@@ -144,6 +157,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_call_is_lost_and_none_counted_twice, begin, end),
         cmocka_unit_test_setup_teardown(each_thread_has_its_own_block, begin, end),
         cmocka_unit_test_setup_teardown(without_a_block_a_thread_shares, begin, end),
+        cmocka_unit_test_setup_teardown(without_a_tid_a_thread_shares, begin, end),
         cmocka_unit_test_setup_teardown(numbers_end, begin, end),
         cmocka_unit_test_setup_teardown(notes_are_kept, begin, end),
     };
