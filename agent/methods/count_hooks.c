@@ -27,14 +27,14 @@ static void add_count(struct class_writer *out)
         OP_INVOKESTATIC,  0, HOOKS_FIRST_METHOD,
         OP_RETURN,
 
-        OP_INVOKESTATIC,  0, HOOKS_UNSAFE_METHOD,
+        OP_GETSTATIC,     0, HOOKS_UNSAFE_FIELD,
         OP_INVOKESTATIC,  0, HOOKS_CARRIER_METHOD,
         OP_GETSTATIC,     0, HOOKS_TID_FIELD,
-        OP_INVOKEVIRTUAL, 0, HOOKS_GET_FIELD_METHOD,
+        OP_INVOKEVIRTUAL, 0, HOOKS_GET_METHOD,
         OP_LSTORE_2,
 
-        OP_INVOKESTATIC,  0, HOOKS_UNSAFE_METHOD,
-        OP_LLOAD_2,
+        OP_GETSTATIC,     0, HOOKS_UNSAFE_FIELD,
+        OP_ACONST_NULL, OP_LLOAD_2,
         OP_LDC2_W,        0, HOOKS_PLACES,
         OP_LAND, PLACE_SHIFT, OP_LSHL,
         OP_LDC2_W,        0, HOOKS_THREADS,
@@ -42,25 +42,28 @@ static void add_count(struct class_writer *out)
         OP_LSTORE, 4,
         OP_INVOKEVIRTUAL, 0, HOOKS_GET_METHOD,
         OP_LLOAD_2, OP_LCMP,
-        OP_IFNE,          0, 47, /* the shared counter */
+        OP_IFNE,          0, 50, /* the shared counter */
 
-        OP_INVOKESTATIC,  0, HOOKS_UNSAFE_METHOD,
+        OP_GETSTATIC,     0, HOOKS_UNSAFE_FIELD,
+        OP_ACONST_NULL,
         OP_LLOAD, 4,
         OP_BIPUSH, BLOCK_OFFSET, OP_I2L, OP_LADD,
         OP_INVOKEVIRTUAL, 0, HOOKS_GET_METHOD,
         OP_ILOAD_1, OP_I2L, COUNTER_SHIFT, OP_LSHL, OP_LADD,
         OP_LSTORE, 4,
-        OP_INVOKESTATIC,  0, HOOKS_UNSAFE_METHOD,
+        OP_GETSTATIC,     0, HOOKS_UNSAFE_FIELD,
+        OP_ACONST_NULL,
         OP_LLOAD, 4,
         OP_INVOKEVIRTUAL, 0, HOOKS_GET_METHOD,
         OP_LCONST_1, OP_LADD,
         OP_LSTORE, 6,
-        OP_INVOKESTATIC,  0, HOOKS_UNSAFE_METHOD,
+        OP_GETSTATIC,     0, HOOKS_UNSAFE_FIELD,
+        OP_ACONST_NULL,
         OP_LLOAD, 4, OP_LLOAD, 6,
         OP_INVOKEVIRTUAL, 0, HOOKS_PUT_METHOD,
         OP_GOTO,          0, 21, /* the step */
 
-        OP_INVOKESTATIC,  0, HOOKS_UNSAFE_METHOD,
+        OP_GETSTATIC,     0, HOOKS_UNSAFE_FIELD,
         OP_ACONST_NULL,
         OP_LDC2_W,        0, HOOKS_SHARED,
         OP_ILOAD_1, OP_I2L, COUNTER_SHIFT, OP_LSHL, OP_LADD,
@@ -131,11 +134,11 @@ void count_hooks__write_pool(struct class_writer *out, const struct thread_count
     made_class__add_pair(out, CONSTANT_METHOD, HOOKS_THREAD_CLASS, HOOKS_CARRIER_AND_TYPE);
     add_class(out, HOOKS_UNSAFE_NAME);
     made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_GET_UNSAFE, HOOKS_GET_UNSAFE_TYPE);
-    made_class__add_pair(out, CONSTANT_METHOD, HOOKS_UNSAFE_CLASS, HOOKS_UNSAFE_AND_TYPE);
+    made_class__add_pair(out, CONSTANT_METHOD, HOOKS_UNSAFE_CLASS, HOOKS_GET_UNSAFE_AND_TYPE);
+    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_UNSAFE, HOOKS_UNSAFE_TYPE);
+    made_class__add_pair(out, CONSTANT_FIELD, POOL_THIS, HOOKS_UNSAFE_AND_TYPE);
     made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_ADD, HOOKS_ADD_TYPE);
     made_class__add_pair(out, CONSTANT_METHOD, HOOKS_UNSAFE_CLASS, HOOKS_ADD_AND_TYPE);
-    made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_GET, HOOKS_GET_FIELD_TYPE);
-    made_class__add_pair(out, CONSTANT_METHOD, HOOKS_UNSAFE_CLASS, HOOKS_GET_FIELD_AND_TYPE);
     made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_GET, HOOKS_GET_TYPE);
     made_class__add_pair(out, CONSTANT_METHOD, HOOKS_UNSAFE_CLASS, HOOKS_GET_AND_TYPE);
     made_class__add_pair(out, CONSTANT_NAME_AND_TYPE, HOOKS_PUT, HOOKS_PUT_TYPE);

@@ -8,21 +8,23 @@
  *                 first(slot);
  *             return;
  *         }
- *         Unsafe unsafe = Unsafe.getUnsafe();
- *         long tid = unsafe.getLong(Thread.currentCarrierThread(), TID);
+ *         long tid = UNSAFE.getLong(Thread.currentCarrierThread(), TID);
  *         long place = THREADS + ((tid & 4095) << 4), at, calls;
- *         if (unsafe.getLong(place) == tid) {
- *             at = unsafe.getLong(place + 8) + ((long) counter << 3);
- *             calls = unsafe.getLong(at) + 1;
- *             unsafe.putLong(at, calls);
+ *         if (UNSAFE.getLong(null, place) == tid) {
+ *             at = UNSAFE.getLong(null, place + 8) + ((long) counter << 3);
+ *             calls = UNSAFE.getLong(null, at) + 1;
+ *             UNSAFE.putLong(null, at, calls);
  *         } else
- *             calls = unsafe.getAndAddLong(null, SHARED + ((long) counter << 3), 1);
+ *             calls = UNSAFE.getAndAddLong(null, SHARED + ((long) counter << 3), 1);
  *         if (((int) calls & HOOK_COUNTED_STEP - 1) == 0)
  *             counted(slot, tid);
  *     }
  *     @ForceInline public static void called(int slot) { if (OFF[slot] != 1) count(slot); }
  *     static native void first(int slot);
  *     static native void counted(int slot, long tid);
+ *
+ * What it calls has no hooks, whatever include= says: natives, and methods that are annotated as
+ * intrinsics. A hook in there would count for ever.
  *
  * agent/methods/thread_counters.h has the table THREADS and the counters. Before virtual threads
  * there was no currentCarrierThread; it is currentThread then.

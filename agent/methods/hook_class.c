@@ -131,7 +131,7 @@ static void add_exit(struct class_writer *out, uint32_t name, uint8_t native_met
 }
 
 /* OFF = new byte[HOOK_SLOTS_MAX]; and so on;
- * TID = Unsafe.getUnsafe().objectFieldOffset(Thread.class, "tid"); */
+ * UNSAFE = Unsafe.getUnsafe(); TID = UNSAFE.objectFieldOffset(Thread.class, "tid"); */
 static void add_initialiser(struct class_writer *out)
 {
     /* clang-format off */
@@ -141,7 +141,8 @@ static void add_initialiser(struct class_writer *out)
         OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_SHORTS, OP_PUTSTATIC, 0, HOOKS_LEFT_FIELD,
         OP_LDC, HOOKS_SLOTS, OP_NEWARRAY, ARRAY_OF_INTS,   OP_PUTSTATIC, 0, HOOKS_COUNTERS_FIELD,
         OP_ICONST_1,         OP_NEWARRAY, ARRAY_OF_BYTES,  OP_PUTSTATIC, 0, HOOKS_UNHEARD_FIELD,
-        OP_INVOKESTATIC, 0, HOOKS_UNSAFE_METHOD,
+        OP_INVOKESTATIC, 0, HOOKS_GET_UNSAFE_METHOD, OP_PUTSTATIC, 0, HOOKS_UNSAFE_FIELD,
+        OP_GETSTATIC, 0, HOOKS_UNSAFE_FIELD,
         OP_LDC, HOOKS_THREAD_CLASS, OP_LDC, HOOKS_TID_NAME,
         OP_INVOKEVIRTUAL, 0, HOOKS_OFFSET_METHOD, OP_PUTSTATIC, 0, HOOKS_TID_FIELD,
         OP_RETURN,
@@ -216,14 +217,15 @@ static void add_hooks_pool(struct class_writer *out, const struct writing *writi
                                         "()Ljava/lang/Thread;",
                                         "getLong",
                                         "(Ljava/lang/Object;J)J",
-                                        "(J)J",
                                         "putLong",
-                                        "(JJ)V",
+                                        "(Ljava/lang/Object;JJ)V",
                                         "objectFieldOffset",
                                         "(Ljava/lang/Class;Ljava/lang/String;)J",
                                         "TID",
                                         "tid",
-                                        "J"};
+                                        "J",
+                                        "UNSAFE",
+                                        "Ljdk/internal/misc/Unsafe;"};
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         made_class__add_text(out, texts[i]);
@@ -267,7 +269,8 @@ static void write_hooks(struct class_writer *out, const struct writing *writing)
     made_class__begin(out, HOOK_CLASS, HOOKS_POOL_COUNT);
     add_hooks_pool(out, writing);
     made_class__end_pool(out);
-    class_writer__u2(out, 6);
+    class_writer__u2(out, 7);
+    add_field(out, HOOKS_UNSAFE, HOOKS_UNSAFE_TYPE, false);
     add_field(out, HOOKS_COUNTERS, HOOKS_INTS_TYPE, false);
     add_field(out, HOOKS_TID, HOOKS_LONG_TYPE, false);
     add_field(out, HOOKS_OFF, HOOKS_BYTES_TYPE, true);

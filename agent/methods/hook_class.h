@@ -7,7 +7,8 @@
  *     static final byte[] MUTED = new byte[HOOK_SLOTS_MAX];
  *     static final short[] LEFT = new short[HOOK_SLOTS_MAX];
  *     static final int[] COUNTERS = new int[HOOK_SLOTS_MAX];
- *     static final long TID = Unsafe.getUnsafe().objectFieldOffset(Thread.class, "tid");
+ *     static final Unsafe UNSAFE = Unsafe.getUnsafe();
+ *     static final long TID = UNSAFE.objectFieldOffset(Thread.class, "tid");
  *
  *     @ForceInline public static long enter(int slot) {        a token of the frame
  *         byte off = OFF[slot];

@@ -1,5 +1,6 @@
 """include=*: every class of the JDK has hooks too, from the start or in a running JVM. Programs and javac do what
-they do without the agent, with -Xcomp and -Xcheck:jni too, and what a program calls in the JDK is counted."""
+they do without the agent, with -Xcomp and -Xcheck:jni too, and what a program calls in the JDK is counted. So they do
+within a budget, where the JDK's small methods are only counted: what counts calls itself."""
 
 import harness
 import javac
@@ -23,14 +24,16 @@ def programs(test):
         check_program(test, name, ())
     for flags in (("-Xint",), ("-Xverify:all",)):
         check_program(test, "Lambdas", flags)
+    for flags in ((), ("-Xint",), ("-Xcomp",), ("-Xverify:all",), ("-XX:+UseZGC",)):
+        check_program(test, "ShortThreads", flags, overhead="2%")
 
 
-def check_program(test, name, flags):
+def check_program(test, name, flags, **more):
     """What it printed without the agent."""
     test.ledger.unlink(missing_ok=True)
     what = " ".join((*flags, name))
     plain = test.java(*flags, name)
-    agent = test.agent_option(events="instrument", include="*")
+    agent = test.agent_option(events="instrument", include="*", **more)
     test.same_for_user(plain, test.java(*flags, name, agent=agent), what)
     views = test.checked_report(views=("threads", "flat", "callers"))
     test.check(views["threads"]["hooks"]["methods"] > 5000, f"{what}: not everything has hooks")
