@@ -4,7 +4,7 @@
  * (agent/sampling/frame_tally.h) the class of that method is changed that coarse samples found most
  * on a stack: when the outermost short call is exact, most of the time lies inside exact calls.
  * Where the time is divided well enough, a few classes at a time are changed of the methods that
- * were called least when they were silenced, and at last of small methods whose hooks were
+ * were called least when they were silenced, and at last of methods whose hooks were
  * postponed. A method that is silenced again is tried again later, each time after a longer pause,
  * and only a few times: the number of class changes is bounded by the number of methods, not by the
  * running time. A class whose calls last (agent/threads/lasting_calls.h) is left as it is.
