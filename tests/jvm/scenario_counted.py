@@ -35,6 +35,24 @@ def counted(test):
     check_trees(test, views["tree"], expected)
 
 
+def killed(test):
+    with running(test, "Counted", agent=test.agent_option(events="instrument", overhead="2%")) as program:
+        called = made(program)
+        check_flat(test, program, called)
+        program.process.kill()
+        program.process.wait()
+        ledger = test.live_ledgers(program.pid)[0]
+    merged = test.scratch / "merged.ledger"
+    merge = test.run([test.treadle, "merge", "-o", merged, ledger])
+    test.check(merge.status == 0, f"{merge}")
+    for file in (ledger, merged):
+        rows = rows_of(json.loads(test.run([test.treadle, "report", "--view", "flat", "--json", file]).out))
+        for name in METHODS:
+            row = rows[name]
+            test.check("hooked" in row and row["calls"] == called[name], f"{file.name}: {row}, called {called[name]}")
+    ledger.unlink()
+
+
 def made(program):
     """The calls until now, by the program's own count."""
     return {name: int(calls) for name, calls in (word.split("=") for word in program.ask(f"run {RUN_MS}").split())}
@@ -96,5 +114,10 @@ def check_trees(test, tree, expected):
         test.check(0 < calls < expected[name], f"{name}: {calls} calls in trees, called {expected[name]}")
 
 
+def run(test):
+    counted(test)
+    killed(test)
+
+
 if __name__ == "__main__":
-    harness.main(counted)
+    harness.main(run)

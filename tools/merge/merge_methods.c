@@ -259,6 +259,9 @@ static void copy_hooking(struct ledger_merge *merge, struct merge_input *input, 
     /* As in the report of that process: after a new filter, counts may lack calls. */
     if (input->header->filter_since_ns)
         hooking->counted_ns = hooking->counts = 0;
+    /* … and a killed process's lack the last ones. */
+    if (ledger_reader__life(input->reader) == LEDGER_IS_ORPHAN)
+        hooking->counts = 0;
 }
 
 static void copy_class(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref)

@@ -99,6 +99,17 @@ static bool is_interlude(const struct ledger_hooking *record)
     return record->left_out && record->state == HOOKING_HEARD;
 }
 
+/* The last calls that a killed process counted are missing, and nobody knows how many. */
+static struct ledger_hooking as_left(const struct report_model *model,
+                                     const struct ledger_hooking *record)
+{
+    struct ledger_hooking left = *record;
+
+    if (model->life == LEDGER_IS_ORPHAN)
+        left.counts = 0;
+    return left;
+}
+
 static void load(struct loader *loader, bool interludes, uint64_t asof_ns)
 {
     struct report_model *model = loader->model;
@@ -120,7 +131,8 @@ static void load(struct loader *loader, bool interludes, uint64_t asof_ns)
             continue;
         if (!model->hookings)
             model->hookings = memory__zeroed(model->method_count, sizeof(*model->hookings));
-        (interludes ? add_left_out : add)(&model->hookings[method], record, asof_ns);
+        const struct ledger_hooking left = as_left(model, record);
+        (interludes ? add_left_out : add)(&model->hookings[method], &left, asof_ns);
     }
 }
 
