@@ -102,7 +102,8 @@ void housekeeping__look_at_cost(struct agent *agent, bool all)
         .perf_events = sampler->clock == LEDGER_SAMPLE_CLOCK_PERF,
         .recompiled_ns = agent->renewal.recompiled_ns,
         .hazards_ns = deadlock_watch__took_ns(&agent->deadlocks),
-        .silenced_methods = __atomic_load_n(&agent->quotas.silenced, __ATOMIC_RELAXED),
+        .counting_methods = __atomic_load_n(&agent->quotas.silenced, __ATOMIC_RELAXED) +
+                            __atomic_load_n(&agent->quotas.only_counted, __ATOMIC_RELAXED),
     };
 
     own_cost__look(&agent->own_cost, &causes, all);

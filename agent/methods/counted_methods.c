@@ -81,6 +81,7 @@ void counted_methods__first_call(struct hook_quotas *quotas, JNIEnv *jni, uint32
                                     false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         hook_counts__begin(quotas, jni, number, hook_states__record(quotas, number));
         hook_states__tell(quotas, number, HOOKING_COUNTED);
+        __atomic_fetch_add(&quotas->only_counted, 1, __ATOMIC_RELAXED);
     } else if (hook_counts__counts(quotas, quota)) {
         hook_class__set_counter(quotas->hook_class, jni, slot, (int32_t)quota->counter);
     }

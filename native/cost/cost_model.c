@@ -10,9 +10,9 @@
 #define COLD_CALL_PERCENT     1200u     /* of a call from interpreted code, in addition */
 #define FIRST_CALL_PERCENT    200000u   /* of a method that is called: C1 compiles more code */
 #define HOT_METHOD_PERCENT    33000000u /* of a method that C2 compiles, wherever it is inlined */
-/* Of a method that fell silent within a budget: C1 and C2 compile it with what is left of its
- * hooks. */
-#define SILENCED_METHOD_PERCENT 500000u
+/* Of a method that fell silent within a budget, or is counted from its first call on: C1 and C2
+ * compile it with what is left of its hooks. */
+#define COUNTING_METHOD_PERCENT 500000u
 
 /* Of a call that is only counted: a decrement and a branch. No multiple of the straight line, which
  * reads the clock: that line took 25 ns where the price was found to be a tenth of it, and takes 76
@@ -116,7 +116,7 @@ static uint64_t compilers_ns(const struct cost_facts *facts)
 {
     uint64_t ns = price_ns(facts, facts->survey.methods, FIRST_CALL_PERCENT) +
                   price_ns(facts, facts->survey.hot_methods, HOT_METHOD_PERCENT) +
-                  price_ns(facts, facts->silenced_methods, SILENCED_METHOD_PERCENT);
+                  price_ns(facts, facts->counting_methods, COUNTING_METHOD_PERCENT);
     uint64_t most_ns = facts->compilers_ns / 100 * COMPILERS_PART_MOST_PERCENT;
 
     return ns < most_ns ? ns : most_ns;

@@ -208,7 +208,7 @@ static void add_clocks(struct own_cost *cost, const struct own_cost_causes *caus
     cost->switches = now_switches;
     cost->facts.compilers_ns = cost->scan->compilers_cpu_ns;
     cost->facts.recompiled_ns = causes->recompiled_ns;
-    cost->facts.silenced_methods = causes->silenced_methods;
+    cost->facts.counting_methods = causes->counting_methods;
     cost->facts.hazards_ns = causes->hazards_ns;
     cost->facts.classes_ns = __atomic_load_n(&cost->classes_ns, __ATOMIC_RELAXED);
 }

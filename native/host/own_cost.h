@@ -40,7 +40,7 @@ struct own_cost_causes {
     bool samples;           /* samples are taken */
     bool perf_events;       /* samples are taken by perf events */
     uint64_t recompiled_ns; /* the compilers' additional CPU time after changes of classes */
-    uint64_t silenced_methods;
+    uint64_t counting_methods;
     uint64_t hazards_ns; /* looks at who owns which lock */
 };
 

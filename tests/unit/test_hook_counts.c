@@ -240,7 +240,10 @@ static void a_small_method_is_counted_from_its_first_call_on(void **state)
     assert_int_equal(hooks[METHOD].counter, 0);
     assert_int_equal(run.quotas.methods[METHOD].hooking, 0); /* most are never called */
     pass(&run, SECOND);
+    assert_int_equal(run.quotas.only_counted, 0);
     make_first_calls(&run, 3);
+    assert_int_equal(run.quotas.only_counted, 1);
+    assert_int_equal(run.quotas.silenced, 0);
     assert_true(hooks[METHOD].counter > 0);
     call_while_silent(&run, 100);
     assert_int_equal(counted(&run), 103);
