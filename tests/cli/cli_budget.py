@@ -54,7 +54,7 @@ class Budget(bench.Bench):
             text = self.treadle("report", "budget.ledger", "--view", view)
             self.assertIn(
                 "\nbudget      2.0 % asked, 1.5 % used (hooks 40.0 ms, samples 20.0 ms, threads "
-                "10.0 ms, class changes 4.00 ms, JVM 1.00 ms); 2 of 5 methods fell silent (1 for "
+                "10.0 ms, class changes 4.00 ms, JVM 1.00 ms); 2 of 5 methods not recorded (1 for "
                 "now), 1 is recorded again, 1 not hooked by the plan, 1 "
                 "not hooked yet\n", text, view)
             self.assertIn("\nresolution  Java CPU in exact calls of less than 10.0 µs 0.02 %, "
@@ -82,7 +82,7 @@ class Budget(bench.Bench):
         flat = self.treadle("report", "counted_budget.ledger", "--view", "flat")
         self.assertRegex(flat, r" 2 000 .* app\.Main\.muted \[recorded 12\.5 %, else counted\]\n")
         self.assertRegex(flat, r" ≥64 .* app\.Main\.hot \[recorded 5\.6 %\]\n")
-        self.assertIn("; 2 of 5 methods fell silent (1 counted), 1 is recorded again, ", " ".join(flat.split()))
+        self.assertIn("; 2 of 5 methods not recorded (1 counted), 1 is recorded again, ", " ".join(flat.split()))
         row = by_name(self.json("report", "counted_budget.ledger", "--view", "flat")["methods"])["muted"]
         self.assertEqual((row["calls"], row["counted"], row.get("hooked")),
                          (2000, {"calls": 1952, "recorded_ppm": 125_000}, None))

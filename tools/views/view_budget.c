@@ -37,7 +37,7 @@ static void append_silent(const struct report_model *model, char text[HOOKS_TEXT
     uint64_t methods = model->header.hooked_methods;
 
     if (model->header.overhead_ppm || count.silent)
-        append(text, used, "; %s of %s fell silent", quantity__count(count.silent).text,
+        append(text, used, "; %s of %s not recorded", quantity__count(count.silent).text,
                quantity__counted(methods > count.silent ? methods : count.silent, "method").text);
     if (count.counted)
         append(text, used, " (%s counted%s", quantity__count(count.counted).text,

@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-/* "2 % asked, 1.4 % used (hooks 1 s, …); 312 of 5 231 methods fell silent, 12 left out by the
+/* "2 % asked, 1.4 % used (hooks 1 s, …); 312 of 5 231 methods not recorded, 12 left out by the
  * plan". Empty where neither a budget nor a cost is known. */
 void view_budget__text(const struct report_model *model, char text[HOOKS_TEXT_BYTES]);
 
