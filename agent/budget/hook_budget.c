@@ -341,7 +341,7 @@ static void limit_counted(struct hook_budget *budget, uint32_t methods, double m
     double ns = 0;
 
     for (uint32_t i = 1; class < HOOK_RATE_CLASSES && i <= methods; i++) {
-        const struct method_quota *quota = &budget->quotas->methods[i];
+        struct method_quota *quota = &budget->quotas->methods[i];
         unsigned its_class = hook_quotas__rate_class(quota->count_rate);
 
         if (!hook_quotas__is_counted(budget->quotas, i))
@@ -352,6 +352,7 @@ static void limit_counted(struct hook_budget *budget, uint32_t methods, double m
         if (quota->is_named || __atomic_load_n(&quota->looks, __ATOMIC_RELAXED) < 2 ||
             its_class < class || (its_class == class && ns <= most_ns))
             continue;
+        quota->rate = quota->count_rate;
         if (!hook_quotas__stop_counting(budget->quotas, i))
             return;
     }

@@ -13,6 +13,7 @@ import harness
 from running import running
 
 PARTS = 1500
+LEFT_OUT = ("silenced", "planned")  # too many calls for the budget of so short a run: its plan leaves them out
 METHODS = [*string.ascii_lowercase[:16], "<init>"]  # the small ones of a part
 FREE = 1000  # methods that get hooks whatever that costs: agent/methods/hook_quota.h
 LAST = "Crowd$PartCFR"
@@ -99,14 +100,23 @@ def check_planned(test, program, plan):
     rows = explained(test, program, "*Crowd$Part*.*")
     hooked = [row for row in rows if row["hook"] == "always"]
     late = [row for row in rows if row["hook"] == "postponed"]
-    others = [row for row in rows if row["hook"] not in ("always", "postponed")]
+    off = left_out(test, test.scratch / plan)
+    others = [row for row in rows
+              if row["hook"] != ("planned" if (row["class"], row["method"]) in off else "postponed")
+              and row["hook"] != "always"]
     test.check(len(rows) == PARTS * (len(METHODS) + 1) and not others, f"{plan}: {len(rows)} methods, {others[:3]}")
-    # The program takes some seconds of CPU, of which hooks may take 1.2 %, and those of a method 40 us.
-    test.check(20 <= len(hooked) <= PARTS * 4, f"{plan}: {len(hooked)} have hooks")
+    # Of the program's CPU hooks may take 1.2 %, and those of a method 40 to 200 us, by the machine.
+    test.check(len(hooked) <= PARTS * 4, f"{plan}: {len(hooked)} have hooks")
     test.check(all(row["calls"] == 1 for row in hooked), f"{plan}: {[row for row in hooked if row['calls'] != 1][:3]}")
     test.check(not any(row["calls"] for row in late), f"{plan}: {[row for row in late if row['calls']][:3]}")
     budget = json.loads(program.done("status", "--json"))["budget"]
     test.check(len(late) <= budget["postponed_methods"] <= len(late) + 40, f"{plan}: {len(late)} postponed, {budget}")
+
+
+def left_out(test, ledger):
+    done = test.run([test.treadle, "report", "--explain", "*Crowd$Part*.*", "--json", ledger])
+    test.check(done.status == 0, f"report --explain: {done}")
+    return {(row["class"], row["method"]) for row in json.loads(done.out)["methods"] if row["hook"] in LEFT_OUT}
 
 
 def named(test):
