@@ -81,7 +81,6 @@ void counted_methods__first_call(struct hook_quotas *quotas, JNIEnv *jni, uint32
                                     false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         hook_counts__begin(quotas, jni, number, hook_states__record(quotas, number));
         hook_states__tell(quotas, number, HOOKING_COUNTED);
-        __atomic_fetch_add(&quotas->only_counted, 1, __ATOMIC_RELAXED);
     } else if (hook_counts__counts(quotas, quota)) {
         hook_class__set_counter(quotas->hook_class, jni, slot, (int32_t)quota->counter);
     }
@@ -101,6 +100,8 @@ static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
                                      __ATOMIC_RELAXED))
         return;
     __atomic_store_n(&quota->judged_ns, now_ns, __ATOMIC_RELAXED);
+    if (!judged && !quota->mutes)
+        __atomic_fetch_add(&quotas->only_counted, 1, __ATOMIC_RELAXED);
     saved = (double)quota->saved +
             (double)HOOK_COUNT_RATE * (double)(now_ns - before_ns) / NS_PER_S - (calls - judged);
     quota->saved = (int64_t)(saved < COUNT_BURST ? saved : COUNT_BURST);

@@ -175,7 +175,8 @@ struct hook_quotas {
     uint64_t heard;   /* atomic: calls of all methods, in steps */
     uint64_t long_calls_ns; /* atomic: what the hooks of methods with long calls took, about */
     uint64_t silenced;      /* atomic: methods that were silenced at some time, … */
-    uint64_t only_counted;  /* … and those that were counted from their first call on */
+    uint64_t only_counted; /* … and those that were counted from their first call on, with so many
+                              calls that they are compiled */
     uint32_t tries[HOOK_TRIES_MAX]; /* muted methods to be heard, and counted ones to be off */
     uint32_t try_count;             /* atomic: number of waiting tries */
     bool applying;                  /* atomic */

@@ -68,7 +68,7 @@ struct cost_facts {
     uint64_t silent_calls;  /* of muted methods, whose hooks only count them; … */
     uint64_t counted_calls; /* … and calls that were counted, those of muted methods among them */
     uint64_t counting_methods; /* methods that fell silent at some time, or were counted from their
-                                  first call on */
+                                  first call on and have some hundred calls */
     uint64_t handler_ns;       /* CPU time in the handler of samples' signals */
     uint64_t signals;          /* signals that the handler had */
     uint64_t delivery_ns;      /* of one signal, in the kernel */
