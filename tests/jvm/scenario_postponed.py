@@ -89,7 +89,7 @@ def check_named_later(test, program, part):
 def planned(test):
     for plan in ("first.ledger", "planned.ledger"):
         test.ledger.rename(test.scratch / plan)
-        option = test.agent_option(events="instrument", overhead="2%", plan=test.scratch / plan)
+        option = test.agent_option(events="instrument", overhead="20%", plan=test.scratch / plan)
         with running(test, "Crowd", agent=option) as program:
             program.ask(f"load {PARTS}")
             check_planned(test, program, plan)
@@ -105,8 +105,8 @@ def check_planned(test, program, plan):
               if row["hook"] != ("planned" if (row["class"], row["method"]) in off else "postponed")
               and row["hook"] != "always"]
     test.check(len(rows) == PARTS * (len(METHODS) + 1) and not others, f"{plan}: {len(rows)} methods, {others[:3]}")
-    # Of the program's CPU hooks may take 1.2 %, and those of a method 40 to 200 us, by the machine.
-    test.check(len(hooked) <= PARTS * 4, f"{plan}: {len(hooked)} have hooks")
+    # Of less than a second of CPU hooks may take 12 %, and those of a method 40 us, or 1 ms where the machine is busy.
+    test.check(20 <= len(hooked) <= PARTS * 4, f"{plan}: {len(hooked)} have hooks")
     test.check(all(row["calls"] == 1 for row in hooked), f"{plan}: {[row for row in hooked if row['calls'] != 1][:3]}")
     test.check(not any(row["calls"] for row in late), f"{plan}: {[row for row in late if row['calls']][:3]}")
     budget = json.loads(program.done("status", "--json"))["budget"]
