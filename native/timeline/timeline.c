@@ -116,7 +116,7 @@ static void fill_header(struct timeline *timeline, struct timeline_header *heade
     if (wish->time)
         header->ledger_began_ns = ledger_time__now_ns(wish->time);
     header->began_ns = timeline__now_ns();
-    header->until_ns = timeline->until_ns = header->began_ns + wish->for_ns;
+    timeline->until_ns = header->began_ns + wish->for_ns;
 }
 
 int timeline__begin(struct timeline *timeline, const char *path, const struct timeline_wish *wish)
@@ -143,6 +143,7 @@ int timeline__begin(struct timeline *timeline, const char *path, const struct ti
     atomic_store(&timeline->number, header->number);
     atomic_store(&timeline->header, header);
     __atomic_store_n(timeline->on, true, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&header->until_ns, timeline->until_ns, __ATOMIC_RELEASE);
     return 0;
 }
 

@@ -83,7 +83,7 @@ struct timeline_header {
     uint64_t began_ns;
     uint64_t ledger_began_ns; /* the same moment on the ledger's clock */
     uint64_t ended_ns;        /* atomic: 0 while events are written */
-    uint64_t until_ns;        /* when it ends by itself */
+    uint64_t until_ns;        /* atomic: when it ends by itself; 0 before the first event */
     uint64_t calls_above_ns;  /* calls as long as this or longer are events */
     uint64_t reserved_calls;
     uint8_t has_waits;

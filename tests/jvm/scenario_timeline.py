@@ -24,6 +24,7 @@ WANTED_NS = 60_000_000  # as long as each of them lasts at least
 CLOCK_NS = 20_000  # by which a slice may stand out: the rate of the counter behind a call's begin
 TOLERANCE, EACH_NS = 0.01, 100_000
 TURNS = 50_000
+UNTIL_NS = slice(64, 72)  # where it is in a timeline's file
 EVENTS_BYTES = 32 << 20  # what the agent keeps: an eighth of the tool's default
 READING = 200  # switches beside the turns: of the thread while it reads its own count, on a busy machine
 
@@ -50,7 +51,8 @@ def recording(test, program, *arguments, name="trace"):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     said = []
     try:
-        test.wait_until(lambda: tool.poll() is not None or timelines(test) - before, "no timeline begins")
+        test.wait_until(lambda: tool.poll() is not None or any(map(is_recorded, timelines(test) - before)),
+                        "no timeline begins")
         yield said
         if tool.poll() is None:
             tool.send_signal(signal.SIGINT)
@@ -61,6 +63,13 @@ def recording(test, program, *arguments, name="trace"):
     finally:
         tool.kill()
         tool.communicate()
+
+
+def is_recorded(timeline):
+    """Its file is there before: on a busy machine it takes a while to allocate. until_ns of the header is set last."""
+    with contextlib.suppress(FileNotFoundError), timeline.open("rb") as file:
+        return any(file.read(UNTIL_NS.stop)[UNTIL_NS])
+    return False
 
 
 def timelines(test):
