@@ -34,6 +34,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+/* Of the housekeeping thread, on the ledger's clock. */
+struct agent_work {
+    uint64_t at_ns;
+    uint64_t cpu_ns;  /* what the process had consumed by then */
+    uint64_t took_ns; /* of the thread's CPU */
+};
+
 struct agent {
     JavaVM *vm;
     jvmtiEnv *jvmti;
@@ -76,9 +83,12 @@ struct agent {
     _Atomic bool over;               /* the last snapshot is written */
 
     struct job_handoff jobs; /* of other threads, for the housekeeping thread */
-    uint64_t all_metrics_ns; /* for the housekeeping thread only, as is the next */
+    uint64_t all_metrics_ns; /* for the housekeeping thread only, as are the next five */
     uint64_t next_scan_ns;
-    bool warned; /* losses have been reported on stderr */
+    struct agent_work last_scan;
+    struct agent_work last_look;
+    bool is_idle; /* when the thread woke last there was nothing to look at */
+    bool warned;  /* losses have been reported on stderr */
 
     /* Held while an attach request is answered: two requests may come at once, and the second one
      * must find what the first one has made. */

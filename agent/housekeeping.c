@@ -16,12 +16,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How long it rests: so many times as long as it worked, within bounds. While a JVM starts it looks
- * more often, for that is when VM threads come and go. */
+/* How long it rests after a look at other threads: so many times as long as it worked, within
+ * bounds; and the process is to have consumed so many times that, within the upper bound. While a
+ * JVM starts it looks more often, for that is when VM threads come and go. */
 #define START_NS       200000000u
 #define START_COST     14u
 #define START_ROUND_NS 1000000u
 #define COST           2000u
+#define CPU_COST       200u
 #define ROUND_NS_MIN   100000000u
 #define ROUND_NS_MAX   5000000000u
 #define ALL_METRICS_NS 10000000000u
@@ -29,6 +31,15 @@
 #define AHEAD_PART     16u
 #define STACK_BYTES    (256u * 1024u)
 #define LOOK_NS        250000000u /* where waits have reasons, or calls are counted: so often */
+
+/* A look at everything finds cold caches, some 0.2 ms in a process that rests: the process is to
+ * have consumed so many times that since the last one, or so many intervals between samples. */
+#define LOOK_COST      250u
+#define SAMPLES_WAIT   16u
+#define USED_LITTLE_NS 5000000u
+#define QUIET_NS       1000000000u /* … or so much time has passed since then; … */
+#define IDLE_NS        5000000000u /* … if the process consumed next to nothing meanwhile */
+#define IDLE_ROUND_NS  500000000u  /* a deadlock is to be found within a second */
 
 static void scan(struct agent *agent)
 {
@@ -58,19 +69,35 @@ static uint64_t rest_after(const struct agent *agent, uint64_t work_ns)
     return rest_ns < ROUND_NS_MAX ? rest_ns : ROUND_NS_MAX;
 }
 
+/* Once after the start in any case: a thread has its row from the second look on. */
+static bool is_scan_due(const struct agent *agent, uint64_t now_ns, uint64_t cpu_ns)
+{
+    uint64_t used_ns = unprofiled__less(cpu_ns, agent->last_scan.cpu_ns);
+
+    return now_ns >= agent->next_scan_ns &&
+           (agent->last_scan.at_ns < START_NS || used_ns >= agent->last_scan.took_ns * CPU_COST ||
+            now_ns - agent->last_scan.at_ns >= ROUND_NS_MAX);
+}
+
 /* When it is time. */
 static void scan_in_turn(struct agent *agent)
 {
     uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
+    uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
-    if (now_ns < agent->next_scan_ns)
+    if (!is_scan_due(agent, now_ns, cpu_ns))
         return;
     scan(agent);
     __atomic_store_n(&agent->ledger.header->held_bytes, held_memory__bytes(agent),
                      __ATOMIC_RELAXED);
-    agent->next_scan_ns = ledger_time__now_ns(&agent->setup.time) +
-                          rest_after(agent, clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
+    agent->last_scan = (struct agent_work){
+        .at_ns = now_ns,
+        .cpu_ns = cpu_ns,
+        .took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns,
+    };
+    agent->next_scan_ns =
+        ledger_time__now_ns(&agent->setup.time) + rest_after(agent, agent->last_scan.took_ns);
 }
 
 void housekeeping__warn_of_losses(struct agent *agent)
@@ -122,6 +149,58 @@ static void note_pruning(struct agent *agent)
         header->pruned_since_ns = ledger_time__now_ns(&agent->setup.time);
 }
 
+/* The samples that wait for the next look are kept in room for so much CPU time of the process. */
+static uint64_t samples_wait_ns(const struct sampler *sampler)
+{
+    if (!atomic_load(&sampler->running))
+        return UINT64_MAX;
+    /* Kernel stacks have less room. */
+    return sampler->clock == LEDGER_SAMPLE_CLOCK_PERF ? sampler->interval_ns
+                                                      : sampler->interval_ns * SAMPLES_WAIT;
+}
+
+/* True if there is something to look at, or none was for long. */
+static bool is_look_due(struct agent *agent)
+{
+    const struct sampler *sampler = &agent->sampler;
+    uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
+    uint64_t used_ns = unprofiled__less(cpu_ns, agent->last_look.cpu_ns);
+    uint64_t passed_ns = unprofiled__less(now_ns, agent->last_look.at_ns);
+    bool due;
+
+    busy_history__look(&agent->ledger.header->busy_history, now_ns, cpu_ns);
+    due = now_ns < START_NS || used_ns >= agent->last_look.took_ns * LOOK_COST ||
+          used_ns >= samples_wait_ns(sampler) ||
+          passed_ns >= (used_ns < USED_LITTLE_NS ? IDLE_NS : QUIET_NS) ||
+          (atomic_load(&sampler->running) && sampler->mode == LEDGER_SAMPLE_WALL);
+    agent->is_idle = !due;
+    return due;
+}
+
+static void look_at_all(struct agent *agent)
+{
+    uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+    sampler__look_after(&agent->sampler);
+    thread_fold__tidy(&agent->folder, &agent->folder_tree);
+    housekeeping__look_at_cost(agent, false);
+    note_pruning(agent);
+    housekeeping__warn_of_losses(agent);
+    hook_budget__look(&agent->budget);
+    wait_budget__look(&agent->wait_budget);
+    native_locks__look(&agent->native_locks);
+    hook_renewal__hook_locks(&agent->renewal, agent->java_threads.locks);
+    hook_renewal__remove_silent(&agent->renewal);
+    agent->last_look = (struct agent_work){
+        .at_ns = ledger_time__now_ns(&agent->setup.time),
+        .cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+        .took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns,
+    };
+}
+
+/* Deadlocks are looked for all the same, for their threads rest; and few calls may have been
+ * counted in next to no time. */
 static void look_after(struct agent *agent)
 {
     struct ledger_header *header = agent->ledger.header;
@@ -137,17 +216,9 @@ static void look_after(struct agent *agent)
         return;
     if (!atomic_load(&agent->over)) {
         scan_in_turn(agent);
-        sampler__look_after(&agent->sampler);
-        thread_fold__tidy(&agent->folder, &agent->folder_tree);
-        housekeeping__look_at_cost(agent, false);
         housekeeping__publish_counts(agent);
-        note_pruning(agent);
-        housekeeping__warn_of_losses(agent);
-        hook_budget__look(&agent->budget);
-        wait_budget__look(&agent->wait_budget);
-        native_locks__look(&agent->native_locks);
-        hook_renewal__hook_locks(&agent->renewal, agent->java_threads.locks);
-        hook_renewal__remove_silent(&agent->renewal);
+        if (is_look_due(agent))
+            look_at_all(agent);
         deadlock_watch__look(&agent->deadlocks);
     }
     pthread_mutex_unlock(&agent->snapshot_lock);
@@ -156,15 +227,18 @@ static void look_after(struct agent *agent)
 static uint64_t rest_ns(const struct agent *agent)
 {
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
-    uint64_t scan_ns = agent->next_scan_ns > now_ns ? agent->next_scan_ns - now_ns : 0;
-    uint64_t sampler_ns = sampler__rest_ns(&agent->sampler);
+    uint64_t rest_ns = agent->next_scan_ns > now_ns ? agent->next_scan_ns - now_ns : 0;
+    uint64_t sampler_ns = sampler__rest_ns(&agent->sampler, agent->is_idle);
+    uint64_t look_ns = agent->is_idle ? IDLE_ROUND_NS : LOOK_NS;
+    uint64_t least_ns = now_ns < START_NS ? START_ROUND_NS
+                        : agent->is_idle  ? IDLE_ROUND_NS
+                                          : ROUND_NS_MIN;
 
+    rest_ns = rest_ns > least_ns ? rest_ns : least_ns;
     if ((agent->options.waits || thread_counters__given(&agent->quotas.counters)) &&
-        scan_ns > LOOK_NS)
-        scan_ns = LOOK_NS;
-    if (sampler_ns && sampler_ns < scan_ns)
-        return sampler_ns;
-    return scan_ns > START_ROUND_NS ? scan_ns : START_ROUND_NS;
+        rest_ns > look_ns)
+        rest_ns = look_ns;
+    return sampler_ns && sampler_ns < rest_ns ? sampler_ns : rest_ns;
 }
 
 /* What killed JVMs of this user left beside the ledger takes memory. */

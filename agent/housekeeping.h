@@ -3,7 +3,8 @@
  * that run no Java thread, keeps the process's totals in the ledger up to date in case the process
  * is killed, and merges samples. It is not a Java thread and takes no signals. Once the JVM has
  * started, its looks at other threads take half a thousandth of a processor, or more if one look
- * takes over 2.5 ms. Merging takes CPU time in proportion to the samples.
+ * takes over 2.5 ms. Merging takes CPU time in proportion to the samples. While the process rests
+ * the thread wakes twice a second, and looks at everything every five seconds.
  *
  * Other threads hand it jobs (agent->jobs), whose CPU time so counts as the profiler's and not as
  * theirs.

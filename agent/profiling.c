@@ -38,7 +38,8 @@ static void begin_epoch(struct agent *agent)
     __atomic_store_n(&agent->setup.epoch, agent->epochs, __ATOMIC_RELEASE);
 }
 
-/* In the housekeeping thread: what that costs is the profiler's. */
+/* In the housekeeping thread: what that costs is the profiler's. Threads that do not run Java are
+ * looked at: the second look, which makes their rows, may be that of a stop. */
 static void note_start(void *context)
 {
     struct agent *agent = context;
@@ -47,6 +48,7 @@ static void note_start(void *context)
     (void)unprofiled_table__prepare_start(&agent->unprofiled);
     unprofiled_table__start(&agent->unprofiled, ledger_time__now_ns(&agent->setup.time));
     kernel_thread_table__note_unprofiled(&agent->kernel_threads);
+    (void)process_scan__run(&agent->scan, ledger_time__now_ns(&agent->setup.time), SCAN_CPU);
     pthread_mutex_unlock(&agent->snapshot_lock);
 }
 

@@ -3,8 +3,8 @@
  * silent, and of methods whose only hook counts them. The hooks' class adds to counters
  * (agent/methods/thread_counters.h). The method's record in the ledger (struct ledger_hooking) has
  * the sum as it was when it was published last: in each round of the housekeeping thread, which is
- * at least every 250 ms then, and before a snapshot. A reader of the live ledger, and of what a
- * killed JVM left, lacks the counted calls since. So the sum of recorded and counted calls of a
+ * at least every half second then, and before a snapshot. A reader of the live ledger, and of what
+ * a killed JVM left, lacks the counted calls since. So the sum of recorded and counted calls of a
  * method is exact as long as the method was always heard, muted or counted. Nothing says which
  * thread made a counted call, or from where.
  */

@@ -17,7 +17,10 @@
 
 #define DRAIN_NS      50000000u
 #define SLOW_NS       5000000u /* intervals from that on fill the buffers slowly: */
-#define SLOW_DRAIN_NS 100000000u
+#define SLOW_DRAIN_NS 200000000u
+#define RING_DRAIN_NS 100000000u /* as long as the rings of perf events last */
+#define IDLE_DRAIN_NS 500000000u /* where the process consumes next to nothing, on a machine */
+#define IDLE_MACHINE  16         /* with so many processors, whose samples of that time fit */
 #define STACK_FRAMES  512
 #define WATCH_COST    1500u /* threads are looked for again after so many times what it took */
 #define WATCH_NS_MAX  1000000000u
@@ -549,13 +552,25 @@ void sampler__look_after(struct sampler *sampler)
     sampler__drain(sampler);
 }
 
-uint64_t sampler__rest_ns(const struct sampler *sampler)
+/* All processors may be busy all at once. */
+static uint64_t idle_drain_ns(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return processors > IDLE_MACHINE ? SLOW_DRAIN_NS : IDLE_DRAIN_NS;
+}
+
+uint64_t sampler__rest_ns(const struct sampler *sampler, bool idle)
 {
     if (!atomic_load(&sampler->running))
         return sampler->due_ns ? STARTED_NS : 0;
     if (sampler->mode == LEDGER_SAMPLE_WALL && sampler->interval_ns < DRAIN_NS)
         return sampler->interval_ns;
-    return sampler->interval_ns < SLOW_NS ? DRAIN_NS : SLOW_DRAIN_NS;
+    if (sampler->interval_ns < SLOW_NS)
+        return DRAIN_NS;
+    if (sampler->clock == LEDGER_SAMPLE_CLOCK_PERF)
+        return RING_DRAIN_NS;
+    return idle ? idle_drain_ns() : SLOW_DRAIN_NS;
 }
 
 void sampler__disable_in_child(struct sampler *sampler)

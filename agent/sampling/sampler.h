@@ -123,8 +123,9 @@ void sampler__record_stack(struct sampler *sampler, struct ledger_thread *thread
 void sampler__look_after(struct sampler *sampler);
 void sampler__drain(struct sampler *sampler);
 
-/* How long the housekeeping thread may sleep at most; 0: no limit. */
-uint64_t sampler__rest_ns(const struct sampler *sampler);
+/* How long the housekeeping thread may sleep at most; 0: no limit. `idle`: when it woke last the
+ * process had consumed next to nothing. */
+uint64_t sampler__rest_ns(const struct sampler *sampler, bool idle);
 
 /* In the child of a fork. Async-signal-safe. */
 void sampler__disable_in_child(struct sampler *sampler);

@@ -68,7 +68,7 @@ def rows_of(flat):
 
 
 def check_flat(test, program, expected):
-    """A live ledger has what was counted up to the last 250 ms."""
+    """A live ledger has what was counted up to the last second."""
     until = time.monotonic() + 20
     rows = rows_of(report(program))
     while any(rows[name]["calls"] < expected[name] for name in METHODS) and time.monotonic() < until:

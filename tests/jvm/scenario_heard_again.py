@@ -37,7 +37,7 @@ def until_heard(test, program):
 
 
 def explained(test, program, calls=0):
-    """With as many calls, at least: a live ledger has what was counted up to the last 250 ms."""
+    """With as many calls, at least: a live ledger has what was counted up to the last second."""
     until = time.monotonic() + 20
     while True:
         done = program.treadle("report", "--explain", "HeardAgain.visit", "--json")

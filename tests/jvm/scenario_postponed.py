@@ -17,7 +17,7 @@ LEFT_OUT = ("silenced", "planned")  # too many calls for the budget of so short 
 METHODS = [*string.ascii_lowercase[:16], "<init>"]  # the small ones of a part
 FREE = 1000  # methods that get hooks whatever that costs: agent/methods/hook_quota.h
 LAST = "Crowd$PartCFR"
-LIVE_S = 20  # a live ledger lacks what was counted in the last 250 ms
+LIVE_S = 20  # a live ledger lacks what was counted in the last second
 
 
 def postponed(test):
