@@ -11,7 +11,7 @@ static bool may_be_counted(const struct hook_quotas *quotas, const struct method
 {
     return !quota->from_ns && !quota->is_paid &&
            !__atomic_load_n(&quota->is_postponed, __ATOMIC_ACQUIRE) &&
-           code_bytes <= HOOK_SMALL_BYTES && hook_quotas__room(quotas) == 0;
+           code_bytes <= HOOK_COUNTED_BYTES && hook_quotas__room(quotas) == 0;
 }
 
 /* Whoever finds the method counted finds the rest, too. */

@@ -1,8 +1,8 @@
 /*
  * Methods whose calls are counted and not recorded, for good, at some 2 ns a call
  * (agent/methods/count_hooks.h). A method is counted because it fell silent, or from its first call
- * on: it is small, and would be postponed (agent/methods/hook_quota.h). Then counting is all that
- * its hook does, and neither its code nor the compilers' work grows much.
+ * on: the budget bears no more hooks, and it is not large (agent/methods/hook_quota.h). Then
+ * counting is all that its hook does, and neither its code nor the compilers' work grows much.
  *
  * A counted method may make HOOK_COUNT_RATE calls a second, and has some calls in hand for a burst.
  * One that makes more is turned off, usually before C2 compiles it. Of a method that is turned off
@@ -18,8 +18,8 @@
 #include "agent/methods/hook_quota.h"
 
 /* True if the method's calls are to be counted from its first one on, with so many bytes of code:
- * hook_quotas__postpone would be true for it. Also if it is counted already, for whatever reason.
- * Not in a hook. */
+ * the budget bears no more hooks, and it has had none. Also if it is counted already, for whatever
+ * reason. Not in a hook. */
 bool counted_methods__count(struct hook_quotas *quotas, JNIEnv *jni, uint32_t method,
                             uint32_t code_bytes, uint32_t code_hash);
 

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Scanner;
 
 /**
- * A program with thousands of small methods: PartXXX under many names, PartAAA, PartAAB and so on. `load N` loads N
+ * A program with thousands of methods, few of them large: PartXXX under many names, PartAAA, PartAAB and so on. `load N` loads N
  * more of them, and runs each once; `run N` runs all of them N times, ten times a second, beside other work. The
  * answer is how often the first was run so far.
  */
@@ -34,6 +34,7 @@ public class Crowd {
             n();
             o();
             p();
+            large();
         }
 
         static void a() {
@@ -98,6 +99,21 @@ public class Crowd {
 
         static void p() {
             sum += 16;
+        }
+
+        /* Of 411 bytes of code. */
+        static void large() {
+            sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L;
+            sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L;
+            sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L;
+            sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L;
+            sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L;
+            sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L;
+            sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L;
+            sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L;
+            sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L;
+            sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L; sum += 1_000_000_007L;
+            sum += 1_000_000_007L;
         }
     }
 

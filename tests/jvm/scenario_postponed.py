@@ -1,5 +1,5 @@
 """A program that loads more methods than the budget bears: its first methods have hooks, of the later ones the
-larger, each with every call; small ones are counted from their first call on, to the call, also when profiling stops
+large, each with every call; others are counted from their first call on, to the call, also when profiling stops
 and starts again, and the report says which and how many. Where include= names them they are recorded: from then on
 every call is in the tree. With the plan of that run few methods have hooks, every call of which is recorded, and the
 rest is postponed; and so it is with the plan of the run that had the plan. A method with very much code and many
@@ -14,7 +14,7 @@ from running import running
 
 PARTS = 1500
 LEFT_OUT = ("silenced", "planned")  # too many calls for the budget of so short a run: its plan leaves them out
-METHODS = [*string.ascii_lowercase[:16], "<init>"]  # the small ones of a part
+METHODS = [*string.ascii_lowercase[:16], "run", "<init>"]  # of a part, beside the large one
 FREE = 1000  # methods that get hooks whatever that costs: agent/methods/hook_quota.h
 LAST = "Crowd$PartCFR"
 LIVE_S = 20  # a live ledger lacks what was counted in the last second
@@ -123,8 +123,12 @@ def named(test):
     option = test.agent_option(events="instrument", overhead="2%", include=f"*Crowd*;{LAST}.a")
     with running(test, "Crowd", agent=option) as program:
         program.ask(f"load {PARTS}")
-        row, other = (method_of(test, program, LAST, name) for name in "ab")
-        test.check(row["hook"] == "always" and row["calls"] == 1 and other["hook"] == "counted", f"{row}, {other}")
+        row = method_of(test, program, LAST, "a")
+        test.check(row["hook"] == "always" and row["calls"] == 1, f"{row}")
+        # The program's CPU time bears a few more.
+        others = explained(test, program, "Crowd$PartC*.b")
+        counted = sum(row["hook"] == "counted" for row in others)
+        test.check(counted > len(others) / 2 > 0, f"{counted} of {len(others)} are counted")
         program.end()
 
 

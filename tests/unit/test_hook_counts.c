@@ -235,7 +235,7 @@ static void a_small_method_is_counted_from_its_first_call_on(void **state)
     struct run run;
 
     begin_small(&run, true);
-    assert_true(is_counted(&run, HOOK_SMALL_BYTES));
+    assert_true(is_counted(&run, HOOK_COUNTED_BYTES));
     assert_true(hooks[METHOD].counted);
     assert_int_equal(hooks[METHOD].counter, 0);
     assert_int_equal(run.quotas.methods[METHOD].hooking, 0); /* most are never called */
@@ -265,7 +265,7 @@ static void larger_methods_and_those_that_the_budget_bears_are_not(void **state)
     struct run run;
 
     begin_small(&run, true);
-    assert_false(is_counted(&run, HOOK_SMALL_BYTES + 1));
+    assert_false(is_counted(&run, HOOK_COUNTED_BYTES + 1));
     run.quotas.hooked--;
     assert_false(is_counted(&run, 1));
     run.quotas.hooked++;

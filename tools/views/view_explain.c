@@ -68,7 +68,7 @@ static void hooking_reason(const struct report_model *model, const struct explan
     if (one->hook == EXPLAINED_COUNTED && !hooking->mutes) {
         snprintf(text, REASON_BYTES,
                  "counted, but not recorded, from its first call on: %s; the program has more "
-                 "methods than the budget bears hooks for, and this one is small",
+                 "methods than the budget bears hooks for, and this one is not large",
                  moment_of(model, hooking->since_ns).text);
         return;
     }
