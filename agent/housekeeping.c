@@ -41,13 +41,18 @@
 #define IDLE_NS        5000000000u /* … if the process consumed next to nothing meanwhile */
 #define IDLE_ROUND_NS  500000000u  /* a deadlock is to be found within a second */
 
+static void note_busy(struct agent *agent)
+{
+    busy_history__look(&agent->ledger.header->busy_history, ledger_time__now_ns(&agent->setup.time),
+                       clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+}
+
 static void scan(struct agent *agent)
 {
     struct ledger_header *header = agent->ledger.header;
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
     bool all;
 
-    busy_history__look(&header->busy_history, now_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
     if (!header->profiling)
         return;
     all = now_ns - agent->all_metrics_ns > ALL_METRICS_NS;
@@ -167,13 +172,10 @@ static bool is_look_due(struct agent *agent)
     uint64_t now_ns = ledger_time__now_ns(&agent->setup.time);
     uint64_t used_ns = unprofiled__less(cpu_ns, agent->last_look.cpu_ns);
     uint64_t passed_ns = unprofiled__less(now_ns, agent->last_look.at_ns);
-    bool due;
-
-    busy_history__look(&agent->ledger.header->busy_history, now_ns, cpu_ns);
-    due = now_ns < START_NS || used_ns >= agent->last_look.took_ns * LOOK_COST ||
-          used_ns >= samples_wait_ns(sampler) ||
-          passed_ns >= (used_ns < USED_LITTLE_NS ? IDLE_NS : QUIET_NS) ||
-          (atomic_load(&sampler->running) && sampler->mode == LEDGER_SAMPLE_WALL);
+    bool due = now_ns < START_NS || used_ns >= agent->last_look.took_ns * LOOK_COST ||
+               used_ns >= samples_wait_ns(sampler) ||
+               passed_ns >= (used_ns < USED_LITTLE_NS ? IDLE_NS : QUIET_NS) ||
+               (atomic_load(&sampler->running) && sampler->mode == LEDGER_SAMPLE_WALL);
     agent->is_idle = !due;
     return due;
 }
@@ -215,6 +217,7 @@ static void look_after(struct agent *agent)
     if (pthread_mutex_trylock(&agent->snapshot_lock) != 0)
         return;
     if (!atomic_load(&agent->over)) {
+        note_busy(agent);
         scan_in_turn(agent);
         housekeeping__publish_counts(agent);
         if (is_look_due(agent))
@@ -287,8 +290,10 @@ static void look(void *context)
     struct agent *agent = context;
 
     pthread_mutex_lock(&agent->snapshot_lock);
-    if (!atomic_load(&agent->over))
+    if (!atomic_load(&agent->over)) {
+        note_busy(agent);
         scan(agent);
+    }
     pthread_mutex_unlock(&agent->snapshot_lock);
 }
 
