@@ -176,6 +176,7 @@ static bool is_look_due(struct agent *agent)
                used_ns >= samples_wait_ns(sampler) ||
                passed_ns >= (used_ns < USED_LITTLE_NS ? IDLE_NS : QUIET_NS) ||
                (atomic_load(&sampler->running) && sampler->mode == LEDGER_SAMPLE_WALL);
+
     agent->is_idle = !due;
     return due;
 }
