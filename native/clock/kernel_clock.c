@@ -9,6 +9,10 @@
 
 #define SELF_TEST_SLEEPS 3
 
+/* Two clocks that are read further apart than this are not of one moment, and are read again. */
+#define SAME_MOMENT_NS 10000
+#define READINGS       3
+
 /* Never equal to PLAIN_EXPECTED. */
 static const volatile uint64_t plain_word = 0;
 #define PLAIN_EXPECTED 1u
@@ -79,18 +83,31 @@ void kernel_clock__stop(struct kernel_clock *clock)
     start_plain(clock);
 }
 
-uint64_t kernel_clock__sync(struct kernel_clock *clock, const struct ledger_time *time,
-                            uint64_t *now_ns, bool *switched)
+static bool was_switched(struct kernel_clock *clock)
 {
-    uint64_t cpu_ns;
+    bool switched = *clock->word != clock->expected;
 
-    *switched = *clock->word != clock->expected;
     if (clock->kind == LEDGER_CLOCK_RSEQ)
         rseq_flag__arm();
     else if (clock->kind == LEDGER_CLOCK_PERF)
         clock->expected = *clock->word;
-    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return switched;
+}
+
+uint64_t kernel_clock__sync(struct kernel_clock *clock, const struct ledger_time *time,
+                            uint64_t *now_ns, bool *switched)
+{
+    uint64_t cpu_ns, before_ns;
+    int readings = 0;
+
+    *switched = false;
     *now_ns = ledger_time__now_ns(time);
+    do {
+        *switched |= was_switched(clock);
+        before_ns = *now_ns;
+        cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        *now_ns = ledger_time__now_ns(time);
+    } while (*now_ns - before_ns > SAME_MOMENT_NS && ++readings < READINGS);
     clock->suspect_after_ns = *now_ns + KERNEL_CLOCK_RESYNC_NS;
     return cpu_ns;
 }

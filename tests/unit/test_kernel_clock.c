@@ -391,6 +391,47 @@ static void most_charges_need_no_system_call(void **state)
     }
 }
 
+#define HELD_UP_NS (MS / 10)
+
+static volatile sig_atomic_t hold_ups;
+
+static void hold_up(int signal)
+{
+    (void)signal;
+    hold_ups++;
+    for (uint64_t since_ns = clock_ns(CLOCK_MONOTONIC);
+         clock_ns(CLOCK_MONOTONIC) - since_ns < HELD_UP_NS;)
+        ;
+}
+
+/* Handlers mostly run when a system call returns, so in a sync between the two readings. A stretch
+ * that begins with such a sync would have the handler's CPU time, but not its wall time. */
+static void both_clocks_are_read_at_one_moment(void **state)
+{
+    (void)state;
+    const struct sigaction action = {.sa_handler = hold_up, .sa_flags = SA_RESTART};
+    const struct itimerval often = {{0, 3 * HELD_UP_NS / 1000}, {0, 3 * HELD_UP_NS / 1000}};
+    const struct itimerval never = {{0, 0}, {0, 0}};
+    struct follower follower = {.kind = LEDGER_CLOCK_PLAIN};
+    unsigned too_long = 0;
+    kernel_clock__start(&follower.clock, follower.kind);
+    assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+    hold_ups = 0;
+    sync_clock(&follower);
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    while (hold_ups < 1000) {
+        uint64_t cpu_ns = follower.charged_ns, wall_ns = follower.last_ns;
+        sync_clock(&follower);
+        cpu_ns = follower.charged_ns - cpu_ns;
+        wall_ns = follower.last_ns - wall_ns;
+        too_long += cpu_ns > wall_ns + HELD_UP_NS / 2;
+    }
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    kernel_clock__stop(&follower.clock);
+    /* All readings of a sync are held up by chance only. */
+    assert_in_range(too_long, 0, hold_ups / 20);
+}
+
 static void the_chosen_clock_works(void **state)
 {
     (void)state;
@@ -543,6 +584,7 @@ int main(void)
         cmocka_unit_test(more_busy_threads_than_processors),
         cmocka_unit_test(a_thread_that_sleeps_often),
         cmocka_unit_test(threads_that_yield),
+        cmocka_unit_test(both_clocks_are_read_at_one_moment),
         cmocka_unit_test(a_thread_bombarded_with_signals),
         cmocka_unit_test(a_thread_that_migrates),
     };
