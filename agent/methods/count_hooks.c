@@ -98,10 +98,15 @@ static void add_called(struct class_writer *out)
         OP_RETURN,
     };
     /* clang-format on */
-    const struct method_text called = {
-        ACC_PUBLIC | ACC_STATIC, HOOKS_CALLED, HOOKS_SILENT_TYPE, 2, 1, code, sizeof(code)};
+    const struct method_text called = {ACC_PUBLIC | ACC_STATIC,
+                                       HOOKS_CALLED,
+                                       HOOKS_SILENT_TYPE,
+                                       STACK_NOT_FOR_C1,
+                                       1,
+                                       code,
+                                       sizeof(code)};
 
-    made_class__add_method(out, &called, HOOKS_FORCE_INLINE);
+    made_class__add_method(out, &called, 0);
 }
 
 static void add_class(struct class_writer *out, uint32_t name)

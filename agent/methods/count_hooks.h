@@ -19,7 +19,7 @@
  *         if (((int) calls & HOOK_COUNTED_STEP - 1) == 0)
  *             counted(slot, tid);
  *     }
- *     @ForceInline public static void called(int slot) { if (OFF[slot] != 1) count(slot); }
+ *     public static void called(int slot) { if (OFF[slot] != 1) count(slot); }
  *     static native void first(int slot);
  *     static native void counted(int slot, long tid);
  *

@@ -6,6 +6,13 @@
 #define NS_PER_S    1000000000u
 #define COUNT_BURST 1000 /* calls */
 
+/* The calls are told by the steps of all threads, which have up to a step each that is not told:
+ * what they counted to the call is all over their counters, and slow to add up. */
+static uint32_t stepped(uint32_t steps)
+{
+    return steps * HOOK_COUNTED_STEP;
+}
+
 static bool may_be_counted(const struct hook_quotas *quotas, const struct method_quota *quota,
                            uint32_t code_bytes)
 {
@@ -41,7 +48,8 @@ void counted_methods__count_only(struct hook_quotas *quotas, JNIEnv *jni, uint32
 
     __atomic_store_n(&quota->looks, 0, __ATOMIC_RELAXED);
     quota->saved = COUNT_BURST;
-    __atomic_store_n(&quota->judged, (uint32_t)hook_counts__read(quotas, quota), __ATOMIC_RELAXED);
+    __atomic_store_n(&quota->judged, stepped(__atomic_load_n(&quota->steps, __ATOMIC_RELAXED)),
+                     __ATOMIC_RELAXED);
     __atomic_store_n(&quota->judged_ns, ledger_time__now_ns(quotas->time), __ATOMIC_RELAXED);
     if (!hook_states__change(quota, HOOKING_MUTED, HOOKING_COUNTED))
         return;
@@ -89,13 +97,13 @@ void counted_methods__first_call(struct hook_quotas *quotas, JNIEnv *jni, uint32
 static void judge(struct hook_quotas *quotas, JNIEnv *jni, uint32_t number)
 {
     struct method_quota *quota = &quotas->methods[number];
-    uint32_t calls = (uint32_t)hook_counts__read(quotas, quota);
+    uint32_t calls = stepped(__atomic_add_fetch(&quota->steps, 1, __ATOMIC_RELAXED));
     uint32_t judged = __atomic_load_n(&quota->judged, __ATOMIC_RELAXED);
     uint64_t before_ns = __atomic_load_n(&quota->judged_ns, __ATOMIC_RELAXED);
     uint64_t now_ns = ledger_time__now_ns(quotas->time);
     double saved;
 
-    if ((int32_t)(calls - judged) < (int32_t)HOOK_COUNTED_STEP / 2 ||
+    if ((int32_t)(calls - judged) <= 0 ||
         !__atomic_compare_exchange_n(&quota->judged, &judged, calls, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;

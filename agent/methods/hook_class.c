@@ -46,10 +46,15 @@ static void add_enter(struct class_writer *out)
         OP_ICONST_M1, OP_I2L, OP_LRETURN,
     };
     /* clang-format on */
-    const struct method_text enter = {
-        ACC_PUBLIC | ACC_STATIC, HOOKS_ENTER, HOOKS_PUSH_TYPE, 2, 2, code, sizeof(code)};
+    const struct method_text enter = {ACC_PUBLIC | ACC_STATIC,
+                                      HOOKS_ENTER,
+                                      HOOKS_PUSH_TYPE,
+                                      STACK_NOT_FOR_C1,
+                                      2,
+                                      code,
+                                      sizeof(code)};
 
-    made_class__add_method(out, &enter, HOOKS_FORCE_INLINE);
+    made_class__add_method(out, &enter, 0);
 }
 
 /* if (MUTED[slot] == 0) return push(slot); silent(slot); return -1; */
@@ -124,10 +129,15 @@ static void add_exit(struct class_writer *out, uint32_t name, uint8_t native_met
         OP_LLOAD_0, OP_LCONST_0,     OP_LCMP, OP_IFLT,       0,         7,
         OP_LLOAD_0, OP_INVOKESTATIC, 0,       native_method, OP_RETURN,
     };
-    const struct method_text leave = {
-        ACC_PUBLIC | ACC_STATIC, (uint16_t)name, HOOKS_POP_TYPE, 4, 2, code, sizeof(code)};
+    const struct method_text leave = {ACC_PUBLIC | ACC_STATIC,
+                                      (uint16_t)name,
+                                      HOOKS_POP_TYPE,
+                                      STACK_NOT_FOR_C1,
+                                      2,
+                                      code,
+                                      sizeof(code)};
 
-    made_class__add_method(out, &leave, HOOKS_FORCE_INLINE);
+    made_class__add_method(out, &leave, 0);
 }
 
 /* OFF = new byte[HOOK_SLOTS_MAX]; and so on;

@@ -10,7 +10,7 @@
  *     static final Unsafe UNSAFE = Unsafe.getUnsafe();
  *     static final long TID = UNSAFE.objectFieldOffset(Thread.class, "tid");
  *
- *     @ForceInline public static long enter(int slot) {        a token of the frame
+ *     public static long enter(int slot) {                     a token of the frame
  *         byte off = OFF[slot];
  *         if (off == 0)
  *             return open(slot);
@@ -26,8 +26,8 @@
  *     }
  *     static void silent(int slot) { count(slot); if (--LEFT[slot] <= 0) hot(slot); }
  *     static native void hot(int slot);
- *     @ForceInline public static void leave(long token)  { if (token >= 0) pop(token); }
- *     @ForceInline public static void caught(long token) { if (token >= 0) resume(token); }
+ *     public static void leave(long token)  { if (token >= 0) pop(token); }
+ *     public static void caught(long token) { if (token >= 0) resume(token); }
  *     public static native long push(int slot);
  *     public static native void pop(long token);
  *     public static native void resume(long token);

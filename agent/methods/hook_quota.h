@@ -147,6 +147,7 @@ struct method_quota {
                            it was silent and heavy last */
     uint64_t lasted_ns; /* its class was left as it was then, since its calls lasted; 0: never */
     uint32_t counter;   /* atomic: the number of its counter; 0: none yet */
+    uint32_t steps;     /* atomic: how often a thread counted HOOK_COUNTED_STEP more calls */
     ledger_ref hooking; /* its record in the ledger; none: it was always heard */
     uint8_t measured;   /* atomic: how many calls have been measured, up to a limit */
     bool is_long;       /* atomic: its calls are long */
