@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Scanner;
 
 /**
- * A program with thousands of methods, few of them large: PartXXX under many names, PartAAA, PartAAB and so on. `load N` loads N
- * more of them, and runs each once; `run N` runs all of them N times, ten times a second, beside other work. The
- * answer is how often the first was run so far.
+ * A program with thousands of methods, few of them large: PartXXX under many names, PartAAA, PartAAB and so on.
+ * `load N` loads N more of them, and runs each once; `run N` runs all of them N times, ten times a second, beside
+ * other work. The answer is how often the first was run so far.
  */
 public class Crowd {
     static volatile long result;

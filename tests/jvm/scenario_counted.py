@@ -1,8 +1,8 @@
 """Within a budget the calls of methods that fell silent are counted, by several threads at once, interpreted and
 compiled: the report agrees with the program to the call, and says which numbers it does not know. What is called while
 profiling is stopped does not count, and an interval has its own counts. Nothing says which thread made a counted call,
-or from where: in trees there are so many at least. What a killed
-process left, merged or not, lacks the last calls: there all numbers of counted methods are lower bounds."""
+or from where: in trees there are so many at least. What a killed process left, merged or not, lacks the last calls:
+there all numbers of counted methods are lower bounds."""
 
 import json
 import re
