@@ -19,10 +19,10 @@
 
 /* C1 does not inline a method that wants more stack than C1InlineStackLimit, which is 5 in a JVM
  * that has C2, too, and 10 in one that has not, but calls it; C2 does not ask for that, and inlines
- * what is small. It is what methods have that are called at entries and exits: inlined by C1, which
- * writes a profile of each, they slow C1 down, and its code is soon replaced. With it C1 compiles
- * 285 to 320 KB of ecj's bytecode in a second at tier 3; when it inlined hooks it was 240 to 268
- * KB, without the agent 321 to 351 KB (-XX:+CITime, JDK 25). */
+ * what is small where it is called often. It is what methods have that are called at entries and
+ * exits: inlined by C1, which writes a profile of each, they slow C1 down, and its code is soon
+ * replaced. With it C1 compiles 285 to 320 KB of ecj's bytecode in a second at tier 3; when it
+ * inlined hooks it was 240 to 268 KB, without the agent 321 to 351 KB (-XX:+CITime, JDK 25). */
 #define STACK_NOT_FOR_C1 8
 
 /* A method in bytecode. */

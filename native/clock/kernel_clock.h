@@ -71,9 +71,9 @@ static inline bool kernel_clock__ran_through(const struct kernel_clock *clock, u
 /* Rearms the word, then reads the thread's CPU clock, then the time. A switch between these steps
  * is seen by the next look at the word. Where much time passes between the two readings (a signal
  * handler, a host that takes the processor away), both are taken again, a few times at most: a
- * stretch between two syncs then has no more CPU time than wall time. Returns the CPU time in ns,
- * and whether there was a switch since the last sync as far as the word can tell. The plain clock
- * cannot tell and always says true. */
+ * stretch between two syncs then has hardly more CPU time than wall time. Returns the CPU time in
+ * ns, and whether there was a switch since the last sync as far as the word can tell. The plain
+ * clock cannot tell and always says true. */
 uint64_t kernel_clock__sync(struct kernel_clock *clock, const struct ledger_time *time,
                             uint64_t *now_ns, bool *switched);
 
