@@ -181,6 +181,26 @@ bool generated_names__shares(struct generated_names *names, const char *name, si
     return shares;
 }
 
+/* A shared name has no number in it that would be replaced: the member begins where it began. */
+bool generated_names__shares_member(struct generated_names *names, const char *class_name,
+                                    size_t class_length, const char *member, size_t length,
+                                    bool is_made, struct shared_name *shared)
+{
+    char whole[GENERATED_NAME_MAX];
+    size_t before = class_length + 1;
+
+    if (!has_digit(member, length) || before + length > sizeof(whole))
+        return false;
+    memcpy(whole, class_name, before - 1);
+    whole[before - 1] = '.';
+    memcpy(whole + before, member, length);
+    if (!generated_names__shares(names, whole, before + length, is_made, shared))
+        return false;
+    shared->length -= before;
+    memmove(shared->text, shared->text + before, shared->length);
+    return true;
+}
+
 size_t generated_names__bytes(const struct generated_names *names)
 {
     return __atomic_load_n(&names->used, __ATOMIC_RELAXED) * sizeof(struct generated_name);

@@ -6,6 +6,9 @@
  * quotas, records and contexts in the ledger) do not grow with the number of classes that a program
  * generates.
  *
+ * Classes that share a name may have methods whose names differ in a number only, too, or whose
+ * descriptors name such classes. These share names in the same way, in each shared class by itself.
+ *
  * A number is a run of digits, the part after "0x", or a word of hexadecimal digits that looks like
  * a hash. '/' and '.' are equal. Takes its own lock; not for hooks or handlers.
  */
@@ -48,6 +51,12 @@ void generated_names__end(struct generated_names *names);
  * name, it keeps the name from then on. names may be NULL: no name is shared. */
 bool generated_names__shares(struct generated_names *names, const char *name, size_t length,
                              bool is_made, struct shared_name *shared);
+
+/* The same for the name, or the descriptor, of a method of a class that goes by the shared name
+ * class_name. Only the method's part is filled in. */
+bool generated_names__shares_member(struct generated_names *names, const char *class_name,
+                                    size_t class_length, const char *member, size_t length,
+                                    bool is_made, struct shared_name *shared);
 
 /* Memory in use. */
 size_t generated_names__bytes(const struct generated_names *names);

@@ -5,19 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the hashes of a class's methods, one bit each: most methods that are looked for are new. */
-#define SEEN_WORDS 4u
-
 struct numbered_class {
     struct numbered_method *first;
     struct numbered_method *last;
-    struct numbered_method *found; /* last time: methods are asked for in the class file's order */
     char *source;
     unsigned marks;        /* atomic; enum class_mark */
     uint64_t rewritten_ns; /* atomic */
     uint32_t listing;      /* the user's; atomic */
     bool is_shared;        /* it stands for all classes of a kind */
-    uint64_t seen[SEEN_WORDS];
     UT_hash_handle hh;
     char name[];
 };
@@ -116,52 +111,66 @@ static bool is_text(const char *have, struct class_text text)
     return strlen(have) == text.length && memcmp(have, text.bytes, text.length) == 0;
 }
 
-/* FNV-1a [G. Fowler, L. C. Noll, K.-P. Vo]. */
-static uint32_t hash_of(struct class_text name, struct class_text descriptor)
-{
-    uint32_t hash = 2166136261u;
+/* A method of a class that shares its name, by the name and the descriptor that it may share. */
+struct known_method {
+    struct class_text name;
+    struct class_text descriptor;
+    struct shared_name shared_name;
+    struct shared_name shared_descriptor;
+};
 
-    for (uint32_t i = 0; i < name.length; i++)
-        hash = (hash ^ name.bytes[i]) * 16777619u;
-    for (uint32_t i = 0; i < descriptor.length; i++)
-        hash = (hash ^ descriptor.bytes[i]) * 16777619u;
+static struct class_text member_known_as(struct method_numbers *methods,
+                                         const struct numbered_class *class, struct class_text text,
+                                         bool is_made, struct shared_name *shared)
+{
+    if (!generated_names__shares_member(methods->generated, class->name, class->hh.keylen,
+                                        (const char *)text.bytes, text.length, is_made, shared))
+        return text;
+    return (struct class_text){(const uint8_t *)shared->text, (uint32_t)shared->length};
+}
+
+static void know(struct method_numbers *methods, const struct numbered_class *class,
+                 struct class_text name, struct class_text descriptor, bool is_made,
+                 struct known_method *known)
+{
+    known->name = name;
+    known->descriptor = descriptor;
+    if (!class->is_shared)
+        return;
+    known->name = member_known_as(methods, class, name, is_made, &known->shared_name);
+    known->descriptor =
+        member_known_as(methods, class, descriptor, is_made, &known->shared_descriptor);
+}
+
+/* FNV-1a [G. Fowler, L. C. Noll, K.-P. Vo], from the hash of the class's name on. */
+static uint32_t hash_of(const struct numbered_class *class, const struct known_method *known)
+{
+    uint32_t hash = 2166136261u ^ class->hh.hashv;
+
+    for (uint32_t i = 0; i < known->name.length; i++)
+        hash = (hash ^ known->name.bytes[i]) * 16777619u;
+    for (uint32_t i = 0; i < known->descriptor.length; i++)
+        hash = (hash ^ known->descriptor.bytes[i]) * 16777619u;
     return hash;
 }
 
-static bool is_method(const struct numbered_method *method, uint32_t hash, struct class_text name,
-                      struct class_text descriptor)
+static struct numbered_method **bucket_of(struct method_numbers *methods, uint32_t hash)
 {
-    return method->hash == hash && is_text(method->name, name) &&
-           is_text(method->descriptor, descriptor);
+    return &methods->buckets[(hash ^ hash >> 16) % METHOD_NUMBERS_BUCKETS];
 }
 
-static uint64_t *seen_word(struct numbered_class *class, uint32_t hash)
+/* Under the lock. */
+static struct numbered_method *find_method(struct method_numbers *methods,
+                                           const struct numbered_class *class,
+                                           const struct known_method *known, uint32_t hash)
 {
-    return &class->seen[(hash >> 24) % SEEN_WORDS];
-}
+    struct numbered_method *method = *bucket_of(methods, hash);
 
-static uint64_t seen_bit(uint32_t hash)
-{
-    return (uint64_t)1 << (hash >> 26);
-}
-
-/* Under the lock: from where the last one was found, then from the beginning. */
-static struct numbered_method *find_method(struct numbered_class *class, struct class_text name,
-                                           struct class_text descriptor)
-{
-    struct numbered_method *start = class->found ? class->found->next : class->first;
-    struct numbered_method *method = start;
-    uint32_t hash = hash_of(name, descriptor);
-
-    if (!(*seen_word(class, hash) & seen_bit(hash)))
-        return NULL;
-    for (; method; method = method->next)
-        if (is_method(method, hash, name, descriptor))
-            return method;
-    for (method = class->first; method != start; method = method->next)
-        if (is_method(method, hash, name, descriptor))
-            return method;
-    return NULL;
+    while (method &&
+           (method->hash != hash || method->class != class || !is_text(method->name, known->name) ||
+            !is_text(method->descriptor, known->descriptor)))
+        method = method->next_in_bucket;
+    return method;
 }
 
 /* Under the lock. Numbers begin at 1: 0 is the key of roots. */
@@ -187,16 +196,17 @@ static bool give_number(struct method_numbers *methods, struct numbered_method *
 }
 
 static struct numbered_method *add_method(struct method_numbers *methods,
-                                          struct numbered_class *class, struct class_text name,
-                                          struct class_text descriptor)
+                                          struct numbered_class *class,
+                                          const struct known_method *known, uint32_t hash)
 {
+    struct class_text name = known->name, descriptor = known->descriptor;
     size_t bytes = sizeof(struct numbered_method) + name.length + descriptor.length + 2;
-    struct numbered_method *method = take(methods, bytes);
+    struct numbered_method *method = take(methods, bytes), **bucket = bucket_of(methods, hash);
 
     if (!method)
         return NULL;
     method->class = class;
-    method->hash = hash_of(name, descriptor);
+    method->hash = hash;
     method->name = (char *)(method + 1);
     method->descriptor = method->name + name.length + 1;
     copy_text(method->name, name);
@@ -210,21 +220,24 @@ static struct numbered_method *add_method(struct method_numbers *methods,
     else
         class->first = method;
     class->last = method;
-    *seen_word(class, method->hash) |= seen_bit(method->hash);
+    method->next_in_bucket = *bucket;
+    *bucket = method;
     return method;
 }
 
 uint32_t method_numbers__id(struct method_numbers *methods, struct numbered_class *class,
                             struct class_text name, struct class_text descriptor)
 {
+    struct known_method known;
     struct numbered_method *method;
+    uint32_t hash;
 
+    know(methods, class, name, descriptor, true, &known);
+    hash = hash_of(class, &known);
     pthread_mutex_lock(&methods->lock);
-    method = find_method(class, name, descriptor);
+    method = find_method(methods, class, &known, hash);
     if (!method)
-        method = add_method(methods, class, name, descriptor);
-    if (method)
-        class->found = method;
+        method = add_method(methods, class, &known, hash);
     pthread_mutex_unlock(&methods->lock);
     return method ? method->id : 0;
 }
@@ -233,9 +246,11 @@ uint32_t method_numbers__find_id(struct method_numbers *methods, struct numbered
                                  struct class_text name, struct class_text descriptor)
 {
     const struct numbered_method *method;
+    struct known_method known;
 
+    know(methods, class, name, descriptor, false, &known);
     pthread_mutex_lock(&methods->lock);
-    method = find_method(class, name, descriptor);
+    method = find_method(methods, class, &known, hash_of(class, &known));
     pthread_mutex_unlock(&methods->lock);
     return method ? method->id : 0;
 }

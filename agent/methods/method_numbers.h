@@ -3,7 +3,8 @@
  * (class, method, descriptor) for the life of the process: a class that is loaded again, by any
  * loader, redefined, or hooked again gets the numbers that it had. So memory grows with the number
  * of names, not with loads, starts and stops. Of classes whose names differ in a number only, some
- * have names of their own and the others share one name (agent/methods/generated_names.h).
+ * have names of their own and the others share one name (agent/methods/generated_names.h); so have
+ * their methods. Methods of one class whose names differ in a number only may share a number then.
  *
  * method_numbers__get takes no lock and is for hooks; all other functions take the table's lock.
  */
@@ -18,14 +19,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define METHOD_NUMBERS_CHUNK  4096u
-#define METHOD_NUMBERS_CHUNKS 4096u
+#define METHOD_NUMBERS_CHUNK   4096u
+#define METHOD_NUMBERS_CHUNKS  4096u
+#define METHOD_NUMBERS_BUCKETS (1u << 14)
 
 struct numbered_class;
 
 struct numbered_method {
     struct numbered_class *class;
     struct numbered_method *next; /* the next method of the class */
+    struct numbered_method *next_in_bucket;
     uint32_t id;
     uint32_t hash;
     bool hooked; /* atomic; if its class has hooks, this method has them */
@@ -42,6 +45,7 @@ struct method_numbers {
     size_t bytes_max;
     struct generated_names *generated; /* set after the beginning; NULL: no class shares a name */
     uint32_t count;
+    struct numbered_method *buckets[METHOD_NUMBERS_BUCKETS];
     struct numbered_method **chunk[METHOD_NUMBERS_CHUNKS]; /* atomic */
 };
 

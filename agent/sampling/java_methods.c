@@ -113,18 +113,31 @@ static struct java_method *add(struct java_methods *methods, uint32_t hash, stru
     return method;
 }
 
+/* Of a class that goes by that shared name. */
+static struct name member_known_as(struct java_methods *methods, struct name class_name,
+                                   struct name member, struct shared_name *shared)
+{
+    if (!generated_names__shares_member(methods->generated, class_name.bytes, class_name.length,
+                                        member.bytes, member.length, true, shared))
+        return member;
+    return (struct name){shared->text, shared->length};
+}
+
 static struct java_method *get(struct java_methods *methods, struct name class_name,
                                struct name name, struct name signature)
 {
-    struct shared_name shared;
+    struct shared_name shared[3];
     struct java_method *method;
     uint32_t hash;
 
     if (!methods->buckets)
         return NULL;
     if (generated_names__shares(methods->generated, class_name.bytes, class_name.length, true,
-                                &shared))
-        class_name = (struct name){shared.text, shared.length};
+                                &shared[0])) {
+        class_name = (struct name){shared[0].text, shared[0].length};
+        name = member_known_as(methods, class_name, name, &shared[1]);
+        signature = member_known_as(methods, class_name, signature, &shared[2]);
+    }
     hash = hash_on(hash_on(2166136261u, class_name, '.'), name, '(');
     hash = hash_on(hash, signature, ')');
     method = find(methods, hash, class_name, name, signature);

@@ -9,20 +9,22 @@ import java.nio.charset.StandardCharsets;
  */
 public class ClassChurn {
     static final int OF_A_LOADER = 8;
-    static final String TEMPLATE = "ClassChurn$Made_0000000";
+    static final String NUMBER = "_0000000";
+    static final String TEMPLATE = "ClassChurn$Made" + NUMBER;
 
     public static class Made_0000000 implements Runnable {
         @Override
         public void run() {
-            made += step(2) - step(1);
+            made += step_0000000(this, 2) - step_0000000(this, 1);
             int n = made % 16 == 0 ? 70_000 : 0; // some become compiled code
             for (int i = 0; i < n; i++) {
-                churned += step(i) & 1;
+                churned += step_0000000(this, i) & 1;
             }
         }
 
-        static int step(int n) {
-            return n + 1;
+        /** Its name and its descriptor are those of this class alone. */
+        static int step_0000000(Made_0000000 of, int n) {
+            return n < 0 ? churned : n + 1;
         }
     }
 
@@ -37,8 +39,8 @@ public class ClassChurn {
 
     static byte[] named(byte[] template, int number) {
         byte[] bytes = template.clone();
-        byte[] from = TEMPLATE.getBytes(StandardCharsets.US_ASCII);
-        byte[] to = String.format("ClassChurn$Made_%07d", number).getBytes(StandardCharsets.US_ASCII);
+        byte[] from = NUMBER.getBytes(StandardCharsets.US_ASCII);
+        byte[] to = String.format("_%07d", number).getBytes(StandardCharsets.US_ASCII);
         for (int at = 0; at + from.length <= bytes.length; at++) {
             int same = 0;
             while (same < from.length && bytes[at + same] == from[same]) {

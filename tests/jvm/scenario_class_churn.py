@@ -1,6 +1,6 @@
-"""Classes without end, each of a name of its own: generated, loaded, hooked, sampled and unloaded. The first of a
-kind keep their names and all later ones share one, so that the ledger and what the agent holds beside it level off;
-and not a call is lost. TREADLE_CLASSES=1000000 for a million of them, with the process's memory."""
+"""Classes without end, each of a name of its own, with a method of a name and a descriptor of its own: generated,
+loaded, hooked, sampled and unloaded. The first of a kind keep their names and all later ones share one, so that the
+ledger and what the agent holds beside it level off; and not a call is lost. TREADLE_CLASSES=1000000 for a million of them, with the process's memory."""
 
 import json
 import os
@@ -17,6 +17,7 @@ MIB = 1 << 20
 # Without a shared name each class takes 500 bytes of the ledger, and 500 beside it.
 GROWTH_MAX = MORE * 250
 SHARED = "ClassChurn$Made_#"
+OFTEN, CALLS = 16, 70_000  # one class in so many calls its method so often
 JVM = ("-XX:+UseSerialGC", "-Xmx64m")
 
 
@@ -80,12 +81,19 @@ def check_calls(test, made):
     views = test.checked_report(note_allowed=True)
     calls, names = Counter(), Counter()
     for method in views["flat"]["methods"]:
+        if method["method"].startswith("step_"):
+            calls["step"] += method["calls"]
+            names["step"] += 1
         if method["class"].startswith("ClassChurn$Made_") and method["method"] in ("run", "<init>"):
             calls[method["method"]] += method["calls"]
             names[method["method"]] += method["calls"] > 0
             if method["class"] == SHARED:
                 calls[SHARED] += method["calls"]
     test.check(calls["run"] == made and calls["<init>"] == made, f"calls of {made} classes: {calls}")
+    # The last step of a class is called after the class was counted.
+    steps = 2 * made + made // OFTEN * CALLS
+    test.check(calls["step"] == steps, f"{calls['step']} calls of the methods with numbers, not {steps}")
+    test.check(names["step"] <= 2 * KEPT + 2, f"{names['step']} names of methods with numbers")
     # The template was loaded first; class 1, which is loaded again and again, has its own name.
     test.check(names["run"] in (KEPT, KEPT + 1), f"{names['run']} names")
     shared = FIRST + 2 * MORE - (names["run"] - 1) + made - FIRST - 3 * MORE

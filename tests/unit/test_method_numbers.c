@@ -82,6 +82,26 @@ static void generated_classes_share_numbers(void **state)
     assert_string_equal(numbered_class__name(method_numbers__find_class(&numbers, "a/Made7")),
                         "a/Made7");
 
+    /* So do their methods, and what the descriptors name. Others do not. */
+    uint32_t first = number_of(&numbers, "a/Made2000", "m1", "(La/Made1;)V");
+    char method_name[40], descriptor[60];
+    for (uint32_t i = 2; i <= 3 * GENERATED_NAMES_KEPT; i++) {
+        snprintf(method_name, sizeof method_name, "m%u", i);
+        snprintf(descriptor, sizeof descriptor, "(La/Made%u;)V", i);
+        uint32_t found =
+            number_of(&numbers, i % 2 ? "a/Made2000" : "a/Made2001", method_name, descriptor);
+        assert_int_equal(found, first + (i <= GENERATED_NAMES_KEPT ? i - 1 : GENERATED_NAMES_KEPT));
+        assert_int_equal(
+            method_numbers__find_id(&numbers, shared, text_of(method_name), text_of(descriptor)),
+            found);
+    }
+    assert_string_equal(method_numbers__get(&numbers, first + 1)->name, "m2");
+    assert_string_equal(method_numbers__get(&numbers, first + GENERATED_NAMES_KEPT)->name, "m#");
+    assert_string_equal(method_numbers__get(&numbers, first + GENERATED_NAMES_KEPT)->descriptor,
+                        "(La/Made#;)V");
+    assert_int_not_equal(number_of(&numbers, "a/Other", "m2000", "()V"),
+                         number_of(&numbers, "a/Other", "m2001", "()V"));
+
     /* Each class has its methods; all that any of them has hooked are, until the next time. */
     uint32_t run = number_of(&numbers, "a/Made2000", "run", "()V");
     uint32_t stop = number_of(&numbers, "a/Made2001", "stop", "()V");
