@@ -1,5 +1,6 @@
 #include "native/preload/call_frames.h"
 
+#include "native/preload/loaded_image.h"
 #include "native/unwind/call_frame_info.h"
 
 #include <dlfcn.h>
@@ -15,8 +16,7 @@ int call_frames__init(struct call_frames *frames)
     if (places == MAP_FAILED)
         return -ENOMEM;
     frames->places = places;
-    /* From glibc 2.35 on. Not linked: the library would not be loaded beside an older one. */
-    frames->find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+    frames->find_object = loaded_image__find_object();
     return 0;
 }
 
@@ -108,6 +108,11 @@ static uint32_t find_rule(const struct call_frames *frames, uint64_t place)
 }
 
 #endif
+
+void call_frames__forget(struct call_frames *frames)
+{
+    (void)madvise(frames->places, sizeof(uint64_t) << CALL_PLACES_BITS, MADV_DONTNEED);
+}
 
 uint32_t call_frames__look_up(struct call_frames *frames, uint64_t place)
 {

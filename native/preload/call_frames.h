@@ -35,6 +35,9 @@ struct hook_frame {
 /* 0 or -ENOMEM. */
 int call_frames__init(struct call_frames *frames);
 
+/* An image was unloaded: other code may come to lie where it was. */
+void call_frames__forget(struct call_frames *frames);
+
 /* A rule: CFA = sp or fp + 8 * offset. */
 #define FRAME_RULE_FP      0x8000u
 #define FRAME_RULE_UNKNOWN 0x7fffu

@@ -100,24 +100,53 @@ static void decide_image(struct function_names *names, const struct filtered_ima
     elf_symbols__close(symbols);
 }
 
+static const char *path_of(const struct dl_phdr_info *info)
+{
+    return info->dlpi_name && *info->dlpi_name ? info->dlpi_name : PROGRAM;
+}
+
+static bool is_image(const struct filtered_image *image, const struct dl_phdr_info *info)
+{
+    return image->bias == info->dlpi_addr &&
+           strncmp(image->path, path_of(info), sizeof(image->path) - 1) == 0;
+}
+
 /* Under the linker's lock: nothing is opened or allocated. */
 static int note_image(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     struct function_names *names = context;
-    const char *path = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : PROGRAM;
     struct filtered_image *image;
 
     (void)bytes;
     for (uint32_t i = 0; i < names->filtered_count; i++)
-        if (names->filtered[i].bias == info->dlpi_addr &&
-            strncmp(names->filtered[i].path, path, sizeof(image->path) - 1) == 0)
+        if (is_image(&names->filtered[i], info))
             return 0;
     if (names->filtered_count == FILTERED_IMAGES_MAX)
         return 1;
     image = &names->filtered[names->filtered_count++];
     image->bias = info->dlpi_addr;
-    snprintf(image->path, sizeof(image->path), "%s", path);
+    snprintf(image->path, sizeof(image->path), "%s", path_of(info));
     return 0;
+}
+
+static int find_loaded(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    (void)bytes;
+    return is_image(context, info);
+}
+
+void function_names__forget_unloaded(struct function_names *names)
+{
+    uint32_t kept = 0;
+
+    if (!names->filtered)
+        return;
+    pthread_mutex_lock(&names->lock);
+    for (uint32_t i = 0; i < names->filtered_count; i++)
+        if (dl_iterate_phdr(find_loaded, &names->filtered[i]))
+            names->filtered[kept++] = names->filtered[i];
+    names->filtered_count = kept;
+    pthread_mutex_unlock(&names->lock);
 }
 
 void function_names__look(struct function_names *names)
@@ -149,16 +178,16 @@ static void name_part(const struct function_names *names, ledger_ref part, ledge
     __atomic_store_n(&method->class_name, named->class_name, __ATOMIC_RELEASE);
 }
 
-static bool name(struct function_names *names, const struct function *function)
+static void name(struct function_names *names, const struct function *function)
 {
     ledger_ref record = function->record;
     const struct sampled_symbol *symbol = sampled_symbols__find(&names->symbols, function->address);
 
     if (symbol && symbol->method && symbol->method != record)
         name_part(names, record, symbol->method);
-    return symbol != NULL;
 }
 
+/* Where an image lies now another one may have lain at the last look. */
 void function_names__name(struct function_names *names)
 {
     bool refreshed = false;
@@ -168,11 +197,10 @@ void function_names__name(struct function_names *names)
 
         if (!function)
             break;
-        if (name(names, function) || refreshed)
-            continue;
+        if (!refreshed)
+            function_names__look(names);
         refreshed = true;
-        function_names__look(names);
-        (void)name(names, function);
+        name(names, function);
     }
 }
 

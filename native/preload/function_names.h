@@ -50,6 +50,9 @@ void function_names__restart(struct function_names *names);
  */
 void function_names__look(struct function_names *names);
 
+/* Images were unloaded: those that are loaded again later are decided anew. From any thread. */
+void function_names__forget_unloaded(struct function_names *names);
+
 /* Names the functions that came since the last call. */
 void function_names__name(struct function_names *names);
 

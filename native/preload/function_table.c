@@ -1,5 +1,7 @@
 #include "native/preload/function_table.h"
 
+#include "native/preload/loaded_image.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +24,7 @@ int function_table__init(struct function_table *table, struct ledger *ledger,
         .functions = address_space(FUNCTIONS_MAX * sizeof(struct function)),
         .order = address_space(FUNCTIONS_MAX * sizeof(uint32_t)),
         .time = time,
+        .find_object = loaded_image__find_object(),
         .state_at_first = FUNCTION_HEARD,
     };
     return table->functions && table->order ? 0 : -ENOMEM;
@@ -67,17 +70,90 @@ static bool claim(struct function_table *table, struct function *function, uint6
     return true;
 }
 
+/* The record's image; none: the function has no name yet, or it was never called. */
+static ledger_ref image_of(const struct function_table *table, ledger_ref record)
+{
+    const struct ledger_method *method = ledger__at(table->ledger, record);
+
+    return record ? __atomic_load_n(&method->image, __ATOMIC_ACQUIRE) : 0;
+}
+
+static bool is_loaded(const struct function_table *table, ledger_ref image_ref, uint64_t address)
+{
+    static const struct ledger_string none;
+    const struct ledger *ledger = table->ledger;
+    const struct ledger_image *image = ledger__at(ledger, image_ref);
+    const struct ledger_string *path, *build_id;
+
+    path = image->path ? ledger__at(ledger, image->path) : &none;
+    build_id = image->build_id ? ledger__at(ledger, image->build_id) : &none;
+    return loaded_image__is(table->find_object, address,
+                            &(struct image_facts){path->bytes, path->length, build_id->bytes,
+                                                  build_id->length, image->bias});
+}
+
+/* The entry is of a function that lay at the address and is gone. Without a record it is nobody's.
+ */
+static bool revive(const struct function_table *table, struct function *function, uint64_t address)
+{
+    ledger_ref record = __atomic_load_n(&function->record, __ATOMIC_ACQUIRE);
+    ledger_ref image = image_of(table, record);
+    uint64_t found = address | FUNCTION_GONE;
+
+    if (record && !(image && is_loaded(table, image, address)))
+        return false;
+    if (!record)
+        __atomic_store_n(&function->state, table->state_at_first, __ATOMIC_RELEASE);
+    return __atomic_compare_exchange_n(&function->address, &found, address, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE) ||
+           found == address;
+}
+
 struct function *function_table__add(struct function_table *table, uint64_t address)
 {
     uint32_t slot = function_table__slot(address);
 
     for (uint32_t i = 0; i < FUNCTION_TRIES; i++) {
         struct function *function = &table->functions[(slot + i) & (FUNCTIONS_MAX - 1)];
+        uint64_t there = __atomic_load_n(&function->address, __ATOMIC_ACQUIRE);
 
-        if (claim(table, function, address))
+        if (there == (address | FUNCTION_GONE) ? revive(table, function, address)
+                                               : claim(table, function, address))
             return function;
     }
     return NULL;
+}
+
+static void forget(const struct function_table *table, struct function *function)
+{
+    uint64_t address = __atomic_load_n(&function->address, __ATOMIC_ACQUIRE);
+    ledger_ref image = image_of(table, __atomic_load_n(&function->record, __ATOMIC_ACQUIRE));
+
+    if (address && !(address & FUNCTION_GONE) &&
+        !(image ? is_loaded(table, image, address)
+                : loaded_image__is_any(table->find_object, address)))
+        (void)__atomic_compare_exchange_n(&function->address, &address, address | FUNCTION_GONE,
+                                          false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* Where functions are decided by their names there are entries of some that were never called. */
+void function_table__forget_unloaded(struct function_table *table)
+{
+    uint64_t count = __atomic_load_n(&table->count, __ATOMIC_ACQUIRE);
+
+    if (!table->find_object)
+        return;
+    if (table->state_at_first == FUNCTION_NEW) {
+        for (uint32_t i = 0; i < FUNCTIONS_MAX; i++)
+            forget(table, &table->functions[i]);
+        return;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        struct function *function = function_table__nth(table, i);
+
+        if (function)
+            forget(table, function);
+    }
 }
 
 /* Two threads may make a record each: one of the two never has nodes. */

@@ -1,6 +1,7 @@
 /*
  * The functions whose calls are seen, by their address: one entry each, which has the number by
- * which call trees name the function. Entries are never removed, and never move.
+ * which call trees name the function. Entries are never removed, and never move. That of a function
+ * whose image was unloaded is found again if the same image is loaded at the same place.
  *
  * function_table__find and __add are for hooks: they neither lock nor allocate.
  */
@@ -25,6 +26,8 @@ enum function_state {
     FUNCTION_LEFT_OUT /* by include= or exclude= */
 };
 
+#define FUNCTION_GONE (UINT64_C(1) << 63) /* in its address: its image is not loaded now */
+
 struct function {
     uint64_t address;  /* atomic; 0: the entry is free */
     uint32_t state;    /* atomic; enum function_state */
@@ -46,6 +49,7 @@ struct function_table {
     uint32_t *order; /* atomic: 1 + the places of functions, as they got their records; 0: coming */
     uint64_t count;  /* atomic: of order */
     const struct ledger_time *time;
+    void *find_object;       /* for loaded_image.h; NULL: images are taken to stay */
     uint32_t state_at_first; /* enum function_state of a function that is added */
 };
 
@@ -55,6 +59,10 @@ int function_table__init(struct function_table *table, struct ledger *ledger,
 
 /* In the child of a fork: nothing was called yet. Functions that were decided stay so. */
 void function_table__restart(struct function_table *table);
+
+/* Images were unloaded: their functions are gone. Those that are named are known again. Not for
+ * hooks. */
+void function_table__forget_unloaded(struct function_table *table);
 
 /* The function that got its record as number `index`; NULL: there is none, or it is just coming. */
 struct function *function_table__nth(const struct function_table *table, uint64_t index);

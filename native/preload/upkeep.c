@@ -124,6 +124,15 @@ static bool has_agent(struct preload *preload)
     return found;
 }
 
+static void name_and_drain(struct preload *preload)
+{
+    function_names__name(&preload->names);
+    if (!preload->samples || !atomic_load(&preload->samples->running))
+        return;
+    function_names__look(&preload->names);
+    program_samples__drain(preload->samples);
+}
+
 static void look_after(struct preload *preload)
 {
     uint64_t used = (uint64_t)preload->ledger.header->chunks_used * LEDGER_CHUNK_BYTES;
@@ -135,11 +144,7 @@ static void look_after(struct preload *preload)
         return;
     begin_samples_in_turn(preload);
     scan_in_turn(preload);
-    function_names__name(&preload->names);
-    if (preload->samples && atomic_load(&preload->samples->running)) {
-        function_names__look(&preload->names);
-        program_samples__drain(preload->samples);
-    }
+    name_and_drain(preload);
     thread_fold__tidy(&preload->folder, &preload->folder_tree);
     look_at_cost(preload, false);
     function_budget__look(&preload->budget);
@@ -267,6 +272,16 @@ static bool run_within(struct preload *preload, void (*work)(void *context), uin
     is_done = job_handoff__run_within(&preload->jobs, work, preload, most_ns);
     preload_mine.waits_for_profiler = false;
     return is_done;
+}
+
+static void name_and_merge(void *context)
+{
+    name_and_drain(context);
+}
+
+void upkeep__before_unload(struct preload *preload, uint64_t most_ns)
+{
+    (void)run_within(preload, name_and_merge, most_ns);
 }
 
 static void look_now(void *context)

@@ -20,6 +20,10 @@ void upkeep__start(struct preload *preload);
 bool upkeep__pause(struct preload *preload);
 void upkeep__go_on(struct preload *preload);
 
+/* Names the functions that were called and merges the samples that were taken so far: what they lie
+ * in is to be unloaded. Waits for that, but not longer than most_ns. */
+void upkeep__before_unload(struct preload *preload, uint64_t most_ns);
+
 /* Brings everything up to date, and waits for that, but not longer than most_ns. */
 void upkeep__look(struct preload *preload, uint64_t most_ns);
 

@@ -1,7 +1,8 @@
 /*
  * What stands before functions of the C library in the program's eyes: threads that begin and get
- * names, the ends of a process that no destructor sees, and what a process with more than one
- * thread may not do. Knows the one profiler: callers pass nothing of ours.
+ * names, images that are unloaded, the ends of a process that no destructor sees, and what a
+ * process with more than one thread may not do. Knows the one profiler: callers pass nothing of
+ * ours.
  */
 #include "native/preload/function_hooks.h"
 #include "native/preload/preload.h"
@@ -23,6 +24,7 @@ static struct {
     __typeof__(&pthread_create) pthread_create;
     __typeof__(&pthread_setname_np) pthread_setname_np;
     __typeof__(&prctl) prctl;
+    __typeof__(&dlclose) dlclose;
     __typeof__(&unshare) unshare;
     __typeof__(&setns) setns;
     void (*exit)(int);
@@ -31,6 +33,8 @@ static struct {
     __typeof__(&execvpe) execvpe;
     __typeof__(&fexecve) fexecve;
 } next;
+
+#define UNLOAD_WAIT_NS 100000000u
 
 #define FIND(field, name) next.field = (__typeof__(next.field))(uintptr_t)dlsym(RTLD_NEXT, name)
 
@@ -42,6 +46,7 @@ static __attribute__((constructor(101))) void find_next(void)
     FIND(pthread_create, "pthread_create");
     FIND(pthread_setname_np, "pthread_setname_np");
     FIND(prctl, "prctl");
+    FIND(dlclose, "dlclose");
     FIND(unshare, "unshare");
     FIND(setns, "setns");
     FIND(exit, "_exit");
@@ -122,6 +127,29 @@ PRELOAD_EXPORT int prctl(int option, ...)
         !preload_mine.is_no_ones && pthread_getname_np(pthread_self(), name, sizeof(name)) == 0)
         preload_threads__name(&preload_process.threads, pthread_self(), name);
     return result;
+}
+
+/* What was called is named while it is there. The profiler's own thread, which does that, may have
+ * to wait for a lock that this thread has: in a destructor, or a constructor. */
+PRELOAD_EXPORT int dlclose(void *handle)
+{
+    struct preload *preload = &preload_process;
+    bool is_ours;
+    int error;
+
+    find_next();
+    is_ours =
+        preload__is_active(preload) && !preload_mine.is_no_ones && !preload_mine.busy &&
+        (__atomic_load_n(&preload->functions.count, __ATOMIC_RELAXED) || preload->names.filtered);
+    if (is_ours)
+        upkeep__before_unload(preload, UNLOAD_WAIT_NS);
+    error = next.dlclose(handle);
+    if (is_ours) {
+        function_table__forget_unloaded(&preload->functions);
+        function_names__forget_unloaded(&preload->names);
+        call_frames__forget(&preload->frames);
+    }
+    return error;
 }
 
 PRELOAD_EXPORT _Noreturn void _exit(int status)

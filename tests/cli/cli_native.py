@@ -104,6 +104,30 @@ class Trees(Native):
         self.assertEqual(len(live), 1)
         self.assertEqual(self.tree(os.path.join(self.live, live[0]), "known_tree"), KNOWN)
 
+    def test_libraries_that_lie_where_others_lay(self):
+        host = self.compile("reloading.c", *INSTRUMENTED)
+        names, rounds = ("one", "three", "two"), 40  # more rounds than the table has entries for one place
+        libraries = [self.compile("reloaded.c", *INSTRUMENTED, "-shared", "-fPIC", f"-DFUNCTION={name}",
+                                  *(["-Wl,--build-id=none"] if name == "three" else []), name=f"{name}.so")
+                     for name in names]
+        places, ledger = self.profile(host, str(rounds), *libraries)
+        self.assertEqual(places, "1\n", "the libraries do not lie at one place here")
+        self.assertIn("nothing lost", self.treadle("report", ledger))
+        self.assertEqual(sorted(self.called(ledger, *(f"{name}.so" for name in names))),
+                         sorted((f"{name}.so", function, 2 * rounds) for name in names for function in (name, "used")))
+        self.assertEqual(self.called(ledger, "[native]"), [])
+
+        # Calls before the names are decided are lost, and counted; none has another one's name.
+        _, ledger = self.profile(host, str(rounds), *libraries, options=("--exact", "--include", "three;two.so.used"))
+        for image, function, calls in self.called(ledger):
+            self.assertIn((image, function), (("three.so", "three"), ("two.so", "used")))
+            self.assertLessEqual(calls, 2 * rounds)
+
+    def called(self, ledger, *classes):
+        flat = self.json("report", ledger, "--view", "flat")["methods"]
+        return [(row["class"], row["method"], row["calls"]) for row in flat
+                if row["calls"] and (not classes or row["class"] in classes)]
+
     def test_recursion_is_kept_apart_where_asked(self):
         program = self.compile("known_tree.c", *INSTRUMENTED)
         _, ledger = self.profile(program, options=("--exact", "--recursion", "all"))
