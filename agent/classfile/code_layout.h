@@ -53,6 +53,7 @@ struct code_layout {
     uint32_t end; /* the position behind the last instruction */
     bool framed;
     bool has_jumps;     /* jumps, switches or subroutines */
+    bool is_uncovered;  /* no instruction is to be covered by a catch-all */
     bool has_uncovered; /* some instructions may be CODE_UNCOVERED or CODE_EARLY */
     bool gaps_known;
     struct code_trampoline *trampolines; /* by position */

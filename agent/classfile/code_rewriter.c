@@ -232,18 +232,13 @@ static bool is_covered(const struct code_layout *layout, uint32_t pc,
     return cover == (handler == HANDLER_EARLY ? CODE_EARLY : 0);
 }
 
-static void leave_uncovered(struct code_layout *layout)
-{
-    layout->has_uncovered = true;
-    for (uint32_t pc = 0; pc < layout->method->length; pc++)
-        layout->flags[pc] |= CODE_UNCOVERED;
-}
-
 static bool next_piece(const struct code_layout *layout, struct covered_piece *piece)
 {
     uint32_t length = layout->method->length;
     uint32_t pc = piece->pc;
 
+    if (layout->is_uncovered)
+        return false;
     if (!layout->has_uncovered && !layout->trampoline_count) {
         piece->start = layout->label[pc];
         piece->end = layout->end;
@@ -423,8 +418,7 @@ static int rewrite_opened(struct rewriting *rewriting, enum method_outcome *outc
     if (*outcome != METHOD_HOOKED)
         return 0;
     decide_on_stack_map(rewriting);
-    if (method->is_uncovered || method->is_counted)
-        leave_uncovered(&rewriting->layout);
+    rewriting->layout.is_uncovered = method->is_uncovered || method->is_counted;
     if (method->is_constructor && !method->is_counted && rewriting->wants_stack_map)
         error = constructor_flow__mark(&rewriting->layout, rewriting->rewriter->pool,
                                        &rewriting->rewriter->flow_steps_left);
