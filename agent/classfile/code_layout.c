@@ -95,15 +95,18 @@ int code_layout__open(struct code_layout *layout, const struct method_code *meth
                       struct class_reader *reader)
 {
     size_t length = method->length + 1u;
-    int error = -ENOMEM;
+    size_t bytes = sizeof(*layout->label) + sizeof(*layout->position) + sizeof(*layout->flags);
+    int error;
 
     memset(layout, 0, sizeof(*layout));
     layout->method = method;
-    layout->flags = calloc(length, sizeof(*layout->flags));
-    layout->label = calloc(length, sizeof(*layout->label));
-    layout->position = calloc(length, sizeof(*layout->position));
-    if (layout->flags && layout->label && layout->position)
-        error = find_instructions(layout, reader);
+    layout->label = malloc(length * bytes);
+    if (!layout->label)
+        return -ENOMEM;
+    layout->position = layout->label + length;
+    layout->flags = (uint16_t *)(layout->position + length);
+    memset(layout->flags, 0, length * sizeof(*layout->flags));
+    error = find_instructions(layout, reader);
     if (!error)
         error = code_checks__targets(layout, reader);
     if (!error)
@@ -117,9 +120,7 @@ int code_layout__open(struct code_layout *layout, const struct method_code *meth
 
 void code_layout__close(struct code_layout *layout)
 {
-    free(layout->flags);
     free(layout->label);
-    free(layout->position);
     free(layout->trampolines);
     memset(layout, 0, sizeof(*layout));
 }

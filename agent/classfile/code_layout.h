@@ -46,9 +46,9 @@ struct code_trampoline {
 
 struct code_layout {
     const struct method_code *method;
-    uint16_t *flags;    /* enum code_flag for each pc */
-    uint32_t *label;    /* for each pc, its end included: the new target of branches to it */
-    uint32_t *position; /* for each pc: the new position of the instruction itself */
+    uint16_t *flags; /* enum code_flag for each pc */
+    uint32_t *label; /* for each instruction's pc, and the end: the new target of branches to it */
+    uint32_t *position; /* ditto: the new position of the instruction itself */
     const struct code_hooks *hooks;
     uint32_t end; /* the position behind the last instruction */
     bool framed;
