@@ -68,6 +68,22 @@ class Since(bench.Bench):
         self.assertIn("a.ledger: b.ledger is no earlier snapshot of its process",
                       self.treadle("report", "a.ledger", "--since", "b.ledger", status=1))
 
+    def test_what_else_lies_there(self):
+        """A search by time passes over what is no file, and neither waits for it nor reads what others wrote: the
+        snapshot of another user would be the last one before the time."""
+        os.mkfifo(self.path("fifo.ledger"))
+        os.mkdir(self.path("folder.ledger"))
+        whole = self.tree("b.ledger", "--since", "a.ledger")
+        self.assertEqual(self.tree("b.ledger", "--since", "-1s"), whole)
+        self.assertEqual(self.tree("b.ledger", "--until", "22:13:25"), self.tree("a.ledger"))
+        self.assertIn("fifo.ledger: is not a regular file, expected a ledger file",
+                      self.treadle("report", "fifo.ledger", "--since", "-1s", status=1))
+        if os.geteuid():
+            self.skipTest("takes root: a file of another user")
+        os.chown(self.path("a.ledger"), 65534, 65534)
+        self.assertIn("no snapshot of process 4242 was taken by 2023-11-14 22:13:29; the first one is of "
+                      "2023-11-14 22:13:30", self.treadle("report", "b.ledger", "--since", "-1s", status=1))
+
     def test_exports(self):
         self.treadle("export", "-f", "sqlite", "-o", "x.sqlite", "b.ledger", "--since", "-8s")
         database = sqlite3.connect(self.path("x.sqlite"))

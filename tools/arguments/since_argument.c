@@ -1,17 +1,19 @@
 #include "tools/arguments/since_argument.h"
 
+#include "native/ledger/ledger_file.h"
 #include "tools/arguments/partial_argument.h"
 #include "tools/command.h"
+#include "tools/ledgers/live_folders.h"
 #include "tools/ledgers/live_ledger.h"
 #include "tools/report/quantity.h"
 #include "tools/report/report_since.h"
 #include "tools/symbols/native_symbols.h"
 
-#include <dirent.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,21 +49,33 @@ const struct argp since_argument = {.options = options, .parser = parse_moment};
 
 struct search {
     struct ledger_header of;
+    uid_t owner;        /* of the ledger that is searched for */
     uint64_t latest_ns; /* since the epoch */
     uint64_t best_ns;
     uint64_t first_ns; /* the earliest that there is; 0: none */
     char *best;
 };
 
-static bool read_header(const char *path, struct ledger_header *header)
+/* Files that nobody named: they are read if they are this user's, or of the ledger's owner, and
+ * other users' are not opened. When root reads another user's ledger, it has that user's rights by
+ * now. */
+static bool is_readable(const struct search *search, uid_t owner)
 {
-    FILE *file = fopen(path, "re");
-    bool whole = file && fread(header, sizeof(*header), 1, file) == 1;
+    return owner == geteuid() || (geteuid() != 0 && owner == search->owner);
+}
 
-    if (file)
-        fclose(file);
-    return whole && memcmp(header->magic, LEDGER_MAGIC, sizeof(header->magic)) == 0 &&
-           header->format_version == LEDGER_FORMAT_VERSION;
+static bool read_header(const struct search *search, const char *path, struct ledger_header *header)
+{
+    char message[512];
+    const struct ledger_complaint nobody = {path, message, sizeof(message)};
+    struct stat file;
+    int fd = ledger_file__open(path, &nobody);
+    bool is_read = fd >= 0 && fstat(fd, &file) == 0 && is_readable(search, file.st_uid) &&
+                   ledger_file__read_header(fd, header, &nobody) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return is_read;
 }
 
 static bool is_same_process(const struct ledger_header *a, const struct ledger_header *b)
@@ -70,35 +84,31 @@ static bool is_same_process(const struct ledger_header *a, const struct ledger_h
            memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) == 0;
 }
 
+static void consider(struct search *search, const struct found_ledger *found)
+{
+    struct ledger_header header;
+
+    if (!is_readable(search, found->owner) || !read_header(search, found->path, &header) ||
+        header.state != LEDGER_CLOSED || !is_same_process(&header, &search->of))
+        return;
+    uint64_t taken_ns = header.epoch_ns + header.asof_ns;
+    if (taken_ns && (!search->first_ns || taken_ns < search->first_ns))
+        search->first_ns = taken_ns;
+    if (taken_ns > search->best_ns && taken_ns <= search->latest_ns) {
+        free(search->best);
+        search->best_ns = taken_ns;
+        search->best = strdup(found->path);
+    }
+}
+
 static void search_folder(struct search *search, const char *folder)
 {
-    DIR *entries = opendir(folder);
-    const struct dirent *entry;
+    struct found_ledgers found = {0};
 
-    while (entries && (entry = readdir(entries))) {
-        struct ledger_header header;
-        const char *extension = strrchr(entry->d_name, '.');
-        char *path = NULL;
-
-        if (!extension || strcmp(extension, ".ledger") != 0 ||
-            asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
-            continue;
-        uint64_t taken_ns = 0;
-        if (read_header(path, &header) && header.state == LEDGER_CLOSED &&
-            is_same_process(&header, &search->of))
-            taken_ns = header.epoch_ns + header.asof_ns;
-        if (taken_ns && (!search->first_ns || taken_ns < search->first_ns))
-            search->first_ns = taken_ns;
-        if (taken_ns > search->best_ns && taken_ns <= search->latest_ns) {
-            search->best_ns = taken_ns;
-            char *worse = search->best;
-            search->best = path;
-            path = worse;
-        }
-        free(path);
-    }
-    if (entries)
-        closedir(entries);
+    live_folders__find_snapshots_in(&found, folder);
+    for (size_t i = 0; i < found.count; i++)
+        consider(search, &found.items[i]);
+    found_ledgers__release(&found);
 }
 
 /* "-30s" before `now_ns`; 0: not that. */
@@ -145,11 +155,12 @@ static uint64_t moment_of(const char *given, uint64_t now_ns)
 static char *find_snapshot(const char *option, const char *given, const char *path)
 {
     struct search search = {0};
+    char message[512];
 
     if (access(given, F_OK) == 0)
         return strdup(given);
-    if (!read_header(path, &search.of)) {
-        command__fail("%s: no ledger of this version", path);
+    if (live_ledger__read_header(path, &search.of, &search.owner, message, sizeof(message)) != 0) {
+        command__fail("%s", message);
         return NULL;
     }
     uint64_t asof_ns = search.of.state == LEDGER_CLOSED ? search.of.epoch_ns + search.of.asof_ns

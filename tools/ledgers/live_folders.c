@@ -121,11 +121,16 @@ void live_folders__find_timelines(struct found_ledgers *found)
     find_all(found, TIMELINE_SUFFIX, 0);
 }
 
-void live_folders__find_snapshots(struct found_ledgers *found)
+void live_folders__find_snapshots_in(struct found_ledgers *found, const char *folder)
 {
-    look_into(found, ".", NULL, 0);
+    look_into(found, folder, NULL, 0);
     if (found->count)
         qsort(found->items, found->count, sizeof(*found->items), by_age);
+}
+
+void live_folders__find_snapshots(struct found_ledgers *found)
+{
+    live_folders__find_snapshots_in(found, ".");
 }
 
 static bool is_same_folder(const char *a, const char *b)

@@ -33,8 +33,9 @@ void live_folders__find(struct found_ledgers *found, pid_t pid);
 /* Finds treadle-PID-*.timeline there, of all processes. */
 void live_folders__find_timelines(struct found_ledgers *found);
 
-/* Finds *.ledger in the working folder, newest last. */
+/* Finds *.ledger in the working folder, or in any folder, newest last. */
 void live_folders__find_snapshots(struct found_ledgers *found);
+void live_folders__find_snapshots_in(struct found_ledgers *found, const char *folder);
 
 /* Appends the snapshots in the working folders of the processes of these live ledgers, except this
  * process's own working folder. Snapshots are written there by default. */

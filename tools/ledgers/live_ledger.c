@@ -174,6 +174,23 @@ static int open_ledger(const char *path, char *message, size_t message_bytes)
     return -1;
 }
 
+int live_ledger__read_header(const char *path, struct ledger_header *header, uid_t *owner,
+                             char *message, size_t message_bytes)
+{
+    const struct ledger_complaint to = {path, message, message_bytes};
+    int fd = open_ledger(path, message, message_bytes), error;
+    struct stat file;
+
+    if (fd < 0)
+        return -1;
+    error = fstat(fd, &file) != 0
+                ? ledger_complaint__say(&to, "cannot be read: %s", strerror(errno))
+                : ledger_file__read_header(fd, header, &to);
+    *owner = error ? 0 : file.st_uid;
+    close(fd);
+    return error;
+}
+
 static struct ledger_reader *read_settled(int fd, const char *path, char *message,
                                           size_t message_bytes)
 {

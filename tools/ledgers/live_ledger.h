@@ -29,6 +29,10 @@ char *live_ledger__of_running(pid_t pid, struct ledger_header *header);
 /* When root reads the ledger of another user's JVM, the process has that user's rights from then
  * on; see rights.h. Only a snapshot is written with root's own rights. */
 
+/* Reads only the header of any ledger, and whose file it is. 0, or -1 and one line in message. */
+int live_ledger__read_header(const char *path, struct ledger_header *header, uid_t *owner,
+                             char *message, size_t message_bytes);
+
 /* Reads any ledger. The ledger of a running process is settled first, so that it contains what its
  * threads have consumed up to now. As ledger_reader__open: NULL and one line in message. */
 struct ledger_reader *live_ledger__read(const char *path, char *message, size_t message_bytes);
