@@ -1,5 +1,7 @@
 #include "native/ledger/ledger_gate.h"
 
+#include "native/ledger/ledger.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -7,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+_Static_assert(LEDGER_CHUNK_CELLS == 64, "a word has a bit for each cell of a chunk");
 
 /* A file of no more bytes is never too sparse. */
 #define SMALL_BYTES (UINT64_C(1) << 20)
@@ -100,7 +104,9 @@ int ledger_gate__open(struct ledger_gate *gate, char *base, uint32_t chunks)
     gate->base = base;
     gate->chunks = chunks;
     gate->run_of_chunk = calloc((size_t)chunks + 1, sizeof(*gate->run_of_chunk));
-    if (!gate->run_of_chunk)
+    gate->begins_string = calloc((size_t)chunks + 1, sizeof(*gate->begins_string));
+    gate->is_of_string = calloc((size_t)chunks + 1, sizeof(*gate->is_of_string));
+    if (!gate->run_of_chunk || !gate->begins_string || !gate->is_of_string)
         return -ENOMEM;
     for (uint32_t chunk = 1; chunk < chunks;)
         chunk += check_run(gate, chunk);
@@ -110,7 +116,10 @@ int ledger_gate__open(struct ledger_gate *gate, char *base, uint32_t chunks)
 void ledger_gate__close(struct ledger_gate *gate)
 {
     free(gate->run_of_chunk);
+    free(gate->begins_string);
+    free(gate->is_of_string);
     gate->run_of_chunk = NULL;
+    gate->begins_string = gate->is_of_string = NULL;
 }
 
 uint32_t ledger_gate__record_cells(enum ledger_table table)
@@ -175,6 +184,32 @@ bool ledger_gate__may_be_late(const struct ledger_gate *gate, ledger_ref ref,
            (ref - first) % ledger_gate__record_cells(table) == 0;
 }
 
+static bool has_bit(const uint64_t *bits, ledger_ref cell)
+{
+    return bits[cell / LEDGER_CHUNK_CELLS] >> cell % LEDGER_CHUNK_CELLS & 1;
+}
+
+static void set_bit(uint64_t *bits, ledger_ref cell)
+{
+    bits[cell / LEDGER_CHUNK_CELLS] |= UINT64_C(1) << cell % LEDGER_CHUNK_CELLS;
+}
+
+/* Gives a string its cells. False: another string has one of them. */
+static bool take_cells(const struct ledger_gate *gate, ledger_ref ref, size_t length)
+{
+    uint32_t cells = ledger__string_cells(length);
+
+    if (has_bit(gate->begins_string, ref))
+        return true;
+    for (uint32_t i = 0; i < cells; i++)
+        if (has_bit(gate->is_of_string, ref + i))
+            return false;
+    for (uint32_t i = 0; i < cells; i++)
+        set_bit(gate->is_of_string, ref + i);
+    set_bit(gate->begins_string, ref);
+    return true;
+}
+
 const struct ledger_string *ledger_gate__string(const struct ledger_gate *gate, ledger_ref ref)
 {
     const struct ledger_string *string = ledger_gate__record(gate, ref, LEDGER_STRINGS);
@@ -184,7 +219,9 @@ const struct ledger_string *ledger_gate__string(const struct ledger_gate *gate, 
         return NULL;
     room = (run_end(gate, gate->run_of_chunk[ref / LEDGER_CHUNK_CELLS]) - ref) * LEDGER_CELL_BYTES -
            offsetof(struct ledger_string, bytes);
-    return string->length <= room ? string : NULL;
+    if (string->length > room || string->length > LEDGER_STRING_MAX)
+        return NULL;
+    return take_cells(gate, ref, string->length) ? string : NULL;
 }
 
 ledger_ref ledger_gate__next(const struct ledger_gate *gate, enum ledger_table table,

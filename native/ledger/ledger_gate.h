@@ -5,7 +5,10 @@
  * The gate brings the heads of all chunks into bounds: a run ends with the bytes, cells in use lie
  * in their run, and only strings are in runs of more than one chunk. From then on a ref is a record
  * if its table's chunk has one there: aligned, and among the cells in use. So no two records of one
- * ledger overlap, except strings, which nobody changes. A string ends in its run.
+ * ledger overlap, except strings. A string ends in its run and is no longer than writers make them;
+ * which cells begin one is only known by the refs to it, so the first ref to any of its cells
+ * decides, and one that leads to a string across it is none. So all strings together are no longer
+ * than the ledger.
  *
  * What fails is dropped and counted. The bytes are the caller's, private, and changed in place.
  */
@@ -24,7 +27,9 @@
 struct ledger_gate {
     char *base;
     uint32_t chunks;
-    uint32_t *run_of_chunk; /* the first chunk of the run that a chunk belongs to; 0: none */
+    uint32_t *run_of_chunk;  /* the first chunk of the run that a chunk belongs to; 0: none */
+    uint64_t *begins_string; /* a bit for each cell: a string that was asked for begins there */
+    uint64_t *is_of_string;  /* a bit for each cell: it belongs to such a string */
     uint64_t dropped;
     char where[LEDGER_GATE_WHERE_BYTES]; /* one line about the first dropped record, or "" */
 };
@@ -50,7 +55,8 @@ uint32_t ledger_gate__record_cells(enum ledger_table table);
 const void *ledger_gate__record(const struct ledger_gate *gate, ledger_ref ref,
                                 enum ledger_table table);
 
-/* Returns a string that ends within its run, or NULL. */
+/* Returns a string that ends within its run and has its cells for itself, or NULL. One thread at a
+ * time may ask. */
 const struct ledger_string *ledger_gate__string(const struct ledger_gate *gate, ledger_ref ref);
 
 /* True if a ledger that was written while its copy was made may have such a record. If false, no

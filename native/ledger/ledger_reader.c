@@ -284,6 +284,11 @@ const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *re
     return record(reader, ref, LEDGER_RENAMES);
 }
 
+ledger_ref ledger_reader__refs(const struct ledger_reader *reader)
+{
+    return reader->chunks * LEDGER_CHUNK_CELLS;
+}
+
 ledger_ref ledger_reader__next(const struct ledger_reader *reader, enum ledger_table table,
                                ledger_ref previous)
 {

@@ -67,6 +67,9 @@ const struct ledger_part *ledger_reader__part(const struct ledger_reader *reader
 const struct ledger_rename *ledger_reader__rename(const struct ledger_reader *reader,
                                                   ledger_ref ref);
 
+/* No ref to a record is as large. */
+ledger_ref ledger_reader__refs(const struct ledger_reader *reader);
+
 /* Iterates over the records of one table in the file's order: pass 0 first, then the last result;
  * returns 0 at the end. Strings cannot be iterated over. */
 ledger_ref ledger_reader__next(const struct ledger_reader *reader, enum ledger_table table,

@@ -9,6 +9,7 @@ import bench
 
 STATE, CHUNKS_USED = 24, 28  # in the header
 CLOSED = 2
+CHUNK_MAGIC, STRINGS, METHODS = 0x4B4E4843, 1, 2
 GONE = 4_194_999  # beyond the largest pid
 
 
@@ -125,6 +126,40 @@ class Live(bench.Bench):
             self.assertIn("bytes in use, in a file that takes ", done.stderr.decode(), command)
         after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         self.assertLess(after, max(before, 100_000))  # KiB
+
+    def test_overlapping_strings_take_no_memory(self):
+        """A ledger of 260 KB whose every cell of a run claims to begin a string up to the run's end or as long as a string
+        may be, with methods that name them all: 400 MB of text if each were one."""
+        chunks, cells = 32, 64
+        for longest in (1 << 31, 65535):
+            name = self.make("plain")
+            with open(self.path(name), "r+b") as file:
+                used, = struct.unpack_from("=I", file.read(4096), CHUNKS_USED)
+                strings = bytearray(chunks * 4096)
+                struct.pack_into("=4I", strings, 0, CHUNK_MAGIC, STRINGS, chunks, chunks * cells)
+                for cell in range(1, chunks * cells):
+                    struct.pack_into("=3I", strings, cell * 64, min(longest, (chunks * cells - cell) * 64 - 12), 0, 0)
+                ref = used * cells + 1
+                methods = bytearray()
+                for _ in range(chunks):
+                    chunk = bytearray(4096)
+                    struct.pack_into("=4I", chunk, 0, CHUNK_MAGIC, METHODS, 1, cells)
+                    for cell in range(1, cells):
+                        struct.pack_into("=Q4I", chunk, cell * 64, ref, ref, ref, ref, 0)
+                        ref += 1
+                    methods += chunk
+                file.seek(used * 4096)
+                file.write(strings + methods)
+                file.seek(CHUNKS_USED)
+                file.write(struct.pack("=I", used + 2 * chunks))
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+            for command in (["report", "-v", "flat", name], ["html", name], ["export", "-f", "csv", name],
+                            ["merge", "-o", "merged", name]):
+                done = self.run_treadle(*command)
+                self.assertEqual(done.returncode, 0, done.stderr.decode())
+            after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+            self.assertLess(after, max(before, 100_000))  # KiB
+            self.assertGreater(self.json("report", name)["balance"]["skipped_records"], 5000)
 
     def test_orphans_are_removed_and_nothing_else(self):
         """Named, for those of other JVMs on this machine are none of this test's."""

@@ -116,6 +116,62 @@ static void a_string_may_span_chunks(void **state)
     drawing__end(&drawing);
 }
 
+static struct ledger_string *string_at(struct drawing *drawing, ledger_ref ref)
+{
+    return ledger__at(&drawing->ledger, ref);
+}
+
+/* A name of three cells; with other refs each of its cells could begin a string, up to the end. */
+static void strings_do_not_overlap(void **state)
+{
+    static char name[150];
+    struct drawing drawing;
+    size_t length;
+    (void)state;
+    draw(&drawing);
+    memset(name, 'n', sizeof(name));
+    ledger_ref before = ledger__string(&drawing.ledger, "before", 6);
+    ledger_ref ref = ledger__string(&drawing.ledger, name, sizeof(name));
+    ledger_ref after = ledger__string(&drawing.ledger, "after", 5);
+    assert_int_equal(after, ref + 3);
+    *string_at(&drawing, ref + 1) = (struct ledger_string){.length = 20};
+    string_at(&drawing, before)->length = 64;
+    struct ledger_reader *reader = read_drawing(&drawing);
+    for (int round = 0; round < 2; round++) {
+        assert_non_null(ledger_reader__string(reader, ref, &length));
+        assert_int_equal(length, 150);
+        assert_null(ledger_reader__string(reader, ref + 1, &length));
+        assert_null(ledger_reader__string(reader, before, &length));
+        assert_string(reader, after, "after");
+    }
+    ledger_reader__close(reader);
+    /* Who is asked for first has the cells. */
+    reader = read_drawing(&drawing);
+    assert_non_null(ledger_reader__string(reader, ref + 1, &length));
+    assert_null(ledger_reader__string(reader, ref, &length));
+    ledger_reader__close(reader);
+    drawing__end(&drawing);
+}
+
+static void a_string_has_at_most_the_length_that_writers_give_it(void **state)
+{
+    static char longest[LEDGER_STRING_MAX];
+    struct drawing drawing;
+    size_t length;
+    (void)state;
+    draw(&drawing);
+    ledger_ref ref = ledger__string(&drawing.ledger, longest, sizeof(longest));
+    struct ledger_reader *reader = read_drawing(&drawing);
+    assert_non_null(ledger_reader__string(reader, ref, &length));
+    assert_int_equal(length, LEDGER_STRING_MAX);
+    ledger_reader__close(reader);
+    string_at(&drawing, ref)->length = LEDGER_STRING_MAX + 1;
+    reader = read_drawing(&drawing);
+    assert_null(ledger_reader__string(reader, ref, &length));
+    ledger_reader__close(reader);
+    drawing__end(&drawing);
+}
+
 static void all_records_of_a_table_are_walked(void **state)
 {
     struct drawing drawing;
@@ -378,6 +434,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_is_read),
         cmocka_unit_test(a_string_may_span_chunks),
+        cmocka_unit_test(strings_do_not_overlap),
+        cmocka_unit_test(a_string_has_at_most_the_length_that_writers_give_it),
         cmocka_unit_test(all_records_of_a_table_are_walked),
         cmocka_unit_test(refs_of_another_kind_are_none),
         cmocka_unit_test(life_is_told_by_pid_start_and_boot),

@@ -35,21 +35,11 @@ ledger_ref merge__take(struct ledger_merge *merge, enum ledger_table table, size
     return ref;
 }
 
-/* Machine code may be longer than strings that are shared. */
 static ledger_ref take_string(struct ledger_merge *merge, const char *bytes, size_t length)
 {
-    struct ledger *ledger = &merge->ledger;
+    ledger_ref ref = ledger__string(&merge->ledger, bytes, length);
 
-    if (length <= LEDGER_STRING_MAX) {
-        ledger_ref shared = ledger__string(ledger, bytes, length);
-
-        merge->full |= shared == 0;
-        return shared;
-    }
-    ledger_ref ref = merge__take(merge, LEDGER_STRINGS,
-                                 (size_t)ledger__string_cells(length) * LEDGER_CELL_BYTES);
-    if (ref)
-        ledger__fill_string(ledger__at(ledger, ref), bytes, length);
+    merge->full |= ref == 0;
     return ref;
 }
 
@@ -59,11 +49,15 @@ ledger_ref merge__string(struct ledger_merge *merge, struct merge_input *input, 
     size_t length = 0;
     const char *bytes = ledger_reader__string(input->reader, ref, &length);
 
-    if (bytes)
-        return take_string(merge, bytes, length);
-    if (ref)
+    if (!bytes && ref)
         merge__skip(input, user, "ref %" PRIu32 ", expected a string", ref);
-    return 0;
+    if (!bytes)
+        return 0;
+    if (!input->to) /* only the header is left */
+        return take_string(merge, bytes, length);
+    if (!input->to[ref])
+        input->to[ref] = take_string(merge, bytes, length);
+    return input->to[ref];
 }
 
 ledger_ref merge__prefixed(struct ledger_merge *merge, struct merge_input *input, ledger_ref ref,
@@ -116,21 +110,6 @@ static uint64_t profiled_to_ns(const struct merge_input *input)
     return latest_ns;
 }
 
-static ledger_ref count_refs(const struct ledger_reader *reader)
-{
-    static const enum ledger_table tables[] = {LEDGER_METHODS, LEDGER_THREADS, LEDGER_NODES,
-                                               LEDGER_IMAGES,  LEDGER_CODE,    LEDGER_BLOCKS};
-    ledger_ref last = 0;
-
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-        ledger_ref ref = 0;
-
-        while ((ref = ledger_reader__next(reader, tables[i], ref)) != 0)
-            last = ref > last ? ref : last;
-    }
-    return last + 1;
-}
-
 static void open_input(struct ledger_merge *merge, size_t number,
                        const struct ledger_reader *reader)
 {
@@ -148,7 +127,7 @@ static void open_input(struct ledger_merge *merge, size_t number,
 
 static void add_input(struct ledger_merge *merge, struct merge_input *input)
 {
-    input->refs = count_refs(input->reader);
+    input->refs = ledger_reader__refs(input->reader);
     input->to = memory__zeroed(input->refs, sizeof(*input->to));
     merge_methods__add(merge, input);
     merge_threads__add(merge, input);

@@ -20,7 +20,8 @@ struct merge_input {
     uint64_t asof_ns;                /* when its profiling ended, on its own clock */
     uint64_t calls;                  /* in its trees */
     char prefix[MERGE_PREFIX_BYTES]; /* of its threads' names */
-    ledger_ref *to; /* by ref of a method, thread, node, image, code, block: its ref in the merge */
+    ledger_ref *to;  /* by ref of a method, thread, node, image, code, block or string: its ref in
+                        the merge */
     ledger_ref refs; /* how many there can be */
     uint64_t skipped;
     char skipped_where[160];

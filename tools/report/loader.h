@@ -24,6 +24,7 @@ struct loader {
     const struct symbol_names *symbols; /* or NULL */
     uint32_t *index_of; /* by ref: 1 + index of its method, thread or node in the model; 0: none */
     ledger_ref refs;    /* how many there can be */
+    struct text *text_of; /* by ref: the text of a string that was loaded; none: {NULL, 0} */
     size_t node_room;
     uint32_t *active; /* by method: how often it is on the path */
     struct load_step *path;
@@ -41,7 +42,8 @@ __attribute__((format(printf, 3, 4))) void loader__skip(struct loader *loader, l
 /* True if another process is writing the ledger now: incomplete records are then no damage. */
 bool loader__is_being_written(const struct loader *loader);
 
-/* A string of the record `user`; empty if it has none. */
+/* A string of the record `user`; empty if it has none. Records that name one string share its text,
+ * as they do in the ledger. */
 struct text loader__text(struct loader *loader, ledger_ref ref, ledger_ref user);
 
 /* How many records a table has; *last becomes the ref of the last one if that is larger. */

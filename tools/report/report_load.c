@@ -34,8 +34,10 @@ struct text loader__text(struct loader *loader, ledger_ref ref, ledger_ref user)
     size_t length;
     const char *bytes = ledger_reader__string(loader->reader, ref, &length);
 
+    if (bytes && !loader->text_of[ref].bytes)
+        loader->text_of[ref] = text__from_java(&loader->model->texts, bytes, length);
     if (bytes)
-        return text__from_java(&loader->model->texts, bytes, length);
+        return loader->text_of[ref];
     if (ref != 0 && !loader__is_being_written(loader))
         loader__skip(loader, user, "ref %" PRIu32 ", expected a string", ref);
     return (struct text){"", 0};
@@ -155,6 +157,7 @@ struct report_model *report_model__load_named(const struct ledger_reader *reader
     struct loader loader = {.reader = reader, .model = model, .symbols = symbols};
     loader.refs = count_refs(&loader);
     loader.index_of = memory__zeroed(loader.refs, sizeof(*loader.index_of));
+    loader.text_of = memory__zeroed(ledger_reader__refs(reader), sizeof(*loader.text_of));
     model->machine = loader__text(&loader, model->header.machine, 0);
     model->jvm = loader__text(&loader, model->header.jvm, 0);
     model->command = loader__text(&loader, model->header.command, 0);
@@ -175,6 +178,7 @@ struct report_model *report_model__load_named(const struct ledger_reader *reader
     report_latencies__count_calls(model);
     report_hookings__leave_out(model, reader);
     free(loader.index_of);
+    free(loader.text_of);
     free(loader.active);
     free(loader.path);
     free(loader.groups);

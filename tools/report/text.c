@@ -173,7 +173,7 @@ struct text text__with_digits_folded(struct text_store *store, struct text text)
 int text__compare(struct text x, struct text y)
 {
     size_t shorter = x.length < y.length ? x.length : y.length;
-    int order = memcmp(x.bytes, y.bytes, shorter);
+    int order = x.bytes == y.bytes ? 0 : memcmp(x.bytes, y.bytes, shorter);
 
     return order ? order : x.length < y.length ? -1 : x.length > y.length;
 }
