@@ -4,6 +4,7 @@ import resource
 import shutil
 import struct
 import subprocess
+import sys
 
 import bench
 
@@ -256,6 +257,43 @@ class Live(bench.Bench):
                     self.assertIn("is read with that user's rights", self.treadle(*command, status=1, env=env))
             finally:
                 process.kill()
+
+    def test_root_reads_a_snapshot_of_another_user_as_that_user(self):
+        """Whose the file is decides, whatever it is called and says: here, a closed ledger under any name."""
+        env = {"ASAN_OPTIONS": "detect_leaks=0"}
+        if os.geteuid():
+            self.skipTest("takes root: a file of another user")
+        theirs, mine = self.make("plain", "theirs"), self.make("plain", "mine")
+        os.chmod(self.folder, 0o755)
+        os.chmod(self.path(mine), 0o600)
+        os.chown(self.path(theirs), 65534, 65534)
+        self.assertEqual(self.treadle("report", theirs, env=env), self.treadle("report", mine))
+        for command in (["html", theirs, "-o", "x.html"], ["export", theirs, "-f", "csv", "-o", "x.csv"],
+                        ["diff", mine, theirs, "--html", "x.html"], ["merge", mine, theirs, "-o", "both.ledger"]):
+            self.assertIn("cannot be written: Permission denied", self.treadle(*command, status=1, env=env), command)
+        for command in (["diff", theirs, mine], ["merge", theirs, mine, "-o", "both.ledger"],
+                        ["report", theirs, "--since", mine]):
+            self.assertIn("mine: cannot be opened: Permission denied; root's rights were given up, since another user's "
+                          "file was read before", self.treadle(*command, status=1, env=env), command)
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(("x.", "both"))], [])
+
+    def test_what_a_process_maps_is_its_ledger_only_by_its_own_name(self):
+        """A folder of the name is none, whoever maps what is in it."""
+        program = ("import mmap, os, shutil, sys, time; name = sys.argv[1] % os.getpid(); os.makedirs(os.path.dirname(name), "
+                   "exist_ok=True); shutil.copy(sys.argv[2], name); "
+                   "mapped = mmap.mmap(os.open(name, os.O_RDWR), 0); print(flush=True); time.sleep(300)")
+        self.make("plain")
+        for name, status in (("treadle-%d-/e.live", 1), ("treadle-%d-x.live/y.live", 1), ("x/treadle-%d-x.live", 0)):
+            with subprocess.Popen([sys.executable, "-c", program, self.path(name), self.path("plain.ledger")],
+                                  stdout=subprocess.PIPE) as process:
+                try:
+                    process.stdout.readline()
+                    done = self.run_treadle("report", str(process.pid))
+                    self.assertEqual(done.returncode, status, (name, done.stderr.decode()))
+                    if status:
+                        self.assertIn(b"is not profiled", done.stderr)
+                finally:
+                    process.kill()
 
     def says_that_it_is_closed(self, name):
         """The header is the other user's, too: what it says decides nothing."""

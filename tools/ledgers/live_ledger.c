@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static char *find_in_folders(pid_t pid)
@@ -50,42 +49,96 @@ static char *seen_from_here(pid_t pid, const char *path)
     return strdup(path);
 }
 
+/* "…/treadle-PID-….live" for that pid. */
+static bool names_ledger_of(const char *path, pid_t pid)
+{
+    struct stat file;
+    const char *slash = strrchr(path, '/');
+    char name[32];
+
+    snprintf(name, sizeof(name), "/treadle-%d-", (int)pid);
+    return slash && strncmp(slash, name, strlen(name)) == 0 && live_folders__names_live(path) &&
+           lstat(path, &file) == 0 && S_ISREG(file.st_mode);
+}
+
 /* The process maps its ledger: whatever folder it lies in, its maps name it. */
 static char *find_in_maps(pid_t pid)
 {
-    char maps_path[64], name[64], *line = NULL, *path = NULL;
+    char maps_path[64], *line = NULL, *path = NULL;
     size_t room = 0;
     struct process_status status;
     FILE *maps;
 
     snprintf(maps_path, sizeof(maps_path), "/proc/%d/maps", (int)pid);
     maps = process_status__read(&status, pid) == 0 ? fopen(maps_path, "re") : NULL;
-    snprintf(name, sizeof(name), "/treadle-%d-", (int)status.inner_pid);
     if (!maps)
         return NULL;
     while (!path && getline(&line, &room, maps) > 0) {
         char *start = strchr(line, '/');
-        size_t length = strcspn(line, "\n");
 
-        line[length] = '\0';
-        if (start && strstr(start, name) && length > 5 && strcmp(line + length - 5, ".live") == 0)
-            path = seen_from_here(pid, start);
+        line[strcspn(line, "\n")] = '\0';
+        if (!start || !live_folders__names_live(start))
+            continue;
+        path = seen_from_here(pid, start);
+        if (path && !names_ledger_of(path, status.inner_pid)) {
+            free(path);
+            path = NULL;
+        }
     }
     free(line);
     fclose(maps);
     return path;
 }
 
+/* The header of a file, to be read with the rights of the file's owner. */
+struct header_reading {
+    int fd;
+    struct ledger_complaint to;
+    struct ledger_header header;
+    char message[512];
+};
+
+static int read_header_now(void *context)
+{
+    struct header_reading *reading = context;
+    const struct ledger_complaint to = {reading->to.path, reading->message,
+                                        sizeof(reading->message)};
+
+    return ledger_file__read_header(reading->fd, &reading->header, &to) == 0 ? 0 : -EINVAL;
+}
+
+/* 0, or -1 after a complaint. Root keeps its rights, and reads nothing of another user's file. */
+static int read_header_as_owner(int fd, struct ledger_header *header,
+                                const struct ledger_complaint *to)
+{
+    struct header_reading *reading = rights__shared(sizeof(*reading));
+    int error = reading ? 0 : -ENOMEM;
+
+    if (reading) {
+        reading->fd = fd;
+        reading->to = *to;
+        error = rights__work_as_owner(fd, read_header_now, reading);
+        *header = reading->header;
+        reading->message[sizeof(reading->message) - 1] = '\0';
+    }
+    if (error == -EINVAL && reading->message[0])
+        snprintf(to->message, to->bytes, "%s", reading->message);
+    else if (error)
+        ledger_complaint__say(to, "cannot be read: %s", strerror(-error));
+    rights__release_shared(reading, sizeof(*reading));
+    return error ? -1 : 0;
+}
+
 static bool read_header(const char *path, struct ledger_header *header)
 {
+    char message[512];
+    const struct ledger_complaint nobody = {path, message, sizeof(message)};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    bool whole = fd >= 0 && pread(fd, header, sizeof(*header), 0) == (ssize_t)sizeof(*header);
+    bool is_read = fd >= 0 && read_header_as_owner(fd, header, &nobody) == 0;
 
     if (fd >= 0)
         close(fd);
-    return whole && memcmp(header->magic, LEDGER_MAGIC, sizeof(header->magic)) == 0 &&
-           header->format_version == LEDGER_FORMAT_VERSION &&
-           header->byte_order == LEDGER_BYTE_ORDER;
+    return is_read;
 }
 
 char *live_ledger__of_running(pid_t pid, struct ledger_header *header)
@@ -143,33 +196,26 @@ static int settled_copy(int source_fd)
     return copy_fd;
 }
 
-/* Whether the file, which has another owner, is to be read with no more than that owner's rights.
- * The owner writes the header, too: a live ledger's name decides, whatever state the header says.
- */
-static bool takes_owners_rights(const char *path, const struct ledger_header *header)
-{
-    return header->state == LEDGER_LIVE || live_folders__names_live(path);
-}
-
-/* The file, open; what a JVM of another user writes is looked into with that user's rights only. -1
- * after a line in message. */
+/* The file, open; what another user wrote is looked into with that user's rights only, whatever the
+ * file is called and says. -1 after a line in message. */
 static int open_ledger(const char *path, char *message, size_t message_bytes)
 {
     const struct ledger_complaint to = {path, message, message_bytes};
-    struct ledger_header header;
-    int fd = ledger_file__open(path, &to), error = 0;
+    int fd, error;
 
+    errno = 0;
+    fd = ledger_file__open(path, &to);
+    if (fd < 0 && errno == EACCES)
+        ledger_complaint__say(&to, "cannot be opened: %s%s", strerror(EACCES), rights__loss());
     if (fd < 0)
         return -1;
-    if (ledger_file__read_header(fd, &header, &to) != 0) {
-        close(fd);
-        return -1;
-    }
-    if (takes_owners_rights(path, &header))
-        error = rights__become_owner(fd);
+    error = rights__become_owner(fd);
     if (!error)
         return fd;
-    ledger_complaint__say(&to, "root's rights cannot be given up: %s", strerror(-error));
+    ledger_complaint__say(&to,
+                          "root's rights cannot be given up: %s; another user's file is not read "
+                          "with them, a copy of root's own is",
+                          strerror(-error));
     close(fd);
     return -1;
 }
@@ -324,25 +370,24 @@ struct ledger_reader *live_ledger__read_running(const char *path, char *message,
     return reader;
 }
 
-/* snapshot__copy in a child process with the rights of the user who wrote the ledger. */
+struct copying {
+    int source_fd;
+    int target_fd;
+};
+
+static int copy_now(void *context)
+{
+    const struct copying *copying = context;
+
+    return snapshot__copy(copying->source_fd, copying->target_fd);
+}
+
+/* snapshot__copy with the rights of the user who wrote the ledger. */
 static int copy_as_owner(int source_fd, int target_fd)
 {
-    int status = 0;
-    pid_t child = fork();
+    struct copying copying = {source_fd, target_fd};
 
-    if (child == 0) {
-        int error = rights__become_owner(source_fd);
-
-        if (!error)
-            error = snapshot__copy(source_fd, target_fd);
-        _exit(error ? -error : 0);
-    }
-    if (child < 0)
-        return -errno;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return -errno;
-    return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+    return rights__work_as_owner(source_fd, copy_now, &copying);
 }
 
 /* A line, if what is wrong with a snapshot is its ledger: its end is cut off, or it is none. */
@@ -375,7 +420,7 @@ int live_ledger__dump(const char *live_path, const char *pattern, pid_t pid)
 
     if (fd < 0)
         return command__fail("%s", message);
-    if (ledger_file__read_header(fd, &header, &to) != 0) {
+    if (read_header_as_owner(fd, &header, &to) != 0) {
         close(fd);
         return command__fail("%s", message);
     }

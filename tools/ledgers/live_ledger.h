@@ -26,8 +26,9 @@ char *live_ledger__find_quietly(pid_t pid);
  * header; NULL, without a line, if the process has none. */
 char *live_ledger__of_running(pid_t pid, struct ledger_header *header);
 
-/* When root reads the ledger of another user's JVM, the process has that user's rights from then
- * on; see rights.h. Only a snapshot is written with root's own rights. */
+/* When root reads another user's file, live or a snapshot, the process has that user's rights from
+ * then on, before a byte is read; see rights.h. Only a snapshot is written with root's own rights.
+ */
 
 /* Reads only the header of any ledger, and whose file it is. 0, or -1 and one line in message. */
 int live_ledger__read_header(const char *path, struct ledger_header *header, uid_t *owner,

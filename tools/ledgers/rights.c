@@ -6,7 +6,9 @@
 #include <grp.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool gave_up;
@@ -31,6 +33,55 @@ int rights__become_owner(int fd)
     if (fstat(fd, &file) != 0)
         return -errno;
     return become(file.st_uid, file.st_gid);
+}
+
+/* 0 or -errno. */
+static int wait_for(pid_t child)
+{
+    int status;
+
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+}
+
+int rights__work_as_owner(int fd, int (*work)(void *context), void *context)
+{
+    struct stat file;
+    pid_t child;
+
+    if (fstat(fd, &file) != 0)
+        return -errno;
+    if (geteuid() != 0 || file.st_uid == 0)
+        return work(context);
+    child = fork();
+    if (child == 0) {
+        int error = become(file.st_uid, file.st_gid);
+
+        _exit(error ? -error : -work(context));
+    }
+    return child < 0 ? -errno : wait_for(child);
+}
+
+void *rights__shared(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void rights__release_shared(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, bytes);
+}
+
+const char *rights__loss(void)
+{
+    return gave_up ? "; root's rights were given up, since another user's file was read before"
+                   : "";
 }
 
 int rights__refuse_output(const char *output, int error)

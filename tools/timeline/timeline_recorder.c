@@ -96,8 +96,12 @@ static int open_ledger(const char *path)
 {
     char message[256];
     const struct ledger_complaint nobody = {path, message, sizeof(message)};
+    int fd = ledger_file__open(path, &nobody);
 
-    return ledger_file__open(path, &nobody);
+    if (fd < 0 || rights__become_owner(fd) == 0)
+        return fd;
+    close(fd);
+    return -1;
 }
 
 static uint64_t unheard_waits(const struct timeline_recorder *recorder)
@@ -136,7 +140,7 @@ struct ledger_reader *timeline_recorder__ledger(struct timeline_recorder *record
 {
     char message[256];
 
-    if (recorder->ledger_fd < 0 || rights__become_owner(recorder->ledger_fd) != 0)
+    if (recorder->ledger_fd < 0)
         return NULL;
     return ledger_reader__open_fd(recorder->ledger_fd, "ledger", message, sizeof(message));
 }
