@@ -67,13 +67,18 @@ static bool is_lone_timeline(int folder, const char *name, int fd)
            memcmp(magic, TIMELINE_MAGIC, sizeof(magic)) == 0;
 }
 
+static bool is_own(const struct stat *file)
+{
+    return S_ISREG(file->st_mode) && file->st_uid == geteuid();
+}
+
 /* An open ledger of this user whose process is gone, or a timeline without a ledger; *changed_ns:
  * when it was written last. */
 static bool is_orphan(int folder, const char *name, int fd, uint64_t *changed_ns)
 {
     struct stat file;
 
-    if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_uid != geteuid() ||
+    if (fstat(fd, &file) != 0 || !is_own(&file) ||
         !(ends_with(name, TIMELINE_SUFFIX) ? is_lone_timeline(folder, name, fd)
                                            : is_of_the_dead(fd)) ||
         flock(fd, LOCK_EX | LOCK_NB) != 0)
@@ -82,8 +87,13 @@ static bool is_orphan(int folder, const char *name, int fd, uint64_t *changed_ns
     return true;
 }
 
+/* Another user's file is not even opened: -1. */
 static int open_at(int folder, const char *name)
 {
+    struct stat file;
+
+    if (fstatat(folder, name, &file, AT_SYMLINK_NOFOLLOW) != 0 || !is_own(&file))
+        return -1;
     return openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
 }
 

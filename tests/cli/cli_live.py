@@ -1,5 +1,6 @@
 """Ledgers of processes that run, and of those that were killed; and the list of them all."""
 import os
+import re
 import resource
 import shutil
 import struct
@@ -204,6 +205,54 @@ class Live(bench.Bench):
         with open(path, "wb") as file:
             file.write(b"junk")
         self.assertEqual(self.run_treadle("list").stderr, b"")
+
+    def test_root_opens_no_timeline_of_others(self):
+        if os.geteuid():
+            self.skipTest("takes root: a file of another user")
+        path = os.path.join(self.live, "treadle-9-a.timeline")
+        with open(path, "wb") as file:
+            file.write(b"TRDTIME\0" + bytes(9000))
+        self.assertIn(path, self.files_opened("list"))
+        os.chown(path, 65534, 65534)
+        self.assertNotIn(path, self.files_opened("list"))
+        self.assertNotIn(path, self.files_opened("list", "--remove", path, status=1))
+        self.assertTrue(os.path.exists(path))
+
+    def test_root_lists_named_ledgers_of_others_with_their_rights(self):
+        """Several owners in one list: each file is read by a process with its owner's rights."""
+        if os.geteuid():
+            self.skipTest("takes root: files of other users")
+        names = [self.make("plain", f"{uid}.ledger") for uid in (0, 65534, 65533)]
+        for name in names:
+            os.chown(self.path(name), int(name.split(".")[0]), -1)
+            os.chmod(self.path(name), 0o600)
+        self.assertEqual([(entry["path"], entry["state"], entry["threads"], entry["command"])
+                          for entry in self.json("list", *names)["ledgers"]],
+                         [(name, "snapshot", 4, "demo.Main --rounds 3") for name in names])
+        user, readers = {}, set()
+        for process, call in self.traced("pread64,setresuid", "list", *names):
+            changed = re.match(r"setresuid\((\d+), ", call)
+            read = re.match(r"pread64\(\d+<.*/(\d+)\.ledger>", call)
+            if changed:
+                user[process] = changed[1]
+            if read:
+                readers.add((read[1], user.get(process, "0")))
+        self.assertEqual(readers, {("0", "0"), ("65534", "65534"), ("65533", "65533")})
+
+    def traced(self, calls, *arguments, status=0):
+        """The system calls of `treadle`, each with its process's id."""
+        if not shutil.which("strace"):
+            self.skipTest("takes strace")
+        done = subprocess.run(["strace", "-f", "-qq", "-y", "-s", "4096", "-o", self.path("calls"), "-e", f"trace={calls}",
+                               bench.TREADLE, *arguments], cwd=self.folder, env=self.environment(), capture_output=True,
+                              check=False)
+        self.assertEqual(done.returncode, status, done.stderr.decode())
+        with open(self.path("calls"), encoding="utf-8") as lines:
+            return [line.split(None, 1) for line in lines]
+
+    def files_opened(self, *arguments, status=0):
+        return {found[1] for _, call in self.traced("open,openat", *arguments, status=status)
+                if (found := re.match(r'open(?:at)?\(.*?"([^"]*)"', call))}
 
     def test_top_names_processes_of_others_and_opens_nothing(self):
         if os.geteuid():

@@ -3,7 +3,10 @@
 #include "native/ledger/ledger.h"
 #include "native/ledger/ledger_file.h"
 #include "native/ledger/ledger_gate.h"
+#include "tools/ledgers/rights.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -104,19 +107,84 @@ static int look_at(struct look *look, const struct ledger_complaint *to)
     return 0;
 }
 
+#define TEXTS      3u
+#define TEXT_BYTES (3u * LEDGER_STRING_MAX) /* a bad byte becomes three */
+
+/* What a look with the rights of the file's owner leaves behind. */
+struct seen {
+    int fd;
+    const char *path;
+    char message[512];
+    struct ledger_summary summary;
+    size_t length[TEXTS];
+    char bytes[TEXTS][TEXT_BYTES];
+};
+
+static int look_now(void *context)
+{
+    struct seen *seen = context;
+    struct ledger_summary *summary = &seen->summary;
+    const struct ledger_complaint to = {seen->path, seen->message, sizeof(seen->message)};
+    struct text_store texts = {0};
+    struct look look = {.fd = seen->fd, .summary = summary, .texts = &texts};
+    int error = look_at(&look, &to) ? -EINVAL : 0;
+    const struct text found[TEXTS] = {summary->command, summary->jvm, summary->options};
+
+    for (size_t i = 0; i < TEXTS; i++) {
+        seen->length[i] = found[i].length;
+        memcpy(seen->bytes[i], found[i].bytes, found[i].length);
+    }
+    text_store__release(&texts);
+    return error;
+}
+
+/* A child may have written anything. */
+static struct text text_of(const struct seen *seen, size_t number, struct text_store *texts)
+{
+    size_t length = seen->length[number];
+
+    return text__from_java(texts, seen->bytes[number], length < TEXT_BYTES ? length : TEXT_BYTES);
+}
+
+static int take_seen(struct ledger_summary *summary, struct seen *seen, struct text_store *texts,
+                     int error, const struct ledger_complaint *to)
+{
+    seen->message[sizeof(seen->message) - 1] = '\0';
+    if (error == -EINVAL && seen->message[0])
+        snprintf(to->message, to->bytes, "%s", seen->message);
+    else if (error)
+        ledger_complaint__say(to, "cannot be read: %s", strerror(-error));
+    if (error)
+        return -1;
+    *summary = seen->summary;
+    summary->command = text_of(seen, 0, texts);
+    summary->jvm = text_of(seen, 1, texts);
+    summary->options = text_of(seen, 2, texts);
+    return 0;
+}
+
 int ledger_summary__read(struct ledger_summary *summary, struct text_store *texts, const char *path,
                          char *message, size_t message_bytes)
 {
     const struct ledger_complaint to = {path, message, message_bytes};
     const struct text none = {"", 0};
-    struct look look = {.fd = ledger_file__open(path, &to), .summary = summary, .texts = texts};
-    int error;
+    int fd = ledger_file__open(path, &to);
+    struct seen *seen = fd < 0 ? NULL : rights__shared(sizeof(*seen));
+    int error = -1;
 
     *summary = (struct ledger_summary){.command = none, .jvm = none, .options = none};
-    if (look.fd < 0)
-        return -1;
-    error = look_at(&look, &to);
-    close(look.fd);
+    if (seen) {
+        seen->fd = fd;
+        seen->path = path;
+        seen->summary = *summary;
+        error = rights__work_as_owner(fd, look_now, seen);
+        error = take_seen(summary, seen, texts, error, &to);
+    } else if (fd >= 0) {
+        ledger_complaint__say(&to, "%s", strerror(ENOMEM));
+    }
+    rights__release_shared(seen, sizeof(*seen));
+    if (fd >= 0)
+        close(fd);
     return error;
 }
 

@@ -22,7 +22,8 @@ struct ledger_summary {
     uint32_t ended; /* of these, ended threads */
 };
 
-/* 0, or -1 and one line in message, as ledger_reader__open has it. The texts go to `texts`. */
+/* 0, or -1 and one line in message, as ledger_reader__open has it. The texts go to `texts`. For
+ * root a child with the rights of the file's owner reads; this process keeps its own. */
 int ledger_summary__read(struct ledger_summary *summary, struct text_store *texts, const char *path,
                          char *message, size_t message_bytes);
 

@@ -44,6 +44,11 @@ static void add(struct segment_files *found, const char *folder, const char *nam
     found->paths[found->count++] = path;
 }
 
+static bool is_own(const struct stat *file)
+{
+    return S_ISREG(file->st_mode) && file->st_uid == geteuid();
+}
+
 /* pid 0: of all processes. */
 static void look_into(struct segment_files *found, const char *folder, pid_t pid)
 {
@@ -56,7 +61,7 @@ static void look_into(struct segment_files *found, const char *folder, pid_t pid
 
         if (named && (!pid || named == pid) &&
             fstatat(dirfd(directory), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(file.st_mode) && file.st_uid == geteuid())
+            is_own(&file))
             add(found, folder, entry->d_name);
     }
     if (directory)
@@ -146,7 +151,9 @@ bool segment_files__newest_start(pid_t pid, uint64_t *start_ticks)
 bool segment_files__is_left(const char *path)
 {
     char why[200];
-    struct segment_reader *segment = segment_reader__open(path, why, sizeof(why));
+    struct stat file;
+    bool may_be = lstat(path, &file) == 0 && is_own(&file);
+    struct segment_reader *segment = may_be ? segment_reader__open(path, why, sizeof(why)) : NULL;
     uint64_t start_ticks;
     bool is_gone =
         segment && (process_start__read(segment_reader__pid(segment), &start_ticks) != 0 ||
