@@ -147,6 +147,16 @@ static void what_is_no_image_is_none(void **state)
     assert_null(native_image__open("", ""));
 }
 
+/* libdw would unpack a whole file before it looks at the build id. */
+static void what_is_packed_is_not_unpacked(void **state)
+{
+    const struct fixture *fixture = *state;
+    assert_null(native_image__open(FIXTURE_DIR "/packed/library.gz", fixture->build_id));
+    assert_null(native_image__open(FIXTURE_DIR "/packed/bomb", fixture->build_id));
+    check_names(fixture, FIXTURE_DIR "/packed/libsymbol-fixture.so", false);
+    check_names(fixture, FIXTURE_DIR "/packed/sections", true);
+}
+
 static void machine_code_is_what_is_mapped(void **state)
 {
     const struct fixture *fixture = *state;
@@ -242,6 +252,7 @@ int main(void)
         cmocka_unit_test(a_stripped_file_alone),
         cmocka_unit_test(a_file_of_another_build_is_none),
         cmocka_unit_test(what_is_no_image_is_none),
+        cmocka_unit_test(what_is_packed_is_not_unpacked),
         cmocka_unit_test(machine_code_is_what_is_mapped),
         cmocka_unit_test(names_of_other_languages),
         cmocka_unit_test(names_that_grow_without_end_stay_as_they_are),

@@ -12,7 +12,9 @@
 struct native_image;
 
 /* Opens a regular ELF file with that build id (in hexadecimal, "" for none): another build has
- * other functions at the same addresses. NULL if there is no such file. */
+ * other functions at the same addresses. NULL if there is no such file. A packed file (vmlinuz,
+ * .ko.xz) is none, and one whose sections unpack to many times the file; a debug file of either
+ * sort is not read. */
 struct native_image *native_image__open(const char *path, const char *build_id);
 void native_image__close(struct native_image *image);
 
