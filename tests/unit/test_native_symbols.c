@@ -197,22 +197,55 @@ static void names_of_other_languages(void **state)
 }
 
 /* A template of two of the parameter before, twenty times: of 200 bytes come 35 MB. */
+static void draw_endless(char name[400], unsigned number)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    size_t used = (size_t)snprintf(name, 400, "_Z5f%04u1AIiiE", number);
+    for (unsigned i = 0; i < 20; i++)
+        used += (size_t)snprintf(name + used, 400 - used, "S_IS%c_S%c_E", digits[i], digits[i]);
+}
+
 static void names_that_grow_without_end_stay_as_they_are(void **state)
 {
     (void)state;
-    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     struct text_store store = {0};
     struct rusage before, after;
-    char name[400] = "_Z1f1AIiiE";
-    size_t used = strlen(name);
-    for (unsigned i = 0; i < 20; i++)
-        used += (size_t)snprintf(name + used, sizeof(name) - used, "S_IS%c_S%c_E", digits[i],
-                                 digits[i]);
+    char name[400];
+    draw_endless(name, 0);
     (void)getrusage(RUSAGE_SELF, &before);
     assert_string_equal(native_symbols__demangled(&store, name).bytes, name);
     (void)getrusage(RUSAGE_SELF, &after);
     assert_true(after.ru_maxrss < before.ru_maxrss + 8 * 1024); /* KiB */
     text_store__release(&store);
+}
+
+/* Two thousand such names have 16 KB made of each before they fail: that is all there is for a
+ * report. A name after these stays mangled, and one before does not. */
+static void names_that_fail_are_paid_for(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct drawing drawing;
+    char message[512] = "", name[400];
+    drawing__begin(&drawing, 4u << 20);
+    ledger_ref image = drawing__image(&drawing, FULL, fixture->build_id);
+    drawing__symbol(&drawing, image, FULL, "_ZN4demo6Engine4spinEi", 1);
+    for (unsigned i = 0; i < 2100; i++) {
+        draw_endless(name, i);
+        drawing__symbol(&drawing, image, FULL, name, 2 + i);
+    }
+    drawing__symbol(&drawing, image, FULL, "_ZN4demo6Engine4stopEi", 2102);
+    drawing.ledger.header->state = LEDGER_CLOSED;
+    struct ledger_reader *reader =
+        ledger_reader__open_fd(drawing.ledger.fd, "drawing", message, sizeof(message));
+    assert_string_equal(message, "");
+    struct report_model *model = native_symbols__load_model(reader, 0);
+    assert_int_equal(model->method_count, METHOD_FIRST_REAL + 2102);
+    assert_string_equal(model->methods[METHOD_FIRST_REAL].name.bytes, "demo::Engine::spin(int)");
+    assert_string_equal(model->methods[METHOD_FIRST_REAL + 2101].name.bytes,
+                        "_ZN4demo6Engine4stopEi");
+    report_model__free(model);
+    ledger_reader__close(reader);
+    drawing__end(&drawing);
 }
 
 /* The model: by the ledger's name, by the file, and by the address where the file is another one.
@@ -256,6 +289,7 @@ int main(void)
         cmocka_unit_test(machine_code_is_what_is_mapped),
         cmocka_unit_test(names_of_other_languages),
         cmocka_unit_test(names_that_grow_without_end_stay_as_they_are),
+        cmocka_unit_test(names_that_fail_are_paid_for),
         cmocka_unit_test(functions_of_a_ledger_have_names),
     };
     return cmocka_run_group_tests(tests, load_fixture, NULL);

@@ -3,6 +3,7 @@
 #include "tools/report/memory.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,28 @@ static void load_java_method(struct loader *loader, const struct ledger_method *
     };
 }
 
+/* A file's name has no more bytes, of which each may have become three. */
+#define FILE_NAME_BYTES (3u * NAME_MAX)
+
+/* As much of the text as there may be of a file's name, in whole characters. */
+static int file_name_bytes(struct text text)
+{
+    size_t length = text.length;
+
+    if (length > FILE_NAME_BYTES)
+        length = FILE_NAME_BYTES;
+    while (length && length < text.length && (text.bytes[length] & 0xc0) == 0x80)
+        length--;
+    return (int)length;
+}
+
 /* "libjvm.so+0x8a3f10", of code that the JVM made "0x7f12340010". */
 static struct text address_name(struct text_store *store, struct text image, uint64_t address)
 {
     char *name = NULL;
     bool in_file = image.bytes[0] != '[';
-    int length =
-        asprintf(&name, "%s%s0x%" PRIx64, in_file ? image.bytes : "", in_file ? "+" : "", address);
+    int length = asprintf(&name, "%.*s%s0x%" PRIx64, in_file ? file_name_bytes(image) : 0,
+                          image.bytes, in_file ? "+" : "", address);
 
     if (length < 0)
         return (struct text){"?", 1};

@@ -18,7 +18,9 @@ int __gcclibcxx_demangle_callback(const char *mangled,
 #define MANGLED_MAX   4096u
 #define DEMANGLED_MAX 16384u
 #define ALL_MAX                                                                                    \
-    (32u << 20) /* for all names of one report; once it is used up, names stay mangled */
+    (32u << 20) /* for all names of one report, those that fail too; once it is used up, names     \
+                   stay mangled */
+#define IMAGES_MAX (64u << 20) /* for all names that images have; later ones are addresses */
 
 struct opened_image {
     struct text path;
@@ -30,7 +32,8 @@ struct native_symbols {
     struct opened_image *opened;
     size_t count;
     size_t room;
-    size_t bytes_left; /* for demangled names */
+    size_t bytes_left;       /* for demangled names */
+    size_t image_bytes_left; /* for names that images have */
     struct text_store texts;
 };
 
@@ -39,6 +42,7 @@ struct native_symbols *native_symbols__new(void)
     struct native_symbols *symbols = memory__zeroed(1, sizeof(*symbols));
 
     symbols->bytes_left = ALL_MAX;
+    symbols->image_bytes_left = IMAGES_MAX;
     return symbols;
 }
 
@@ -97,45 +101,69 @@ static bool demangle(struct demangled *to, const char *name)
     return __gcclibcxx_demangle_callback(name, append, to) == 0;
 }
 
-/* The plain name, if it has at most so many bytes; they are taken off. Else the name as it is. */
-static struct text demangled(struct text_store *store, const char *name, size_t *bytes_left)
+static void take_off(size_t *bytes_left, size_t bytes)
 {
-    size_t length = strlen(name);
-    struct text text;
+    *bytes_left -= bytes < *bytes_left ? bytes : *bytes_left;
+}
 
-    if (length > MANGLED_MAX || name[0] != '_' || name[1] != 'Z')
-        return text__from_java(store, name, length);
+/* The plain name, if it has at most so many bytes; they are taken off. Else none: {NULL, 0}; what
+ * was made of the name until it failed is taken off, and the name, since an attempt has its price.
+ */
+static struct text plain_name(struct text_store *store, const char *name, size_t length,
+                              size_t *bytes_left)
+{
+    struct text text = {NULL, 0};
+
+    if (length > MANGLED_MAX || name[0] != '_' || name[1] != 'Z' || !*bytes_left)
+        return text;
     struct demangled *plain = memory__zeroed(1, sizeof(*plain));
     plain->room = *bytes_left < DEMANGLED_MAX ? *bytes_left : DEMANGLED_MAX;
-    if (demangle(plain, name)) {
-        *bytes_left -= plain->length;
+    if (demangle(plain, name))
         text = text__from_java(store, plain->text, plain->length);
-    } else {
-        text = text__from_java(store, name, length);
-    }
+    else
+        take_off(bytes_left, length);
+    take_off(bytes_left, plain->length);
     free(plain);
     return text;
 }
 
 struct text native_symbols__demangled(struct text_store *store, const char *name)
 {
-    size_t bytes_left = DEMANGLED_MAX;
+    size_t bytes_left = DEMANGLED_MAX, length = strlen(name);
+    struct text plain = plain_name(store, name, length, &bytes_left);
 
-    return demangled(store, name, &bytes_left);
+    return plain.bytes ? plain : text__from_java(store, name, length);
+}
+
+/* An image's names are not the ledger's: each record may have one of some megabytes. */
+static struct text name_in_image(struct native_symbols *symbols, struct text_store *store,
+                                 const char *name)
+{
+    size_t length = strlen(name);
+
+    if (length > symbols->image_bytes_left)
+        return (struct text){"", 0};
+    symbols->image_bytes_left -= length;
+    struct text plain = plain_name(store, name, length, &symbols->bytes_left);
+    return plain.bytes ? plain : text__from_java(store, name, length);
 }
 
 static struct text name_of(void *context, struct text_store *store, const struct symbol *symbol)
 {
     struct native_symbols *symbols = context;
     struct native_function function;
+    struct text given = symbol->name;
 
-    if (symbol->name.length)
-        return demangled(store, symbol->name.bytes, &symbols->bytes_left);
+    if (given.length) {
+        struct text plain = plain_name(store, given.bytes, given.length, &symbols->bytes_left);
+
+        return plain.bytes ? plain : given;
+    }
     struct native_image *image =
         native_symbols__image(symbols, symbol->image.bytes, symbol->build_id.bytes);
     if (!image || native_image__function(image, symbol->address, &function) != 0)
         return (struct text){"", 0};
-    return demangled(store, function.name, &symbols->bytes_left);
+    return name_in_image(symbols, store, function.name);
 }
 
 struct symbol_names native_symbols__names(struct native_symbols *symbols)
