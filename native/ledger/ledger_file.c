@@ -110,6 +110,21 @@ static int check_open(int fd, const struct ledger_complaint *to)
     return check_file(&file, to);
 }
 
+/* As the kernel has it in folders that anybody may write to (protected_symlinks): a link that
+ * another user made, root excepted, leads to that user's files only. */
+static int check_link(const char *path, const struct stat *file, const struct ledger_complaint *to)
+{
+    struct stat link;
+
+    if (lstat(path, &link) != 0 || !S_ISLNK(link.st_mode) || link.st_uid == geteuid() ||
+        link.st_uid == 0 || link.st_uid == file->st_uid)
+        return 0;
+    return ledger_complaint__say(to,
+                                 "is a link that user %u made to a file of user %u, expected a "
+                                 "ledger file",
+                                 (unsigned)link.st_uid, (unsigned)file->st_uid);
+}
+
 int ledger_file__open(const char *path, const struct ledger_complaint *to)
 {
     struct stat file;
@@ -118,7 +133,7 @@ int ledger_file__open(const char *path, const struct ledger_complaint *to)
      * since a FIFO may stand in its place by then. */
     if (stat(path, &file) != 0)
         return ledger_complaint__say(to, "cannot be opened: %s", strerror(errno));
-    if (check_file(&file, to))
+    if (check_file(&file, to) || check_link(path, &file, to))
         return -1;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)

@@ -40,7 +40,8 @@ struct ledger_extent {
     uint64_t missing_bytes;
 };
 
-/* Returns a descriptor of a regular file, or -1 after a complaint. */
+/* Returns a descriptor of a regular file, or -1 after a complaint. A symbolic link is followed,
+ * except one of another user to a file that is not his. */
 int ledger_file__open(const char *path, const struct ledger_complaint *to);
 
 /* read_header: reads the header and checks it. check_sizes: checks only the sizes in a header, its

@@ -348,6 +348,37 @@ class Live(bench.Bench):
                 finally:
                     process.kill()
 
+    def test_links_to_snapshots(self):
+        """A link that is named is followed, one that a search finds if it and its file are the user's own."""
+        os.mkdir(self.path("kept"))
+        self.make("plain", "kept/plain")
+        os.symlink("kept/plain", self.path("mine.ledger"))
+        os.symlink("/dev/zero", self.path("device.ledger"))
+        os.symlink("nowhere", self.path("nowhere.ledger"))
+        shown = self.treadle("report", "kept/plain")
+        self.assertEqual(set(self.entries()), {"mine.ledger"})
+        self.assertEqual(self.treadle("report"), shown)
+        self.assertEqual(self.treadle("report", "mine.ledger"), shown)
+        self.assertIn("device.ledger: is not a regular file", self.treadle("report", "device.ledger", status=1))
+        if os.geteuid():
+            self.skipTest("takes root: links of other users")
+        by_time = ("report", "kept/plain", "--since", "-0s")
+        self.treadle(*by_time)
+        os.chown(self.path("mine.ledger"), 65534, 65534, follow_symlinks=False)
+        self.assertEqual(self.entries(), {})
+        self.assertIn("no *.ledger in the working folder", self.treadle("report", status=1))
+        self.assertIn("no snapshot of process 4242 lies beside", self.treadle(*by_time, status=1))
+        for command in (["report", "mine.ledger"], ["list", "mine.ledger"], ["html", "mine.ledger"],
+                        ["diff", "kept/plain", "mine.ledger"], ["merge", "-o", "x", "mine.ledger", "kept/plain"],
+                        ["export", "-f", "csv", "mine.ledger"], ["report", "kept/plain", "--since", "mine.ledger"]):
+            self.assertIn("mine.ledger: is a link that user 65534 made to a file of user 0, expected a ledger file",
+                          self.run_treadle(*command).stderr.decode(), command)
+        os.chown(self.path("mine.ledger"), 0, 0, follow_symlinks=False)
+        os.chown(self.path("kept/plain"), 65534, 65534)
+        self.assertEqual(self.entries(), {})
+        self.assertIn("no *.ledger in the working folder", self.treadle("report", status=1))
+        self.assertEqual(self.treadle("report", "mine.ledger", env={"ASAN_OPTIONS": "detect_leaks=0"}), shown)
+
     def says_that_it_is_closed(self, name):
         """The header is the other user's, too: what it says decides nothing."""
         with open(self.path(name), "r+b") as file:

@@ -55,6 +55,18 @@ static void add(struct found_ledgers *found, const char *folder, const char *nam
     };
 }
 
+/* True for a regular file. A live ledger is never a link; a snapshot may be one if both the link
+ * and the file behind it are this user's: others may let a link lead anywhere, and change it. */
+static bool is_file(int folder, const char *name, bool may_be_link, struct stat *file)
+{
+    if (fstatat(folder, name, file, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    if (!S_ISLNK(file->st_mode))
+        return S_ISREG(file->st_mode);
+    return may_be_link && file->st_uid == geteuid() && fstatat(folder, name, file, 0) == 0 &&
+           S_ISREG(file->st_mode) && file->st_uid == geteuid();
+}
+
 /* suffix: of the files of processes; NULL: snapshots. */
 static void look_into(struct found_ledgers *found, const char *folder, const char *suffix,
                       pid_t pid)
@@ -68,11 +80,8 @@ static void look_into(struct found_ledgers *found, const char *folder, const cha
         struct stat file;
         pid_t named = suffix ? pid_in_name(entry->d_name, suffix) : 0;
         bool wanted = suffix ? named && (!pid || named == pid) : is_snapshot_name(entry->d_name);
-        /* A live ledger is never a link; a snapshot may be anything that can be read. */
-        int flags = suffix ? AT_SYMLINK_NOFOLLOW : 0;
 
-        if (wanted && fstatat(dirfd(directory), entry->d_name, &file, flags) == 0 &&
-            S_ISREG(file.st_mode))
+        if (wanted && is_file(dirfd(directory), entry->d_name, !suffix, &file))
             add(found, folder, entry->d_name, named, &file);
     }
     closedir(directory);

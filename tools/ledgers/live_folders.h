@@ -33,7 +33,8 @@ void live_folders__find(struct found_ledgers *found, pid_t pid);
 /* Finds treadle-PID-*.timeline there, of all processes. */
 void live_folders__find_timelines(struct found_ledgers *found);
 
-/* Finds *.ledger in the working folder, or in any folder, newest last. */
+/* Finds *.ledger in the working folder, or in any folder, newest last. A symbolic link is one if
+ * the link and the file behind it belong to this user. */
 void live_folders__find_snapshots(struct found_ledgers *found);
 void live_folders__find_snapshots_in(struct found_ledgers *found, const char *folder);
 
