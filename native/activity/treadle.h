@@ -353,6 +353,10 @@ TREADLE__STATE struct treadle__agent treadle__agent = {NULL, TREADLE__INSIDE_WAT
 TREADLE__STATE const struct treadle_inside_ids *treadle__inside_ids = NULL;
 TREADLE__STATE uint32_t treadle__inside_forks = 0; /* it is in the child of a fork, too */
 
+/* The program's files with this header that have begun and not ended: the last one ends the rest.
+ * (A file with a header from before this count ends the rest whenever its library is closed.) */
+TREADLE__STATE int32_t treadle__files = 0;
+
 /* Of which this process is the child. A handler of a signal may fork: what it interrupted goes on
  * in the child, and sees here that all that was found before is the parent's. */
 TREADLE__STATE uint32_t treadle__forks = 0;
@@ -674,11 +678,13 @@ TREADLE__LOCAL void treadle__find_inside(void)
 }
 
 /* Before main, since registering may allocate. Every file of the program that has the header brings
- * these two; the first call does the work. */
+ * these two; the first call does the work, and the last one undoes it: a plugin that is closed may
+ * share all of it with the program. */
 __attribute__((constructor, unused)) TREADLE__UNHEARD static void treadle__begin_process(void)
 {
     struct treadle__process *process = &treadle__process;
 
+    (void)__atomic_add_fetch(&treadle__files, 1, __ATOMIC_ACQ_REL);
     if (!process->has_key && pthread_key_create(&process->key, treadle__end_thread) == 0)
         process->has_key = 1;
     if (!process->has_fork_handler && pthread_atfork(NULL, NULL, treadle__begin_child) == 0)
@@ -691,6 +697,8 @@ __attribute__((destructor, unused)) TREADLE__UNHEARD static void treadle__end_pr
 {
     struct treadle__process *process = &treadle__process;
 
+    if (__atomic_sub_fetch(&treadle__files, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
     if (process->has_key)
         (void)pthread_key_delete(process->key);
     process->has_key = 0;

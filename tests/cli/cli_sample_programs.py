@@ -1,0 +1,110 @@
+"""What programs with treadle.h do to it: plugins that come and go, resources that are used up, users and roots that are
+changed; and what `treadle sample` shows of it or says instead."""
+import pathlib
+import subprocess
+import sys
+
+import bench
+import cli_sample
+from cli_sample import STRICT, below, segments
+
+PLUGIN = """
+#include "native/activity/treadle.h"
+void work(void);
+void work(void)
+{
+    treadle_push("plugin");
+    treadle_pop();
+}
+"""
+
+# host PLUGIN [first]: pushes, with a thread after the other, once the plugin is closed; or before that, too.
+HOST = """
+#include "native/activity/treadle.h"
+#include <stdio.h>
+#include <unistd.h>
+static void *thread(void *name)
+{
+    treadle_push(name);
+    usleep(2000);
+    treadle_pop();
+    return NULL;
+}
+int main(int argc, char **argv)
+{
+    void *plugin;
+    if (argc > 2)
+        thread(argv[2]);
+    plugin = dlopen(argv[1], RTLD_NOW);
+    if (!plugin || dlclose(plugin) != 0 || dlopen(argv[1], RTLD_NOW | RTLD_NOLOAD))
+        return 1;
+    puts("ready");
+    fflush(stdout);
+    while (getppid() != 1) {
+        pthread_t one;
+        thread("after");
+        if (pthread_create(&one, NULL, thread, "thread") != 0 || pthread_join(one, NULL) != 0)
+            return 1;
+    }
+    return 0;
+}
+"""
+
+LOOP = """
+    puts("ready");
+    fflush(stdout);
+    for (int i = 0; i < %d; i++) {
+        treadle_push("work");
+        usleep(1000);
+        treadle_pop();
+    }
+"""
+
+
+class Programs(bench.Bench):
+    activity = cli_sample.Sample.activity
+    sampled = cli_sample.Sample.sampled
+
+    def compiled(self, name, text, *options):
+        source = pathlib.Path(self.path(f"{pathlib.Path(name).stem}.c"))
+        source.write_text(text)
+        subprocess.run(["cc", *STRICT, "-D_GNU_SOURCE", "-O2", str(source), "-o", self.path(name), *options], check=True)
+        return self.path(name)
+
+    def start(self, *command, **more):
+        """A program that says "ready"."""
+        program = subprocess.Popen(command, stdout=subprocess.PIPE, **more)
+        self.addCleanup(program.communicate)
+        self.addCleanup(program.kill)
+        self.assertEqual(program.stdout.readline(), b"ready\n")
+        return program
+
+    def test_a_plugin_that_is_closed_leaves_the_programs_stacks(self):
+        """Both share one state: the program exports its own, or has it from a library that has the header."""
+        plugin = self.compiled("plugin.so", PLUGIN, "-shared", "-fPIC")
+        self.compiled("liblinked.so", PLUGIN.replace("work(", "linked("), "-shared", "-fPIC")
+        linked = ("-L.", f"-L{self.folder}", "-Wl,--no-as-needed", "-llinked", f"-Wl,-rpath,{self.folder}")
+        for options in (("-rdynamic",), linked):
+            host = self.compiled("host", HOST, *options)
+            for first in (("first",), ()):
+                with self.subTest(options=options, first=first):
+                    program = self.start(host, plugin, *first)
+                    view = self.activity(self.sampled(program.pid, "--every", "5ms", "--for", "500ms"))
+                    self.assertIsNotNone(below(view["activity"], "after"))
+                    self.assertEqual(len(segments(program.pid)), 1)
+                    # Each thread has given its slot back to the next: two were used.
+                    self.assertEqual(int.from_bytes(segments(program.pid)[0].read_bytes()[72:76], sys.byteorder), 2)
+                    program.kill()
+                    program.wait()
+                    segments(program.pid)[0].unlink()
+
+    def test_the_segment_goes_with_the_last_that_uses_it(self):
+        plugin = self.compiled("plugin.so", PLUGIN, "-shared", "-fPIC")
+        host = self.compiled("ending", HOST.replace("getppid() != 1", "argc < 0"), "-rdynamic")
+        program = self.start(host, plugin, "first")
+        self.assertEqual(program.wait(timeout=60), 0)
+        self.assertEqual(segments(program.pid), [])
+
+
+if __name__ == "__main__":
+    bench.main()
