@@ -164,6 +164,20 @@ uint64_t segment_reader__inode(const struct segment_reader *reader)
     return reader->inode;
 }
 
+const char *segment_reader__unrecorded(const struct segment_reader *reader)
+{
+    switch (reader->head.unrecorded) {
+    case TREADLE_RECORDED:
+        return NULL;
+    case TREADLE_NO_KEY:
+        return "it had no thread-specific key left (PTHREAD_KEYS_MAX) when treadle.h asked for one";
+    case TREADLE_NO_FORK_HANDLER:
+        return "treadle.h could not register a handler of forks (pthread_atfork)";
+    default:
+        return "for a reason that only a later treadle knows";
+    }
+}
+
 static uint64_t monotonic_ns(void)
 {
     struct timespec now;

@@ -86,6 +86,9 @@ pid_t segment_reader__pid(const struct segment_reader *reader);
 uint64_t segment_reader__start_ticks(const struct segment_reader *reader);
 uint64_t segment_reader__inode(const struct segment_reader *reader);
 
+/* Why the process records nothing, for people; NULL: it records. */
+const char *segment_reader__unrecorded(const struct segment_reader *reader);
+
 /* Has the process record frames for the next `lease_ns`, or go on. 0 or -errno. end: no more,
  * unless another reader watches. */
 int segment_reader__watch(struct segment_reader *reader, uint64_t lease_ns);

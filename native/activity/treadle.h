@@ -49,7 +49,8 @@
  *   library that a JVM with Treadle's agent loads, frames are also nodes of the profiler's exact
  *   trees; each push and pop then takes the long way.
  * - Nothing here blocks, allocates with malloc, or changes errno. What cannot be had (a file in
- *   memory, room for one more thread) means that nothing is recorded, and is counted.
+ *   memory, room for one more thread) means that nothing is recorded, and is counted; where a
+ *   process records nothing at all, since it has no pthread key left, its segment says so.
  */
 #ifndef TREADLE_H
 #define TREADLE_H
@@ -175,6 +176,14 @@ struct treadle_head {
     uint64_t reserved_watch[6];
     uint64_t lost_parts;    /* for which there was no room */
     uint64_t pid_namespace; /* the number of /proc/self/ns/pid; 0: not known */
+    uint32_t unrecorded;    /* enum treadle_unrecorded: why the process records nothing, ever */
+    uint32_t reserved_unrecorded;
+};
+
+enum treadle_unrecorded {
+    TREADLE_RECORDED,
+    TREADLE_NO_KEY,          /* pthread_key_create failed: a thread's end would not be noticed */
+    TREADLE_NO_FORK_HANDLER, /* pthread_atfork failed: children would write into the segment */
 };
 
 /* What identifies a frame as open: of the push that returned it. */
@@ -546,6 +555,9 @@ TREADLE__LOCAL void treadle__fill_head(const struct treadle__process *process,
     head->parts_offset = (uint32_t)TREADLE__PARTS_OFFSET;
     head->agent = treadle__agent.inside != NULL;
     head->pid_namespace = treadle__pid_namespace();
+    head->unrecorded = !process->has_key            ? TREADLE_NO_KEY
+                       : !process->has_fork_handler ? TREADLE_NO_FORK_HANDLER
+                                                    : TREADLE_RECORDED;
     memcpy(other->text, "(other)", 7);
     other->length = 7;
     head->identifiers_used = 1;
@@ -851,7 +863,8 @@ TREADLE__INLINE uint64_t treadle__set_blocked(uint64_t signals)
 }
 
 /* Makes the segment. One thread does; the others record nothing until it is there. No handler that
- * forks interrupts: the child would make it, too. */
+ * forks interrupts: the child would make it, too. A constructor may push before that of this header
+ * has run. Where that could not have what it needs, the segment only says so. */
 TREADLE__LOCAL void treadle__start(struct treadle__process *process)
 {
     uint64_t blocked = treadle__set_blocked(TREADLE__SIGNALS);
@@ -859,7 +872,9 @@ TREADLE__LOCAL void treadle__start(struct treadle__process *process)
     uint32_t not_begun = 0;
     long fd;
 
-    if (!process->has_key || !process->has_fork_handler ||
+    int has_all = process->has_key && process->has_fork_handler;
+
+    if ((!has_all && __atomic_load_n(&treadle__files, __ATOMIC_ACQUIRE) <= 0) ||
         !__atomic_compare_exchange_n(&process->stage, &not_begun, 1, 0, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED)) {
         (void)treadle__set_blocked(blocked);
@@ -878,7 +893,8 @@ TREADLE__LOCAL void treadle__start(struct treadle__process *process)
         treadle__close(fd);
     }
     if (!treadle__agent.inside)
-        __atomic_store_n(&treadle__watch, process->head ? &process->head->watch : &process->off,
+        __atomic_store_n(&treadle__watch,
+                         process->head && has_all ? &process->head->watch : &process->off,
                          __ATOMIC_RELEASE);
     __atomic_store_n(&process->stage, 2, __ATOMIC_RELEASE);
     (void)treadle__set_blocked(blocked);
@@ -1005,7 +1021,8 @@ TREADLE__SHARED struct treadle_slot *treadle__attach(void)
     treadle__is_busy = 1;
     if (__atomic_load_n(&process->stage, __ATOMIC_ACQUIRE) == 0)
         treadle__start(process);
-    watch = __atomic_load_n(&process->stage, __ATOMIC_ACQUIRE) == 2 && process->head
+    watch = __atomic_load_n(&process->stage, __ATOMIC_ACQUIRE) == 2 && process->head &&
+                    !process->head->unrecorded
                 ? __atomic_load_n(&process->head->watch, __ATOMIC_ACQUIRE)
                 : 0;
     slot = treadle__slot;

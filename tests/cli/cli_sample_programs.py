@@ -105,6 +105,44 @@ class Programs(bench.Bench):
         self.assertEqual(program.wait(timeout=60), 0)
         self.assertEqual(segments(program.pid), [])
 
+    def test_what_cannot_be_recorded_costs_nothing_and_is_said(self):
+        """A program that has no thread-specific key left; and one that pushes before the header's constructor ran."""
+        keyless = self.compiled("keyless", """
+#include "native/activity/treadle.h"
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((constructor(101))) static void early(void)
+{
+    pthread_key_t key;
+#ifdef KEYS
+    while (pthread_key_create(&key, NULL) == 0)
+        continue;
+#else
+    (void)key;
+#endif
+    treadle_push("early");
+    treadle_pop();
+}
+int main(void)
+{
+    treadle_push("first");
+    treadle_pop();
+    if (treadle__watch_now() != 0) /* as before the first push: each one takes the long way */
+        return 1;
+""" + LOOP % 1000 + "    return 0;\n}\n", "-DKEYS")
+        program = self.start(keyless)
+        done = self.run_treadle("sample", str(program.pid), "--for", "200ms", "-o", "none.ledger")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(f"process {program.pid} records no logical stacks: it had no thread-specific key left",
+                      done.stderr.decode())
+        self.assertNotIn("nothing was pushed", done.stderr.decode())
+        self.assertEqual(program.wait(timeout=60), 0)
+        self.assertEqual(segments(program.pid), [])
+        subprocess.run(["cc", *STRICT, "-D_GNU_SOURCE", "-O2", self.path("keyless.c"), "-o", self.path("early")], check=True)
+        program = self.start(self.path("early"))
+        view = self.activity(self.sampled(program.pid, "--every", "5ms", "--for", "300ms"))
+        self.assertIsNotNone(below(view["activity"], "work"))
+
 
 if __name__ == "__main__":
     bench.main()

@@ -681,6 +681,8 @@ static void the_format_is_what_it_was(void **state)
     assert_int_equal(offsetof(struct treadle_head, lost_threads), 80);
     assert_int_equal(offsetof(struct treadle_head, watch), 128);
     assert_int_equal(offsetof(struct treadle_head, watch_until_ns), 136);
+    assert_int_equal(offsetof(struct treadle_head, pid_namespace), 200);
+    assert_int_equal(offsetof(struct treadle_head, unrecorded), 208);
 }
 
 int main(void)

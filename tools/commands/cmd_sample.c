@@ -197,7 +197,7 @@ static int write_ledger(const struct sample_request *request, struct sampled_pro
         return command__fail("%s: %s", request->pattern, strerror(-error));
     if (sampled_process__refused(process)[0])
         command__note("%s", sampled_process__refused(process));
-    if (!sampled_process__has_stacks(process))
+    else if (!sampled_process__has_stacks(process))
         command__note("process %d showed no logical stacks: no treadle.h in it, or nothing was "
                       "pushed",
                       pid);

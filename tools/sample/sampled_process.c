@@ -152,7 +152,15 @@ static void add_segment(struct sampled_process *process, const char *path, bool 
         return;
     }
     if (segment_reader__pid(segment) != process->pid ||
-        segment_reader__start_ticks(segment) != process->ledger.header->start_ticks ||
+        segment_reader__start_ticks(segment) != process->ledger.header->start_ticks) {
+        segment_reader__close(segment);
+        return;
+    }
+    if (segment_reader__unrecorded(segment))
+        snprintf(process->refused, sizeof(process->refused),
+                 "%s: process %d records no logical stacks: %s", path, process->pid,
+                 segment_reader__unrecorded(segment));
+    if (segment_reader__unrecorded(segment) ||
         (is_alive && segment_reader__watch(segment, LEASE_NS) != 0)) {
         segment_reader__close(segment);
         return;
