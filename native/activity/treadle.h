@@ -37,7 +37,8 @@
  * arrives, frames that are open already stay unknown, and their pops do nothing.
  *
  * - An identifier is text that never changes, as a rule a string constant: it is looked up by its
- *   address. Bindings whose texts move use the functions of treadle_activity.h instead.
+ *   address. Bindings whose texts move use the functions of treadle_activity.h instead. The empty
+ *   one is "(other)", and counted.
  * - Each thread has a stack of its own. Up to TREADLE_FRAMES frames are seen, younger ones counted.
  *   A longer parameter than TREADLE_PARAMETER_BYTES is cut and counted.
  * - A function that returns, or is left by longjmp or an exception, without a pop leaves a frame
@@ -1038,7 +1039,7 @@ TREADLE__SHARED struct treadle_slot *treadle__attach(void)
     return watch ? slot : NULL;
 }
 
-/* The index of a text, which is added if there is room; 0: "(other)". */
+/* The index of a text, which is added if there is room; 0: "(other)", as is the empty text. */
 TREADLE__LOCAL uint32_t treadle__index_of(struct treadle_head *head, const char *text)
 {
     size_t length = strlen(text);
@@ -1049,13 +1050,13 @@ TREADLE__LOCAL uint32_t treadle__index_of(struct treadle_head *head, const char 
         length = TREADLE_IDENTIFIER_BYTES;
         __atomic_fetch_add(&head->cut_identifiers, 1, __ATOMIC_RELAXED);
     }
-    for (index = 1; index < used; index++) {
+    for (index = 1; length && index < used; index++) {
         place = treadle__identifier_at(head, index);
         if (__atomic_load_n(&place->length, __ATOMIC_ACQUIRE) == length &&
             memcmp(place->text, text, length) == 0)
             return index;
     }
-    while (used < TREADLE_IDENTIFIERS &&
+    while (length && used < TREADLE_IDENTIFIERS &&
            !__atomic_compare_exchange_n(&head->identifiers_used, &used, used + 1, 0,
                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         continue;

@@ -84,6 +84,25 @@ static void a_long_parameter_is_cut_and_counted(void **state)
     unwatched(reader);
 }
 
+/* Each time, and what was looked up after it, too. */
+static void an_empty_identifier_is_other_and_counted(void **state)
+{
+    (void)state;
+    struct segment_reader *reader = watched();
+    uint64_t before = segment_reader__losses(reader).lost_identifiers;
+
+    for (unsigned i = 0; i < 3; i++) {
+        treadle_push("");
+        assert_string_equal(stack_text(reader), "(other)");
+        treadle_push("named");
+        assert_string_equal(stack_text(reader), "(other)/named");
+        treadle_pop();
+        treadle_pop();
+    }
+    assert_int_equal(segment_reader__losses(reader).lost_identifiers - before, 3);
+    unwatched(reader);
+}
+
 static void what_is_deeper_than_the_stack_is_counted(void **state)
 {
     (void)state;
@@ -691,6 +710,7 @@ int main(void)
         cmocka_unit_test(frames_are_seen_with_their_parameters),
         cmocka_unit_test(a_scope_ends_with_its_block),
         cmocka_unit_test(a_long_parameter_is_cut_and_counted),
+        cmocka_unit_test(an_empty_identifier_is_other_and_counted),
         cmocka_unit_test(what_is_deeper_than_the_stack_is_counted),
         cmocka_unit_test(frames_from_before_a_watch_are_unknown),
         cmocka_unit_test(what_a_function_left_open_ends_with_the_next_of_its_caller),

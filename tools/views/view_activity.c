@@ -125,7 +125,7 @@ static void write_losses(const struct view *view)
         {header->lost_frames, "push", "pushes", "not recorded: too deep, or in a signal handler"},
         {header->lost_slots, "time", "times", "that a thread found no room for a stack"},
         {header->lost_identifiers, "push", "pushes",
-         "with an identifier without room, which is (other)"},
+         "with an identifier that is empty or has no room: it is (other)"},
         {header->torn_stacks, "sample", "samples",
          "of a stack that changed all the time, which count for the thread alone"},
         {header->late_samples, "sample", "samples", "due and not taken: the machine was busy"},
