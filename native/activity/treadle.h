@@ -163,7 +163,7 @@ struct treadle_head {
     uint32_t identifiers_used; /* 1 + the highest index; index 0 is "(other)" */
     uint32_t slots_used;
     uint32_t part_bytes;
-    uint64_t lost_threads;     /* times that a thread found no slot */
+    uint64_t lost_threads;     /* threads that found no slot when they came */
     uint64_t lost_identifiers; /* pushes whose identifier found no room: they are "(other)" */
     uint64_t cut_identifiers;
     uint64_t agent; /* 1: a profiler inside the process has the frames in trees of its own, too */
@@ -316,7 +316,7 @@ struct treadle__process {
     uint32_t stage;            /* 0: not begun, 1: it is being made, 2: done or given up */
     uint32_t has_key;
     uint32_t has_fork_handler;
-    uint32_t full_at; /* the watch at which a thread found no slot */
+    uint32_t full_at; /* of a header from before treadle__tried */
     pthread_key_t key;
     int pid;
     uint64_t inode;
@@ -332,6 +332,10 @@ TREADLE__STATE struct treadle__process treadle__process = {NULL, 0, 0,   0, 0, 0
 TREADLE__STATE uint32_t *treadle__watch = &treadle__process.first;
 TREADLE__THREAD __thread struct treadle_slot *treadle__slot = NULL;
 TREADLE__THREAD __thread uint32_t treadle__is_busy = 0; /* the thread's slot is being found */
+
+/* The thread has looked for a slot in vain: treadle__turn then; 0: it has not. */
+TREADLE__THREAD __thread uint32_t treadle__tried = 0;
+TREADLE__STATE uint32_t treadle__given_back = 0; /* slots, so far */
 
 /* Which part of the ring is that of a thread's frame: of the frame with that serial number. */
 struct treadle__open_part {
@@ -596,6 +600,7 @@ TREADLE__SHARED void treadle__end_thread(void *slot)
     treadle__slot = NULL;
     __atomic_store_n(&own->state, own->state & ~TREADLE_DEPTH_MASK, __ATOMIC_RELEASE);
     __atomic_store_n(&own->tid, 0, __ATOMIC_RELEASE);
+    (void)__atomic_add_fetch(&treadle__given_back, 1, __ATOMIC_RELEASE);
 }
 
 /* The child of a fork writes nothing into its parent's segment. Where that was mapped there are
@@ -615,6 +620,7 @@ TREADLE__SHARED void treadle__begin_child(void)
     }
     treadle__slot = NULL;
     treadle__is_busy = 0;
+    treadle__tried = 0;
     if (head && !treadle__map(head, -1)) {
         (void)treadle__call(SYS_munmap, (long)head, (long)TREADLE__ALL_BYTES, 0, 0, 0, 0);
         process->head = NULL;
@@ -953,22 +959,32 @@ TREADLE__INLINE uint64_t treadle__stack_end(const struct treadle__process *proce
     return (uint64_t)(uintptr_t)pthread_self();
 }
 
+/* Another value means that a thread that found no slot may find one now. Never 0. */
+TREADLE__INLINE uint32_t treadle__turn(uint32_t watch)
+{
+    return (watch + __atomic_load_n(&treadle__given_back, __ATOMIC_ACQUIRE)) << 1 | 1;
+}
+
 TREADLE__LOCAL struct treadle_slot *treadle__find_slot(struct treadle__process *process,
                                                        uint32_t watch)
 {
+    uint32_t turn = treadle__turn(watch);
     int32_t tid = (int32_t)treadle__call(SYS_gettid, 0, 0, 0, 0, 0, 0);
     struct treadle_slot *slot = treadle__claim(process, tid);
 
-    if (!slot) {
-        __atomic_store_n(&process->full_at, watch, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&process->head->lost_threads, 1, __ATOMIC_RELAXED);
-        return NULL;
+    if (slot) {
+        slot->watch = 0;
+        slot->stack_end = treadle__stack_end(process, tid);
+        slot->above = treadle__chains.has_otel ? 1 : slot->stack_end;
+        if (pthread_setspecific(process->key, slot) == 0)
+            return slot;
+        /* The key is gone: the slot would be taken for ever. */
+        __atomic_store_n(&slot->tid, 0, __ATOMIC_RELEASE);
     }
-    slot->watch = 0;
-    slot->stack_end = treadle__stack_end(process, tid);
-    slot->above = treadle__chains.has_otel ? 1 : slot->stack_end;
-    (void)pthread_setspecific(process->key, slot);
-    return slot;
+    if (!treadle__tried)
+        __atomic_fetch_add(&process->head->lost_threads, 1, __ATOMIC_RELAXED);
+    treadle__tried = turn;
+    return NULL;
 }
 
 /* What is open was pushed while nobody watched, or another sampler. */
@@ -1027,7 +1043,7 @@ TREADLE__SHARED struct treadle_slot *treadle__attach(void)
                 ? __atomic_load_n(&process->head->watch, __ATOMIC_ACQUIRE)
                 : 0;
     slot = treadle__slot;
-    if (watch && !slot && __atomic_load_n(&process->full_at, __ATOMIC_RELAXED) != watch)
+    if (watch && !slot && treadle__tried != treadle__turn(watch))
         slot = treadle__slot = treadle__find_slot(process, watch);
     if (watch && slot && slot->watch != watch)
         treadle__begin_watch(slot, watch);

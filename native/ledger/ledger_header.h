@@ -275,7 +275,7 @@ struct ledger_header {
     uint64_t other_parameters; /* frames of samples whose parameter is "(other)" for want of room */
     uint64_t cut_parameters;   /* pushes whose parameter was cut */
     uint64_t lost_frames;      /* pushes beyond the depth that is seen */
-    uint64_t lost_slots;       /* times that a thread found no room for a stack */
+    uint64_t lost_slots;       /* threads that found no room for a stack when they came */
     uint64_t lost_identifiers; /* pushes whose identifier found no room */
     uint64_t torn_stacks;      /* samples whose stack changed whenever it was looked at */
     uint64_t late_samples;     /* times at which samples were due and not taken */

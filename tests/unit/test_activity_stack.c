@@ -368,6 +368,69 @@ static void the_segment_grows_with_its_threads(void **state)
     unwatched(reader);
 }
 
+static void *push_when_asked(void *context)
+{
+    struct other_thread *other = context;
+
+    other->tid = gettid();
+    for (unsigned round = 0; round < 4; round++) {
+        pthread_barrier_wait(&other->looked);
+        for (unsigned i = 0; i < 3; i++)
+            treadle_push("when asked");
+        pthread_barrier_wait(&other->pushed);
+    }
+    return NULL;
+}
+
+static void ask_to_push(struct other_thread *other)
+{
+    pthread_barrier_wait(&other->looked);
+    pthread_barrier_wait(&other->pushed);
+}
+
+/* Each such thread is counted, once, and has a stack as soon as another gives its own back. */
+static void a_thread_without_a_stack_gets_one_that_is_given_back(void **state)
+{
+    (void)state;
+    struct segment_reader *reader = watched();
+    uint64_t before = segment_reader__losses(reader).lost_threads;
+    struct other_thread others[3];
+    struct treadle_slot *taken[TREADLE_SLOTS];
+    pthread_t threads[3];
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < 3; i++) {
+        pthread_barrier_init(&others[i].pushed, NULL, 2);
+        pthread_barrier_init(&others[i].looked, NULL, 2);
+        assert_int_equal(pthread_create(&threads[i], NULL, push_when_asked, &others[i]), 0);
+    }
+    ask_to_push(&others[0]);
+    while ((taken[count] = treadle__claim(&treadle__process, INT32_MAX)) != NULL)
+        count++;
+    ask_to_push(&others[1]);
+    ask_to_push(&others[2]);
+    ask_to_push(&others[1]);
+    assert_int_equal(segment_reader__losses(reader).lost_threads - before, 2);
+    assert_string_equal(stack_text_of(reader, others[1].tid), "(no stack)");
+    for (unsigned i = 0; i < 3; i++)
+        ask_to_push(&others[0]);
+    pthread_join(threads[0], NULL);
+    ask_to_push(&others[1]);
+    assert_string_equal(stack_text_of(reader, others[1].tid), "when asked/when asked/when asked");
+    ask_to_push(&others[2]);
+    assert_string_equal(stack_text_of(reader, others[2].tid), "(no stack)");
+    ask_to_push(&others[1]);
+    pthread_join(threads[1], NULL);
+    ask_to_push(&others[2]);
+    assert_string_equal(stack_text_of(reader, others[2].tid), "when asked/when asked/when asked");
+    assert_int_equal(segment_reader__losses(reader).lost_threads - before, 2);
+    ask_to_push(&others[2]);
+    pthread_join(threads[2], NULL);
+    while (count)
+        taken[--count]->tid = 0;
+    unwatched(reader);
+}
+
 static void the_segment_of_a_killed_process_can_be_read(void **state)
 {
     (void)state;
@@ -719,6 +782,7 @@ int main(void)
         cmocka_unit_test(signals_between_any_two_instructions_do_no_harm),
         cmocka_unit_test(each_thread_has_a_stack_and_gives_it_back),
         cmocka_unit_test(the_segment_grows_with_its_threads),
+        cmocka_unit_test(a_thread_without_a_stack_gets_one_that_is_given_back),
         cmocka_unit_test(the_segment_of_a_killed_process_can_be_read),
         cmocka_unit_test(a_watch_ends_with_its_lease),
         cmocka_unit_test(two_readers_watch_and_the_last_one_ends_it),

@@ -123,7 +123,7 @@ static void write_losses(const struct view *view)
          "with the parameter (other): there are too many different ones"},
         {header->cut_parameters, "push", "pushes", "with a parameter that was cut"},
         {header->lost_frames, "push", "pushes", "not recorded: too deep, or in a signal handler"},
-        {header->lost_slots, "time", "times", "that a thread found no room for a stack"},
+        {header->lost_slots, "thread", "threads", "that found no room for a stack"},
         {header->lost_identifiers, "push", "pushes",
          "with an identifier that is empty or has no room: it is (other)"},
         {header->torn_stacks, "sample", "samples",
