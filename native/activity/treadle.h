@@ -141,9 +141,9 @@ struct treadle_identifier {
 };
 
 /* The head of the segment: a file /dev/shm/treadle-PID-RANDOM.activity, mode 0600, made at the
- * first push and removed when the process exits. The file of a process that is killed, or calls
- * _exit, stays; a process that makes a segment removes all but the newest TREADLE_LEFT of them and
- * those of the last TREADLE_LEFT_S seconds. */
+ * first push and removed when the process exits. The file of a process that is killed, calls _exit,
+ * or has another root by then, stays; a process that makes a segment removes all but the newest
+ * TREADLE_LEFT of them and those of the last TREADLE_LEFT_S seconds. */
 struct treadle_head {
     char magic[8];
     uint32_t format;
@@ -502,6 +502,17 @@ TREADLE__LOCAL void treadle__write_path(char *path, const char *folder, int pid,
     (void)treadle__append(treadle__append(treadle__append(path, &digits[at]), rest), ".activity");
 }
 
+/* Makes the file as long as the segment, so that treadle__populate works. (A limit of the length of
+ * files would be a signal.) */
+TREADLE__INLINE void treadle__lengthen(long fd)
+{
+    uint64_t limits[2] = {0, 0};
+
+    if (treadle__call(SYS_prlimit64, 0, 1 /* RLIMIT_FSIZE */, 0, (long)limits, 0, 0) == 0 &&
+        limits[0] >= TREADLE__ALL_BYTES)
+        (void)treadle__call(SYS_ftruncate, fd, (long)TREADLE__ALL_BYTES, 0, 0, 0, 0);
+}
+
 /* Makes the file, with space for the first slots; a descriptor or less than 0. */
 TREADLE__LOCAL long treadle__make_file(struct treadle__process *process, const char *folder)
 {
@@ -518,6 +529,7 @@ TREADLE__LOCAL long treadle__make_file(struct treadle__process *process, const c
                       0) == 0 &&
         fstat((int)fd, &made) == 0) {
         process->inode = (uint64_t)made.st_ino;
+        treadle__lengthen(fd);
         return fd;
     }
     (void)treadle__call(SYS_unlinkat, TREADLE__AT_FDCWD, (long)process->path, 0, 0, 0, 0);
@@ -909,19 +921,32 @@ TREADLE__LOCAL void treadle__start(struct treadle__process *process)
         treadle__tidy(folder, process->head);
 }
 
-/* Reserves space in the file for at least so many slots. The descriptor is not kept: a program may
- * close what it does not know. */
-TREADLE__LOCAL int treadle__reserve(const struct treadle__process *process, uint32_t slots)
+/* Has the kernel give memory to a part of the segment, or say that there is none [madvise(2),
+ * MADV_POPULATE_WRITE, Linux 5.14]. Works without the path, which a chroot takes away. */
+TREADLE__INLINE int treadle__populate(struct treadle_head *head, uint64_t from, uint64_t bytes)
+{
+    uint64_t begin = from & ~(uint64_t)(getauxval(6 /* AT_PAGESZ */) - 1);
+
+    return treadle__call(SYS_madvise, (long)((char *)head + begin), (long)(from + bytes - begin),
+                         23, 0, 0, 0) == 0;
+}
+
+/* Reserves space for a part of the segment. The descriptor is not kept: a program may close what it
+ * does not know. */
+TREADLE__LOCAL int treadle__reserve(const struct treadle__process *process, uint64_t from,
+                                    uint64_t bytes)
 {
     struct stat found;
-    long fd = treadle__open(process->path, TREADLE__O_RDWR);
-    uint32_t whole = (slots + TREADLE_SLOTS_STEP - 1) / TREADLE_SLOTS_STEP * TREADLE_SLOTS_STEP;
     int done = 0;
+    long fd;
 
+    if (treadle__populate(process->head, from, bytes))
+        return 1;
+    fd = treadle__open(process->path, TREADLE__O_RDWR);
     if (fd < 0)
         return 0;
     if (fstat((int)fd, &found) == 0 && (uint64_t)found.st_ino == process->inode)
-        done = treadle__call(SYS_fallocate, fd, 0, 0, (long)TREADLE__BYTES_FOR(whole), 0, 0) == 0;
+        done = treadle__call(SYS_fallocate, fd, 0, (long)from, (long)bytes, 0, 0) == 0;
     treadle__close(fd);
     return done;
 }
@@ -936,7 +961,10 @@ TREADLE__LOCAL struct treadle_slot *treadle__claim(struct treadle__process *proc
         int32_t none = 0;
 
         if (index == used) {
-            if (used % TREADLE_SLOTS_STEP == 0 && used && !treadle__reserve(process, used + 1))
+            if (used % TREADLE_SLOTS_STEP == 0 && used &&
+                !treadle__reserve(process, TREADLE__SLOTS_OFFSET,
+                                  TREADLE__BYTES_FOR(used + TREADLE_SLOTS_STEP) -
+                                      TREADLE__SLOTS_OFFSET))
                 return NULL;
             if (__atomic_compare_exchange_n(&head->slots_used, &used, used + 1, 0, __ATOMIC_ACQ_REL,
                                             __ATOMIC_ACQUIRE))
@@ -1281,23 +1309,17 @@ TREADLE__LOCAL int treadle__have_ring(struct treadle__process *process)
 {
     struct treadle_head *head = process->head;
     uint32_t not_begun = 0;
-    struct stat found;
-    long fd;
 
     if (__atomic_load_n(&head->parts_max, __ATOMIC_ACQUIRE))
         return 1;
     if (!head->parts_offset || !__atomic_compare_exchange_n(&treadle__chains.stage, &not_begun, 1,
                                                             0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return 0;
-    fd = treadle__open(process->path, TREADLE__O_RDWR);
-    if (fd < 0)
+    if (!treadle__reserve(process, TREADLE__PARTS_OFFSET,
+                          TREADLE__ALL_BYTES - TREADLE__PARTS_OFFSET))
         return 0;
-    if (fstat((int)fd, &found) == 0 && (uint64_t)found.st_ino == process->inode &&
-        treadle__call(SYS_fallocate, fd, 0, (long)TREADLE__PARTS_OFFSET,
-                      (long)(TREADLE__ALL_BYTES - TREADLE__PARTS_OFFSET), 0, 0) == 0)
-        __atomic_store_n(&head->parts_max, TREADLE_PARTS, __ATOMIC_RELEASE);
-    treadle__close(fd);
-    return __atomic_load_n(&head->parts_max, __ATOMIC_ACQUIRE) != 0;
+    __atomic_store_n(&head->parts_max, TREADLE_PARTS, __ATOMIC_RELEASE);
+    return 1;
 }
 
 /* Takes a part that is free or over, of the next turn; NULL: too many are open. */

@@ -1,8 +1,10 @@
 """What programs with treadle.h do to it: plugins that come and go, resources that are used up, users and roots that are
 changed; and what `treadle sample` shows of it or says instead."""
+import os
 import pathlib
 import subprocess
 import sys
+import unittest
 
 import bench
 import cli_sample
@@ -142,6 +144,52 @@ int main(void)
         program = self.start(self.path("early"))
         view = self.activity(self.sampled(program.pid, "--every", "5ms", "--for", "300ms"))
         self.assertIsNotNone(below(view["activity"], "work"))
+
+    @unittest.skipUnless(os.geteuid() == 0, "takes root to change the root")
+    def test_a_changed_root_takes_nothing_away(self):
+        """Neither the stacks beyond the first 64, nor chains: the segment's path leads nowhere now."""
+        if tuple(int(number) for number in os.uname().release.split(".")[:2] if number.isdigit()) < (5, 14):
+            self.skipTest("no MADV_POPULATE_WRITE before Linux 5.14")
+        root = pathlib.Path(self.path("root"))
+        root.mkdir()
+        program = self.start(self.compiled("chroot", """
+#include "native/activity/treadle.h"
+#include <stdio.h>
+#include <unistd.h>
+static void *thread(void *unused)
+{
+    for (;;) {
+        treadle_begin("request");
+        usleep(5000);
+        treadle_pop();
+    }
+    return unused;
+}
+int main(int argc, char **argv)
+{
+    treadle_push("first");
+    treadle_pop();
+    if (chroot(argv[argc - 1]) != 0 || chdir("/") != 0)
+        return 1;
+    for (int i = 0; i < 100; i++) {
+        pthread_t one;
+        if (pthread_create(&one, NULL, thread, NULL) != 0)
+            return 1;
+    }
+    puts("ready");
+    fflush(stdout);
+    pause();
+    return 0;
+}
+"""), str(root))
+        self.sampled(program.pid, "--every", "10ms", "--for", "500ms")
+        view = self.activity("sampled.ledger")
+        self.assertEqual(len([thread for thread in view["threads"] if thread["activity"]]), 100)
+        self.assertEqual(view["stack_losses"]["lost_threads"], 0)
+        chains = self.json("report", "sampled.ledger", "-v", "chains")
+        # (Threads that begin one while another makes the ring lose it.)
+        self.assertGreater(len(chains["chains"]), chains["lost_parts"])
+        segments(program.pid)[0].unlink()
 
 
 if __name__ == "__main__":
