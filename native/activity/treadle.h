@@ -44,7 +44,9 @@
  * - A function that returns, or is left by longjmp or an exception, without a pop leaves a frame
  *   behind. The next push or pop of a function further out removes it: each frame knows at which
  *   address of the stack it was pushed. A pop belongs into the function of its push or into one
- *   that this function calls. Coroutines on stacks of their own share their thread's frames.
+ *   that this function calls. Coroutines on stacks of their own share their thread's frames: what
+ *   they leave open ends with the next push or pop on the thread's own stack, as does what a signal
+ *   handler on an alternate stack leaves open that jumps out of itself.
  * - All functions may be called in signal handlers. A child of fork has stacks of its own.
  * - In a program that runs with libtreadle-native.so (`treadle run -- ./program`), and in a native
  *   library that a JVM with Treadle's agent loads, frames are also nodes of the profiler's exact
@@ -86,10 +88,14 @@ enum treadle_kind {
 struct treadle_frame {
     uint64_t check;  /* treadle__check of the rest; 0: not filled in, or popped */
     uint64_t serial; /* which push of the thread: a younger frame has a higher one */
-    uint64_t place;  /* where the pusher's stack ended; 0: not known */
+    uint64_t place;  /* where the pusher's stack ended; 0: not known; TREADLE_ELSEWHERE */
     uint64_t what;   /* identifier's index | enum treadle_kind << 32 | a text's length << 40 */
     uint64_t parameter[TREADLE_PARAMETER_BYTES / 8]; /* a text, then zeros; a number: the first */
 };
+
+/* The place of what is pushed above the thread's own stack, as by a handler on an alternate one:
+ * lower than any on the thread's own, where the next push or pop says that the frame is over. */
+#define TREADLE_ELSEWHERE UINT64_C(2)
 
 /* A thread's stack. Only that thread writes it, but for the first claim of `tid`. */
 struct treadle_slot {
@@ -1213,7 +1219,7 @@ TREADLE__SHARED __attribute__((noinline)) uint64_t treadle__make_room(struct tre
 {
     uint64_t state = slot->state, depth = state & TREADLE_DEPTH_MASK;
 
-    if (place)
+    if (place > TREADLE_ELSEWHERE)
         depth = treadle__drop_dead(slot, depth, place);
     depth -= depth == TREADLE_DEPTH_MASK;
     state = (state & ~TREADLE_DEPTH_MASK) | depth;
@@ -1222,10 +1228,10 @@ TREADLE__SHARED __attribute__((noinline)) uint64_t treadle__make_room(struct tre
     return state;
 }
 
-/* An address by which frames can be compared; 0: the thread is on another stack. */
+/* An address by which frames can be compared; 0: not known. */
 TREADLE__INLINE uint64_t treadle__place(const struct treadle_slot *slot, uint64_t address)
 {
-    return address < slot->stack_end ? address : 0;
+    return address < slot->stack_end ? address : address == UINT64_MAX ? 0 : TREADLE_ELSEWHERE;
 }
 
 TREADLE__INLINE uint32_t treadle__watch_now(void)
@@ -1589,12 +1595,14 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__pop_other(struct treadle
                                                                   uint64_t place)
 {
     uint64_t state = slot->state, open = state & TREADLE_DEPTH_MASK;
-    uint64_t depth = place ? treadle__drop_dead(slot, open, place) : open;
+    uint64_t depth = place > TREADLE_ELSEWHERE ? treadle__drop_dead(slot, open, place) : open;
+    uint64_t youngest =
+        depth && depth <= TREADLE_FRAMES ? slot->frames[depth - 1].place & ~TREADLE__HAS_ID : 0;
 
     if (depth > TREADLE_FRAMES) {
         depth--;
-    } else if (depth &&
-               (depth == open || (slot->frames[depth - 1].place & ~TREADLE__HAS_ID) == place)) {
+    } else if (depth && (youngest == place ||
+                         (depth == open && (place != TREADLE_ELSEWHERE || youngest < place)))) {
         depth--;
         if (slot->frames[depth].place & TREADLE__HAS_ID)
             treadle__end_part(slot, depth, 1);

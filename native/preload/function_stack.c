@@ -69,7 +69,7 @@ uint64_t function_stack__place_of(const struct function_stack *stack, uint64_t k
 
         *found = frame->key == key && open_function__is_logical(frame);
         if (*found)
-            return frame->end;
+            return frame->end == FUNCTION_STACK_ELSEWHERE ? 0 : frame->end;
     }
     *found = false;
     return 0;
@@ -110,6 +110,16 @@ static bool is_logical_over(const struct function_stack *stack, const struct ope
     return around->end != entering->end || is_over(around, entering);
 }
 
+/* The logical frame was pushed on another stack, as by the handler of a signal, and something
+ * happens on the thread's own. A function around it that is on another stack, too, says when it is
+ * over. */
+static bool is_elsewhere_over(const struct function_stack *stack,
+                              const struct open_function *logical)
+{
+    return logical->end == FUNCTION_STACK_ELSEWHERE &&
+           (!logical->other || is_here(stack, &stack->frames[logical->other - 1]));
+}
+
 /* Whether the frames below a logical one that is not over are, the function around it says. */
 uint32_t function_stack__alive(const struct function_stack *stack,
                                const struct open_function *entering)
@@ -123,7 +133,7 @@ uint32_t function_stack__alive(const struct function_stack *stack,
         bool here = is_here(stack, frame);
 
         if (open_function__is_logical(frame)) {
-            if (here && is_logical_over(stack, frame, entering))
+            if (here ? is_logical_over(stack, frame, entering) : is_elsewhere_over(stack, frame))
                 depth = --at;
             else
                 at = frame->other;

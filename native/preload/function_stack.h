@@ -14,8 +14,9 @@
  * unless that function is inlined in the pusher; and whenever the function around it is over.
  *
  * On a stack that is not the thread's own (a signal's, a coroutine's) addresses say nothing: there
- * a frame is over when one below it exits. Where a logical frame does not know its place, that is
- * 0, on no stack.
+ * a frame is over when one below it exits; a logical frame without a function of that stack around
+ * it, with the next event on the thread's own. Where a logical frame does not know its place, that
+ * is 0, on no stack.
  *
  * Used by the thread itself, in hooks: nothing here locks or allocates but __init, at the first
  * one.
@@ -28,7 +29,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FUNCTION_STACK_MOST 262144u /* frames; deeper ones are not recorded */
+#define FUNCTION_STACK_MOST      262144u     /* frames; deeper ones are not recorded */
+#define FUNCTION_STACK_ELSEWHERE UINT64_C(2) /* the place of what is pushed on another stack */
 
 struct open_function {
     uint64_t end; /* of the frame: where the caller's begins; if it is not known, sp | 1. Of a
@@ -75,8 +77,8 @@ uint32_t function_stack__logical(const struct function_stack *stack, uint32_t de
 uint32_t function_stack__marked(const struct function_stack *stack, uint64_t mark);
 
 /* Where the youngest frame lies, a logical one with that key; it may be the last but one while a
- * hook has still to take off the last. *found: it is there. 0: it does not know its place.
- * Async-signal-safe. */
+ * hook has still to take off the last. *found: it is there. 0: it does not know its place,
+ * or lies on another stack. Async-signal-safe. */
 uint64_t function_stack__place_of(const struct function_stack *stack, uint64_t key, bool *found);
 
 /* Returns how many frames are open when the frame `entering` enters: those behind are over. */

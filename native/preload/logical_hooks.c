@@ -40,11 +40,12 @@ static inline struct preload_thread *begin(uint64_t frame, bool is_push)
 /* As hooks of functions have it. */
 #define FRAME() ((uint64_t)(uintptr_t)__builtin_frame_address(0) + 16)
 
-/* A place outside of the thread's stack says nothing. */
+/* Of a place outside of the thread's stack only that is known. */
 static inline struct open_function event_at(const struct function_stack *stack, uint64_t place)
 {
-    return (struct open_function){.end = place - stack->low <= stack->high - stack->low ? place : 0,
-                                  .key = LEDGER_LOGICAL_KEYS};
+    if (__builtin_expect(place - stack->low > stack->high - stack->low, 0))
+        place = place == UINT64_MAX ? 0 : FUNCTION_STACK_ELSEWHERE;
+    return (struct open_function){.end = place, .key = LEDGER_LOGICAL_KEYS};
 }
 
 /* Drops what is over. */
@@ -103,7 +104,16 @@ static treadle_mark push(const struct treadle_pushed *pushed, treadle_mark mark)
 }
 
 /* Where frames were over, the youngest that is left is another function's, unless the place says
- * that it is the popping one's. */
+ * that it is the popping one's; and so it is where the pop is on another stack, and the frame on
+ * the thread's own. */
+static bool is_of_pop(const struct open_function *frame, const struct open_function *event,
+                      bool is_youngest)
+{
+    if (frame->end == event->end)
+        return true;
+    return is_youngest && (event->end != FUNCTION_STACK_ELSEWHERE || frame->end == 0);
+}
+
 static void pop_at(struct preload_thread *mine, uint64_t place)
 {
     struct function_stack *stack = &mine->functions;
@@ -114,7 +124,7 @@ static void pop_at(struct preload_thread *mine, uint64_t place)
 
     if (stack->unrecorded)
         stack->unrecorded--;
-    else if (popped && (popped == youngest || stack->frames[popped - 1].end == event.end))
+    else if (popped && is_of_pop(&stack->frames[popped - 1], &event, popped == youngest))
         function_hooks__drop(mine, popped - 1);
 }
 

@@ -259,6 +259,84 @@ static void a_signal_handler_leaves_the_stack_as_it_was(void **state)
     unwatched(reader);
 }
 
+#define OTHER_STACK_BYTES ((size_t)256 << 10)
+
+static sigjmp_buf before_signal;
+static char seen_after_jump[3][1024];
+
+static void on_signal_that_jumps(int number)
+{
+    (void)number;
+    treadle_push("handler");
+    treadle_adopt("part", (struct treadle_chain){{1, 2}});
+    treadle_push("deeper");
+    siglongjmp(before_signal, 1);
+}
+
+__attribute__((noinline)) static void interrupted(void)
+{
+    treadle_push("interrupted");
+    if (sigsetjmp(before_signal, 1) == 0)
+        raise(SIGUSR1);
+    treadle_pop();
+    __asm__ volatile("" ::: "memory");
+}
+
+/* With an alternate stack that lies above its own. */
+static void *jump_out_of_handlers(void *alternate)
+{
+    stack_t stack = {.ss_sp = alternate, .ss_size = OTHER_STACK_BYTES};
+
+    assert_int_equal(sigaltstack(&stack, NULL), 0);
+    treadle_push("outer");
+    for (unsigned i = 0; i < 2; i++)
+        interrupted();
+    snprintf(seen_after_jump[0], sizeof seen_after_jump[0], "%s", stack_text(seen_by_handler));
+    if (sigsetjmp(before_signal, 1) == 0)
+        raise(SIGUSR1);
+    treadle_push("next");
+    snprintf(seen_after_jump[1], sizeof seen_after_jump[1], "%s", stack_text(seen_by_handler));
+    treadle_pop();
+    raise(SIGUSR2);
+    snprintf(seen_after_jump[2], sizeof seen_after_jump[2], "%s", stack_text(seen_by_handler));
+    stack.ss_flags = SS_DISABLE;
+    assert_int_equal(sigaltstack(&stack, NULL), 0);
+    return NULL;
+}
+
+/* As of a coroutine whose frame was dropped. */
+static void on_signal_that_pops(int number)
+{
+    (void)number;
+    treadle_pop();
+}
+
+static void what_a_handler_on_another_stack_left_open_ends_with_the_next_on_the_own(void **state)
+{
+    (void)state;
+    struct segment_reader *reader = watched();
+    struct sigaction jumps = {.sa_handler = on_signal_that_jumps, .sa_flags = SA_ONSTACK};
+    struct sigaction pops = {.sa_handler = on_signal_that_pops, .sa_flags = SA_ONSTACK};
+    char *stacks = mmap(NULL, 2 * OTHER_STACK_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_attr_t below;
+    pthread_t thread;
+
+    seen_by_handler = reader;
+    assert_int_equal(sigaction(SIGUSR1, &jumps, NULL), 0);
+    assert_int_equal(sigaction(SIGUSR2, &pops, NULL), 0);
+    pthread_attr_init(&below);
+    assert_int_equal(pthread_attr_setstack(&below, stacks, OTHER_STACK_BYTES), 0);
+    assert_int_equal(
+        pthread_create(&thread, &below, jump_out_of_handlers, stacks + OTHER_STACK_BYTES), 0);
+    pthread_join(thread, NULL);
+    assert_string_equal(seen_after_jump[0], "outer");
+    assert_string_equal(seen_after_jump[1], "outer/next");
+    assert_string_equal(seen_after_jump[2], "outer");
+    munmap(stacks, 2 * OTHER_STACK_BYTES);
+    unwatched(reader);
+}
+
 /* A handler that comes at any point of pushes and pops. The signals are counted, for under a
  * sanitizer the handler takes longer than the interval, and the pushes get nearly no time. */
 static void signals_between_any_two_instructions_do_no_harm(void **state)
@@ -779,6 +857,7 @@ int main(void)
         cmocka_unit_test(what_a_function_left_open_ends_with_the_next_of_its_caller),
         cmocka_unit_test(longjmp_leaves_what_an_outer_frame_ends),
         cmocka_unit_test(a_signal_handler_leaves_the_stack_as_it_was),
+        cmocka_unit_test(what_a_handler_on_another_stack_left_open_ends_with_the_next_on_the_own),
         cmocka_unit_test(signals_between_any_two_instructions_do_no_harm),
         cmocka_unit_test(each_thread_has_a_stack_and_gives_it_back),
         cmocka_unit_test(the_segment_grows_with_its_threads),

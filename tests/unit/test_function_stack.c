@@ -228,6 +228,44 @@ static void frames_on_other_stacks_stay(void **state)
     function_stack__release(&other.stack);
 }
 
+/* A handler on another stack jumps out of itself: what it pushed ends with what happens on the
+ * thread's own stack. */
+static void logical_frames_of_another_stack_end_with_an_event_on_the_own(void **state)
+{
+    struct fake_stack fake, other;
+    struct open_function elsewhere = {
+        .end = FUNCTION_STACK_ELSEWHERE, .mark = 5, .key = LEDGER_LOGICAL_KEYS | 5};
+    struct open_function unknown = {.end = 0, .mark = 6, .key = LEDGER_LOGICAL_KEYS | 6}, own;
+    bool found;
+
+    (void)state;
+    begin(&fake);
+    begin(&other);
+    own = logical(&fake, 40, 9);
+    enter(&fake, logical(&fake, 60, 1));
+    enter(&fake, logical(&fake, 50, 2));
+    enter(&fake, elsewhere);
+    enter(&fake, elsewhere);
+    assert_int_equal(fake.stack.depth, 4);
+    assert_int_equal(function_stack__place_of(&fake.stack, elsewhere.key, &found), 0);
+    assert_true(found);
+    assert_int_equal(function_stack__alive(&fake.stack, &own), 2);
+    own.end = address(&fake, 55);
+    assert_int_equal(function_stack__alive(&fake.stack, &own), 1);
+    /* A frame that does not know its place stays, and so does what is below. */
+    fake.stack.depth = 2;
+    enter(&fake, unknown);
+    enter(&fake, elsewhere);
+    assert_int_equal(function_stack__alive(&fake.stack, &own), 3);
+    /* A function of the other stack around it is not over, for all that is known. */
+    fake.stack.depth = 2;
+    enter(&fake, function(&other, 62, 0x3000, 3));
+    enter(&fake, elsewhere);
+    assert_int_equal(function_stack__alive(&fake.stack, &own), 4);
+    function_stack__release(&fake.stack);
+    function_stack__release(&other.stack);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +277,7 @@ int main(void)
         cmocka_unit_test(logical_frames_are_found_among_functions),
         cmocka_unit_test(the_current_frame_has_a_place),
         cmocka_unit_test(frames_on_other_stacks_stay),
+        cmocka_unit_test(logical_frames_of_another_stack_end_with_an_event_on_the_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
