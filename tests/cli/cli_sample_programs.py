@@ -2,8 +2,10 @@
 changed; and what `treadle sample` shows of it or says instead."""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import bench
@@ -190,6 +192,36 @@ int main(int argc, char **argv)
         # (Threads that begin one while another makes the ring lose it.)
         self.assertGreater(len(chains["chains"]), chains["lost_parts"])
         segments(program.pid)[0].unlink()
+
+    @unittest.skipUnless(os.geteuid() == 0, "takes root to change the user")
+    def test_a_process_that_changed_its_user_is_told_from_one_without_stacks(self):
+        folder = tempfile.mkdtemp(prefix="treadle-user-")
+        self.addCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o777)
+        treadle = shutil.copy(bench.TREADLE, folder)
+        program = self.start(self.compiled("changed", """
+#include "native/activity/treadle.h"
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    treadle_push("first");
+    treadle_pop();
+    if (setgid(65534) != 0 || setuid(65534) != 0)
+        return 1;
+""" + LOOP % 100000 + "    return 0;\n}\n"))
+        found = segments(program.pid)
+        self.addCleanup(found[0].unlink)
+        sleeper = subprocess.Popen(["sleep", "60"], user=65534, group=65534)
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        for pid, said in ((program.pid, f"{found[0]}: of user 0: process {program.pid} made it before it changed its user"),
+                          (sleeper.pid, "no treadle.h in it, or nothing was pushed")):
+            done = subprocess.run([treadle, "sample", str(pid), "--for", "100ms", "-o", "user.ledger"], cwd=folder,
+                                  user=65534, group=65534, extra_groups=[], capture_output=True, text=True, timeout=60,
+                                  check=True)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
 
 if __name__ == "__main__":

@@ -182,6 +182,21 @@ static void find_segments(struct sampled_process *process, bool is_alive)
     segment_files__release(&found);
 }
 
+/* A file of another user cannot be opened: says whose it is. */
+static void look_for_other_users(struct sampled_process *process)
+{
+    uid_t owner;
+    char *path =
+        segment_files__of_other_user(process->pid, process->ledger.header->start_ticks, &owner);
+
+    if (path)
+        snprintf(process->refused, sizeof(process->refused),
+                 "%s: of user %u: process %d made it before it changed its user, and can only be "
+                 "sampled if its first push comes after that",
+                 path, owner, process->pid);
+    free(path);
+}
+
 static void sample_others(struct sampled_process *process)
 {
     struct sampled_thread *thread, *next;
@@ -220,6 +235,8 @@ void sampled_process__look(struct sampled_process *process)
     for (uint32_t i = 0; i < process->segment_count; i++)
         (void)segment_reader__watch(process->segments[i], LEASE_NS);
     find_segments(process, true);
+    if (!process->segment_count && !process->refused[0])
+        look_for_other_users(process);
 }
 
 bool sampled_process__is_over(const struct sampled_process *process)

@@ -49,8 +49,8 @@ static bool is_own(const struct stat *file)
     return S_ISREG(file->st_mode) && file->st_uid == geteuid();
 }
 
-/* pid 0: of all processes. */
-static void look_into(struct segment_files *found, const char *folder, pid_t pid)
+/* pid 0: of all processes. Those of this user, or those of others. */
+static void look_into(struct segment_files *found, const char *folder, pid_t pid, bool of_this_user)
 {
     DIR *directory = opendir(folder);
     const struct dirent *entry;
@@ -61,7 +61,7 @@ static void look_into(struct segment_files *found, const char *folder, pid_t pid
 
         if (named && (!pid || named == pid) &&
             fstatat(dirfd(directory), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
-            is_own(&file))
+            S_ISREG(file.st_mode) && is_own(&file) == of_this_user)
             add(found, folder, entry->d_name);
     }
     if (directory)
@@ -114,7 +114,7 @@ static void keep_mapped(struct segment_files *found, pid_t pid)
 void segment_files__find(struct segment_files *found, pid_t pid, bool only_mapped)
 {
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-        look_into(found, folders[i], pid);
+        look_into(found, folders[i], pid, true);
     if (only_mapped)
         keep_mapped(found, pid);
     if (found->count)
@@ -126,6 +126,35 @@ void segment_files__release(struct segment_files *found)
     for (size_t i = 0; i < found->count; i++)
         free(found->paths[i]);
     free((void *)found->paths);
+}
+
+static int64_t clock_s(clockid_t clock)
+{
+    struct timespec now;
+
+    return clock_gettime(clock, &now) == 0 ? now.tv_sec : 0;
+}
+
+/* The maps of a process that changed its user cannot be read, as a rule; but what an earlier
+ * process of its pid left was last changed before it began. */
+char *segment_files__of_other_user(pid_t pid, uint64_t start_ticks, uid_t *owner)
+{
+    int64_t start_s = clock_s(CLOCK_REALTIME) - clock_s(CLOCK_BOOTTIME) +
+                      (int64_t)start_ticks / sysconf(_SC_CLK_TCK);
+    struct segment_files found = {0};
+    struct stat file;
+    char *path = NULL;
+
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        look_into(&found, folders[i], pid, false);
+    keep_mapped(&found, pid);
+    for (size_t i = 0; i < found.count && !path; i++)
+        if (lstat(found.paths[i], &file) == 0 && file.st_mtim.tv_sec + 1 >= start_s) {
+            *owner = file.st_uid;
+            path = strdup(found.paths[i]);
+        }
+    segment_files__release(&found);
+    return path;
 }
 
 bool segment_files__newest_start(pid_t pid, uint64_t *start_ticks)

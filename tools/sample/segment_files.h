@@ -19,6 +19,10 @@ struct segment_files {
 void segment_files__find(struct segment_files *found, pid_t pid, bool only_mapped);
 void segment_files__release(struct segment_files *found);
 
+/* Finds the segment that a process of this user made, as far as can be told, while it was another
+ * user's, whose the file is. The path is to be freed; NULL: there is none. */
+char *segment_files__of_other_user(pid_t pid, uint64_t start_ticks, uid_t *owner);
+
 /* When the last process of that pid started that left a segment of this user; false: none did. */
 bool segment_files__newest_start(pid_t pid, uint64_t *start_ticks);
 
