@@ -47,6 +47,8 @@
  *   that this function calls. Coroutines on stacks of their own share their thread's frames: what
  *   they leave open ends with the next push or pop on the thread's own stack, as does what a signal
  *   handler on an alternate stack leaves open that jumps out of itself.
+ * - A library that dlopen brings and that shares nothing with the others has a state of its own,
+ *   and takes 16 bytes of the static thread-local space that glibc has left: about 100 fit at once.
  * - All functions may be called in signal handlers. A child of fork has stacks of its own.
  * - In a program that runs with libtreadle-native.so (`treadle run -- ./program`), and in a native
  *   library that a JVM with Treadle's agent loads, frames are also nodes of the profiler's exact
@@ -357,7 +359,12 @@ struct treadle__chains {
 };
 
 TREADLE__STATE struct treadle__chains treadle__chains = {0, 0, 0};
-TREADLE__THREAD __thread struct treadle__open_part treadle__open_parts[TREADLE_FRAMES] = {{0, 0}};
+
+/* TREADLE_FRAMES of each slot, mapped with the first part: what a library has for each thread is
+ * scarce. Only the slot's thread uses them. */
+TREADLE__STATE struct treadle__open_part *treadle__parts_of_slots = NULL;
+#define TREADLE__PARTS_OF_SLOTS_BYTES                                                              \
+    (TREADLE_SLOTS * TREADLE_FRAMES * sizeof(struct treadle__open_part))
 
 /* A profiler inside the process. Found before the first push, and then never changed but in the
  * child of a fork. */
@@ -543,16 +550,16 @@ TREADLE__LOCAL long treadle__make_file(struct treadle__process *process, const c
     return -1;
 }
 
-/* A segment's bytes: the file's, or zeros of the process's own. They take the place of what is
- * mapped at an address, if one is given. */
-TREADLE__LOCAL struct treadle_head *treadle__map(struct treadle_head *place, long fd)
+/* The bytes of a file, or zeros of the process's own. They take the place of what is mapped at an
+ * address, if one is given. */
+TREADLE__LOCAL void *treadle__map(void *place, size_t bytes, long fd)
 {
     long flags = (fd < 0 ? 0x4022L /* private, anonymous, without reserve */ : 1L /* shared */) |
                  (place ? 0x10L /* fixed */ : 0L);
-    long address = treadle__call(SYS_mmap, (long)place, (long)TREADLE__ALL_BYTES,
-                                 3 /* read, write */, flags, fd, 0);
+    long address =
+        treadle__call(SYS_mmap, (long)place, (long)bytes, 3 /* read, write */, flags, fd, 0);
 
-    return address < 0 && address > -4096 ? NULL : (struct treadle_head *)address;
+    return address < 0 && address > -4096 ? NULL : (void *)address;
 }
 
 TREADLE__LOCAL void treadle__fill_head(const struct treadle__process *process,
@@ -639,12 +646,13 @@ TREADLE__SHARED void treadle__begin_child(void)
     treadle__slot = NULL;
     treadle__is_busy = 0;
     treadle__tried = 0;
-    if (head && !treadle__map(head, -1)) {
+    if (head && !treadle__map(head, TREADLE__ALL_BYTES, -1)) {
         (void)treadle__call(SYS_munmap, (long)head, (long)TREADLE__ALL_BYTES, 0, 0, 0, 0);
         process->head = NULL;
     }
     treadle__chains.stage = 0;
-    memset(treadle__open_parts, 0, sizeof(treadle__open_parts));
+    if (treadle__parts_of_slots)
+        (void)treadle__map(treadle__parts_of_slots, TREADLE__PARTS_OF_SLOTS_BYTES, -1);
     process->stage = 0;
     process->full_at = 0;
     process->path[0] = '\0';
@@ -912,7 +920,7 @@ TREADLE__LOCAL void treadle__start(struct treadle__process *process)
         fd = treadle__make_file(process, folder);
     }
     if (fd >= 0) {
-        process->head = treadle__map(process->head, fd);
+        process->head = (struct treadle_head *)treadle__map(process->head, TREADLE__ALL_BYTES, fd);
         if (process->head)
             treadle__fill_head(process, process->head);
         treadle__close(fd);
@@ -1307,10 +1315,34 @@ TREADLE__INLINE uint64_t treadle__clock(long clock)
     return (uint64_t)now.s * 1000000000u + (uint64_t)now.ns;
 }
 
+/* Of the frame of a slot with that index; there is one if that frame has an id. */
+TREADLE__INLINE struct treadle__open_part *treadle__open_part_of(const struct treadle_slot *slot,
+                                                                 uint64_t index)
+{
+    uint64_t number = (uint64_t)(slot - treadle__slot_at(treadle__process.head, 0));
+
+    return &treadle__parts_of_slots[number * TREADLE_FRAMES + index];
+}
+
+/* The part of an open frame; NULL: the frame has no id. */
+TREADLE__INLINE struct treadle_part *treadle__part_of(const struct treadle_slot *slot,
+                                                      uint64_t index)
+{
+    const struct treadle__open_part *open;
+
+    if (!(slot->frames[index].place & TREADLE__HAS_ID) || !treadle__parts_of_slots)
+        return NULL;
+    open = treadle__open_part_of(slot, index);
+    return open->serial == slot->frames[index].serial
+               ? treadle__part_at(treadle__process.head, open->turn)
+               : NULL;
+}
+
 #define TREADLE__MONOTONIC  1L
 #define TREADLE__THREAD_CPU 3L
 
-/* Reserves the ring's space, at the first part; 0: there is none. */
+/* Reserves the space of the ring, and of what open frames have of it, at the first part; 0: there
+ * is none. */
 TREADLE__LOCAL int treadle__have_ring(struct treadle__process *process)
 {
     struct treadle_head *head = process->head;
@@ -1321,8 +1353,11 @@ TREADLE__LOCAL int treadle__have_ring(struct treadle__process *process)
     if (!head->parts_offset || !__atomic_compare_exchange_n(&treadle__chains.stage, &not_begun, 1,
                                                             0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return 0;
-    if (!treadle__reserve(process, TREADLE__PARTS_OFFSET,
-                          TREADLE__ALL_BYTES - TREADLE__PARTS_OFFSET))
+    if (!treadle__parts_of_slots)
+        treadle__parts_of_slots =
+            (struct treadle__open_part *)treadle__map(NULL, TREADLE__PARTS_OF_SLOTS_BYTES, -1);
+    if (!treadle__parts_of_slots || !treadle__reserve(process, TREADLE__PARTS_OFFSET,
+                                                      TREADLE__ALL_BYTES - TREADLE__PARTS_OFFSET))
         return 0;
     __atomic_store_n(&head->parts_max, TREADLE_PARTS, __ATOMIC_RELEASE);
     return 1;
@@ -1361,12 +1396,9 @@ TREADLE__LOCAL int treadle__is_in_part(struct treadle_slot *slot, uint64_t depth
                                        struct treadle_chain id)
 {
     for (uint64_t i = 0; i < depth; i++) {
-        const struct treadle_part *part =
-            treadle__part_at(treadle__process.head, treadle__open_parts[i].turn);
+        const struct treadle_part *part = treadle__part_of(slot, i);
 
-        if (slot->frames[i].place & TREADLE__HAS_ID &&
-            treadle__open_parts[i].serial == slot->frames[i].serial && part->id[0] == id.word[0] &&
-            part->id[1] == id.word[1])
+        if (part && part->id[0] == id.word[0] && part->id[1] == id.word[1])
             return 1;
     }
     return 0;
@@ -1405,8 +1437,8 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__adopt_now(struct treadle
     for (uint64_t i = 0; i < depth; i++) /* what an earlier frame left there */
         if (!(part->frames[i].what >> 32 & 0xff))
             memset(part->frames[i].parameter, 0, sizeof(part->frames[i].parameter));
-    treadle__open_parts[depth - 1].serial = frame->serial;
-    treadle__open_parts[depth - 1].turn = turn;
+    treadle__open_part_of(slot, depth - 1)->serial = frame->serial;
+    treadle__open_part_of(slot, depth - 1)->turn = turn;
     /* The frame with another place has another check: it goes and comes again. */
     __atomic_store_n(&frame->check, 0, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -1423,12 +1455,15 @@ TREADLE__SHARED __attribute__((noinline)) void treadle__adopt_now(struct treadle
 TREADLE__SHARED __attribute__((noinline)) void treadle__end_part(struct treadle_slot *slot,
                                                                  uint64_t index, int is_seen)
 {
-    struct treadle__open_part *open = &treadle__open_parts[index];
-    uint64_t turn = open->turn;
-    struct treadle_part *part = treadle__part_at(treadle__process.head, turn);
+    struct treadle_part *part = treadle__part_of(slot, index);
+    struct treadle__open_part *open;
+    uint64_t turn;
 
-    if (open->serial != slot->frames[index].serial ||
-        part->tid != __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) ||
+    if (!part)
+        return;
+    open = treadle__open_part_of(slot, index);
+    turn = open->turn;
+    if (part->tid != __atomic_load_n(&slot->tid, __ATOMIC_RELAXED) ||
         __atomic_load_n(&part->state, __ATOMIC_ACQUIRE) !=
             (turn << TREADLE_PART_STATE_BITS | TREADLE_PART_OPEN))
         return;
@@ -1780,6 +1815,7 @@ TREADLE__SHARED __attribute__((noinline)) struct treadle_chain treadle__current_
 {
     struct treadle_slot *slot = treadle__slot;
     struct treadle_chain id = {{0, 0}};
+    const struct treadle_part *part;
     uint64_t depth = slot && slot->watch == treadle__samplers_watch(watch)
                          ? slot->state & TREADLE_DEPTH_MASK
                          : 0;
@@ -1790,11 +1826,7 @@ TREADLE__SHARED __attribute__((noinline)) struct treadle_chain treadle__current_
             return id;
     }
     for (uint64_t i = depth < TREADLE_FRAMES ? depth : TREADLE_FRAMES; i-- > 0;)
-        if (slot->frames[i].place & TREADLE__HAS_ID &&
-            treadle__open_parts[i].serial == slot->frames[i].serial) {
-            const struct treadle_part *part =
-                treadle__part_at(treadle__process.head, treadle__open_parts[i].turn);
-
+        if ((part = treadle__part_of(slot, i)) != NULL) {
             id.word[0] = part->id[0];
             id.word[1] = part->id[1];
             break;

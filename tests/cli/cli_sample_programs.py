@@ -223,6 +223,29 @@ int main(void)
             self.assertIn(said, done.stderr)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
+    def test_many_plugins_fit(self):
+        """Each has a state of its own, and takes some of the static thread-local space that glibc has left."""
+        plugin = self.compiled("plugin.so", PLUGIN, "-shared", "-fPIC")
+        copies = [shutil.copy(plugin, self.path(f"plugin-{number}.so")) for number in range(40)]
+        host = self.compiled("many", """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        void *plugin = dlopen(argv[i], RTLD_NOW | RTLD_LOCAL);
+        void (*work)(void);
+        if (!plugin)
+            return printf("%d: %s\\n", i, dlerror()), 1;
+        *(void **)&work = dlsym(plugin, "work");
+        work();
+    }
+    return 0;
+}
+""")
+        done = subprocess.run([host, *copies], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
 
 if __name__ == "__main__":
     bench.main()
