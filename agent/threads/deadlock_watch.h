@@ -10,9 +10,10 @@
  * stopped for that. What waits for what is a deadlock if a second look, with the same waits, finds
  * it again: a thread that waits gives nothing away.
  *
- * Waits that have no record, because the budget had no room for them or they began before the
- * profiler came, are found by JVMTI's thread states: of platform threads, at most once a second, at
- * the start and where waits went unheard.
+ * Of waits that the budget has no room for it is noted only that they are under way, and of parks
+ * of platform threads not even that. These, and waits that began before the profiler came, are
+ * found by JVMTI's thread states: of platform threads, at most once a second, at the start and
+ * where waits went unheard.
  */
 #ifndef TREADLE_DEADLOCK_WATCH_H
 #define TREADLE_DEADLOCK_WATCH_H

@@ -277,6 +277,34 @@ struct lock_identity lock_waits__park(struct java_threads *threads, JNIEnv *jni,
     return lock;
 }
 
+void lock_waits__monitor_unheard(const struct java_threads *threads, JNIEnv *jni,
+                                 struct kernel_thread *mine)
+{
+    struct lock_waits *locks = threads->locks;
+    uintptr_t monitor =
+        monitor_owner__pending_here(&locks->monitor, sampler__java_thread(threads->sampler, jni));
+
+    lock_waiters__note(&locks->waiters, threads, jni, mine, monitor, true);
+    lock_blocks__begin_unheard(mine->thread, ledger_time__now_ns(&mine->setup->time));
+}
+
+void lock_waits__park_unheard(const struct java_threads *threads, JNIEnv *jni,
+                              struct kernel_thread *mine, jobject thread)
+{
+    struct lock_waits *locks = threads->locks;
+    jobject blocker = locks->park_blocker && locks->exclusive_owner
+                          ? (*jni)->GetObjectField(jni, thread, locks->park_blocker)
+                          : NULL;
+
+    if (!blocker)
+        return;
+    if ((*jni)->IsInstanceOf(jni, blocker, locks->ownable)) {
+        lock_waiters__note(&locks->waiters, threads, jni, mine, 0, true);
+        lock_blocks__begin_unheard(mine->thread, ledger_time__now_ns(&mine->setup->time));
+    }
+    (*jni)->DeleteLocalRef(jni, blocker);
+}
+
 void lock_waits__over(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
                       jobject object)
 {

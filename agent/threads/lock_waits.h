@@ -61,6 +61,13 @@ void lock_waits__monitor(struct java_threads *threads, JNIEnv *jni, struct kerne
 struct lock_identity lock_waits__park(struct java_threads *threads, JNIEnv *jni,
                                       struct kernel_thread *mine, jobject thread);
 
+/* The same where the wait is not heard: it is noted for those who look for deadlocks that the
+ * thread waits, a park only if it is for something that a thread may own. thread: not NULL. */
+void lock_waits__monitor_unheard(const struct java_threads *threads, JNIEnv *jni,
+                                 struct kernel_thread *mine);
+void lock_waits__park_unheard(const struct java_threads *threads, JNIEnv *jni,
+                              struct kernel_thread *mine, jobject thread);
+
 /* The same for a lock of the C library (agent/threads/native_locks.h). */
 void lock_waits__native(struct java_threads *threads, struct kernel_thread *mine,
                         const struct lock_identity *lock, struct lock_place owner);

@@ -313,7 +313,7 @@ static jobject object_of(const struct stuck_threads *stuck, JNIEnv *jni,
 {
     uintptr_t handle = monitor_owner__handle(&stuck->java->locks->monitor, thread->monitor);
 
-    if (!handle || thread->block || vm_structs__flag("CheckJNICalls") ||
+    if (!handle || lock_blocks__is_block(thread->block) || vm_structs__flag("CheckJNICalls") ||
         monitor_owner__pending(&stuck->java->locks->monitor, thread->host) != thread->monitor)
         return NULL;
     return (*jni)->NewLocalRef(jni, (jobject)(handle | WEAK_TAG));
@@ -333,7 +333,7 @@ static void name_lock(const struct stuck_threads *stuck, JNIEnv *jni,
 
         record->class_name = lock.class_name;
         record->identity = lock.identity;
-    } else if (thread->block && thread->block != LOCK_BLOCKS_NONE) {
+    } else if (lock_blocks__is_block(thread->block)) {
         const struct ledger_block *block = ledger__at(stuck->java->ledger, thread->block);
 
         record->class_name = block->class_name;

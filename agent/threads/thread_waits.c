@@ -87,7 +87,10 @@ static struct kernel_thread *ending(struct java_threads *threads, JNIEnv *jni,
 {
     struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
 
-    if (!mine || mine->thread->wait_reason != reason)
+    if (!mine)
+        return NULL;
+    lock_blocks__end_unheard(mine->thread);
+    if (mine->thread->wait_reason != reason)
         return NULL;
     if (!wait_bracket__is_timed(mine))
         return mine;
@@ -151,11 +154,19 @@ static bool may_block(const struct java_threads *threads, struct kernel_thread *
 /* The owner is looked for first: it may be another one soon. */
 void thread_waits__enter(struct java_threads *threads, JNIEnv *jni, jobject object)
 {
-    struct kernel_thread *mine = heard(threads, jni, METRIC_MONITOR_WAIT);
+    struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+    bool blocks = mine && may_block(threads, mine);
     struct lock_place owner;
     uint64_t began;
 
-    if (!mine || !may_block(threads, mine))
+    if (!mine)
+        return;
+    if (!thread_waits__has_room(threads, mine, METRIC_MONITOR_WAIT)) {
+        if (blocks)
+            lock_waits__monitor_unheard(threads, jni, mine);
+        return;
+    }
+    if (!blocks)
         return;
     began = timed_hooks__begin(&mine->times.waits);
     owner = lock_waits__monitor_owner(threads, jni, object);
@@ -164,13 +175,23 @@ void thread_waits__enter(struct java_threads *threads, JNIEnv *jni, jobject obje
     timed_hooks__end(&mine->times.waits, began);
 }
 
+/* Unheard parks of platform threads need no note: the JVM lists these threads, and to ask it which
+ * one parks would cost more than all else that is done for such a park. */
 void thread_waits__parking(struct java_threads *threads, JNIEnv *jni, jobject thread)
 {
-    struct kernel_thread *mine = heard(threads, jni, METRIC_PARK);
+    struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
+    bool blocks = mine && may_block(threads, mine);
     struct lock_identity lock;
     uint64_t began;
 
-    if (!mine || !may_block(threads, mine))
+    if (!mine)
+        return;
+    if (!thread_waits__has_room(threads, mine, METRIC_PARK)) {
+        if (blocks && thread)
+            lock_waits__park_unheard(threads, jni, mine, thread);
+        return;
+    }
+    if (!blocks)
         return;
     began = timed_hooks__begin(&mine->times.waits);
     wait_bracket__begin(mine, METRIC_PARK);

@@ -271,12 +271,13 @@ void lock_blocks__begin(struct lock_blocks *blocks, const struct lock_identity *
                         struct lock_place waiter, struct lock_place holder, uint64_t now_ns)
 {
     struct ledger_thread *thread = thread_at(blocks, waiter.thread);
-    ledger_ref ref = find_block(blocks, lock, waiter, holder);
+    ledger_ref ref = find_block(blocks, lock, waiter, holder), before;
 
     if (ref)
         start_waiting(blocks, ledger__at(blocks->ledger, ref), now_ns);
     __atomic_store_n(&thread->blocked_ns, now_ns, __ATOMIC_RELAXED);
-    if (__atomic_exchange_n(&thread->block, ref ? ref : LOCK_BLOCKS_NONE, __ATOMIC_ACQ_REL))
+    before = __atomic_exchange_n(&thread->block, ref ? ref : LOCK_BLOCKS_NONE, __ATOMIC_ACQ_REL);
+    if (before && before != LOCK_BLOCKS_UNHEARD)
         lose(blocks, 0);
 }
 
@@ -287,7 +288,7 @@ bool lock_blocks__end(struct lock_blocks *blocks, ledger_ref waiter, uint64_t fr
     uint64_t began_ns = __atomic_load_n(&thread->blocked_ns, __ATOMIC_RELAXED);
     ledger_ref ref = __atomic_exchange_n(&thread->block, 0, __ATOMIC_ACQ_REL);
 
-    if (!ref)
+    if (!ref || ref == LOCK_BLOCKS_UNHEARD)
         return false;
     if (ref == LOCK_BLOCKS_NONE || began_ns < from_ns)
         lose(blocks, began_ns < from_ns ? 0 : now_ns - began_ns);
@@ -301,7 +302,7 @@ static struct ledger_block *current_block(const struct lock_blocks *blocks, ledg
 {
     ledger_ref ref = __atomic_load_n(&thread_at(blocks, waiter)->block, __ATOMIC_RELAXED);
 
-    return ref && ref != LOCK_BLOCKS_NONE ? ledger__at(blocks->ledger, ref) : NULL;
+    return lock_blocks__is_block(ref) ? ledger__at(blocks->ledger, ref) : NULL;
 }
 
 void lock_blocks__note_depth(struct lock_blocks *blocks, ledger_ref waiter, uint32_t depth)

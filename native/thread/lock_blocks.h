@@ -47,6 +47,15 @@ struct lock_blocks {
  * in the header. */
 #define LOCK_BLOCKS_NONE ((ledger_ref)1)
 
+/* The same of a wait that was not heard, so that nothing but its begin is known. */
+#define LOCK_BLOCKS_UNHEARD ((ledger_ref)2)
+
+/* True if the wait under way, by the `block` of its thread, has a block. */
+static inline bool lock_blocks__is_block(ledger_ref block)
+{
+    return block > LOCK_BLOCKS_UNHEARD;
+}
+
 struct lock_identity {
     enum ledger_block_kind kind;
     ledger_ref class_name; /* string, or none */
@@ -67,6 +76,24 @@ void lock_blocks__begin(struct lock_blocks *blocks, const struct lock_identity *
  * started last, is lost. */
 bool lock_blocks__end(struct lock_blocks *blocks, ledger_ref waiter, uint64_t from_ns,
                       uint64_t now_ns);
+
+/* Of a wait for a lock that is not heard: only that the thread of that record is in one since
+ * now_ns. Nothing is counted, and an end without its begin does nothing. */
+static inline void lock_blocks__begin_unheard(struct ledger_thread *waiter, uint64_t now_ns)
+{
+    ledger_ref before = __atomic_load_n(&waiter->block, __ATOMIC_RELAXED);
+
+    if (before && before != LOCK_BLOCKS_UNHEARD)
+        return;
+    __atomic_store_n(&waiter->blocked_ns, now_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&waiter->block, LOCK_BLOCKS_UNHEARD, __ATOMIC_RELEASE);
+}
+
+static inline void lock_blocks__end_unheard(struct ledger_thread *waiter)
+{
+    if (__atomic_load_n(&waiter->block, __ATOMIC_RELAXED) == LOCK_BLOCKS_UNHEARD)
+        __atomic_store_n(&waiter->block, 0, __ATOMIC_RELAXED);
+}
 
 /* Of the wait that the thread is in: its lock's owner had acquired the lock `depth` times when the
  * wait began; 0: not known. And its block counts the acquisitions of the lock of that identity from

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Scanner;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
@@ -121,6 +122,21 @@ public class Hazards {
             Thread.sleep(1);
         }
         return isVirtual ? "done" : String.join("; ", found(name));
+    }
+
+    // ---- waits that a budget has no room for ----
+
+    static void pass(Starts.Work work) throws Exception {
+        while (true) {
+            work.run();
+        }
+    }
+
+    /** Two threads hand each other something, as fast as they can, for ever. */
+    static void makeNoise() throws Exception {
+        SynchronousQueue<Object> queue = new SynchronousQueue<>();
+        start("noise-0", false, () -> pass(() -> queue.put(queue)));
+        start("noise-1", false, () -> pass(queue::take));
     }
 
     // ---- what is none ----
@@ -240,6 +256,9 @@ public class Hazards {
         switch (order[0]) {
             case "deadlock":
                 return deadlock(order[1], order[2], order.length > 3);
+            case "noise":
+                makeNoise();
+                return "done";
             case "try":
                 return tryBoth();
             case "give-up":

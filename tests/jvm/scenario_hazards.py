@@ -18,6 +18,7 @@ HAZARDS = ("deadlocks", "lock_order", "inversions", "convoys")
 
 def hazards(test):
     sampled.check_unless_chance(test, lambda longer: deadlocks(test, longer))
+    sampled.check_unless_chance(test, lambda longer: in_noise(test, longer))
     unheard(test)
     attached(test)
     killed(test)
@@ -52,6 +53,30 @@ def deadlocks(test, longer):
     closed = test.report("hazards")
     test.check(len(closed["deadlocks"]) == len(SHAPES) * (2 if test.major >= 24 else 1), "lost in the snapshot")
     test.ledger.unlink()
+
+
+def in_noise(test, longer):
+    """Waits that the budget has no room for, because other threads wait all the time."""
+    with running(test, "Hazards", agent=agent(test, events="instrument", overhead="2%")) as program:
+        program.ask("noise")
+        before = unheard_waits(program)
+        test.wait_until(lambda: unheard_waits(program) > before + 20_000, "all waits have room")
+        for is_virtual in (True, False) if test.major >= 24 else (False,):
+            for shape in SHAPES:
+                name = f"{'v' if is_virtual else 'p'}{longer}{shape}"
+                answer = program.ask(f"deadlock {name} {shape}{' virtual' if is_virtual else ''}")
+                found = wait_for(test, program, name)
+                check_shape(test, found, name, shape)
+                if is_virtual:
+                    check_time(test, found, name)
+                else:
+                    check_as_told(test, found, answer)
+        program.end()
+    test.ledger.unlink()
+
+
+def unheard_waits(program):
+    return json.loads(program.done("report", "--view", "waits", "--json"))["budget"]["unheard_waits"]
 
 
 def unheard(test):

@@ -446,6 +446,34 @@ static void what_is_under_way_at_a_stop_counts_until_then(void **state)
     drop_curtain(stage);
 }
 
+/* It has no block, and hides none. */
+static void a_wait_that_is_not_heard_is_only_under_way(void **state)
+{
+    (void)state;
+    struct stage *stage = raise_curtain(4 * MIB);
+    const struct lock_identity of = lock(stage, "app.Lock", 5);
+    struct ledger_thread *waiter = ledger__at(&stage->ledger, stage->places[0].thread);
+    lock_blocks__begin_unheard(waiter, 10 * US);
+    assert_true(waiter->block != 0 && !lock_blocks__is_block(waiter->block));
+    assert_int_equal(waiter->blocked_ns, 10 * US);
+    assert_false(lock_blocks__end(&stage->blocks, stage->places[0].thread, 0, 12 * US));
+    lock_blocks__begin_unheard(waiter, 13 * US);
+    lock_blocks__end_unheard(waiter);
+    assert_int_equal(waiter->block, 0);
+    lock_blocks__begin_unheard(waiter, 14 * US); /* its end is missed */
+    begin(stage, &of, 0, stage->places[1], 20);
+    lock_blocks__begin_unheard(waiter, 21 * US);
+    lock_blocks__end_unheard(waiter);
+    end(stage, 0, 23);
+    assert_int_equal(count_blocks(stage), 1);
+    assert_int_equal(block_of(stage, 1)->wait_ns, 3 * US);
+    lock_blocks__begin_unheard(waiter, 30 * US);
+    lock_blocks__settle(&stage->blocks, 31 * US);
+    assert_int_equal(waiter->block, 0);
+    assert_int_equal(stage->ledger.header->lost_blocks, 0);
+    drop_curtain(stage);
+}
+
 struct waiter {
     struct stage *stage;
     struct lock_identity of;
@@ -497,6 +525,7 @@ int main(void)
         cmocka_unit_test(shared_blocks_have_their_place_in_a_full_table),
         cmocka_unit_test(waits_without_room_are_counted),
         cmocka_unit_test(what_is_under_way_at_a_stop_counts_until_then),
+        cmocka_unit_test(a_wait_that_is_not_heard_is_only_under_way),
         cmocka_unit_test(waits_at_once_all_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
