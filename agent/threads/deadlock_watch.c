@@ -10,15 +10,15 @@
 #include <string.h>
 #include <time.h>
 
-#define LONG_NS      200000000u  /* a wait that lasts so long may be a part of a deadlock */
-#define AGAIN_NS     100000000   /* between the two looks that find a deadlock */
-#define ROUND_NS     200000000u  /* between two looks, at least; … */
-#define COST         50u         /* … and so many times as long as a look takes; … */
-#define LASTING_COST 500u        /* … of deadlocks that last: so many times */
-#define SCAN_NS      1000000000u /* between two looks at all threads, at least */
-#define LASTING_NS   500000000u  /* between two looks at deadlocks that last */
-#define MISSED       2u          /* so many looks in a row do not find a deadlock that is over */
-#define CYCLES_MOST  16u         /* found in one look */
+#define LONG_NS      200000000u /* a wait that lasts so long may be a part of a deadlock */
+#define AGAIN_NS     100000000  /* between the two looks that find a deadlock */
+#define ROUND_NS     200000000u /* between two looks, at least; … */
+#define COST         50u        /* … and so many times as long as a look takes; … */
+#define LASTING_COST 500u       /* … of deadlocks that last: so many times */
+#define SCAN_NS      400000000u /* between two looks at all threads, at least */
+#define LASTING_NS   500000000u /* between two looks at deadlocks that last */
+#define MISSED       2u         /* so many looks in a row do not find a deadlock that is over */
+#define CYCLES_MOST  16u        /* found in one look */
 #define STACK_BYTES  (512u * 1024u)
 
 void deadlock_watch__init(struct deadlock_watch *watch)
@@ -316,6 +316,17 @@ static bool is_suspicious(const struct deadlock_watch *watch, uint64_t at_ns, un
     return is_new && waiting >= least;
 }
 
+/* The count of unheard waits is brought up to date in rounds that look at all else, which a process
+ * that has come to rest may not have for seconds. */
+static void note_unheard(struct deadlock_watch *watch)
+{
+    const struct ledger_header *header = watch->threads->ledger->header;
+    uint64_t unheard = __atomic_load_n(&header->unheard_waits, __ATOMIC_RELAXED);
+
+    watch->has_unheard |= unheard != watch->unheard || !atomic_load(&watch->threads->waits_heard);
+    watch->unheard = unheard;
+}
+
 /* Waits without a record may be among those that last: such as began before the profiler came, at a
  * start in a running process, and those that the budget had no room for. */
 static bool is_scan_due(const struct deadlock_watch *watch, uint64_t at_ns)
@@ -324,8 +335,7 @@ static bool is_scan_due(const struct deadlock_watch *watch, uint64_t at_ns)
     bool starts = watch->epoch != *watch->threads->epochs &&
                   (header->attached || *watch->threads->epochs > EPOCH_FIRST);
 
-    return at_ns - watch->scan_ns > SCAN_NS &&
-           (starts || __atomic_load_n(&header->unheard_waits, __ATOMIC_RELAXED) != watch->unheard);
+    return at_ns - watch->scan_ns > SCAN_NS && (starts || watch->has_unheard);
 }
 
 /* Some waits may have no record. */
@@ -333,17 +343,15 @@ static bool has_gaps(const struct deadlock_watch *watch)
 {
     const struct ledger_header *header = watch->threads->ledger->header;
 
-    return header->attached || *watch->threads->epochs > EPOCH_FIRST ||
-           __atomic_load_n(&header->unheard_waits, __ATOMIC_RELAXED);
+    return header->attached || *watch->threads->epochs > EPOCH_FIRST || watch->has_unheard ||
+           watch->unheard;
 }
 
 static void note_scan(struct deadlock_watch *watch, uint64_t at_ns)
 {
-    const struct ledger_header *header = watch->threads->ledger->header;
-
     watch->scan_ns = at_ns;
     watch->epoch = *watch->threads->epochs;
-    watch->unheard = __atomic_load_n(&header->unheard_waits, __ATOMIC_RELAXED);
+    watch->has_unheard = false;
 }
 
 void deadlock_watch__look(struct deadlock_watch *watch)
@@ -351,6 +359,7 @@ void deadlock_watch__look(struct deadlock_watch *watch)
     uint64_t at_ns = now_ns(watch), rest_ns = atomic_load(&watch->took_ns) * COST;
     bool lasts, scan, gaps;
 
+    note_unheard(watch);
     if (watch->threads->locks)
         lock_orders__allow(&watch->threads->locks->orders, at_ns);
     if (!watch->threads->locks || !is_profiling(watch) || atomic_load(&watch->is_over) ||

@@ -12,7 +12,7 @@
  *
  * Of waits that the budget has no room for it is noted only that they are under way, and of parks
  * of platform threads not even that. These, and waits that began before the profiler came, are
- * found by JVMTI's thread states: of platform threads, at most once a second, at the start and
+ * found by JVMTI's thread states: of platform threads, at most twice a second, at the start and
  * where waits went unheard.
  */
 #ifndef TREADLE_DEADLOCK_WATCH_H
@@ -43,9 +43,10 @@ struct deadlock_watch {
 
     /* the housekeeping thread's */
     uint64_t asked_ns; /* when the Java thread was asked last */
-    uint64_t unheard;  /* waits, when it was asked to look at all threads last */
-    uint32_t epoch;    /* ditto */
+    uint32_t epoch;    /* when it was asked to look at all threads last */
     uint64_t scan_ns;  /* ditto */
+    uint64_t unheard;  /* waits that were counted in the last round */
+    bool has_unheard;  /* waits went unheard since it was asked to look at all threads last */
     bool has_thread;
 
     pthread_mutex_t lock;

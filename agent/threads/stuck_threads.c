@@ -46,7 +46,7 @@ static const struct stuck_thread *find(const struct stuck_threads *stuck, uint64
 
 /* Under the lock of the waiters: so long its reference is one. */
 static void add_waiter(struct stuck_threads *stuck, JNIEnv *jni, const struct lock_waiter *waiter,
-                       uint64_t before_ns)
+                       uint64_t after_ns, uint64_t before_ns)
 {
     struct ledger *ledger = stuck->java->ledger;
     struct stuck_thread *thread = &stuck->threads[stuck->count];
@@ -56,7 +56,7 @@ static void add_waiter(struct stuck_threads *stuck, JNIEnv *jni, const struct lo
     *thread =
         (struct stuck_thread){.java_id = atomic_load(&waiter->java_id), .thread = waiter->thread};
     thread->wait = stuck_threads__waits_since(ledger, waiter->thread);
-    if (!thread->wait || thread->wait > before_ns)
+    if (thread->wait <= after_ns || thread->wait > before_ns)
         return;
     thread->block = ((const struct ledger_thread *)ledger__at(ledger, waiter->thread))->block;
     thread->monitor = atomic_load(&waiter->monitor);
@@ -75,14 +75,15 @@ static int longest_first(const void *left, const void *right)
                               : (a->java_id > b->java_id) - (a->java_id < b->java_id);
 }
 
-static void add_waiters(struct stuck_threads *stuck, JNIEnv *jni, uint64_t before_ns)
+static void add_waiters(struct stuck_threads *stuck, JNIEnv *jni, uint64_t after_ns,
+                        uint64_t before_ns)
 {
     struct lock_waiters *waiters = &stuck->java->locks->waiters;
 
     pthread_mutex_lock(&waiters->lock);
     for (unsigned i = 0; i < LOCK_WAITERS; i++)
         if (lock_waiters__is_used(&waiters->of[i]))
-            add_waiter(stuck, jni, &waiters->of[i], before_ns);
+            add_waiter(stuck, jni, &waiters->of[i], after_ns, before_ns);
     pthread_mutex_unlock(&waiters->lock);
     qsort(stuck->threads, stuck->count, sizeof(*stuck->threads), longest_first);
 }
@@ -274,9 +275,13 @@ void stuck_threads__collect(struct stuck_threads *stuck, struct java_threads *ja
         (*jni)->ExceptionClear(jni);
         return;
     }
-    add_waiters(stuck, jni, before_ns);
-    if (all)
+    /* A wait with a record is told from others by that in each of two looks, also if it has come to
+     * last for long between them. */
+    add_waiters(stuck, jni, 0, before_ns);
+    if (all) {
+        add_waiters(stuck, jni, before_ns, UINT64_MAX);
         add_all(stuck, jni);
+    }
     find_owners(stuck, jni);
 }
 

@@ -38,8 +38,8 @@ struct stuck_threads {
 /* Since when the thread with that record waits for a lock; 0: it does not. */
 uint64_t stuck_threads__waits_since(const struct ledger *ledger, ledger_ref thread);
 
-/* Collects those that have waited since before_ns or earlier; all: also platform threads whose
- * waits have no record. Zero the struct first. */
+/* Collects those that have waited since before_ns or earlier; all: those that wait since whenever,
+ * also platform threads whose waits have no record. Zero the struct first. */
 void stuck_threads__collect(struct stuck_threads *stuck, struct java_threads *java, JNIEnv *jni,
                             uint64_t before_ns, bool all);
 void stuck_threads__release(struct stuck_threads *stuck, JNIEnv *jni);

@@ -3,6 +3,7 @@ live ledger within a second, as the JVM itself finds them; with the agent from t
 nobody heard, and killed. Locks in both orders, priority inversions and convoys are found where there are any, and
 nowhere else."""
 import json
+import time
 
 import harness
 import sampled
@@ -65,11 +66,14 @@ def in_noise(test, longer):
             for shape in SHAPES:
                 name = f"{'v' if is_virtual else 'p'}{longer}{shape}"
                 answer = program.ask(f"deadlock {name} {shape}{' virtual' if is_virtual else ''}")
+                made_ns = time.time_ns()
                 found = wait_for(test, program, name)
                 check_shape(test, found, name, shape)
                 if is_virtual:
                     check_time(test, found, name)
                 else:
+                    test.check_likely(found["found_ns"] - made_ns < SECOND_NS, f"time {name[2:]}",
+                                      f"{name}: found {found['found_ns']}, made {made_ns}")
                     check_as_told(test, found, answer)
         program.end()
     test.ledger.unlink()
