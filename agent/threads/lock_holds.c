@@ -445,6 +445,26 @@ void lock_holds__owned(struct java_threads *threads, JNIEnv *jni, jobject lock)
     timed_hooks__end(&mine->times.holds, began);
 }
 
+/* Where holds are not heard, an entry may be of what was released since. */
+uint32_t lock_holds__locks(const struct java_threads *threads, const struct kernel_thread *mine,
+                           struct lock_identity *locks, uint32_t most)
+{
+    const struct thread_holds *of =
+        lock_holds__are_heard(threads) ? holds_of(threads, mine, false) : NULL;
+    uint32_t count = 0;
+
+    for (unsigned i = 0; of && i < HOLDS_OPEN && count < most; i++) {
+        uint32_t identity = of->locks[i].lock.identity;
+
+        if (!of->locks[i].since_ns)
+            continue;
+        locks[count] = (struct lock_identity){
+            BLOCK_PARK, lock_blocks__class_of(&threads->locks->blocks, identity), identity};
+        count += locks[count].class_name != 0;
+    }
+    return count;
+}
+
 /* ---- what becomes contended ---- */
 
 static void mark_monitor(struct thread_holds *of, const struct lock_identity *lock,

@@ -73,6 +73,11 @@ void lock_holds__gives_up(struct java_threads *threads, JNIEnv *jni, struct kern
                           jobject object);
 void lock_holds__gets_back(struct java_threads *threads, struct kernel_thread *mine);
 
+/* The Locks that the calling thread holds, as far as hooks have told of them and somebody has
+ * waited for them: how many of `most`, in no order. */
+uint32_t lock_holds__locks(const struct java_threads *threads, const struct kernel_thread *mine,
+                           struct lock_identity *locks, uint32_t most);
+
 /* The Java thread is over. */
 void lock_holds__forget(struct lock_holds *holds, ledger_ref thread);
 

@@ -14,6 +14,17 @@ struct held_locks {
     struct lock_identity locks[HELD_MOST];
     jint depths[HELD_MOST]; /* of the frames that took the locks, from the top of the stack */
     uint32_t count;
+    struct lock_identity owned[HELD_MOST]; /* Locks, whose order is not known */
+    uint32_t owned_count;
+};
+
+/* The thread took locks[1] while it had locks[0], and the gates before both, or nobody knows when.
+ */
+struct order_seen {
+    struct lock_identity locks[2];
+    jint depths[2]; /* -1: not known */
+    struct lock_identity gates[ORDER_GATES];
+    uint32_t gate_count;
 };
 
 void lock_orders__init(struct lock_orders *orders)
@@ -91,8 +102,11 @@ static void hold_all(struct java_threads *threads, JNIEnv *jni,
         /* Of what native code holds nobody knows where it stands in the order. */
         if (monitors[i].stack_depth < 0)
             continue;
-        if (depth >= 0 && monitors[i].stack_depth > depth)
-            held->count = HELD_MOST; /* another order than expected: it says nothing */
+        /* Another order than expected says nothing. */
+        if (depth >= 0 && monitors[i].stack_depth > depth) {
+            held->count = 0;
+            return;
+        }
         depth = monitors[i].stack_depth;
         lock = lock_waits__identify(threads, jni, BLOCK_MONITOR, monitors[i].monitor);
         hold(held, &lock, depth);
@@ -123,23 +137,21 @@ static uint64_t mix_lock(uint64_t hash, const struct lock_identity *lock)
     return mix(hash, (uint64_t)lock->class_name << 32 | lock->identity);
 }
 
-/* Of the order of locks[first] and locks[second]; those before both are the gates. */
-static uint64_t key_of(const struct held_locks *held, uint32_t first, uint32_t second,
-                       uint64_t java_id)
+static uint64_t key_of(const struct order_seen *seen, uint64_t java_id)
 {
-    uint64_t key = mix_lock(mix_lock(mix(0, java_id), &held->locks[first]), &held->locks[second]);
+    uint64_t key = mix_lock(mix_lock(mix(0, java_id), &seen->locks[0]), &seen->locks[1]);
 
-    for (uint32_t i = 0; i < first; i++)
-        key = mix_lock(key, &held->locks[i]);
+    for (uint32_t i = 0; i < seen->gate_count; i++)
+        key = mix_lock(key, &seen->gates[i]);
     return key ? key : 1;
 }
 
 /* From the frame that took the second lock outwards. */
-static void describe_path(struct java_threads *threads, JNIEnv *jni, const struct held_locks *held,
-                          uint32_t first, uint32_t second, struct ledger_order *order)
+static void describe_path(struct java_threads *threads, JNIEnv *jni, const struct order_seen *seen,
+                          struct ledger_order *order)
 {
     jvmtiFrameInfo frames[FRAMES];
-    jint count = 0, from = held->depths[second];
+    jint count = 0, from = seen->depths[1];
     uint32_t named = 0;
 
     order->held_frame = HAZARD_FRAMES;
@@ -148,17 +160,16 @@ static void describe_path(struct java_threads *threads, JNIEnv *jni, const struc
         return;
     for (jint i = 0; i < count && named < HAZARD_FRAMES; i++) {
         order->path[named] = hazard_paths__name(threads, jni, frames[i].method);
-        if (from + i == held->depths[first])
+        if (from + i == seen->depths[0])
             order->held_frame = named;
         named += order->path[named] != 0;
     }
 }
 
-static ledger_ref add(struct java_threads *threads, JNIEnv *jni, const struct held_locks *held,
-                      uint32_t first, uint32_t second, const struct kernel_thread *mine)
+static ledger_ref add(struct java_threads *threads, JNIEnv *jni, const struct order_seen *seen,
+                      const struct kernel_thread *mine)
 {
     struct ledger *ledger = threads->ledger;
-    uint32_t pair[2] = {first, second};
     struct ledger_order order = {.first_ns = ledger_time__now_ns(&mine->setup->time),
                                  .thread_id = mine->thread->java_id};
     ledger_ref ref =
@@ -172,27 +183,27 @@ static ledger_ref add(struct java_threads *threads, JNIEnv *jni, const struct he
         return 0;
     order.thread = ledger__string(ledger, ledger_string__bytes(name), name->length);
     for (unsigned i = 0; i < 2; i++) {
-        order.class_name[i] = held->locks[pair[i]].class_name;
-        order.identity[i] = held->locks[pair[i]].identity;
-        order.kind[i] = held->locks[pair[i]].kind;
+        order.class_name[i] = seen->locks[i].class_name;
+        order.identity[i] = seen->locks[i].identity;
+        order.kind[i] = seen->locks[i].kind;
     }
-    for (uint32_t i = 0; i < first; i++) {
-        order.gate_class[i] = held->locks[i].class_name;
-        order.gate[i] = held->locks[i].identity;
+    for (uint32_t i = 0; i < seen->gate_count; i++) {
+        order.gate_class[i] = seen->gates[i].class_name;
+        order.gate[i] = seen->gates[i].identity;
     }
-    describe_path(threads, jni, held, first, second, &order);
+    describe_path(threads, jni, seen, &order);
     memcpy(record, &order, sizeof(order));
-    __atomic_store_n(&record->key, key_of(held, first, second, order.thread_id), __ATOMIC_RELEASE);
+    __atomic_store_n(&record->key, key_of(seen, order.thread_id), __ATOMIC_RELEASE);
     return ref;
 }
 
 /* A thread that loses a race for a slot leaves a record behind that says the same once more. */
-static void note(struct java_threads *threads, JNIEnv *jni, const struct held_locks *held,
-                 uint32_t first, uint32_t second, const struct kernel_thread *mine)
+static void note(struct java_threads *threads, JNIEnv *jni, const struct order_seen *seen,
+                 const struct kernel_thread *mine)
 {
     struct lock_orders *orders = &threads->locks->orders;
     struct ledger_header *header = threads->ledger->header;
-    uint64_t key = key_of(held, first, second, mine->thread->java_id);
+    uint64_t key = key_of(seen, mine->thread->java_id);
     ledger_ref ref = 0;
 
     for (unsigned probe = 0; probe < PROBES; probe++) {
@@ -201,7 +212,7 @@ static void note(struct java_threads *threads, JNIEnv *jni, const struct held_lo
 
         ref = atomic_load_explicit(slot, memory_order_acquire);
         if (!ref && atomic_load(&orders->count) < LOCK_ORDERS_MOST) {
-            ledger_ref made = add(threads, jni, held, first, second, mine);
+            ledger_ref made = add(threads, jni, seen, mine);
 
             if (made && atomic_compare_exchange_strong(slot, &ref, made))
                 ref = made;
@@ -219,17 +230,73 @@ static void note(struct java_threads *threads, JNIEnv *jni, const struct held_lo
     ledger__count(&header->lost_hazards, 1);
 }
 
+/* ---- looks ---- */
+
+/* False: there are more gates than a record has room for. */
+static bool add_gates(struct order_seen *seen, const struct lock_identity *gates, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (gates[i].identity == seen->locks[0].identity ||
+            gates[i].identity == seen->locks[1].identity)
+            continue;
+        if (seen->gate_count == ORDER_GATES)
+            return false;
+        seen->gates[seen->gate_count++] = gates[i];
+    }
+    return true;
+}
+
+/* locks[first] before locks[second]. */
+static void note_held(struct java_threads *threads, JNIEnv *jni, const struct kernel_thread *mine,
+                      const struct held_locks *held, uint32_t first, uint32_t second)
+{
+    struct order_seen seen = {.locks = {held->locks[first], held->locks[second]},
+                              .depths = {held->depths[first], held->depths[second]}};
+
+    if (add_gates(&seen, held->locks, first) && add_gates(&seen, held->owned, held->owned_count))
+        note(threads, jni, &seen, mine);
+}
+
+/* Each Lock before the lock that was taken last; all else may have been taken before both. */
+static void note_owned(struct java_threads *threads, JNIEnv *jni, const struct kernel_thread *mine,
+                       const struct held_locks *held)
+{
+    uint32_t last = held->count - 1;
+
+    for (uint32_t i = 0; i < held->owned_count; i++) {
+        struct order_seen seen = {.locks = {held->owned[i], held->locks[last]},
+                                  .depths = {-1, held->depths[last]}};
+
+        if (held->owned[i].identity != held->locks[last].identity &&
+            add_gates(&seen, held->locks, last) && add_gates(&seen, held->owned, held->owned_count))
+            note(threads, jni, &seen, mine);
+    }
+}
+
+/* True if the last monitor is the one for which the thread has waited. */
+static bool is_last(struct java_threads *threads, JNIEnv *jni, const struct held_locks *held,
+                    jobject entered)
+{
+    const struct lock_identity lock = lock_waits__identify(threads, jni, BLOCK_MONITOR, entered);
+
+    return held->count && lock.identity == held->locks[held->count - 1].identity;
+}
+
 static void look(struct java_threads *threads, JNIEnv *jni, const struct kernel_thread *mine,
-                 const struct lock_identity *next)
+                 const struct lock_identity *next, jobject entered)
 {
     struct held_locks held;
 
-    find_held(threads, jni, &held, next != NULL);
-    if (next && held.count)
+    held.owned_count = lock_holds__locks(threads, mine, held.owned, HELD_MOST);
+    find_held(threads, jni, &held, next != NULL || held.owned_count);
+    if (next)
         hold(&held, next, 0);
     for (uint32_t second = 1; second < held.count; second++)
-        for (uint32_t first = 0; first < second && first <= ORDER_GATES; first++)
-            note(threads, jni, &held, first, second, mine);
+        for (uint32_t first = 0; first < second; first++)
+            note_held(threads, jni, mine, &held, first, second);
+    if (held.owned_count && held.count &&
+        (next || (entered && is_last(threads, jni, &held, entered))))
+        note_owned(threads, jni, mine, &held);
 }
 
 /* A look at a deep stack takes many times as long as one at a shallow stack, and counts as so many
@@ -246,7 +313,7 @@ static void charge(struct lock_orders *orders, uint64_t took_ns)
 }
 
 void lock_orders__look(struct java_threads *threads, JNIEnv *jni, const struct kernel_thread *mine,
-                       const struct lock_identity *next)
+                       const struct lock_identity *next, jobject entered)
 {
     struct lock_orders *orders = &threads->locks->orders;
     uint64_t began_ns;
@@ -256,6 +323,6 @@ void lock_orders__look(struct java_threads *threads, JNIEnv *jni, const struct k
         (*jni)->ExceptionCheck(jni))
         return;
     began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    look(threads, jni, mine, next);
+    look(threads, jni, mine, next, entered);
     charge(orders, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 }

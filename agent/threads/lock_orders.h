@@ -4,6 +4,11 @@
  * entered, and in which frames. So no thread needs to wait for another one for an order to be seen.
  * What uncontended locks without any wait inside cannot show is not seen.
  *
+ * Which Locks of java.util.concurrent it holds is known of those that were contended before
+ * (agent/threads/lock_holds.h), but not in which order among themselves and with monitors: they
+ * come before the lock that the thread waits for, or has just waited for, and are gates of all
+ * other orders.
+ *
  * That walks the thread's own stack, so it is done seldom: LOCK_ORDER_LOOKS times a second, less
  * often where stacks are deep, and in a thread once in LOCK_ORDER_PAUSE_NS. The JVM answers only an
  * agent that was there from the start.
@@ -44,8 +49,9 @@ void lock_orders__init(struct lock_orders *orders);
 void lock_orders__allow(struct lock_orders *orders, uint64_t now_ns);
 
 /* The Java thread on the calling kernel thread is in a wait's begin or end. next: the lock that it
- * will wait for, if that is no monitor and has an owner; or NULL. */
+ * will wait for, if that is no monitor and has an owner; or NULL. entered: the monitor for which it
+ * has waited; or NULL. */
 void lock_orders__look(struct java_threads *threads, JNIEnv *jni, const struct kernel_thread *mine,
-                       const struct lock_identity *next);
+                       const struct lock_identity *next, jobject entered);
 
 #endif

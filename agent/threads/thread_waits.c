@@ -109,7 +109,7 @@ void thread_waits__begin(struct java_threads *threads, JNIEnv *jni, enum ledger_
     wait_bracket__begin(mine, reason);
     timed_hooks__end(&mine->times.waits, began);
     if (threads->locks && kernel_thread__counts(mine))
-        lock_orders__look(threads, jni, mine, NULL);
+        lock_orders__look(threads, jni, mine, NULL, NULL);
 }
 
 void thread_waits__end(struct java_threads *threads, JNIEnv *jni, enum ledger_metric reason)
@@ -197,7 +197,7 @@ void thread_waits__parking(struct java_threads *threads, JNIEnv *jni, jobject th
     wait_bracket__begin(mine, METRIC_PARK);
     lock = lock_waits__park(threads, jni, mine, thread);
     timed_hooks__end(&mine->times.waits, began);
-    lock_orders__look(threads, jni, mine, lock.identity ? &lock : NULL);
+    lock_orders__look(threads, jni, mine, lock.identity ? &lock : NULL, NULL);
 }
 
 /* object: the monitor, or NULL */
@@ -218,7 +218,7 @@ static void end_block(struct java_threads *threads, JNIEnv *jni, enum ledger_met
     wait_bracket__end(mine, reason);
     timed_hooks__end(&mine->times.waits, began);
     if (threads->locks && object && kernel_thread__counts(mine))
-        lock_orders__look(threads, jni, mine, NULL);
+        lock_orders__look(threads, jni, mine, NULL, object);
 }
 
 void thread_waits__entered(struct java_threads *threads, JNIEnv *jni, jobject object)

@@ -361,6 +361,15 @@ void lock_blocks__acquired(struct lock_blocks *blocks, uint32_t identity)
     ledger__count(&block->acquisitions, 1);
 }
 
+ledger_ref lock_blocks__class_of(struct lock_blocks *blocks, uint32_t identity)
+{
+    const _Atomic uint64_t *entry = find_acquired(blocks, identity);
+    uint64_t there = entry ? atomic_load_explicit(entry, memory_order_acquire) : 0;
+    const struct ledger_block *block = ledger__at(blocks->ledger, (ledger_ref)there);
+
+    return there ? block->class_name : 0;
+}
+
 void lock_blocks__held(struct lock_blocks *blocks, const struct lock_identity *lock,
                        struct lock_place holder, uint64_t since_ns, uint64_t now_ns)
 {

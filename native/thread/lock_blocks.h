@@ -106,6 +106,9 @@ void lock_blocks__count_acquisitions(struct lock_blocks *blocks, ledger_ref wait
  * where no block is for it. */
 void lock_blocks__acquired(struct lock_blocks *blocks, uint32_t identity);
 
+/* The class (string) of the lock of that identity, if its acquisitions are counted; or none. */
+ledger_ref lock_blocks__class_of(struct lock_blocks *blocks, uint32_t identity);
+
 /* The thread has held the lock from since_ns until now_ns. kind: BLOCK_HELD_…. */
 void lock_blocks__held(struct lock_blocks *blocks, const struct lock_identity *lock,
                        struct lock_place holder, uint64_t since_ns, uint64_t now_ns);

@@ -2,8 +2,11 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadInfo;
 import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Scanner;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.TimeUnit;
@@ -204,6 +207,33 @@ public class Hazards {
         await(start(name + "-backward", false, () -> gate.with(() -> inOrder(b, a))));
     }
 
+    static final Held GATE = lock(new ReentrantLock());
+    static final Map<String, Held[]> PAIRS = new HashMap<>();
+
+    static Thread hold(Held lock, String name, int ms) throws Exception {
+        CountDownLatch isHeld = new CountDownLatch(1);
+        Thread holder = start(name, false, () -> lock.with(() -> {
+            isHeld.countDown();
+            Thread.sleep(ms);
+        }));
+        isHeld.await();
+        return holder;
+    }
+
+    /** Both orders, one after the other, and each time the second lock is a third thread's for a while. */
+    static void contendedOrders(String name, String kinds, Held gate) throws Exception {
+        Held[] locks = PAIRS.computeIfAbsent(name + kinds,
+                any -> new Held[] {of(kinds.charAt(0), new A()), of(kinds.charAt(1), new B())});
+        for (int i = 0; i < 2; i++) {
+            Held first = locks[i];
+            Held second = locks[1 - i];
+            Thread gateHolder = hold(gate, name + "-gate", 20);
+            Thread third = hold(second, name + "-third", 80);
+            await(start(name + (i == 0 ? "-forward" : "-backward"), false,
+                    () -> gate.with(() -> inOrder(first, second))), third, gateHolder);
+        }
+    }
+
     static Thread ranked(String name, int priority, Starts.Work work) throws Exception {
         Thread thread = new Thread(Starts.quietly(work), name + "-" + priority);
         thread.setPriority(priority);
@@ -269,6 +299,12 @@ public class Hazards {
                 return "done";
             case "orders":
                 bothOrders(action -> action.run(), "free");
+                return "done";
+            case "contended":
+                contendedOrders("free", order[1], action -> action.run());
+                return "done";
+            case "contended-gated":
+                contendedOrders("gated", order[1], GATE);
                 return "done";
             case "gated":
                 bothOrders(monitor(new C()), "gated");

@@ -25,6 +25,7 @@ def hazards(test):
     killed(test)
     no_deadlocks(test)
     orders(test)
+    orders_of_locks(test)
     priorities(test)
     sampled.check_unless_chance(test, lambda _: convoys(test))
 
@@ -211,6 +212,25 @@ def orders(test):
         for path in pair["paths"]:
             test.check("Hazards.inOrder" in path and "Hazards.bothOrders" in " ".join(path).replace("lambda$", ""),
                        f"{path}")
+
+
+def orders_of_locks(test):
+    """Held Locks are known once they were contended, and the hook for that is there a little later."""
+    with running(test, "Hazards", agent=agent(test, events="instrument")) as program:
+        program.ask("contended ll")
+        test.wait_until(lambda: program.ask("contended ll") and live(program)["lock_order"], "no order of Locks")
+        test.wait_until(lambda: program.ask("contended lm") and len(live(program)["lock_order"]) > 1,
+                        "no order of a Lock and a monitor")
+        for kinds in ("ll", "lm"):
+            for _ in range(3):
+                program.ask(f"contended-gated {kinds}")
+        view = live(program)
+    found = sorted(tuple(lock.partition("@")[0] for lock in pair["locks"]) for pair in view["lock_order"])
+    test.check({frozenset(classes) for classes in found} == {frozenset({REENTRANT}), frozenset({REENTRANT, "Hazards$B"})}
+               and len(found) == 2, f"{view}")
+    for pair in view["lock_order"]:
+        test.check(set(pair["threads"]) == {"free-forward", "free-backward"}, f"{pair}")
+    test.check(not view["deadlocks"], f"{view}")
 
 
 def priorities(test):
