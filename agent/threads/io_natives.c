@@ -6,6 +6,7 @@
 
 #define SYMBOL_BYTES 128
 #define PATH_BYTES   4096
+#define BINDER       "registerNatives" /* a static ()V */
 
 static const char *const libraries[] = {"libjava.so", "libnio.so", "libnet.so"};
 
@@ -66,6 +67,34 @@ void *io_natives__address(const struct java_threads *threads, unsigned slot)
     return atomic_load_explicit(&threads->io_addresses[slot], memory_order_acquire);
 }
 
+/* True if both functions are in one library. */
+static bool are_neighbours(const void *function, const void *other)
+{
+    Dl_info here, there;
+
+    return dladdr(function, &here) && dladdr(other, &there) && here.dli_fbase == there.dli_fbase;
+}
+
+/* The function by which the class of the native binds its natives, or NULL. */
+static void *find_binder(const struct java_threads *threads, const struct io_native *native)
+{
+    const struct io_native binder = {.class_name = native->class_name, .name = BINDER};
+
+    return find_function(threads, &binder);
+}
+
+/* The library does not export natives of a class that binds them itself. */
+static bool is_at(const struct java_threads *threads, const struct io_native *native,
+                  const void *address)
+{
+    const void *function = find_function(threads, native), *binder;
+
+    if (function)
+        return function == address;
+    binder = find_binder(threads, native);
+    return binder && are_neighbours(binder, address);
+}
+
 /* By address, and so whatever the class is, and never a wrapper of another agent, which may call
  * the one that is here. */
 static const struct io_native *find_bound(const struct java_threads *threads, const char *name,
@@ -74,8 +103,7 @@ static const struct io_native *find_bound(const struct java_threads *threads, co
     const struct io_native_table *table = threads->io_natives;
 
     for (unsigned i = 0; i < table->count; i++)
-        if (is_named(&table->rows[i], name, descriptor) &&
-            address == find_function(threads, &table->rows[i]))
+        if (is_named(&table->rows[i], name, descriptor) && is_at(threads, &table->rows[i], address))
             return &table->rows[i];
     return NULL;
 }
@@ -144,14 +172,32 @@ static void add_method(struct java_threads *threads, struct io_bindings *binding
                           (void *)threads->io_natives->wrappers[native->slot]};
 }
 
+/* How the class can be made to bind its natives once more; NULL: it does not bind them itself, or
+ * is going to for the first time. */
+static jmethodID find_bind_again(const struct java_threads *threads, JNIEnv *jni, jclass class,
+                                 const struct io_native *native)
+{
+    jmethodID binder;
+    jint status = 0;
+
+    if (find_function(threads, native) || !find_binder(threads, native) ||
+        (*threads->jvmti)->GetClassStatus(threads->jvmti, class, &status) != JVMTI_ERROR_NONE ||
+        !(status & JVMTI_CLASS_STATUS_INITIALIZED))
+        return NULL;
+    binder = (*jni)->GetStaticMethodID(jni, class, BINDER, "()V");
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
+    return binder;
+}
+
 /* True if the class has natives to be bound: it is among them then. */
-static bool add_class(struct java_threads *threads, struct io_bindings *bindings, jclass class,
-                      const char *signature)
+static bool add_class(struct java_threads *threads, JNIEnv *jni, struct io_bindings *bindings,
+                      jclass class, const char *signature)
 {
     const struct io_native_table *table = threads->io_natives;
     struct bound_natives *added = &bindings->classes[bindings->class_count];
     unsigned first = bindings->method_count;
-    jmethodID *methods = NULL;
+    jmethodID *methods = NULL, again = NULL;
     jint count = 0;
 
     for (unsigned i = 0; i < table->count; i++) {
@@ -163,11 +209,14 @@ static bool add_class(struct java_threads *threads, struct io_bindings *bindings
                 JVMTI_ERROR_NONE)
             return false;
         add_method(threads, bindings, &table->rows[i], methods, count);
+        if (!again)
+            again = find_bind_again(threads, jni, class, &table->rows[i]);
     }
     (*threads->jvmti)->Deallocate(threads->jvmti, (unsigned char *)methods);
-    if (bindings->method_count == first)
+    if (bindings->method_count == first && !again)
         return false;
-    *added = (struct bound_natives){.class = class,
+    *added = (struct bound_natives){.class = again ? (*jni)->NewGlobalRef(jni, class) : class,
+                                    .bind_again = again,
                                     .methods = &bindings->methods[first],
                                     .count = (jint)(bindings->method_count - first)};
     bindings->class_count++;
@@ -190,7 +239,7 @@ const struct bound_natives *io_natives__bind(struct java_threads *threads, JNIEn
         char *signature = NULL;
         bool added =
             (*jvmti)->GetClassSignature(jvmti, classes[i], &signature, NULL) == JVMTI_ERROR_NONE &&
-            add_class(threads, bindings, classes[i], signature);
+            add_class(threads, jni, bindings, classes[i], signature);
 
         (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
         if (!added)

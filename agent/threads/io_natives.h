@@ -3,7 +3,8 @@
  * their wrappers, which bracket the wait: METRIC_IO_WAIT, see native/thread/wait_bracket.h. A
  * native gets its wrapper when the JVM binds it, or at the beginning if it may be bound by then.
  * Classes are not loaded for that. What another JDK does not have, or another agent has put
- * something in the place of, has no wrapper: its waits have no reason.
+ * something in the place of, has no wrapper: its waits have no reason. A class that binds its
+ * natives itself (registerNatives), and has done so before, is made to do it once more.
  *
  * JVMTI does not tell which thread is waiting in one of these natives: a wait that is under way
  * when profiling begins has no reason. Waits have theirs from the next one on.
@@ -31,7 +32,7 @@ struct io_native_table {
     const uintptr_t *wrappers;
 };
 
-#define IO_NATIVES_MAX 64
+#define IO_NATIVES_MAX 128
 
 /* What is to be bound at the beginning. */
 struct io_bindings {

@@ -40,7 +40,7 @@ struct extension_event {
 typedef void(JNICALL park_function)(JNIEnv *jni, jobject unsafe, jboolean is_absolute, jlong time);
 typedef void(JNICALL sleep_function)(JNIEnv *jni, jclass thread_class, jlong time);
 
-#define IO_SLOTS_MAX 64u /* natives that wait for I/O, see agent/threads/io_natives.h */
+#define IO_SLOTS_MAX 96u /* natives that wait for I/O, see agent/threads/io_natives.h */
 
 struct java_threads {
     JavaVM *vm;

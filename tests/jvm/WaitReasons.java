@@ -1,6 +1,8 @@
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.InputStream;
+import java.io.RandomAccessFile;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.net.InetAddress;
@@ -9,10 +11,13 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.channels.Pipe;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.channels.spi.SelectorProvider;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Scanner;
@@ -34,6 +39,7 @@ public class WaitReasons {
     static final int TIMES = 5;
     static final int MS = 20;
     static final int IO_TIMES = 3;
+    static final int DISK_BYTES = 8 << 20;
     static final int IO_MS = 50; // a call of the JDK around the wait takes some 0.2 ms while it is cold
     static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     static final Object MONITOR = new Object(); // of the rounds
@@ -199,6 +205,8 @@ public class WaitReasons {
 
     // ---- who waits for I/O ----
 
+    static final byte[] NOBODYS = {10, (byte) 255, (byte) 255, 1};
+    static InetAddress nobodyThere;
     static Pipe pipe;
     static ServerSocket server;
     static ServerSocketChannel serverChannel;
@@ -268,6 +276,16 @@ public class WaitReasons {
 
     static int selectTimed() throws Exception {
         return selector.select(IO_MS) + 1;
+    }
+
+    /** Not as long where the network answers for nobody. */
+    static int reach() {
+        try {
+            nobodyThere.isReachable(IO_MS);
+        } catch (IOException e) {
+            return 1;
+        }
+        return 1;
     }
 
     static int readFifo() throws Exception {
@@ -439,6 +457,8 @@ public class WaitReasons {
                        later(() -> new Socket(here, server.getLocalPort()).close())));
         answers.add(io(kind + "accept-channel", isVirtual, WaitReasons::acceptChannel,
                        later(() -> SocketChannel.open(channelAddress).close())));
+        nobodyThere = InetAddress.getByAddress(NOBODYS);
+        answers.add(io(kind + "reach", isVirtual, WaitReasons::reach, WaitReasons::nobody));
         reading.setSoTimeout(IO_MS);
         answers.add(io(kind + "read-timed", isVirtual, WaitReasons::readUntilLate, WaitReasons::nobody));
         for (AutoCloseable each : new AutoCloseable[] {writing, reading, writingChannel, readingChannel, server,
@@ -457,6 +477,9 @@ public class WaitReasons {
         answers.add(io(kind + "select", isVirtual, WaitReasons::select, later(() -> selector.wakeup())));
         answers.add(io(kind + "select-timed", isVirtual, WaitReasons::selectTimed, WaitReasons::nobody));
         selector.close();
+        selector = pollSelector();
+        answers.add(io(kind + "poll-select", isVirtual, WaitReasons::select, later(() -> selector.wakeup())));
+        selector.close();
 
         Thread opener = Starts.start("opener", false, () -> fifo = new FileInputStream(fifoPath));
         FileOutputStream out = new FileOutputStream(fifoPath);
@@ -464,6 +487,48 @@ public class WaitReasons {
         answers.add(io(kind + "read-fifo", isVirtual, WaitReasons::readFifo, later(() -> out.write(1))));
         out.close();
         fifo.close();
+    }
+
+    /** The selector of the JDK for systems without epoll. */
+    static Selector pollSelector() throws Exception {
+        Class<?> provider = Class.forName("sun.nio.ch.PollSelectorProvider");
+        return ((SelectorProvider) provider.getConstructor().newInstance()).openSelector();
+    }
+
+    // ---- what waits for a disk or a process, as long as it takes; another thread has written before ----
+
+    /** Sleeps between: who spins and gets no processor may be taken to wait for one all the time. */
+    static Waiting once(Starts.Work work) {
+        return meter -> {
+            for (int i = 1; i <= times; i++) {
+                while (told < i) {
+                    Thread.sleep(1);
+                }
+                long since = offCpu();
+                work.run();
+                meter.add(since);
+                turn = i;
+            }
+        };
+    }
+
+    static void disk(String kind, boolean isVirtual, List<String> answers) throws Exception {
+        byte[] bytes = new byte[DISK_BYTES];
+        try (RandomAccessFile file = new RandomAccessFile(fifoPath + "-disk", "rw")) {
+            answers.add(one(kind + "disk-sync", "io", isVirtual, once(() -> file.getFD().sync()),
+                            giving(() -> file.write(bytes), WaitReasons::nobody)));
+            MappedByteBuffer mapped = file.getChannel().map(FileChannel.MapMode.READ_WRITE, 0, DISK_BYTES);
+            answers.add(one(kind + "disk-force", "io", isVirtual, once(mapped::force), giving(() -> {
+                for (int at = 0; at < DISK_BYTES; at += 4096) {
+                    mapped.put(at, (byte) (mapped.get(at) + 1));
+                }
+            }, WaitReasons::nobody)));
+        }
+    }
+
+    static void starts(String kind, List<String> answers) throws Exception {
+        answers.add(one(kind + "start-process", "io", false, once(() -> new ProcessBuilder("true").start()),
+                        giving(WaitReasons::nobody, WaitReasons::nobody)));
     }
 
     /** A thread of the JDK waits for each process: shorter than from before the start, longer than from after it. */
@@ -500,7 +565,9 @@ public class WaitReasons {
             synchronizers(kind, isVirtual, answers);
             files(kind, isVirtual, answers);
             sockets(kind, isVirtual, answers);
+            disk(kind, isVirtual, answers);
         }
+        starts("platform-" + number + "-", answers);
         answers.add(processes(number));
         return String.join("; ", answers);
     }
@@ -512,7 +579,9 @@ public class WaitReasons {
             synchronizers("first-", isVirtual, new ArrayList<>());
             files("first-", isVirtual, new ArrayList<>());
             sockets("first-", isVirtual, new ArrayList<>());
+            disk("first-", isVirtual, new ArrayList<>());
         }
+        starts("first-", new ArrayList<>());
         times = IO_TIMES;
     }
 
