@@ -43,6 +43,7 @@ int lock_waits__begin(struct java_threads *threads, JNIEnv *jni)
     monitor_owner__prepare(&locks->monitor);
     find_fields(locks, jni);
     lock_nesting__begin(&locks->nesting, jni);
+    lock_successor__begin(&locks->successor, jni);
     if (!locks->monitor.known)
         log__line(LOG_WARN, "this JVM does not tell who owns a monitor: owners are not known");
     threads->locks = locks;
@@ -213,9 +214,22 @@ void lock_waits__monitor(struct java_threads *threads, JNIEnv *jni, struct kerne
                           atomic_load(&locks->blocks.count) != blocks);
 }
 
-/* The owner of a lock of java.util.concurrent, if it has one. */
+/* The thread that owns it; or is about to: the waiting one then waits for that one. A successor may
+ * have become the owner while it was looked for. */
+static jobject find_owner(const struct lock_waits *locks, JNIEnv *jni, jobject lock)
+{
+    jobject owner = (*jni)->GetObjectField(jni, lock, locks->exclusive_owner);
+
+    if (!owner)
+        owner = lock_successor__of(&locks->successor, jni, lock);
+    return owner ? owner : (*jni)->GetObjectField(jni, lock, locks->exclusive_owner);
+}
+
+/* The owner of a lock of java.util.concurrent, if it has one. A waiting thread that is the next one
+ * itself waits for nobody any more. */
 static struct lock_place park_owner(const struct java_threads *threads, JNIEnv *jni,
-                                    jobject blocker, bool *is_ownable)
+                                    const struct kernel_thread *mine, jobject blocker,
+                                    bool *is_ownable)
 {
     const struct lock_waits *locks = threads->locks;
     struct lock_place place = {0, 0};
@@ -224,11 +238,12 @@ static struct lock_place park_owner(const struct java_threads *threads, JNIEnv *
     *is_ownable = locks->exclusive_owner && threads->id_field &&
                   (*jni)->IsInstanceOf(jni, blocker, locks->ownable);
     if (*is_ownable)
-        owner = (*jni)->GetObjectField(jni, blocker, locks->exclusive_owner);
+        owner = find_owner(locks, jni, blocker);
     if (owner) {
         uint64_t id = (uint64_t)(*jni)->GetLongField(jni, owner, threads->id_field);
 
-        place = lock_owners__by_id(&locks->owners, id);
+        if (id != mine->thread->java_id)
+            place = lock_owners__by_id(&locks->owners, id);
         (*jni)->DeleteLocalRef(jni, owner);
     }
     return place;
@@ -241,7 +256,7 @@ static struct lock_identity wait_for(struct java_threads *threads, JNIEnv *jni,
     const struct lock_identity unowned = {.identity = 0};
     struct lock_identity lock = lock_waits__identify(threads, jni, BLOCK_PARK, blocker);
     bool is_ownable = false;
-    struct lock_place owner = park_owner(threads, jni, blocker, &is_ownable);
+    struct lock_place owner = park_owner(threads, jni, mine, blocker, &is_ownable);
 
     lock_waiters__note(&locks->waiters, threads, jni, mine, 0, is_ownable);
     lock_blocks__begin(&locks->blocks, &lock, place_of(threads, mine), owner, now_ns);

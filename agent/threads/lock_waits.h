@@ -2,8 +2,9 @@
  * For which locks Java threads wait, and for whom: what native/thread/lock_blocks.h records of the
  * waits that agent/threads/thread_waits.h brackets. A monitor's owner comes from HotSpot's own
  * structures (agent/hotspot/monitor_owner.h). What a parked thread waits for is Thread.parkBlocker,
- * and its owner AbstractOwnableSynchronizer.exclusiveOwnerThread; both are read as fields, no Java
- * is called. A lock is named by its class and its identity hash. No stack is walked.
+ * and its owner AbstractOwnableSynchronizer.exclusiveOwnerThread, or the thread that is about to be
+ * (agent/threads/lock_successor.h); all are read as fields, no Java is called. A lock is named by
+ * its class and its identity hash. No stack is walked.
  */
 #ifndef TREADLE_LOCK_WAITS_H
 #define TREADLE_LOCK_WAITS_H
@@ -14,6 +15,7 @@
 #include "agent/threads/lock_nesting.h"
 #include "agent/threads/lock_orders.h"
 #include "agent/threads/lock_owners.h"
+#include "agent/threads/lock_successor.h"
 #include "agent/threads/lock_waiters.h"
 #include "native/thread/lock_blocks.h"
 
@@ -36,6 +38,7 @@ struct lock_waits {
     struct lock_holds holds;
     struct monitor_owner monitor;
     struct lock_nesting nesting;
+    struct lock_successor successor;
     struct named_class classes[LOCK_CLASSES];
     jfieldID park_blocker; /* of Thread; or NULL, as the next two */
     jfieldID exclusive_owner;

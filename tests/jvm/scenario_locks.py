@@ -12,6 +12,8 @@ INCLUDE = "LockTruth*"
 PROCESSORS = "-Djdk.virtualThreadScheduler.parallelism=2"
 CROWD, KEPT = "LockTruth$Crowd", "LockTruth$Kept"
 REENTRANT = "java.util.concurrent.locks.ReentrantLock$NonfairSync"
+FAIR = "java.util.concurrent.locks.ReentrantLock$FairSync"
+OFF_TURN = 4  # at the begin, before there are turns; and where a thread was late
 SEMAPHORE = "java.util.concurrent.Semaphore$NonfairSync"
 
 # The methods in which a lock is held and waited for.
@@ -33,6 +35,7 @@ def locks(test):
     if test.events == "instrument":
         sampled.check_unless_chance(test, lambda _: attached(test))
         sampled.check_unless_chance(test, lambda _: killed(test))
+        sampled.check_unless_chance(test, lambda _: in_turns(test, "platform"))
         switched_off(test)
 
 
@@ -88,6 +91,20 @@ def killed(test):
     count, ns = edges.get(("long-waiter", "main", KEPT), (0, 0))
     test.check(count == 1 and ns >= least_ns, f"long-waiter: {count} waits, {ns} ns, it waited {least_ns} at least")
     ledgers[0].unlink()
+
+
+def in_turns(test, kind):
+    """Nobody owns a fair lock between its hand-over and the moment when its next owner runs: that one is waited for."""
+    agent = test.agent_option(sample="none", waits="on")
+    ended = test.java(PROCESSORS, "FairLock", kind, agent=agent)
+    test.check(ended.status == 0, f"{ended}")
+    told = {tuple(line.split()[1:3]): int(line.split()[3]) for line in ended.out.splitlines() if line.startswith("expect ")}
+    edges = edges_of(test, test.ledger)
+    found = {(waiter, owner): count for (waiter, owner, lock), (count, _) in edges.items() if lock == FAIR}
+    for pair, times in told.items():
+        test.check_likely(abs(found.get(pair, 0) - times) <= OFF_TURN, f"{kind} {pair}",
+                          f"{kind}: {pair[0]} waited {found.get(pair, 0)} times for {pair[1]}, which was the next {times} times")
+    test.ledger.unlink()
 
 
 def switched_off(test):
