@@ -47,6 +47,7 @@ class Usage(bench.Bench):
             self.assertIn("Usage: treadle", self.treadle(*command, "--help"))
             self.assertRegex(self.treadle(*command, "--version"), r"^treadle \d+\.\d+")
         self.assertIn("JAVA_TOOL_OPTIONS", self.treadle("run", "--help"))
+        self.assertRegex(self.treadle("run", "--help"), r"whether waits have reasons\s+\(default on")
 
     def test_bad_input(self):
         def refused(*arguments):
