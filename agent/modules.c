@@ -75,6 +75,8 @@ static void connect_budget(struct agent *agent)
                                               .time = &agent->setup.time,
                                               .heard = &agent->java_threads.waits_heard,
                                               .timed = &agent->java_threads.waits_timed,
+                                              .lock_waits = &agent->java_threads.lock_waits_left,
+                                              .lock_looks = &agent->java_threads.lock_looks_left,
                                               .holds_round = &agent->java_threads.holds_round};
     budget->quotas = renewal->quotas = &agent->quotas;
     budget->methods = &agent->class_hooks.methods;

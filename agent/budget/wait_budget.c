@@ -1,15 +1,17 @@
 #include "agent/budget/wait_budget.h"
 
-#define LOOK_NS    250000000u
-#define SECOND_NS  1e9
-#define MILLION    1000000.0
-#define PART       0.25     /* of the budget: what waits may take */
-#define LEAST_NS   500000.0 /* a second: so much is always allowed, for a process that rests */
-#define FIRST_NS   500u     /* price of a begin or an end of which none was timed yet */
-#define TIMED      0.5      /* of what waits may take: what timing the others may take */
-#define SAVED      4.0      /* seconds of room that may be saved, or owed */
-#define HOLDS      0.25     /* of what waits may take: what holds may take beside them */
-#define HOLDS_OWED 120.0    /* seconds of room that holds may owe */
+#define LOOK_NS      250000000u
+#define SECOND_NS    1e9
+#define MILLION      1000000.0
+#define PART         0.25     /* of the budget: what waits may take */
+#define LEAST_NS     500000.0 /* a second: so much is always allowed, for a process that rests */
+#define FIRST_NS     500u     /* price of a begin or an end of which none was timed yet */
+#define TIMED        0.5      /* of what waits may take: what timing the others may take */
+#define SAVED        4.0      /* seconds of room that may be saved, or owed */
+#define LOCKS        0.5   /* of what waits may take: what those for locks may take beside them */
+#define LOOK_COST_NS 200.0 /* of a look at what a park waits for (JDK 25, AMD EPYC) */
+#define HOLDS        0.25  /* of what waits may take: what holds may take beside them */
+#define HOLDS_OWED   120.0 /* seconds of room that holds may owe */
 
 static uint64_t step(uint64_t *before, uint64_t now)
 {
@@ -33,7 +35,10 @@ static double spent_ns(struct wait_budget *budget)
     uint64_t heard = step(&budget->heard_waits, header->heard_waits);
     uint64_t unheard = step(&budget->unheard_waits, header->unheard_waits);
     uint64_t wrapped = step(&budget->wrapped_ends, budget->own_cost->facts.wrapped_ends);
+    uint64_t for_locks = budget->lock_waits_taken < heard ? budget->lock_waits_taken : heard;
 
+    budget->lock_waits_taken -= for_locks;
+    heard -= for_locks;
     budget->waits = heard + unheard;
     budget->timed_ns =
         (double)step(&budget->timed_waits, header->timed_waits) * 2 * COST_TIMED_END_NS;
@@ -69,6 +74,32 @@ static void decide_on_timing(struct wait_budget *budget, double room_ns, double 
     atomic_store(budget->timed, budget->timed_saved_ns >= 0);
 }
 
+static uint32_t taken(_Atomic uint32_t *left, uint32_t given)
+{
+    return given - atomic_exchange(left, 0);
+}
+
+/* What is saved is given in halves. Before the other waits are looked at: what these took is not to
+ * be paid from the part of the others. */
+static void give_to_locks(struct wait_budget *budget, double room_ns, double seconds)
+{
+    double price = price_ns(budget->own_cost), most_ns = room_ns * LOCKS / seconds * SAVED;
+    uint32_t waits = taken(budget->lock_waits, budget->lock_waits_given);
+    uint32_t looks = taken(budget->lock_looks, budget->lock_looks_given);
+    double saved_ns =
+        budget->locks_saved_ns + room_ns * LOCKS - waits * price - looks * LOOK_COST_NS;
+
+    budget->lock_waits_taken += waits;
+    budget->locks_saved_ns = saved_ns > most_ns    ? most_ns
+                             : saved_ns < -most_ns ? -most_ns
+                                                   : saved_ns;
+    saved_ns = saved_ns < 0 ? 0 : budget->locks_saved_ns;
+    budget->lock_waits_given = (uint32_t)(saved_ns / 2 / price);
+    budget->lock_looks_given = (uint32_t)(saved_ns / 2 / LOOK_COST_NS);
+    atomic_store(budget->lock_waits, budget->lock_waits_given);
+    atomic_store(budget->lock_looks, budget->lock_looks_given);
+}
+
 /* Holds that are not heard cost next to nothing, so what they would cost is not known: they are
  * heard again when what the last ones cost is paid back. */
 static void decide_on_holds(struct wait_budget *budget, double room_ns, double seconds)
@@ -101,6 +132,7 @@ void wait_budget__look(struct wait_budget *budget)
     if (room_ns < least_ns)
         room_ns = least_ns;
     if (header->overhead_ppm) {
+        give_to_locks(budget, room_ns, seconds);
         decide(budget, room_ns, seconds);
         decide_on_timing(budget, room_ns, seconds);
         decide_on_holds(budget, room_ns, seconds);

@@ -6,6 +6,10 @@
  * other waits are counted, and those of platform threads are timed (wait_bracket__begin_timed),
  * within half of that part, in turns as well.
  *
+ * Waits for locks tell more than others, and a program may have few of them beside many others: a
+ * part beside that one is theirs, of which so many are heard while the others are not. That a park
+ * is one for a lock shows in a look at what it waits for, which is paid from that part, too.
+ *
  * Holds of locks (agent/threads/lock_holds.h) have a smaller part of their own: when that is used
  * up they are not heard until it is paid back.
  *
@@ -25,8 +29,10 @@ struct wait_budget {
     const struct own_cost *own_cost;
     const struct ledger *ledger;
     const struct ledger_time *time;
-    _Atomic bool *heard;           /* waits are heard in full; set by this budget */
-    _Atomic bool *timed;           /* those that are not are timed; ditto */
+    _Atomic bool *heard;          /* waits are heard in full; set by this budget */
+    _Atomic bool *timed;          /* those that are not are timed; ditto */
+    _Atomic uint32_t *lock_waits; /* so many waits for locks are heard even if others are not; … */
+    _Atomic uint32_t *lock_looks;  /* … and so many parks are looked at for that; ditto */
     _Atomic uint32_t *holds_round; /* odd: holds of locks are heard; ditto */
 
     uint64_t looked_ns;
@@ -39,6 +45,10 @@ struct wait_budget {
     double timed_ns;       /* what timing cost between them */
     double timed_saved_ns; /* of the part that timing has; negative: more was used */
     double saved_ns;       /* of the budget; negative: more was used */
+    uint32_t lock_waits_given;
+    uint32_t lock_looks_given;
+    uint64_t lock_waits_taken; /* that are not among heard_waits yet */
+    double locks_saved_ns;     /* of the part that waits for locks have; negative: more was used */
     uint64_t hold_ends;
     double holds_saved_ns; /* of the part of the budget that holds have; negative: more was used */
 };

@@ -63,6 +63,10 @@ struct java_threads {
     bool asks_for_monitors;   /* the JVM says which monitors a thread has entered, or waits for */
     _Atomic bool waits_heard; /* the budget has room for all there is to know of waits */
     _Atomic bool waits_timed; /* … for their reasons and times */
+    /* Where it has no room for all: how many waits for locks are heard nevertheless, and in how
+     * many parks it may be looked whether they are for a lock, until the budget gives more. */
+    _Atomic uint32_t lock_waits_left;
+    _Atomic uint32_t lock_looks_left;
     _Atomic uint32_t holds_round; /* odd: it has room for holds of locks; counted up whenever hooks
                                      of holds may have been missed */
     /* wrappers of natives that wait, which call thread_waits__park and thread_waits__sleep */

@@ -271,25 +271,43 @@ static struct lock_identity wait_for(struct java_threads *threads, JNIEnv *jni,
     return owner.thread ? lock : unowned;
 }
 
+/* A local reference, or NULL. thread: the calling one; or NULL. */
+static jobject find_blocker(const struct java_threads *threads, JNIEnv *jni, jobject thread)
+{
+    jthread current = NULL;
+    jobject blocker;
+
+    if (!threads->locks->park_blocker)
+        return NULL;
+    if (!thread &&
+        (*threads->jvmti)->GetCurrentThread(threads->jvmti, &current) == JVMTI_ERROR_NONE)
+        thread = current;
+    blocker = thread ? (*jni)->GetObjectField(jni, thread, threads->locks->park_blocker) : NULL;
+    (*jni)->DeleteLocalRef(jni, current);
+    return blocker;
+}
+
 struct lock_identity lock_waits__park(struct java_threads *threads, JNIEnv *jni,
                                       struct kernel_thread *mine, jobject thread)
 {
     uint64_t now_ns = ledger_time__now_ns(&mine->setup->time);
     struct lock_identity lock = {.identity = 0};
-    jthread current = NULL;
-    jobject blocker;
+    jobject blocker = find_blocker(threads, jni, thread);
 
-    if (!threads->locks->park_blocker)
-        return lock;
-    if (!thread &&
-        (*threads->jvmti)->GetCurrentThread(threads->jvmti, &current) == JVMTI_ERROR_NONE)
-        thread = current;
-    blocker = thread ? (*jni)->GetObjectField(jni, thread, threads->locks->park_blocker) : NULL;
     if (blocker)
         lock = wait_for(threads, jni, mine, blocker, now_ns);
     (*jni)->DeleteLocalRef(jni, blocker);
-    (*jni)->DeleteLocalRef(jni, current);
     return lock;
+}
+
+bool lock_waits__parks_for_lock(const struct java_threads *threads, JNIEnv *jni, jobject thread)
+{
+    jobject blocker = find_blocker(threads, jni, thread);
+    bool is_lock = blocker && threads->locks->ownable &&
+                   (*jni)->IsInstanceOf(jni, blocker, threads->locks->ownable);
+
+    (*jni)->DeleteLocalRef(jni, blocker);
+    return is_lock;
 }
 
 void lock_waits__monitor_unheard(const struct java_threads *threads, JNIEnv *jni,
@@ -307,17 +325,11 @@ void lock_waits__park_unheard(const struct java_threads *threads, JNIEnv *jni,
                               struct kernel_thread *mine, jobject thread)
 {
     struct lock_waits *locks = threads->locks;
-    jobject blocker = locks->park_blocker && locks->exclusive_owner
-                          ? (*jni)->GetObjectField(jni, thread, locks->park_blocker)
-                          : NULL;
 
-    if (!blocker)
+    if (!locks->exclusive_owner || !lock_waits__parks_for_lock(threads, jni, thread))
         return;
-    if ((*jni)->IsInstanceOf(jni, blocker, locks->ownable)) {
-        lock_waiters__note(&locks->waiters, threads, jni, mine, 0, true);
-        lock_blocks__begin_unheard(mine->thread, ledger_time__now_ns(&mine->setup->time));
-    }
-    (*jni)->DeleteLocalRef(jni, blocker);
+    lock_waiters__note(&locks->waiters, threads, jni, mine, 0, true);
+    lock_blocks__begin_unheard(mine->thread, ledger_time__now_ns(&mine->setup->time));
 }
 
 void lock_waits__over(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,

@@ -71,6 +71,9 @@ void lock_waits__monitor_unheard(const struct java_threads *threads, JNIEnv *jni
 void lock_waits__park_unheard(const struct java_threads *threads, JNIEnv *jni,
                               struct kernel_thread *mine, jobject thread);
 
+/* True if that thread is about to park for a lock that may have an owner. */
+bool lock_waits__parks_for_lock(const struct java_threads *threads, JNIEnv *jni, jobject thread);
+
 /* The same for a lock of the C library (agent/threads/native_locks.h). */
 void lock_waits__native(struct java_threads *threads, struct kernel_thread *mine,
                         const struct lock_identity *lock, struct lock_place owner);

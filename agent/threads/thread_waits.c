@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LOOKS_PAUSE 63u /* parks that are skipped at most; one less than a power of two */
+
 static bool is_profiling(const struct java_threads *threads)
 {
     return __atomic_load_n(&threads->setup->epoch, __ATOMIC_ACQUIRE) != EPOCH_STOPPED;
@@ -80,6 +82,56 @@ static struct kernel_thread *heard(struct java_threads *threads, JNIEnv *jni,
     return mine && thread_waits__has_room(threads, mine, reason) ? mine : NULL;
 }
 
+static bool take(_Atomic uint32_t *left)
+{
+    uint32_t seen = atomic_load_explicit(left, memory_order_relaxed);
+
+    while (seen && !atomic_compare_exchange_weak(left, &seen, seen - 1))
+        ;
+    return seen != 0;
+}
+
+/* True if the wait that is about to begin is for a lock, and in no other wait that has a reason. */
+static bool may_block(const struct java_threads *threads, struct kernel_thread *mine)
+{
+    return threads->locks && kernel_thread__counts(mine) && !mine->thread->wait_reason;
+}
+
+/* A thread that parks for other reasons all the time is looked at less often, so that it leaves the
+ * looks to others. */
+static bool parks_for_lock(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
+                           jobject thread)
+{
+    if (mine->looks_skipped) {
+        mine->looks_skipped--;
+        return false;
+    }
+    if (!take(&threads->lock_looks_left))
+        return false;
+    if (lock_waits__parks_for_lock(threads, jni, thread)) {
+        mine->looks_pause = 0;
+        return true;
+    }
+    if (mine->looks_pause < LOOKS_PAUSE)
+        mine->looks_pause = (uint16_t)(2 * mine->looks_pause + 1);
+    mine->looks_skipped = mine->looks_pause;
+    return false;
+}
+
+/* Waits for locks tell more than others, and may be few beside many others: they have a share of
+ * their own. thread: the Java thread, or NULL; only for parks. */
+static bool has_lock_share(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,
+                           enum ledger_metric reason, jobject thread)
+{
+    if (atomic_load_explicit(&threads->waits_heard, memory_order_relaxed) ||
+        !atomic_load_explicit(&threads->lock_waits_left, memory_order_relaxed) ||
+        !may_block(threads, mine))
+        return false;
+    if (reason == METRIC_PARK && !parks_for_lock(threads, jni, mine, thread))
+        return false;
+    return take(&threads->lock_waits_left);
+}
+
 /* The same at the end of a wait that has this reason. Also if waits are no longer heard. NULL as
  * well where the wait was timed only: it is over then. */
 static struct kernel_thread *ending(struct java_threads *threads, JNIEnv *jni,
@@ -145,12 +197,6 @@ void thread_waits__object_waited(struct java_threads *threads, JNIEnv *jni)
         lock_holds__gets_back(threads, mine);
 }
 
-/* True if the wait that is about to begin is for a lock, and in no other wait that has a reason. */
-static bool may_block(const struct java_threads *threads, struct kernel_thread *mine)
-{
-    return threads->locks && kernel_thread__counts(mine) && !mine->thread->wait_reason;
-}
-
 /* The owner is looked for first: it may be another one soon. */
 void thread_waits__enter(struct java_threads *threads, JNIEnv *jni, jobject object)
 {
@@ -161,7 +207,8 @@ void thread_waits__enter(struct java_threads *threads, JNIEnv *jni, jobject obje
 
     if (!mine)
         return;
-    if (!thread_waits__has_room(threads, mine, METRIC_MONITOR_WAIT)) {
+    if (!has_lock_share(threads, jni, mine, METRIC_MONITOR_WAIT, NULL) &&
+        !thread_waits__has_room(threads, mine, METRIC_MONITOR_WAIT)) {
         if (blocks)
             lock_waits__monitor_unheard(threads, jni, mine);
         return;
@@ -186,7 +233,8 @@ void thread_waits__parking(struct java_threads *threads, JNIEnv *jni, jobject th
 
     if (!mine)
         return;
-    if (!thread_waits__has_room(threads, mine, METRIC_PARK)) {
+    if (!has_lock_share(threads, jni, mine, METRIC_PARK, thread) &&
+        !thread_waits__has_room(threads, mine, METRIC_PARK)) {
         if (blocks && thread)
             lock_waits__park_unheard(threads, jni, mine, thread);
         return;

@@ -156,6 +156,8 @@ struct kernel_thread {
     uint64_t metrics_read_ns;
     struct stopped_waits stops;
     struct timed_waits timed;
+    uint16_t looks_skipped; /* parks until the next one is looked at for a lock; and how many are */
+    uint16_t looks_pause;   /* skipped after each one that was for none */
     uint64_t uncharged_wait_ns; /* when the wait under way began, if nothing has been charged in it
                                    or at its begin; else 0 */
     bool metrics_due;           /* the next charge reads them */

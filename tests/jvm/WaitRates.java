@@ -2,11 +2,13 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.Scanner;
 import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Waits as often as it is told: `fast` has two threads wake each other as fast as they can, `fast virtual` two virtual
  * ones, `slow` ends that; `nap N`
- * has the thread "napper" sleep N times for 5 ms, and answers how many nanoseconds that took, less its CPU time.
+ * has the thread "napper" sleep N times for 5 ms, and answers how many nanoseconds that took, less its CPU time;
+ * `locks N` has a thread wait N times for a monitor and N times for a ReentrantLock, some 20 ms each.
  */
 public class WaitRates {
     static volatile boolean fast;
@@ -76,7 +78,45 @@ public class WaitRates {
         }
     }
 
-    public static void main(String[] args) throws InterruptedException, ReflectiveOperationException {
+    static final Object MONITOR = new Object();
+    static final ReentrantLock LOCK = new ReentrantLock();
+    static volatile int held;
+
+    static void hold(int times) throws InterruptedException {
+        for (int i = 0; i < times; i++) {
+            LOCK.lock();
+            synchronized (MONITOR) {
+                held = 1;
+                Thread.sleep(20);
+            }
+            Thread.sleep(20);
+            LOCK.unlock();
+            while (held > 0) {
+                Thread.sleep(1);
+            }
+        }
+    }
+
+    static void waitForBoth(int times) throws InterruptedException {
+        for (int i = 0; i < times; i++) {
+            while (held == 0) {
+                Thread.sleep(1);
+            }
+            synchronized (MONITOR) {
+                LOCK.lock();
+            }
+            LOCK.unlock();
+            held = 0;
+        }
+    }
+
+    static void contend(int times) throws Exception {
+        Thread owner = Starts.start("owner", false, () -> hold(times));
+        Starts.start("blocked", false, () -> waitForBoth(times)).join();
+        owner.join();
+    }
+
+    public static void main(String[] args) throws Exception {
         Thread napper = new Thread(WaitRates::nap, "napper");
         napper.setDaemon(true);
         napper.start();
@@ -93,6 +133,10 @@ public class WaitRates {
                 case "slow" -> {
                     end(players);
                     System.out.println("slow");
+                }
+                case "locks" -> {
+                    contend(Integer.parseInt(words[1]));
+                    System.out.println("locked");
                 }
                 default -> {
                     napped = 0;

@@ -8,6 +8,8 @@ import harness
 from running import running
 
 NAPS = 40
+LOCKS = 20
+LOCKS_LEAST = 18  # a park may be one too many to be looked at
 # What a nap takes by the program's clocks, beyond the begin and the end of its wait by the agent's.
 OFF_NS = 50_000
 
@@ -26,6 +28,7 @@ def within(test):
         program.ask("fast")
         test.wait_until(lambda: waits(program)["timed_waits"] > 10_000, "few waits are timed")
         check_players(test, program)
+        check_locks(test, program)
         program.ask("slow")
         test.wait_until(lambda: all_told(program), "the naps have no reason")
         heard = waits(program)["heard_waits"]
@@ -93,6 +96,16 @@ def check_players(test, program):
     test.check(len(players) == 2, f"{players}")
     for parts in players:
         test.check(parts["unknown_ns"] <= parts["park_ns"], f"{parts}")
+
+
+def check_locks(test, program):
+    """The few waits for locks among them have a share of their own, beside the short ones for the JVM's own monitors."""
+    program.ask(f"locks {LOCKS}")
+    edges = json.loads(program.done("report", "--view", "blockers", "--json"))["edges"]
+    for lock in ("java.lang.Object", "java.util.concurrent.locks.ReentrantLock$NonfairSync"):
+        found = sum(edge["count"] for edge in edges
+                    if (edge["waiter"], edge["blocker"], edge["lock"]) == ("blocked", "owner", lock))
+        test.check(found >= LOCKS_LEAST, f"{found} of {LOCKS} waits for {lock}: {edges}")
 
 
 def slept_ns(program):

@@ -28,6 +28,8 @@ struct world {
     struct own_cost cost;
     _Atomic bool heard;
     _Atomic bool timed;
+    _Atomic uint32_t lock_waits;
+    _Atomic uint32_t lock_looks;
     struct wait_budget budget;
     _Atomic uint32_t holds_round;
 };
@@ -47,7 +49,9 @@ static struct world *begin(uint32_t overhead_ppm)
                                         .ledger = &world.ledger,
                                         .time = &world.time,
                                         .heard = &world.heard,
-                                        .timed = &world.timed};
+                                        .timed = &world.timed,
+                                        .lock_waits = &world.lock_waits,
+                                        .lock_looks = &world.lock_looks};
     return &world;
 }
 
@@ -208,6 +212,41 @@ static void nothing_changes_between_looks_or_while_profiling_is_off(void **state
     assert_true(look(world, SECOND / WAIT_NS, 0));
 }
 
+/* Others have used up their room; those for locks have theirs of 0.25 ms a second, a half of it for
+ * waits, and take nothing from that of the others. */
+static void few_waits_for_locks_are_heard_beside_many_others(void **state)
+{
+    (void)state;
+    struct world *world = begin(100);
+    (void)look(world, 10 * MS / WAIT_NS, 0);
+    for (int i = 0; i < 20; i++) {
+        double owed_ns = world->budget.saved_ns;
+
+        assert_true(atomic_load(&world->lock_waits) >= 100);
+        assert_true(atomic_load(&world->lock_looks) >= 400);
+        atomic_fetch_sub(&world->lock_waits, 100);
+        assert_false(look(world, 100, 10000));
+        assert_true(world->budget.saved_ns < 0 && world->budget.saved_ns <= owed_ns + MS / 2);
+    }
+}
+
+/* However many there are: 0.25 ms a second, and what was saved in 4 s before. */
+static void many_waits_for_locks_are_heard_within_their_part(void **state)
+{
+    (void)state;
+    struct world *world = begin(100);
+    uint64_t waits = 0, looks = 0;
+    (void)look(world, 0, 0);
+    for (int i = 0; i < 20; i++) {
+        uint32_t given = atomic_exchange(&world->lock_waits, 0);
+
+        waits += given;
+        looks += atomic_exchange(&world->lock_looks, 0);
+        (void)look(world, given, 100000);
+    }
+    assert_in_range(waits * WAIT_NS + looks * 200, 20 * MS / 4 - MS, (20 + 4) * MS / 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +257,8 @@ int main(void)
         cmocka_unit_test(waits_are_timed_in_turns),
         cmocka_unit_test(cpu_time_makes_room),
         cmocka_unit_test(holds_that_cost_too_much_are_not_heard_until_that_is_paid_back),
+        cmocka_unit_test(few_waits_for_locks_are_heard_beside_many_others),
+        cmocka_unit_test(many_waits_for_locks_are_heard_within_their_part),
         cmocka_unit_test(without_a_budget_all_are_heard),
         cmocka_unit_test(nothing_changes_between_looks_or_while_profiling_is_off),
     };
