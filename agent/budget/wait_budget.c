@@ -9,7 +9,7 @@
 #define TIMED        0.5      /* of what waits may take: what timing the others may take */
 #define SAVED        4.0      /* seconds of room that may be saved, or owed */
 #define LOCKS        0.5   /* of what waits may take: what those for locks may take beside them */
-#define LOOK_COST_NS 200.0 /* of a look at what a park waits for (JDK 25, AMD EPYC) */
+#define LOOK_COST_NS 200.0 /* of a look at what a park waits for: an estimate on the high side */
 #define HOLDS        0.25  /* of what waits may take: what holds may take beside them */
 #define HOLDS_OWED   120.0 /* seconds of room that holds may owe */
 

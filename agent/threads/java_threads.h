@@ -94,6 +94,9 @@ struct java_threads {
     /* agent/threads/thread_waits.c */
     jmethodID park_method; /* Unsafe.park, or NULL */
     _Atomic(park_function *) park_native;
+    _Atomic(jfieldID)
+        park_permit; /* of VirtualThread; NULL: not looked for yet, or there is none */
+    _Atomic bool park_permit_wanted; /* it has been looked for */
     sleep_function *sleep_native;
 
     /* agent/threads/io_natives.c */

@@ -108,6 +108,7 @@ static bool parks_for_lock(struct java_threads *threads, JNIEnv *jni, struct ker
     }
     if (!take(&threads->lock_looks_left))
         return false;
+    count(&mine->times.lock_looks);
     if (lock_waits__parks_for_lock(threads, jni, thread)) {
         mine->looks_pause = 0;
         return true;
@@ -222,17 +223,45 @@ void thread_waits__enter(struct java_threads *threads, JNIEnv *jni, jobject obje
     timed_hooks__end(&mine->times.waits, began);
 }
 
+static jfieldID find_permit(struct java_threads *threads, JNIEnv *jni, jobject thread)
+{
+    jfieldID field = atomic_load_explicit(&threads->park_permit, memory_order_relaxed);
+    jclass class;
+
+    if (field || atomic_exchange(&threads->park_permit_wanted, true))
+        return field;
+    class = (*jni)->GetObjectClass(jni, thread);
+    field = (*jni)->GetFieldID(jni, class, "parkPermit", "Z");
+    if ((*jni)->ExceptionCheck(jni))
+        (*jni)->ExceptionClear(jni);
+    (*jni)->DeleteLocalRef(jni, class);
+    atomic_store(&threads->park_permit, field);
+    return field;
+}
+
+/* Such a park is no wait. The JDK leaves a virtual thread a permit after each sleep, and so the
+ * first park of the next wait for a lock is over at once, and another one follows. */
+static bool has_permit(struct java_threads *threads, JNIEnv *jni, jobject virtual_thread)
+{
+    jfieldID permit = virtual_thread ? find_permit(threads, jni, virtual_thread) : NULL;
+
+    return permit && (*jni)->GetBooleanField(jni, virtual_thread, permit);
+}
+
 /* Unheard parks of platform threads need no note: the JVM lists these threads, and to ask it which
  * one parks would cost more than all else that is done for such a park. */
 void thread_waits__parking(struct java_threads *threads, JNIEnv *jni, jobject thread)
 {
-    struct kernel_thread *mine = is_profiling(threads) ? waiting(threads, jni) : NULL;
-    bool blocks = mine && may_block(threads, mine);
+    struct kernel_thread *mine;
     struct lock_identity lock;
     uint64_t began;
+    bool blocks;
 
+    mine =
+        is_profiling(threads) && !has_permit(threads, jni, thread) ? waiting(threads, jni) : NULL;
     if (!mine)
         return;
+    blocks = may_block(threads, mine);
     if (!has_lock_share(threads, jni, mine, METRIC_PARK, thread) &&
         !thread_waits__has_room(threads, mine, METRIC_PARK)) {
         if (blocks && thread)

@@ -29,7 +29,7 @@ void thread_waits__object_wait(struct java_threads *threads, JNIEnv *jni, jobjec
 void thread_waits__object_waited(struct java_threads *threads, JNIEnv *jni);
 
 /* The same for a contended monitor that is entered, and for a park, of which it is also recorded
- * for which lock, and for whom. thread: the one that parks; NULL: the JVM is asked. */
+ * for which lock, and for whom. thread: the virtual one that parks; NULL: the JVM is asked. */
 void thread_waits__enter(struct java_threads *threads, JNIEnv *jni, jobject object);
 void thread_waits__entered(struct java_threads *threads, JNIEnv *jni, jobject object);
 void thread_waits__parking(struct java_threads *threads, JNIEnv *jni, jobject thread);

@@ -130,10 +130,10 @@ struct ledger_own_cost cost_model__of(const struct cost_facts *facts)
                       facts->event_switches * EVENT_SWITCH_NS,
         .threads_ns = facts->threads_ns,
         .classes_ns = facts->classes_ns,
-        .waits_ns = facts->wait_brackets_ns +
-                    (facts->wait_ends - facts->wrapped_ends) * COST_WAIT_END_NS +
-                    facts->wrapped_ends * COST_WRAPPED_END_NS +
-                    facts->timed_ends * COST_TIMED_END_NS + facts->hazards_ns,
+        .waits_ns =
+            facts->wait_brackets_ns + (facts->wait_ends - facts->wrapped_ends) * COST_WAIT_END_NS +
+            facts->wrapped_ends * COST_WRAPPED_END_NS + facts->timed_ends * COST_TIMED_END_NS +
+            facts->lock_looks * COST_LOCK_LOOK_NS + facts->hazards_ns,
         .jvm_ns = facts->service_ns + compilers_ns(facts) + facts->recompiled_ns,
     };
 }

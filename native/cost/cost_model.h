@@ -65,6 +65,7 @@ struct cost_facts {
     uint64_t wait_ends;        /* begins and ends of waits that the agent was told of */
     uint64_t wrapped_ends;  /* of these: seen by a wrapper of the call that waits, and not heard */
     uint64_t timed_ends;    /* of all: whose time was noted, which is not measured in place */
+    uint64_t lock_looks;    /* parks that are not heard, at which it was looked what they are for */
     uint64_t silent_calls;  /* of muted methods, whose hooks only count them; … */
     uint64_t counted_calls; /* … and calls that were counted, those of muted methods among them */
     uint64_t counting_methods; /* methods that fell silent at some time, or were counted from their
@@ -95,6 +96,11 @@ uint64_t cost_model__counts_ns(uint64_t counted_calls);
  * below (JDK 25, AMD EPYC, 2 processors, one run). */
 #define COST_WRAPPED_END_NS 11u
 #define COST_TIMED_END_NS   30u /* noting the reason or the time of a wait */
+
+/* To look whether a park is for a lock. In loops with virtual threads on JDK 25 an operation of a
+ * SynchronousQueue took 40 to 100 ns more, one of a contended ReentrantLock 130 (a busy machine).
+ */
+#define COST_LOCK_LOOK_NS 100u
 
 struct ledger_own_cost cost_model__of(const struct cost_facts *facts);
 

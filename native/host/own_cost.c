@@ -173,6 +173,7 @@ static void add_hook_times(struct own_cost *cost)
         times.unheard_wrapped = times.unheard_waits;
     cost->facts.wrapped_ends = 2 * times.unheard_wrapped;
     cost->facts.timed_ends = 2 * times.timed_waits;
+    cost->facts.lock_looks = times.unheard_virtual + times.lock_looks;
     __atomic_store_n(&header->heard_waits, times.waits.calls / 2, __ATOMIC_RELAXED);
     __atomic_store_n(&header->unheard_waits, times.unheard_waits, __ATOMIC_RELAXED);
     __atomic_store_n(&header->timed_waits, times.timed_waits, __ATOMIC_RELAXED);

@@ -79,6 +79,7 @@ struct hook_times {
     uint64_t unheard_wrapped; /* of these: in calls that are wrapped; the JVM tells of the others */
     uint64_t timed_waits;     /* of all these: their reason and time are known all the same */
     uint64_t unheard_virtual; /* … those of virtual threads, which are not timed */
+    uint64_t lock_looks;      /* … where it was looked whether they are for a lock */
 };
 
 static inline void timed_hooks__add(struct timed_hooks *sum, const struct timed_hooks *more)
@@ -98,6 +99,7 @@ static inline void hook_times__add(struct hook_times *sum, const struct hook_tim
     sum->unheard_wrapped += __atomic_load_n(&more->unheard_wrapped, __ATOMIC_RELAXED);
     sum->timed_waits += __atomic_load_n(&more->timed_waits, __ATOMIC_RELAXED);
     sum->unheard_virtual += __atomic_load_n(&more->unheard_virtual, __ATOMIC_RELAXED);
+    sum->lock_looks += __atomic_load_n(&more->lock_looks, __ATOMIC_RELAXED);
 }
 
 #endif
