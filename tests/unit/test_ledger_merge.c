@@ -237,13 +237,20 @@ static void a_total_that_is_not_known_leaves_no_balance(void **state)
     drawing__end(&second);
 }
 
+static unsigned count_methods(const struct ledger_reader *reader)
+{
+    unsigned count = 0;
+    ledger_ref ref = 0;
+    while ((ref = ledger_reader__next(reader, LEDGER_METHODS, ref)) != 0)
+        count++;
+    return count;
+}
+
 /* Two class loaders' classes of one name stay two within a process, and meet those of others. */
 static void equal_methods_of_one_process_stay_apart(void **state)
 {
     struct drawing drawings[2];
     uint64_t skipped;
-    unsigned count = 0;
-    ledger_ref ref = 0;
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
         drawing__begin(&drawings[i], 1u << 20);
@@ -254,9 +261,28 @@ static void equal_methods_of_one_process_stay_apart(void **state)
     }
     struct ledger_reader *reader =
         merge((struct drawing *[]){&drawings[0], &drawings[1]}, 2, &skipped);
-    while ((ref = ledger_reader__next(reader, LEDGER_METHODS, ref)) != 0)
-        count++;
-    assert_int_equal(count, 3);
+    assert_int_equal(count_methods(reader), 3);
+    ledger_reader__close(reader);
+    drawing__end(&drawings[0]);
+    drawing__end(&drawings[1]);
+}
+
+/* 1,000 of them meet those of others, which bounds the search; no method is lost. */
+static void many_equal_methods_stay_apart(void **state)
+{
+    struct drawing drawings[2];
+    uint64_t skipped;
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        drawing__begin(&drawings[i], 1u << 20);
+        set_process(&drawings[i], (int32_t)i + 1, "x", 1000 * S);
+        for (unsigned n = 0; n < 1500; n++)
+            drawn__method(&drawings[i], "a");
+    }
+    struct ledger_reader *reader =
+        merge((struct drawing *[]){&drawings[0], &drawings[1]}, 2, &skipped);
+    assert_int_equal(skipped, 0);
+    assert_int_equal(count_methods(reader), 1500 + 500);
     ledger_reader__close(reader);
     drawing__end(&drawings[0]);
     drawing__end(&drawings[1]);
@@ -295,6 +321,7 @@ int main(void)
         cmocka_unit_test(unknown_metrics_are_zero),
         cmocka_unit_test(a_total_that_is_not_known_leaves_no_balance),
         cmocka_unit_test(equal_methods_of_one_process_stay_apart),
+        cmocka_unit_test(many_equal_methods_stay_apart),
         cmocka_unit_test(a_killed_process_is_parked_up_to_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

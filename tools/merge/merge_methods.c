@@ -4,6 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* Methods of the same names, as of a class that many loaders have, that are looked through for the
+ * same method; further ones stay methods of their own, and are not looked through. */
+#define NAMESAKES_MOST 1000u
+
 static struct ledger_method *method_at(const struct ledger_merge *merge, ledger_ref ref)
 {
     return ledger__at(&merge->ledger, ref);
@@ -48,14 +52,18 @@ static bool same_code(const struct ledger_method *x, const struct ledger_method 
 }
 
 /* Two classes of one name, from two loaders, have different methods: so no two methods of one input
- * become one. */
+ * become one. *namesakes: how many were looked through. */
 static struct merged_method *find(struct ledger_merge *merge, const struct merge_input *input,
-                                  const struct ledger_method *like, uint64_t hash)
+                                  const struct ledger_method *like, uint64_t hash,
+                                  uint32_t *namesakes)
 {
     size_t probe = 0;
     uint32_t index;
 
-    while ((index = index_table__next(&merge->method_table, hash, &probe)) != INDEX_TABLE_NONE) {
+    for (*namesakes = 0; *namesakes < NAMESAKES_MOST; ++*namesakes) {
+        index = index_table__next(&merge->method_table, hash, &probe);
+        if (index == INDEX_TABLE_NONE)
+            break;
         struct merged_method *candidate = &merge->methods[index];
         const struct ledger_method *method = method_at(merge, candidate->ref);
 
@@ -67,7 +75,7 @@ static struct merged_method *find(struct ledger_merge *merge, const struct merge
 }
 
 static void add(struct ledger_merge *merge, const struct merge_input *input,
-                const struct ledger_method *like, uint64_t hash, ledger_ref ref)
+                const struct ledger_method *like, uint64_t hash, uint32_t namesakes, ledger_ref ref)
 {
     ledger_ref to = merge__take(merge, LEDGER_METHODS, sizeof(*like));
 
@@ -76,7 +84,9 @@ static void add(struct ledger_merge *merge, const struct merge_input *input,
     merge->methods = memory__grown(merge->methods, &merge->method_room, merge->method_count + 1,
                                    sizeof(*merge->methods));
     merge->methods[merge->method_count] = (struct merged_method){to, input->number};
-    index_table__add(&merge->method_table, hash, (uint32_t)merge->method_count++);
+    if (namesakes < NAMESAKES_MOST)
+        index_table__add(&merge->method_table, hash, (uint32_t)merge->method_count);
+    merge->method_count++;
     struct ledger_method *method = method_at(merge, to);
     *method = *like;
     method->key = merge->method_count;
@@ -117,11 +127,12 @@ static void copy_method(struct ledger_merge *merge, struct merge_input *input, l
     like.next_in_bucket = 0;
     uint64_t hash = index_table__hash_number(like.class_name, like.name);
     hash = index_table__hash_number(hash, like.signature);
-    struct merged_method *known = find(merge, input, &like, hash);
+    uint32_t namesakes;
+    struct merged_method *known = find(merge, input, &like, hash, &namesakes);
     if (known)
         join(merge, input, known, &like, ref);
     else
-        add(merge, input, &like, hash, ref);
+        add(merge, input, &like, hash, namesakes, ref);
 }
 
 static void copy_methods(struct ledger_merge *merge, struct merge_input *input)
