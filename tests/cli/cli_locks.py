@@ -73,7 +73,7 @@ app.Queue@4d2                                  monitor     17  1.153 s  1.000 s 
 app.Row@*                                      monitor  1 000  5.00 ms  8.00 µs  1.00 ms  4.00 ms                                        -          -              0
   waits in app.Main.run                                        5.00 ms
   blocked in app.Main.run                                                                 4.00 ms
-25.0 % of all waits, for whatever, are in none of these numbers: the budget had no room for them (overhead=)
+25.0 % of all waits, for locks or not, are in none of these numbers: the budget had no room for them (overhead=); those for locks are left out last
 at least 1 234 holds that somebody had to wait for, not in HOLDS: no hook told of the begin or of the end; what the budget had no room for is not counted
 """)
 
@@ -101,7 +101,7 @@ main      owner_unknown   3.000 s  3.000 s  main
 main      unknown         1.150 s  1.150 s  pool-2 > main
 worker-#  unknown         5.00 ms  5.00 ms  worker-#
 pool-1    owner_unknown   3.00 ms  3.00 ms  pool-1
-25.0 % of all waits, for whatever, are in none of these numbers: the budget had no room for them (overhead=)
+25.0 % of all waits, for locks or not, are in none of these numbers: the budget had no room for them (overhead=); those for locks are left out last
 """)
 
     def test_json(self):

@@ -32,8 +32,8 @@ class Locks(page.Page):
         """1000 of 4000 waits, and 1234 holds."""
         self.assertEqual(self.run_js("[...document.querySelectorAll('#locks-missing li')].map((one) => "
                                      "one.textContent.replaceAll('\\u202f', ''))"),
-                         ["25.0 % of all waits, for whatever, are in none of these numbers: the budget had no room for "
-                          "them (overhead=)", "at least 1234 holds that somebody had to wait for, not in Holds: no hook "
+                         ["25.0 % of all waits, for locks or not, are in none of these numbers: the budget had no room "
+                          "for them (overhead=); those for locks are left out last", "at least 1234 holds that somebody had to wait for, not in Holds: no hook "
                           "told of the begin or of the end; what the budget had no room for is not counted"])
         self.show("cascade", "#tab=locks")
         self.assertTrue(self.run_js("document.querySelector('#locks-missing').hidden"))

@@ -120,7 +120,8 @@ export class LocksView {
         if (budget?.unheard_waits) {
             const part = share(budget.unheard_waits, budget.heard_waits + budget.unheard_waits);
             lines.push(
-                `${part} of all waits, for whatever, are in none of these numbers: the budget had no room for them (overhead=)`,
+                `${part} of all waits, for locks or not, are in none of these numbers: the budget had no room for them ` +
+                    "(overhead=); those for locks are left out last",
             );
         }
         if (unseenHolds)

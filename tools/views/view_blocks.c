@@ -53,8 +53,8 @@ void view_blocks__unheard(const struct view *view)
 
     if (header->unheard_waits && report_blocks__are_known(header))
         fprintf(view->screen.out,
-                "%s of all waits, for whatever, are in none of these numbers: the budget had no "
-                "room for them (overhead=)\n",
+                "%s of all waits, for locks or not, are in none of these numbers: the budget had "
+                "no room for them (overhead=); those for locks are left out last\n",
                 quantity__share(header->unheard_waits, header->heard_waits + header->unheard_waits)
                     .text);
 }
