@@ -248,8 +248,8 @@ class Live(bench.Bench):
         if not shutil.which("strace"):
             self.skipTest("takes strace")
         done = subprocess.run(["strace", "-f", "-qq", "-y", "-s", "4096", "-o", self.path("calls"), "-e", f"trace={calls}",
-                               bench.TREADLE, *arguments], cwd=self.folder, env=self.environment(), capture_output=True,
-                              check=False)
+                               bench.TREADLE, *arguments], cwd=self.folder, capture_output=True, check=False,
+                              env=self.environment(ASAN_OPTIONS="detect_leaks=0"))  # which takes ptrace, too
         self.assertEqual(done.returncode, status, done.stderr.decode())
         with open(self.path("calls"), encoding="utf-8") as lines:
             return [line.split(None, 1) for line in lines]
