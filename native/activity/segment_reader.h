@@ -20,6 +20,7 @@
 #define SEGMENT_FRAMES_MAX 64u /* of a stack that a reader can read */
 
 struct segment_frame {
+    uint64_t place; /* struct treadle_frame's */
     uint32_t identifier;
     uint32_t kind; /* enum treadle_kind */
     uint32_t length;

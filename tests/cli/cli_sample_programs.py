@@ -102,6 +102,44 @@ class Programs(bench.Bench):
                     program.wait()
                     segments(program.pid)[0].unlink()
 
+    def test_frames_of_images_that_share_nothing_lie_where_they_were_pushed(self):
+        """The program's, the plugin's and once more the program's: two states, each with a segment."""
+        plugin = self.compiled("plugin.so", """
+            #include "native/activity/treadle.h"
+            void work(void (*back)(void));
+            void work(void (*back)(void)) { treadle_push("plugin"); back(); treadle_pop(); }""", "-shared", "-fPIC")
+        host = self.compiled("host", """
+            #include "native/activity/treadle.h"
+            #include <stdio.h>
+            #include <unistd.h>
+            static void inside(void) { treadle_push("inner"); usleep(2000); treadle_pop(); }
+            int main(int argc, char **argv)
+            {
+                void *plugin = dlopen(argv[argc - 1], RTLD_NOW | RTLD_LOCAL);
+                void (*work)(void (*back)(void));
+                if (!plugin)
+                    return 1;
+                *(void **)&work = dlsym(plugin, "work");
+                puts("ready");
+                fflush(stdout);
+                while (getppid() != 1) {
+                    treadle_push("outer");
+                    work(inside);
+                    treadle_pop();
+                }
+                return 0;
+            }""")
+        program = self.start(host, plugin)
+        view = self.activity(self.sampled(program.pid, "--every", "5ms", "--for", "500ms"))
+        self.assertEqual(len(segments(program.pid)), 2)
+        inner = below(view["activity"], "outer", "plugin", "inner")
+        self.assertIsNotNone(inner, view["activity"])
+        self.assertGreater(2 * inner["cum"]["samples"], sum(node["cum"]["samples"] for node in view["activity"]))
+        program.kill()
+        program.wait()
+        for left in segments(program.pid):
+            left.unlink()
+
     def test_the_segment_goes_with_the_last_that_uses_it(self):
         plugin = self.compiled("plugin.so", PLUGIN, "-shared", "-fPIC")
         host = self.compiled("ending", HOST.replace("getppid() != 1", "argc < 0"), "-rdynamic")

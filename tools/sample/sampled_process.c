@@ -61,7 +61,7 @@ static void read_slot(struct sampled_process *process, struct segment_reader *se
     thread->has_stack = true;
     if (read == SEGMENT_TORN)
         process->ledger.header->torn_stacks++;
-    sampled_thread__append_stack(thread, &stack, segment);
+    sampled_thread__add_stack(thread, &stack, segment);
 }
 
 /* A segment whose file was cut is dropped; what was read of it stays. */

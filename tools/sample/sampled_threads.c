@@ -244,14 +244,49 @@ void sampled_threads__count(const struct sampled_threads *threads, struct sample
     threads->ledger->header->samples += samples;
 }
 
-void sampled_thread__append_stack(struct sampled_thread *thread, const struct segment_stack *stack,
-                                  struct segment_reader *segment)
+/* The next frame of a stack, and how far out it lies: an address, or UINT64_MAX. */
+struct next_frame {
+    const struct segment_stack *stack;
+    uint32_t at;
+    uint64_t place;
+};
+
+static void find_place(struct next_frame *next)
+{
+    uint64_t place = next->at < next->stack->depth ? next->stack->frames[next->at].place : 0;
+
+    if (place > TREADLE_ELSEWHERE)
+        next->place = place;
+}
+
+static bool is_first(const struct next_frame *next, const struct next_frame *other)
+{
+    return next->at < next->stack->depth &&
+           (other->at == other->stack->depth || next->place >= other->place);
+}
+
+void sampled_thread__add_stack(struct sampled_thread *thread, const struct segment_stack *stack,
+                               struct segment_reader *segment)
 {
     struct segment_stack *whole = thread->stack;
+    const struct segment_stack older = *whole;
+    struct segment_reader *where[SEGMENT_FRAMES_MAX];
+    struct next_frame from_older = {.stack = &older, .place = UINT64_MAX};
+    struct next_frame from_new = {.stack = stack, .place = UINT64_MAX};
 
-    for (uint32_t i = 0; i < stack->depth && whole->depth < SEGMENT_FRAMES_MAX; i++) {
-        thread->where[whole->depth] = segment;
-        whole->frames[whole->depth++] = stack->frames[i];
+    memcpy(where, thread->where, older.depth * sizeof(where[0]));
+    for (whole->depth = 0;
+         whole->depth < SEGMENT_FRAMES_MAX && whole->depth < older.depth + stack->depth;
+         whole->depth++) {
+        find_place(&from_older);
+        find_place(&from_new);
+        if (is_first(&from_older, &from_new)) {
+            thread->where[whole->depth] = where[from_older.at];
+            whole->frames[whole->depth] = older.frames[from_older.at++];
+        } else {
+            thread->where[whole->depth] = segment;
+            whole->frames[whole->depth] = stack->frames[from_new.at++];
+        }
     }
 }
 

@@ -74,10 +74,12 @@ ledger_ref sampled_threads__name(void *context, pid_t tid);
 /* Before a sample: no thread has a stack. */
 void sampled_threads__forget_stacks(struct sampled_threads *threads);
 
-/* Puts a stack behind those of the same thread in older segments: a library that has a treadle.h of
- * its own was called by the program. */
-void sampled_thread__append_stack(struct sampled_thread *thread, const struct segment_stack *stack,
-                                  struct segment_reader *segment);
+/* Adds a stack to those of the same thread in older segments, as a library has that shares no
+ * treadle.h with the program: frames that lie further out on the thread's own stack come first. One
+ * whose place is not known lies right inside the one before it; in the end the older segment's are
+ * further out. */
+void sampled_thread__add_stack(struct sampled_thread *thread, const struct segment_stack *stack,
+                               struct segment_reader *segment);
 
 /* Reads the thread's times; false: it is over. */
 bool sampled_threads__measure(const struct sampled_threads *threads, struct sampled_thread *thread);
