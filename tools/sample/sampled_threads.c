@@ -269,19 +269,18 @@ void sampled_thread__add_stack(struct sampled_thread *thread, const struct segme
                                struct segment_reader *segment)
 {
     struct segment_stack *whole = thread->stack;
+    const struct sampled_thread before = *thread;
     const struct segment_stack older = *whole;
-    struct segment_reader *where[SEGMENT_FRAMES_MAX];
     struct next_frame from_older = {.stack = &older, .place = UINT64_MAX};
     struct next_frame from_new = {.stack = stack, .place = UINT64_MAX};
 
-    memcpy(where, thread->where, older.depth * sizeof(where[0]));
     for (whole->depth = 0;
          whole->depth < SEGMENT_FRAMES_MAX && whole->depth < older.depth + stack->depth;
          whole->depth++) {
         find_place(&from_older);
         find_place(&from_new);
         if (is_first(&from_older, &from_new)) {
-            thread->where[whole->depth] = where[from_older.at];
+            thread->where[whole->depth] = before.where[from_older.at];
             whole->frames[whole->depth] = older.frames[from_older.at++];
         } else {
             thread->where[whole->depth] = segment;
