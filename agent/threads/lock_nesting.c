@@ -1,31 +1,15 @@
 #include "agent/threads/lock_nesting.h"
 
+#include "agent/threads/jdk_names.h"
+
 #define LOCKS        "java/util/concurrent/locks/"
 #define WRITE_STATES 0xffffu
 
-/* A global reference, or NULL. */
-static jclass find_class(JNIEnv *jni, const char *name)
-{
-    jclass found = (*jni)->FindClass(jni, name);
-    jclass global = found ? (*jni)->NewGlobalRef(jni, found) : NULL;
-
-    if ((*jni)->ExceptionCheck(jni))
-        (*jni)->ExceptionClear(jni);
-    (*jni)->DeleteLocalRef(jni, found);
-    return global;
-}
-
 void lock_nesting__begin(struct lock_nesting *nesting, JNIEnv *jni)
 {
-    jclass synchronizer = (*jni)->FindClass(jni, LOCKS "AbstractQueuedSynchronizer");
-
-    if (synchronizer)
-        nesting->state = (*jni)->GetFieldID(jni, synchronizer, "state", "I");
-    if ((*jni)->ExceptionCheck(jni))
-        (*jni)->ExceptionClear(jni);
-    (*jni)->DeleteLocalRef(jni, synchronizer);
-    nesting->reentrant = find_class(jni, LOCKS "ReentrantLock$Sync");
-    nesting->read_write = find_class(jni, LOCKS "ReentrantReadWriteLock$Sync");
+    nesting->state = jdk_names__field(jni, LOCKS "AbstractQueuedSynchronizer", "state", "I");
+    nesting->reentrant = jdk_names__class(jni, LOCKS "ReentrantLock$Sync");
+    nesting->read_write = jdk_names__class(jni, LOCKS "ReentrantReadWriteLock$Sync");
 }
 
 uint32_t lock_nesting__of_lock(const struct lock_nesting *nesting, JNIEnv *jni, jobject lock)

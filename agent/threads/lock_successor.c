@@ -1,5 +1,7 @@
 #include "agent/threads/lock_successor.h"
 
+#include "agent/threads/jdk_names.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -7,38 +9,15 @@
 #define SYNCHRONIZER LOCKS "AbstractQueuedSynchronizer"
 #define NODE         SYNCHRONIZER "$Node"
 
-/* A global reference, or NULL. */
-static jclass find_class(JNIEnv *jni, const char *name)
-{
-    jclass found = (*jni)->FindClass(jni, name);
-    jclass global = found ? (*jni)->NewGlobalRef(jni, found) : NULL;
-
-    if ((*jni)->ExceptionCheck(jni))
-        (*jni)->ExceptionClear(jni);
-    (*jni)->DeleteLocalRef(jni, found);
-    return global;
-}
-
-static jfieldID find_field(JNIEnv *jni, const char *class_name, const char *name, const char *type)
-{
-    jclass class = (*jni)->FindClass(jni, class_name);
-    jfieldID field = class ? (*jni)->GetFieldID(jni, class, name, type) : NULL;
-
-    if ((*jni)->ExceptionCheck(jni))
-        (*jni)->ExceptionClear(jni);
-    (*jni)->DeleteLocalRef(jni, class);
-    return field;
-}
-
 void lock_successor__begin(struct lock_successor *successor, JNIEnv *jni)
 {
-    successor->reentrant = find_class(jni, LOCKS "ReentrantLock$FairSync");
-    successor->read_write = find_class(jni, LOCKS "ReentrantReadWriteLock$FairSync");
-    successor->exclusive = find_class(jni, SYNCHRONIZER "$ExclusiveNode");
-    successor->state = find_field(jni, SYNCHRONIZER, "state", "I");
-    successor->head = find_field(jni, SYNCHRONIZER, "head", "L" NODE ";");
-    successor->next = find_field(jni, NODE, "next", "L" NODE ";");
-    successor->waiter = find_field(jni, NODE, "waiter", "Ljava/lang/Thread;");
+    successor->reentrant = jdk_names__class(jni, LOCKS "ReentrantLock$FairSync");
+    successor->read_write = jdk_names__class(jni, LOCKS "ReentrantReadWriteLock$FairSync");
+    successor->exclusive = jdk_names__class(jni, SYNCHRONIZER "$ExclusiveNode");
+    successor->state = jdk_names__field(jni, SYNCHRONIZER, "state", "I");
+    successor->head = jdk_names__field(jni, SYNCHRONIZER, "head", "L" NODE ";");
+    successor->next = jdk_names__field(jni, NODE, "next", "L" NODE ";");
+    successor->waiter = jdk_names__field(jni, NODE, "waiter", "Ljava/lang/Thread;");
 }
 
 static bool is_fair(const struct lock_successor *successor, JNIEnv *jni, jobject lock)
