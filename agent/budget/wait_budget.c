@@ -8,8 +8,8 @@
 #define FIRST_NS     500u     /* price of a begin or an end of which none was timed yet */
 #define TIMED        0.5      /* of what waits may take: what timing the others may take */
 #define SAVED        4.0      /* seconds of room that may be saved, or owed */
-#define LOCKS        0.5   /* of what waits may take: what those for locks may take beside them */
-#define LOOK_COST_NS 200.0 /* of a look at what a park waits for: an estimate on the high side */
+#define LOCKS        0.5 /* of what waits may take: what those for locks may take beside them */
+#define LOOK_COST_NS (2.0 * COST_LOCK_LOOK_NS) /* the JVM may be asked which thread parks, too */
 #define HOLDS        0.25  /* of what waits may take: what holds may take beside them */
 #define HOLDS_OWED   120.0 /* seconds of room that holds may owe */
 

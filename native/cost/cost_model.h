@@ -65,7 +65,7 @@ struct cost_facts {
     uint64_t wait_ends;        /* begins and ends of waits that the agent was told of */
     uint64_t wrapped_ends;  /* of these: seen by a wrapper of the call that waits, and not heard */
     uint64_t timed_ends;    /* of all: whose time was noted, which is not measured in place */
-    uint64_t lock_looks;    /* parks that are not heard, at which it was looked what they are for */
+    uint64_t lock_looks;    /* parks for which it was looked whether they are for a lock */
     uint64_t silent_calls;  /* of muted methods, whose hooks only count them; … */
     uint64_t counted_calls; /* … and calls that were counted, those of muted methods among them */
     uint64_t counting_methods; /* methods that fell silent at some time, or were counted from their

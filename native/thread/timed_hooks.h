@@ -79,7 +79,7 @@ struct hook_times {
     uint64_t unheard_wrapped; /* of these: in calls that are wrapped; the JVM tells of the others */
     uint64_t timed_waits;     /* of all these: their reason and time are known all the same */
     uint64_t unheard_virtual; /* … those of virtual threads, which are not timed */
-    uint64_t lock_looks;      /* … where it was looked whether they are for a lock */
+    uint64_t lock_looks;      /* parks for which it was looked whether they are for a lock */
 };
 
 static inline void timed_hooks__add(struct timed_hooks *sum, const struct timed_hooks *more)
