@@ -296,7 +296,7 @@ static void take_frame(struct segment_frame *frame, const struct treadle_frame *
 {
     uint32_t length = (uint32_t)(from->what >> 40 & 0xff);
 
-    frame->place = from->place;
+    frame->place = from->place & ~UINT64_C(1); /* the bit says that the frame has an id */
     frame->identifier = (uint32_t)from->what;
     frame->kind = (uint32_t)(from->what >> 32 & 0xff);
     frame->length = length < TREADLE_PARAMETER_BYTES ? length : TREADLE_PARAMETER_BYTES;
