@@ -7,19 +7,21 @@
 
 void lock_nesting__begin(struct lock_nesting *nesting, JNIEnv *jni)
 {
-    nesting->state = jdk_names__field(jni, LOCKS "AbstractQueuedSynchronizer", "state", "I");
     nesting->reentrant = jdk_names__class(jni, LOCKS "ReentrantLock$Sync");
     nesting->read_write = jdk_names__class(jni, LOCKS "ReentrantReadWriteLock$Sync");
 }
 
-uint32_t lock_nesting__of_lock(const struct lock_nesting *nesting, JNIEnv *jni, jobject lock)
+uint32_t lock_nesting__of_lock(const struct lock_nesting *nesting, const struct lock_queues *queues,
+                               JNIEnv *jni, jobject lock)
 {
-    if (!nesting->state)
+    const struct lock_queue *queue = lock_queues__of(queues, jni, lock);
+
+    if (!queue)
         return 0;
     if (nesting->reentrant && (*jni)->IsInstanceOf(jni, lock, nesting->reentrant))
-        return (uint32_t)(*jni)->GetIntField(jni, lock, nesting->state);
+        return (uint32_t)lock_queue__state(queue, jni, lock);
     if (nesting->read_write && (*jni)->IsInstanceOf(jni, lock, nesting->read_write))
-        return (uint32_t)(*jni)->GetIntField(jni, lock, nesting->state) & WRITE_STATES;
+        return (uint32_t)lock_queue__state(queue, jni, lock) & WRITE_STATES;
     return 0;
 }
 

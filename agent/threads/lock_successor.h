@@ -7,16 +7,14 @@
 #ifndef TREADLE_LOCK_SUCCESSOR_H
 #define TREADLE_LOCK_SUCCESSOR_H
 
+#include "agent/threads/lock_queues.h"
+
 #include <jni.h>
 
+/* The fair ones; or NULL. */
 struct lock_successor {
-    jclass exclusive; /* AbstractQueuedSynchronizer$ExclusiveNode; or NULL, as all of these */
-    jclass reentrant; /* the fair ones */
+    jclass reentrant;
     jclass read_write;
-    jfieldID state;
-    jfieldID head;
-    jfieldID next;
-    jfieldID waiter;
 };
 
 /* To be called once the JVM runs. */
@@ -24,6 +22,7 @@ void lock_successor__begin(struct lock_successor *successor, JNIEnv *jni);
 
 /* A local reference to the thread, or NULL: the Lock is held, is none of these, or nobody waits for
  * it; or the queue has changed meanwhile. */
-jobject lock_successor__of(const struct lock_successor *successor, JNIEnv *jni, jobject lock);
+jobject lock_successor__of(const struct lock_successor *successor, const struct lock_queues *queues,
+                           JNIEnv *jni, jobject lock);
 
 #endif

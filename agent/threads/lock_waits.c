@@ -42,6 +42,7 @@ int lock_waits__begin(struct java_threads *threads, JNIEnv *jni)
     lock_orders__init(&locks->orders);
     monitor_owner__prepare(&locks->monitor);
     find_fields(locks, jni);
+    lock_queues__begin(&locks->queues, jni);
     lock_nesting__begin(&locks->nesting, jni);
     lock_successor__begin(&locks->successor, jni);
     if (!locks->monitor.known)
@@ -221,7 +222,7 @@ static jobject find_owner(const struct lock_waits *locks, JNIEnv *jni, jobject l
     jobject owner = (*jni)->GetObjectField(jni, lock, locks->exclusive_owner);
 
     if (!owner)
-        owner = lock_successor__of(&locks->successor, jni, lock);
+        owner = lock_successor__of(&locks->successor, &locks->queues, jni, lock);
     return owner ? owner : (*jni)->GetObjectField(jni, lock, locks->exclusive_owner);
 }
 
@@ -263,8 +264,9 @@ static struct lock_identity wait_for(struct java_threads *threads, JNIEnv *jni,
     if (is_ownable) {
         ledger_ref waiter = ledger__ref(threads->ledger, mine->thread);
 
-        lock_blocks__note_depth(&locks->blocks, waiter,
-                                lock_nesting__of_lock(&locks->nesting, jni, blocker));
+        lock_blocks__note_depth(
+            &locks->blocks, waiter,
+            lock_nesting__of_lock(&locks->nesting, &locks->queues, jni, blocker));
         lock_blocks__count_acquisitions(&locks->blocks, waiter, lock.identity);
         lock_holds__contended(threads, jni, mine, &lock, 0, owner, false);
     }

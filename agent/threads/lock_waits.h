@@ -15,6 +15,7 @@
 #include "agent/threads/lock_nesting.h"
 #include "agent/threads/lock_orders.h"
 #include "agent/threads/lock_owners.h"
+#include "agent/threads/lock_queues.h"
 #include "agent/threads/lock_successor.h"
 #include "agent/threads/lock_waiters.h"
 #include "native/thread/lock_blocks.h"
@@ -37,6 +38,7 @@ struct lock_waits {
     struct lock_orders orders;
     struct lock_holds holds;
     struct monitor_owner monitor;
+    struct lock_queues queues;
     struct lock_nesting nesting;
     struct lock_successor successor;
     struct named_class classes[LOCK_CLASSES];

@@ -9,7 +9,15 @@ def check_jni(test):
         plain = test.java("-Xcheck:jni", name)
         traced = test.java("-Xcheck:jni", name, agent=test.agent_option())
         test.same_for_user(plain, traced, name)
+    queue_of_a_lock(test)
     end_of_wait(test)
+
+
+def queue_of_a_lock(test):
+    """What is read of a Lock is of its own class, which is another one for the same Lock on other JDKs."""
+    plain = test.java("-Xcheck:jni", "FairReader")
+    traced = test.java("-Xcheck:jni", "FairReader", agent=test.agent_option(waits="on"))
+    test.same_for_user(plain, traced, "FairReader")
 
 
 def end_of_wait(test):
