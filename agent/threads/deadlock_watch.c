@@ -10,15 +10,15 @@
 #include <string.h>
 #include <time.h>
 
-#define LONG_NS      200000000u /* a wait that lasts so long may be a part of a deadlock */
-#define AGAIN_NS     100000000  /* between the two looks that find a deadlock */
-#define ROUND_NS     200000000u /* between two looks, at least; … */
-#define COST         50u        /* … and so many times as long as a look takes; … */
-#define LASTING_COST 500u       /* … of deadlocks that last: so many times */
-#define SCAN_NS      400000000u /* between two looks at all threads, at least */
-#define LASTING_NS   500000000u /* between two looks at deadlocks that last */
-#define MISSED       2u         /* so many looks in a row do not find a deadlock that is over */
-#define CYCLES_MOST  16u        /* found in one look */
+#define LONG_NS      200000000u     /* a wait that lasts so long may be a part of a deadlock */
+#define AGAIN_NS     100000000      /* between the two looks that find a deadlock */
+#define ROUND_NS     200000000u     /* between two looks, at least; … */
+#define COST         50u            /* … and so many times as long as a look takes; … */
+#define LASTING_COST 500u           /* … of deadlocks that last: so many times */
+#define SCAN_NS      400000000u     /* between two looks at all threads, at least */
+#define LASTING_NS   500000000u     /* between two looks at deadlocks that last */
+#define MISSED       2u             /* so many looks in a row do not find a deadlock that is over */
+#define CYCLES_MOST  DEADLOCKS_MOST /* found in one look */
 #define STACK_BYTES  (512u * 1024u)
 
 void deadlock_watch__init(struct deadlock_watch *watch)
@@ -84,6 +84,9 @@ static void find_cycles(struct stuck_threads *stuck, struct cycles *cycles)
 {
     cycles->stuck = stuck;
     cycles->count = 0;
+    for (uint32_t i = 0; i < stuck->count; i++)
+        if (stuck->threads[i].waits_for_itself)
+            note_cycle(cycles, &i, 1);
     wait_cycle__each(stuck->owner_of, stuck->count, stuck->scratch, note_cycle, cycles);
 }
 
@@ -126,6 +129,8 @@ static void publish(struct deadlock_watch *watch, JNIEnv *jni, struct stuck_thre
 
         if (!ref)
             break;
+        known->waits[i].thread = stuck->threads[cycle->threads[i]].thread;
+        known->waits[i].since_ns = stuck->threads[cycle->threads[i]].wait;
         stuck_threads__describe(stuck, jni, &stuck->threads[cycle->threads[i]], &record);
         memcpy(ledger__at(ledger, ref), &record, sizeof(record));
         known->records[known->parts++] = ref;
@@ -149,6 +154,16 @@ static void end(const struct deadlock_watch *watch, struct known_deadlock *known
     }
 }
 
+/* Another look may go round another way where threads wait for several others. */
+static bool waits_last(const struct deadlock_watch *watch, const struct known_deadlock *known)
+{
+    for (uint32_t i = 0; i < known->parts; i++)
+        if (stuck_threads__waits_since(watch->threads->ledger, known->waits[i].thread) !=
+            known->waits[i].since_ns)
+            return false;
+    return known->parts && !known->has_unheard;
+}
+
 static void look_after_known(struct deadlock_watch *watch, const struct cycles *cycles)
 {
     uint32_t lasting = 0;
@@ -158,7 +173,9 @@ static void look_after_known(struct deadlock_watch *watch, const struct cycles *
 
         if (known->is_over)
             continue;
-        known->missed = find_cycle(cycles, known->signature) ? 0 : known->missed + 1;
+        known->missed = waits_last(watch, known) || find_cycle(cycles, known->signature)
+                            ? 0
+                            : known->missed + 1;
         if (known->missed >= MISSED)
             end(watch, known);
         lasting += !known->is_over;
@@ -293,7 +310,8 @@ static void ask(struct deadlock_watch *watch, bool all)
     pthread_mutex_unlock(&watch->lock);
 }
 
-/* So many threads wait for locks for long, and one of them was not asked about before. */
+/* So many threads wait for locks for long, or one that may wait for itself; and one of them was not
+ * asked about before. */
 static bool is_suspicious(const struct deadlock_watch *watch, uint64_t at_ns, unsigned least)
 {
     const struct lock_waiters *waiters = &watch->threads->locks->waiters;
@@ -303,14 +321,15 @@ static bool is_suspicious(const struct deadlock_watch *watch, uint64_t at_ns, un
 
     for (unsigned i = 0; i < LOCK_WAITERS; i++) {
         const struct lock_waiter *waiter = &waiters->of[i];
+        uint32_t may_block = atomic_load_explicit(&waiter->may_block, memory_order_acquire);
         uint64_t since_ns;
 
-        if (!atomic_load_explicit(&waiter->may_block, memory_order_acquire))
+        if (may_block == BLOCKS_NEVER)
             continue;
         since_ns = stuck_threads__waits_since(ledger, waiter->thread);
         if (!since_ns || since_ns + LONG_NS > at_ns)
             continue;
-        waiting++;
+        waiting += may_block == BLOCKS_FOR_ITSELF ? least : 1;
         is_new |= since_ns + LONG_NS > watch->asked_ns;
     }
     return is_new && waiting >= least;

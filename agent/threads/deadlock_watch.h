@@ -1,7 +1,7 @@
 /*
  * Looks for deadlocks of Java threads, and records them in the ledger (struct ledger_stuck): of
- * monitors, of locks of java.util.concurrent that have an owner, of both mixed; of platform and
- * virtual threads.
+ * monitors, of locks of java.util.concurrent that have an owner, of locks that are read
+ * (agent/threads/stuck_readers.h), of all these mixed; of platform and virtual threads.
  *
  * The housekeeping thread looks four times a second, in records only, whether a wait for a lock has
  * begun to last. Only then a Java thread of the profiler's own ("treadle deadlocks", a daemon made
@@ -35,6 +35,10 @@ struct known_deadlock {
     bool is_over;
     bool has_unheard; /* waits without a record */
     ledger_ref records[DEADLOCK_PARTS_MOST];
+    struct {
+        ledger_ref thread;
+        uint64_t since_ns;
+    } waits[DEADLOCK_PARTS_MOST]; /* unless has_unheard: as long as these last, it does */
 };
 
 /* Zero the struct, call init and set java_threads to begin. */

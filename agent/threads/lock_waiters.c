@@ -57,24 +57,24 @@ static struct lock_waiter *add(struct lock_waiters *waiters, const struct java_t
 
 void lock_waiters__note(struct lock_waiters *waiters, const struct java_threads *threads,
                         JNIEnv *jni, const struct kernel_thread *mine, uintptr_t monitor,
-                        bool may_block)
+                        enum may_block may_block)
 {
     uint64_t java_id = mine->thread->java_id;
     struct lock_waiter *waiter = java_id ? find(waiters, java_id) : NULL;
 
-    if (!waiter && may_block && java_id)
+    if (!waiter && may_block != BLOCKS_NEVER && java_id)
         waiter = add(waiters, threads, jni, mine);
     if (!waiter)
         return;
     atomic_store_explicit(&waiter->monitor, monitor, memory_order_relaxed);
-    atomic_store_explicit(&waiter->may_block, may_block, memory_order_release);
+    atomic_store_explicit(&waiter->may_block, (uint32_t)may_block, memory_order_release);
 }
 
 static void release(struct lock_waiter *waiter, JNIEnv *jni)
 {
     (*jni)->DeleteWeakGlobalRef(jni, waiter->object);
     waiter->object = NULL;
-    atomic_store(&waiter->may_block, false);
+    atomic_store(&waiter->may_block, BLOCKS_NEVER);
     atomic_store(&waiter->java_id, 0);
 }
 

@@ -17,13 +17,21 @@
 
 #define LOCK_WAITERS 4096u
 
+/* Whether a wait may be a part of a deadlock: it is for something that a thread may own. A thread
+ * that reads a lock and wants to write waits for itself. */
+enum may_block {
+    BLOCKS_NEVER,
+    BLOCKS_FOR_OTHERS,
+    BLOCKS_FOR_ITSELF, /* or for others */
+};
+
 struct lock_waiter {
     _Atomic uint64_t java_id; /* 0: free. Published last */
     ledger_ref thread;
     jweak object; /* the thread; deleted under the lock */
     _Atomic uintptr_t
-        monitor;            /* ObjectMonitor of the last wait; 0: that was no wait for a monitor */
-    _Atomic bool may_block; /* the last wait was for something that a thread may own */
+        monitor; /* ObjectMonitor of the last wait; 0: that was no wait for a monitor */
+    _Atomic uint32_t may_block; /* enum may_block, of the last wait */
 };
 
 /* Zero the struct and call init to begin. */
@@ -40,12 +48,12 @@ static inline bool lock_waiters__is_used(const struct lock_waiter *waiter)
 
 void lock_waiters__init(struct lock_waiters *waiters);
 
-/* The Java thread on the calling kernel thread begins to wait. monitor: or 0. may_block false: for
+/* The Java thread on the calling kernel thread begins to wait. monitor: or 0. BLOCKS_NEVER: for
  * something that nobody owns, as a condition: nothing is noted for a thread that is not here yet.
  */
 void lock_waiters__note(struct lock_waiters *waiters, const struct java_threads *threads,
                         JNIEnv *jni, const struct kernel_thread *mine, uintptr_t monitor,
-                        bool may_block);
+                        enum may_block may_block);
 
 /* The Java thread with that id is over; or ends of threads may have been missed. In a Java thread.
  */

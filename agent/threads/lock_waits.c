@@ -45,6 +45,7 @@ int lock_waits__begin(struct java_threads *threads, JNIEnv *jni)
     lock_queues__begin(&locks->queues, jni);
     lock_nesting__begin(&locks->nesting, jni);
     lock_successor__begin(&locks->successor, jni);
+    read_locks__begin(&locks->read_locks, jni);
     if (!locks->monitor.known)
         log__line(LOG_WARN, "this JVM does not tell who owns a monitor: owners are not known");
     threads->locks = locks;
@@ -205,7 +206,7 @@ void lock_waits__monitor(struct java_threads *threads, JNIEnv *jni, struct kerne
         monitor_owner__pending_here(&locks->monitor, sampler__java_thread(threads->sampler, jni));
     struct lock_identity lock;
 
-    lock_waiters__note(&locks->waiters, threads, jni, mine, monitor, true);
+    lock_waiters__note(&locks->waiters, threads, jni, mine, monitor, BLOCKS_FOR_OTHERS);
     lock = begin(threads, jni, mine, BLOCK_MONITOR, object, owner, now_ns);
     if (!monitor)
         return;
@@ -250,6 +251,12 @@ static struct lock_place park_owner(const struct java_threads *threads, JNIEnv *
     return place;
 }
 
+/* blocker: it may have an owner. */
+static enum may_block may_block(const struct lock_waits *locks, JNIEnv *jni, jobject blocker)
+{
+    return read_locks__is(&locks->read_locks, jni, blocker) ? BLOCKS_FOR_ITSELF : BLOCKS_FOR_OTHERS;
+}
+
 static struct lock_identity wait_for(struct java_threads *threads, JNIEnv *jni,
                                      struct kernel_thread *mine, jobject blocker, uint64_t now_ns)
 {
@@ -259,7 +266,8 @@ static struct lock_identity wait_for(struct java_threads *threads, JNIEnv *jni,
     bool is_ownable = false;
     struct lock_place owner = park_owner(threads, jni, mine, blocker, &is_ownable);
 
-    lock_waiters__note(&locks->waiters, threads, jni, mine, 0, is_ownable);
+    lock_waiters__note(&locks->waiters, threads, jni, mine, 0,
+                       is_ownable ? may_block(locks, jni, blocker) : BLOCKS_NEVER);
     lock_blocks__begin(&locks->blocks, &lock, place_of(threads, mine), owner, now_ns);
     if (is_ownable) {
         ledger_ref waiter = ledger__ref(threads->ledger, mine->thread);
@@ -302,14 +310,24 @@ struct lock_identity lock_waits__park(struct java_threads *threads, JNIEnv *jni,
     return lock;
 }
 
-bool lock_waits__parks_for_lock(const struct java_threads *threads, JNIEnv *jni, jobject thread)
+/* A local reference, or NULL: it is none that may have an owner. */
+static jobject find_ownable(const struct java_threads *threads, JNIEnv *jni, jobject thread)
 {
     jobject blocker = find_blocker(threads, jni, thread);
-    bool is_lock = blocker && threads->locks->ownable &&
-                   (*jni)->IsInstanceOf(jni, blocker, threads->locks->ownable);
 
+    if (blocker && threads->locks->ownable &&
+        (*jni)->IsInstanceOf(jni, blocker, threads->locks->ownable))
+        return blocker;
     (*jni)->DeleteLocalRef(jni, blocker);
-    return is_lock;
+    return NULL;
+}
+
+bool lock_waits__parks_for_lock(const struct java_threads *threads, JNIEnv *jni, jobject thread)
+{
+    jobject ownable = find_ownable(threads, jni, thread);
+
+    (*jni)->DeleteLocalRef(jni, ownable);
+    return ownable != NULL;
 }
 
 void lock_waits__monitor_unheard(const struct java_threads *threads, JNIEnv *jni,
@@ -319,7 +337,7 @@ void lock_waits__monitor_unheard(const struct java_threads *threads, JNIEnv *jni
     uintptr_t monitor =
         monitor_owner__pending_here(&locks->monitor, sampler__java_thread(threads->sampler, jni));
 
-    lock_waiters__note(&locks->waiters, threads, jni, mine, monitor, true);
+    lock_waiters__note(&locks->waiters, threads, jni, mine, monitor, BLOCKS_FOR_OTHERS);
     lock_blocks__begin_unheard(mine->thread, ledger_time__now_ns(&mine->setup->time));
 }
 
@@ -327,11 +345,13 @@ void lock_waits__park_unheard(const struct java_threads *threads, JNIEnv *jni,
                               struct kernel_thread *mine, jobject thread)
 {
     struct lock_waits *locks = threads->locks;
+    jobject ownable = locks->exclusive_owner ? find_ownable(threads, jni, thread) : NULL;
 
-    if (!locks->exclusive_owner || !lock_waits__parks_for_lock(threads, jni, thread))
+    if (!ownable)
         return;
-    lock_waiters__note(&locks->waiters, threads, jni, mine, 0, true);
+    lock_waiters__note(&locks->waiters, threads, jni, mine, 0, may_block(locks, jni, ownable));
     lock_blocks__begin_unheard(mine->thread, ledger_time__now_ns(&mine->setup->time));
+    (*jni)->DeleteLocalRef(jni, ownable);
 }
 
 void lock_waits__over(struct java_threads *threads, JNIEnv *jni, struct kernel_thread *mine,

@@ -18,6 +18,7 @@
 #include "agent/threads/lock_queues.h"
 #include "agent/threads/lock_successor.h"
 #include "agent/threads/lock_waiters.h"
+#include "agent/threads/read_locks.h"
 #include "native/thread/lock_blocks.h"
 
 #include <jvmti.h>
@@ -41,6 +42,7 @@ struct lock_waits {
     struct lock_queues queues;
     struct lock_nesting nesting;
     struct lock_successor successor;
+    struct read_locks read_locks;
     struct named_class classes[LOCK_CLASSES];
     jfieldID park_blocker; /* of Thread; or NULL, as the next two */
     jfieldID exclusive_owner;

@@ -3,7 +3,7 @@
 #include "agent/hotspot/vm_structs.h"
 #include "agent/threads/hazard_paths.h"
 #include "agent/threads/lock_waits.h"
-#include "native/thread/wait_cycle.h"
+#include "agent/threads/stuck_readers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,19 +157,25 @@ static uint32_t index_of(const struct stuck_threads *stuck, uint64_t java_id)
     return thread ? (uint32_t)(thread - stuck->threads) : WAIT_FOR_NOBODY;
 }
 
-static uint32_t find_park_owner(const struct stuck_threads *stuck, JNIEnv *jni,
-                                const struct stuck_thread *thread)
+uint32_t stuck_threads__index(const struct stuck_threads *stuck, JNIEnv *jni, jthread thread)
 {
-    jobject blocker = ownable_of(stuck, jni, thread->object), owner = NULL;
-    uint32_t index = WAIT_FOR_NOBODY;
+    return index_of(stuck, id_of(stuck, jni, thread));
+}
 
+static void find_park_owner(struct stuck_threads *stuck, JNIEnv *jni, uint32_t i)
+{
+    const struct lock_waits *locks = stuck->java->locks;
+    jobject blocker = ownable_of(stuck, jni, stuck->threads[i].object), owner = NULL;
+
+    stuck->owner_of[i] = WAIT_FOR_NOBODY;
     if (blocker)
-        owner = (*jni)->GetObjectField(jni, blocker, stuck->java->locks->exclusive_owner);
+        owner = (*jni)->GetObjectField(jni, blocker, locks->exclusive_owner);
     if (owner)
-        index = index_of(stuck, id_of(stuck, jni, owner));
+        stuck->owner_of[i] = stuck_threads__index(stuck, jni, owner);
+    else if (blocker && read_locks__is(&locks->read_locks, jni, blocker))
+        stuck_readers__find(stuck, jni, i, blocker);
     (*jni)->DeleteLocalRef(jni, owner);
     (*jni)->DeleteLocalRef(jni, blocker);
-    return index;
 }
 
 /* True if that thread has entered the monitor of that object. */
@@ -249,12 +255,13 @@ static uint32_t find_monitor_owner(const struct stuck_threads *stuck, JNIEnv *jn
 
 static void find_owners(struct stuck_threads *stuck, JNIEnv *jni)
 {
-    for (uint32_t i = 0; i < stuck->count; i++) {
-        const struct stuck_thread *thread = &stuck->threads[i];
-
-        stuck->owner_of[i] = thread->monitor ? find_monitor_owner(stuck, jni, thread)
-                                             : find_park_owner(stuck, jni, thread);
-    }
+    for (uint32_t i = 0; i < stuck->count; i++)
+        if (stuck->threads[i].monitor)
+            stuck->owner_of[i] = find_monitor_owner(stuck, jni, &stuck->threads[i]);
+        else
+            find_park_owner(stuck, jni, i);
+    wait_cycle__choose(stuck->owner_of, stuck->count, stuck->choices, stuck->choice_count,
+                       stuck->scratch);
 }
 
 void stuck_threads__release(struct stuck_threads *stuck, JNIEnv *jni)
@@ -262,7 +269,7 @@ void stuck_threads__release(struct stuck_threads *stuck, JNIEnv *jni)
     if (stuck->has_frame)
         (void)(*jni)->PopLocalFrame(jni, NULL);
     stuck->has_frame = false;
-    stuck->count = 0;
+    stuck->count = stuck->choice_count = 0;
 }
 
 void stuck_threads__collect(struct stuck_threads *stuck, struct java_threads *java, JNIEnv *jni,
@@ -356,6 +363,8 @@ void stuck_threads__describe(const struct stuck_threads *stuck, JNIEnv *jni,
     name_lock(stuck, jni, thread, record);
     if (!thread->host)
         record->flags |= STUCK_VIRTUAL;
+    if (thread->is_behind)
+        record->flags |= STUCK_BEHIND;
     if (hazard_paths__of_wait(stuck->java, jni, thread->object, record->path))
         record->flags |= STUCK_TIMED;
 }

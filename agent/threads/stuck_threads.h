@@ -7,12 +7,14 @@
 #define TREADLE_STUCK_THREADS_H
 
 #include "agent/threads/java_threads.h"
+#include "native/thread/wait_cycle.h"
 
 #include <jvmti.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define STUCK_THREADS_MOST 1024u
+#define STUCK_CHOICES_MOST 4096u
 
 struct stuck_thread {
     uint64_t java_id;
@@ -22,7 +24,8 @@ struct stuck_thread {
     uint64_t wait; /* what tells the wait from others of the thread: when it began, or the lock */
     uintptr_t monitor; /* ObjectMonitor; 0: it parks */
     const void *host;  /* JavaThread of a platform thread; or NULL */
-    jobject owner;     /* of what it parks for: a local reference, or NULL */
+    bool waits_for_itself;
+    bool is_behind; /* whom it waits for does not have the lock, but is ahead of it in the queue */
 };
 
 struct stuck_threads {
@@ -30,8 +33,10 @@ struct stuck_threads {
     struct stuck_thread threads[STUCK_THREADS_MOST]; /* the longest wait first; then those without a
                                                         record */
     uint32_t owner_of[STUCK_THREADS_MOST];           /* an index, or WAIT_FOR_NOBODY */
+    struct wait_choice choices[STUCK_CHOICES_MOST];  /* of threads that wait for several */
     uint32_t scratch[2 * STUCK_THREADS_MOST];
     uint32_t count;
+    uint32_t choice_count;
     bool has_frame; /* of local references */
 };
 
@@ -47,6 +52,9 @@ void stuck_threads__release(struct stuck_threads *stuck, JNIEnv *jni);
 /* True if the wait is not over. Of one without a record: it was not when it was collected. */
 bool stuck_threads__still_waits(const struct stuck_threads *stuck,
                                 const struct stuck_thread *thread);
+
+/* Which one it is; WAIT_FOR_NOBODY: none of these. */
+uint32_t stuck_threads__index(const struct stuck_threads *stuck, JNIEnv *jni, jthread thread);
 
 /* Fills in who it is, for what it waits, and where. */
 void stuck_threads__describe(const struct stuck_threads *stuck, JNIEnv *jni,

@@ -12,11 +12,14 @@
 enum ledger_stuck_flag {
     STUCK_TIMED = 1u << 0,   /* the wait has an end of its own, as tryLock(timeout) */
     STUCK_VIRTUAL = 1u << 1, /* a virtual thread */
+    STUCK_BEHIND = 1u << 2,  /* it waits for its turn behind the thread at the next position, which
+                                waits for the same lock */
 };
 
 /*
- * One thread of a deadlock. It waits for a lock that the thread at the next position holds; the
- * last one waits for the first. Written by the agent alone; strings are never reused for others.
+ * One thread of a deadlock. It waits for a lock that the thread at the next position holds, or
+ * waits for itself; the last one waits for the first, a single one for itself. Written by the agent
+ * alone; strings are never reused for others.
  */
 struct ledger_stuck {
     uint64_t deadlock; /* the same number in all records of one deadlock; 0: not filled in */

@@ -1,6 +1,7 @@
 /*
  * Deadlocks in a picture of who waits for whom: each thread waits for one other thread at most, so
- * a deadlock is a cycle that each of its threads leads around. No memory is allocated.
+ * a deadlock is a cycle that each of its threads leads around. Of the threads that one waits for
+ * all together, wait_cycle__choose() chooses one. No memory is allocated.
  */
 #ifndef TREADLE_WAIT_CYCLE_H
 #define TREADLE_WAIT_CYCLE_H
@@ -19,5 +20,17 @@ typedef void wait_cycle_visit(void *context, const uint32_t *cycle, uint32_t len
  * no index. scratch: room for 2 * count numbers. */
 void wait_cycle__each(const uint32_t *owner_of, uint32_t count, uint32_t *scratch,
                       wait_cycle_visit *visit, void *context);
+
+/* The thread waits for that one, among others. */
+struct wait_choice {
+    uint32_t waiter, owner;
+};
+
+/* Fills in owner_of[i] of the threads of `choices`, in which those of one waiter stand together:
+ * the first of their owners who waits for them in turn, over whichever others; WAIT_FOR_NOBODY
+ * where there is none. So a deadlock leaves a cycle, maybe with fewer threads than are in it.
+ * scratch: room for `count` numbers; the indices are below `count`. */
+void wait_cycle__choose(uint32_t *owner_of, uint32_t count, const struct wait_choice *choices,
+                        uint32_t choice_count, uint32_t *scratch);
 
 #endif

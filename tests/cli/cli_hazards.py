@@ -11,10 +11,16 @@ RUN = ["app.Main.run"]
 DEADLOCKS = [
     {"threads": ["pay-1", "pay-2"], "locks": [LOCK + "@7b", "app.Account@4d2"], "thread_ids": [40, 41],
      "paths": [["app.Pay.from", "java.util.concurrent.locks.ReentrantLock.lock"], ["app.Main.run", "app.Pay.to"]],
-     "waiting_ns": [3 * S, 2 * S], "since_ns": EPOCH + 8 * S, "found_ns": EPOCH + 8 * S, "ends_by_itself": False},
+     "waiting_ns": [3 * S, 2 * S], "since_ns": EPOCH + 8 * S, "found_ns": EPOCH + 8 * S, "ends_by_itself": False,
+     "behind": [False, False]},
     {"threads": ["try-1", "try-2"], "locks": ["(class not known)", "app.Try@9"], "thread_ids": [40, 41],
      "paths": [["app.Try.now"], ["app.Try.soon"]], "waiting_ns": [None, S], "since_ns": None,
-     "found_ns": EPOCH + S, "ends_by_itself": True},
+     "found_ns": EPOCH + S, "ends_by_itself": True, "behind": [False, False]},
+    {"threads": ["up"], "locks": ["app.Read@3"], "thread_ids": [40], "paths": [["app.Read.up"]], "waiting_ns": [S],
+     "since_ns": EPOCH + 9 * S, "found_ns": EPOCH + 10 * S, "ends_by_itself": False, "behind": [False]},
+    {"threads": ["turn-1", "turn-2"], "locks": ["app.Read@4", "app.Read@4"], "thread_ids": [40, 41], "paths": [[], []],
+     "waiting_ns": [S, S], "since_ns": EPOCH + 9 * S, "found_ns": EPOCH + 10 * S, "ends_by_itself": False,
+     "behind": [True, False]},
 ]
 ORDERS = [{"locks": ["A@41", "B@42"], "threads": ["left", "right"], "counts": [3, 3],
            "paths": [["app.L.outer", "app.L.inner"], ["app.R.outer", "app.R.inner"]]}]
@@ -49,6 +55,16 @@ Deadlock of 2 threads, which will end by itself
   try-2 (virtual), for 1.000 s, for some time only, waits for app.Try@9, held by try-1
     in app.Try.soon
 
+Deadlock of 1 thread, for 1.000 s
+  up, for 1.000 s, waits for app.Read@3, held by itself
+    in app.Read.up
+
+Deadlock of 2 threads, for 1.000 s
+  turn-1, for 1.000 s, waits for app.Read@4, in the queue behind turn-2
+    in (no method)
+  turn-2, for 1.000 s, waits for app.Read@4, held by turn-1
+    in (no method)
+
 Two locks were taken in both orders
   left took B@42 while it held A@41
     in app.L.inner < app.L.outer
@@ -82,6 +98,9 @@ Convoy
             ("deadlock", "pay-2", "app.Account@4d2", LOCK + "@7b"),
             ("deadlock", "try-1", "(class not known)", "app.Try@9"),
             ("deadlock", "try-2", "app.Try@9", "(class not known)"),
+            ("deadlock", "up", "app.Read@3", "app.Read@3"),
+            ("deadlock", "turn-1", "app.Read@4", "app.Read@4"),
+            ("deadlock", "turn-2", "app.Read@4", ""),
             ("lock_order", "left", "B@42", "A@41"),
             ("lock_order", "right", "A@41", "B@42"),
             ("inversion", "high", "app.Rank@1", ""),
@@ -93,7 +112,7 @@ Convoy
         done = self.run_treadle("report", "hazards.ledger", "--check", "hazards")
         self.assertEqual(done.returncode, 3)
         self.assertEqual(done.stdout.decode(), self.treadle("report", "hazards.ledger", "-v", "hazards"))
-        self.assertEqual(done.stderr.decode(), "treadle: hazards.ledger: has hazards: deadlocks 2, pairs of locks in "
+        self.assertEqual(done.stderr.decode(), "treadle: hazards.ledger: has hazards: deadlocks 4, pairs of locks in "
                                                "both orders 1\n")
         done = self.run_treadle("report", "hazards.ledger", "--check", "hazards", "--view", "threads", "--json")
         self.assertEqual((done.returncode, b'"threads"' in done.stdout), (3, True))
@@ -116,7 +135,7 @@ Convoy
         view = self.json("report", "both.ledger", "-v", "hazards")
         deadlocks = view["deadlocks"]
         self.assertEqual([[name.rpartition("] ")[2] for name in deadlock["threads"]] for deadlock in deadlocks],
-                         [["pay-1", "pay-2"], ["try-1", "try-2"], ["try-1", "try-2"]])
+                         [["pay-1", "pay-2"], ["try-1", "try-2"], ["up"], ["turn-1", "turn-2"], ["try-1", "try-2"]])
         self.assertEqual(deadlocks[0]["threads"][0], "[pid 4242 demo.Main] pay-1")
         self.assertEqual(len(view["lock_order"]), 1)
         self.assertEqual(view["losses"][0]["count"], 3)

@@ -130,6 +130,10 @@ static inline void hazards__draw_deadlocks(struct drawing *drawing)
         {5, 0, 2, "alone", "app.Mad", 2, BLOCK_MONITOR, 0, 1000, 0, {NULL}},
         {6, 0, 1, "many-1", "app.Mad", 2, BLOCK_MONITOR, 0, 1000, 0, {NULL}},
         {6, 1, 1, "many-2", "app.Mad", 2, BLOCK_MONITOR, 0, 1000, 0, {NULL}},
+        /* Waits for itself; waits for its turn. */
+        {7, 0, 1, "up", "app.Read", 3, BLOCK_PARK, 0, 9000, 0, {"app.Read.up"}},
+        {8, 0, 2, "turn-1", "app.Read", 4, BLOCK_PARK, STUCK_BEHIND, 9000, 0, {NULL}},
+        {8, 1, 2, "turn-2", "app.Read", 4, BLOCK_PARK, 0, 9000, 0, {NULL}},
     };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)

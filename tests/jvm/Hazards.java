@@ -18,7 +18,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 /**
  * Does one thing that is wrong with locks, or looks so, for each order on standard input, and answers when it is done:
  * of a deadlock of platform threads when the JVM itself has found it, with what the JVM says of each of its threads,
- * `thread lock owner; …`. All threads are daemons.
+ * `thread lock owner; …`; the JVM finds none with locks that are read. All threads are daemons.
  */
 public class Hazards {
     static class A {
@@ -33,6 +33,38 @@ public class Hazards {
     /** A lock: the action runs while it is held. */
     interface Held {
         void with(Starts.Work action) throws Exception;
+
+        /** The same lock, as it is taken by another thread, or once more. */
+        default Held again() {
+            return this;
+        }
+    }
+
+    /** Is read first, and then written. */
+    static class Read implements Held {
+        final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
+
+        @Override
+        public void with(Starts.Work action) throws Exception {
+            lock(lock.readLock()).with(action);
+        }
+
+        @Override
+        public Held again() {
+            return lock(lock.writeLock());
+        }
+    }
+
+    /** Another thread reads first, and no longer; the lock is read twice. */
+    static class ReadLater extends Read {
+        @Override
+        public void with(Starts.Work action) throws Exception {
+            Thread reader = hold(lock(lock.readLock()), "reads-first", 100);
+            super.with(() -> super.with(() -> {
+                reader.join();
+                action.run();
+            }));
+        }
     }
 
     static Held monitor(Object object) {
@@ -62,6 +94,10 @@ public class Hazards {
                 return lock(new ReentrantLock());
             case 'w':
                 return lock(new ReentrantReadWriteLock().writeLock());
+            case 'r':
+                return new Read();
+            case 's':
+                return new ReadLater();
             default:
                 throw new IllegalArgumentException("" + kind);
         }
@@ -118,13 +154,107 @@ public class Hazards {
         }
         for (int i = 0; i < count; i++) {
             Held first = locks[i];
-            Held second = locks[(i + 1) % count];
+            Held second = locks[(i + 1) % count].again();
             start(name + "-" + i, isVirtual, () -> takeBoth(first, second, all));
         }
-        while (!isVirtual && found(name).size() < count) {
+        if (isVirtual || kinds.contains("r") || kinds.contains("s")) {
+            return "done";
+        }
+        while (found(name).size() < count) {
             Thread.sleep(1);
         }
-        return isVirtual ? "done" : String.join("; ", found(name));
+        return String.join("; ", found(name));
+    }
+
+    static void untilQueued(ReentrantReadWriteLock lock, Thread thread) throws Exception {
+        while (!lock.hasQueuedThread(thread)) {
+            Thread.sleep(1);
+        }
+    }
+
+    /** Thread 0 reads, 1 is about to write, 2 about to read behind it with what 0 is about to take. */
+    static void queueBehind(String name, boolean isVirtual) throws Exception {
+        ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
+        Held read = lock(lock.readLock());
+        Held a = monitor(new A());
+        CountDownLatch isRead = new CountDownLatch(1);
+        CountDownLatch isTaken = new CountDownLatch(1);
+        start(name + "-0", isVirtual, () -> read.with(() -> {
+            isRead.countDown();
+            isTaken.await();
+            a.with(() -> { });
+        }));
+        isRead.await();
+        Thread writer = start(name + "-1", isVirtual, () -> lock(lock.writeLock()).with(() -> { }));
+        untilQueued(lock, writer);
+        start(name + "-2", isVirtual, () -> a.with(() -> {
+            isTaken.countDown();
+            read.with(() -> { });
+        }));
+    }
+
+    /** One thread waits for two that read: the second one waits for it, the first one for nobody, for long. */
+    static void waitForOneOfTwo(String name, boolean isVirtual) throws Exception {
+        ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
+        Held a = monitor(new A());
+        CountDownLatch never = new CountDownLatch(1);
+        CyclicBarrier all = new CyclicBarrier(3);
+        start("reads-" + name, isVirtual, () -> lock(lock.readLock()).with(() -> {
+            all.await();
+            never.await();
+        }));
+        start(name + "-0", isVirtual, () -> lock(lock.readLock()).with(() -> {
+            all.await();
+            a.with(() -> { });
+        }));
+        start(name + "-1", isVirtual, () -> a.with(() -> {
+            all.await();
+            lock(lock.writeLock()).with(() -> { });
+        }));
+    }
+
+    /**
+     * Threads that wait for readers who wait for nobody, have ended, or have given the lock back, and then wait for
+     * those that wait.
+     */
+    static void waitForReaders(String name, boolean isVirtual) throws Exception {
+        ReentrantReadWriteLock gone = new ReentrantReadWriteLock();
+        start(name + "-gone", isVirtual, gone.readLock()::lock).join();
+        untilQueued(gone, start(name + "-0", isVirtual, gone.writeLock()::lock));
+
+        ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
+        Held a = monitor(new A());
+        CountDownLatch isRead = new CountDownLatch(2);
+        CountDownLatch isReadByThird = new CountDownLatch(1);
+        CountDownLatch isWaitedFor = new CountDownLatch(1);
+        CountDownLatch never = new CountDownLatch(1);
+        for (int i = 1; i < 3; i++) {
+            start(name + "-" + i, isVirtual, () -> {
+                for (int times = 0; times < 2; times++) {
+                    lock.readLock().lock();
+                }
+                isRead.countDown();
+                isReadByThird.await();
+                for (int times = 0; times < 2; times++) {
+                    lock.readLock().unlock();
+                }
+                isWaitedFor.await();
+                a.with(() -> { });
+            });
+        }
+        isRead.await();
+        start(name + "-reads", isVirtual, () -> lock(lock.readLock()).with(() -> {
+            isReadByThird.countDown();
+            never.await();
+        }));
+        isReadByThird.await();
+        Thread writer = start(name + "-3", isVirtual, () -> a.with(() -> {
+            isWaitedFor.countDown();
+            lock(lock.writeLock()).with(() -> { });
+        }));
+        untilQueued(lock, writer);
+        start(name + "-4", isVirtual, () -> lock(lock.readLock()).with(() -> { }));
+        start(name + "-5", isVirtual, () -> lock(lock.writeLock()).with(() -> { }));
     }
 
     // ---- waits that a budget has no room for ----
@@ -286,6 +416,15 @@ public class Hazards {
         switch (order[0]) {
             case "deadlock":
                 return deadlock(order[1], order[2], order.length > 3);
+            case "behind":
+                queueBehind(order[1], order.length > 2);
+                return "done";
+            case "one-of-two":
+                waitForOneOfTwo(order[1], order.length > 2);
+                return "done";
+            case "readers":
+                waitForReaders(order[1], order.length > 2);
+                return "done";
             case "noise":
                 makeNoise();
                 return "done";

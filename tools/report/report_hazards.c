@@ -42,6 +42,7 @@ static void load_stuck(struct loader *loader, ledger_ref ref, struct report_stuc
         .threads = record->threads,
         .is_timed = record->flags & STUCK_TIMED,
         .is_virtual = record->flags & STUCK_VIRTUAL,
+        .is_behind = record->flags & STUCK_BEHIND,
         .thread = loader__text(loader, record->thread, ref),
         .lock = load_lock(loader, record->class_name, record->identity, record->kind, ref),
     };
@@ -101,14 +102,15 @@ void loader__load_hazards(struct loader *loader)
 
 /* ---- deadlocks ---- */
 
-/* Records of one deadlock stand together. One that claims a position of another makes no sense. */
+/* Records of one deadlock stand together. One that claims a position of another makes no sense, nor
+ * does one record of several. */
 static bool make_sense(const struct report_stuck *parts, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (parts[i].position != i || parts[i].threads != parts[0].threads ||
             parts[i].threads < count)
             return false;
-    return count > 1;
+    return count > 1 || parts[0].threads == 1;
 }
 
 static void add_deadlock(struct report_hazards *hazards, const struct report_stuck *parts,

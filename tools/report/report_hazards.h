@@ -54,6 +54,7 @@ struct report_stuck {
     uint32_t threads;
     bool is_timed;
     bool is_virtual;
+    bool is_behind; /* the next thread does not have the lock: it waits ahead of this one */
     struct text thread;
     struct hazard_lock lock;
     struct hazard_path path;

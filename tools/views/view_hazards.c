@@ -62,6 +62,16 @@ static uint64_t since(const struct view *view, uint64_t since_ns)
 
 /* ---- text ---- */
 
+/* part waits for the next one. */
+static void put_owner(FILE *out, const struct report_stuck *part, const struct report_stuck *next)
+{
+    fputs(part->is_behind ? ", in the queue behind " : ", held by ", out);
+    if (next == part)
+        fputs("itself", out);
+    else
+        put_text(out, next->thread);
+}
+
 static void put_part(const struct view *view, const struct hazard_deadlock *deadlock, uint32_t i)
 {
     const struct report_stuck *part = &deadlock->parts[i];
@@ -76,8 +86,7 @@ static void put_part(const struct view *view, const struct hazard_deadlock *dead
     fputs(part->is_timed ? ", for some time only" : "", out);
     fputs(", waits for ", out);
     put_lock(out, &part->lock);
-    fputs(", held by ", out);
-    put_text(out, next->thread);
+    put_owner(out, part, next);
     fputs("\n    in ", out);
     put_path(out, &part->path, 0);
 }
@@ -89,8 +98,9 @@ static void put_deadlocks(const struct view *view, const struct report_hazards *
     for (uint32_t i = 0; i < hazards->deadlock_count; i++) {
         const struct hazard_deadlock *deadlock = &hazards->deadlocks[i];
 
-        fprintf(out, "%sDeadlock of %" PRIu32 " threads%s", screen__bold(&view->screen),
-                deadlock->parts[0].threads, screen__plain(&view->screen));
+        fprintf(out, "%sDeadlock of %" PRIu32 " thread%s%s", screen__bold(&view->screen),
+                deadlock->parts[0].threads, deadlock->parts[0].threads == 1 ? "" : "s",
+                screen__plain(&view->screen));
         if (deadlock->since_ns)
             fprintf(out, ", for %s", quantity__ns(since(view, deadlock->since_ns)).text);
         fputs(deadlock->is_timed ? ", which will end by itself\n" : "\n", out);
@@ -289,6 +299,7 @@ static json_t *deadlock_json(const struct view *view, const struct hazard_deadlo
 {
     json_t *object = json_object(), *threads = json_array(), *locks = json_array();
     json_t *paths = json_array(), *ids = json_array(), *waiting = json_array();
+    json_t *behind = json_array();
 
     for (uint32_t i = 0; i < deadlock->count; i++) {
         const struct report_stuck *part = &deadlock->parts[i];
@@ -296,6 +307,7 @@ static json_t *deadlock_json(const struct view *view, const struct hazard_deadlo
         json_array_append_new(threads, json_row__text(part->thread));
         json_array_append_new(locks, lock_json(&part->lock));
         json_array_append_new(paths, path_json(&part->path));
+        json_array_append_new(behind, json_boolean(part->is_behind));
         json_array_append_new(ids, json_row__integer(part->java_id));
         json_array_append_new(
             waiting, part->since_ns ? json_row__integer(since(view, part->since_ns)) : json_null());
@@ -303,6 +315,7 @@ static json_t *deadlock_json(const struct view *view, const struct hazard_deadlo
     json_object_set_new(object, "threads", threads);
     json_object_set_new(object, "locks", locks);
     json_object_set_new(object, "paths", paths);
+    json_object_set_new(object, "behind", behind);
     json_object_set_new(object, "thread_ids", ids);
     json_object_set_new(object, "waiting_ns", waiting);
     json_object_set_new(object, "since_ns",
@@ -425,8 +438,8 @@ static void put_deadlock_records(struct csv *csv, const struct view *view,
         const struct report_stuck *before =
             &deadlock->parts[(i + deadlock->count - 1) % deadlock->count];
 
-        put_record(csv, "deadlock", number, part->thread, &part->lock, &before->lock,
-                   since(view, part->since_ns));
+        put_record(csv, "deadlock", number, part->thread, &part->lock,
+                   before->is_behind ? NULL : &before->lock, since(view, part->since_ns));
     }
 }
 
