@@ -290,7 +290,7 @@ static treadle_mark record(struct native_frames *mine, struct kernel_thread *thr
                            const struct treadle_pushed *pushed, treadle_mark mark)
 {
     struct ledger_header *header = treadle_agent.ledger.header;
-    int32_t number = pushed_frames__number(&treadle_agent.pushed_frames, pushed);
+    int32_t number = pushed_frames__number(&treadle_agent.pushed_frames, pushed, header);
     struct native_frame *frame;
     jlong token = HOOK_TOKEN_NONE;
 

@@ -1,6 +1,7 @@
 #include "native/activity/pushed_frames.h"
 
 #include "native/activity/mapped_once.h"
+#include "native/activity/whole_characters.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -52,17 +53,28 @@ static void write_number(char *to, int64_t number)
     memcpy(to, at, (size_t)(digits + sizeof(digits) - at));
 }
 
+/* Copies a text of which so many bytes are there at most. `to` has zeros and room for one more. */
+static void copy_cut(char *to, const char *text, size_t most)
+{
+    size_t length = strnlen(text, most);
+
+    memcpy(to, text, length < most ? length : whole_characters__length(text, length));
+}
+
 /* The texts are those that a sampler reads in the segment. */
-static int32_t number_by_text(struct logical_frames *frames, const struct treadle_pushed *pushed)
+static int32_t number_by_text(struct logical_frames *frames, const struct treadle_pushed *pushed,
+                              struct ledger_header *header)
 {
     char identifier[TREADLE_IDENTIFIER_BYTES + 1] = "", parameter[TEXT_BYTES + 1] = "";
 
-    memcpy(identifier, pushed->identifier, strnlen(pushed->identifier, TREADLE_IDENTIFIER_BYTES));
+    copy_cut(identifier, pushed->identifier, TREADLE_IDENTIFIER_BYTES);
+    if (strnlen(pushed->identifier, TREADLE_IDENTIFIER_BYTES + 1) > TREADLE_IDENTIFIER_BYTES)
+        ledger__count(&header->cut_identifiers, 1);
     if (!identifier[0])
         return logical_frames__number(frames, LOGICAL_OTHER, "", LOGICAL_OTHER_IDENTIFIER);
     switch (pushed->what >> 32 & 0xff) {
     case TREADLE_TEXT: /* zeros are behind it */
-        memcpy(parameter, pushed->parameter, sizeof(pushed->parameter));
+        copy_cut(parameter, (const char *)pushed->parameter, sizeof(pushed->parameter));
         break;
     case TREADLE_NUMBER:
         write_number(parameter, (int64_t)pushed->parameter[0]);
@@ -111,7 +123,8 @@ static void remember(struct pushed_frames *frames, const struct treadle_pushed *
     }
 }
 
-int32_t pushed_frames__number(struct pushed_frames *frames, const struct treadle_pushed *pushed)
+int32_t pushed_frames__number(struct pushed_frames *frames, const struct treadle_pushed *pushed,
+                              struct ledger_header *header)
 {
     uint32_t first = hash(pushed);
     int32_t number;
@@ -125,7 +138,7 @@ int32_t pushed_frames__number(struct pushed_frames *frames, const struct treadle
         if (is(frame, pushed))
             return frame->number;
     }
-    number = number_by_text(&frames->frames, pushed);
+    number = number_by_text(&frames->frames, pushed, header);
     remember(frames, pushed, first, number);
     return number;
 }

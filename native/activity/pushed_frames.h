@@ -45,8 +45,10 @@ static inline size_t pushed_frames__bytes(const struct pushed_frames *frames)
            logical_frames__bytes(&frames->frames);
 }
 
-/* LOGICAL_FRAME_NONE: there is no memory. */
-int32_t pushed_frames__number(struct pushed_frames *frames, const struct treadle_pushed *pushed);
+/* LOGICAL_FRAME_NONE: there is no memory. Counts in the header identifiers that are cut, each time
+ * that one is looked up by its text. */
+int32_t pushed_frames__number(struct pushed_frames *frames, const struct treadle_pushed *pushed,
+                              struct ledger_header *header);
 
 /* Gives all memory back: no number is valid any more. */
 void pushed_frames__release(struct pushed_frames *frames);

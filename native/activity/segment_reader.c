@@ -1,6 +1,8 @@
 #define TREADLE_FORMAT_ONLY /* reads stacks, has none */
 #include "native/activity/segment_reader.h"
 
+#include "native/activity/whole_characters.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -299,9 +301,11 @@ static void take_frame(struct segment_frame *frame, const struct treadle_frame *
     frame->place = from->place & ~UINT64_C(1); /* the bit says that the frame has an id */
     frame->identifier = (uint32_t)from->what;
     frame->kind = (uint32_t)(from->what >> 32 & 0xff);
-    frame->length = length < TREADLE_PARAMETER_BYTES ? length : TREADLE_PARAMETER_BYTES;
+    frame->length = length;
     frame->number = (int64_t)from->parameter[0];
     memcpy(frame->text, from->parameter, sizeof(frame->text));
+    if (length >= TREADLE_PARAMETER_BYTES) /* may have been cut */
+        frame->length = (uint32_t)whole_characters__length(frame->text, TREADLE_PARAMETER_BYTES);
 }
 
 /*
@@ -365,7 +369,7 @@ size_t segment_reader__identifier(const struct segment_reader *reader, uint32_t 
     length = load_32(reader->base + offset);
     length = length < TREADLE_IDENTIFIER_BYTES ? length : TREADLE_IDENTIFIER_BYTES;
     memcpy(text, reader->base + offset + offsetof(struct treadle_identifier, text), length);
-    return length;
+    return length < TREADLE_IDENTIFIER_BYTES ? length : whole_characters__length(text, length);
 }
 
 /* Where the ring is said to be: only the number of parts changes while the process runs. */

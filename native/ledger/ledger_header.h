@@ -307,6 +307,7 @@ struct ledger_header {
                                    have no samples */
     uint64_t silent_until_ns;   /* atomic; profiling is stopped, the hooks are in the classes still,
                                    silent, and are to be taken out then; 0: it is not so */
+    uint64_t cut_identifiers;   /* of logical frames; each time that one is looked up */
 };
 
 _Static_assert(sizeof(struct ledger_header) <= LEDGER_CHUNK_BYTES, "the header is one chunk");

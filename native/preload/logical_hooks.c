@@ -68,7 +68,7 @@ static uint64_t record(struct preload_thread *mine, const struct treadle_pushed 
     struct function_stack *stack = &mine->functions;
     struct open_function frame = event_at(stack, pushed->place);
     uint32_t alive = alive_at(mine, &frame);
-    int32_t number = pushed_frames__number(&preload_process.pushed, pushed);
+    int32_t number = pushed_frames__number(&preload_process.pushed, pushed, header);
 
     if (__builtin_expect(!stack->frames, 0))
         function_stack__init(stack);

@@ -191,10 +191,10 @@ class Trees(Logical):
         program = self.logical_tree(*PLAIN, "-O1")
         _, ledger = self.profile(program, "long")
         self.assertEqual(self.tree(ledger, "logical_tree"),
-                         {f"[{'i' * 60} {'p' * 32}]": leaf(2), "[(other)]": leaf(1)})
+                         {f"[{'i' * 60} {'p' * 32}]": leaf(2), f"[{'i' * 59} {'p' * 31}]": leaf(1), "[(other)]": leaf(1)})
         losses = self.json("report", ledger, "--view", "activity")["stack_losses"]
         self.assertEqual({name: count for name, count in losses.items() if count},
-                         {"cut_parameters": 2, "lost_identifiers": 1})
+                         {"cut_parameters": 3, "cut_identifiers": 2, "lost_identifiers": 1})
 
     def test_frames_that_are_too_deep_are_counted(self):
         program = self.logical_tree(*PLAIN, "-O1")

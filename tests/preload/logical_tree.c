@@ -53,7 +53,8 @@
  * has returned: forgotten is pushed four times at one place, which is recursion.
  *
  * `many N`: N frames [batch 0] … below main.
- * `long`: texts that are longer than what is kept, twice, and one without an identifier.
+ * `long`: texts that are longer than what is kept, twice, then ones that would be cut within a
+ * character, and one without an identifier.
  * `deep N`: N times [down], each in the one before, all popped; then [up].
  * `shares`: prints how much CPU time the thread spent by its own clock, in ns, in [outer] and in
  * [inner] below it, without what is below each; and by the kernel's counters how many faults there
@@ -346,6 +347,10 @@ static void push_long(void)
         treadle_push_with(identifier, parameter);
         treadle_pop();
     }
+    memcpy(identifier + 59, "\xc3\xa9", 2);
+    memcpy(parameter + 31, "\xc3\xa9", 2);
+    treadle_push_with(identifier, parameter);
+    treadle_pop();
     treadle_push("");
     treadle_pop();
 }

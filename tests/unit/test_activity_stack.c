@@ -84,6 +84,57 @@ static void a_long_parameter_is_cut_and_counted(void **state)
     unwatched(reader);
 }
 
+/* Those that cannot be told apart are one, which is said. */
+static void a_long_identifier_is_cut_and_counted(void **state)
+{
+    (void)state;
+    static const char fits[] = "012345678901234567890123456789012345678901234567890123456789";
+    static const char one[] = "012345678901234567890123456789012345678901234567890123456789 one";
+    static const char two[] = "012345678901234567890123456789012345678901234567890123456789 two";
+    struct segment_reader *reader = watched();
+    uint64_t before = segment_reader__losses(reader).cut_identifiers;
+
+    for (unsigned i = 0; i < 3; i++) {
+        const char *const texts[] = {fits, one, two};
+
+        treadle_push(texts[i]);
+        assert_string_equal(stack_text(reader), fits);
+        treadle_pop();
+    }
+    assert_int_equal(segment_reader__losses(reader).cut_identifiers - before, 2);
+    unwatched(reader);
+}
+
+/* A character of two to four bytes that the cut went through is gone; one that fits is not. */
+static void a_text_is_cut_between_characters(void **state)
+{
+    (void)state;
+#define TWENTY_EIGHT "0123456789012345678901234567"
+    static const char *const texts[][2] = {
+        {TWENTY_EIGHT "890\xc3\xa9", TWENTY_EIGHT "890"},
+        {TWENTY_EIGHT "89\xe2\x82\xac", TWENTY_EIGHT "89"},
+        {TWENTY_EIGHT "890\xe2\x82\xac", TWENTY_EIGHT "890"},
+        {TWENTY_EIGHT "8\xf0\x9d\x84\x9e", TWENTY_EIGHT "8"},
+        {TWENTY_EIGHT "\xf0\x9d\x84\x9e", TWENTY_EIGHT "\xf0\x9d\x84\x9e"},
+        {TWENTY_EIGHT "89\xc3\xa9", TWENTY_EIGHT "89\xc3\xa9"},
+        {TWENTY_EIGHT "8\xe2\x82\xac", TWENTY_EIGHT "8\xe2\x82\xac"},
+    };
+    static char identifiers[sizeof(texts) / sizeof(texts[0])][80];
+    struct segment_reader *reader = watched();
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        char expected[128];
+
+        snprintf(identifiers[i], sizeof(identifiers[i]), TWENTY_EIGHT "%s", texts[i][0]);
+        snprintf(expected, sizeof(expected), TWENTY_EIGHT "%s %s", texts[i][1], texts[i][1]);
+        treadle_push_with(identifiers[i], texts[i][0]);
+        assert_string_equal(stack_text(reader), expected);
+        treadle_pop();
+    }
+    unwatched(reader);
+#undef TWENTY_EIGHT
+}
+
 /* Each time, and what was looked up after it, too. */
 static void an_empty_identifier_is_other_and_counted(void **state)
 {
@@ -851,6 +902,8 @@ int main(void)
         cmocka_unit_test(frames_are_seen_with_their_parameters),
         cmocka_unit_test(a_scope_ends_with_its_block),
         cmocka_unit_test(a_long_parameter_is_cut_and_counted),
+        cmocka_unit_test(a_long_identifier_is_cut_and_counted),
+        cmocka_unit_test(a_text_is_cut_between_characters),
         cmocka_unit_test(an_empty_identifier_is_other_and_counted),
         cmocka_unit_test(what_is_deeper_than_the_stack_is_counted),
         cmocka_unit_test(frames_from_before_a_watch_are_unknown),

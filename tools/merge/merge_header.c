@@ -29,7 +29,7 @@ static const size_t summed[] = {
     FIELD(timed_waits),         FIELD(other_parts),          FIELD(other_parts_unended),
     FIELD(other_parts_cpu_ns),  FIELD(other_parts_ns),       FIELD(lost_parts),
     FIELD(torn_parts),          FIELD(postponed_methods),    FIELD(unwrapped_images),
-    FIELD(unnamed_images),      FIELD(unheard_virtual),
+    FIELD(unnamed_images),      FIELD(unheard_virtual),      FIELD(cut_identifiers),
 };
 
 static const size_t largest[] = {

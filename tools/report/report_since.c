@@ -358,6 +358,7 @@ static void subtract_header(struct ledger_header *now, const struct ledger_heade
         &now->unmeasured_calls,
         &now->other_parameters,
         &now->cut_parameters,
+        &now->cut_identifiers,
         &now->lost_frames,
         &now->lost_slots,
         &now->lost_identifiers,

@@ -374,6 +374,7 @@ static void add_losses(struct sampled_process *process)
         header->lost_slots += losses.lost_threads;
         header->lost_identifiers += losses.lost_identifiers;
         header->cut_parameters += losses.cut_parameters;
+        header->cut_identifiers += losses.cut_identifiers;
         header->lost_parts += losses.lost_parts;
     }
 }

@@ -122,6 +122,8 @@ static void write_losses(const struct view *view)
         {header->other_parameters, "frame", "frames",
          "with the parameter (other): there are too many different ones"},
         {header->cut_parameters, "push", "pushes", "with a parameter that was cut"},
+        {header->cut_identifiers, "identifier", "identifiers",
+         "cut: those that begin with the same 60 bytes are one"},
         {header->lost_frames, "push", "pushes", "not recorded: too deep, or in a signal handler"},
         {header->lost_slots, "thread", "threads", "that found no room for a stack"},
         {header->lost_identifiers, "push", "pushes",
@@ -269,6 +271,7 @@ int view_activity__json(const struct view *view)
     }
     json_object_set_new(losses, "other_parameters", json_row__integer(header->other_parameters));
     json_object_set_new(losses, "cut_parameters", json_row__integer(header->cut_parameters));
+    json_object_set_new(losses, "cut_identifiers", json_row__integer(header->cut_identifiers));
     json_object_set_new(losses, "lost_frames", json_row__integer(header->lost_frames));
     json_object_set_new(losses, "lost_threads", json_row__integer(header->lost_slots));
     json_object_set_new(losses, "lost_identifiers", json_row__integer(header->lost_identifiers));
