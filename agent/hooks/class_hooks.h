@@ -45,7 +45,7 @@ struct class_hooks {
     struct method_filter *filter;
     struct hook_quotas *quotas;
     struct hook_class *hook_class;
-    const struct plan *plan; /* or NULL */
+    struct plan *plan; /* or NULL */
     struct generated_names *generated;
     struct own_cost *own_cost;
     uint64_t max_mem; /* the ledger's bound, and that of the methods' names beside it */

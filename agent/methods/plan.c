@@ -44,7 +44,8 @@ struct planned_class {
 struct plan {
     struct planned_class *classes;
     struct planned_method *methods;
-    bool is_short; /* of room for methods without a call in the earlier run */
+    bool is_short;      /* of room for methods without a call in the earlier run */
+    bool is_recognized; /* atomic: this program has a method of the earlier run's */
 };
 
 uint32_t plan__code_hash(const struct class_method *method)
@@ -265,10 +266,24 @@ static const struct planned_method *find(const struct plan *plan, const struct p
                                                                                        : NULL;
 }
 
-struct plan_advice plan__advice(const struct plan *plan, const struct planned_class *class,
+/* Most methods come when it has been set for long. */
+static void recognize(struct plan *plan)
+{
+    if (!__atomic_load_n(&plan->is_recognized, __ATOMIC_RELAXED))
+        __atomic_store_n(&plan->is_recognized, true, __ATOMIC_RELAXED);
+}
+
+struct plan_advice plan__advice(struct plan *plan, const struct planned_class *class,
                                 const struct class_method *method)
 {
     const struct planned_method *found = class ? find(plan, class, method) : NULL;
 
-    return found ? found->advice : (struct plan_advice){.is_postponed = plan && plan->is_short};
+    if (found) {
+        recognize(plan);
+        return found->advice;
+    }
+    return (struct plan_advice){
+        .is_postponed =
+            plan && plan->is_short && __atomic_load_n(&plan->is_recognized, __ATOMIC_RELAXED),
+    };
 }

@@ -5,9 +5,10 @@
  * (overhead=any), those with too many calls. Of the other methods so many get hooks as the budget
  * bears, if the program takes as much CPU time as then: those that tell most
  * (agent/methods/plan_choice.h). The rest is postponed, methods without a call in the earlier run
- * among them. A method is recognized by its names and, where the ledger has it, a hash of its code;
- * a method whose code has changed is treated as one without a call. Made once, then read by any
- * thread; not in hooks.
+ * among them: these once a method of the earlier run has come, for the plan of another program says
+ * nothing of this one. A method is recognized by its names and, where the ledger has it, a hash of
+ * its code; a method whose code has changed is treated as one without a call. Made once, then asked
+ * by any thread; not in hooks.
  */
 #ifndef TREADLE_PLAN_H
 #define TREADLE_PLAN_H
@@ -39,7 +40,7 @@ struct plan_advice {
 const struct planned_class *plan__class(const struct plan *plan, const char *dotted_name);
 
 /* Without a plan (NULL) all zero. class: the method's, or NULL. */
-struct plan_advice plan__advice(const struct plan *plan, const struct planned_class *class,
+struct plan_advice plan__advice(struct plan *plan, const struct planned_class *class,
                                 const struct class_method *method);
 
 /* FNV-1a of the method's code. */

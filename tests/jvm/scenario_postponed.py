@@ -2,8 +2,8 @@
 large, each with every call; others are counted from their first call on, to the call, also when profiling stops
 and starts again, and the report says which and how many. Where include= names them they are recorded: from then on
 every call is in the tree. With the plan of that run few methods have hooks, every call of which is recorded, and the
-rest is postponed; and so it is with the plan of the run that had the plan. A method with very much code and many
-variables is postponed at once, and no other for its sake."""
+rest is postponed; and so it is with the plan of the run that had the plan. Its plan postpones nothing in another
+program. A method with very much code and many variables is postponed at once, and no other for its sake."""
 
 import json
 import string
@@ -94,6 +94,16 @@ def planned(test):
             program.ask(f"load {PARTS}")
             check_planned(test, program, plan)
             program.end()
+    foreign(test)
+
+
+def foreign(test):
+    """The plan of another program, too, which had more methods than hooks: all methods are unknown to it."""
+    option = test.agent_option(events="instrument", overhead="2%", plan=test.scratch / "first.ledger")
+    with running(test, "Hazards", agent=option) as program:
+        hooks = {row["method"]: row["hook"] for row in explained(test, program, "Hazards.*")}
+        test.check((hooks["main"], hooks["act"]) == ("always", "never_called"), f"{hooks}")
+        program.end()
 
 
 def check_planned(test, program, plan):
