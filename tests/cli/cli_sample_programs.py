@@ -261,6 +261,26 @@ int main(void)
             self.assertIn(said, done.stderr)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
+    @unittest.skipUnless(os.geteuid() == 0, "takes root to mount")
+    def test_a_process_with_another_folder_of_segments_is_told_from_one_without_stacks(self):
+        mount = "mount -t tmpfs none /dev/shm"
+        if subprocess.run(["unshare", "-m", "sh", "-c", mount], capture_output=True, check=False).returncode:
+            self.skipTest("no namespaces of mounts here")
+        program = self.compiled("contained", """
+#include "native/activity/treadle.h"
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    treadle_push("first");
+    treadle_pop();
+""" + LOOP % 100000 + "    return 0;\n}\n")
+        contained = self.start("unshare", "-m", "sh", "-c", f"{mount} && exec {program}")
+        done = self.run_treadle("sample", str(contained.pid), "--for", "100ms", "-o", "none.ledger")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr.decode(), f"process {contained.pid} has its logical stacks in "
+                         f"/dev/shm/treadle-{contained.pid}-[a-z2-7]*.activity, in another namespace")
+
     def test_many_plugins_fit(self):
         """Each has a state of its own, and takes some of the static thread-local space that glibc has left."""
         plugin = self.compiled("plugin.so", PLUGIN, "-shared", "-fPIC")

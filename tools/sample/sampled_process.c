@@ -36,6 +36,7 @@ struct sampled_process {
     struct sampled_threads threads;
     uint64_t samples;
     char refused[320];
+    char elsewhere[320]; /* why there are no stacks, if there are none */
 };
 
 static uint64_t now_ns(const struct sampled_process *process)
@@ -197,6 +198,19 @@ static void look_for_other_users(struct sampled_process *process)
     free(path);
 }
 
+/* A process in a container has a folder of its own for segments, or another pid in their names. */
+static void look_into_maps(struct sampled_process *process)
+{
+    char *path = segment_files__in_maps(process->pid);
+
+    if (path)
+        snprintf(process->elsewhere, sizeof(process->elsewhere),
+                 "process %d has its logical stacks in %s, in another namespace of mounts or pids: "
+                 "use `treadle sample` there, as in the process's container",
+                 process->pid, path);
+    free(path);
+}
+
 static void sample_others(struct sampled_process *process)
 {
     struct sampled_thread *thread, *next;
@@ -237,6 +251,8 @@ void sampled_process__look(struct sampled_process *process)
     find_segments(process, true);
     if (!process->segment_count && !process->refused[0])
         look_for_other_users(process);
+    if (!process->segment_count && process->threads.pass == 1)
+        look_into_maps(process);
 }
 
 bool sampled_process__is_over(const struct sampled_process *process)
@@ -256,7 +272,8 @@ uint64_t sampled_process__samples(const struct sampled_process *process)
 
 const char *sampled_process__refused(const struct sampled_process *process)
 {
-    return process->refused;
+    return process->refused[0] || sampled_process__has_stacks(process) ? process->refused
+                                                                       : process->elsewhere;
 }
 
 pid_t sampled_process__pid(const struct sampled_process *process)

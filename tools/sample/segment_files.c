@@ -157,6 +157,25 @@ char *segment_files__of_other_user(pid_t pid, uint64_t start_ticks, uid_t *owner
     return path;
 }
 
+char *segment_files__in_maps(pid_t pid)
+{
+    char name[64], line[1024], *path = NULL;
+    FILE *file;
+
+    snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+    file = fopen(name, "re");
+    while (file && !path && fgets(line, sizeof(line), file)) {
+        char *begin = strchr(line, '/'), *last = strrchr(line, '/');
+
+        line[strcspn(line, "\n")] = '\0';
+        if (begin && pid_in_name(last + 1))
+            path = strdup(begin);
+    }
+    if (file)
+        fclose(file);
+    return path;
+}
+
 bool segment_files__newest_start(pid_t pid, uint64_t *start_ticks)
 {
     struct segment_files found = {0};

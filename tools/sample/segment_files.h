@@ -23,6 +23,10 @@ void segment_files__release(struct segment_files *found);
  * user's, whose the file is. The path is to be freed; NULL: there is none. */
 char *segment_files__of_other_user(pid_t pid, uint64_t start_ticks, uid_t *owner);
 
+/* Finds a segment that a process has mapped, under the name that it has there: of use where none is
+ * found here. The path is to be freed; NULL: there is none. */
+char *segment_files__in_maps(pid_t pid);
+
 /* When the last process of that pid started that left a segment of this user; false: none did. */
 bool segment_files__newest_start(pid_t pid, uint64_t *start_ticks);
 
