@@ -3,7 +3,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import stat
 import subprocess
@@ -17,8 +16,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests" / "activity"
 LIBRARY = os.environ["ACTIVITY_LIBRARY"]
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-pthread", f"-I{ROOT}"]
-C_COMPILERS = [compiler for compiler in ("gcc", "clang") if shutil.which(compiler)]
-CXX_COMPILERS = [compiler for compiler in ("g++", "clang++") if shutil.which(compiler)]
 
 
 def segments(pid):
@@ -59,42 +56,6 @@ class Sample(bench.Bench):
 
     def activity(self, ledger, *options):
         return self.json("report", ledger, "-v", "activity", *options)
-
-    def test_the_header_compiles_without_a_warning(self):
-        (pathlib.Path(self.folder) / "one.c").write_text("""
-#include "native/activity/treadle.h"
-static void work(void)
-{
-    treadle_scope("work");
-    treadle_scope_with("scan", "ORDERS");
-    treadle_scope_number("row", 7);
-    treadle_mark mark = treadle_push("a");
-    treadle_push_with("b", "c");
-    treadle_push_number("d", -1);
-    treadle_pop();
-    treadle_pop_to(mark);
-    treadle_scope_begin("request");
-    treadle_scope_begin_with("request", "GET");
-    struct treadle_chain id = treadle_id();
-    char text[TREADLE_ID_TEXT_BYTES];
-    treadle_id_text(id, text);
-    treadle_adopt("serve", treadle_id_of_text(text));
-    treadle_pop();
-    treadle_scope_adopt("serve", id);
-    treadle_scope_adopt_with("serve", "ORDERS", treadle_otel_id());
-}
-int main(void) { work(); return 0; }
-""")
-        shutil.copy(self.path("one.c"), self.path("one.cpp"))
-        for compiler in C_COMPILERS + CXX_COMPILERS:
-            is_c = compiler in C_COMPILERS
-            for standard in ("c11", "gnu11", "c17") if is_c else ("c++17", "c++20"):
-                for options in (["-O0"], ["-O2"], ["-O2", "-fPIC", "-fno-exceptions"]):
-                    with self.subTest(compiler=compiler, standard=standard, options=options):
-                        subprocess.run([compiler, f"-std={standard}", *STRICT, *options,
-                                        self.path("one.c" if is_c else "one.cpp"), "-o", self.path("one")],
-                                       check=True)
-                        subprocess.run([self.path("one")], check=True)
 
     def test_a_program_of_two_files_in_two_languages_has_one_stack(self):
         source = '#include "native/activity/treadle.h"\n%s void %s(void) { treadle_push("%s"); %s treadle_pop(); }\n'

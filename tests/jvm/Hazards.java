@@ -128,14 +128,17 @@ public class Hazards {
         });
     }
 
-    /** What the JVM says of deadlocked threads whose names begin so. */
+    /**
+     * What the JVM says of deadlocked threads whose names begin so. It looks twice: one that is awake for a moment,
+     * for nothing, at the second look has no lock then, and is left out.
+     */
     static List<String> found(String name) {
         ThreadMXBean bean = ManagementFactory.getThreadMXBean();
         long[] ids = bean.findDeadlockedThreads();
         List<String> found = new ArrayList<>();
         if (ids != null) {
             for (ThreadInfo info : bean.getThreadInfo(ids)) {
-                if (info != null && info.getThreadName().startsWith(name + "-")) {
+                if (info != null && info.getThreadName().startsWith(name + "-") && info.getLockName() != null) {
                     found.add(info.getThreadName() + " " + info.getLockName() + " " + info.getLockOwnerName());
                 }
             }
@@ -160,10 +163,12 @@ public class Hazards {
         if (isVirtual || kinds.contains("r") || kinds.contains("s")) {
             return "done";
         }
-        while (found(name).size() < count) {
+        List<String> found = found(name);
+        while (found.size() < count) {
             Thread.sleep(1);
+            found = found(name);
         }
-        return String.join("; ", found(name));
+        return String.join("; ", found);
     }
 
     static void untilQueued(ReentrantReadWriteLock lock, Thread thread) throws Exception {
