@@ -2,8 +2,7 @@
  * How deeply the owner of a lock has it nested when a thread begins to wait for it: 1 where the
  * owner has acquired the lock once, one more for each acquisition while it had the lock already.
  * Of a monitor the JVM says that itself, of the Locks of java.util.concurrent.locks that may be
- * nested their state. Read by the thread that waits, so nothing is
- * needed while locks are acquired.
+ * nested their state. Read by the thread that waits, so nothing is needed while locks are acquired.
  */
 #ifndef TREADLE_LOCK_NESTING_H
 #define TREADLE_LOCK_NESTING_H
