@@ -22,6 +22,11 @@ def segments(pid):
     return list(pathlib.Path("/dev/shm").glob(f"treadle-{pid}-*.activity"))
 
 
+def has_segment(pid):
+    """One that is made: the file is there a moment before its head."""
+    return any(path.read_bytes().startswith(b"TREADLEA") for path in segments(pid))
+
+
 def below(nodes, *path):
     """The node at a path of "identifier" or "identifier parameter"; None: there is none."""
     found = None
@@ -41,12 +46,12 @@ class Sample(bench.Bench):
         return program
 
     def start(self, *command):
-        """A program that says "ready", has a segment soon after, and ends with its standard input."""
+        """A program that says "ready", has its segment soon after, and ends with its standard input."""
         program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(program.communicate)
         self.assertEqual(program.stdout.readline(), b"ready\n")
         deadline = time.monotonic() + 60
-        while not segments(program.pid) and program.poll() is None and time.monotonic() < deadline:
+        while not has_segment(program.pid) and program.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
         return program
 
