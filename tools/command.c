@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 __attribute__((format(printf, 1, 0))) static void write_line(const char *format, va_list arguments)
 {
@@ -42,17 +43,29 @@ void command__note(const char *format, ...)
     va_end(arguments);
 }
 
+/* Why standard output could not be written. A block that fails before the last one leaves no reason
+ * behind, so one more byte asks for it; what was written is of no use by then. */
+static int output_error(void)
+{
+    if (!errno && write(STDOUT_FILENO, "\n", 1) == 1)
+        return EIO;
+    return errno;
+}
+
 /* A full disk shows only when the last of the buffer is written. A closed pipe is the reader's
  * choice and no error. */
 int command__flush_output(int status)
 {
-    int failed = ferror(stdout);
+    int failed = ferror(stdout), error;
 
     errno = 0;
     if (fflush(stdout) != 0)
         failed = 1;
     clearerr(stdout);
-    if (!failed || errno == EPIPE)
+    if (!failed)
         return status;
-    return command__fail("standard output: cannot be written: %s", strerror(errno ? errno : EIO));
+    error = output_error();
+    return error == EPIPE
+               ? status
+               : command__fail("standard output: cannot be written: %s", strerror(error));
 }

@@ -3,6 +3,7 @@ import json
 import os
 import re
 import stat
+import subprocess
 import unittest
 
 import bench
@@ -121,6 +122,11 @@ class Html(bench.Bench):
     @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full here")
     def test_full_disk(self):
         self.assertIn("no regular file", self.refused("-o", "/dev/full"))
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([bench.TREADLE, "html", "-o", "-"], cwd=self.folder, check=False,
+                                  stdout=full, stderr=subprocess.PIPE, env=self.environment())
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, b"treadle: standard output: cannot be written: No space left on device\n"))
 
     def test_bad_usage(self):
         self.assertIn("unrecognized option", self.treadle("html", "--json", status=2))

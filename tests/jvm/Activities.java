@@ -162,6 +162,13 @@ public class Activities {
         }
     }
 
+    /* 1 cut: 1 x…: no half of a character is left where a text is cut after 119 units */
+    static void cut() {
+        try (var cut = Activity.push("x".repeat(118) + "\ud83d\ude00".repeat(2))) {
+            count("x".repeat(118) + "…", 1);
+        }
+    }
+
     /* On the thread `pool`: 3 request (7), with what it captured above: 3 inside (3 leaf) */
     static void futures() {
         ExecutorService pool = Executors.newSingleThreadExecutor(task -> new Thread(task, "pool"));
@@ -272,6 +279,7 @@ public class Activities {
             case "recurse": return () -> recurse(4);
             case "strangers": return Activities::strangers;
             case "registered": return Activities::registered;
+            case "cut": return Activities::cut;
             case "parameters": return Activities::parameters;
             case "futures": return Activities::futures;
             case "virtuals": return Activities::virtuals;

@@ -13,7 +13,7 @@ from running import running
 EVENTS = ("jvmti", "instrument")
 
 PARTS = ("outer", "exceptions", "forgetful", "disorder", "recurse", "strangers", "registered", "futures", "virtuals",
-         "handles", "parameters")
+         "handles", "parameters", "cut")
 DIFFERENT_PARAMETERS = 1000  # in one process; the rest are (other)
 INCLUDE = "Activities.*"
 
@@ -65,6 +65,9 @@ TREES = {
   1 ~shared
     2 leaf
     1 ~twice""",
+    "cut": f"""
+1 cut
+  1 ~{'x' * 118}…""",
     "pool": """
 3 ~request (7)
   3 ~inside
@@ -74,7 +77,7 @@ TREES = {
 }
 UNMATCHED = 8  # of the thread `disorder`
 SHOWN = {"outer", "inner", "leaf", "exceptions", "thrower", "handles", "forgetful", "forgets", "disorder", "recurse", "strangers",
-         "answer"}
+         "answer", "cut"}
 SHARE_TOLERANCE = 0.01
 
 
@@ -112,7 +115,7 @@ def from_the_start(test, events):
 
 
 def counts_of(text):
-    return Counter({name: int(times) for name, times in re.findall(r"(\w+(?: \(\w+\))?)=(\d+)", text)})
+    return Counter({name: int(times) for name, times in re.findall(r"(\w+…?(?: \(\w+\))?)=(\d+)", text)})
 
 
 def check_unmatched(test, events, count):

@@ -24,6 +24,10 @@ def heard_again(test):
         program.ask("slow 20")
         after = explained(test, program, true + 20)
         test.check(after["calls"] == before["calls"] + 20, f"20 calls more: {before}, {after}")
+        for name in ("HeardAgain.visit()V", "HeardAgain.v*"):
+            found = [method["signature"] for method in described(test, program, name)]
+            test.check(found == ["()V"], f"by the name {name}: {found}")
+        test.check(program.treadle("report", "--explain", "HeardAgain.visit(I)V").status == 1, "no such descriptor")
         program.end()
 
 
@@ -40,12 +44,16 @@ def explained(test, program, calls=0):
     """With as many calls, at least: a live ledger has what was counted up to the last second."""
     until = time.monotonic() + 20
     while True:
-        done = program.treadle("report", "--explain", "HeardAgain.visit", "--json")
-        test.check(done.status == 0, f"report --explain: {done}")
-        method = json.loads(done.out)["methods"][0]
+        method = described(test, program, "HeardAgain.visit")[0]
         if method["calls"] >= calls or time.monotonic() > until:
             return method
         time.sleep(0.05)
+
+
+def described(test, program, name):
+    done = program.treadle("report", "--explain", name, "--json")
+    test.check(done.status == 0, f"report --explain {name}: {done}")
+    return json.loads(done.out)["methods"]
 
 
 if __name__ == "__main__":

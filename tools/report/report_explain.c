@@ -91,6 +91,16 @@ static void note_near(struct search *search, const struct report_method *names)
     text_store__release(&store);
 }
 
+/* "pkg.Class.method(I)V", the name and the JVM's descriptor: brackets in it are no set of
+ * characters. */
+static bool has_descriptor(struct text plain_name, const struct report_method *names,
+                           const char *wanted)
+{
+    return strncmp(wanted, plain_name.bytes, plain_name.length) == 0 &&
+           strcmp(wanted + plain_name.length, names->signature.bytes) == 0 &&
+           names->signature.length > 0;
+}
+
 static bool matches(const struct report_method *names, const char *glob)
 {
     struct text_store store = {0};
@@ -98,8 +108,10 @@ static bool matches(const struct report_method *names, const char *glob)
 
     plain.overloaded = false;
     full.overloaded = true;
-    bool match = fnmatch(glob, report_method__full_name(&store, &plain).bytes, 0) == 0 ||
-                 fnmatch(glob, report_method__full_name(&store, &full).bytes, 0) == 0;
+    struct text name = report_method__full_name(&store, &plain);
+    bool match = fnmatch(glob, name.bytes, 0) == 0 ||
+                 fnmatch(glob, report_method__full_name(&store, &full).bytes, 0) == 0 ||
+                 has_descriptor(name, names, glob);
     text_store__release(&store);
     return match;
 }

@@ -586,8 +586,12 @@ public final class Activity implements AutoCloseable {
                 SLOTS[frame.number] = register0(cut(frame.identifier), cut(frame.parameter), frame.other);
         }
 
+        /** Not between the two halves of a character beyond 16 bits. */
         private static String cut(String text) {
-            return text == null || text.length() <= TEXT_MAX ? text : text.substring(0, TEXT_MAX - 1) + "…";
+            if (text == null || text.length() <= TEXT_MAX)
+                return text;
+            int end = Character.isHighSurrogate(text.charAt(TEXT_MAX - 2)) ? TEXT_MAX - 2 : TEXT_MAX - 1;
+            return text.substring(0, end) + "…";
         }
     }
 
