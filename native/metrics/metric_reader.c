@@ -200,6 +200,27 @@ static int try_source(struct metric_reader *reader, const struct opened_source *
     return error;
 }
 
+/* Those of the bits whose source works. *first_error: of the first one that does not, unless it was
+ * set before. */
+static uint64_t open_sources(struct metric_reader *reader, uint64_t wanted, int *first_error)
+{
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < OPENED_SOURCES; i++) {
+        const struct opened_source *source = &sources[i];
+        uint64_t bits = wanted & kernel_metric_source__get(source->source)->bits;
+        uint64_t works = 0;
+
+        if (bits == 0)
+            continue;
+        int error = try_source(reader, source, bits, &works);
+        all |= works;
+        if (*first_error == 0)
+            *first_error = error;
+    }
+    return all;
+}
+
 int metric_reader__open(struct metric_reader *reader, uint64_t wanted)
 {
     int first_error = 0;
@@ -210,19 +231,19 @@ int metric_reader__open(struct metric_reader *reader, uint64_t wanted)
         .taskstats = {.fd = -1},
         .tid = (pid_t)syscall(SYS_gettid),
     };
-    for (size_t i = 0; i < OPENED_SOURCES; i++) {
-        const struct opened_source *source = &sources[i];
-        uint64_t bits = wanted & kernel_metric_source__get(source->source)->bits;
-        uint64_t works = 0;
-
-        if (bits == 0)
-            continue;
-        int error = try_source(reader, source, bits, &works);
-        reader->wanted |= works;
-        if (first_error == 0)
-            first_error = error;
-    }
+    reader->wanted = open_sources(reader, wanted, &first_error);
     return first_error;
+}
+
+/* Sources that are wanted are left as they are: their metrics come in one group. */
+void metric_reader__open_more(struct metric_reader *reader, uint64_t bits)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < OPENED_SOURCES; i++)
+        if (reader->wanted & kernel_metric_source__get(sources[i].source)->bits)
+            bits &= ~kernel_metric_source__get(sources[i].source)->bits;
+    reader->more = open_sources(reader, bits, &error);
 }
 
 void metric_reader__close(struct metric_reader *reader)
@@ -230,7 +251,7 @@ void metric_reader__close(struct metric_reader *reader)
     for (size_t i = 0; i < OPENED_SOURCES; i++)
         if (sources[i].close != NULL)
             sources[i].close(reader);
-    reader->wanted = 0;
+    reader->wanted = reader->more = 0;
 }
 
 uint64_t metric_reader__read(struct metric_reader *reader, uint64_t bits,
@@ -240,8 +261,8 @@ uint64_t metric_reader__read(struct metric_reader *reader, uint64_t bits,
     uint64_t read_bits = 0;
 
     for (size_t i = 0; i < OPENED_SOURCES; i++) {
-        uint64_t wanted =
-            bits & reader->wanted & kernel_metric_source__get(sources[i].source)->bits;
+        uint64_t wanted = bits & (reader->wanted | reader->more) &
+                          kernel_metric_source__get(sources[i].source)->bits;
 
         if (wanted != 0)
             (void)sources[i].read(reader, wanted, value, &read_bits);

@@ -14,6 +14,7 @@
  */
 struct metric_reader {
     uint64_t wanted;  /* bits that read() fills */
+    uint64_t more;    /* further bits that read() fills: of open_more() */
     int schedstat_fd; /* -1: not open */
     int io_fd;
     struct taskstats_socket taskstats;
@@ -32,9 +33,15 @@ int metric_reader__open(struct metric_reader *reader, uint64_t wanted);
 void metric_reader__close(struct metric_reader *reader);
 
 /*
- * Reads the metrics whose bits are in both `bits` and reader->wanted into value[id]; leaves the
- * others as they are. Returns the bits that were read: a source that fails is left out, never
- * zeroed. Keeps errno. Does not allocate, lock or wait; async-signal-safe.
+ * Opens what further bits need, and reads each source once, as open() does: those that work and are
+ * not in reader->wanted are in reader->more then. On the calling thread.
+ */
+void metric_reader__open_more(struct metric_reader *reader, uint64_t bits);
+
+/*
+ * Reads the metrics whose bits are in `bits`, and in reader->wanted or reader->more, into
+ * value[id]; leaves the others as they are. Returns the bits that were read: a source that fails is
+ * left out, never zeroed. Keeps errno. Does not allocate, lock or wait; async-signal-safe.
  *
  * METRIC_READ_BYTES leaves out what the reader itself reads from /proc, which the kernel counts:
  * a thread that reads nothing has a delta of 0.

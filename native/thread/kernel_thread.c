@@ -50,6 +50,8 @@ static void set_up(struct kernel_thread *kernel_thread, const struct kernel_thre
     kernel_thread->placing = false;
     kernel_thread->joining = false;
     kernel_thread->metrics_read_ns = 0;
+    kernel_thread->delay_due = false;
+    kernel_thread->handover_ns = 0;
     kernel_thread->stops = (struct stopped_waits){0};
     stopped_waits__pass(kernel_thread);
     kernel_thread->timed = (struct timed_waits){0};

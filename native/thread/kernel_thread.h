@@ -34,6 +34,9 @@
 /* Metrics that can change without a switch are read again once their reading is older. */
 #define METRICS_INTERVAL_NS 10000000u
 
+/* The same for metrics that are read when a virtual thread leaves its carrier. */
+#define HANDOVER_INTERVAL_NS 1000000u
+
 /* No events count while profiling is stopped. Each start begins a new epoch. */
 #define EPOCH_STOPPED 0u
 #define EPOCH_FIRST   1u
@@ -161,6 +164,9 @@ struct kernel_thread {
     uint64_t uncharged_wait_ns; /* when the wait under way began, if nothing has been charged in it
                                    or at its begin; else 0 */
     bool metrics_due;           /* the next charge reads them */
+    bool delay_due;             /* of a carrier: it was switched out since its run queue delay was
+                                   read */
+    uint64_t handover_ns;       /* when its other totals were read last; 0: never */
     uint64_t metrics_on_interval; /* bits: also read without a switch, at intervals */
     struct metric_reader reader;
     struct call_tree tree;
@@ -348,6 +354,12 @@ void kernel_thread__charge_slowly(struct kernel_thread *kernel_thread);
 /* Charges, and looks at the kernel's clock unless the last look is too recent to be worth it. For
  * where another thread, or a wait, comes next: see kernel_thread_charge.c. */
 void kernel_thread__charge_checked(struct kernel_thread *kernel_thread);
+/* On a carrier, where the current thread gives way to another one: charges the metrics that are
+ * known as totals only, and are read when a platform thread ends. The run queue delay, if the
+ * carrier was switched out since; the others where a virtual thread leaves, and not more often than
+ * each HANDOVER_INTERVAL_NS, for a reading takes longer than some threads are mounted. */
+void kernel_thread__charge_handover(struct kernel_thread *kernel_thread, bool virtual_leaves);
+
 /* The same before a wait: metrics are charged with the next event, to the node that is current
  * then. */
 void kernel_thread__charge_before_wait(struct kernel_thread *kernel_thread);

@@ -76,15 +76,20 @@ static void take_off_unprofiled(const struct kernel_thread *kernel_thread, uint6
         value[metric] = unprofiled__value(unprofiled, profiling, metric, value[metric]);
 }
 
-static void charge_metrics(struct kernel_thread *kernel_thread, bool switched, uint64_t now_ns)
+static void charge_bits(struct kernel_thread *kernel_thread, uint64_t bits)
 {
     uint64_t value[LEDGER_METRIC_SLOTS];
-    uint64_t bits = switched ? kernel_thread->reader.wanted : kernel_thread->metrics_on_interval;
 
     bits = metric_reader__read(&kernel_thread->reader, bits, value);
     kernel_thread->record->own_read_bytes = kernel_thread->reader.own_read_bytes;
     take_off_unprofiled(kernel_thread, bits, value);
     consume(kernel_thread, bits, value);
+}
+
+static void charge_metrics(struct kernel_thread *kernel_thread, bool switched, uint64_t now_ns)
+{
+    charge_bits(kernel_thread,
+                switched ? kernel_thread->reader.wanted : kernel_thread->metrics_on_interval);
     kernel_thread->metrics_read_ns = now_ns;
 }
 
@@ -101,6 +106,29 @@ static void read_run_queue_delay(struct kernel_thread *kernel_thread)
     kernel_thread->record->own_read_bytes = kernel_thread->reader.own_read_bytes;
     take_off_unprofiled(kernel_thread, RUN_QUEUE_DELAY_BIT, value);
     consume(kernel_thread, RUN_QUEUE_DELAY_BIT, value);
+}
+
+void kernel_thread__charge_handover(struct kernel_thread *kernel_thread, bool virtual_leaves)
+{
+    const struct kernel_thread_setup *setup = kernel_thread->setup;
+    const uint64_t of_delay = kernel_metric_source__get(SOURCE_SCHEDSTAT)->bits;
+    uint64_t now_ns = ledger_kernel_thread__last_ns(kernel_thread->record);
+    bool is_first = !kernel_thread->handover_ns;
+    uint64_t bits;
+
+    if (is_first)
+        metric_reader__open_more(&kernel_thread->reader,
+                                 setup->metrics_totals & ~setup->metrics_charged);
+    bits = kernel_thread->reader.more;
+    if (!kernel_thread->delay_due && !is_first)
+        bits &= ~of_delay;
+    if (is_first || (virtual_leaves && now_ns - kernel_thread->handover_ns >= HANDOVER_INTERVAL_NS))
+        kernel_thread->handover_ns = now_ns;
+    else
+        bits &= of_delay;
+    kernel_thread->delay_due = false;
+    if (bits)
+        charge_bits(kernel_thread, bits);
 }
 
 /* True if profiling is stopped and the thread's CPU clock was not read at this stop yet:
@@ -186,8 +214,10 @@ static void charge_slowly(struct kernel_thread *kernel_thread, struct ledger_nod
     wall_ns = charge_both(kernel_thread, node, delta_ns, now_ns);
     if (kernel_thread->clock.kind == LEDGER_CLOCK_PLAIN)
         switched = (int64_t)(wall_ns - delta_ns) > PLAIN_WAIT_NS;
-    if (switched)
+    if (switched) {
         note_processor(kernel_thread, node);
+        kernel_thread->delay_due = true;
+    }
     switched |= kernel_thread->metrics_due;
     kernel_thread->metrics_due = switched && before_wait;
     if (kernel_thread->metrics_due)

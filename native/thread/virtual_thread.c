@@ -234,6 +234,7 @@ bool virtual_thread__mount(struct kernel_thread *carrier, ledger_ref ref)
     if (virtual_thread__is_mounted(carrier))
         virtual_thread__unmount(carrier);
     kernel_thread__charge_checked(carrier);
+    kernel_thread__charge_handover(carrier, false);
     parked_ns = charge_parked(carrier, thread);
     if (!token__is_of_epoch(thread->token, carrier->epoch))
         wait_bracket__forget(thread);
@@ -265,8 +266,10 @@ void virtual_thread__unmount(struct kernel_thread *carrier)
 
     if (!virtual_thread__is_mounted(carrier))
         return;
-    if (counts)
+    if (counts) {
         kernel_thread__charge_checked(carrier);
+        kernel_thread__charge_handover(carrier, true);
+    }
     if (carrier->look.parked_ns)
         kernel_thread__stand_on_nothing(carrier);
     position = take_position(carrier);
