@@ -158,6 +158,15 @@ demo.Inner.loop  (I)V, Demo.java
         self.assertIn("nowhere: cannot be read: No such file", refused("-s", "nowhere", "demo.*"))
         self.assertIn("tmp: has no source of demo.Inner; name its file",
                       refused("-s", "tmp", "demo.*"))
+        os.mkfifo(self.path("pipe"))
+        for special in ("pipe", "/dev/zero"):
+            self.assertIn(f"{special}: is no regular file", refused("-s", special, "demo.*"))
+        os.makedirs(self.path("pipes/demo"))
+        os.rename(self.path("pipe"), self.path("pipes/demo/Demo.java"))
+        self.assertIn("pipes: has no source of demo.Inner", refused("-s", "pipes", "demo.*"))
+        with open(self.path("sparse"), "wb") as file:
+            file.truncate(1 << 36)
+        self.assertIn("sparse: cannot be read: File too large", refused("-s", "sparse", "demo.*"))
         self.make("plain")
         self.assertIn("has no samples: the agent's sample= did not ask for any",
                       self.treadle("annotate", "demo.*", "plain.ledger", status=1))

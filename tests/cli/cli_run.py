@@ -73,6 +73,8 @@ class Run(bench.Bench):
         self.assertEqual(self.run_it("./javaa", status=127),
                          ["treadle: ./javaa: no such program; is it on the PATH?"])
         self.run_it("/etc/passwd", status=126)
+        os.mkfifo(self.path("pipe"), 0o755)
+        self.run_it("./pipe", status=126)
         complaint = self.run_it("./java", status=1, TREADLE_AGENT="/nowhere/libtreadle.so")
         self.assertEqual(len(complaint), 1)
         self.assertIn("no agent: looked for /nowhere/libtreadle.so", complaint[0])

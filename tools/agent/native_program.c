@@ -62,6 +62,9 @@ int native_program__preload(const char *library, const char *options)
     return error;
 }
 
+/* What is no program may be a pipe: opening it must not wait. */
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
 static int open_on_path(const char *program)
 {
     const char *folders = getenv("PATH");
@@ -69,12 +72,12 @@ static int open_on_path(const char *program)
     int fd = -1;
 
     if (strchr(program, '/'))
-        return open(program, O_RDONLY | O_CLOEXEC);
+        return open(program, OPEN_FLAGS);
     while (fd < 0 && folders && *folders) {
         size_t length = strcspn(folders, ":");
 
         snprintf(path, sizeof(path), "%.*s/%s", (int)length, folders, program);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
+        fd = open(path, OPEN_FLAGS);
         folders += length;
         folders += *folders == ':';
     }

@@ -5,14 +5,18 @@
 #include "tools/report/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define CONTEXT_LINES 2u
 #define LINES_MAX     65535u
 #define TAB_COLUMNS   8u
+
+#define SOURCE_BYTES_MAX (64 << 20)
 
 #define NO_LINES_TITLE "Bytecode: the ledger has no line numbers of it"
 
@@ -57,6 +61,26 @@ static char *source_name(const struct report_method *method)
     return name;
 }
 
+/* NULL, and errno, of what is no regular file, or no source of that size. Never waits, as an open
+ * of a pipe would. */
+static FILE *open_regular(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    FILE *file = NULL;
+
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &status) == 0) {
+        errno = status.st_size > SOURCE_BYTES_MAX ? EFBIG : EINVAL;
+        if (S_ISREG(status.st_mode) && status.st_size <= SOURCE_BYTES_MAX)
+            file = fdopen(fd, "r");
+    }
+    if (!file)
+        close(fd);
+    return file;
+}
+
 /* In the folder of the package, or right there. */
 static FILE *open_in_folder(const struct report_method *method, const char *folder)
 {
@@ -70,11 +94,11 @@ static FILE *open_in_folder(const struct report_method *method, const char *fold
         asprintf(&path, "%s/%.*s/%s", folder, package, method->class_name.bytes, name) > 0) {
         for (char *at = path + strlen(folder); at < path + strlen(folder) + 1 + package; at++)
             *at = *at == '.' ? '/' : *at;
-        file = fopen(path, "re");
+        file = open_regular(path);
         free(path);
         path = NULL;
         if (!file && asprintf(&path, "%s/%s", folder, name) > 0)
-            file = fopen(path, "re");
+            file = open_regular(path);
         free(path);
     }
     free(name);
@@ -90,7 +114,11 @@ static FILE *open_source(const struct report_method *method, const char *source,
         snprintf(message, message_bytes, "%s: cannot be read: %s", source, strerror(errno));
         return NULL;
     }
-    FILE *file = S_ISDIR(status.st_mode) ? open_in_folder(method, source) : fopen(source, "re");
+    if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) {
+        snprintf(message, message_bytes, "%s: is no regular file", source);
+        return NULL;
+    }
+    FILE *file = S_ISDIR(status.st_mode) ? open_in_folder(method, source) : open_regular(source);
     if (!file && S_ISDIR(status.st_mode))
         snprintf(message, message_bytes,
                  "%s: has no source of %s; name its file, or the folder that its package is in",
